@@ -1,0 +1,48 @@
+# make demo    run the example on handwritten digits
+# make test    run everything that has to pass before a commit
+# make bench   time transduction on the 20,000 letters
+#
+# The first call creates .venv; it needs Python 3.11 or later and pip's package index.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+
+.PHONY: test lint types demo bench clean
+
+test: lint types
+	@$(BIN)/python -m pytest --quiet -n 2
+
+lint: $(VENV)/.test
+	@$(BIN)/ruff check --quiet
+	@$(BIN)/ruff format --check --quiet
+	@report=$$($(BIN)/lint-imports --no-logo) || { echo "$$report"; false; }
+
+types: $(VENV)/.test
+	@$(BIN)/mypy --no-error-summary
+
+demo: $(VENV)/.demo
+	@$(BIN)/python examples/digits_demo.py
+
+bench: $(VENV)/.demo
+	@$(BIN)/python benchmarks/letter_transduction.py
+
+clean:
+	rm -rf $(VENV) build dist out .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+$(VENV)/.pip:
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) install --upgrade 'pip>=25.1'
+	@touch $@
+
+$(VENV)/.demo: pyproject.toml | $(VENV)/.pip
+	@echo "installing graphmargin into $(VENV)"
+	@$(PIP) install --editable '.[plot]'
+	@touch $@
+
+$(VENV)/.test: pyproject.toml | $(VENV)/.pip
+	@echo "installing graphmargin and its tests into $(VENV)"
+	@$(PIP) install --editable '.[amg,plot]' --group dev
+	@touch $@

@@ -1,0 +1,36 @@
+"""Semi-supervised learning with max-margin graph cuts: a lot of data, very few labels.
+
+>>> import graphmargin as gm
+>>> X, y = gm.datasets.load_digits()
+>>> few = gm.datasets.mask_labels(y, per_class=5, random_state=0)
+>>> model = gm.MaxMarginGraphCut().fit(X, few)
+>>> bool((model.transduction_ == y).mean() > 0.9)
+True
+"""
+
+from graphmargin import datasets
+from graphmargin.estimators import HarmonicClassifier, MaxMarginGraphCut
+from graphmargin.graph import components, knn_graph, laplacian
+from graphmargin.harmonic import (
+    HarmonicSolution,
+    harmonic_path,
+    harmonic_solution,
+    leave_one_out,
+    normalize_class_mass,
+)
+
+__all__ = [
+    "HarmonicClassifier",
+    "HarmonicSolution",
+    "MaxMarginGraphCut",
+    "components",
+    "datasets",
+    "harmonic_path",
+    "harmonic_solution",
+    "knn_graph",
+    "laplacian",
+    "leave_one_out",
+    "normalize_class_mass",
+]
+
+__version__ = "0.1.0"

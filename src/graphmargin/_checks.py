@@ -1,0 +1,34 @@
+"""Checks of arguments whose messages name the argument, the value and the way out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any
+
+
+def check_choice(name: str, value: Any, choices: Sequence[str], hint: str = "") -> None:
+    """Raise ValueError unless `value` is one of `choices`."""
+    if not isinstance(value, str) or value not in choices:
+        listed = ", ".join(repr(choice) for choice in choices)
+        msg = f"`{name}` must be one of {listed}{hint}, got {value!r}"
+        raise ValueError(msg)
+
+
+def check_integer(name: str, value: Any, *, low: int) -> int:
+    """Return `value` as an int, or raise ValueError unless it is an integer >= `low`."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < low:
+        msg = f"`{name}` must be an integer >= {low}, got {value!r}"
+        raise ValueError(msg)
+    return int(value)
+
+
+def check_real(
+    name: str, value: Any, *, low: float = 0.0, open_low: bool = False, hint: str = ""
+) -> float:
+    """Return `value` as a float, or raise ValueError unless it is a number >= (or >) `low`."""
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if not is_number or not (value > low or (value == low and not open_low)):
+        msg = f"`{name}` must be {'>' if open_low else '>='} {low:g}, got {value!r}{hint}"
+        raise ValueError(msg)
+    return float(value)

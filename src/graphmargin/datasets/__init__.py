@@ -1,0 +1,14 @@
+"""Tables that ship with the package, and problems whose answer is known."""
+
+from graphmargin.datasets.masking import mask_labels
+from graphmargin.datasets.problems import LatticeProblem, make_lattices
+from graphmargin.datasets.tables import load_digits, load_letter, load_segmentation
+
+__all__ = [
+    "LatticeProblem",
+    "load_digits",
+    "load_letter",
+    "load_segmentation",
+    "make_lattices",
+    "mask_labels",
+]

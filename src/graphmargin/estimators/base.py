@@ -1,0 +1,137 @@
+"""What the graph-based classifiers share: validation, the graph, the harmonic solution."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_consistent_length, validate_data
+
+from graphmargin._checks import check_choice
+from graphmargin._typing import AnyArray, FloatArray, IntArray
+from graphmargin.estimators.progress import stage
+from graphmargin.graph.adjacency import check_graph, neighbor_graph
+from graphmargin.harmonic.problem import check_gamma_g, harmonic_problem
+from graphmargin.harmonic.solution import HarmonicSolution, normalize_class_mass, solve_path
+from graphmargin.labels import UNLABELED, EncodedLabels, encode_labels
+
+
+class GraphClassifier(ClassifierMixin, BaseEstimator):
+    """Base of classifiers that start with the harmonic solution on a graph of all points.
+
+    A subclass names the parameters in its constructor, says which input is pairwise and
+    implements `fit` with `_fit_harmonic`.
+    """
+
+    n_neighbors: int
+    width: Any
+    metric: Any
+    affinity: str
+    gamma_g: float
+    c_labeled: Any
+    c_unlabeled: float
+    class_mass_normalization: Any
+    solver: Any
+    n_jobs: int | None
+    random_state: Any
+    verbose: int
+
+    def _validate(self, X: Any, y: npt.ArrayLike) -> tuple[Any, EncodedLabels]:
+        """Return X as a float array or CSR matrix, and the encoded labels."""
+        check_choice("affinity", self.affinity, ("knn", "precomputed"))
+        check_gamma_g(self.gamma_g)
+        X = validate_data(
+            self,
+            X,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            ensure_min_samples=2,
+        )
+        labels = encode_labels(y)
+        check_consistent_length(X, labels.codes)
+        self.classes_: AnyArray = labels.classes
+        return X, labels
+
+    def _validate_new(self, X: Any) -> Any:
+        """Return new rows in the form in which `fit` saw its own."""
+        return validate_data(
+            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False
+        )
+
+    def _fit_harmonic(
+        self, X: Any, labels: EncodedLabels, W: sparse.csr_array | None
+    ) -> HarmonicSolution:
+        """Build the graph (or check W), solve, and set what all these classifiers expose."""
+        n = X.shape[0]
+        if W is not None:
+            self.graph_ = check_graph(W, n)
+        else:
+            with stage(f"graph of {n:,} points", self.verbose):
+                graph = neighbor_graph(
+                    X,
+                    self.n_neighbors,
+                    width=self.width,
+                    metric=self.metric,
+                    n_jobs=self.n_jobs,
+                    random_state=self.random_state,
+                )
+            self.graph_ = graph.W
+            self._weighting = graph.weighting
+        with stage(f"harmonic solution of {len(labels.classes)} classes", self.verbose) as news:
+            problem = harmonic_problem(
+                self.graph_, labels, c_labeled=self.c_labeled, c_unlabeled=self.c_unlabeled
+            )
+            solution = solve_path(problem, [self.gamma_g], solver=self.solver, progress=news)[0]
+        if self.class_mass_normalization is not False:
+            priors = self.class_mass_normalization
+            solution = normalize_class_mass(solution, None if priors is True else priors)
+        _warn(solution)
+        self.harmonic_solution_ = solution
+        self.confidence_: FloatArray = solution.confidence
+        self.label_distributions_: FloatArray = solution.label_distributions
+        self.n_iter_ = solution.iterations
+        return solution
+
+    def _decode(self, codes: IntArray) -> AnyArray:
+        return np.asarray(self.classes_[codes])
+
+    def __sklearn_tags__(self) -> Tags:
+        """Say that CSR input is fine, and which input is pairwise."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self._is_pairwise()
+        return tags
+
+    def _is_pairwise(self) -> bool:
+        """Tell whether X holds a value for each pair of samples."""
+        return self.affinity == "precomputed"
+
+
+def known_codes(solution: HarmonicSolution, labels: EncodedLabels) -> IntArray:
+    """Return the induced classes; where the solution has none, the given ones, else -1."""
+    return np.where(solution.codes == UNLABELED, labels.codes, solution.codes)
+
+
+def _warn(solution: HarmonicSolution) -> None:
+    """Say what a user should know: non-convergence, and points that no label reaches."""
+    if not solution.converged:
+        warnings.warn(
+            f"harmonic solution: {solution.status}; try solver='direct', or a larger gamma_g",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+    unreached = int(solution.unreached.sum())
+    if unreached and np.isfinite(solution.gamma_g):
+        warnings.warn(
+            f"{unreached} of {len(solution.codes)} points are in components of the graph without "
+            "a label: their confidence is 0; label one point in each component, or raise "
+            "`n_neighbors`",
+            UserWarning,
+            stacklevel=4,
+        )

@@ -1,0 +1,172 @@
+"""From points to the symmetric sparse graph W, and the check of a graph that a user brings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+from sklearn.preprocessing import normalize
+from sklearn.utils import check_array
+
+from graphmargin._checks import check_choice, check_integer
+from graphmargin.graph.neighbors import Method, Neighbors, nearest_neighbors
+from graphmargin.graph.weights import Weighting, Width, weighting
+
+Metric = Literal["euclidean", "cosine"]
+
+SYMMETRY_TOLERANCE = 1e-8
+
+
+@dataclass(frozen=True)
+class NeighborGraph:
+    """A k-NN graph with what is needed to attach new points to it."""
+
+    W: sparse.csr_array
+    weighting: Weighting
+    neighbors: Neighbors
+
+
+def knn_graph(
+    X: Any,
+    n_neighbors: int = 5,
+    *,
+    width: Width = "paper",
+    metric: Metric = "euclidean",
+    method: Method = "auto",
+    n_jobs: int | None = None,
+    random_state: Any = None,
+) -> sparse.csr_array:
+    """Return the symmetric k-nearest-neighbor graph W of the rows of X.
+
+    Vertices i and j are joined if one is among the k nearest neighbors of the other, with the
+    paper's weight ``w_ij = exp(-norm(x_i - x_j)^2 / (2 K sigma^2))`` (Section 6.2).
+
+    Parameters
+    ----------
+    X : array, DataFrame or CSR matrix of shape (n, K)
+    n_neighbors : int, default=5
+        k, in 1..n-1.
+    width : {"paper", "self-tuning", "binary"} or positive float, default="paper"
+        sqrt(K) sigma as in the paper; ``exp(-d^2 / (s_i s_j))`` with s_i the distance to the
+        k-th neighbor; all weights 1; or a number in place of sqrt(K) sigma.
+    metric : {"euclidean", "cosine"}, default="euclidean"
+        Cosine is Euclidean on rows scaled to unit length.
+    method : {"auto", "exact", "approximate"}, default="auto"
+        How neighbors are searched; "auto" is exact for up to 50,000 points.
+    n_jobs : int, default=None
+        Threads; None leaves BLAS and OpenMP as they are, -1 takes all cores. The result does
+        not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of the approximate search.
+
+    Returns
+    -------
+    csr_array of shape (n, n)
+        Symmetric, zero diagonal, at most 2 n k entries. Weights below the smallest positive
+        double (distances beyond about 38 widths) are no edges.
+
+    Notes
+    -----
+    Equal distances are ranked by index. Duplicated rows are neighbors of weight 1, constant
+    features count in K as in the paper, and each row is left out of its own list by its index.
+
+    Examples
+    --------
+    >>> W = knn_graph([[0.0], [1.0], [3.0]], n_neighbors=1, width=1.0)
+    >>> W.toarray().round(3).tolist()
+    [[0.0, 0.607, 0.0], [0.607, 0.0, 0.135], [0.0, 0.135, 0.0]]
+    """
+    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
+    return neighbor_graph(
+        X,
+        n_neighbors,
+        width=width,
+        metric=metric,
+        method=method,
+        n_jobs=n_jobs,
+        random_state=random_state,
+    ).W
+
+
+def neighbor_graph(
+    X: Any,
+    n_neighbors: int,
+    *,
+    width: Width,
+    metric: Metric,
+    method: Method = "auto",
+    n_jobs: int | None = None,
+    random_state: Any = None,
+) -> NeighborGraph:
+    """Return `knn_graph` of validated X together with its weighting."""
+    check_choice("method", method, ("auto", "exact", "approximate"))
+    points = in_metric(X, metric)
+    neighbors = nearest_neighbors(
+        points,
+        check_integer("n_neighbors", n_neighbors, low=1),
+        method=method,
+        n_jobs=n_jobs,
+        random_state=random_state,
+    )
+    rule = weighting(points, neighbors, width)
+    n, k = neighbors.indices.shape
+    directed = sparse.csr_array(
+        (
+            np.exp(rule.log_weights(neighbors)).ravel(),
+            neighbors.indices.ravel().astype(np.int32 if n * k < 2**31 else np.int64),
+            np.arange(0, n * k + 1, k),
+        ),
+        shape=(n, n),
+    )
+    W = directed.maximum(directed.T).tocsr()
+    W.eliminate_zeros()
+    W.sort_indices()
+    return NeighborGraph(W, rule, neighbors)
+
+
+def in_metric(X: Any, metric: Metric) -> Any:
+    """Return X where Euclidean distance is the metric: for cosine, rows of unit length."""
+    check_choice("metric", metric, ("euclidean", "cosine"))
+    return normalize(X) if metric == "cosine" else X
+
+
+def check_graph(W: Any, n_samples: int | None = None) -> sparse.csr_array:
+    """Return a graph that a user brings as a clean CSR array, or say what is wrong with it.
+
+    It must be square (of size `n_samples` where given), finite, non-negative and symmetric.
+    Loops are dropped: they cancel in L = D - W.
+
+    Examples
+    --------
+    >>> check_graph([[0.0, 2.0], [2.0, 5.0]]).toarray().tolist()
+    [[0.0, 2.0], [2.0, 0.0]]
+    """
+    W = sparse.csr_array(W, dtype=np.float64, copy=True)
+    if W.ndim != 2 or W.shape[0] != W.shape[1]:
+        msg = f"`W` must be square, got shape {W.shape}"
+        raise ValueError(msg)
+    if n_samples is not None and W.shape[0] != n_samples:
+        msg = f"`W` must have one row for each of the {n_samples} samples, got shape {W.shape}"
+        raise ValueError(msg)
+    W.sum_duplicates()
+    if not np.isfinite(W.data).all():
+        msg = "`W` must be finite, got NaN or infinity; drop such edges"
+        raise ValueError(msg)
+    if W.nnz and W.data.min() < 0:
+        msg = f"`W` must be non-negative, got a weight of {W.data.min()}"
+        raise ValueError(msg)
+    asymmetry = abs(W - W.T)
+    if asymmetry.nnz and asymmetry.max() > 0:
+        if asymmetry.max() > SYMMETRY_TOLERANCE * W.max():
+            msg = (
+                f"`W` must be symmetric, got a difference of {asymmetry.max():.3g} between w_ij "
+                "and w_ji; use W.maximum(W.T)"
+            )
+            raise ValueError(msg)
+        W = W.maximum(W.T).tocsr()
+    W.setdiag(0.0)
+    W.eliminate_zeros()
+    W.sort_indices()
+    return W

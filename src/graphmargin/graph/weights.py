@@ -1,0 +1,65 @@
+"""Edge weights from distances."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from graphmargin._checks import check_real
+from graphmargin._typing import FloatArray
+from graphmargin.graph.neighbors import Neighbors, feature_spread
+
+Width = Literal["paper", "self-tuning", "binary"] | float
+WIDTHS = "'paper', 'self-tuning', 'binary' or a positive number"
+
+
+def paper_width(X: Any) -> float:
+    """Return the paper's width sqrt(K) sigma of a data set.
+
+    K is the number of features and sigma the mean of their standard deviations. The same width
+    serves the graph, ``w = exp(-d^2 / (2 K sigma^2))``, and the kernels. It is 1 where all rows
+    are equal, so that nothing is divided by zero.
+
+    Examples
+    --------
+    >>> paper_width(np.array([[0.0, 0.0, 0.0, 0.0], [2.0, 2.0, 2.0, 2.0]]))
+    2.0
+    """
+    spread = feature_spread(X)
+    return float(np.sqrt(len(spread)) * spread.mean()) or 1.0
+
+
+@dataclass(frozen=True)
+class Weighting:
+    """How distances become weights: ``exp(-d^2 / (2 width^2))`` or ``exp(-d^2 / (s_i s_j))``.
+
+    `scales` holds, for the self-tuning weights, the distance s_i of every vertex to its k-th
+    neighbor. A width of infinity gives binary weights.
+    """
+
+    width: float
+    scales: FloatArray | None = None
+
+    def log_weights(self, neighbors: Neighbors) -> FloatArray:
+        """Return log w for every query and neighbor; far edges do not underflow here."""
+        distances = neighbors.distances
+        if self.scales is None:
+            return np.asarray(-0.5 * np.square(distances / self.width))
+        own = np.maximum(distances[:, [-1]], self.scales.min())
+        return np.asarray(-(distances / own) * (distances / self.scales[neighbors.indices]))
+
+
+def weighting(X: Any, neighbors: Neighbors, width: Width) -> Weighting:
+    """Return how the edges to the `neighbors` of X are weighted for a `width` option."""
+    if width == "paper":
+        return Weighting(paper_width(X))
+    if width == "binary":
+        return Weighting(np.inf)
+    if width == "self-tuning":
+        scales = neighbors.distances[:, -1]
+        # A vertex with k duplicates has scale zero; the smallest positive scale stands in.
+        positive = scales[scales > 0]
+        return Weighting(np.nan, np.maximum(scales, positive.min() if len(positive) else 1.0))
+    return Weighting(check_real("width", width, open_low=True, hint=f"; use {WIDTHS}"))

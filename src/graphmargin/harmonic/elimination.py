@@ -1,0 +1,294 @@
+"""Direct solution by vertex elimination without a single subtraction.
+
+The system of :mod:`graphmargin.harmonic.problem`, ``(diag(s) - W) x = B`` with ``s = W 1 + B 1``,
+is an absorbing random walk. Eliminating vertex v replaces every path i - v - j by an edge of
+weight ``w_iv w_vj / s_v`` and hands its absorption on to its neighbors. The pivot ``s_v`` is the
+*sum* of what is left at v (edges and absorption), never the difference of two large numbers, as
+in the algorithm of Grassmann, Taksar and Heyman for Markov chains. Every intermediate number is
+positive and every entry of the solution has a small *relative* error, however small it is and
+whatever the range of the weights: a general sparse factorization forms ``d - w`` and loses, for
+instance, a cluster that hangs on edges of weight 1e-23.
+
+The order is approximate minimum degree on the quotient graph; it also yields the pattern of the
+factor, so fill is known (and capped) before any arithmetic.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from scipy import sparse
+
+from graphmargin._typing import FloatArray, IntArray
+
+MAX_FLOPS = 3e9
+"""Multiply-adds (about two seconds) above which "auto" iterates instead."""
+MAX_FILL = 100_000_000
+"""Entries of the factor (12 bytes each) above which no factorization is tried."""
+
+
+@dataclass(frozen=True)
+class EliminationOrder:
+    """Order of elimination and the pattern of the factor, shared by all weights and gamma_g."""
+
+    order: IntArray
+    """Vertex that is eliminated k-th."""
+    column_start: IntArray
+    column_rows: IntArray
+    """For the k-th pivot, the later positions that it is joined to, ascending."""
+
+
+@dataclass(frozen=True)
+class Elimination:
+    """A factorized system; `solve` costs one pass over the fill for all right-hand sides."""
+
+    pattern: EliminationOrder
+    weights: FloatArray
+    pivots: FloatArray
+
+    def solve(self, B: FloatArray) -> FloatArray:
+        """Return x of ``(diag(s) - W) x = B`` for a right-hand side of shape (n, columns)."""
+        pattern = self.pattern
+        X = np.ascontiguousarray(B[pattern.order], dtype=np.float64)
+        _substitute(pattern.column_start, pattern.column_rows, self.weights, self.pivots, X)
+        result = np.empty_like(X)
+        result[pattern.order] = X
+        return result
+
+
+def elimination_order(
+    W: sparse.csr_array, *, max_fill: float = MAX_FILL, max_flops: float = MAX_FLOPS
+) -> EliminationOrder | None:
+    """Return a fill-reducing order of the vertices of W, or None where the fill is too large."""
+    n = W.shape[0]
+    order, start, rows, affordable = _minimum_degree(
+        W.indptr.astype(np.int64), W.indices.astype(np.int32), n, int(max_fill), float(max_flops)
+    )
+    if not affordable:
+        return None
+    pattern = sparse.csr_array((np.empty(len(rows), np.int8), rows, start), shape=(n, n))
+    pattern.sort_indices()
+    return EliminationOrder(order, start, pattern.indices)
+
+
+def eliminate(W: sparse.csr_array, absorption: FloatArray, order: EliminationOrder) -> Elimination:
+    """Factorize ``diag(W 1 + absorption) - W`` (symmetric W >= 0 without a diagonal)."""
+    position = np.empty(W.shape[0], dtype=np.int32)
+    position[order.order] = np.arange(W.shape[0], dtype=np.int32)
+    weights, pivots = _factorize(
+        W.indptr,
+        W.indices,
+        W.data.astype(np.float64, copy=False),
+        absorption.astype(np.float64),
+        order.order,
+        position,
+        order.column_start,
+        order.column_rows,
+    )
+    return Elimination(order, weights, pivots)
+
+
+@njit(cache=True)
+def _minimum_degree(indptr, indices, n, max_fill, max_flops):  # type: ignore[no-untyped-def]
+    """Approximate minimum degree; returns order, factor pattern and whether the caps were kept.
+
+    Quotient graph: an eliminated vertex becomes an *element*, the clique of its later neighbors.
+    A live vertex keeps a list of elements followed by a list of plain neighbors, in place of
+    its row of W: each elimination adds one element to the list and removes at least one entry.
+    """
+    entries = indices.copy()
+    begin = indptr[:-1].copy()
+    n_elements = np.zeros(n, np.int32)
+    n_plain = (indptr[1:] - indptr[:-1]).astype(np.int32)
+    degree = n_plain.copy()
+    is_live_element = np.zeros(n, np.bool_)
+    clique_start = np.zeros(n + 1, np.int64)
+    clique_size = np.zeros(n, np.int32)
+    clique_of = np.zeros(n, np.int64)  # vertex -> where its clique starts in the pool
+    pool = np.empty(max(4 * len(indices), 1024), np.int32)
+    used = 0
+    flops = 0.0
+    mark = np.full(n, -1, np.int32)
+    seen = np.full(n, -1, np.int32)
+    outside = np.zeros(n, np.int32)  # |clique of e minus clique of the pivot|
+    kept = np.empty(n, np.int32)
+    # degree buckets as doubly linked lists
+    head = np.full(n + 1, -1, np.int32)
+    following = np.full(n, -1, np.int32)
+    previous = np.full(n, -1, np.int32)
+    for v in range(n):
+        d = degree[v]
+        following[v] = head[d]
+        if head[d] >= 0:
+            previous[head[d]] = v
+        head[d] = v
+    order = np.empty(n, np.int32)
+    lowest = 0
+    for step in range(n):
+        while head[lowest] < 0:
+            lowest += 1
+        pivot = head[lowest]
+        head[lowest] = following[pivot]
+        if following[pivot] >= 0:
+            previous[following[pivot]] = -1
+        order[step] = pivot
+        mark[pivot] = step
+
+        bound = used + n - step
+        if bound > len(pool):
+            larger = np.empty(max(2 * len(pool), bound), np.int32)
+            larger[:used] = pool[:used]
+            pool = larger
+        start = used
+        first = begin[pivot]
+        for p in range(first + n_elements[pivot], first + n_elements[pivot] + n_plain[pivot]):
+            u = entries[p]
+            if mark[u] != step:
+                mark[u] = step
+                pool[used] = u
+                used += 1
+        for p in range(first, first + n_elements[pivot]):
+            e = entries[p]
+            if not is_live_element[e]:
+                continue
+            is_live_element[e] = False
+            for q in range(clique_of[e], clique_of[e] + clique_size[e]):
+                u = pool[q]
+                if mark[u] != step:
+                    mark[u] = step
+                    pool[used] = u
+                    used += 1
+        size = used - start
+        clique_of[pivot] = start
+        clique_size[pivot] = size
+        clique_start[step + 1] = used
+        is_live_element[pivot] = True
+        flops += float(size) * size
+        if used > max_fill or flops > max_flops:
+            return order, clique_start, pool[:0], False
+
+        for p in range(start, used):
+            u = pool[p]
+            for q in range(begin[u], begin[u] + n_elements[u]):
+                e = entries[q]
+                if is_live_element[e]:
+                    if seen[e] != step:
+                        seen[e] = step
+                        outside[e] = clique_size[e]
+                    outside[e] -= 1
+        for p in range(start, used):
+            u = pool[p]
+            base = begin[u]
+            n_kept = 0
+            for q in range(base + n_elements[u], base + n_elements[u] + n_plain[u]):
+                if mark[entries[q]] != step:
+                    kept[n_kept] = entries[q]
+                    n_kept += 1
+            write = base
+            new_degree = n_kept + size - 1
+            for q in range(base, base + n_elements[u]):
+                e = entries[q]
+                if is_live_element[e]:
+                    if outside[e] == 0:
+                        is_live_element[e] = False  # inside the new clique: absorbed
+                    else:
+                        entries[write] = e
+                        write += 1
+                        new_degree += outside[e]
+            entries[write] = pivot
+            write += 1
+            n_elements[u] = write - base
+            entries[write : write + n_kept] = kept[:n_kept]
+            n_plain[u] = n_kept
+            new_degree = min(new_degree, n - step - 2, degree[u] + size - 1)
+            # move u to its new bucket
+            if previous[u] >= 0:
+                following[previous[u]] = following[u]
+            else:
+                head[degree[u]] = following[u]
+            if following[u] >= 0:
+                previous[following[u]] = previous[u]
+            degree[u] = new_degree
+            previous[u] = -1
+            following[u] = head[new_degree]
+            if head[new_degree] >= 0:
+                previous[head[new_degree]] = u
+            head[new_degree] = u
+            lowest = min(lowest, new_degree)
+
+    position = np.empty(n, np.int32)
+    for step in range(n):
+        position[order[step]] = step
+    for p in range(used):
+        pool[p] = position[pool[p]]
+    return order, clique_start, pool[:used], True
+
+
+@njit(cache=True)
+def _factorize(  # type: ignore[no-untyped-def]
+    indptr, indices, data, absorption, order, position, column_start, column_rows
+):
+    """Left-looking elimination: weights to later vertices and pivots, all sums of positives."""
+    n = len(order)
+    weights = np.empty(len(column_rows))
+    pivots = np.empty(n)
+    left = absorption[order]
+    row = np.zeros(n)
+    reached = column_start[:-1].copy()  # entry of column k that meets the next pivot
+    pending = np.full(n, -1, np.int32)  # columns whose next row is j, as linked lists
+    link = np.full(n, -1, np.int32)
+    for j in range(n):
+        v = order[j]
+        for p in range(indptr[v], indptr[v + 1]):
+            i = position[indices[p]]
+            if i > j:
+                row[i] = data[p]
+        k = pending[j]
+        while k >= 0:
+            upcoming = link[k]
+            p = reached[k]
+            factor = weights[p] / pivots[k]
+            left[j] += factor * left[k]
+            for q in range(p + 1, column_start[k + 1]):
+                row[column_rows[q]] += factor * weights[q]
+            if p + 1 < column_start[k + 1]:
+                reached[k] = p + 1
+                i = column_rows[p + 1]
+                link[k] = pending[i]
+                pending[i] = k
+            k = upcoming
+        pivot = left[j]
+        for p in range(column_start[j], column_start[j + 1]):
+            i = column_rows[p]
+            weights[p] = row[i]
+            pivot += row[i]
+            row[i] = 0.0
+        # A vertex that nothing is left at can reach no absorption: its row is zero.
+        pivots[j] = pivot if pivot > 0.0 else 1.0
+        if column_start[j] < column_start[j + 1]:
+            i = column_rows[column_start[j]]
+            link[j] = pending[i]
+            pending[i] = j
+    return weights, pivots
+
+
+@njit(cache=True)
+def _substitute(column_start, column_rows, weights, pivots, X):  # type: ignore[no-untyped-def]
+    """Forward and backward substitution in place, rows of X in elimination order."""
+    n, columns = X.shape
+    for k in range(n):
+        for p in range(column_start[k], column_start[k + 1]):
+            factor = weights[p] / pivots[k]
+            i = column_rows[p]
+            for c in range(columns):
+                X[i, c] += factor * X[k, c]
+    for k in range(n - 1, -1, -1):
+        for p in range(column_start[k], column_start[k + 1]):
+            weight = weights[p]
+            i = column_rows[p]
+            for c in range(columns):
+                X[k, c] += weight * X[i, c]
+        for c in range(columns):
+            X[k, c] /= pivots[k]

@@ -1,0 +1,172 @@
+"""Iterative solvers of ``(diag(s) - W) X = B``, for graphs whose fill is too large."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from graphmargin._typing import FloatArray, IntArray
+
+Preconditioner = Callable[[FloatArray], FloatArray]
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Iterate:
+    """Where an iteration ended."""
+
+    X: FloatArray
+    iterations: int
+    converged: bool
+
+
+def conjugate_gradients(
+    W: sparse.csr_array,
+    s: FloatArray,
+    B: FloatArray,
+    *,
+    start: FloatArray | None = None,
+    precondition: Preconditioner | None = None,
+    tol: float = 1e-10,
+    max_iter: int = 10_000,
+    progress: Progress | None = None,
+) -> Iterate:
+    """Solve all columns at once by preconditioned conjugate gradients.
+
+    Each column keeps its own step lengths and leaves as soon as
+    ``max_i abs(r_i) / s_i <= tol``, the largest distance of an entry from the mean of its
+    neighbors. The default preconditioner is ``diag(s)``.
+    """
+    if precondition is None:
+        precondition = _divide_by(s)
+    X = np.zeros_like(B) if start is None else start.copy()
+    R = B - _apply(W, s, X)
+    active = np.arange(B.shape[1])
+    iteration = 0
+    P = np.zeros_like(R)
+    rho = np.ones(B.shape[1])
+    while True:
+        violation = np.abs(R / s[:, None]).max(axis=0, initial=0.0)
+        if progress is not None:
+            progress(f"iteration {iteration}: violation {violation.max(initial=0.0):.1e}")
+        going_on = violation > tol
+        active, R, P, rho = active[going_on], R[:, going_on], P[:, going_on], rho[going_on]
+        if not len(active) or iteration == max_iter:
+            return Iterate(X, iteration, not len(active))
+        Z = precondition(R)
+        rho_next = np.einsum("ic,ic->c", R, Z)
+        P = Z + P * (rho_next / rho)
+        rho = rho_next
+        AP = _apply(W, s, P)
+        step = rho / np.einsum("ic,ic->c", P, AP)
+        X[:, active] += P * step
+        R -= AP * step
+        iteration += 1
+
+
+def jacobi(
+    W: sparse.csr_array,
+    s: FloatArray,
+    B: FloatArray,
+    *,
+    start: FloatArray | None = None,
+    tol: float = 1e-10,
+    max_iter: int = 3_000,
+    progress: Progress | None = None,
+) -> Iterate:
+    """Iterate ``X <- (W X + B) / s`` until every single entry has settled.
+
+    All numbers are positive, so each entry converges with a small *relative* error even where
+    the walk hardly ever meets a label and X decays to 1e-100: there, a stop by a norm leaves the
+    arg max to chance. The stop is component-wise: the largest relative change, times what the
+    observed rate of convergence says is still to come, must be below `tol`. Needs about
+    ``log(tol) / log(rho)`` sweeps, ``rho = max_i d_i / (d_i + gamma_g)``.
+    """
+    P = sparse.diags_array(1 / s).tocsr() @ W
+    Q = B / s[:, None]
+    X = Q.copy() if start is None else start
+    last_change = np.inf
+    for iteration in range(1, max_iter + 1):
+        updated = P @ X
+        updated += Q
+        change = _relative_change(X, updated)
+        X = updated
+        rate = change / last_change if np.isfinite(last_change) else 1.0
+        last_change = change
+        if progress is not None:
+            progress(f"sweep {iteration}: relative change {change:.1e}")
+        if change == 0 or (rate < 1 and change * rate / (1 - rate) <= tol):
+            return Iterate(X, iteration, converged=True)
+    return Iterate(X, max_iter, converged=False)
+
+
+def largest_class_in_logs(
+    W: sparse.csr_array,
+    s: FloatArray,
+    B: FloatArray,
+    *,
+    max_iter: int = 100_000,
+) -> IntArray:
+    """Return the arg max of the solution also where the solution itself underflows to zero.
+
+    With ``p_i`` the probability of the likeliest path from i into absorption (a shortest path),
+    the rows of ``Z = X / p`` are of order one and solve a system whose entries are at most one.
+    """
+    with np.errstate(divide="ignore"):
+        source = -np.log(B.max(axis=1) / s)
+    entry = np.flatnonzero(np.isfinite(source))
+    n = len(s)
+    moves = sparse.coo_array(W)
+    costs = -np.log(moves.data / s[moves.row])
+    # An extra vertex n stands for absorption. Paths run from i to n; search backwards from n.
+    # scipy drops edges of length zero, hence the smallest positive length.
+    lengths = np.maximum(np.concatenate([costs, source[entry]]), np.finfo(float).tiny)
+    rows = np.concatenate([moves.col, np.full(len(entry), n)])
+    columns = np.concatenate([moves.row, entry])
+    backwards = sparse.csr_array((lengths, (rows, columns)), shape=(n + 1, n + 1))
+    log_p = -csgraph.dijkstra(backwards, indices=n)[:n]
+    scaled = sparse.csr_array(
+        (np.exp(log_p[moves.col] - log_p[moves.row] - costs), (moves.row, moves.col)), shape=(n, n)
+    )
+    with np.errstate(divide="ignore"):
+        Q = np.exp(np.log(B / s[:, None]) - log_p[:, None])
+    Z = jacobi(scaled, np.ones(n), Q, max_iter=max_iter).X
+    return np.asarray(Z.argmax(axis=1))
+
+
+def algebraic_multigrid(W: sparse.csr_array, s: FloatArray) -> Preconditioner:
+    """Return a smoothed-aggregation preconditioner from pyamg."""
+    try:
+        import pyamg
+    except ImportError as error:
+        msg = "`solver`='amg' needs pyamg; pip install 'graphmargin[amg]'"
+        raise ImportError(msg) from error
+    matrix = sparse.csr_matrix(sparse.diags_array(s).tocsr() - W)
+    cycle = pyamg.smoothed_aggregation_solver(matrix).aspreconditioner()
+
+    def precondition(R: FloatArray) -> FloatArray:
+        return np.column_stack([cycle @ column for column in R.T])
+
+    return precondition
+
+
+def _apply(W: sparse.csr_array, s: FloatArray, X: FloatArray) -> FloatArray:
+    return np.asarray(s[:, None] * X - W @ X)
+
+
+def _divide_by(s: FloatArray) -> Preconditioner:
+    def precondition(R: FloatArray) -> FloatArray:
+        return np.asarray(R / s[:, None])
+
+    return precondition
+
+
+def _relative_change(old: FloatArray, new: FloatArray) -> float:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        change: Any = np.abs(new - old) / new
+    return float(np.nanmax(change, initial=0.0))

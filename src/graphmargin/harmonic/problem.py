@@ -1,0 +1,134 @@
+"""Hard, regularized and soft harmonic solutions as one absorbing random walk.
+
+All of them minimize ``(l - y)' C (l - y) + l' (L + gamma_g I) l`` (eqs. HFS, reg HFS, soft HFS),
+where C holds the trust in the labels, infinite for a hard one, and y is zero on unlabeled
+vertices. With one column of y for each class, a walk that starts at vertex i
+
+- moves to j at rate ``w_ij``,
+- ends in the class of a labeled vertex j: on arrival where the label is hard, at rate ``c_j``
+  where it is soft,
+- falls into the sink at rate ``gamma_g``, and at rate ``c_unlabeled`` more where i is unlabeled.
+
+The probabilities X (a column for each class, then the sink) solve ``diag(s) X = W X + B`` on the
+*free* vertices, those without a hard label: W are the edges between free vertices, B >= 0 the
+rates of absorption and ``s = W 1 + B 1``. The matrix ``diag(s) - W`` is symmetric positive
+definite, every row of X sums to one, and a solver needs to know W and B only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from graphmargin._checks import check_real
+from graphmargin._typing import BoolArray, FloatArray, IntArray
+from graphmargin.graph.adjacency import check_graph
+from graphmargin.graph.laplacian import components
+from graphmargin.labels import EncodedLabels, encode_labels
+
+
+@dataclass(frozen=True)
+class HarmonicProblem:
+    """Graph, labels and the trust in them; everything but gamma_g."""
+
+    W: sparse.csr_array
+    labels: EncodedLabels
+    trust: FloatArray
+    """c_labeled at labeled vertices (infinite: hard), zero elsewhere."""
+    c_unlabeled: float
+
+    @cached_property
+    def hard(self) -> BoolArray:
+        """Vertices whose label is fixed."""
+        return np.isinf(self.trust)
+
+    @cached_property
+    def reached(self) -> BoolArray:
+        """Vertices in a component with a label."""
+        component = components(self.W)
+        has_label = np.zeros(component.max() + 1, dtype=bool)
+        has_label[component[self.trust > 0]] = True
+        return np.asarray(has_label[component])
+
+    @cached_property
+    def free(self) -> IntArray:
+        """Vertices to be solved for: reached by a label, and without a hard one."""
+        return np.flatnonzero(self.reached & ~self.hard)
+
+    @cached_property
+    def inner_edges(self) -> sparse.csr_array:
+        """Edges between free vertices."""
+        return sparse.csr_array(self.W[self.free][:, self.free])
+
+    @cached_property
+    def boundary_edges(self) -> sparse.csr_array:
+        """Edges from free vertices to vertices with a hard label, which absorb."""
+        return sparse.csr_array(self.W[self.free][:, np.flatnonzero(self.hard)])
+
+    @cached_property
+    def class_rates(self) -> FloatArray:
+        """Rates of absorption of the free vertices into the classes, (n_free, c)."""
+        one_hot = self.labels.one_hot
+        soft = np.where(self.hard, 0.0, self.trust)[self.free, None] * one_hot[self.free]
+        return np.asarray(self.boundary_edges @ one_hot[self.hard]) + soft
+
+    def sink_rates(self, gamma_g: float) -> FloatArray:
+        """Return the rates at which free vertices lose mass to the sink."""
+        return gamma_g + np.where(self.labels.labeled[self.free], 0.0, self.c_unlabeled)
+
+    def rates(self, gamma_g: float) -> FloatArray:
+        """Return B: absorption into the classes and, if there is any, into the sink."""
+        sink = self.sink_rates(gamma_g)
+        if not sink.any():
+            return self.class_rates
+        return np.column_stack([self.class_rates, sink])
+
+
+def harmonic_problem(
+    W: Any,
+    y: npt.ArrayLike | EncodedLabels,
+    *,
+    c_labeled: Any = np.inf,
+    c_unlabeled: float = 0.0,
+) -> HarmonicProblem:
+    """Return the validated problem; see `harmonic_solution` for the arguments."""
+    W = check_graph(W)
+    labels = y if isinstance(y, EncodedLabels) else encode_labels(y)
+    n = W.shape[0]
+    if len(labels.codes) != n:
+        msg = f"`y` must have one entry for each of the {n} vertices, got {len(labels.codes)}"
+        raise ValueError(msg)
+    return HarmonicProblem(
+        W,
+        labels,
+        _trust(c_labeled, labels.labeled),
+        check_real("c_unlabeled", c_unlabeled, hint="; 0 leaves unlabeled vertices free"),
+    )
+
+
+def check_gamma_g(gamma_g: Any) -> float:
+    """Return gamma_g as a float, or say what it must be."""
+    return check_real("gamma_g", gamma_g, hint="; use `inf` for supervised learning only")
+
+
+def _trust(c_labeled: Any, labeled: BoolArray) -> FloatArray:
+    trust = np.asarray(c_labeled, dtype=np.float64)
+    if trust.shape not in ((), labeled.shape):
+        msg = (
+            "`c_labeled` must be a number or have one entry for each of the "
+            f"{len(labeled)} vertices, got shape {trust.shape}"
+        )
+        raise ValueError(msg)
+    trust = np.where(labeled, trust, 0.0)
+    if not (trust >= 0).all():
+        msg = f"`c_labeled` must be >= 0, got {trust.min()}; use `inf` for hard labels"
+        raise ValueError(msg)
+    if not trust.any():
+        msg = "`c_labeled` is 0 at every label, so that no label counts; use `inf` for hard labels"
+        raise ValueError(msg)
+    return trust

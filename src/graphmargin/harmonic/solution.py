@@ -1,0 +1,365 @@
+"""The harmonic solution: who gets which label, how surely, and which labels say so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray
+from graphmargin.harmonic.iterative import Progress
+from graphmargin.harmonic.problem import HarmonicProblem, check_gamma_g, harmonic_problem
+from graphmargin.harmonic.solve import HarmonicSystem, Solver
+from graphmargin.labels import UNLABELED, decode_labels
+
+
+@dataclass(frozen=True)
+class HarmonicSolution:
+    """Where the random walks from all vertices end, and the labels that this induces.
+
+    Attributes
+    ----------
+    class_mass : array of shape (n, c)
+        Probability that the walk from vertex i ends at a label of each class.
+    sink_mass : array of shape (n,)
+        Probability that it ends at no label: 1 in a component without labels. Class masses and
+        sink mass of a vertex sum to one.
+    codes : array of shape (n,)
+        Index of the induced class (arg max), -1 where no label can be reached.
+    solver, iterations, converged, residual
+        How the system was solved; `residual` is the largest distance of an entry from the
+        weighted mean of its neighbors.
+    problem, gamma_g
+        What was solved.
+    """
+
+    problem: HarmonicProblem
+    gamma_g: float
+    class_mass: FloatArray
+    sink_mass: FloatArray
+    codes: IntArray
+    solver: str
+    iterations: int
+    converged: bool
+    residual: float
+
+    @property
+    def classes(self) -> AnyArray:
+        """The classes, sorted; columns of `class_mass`."""
+        return self.problem.labels.classes
+
+    @property
+    def labels(self) -> AnyArray:
+        """The induced label of every vertex, or the marker for unlabeled."""
+        return decode_labels(self.classes, self.codes)
+
+    @property
+    def confidence(self) -> FloatArray:
+        """Best minus second best class mass; abs(ell) for two classes."""
+        second, best = np.partition(self.class_mass, -2, axis=1)[:, -2:].T
+        return np.asarray(best - second)
+
+    @property
+    def ell(self) -> FloatArray:
+        """The paper's l: mass of the second class minus mass of the first (two classes only)."""
+        if len(self.classes) != 2:
+            msg = f"`ell` is defined for two classes, got {len(self.classes)}; use `class_mass`"
+            raise ValueError(msg)
+        return np.asarray(self.class_mass[:, 1] - self.class_mass[:, 0])
+
+    @property
+    def label_distributions(self) -> FloatArray:
+        """Class probabilities that sum to one: the sink's mass is spread evenly.
+
+        This keeps the arg max and the confidence of `class_mass`.
+        """
+        return self.class_mass + self.sink_mass[:, None] / len(self.classes)
+
+    @property
+    def unreached(self) -> BoolArray:
+        """Vertices in components without a label."""
+        return ~self.problem.reached
+
+    @property
+    def status(self) -> str:
+        """What happened, in words."""
+        if not self.converged:
+            ending = f"stopped after {self.iterations} iterations without convergence"
+        elif self.iterations:
+            ending = f"converged in {self.iterations} iterations"
+        else:
+            ending = "solved"
+        unreached = int(self.unreached.sum())
+        note = f"; {unreached} vertices in components without labels" if unreached else ""
+        return f"{ending} ({self.solver}, violation {self.residual:.1e}){note}"
+
+    def explain(self, vertex: int) -> Explanation:
+        """Return which labeled vertices gave `vertex` its label.
+
+        The share of a labeled vertex is the probability that the walk from `vertex` is absorbed
+        there. Shares and sink mass sum to one; the shares of a class sum to its class mass.
+
+        Examples
+        --------
+        >>> path = np.array([[0, 1, 0], [1, 0, 3], [0, 3, 0.0]])
+        >>> print(harmonic_solution(path, ["a", None, "b"]).explain(1))
+        vertex 1 -> 'b' (confidence 0.500): 75.0% from vertex 2 ('b'), 25.0% from vertex 0 ('a')
+        """
+        n = len(self.codes)
+        if not 0 <= vertex < n:
+            msg = f"`vertex` must be in 0..{n - 1}, got {vertex}"
+            raise ValueError(msg)
+        labeled = np.flatnonzero(self.problem.trust > 0)
+        shares = absorption_probabilities(self, [vertex])[0]
+        order = np.argsort(-shares, kind="stable")
+        order = order[shares[order] > 0]
+        return Explanation(
+            vertex=int(vertex),
+            label=self.labels[vertex],
+            confidence=float(self.confidence[vertex]),
+            sources=labeled[order],
+            source_labels=self.classes[self.problem.labels.codes[labeled[order]]],
+            shares=shares[order],
+            sink_mass=float(self.sink_mass[vertex]),
+        )
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The labeled vertices behind a label, the most important one first."""
+
+    vertex: int
+    label: Any
+    confidence: float
+    sources: IntArray
+    source_labels: AnyArray
+    shares: FloatArray
+    sink_mass: float
+
+    def contributions(self, positive: Any) -> FloatArray:
+        """Return signed shares, + for class `positive`; they sum to ell for two classes."""
+        return np.where(self.source_labels == positive, self.shares, -self.shares)
+
+    def __str__(self) -> str:
+        """Return one line with the five largest shares."""
+        parts = [
+            f"{share:.1%} from vertex {source} ({str(label)!r})"
+            for share, source, label in zip(
+                self.shares[:5], self.sources[:5], self.source_labels[:5], strict=True
+            )
+        ]
+        if len(self.sources) > 5:
+            parts.append(f"{self.shares[5:].sum():.1%} from {len(self.sources) - 5} more")
+        if self.sink_mass > 0:
+            parts.append(f"{self.sink_mass:.1%} into the sink")
+        head = f"vertex {self.vertex} -> {str(self.label)!r} (confidence {self.confidence:.3f})"
+        return f"{head}: {', '.join(parts)}"
+
+
+def harmonic_solution(
+    W: Any,
+    y: npt.ArrayLike,
+    *,
+    gamma_g: float = 0.0,
+    c_labeled: Any = np.inf,
+    c_unlabeled: float = 0.0,
+    solver: Solver = "auto",
+    progress: Progress | None = None,
+) -> HarmonicSolution:
+    """Return the hard, regularized or soft harmonic solution on a graph.
+
+    Solves ``min (l - y)' C (l - y) + l' (L + gamma_g I) l`` for every class (eqs. HFS, reg HFS
+    and soft HFS of the paper). With hard labels this is
+    ``(L_uu + gamma_g I) l_u = W_ul l_l``.
+
+    Parameters
+    ----------
+    W : array or sparse matrix of shape (n, n)
+        Symmetric, non-negative graph.
+    y : array-like of shape (n,)
+        Labels; unlabeled is -1, None, NaN or "".
+    gamma_g : float >= 0, default=0
+        The walk falls into the sink at vertex i with probability ``gamma_g / (d_i + gamma_g)``.
+        0 is the ordinary harmonic solution; with inf no label travels.
+    c_labeled : float > 0 or array of shape (n,), default=inf
+        Trust c_l in the labels; inf fixes them. An array gives each label its own trust
+        (entries at unlabeled vertices are not read).
+    c_unlabeled : float >= 0, default=0
+        Pull c_u of unlabeled vertices towards zero.
+    solver : {"auto", "direct", "cg", "jacobi", "amg"}, default="auto"
+        "direct" eliminates vertices without subtractions: every entry is right in its leading
+        digits for all weights and all gamma_g. "cg" are conjugate gradients on all classes at
+        once, "amg" the same with a multigrid preconditioner (extra ``amg``), "jacobi" the plain
+        positive iteration, fast where gamma_g exceeds the degrees. "auto" is "direct" where
+        the fill is affordable, and "cg" elsewhere.
+    progress : callable, default=None
+        Is told about the iterations, as a string.
+
+    Returns
+    -------
+    HarmonicSolution
+
+    Notes
+    -----
+    Time and memory of "direct" grow with the fill of the factor, those of an iteration with the
+    number of edges times classes. Components without a label are left out of the system.
+
+    Examples
+    --------
+    >>> path = np.array([[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 1, 0.0]])
+    >>> solution = harmonic_solution(path, [0, -1, -1, 1])
+    >>> solution.ell.round(3).tolist()
+    [-1.0, -0.333, 0.333, 1.0]
+    >>> harmonic_solution(path, [0, -1, -1, 1], gamma_g=1.0).sink_mass.round(3).tolist()
+    [0.0, 0.5, 0.5, 0.0]
+    """
+    problem = harmonic_problem(W, y, c_labeled=c_labeled, c_unlabeled=c_unlabeled)
+    return solve_path(problem, [gamma_g], solver=solver, progress=progress)[0]
+
+
+def harmonic_path(
+    W: Any,
+    y: npt.ArrayLike,
+    gammas: Sequence[float],
+    *,
+    c_labeled: Any = np.inf,
+    c_unlabeled: float = 0.0,
+    solver: Solver = "auto",
+    progress: Progress | None = None,
+) -> list[HarmonicSolution]:
+    """Return the harmonic solutions for several values of gamma_g, in the order given.
+
+    Validation, components, the system without its diagonal and the elimination order are found
+    once; an iteration starts at the solution for the last gamma_g. See `harmonic_solution`.
+
+    Examples
+    --------
+    >>> path = np.array([[0, 1, 0], [1, 0, 3], [0, 3, 0.0]])
+    >>> [float(s.confidence[1]) for s in harmonic_path(path, [0, -1, 1], [0, 4, np.inf])]
+    [0.5, 0.25, 0.0]
+    """
+    problem = harmonic_problem(W, y, c_labeled=c_labeled, c_unlabeled=c_unlabeled)
+    return solve_path(problem, gammas, solver=solver, progress=progress)
+
+
+def solve_path(
+    problem: HarmonicProblem,
+    gammas: Sequence[float],
+    *,
+    solver: Solver = "auto",
+    progress: Progress | None = None,
+) -> list[HarmonicSolution]:
+    """Return the solutions of a validated problem for several gamma_g."""
+    checked = [check_gamma_g(gamma_g) for gamma_g in gammas]
+    system = HarmonicSystem(problem.inner_edges, solver, progress)
+    n_classes = len(problem.labels.classes)
+    solutions = []
+    start: FloatArray | None = None
+    for gamma_g in checked:
+        class_mass = np.where(problem.hard[:, None], problem.labels.one_hot, 0.0)
+        codes = np.where(problem.hard, problem.labels.codes, UNLABELED)
+        if np.isinf(gamma_g):
+            status: dict[str, Any] = {"solver": "none", "iterations": 0}
+            status |= {"converged": True, "residual": 0.0}
+        else:
+            B = problem.rates(gamma_g)
+            if start is not None and start.shape != B.shape:
+                start = None
+            solved = system.solve(B, n_classes, start)
+            start = solved.X
+            class_mass[problem.free] = solved.X[:, :n_classes]
+            codes[problem.free] = solved.best
+            status = {"solver": solved.solver, "iterations": solved.iterations}
+            status |= {"converged": solved.converged, "residual": solved.residual}
+        sink_mass = np.clip(1 - class_mass.sum(axis=1), 0.0, 1.0)
+        solutions.append(HarmonicSolution(problem, gamma_g, class_mass, sink_mass, codes, **status))
+    return solutions
+
+
+def absorption_probabilities(
+    solution: HarmonicSolution, vertices: Sequence[int] | IntArray
+) -> FloatArray:
+    """Return the probability that the walk from each vertex is absorbed at each label.
+
+    Rows are the `vertices`, columns the labeled vertices (with positive trust) in ascending
+    order. One solve for each vertex, whatever the number of labels: the system is symmetric.
+
+    Examples
+    --------
+    >>> path = np.array([[0, 1, 0], [1, 0, 3], [0, 3, 0.0]])
+    >>> absorption_probabilities(harmonic_solution(path, [0, -1, 1]), [1]).tolist()
+    [[0.25, 0.75]]
+    """
+    problem = solution.problem
+    labeled = np.flatnonzero(problem.trust > 0)
+    result = np.zeros((len(vertices), len(labeled)))
+    column = np.full(len(problem.trust), -1)
+    column[labeled] = np.arange(len(labeled))
+    row_of_free = np.full(len(problem.trust), -1)
+    row_of_free[problem.free] = np.arange(len(problem.free))
+
+    vertices = np.asarray(vertices)
+    fixed = np.flatnonzero(problem.hard[vertices])
+    result[fixed, column[vertices[fixed]]] = 1.0
+    walking = np.flatnonzero(row_of_free[vertices] >= 0)
+    if np.isinf(solution.gamma_g) or not len(walking):
+        return result
+    system = HarmonicSystem(problem.inner_edges, "direct" if solution.solver == "direct" else "cg")
+    absorption = problem.rates(solution.gamma_g).sum(axis=1)
+    starts = np.zeros((len(problem.free), len(walking)))
+    starts[row_of_free[vertices[walking]], np.arange(len(walking))] = 1.0
+    visits = system.inverse_times(absorption, starts)
+    hard = np.flatnonzero(problem.hard)
+    result[np.ix_(walking, column[hard])] = (problem.boundary_edges.T @ visits).T
+    soft = np.flatnonzero(np.isfinite(problem.trust) & (problem.trust > 0))
+    soft = soft[row_of_free[soft] >= 0]
+    result[np.ix_(walking, column[soft])] = (
+        visits[row_of_free[soft]] * problem.trust[soft, None]
+    ).T
+    return result
+
+
+def normalize_class_mass(
+    solution: HarmonicSolution, priors: npt.ArrayLike | None = None
+) -> HarmonicSolution:
+    """Return the solution with class masses that match class priors (class mass normalization).
+
+    Over the unlabeled vertices, the mass of class k is scaled to its prior q_k
+    (Zhu, Ghahramani, Lafferty 2003); each vertex keeps its sink mass, labels stay.
+
+    Parameters
+    ----------
+    solution : HarmonicSolution
+    priors : array of shape (c,), default=None
+        Positive class priors; the class shares of the labels by default.
+
+    Examples
+    --------
+    >>> star = np.zeros((4, 4)); star[3, :3] = star[:3, 3] = [3, 2, 1]
+    >>> y = [0, 1, -1, -1]
+    >>> normalize_class_mass(harmonic_solution(star, y)).class_mass[2].round(3).tolist()
+    [0.5, 0.5]
+    """
+    counts = solution.problem.labels.one_hot.sum(axis=0)
+    target = counts if priors is None else np.asarray(priors, dtype=np.float64)
+    if target.shape != counts.shape or not (target > 0).all() or not np.isfinite(target).all():
+        msg = (
+            f"`priors` must hold {len(counts)} positive numbers, one for each class, got {priors!r}"
+        )
+        raise ValueError(msg)
+    free = solution.problem.free
+    mass = solution.class_mass[free]
+    total = mass.sum(axis=1, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scaled = mass * (target / mass.sum(axis=0))
+        scaled = np.where(mass > 0, scaled, 0.0)
+        scaled *= total / scaled.sum(axis=1, keepdims=True)
+    # A row without mass has nothing to scale.
+    scaled = np.where(total > 0, scaled, mass)
+    class_mass, codes = solution.class_mass.copy(), solution.codes.copy()
+    class_mass[free] = scaled
+    codes[free] = np.where(total[:, 0] > 0, scaled.argmax(axis=1), codes[free])
+    return replace(solution, class_mass=class_mass, codes=codes)

@@ -1,0 +1,137 @@
+"""Which solver when, and the check that every row of its answer deserves its arg max."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy import sparse
+
+from graphmargin._checks import check_choice
+from graphmargin._typing import FloatArray, IntArray
+from graphmargin.harmonic import iterative
+from graphmargin.harmonic.elimination import EliminationOrder, eliminate, elimination_order
+
+Solver = Literal["auto", "direct", "cg", "jacobi", "amg"]
+SOLVERS = ("auto", "direct", "cg", "jacobi", "amg")
+
+ROW_TOLERANCE = 1e-7
+"""Rows of absorption probabilities must sum to one this well."""
+SMALL_MASS = 1e-4
+"""Class mass below which a stop by a norm does not rank the classes."""
+UNDERFLOW = 1e-290
+"""Class mass below which double precision does not rank them either."""
+
+
+@dataclass(frozen=True)
+class Solved:
+    """Absorption probabilities of the free vertices and how they were found."""
+
+    X: FloatArray
+    best: IntArray
+    """Class of the largest mass of every row, also where the mass underflows."""
+    solver: str
+    iterations: int
+    converged: bool
+    residual: float
+    """Largest distance of an entry from the weighted mean of its neighbors."""
+
+
+class HarmonicSystem:
+    """``(diag(s) - W) X = B`` for one W and many B; the elimination order is found once."""
+
+    def __init__(
+        self, W: sparse.csr_array, solver: Solver, progress: iterative.Progress | None = None
+    ) -> None:
+        check_choice("solver", solver, SOLVERS)
+        self.W = W
+        self.degrees = W.sum(axis=1)
+        self.progress = progress
+        self.order: EliminationOrder | None = None
+        self.solver = solver
+        if solver in ("auto", "direct"):
+            self._choose(solver)
+
+    def _choose(self, solver: Solver) -> None:
+        caps = {"max_flops": np.inf} if solver == "direct" else {}
+        self.order = elimination_order(self.W, **caps)
+        if self.order is not None:
+            self.solver = "direct"
+        elif solver == "direct":
+            msg = (
+                f"`solver`='direct' needs too much memory for this graph of {self.W.shape[0]} "
+                "vertices; use solver='cg'"
+            )
+            raise MemoryError(msg)
+        else:
+            self.solver = "cg"
+
+    def solve(self, B: FloatArray, n_classes: int, start: FloatArray | None = None) -> Solved:
+        """Return the absorption probabilities; the rows of B sum to the rate of absorption."""
+        W, n = self.W, self.W.shape[0]
+        if n == 0:
+            return Solved(B.copy(), np.zeros(0, dtype=np.int64), "none", 0, True, 0.0)
+        absorption = B.sum(axis=1)
+        found = self._run(absorption, B, start)
+        X, converged = np.clip(found.X, 0.0, 1.0), found.converged
+        if self.solver != "direct":
+            X, converged = self._resolve_rows(B, X, n_classes, converged)
+        s = self.degrees + absorption
+        best = X[:, :n_classes].argmax(axis=1)
+        if X[:, :n_classes].max(axis=1).min() < UNDERFLOW:
+            best = iterative.largest_class_in_logs(W, s, B[:, :n_classes])
+        residual = float(np.abs(X - (W @ X + B) / s[:, None]).max())
+        return Solved(X, best, self.solver, found.iterations, converged, residual)
+
+    def inverse_times(self, absorption: FloatArray, R: FloatArray) -> FloatArray:
+        """Return ``(diag(W 1 + absorption) - W)^-1 R`` for any right-hand side."""
+        # Columns of size one, so that an absolute tolerance is a relative one.
+        size = np.abs(R / (self.degrees + absorption)[:, None]).max(axis=0, initial=0.0)
+        size[size == 0] = 1.0
+        return np.asarray(self._run(absorption, R / size, None).X * size)
+
+    def _run(
+        self, absorption: FloatArray, B: FloatArray, start: FloatArray | None
+    ) -> iterative.Iterate:
+        if self.order is not None:
+            X = eliminate(self.W, absorption, self.order).solve(B)
+            return iterative.Iterate(X, 0, converged=True)
+        s = self.degrees + absorption
+        if self.solver == "jacobi":
+            return iterative.jacobi(self.W, s, B, progress=self.progress)
+        precondition = None
+        if self.solver == "amg":
+            precondition = iterative.algebraic_multigrid(self.W, s)
+        return iterative.conjugate_gradients(
+            self.W, s, B, start=start, precondition=precondition, progress=self.progress
+        )
+
+    def _resolve_rows(
+        self, B: FloatArray, X: FloatArray, n_classes: int, converged: bool
+    ) -> tuple[FloatArray, bool]:
+        """Solve again, given the others, the rows that an iteration cannot get right.
+
+        These do not sum to one: a cluster that hangs on the rest by weights of 1e-20 is
+        invisible, its rows of ``diag(s) - W`` cancel (the rest does not feel the cluster either
+        and is right). Or, after a stop by a norm, their class mass is small against that norm.
+        """
+        unsure = np.abs(X.sum(axis=1) - 1) > ROW_TOLERANCE
+        if self.solver == "jacobi":
+            converged = True  # its rows approach one from below: the missing mass is the error
+        else:
+            unsure |= X[:, :n_classes].sum(axis=1) < SMALL_MASS
+        rows, others = np.flatnonzero(unsure), np.flatnonzero(~unsure)
+        if not len(rows):
+            return X, converged
+        W = sparse.csr_array(self.W[rows][:, rows])
+        order = elimination_order(W)
+        if order is None:
+            s = self.degrees + B.sum(axis=1)
+            swept = iterative.jacobi(self.W, s, B, start=X, progress=self.progress)
+            complete = np.abs(swept.X.sum(axis=1) - 1).max() <= ROW_TOLERANCE
+            return swept.X, bool(converged and swept.converged and complete)
+        rates = B[rows] + self.W[rows][:, others] @ X[others]
+        X = X.copy()
+        X[rows] = eliminate(W, rates.sum(axis=1), order).solve(rates)
+        return X, converged

@@ -1,0 +1,70 @@
+import numpy as np
+import pytest
+import sklearn.datasets
+
+from graphmargin.datasets import load_digits, load_letter, load_segmentation
+
+
+@pytest.mark.parametrize(
+    ("load", "shape", "classes"),
+    [
+        (load_letter, (20_000, 16), list("ABCDEFGHIJKLMNOPQRSTUVWXYZ")),
+        (load_digits, (5_620, 64), list(range(10))),
+        (
+            load_segmentation,
+            (2_310, 19),
+            ["brickface", "cement", "foliage", "grass", "path", "sky", "window"],
+        ),
+    ],
+)
+def test_table_has_the_documented_form(load, shape, classes):
+    X, y = load()
+    assert X.shape == shape
+    assert X.dtype == np.float64
+    assert X.flags.c_contiguous
+    assert y.shape == shape[:1]
+    assert np.unique(y).tolist() == classes
+
+
+def test_label_types():
+    assert load_letter()[1].dtype == np.dtype("U1")
+    assert load_digits()[1].dtype == np.int64
+    assert load_segmentation()[1].dtype == np.dtype("U9")
+
+
+@pytest.mark.parametrize(
+    ("load", "smallest", "largest"),
+    [(load_letter, 734, 813), (load_digits, 554, 572), (load_segmentation, 330, 330)],
+)
+def test_class_sizes_are_those_of_the_repository(load, smallest, largest):
+    _, sizes = np.unique(load()[1], return_counts=True)
+    assert (sizes.min(), sizes.max()) == (smallest, largest)
+
+
+def test_integer_tables_stay_in_range():
+    X = load_letter()[0]
+    assert (X.min(), X.max()) == (0, 15)
+    X = load_digits()[0]
+    assert (X.min(), X.max()) == (0, 16)
+
+
+def test_digits_contain_the_table_of_scikit_learn():
+    ours = set(map(tuple, np.column_stack(load_digits()).tolist()))
+    theirs = np.column_stack(sklearn.datasets.load_digits(return_X_y=True))
+    assert set(map(tuple, theirs.tolist())) <= ours
+
+
+def test_segmentation_names_fit_the_features():
+    X, y = load_segmentation()
+    median = {name: np.median(X[y == name], axis=0) for name in np.unique(y).tolist()}
+    row, intensity, excess_red, excess_green = 1, 9, 13, 15
+
+    def order(feature):
+        return sorted(median, key=lambda name: median[name][feature])
+
+    assert order(intensity)[-1] == "sky"
+    assert order(row)[0] == "sky"
+    assert order(row)[-2:] == ["path", "grass"]
+    assert order(excess_green)[-1] == "grass"
+    assert order(excess_red)[-1] == "brickface"
+    assert set(order(intensity)[:2]) == {"foliage", "window"}
