@@ -62,7 +62,7 @@ def encode_labels(y: npt.ArrayLike) -> EncodedLabels:
     classes, inverse = np.unique(values[~missing], return_inverse=True)
     if len(classes) < 2:
         msg = (
-            f"`y` has one class only ({classes[0]!r}); label rows of at least two classes "
+            f"`y` has one class only ({classes.tolist()[0]!r}); label rows of at least two classes "
             f"(unlabeled is {MARKERS})"
         )
         raise ValueError(msg)

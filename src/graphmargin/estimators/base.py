@@ -17,7 +17,7 @@ from graphmargin._checks import check_choice
 from graphmargin._typing import AnyArray, FloatArray, IntArray
 from graphmargin.estimators.progress import stage
 from graphmargin.graph.adjacency import check_graph, neighbor_graph
-from graphmargin.harmonic.problem import check_gamma_g, harmonic_problem
+from graphmargin.harmonic.problem import check_gamma_g, problem_on
 from graphmargin.harmonic.solution import HarmonicSolution, normalize_class_mass, solve_path
 from graphmargin.labels import UNLABELED, EncodedLabels, encode_labels
 
@@ -44,6 +44,8 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
 
     def _validate(self, X: Any, y: npt.ArrayLike) -> tuple[Any, EncodedLabels]:
         """Return X as a float array or CSR matrix, and the encoded labels."""
+        if hasattr(self, "transduction_"):  # set last: a failed refit is not a fit
+            del self.transduction_
         check_choice("affinity", self.affinity, ("knn", "precomputed"))
         check_gamma_g(self.gamma_g)
         X = validate_data(
@@ -67,7 +69,11 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
     def _fit_harmonic(
         self, X: Any, labels: EncodedLabels, W: sparse.csr_array | None
     ) -> HarmonicSolution:
-        """Build the graph (or check W), solve, and set what all these classifiers expose."""
+        """Build the graph (or check W), solve, and set what all these classifiers expose.
+
+        `harmonic_solution_` is the solution as solved; what is returned has its class masses
+        normalized where that is asked for.
+        """
         n = X.shape[0]
         if W is not None:
             self.graph_ = check_graph(W, n)
@@ -84,19 +90,23 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
             self.graph_ = graph.W
             self._weighting = graph.weighting
         with stage(f"harmonic solution of {len(labels.classes)} classes", self.verbose) as news:
-            problem = harmonic_problem(
+            problem = problem_on(
                 self.graph_, labels, c_labeled=self.c_labeled, c_unlabeled=self.c_unlabeled
             )
             solution = solve_path(problem, [self.gamma_g], solver=self.solver, progress=news)[0]
+        self.harmonic_solution_ = solution
         if self.class_mass_normalization is not False:
             priors = self.class_mass_normalization
             solution = normalize_class_mass(solution, None if priors is True else priors)
         _warn(solution)
-        self.harmonic_solution_ = solution
         self.confidence_: FloatArray = solution.confidence
         self.label_distributions_: FloatArray = solution.label_distributions
         self.n_iter_ = solution.iterations
         return solution
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Tell whether `fit` has come to its end."""
+        return hasattr(self, "transduction_")
 
     def _decode(self, codes: IntArray) -> AnyArray:
         return np.asarray(self.classes_[codes])

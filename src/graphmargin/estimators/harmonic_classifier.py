@@ -8,10 +8,11 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from graphmargin._typing import AnyArray, FloatArray
+from graphmargin._typing import AnyArray, FloatArray, IntArray
 from graphmargin.estimators.base import GraphClassifier, known_codes
 from graphmargin.graph.adjacency import in_metric
-from graphmargin.graph.neighbors import nearest_neighbors
+from graphmargin.graph.attachment import Attachment, attach_by_neighbors, attach_by_weights
+from graphmargin.graph.neighbors import Neighbors, nearest_neighbors
 from graphmargin.labels import UNLABELED
 
 
@@ -25,7 +26,7 @@ class HarmonicClassifier(GraphClassifier):
 
     Parameters
     ----------
-    gamma_g : float >= 0, default=0.01
+    gamma_g : float >= 0, default=0.1
         Rate of the sink; 0 is the ordinary harmonic solution. A small positive value damps the
         few vertices that would otherwise label everything when labels are rare.
     n_neighbors : int, default=5
@@ -55,8 +56,9 @@ class HarmonicClassifier(GraphClassifier):
     ----------
     classes_ : array of shape (c,)
     transduction_ : array of shape (n,)
-        Label of every training row. Rows in components without a label get the most frequent
-        label, with confidence 0 and a warning that counts them.
+        Label of every training row. Rows in components without a label get that of the nearest
+        row outside them (with a precomputed graph: the most frequent one), confidence 0, and a
+        warning that counts them.
     confidence_ : array of shape (n,)
         Best minus second best class mass, abs(l) for two classes.
     label_distributions_ : array of shape (n, c)
@@ -79,7 +81,7 @@ class HarmonicClassifier(GraphClassifier):
     def __init__(
         self,
         *,
-        gamma_g: float = 0.01,
+        gamma_g: float = 0.1,
         n_neighbors: int = 5,
         width: Any = "paper",
         metric: Any = "euclidean",
@@ -117,52 +119,54 @@ class HarmonicClassifier(GraphClassifier):
         X, labels = self._validate(X, y)
         precomputed = self.affinity == "precomputed"
         solution = self._fit_harmonic(X, labels, X if precomputed else None)
-        if not precomputed:
-            self._points = in_metric(X, self.metric)
-        self._fallback = int(np.bincount(labels.codes[labels.labeled]).argmax())
-        codes = known_codes(solution, labels)
-        self.transduction_: AnyArray = self._decode(
-            np.where(codes == UNLABELED, self._fallback, codes)
-        )
+        self._class_mass = solution.class_mass
+        self._points = None if precomputed else in_metric(X, self.metric)
+        self._most_frequent = int(np.bincount(labels.codes[labels.labeled]).argmax())
+        self._codes = self._complete(known_codes(solution, labels))
+        self.transduction_: AnyArray = self._decode(self._codes)
         return self
 
     def predict(self, X: Any) -> AnyArray:
-        """Return the label of new points; the most frequent one where no label is in reach."""
-        shares, _ = self._step(X)
-        return self._decode(np.where(shares.any(axis=1), shares.argmax(axis=1), self._fallback))
+        """Return the label of new points, by the class masses of their neighbors."""
+        attachment = self._attach(X)
+        shares = attachment.moves @ self._class_mass
+        # Neighbors that no label reaches still have a label to vote with.
+        votes = attachment.moves @ np.eye(len(self.classes_))[self._codes]
+        codes = np.where(shares.any(axis=1), shares.argmax(axis=1), votes.argmax(axis=1))
+        return self._decode(np.where(votes.any(axis=1), codes, self._most_frequent))
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return class probabilities of new points: the walk's, the sink's share spread evenly."""
-        shares, moving = self._step(X)
-        mass = shares * moving[:, None]
+        attachment = self._attach(X)
+        chance = attachment.chance_to_move(self.gamma_g + self.c_unlabeled)
+        mass = (attachment.moves @ self._class_mass) * chance[:, None]
         return np.asarray(mass + (1 - mass.sum(axis=1, keepdims=True)) / len(self.classes_))
 
-    def _step(self, X: Any) -> tuple[FloatArray, FloatArray]:
-        """Return the mean class masses of each point's neighbors and the chance to get there."""
+    def _attach(self, X: Any) -> Attachment:
+        """Return the first step of the walk from new points."""
         check_is_fitted(self)
         X = self._validate_new(X)
-        mass = self.harmonic_solution_.class_mass
-        sink = self.gamma_g + self.c_unlabeled
-        if self.affinity == "precomputed":
-            total = np.asarray(X.sum(axis=1)).ravel()
-            with np.errstate(divide="ignore", invalid="ignore"):
-                shares = np.where(total[:, None] > 0, np.asarray(X @ mass) / total[:, None], 0.0)
-            log_total = np.log(np.maximum(total, np.finfo(float).tiny))
-        else:
-            neighbors = nearest_neighbors(
-                self._points,
-                min(self.n_neighbors, self._points.shape[0]),
-                queries=in_metric(X, self.metric),
-                n_jobs=self.n_jobs,
-                random_state=self.random_state,
-            )
-            log_weights = self._weighting.log_weights(neighbors)
-            top = log_weights.max(axis=1, keepdims=True)
-            # Far points: relative weights still tell which neighbor is nearest.
-            weights = np.exp(log_weights - top)
-            total = weights.sum(axis=1)
-            shares = np.einsum("qk,qkc->qc", weights / total[:, None], mass[neighbors.indices])
-            log_total = top[:, 0] + np.log(total)
-        with np.errstate(over="ignore"):
-            moving = 1 / (1 + sink * np.exp(-log_total))
-        return shares, moving
+        if self._points is None:
+            return attach_by_weights(X)
+        neighbors = self._neighbors(self._points, self.n_neighbors, in_metric(X, self.metric))
+        return attach_by_neighbors(neighbors, self._weighting, self._points.shape[0])
+
+    def _complete(self, codes: IntArray) -> IntArray:
+        """Give points that no label reaches the label of the nearest point that has one."""
+        unknown = np.flatnonzero(codes == UNLABELED)
+        if self._points is None or not len(unknown):
+            return np.where(codes == UNLABELED, self._most_frequent, codes)
+        known = np.flatnonzero(codes != UNLABELED)
+        nearest = self._neighbors(self._points[known], 1, self._points[unknown])
+        codes = codes.copy()
+        codes[unknown] = codes[known[nearest.indices[:, 0]]]
+        return codes
+
+    def _neighbors(self, points: Any, n_neighbors: int, queries: Any) -> Neighbors:
+        return nearest_neighbors(
+            points,
+            n_neighbors,
+            queries=queries,
+            n_jobs=self.n_jobs,
+            random_state=self.random_state,
+        )

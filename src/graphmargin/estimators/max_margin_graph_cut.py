@@ -17,7 +17,7 @@ from graphmargin.estimators.progress import stage
 from graphmargin.graph.weights import paper_width
 from graphmargin.harmonic.solution import HarmonicSolution
 from graphmargin.labels import UNLABELED, EncodedLabels
-from graphmargin.margin.calibration import fit_sharpness, probabilities
+from graphmargin.margin.calibration import calibration_targets, fit_sharpness, probabilities
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine, train_machine
 
@@ -47,7 +47,7 @@ class MaxMarginGraphCut(GraphClassifier):
         "self-tuning" and "binary" concern the edges, and the kernel keeps the paper's width.
     C : float > 0, default=10.0
         1 / (2 gamma), the weight of the hinge losses.
-    gamma_g : float >= 0, default=0.01
+    gamma_g : float >= 0, default=0.1
         Rate of the sink: 0 trusts the graph most, inf not at all.
     eps : float in [0, 1), default=1e-6
         Confidence from which on an induced label is learned from.
@@ -94,7 +94,7 @@ class MaxMarginGraphCut(GraphClassifier):
         coef0: float = 1.0,
         width: Any = "paper",
         C: float = 10.0,
-        gamma_g: float = 0.01,
+        gamma_g: float = 0.1,
         eps: float = 1e-6,
         n_neighbors: int = 5,
         metric: Any = "euclidean",
@@ -225,16 +225,9 @@ class MaxMarginGraphCut(GraphClassifier):
         scores: FloatArray,
     ) -> None:
         """Set the transduction and the sharpness of the probabilities."""
-        unknown = codes == UNLABELED
-        targets = solution.label_distributions
-        # Platt's correction: n labels of a class are no proof of probability one.
-        counts = np.bincount(labels.codes[labels.labeled], minlength=len(labels.classes))
-        sure = ((counts + 1) / (counts + 2))[labels.codes[labels.labeled]]
-        rest = (1 - sure) / (len(labels.classes) - 1)
-        one_hot = labels.one_hot[labels.labeled]
-        targets[labels.labeled] = one_hot * sure[:, None] + (1 - one_hot) * rest[:, None]
-        mask = self.training_mask_
-        self._sharpness = fit_sharpness(scores[mask], targets[mask])
+        mask, unknown = self.training_mask_, codes == UNLABELED
+        targets = calibration_targets(solution.class_mass[mask], labels.codes[mask])
+        self._sharpness = fit_sharpness(scores[mask], targets)
         self.label_distributions_[unknown] = probabilities(scores[unknown], self._sharpness)
         self.transduction_: AnyArray = self._decode(np.where(unknown, _winner(scores), codes))
 

@@ -10,6 +10,7 @@ the number of threads. On sparse data, ties beyond the candidates are broken as 
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -32,8 +33,9 @@ Method = Literal["auto", "exact", "approximate"]
 MAX_EXACT = 50_000
 """Above this number of points, "auto" searches approximately."""
 SPARE_CANDIDATES = 6
-QUERIES_AT_ONCE = 16_384
-"""Blocks below about 128,000 / d queries would leave the BLAS path of faiss."""
+QUERIES_AT_ONCE = 65_536
+LEAST_BLAS_SIZE = 130_000
+"""Entries of a block of queries from which on faiss multiplies by BLAS."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +162,7 @@ class _DenseSearch:
         """Return the best candidates of the rows, and which rows may have missed a neighbor."""
         n_candidates = min(n_candidates, len(self.X))
         probes = self._as_float32(self.queries[rows])
-        fast, candidates = self.index.search(probes, n_candidates)
+        fast, candidates = _search_in_threads(self.index, probes, n_candidates)
         squared = _squared_distances(self.X, self.queries, rows, candidates, 1 / self.unit)
         if self.itself:
             squared[candidates == rows[:, None]] = np.inf
@@ -248,6 +250,26 @@ def _may_miss(probes: FloatArray, last: FloatArray, kth: FloatArray) -> BoolArra
     norms = np.sqrt(np.einsum("qd,qd->q", probes, probes, dtype=np.float64))
     rounding = 8 * np.sqrt(probes.shape[1]) * np.finfo(np.float32).eps
     return np.asarray(kth + rounding * (2 * norms + np.sqrt(kth)) ** 2 >= last)
+
+
+def _search_in_threads(
+    index: Any, probes: FloatArray, n_candidates: int
+) -> tuple[FloatArray, IntArray]:
+    """Search the index with a share of the probes in each thread.
+
+    The threads of faiss itself wait for each other by spinning: on a machine that is busy with
+    something else they took twice the CPU time.
+    """
+
+    def search(share: FloatArray) -> Any:
+        faiss.omp_set_num_threads(1)  # holds for the thread that calls it
+        return index.search(share, n_candidates)
+
+    n_shares = max(1, min(faiss.omp_get_max_threads(), probes.size // LEAST_BLAS_SIZE))
+    with ThreadPoolExecutor(n_shares) as threads:
+        found = list(threads.map(search, np.array_split(probes, n_shares)))
+    squared, indices = zip(*found, strict=True)
+    return np.concatenate(squared), np.concatenate(indices)
 
 
 def _cells(base: FloatArray, random_state: Any) -> Any:

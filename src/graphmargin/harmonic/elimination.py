@@ -64,13 +64,13 @@ def elimination_order(
     """Return a fill-reducing order of the vertices of W, or None where the fill is too large."""
     n = W.shape[0]
     order, start, rows, affordable = _minimum_degree(
-        W.indptr.astype(np.int64), W.indices.astype(np.int32), n, int(max_fill), float(max_flops)
+        *_pattern(W), n, int(max_fill), float(max_flops)
     )
     if not affordable:
         return None
     pattern = sparse.csr_array((np.empty(len(rows), np.int8), rows, start), shape=(n, n))
     pattern.sort_indices()
-    return EliminationOrder(order, start, pattern.indices)
+    return EliminationOrder(order, start, pattern.indices.astype(np.int32, copy=False))
 
 
 def eliminate(W: sparse.csr_array, absorption: FloatArray, order: EliminationOrder) -> Elimination:
@@ -78,8 +78,7 @@ def eliminate(W: sparse.csr_array, absorption: FloatArray, order: EliminationOrd
     position = np.empty(W.shape[0], dtype=np.int32)
     position[order.order] = np.arange(W.shape[0], dtype=np.int32)
     weights, pivots = _factorize(
-        W.indptr,
-        W.indices,
+        *_pattern(W),
         W.data.astype(np.float64, copy=False),
         absorption.astype(np.float64),
         order.order,
@@ -88,6 +87,11 @@ def eliminate(W: sparse.csr_array, absorption: FloatArray, order: EliminationOrd
         order.column_rows,
     )
     return Elimination(order, weights, pivots)
+
+
+def _pattern(W: sparse.csr_array) -> tuple[IntArray, IntArray]:
+    """Return indptr and indices in the integer types that the kernels are compiled for."""
+    return W.indptr.astype(np.int64, copy=False), W.indices.astype(np.int32, copy=False)
 
 
 @njit(cache=True)

@@ -8,7 +8,6 @@ import numpy as np
 
 from graphmargin._blocks import row_blocks
 from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray
-from graphmargin.graph.laplacian import components
 from graphmargin.harmonic.problem import HarmonicProblem
 from graphmargin.harmonic.solution import HarmonicSolution
 from graphmargin.harmonic.solve import HarmonicSystem
@@ -146,7 +145,5 @@ def _soft(
 
 
 def _reaches_another_label(problem: HarmonicProblem, vertices: IntArray) -> BoolArray:
-    component = components(problem.W)
-    trusted = component[np.flatnonzero(problem.trust > 0)]
-    others = np.bincount(trusted, minlength=component.max() + 1)[component[vertices]]
-    return np.asarray(others - (problem.trust[vertices] > 0) > 0)
+    others = problem.labels_in_component[vertices] - (problem.trust[vertices] > 0)
+    return np.asarray(others > 0)

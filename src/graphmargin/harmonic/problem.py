@@ -48,12 +48,20 @@ class HarmonicProblem:
         return np.isinf(self.trust)
 
     @cached_property
+    def component(self) -> IntArray:
+        """Number of the connected component of every vertex."""
+        return components(self.W)
+
+    @cached_property
+    def labels_in_component(self) -> IntArray:
+        """Number of labels, of positive trust, in the component of every vertex."""
+        counts = np.bincount(self.component[self.trust > 0], minlength=self.component.max() + 1)
+        return np.asarray(counts[self.component])
+
+    @property
     def reached(self) -> BoolArray:
         """Vertices in a component with a label."""
-        component = components(self.W)
-        has_label = np.zeros(component.max() + 1, dtype=bool)
-        has_label[component[self.trust > 0]] = True
-        return np.asarray(has_label[component])
+        return np.asarray(self.labels_in_component > 0)
 
     @cached_property
     def free(self) -> IntArray:
@@ -90,15 +98,18 @@ class HarmonicProblem:
 
 
 def harmonic_problem(
-    W: Any,
-    y: npt.ArrayLike | EncodedLabels,
-    *,
-    c_labeled: Any = np.inf,
-    c_unlabeled: float = 0.0,
+    W: Any, y: npt.ArrayLike, *, c_labeled: Any = np.inf, c_unlabeled: float = 0.0
 ) -> HarmonicProblem:
-    """Return the validated problem; see `harmonic_solution` for the arguments."""
-    W = check_graph(W)
-    labels = y if isinstance(y, EncodedLabels) else encode_labels(y)
+    """Return the problem on a graph that a user brings; see `harmonic_solution`."""
+    return problem_on(
+        check_graph(W), encode_labels(y), c_labeled=c_labeled, c_unlabeled=c_unlabeled
+    )
+
+
+def problem_on(
+    W: sparse.csr_array, labels: EncodedLabels, *, c_labeled: Any, c_unlabeled: float
+) -> HarmonicProblem:
+    """Return the problem on a checked graph."""
     n = W.shape[0]
     if len(labels.codes) != n:
         msg = f"`y` must have one entry for each of the {n} vertices, got {len(labels.codes)}"

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray
 from graphmargin.harmonic.iterative import Progress
 from graphmargin.harmonic.problem import HarmonicProblem, check_gamma_g, harmonic_problem
-from graphmargin.harmonic.solve import HarmonicSystem, Solver
+from graphmargin.harmonic.solve import NOTHING_TO_SOLVE, HarmonicSystem, Solver, check_solver
 from graphmargin.labels import UNLABELED, decode_labels
 
 
@@ -84,6 +84,11 @@ class HarmonicSolution:
         return ~self.problem.reached
 
     @property
+    def n_unreached_components(self) -> int:
+        """Number of components without a label."""
+        return len(np.unique(self.problem.component[self.unreached]))
+
+    @property
     def status(self) -> str:
         """What happened, in words."""
         if not self.converged:
@@ -92,8 +97,12 @@ class HarmonicSolution:
             ending = f"converged in {self.iterations} iterations"
         else:
             ending = "solved"
-        unreached = int(self.unreached.sum())
-        note = f"; {unreached} vertices in components without labels" if unreached else ""
+        note = ""
+        if self.n_unreached_components:
+            note = (
+                f"; {self.unreached.sum()} vertices in {self.n_unreached_components} components "
+                "without a label"
+            )
         return f"{ending} ({self.solver}, violation {self.residual:.1e}){note}"
 
     def explain(self, vertex: int) -> Explanation:
@@ -253,29 +262,36 @@ def solve_path(
     progress: Progress | None = None,
 ) -> list[HarmonicSolution]:
     """Return the solutions of a validated problem for several gamma_g."""
-    checked = [check_gamma_g(gamma_g) for gamma_g in gammas]
-    system = HarmonicSystem(problem.inner_edges, solver, progress)
-    n_classes = len(problem.labels.classes)
-    solutions = []
+    check_solver(solver)
+    system: HarmonicSystem | None = None
+    solutions: list[HarmonicSolution] = []
     start: FloatArray | None = None
-    for gamma_g in checked:
+    for gamma_g in [check_gamma_g(gamma_g) for gamma_g in gammas]:
         class_mass = np.where(problem.hard[:, None], problem.labels.one_hot, 0.0)
         codes = np.where(problem.hard, problem.labels.codes, UNLABELED)
-        if np.isinf(gamma_g):
-            status: dict[str, Any] = {"solver": "none", "iterations": 0}
-            status |= {"converged": True, "residual": 0.0}
-        else:
+        solved = NOTHING_TO_SOLVE
+        if np.isfinite(gamma_g):
+            system = system or HarmonicSystem(problem.inner_edges, solver, progress)
             B = problem.rates(gamma_g)
             if start is not None and start.shape != B.shape:
                 start = None
-            solved = system.solve(B, n_classes, start)
+            solved = system.solve(B, class_mass.shape[1], start)
             start = solved.X
-            class_mass[problem.free] = solved.X[:, :n_classes]
+            class_mass[problem.free] = solved.X[:, : class_mass.shape[1]]
             codes[problem.free] = solved.best
-            status = {"solver": solved.solver, "iterations": solved.iterations}
-            status |= {"converged": solved.converged, "residual": solved.residual}
-        sink_mass = np.clip(1 - class_mass.sum(axis=1), 0.0, 1.0)
-        solutions.append(HarmonicSolution(problem, gamma_g, class_mass, sink_mass, codes, **status))
+        solutions.append(
+            HarmonicSolution(
+                problem,
+                gamma_g,
+                class_mass,
+                np.clip(1 - class_mass.sum(axis=1), 0.0, 1.0),
+                codes,
+                solver=solved.solver,
+                iterations=solved.iterations,
+                converged=solved.converged,
+                residual=solved.residual,
+            )
+        )
     return solutions
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -38,13 +38,21 @@ class Solved:
     """Largest distance of an entry from the weighted mean of its neighbors."""
 
 
+NOTHING_TO_SOLVE = Solved(np.zeros((0, 0)), np.zeros(0, dtype=np.int64), "none", 0, True, 0.0)
+
+
+def check_solver(solver: str) -> None:
+    """Raise ValueError unless `solver` is known."""
+    check_choice("solver", solver, SOLVERS)
+
+
 class HarmonicSystem:
     """``(diag(s) - W) X = B`` for one W and many B; the elimination order is found once."""
 
     def __init__(
         self, W: sparse.csr_array, solver: Solver, progress: iterative.Progress | None = None
     ) -> None:
-        check_choice("solver", solver, SOLVERS)
+        check_solver(solver)
         self.W = W
         self.degrees = W.sum(axis=1)
         self.progress = progress
@@ -71,7 +79,7 @@ class HarmonicSystem:
         """Return the absorption probabilities; the rows of B sum to the rate of absorption."""
         W, n = self.W, self.W.shape[0]
         if n == 0:
-            return Solved(B.copy(), np.zeros(0, dtype=np.int64), "none", 0, True, 0.0)
+            return replace(NOTHING_TO_SOLVE, X=B)
         absorption = B.sum(axis=1)
         found = self._run(absorption, B, start)
         X, converged = np.clip(found.X, 0.0, 1.0), found.converged

@@ -6,7 +6,37 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 
-from graphmargin._typing import FloatArray
+from graphmargin._typing import FloatArray, IntArray
+
+
+def calibration_targets(class_mass: FloatArray, codes: IntArray) -> FloatArray:
+    """Return what the probabilities of the training points should be.
+
+    An unlabeled point has the class shares of its walk, given that the walk ends at a label: the
+    sink says how far away the labels are, not which one is right. A labeled point has Platt's
+    target: n labels of a class are no proof of probability one, but of (n + 1) / (n + 2).
+
+    Parameters
+    ----------
+    class_mass : array of shape (n, c)
+        Absorption probabilities of the points.
+    codes : array of shape (n,)
+        Given labels, -1 where there is none.
+
+    Examples
+    --------
+    >>> calibration_targets(np.array([[0.1, 0.3], [1.0, 0.0]]), np.array([-1, 0])).round(3).tolist()
+    [[0.25, 0.75], [0.667, 0.333]]
+    """
+    n_classes = class_mass.shape[1]
+    total = class_mass.sum(axis=1, keepdims=True)
+    targets = np.where(total > 0, class_mass, 1 / n_classes) / np.where(total > 0, total, 1.0)
+    given = np.flatnonzero(codes >= 0)
+    counts = np.bincount(codes[given], minlength=n_classes)
+    doubt = 1 / (counts[codes[given]] + 2)
+    targets[given] = doubt[:, None] / (n_classes - 1)
+    targets[given, codes[given]] = 1 - doubt
+    return targets
 
 
 def fit_sharpness(scores: FloatArray, targets: FloatArray) -> float:

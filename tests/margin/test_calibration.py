@@ -1,0 +1,152 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.optimize import brentq
+from scipy.special import expit, log_expit
+
+from graphmargin.margin import calibration_targets, fit_sharpness, probabilities
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+def slope(a, scores, targets):
+    """Derivative of the cross-entropy: expected minus target score."""
+    return float(((probabilities(scores, a) - targets) * scores).sum())
+
+
+def random_problem(seed, n_classes, n=40):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, n_classes)), rng.dirichlet(np.ones(n_classes), size=n)
+
+
+@pytest.mark.parametrize("sharpness", [0.01, 0.3, 1.0, 7.0, 100.0])
+def test_recovers_the_sharpness_of_two_classes(sharpness):
+    scores = np.linspace(-2, 2, 41) / np.sqrt(sharpness)
+    second = expit(sharpness * scores)
+    targets = np.column_stack([1 - second, second])
+    assert fit_sharpness(scores, targets) == pytest.approx(sharpness, rel=1e-3)
+
+
+@pytest.mark.parametrize("sharpness", [0.01, 0.3, 1.0, 7.0, 100.0])
+def test_recovers_the_sharpness_of_several_classes(sharpness):
+    scores = random_problem(0, 4)[0] / np.sqrt(sharpness)
+    weights = np.exp(sharpness * scores)
+    targets = weights / weights.sum(axis=1, keepdims=True)
+    assert fit_sharpness(scores, targets) == pytest.approx(sharpness, rel=1e-3)
+
+
+def test_recovers_the_sharpness_from_drawn_labels():
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=20_000)
+    labels = (rng.random(20_000) < expit(2.5 * scores)).astype(int)
+    # The standard error of the estimate is about 0.03.
+    assert fit_sharpness(scores, np.eye(2)[labels]) == pytest.approx(2.5, abs=0.15)
+
+
+@given(seed=seeds, n_classes=st.integers(2, 5))
+@settings(deadline=None, max_examples=50)
+def test_derivative_of_the_cross_entropy_vanishes(seed, n_classes):
+    scores, targets = random_problem(seed, n_classes)
+    # Targets lean towards the best score, so that the optimum is inside the bounds.
+    targets = (targets + probabilities(scores, 2.0)) / 2
+    a = fit_sharpness(scores, targets)
+    by_root = brentq(slope, 1e-3, 1e3, args=(scores, targets), xtol=1e-10)
+    assert a == pytest.approx(by_root, rel=1e-3)
+
+
+@given(seed=seeds, n_classes=st.integers(2, 5), a=st.floats(0.01, 50), b=st.floats(0.01, 50))
+@settings(deadline=None, max_examples=50)
+def test_cross_entropy_is_convex_and_smallest_at_the_sharpness(seed, n_classes, a, b):
+    scores, targets = random_problem(seed, n_classes)
+
+    def cross_entropy(sharpness):
+        return -(targets * np.log(probabilities(scores, sharpness) + 1e-300)).sum(axis=1).mean()
+
+    chord = (cross_entropy(a) + cross_entropy(b)) / 2
+    assert cross_entropy((a + b) / 2) <= chord + 1e-9
+    best = cross_entropy(fit_sharpness(scores, targets))
+    assert best <= min(cross_entropy(a), cross_entropy(b)) + 1e-6
+
+
+def test_sharpness_is_bounded_where_the_scores_separate():
+    scores = np.array([-2.0, -1.0, 1.0, 2.0])
+    a = fit_sharpness(scores, np.eye(2)[[0, 0, 1, 1]])
+    assert 10 < a <= 1e3
+    assert np.isfinite(probabilities(scores, a)).all()
+
+
+def test_sharpness_stays_positive_where_the_scores_are_wrong():
+    scores = np.array([-2.0, -1.0, 1.0, 2.0])
+    a = fit_sharpness(scores, np.eye(2)[[1, 1, 0, 0]])
+    assert 1e-3 <= a < 2e-3
+
+
+def test_constant_scores_give_even_probabilities():
+    scores, targets = np.zeros(5), np.tile([0.3, 0.7], (5, 1))
+    np.testing.assert_array_equal(probabilities(scores, fit_sharpness(scores, targets)), 0.5)
+
+
+def test_one_column_is_the_difference_of_two_classes():
+    scores, _ = random_problem(3, 2)
+    difference = scores[:, 1] - scores[:, 0]
+    targets = np.column_stack([expit(-2 * difference), expit(2 * difference)])
+    assert fit_sharpness(difference, targets) == pytest.approx(fit_sharpness(scores, targets))
+    np.testing.assert_allclose(probabilities(difference, 1.5), probabilities(scores, 1.5))
+    np.testing.assert_allclose(
+        np.log(probabilities(difference, 1.5)[:, 1]), log_expit(1.5 * difference)
+    )
+
+
+@given(
+    scores=st.tuples(st.integers(1, 6), st.integers(2, 5)).flatmap(
+        lambda shape: arrays(np.float64, shape, elements=st.floats(-1e6, 1e6))
+    ),
+    sharpness=st.floats(1e-3, 1e3),
+)
+@settings(deadline=None, max_examples=100)
+def test_rows_sum_to_one_and_the_largest_score_stays_largest(scores, sharpness):
+    found = probabilities(scores, sharpness)
+    assert np.isfinite(found).all()
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+    rows = np.arange(len(scores))
+    np.testing.assert_array_equal(found[rows, scores.argmax(axis=1)], found.max(axis=1))
+
+
+def test_no_rows_have_no_probabilities():
+    assert probabilities(np.empty(0), 1.0).shape == (0, 2)
+    assert probabilities(np.empty((0, 3)), 1.0).shape == (0, 3)
+
+
+def test_targets_computed_by_hand():
+    class_mass = np.array([[0.1, 0.3, 0.0], [1, 0, 0], [1, 0, 0], [0, 0, 1], [0, 0, 0]])
+    codes = np.array([-1, 0, 0, 2, -1])
+    np.testing.assert_allclose(
+        calibration_targets(class_mass, codes),
+        [
+            [1 / 4, 3 / 4, 0],  # the walk's shares, given that it ends at a label
+            [3 / 4, 1 / 8, 1 / 8],  # two labels of class 0: (2 + 1) / (2 + 2)
+            [3 / 4, 1 / 8, 1 / 8],
+            [1 / 6, 1 / 6, 2 / 3],  # one label of class 2: (1 + 1) / (1 + 2)
+            [1 / 3, 1 / 3, 1 / 3],  # no label in reach
+        ],
+    )
+
+
+@given(seed=seeds, n_classes=st.integers(2, 5))
+@settings(deadline=None, max_examples=50)
+def test_targets_are_distributions_that_favor_the_given_label(seed, n_classes):
+    rng = np.random.default_rng(seed)
+    class_mass = rng.dirichlet(np.ones(n_classes), size=20) * rng.random((20, 1))
+    codes = rng.integers(-1, n_classes, size=20)
+    before = class_mass.copy()
+    targets = calibration_targets(class_mass, codes)
+    np.testing.assert_allclose(targets.sum(axis=1), 1.0)
+    assert targets.min() >= 0
+    given_label = codes >= 0
+    np.testing.assert_array_equal(targets[given_label].argmax(axis=1), codes[given_label])
+    np.testing.assert_array_equal(
+        targets[~given_label].argmax(axis=1), class_mass[~given_label].argmax(axis=1)
+    )
+    np.testing.assert_array_equal(class_mass, before)

@@ -1,0 +1,170 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import sparse
+
+from graphmargin.margin import Kernel
+
+NAMED = ["linear", "cubic", "rbf"]
+
+X = np.array([[1.0, 2.0], [0.0, -2.0]])
+Z = np.array([[2.0, 2.0], [3.0, 0.0], [1.0, 2.0]])
+PRODUCTS = np.array([[6.0, 3.0, 5.0], [-4.0, 0.0, -4.0]])
+SQUARED_DISTANCES = np.array([[1.0, 8.0, 0.0], [20.0, 13.0, 17.0]])
+
+
+@pytest.mark.parametrize(
+    ("kernel", "expected"),
+    [
+        pytest.param(Kernel("linear"), PRODUCTS, id="linear"),
+        pytest.param(Kernel("linear", width=2.0), PRODUCTS / 4, id="linear-width"),
+        pytest.param(Kernel("cubic"), (PRODUCTS + 1) ** 3, id="cubic"),
+        pytest.param(Kernel("cubic", width=2.0), (PRODUCTS / 4 + 1) ** 3, id="cubic-width"),
+        pytest.param(
+            Kernel("cubic", width=2.0, degree=2, coef0=0.5),
+            (PRODUCTS / 4 + 0.5) ** 2,
+            id="cubic-degree-coef0",
+        ),
+        pytest.param(Kernel("cubic", coef0=0), PRODUCTS**3, id="cubic-homogeneous"),
+        pytest.param(Kernel("rbf"), np.exp(-SQUARED_DISTANCES / 2), id="rbf"),
+        pytest.param(Kernel("rbf", width=2.0), np.exp(-SQUARED_DISTANCES / 8), id="rbf-width"),
+    ],
+)
+def test_values_computed_by_hand(kernel, expected):
+    np.testing.assert_allclose(kernel(X, Z), expected, rtol=1e-14)
+
+
+def test_constants_of_the_other_kernels_do_not_matter():
+    np.testing.assert_array_equal(
+        Kernel("rbf", 2.0, degree=5, coef0=7.0)(X, Z), Kernel("rbf", 2.0)(X, Z)
+    )
+    np.testing.assert_array_equal(
+        Kernel("linear", 2.0, degree=5, coef0=7.0)(X, Z), Kernel("linear", 2.0)(X, Z)
+    )
+
+
+@pytest.mark.parametrize("kind", NAMED)
+@pytest.mark.parametrize("container", [sparse.csr_array, sparse.csr_matrix])
+def test_sparse_rows_have_the_values_of_dense_ones(kind, container):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(7, 5)) * (rng.random((7, 5)) < 0.4)
+    others = rng.normal(size=(4, 5)) * (rng.random((4, 5)) < 0.4)
+    kernel = Kernel(kind, width=1.7)
+    expected = kernel(rows, others)
+    for first, second in [
+        (container(rows), container(others)),
+        (rows, container(others)),
+        (container(rows), others),
+    ]:
+        values = kernel(first, second)
+        assert isinstance(values, np.ndarray)
+        np.testing.assert_allclose(values, expected, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("kind", NAMED)
+def test_single_precision_agrees_with_double(kind):
+    rng = np.random.default_rng(1)
+    rows = rng.normal(size=(6, 3)).astype(np.float32)
+    kernel = Kernel(kind, width=1.3)
+    np.testing.assert_allclose(
+        kernel(rows, rows), kernel(rows.astype(float), rows.astype(float)), rtol=1e-4, atol=1e-6
+    )
+
+
+@pytest.mark.parametrize("kind", NAMED)
+@given(
+    points=st.tuples(st.integers(1, 8), st.integers(1, 4)).flatmap(
+        lambda shape: arrays(np.float64, shape, elements=st.floats(-5, 5, width=32))
+    ),
+    width=st.floats(0.2, 10.0),
+)
+@settings(deadline=None, max_examples=50)
+def test_matrix_is_symmetric_and_positive_semidefinite(kind, points, width):
+    K = Kernel(kind, width=width)(points, points)
+    np.testing.assert_allclose(K, K.T, rtol=1e-12)
+    assert np.linalg.eigvalsh(K).min() >= -1e-9 * max(1.0, np.trace(K))
+
+
+@given(
+    points=arrays(np.float64, (5, 2), elements=st.floats(-5, 5, width=32)),
+    width=st.floats(0.2, 10.0),
+)
+@settings(deadline=None, max_examples=50)
+def test_rbf_lies_between_zero_and_one(points, width):
+    K = Kernel("rbf", width=width)(points, points)
+    np.testing.assert_allclose(np.diag(K), 1.0)
+    assert K.min() >= 0.0
+    assert K.max() <= 1.0
+
+
+@pytest.mark.parametrize("kind", NAMED)
+@given(unit=st.floats(0.01, 100.0))
+@settings(deadline=None, max_examples=25)
+def test_units_of_the_features_cancel_against_the_width(kind, unit):
+    np.testing.assert_allclose(
+        Kernel(kind, width=2.0 * unit)(unit * X, unit * Z), Kernel(kind, width=2.0)(X, Z), rtol=1e-9
+    )
+
+
+def test_callable_gets_the_rows_as_they_are():
+    def histogram_intersection(first, second):
+        return np.minimum(first[:, None], second[None]).sum(axis=2)
+
+    kernel = Kernel(histogram_intersection, width=3.0)
+    np.testing.assert_array_equal(kernel(X, Z), [[3.0, 1.0, 3.0], [-2.0, -2.0, -2.0]])
+
+
+@pytest.mark.parametrize(
+    "returned",
+    [np.ones((2, 2)), np.ones(6), np.ones((3, 2)), 1.0],
+    ids=["columns", "flat", "transposed", "scalar"],
+)
+def test_callable_of_the_wrong_shape_is_refused(returned):
+    with pytest.raises(ValueError, match=r"`kernel` must return finite values of shape \(2, 3\)"):
+        Kernel(lambda _first, _second: returned)(X, Z)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_callable_with_values_that_are_not_finite_is_refused(value):
+    def broken(first, second):
+        values = first @ second.T
+        values[0, 1] = value
+        return values
+
+    with pytest.raises(ValueError, match="`kernel` must return finite values"):
+        Kernel(broken)(X, Z)
+
+
+def test_precomputed_kernel_cannot_be_evaluated():
+    with pytest.raises(TypeError, match="a precomputed kernel has no values between rows"):
+        Kernel("precomputed")(X, Z)
+
+
+@pytest.mark.parametrize("kind", ["sigmoid", "RBF", "", None, 3])
+def test_unknown_kernel(kind):
+    message = (
+        "`kernel` must be one of 'linear', 'cubic', 'rbf', 'precomputed' or a callable, "
+        f"got {kind!r}"
+    )
+    with pytest.raises(ValueError, match=message):
+        Kernel(kind)
+
+
+@pytest.mark.parametrize("width", [0, -1.5, np.nan, "paper", None, True])
+def test_width_out_of_range(width):
+    with pytest.raises(ValueError, match=f"`width` must be > 0, got {width!r}"):
+        Kernel("rbf", width=width)
+
+
+@pytest.mark.parametrize("degree", [0, -3, 2.5, np.nan, "three", True])
+def test_degree_out_of_range(degree):
+    with pytest.raises(ValueError, match=f"`degree` must be an integer >= 1, got {degree!r}"):
+        Kernel("cubic", degree=degree)
+
+
+@pytest.mark.parametrize("coef0", [-0.5, np.nan, "one", None])
+def test_coef0_out_of_range(coef0):
+    with pytest.raises(ValueError, match=f"`coef0` must be >= 0, got {coef0!r}; a negative one"):
+        Kernel("cubic", coef0=coef0)
