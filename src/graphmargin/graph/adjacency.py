@@ -11,7 +11,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils import check_array
 
 from graphmargin._checks import check_choice, check_integer
-from graphmargin.graph.neighbors import Method, Neighbors, nearest_neighbors
+from graphmargin.graph.neighbors import Method, nearest_neighbors
 from graphmargin.graph.weights import Weighting, Width, weighting
 
 Metric = Literal["euclidean", "cosine"]
@@ -25,7 +25,6 @@ class NeighborGraph:
 
     W: sparse.csr_array
     weighting: Weighting
-    neighbors: Neighbors
 
 
 def knn_graph(
@@ -123,7 +122,7 @@ def neighbor_graph(
     W = directed.maximum(directed.T).tocsr()
     W.eliminate_zeros()
     W.sort_indices()
-    return NeighborGraph(W, rule, neighbors)
+    return NeighborGraph(W, rule)
 
 
 def in_metric(X: Any, metric: Metric) -> Any:

@@ -18,12 +18,12 @@ from typing import Any, Literal
 
 import faiss
 import numpy as np
+from joblib import effective_n_jobs
 from numba import njit
 from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
-from sklearn.utils.sparsefuncs import mean_variance_axis
 from threadpoolctl import threadpool_limits
 
 from graphmargin._blocks import row_blocks
@@ -35,6 +35,7 @@ MAX_EXACT = 50_000
 """Above this number of points, "auto" searches approximately."""
 SPARE_CANDIDATES = 6
 QUERIES_AT_ONCE = 65_536
+QUERIES_IN_A_SHARE = 1024
 BLAS_BLOCKS = {
     "distance_compute_blas_threshold": 20,
     "distance_compute_blas_query_bs": 256,
@@ -111,18 +112,6 @@ def nearest_neighbors(
     return Neighbors(indices, distances, method)
 
 
-def feature_spread(X: Any) -> FloatArray:
-    """Return the standard deviation of every feature, in double precision and without a copy."""
-    if sparse.issparse(X):
-        return np.asarray(np.sqrt(mean_variance_axis(X, axis=0)[1]), dtype=np.float64)
-    unit = _unit(np.abs(X).max(initial=0.0))
-    center = X.mean(axis=0, dtype=np.float64)
-    squares = np.zeros(X.shape[1])
-    for rows in row_blocks(X.shape[0], 8 * X.shape[1]):
-        squares += np.square((X[rows] - center) / unit).sum(axis=0)
-    return np.asarray(np.sqrt(squares / X.shape[0]) * unit)
-
-
 class _DenseSearch:
     """Fast candidates in float32, ranked in double precision.
 
@@ -138,10 +127,13 @@ class _DenseSearch:
         self.queries = X if queries is None else queries
         self.exact = method == "exact"
         self.center = np.median(X, axis=0)
-        self.unit = _unit(max(_reach(X, self.center), _reach(self.queries, self.center)))
+        self.unit = power_of_two(max(_reach(X, self.center), _reach(self.queries, self.center)))
         base = self._as_float32(X)
-        self.index = faiss.IndexFlatL2(X.shape[1]) if self.exact else _cells(base, random_state)
-        self.index.add(base)
+        if self.exact:
+            self.index = faiss.IndexFlatL2(X.shape[1])
+            self.index.add(base)
+        else:
+            self.index = _cells(base, random_state)
 
     def search(self, n_neighbors: int) -> tuple[IntArray, FloatArray]:
         n = len(self.queries)
@@ -259,18 +251,19 @@ def _may_miss(probes: FloatArray, last: FloatArray, kth: FloatArray) -> BoolArra
 def _search_in_threads(
     index: Any, probes: FloatArray, n_candidates: int
 ) -> tuple[FloatArray, IntArray]:
-    """Search the index with a share of the probes in each thread.
+    """Search the index with shares of the probes in threads.
 
     The threads of faiss itself wait for each other by spinning: on a machine that is busy with
-    something else they took twice the CPU time.
+    something else they took twice the CPU time. The shares, and with them all rounding, do not
+    depend on the number of threads.
     """
 
     def search(share: FloatArray) -> Any:
         faiss.omp_set_num_threads(1)  # holds for the thread that calls it
         return index.search(share, n_candidates)
 
-    n_shares = max(1, min(faiss.omp_get_max_threads(), len(probes) // 64))
-    with _blas_blocks(), ThreadPoolExecutor(n_shares) as threads:
+    n_shares = -(-len(probes) // QUERIES_IN_A_SHARE)
+    with _blas_blocks(), ThreadPoolExecutor(faiss.omp_get_max_threads()) as threads:
         found = list(threads.map(search, np.array_split(probes, n_shares)))
     squared, indices = zip(*found, strict=True)
     return np.concatenate(squared), np.concatenate(indices)
@@ -293,14 +286,18 @@ def _blas_blocks() -> Iterator[None]:
 
 
 def _cells(base: FloatArray, random_state: Any) -> Any:
-    """Return an empty inverted-file index whose cells are trained on `base`."""
-    n_cells = max(1, min(int(3 * np.sqrt(base.shape[0])), base.shape[0] // 39))
-    quantizer = faiss.IndexFlatL2(base.shape[1])
-    index = faiss.IndexIVFFlat(quantizer, base.shape[1], n_cells)
+    """Return an inverted-file index of `base`, whose cells are those of k-means."""
+    n, d = base.shape
+    n_cells = max(1, min(int(3 * np.sqrt(n)), n // 39))
+    quantizer = faiss.IndexFlatL2(d)
+    index = faiss.IndexIVFFlat(quantizer, d, n_cells)
     index.cp.seed = int(check_random_state(random_state).randint(2**31 - 1))
     index.cp.max_points_per_centroid = 64
     index.nprobe = min(32, n_cells)
-    index.train(base)
+    with threadpool_limits(limits=1):  # the sums of k-means depend on the number of threads
+        index.train(base)
+    cell = np.ascontiguousarray(_search_in_threads(quantizer, base, 1)[1].ravel())
+    index.add_core(n, faiss.swig_ptr(base), None, faiss.swig_ptr(cell))
     return index
 
 
@@ -308,13 +305,13 @@ def _reach(X: FloatArray, center: AnyArray) -> float:
     return float(max((X.max(axis=0) - center).max(), (center - X.min(axis=0)).max()))
 
 
-def _unit(largest: float) -> float:
-    """Return the power of two next to the largest absolute value."""
+def power_of_two(largest: float) -> float:
+    """Return the power of two above a positive number; 1 for zero."""
     return float(2.0 ** np.frexp(largest)[1]) if 0 < largest < np.inf else 1.0
 
 
 def _threads(n_jobs: int | None) -> Any:
-    """Limit BLAS and OpenMP to n_jobs threads; None leaves them alone."""
+    """Limit BLAS and OpenMP to n_jobs threads (-1: all cores); None leaves them alone."""
     if n_jobs is None:
         return nullcontext()
-    return threadpool_limits(limits=None if n_jobs < 0 else n_jobs)
+    return threadpool_limits(limits=effective_n_jobs(n_jobs))

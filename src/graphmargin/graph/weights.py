@@ -6,13 +6,28 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from scipy import sparse
+from sklearn.utils.sparsefuncs import mean_variance_axis
 
+from graphmargin._blocks import row_blocks
 from graphmargin._checks import check_real
 from graphmargin._typing import FloatArray
-from graphmargin.graph.neighbors import Neighbors, feature_spread
+from graphmargin.graph.neighbors import Neighbors, power_of_two
 
 Width = Literal["paper", "self-tuning", "binary"] | float
 WIDTHS = "'paper', 'self-tuning', 'binary' or a positive number"
+
+
+def feature_spread(X: Any) -> FloatArray:
+    """Return the standard deviation of every feature, in double precision and without a copy."""
+    if sparse.issparse(X):
+        return np.asarray(np.sqrt(mean_variance_axis(X, axis=0)[1]), dtype=np.float64)
+    unit = power_of_two(np.abs(X).max(initial=0.0))
+    center = X.mean(axis=0, dtype=np.float64)
+    squares = np.zeros(X.shape[1])
+    for rows in row_blocks(X.shape[0], 8 * X.shape[1]):
+        squares += np.square((X[rows] - center) / unit).sum(axis=0)
+    return np.asarray(np.sqrt(squares / X.shape[0]) * unit)
 
 
 def paper_width(X: Any) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,8 @@ from graphmargin.harmonic.problem import HarmonicProblem
 from graphmargin.harmonic.solution import HarmonicSolution
 from graphmargin.harmonic.solve import HarmonicSystem
 from graphmargin.labels import UNLABELED, decode_labels
+
+Inverse = Callable[[FloatArray], FloatArray]
 
 
 @dataclass(frozen=True)
@@ -78,70 +81,58 @@ def leave_one_out(solution: HarmonicSolution) -> LeaveOneOut:
         system = HarmonicSystem(
             problem.inner_edges, "direct" if solution.solver in ("direct", "none") else "cg"
         )
+        inverse = system.inverse(problem.rates(gamma_g).sum(axis=1))
         hard = problem.hard[vertices]
-        _hard(solution, system, vertices[hard], class_mass, np.flatnonzero(hard))
-        _soft(solution, system, vertices[~hard], class_mass, np.flatnonzero(~hard))
+        class_mass[hard] = _without_hard(solution, inverse, vertices[hard])
+        class_mass[~hard] = _without_soft(solution, inverse, vertices[~hard])
     class_mass[~defined] = 0.0
     codes = np.where(class_mass.any(axis=1), class_mass.argmax(axis=1), UNLABELED)
     defined = codes != UNLABELED
     return LeaveOneOut(solution.classes, vertices, class_mass, codes, given, defined)
 
 
-def _hard(
-    solution: HarmonicSolution,
-    system: HarmonicSystem,
-    vertices: IntArray,
-    class_mass: FloatArray,
-    rows: IntArray,
-) -> None:
+def _without_hard(solution: HarmonicSolution, inverse: Inverse, vertices: IntArray) -> FloatArray:
+    """Return the class masses at vertices whose hard label is hidden, one at a time."""
     problem = solution.problem
     own = problem.labels.one_hot
-    absorption = problem.rates(solution.gamma_g).sum(axis=1)
     to_free = problem.W[vertices][:, problem.free].tocsr()
     to_hard = problem.W[vertices][:, np.flatnonzero(problem.hard)].tocsr()
-    fixed = to_hard @ own[problem.hard]
+    mass = to_hard @ own[problem.hard] + to_free @ solution.class_mass[problem.free]
     leaving = solution.gamma_g + problem.c_unlabeled + to_hard.sum(axis=1)
-    f = solution.class_mass[problem.free]
     for batch in row_blocks(len(vertices), 8 * len(problem.free)):
         edges = to_free[batch].tocsr()
-        returns = system.inverse_times(absorption, edges.T.toarray())
-        at_edges = np.repeat(np.arange(edges.shape[0]), np.diff(edges.indptr))
-        x = returns[edges.indices, at_edges]
-        back = np.bincount(at_edges, edges.data * x, minlength=edges.shape[0])
-        away = np.bincount(at_edges, edges.data * (1 - x), minlength=edges.shape[0])
-        mass = fixed[batch] + edges @ f - back[:, None] * own[vertices[batch]]
-        total = leaving[batch] + away
-        with np.errstate(divide="ignore", invalid="ignore"):
-            class_mass[rows[batch]] = np.where(
-                total[:, None] > 0, np.clip(mass / total[:, None], 0.0, 1.0), 0.0
-            )
+        at_vertex = np.repeat(np.arange(edges.shape[0]), np.diff(edges.indptr))
+        x = inverse(edges.T.toarray())[edges.indices, at_vertex]
+        back = np.bincount(at_vertex, edges.data * x, minlength=edges.shape[0])
+        leaving[batch] += np.bincount(at_vertex, edges.data * (1 - x), minlength=edges.shape[0])
+        mass[batch] -= back[:, None] * own[vertices[batch]]
+    return _ratio(mass, leaving)
 
 
-def _soft(
-    solution: HarmonicSolution,
-    system: HarmonicSystem,
-    vertices: IntArray,
-    class_mass: FloatArray,
-    rows: IntArray,
-) -> None:
+def _without_soft(solution: HarmonicSolution, inverse: Inverse, vertices: IntArray) -> FloatArray:
+    """Return the class masses at vertices whose soft label is hidden, one at a time."""
     problem = solution.problem
-    place = np.searchsorted(problem.free, vertices)
-    reached = np.isin(vertices, problem.free)
-    vertices, rows, place = vertices[reached], rows[reached], place[reached]
-    absorption = problem.rates(solution.gamma_g).sum(axis=1)
-    for batch in row_blocks(len(vertices), 8 * len(problem.free)):
-        columns = np.arange(len(place[batch]))
-        unit = np.zeros((len(problem.free), len(columns)))
-        unit[place[batch], columns] = 1.0
-        G = system.inverse_times(absorption, unit)[place[batch], columns]
-        trust = problem.trust[vertices[batch]]
-        own = problem.labels.one_hot[vertices[batch]]
-        mass = solution.class_mass[vertices[batch]] - (trust * G)[:, None] * own
-        left = 1 - (trust - problem.c_unlabeled) * G
-        with np.errstate(divide="ignore", invalid="ignore"):
-            class_mass[rows[batch]] = np.where(
-                left[:, None] > 0, np.clip(mass / left[:, None], 0.0, 1.0), 0.0
-            )
+    mass = solution.class_mass[vertices]
+    leaving = np.zeros(len(vertices))
+    reached = np.flatnonzero(np.isin(vertices, problem.free))
+    for batch in row_blocks(len(reached), 8 * len(problem.free)):
+        rows = reached[batch]
+        here = vertices[rows]
+        place, columns = np.searchsorted(problem.free, here), np.arange(len(here))
+        unit = np.zeros((len(problem.free), len(here)))
+        unit[place, columns] = 1.0
+        G = inverse(unit)[place, columns]
+        trust = problem.trust[here]
+        mass[rows] -= (trust * G)[:, None] * problem.labels.one_hot[here]
+        leaving[rows] = 1 - (trust - problem.c_unlabeled) * G
+    return _ratio(mass, leaving)
+
+
+def _ratio(mass: FloatArray, leaving: FloatArray) -> FloatArray:
+    """Return mass / leaving as probabilities; zero where the walk cannot leave."""
+    leaving = leaving[:, None]
+    ratio = np.divide(mass, leaving, out=np.zeros_like(mass), where=leaving > 0)
+    return np.clip(ratio, 0.0, 1.0)
 
 
 def _reaches_another_label(problem: HarmonicProblem, vertices: IntArray) -> BoolArray:

@@ -327,7 +327,7 @@ def absorption_probabilities(
     absorption = problem.rates(solution.gamma_g).sum(axis=1)
     starts = np.zeros((len(problem.free), len(walking)))
     starts[row_of_free[vertices[walking]], np.arange(len(walking))] = 1.0
-    visits = system.inverse_times(absorption, starts)
+    visits = system.inverse(absorption)(starts)
     hard = np.flatnonzero(problem.hard)
     result[np.ix_(walking, column[hard])] = (problem.boundary_edges.T @ visits).T
     soft = np.flatnonzero(np.isfinite(problem.trust) & (problem.trust > 0))

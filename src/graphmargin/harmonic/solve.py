@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -92,12 +93,18 @@ class HarmonicSystem:
         residual = float(np.abs(X - (W @ X + B) / s[:, None]).max())
         return Solved(X, best, self.solver, found.iterations, converged, residual)
 
-    def inverse_times(self, absorption: FloatArray, R: FloatArray) -> FloatArray:
-        """Return ``(diag(W 1 + absorption) - W)^-1 R`` for any right-hand side."""
-        # Columns of size one, so that an absolute tolerance is a relative one.
-        size = np.abs(R / (self.degrees + absorption)[:, None]).max(axis=0, initial=0.0)
-        size[size == 0] = 1.0
-        return np.asarray(self._run(absorption, R / size, None).X * size)
+    def inverse(self, absorption: FloatArray) -> Callable[[FloatArray], FloatArray]:
+        """Return the function R -> ``(diag(W 1 + absorption) - W)^-1 R``, factorized once."""
+        if self.order is not None:
+            return eliminate(self.W, absorption, self.order).solve
+
+        def iterate(R: FloatArray) -> FloatArray:
+            # Columns of size one, so that an absolute tolerance is a relative one.
+            size = np.abs(R / (self.degrees + absorption)[:, None]).max(axis=0, initial=0.0)
+            size[size == 0] = 1.0
+            return np.asarray(self._run(absorption, R / size, None).X * size)
+
+        return iterate
 
     def _run(
         self, absorption: FloatArray, B: FloatArray, start: FloatArray | None
@@ -124,7 +131,7 @@ class HarmonicSystem:
         invisible, its rows of ``diag(s) - W`` cancel (the rest does not feel the cluster either
         and is right). Or, after a stop by a norm, their class mass is small against that norm.
         """
-        unsure = np.abs(X.sum(axis=1) - 1) > ROW_TOLERANCE
+        unsure = ~(np.abs(X.sum(axis=1) - 1) <= ROW_TOLERANCE)  # also where X is not a number
         if self.solver == "jacobi":
             converged = True  # its rows approach one from below: the missing mass is the error
         else:
