@@ -24,11 +24,19 @@ def check_integer(name: str, value: Any, *, low: int) -> int:
 
 
 def check_real(
-    name: str, value: Any, *, low: float = 0.0, open_low: bool = False, hint: str = ""
+    name: str,
+    value: Any,
+    *,
+    positive: bool = False,
+    finite: bool = True,
+    hint: str = "",
 ) -> float:
-    """Return `value` as a float, or raise ValueError unless it is a number >= (or >) `low`."""
+    """Return `value` as a float, or raise ValueError unless it is a number >= 0 (or > 0)."""
     is_number = isinstance(value, Real) and not isinstance(value, bool)
-    if not is_number or not (value > low or (value == low and not open_low)):
-        msg = f"`{name}` must be {'>' if open_low else '>='} {low:g}, got {value!r}{hint}"
+    if not is_number or not (value > 0 or (value == 0 and not positive)):
+        msg = f"`{name}` must be {'>' if positive else '>='} 0, got {value!r}{hint}"
+        raise ValueError(msg)
+    if finite and value == float("inf"):
+        msg = f"`{name}` must be finite, got {value!r}{hint}"
         raise ValueError(msg)
     return float(value)

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray
@@ -58,8 +57,9 @@ def encode_labels(y: npt.ArrayLike) -> EncodedLabels:
     if missing.all():
         msg = f"`y` has no label: all {len(values)} rows are unlabeled ({MARKERS}); label a few"
         raise ValueError(msg)
-    check_classification_targets(values[~missing])
-    classes, inverse = np.unique(values[~missing], return_inverse=True)
+    given = values[~missing]
+    _check_label_type(given)
+    classes, inverse = np.unique(given, return_inverse=True)
     if len(classes) < 2:
         msg = (
             f"`y` has one class only ({classes.tolist()[0]!r}); label rows of at least two classes "
@@ -106,6 +106,19 @@ def is_unlabeled(values: AnyArray) -> BoolArray:
     if kind == "U":
         return np.asarray(values == "")
     return np.zeros(len(values), dtype=bool)
+
+
+def _check_label_type(given: AnyArray) -> None:
+    if given.dtype.kind == "f" and not np.isfinite(given).all():
+        msg = f"`y` has an infinite label; unlabeled is {MARKERS}"
+        raise ValueError(msg)
+    if given.dtype.kind == "f" and (given % 1 != 0).any():
+        example = given[given % 1 != 0][0]
+        msg = f"Unknown label type: continuous, such as {example}; `y` must hold classes"
+        raise ValueError(msg)
+    if given.dtype.kind not in "biufUS":
+        msg = f"Unknown label type: {given.dtype}; labels are integers, strings or booleans"
+        raise ValueError(msg)
 
 
 def _as_array(y: npt.ArrayLike) -> AnyArray:

@@ -46,7 +46,7 @@ def test_recovers_the_sharpness_from_drawn_labels():
 
 
 @given(seed=seeds, n_classes=st.integers(2, 5))
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 def test_derivative_of_the_cross_entropy_vanishes(seed, n_classes):
     scores, targets = random_problem(seed, n_classes)
     # Targets lean towards the best score, so that the optimum is inside the bounds.
@@ -57,7 +57,7 @@ def test_derivative_of_the_cross_entropy_vanishes(seed, n_classes):
 
 
 @given(seed=seeds, n_classes=st.integers(2, 5), a=st.floats(0.01, 50), b=st.floats(0.01, 50))
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 def test_cross_entropy_is_convex_and_smallest_at_the_sharpness(seed, n_classes, a, b):
     scores, targets = random_problem(seed, n_classes)
 
@@ -105,7 +105,7 @@ def test_one_column_is_the_difference_of_two_classes():
     ),
     sharpness=st.floats(1e-3, 1e3),
 )
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 def test_rows_sum_to_one_and_the_largest_score_stays_largest(scores, sharpness):
     found = probabilities(scores, sharpness)
     assert np.isfinite(found).all()
@@ -135,7 +135,7 @@ def test_targets_computed_by_hand():
 
 
 @given(seed=seeds, n_classes=st.integers(2, 5))
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 def test_targets_are_distributions_that_favor_the_given_label(seed, n_classes):
     rng = np.random.default_rng(seed)
     class_mass = rng.dirichlet(np.ones(n_classes), size=20) * rng.random((20, 1))

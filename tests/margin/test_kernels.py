@@ -80,7 +80,7 @@ def test_single_precision_agrees_with_double(kind):
     ),
     width=st.floats(0.2, 10.0),
 )
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 def test_matrix_is_symmetric_and_positive_semidefinite(kind, points, width):
     K = Kernel(kind, width=width)(points, points)
     np.testing.assert_allclose(K, K.T, rtol=1e-12)
@@ -91,7 +91,7 @@ def test_matrix_is_symmetric_and_positive_semidefinite(kind, points, width):
     points=arrays(np.float64, (5, 2), elements=st.floats(-5, 5, width=32)),
     width=st.floats(0.2, 10.0),
 )
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 def test_rbf_lies_between_zero_and_one(points, width):
     K = Kernel("rbf", width=width)(points, points)
     np.testing.assert_allclose(np.diag(K), 1.0)
@@ -101,7 +101,7 @@ def test_rbf_lies_between_zero_and_one(points, width):
 
 @pytest.mark.parametrize("kind", NAMED)
 @given(unit=st.floats(0.01, 100.0))
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 def test_units_of_the_features_cancel_against_the_width(kind, unit):
     np.testing.assert_allclose(
         Kernel(kind, width=2.0 * unit)(unit * X, unit * Z), Kernel(kind, width=2.0)(X, Z), rtol=1e-9

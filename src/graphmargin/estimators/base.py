@@ -18,7 +18,12 @@ from graphmargin._typing import AnyArray, FloatArray, IntArray
 from graphmargin.estimators.progress import stage
 from graphmargin.graph.adjacency import check_graph, neighbor_graph
 from graphmargin.harmonic.problem import check_gamma_g, problem_on
-from graphmargin.harmonic.solution import HarmonicSolution, normalize_class_mass, solve_path
+from graphmargin.harmonic.solution import (
+    HarmonicSolution,
+    check_priors,
+    normalize_class_mass,
+    solve_path,
+)
 from graphmargin.labels import UNLABELED, EncodedLabels, encode_labels
 
 
@@ -74,7 +79,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         `harmonic_solution_` is the solution as solved; what is returned has its class masses
         normalized where that is asked for.
         """
-        n = X.shape[0]
+        n, priors = X.shape[0], self._priors(labels)
         if W is not None:
             self.graph_ = check_graph(W, n)
         else:
@@ -95,14 +100,20 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
             )
             solution = solve_path(problem, [self.gamma_g], solver=self.solver, progress=news)[0]
         self.harmonic_solution_ = solution
-        if self.class_mass_normalization is not False:
-            priors = self.class_mass_normalization
-            solution = normalize_class_mass(solution, None if priors is True else priors)
+        if priors is not None:
+            solution = normalize_class_mass(solution, priors)
         _warn(solution)
         self.confidence_: FloatArray = solution.confidence
         self.label_distributions_: FloatArray = solution.label_distributions
         self.n_iter_ = solution.iterations
         return solution
+
+    def _priors(self, labels: EncodedLabels) -> FloatArray | None:
+        """Return the class priors to normalize to, if any."""
+        asked = self.class_mass_normalization
+        if isinstance(asked, bool | np.bool_):
+            return labels.one_hot.sum(axis=0) if asked else None
+        return check_priors("class_mass_normalization", asked, len(labels.classes))
 
     def __sklearn_is_fitted__(self) -> bool:
         """Tell whether `fit` has come to its end."""

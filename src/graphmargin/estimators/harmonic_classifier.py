@@ -140,7 +140,8 @@ class HarmonicClassifier(GraphClassifier):
         attachment = self._attach(X)
         chance = attachment.chance_to_move(self.gamma_g + self.c_unlabeled)
         mass = (attachment.moves @ self._class_mass) * chance[:, None]
-        return np.asarray(mass + (1 - mass.sum(axis=1, keepdims=True)) / len(self.classes_))
+        sink_mass = np.clip(1 - mass.sum(axis=1, keepdims=True), 0.0, 1.0)
+        return np.asarray(mass + sink_mass / len(self.classes_))
 
     def _attach(self, X: Any) -> Attachment:
         """Return the first step of the walk from new points."""

@@ -14,7 +14,7 @@ from graphmargin._checks import check_real
 from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray
 from graphmargin.estimators.base import GraphClassifier, known_codes
 from graphmargin.estimators.progress import stage
-from graphmargin.graph.weights import paper_width
+from graphmargin.graph.weights import kernel_width
 from graphmargin.harmonic.solution import HarmonicSolution
 from graphmargin.labels import UNLABELED, EncodedLabels
 from graphmargin.margin.calibration import calibration_targets, fit_sharpness, probabilities
@@ -138,9 +138,9 @@ class MaxMarginGraphCut(GraphClassifier):
         """
         X, labels = self._validate(X, y)
         self._check_parameters(X, W)
+        kernel = self._kernel(X)
         solution = self._fit_harmonic(X, labels, W)
         codes, self.training_mask_ = self._training_set(solution, labels)
-        kernel = self._kernel(X)
         training = np.flatnonzero(self.training_mask_)
         with stage(f"max-margin classifier on {len(training):,} points", self.verbose):
             rows = X[training]
@@ -168,9 +168,9 @@ class MaxMarginGraphCut(GraphClassifier):
         return probabilities(self.decision_function(X), self._sharpness)
 
     def _check_parameters(self, X: Any, W: Any) -> None:
-        check_real("C", self.C, open_low=True, hint="; C = 1 / (2 gamma)")
-        check_real("eps", self.eps, hint="; it is the least confidence to learn from")
-        if self.eps >= 1:
+        check_real("C", self.C, positive=True, hint="; C = 1 / (2 gamma)")
+        hint = "; it is the least confidence to learn from"
+        if check_real("eps", self.eps, finite=False, hint=hint) >= 1:
             msg = f"`eps` must be below 1, got {self.eps!r}; no confidence would reach it"
             raise ValueError(msg)
         if (W is not None) != (self.affinity == "precomputed"):
@@ -179,25 +179,25 @@ class MaxMarginGraphCut(GraphClassifier):
                 f"{self.affinity!r} and W {'missing' if W is None else 'given'}"
             )
             raise ValueError(msg)
-        if not callable(self.kernel) and self.kernel == "precomputed":
-            if self.affinity != "precomputed":
-                msg = (
-                    "`kernel`='precomputed' leaves no points to build a graph from; use "
-                    "affinity='precomputed' and pass W to fit"
-                )
-                raise ValueError(msg)
-            if X.shape[0] != X.shape[1]:
-                msg = f"`X` must be a square kernel matrix for kernel='precomputed', got {X.shape}"
-                raise ValueError(msg)
+        if not self._is_pairwise():
+            return
+        if self.affinity != "precomputed":
+            msg = (
+                "`kernel`='precomputed' leaves no points to build a graph from; use "
+                "affinity='precomputed' and pass W to fit"
+            )
+            raise ValueError(msg)
+        if X.shape[0] != X.shape[1]:
+            msg = f"`X` must be a square kernel matrix for kernel='precomputed', got {X.shape}"
+            raise ValueError(msg)
+        if abs(X - X.T).max() > 1e-6 * abs(X).max():
+            msg = "`X` must be a symmetric kernel matrix for kernel='precomputed'"
+            raise ValueError(msg)
 
     def _kernel(self, X: Any) -> Kernel:
-        precomputed = not callable(self.kernel) and self.kernel == "precomputed"
-        if precomputed or callable(self.kernel):
-            width = 1.0
-        elif isinstance(self.width, str):
-            width = paper_width(X)
-        else:
-            width = self.width
+        width = 1.0
+        if not self._is_pairwise() and not callable(self.kernel):
+            width = kernel_width(X, self.width)
         return Kernel(self.kernel, width, self.degree, self.coef0)
 
     def _training_set(
@@ -232,6 +232,7 @@ class MaxMarginGraphCut(GraphClassifier):
         self.transduction_: AnyArray = self._decode(np.where(unknown, _winner(scores), codes))
 
     def _is_pairwise(self) -> bool:
+        """Tell whether X is a kernel matrix."""
         return not callable(self.kernel) and self.kernel == "precomputed"
 
 

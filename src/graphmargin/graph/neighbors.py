@@ -101,6 +101,8 @@ def nearest_neighbors(
             "first (TruncatedSVD)"
         )
         raise ValueError(msg)
+    if queries is not None and sparse.issparse(queries) != sparse.issparse(X):
+        queries = sparse.csr_array(queries) if sparse.issparse(X) else queries.toarray()
     if method == "auto":
         method = "approximate" if X.shape[0] > MAX_EXACT and not sparse.issparse(X) else "exact"
     with _threads(n_jobs):

@@ -15,6 +15,7 @@ from graphmargin._typing import FloatArray
 from graphmargin.graph.neighbors import Neighbors, power_of_two
 
 Width = Literal["paper", "self-tuning", "binary"] | float
+NAMED_WIDTHS = ("paper", "self-tuning", "binary")
 WIDTHS = "'paper', 'self-tuning', 'binary' or a positive number"
 
 
@@ -51,7 +52,8 @@ class Weighting:
     """How distances become weights: ``exp(-d^2 / (2 width^2))`` or ``exp(-d^2 / (s_i s_j))``.
 
     `scales` holds, for the self-tuning weights, the distance s_i of every vertex to its k-th
-    neighbor. A width of infinity gives binary weights.
+    neighbor; a new point's own scale is at least the smallest of them. A width of infinity gives
+    binary weights.
     """
 
     width: float
@@ -77,4 +79,16 @@ def weighting(X: Any, neighbors: Neighbors, width: Width) -> Weighting:
         # A vertex with k duplicates has scale zero; the smallest positive scale stands in.
         positive = scales[scales > 0]
         return Weighting(np.nan, np.maximum(scales, positive.min() if len(positive) else 1.0))
-    return Weighting(check_real("width", width, open_low=True, hint=f"; use {WIDTHS}"))
+    return Weighting(check_width(width))
+
+
+def kernel_width(X: Any, width: Width) -> float:
+    """Return the width of a kernel for a `width` option: a number, or else the paper's."""
+    if isinstance(width, str) and width in NAMED_WIDTHS:
+        return paper_width(X)
+    return check_width(width)
+
+
+def check_width(width: Any) -> float:
+    """Return a width that is a number, or say what it must be."""
+    return check_real("width", width, positive=True, hint=f"; use {WIDTHS}")

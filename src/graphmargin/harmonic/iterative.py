@@ -38,35 +38,42 @@ def conjugate_gradients(
 ) -> Iterate:
     """Solve all columns at once by preconditioned conjugate gradients.
 
-    Each column keeps its own step lengths and leaves as soon as
-    ``max_i abs(r_i) / s_i <= tol``, the largest distance of an entry from the mean of its
-    neighbors. The default preconditioner is ``diag(s)``.
+    Iterates on ``(I - s^-1/2 W s^-1/2) (s^1/2 X) = s^-1/2 B``, whose numbers are of order one
+    whatever the scale of the weights; `precondition` approximates the inverse of its matrix.
+    Each column keeps its own step lengths and leaves as soon as ``max_i abs(r_i) / s_i <= tol``,
+    the largest distance of an entry of X from the mean of its neighbors.
     """
-    if precondition is None:
-        precondition = _divide_by(s)
-    X = np.zeros_like(B) if start is None else start.copy()
-    R = B - _apply(W, s, X)
+    root = np.sqrt(s)[:, None]
+    scaled = symmetric_scaling(W, s)
+    X = np.zeros_like(B) if start is None else start * root
+    R = B / root - X + scaled @ X
     active = np.arange(B.shape[1])
     iteration = 0
     P = np.zeros_like(R)
     rho = np.ones(B.shape[1])
     while True:
-        violation = np.abs(R / s[:, None]).max(axis=0, initial=0.0)
+        violation = np.abs(R / root).max(axis=0, initial=0.0)
         if progress is not None:
             progress(f"iteration {iteration}: violation {violation.max(initial=0.0):.1e}")
         going_on = violation > tol
         active, R, P, rho = active[going_on], R[:, going_on], P[:, going_on], rho[going_on]
         if not len(active) or iteration == max_iter:
-            return Iterate(X, iteration, not len(active))
-        Z = precondition(R)
+            return Iterate(X / root, iteration, not len(active))
+        Z = R if precondition is None else precondition(R)
         rho_next = np.einsum("ic,ic->c", R, Z)
         P = Z + P * (rho_next / rho)
         rho = rho_next
-        AP = _apply(W, s, P)
+        AP = P - scaled @ P
         step = rho / np.einsum("ic,ic->c", P, AP)
         X[:, active] += P * step
-        R -= AP * step
+        R = R - AP * step
         iteration += 1
+
+
+def symmetric_scaling(W: sparse.csr_array, s: FloatArray) -> sparse.csr_array:
+    """Return ``s^-1/2 W s^-1/2``."""
+    scale = sparse.diags_array(1 / np.sqrt(s)).tocsr()
+    return sparse.csr_array(scale @ W @ scale)
 
 
 def jacobi(
@@ -118,11 +125,11 @@ def largest_class_in_logs(
     the rows of ``Z = X / p`` are of order one and solve a system whose entries are at most one.
     """
     with np.errstate(divide="ignore"):
-        source = -np.log(B.max(axis=1) / s)
+        source = np.log(s) - np.log(B.max(axis=1))
     entry = np.flatnonzero(np.isfinite(source))
     n = len(s)
     moves = sparse.coo_array(W)
-    costs = -np.log(moves.data / s[moves.row])
+    costs = np.log(s[moves.row]) - np.log(moves.data)
     # An extra vertex n stands for absorption. Paths run from i to n; search backwards from n.
     # scipy drops edges of length zero, hence the smallest positive length.
     lengths = np.maximum(np.concatenate([costs, source[entry]]), np.finfo(float).tiny)
@@ -134,34 +141,26 @@ def largest_class_in_logs(
         (np.exp(log_p[moves.col] - log_p[moves.row] - costs), (moves.row, moves.col)), shape=(n, n)
     )
     with np.errstate(divide="ignore"):
-        Q = np.exp(np.log(B / s[:, None]) - log_p[:, None])
+        Q = np.exp(np.log(B) - np.log(s)[:, None] - log_p[:, None])
     Z = jacobi(scaled, np.ones(n), Q, max_iter=max_iter).X
     return np.asarray(Z.argmax(axis=1))
 
 
 def algebraic_multigrid(W: sparse.csr_array, s: FloatArray) -> Preconditioner:
-    """Return a smoothed-aggregation preconditioner from pyamg."""
+    """Return a smoothed-aggregation preconditioner of ``I - s^-1/2 W s^-1/2`` from pyamg."""
     try:
         import pyamg
     except ImportError as error:
         msg = "`solver`='amg' needs pyamg; pip install 'graphmargin[amg]'"
         raise ImportError(msg) from error
-    matrix = sparse.csr_matrix(sparse.diags_array(s).tocsr() - W)
-    cycle = pyamg.smoothed_aggregation_solver(matrix).aspreconditioner()
+    identity = sparse.eye_array(len(s), format="csr")
+    matrix = sparse.csr_matrix(identity - symmetric_scaling(W, s))
+    cycle = pyamg.smoothed_aggregation_solver(
+        matrix, B=np.sqrt(s)[:, None], symmetry="symmetric"
+    ).aspreconditioner()
 
     def precondition(R: FloatArray) -> FloatArray:
         return np.column_stack([cycle @ column for column in R.T])
-
-    return precondition
-
-
-def _apply(W: sparse.csr_array, s: FloatArray, X: FloatArray) -> FloatArray:
-    return np.asarray(s[:, None] * X - W @ X)
-
-
-def _divide_by(s: FloatArray) -> Preconditioner:
-    def precondition(R: FloatArray) -> FloatArray:
-        return np.asarray(R / s[:, None])
 
     return precondition
 

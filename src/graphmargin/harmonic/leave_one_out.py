@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 
 from graphmargin._blocks import row_blocks
 from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray
@@ -57,13 +58,15 @@ def leave_one_out(solution: HarmonicSolution) -> LeaveOneOut:
     """Return the leave-one-out solution at every labeled vertex in closed form.
 
     With M = L + gamma_g I and S its Schur complement on the hard labels,
-    ``LOO_i = y_i - (S y)_i / S_ii``. Here this is written without differences of large numbers:
-    with x_ji the probability that the walk from neighbor j is absorbed at i,
-    ``LOO_i = sum_j w_ij (f_j - x_ji y_i) / (gamma_g + c_u + sum_j w_ij (1 - x_ji))``. A soft label
-    of trust c_i gives ``(f_i - c_i G_ii y_i) / (1 - (c_i - c_u) G_ii)``, G the inverse of the
-    system.
+    ``LOO_i = y_i - (S y)_i / S_ii``. Written as a walk this needs no differences, which would
+    lose the other labels where label i is felt most. Let ``h_j`` be the class masses of vertex j
+    without those that end at label i, and ``t_j`` their sum with the sink mass. Then
 
-    One factorization (or block iteration) and one right-hand side for each label.
+    - ``LOO_i = sum_j w_ij h_j / (gamma_g + c_u + sum_j w_ij t_j)`` for a hard label,
+    - ``LOO_i = h_i / (t_i + c_u G_ii)`` for a soft one, G the inverse of the system.
+
+    Only the column of the own class differs between h and the solution: one factorization (or
+    block iteration) and one or two right-hand sides for each label.
 
     Examples
     --------
@@ -78,9 +81,7 @@ def leave_one_out(solution: HarmonicSolution) -> LeaveOneOut:
     class_mass = np.zeros((len(vertices), len(solution.classes)))
     defined = _reaches_another_label(problem, vertices)
     if np.isfinite(gamma_g):
-        system = HarmonicSystem(
-            problem.inner_edges, "direct" if solution.solver in ("direct", "none") else "cg"
-        )
+        system = HarmonicSystem(problem.inner_edges, "auto")
         inverse = system.inverse(problem.rates(gamma_g).sum(axis=1))
         hard = problem.hard[vertices]
         class_mass[hard] = _without_hard(solution, inverse, vertices[hard])
@@ -93,20 +94,42 @@ def leave_one_out(solution: HarmonicSolution) -> LeaveOneOut:
 
 def _without_hard(solution: HarmonicSolution, inverse: Inverse, vertices: IntArray) -> FloatArray:
     """Return the class masses at vertices whose hard label is hidden, one at a time."""
-    problem = solution.problem
-    own = problem.labels.one_hot
+    problem, codes = solution.problem, solution.problem.labels.codes
+    hard = np.flatnonzero(problem.hard)
     to_free = problem.W[vertices][:, problem.free].tocsr()
-    to_hard = problem.W[vertices][:, np.flatnonzero(problem.hard)].tocsr()
-    mass = to_hard @ own[problem.hard] + to_free @ solution.class_mass[problem.free]
-    leaving = solution.gamma_g + problem.c_unlabeled + to_hard.sum(axis=1)
+    to_hard = problem.W[vertices][:, hard].tocsr()
+    from_hard = to_hard @ problem.labels.one_hot[hard]
+    mass = np.empty_like(from_hard)
+    leaving = solution.gamma_g + problem.c_unlabeled + from_hard.sum(axis=1)
+    f, sink = solution.class_mass[problem.free], solution.sink_mass[problem.free]
     for batch in row_blocks(len(vertices), 8 * len(problem.free)):
-        edges = to_free[batch].tocsr()
-        at_vertex = np.repeat(np.arange(edges.shape[0]), np.diff(edges.indptr))
-        x = inverse(edges.T.toarray())[edges.indices, at_vertex]
-        back = np.bincount(at_vertex, edges.data * x, minlength=edges.shape[0])
-        leaving[batch] += np.bincount(at_vertex, edges.data * (1 - x), minlength=edges.shape[0])
-        mass[batch] -= back[:, None] * own[vertices[batch]]
+        edges, own = to_free[batch].tocsr(), codes[vertices[batch]]
+        at = np.repeat(np.arange(len(own)), np.diff(edges.indptr))
+        # Rates into the own class, at the neighbors without those into the hidden label.
+        rates = problem.class_rates[:, own]
+        rates[edges.indices, at] = _rates_without(
+            problem, edges.indices, vertices[batch][at], own[at]
+        )
+        h = f[edges.indices]
+        h[np.arange(len(at)), own[at]] = inverse(rates)[edges.indices, at]
+        t = h.sum(axis=1) + sink[edges.indices]
+        to_vertex = sparse.csr_array((edges.data, (at, np.arange(len(at)))), (len(own), len(at)))
+        mass[batch] = from_hard[batch] + to_vertex @ h
+        leaving[batch] += to_vertex @ t
     return _ratio(mass, leaving)
+
+
+def _rates_without(
+    problem: HarmonicProblem, neighbors: IntArray, hidden: IntArray, own: IntArray
+) -> FloatArray:
+    """Return rates of free vertices into class `own` but not into vertex `hidden`, pair by pair."""
+    hard = np.flatnonzero(problem.hard)
+    edges = sparse.coo_array(problem.boundary_edges[neighbors])
+    pair, label = edges.coords[0], hard[edges.coords[1]]
+    counts = (label != hidden[pair]) & (problem.labels.codes[label] == own[pair])
+    rates = np.bincount(pair[counts], edges.data[counts], minlength=len(neighbors))
+    vertices = problem.free[neighbors]
+    return np.asarray(rates + problem.trust[vertices] * (problem.labels.codes[vertices] == own))
 
 
 def _without_soft(solution: HarmonicSolution, inverse: Inverse, vertices: IntArray) -> FloatArray:
@@ -115,16 +138,19 @@ def _without_soft(solution: HarmonicSolution, inverse: Inverse, vertices: IntArr
     mass = solution.class_mass[vertices]
     leaving = np.zeros(len(vertices))
     reached = np.flatnonzero(np.isin(vertices, problem.free))
-    for batch in row_blocks(len(reached), 8 * len(problem.free)):
+    hard_rates = problem.boundary_edges @ problem.labels.one_hot[problem.hard]
+    for batch in row_blocks(len(reached), 16 * len(problem.free)):
         rows = reached[batch]
-        here = vertices[rows]
-        place, columns = np.searchsorted(problem.free, here), np.arange(len(here))
-        unit = np.zeros((len(problem.free), len(here)))
-        unit[place, columns] = 1.0
-        G = inverse(unit)[place, columns]
-        trust = problem.trust[here]
-        mass[rows] -= (trust * G)[:, None] * problem.labels.one_hot[here]
-        leaving[rows] = 1 - (trust - problem.c_unlabeled) * G
+        here, columns = vertices[rows], np.arange(len(rows))
+        place, own = np.searchsorted(problem.free, here), problem.labels.codes[here]
+        rates = problem.class_rates[:, own]
+        rates[place, columns] = hard_rates[place, own]
+        mass[rows, own] = inverse(rates)[place, columns]
+        leaving[rows] = mass[rows].sum(axis=1) + solution.sink_mass[here]
+        if problem.c_unlabeled > 0:
+            unit = np.zeros_like(rates)
+            unit[place, columns] = 1.0
+            leaving[rows] += problem.c_unlabeled * inverse(unit)[place, columns]
     return _ratio(mass, leaving)
 
 

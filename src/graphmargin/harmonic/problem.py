@@ -124,11 +124,17 @@ def problem_on(
 
 def check_gamma_g(gamma_g: Any) -> float:
     """Return gamma_g as a float, or say what it must be."""
-    return check_real("gamma_g", gamma_g, hint="; use `inf` for supervised learning only")
+    return check_real(
+        "gamma_g", gamma_g, finite=False, hint="; use `inf` for supervised learning only"
+    )
 
 
 def _trust(c_labeled: Any, labeled: BoolArray) -> FloatArray:
-    trust = np.asarray(c_labeled, dtype=np.float64)
+    try:
+        trust = np.asarray(c_labeled, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        msg = f"`c_labeled` must be a number or an array of numbers, got {c_labeled!r}"
+        raise ValueError(msg) from error
     if trust.shape not in ((), labeled.shape):
         msg = (
             "`c_labeled` must be a number or have one entry for each of the "

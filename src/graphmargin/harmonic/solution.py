@@ -263,11 +263,13 @@ def solve_path(
 ) -> list[HarmonicSolution]:
     """Return the solutions of a validated problem for several gamma_g."""
     check_solver(solver)
+    n_classes = len(problem.labels.classes)
     system: HarmonicSystem | None = None
     solutions: list[HarmonicSolution] = []
     start: FloatArray | None = None
     for gamma_g in [check_gamma_g(gamma_g) for gamma_g in gammas]:
         class_mass = np.where(problem.hard[:, None], problem.labels.one_hot, 0.0)
+        sink_mass = np.where(problem.hard, 0.0, 1.0)
         codes = np.where(problem.hard, problem.labels.codes, UNLABELED)
         solved = NOTHING_TO_SOLVE
         if np.isfinite(gamma_g):
@@ -275,16 +277,17 @@ def solve_path(
             B = problem.rates(gamma_g)
             if start is not None and start.shape != B.shape:
                 start = None
-            solved = system.solve(B, class_mass.shape[1], start)
+            solved = system.solve(B, n_classes, start)
             start = solved.X
-            class_mass[problem.free] = solved.X[:, : class_mass.shape[1]]
+            class_mass[problem.free] = solved.X[:, :n_classes]
+            sink_mass[problem.free] = solved.X[:, n_classes:].sum(axis=1)
             codes[problem.free] = solved.best
         solutions.append(
             HarmonicSolution(
                 problem,
                 gamma_g,
                 class_mass,
-                np.clip(1 - class_mass.sum(axis=1), 0.0, 1.0),
+                sink_mass,
                 codes,
                 solver=solved.solver,
                 iterations=solved.iterations,
@@ -323,7 +326,7 @@ def absorption_probabilities(
     walking = np.flatnonzero(row_of_free[vertices] >= 0)
     if np.isinf(solution.gamma_g) or not len(walking):
         return result
-    system = HarmonicSystem(problem.inner_edges, "direct" if solution.solver == "direct" else "cg")
+    system = HarmonicSystem(problem.inner_edges, "auto")
     absorption = problem.rates(solution.gamma_g).sum(axis=1)
     starts = np.zeros((len(problem.free), len(walking)))
     starts[row_of_free[vertices[walking]], np.arange(len(walking))] = 1.0
@@ -360,12 +363,7 @@ def normalize_class_mass(
     [0.5, 0.5]
     """
     counts = solution.problem.labels.one_hot.sum(axis=0)
-    target = counts if priors is None else np.asarray(priors, dtype=np.float64)
-    if target.shape != counts.shape or not (target > 0).all() or not np.isfinite(target).all():
-        msg = (
-            f"`priors` must hold {len(counts)} positive numbers, one for each class, got {priors!r}"
-        )
-        raise ValueError(msg)
+    target = counts if priors is None else check_priors("priors", priors, len(counts))
     free = solution.problem.free
     mass = solution.class_mass[free]
     total = mass.sum(axis=1, keepdims=True)
@@ -379,3 +377,15 @@ def normalize_class_mass(
     class_mass[free] = scaled
     codes[free] = np.where(total[:, 0] > 0, scaled.argmax(axis=1), codes[free])
     return replace(solution, class_mass=class_mass, codes=codes)
+
+
+def check_priors(name: str, priors: Any, n_classes: int) -> FloatArray:
+    """Return class priors as an array, or say what they must be."""
+    try:
+        values = np.asarray(priors, dtype=np.float64)
+    except (TypeError, ValueError):
+        values = np.zeros(0)
+    if values.shape != (n_classes,) or not ((values > 0) & np.isfinite(values)).all():
+        msg = f"`{name}` must hold {n_classes} positive numbers, one for each class, got {priors!r}"
+        raise ValueError(msg)
+    return values

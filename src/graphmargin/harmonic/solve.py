@@ -132,10 +132,10 @@ class HarmonicSystem:
         and is right). Or, after a stop by a norm, their class mass is small against that norm.
         """
         unsure = ~(np.abs(X.sum(axis=1) - 1) <= ROW_TOLERANCE)  # also where X is not a number
+        if not (self.solver == "jacobi" and converged):
+            unsure |= X[:, :n_classes].sum(axis=1) < SMALL_MASS
         if self.solver == "jacobi":
             converged = True  # its rows approach one from below: the missing mass is the error
-        else:
-            unsure |= X[:, :n_classes].sum(axis=1) < SMALL_MASS
         rows, others = np.flatnonzero(unsure), np.flatnonzero(~unsure)
         if not len(rows):
             return X, converged

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from scipy import sparse
 from sklearn.metrics.pairwise import euclidean_distances
-from sklearn.utils.extmath import safe_sparse_dot
 
 from graphmargin._checks import check_choice, check_integer, check_real
 from graphmargin._typing import FloatArray
@@ -47,7 +47,7 @@ class Kernel:
         """Check the parameters."""
         if not callable(self.kind):
             check_choice("kernel", self.kind, KERNELS, " or a callable")
-        check_real("width", self.width, open_low=True)
+        check_real("width", self.width, positive=True)
         check_integer("degree", self.degree, low=1)
         check_real("coef0", self.coef0, hint="; a negative one gives no kernel")
 
@@ -55,10 +55,12 @@ class Kernel:
         """Return the matrix of kernel values between the rows of X and Z."""
         if callable(self.kind):
             values = np.asarray(self.kind(X, Z), dtype=np.float64)
-            if values.shape != (X.shape[0], Z.shape[0]) or not np.isfinite(values).all():
+            expected = (X.shape[0], Z.shape[0])
+            if values.shape != expected or not np.isfinite(values).all():
+                finite = "" if np.isfinite(values).all() else ", with NaN or infinity"
                 msg = (
-                    f"`kernel` must return finite values of shape {(X.shape[0], Z.shape[0])} for "
-                    f"X and Z, got shape {values.shape}"
+                    f"`kernel` must return finite values of shape {expected} for X and Z, got "
+                    f"shape {values.shape}{finite}"
                 )
                 raise ValueError(msg)
             return values
@@ -68,5 +70,8 @@ class Kernel:
         if self.kind == "rbf":
             squared = euclidean_distances(X, Z, squared=True)
             return np.asarray(np.exp(squared * (-0.5 / self.width**2)))
-        products = np.asarray(safe_sparse_dot(X, Z.T, dense_output=True)) / self.width**2
+        products = X @ Z.T
+        if sparse.issparse(products):
+            products = products.toarray()
+        products = np.asarray(products, dtype=np.float64) / self.width**2
         return products if self.kind == "linear" else (products + self.coef0) ** self.degree

@@ -11,11 +11,15 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.svm import SVC
 
 from graphmargin._blocks import row_blocks
 from graphmargin._typing import FloatArray, IntArray
 from graphmargin.margin.kernels import Kernel
+
+MAX_ITERATIONS = 10_000_000
+"""Of LIBSVM; a badly scaled problem would not end. scikit-learn warns when it is reached."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,8 @@ class MarginMachine:
         alpha, a column for each pair of classes (0, 1), (0, 2), .., (1, 2), ..
     intercepts : array of shape (n_pairs,)
     n_classes : int
+    center : array of shape (d,), default=0.0
+        What is subtracted from all rows before the kernel sees them.
     """
 
     kernel: Kernel
@@ -38,6 +44,7 @@ class MarginMachine:
     coefficients: FloatArray
     intercepts: FloatArray
     n_classes: int
+    center: FloatArray | float = 0.0
 
     def pairwise(self, X: Any) -> FloatArray:
         """Return f for every row and pair (i, j) of classes, positive for class i.
@@ -45,11 +52,12 @@ class MarginMachine:
         Works in blocks: one kernel block and one product at a time.
         """
         result = np.empty((X.shape[0], len(self.intercepts)))
+        vectors = _centered(self.vectors, self.center)
         for rows in row_blocks(X.shape[0], 16 * self.coefficients.shape[0]):
             if self.kernel.kind == "precomputed":
-                values = X[rows][:, self.vectors]
+                values = X[rows][:, vectors]
             else:
-                values = self.kernel(X[rows], self.vectors)
+                values = self.kernel(_centered(X[rows], self.center), vectors)
             result[rows] = values @ self.coefficients + self.intercepts
         return result
 
@@ -107,9 +115,11 @@ def train_machine(
     >>> machine.decision(X).round(3).tolist()
     [-1.0, 1.0, 2.0]
     """
+    center = _center(X, kernel)
+    points = _centered(X, center)
     # LIBSVM's own kernels, on data scaled by the width, need no n x n matrix.
     if kernel.kind in ("linear", "cubic", "rbf"):
-        rows = X / kernel.width
+        rows = points / kernel.width
         options: dict[str, Any] = {
             "kernel": "poly" if kernel.kind == "cubic" else kernel.kind,
             "gamma": 0.5 if kernel.kind == "rbf" else 1.0,
@@ -119,14 +129,32 @@ def train_machine(
     else:
         rows = X if kernel.kind == "precomputed" else kernel(X, X)
         options = {"kernel": "precomputed"}
-    svm = SVC(C=C, tol=1e-4, cache_size=200, **options)
+    svm = SVC(C=C, tol=1e-4, cache_size=200, max_iter=MAX_ITERATIONS, **options)
     svm.fit(rows, codes, sample_weight=sample_weight)
     return MarginMachine(
         kernel,
         svm.support_ if kernel.kind == "precomputed" else X[svm.support_],
         *_pair_coefficients(svm),
         n_classes=len(svm.classes_),
+        center=center,
     )
+
+
+def _center(X: Any, kernel: Kernel) -> FloatArray | float:
+    """Return the median of dense rows where shifting all of them leaves the problem as it is.
+
+    That is so for the linear kernel, whose bias is free, and for the RBF kernel. A large offset
+    would cost both of them their precision.
+    """
+    if kernel.kind not in ("linear", "rbf") or sparse.issparse(X):
+        return 0.0
+    return np.asarray(np.median(X, axis=0), dtype=np.float64)
+
+
+def _centered(X: Any, center: FloatArray | float) -> Any:
+    if isinstance(center, float):
+        return X
+    return (X.toarray() if sparse.issparse(X) else X) - center
 
 
 def _pair_coefficients(svm: SVC) -> tuple[FloatArray, FloatArray]:

@@ -1,0 +1,51 @@
+"""Settings, and the graphs and dense solutions that several test files compare with."""
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from scipy import sparse
+
+# Kernels compile on their first call, so that no time limit makes sense.
+settings.register_profile("graphmargin", deadline=None, derandomize=True, max_examples=50)
+settings.load_profile("graphmargin")
+
+
+@pytest.fixture(scope="session")
+def path_graph():
+    """Return the path 0 - 1 - .. - n-1 with unit weights."""
+
+    def build(n):
+        return sparse.diags_array([np.ones(n - 1)] * 2, offsets=[-1, 1]).tocsr()
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def random_graph():
+    """Return a connected graph: a cycle and random chords, weights in [0.1, 1]."""
+
+    def build(n, seed):
+        rng = np.random.default_rng(seed)
+        cycle = np.roll(np.eye(n, dtype=bool), 1, axis=1)
+        W = np.triu(rng.uniform(0.1, 1, (n, n)) * (cycle | cycle.T | (rng.random((n, n)) < 0.2)), 1)
+        return W + W.T
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def dense_class_mass():
+    """Return the minimizer of (l - y)' C (l - y) + l' (L + gamma_g I) l by dense algebra."""
+
+    def solve(W, codes, n_classes, *, gamma_g=0.0, c_labeled=np.inf, c_unlabeled=0.0):
+        codes = np.asarray(codes)
+        Y = (codes[:, None] == np.arange(n_classes)).astype(float)
+        C = np.where(codes >= 0, c_labeled, c_unlabeled)
+        hard = np.isinf(C)
+        Q = np.diag(W.sum(axis=1) + gamma_g) - W
+        right = C[~hard, None] * Y[~hard] - Q[np.ix_(~hard, hard)] @ Y[hard]
+        mass = Y.copy()
+        mass[~hard] = np.linalg.solve(Q[np.ix_(~hard, ~hard)] + np.diag(C[~hard]), right)
+        return mass
+
+    return solve

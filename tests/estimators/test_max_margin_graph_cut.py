@@ -1,0 +1,713 @@
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.special import expit
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.svm import SVC
+from sklearn.utils.validation import check_is_fitted
+
+from graphmargin import MaxMarginGraphCut, harmonic_solution, knn_graph, normalize_class_mass
+from graphmargin.datasets import make_lattices
+from graphmargin.harmonic import iterative
+
+NAMED = ["linear", "cubic", "rbf"]
+every_kernel = pytest.mark.parametrize("kernel", NAMED)
+
+
+def blobs(seed=0, n=60, n_classes=2, distance=2.5):
+    """Points, the class of each, and the few labels that are given."""
+    rng = np.random.default_rng(seed)
+    truth = np.arange(n) % n_classes
+    X = rng.normal(size=(n, 4)) + distance * np.eye(4)[truth]
+    return X, truth, np.where(np.arange(n) < 4 * n_classes, truth, -1)
+
+
+def width_of(X):
+    """Return the paper's sqrt(K) sigma."""
+    return np.sqrt(X.shape[1]) * X.std(axis=0).mean()
+
+
+def rows_for(kernel, X, trained):
+    """Return rows in units of the width, for the linear kernel centered like its own training.
+
+    The optimum does not depend on the center, but the point where LIBSVM stops does.
+    """
+    return (X - np.median(X[trained], axis=0) * (kernel == "linear")) / width_of(X)
+
+
+def support_vector_machine(kernel, C, degree=3, coef0=1.0):
+    """Return scikit-learn's SVC with our kernel, for rows that are divided by the width."""
+    options = {
+        "linear": {"kernel": "linear"},
+        "cubic": {"kernel": "poly", "degree": degree, "coef0": coef0, "gamma": 1.0},
+        "rbf": {"kernel": "rbf", "gamma": 0.5},
+    }[kernel]
+    return SVC(C=C, tol=1e-4, break_ties=True, **options)
+
+
+def laplacian_kernel(first, second):
+    return np.exp(-np.abs(first[:, None] - second[None]).sum(axis=2) / 8)
+
+
+# The algorithm as a whole
+
+
+@every_kernel
+@pytest.mark.parametrize("gamma_g", [0.0, 0.1, 10.0])
+@pytest.mark.parametrize("eps", [0.0, 1e-6, 0.3])
+def test_algorithm_equals_dense_algebra_and_a_support_vector_machine(kernel, gamma_g, eps):
+    X, _, y = blobs(distance=1.5)
+    model = MaxMarginGraphCut(kernel=kernel, gamma_g=gamma_g, eps=eps, C=2.0, n_neighbors=6)
+    model.fit(X, y)
+
+    W = knn_graph(X, 6).toarray()
+    labeled = y >= 0
+    signs = 2.0 * y[labeled] - 1
+    L = np.diag(W.sum(axis=1)) - W
+    system = L[np.ix_(~labeled, ~labeled)] + gamma_g * np.eye((~labeled).sum())
+    ell = np.empty(len(X))
+    ell[labeled] = signs
+    ell[~labeled] = np.linalg.solve(system, W[np.ix_(~labeled, labeled)] @ signs)
+    np.testing.assert_allclose(model.confidence_, np.abs(ell), atol=1e-12)
+    np.testing.assert_array_equal(model.transduction_, ell > 0)
+
+    trained = (np.abs(ell) >= eps) | labeled
+    np.testing.assert_array_equal(model.training_mask_, trained)
+    scaled = rows_for(kernel, X, trained)
+    svm = support_vector_machine(kernel, C=2.0).fit(scaled[trained], ell[trained] > 0)
+    np.testing.assert_allclose(model.decision_function(X), svm.decision_function(scaled), atol=1e-6)
+    np.testing.assert_array_equal(model.predict(X), svm.predict(scaled))
+
+
+@every_kernel
+def test_several_classes_equal_dense_algebra_and_a_support_vector_machine(kernel):
+    X, _, y = blobs(n_classes=4, n=80)
+    model = MaxMarginGraphCut(kernel=kernel, gamma_g=0.2, eps=0.1, C=2.0, n_neighbors=6)
+    model.fit(X, y)
+
+    W = knn_graph(X, 6).toarray()
+    labeled = y >= 0
+    mass = np.eye(4)[y]
+    system = np.diag(W.sum(axis=1) + 0.2) - W
+    mass[~labeled] = np.linalg.solve(
+        system[np.ix_(~labeled, ~labeled)], W[np.ix_(~labeled, labeled)] @ mass[labeled]
+    )
+    ranked = np.sort(mass, axis=1)
+    confidence = ranked[:, -1] - ranked[:, -2]
+    np.testing.assert_allclose(model.confidence_, confidence, atol=1e-12)
+    np.testing.assert_array_equal(model.transduction_, mass.argmax(axis=1))
+    lost = 1 - mass.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(model.label_distributions_, mass + lost / 4, atol=1e-12)
+
+    trained = (confidence >= 0.1) | labeled
+    assert 0 < trained.sum() < len(X)
+    np.testing.assert_array_equal(model.training_mask_, trained)
+    scaled = rows_for(kernel, X, trained)
+    svm = support_vector_machine(kernel, C=2.0).fit(scaled[trained], mass[trained].argmax(axis=1))
+    np.testing.assert_allclose(model.decision_function(X), svm.decision_function(scaled), atol=1e-6)
+
+
+# gamma_g = inf, and all rows labeled: the supervised machine
+
+
+@every_kernel
+@pytest.mark.parametrize("n_classes", [2, 3, 4])
+@pytest.mark.parametrize("C", [0.05, 5.0])
+def test_infinite_gamma_g_is_the_supervised_machine_on_the_labeled_rows(kernel, n_classes, C):
+    X, _, y = blobs(n_classes=n_classes, n=80, distance=1.0)
+    labeled = y >= 0
+    scaled = rows_for(kernel, X, labeled)
+    svm = support_vector_machine(kernel, C).fit(scaled[labeled], y[labeled])
+    model = MaxMarginGraphCut(kernel=kernel, gamma_g=np.inf, C=C).fit(X, y)
+    np.testing.assert_array_equal(model.training_mask_, labeled)
+    np.testing.assert_allclose(model.decision_function(X), svm.decision_function(scaled), atol=1e-6)
+    np.testing.assert_array_equal(model.predict(X), svm.predict(scaled))
+    np.testing.assert_array_equal(model.transduction_[~labeled], svm.predict(scaled[~labeled]))
+    np.testing.assert_array_equal(model.transduction_[labeled], y[labeled])
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_infinite_gamma_g_with_a_callable_kernel(n_classes):
+    X, _, y = blobs(n_classes=n_classes, distance=1.0)
+    labeled = y >= 0
+    svm = SVC(kernel="precomputed", C=2.0, tol=1e-4, break_ties=True)
+    svm.fit(laplacian_kernel(X[labeled], X[labeled]), y[labeled])
+    model = MaxMarginGraphCut(kernel=laplacian_kernel, gamma_g=np.inf, C=2.0).fit(X, y)
+    np.testing.assert_allclose(
+        model.decision_function(X),
+        svm.decision_function(laplacian_kernel(X, X[labeled])),
+        atol=1e-6,
+    )
+
+
+def test_infinite_gamma_g_does_not_warn_about_components():
+    X, y, _, W = make_lattices()
+    W = sparse.block_diag([W, sparse.csr_array([[0.0, 1.0], [1.0, 0.0]])], format="csr")
+    X, y = np.vstack([X, [[50.0, 0.0], [51.0, 0.0]]]), np.append(y, [-1, -1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = MaxMarginGraphCut(affinity="precomputed", gamma_g=np.inf, C=1.0).fit(X, y, W=W)
+    assert model.training_mask_.sum() == 2
+
+
+@every_kernel
+def test_large_gamma_g_has_the_labels_of_the_labeled_rows_only(kernel):
+    X, _, y = blobs()
+    options = {"kernel": kernel, "C": 2.0}
+    large = MaxMarginGraphCut(gamma_g=1e9, **options).fit(X, y)
+    infinite = MaxMarginGraphCut(gamma_g=np.inf, **options).fit(X, y)
+    np.testing.assert_array_equal(large.training_mask_, y >= 0)
+    np.testing.assert_array_equal(large.decision_function(X), infinite.decision_function(X))
+
+
+@every_kernel
+@pytest.mark.parametrize("gamma_g", [0.0, 0.1, np.inf])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_all_rows_labeled_is_the_supervised_machine(kernel, gamma_g, n_classes):
+    X, truth, _ = blobs(n_classes=n_classes, distance=1.0)
+    scaled = rows_for(kernel, X, slice(None))
+    svm = support_vector_machine(kernel, C=2.0).fit(scaled, truth)
+    model = MaxMarginGraphCut(kernel=kernel, gamma_g=gamma_g, C=2.0).fit(X, truth)
+    np.testing.assert_array_equal(model.transduction_, truth)
+    np.testing.assert_array_equal(model.confidence_, 1.0)
+    assert model.training_mask_.all()
+    np.testing.assert_allclose(model.decision_function(X), svm.decision_function(scaled), atol=1e-6)
+
+
+# The paper's synthetic problem
+
+
+@every_kernel
+@pytest.mark.parametrize("gamma_g", [0.0, 1e-4, 1e-2])
+def test_graph_cut_separates_the_lattices_with_every_kernel(kernel, gamma_g):
+    """gamma = 0.1 and eps = 0.01, as in the paper's Figure 2."""
+    X, y, y_true, W = make_lattices()
+    options = {"kernel": kernel, "C": 1 / (2 * 0.1), "eps": 0.01, "affinity": "precomputed"}
+    cut = MaxMarginGraphCut(gamma_g=gamma_g, **options).fit(X, y, W=W)
+    np.testing.assert_array_equal(cut.predict(X), y_true)
+    np.testing.assert_array_equal(cut.transduction_, y_true)
+    supervised = MaxMarginGraphCut(gamma_g=np.inf, **options).fit(X, y, W=W)
+    assert np.sum(supervised.predict(X) != y_true) >= 10
+
+
+def test_confident_region_shrinks_on_the_lattices_as_gamma_g_grows():
+    X, y, _, W = make_lattices()
+    sizes = [
+        MaxMarginGraphCut(affinity="precomputed", gamma_g=gamma_g, eps=0.01, C=5.0)
+        .fit(X, y, W=W)
+        .training_mask_.sum()
+        for gamma_g in (0.0, 0.1, 1.0, 10.0, np.inf)
+    ]
+    assert sizes[0] == 200
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[-1] == 2
+
+
+# Which rows take part
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_classes=st.integers(2, 4),
+    gamma_g=st.sampled_from([0.0, 0.01, 1.0, 30.0, np.inf]),
+    eps=st.sampled_from([0.0, 1e-6, 0.05, 0.5, 1 - 1e-9]),
+)
+@settings(max_examples=50)
+def test_training_rows_are_the_confident_and_the_labeled_ones(seed, n_classes, gamma_g, eps):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(40, 2))
+    y = np.where(np.arange(40) < 2 * n_classes, np.arange(40) % n_classes, -1)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*without a label", UserWarning)
+        model = MaxMarginGraphCut(gamma_g=gamma_g, eps=eps, C=1.0, n_neighbors=4).fit(X, y)
+    reached = ~model.harmonic_solution_.unreached & np.isfinite(gamma_g)
+    expected = (reached & (model.confidence_ >= eps)) | (y >= 0)
+    np.testing.assert_array_equal(model.training_mask_, expected)
+    np.testing.assert_array_equal(model.transduction_[y >= 0], y[y >= 0])
+
+
+def test_eps_zero_trains_on_every_row_that_a_label_reaches():
+    X, _, y = blobs()
+    model = MaxMarginGraphCut(gamma_g=1.0, eps=0.0, C=2.0, n_neighbors=8).fit(X, y)
+    assert model.training_mask_.all()
+
+
+@every_kernel
+def test_eps_next_to_one_is_the_supervised_machine(kernel):
+    X, _, y = blobs()
+    options = {"kernel": kernel, "C": 2.0}
+    strict = MaxMarginGraphCut(gamma_g=0.1, eps=np.nextafter(1, 0), **options).fit(X, y)
+    supervised = MaxMarginGraphCut(gamma_g=np.inf, **options).fit(X, y)
+    np.testing.assert_array_equal(strict.training_mask_, y >= 0)
+    np.testing.assert_array_equal(strict.decision_function(X), supervised.decision_function(X))
+
+
+# Several classes
+
+
+@every_kernel
+def test_third_class_of_its_own_does_not_change_the_duel_of_the_others(kernel):
+    X, _, y = blobs(distance=1.5)
+    far = np.random.default_rng(9).normal(size=(20, 4)) + 1e3
+    options = {"kernel": kernel, "width": 2.0, "gamma_g": 0.1, "C": 2.0, "n_neighbors": 6}
+    two = MaxMarginGraphCut(**options).fit(X, y)
+    three = MaxMarginGraphCut(**options).fit(np.vstack([X, far]), np.append(y, [2] * 20))
+    np.testing.assert_allclose(three.confidence_[:60], two.confidence_, atol=1e-12)
+    np.testing.assert_array_equal(three.transduction_[:60], two.transduction_)
+    np.testing.assert_allclose(
+        three.machine_.pairwise(X)[:, 0], -two.decision_function(X), atol=2e-3
+    )
+
+
+def test_swapping_two_classes_changes_the_sign():
+    X, _, y = blobs(distance=1.5)
+    model = MaxMarginGraphCut(gamma_g=0.1, C=2.0).fit(X, y)
+    swapped = MaxMarginGraphCut(gamma_g=0.1, C=2.0).fit(X, np.where(y < 0, -1, 1 - y))
+    np.testing.assert_array_equal(swapped.transduction_, 1 - model.transduction_)
+    np.testing.assert_allclose(swapped.confidence_, model.confidence_, atol=1e-12)
+    np.testing.assert_allclose(swapped.decision_function(X), -model.decision_function(X), atol=1e-3)
+    np.testing.assert_allclose(swapped.predict_proba(X), model.predict_proba(X)[:, ::-1], atol=1e-3)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@every_kernel
+def test_permuting_the_rows_permutes_the_results(kernel, n_classes):
+    X, _, y = blobs(n_classes=n_classes)
+    order = np.random.default_rng(1).permutation(len(X))
+    options = {"kernel": kernel, "gamma_g": 0.1, "C": 2.0}
+    model = MaxMarginGraphCut(**options).fit(X, y)
+    permuted = MaxMarginGraphCut(**options).fit(X[order], y[order])
+    np.testing.assert_array_equal(permuted.transduction_, model.transduction_[order])
+    np.testing.assert_allclose(permuted.confidence_, model.confidence_[order], atol=1e-12)
+    np.testing.assert_array_equal(permuted.training_mask_, model.training_mask_[order])
+    np.testing.assert_allclose(permuted.machine_.pairwise(X), model.machine_.pairwise(X), atol=2e-3)
+
+
+@every_kernel
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_single_and_double_precision_agree(kernel, n_classes):
+    X, _, y = blobs(n_classes=n_classes)
+    options = {"kernel": kernel, "gamma_g": 0.1, "C": 2.0}
+    double = MaxMarginGraphCut(**options).fit(X, y)
+    single = MaxMarginGraphCut(**options).fit(X.astype(np.float32), y)
+    np.testing.assert_array_equal(single.transduction_, double.transduction_)
+    np.testing.assert_allclose(single.confidence_, double.confidence_, atol=1e-5)
+    np.testing.assert_array_equal(single.predict(X.astype(np.float32)), double.predict(X))
+
+
+# Rows that no label reaches
+
+
+@every_kernel
+def test_components_without_a_label_are_labeled_by_the_machine(kernel):
+    X, y, _, W = make_lattices()
+    strays = np.array([[-30.0, 0.0], [-31.0, 0.0], [40.0, 1.0]])
+    edges = sparse.csr_array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    X, y = np.vstack([X, strays]), np.append(y, [-1, -1, -1])
+    W = sparse.block_diag([W, edges], format="csr")
+    model = MaxMarginGraphCut(
+        kernel=kernel, gamma_g=0.01, C=5.0, width=20.0, affinity="precomputed"
+    )
+    message = "3 of 203 points are in components of the graph without a label"
+    with pytest.warns(UserWarning, match=message) as caught:
+        model.fit(X, y, W=W)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    np.testing.assert_array_equal(model.transduction_[200:], [0, 0, 1])
+    np.testing.assert_array_equal(model.transduction_[200:], model.predict(strays))
+    np.testing.assert_array_equal(model.confidence_[200:], 0.0)
+    assert not model.training_mask_[200:].any()
+    np.testing.assert_allclose(model.label_distributions_[200:], model.predict_proba(strays))
+
+
+def test_confidence_zero_is_not_learned_from_with_eps_zero():
+    """A stray row has confidence 0 >= eps, but no label to learn."""
+    X, y, _, W = make_lattices()
+    W = sparse.block_diag([W, sparse.csr_array((1, 1))], format="csr")
+    model = MaxMarginGraphCut(gamma_g=0.01, eps=0.0, C=5.0, affinity="precomputed")
+    with pytest.warns(UserWarning, match="1 of 201 points"):
+        model.fit(np.vstack([X, [[30.0, 0.0]]]), np.append(y, -1), W=W)
+    np.testing.assert_array_equal(model.training_mask_, np.arange(201) < 200)
+
+
+def test_no_convergence_is_a_warning(monkeypatch):
+    patient = iterative.conjugate_gradients
+
+    def impatient(*args, **kwargs):
+        return patient(*args, **kwargs, max_iter=3)
+
+    monkeypatch.setattr(iterative, "conjugate_gradients", impatient)
+    X, y, _, W = make_lattices()
+    model = MaxMarginGraphCut(affinity="precomputed", gamma_g=0.001, C=5.0, solver="cg")
+    with pytest.warns(ConvergenceWarning, match="stopped after 3 iterations") as caught:
+        model.fit(X, y, W=W)
+    assert caught[0].filename == __file__
+    assert model.n_iter_ == 3
+
+
+# Soft labels and class masses
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("c_unlabeled", [0.0, 0.3])
+def test_soft_labels_are_the_soft_harmonic_solution(n_classes, c_unlabeled):
+    X, _, y = blobs(n_classes=n_classes)
+    trust = np.random.default_rng(2).uniform(0.5, 5.0, size=len(y))
+    trust[0] = np.inf
+    for c_labeled in (2.0, trust):
+        soft = {"gamma_g": 0.1, "c_labeled": c_labeled, "c_unlabeled": c_unlabeled}
+        model = MaxMarginGraphCut(C=2.0, **soft).fit(X, y)
+        solution = harmonic_solution(knn_graph(X, 5), y, **soft)
+        np.testing.assert_array_equal(model.confidence_, solution.confidence)
+        np.testing.assert_array_equal(model.transduction_, solution.codes)
+        assert model.training_mask_[y >= 0].all()
+
+
+def one_wrong_label():
+    X, truth, y = blobs(distance=4.0)
+    y = truth.copy()
+    y[0] = 1 - truth[0]
+    y[30:] = -1
+    return X, truth, y
+
+
+def test_soft_labels_overrule_a_wrong_label():
+    X, truth, y = one_wrong_label()
+    hard = MaxMarginGraphCut(gamma_g=0.01, C=2.0).fit(X, y)
+    assert hard.transduction_[0] == y[0]
+    soft = MaxMarginGraphCut(gamma_g=0.01, C=2.0, c_labeled=0.1).fit(X, y)
+    np.testing.assert_array_equal(soft.transduction_, truth)
+    assert soft.training_mask_[0]
+    scaled = X / width_of(X)
+    svm = support_vector_machine("rbf", C=2.0).fit(
+        scaled[soft.training_mask_], truth[soft.training_mask_]
+    )
+    np.testing.assert_allclose(soft.decision_function(X), svm.decision_function(scaled), atol=1e-6)
+
+
+def test_trust_is_given_label_by_label():
+    X, truth, y = one_wrong_label()
+    doubt = np.where(np.arange(len(y)) == 0, 0.1, np.inf)
+    model = MaxMarginGraphCut(gamma_g=0.01, C=2.0, c_labeled=doubt).fit(X, y)
+    np.testing.assert_array_equal(model.transduction_, truth)
+    labeled = y >= 0
+    labeled[0] = False
+    np.testing.assert_array_equal(model.confidence_[labeled], 1.0)
+    assert model.confidence_[0] < 1.0
+    # Trust at unlabeled rows is not read.
+    other = MaxMarginGraphCut(gamma_g=0.01, C=2.0, c_labeled=np.where(y < 0, np.nan, doubt)).fit(
+        X, y
+    )
+    np.testing.assert_array_equal(other.confidence_, model.confidence_)
+
+
+def test_pull_of_unlabeled_rows_is_a_sink_like_gamma_g():
+    X, _, y = blobs()
+    pulled = MaxMarginGraphCut(gamma_g=0.1, c_unlabeled=0.2, C=2.0).fit(X, y)
+    sunk = MaxMarginGraphCut(gamma_g=0.1 + 0.2, C=2.0).fit(X, y)
+    np.testing.assert_allclose(pulled.confidence_, sunk.confidence_, rtol=1e-12)
+    np.testing.assert_array_equal(pulled.transduction_, sunk.transduction_)
+
+
+def test_class_that_the_soft_solution_loses_keeps_its_given_labels():
+    X = np.random.default_rng(0).normal(size=(12, 2))
+    W = np.ones((12, 12)) - np.eye(12)
+    y = np.array([0] * 5 + [1] + [-1] * 6)
+    model = MaxMarginGraphCut(gamma_g=0.01, C=2.0, c_labeled=0.1, affinity="precomputed")
+    with pytest.warns(UserWarning, match="the soft solution induces no label of some") as caught:
+        model.fit(X, y, W=W)
+    assert caught[0].filename == __file__
+    assert model.classes_.tolist() == [0, 1]
+    np.testing.assert_array_equal(model.transduction_, [0] * 5 + [1] + [0] * 6)
+    assert model.predict_proba(X).shape == (12, 2)
+
+
+@pytest.mark.parametrize("priors", [True, [0.1, 0.9], np.array([3.0, 1.0])], ids=str)
+def test_class_masses_are_normalized_on_request(priors):
+    X, _, y = blobs(distance=1.0)
+    model = MaxMarginGraphCut(gamma_g=0.1, C=2.0, class_mass_normalization=priors).fit(X, y)
+    solution = harmonic_solution(knn_graph(X, 5), y, gamma_g=0.1)
+    normalized = normalize_class_mass(solution, None if priors is True else priors)
+    np.testing.assert_array_equal(model.transduction_, normalized.codes)
+    np.testing.assert_array_equal(model.confidence_, normalized.confidence)
+    scaled, trained = X / width_of(X), model.training_mask_
+    svm = support_vector_machine("rbf", C=2.0).fit(scaled[trained], normalized.codes[trained])
+    np.testing.assert_allclose(model.decision_function(X), svm.decision_function(scaled), atol=1e-6)
+
+
+def test_class_masses_are_as_solved_by_default():
+    X, _, y = blobs(distance=1.0)
+    model = MaxMarginGraphCut(gamma_g=0.1, C=2.0, class_mass_normalization=False).fit(X, y)
+    solution = harmonic_solution(knn_graph(X, 5), y, gamma_g=0.1)
+    np.testing.assert_array_equal(model.confidence_, solution.confidence)
+    assert np.any(normalize_class_mass(solution, [0.1, 0.9]).codes != solution.codes)
+
+
+# Kernels, graphs, widths, metrics, solvers
+
+
+@pytest.mark.parametrize("convert", [sparse.csr_array, sparse.csc_matrix, sparse.coo_array])
+def test_precomputed_graph_equals_the_graph_of_the_points(convert):
+    X, _, y = blobs()
+    W = knn_graph(X, 6)
+    expected = MaxMarginGraphCut(gamma_g=0.1, C=2.0, n_neighbors=6).fit(X, y)
+    model = MaxMarginGraphCut(gamma_g=0.1, C=2.0, affinity="precomputed")
+    for graph in (convert(W), W.toarray()):
+        model.fit(X, y, W=graph)
+        np.testing.assert_array_equal(model.graph_.toarray(), expected.graph_.toarray())
+        np.testing.assert_array_equal(model.confidence_, expected.confidence_)
+        np.testing.assert_array_equal(model.decision_function(X), expected.decision_function(X))
+
+
+def test_loops_of_a_precomputed_graph_do_not_matter():
+    X, y, _, W = make_lattices()
+    model = MaxMarginGraphCut(gamma_g=0.1, C=2.0, affinity="precomputed")
+    expected = model.fit(X, y, W=W).confidence_
+    np.testing.assert_array_equal(
+        model.fit(X, y, W=W + 3 * sparse.eye_array(200)).confidence_, expected
+    )
+
+
+@every_kernel
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_precomputed_kernel_equals_the_kernel_by_name(kernel, n_classes):
+    X, _, y = blobs(n_classes=n_classes)
+    new = X[::3] + 0.1
+    W = knn_graph(X, 5)
+    options = {"gamma_g": 0.1, "eps": 0.05, "C": 2.0, "affinity": "precomputed"}
+    by_name = MaxMarginGraphCut(kernel=kernel, **options).fit(X, y, W=W)
+    K = by_name.machine_.kernel
+    precomputed = MaxMarginGraphCut(kernel="precomputed", **options).fit(K(X, X), y, W=W)
+    assert not by_name.training_mask_.all(), "the columns of the kernel matrix have to be chosen"
+    np.testing.assert_array_equal(precomputed.transduction_, by_name.transduction_)
+    np.testing.assert_allclose(
+        precomputed.decision_function(K(new, X)), by_name.decision_function(new), atol=1e-3
+    )
+    assert precomputed.n_features_in_ == len(X)
+
+
+def test_callable_kernel_equals_the_kernel_by_name():
+    X, _, y = blobs()
+    seen = []
+
+    def cubic(first, second):
+        seen.append(first.shape[1])
+        return (first @ second.T / 9.0 + 1) ** 3
+
+    options = {"gamma_g": 0.1, "C": 2.0, "width": 3.0}
+    by_name = MaxMarginGraphCut(kernel="cubic", **options).fit(X, y)
+    model = MaxMarginGraphCut(kernel=cubic, **options).fit(X, y)
+    assert set(seen) == {4}
+    np.testing.assert_allclose(model.decision_function(X), by_name.decision_function(X), atol=1e-3)
+    np.testing.assert_array_equal(model.transduction_, by_name.transduction_)
+
+
+@pytest.mark.parametrize(("degree", "coef0"), [(1, 1.0), (2, 0.5), (4, 0.0)])
+def test_degree_and_constant_of_the_cubic_kernel_can_be_chosen(degree, coef0):
+    X, truth, _ = blobs(distance=1.0)
+    model = MaxMarginGraphCut(kernel="cubic", degree=degree, coef0=coef0, gamma_g=0.1, C=2.0)
+    svm = support_vector_machine("cubic", 2.0, degree, coef0).fit(X / width_of(X), truth)
+    np.testing.assert_allclose(
+        model.fit(X, truth).decision_function(X),
+        svm.decision_function(X / width_of(X)),
+        atol=1e-6,
+    )
+
+
+@every_kernel
+@pytest.mark.parametrize("width", ["paper", "self-tuning", "binary", 3.0])
+def test_width_serves_the_graph_and_a_number_the_kernel_too(kernel, width):
+    X, _, y = blobs()
+    model = MaxMarginGraphCut(kernel=kernel, width=width, gamma_g=0.1, C=2.0).fit(X, y)
+    np.testing.assert_array_equal(model.graph_.toarray(), knn_graph(X, 5, width=width).toarray())
+    expected = 3.0 if width == 3.0 else width_of(X)
+    assert model.machine_.kernel.width == pytest.approx(expected, rel=1e-12)
+
+
+@every_kernel
+def test_units_of_the_features_do_not_matter(kernel):
+    X, _, y = blobs()
+    options = {"kernel": kernel, "gamma_g": 0.1, "C": 2.0}
+    model = MaxMarginGraphCut(**options).fit(X, y)
+    scaled = MaxMarginGraphCut(**options).fit(1000 * X, y)
+    np.testing.assert_allclose(scaled.confidence_, model.confidence_, atol=1e-9)
+    np.testing.assert_allclose(
+        scaled.decision_function(1000 * X), model.decision_function(X), atol=1e-3
+    )
+
+
+def test_cosine_metric_concerns_the_graph_only():
+    X, _, y = blobs()
+    X = X + 1.0
+    options = {"C": 2.0, "n_neighbors": 6}
+    model = MaxMarginGraphCut(metric="cosine", gamma_g=0.1, **options).fit(X, y)
+    W = knn_graph(X / np.linalg.norm(X, axis=1, keepdims=True), 6).toarray()
+    np.testing.assert_allclose(model.graph_.toarray(), W, rtol=1e-9)
+    supervised = [
+        MaxMarginGraphCut(metric=metric, gamma_g=np.inf, **options).fit(X, y).decision_function(X)
+        for metric in ("cosine", "euclidean")
+    ]
+    np.testing.assert_array_equal(*supervised)
+
+
+@pytest.mark.parametrize("solver", ["auto", "direct", "cg", "jacobi", "amg"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("gamma_g", [0.0, 0.05, 100.0])
+def test_every_solver_gives_the_same_transduction(solver, n_classes, gamma_g):
+    X, _, y = blobs(n_classes=n_classes, n=90)
+    options = {"gamma_g": gamma_g, "C": 2.0, "n_neighbors": 6}
+    expected = MaxMarginGraphCut(solver="direct", **options).fit(X, y)
+    model = MaxMarginGraphCut(solver=solver, **options).fit(X, y)
+    np.testing.assert_array_equal(model.transduction_, expected.transduction_)
+    np.testing.assert_allclose(model.confidence_, expected.confidence_, atol=1e-8)
+    np.testing.assert_array_equal(model.training_mask_, expected.training_mask_)
+    np.testing.assert_array_equal(model.decision_function(X), expected.decision_function(X))
+
+
+@pytest.mark.parametrize("changed", [{"n_jobs": 1}, {"n_jobs": 2}, {"n_jobs": -1}], ids=str)
+def test_threads_and_seeds_do_not_change_the_results(changed):
+    X, _, y = blobs(n=200)
+    expected = MaxMarginGraphCut(gamma_g=0.1, C=2.0, random_state=0).fit(X, y)
+    model = MaxMarginGraphCut(gamma_g=0.1, C=2.0, random_state=7, **changed).fit(X, y)
+    np.testing.assert_array_equal(model.confidence_, expected.confidence_)
+    np.testing.assert_array_equal(model.predict_proba(X), expected.predict_proba(X))
+
+
+# Probabilities
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_classes=st.integers(2, 4),
+    gamma_g=st.sampled_from([0.0, 1e-3, 0.1, 10.0, np.inf]),
+    kernel=st.sampled_from(NAMED),
+)
+@settings(max_examples=50)
+def test_probabilities_are_distributions_that_agree_with_the_labels(
+    seed, n_classes, gamma_g, kernel
+):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(40, 2))
+    y = np.where(np.arange(40) < 3 * n_classes, np.arange(40) % n_classes, -1)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*without a label", UserWarning)
+        model = MaxMarginGraphCut(kernel=kernel, gamma_g=gamma_g, C=1.0, n_neighbors=4).fit(X, y)
+    new = rng.normal(size=(30, 2)) * 3
+    for distributions, labels in (
+        (model.label_distributions_, model.transduction_),
+        (model.predict_proba(new), model.predict(new)),
+    ):
+        assert np.isfinite(distributions).all()
+        assert distributions.min() >= 0
+        np.testing.assert_allclose(distributions.sum(axis=1), 1.0)
+        np.testing.assert_array_equal(distributions.argmax(axis=1), labels)
+
+
+def test_probabilities_are_one_logistic_function_of_the_decision():
+    X, _, y = blobs(distance=1.5)
+    model = MaxMarginGraphCut(gamma_g=0.1, C=2.0).fit(X, y)
+    f, second = model.decision_function(X), model.predict_proba(X)[:, 1]
+    away = np.abs(f) > 1e-3
+    slopes = np.log(second / (1 - second))[away] / f[away]
+    np.testing.assert_allclose(slopes, slopes[0], rtol=1e-9)
+    assert slopes[0] > 0
+    np.testing.assert_allclose(expit(slopes[0] * f), second)
+
+
+@every_kernel
+def test_probabilities_of_far_away_points_are_finite(kernel):
+    X, _, y = blobs(n_classes=3)
+    model = MaxMarginGraphCut(kernel=kernel, gamma_g=0.1, C=2.0).fit(X, y)
+    probabilities = model.predict_proba(1e6 * np.vstack([np.eye(4), -np.eye(4)]))
+    assert np.isfinite(probabilities).all()
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
+
+
+# State
+
+
+def test_fit_does_not_change_points_labels_graph_or_kernel():
+    X, _, y = blobs()
+    # A graph in no canonical form: loops of weight zero, and columns in descending order.
+    edges = sparse.coo_array(knn_graph(X, 5))
+    loops = np.arange(60)
+    rows, columns = np.append(edges.row, loops), np.append(edges.col, loops)
+    order = np.lexsort((-columns, rows))
+    W = sparse.csr_array(
+        (
+            np.append(edges.data, np.zeros(60))[order],
+            columns[order],
+            np.append(0, np.cumsum(np.bincount(rows))),
+        )
+    )
+    K = X @ X.T
+    before = [a.copy() for a in (K, y, W.data, W.indices, W.indptr)]
+    model = MaxMarginGraphCut(kernel="precomputed", affinity="precomputed", gamma_g=0.1, C=2.0)
+    model.fit(K, y, W=W).predict_proba(K)
+    np.testing.assert_array_equal(model.graph_.toarray(), knn_graph(X, 5).toarray())
+    for now, then in zip((K, y, W.data, W.indices, W.indptr), before, strict=True):
+        np.testing.assert_array_equal(now, then)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"C": -1.0},
+        {"eps": 2.0},
+        {"gamma_g": -1.0},
+        {"kernel": "unknown"},
+        {"solver": "unknown"},
+        {"width": "unknown"},
+        {"n_neighbors": 1000},
+        {"c_labeled": -1.0},
+        {"class_mass_normalization": [1.0, -1.0]},
+        {"affinity": "precomputed"},
+    ],
+    ids=str,
+)
+def test_failed_fit_is_no_fit(changed):
+    X, _, y = blobs()
+    model = MaxMarginGraphCut(**changed)
+    with pytest.raises(ValueError, match="`"):
+        model.fit(X, y)
+    with pytest.raises(NotFittedError):
+        check_is_fitted(model)
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+    # Nor is a failed refit.
+    good = {name: MaxMarginGraphCut().get_params()[name] for name in changed}
+    model.set_params(**good).fit(X, y)
+    with pytest.raises(ValueError, match="`"):
+        model.set_params(**changed).fit(X, y)
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+
+
+def test_failing_kernel_leaves_no_half_state():
+    def broken(_first, _second):
+        msg = "the kernel is broken"
+        raise RuntimeError(msg)
+
+    X, _, y = blobs()
+    model = MaxMarginGraphCut(kernel=broken)
+    with pytest.raises(RuntimeError, match="the kernel is broken"):
+        model.fit(X, y)
+    with pytest.raises(NotFittedError):
+        check_is_fitted(model)
+
+
+def test_refit_with_other_kernel_and_affinity_leaves_nothing_behind():
+    X, _, y = blobs()
+    other, _, labels = blobs(seed=5, n=50, n_classes=3)
+    W = knn_graph(X, 5)
+    model = MaxMarginGraphCut(gamma_g=0.1, C=2.0, kernel="precomputed", affinity="precomputed")
+    model.fit(X @ X.T, y, W=W)
+    model.set_params(kernel="rbf", affinity="knn").fit(other, labels)
+    fresh = MaxMarginGraphCut(gamma_g=0.1, C=2.0).fit(other, labels)
+    assert vars(model).keys() == vars(fresh).keys()
+    np.testing.assert_array_equal(model.predict_proba(other), fresh.predict_proba(other))
+    np.testing.assert_array_equal(model.label_distributions_, fresh.label_distributions_)

@@ -1,0 +1,385 @@
+"""What scikit-learn, pandas and polars users take for granted."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.validation import check_is_fitted
+
+from graphmargin import HarmonicClassifier, MaxMarginGraphCut, knn_graph
+
+FITTED = {
+    "harmonic": HarmonicClassifier(gamma_g=0.1, n_neighbors=4),
+    "rbf": MaxMarginGraphCut(gamma_g=0.1, C=2.0, n_neighbors=4),
+    "linear": MaxMarginGraphCut(kernel="linear", gamma_g=0.1, C=2.0, n_neighbors=4),
+    "cubic": MaxMarginGraphCut(kernel="cubic", gamma_g=0.1, C=2.0, n_neighbors=4),
+}
+every_model = pytest.mark.parametrize("model", FITTED.values(), ids=FITTED.keys())
+classifiers = pytest.mark.parametrize("classifier", [HarmonicClassifier, MaxMarginGraphCut])
+
+
+def blobs(seed=0, n=60, n_classes=2):
+    """Points, the class of each, and the few labels that are given."""
+    rng = np.random.default_rng(seed)
+    truth = np.arange(n) % n_classes
+    X = rng.normal(size=(n, 3)) + 3.0 * np.eye(3)[truth]
+    return X, truth, np.where(np.arange(n) < 4 * n_classes, truth, -1)
+
+
+def scores_of(model, X):
+    return model.decision_function(X) if hasattr(model, "decision_function") else None
+
+
+def assert_same_results(model, other, X, X_other=None, atol=0.0):
+    """Compare everything that two fitted models say, on training and new points."""
+    X_other = X if X_other is None else X_other
+    np.testing.assert_array_equal(model.transduction_, other.transduction_)
+    np.testing.assert_allclose(model.confidence_, other.confidence_, rtol=0, atol=atol)
+    np.testing.assert_allclose(
+        model.label_distributions_, other.label_distributions_, rtol=0, atol=atol
+    )
+    np.testing.assert_array_equal(model.predict(X), other.predict(X_other))
+    np.testing.assert_allclose(
+        model.predict_proba(X), other.predict_proba(X_other), rtol=0, atol=atol
+    )
+
+
+def no_class_minus_one(_estimator):
+    return {
+        "check_classifiers_classes": "it has the classes -1 and 1, and -1 means unlabeled here; "
+        "scikit-learn exempts its own semi-supervised classifiers by name"
+    }
+
+
+@pytest.mark.filterwarnings(
+    # scikit-learn casts an infinite y to integers before it refuses it.
+    "ignore:invalid value encountered in cast:RuntimeWarning"
+)
+@parametrize_with_checks(
+    [
+        HarmonicClassifier(),
+        MaxMarginGraphCut(),
+        MaxMarginGraphCut(kernel="linear"),
+        MaxMarginGraphCut(kernel="cubic"),
+    ],
+    expected_failed_checks=no_class_minus_one,
+)
+def test_check_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@classifiers
+def test_constructor_keeps_its_arguments_and_nothing_else(classifier):
+    arguments = {name: object() for name in classifier().get_params()}
+    model = classifier(**arguments)
+    assert vars(model) == arguments
+    assert all(model.get_params()[name] is value for name, value in arguments.items())
+
+
+@classifiers
+def test_arguments_are_keywords(classifier):
+    with pytest.raises(TypeError, match="positional"):
+        classifier(0.1)
+
+
+@every_model
+def test_clone_is_unfitted_and_has_the_same_parameters(model):
+    X, _, y = blobs()
+    fitted = clone(model).fit(X, y)
+    copy = clone(fitted)
+    assert copy.get_params() == model.get_params()
+    with pytest.raises(NotFittedError):
+        check_is_fitted(copy)
+
+
+@classifiers
+def test_parameters_survive_a_round_trip(classifier):
+    changed = {
+        "gamma_g": 3.0,
+        "n_neighbors": 7,
+        "width": 2.5,
+        "metric": "cosine",
+        "affinity": "precomputed",
+        "solver": "cg",
+        "class_mass_normalization": True,
+        "c_labeled": 5.0,
+        "c_unlabeled": 0.5,
+        "n_jobs": 2,
+        "random_state": 4,
+        "verbose": 1,
+    }
+    model = classifier().set_params(**changed)
+    params = model.get_params()
+    assert {name: params[name] for name in changed} == changed
+    assert classifier(**params).get_params() == params
+
+
+def test_array_parameters_can_be_cloned():
+    X, _, y = blobs()
+    trust = np.where(np.arange(len(y)) == 0, 1.0, np.inf)
+    model = MaxMarginGraphCut(gamma_g=0.1, C=2.0, c_labeled=trust)
+    copy = clone(model)
+    np.testing.assert_array_equal(copy.c_labeled, trust)
+    assert_same_results(copy.fit(X, y), model.fit(X, y), X)
+
+
+@every_model
+def test_fit_returns_the_model_and_leaves_its_parameters_alone(model):
+    X, _, y = blobs()
+    model = clone(model)
+    before = model.get_params()
+    assert model.fit(X, y) is model
+    assert model.get_params() == before
+
+
+@every_model
+def test_fit_does_not_change_its_input(model):
+    X, _, y = blobs()
+    X_before, y_before = X.copy(), y.copy()
+    clone(model).fit(X, y).predict(X)
+    np.testing.assert_array_equal(X, X_before)
+    np.testing.assert_array_equal(y, y_before)
+
+
+@every_model
+def test_pickled_model_predicts_the_same(model):
+    X, _, y = blobs()
+    new = X[:20] + 0.05
+    fitted = clone(model).fit(X, y)
+    restored = pickle.loads(pickle.dumps(fitted))
+    assert_same_results(restored, fitted, new)
+    if scores_of(fitted, new) is not None:
+        np.testing.assert_array_equal(scores_of(restored, new), scores_of(fitted, new))
+
+
+@every_model
+@pytest.mark.parametrize("method", ["predict", "predict_proba"])
+def test_unfitted_model_says_so(model, method):
+    with pytest.raises(NotFittedError, match=f"{type(model).__name__} instance is not fitted yet"):
+        getattr(clone(model), method)(np.ones((2, 3)))
+
+
+@every_model
+def test_pipeline_with_a_scaler_equals_scaling_by_hand(model):
+    X, _, y = blobs()
+    X = X * [1.0, 100.0, 0.01]
+    pipeline = make_pipeline(StandardScaler(), clone(model)).fit(X, y)
+    scaler = StandardScaler().fit(X)
+    by_hand = clone(model).fit(scaler.transform(X), y)
+    np.testing.assert_array_equal(pipeline[-1].transduction_, by_hand.transduction_)
+    np.testing.assert_array_equal(pipeline.predict(X), by_hand.predict(scaler.transform(X)))
+
+
+def test_pipeline_passes_a_graph_on():
+    X, _, y = blobs()
+    W = knn_graph(X, 4)
+    model = MaxMarginGraphCut(gamma_g=0.1, C=2.0, affinity="precomputed")
+    pipeline = make_pipeline(StandardScaler(), model)
+    pipeline.fit(X, y, maxmargingraphcut__W=W)
+    np.testing.assert_array_equal(pipeline[-1].graph_.toarray(), W.toarray())
+
+
+@every_model
+def test_cross_validation_equals_a_loop_over_the_folds(model):
+    X, truth, _ = blobs()
+    folds = StratifiedKFold(3)
+    scores = cross_val_score(model, X, truth, cv=folds)
+    expected = [
+        clone(model).fit(X[train], truth[train]).score(X[test], truth[test])
+        for train, test in folds.split(X, truth)
+    ]
+    np.testing.assert_array_equal(scores, expected)
+
+
+def test_grid_search_over_the_parameters():
+    X, truth, _ = blobs()
+    grid = {"gamma_g": [0.1, np.inf], "C": [1e-3, 2.0], "kernel": ["linear", "rbf"]}
+    search = GridSearchCV(MaxMarginGraphCut(n_neighbors=4), grid, cv=3, error_score="raise")
+    search.fit(X, truth)
+    assert search.best_score_ == search.cv_results_["mean_test_score"].max()
+    refitted = MaxMarginGraphCut(n_neighbors=4, **search.best_params_).fit(X, truth)
+    np.testing.assert_array_equal(search.predict(X), refitted.predict(X))
+
+
+def test_cross_validation_cuts_rows_and_columns_of_a_precomputed_graph():
+    X, truth, _ = blobs()
+    W = knn_graph(X, 8).toarray()
+    model = HarmonicClassifier(gamma_g=0.1, affinity="precomputed")
+    folds = StratifiedKFold(3)
+    expected = [
+        clone(model)
+        .fit(W[np.ix_(train, train)], truth[train])
+        .score(W[np.ix_(test, train)], truth[test])
+        for train, test in folds.split(X, truth)
+    ]
+    np.testing.assert_array_equal(cross_val_score(model, W, truth, cv=folds), expected)
+
+
+@every_model
+def test_feature_names_of_a_data_frame_are_kept_and_checked(model):
+    X, _, y = blobs()
+    table = pd.DataFrame(X, columns=["height", "width", "depth"])
+    fitted = clone(model).fit(table, y)
+    assert fitted.feature_names_in_.tolist() == ["height", "width", "depth"]
+    assert fitted.n_features_in_ == 3
+    with pytest.raises(ValueError, match="feature names should match"):
+        fitted.predict(table[["width", "height", "depth"]])
+    with pytest.warns(UserWarning, match="X does not have valid feature names"):
+        fitted.predict(X)
+
+
+@every_model
+def test_refit_forgets_the_earlier_data(model):
+    X, _, y = blobs()
+    other, _, labels = blobs(seed=1, n=45, n_classes=3)
+    words = np.array(["", "ant", "bee", "cow"])[labels + 1]
+    refitted = clone(model).fit(pd.DataFrame(X, columns=list("abc")), y)
+    refitted.fit(other[:, :2], words)
+    fresh = clone(model).fit(other[:, :2], words)
+    assert vars(refitted).keys() == vars(fresh).keys()
+    assert refitted.n_features_in_ == 2
+    assert refitted.classes_.tolist() == ["ant", "bee", "cow"]
+    assert_same_results(refitted, fresh, other[:, :2])
+
+
+@every_model
+def test_two_fits_on_the_same_data_agree(model):
+    X, _, y = blobs()
+    first, second = clone(model).fit(X, y), clone(model).fit(X, y)
+    assert_same_results(first, second, X)
+
+
+CONTAINERS = {
+    "list": lambda X: X.tolist(),
+    "fortran": np.asfortranarray,
+    "read-only": lambda X: np.frombuffer(X.tobytes()).reshape(X.shape),
+    "every-other-row": lambda X: np.repeat(X, 2, axis=0)[::2],
+    "pandas": lambda X: pd.DataFrame(X, columns=["a", "b", "c"]),
+    "pandas-nullable": lambda X: pd.DataFrame(X, columns=["a", "b", "c"], dtype="Float64"),
+    "polars": lambda X: pl.DataFrame(X, schema=["a", "b", "c"]),
+    "csr_array": sparse.csr_array,
+    "csr_matrix": sparse.csr_matrix,
+    "csc_array": sparse.csc_array,
+    "coo_array": sparse.coo_array,
+}
+
+
+@every_model
+@pytest.mark.parametrize("container", CONTAINERS.values(), ids=CONTAINERS.keys())
+def test_container_of_the_points_does_not_matter(model, container):
+    X, _, y = blobs()
+    expected = clone(model).fit(X, y)
+    fitted = clone(model).fit(container(X), y)
+    assert_same_results(fitted, expected, container(X), X, atol=1e-3)
+    assert fitted.n_features_in_ == 3
+
+
+@every_model
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+@pytest.mark.parametrize("fit_on", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("predict_on", [np.asarray, sparse.csr_array, sparse.csc_matrix])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_prediction_takes_other_containers_than_the_fit(model, metric, fit_on, predict_on, dtype):
+    X, _, y = blobs()
+    X = X + 1.0
+    new = X[:20] + 0.05
+    expected = clone(model).set_params(metric=metric).fit(X, y).predict_proba(new)
+    fitted = clone(model).set_params(metric=metric).fit(fit_on(X), y)
+    np.testing.assert_allclose(
+        fitted.predict_proba(predict_on(new.astype(dtype))), expected, atol=1e-3
+    )
+
+
+@every_model
+def test_integer_points_are_numbers(model):
+    X, _, y = blobs()
+    X = np.rint(10 * X).astype(np.int32)
+    assert_same_results(clone(model).fit(X, y), clone(model).fit(X.astype(float), y), X)
+
+
+@every_model
+def test_polars_feature_names_are_kept(model):
+    X, _, y = blobs()
+    fitted = clone(model).fit(pl.DataFrame(X, schema=["a", "b", "c"]), y)
+    assert fitted.feature_names_in_.tolist() == ["a", "b", "c"]
+
+
+def decorate(codes, names, marker):
+    return [marker if code < 0 else names[code] for code in codes.tolist()]
+
+
+WORDS = ["no", "yes"]
+LABELS = {
+    "int": (lambda y: y, [0, 1]),
+    "int8": (lambda y: y.astype(np.int8), [0, 1]),
+    "list-of-int": (lambda y: y.tolist(), [0, 1]),
+    "list-with-None": (lambda y: decorate(y, [0, 1], None), [0, 1]),
+    "float-with-minus-one": (lambda y: y.astype(float), [0.0, 1.0]),
+    "float-with-nan": (lambda y: np.where(y < 0, np.nan, y), [0.0, 1.0]),
+    "float32-with-nan": (lambda y: np.where(y < 0, np.nan, y).astype(np.float32), [0.0, 1.0]),
+    "other-integers": (lambda y: np.array(decorate(y, [3, 7], -1)), [3, 7]),
+    "negative-integers": (lambda y: np.array(decorate(y, [-7, 5], -1)), [-7, 5]),
+    "strings": (lambda y: np.array(decorate(y, WORDS, "")), WORDS),
+    "list-of-strings": (lambda y: decorate(y, WORDS, None), WORDS),
+    "objects-with-None": (lambda y: np.array(decorate(y, WORDS, None), dtype=object), WORDS),
+    "objects-with-nan": (lambda y: np.array(decorate(y, WORDS, np.nan), dtype=object), WORDS),
+    "objects-with-minus-one": (lambda y: np.array(decorate(y, WORDS, -1), dtype=object), WORDS),
+    "bool-with-None": (lambda y: decorate(y, [False, True], None), [False, True]),
+    "pandas-int": (pd.Series, [0, 1]),
+    "pandas-Int64": (lambda y: pd.Series(decorate(y, [0, 1], pd.NA), dtype="Int64"), [0, 1]),
+    "pandas-boolean": (
+        lambda y: pd.Series(decorate(y, [False, True], pd.NA), dtype="boolean"),
+        [False, True],
+    ),
+    "pandas-string": (lambda y: pd.Series(decorate(y, WORDS, pd.NA), dtype="string"), WORDS),
+    "pandas-object": (lambda y: pd.Series(decorate(y, WORDS, None), dtype=object), WORDS),
+    "pandas-category": (lambda y: pd.Series(decorate(y, WORDS, None), dtype="category"), WORDS),
+    "pandas-category-of-int": (
+        lambda y: pd.Series(decorate(y, [3, 7], None), dtype="category"),
+        [3, 7],
+    ),
+    "polars-int": (lambda y: pl.Series(decorate(y, [0, 1], None)), [0, 1]),
+    "polars-string": (lambda y: pl.Series(decorate(y, WORDS, None)), WORDS),
+}
+
+
+@pytest.mark.parametrize("name", ["harmonic", "rbf"])
+@pytest.mark.parametrize(("convert", "classes"), LABELS.values(), ids=LABELS.keys())
+def test_marker_and_type_of_the_labels_do_not_matter(name, convert, classes):
+    X, _, y = blobs()
+    expected = clone(FITTED[name]).fit(X, y)
+    fitted = clone(FITTED[name]).fit(X, convert(y))
+    assert fitted.classes_.tolist() == classes
+    translated = np.array(classes)[expected.transduction_]
+    assert fitted.transduction_.tolist() == translated.tolist()
+    assert fitted.predict(X).tolist() == np.array(classes)[expected.predict(X)].tolist()
+    np.testing.assert_array_equal(fitted.confidence_, expected.confidence_)
+    np.testing.assert_array_equal(fitted.predict_proba(X), expected.predict_proba(X))
+
+
+@every_model
+def test_boolean_labels_without_a_marker_are_all_given(model):
+    X, truth, _ = blobs()
+    fitted = clone(model).fit(X, truth == 1)
+    assert fitted.classes_.dtype == bool
+    np.testing.assert_array_equal(fitted.transduction_, truth == 1)
+
+
+@every_model
+def test_order_of_string_classes_is_the_order_of_the_columns(model):
+    X, truth, y = blobs(n_classes=3)
+    names = ["zebra", "ant", "monkey"]
+    fitted = clone(model).fit(X, decorate(y, names, None))
+    assert fitted.classes_.tolist() == ["ant", "monkey", "zebra"]
+    columns = fitted.predict_proba(X).argmax(axis=1)
+    np.testing.assert_array_equal(fitted.classes_[columns], fitted.predict(X))
+    assert np.mean(fitted.predict(X) == np.array(names)[truth]) > 0.8

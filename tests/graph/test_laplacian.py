@@ -1,0 +1,105 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import sparse
+
+from graphmargin.datasets import make_lattices
+from graphmargin.graph import components, laplacian
+
+TRIANGLE_AND_ISOLATED = sparse.csr_array(
+    np.array([[0, 1, 2, 0], [1, 0, 3, 0], [2, 3, 0, 0], [0, 0, 0, 0.0]])
+)
+
+graphs = (
+    st.integers(1, 9)
+    .flatmap(
+        lambda n: arrays(
+            np.float64, (n, n), elements=st.sampled_from([0.0, 0.0, 1e-6, 0.3, 1.0, 50.0])
+        )
+    )
+    .map(lambda A: np.triu(A, 1) + np.triu(A, 1).T)
+)
+
+
+def test_laplacian_by_hand():
+    L = laplacian(TRIANGLE_AND_ISOLATED)
+    assert isinstance(L, sparse.csr_array)
+    assert L.toarray().tolist() == [[3, -1, -2, 0], [-1, 4, -3, 0], [-2, -3, 5, 0], [0, 0, 0, 0]]
+
+
+def test_normalized_laplacian_by_hand():
+    degrees = np.array([3.0, 4.0, 5.0])
+    L = laplacian(TRIANGLE_AND_ISOLATED, normalized=True).toarray()
+    expected = laplacian(TRIANGLE_AND_ISOLATED).toarray()[:3, :3]
+    np.testing.assert_allclose(L[:3, :3], expected / np.sqrt(np.outer(degrees, degrees)))
+    np.testing.assert_array_equal(L[3], 0)
+    np.testing.assert_array_equal(L[:, 3], 0)
+
+
+@given(W=graphs)
+def test_rows_sum_to_zero_and_the_form_is_the_sum_over_edges(W):
+    L = laplacian(sparse.csr_array(W)).toarray()
+    scale = max(1.0, W.max())
+    np.testing.assert_allclose(L.sum(axis=1), 0, atol=1e-12 * scale)
+    np.testing.assert_array_equal(L, L.T)
+    f = np.linspace(-1, 2, len(W)) ** 3
+    by_edges = (W * np.square(f[:, None] - f)).sum() / 2
+    np.testing.assert_allclose(f @ L @ f, by_edges, rtol=1e-9, atol=1e-11 * scale)
+    assert np.linalg.eigvalsh(L).min() >= -1e-11 * scale
+
+
+@given(W=graphs)
+def test_normalized_eigenvalues_are_between_zero_and_two(W):
+    L = laplacian(sparse.csr_array(W), normalized=True).toarray()
+    np.testing.assert_allclose(L, L.T, atol=1e-15)
+    eigenvalues = np.linalg.eigvalsh(L)
+    assert eigenvalues.min() >= -1e-12
+    assert eigenvalues.max() <= 2 + 1e-12
+    np.testing.assert_allclose(L @ np.sqrt(W.sum(axis=1)), 0, atol=1e-12)
+
+
+def test_bipartite_graph_reaches_the_largest_normalized_eigenvalue():
+    path = sparse.csr_array(np.array([[0, 3, 0], [3, 0, 1], [0, 1, 0.0]]))
+    eigenvalues = np.linalg.eigvalsh(laplacian(path, normalized=True).toarray())
+    np.testing.assert_allclose(eigenvalues, [0, 1, 2], atol=1e-12)
+
+
+@pytest.mark.parametrize("normalized", [False, True])
+@pytest.mark.parametrize("power", [1, 2, 5])
+def test_power_is_the_matrix_power(normalized, power):
+    L = laplacian(TRIANGLE_AND_ISOLATED, normalized=normalized).toarray()
+    powered = laplacian(TRIANGLE_AND_ISOLATED, normalized=normalized, power=power)
+    np.testing.assert_allclose(powered.toarray(), np.linalg.matrix_power(L, power), atol=1e-12)
+
+
+@pytest.mark.parametrize("power", [0, -1, 1.5, True, "2"])
+def test_power_must_be_a_positive_integer(power):
+    with pytest.raises(ValueError, match=f"`power` must be an integer >= 1, got {power!r}"):
+        laplacian(TRIANGLE_AND_ISOLATED, power=power)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_both_axes_of_the_lattices_are_equally_smooth(axis):
+    X, _, _, W = make_lattices()
+    f = X[:, axis]
+    # Each edge is counted once here and twice in the sum of the paper.
+    assert f @ (laplacian(W) @ f) == pytest.approx(180 * np.exp(-0.5), rel=1e-12)
+    assert f @ (laplacian(W) @ f) == pytest.approx(218.351 / 2, abs=3e-4)
+
+
+def test_components_of_two_paths_and_a_point():
+    W = np.zeros((6, 6))
+    W[0, 3] = W[3, 0] = W[1, 4] = W[4, 1] = W[4, 5] = W[5, 4] = 1e-300
+    assert components(sparse.csr_array(W)).tolist() == [0, 1, 2, 0, 1, 1]
+
+
+@given(W=graphs)
+def test_components_count_the_kernel_of_the_laplacian(W):
+    binary = (W > 0).astype(float)
+    eigenvalues = np.linalg.eigvalsh(laplacian(sparse.csr_array(binary)).toarray())
+    labels = components(sparse.csr_array(W))
+    assert len(np.unique(labels)) == (eigenvalues < 1e-9).sum()
+    i, j = np.nonzero(W)
+    np.testing.assert_array_equal(labels[i], labels[j])

@@ -1,0 +1,241 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import sparse
+
+from graphmargin.graph import neighbors as module
+from graphmargin.graph.neighbors import nearest_neighbors
+
+
+def brute_force(X, k, queries=None):
+    """Return neighbors from all distances in double precision, equal distances by index."""
+    X = X.astype(np.float64)
+    points = X if queries is None else queries.astype(np.float64)
+    squared = np.zeros((len(points), len(X)))
+    for feature in range(X.shape[1]):
+        squared += np.square(points[:, None, feature] - X[None, :, feature])
+    if queries is None:
+        np.fill_diagonal(squared, np.inf)
+    indices = np.argsort(squared, axis=1, kind="stable")[:, :k]
+    return indices, np.sqrt(np.take_along_axis(squared, indices, axis=1))
+
+
+def assert_exact(X, k, queries=None):
+    found = nearest_neighbors(X, k, queries=queries, method="exact")
+    indices, distances = brute_force(X, k, queries)
+    np.testing.assert_array_equal(found.indices, indices)
+    np.testing.assert_allclose(found.distances, distances, rtol=1e-12)
+
+
+def normal(n, d, seed=0):
+    return np.random.default_rng(seed).normal(size=(n, d))
+
+
+def test_neighbors_on_a_line():
+    X = np.array([[0.0], [1.0], [3.0], [3.5]])
+    found = nearest_neighbors(X, 2)
+    assert found.indices.tolist() == [[1, 2], [0, 2], [3, 1], [2, 1]]
+    assert found.distances.tolist() == [[1, 3], [1, 2], [0.5, 2], [0.5, 2.5]]
+    assert found.method == "exact"
+
+
+integer_points = st.tuples(st.integers(2, 40), st.integers(1, 4)).flatmap(
+    lambda shape: arrays(np.float64, shape, elements=st.integers(0, 3).map(float))
+)
+
+
+@given(X=integer_points, data=st.data())
+def test_ties_and_duplicates_are_ranked_by_index(X, data):
+    k = data.draw(st.integers(1, len(X) - 1))
+    assert_exact(X, k)
+
+
+@given(X=integer_points, data=st.data())
+def test_a_point_is_never_its_own_neighbor_and_never_listed_twice(X, data):
+    found = nearest_neighbors(X, data.draw(st.integers(1, len(X) - 1)))
+    assert (found.indices != np.arange(len(X))[:, None]).all()
+    for row in found.indices.tolist():
+        assert len(set(row)) == len(row)
+    assert (np.diff(found.distances, axis=1) >= 0).all()
+
+
+@given(
+    X=st.tuples(st.integers(2, 30), st.integers(1, 3)).flatmap(
+        lambda shape: arrays(np.float64, shape, elements=st.floats(-1e6, 1e6, width=32))
+    )
+)
+def test_exact_search_equals_brute_force_on_any_floats(X):
+    assert_exact(X, min(4, len(X) - 1))
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        pytest.param(np.indices((15, 15)).reshape(2, -1).T.astype(float), id="grid"),
+        pytest.param(np.random.default_rng(0).integers(0, 2, (500, 4)).astype(float), id="cube"),
+        pytest.param(np.random.default_rng(0).integers(0, 3, (900, 12)) * 0.1, id="tenths"),
+        pytest.param(np.repeat(normal(40, 3), 12, axis=0), id="duplicates"),
+        pytest.param(np.ones((60, 3)), id="all-rows-equal"),
+        pytest.param(np.zeros((60, 3)), id="all-zero"),
+        pytest.param(np.column_stack([normal(300, 2), np.full(300, 7.0)]), id="constant-column"),
+        pytest.param(normal(400, 5) + 1e8, id="offset"),
+        pytest.param(normal(400, 5).astype(np.float32), id="float32"),
+        pytest.param((normal(400, 5) + 1e4).astype(np.float32), id="float32-offset"),
+        pytest.param(np.asfortranarray(normal(400, 5)), id="Fortran-order"),
+        pytest.param(normal(400, 5)[::2], id="strided"),
+        pytest.param(np.vstack([normal(300, 3), np.full((1, 3), 1e10)]), id="one-outlier"),
+        pytest.param(np.vstack([normal(300, 3), np.full((1, 3), 1e60)]), id="extreme-outlier"),
+        pytest.param(np.vstack([normal(200, 3), normal(200, 3) + 1e7]), id="two-far-clusters"),
+        pytest.param(normal(400, 5) * [1e-6, 1, 1e6, 1e-3, 1e3], id="many-scales"),
+    ],
+)
+def test_exact_search_equals_brute_force(X):
+    assert_exact(X, 6)
+
+
+@pytest.mark.parametrize("exponent", [664, -664], ids=["1e200", "1e-200"])
+def test_neither_overflow_nor_underflow(exponent):
+    X = normal(300, 4)
+    plain = nearest_neighbors(X, 5)
+    scaled = nearest_neighbors(X * 2.0**exponent, 5)
+    np.testing.assert_array_equal(scaled.indices, plain.indices)
+    np.testing.assert_allclose(scaled.distances, plain.distances * 2.0**exponent, rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    "queries",
+    [
+        pytest.param(normal(70, 3, seed=1), id="other-points"),
+        pytest.param(normal(250, 3)[:50], id="the-points-themselves"),
+        pytest.param(1e9 * normal(20, 3, seed=2), id="far-away"),
+        pytest.param(normal(1, 3, seed=3), id="one"),
+    ],
+)
+@pytest.mark.parametrize("k", [1, 7, 250])
+def test_queries_may_differ_from_the_points(queries, k):
+    assert_exact(normal(250, 3), k, queries)
+
+
+def test_a_query_that_repeats_a_point_finds_it():
+    X = normal(50, 3)
+    found = nearest_neighbors(X, 1, queries=X)
+    np.testing.assert_array_equal(found.indices[:, 0], np.arange(50))
+    assert (found.distances == 0).all()
+
+
+@pytest.mark.parametrize("block", [1, 7, 100])
+def test_result_does_not_depend_on_the_block_size(monkeypatch, block):
+    X = np.random.default_rng(0).integers(0, 3, (400, 9)) * 0.1
+    whole = nearest_neighbors(X, 5)
+    monkeypatch.setattr(module, "QUERIES_AT_ONCE", block)
+    blocks = nearest_neighbors(X, 5)
+    np.testing.assert_array_equal(blocks.indices, whole.indices)
+    np.testing.assert_array_equal(blocks.distances, whole.distances)
+
+
+@pytest.mark.parametrize("method", ["exact", "approximate"])
+def test_result_does_not_depend_on_the_number_of_threads(method):
+    X = np.random.default_rng(0).integers(0, 4, (9_000, 32)) * 0.1
+    one, two, all_cores, default = (
+        nearest_neighbors(X, 5, method=method, n_jobs=n_jobs, random_state=0)
+        for n_jobs in (1, 2, -1, None)
+    )
+    for other in (two, all_cores, default):
+        np.testing.assert_array_equal(other.indices, one.indices)
+        np.testing.assert_array_equal(other.distances, one.distances)
+
+
+def test_float32_and_float64_find_the_same_neighbors():
+    X = normal(500, 6)
+    single, double = nearest_neighbors(X.astype(np.float32), 5), nearest_neighbors(X, 5)
+    np.testing.assert_array_equal(single.indices, double.indices)
+    np.testing.assert_allclose(single.distances, double.distances, rtol=1e-5)
+
+
+@pytest.mark.parametrize("make", [sparse.csr_array, sparse.csr_matrix])
+def test_sparse_rows_equal_dense_rows(make):
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((300, 40)) < 0.15, rng.random((300, 40)), 0.0)
+    dense, found = nearest_neighbors(X, 5), nearest_neighbors(make(X), 5)
+    np.testing.assert_array_equal(found.indices, dense.indices)
+    np.testing.assert_allclose(found.distances, dense.distances, rtol=1e-12)
+    queries = X[:20] + 0.01
+    dense = nearest_neighbors(X, 5, queries=queries)
+    found = nearest_neighbors(make(X), 5, queries=make(queries))
+    np.testing.assert_array_equal(found.indices, dense.indices)
+    np.testing.assert_allclose(found.distances, dense.distances, rtol=1e-12)
+
+
+def test_dense_and_sparse_queries_may_be_mixed_with_points():
+    X = np.where(normal(60, 8) > 0.5, normal(60, 8, seed=1), 0.0)
+    queries = X[:10] + 0.25
+    expected = nearest_neighbors(X, 4, queries=queries)
+    for points, probes in [(X, sparse.csr_array(queries)), (sparse.csr_array(X), queries)]:
+        found = nearest_neighbors(points, 4, queries=probes)
+        np.testing.assert_array_equal(found.indices, expected.indices)
+        np.testing.assert_allclose(found.distances, expected.distances, rtol=1e-12)
+
+
+def test_sparse_duplicates_are_ranked_by_index_among_few_ties():
+    X = np.repeat(np.eye(6), 4, axis=0)
+    found = nearest_neighbors(sparse.csr_array(X), 3)
+    np.testing.assert_array_equal(found.indices, brute_force(X, 3)[0])
+    assert (found.distances == 0).all()
+
+
+def clustered(n=5_000, d=16):
+    rng = np.random.default_rng(0)
+    centers = 3 * rng.normal(size=(25, d))
+    return centers[rng.integers(0, 25, n)] + rng.normal(size=(n, d))
+
+
+def test_approximate_search_misses_few_neighbors():
+    X = clustered()
+    exact = nearest_neighbors(X, 10, method="exact")
+    found = nearest_neighbors(X, 10, method="approximate", random_state=0)
+    assert found.method == "approximate"
+    hits = [len(set(a) & set(b)) for a, b in zip(exact.indices, found.indices, strict=True)]
+    assert np.mean(hits) > 9.5
+    squared = np.square(X[:, None] - X[found.indices]).sum(axis=2)
+    np.testing.assert_allclose(found.distances, np.sqrt(squared), rtol=1e-12)
+    assert (found.indices != np.arange(len(X))[:, None]).all()
+
+
+def test_approximate_search_repeats_with_the_seed():
+    X = clustered(2_000)
+    first, second = (
+        nearest_neighbors(X, 5, method="approximate", random_state=3) for _ in range(2)
+    )
+    np.testing.assert_array_equal(first.indices, second.indices)
+
+
+def test_approximate_search_fills_every_row_when_cells_are_small():
+    X = np.vstack([clustered(400, 3), np.full((3, 3), 1e4)])
+    found = nearest_neighbors(X, 60, method="approximate", random_state=0)
+    assert np.isfinite(found.distances).all()
+    assert (found.indices >= 0).all()
+
+
+@pytest.mark.parametrize(("limit", "method"), [(199, "approximate"), (200, "exact")])
+def test_auto_is_exact_up_to_a_number_of_points(monkeypatch, limit, method):
+    monkeypatch.setattr(module, "MAX_EXACT", limit)
+    assert nearest_neighbors(normal(200, 2), 3, random_state=0).method == method
+
+
+def test_auto_is_exact_on_sparse_points(monkeypatch):
+    monkeypatch.setattr(module, "MAX_EXACT", 10)
+    assert nearest_neighbors(sparse.csr_array(normal(20, 2)), 3).method == "exact"
+
+
+def test_approximate_search_refuses_sparse_points():
+    with pytest.raises(ValueError, match="`method`='approximate' needs dense X; use"):
+        nearest_neighbors(sparse.csr_array(np.eye(5)), 2, method="approximate")
+
+
+@pytest.mark.parametrize(("n_neighbors", "queries"), [(5, None), (6, None), (6, np.zeros((1, 2)))])
+def test_too_many_neighbors_are_refused(n_neighbors, queries):
+    message = f"`n_neighbors` must be below the number of points, got n_neighbors={n_neighbors}"
+    with pytest.raises(ValueError, match=message):
+        nearest_neighbors(np.zeros((5, 2)), n_neighbors, queries=queries)

@@ -1,0 +1,138 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from graphmargin.graph import paper_width
+from graphmargin.graph.neighbors import nearest_neighbors
+from graphmargin.graph.weights import feature_spread, weighting
+
+POINTS = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 6.0]])
+
+
+def normal(n, d, seed=0):
+    return np.random.default_rng(seed).normal(size=(n, d))
+
+
+def log_weights(X, k, width):
+    neighbors = nearest_neighbors(X, k)
+    return neighbors, weighting(X, neighbors, width).log_weights(neighbors)
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        pytest.param(normal(300, 4) * [1, 2, 3, 0], id="float64"),
+        pytest.param(normal(300, 4) + 1e8, id="offset"),
+        pytest.param((normal(300, 4) + 100).astype(np.float32), id="float32"),
+    ],
+)
+def test_spread_is_the_standard_deviation(X):
+    expected = X.astype(np.float64).std(axis=0)
+    np.testing.assert_allclose(feature_spread(X), expected, rtol=1e-10, atol=1e-15)
+
+
+def test_spread_of_sparse_and_huge_points():
+    X = np.where(normal(200, 3) > 0.5, normal(200, 3, seed=1), 0.0)
+    np.testing.assert_allclose(feature_spread(sparse.csr_array(X)), X.std(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(feature_spread(X * 1e200), X.std(axis=0) * 1e200, rtol=1e-12)
+
+
+def test_paper_width_by_hand():
+    # Standard deviations of (0, 2, 0) and (0, 0, 6) are sqrt(8)/3 and 3 sqrt(8)/3.
+    sigma = (np.sqrt(8) / 3 + np.sqrt(8)) / 2
+    assert paper_width(POINTS) == pytest.approx(np.sqrt(2) * sigma, rel=1e-14)
+
+
+def test_constant_features_count_in_the_paper_width():
+    X = np.column_stack([[0.0, 2.0], [5.0, 5.0], [5.0, 5.0], [5.0, 5.0]])
+    assert paper_width(X) == pytest.approx(np.sqrt(4) * 0.25)
+
+
+def test_paper_width_of_equal_rows_is_one():
+    assert paper_width(np.full((4, 3), 7.0)) == 1.0
+
+
+def test_paper_width_of_sparse_and_single_precision_points():
+    X = normal(200, 5) * (np.arange(5) + 1)
+    assert paper_width(sparse.csr_array(X)) == pytest.approx(paper_width(X), rel=1e-12)
+    assert paper_width(X.astype(np.float32)) == pytest.approx(paper_width(X), rel=1e-6)
+
+
+@given(scale=st.floats(1e-3, 1e3), shift=st.floats(-1e3, 1e3))
+def test_paper_width_moves_with_the_scale_but_not_with_the_origin(scale, shift):
+    assert paper_width(scale * POINTS + shift) == pytest.approx(scale * paper_width(POINTS))
+
+
+def test_paper_weights_by_hand():
+    _, found = log_weights(POINTS, 2, "paper")
+    squared = np.array([[4, 36], [4, 40], [36, 40]])
+    K, sigma = 2, (np.sqrt(8) / 3 + np.sqrt(8)) / 2
+    np.testing.assert_allclose(found, -squared / (2 * K * sigma**2), rtol=1e-14)
+
+
+def test_weights_of_a_number_by_hand():
+    _, found = log_weights(POINTS, 2, 4.0)
+    np.testing.assert_allclose(found, -np.array([[4, 36], [4, 40], [36, 40]]) / 32, rtol=1e-14)
+
+
+def test_binary_weights_are_one():
+    _, found = log_weights(POINTS, 2, "binary")
+    np.testing.assert_array_equal(np.exp(found), 1.0)
+
+
+def test_self_tuning_weights_by_hand():
+    neighbors, found = log_weights(POINTS, 1, "self-tuning")
+    assert neighbors.indices.tolist() == [[1], [0], [0]]
+    # Distances to the nearest neighbor are 2, 2 and 6.
+    np.testing.assert_allclose(found, [[-4 / (2 * 2)], [-4 / (2 * 2)], [-36 / (6 * 2)]])
+
+
+def test_self_tuning_weights_do_not_depend_on_the_scale():
+    X = normal(60, 3)
+    np.testing.assert_allclose(
+        log_weights(X, 4, "self-tuning")[1], log_weights(1e5 * X, 4, "self-tuning")[1], rtol=1e-9
+    )
+
+
+def test_duplicates_get_the_smallest_positive_self_tuning_scale():
+    X = np.array([[0.0], [0.0], [0.0], [3.0], [5.0]])
+    neighbors, found = log_weights(X, 2, "self-tuning")
+    # Distances to the second neighbor are 0, 0, 0, 3 and 5: the zeros become 3.
+    assert neighbors.indices[3].tolist() == [4, 0]
+    np.testing.assert_allclose(found[0], 0.0)
+    np.testing.assert_allclose(found[3], [-4 / (3 * 5), -9 / (3 * 3)])
+
+
+def test_all_duplicates_have_self_tuning_weight_one():
+    _, found = log_weights(np.zeros((5, 2)), 2, "self-tuning")
+    np.testing.assert_array_equal(np.exp(found), 1.0)
+
+
+@pytest.mark.parametrize("width", ["paper", "self-tuning", "binary", 0.7])
+def test_weights_are_in_the_unit_interval_and_fall_with_the_distance(width):
+    X = normal(80, 3)
+    _, found = log_weights(X, 5, width)
+    assert (found <= 0).all()
+    if width != "self-tuning":
+        assert (np.diff(found, axis=1) <= 0).all()
+
+
+def test_log_weights_of_far_points_do_not_underflow():
+    _, found = log_weights(np.array([[0.0], [1e3]]), 1, 1.0)
+    np.testing.assert_allclose(found, -5e5)
+
+
+@pytest.mark.parametrize("width", ["papr", "Paper", 0, 0.0, -1, -0.5, np.nan, True, None, [1.0]])
+def test_unknown_or_non_positive_width_is_refused(width):
+    neighbors = nearest_neighbors(POINTS, 1)
+    with pytest.raises(
+        ValueError, match=r"`width` must be > 0, got .*; use 'paper', 'self-tuning'"
+    ):
+        weighting(POINTS, neighbors, width)
+
+
+def test_infinite_width_is_refused():
+    with pytest.raises(ValueError, match="`width` must be finite, got inf"):
+        weighting(POINTS, nearest_neighbors(POINTS, 1), np.inf)

@@ -1,0 +1,203 @@
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from graphmargin.harmonic.iterative import (
+    algebraic_multigrid,
+    conjugate_gradients,
+    jacobi,
+    largest_class_in_logs,
+)
+
+
+def multigrid_cg(W, s, B, **options):
+    return conjugate_gradients(W, s, B, precondition=algebraic_multigrid(W, s), **options)
+
+
+ITERATIONS = [
+    pytest.param(conjugate_gradients, id="cg"),
+    pytest.param(jacobi, id="jacobi"),
+    pytest.param(multigrid_cg, id="amg"),
+]
+
+
+@pytest.fixture(scope="session")
+def system(random_graph):
+    """Return W, s and B of a random absorbing walk."""
+
+    def build(n, seed, columns=3, rate=1.0):
+        rng = np.random.default_rng(seed)
+        W = sparse.csr_array(random_graph(n, seed))
+        B = rate * rng.uniform(0, 1, (n, columns)) * (rng.random((n, columns)) < 0.3)
+        B[0] += rate
+        return W, W.sum(axis=1) + B.sum(axis=1), B
+
+    return build
+
+
+def dense_solution(W, s, B):
+    return np.linalg.solve(np.diag(s) - W.toarray(), B)
+
+
+@pytest.mark.parametrize("iterate", ITERATIONS)
+def test_path_between_two_labels_is_a_straight_line(path_graph, iterate):
+    # The ends of a path of four are absorbed at rate 1, as if labels followed.
+    W, B = path_graph(4), np.zeros((4, 2))
+    B[0, 0] = B[3, 1] = 1.0
+    found = iterate(W, W.sum(axis=1) + B.sum(axis=1), B)
+    assert found.converged
+    np.testing.assert_allclose(found.X[:, 1], [0.2, 0.4, 0.6, 0.8], atol=1e-9)
+    np.testing.assert_allclose(found.X.sum(axis=1), 1, atol=1e-9)
+
+
+@pytest.mark.parametrize("iterate", ITERATIONS)
+@settings(max_examples=20)
+@given(n=st.integers(3, 40), seed=st.integers(0, 10**6), rate=st.sampled_from([0.1, 1.0, 1e3]))
+def test_iteration_equals_the_dense_solution(system, iterate, n, seed, rate):
+    W, s, B = system(n, seed, rate=rate)
+    found = iterate(W, s, B, max_iter=30_000)
+    assert found.converged
+    np.testing.assert_allclose(found.X, dense_solution(W, s, B), atol=1e-7)
+
+
+@pytest.mark.parametrize("iterate", ITERATIONS[::2])
+def test_residual_is_below_the_tolerance(system, iterate):
+    W, s, B = system(200, 0)
+    found = iterate(W, s, B, tol=1e-8)
+    residual = np.abs(B - (s[:, None] * found.X - W @ found.X)) / s[:, None]
+    assert found.converged
+    assert residual.max() <= 1.001e-8
+    assert iterate(W, s, B, tol=1e-3).iterations < found.iterations
+
+
+@pytest.mark.parametrize("iterate", ITERATIONS)
+def test_too_few_iterations_are_reported(system, iterate):
+    found = iterate(*system(200, 0, rate=1e-3), max_iter=2)
+    assert not found.converged
+    assert found.iterations == 2
+
+
+@pytest.mark.parametrize("iterate", [conjugate_gradients, jacobi])
+def test_progress_is_told_about_every_iteration(system, iterate):
+    messages = []
+    found = iterate(*system(30, 0), progress=messages.append)
+    assert found.iterations <= len(messages) <= found.iterations + 1
+    assert f" {found.iterations}: " in messages[-1]
+
+
+@pytest.mark.parametrize("iterate", [conjugate_gradients, jacobi])
+def test_start_at_the_solution_ends_at_once(system, iterate):
+    W, s, B = system(50, 0)
+    solution = dense_solution(W, s, B)
+    before = solution.copy()
+    found = iterate(W, s, B, start=solution)
+    assert found.converged
+    assert found.iterations <= 2
+    np.testing.assert_array_equal(solution, before)
+
+
+def test_columns_of_very_different_difficulty_converge_together(path_graph):
+    n = 60
+    W, B = path_graph(n), np.zeros((n, 3))
+    B[0, 0] = B[-1, 1] = 1.0
+    B[:, 2] = 1e-3
+    s = W.sum(axis=1) + B.sum(axis=1)
+    found = conjugate_gradients(W, s, B)
+    assert found.converged
+    np.testing.assert_allclose(found.X, dense_solution(W, s, B), atol=1e-8)
+
+
+def test_zero_columns_stay_zero(system):
+    W, s, B = system(20, 0)
+    B[:, 1] = 0.0
+    for iterate in (conjugate_gradients, jacobi):
+        found = iterate(W, s, B)
+        assert found.converged
+        assert (found.X[:, 1] == 0).all()
+
+
+def test_conjugate_gradients_accept_any_sign(system):
+    W, s, _ = system(40, 0)
+    B = np.random.default_rng(0).normal(size=(40, 2))
+    found = conjugate_gradients(W, s, B)
+    np.testing.assert_allclose(found.X, dense_solution(W, s, B), atol=1e-8)
+
+
+@given(seed=st.integers(0, 10**6), sweeps=st.integers(1, 30))
+def test_sweeps_rise_towards_the_solution_from_below(system, seed, sweeps):
+    W, s, B = system(15, seed, rate=0.1)
+    less = jacobi(W, s, B, max_iter=sweeps).X
+    more = jacobi(W, s, B, max_iter=sweeps + 1).X
+    assert (more >= less).all()
+    assert (dense_solution(W, s, B) >= more - 1e-9).all()
+
+
+def test_sweeps_find_every_digit_of_tiny_entries(path_graph):
+    n, rate = 30, 1e6
+    W, B = path_graph(n), np.zeros((n, 2))
+    B[0, 0] = 1.0
+    B[:, 1] = rate
+    found = jacobi(W, W.sum(axis=1) + B.sum(axis=1), B)
+    assert found.converged
+    # To first order, the mass is passed on with probability 1 / rate.
+    distance = np.arange(n) + 1
+    np.testing.assert_allclose(np.log10(found.X[:, 0]) / distance, -6, atol=1e-3)
+    balance = (W @ found.X + B) / (W.sum(axis=1) + B.sum(axis=1))[:, None]
+    np.testing.assert_allclose(found.X, balance, rtol=1e-9)
+
+
+@pytest.mark.parametrize("gamma_g", [1e-2, 1.0, 1e2])
+def test_largest_class_in_logs_is_the_arg_max(system, gamma_g):
+    W, _, B = system(40, 3)
+    s = W.sum(axis=1) + B.sum(axis=1) + gamma_g
+    expected = dense_solution(W, s, B)
+    best, second = np.sort(expected, axis=1)[:, :-3:-1].T
+    clear = best - second > 1e-6 * best
+    np.testing.assert_array_equal(
+        largest_class_in_logs(W, s, B)[clear], expected.argmax(axis=1)[clear]
+    )
+
+
+def test_largest_class_in_logs_where_masses_underflow(path_graph):
+    n = 401
+    W, B = path_graph(n), np.zeros((n, 2))
+    B[0, 0] = B[-1, 1] = 1.0
+    s = W.sum(axis=1) + B.sum(axis=1) + 1e6
+    assert 1e6 ** -(n // 4) == 0.0
+    best = largest_class_in_logs(W, s, B)
+    np.testing.assert_array_equal(best[: n // 2], 0)
+    np.testing.assert_array_equal(best[n // 2 + 1 :], 1)
+
+
+def test_largest_class_in_logs_counts_paths_not_only_the_likeliest():
+    # Vertex 0 meets class 0 by one path and class 1 by two, each a little less likely.
+    W = np.zeros((4, 4))
+    for j, weight in [(1, 1.0), (2, 0.8), (3, 0.8)]:
+        W[0, j] = W[j, 0] = weight
+    B = np.array([[0, 0], [1, 0], [0, 1], [0, 1.0]])
+    W = sparse.csr_array(W)
+    s = W.sum(axis=1) + B.sum(axis=1) + 1e3
+    assert largest_class_in_logs(W, s, B).tolist() == [1, 0, 1, 1]
+
+
+def test_missing_pyamg_names_the_extra(monkeypatch, system):
+    monkeypatch.setitem(sys.modules, "pyamg", None)
+    W, s, _ = system(10, 0)
+    with pytest.raises(ImportError, match=r"pip install 'graphmargin\[amg\]'"):
+        algebraic_multigrid(W, s)
+
+
+def test_multigrid_needs_fewer_iterations_on_a_long_path(path_graph):
+    n = 2_000
+    W, B = path_graph(n), np.zeros((n, 1))
+    B[0] = 1.0
+    s = W.sum(axis=1) + B.sum(axis=1)
+    plain, multigrid = conjugate_gradients(W, s, B, tol=1e-8), multigrid_cg(W, s, B, tol=1e-8)
+    assert plain.converged
+    assert multigrid.converged
+    assert multigrid.iterations < plain.iterations / 4
+    np.testing.assert_allclose(multigrid.X, 1, atol=1e-2)

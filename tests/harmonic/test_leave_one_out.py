@@ -1,0 +1,189 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from graphmargin.graph import knn_graph
+from graphmargin.harmonic import harmonic_solution, leave_one_out
+
+N = 24
+CODES = np.full(N, -1)
+CODES[:8] = [0, 1, 2, 0, 1, 2, 0, 1]
+MIXED = np.zeros(N)
+MIXED[:8] = [np.inf, 0.5, np.inf, 3.0, 0.0, 1e3, np.inf, 0.01]
+SETTINGS = [
+    pytest.param({}, id="hard"),
+    pytest.param({"gamma_g": 0.3}, id="regularized"),
+    pytest.param({"gamma_g": 1e-6}, id="hardly-regularized"),
+    pytest.param({"gamma_g": 100.0}, id="strongly-regularized"),
+    pytest.param({"c_labeled": 2.0}, id="soft"),
+    pytest.param({"c_labeled": 2.0, "gamma_g": 0.3}, id="soft-regularized"),
+    pytest.param({"c_labeled": 500.0}, id="nearly-hard"),
+    pytest.param({"c_labeled": MIXED}, id="mixed"),
+    pytest.param({"c_labeled": MIXED, "gamma_g": 0.3}, id="mixed-regularized"),
+    pytest.param({"c_unlabeled": 0.4}, id="pulled"),
+    pytest.param({"c_unlabeled": 0.4, "c_labeled": 2.0, "gamma_g": 0.1}, id="soft-pulled"),
+    pytest.param({"c_unlabeled": 0.4, "c_labeled": MIXED, "gamma_g": 0.1}, id="mixed-pulled"),
+]
+
+
+def without(W, codes, vertex, **options):
+    """Return class masses and code of a vertex after hiding its label and solving again."""
+    hidden = codes.copy()
+    hidden[vertex] = -1
+    solution = harmonic_solution(W, hidden, **options)
+    np.testing.assert_array_equal(solution.classes, np.unique(codes[codes >= 0]))
+    return solution.class_mass[vertex], solution.codes[vertex]
+
+
+def assert_equals_hiding(found, W, codes, rtol=1e-9, atol=1e-12, **options):
+    options.pop("solver", None)
+    for row, vertex in enumerate(found.vertices):
+        mass, code = without(W, codes, vertex, **options)
+        np.testing.assert_allclose(found.class_mass[row], mass, rtol=rtol, atol=atol)
+        second, best = np.sort(mass)[-2:]
+        if best - second > 1e-6 * best:
+            assert found.codes[row] == code
+
+
+@pytest.mark.parametrize("options", SETTINGS)
+@pytest.mark.parametrize("seed", range(3))
+def test_closed_form_equals_hiding_each_label(random_graph, options, seed):
+    W = random_graph(N, seed)
+    found = leave_one_out(harmonic_solution(W, CODES, **options))
+    assert found.vertices.tolist() == list(range(8))
+    assert found.given.tolist() == CODES[:8].tolist()
+    assert found.defined.all()
+    assert_equals_hiding(found, W, CODES, **options)
+
+
+@pytest.mark.parametrize("solver", ["cg", "jacobi", "amg"])
+@pytest.mark.parametrize("options", SETTINGS[:3] + SETTINGS[7:9])
+def test_closed_form_does_not_depend_on_the_solver(random_graph, options, solver):
+    W = random_graph(N, 0)
+    found = leave_one_out(harmonic_solution(W, CODES, solver=solver, **options))
+    assert_equals_hiding(found, W, CODES, rtol=1e-6, atol=1e-6, **options)
+
+
+@given(seed=st.integers(0, 10**6), gamma_g=st.sampled_from([0.0, 1e-3, 1.0]))
+def test_two_classes_on_random_graphs(random_graph, seed, gamma_g):
+    codes = np.full(12, -1)
+    codes[np.random.default_rng(seed).permutation(12)[:4]] = [0, 1, 0, 1]
+    W = random_graph(12, seed)
+    found = leave_one_out(harmonic_solution(W, codes, gamma_g=gamma_g))
+    assert_equals_hiding(found, W, codes, gamma_g=gamma_g)
+
+
+@given(seed=st.integers(0, 10**6), gamma_g=st.sampled_from([0.0, 1e-3, 1.0]))
+def test_masses_are_probabilities(random_graph, seed, gamma_g):
+    found = leave_one_out(harmonic_solution(random_graph(N, seed), CODES, gamma_g=gamma_g))
+    assert (found.class_mass >= 0).all()
+    total = found.class_mass.sum(axis=1)
+    assert (total <= 1 + 1e-12).all()
+    if gamma_g == 0:
+        np.testing.assert_allclose(total, 1, rtol=1e-9)
+
+
+def test_schur_complement_gives_the_same(random_graph):
+    W, gamma_g = random_graph(N, 5), 0.2
+    labeled = CODES >= 0
+    M = np.diag(W.sum(axis=1) + gamma_g) - W
+    S = M[np.ix_(labeled, labeled)] - M[np.ix_(labeled, ~labeled)] @ np.linalg.solve(
+        M[np.ix_(~labeled, ~labeled)], M[np.ix_(~labeled, labeled)]
+    )
+    Y = np.eye(3)[CODES[labeled]]
+    expected = Y - S @ Y / np.diag(S)[:, None]
+    found = leave_one_out(harmonic_solution(W, CODES, gamma_g=gamma_g))
+    np.testing.assert_allclose(found.class_mass, expected, atol=1e-12)
+
+
+def test_path_by_hand(path_graph):
+    solution = harmonic_solution(path_graph(5), ["a", "", "b", "", "a"])
+    found = leave_one_out(solution)
+    # The ends see "b" only, the middle sees "a" on both sides.
+    np.testing.assert_allclose(found.class_mass, [[0, 1], [1, 0], [0, 1]], atol=1e-15)
+    assert found.labels.tolist() == ["b", "a", "b"]
+    assert found.error == 1.0
+
+
+def test_error_is_the_share_of_wrong_labels():
+    W = np.zeros((6, 6))
+    W[:3, :3] = W[3:, 3:] = 1.0
+    W[2, 3] = W[3, 2] = 0.1
+    found = leave_one_out(harmonic_solution(W, [0, 0, 1, 1, 1, -1]))
+    assert found.given.tolist() == [0, 0, 1, 1, 1]
+    assert found.codes.tolist() == [0, 0, 0, 1, 1]
+    assert found.error == pytest.approx(1 / 5)
+
+
+@pytest.mark.parametrize("options", [{}, {"gamma_g": 0.5}, {"c_labeled": 2.0}])
+def test_label_alone_in_its_component_is_undefined_and_counts_as_wrong(path_graph, options):
+    W = sparse.block_diag([path_graph(4), path_graph(2), sparse.csr_array((1, 1))])
+    y = ["a", "", "", "a", "b", "", "b"]
+    found = leave_one_out(harmonic_solution(W, y, **options))
+    assert found.vertices.tolist() == [0, 3, 4, 6]
+    assert found.defined.tolist() == [True, True, False, False]
+    assert found.codes.tolist() == [0, 0, -1, -1]
+    assert found.labels.tolist() == ["a", "a", "", ""]
+    assert (found.class_mass[2:] == 0).all()
+    assert found.error == 0.5
+
+
+def test_label_beside_one_without_trust_is_undefined(path_graph):
+    W = sparse.block_diag([path_graph(2), path_graph(2)])
+    found = leave_one_out(harmonic_solution(W, [0, 1, 0, 1], c_labeled=[np.inf, 0, np.inf, np.inf]))
+    # Vertex 1 has a label that does not count, so that vertex 0 has nobody to ask.
+    assert found.defined.tolist() == [False, True, True, True]
+    np.testing.assert_allclose(found.class_mass[1], [1, 0])
+
+
+def test_all_vertices_labeled(random_graph):
+    W = random_graph(9, 0)
+    codes = np.arange(9) % 3
+    found = leave_one_out(harmonic_solution(W, codes))
+    votes = W @ np.eye(3)[codes] / W.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(found.class_mass, votes, rtol=1e-12)
+
+
+def test_infinite_gamma_defines_nothing(random_graph):
+    found = leave_one_out(harmonic_solution(random_graph(N, 0), CODES, gamma_g=np.inf))
+    assert not found.defined.any()
+    assert (found.codes == -1).all()
+    assert found.error == 1.0
+
+
+@pytest.mark.parametrize("gamma_g", [1e4, 1e6])
+@pytest.mark.parametrize("c_labeled", [np.inf, 3.0], ids=["hard", "soft"])
+def test_other_labels_are_ranked_where_they_are_hardly_felt(gamma_g, c_labeled):
+    codes = np.full(30, -1)
+    codes[:6] = [0, 0, 1, 1, 2, 2]
+    for seed in (12, 13, 31, 40):  # of the first 60, where differences of masses lose the order
+        W = knn_graph(np.random.default_rng(seed).normal(size=(30, 2)), 3)
+        options = {"gamma_g": gamma_g, "c_labeled": c_labeled}
+        found = leave_one_out(harmonic_solution(W, codes, **options))
+        for row, vertex in enumerate(found.vertices):
+            mass, code = without(W, codes, vertex, **options)
+            second, best = np.sort(mass)[-2:]
+            if best - second > 1e-6 * best:
+                assert found.codes[row] == code
+
+
+@pytest.mark.parametrize("weak", [1e-9, 1e-14, 1e-20])
+def test_cluster_on_weak_edges_listens_to_them_without_its_label(weak):
+    W = np.zeros((6, 6))
+    W[0, 1] = W[0, 2] = W[1, 2] = W[0, 3] = 1.0
+    W[1, 4], W[2, 5] = weak, 2 * weak
+    found = leave_one_out(harmonic_solution(W + W.T, [-1, -1, -1, 0, 1, 2]))
+    assert found.vertices[0] == 3
+    assert found.defined[0]
+    np.testing.assert_allclose(found.class_mass[0], [0, 1 / 3, 2 / 3], atol=1e-6)
+
+
+@pytest.mark.parametrize("trust", [1e9, 1e12, 1e17])
+def test_strong_trust_tends_to_hard_labels(random_graph, trust):
+    W = random_graph(N, 0)
+    hard = leave_one_out(harmonic_solution(W, CODES))
+    soft = leave_one_out(harmonic_solution(W, CODES, c_labeled=trust))
+    np.testing.assert_array_equal(soft.defined, hard.defined)
+    np.testing.assert_allclose(soft.class_mass, hard.class_mass, atol=1e-6)

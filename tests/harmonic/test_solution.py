@@ -1,0 +1,730 @@
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from graphmargin.datasets import make_lattices
+from graphmargin.graph import knn_graph, laplacian
+from graphmargin.harmonic import (
+    absorption_probabilities,
+    harmonic_path,
+    harmonic_solution,
+    normalize_class_mass,
+)
+
+SOLVERS = ("direct", "cg", "jacobi", "amg")
+GAMMAS = (0.0, 1e-6, 1e-3, 1.0, 1e3, 1e6)
+PATH = np.array([[0, 1, 0], [1, 0, 3], [0, 3, 0.0]])
+
+
+@st.composite
+def problems(draw, max_classes=3):
+    """Draw a connected graph and labels of at least two classes."""
+    n = draw(st.integers(4, 12))
+    n_classes = draw(st.integers(2, max_classes))
+    weights = st.sampled_from([1e-6, 0.1, 1.0, 2.0, 1e3])
+    W = np.zeros((n, n))
+    for i in range(1, n):
+        W[i, draw(st.integers(0, i - 1))] = draw(weights)
+    for i, j in draw(st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), max_size=9)):
+        W[max(i, j), min(i, j)] = draw(weights)
+    W = np.tril(W, -1)
+    order = draw(st.permutations(range(n)))
+    codes = np.full(n, -1)
+    codes[order[:n_classes]] = np.arange(n_classes)
+    for i in order[n_classes : n_classes + 2]:
+        codes[i] = draw(st.integers(-1, n_classes - 1))
+    return W + W.T, codes
+
+
+def binary(codes):
+    """Return the paper's y: -1, +1, and 0 on unlabeled vertices."""
+    return np.where(codes < 0, 0.0, 2.0 * codes - 1)
+
+
+# The hard solution.
+
+
+@given(problem=problems(max_classes=2))
+def test_hard_solution_equals_the_closed_form_and_the_random_walk(problem):
+    W, codes = problem
+    ell = harmonic_solution(W, codes).ell
+    labeled = codes >= 0
+    u = np.ix_(~labeled, ~labeled)
+    ul = np.ix_(~labeled, labeled)
+    y = binary(codes)[labeled]
+    D, P = np.diag(W.sum(axis=1)), W / W.sum(axis=1, keepdims=True)
+    closed_form = np.linalg.solve(D[u] - W[u], W[ul] @ y)
+    random_walk = np.linalg.solve(np.eye((~labeled).sum()) - P[u], P[ul] @ y)
+    np.testing.assert_array_equal(ell[labeled], y)
+    np.testing.assert_allclose(ell[~labeled], closed_form, atol=1e-5)
+    np.testing.assert_allclose(ell[~labeled], random_walk, atol=1e-5)
+
+
+@given(problem=problems())
+def test_hard_solution_is_harmonic_and_between_its_neighbors(problem):
+    W, codes = problem
+    mass = harmonic_solution(W, codes).class_mass
+    for i in np.flatnonzero(codes < 0):
+        mean = W[i] @ mass / W[i].sum()
+        np.testing.assert_allclose(mass[i], mean, rtol=1e-12, atol=1e-15)
+        neighbors = mass[W[i] > 0]
+        assert (mass[i] >= neighbors.min(axis=0) - 1e-12).all()
+        assert (mass[i] <= neighbors.max(axis=0) + 1e-12).all()
+
+
+@given(problem=problems())
+def test_class_masses_are_a_distribution_without_regularization(problem):
+    solution = harmonic_solution(*problem)
+    assert (solution.class_mass >= 0).all()
+    np.testing.assert_allclose(solution.class_mass.sum(axis=1), 1, rtol=1e-12)
+    np.testing.assert_allclose(solution.sink_mass, 0, atol=1e-12)
+    labeled = problem[1] >= 0
+    np.testing.assert_array_equal(solution.codes[labeled], problem[1][labeled])
+
+
+@given(problem=problems(max_classes=2), gamma_g=st.sampled_from(GAMMAS))
+def test_ell_is_the_difference_of_the_masses_and_confidence_its_size(problem, gamma_g):
+    solution = harmonic_solution(*problem, gamma_g=gamma_g)
+    np.testing.assert_array_equal(
+        solution.ell, solution.class_mass[:, 1] - solution.class_mass[:, 0]
+    )
+    np.testing.assert_array_equal(solution.confidence, np.abs(solution.ell))
+    sure = solution.confidence > 0
+    np.testing.assert_array_equal(solution.codes[sure], solution.ell[sure] > 0)
+
+
+def test_path_of_four_by_hand(path_graph):
+    solution = harmonic_solution(path_graph(4), ["no", "", "", "yes"])
+    np.testing.assert_allclose(solution.ell, [-1, -1 / 3, 1 / 3, 1])
+    assert solution.labels.tolist() == ["no", "no", "yes", "yes"]
+    assert solution.classes.tolist() == ["no", "yes"]
+    assert solution.solver == "direct"
+    assert solution.converged
+
+
+def test_star_is_the_weighted_vote():
+    W = np.zeros((5, 5))
+    W[0, 1:] = W[1:, 0] = [1, 2, 3, 4]
+    solution = harmonic_solution(W, [-1, 0, 1, 2, -1])
+    np.testing.assert_allclose(solution.class_mass[0], [1 / 6, 2 / 6, 3 / 6])
+    np.testing.assert_allclose(solution.class_mass[4], [1 / 6, 2 / 6, 3 / 6])
+    np.testing.assert_allclose(solution.confidence[[0, 4]], 1 / 6)
+
+
+def test_confidence_is_best_minus_second_best(random_graph):
+    codes = np.full(20, -1)
+    codes[:4] = [0, 1, 2, 3]
+    solution = harmonic_solution(random_graph(20, 0), codes, gamma_g=0.1)
+    ranked = np.sort(solution.class_mass, axis=1)
+    np.testing.assert_allclose(solution.confidence, ranked[:, -1] - ranked[:, -2], rtol=1e-12)
+    with pytest.raises(ValueError, match="`ell` is defined for two classes, got 4"):
+        _ = solution.ell
+
+
+def test_lattices_take_the_label_of_their_only_labeled_vertex():
+    _, y, y_true, W = make_lattices()
+    solution = harmonic_solution(W, y)
+    np.testing.assert_array_equal(solution.labels, y_true)
+    np.testing.assert_allclose(solution.confidence, 1)
+
+
+# The regularized solution.
+
+
+@given(problem=problems(), gamma_g=st.floats(0, 1e6))
+def test_class_masses_and_sink_sum_to_one(problem, gamma_g):
+    solution = harmonic_solution(*problem, gamma_g=gamma_g)
+    assert (solution.class_mass >= 0).all()
+    assert (solution.sink_mass >= 0).all()
+    total = solution.class_mass.sum(axis=1) + solution.sink_mass
+    np.testing.assert_allclose(total, 1, rtol=1e-12)
+    np.testing.assert_allclose(solution.label_distributions.sum(axis=1), 1, rtol=1e-12)
+    spread = solution.label_distributions - solution.class_mass
+    np.testing.assert_allclose(spread, spread[:, :1] * np.ones(spread.shape[1]), atol=1e-12)
+
+
+@given(problem=problems(max_classes=2), gamma_g=st.sampled_from(GAMMAS[1:]))
+def test_regularized_solution_equals_the_closed_form(problem, gamma_g):
+    W, codes = problem
+    labeled = codes >= 0
+    system = np.diag(W.sum(axis=1)) - W + gamma_g * np.eye(len(W))
+    right = W[np.ix_(~labeled, labeled)] @ binary(codes)[labeled]
+    expected = np.linalg.solve(system[np.ix_(~labeled, ~labeled)], right)
+    found = harmonic_solution(W, codes, gamma_g=gamma_g).ell
+    np.testing.assert_allclose(found[~labeled], expected, atol=1e-5)
+
+
+@given(problem=problems(), gamma_g=st.sampled_from(GAMMAS[1:]))
+def test_sink_is_one_more_absorbing_vertex(problem, gamma_g):
+    W, codes = problem
+    n, n_classes = len(W), codes.max() + 1
+    to_sink = np.where(codes < 0, gamma_g, 0.0)
+    extended = np.block([[W, to_sink[:, None]], [to_sink[None, :], np.zeros((1, 1))]])
+    regularized = harmonic_solution(W, codes, gamma_g=gamma_g)
+    explicit = harmonic_solution(extended, np.append(codes, n_classes))
+    np.testing.assert_allclose(
+        explicit.class_mass[:n, :n_classes], regularized.class_mass, rtol=1e-10
+    )
+    np.testing.assert_allclose(
+        explicit.class_mass[:n, n_classes], regularized.sink_mass, rtol=1e-8, atol=1e-15
+    )
+
+
+@given(problem=problems())
+def test_class_masses_fall_with_gamma_and_vanish(problem):
+    W, codes = problem
+    free = codes < 0
+    path = harmonic_path(W, codes, [*GAMMAS, 1e12])
+    for less, more in pairwise(path):
+        assert (more.class_mass[free] <= less.class_mass[free] * (1 + 1e-12)).all()
+        np.testing.assert_array_equal(more.class_mass[~free], less.class_mass[~free])
+    assert path[-1].class_mass[free].max(initial=0) < 1e-8
+
+
+@given(problem=problems(), gamma_g=st.sampled_from(GAMMAS))
+def test_confidence_is_at_most_the_mass_that_reaches_a_label(problem, gamma_g):
+    solution = harmonic_solution(*problem, gamma_g=gamma_g)
+    assert (solution.confidence <= 1 - solution.sink_mass + 1e-12).all()
+
+
+def test_confidence_falls_with_gamma_except_where_labels_were_balanced():
+    # Vertex 0 is next to one label and two steps from the other, on edges that balance them.
+    W = np.zeros((4, 4))
+    W[0, 2], W[0, 1], W[1, 3] = 0.5, 1.0, 1.0
+    path = harmonic_path(W + W.T, [-1, -1, 0, 1], [0.0, 0.1, 1.0, 10.0, 1e3, 1e6])
+    middle, next_to_label = np.array([solution.confidence[:2] for solution in path]).T
+    assert middle[0] == pytest.approx(0, abs=1e-15)
+    assert middle[2] == pytest.approx(1 / 13)
+    assert (np.diff(next_to_label) < 0).all()
+    assert max(middle[-1], next_to_label[-1]) < 2e-6
+
+
+@given(problem=problems())
+def test_small_gamma_tends_to_the_hard_solution(problem):
+    hard = harmonic_solution(*problem).class_mass
+    nearly = harmonic_solution(*problem, gamma_g=1e-14).class_mass
+    np.testing.assert_allclose(nearly, hard, atol=1e-6)
+
+
+def test_infinite_gamma_leaves_the_labels_only(random_graph):
+    codes = np.full(10, -1)
+    codes[:3] = [0, 1, 2]
+    solution = harmonic_solution(random_graph(10, 0), codes, gamma_g=np.inf)
+    np.testing.assert_array_equal(solution.class_mass[:3], np.eye(3))
+    assert (solution.class_mass[3:] == 0).all()
+    assert solution.sink_mass.tolist() == [0, 0, 0] + [1] * 7
+    np.testing.assert_array_equal(solution.codes, codes)
+    assert solution.solver == "none"
+    assert solution.status == "solved (none, violation 0.0e+00)"
+
+
+# Soft labels.
+
+soft_options = {
+    "c_labeled": st.sampled_from([1e-3, 0.5, 3.0, 100.0]),
+    "c_unlabeled": st.sampled_from([0.0, 0.2, 5.0]),
+    "gamma_g": st.sampled_from([0.0, 1e-3, 2.0]),
+}
+
+
+@given(problem=problems(max_classes=2), **soft_options)
+def test_soft_solution_is_stationary(problem, c_labeled, c_unlabeled, gamma_g):
+    W, codes = problem
+    solution = harmonic_solution(
+        W, codes, gamma_g=gamma_g, c_labeled=c_labeled, c_unlabeled=c_unlabeled
+    )
+    ell, y = solution.ell, binary(codes)
+    C = np.where(codes >= 0, c_labeled, c_unlabeled)
+    L = laplacian(sparse.csr_array(W)).toarray()
+    gradient = C * (ell - y) + L @ ell + gamma_g * ell
+    np.testing.assert_allclose(gradient, 0, atol=1e-12 * max(1, L.max()))
+    assert (np.abs(ell) <= 1).all()
+
+
+@given(problem=problems(max_classes=2), **soft_options)
+def test_soft_solution_is_the_minimum(problem, c_labeled, c_unlabeled, gamma_g):
+    W, codes = problem
+    C = np.where(codes >= 0, c_labeled, c_unlabeled)
+    Q = laplacian(sparse.csr_array(W)).toarray() + gamma_g * np.eye(len(W))
+    y = binary(codes)
+
+    def objective(ell):
+        return (ell - y) @ (C * (ell - y)) + ell @ Q @ ell
+
+    ell = harmonic_solution(
+        W, codes, gamma_g=gamma_g, c_labeled=c_labeled, c_unlabeled=c_unlabeled
+    ).ell
+    step = 1e-3 * np.random.default_rng(0).normal(size=len(W))
+    assert objective(ell) <= min(objective(ell + step), objective(ell - step)) + 1e-12
+
+
+@given(problem=problems(), **soft_options)
+def test_soft_masses_equal_the_dense_solution(
+    dense_class_mass, problem, c_labeled, c_unlabeled, gamma_g
+):
+    W, codes = problem
+    options = {"gamma_g": gamma_g, "c_labeled": c_labeled, "c_unlabeled": c_unlabeled}
+    solution = harmonic_solution(W, codes, **options)
+    expected = dense_class_mass(W, codes, codes.max() + 1, **options)
+    np.testing.assert_allclose(solution.class_mass, expected, atol=1e-8)
+    assert (solution.class_mass >= 0).all()
+    np.testing.assert_allclose(solution.class_mass.sum(axis=1) + solution.sink_mass, 1)
+
+
+@given(problem=problems(), data=st.data())
+def test_every_label_may_have_its_own_trust(dense_class_mass, problem, data):
+    W, codes = problem
+    labeled = np.flatnonzero(codes >= 0)
+    trust = np.full(len(W), np.nan)
+    trust[labeled] = data.draw(
+        st.lists(
+            st.sampled_from([np.inf, 0.3, 20.0, 0.0]),
+            min_size=len(labeled),
+            max_size=len(labeled),
+        ).filter(any)
+    )
+    solution = harmonic_solution(W, codes, c_labeled=trust, gamma_g=0.01)
+    expected = dense_class_mass(W, codes, codes.max() + 1, c_labeled=trust, gamma_g=0.01)
+    np.testing.assert_allclose(solution.class_mass, expected, atol=1e-8)
+
+
+def test_label_without_trust_is_no_label(path_graph):
+    trust = [np.inf, 0, 0, 0, np.inf]
+    distrusted = harmonic_solution(path_graph(5), [0, -1, 0, -1, 1], c_labeled=trust)
+    hidden = harmonic_solution(path_graph(5), [0, -1, -1, -1, 1])
+    np.testing.assert_allclose(distrusted.class_mass, hidden.class_mass, rtol=1e-12)
+
+
+@given(problem=problems(), gamma_g=st.sampled_from([0.0, 1.0]))
+def test_strong_trust_tends_to_hard_labels(problem, gamma_g):
+    hard = harmonic_solution(*problem, gamma_g=gamma_g).class_mass
+    soft = harmonic_solution(*problem, gamma_g=gamma_g, c_labeled=1e12).class_mass
+    np.testing.assert_allclose(soft, hard, atol=1e-6)
+
+
+@given(problem=problems(), gamma_g=st.sampled_from([0.0, 0.5]), pull=st.sampled_from([1e-3, 2.0]))
+def test_pull_on_unlabeled_vertices_acts_as_gamma_for_hard_labels(problem, gamma_g, pull):
+    pulled = harmonic_solution(*problem, gamma_g=gamma_g, c_unlabeled=pull)
+    regularized = harmonic_solution(*problem, gamma_g=gamma_g + pull)
+    np.testing.assert_allclose(pulled.class_mass, regularized.class_mass, rtol=1e-10)
+
+
+def test_soft_pair_by_hand():
+    # 4 p = 2 + q and 4 q = p: p and q are the masses of the own and the other label.
+    solution = harmonic_solution([[0, 1.0], [1.0, 0]], [0, 1], c_labeled=2.0, gamma_g=1.0)
+    np.testing.assert_allclose(solution.class_mass, [[8 / 15, 2 / 15], [2 / 15, 8 / 15]])
+    np.testing.assert_allclose(solution.sink_mass, 1 / 3)
+
+
+def test_soft_labels_at_infinite_gamma_say_nothing(path_graph):
+    solution = harmonic_solution(path_graph(3), [0, -1, 1], c_labeled=5.0, gamma_g=np.inf)
+    assert (solution.class_mass == 0).all()
+    assert (solution.sink_mass == 1).all()
+    assert solution.codes.tolist() == [-1, -1, -1]
+
+
+def test_soft_labels_can_be_outvoted():
+    W = np.ones((5, 5))
+    solution = harmonic_solution(W, [0, 0, 0, 1, -1], c_labeled=[9.0, 9.0, 9.0, 0.1, 0])
+    assert solution.labels[3] == 0
+
+
+# Symmetries.
+
+
+@given(problem=problems(max_classes=2), gamma_g=st.sampled_from(GAMMAS))
+def test_a_class_that_no_vertex_is_near_changes_nothing(problem, gamma_g):
+    W, codes = problem
+    two = harmonic_solution(W, codes, gamma_g=gamma_g)
+    apart = np.pad(W, (0, 1))
+    three = harmonic_solution(apart, np.append(codes, 2), gamma_g=gamma_g)
+    np.testing.assert_allclose(three.class_mass[:-1, :2], two.class_mass, rtol=1e-12)
+    assert (three.class_mass[:-1, 2] == 0).all()
+
+
+@given(problem=problems(), gamma_g=st.sampled_from(GAMMAS))
+def test_one_class_against_the_rest_equals_the_column_of_many(problem, gamma_g):
+    W, codes = problem
+    many = harmonic_solution(W, codes, gamma_g=gamma_g)
+    for c in range(codes.max() + 1):
+        against = np.where(codes < 0, -1, codes == c)
+        one = harmonic_solution(W, against, gamma_g=gamma_g)
+        np.testing.assert_allclose(one.class_mass[:, 1], many.class_mass[:, c], rtol=1e-10)
+
+
+@given(problem=problems(), gamma_g=st.sampled_from(GAMMAS), data=st.data())
+def test_permuting_the_graph_permutes_the_solution(problem, gamma_g, data):
+    W, codes = problem
+    order = np.array(data.draw(st.permutations(range(len(W)))))
+    plain = harmonic_solution(W, codes, gamma_g=gamma_g)
+    permuted = harmonic_solution(W[np.ix_(order, order)], codes[order], gamma_g=gamma_g)
+    np.testing.assert_allclose(permuted.class_mass, plain.class_mass[order], rtol=1e-10)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_permuting_the_points_permutes_the_solution(solver):
+    rng = np.random.default_rng(0)
+    X, codes = rng.normal(size=(150, 3)), np.where(np.arange(150) < 12, np.arange(150) % 3, -1)
+    order = rng.permutation(150)
+    plain = harmonic_solution(knn_graph(X, 6), codes, gamma_g=1e-3, solver=solver)
+    permuted = harmonic_solution(knn_graph(X[order], 6), codes[order], gamma_g=1e-3, solver=solver)
+    np.testing.assert_allclose(permuted.class_mass, plain.class_mass[order], atol=1e-7)
+    np.testing.assert_array_equal(permuted.codes, plain.codes[order])
+
+
+@given(problem=problems(), gamma_g=st.sampled_from(GAMMAS))
+def test_a_copy_of_the_graph_changes_nothing(problem, gamma_g):
+    W, codes = problem
+    once = harmonic_solution(W, codes, gamma_g=gamma_g)
+    twice = harmonic_solution(np.kron(np.eye(2), W), np.tile(codes, 2), gamma_g=gamma_g)
+    np.testing.assert_allclose(twice.class_mass, np.tile(once.class_mass, (2, 1)), rtol=1e-12)
+
+
+@given(problem=problems(), scale=st.sampled_from([1e-100, 1e-3, 1e3, 1e100]))
+def test_scale_of_the_weights_does_not_matter(problem, scale):
+    W, codes = problem
+    plain, scaled = harmonic_solution(W, codes), harmonic_solution(W * scale, codes)
+    np.testing.assert_allclose(scaled.class_mass, plain.class_mass, rtol=1e-10)
+
+
+@pytest.mark.parametrize("make", [sparse.csr_matrix, sparse.coo_array, np.ndarray.tolist])
+def test_format_of_the_graph_does_not_matter(random_graph, make):
+    W, codes = random_graph(15, 0), np.where(np.arange(15) < 4, np.arange(15) % 2, -1)
+    expected = harmonic_solution(W, codes)
+    np.testing.assert_array_equal(harmonic_solution(make(W), codes).class_mass, expected.class_mass)
+
+
+# Status.
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("gamma_g", [0.0, 1.0])
+def test_components_without_labels_are_reported(path_graph, solver, gamma_g):
+    W = sparse.block_diag([path_graph(4), path_graph(3), sparse.csr_array((1, 1))])
+    y = [0, -1, -1, 1, -1, -1, -1, -1]
+    solution = harmonic_solution(W, y, gamma_g=gamma_g, solver=solver)
+    assert solution.unreached.tolist() == [False] * 4 + [True] * 4
+    assert (solution.sink_mass[4:] == 1).all()
+    assert (solution.class_mass[4:] == 0).all()
+    assert (solution.confidence[4:] == 0).all()
+    assert solution.labels.tolist() == [0, 0, 1, 1, -1, -1, -1, -1]
+    assert solution.n_unreached_components == 2
+    assert "4 vertices in 2 components without a label" in solution.status
+
+
+def test_status_names_the_solver_and_its_iterations(random_graph):
+    W, codes = random_graph(15, 0), np.where(np.arange(15) < 4, np.arange(15) % 2, -1)
+    assert harmonic_solution(W, codes).status.startswith("solved (direct, violation ")
+    iterated = harmonic_solution(W, codes, solver="cg")
+    assert iterated.status.startswith(f"converged in {iterated.iterations} iterations (cg, ")
+    assert "without a label" not in iterated.status
+    stopped = replace(iterated, converged=False)
+    assert stopped.status.startswith(f"stopped after {iterated.iterations} iterations without conv")
+
+
+def test_all_labeled_needs_no_solver():
+    solution = harmonic_solution(PATH, [0, 1, 1])
+    assert solution.solver == "none"
+    np.testing.assert_array_equal(solution.class_mass, [[1, 0], [0, 1], [0, 1]])
+
+
+@pytest.mark.parametrize("solver", ["cg", "jacobi", "amg"])
+def test_progress_is_told(random_graph, solver):
+    messages = []
+    codes = np.where(np.arange(15) < 4, np.arange(15) % 2, -1)
+    solution = harmonic_solution(
+        random_graph(15, 0), codes, solver=solver, progress=messages.append
+    )
+    assert len(messages) >= solution.iterations > 0
+
+
+# The path of gamma_g.
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_path_equals_separate_solutions(solver):
+    rng = np.random.default_rng(0)
+    W = knn_graph(rng.normal(size=(200, 4)), 6)
+    codes = np.where(np.arange(200) < 12, np.arange(200) % 3, -1)
+    gammas = [1.0, 0.0, np.inf, 1e-3, 1e-2, 1e3, 0.0]
+    path = harmonic_path(W, codes, gammas, solver=solver)
+    assert [solution.gamma_g for solution in path] == gammas
+    for solution, gamma_g in zip(path, gammas, strict=True):
+        alone = harmonic_solution(W, codes, gamma_g=gamma_g, solver=solver)
+        tolerance = {"rtol": 1e-12} if solver == "direct" else {"atol": 1e-7}
+        np.testing.assert_allclose(solution.class_mass, alone.class_mass, **tolerance)
+        np.testing.assert_allclose(solution.sink_mass, alone.sink_mass, atol=1e-7)
+        np.testing.assert_array_equal(solution.codes, alone.codes)
+        assert solution.converged
+        assert solution.solver == alone.solver
+
+
+def test_path_takes_soft_labels(random_graph):
+    codes = np.where(np.arange(15) < 4, np.arange(15) % 2, -1)
+    options = {"c_labeled": 2.0, "c_unlabeled": 0.3}
+    path = harmonic_path(random_graph(15, 0), codes, [0.0, 2.0], **options)
+    for solution in path:
+        alone = harmonic_solution(random_graph(15, 0), codes, gamma_g=solution.gamma_g, **options)
+        np.testing.assert_allclose(solution.class_mass, alone.class_mass, rtol=1e-12)
+
+
+def test_every_gamma_of_the_path_is_checked():
+    with pytest.raises(ValueError, match=r"`gamma_g` must be >= 0, got -1.0"):
+        harmonic_path(PATH, [0, -1, 1], [0.0, -1.0])
+    assert harmonic_path(PATH, [0, -1, 1], []) == []
+
+
+# Explanations.
+
+
+def explained(W, codes, **options):
+    solution = harmonic_solution(W, codes, **options)
+    return solution, [solution.explain(vertex) for vertex in range(len(codes))]
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param({}, id="hard"),
+        pytest.param({"gamma_g": 0.3}, id="regularized"),
+        pytest.param({"gamma_g": 0.1, "c_labeled": 2.0}, id="soft"),
+        pytest.param({"c_labeled": 2.0, "c_unlabeled": 0.4}, id="pulled"),
+        pytest.param(
+            {"gamma_g": 0.1, "c_labeled": [np.inf, 1.0, 0.0, np.inf, 3.0, 0.5] + [0] * 14},
+            id="mixed",
+        ),
+    ],
+)
+def test_shares_explain_the_solution(random_graph, solver, options):
+    codes = np.full(20, -1)
+    codes[:6] = [0, 1, 2, 0, 1, 2]
+    solution, explanations = explained(random_graph(20, 1), codes, solver=solver, **options)
+    for vertex, explanation in enumerate(explanations):
+        assert explanation.vertex == vertex
+        assert explanation.label == solution.labels[vertex]
+        assert explanation.confidence == pytest.approx(solution.confidence[vertex])
+        assert (explanation.shares > 0).all()
+        assert (np.diff(explanation.shares) <= 0).all()
+        assert explanation.shares.sum() + explanation.sink_mass == pytest.approx(1, abs=1e-7)
+        np.testing.assert_array_equal(explanation.source_labels, codes[explanation.sources])
+        by_class = np.bincount(explanation.source_labels, explanation.shares, minlength=3)
+        np.testing.assert_allclose(by_class, solution.class_mass[vertex], atol=1e-7)
+
+
+@given(problem=problems(max_classes=2), gamma_g=st.sampled_from(GAMMAS))
+def test_signed_contributions_sum_to_ell(problem, gamma_g):
+    solution, explanations = explained(*problem, gamma_g=gamma_g)
+    for vertex, explanation in enumerate(explanations):
+        total = explanation.contributions(1).sum()
+        assert total == pytest.approx(solution.ell[vertex], rel=1e-9, abs=1e-12)
+        assert explanation.contributions(0).sum() == -total
+
+
+def test_share_is_the_mass_of_a_class_of_its_own(random_graph):
+    codes = np.full(14, -1)
+    codes[:4] = [0, 1, 0, 1]
+    shares = absorption_probabilities(
+        harmonic_solution(random_graph(14, 2), codes, gamma_g=0.2), np.arange(14)
+    )
+    own_class = np.where(codes >= 0, np.arange(14), -1)
+    expected = harmonic_solution(random_graph(14, 2), own_class, gamma_g=0.2).class_mass
+    np.testing.assert_allclose(shares, expected, rtol=1e-10)
+
+
+def test_printed_explanation():
+    W = np.zeros((9, 9))
+    W[0, 1:] = W[1:, 0] = [8, 7, 6, 5, 4, 3, 2, 1]
+    solution = harmonic_solution(W, ["", *"abababab"])
+    assert str(solution.explain(0)) == (
+        "vertex 0 -> 'a' (confidence 0.111): 22.2% from vertex 1 ('a'), 19.4% from vertex 2 ('b'), "
+        "16.7% from vertex 3 ('a'), 13.9% from vertex 4 ('b'), 11.1% from vertex 5 ('a'), "
+        "16.7% from 3 more"
+    )
+    regularized = harmonic_solution(PATH, [0, -1, 1], gamma_g=4.0)
+    assert str(regularized.explain(1)) == (
+        "vertex 1 -> '1' (confidence 0.250): 37.5% from vertex 2 ('1'), 12.5% from vertex 0 ('0'), "
+        "50.0% into the sink"
+    )
+
+
+def test_hard_label_explains_itself(path_graph):
+    explanation = harmonic_solution(path_graph(4), [0, -1, -1, 1], gamma_g=2.0).explain(3)
+    assert explanation.sources.tolist() == [3]
+    assert explanation.shares.tolist() == [1.0]
+    assert explanation.sink_mass == 0
+    assert explanation.confidence == 1
+
+
+def test_soft_label_is_explained_by_others_too():
+    explanation = harmonic_solution([[0, 1.0], [1.0, 0]], [0, 1], c_labeled=2.0).explain(0)
+    assert explanation.sources.tolist() == [0, 1]
+    np.testing.assert_allclose(explanation.shares, [3 / 4, 1 / 4])
+
+
+@pytest.mark.parametrize("gamma_g", [0.0, 1.0, np.inf])
+def test_unreached_vertex_has_no_sources(path_graph, gamma_g):
+    W = sparse.block_diag([path_graph(3), path_graph(2)])
+    explanation = harmonic_solution(W, [0, -1, 1, -1, -1], gamma_g=gamma_g).explain(4)
+    assert len(explanation.sources) == 0
+    assert explanation.sink_mass == 1
+    assert explanation.label == -1
+    assert "vertex 4 -> '-1' (confidence 0.000): 100.0% into the sink" in str(explanation)
+
+
+def test_infinite_gamma_explains_nothing_but_labels(path_graph):
+    solution = harmonic_solution(path_graph(3), [0, -1, 1], gamma_g=np.inf)
+    np.testing.assert_array_equal(
+        absorption_probabilities(solution, [0, 1, 2]), [[1, 0], [0, 0], [0, 1]]
+    )
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_absorption_probabilities_of_several_vertices(random_graph, solver):
+    codes = np.full(16, -1)
+    codes[[2, 5, 11]] = [0, 1, 0]
+    W = sparse.block_diag([random_graph(16, 3), random_graph(4, 0)])
+    solution = harmonic_solution(W, np.append(codes, [-1] * 4), gamma_g=0.1, solver=solver)
+    vertices = [7, 2, 18, 7, 0, 11]
+    shares = absorption_probabilities(solution, vertices)
+    assert shares.shape == (6, 3)
+    assert (shares >= 0).all()
+    one_hot = np.array([[1, 0], [0, 1], [1, 0]])
+    np.testing.assert_allclose(shares @ one_hot, solution.class_mass[vertices], atol=1e-8)
+    np.testing.assert_array_equal(shares[0], shares[3])
+    np.testing.assert_array_equal(shares[1], [1, 0, 0])
+    np.testing.assert_array_equal(shares[2], [0, 0, 0])
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_cluster_on_weak_edges_is_explained(solver):
+    W = np.zeros((5, 5))
+    W[0, 1] = W[0, 2] = W[1, 2] = 1.0
+    W[0, 3], W[1, 4] = 1e-23, 2e-23
+    solution = harmonic_solution(W + W.T, [-1, -1, -1, 0, 1], solver=solver)
+    shares = absorption_probabilities(solution, [0, 1, 2])
+    np.testing.assert_allclose(shares, [[1 / 3, 2 / 3]] * 3, rtol=1e-6)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_tiny_masses_are_explained(path_graph, solver):
+    y = np.full(31, -1)
+    y[[0, 30]] = [0, 1]
+    solution = harmonic_solution(path_graph(31), y, gamma_g=100.0, solver=solver)
+    explanation = solution.explain(12)
+    assert 0 < solution.class_mass[12, 1] < 1e-30
+    assert explanation.sources.tolist() == [0, 30]
+    np.testing.assert_allclose(explanation.shares, solution.class_mass[12], rtol=1e-6)
+
+
+@pytest.mark.parametrize("vertex", [3, -1, 100])
+def test_vertex_out_of_range_is_refused(vertex):
+    solution = harmonic_solution(PATH, [0, -1, 1])
+    with pytest.raises(ValueError, match=rf"`vertex` must be in 0..2, got {vertex}"):
+        solution.explain(vertex)
+
+
+# Class mass normalization.
+
+
+@pytest.mark.parametrize("gamma_g", [0.0, 0.3])
+@pytest.mark.parametrize("priors", [None, [0.5, 0.3, 0.2], [1, 10, 4]])
+def test_class_masses_are_scaled_to_the_priors(random_graph, gamma_g, priors):
+    codes = np.full(30, -1)
+    codes[:6] = [0, 0, 0, 1, 1, 2]
+    solution = harmonic_solution(random_graph(30, 0), codes, gamma_g=gamma_g)
+    found = normalize_class_mass(solution, priors)
+    target = np.array([3, 2, 1]) if priors is None else np.array(priors)
+    mass = solution.class_mass[6:]
+    scaled = mass * target / mass.sum(axis=0)
+    np.testing.assert_allclose(scaled.sum(axis=0), target)
+    total = mass.sum(axis=1, keepdims=True)
+    expected = scaled * total / scaled.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(found.class_mass[6:], expected, rtol=1e-12)
+    np.testing.assert_allclose(found.class_mass[6:].sum(axis=1), total[:, 0], rtol=1e-12)
+    np.testing.assert_array_equal(found.class_mass[:6], solution.class_mass[:6])
+    np.testing.assert_array_equal(found.sink_mass, solution.sink_mass)
+    np.testing.assert_array_equal(found.codes[:6], codes[:6])
+    np.testing.assert_array_equal(found.codes[6:], expected.argmax(axis=1))
+
+
+def test_scale_of_the_priors_does_not_matter_and_the_solution_is_kept(random_graph):
+    codes = np.where(np.arange(12) < 4, np.arange(12) % 2, -1)
+    solution = harmonic_solution(random_graph(12, 0), codes)
+    before = solution.class_mass.copy()
+    np.testing.assert_allclose(
+        normalize_class_mass(solution, [0.2, 0.8]).class_mass,
+        normalize_class_mass(solution, [1, 4]).class_mass,
+    )
+    np.testing.assert_array_equal(solution.class_mass, before)
+
+
+def test_normalization_helps_a_class_that_loses_everywhere():
+    # A star: the middle leans to class 0, hence so do all leaves.
+    W = np.zeros((6, 6))
+    W[0, 1:] = W[1:, 0] = [3, 2, 1, 1, 1]
+    W[5, 2] = W[2, 5] = 1.0
+    solution = harmonic_solution(W, [-1, 0, 1, -1, -1, -1])
+    assert solution.codes[[0, 3, 4]].tolist() == [0, 0, 0]
+    normalized = normalize_class_mass(solution)
+    assert normalized.class_mass[5, 1] > normalized.class_mass[0, 1]
+    assert set(normalized.codes[[0, 3, 4, 5]].tolist()) == {0, 1}
+
+
+def test_normalization_leaves_vertices_without_mass_alone(path_graph):
+    W = sparse.block_diag([path_graph(4), path_graph(2)])
+    solution = harmonic_solution(W, [0, -1, -1, 1, -1, -1])
+    normalized = normalize_class_mass(solution, [1, 3])
+    assert np.isfinite(normalized.class_mass).all()
+    assert normalized.codes[4:].tolist() == [-1, -1]
+    assert (normalized.class_mass[4:] == 0).all()
+    infinite = harmonic_solution(W, [0, -1, -1, 1, -1, -1], gamma_g=np.inf)
+    np.testing.assert_array_equal(normalize_class_mass(infinite).codes, infinite.codes)
+
+
+def test_class_that_reaches_no_unlabeled_vertex_stays_at_zero(path_graph):
+    W = sparse.block_diag([path_graph(3), sparse.csr_array((1, 1))])
+    normalized = normalize_class_mass(harmonic_solution(W, [0, -1, 1, 2]))
+    np.testing.assert_allclose(normalized.class_mass[1], [0.5, 0.5, 0])
+
+
+@pytest.mark.parametrize(
+    "priors", [[0.5, 0.5], [1, 2, 0], [1, 2, -1], [1, 2, np.nan], [1, 2, np.inf], 1.0, [[1, 2, 3]]]
+)
+def test_bad_priors_are_refused(random_graph, priors):
+    codes = np.where(np.arange(9) < 3, np.arange(9), -1)
+    solution = harmonic_solution(random_graph(9, 0), codes)
+    with pytest.raises(ValueError, match="`priors` must hold 3 positive numbers, one for each cla"):
+        normalize_class_mass(solution, priors)
+
+
+# Arguments.
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"gamma_g": -1.0}, "`gamma_g` must be >= 0, got -1.0; use `inf` for supervised"),
+        ({"gamma_g": np.nan}, "`gamma_g` must be >= 0, got nan"),
+        ({"c_labeled": -1.0}, "`c_labeled` must be >= 0, got -1.0"),
+        ({"c_unlabeled": -1.0}, "`c_unlabeled` must be >= 0, got -1.0"),
+        ({"solver": "lu"}, "`solver` must be one of"),
+    ],
+)
+def test_bad_arguments_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        harmonic_solution(PATH, [0, -1, 1], **options)
+
+
+@settings(max_examples=25)
+@given(problem=problems(), gamma_g=st.sampled_from(GAMMAS), solver=st.sampled_from(SOLVERS[1:]))
+def test_iterations_agree_with_elimination_on_any_graph(problem, gamma_g, solver):
+    direct = harmonic_solution(*problem, gamma_g=gamma_g, solver="direct")
+    found = harmonic_solution(*problem, gamma_g=gamma_g, solver=solver)
+    np.testing.assert_allclose(found.class_mass, direct.class_mass, atol=1e-6)
+    np.testing.assert_allclose(found.sink_mass, direct.sink_mass, atol=1e-6)

@@ -1,0 +1,319 @@
+"""The machine against an exact quadratic program, a duality certificate and scikit-learn's SVC."""
+
+import itertools
+
+import cvxopt
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.svm import SVC
+
+import graphmargin._blocks
+from graphmargin.margin import Kernel, train_machine
+
+
+def laplace_kernel(first, second):
+    return np.exp(-np.abs(first[:, None] - second[None]).sum(axis=2) / 4)
+
+
+KERNELS = {
+    "linear": Kernel("linear", width=1.5),
+    "cubic": Kernel("cubic", width=2.0),
+    "quadratic": Kernel("cubic", width=2.0, degree=2, coef0=0.5),
+    "rbf": Kernel("rbf", width=1.2),
+    "callable": Kernel(laplace_kernel),
+}
+every_kernel = pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS.keys())
+
+
+def overlapping_classes(n_classes=2, n=60, seed=0):
+    """Classes that no machine separates, so that many slacks are active."""
+    rng = np.random.default_rng(seed)
+    codes = np.arange(n) % n_classes
+    return rng.normal(size=(n, 2)) + 0.9 * codes[:, None], codes
+
+
+def solve_primal(K, signs, gamma, weights=1.0):
+    """Return f at the training points and min sum_i w_i V(f, x_i, y_i) + gamma norm(f)^2.
+
+    With K = R R' the problem is an explicit quadratic program in (weights, bias, slacks).
+    """
+    values, vectors = np.linalg.eigh(K)
+    keep = values > 1e-8 * values.max()
+    R = vectors[:, keep] * np.sqrt(values[keep])
+    n, rank = R.shape
+    P = np.zeros((rank + 1 + n, rank + 1 + n))
+    P[:rank, :rank] = 2 * gamma * np.eye(rank)
+    q = np.concatenate([np.zeros(rank + 1), np.broadcast_to(weights, n)])
+    margins = np.column_stack([signs[:, None] * R, signs, np.eye(n)])
+    positive = np.column_stack([np.zeros((n, rank + 1)), np.eye(n)])
+    G = -np.vstack([margins, positive])
+    h = np.concatenate([-np.ones(n), np.zeros(n)])
+    tight = {"show_progress": False, "abstol": 1e-8, "reltol": 1e-8, "feastol": 1e-8}
+    solution = cvxopt.solvers.qp(*map(cvxopt.matrix, (P, q, G, h)), options=tight)
+    assert solution["status"] == "optimal"
+    x = np.array(solution["x"]).ravel()
+    return R @ x[:rank] + x[rank], solution["primal objective"]
+
+
+def squared_norm(machine):
+    """Return norm(f)_K^2 for a machine of two classes."""
+    alpha = machine.coefficients[:, 0]
+    return float(alpha @ machine.kernel(machine.vectors, machine.vectors) @ alpha)
+
+
+def hinge(signs, f):
+    return np.maximum(1 - signs * f, 0)
+
+
+@every_kernel
+@pytest.mark.parametrize("gamma", [0.2, 1.0])
+def test_machine_solves_the_quadratic_program_with_active_slacks(kernel, gamma):
+    X, codes = overlapping_classes()
+    signs = 2.0 * codes - 1
+    expected, objective = solve_primal(kernel(X, X), signs, gamma)
+    slacks = hinge(signs, expected)
+    assert (slacks > 1e-3).sum() >= 10, "the comparison needs active slacks"
+    assert (slacks < 1e-6).sum() >= 3, "and points outside the margin"
+
+    machine = train_machine(X, codes, kernel, C=1 / (2 * gamma))
+    f = machine.decision(X)
+    np.testing.assert_allclose(f, expected, atol=1e-3)
+    found = hinge(signs, f).sum() + gamma * squared_norm(machine)
+    assert found == pytest.approx(objective, rel=1e-4)
+
+
+@every_kernel
+def test_other_scales_of_gamma_do_not_solve_the_quadratic_program(kernel):
+    X, codes = overlapping_classes()
+    expected, _ = solve_primal(kernel(X, X), 2.0 * codes - 1, gamma=0.5)
+    for C in (0.5, 2.0):
+        f = train_machine(X, codes, kernel, C=C).decision(X)
+        assert np.abs(f - expected).max() > 0.01
+
+
+@every_kernel
+@pytest.mark.parametrize("C", [0.1, 5.0])
+def test_duality_gap_is_closed(kernel, C):
+    X, codes = overlapping_classes(seed=1)
+    machine = train_machine(X, codes, kernel, C=C)
+    alpha, norm = machine.coefficients[:, 0], squared_norm(machine)
+    primal = norm / 2 + C * hinge(2.0 * codes - 1, machine.decision(X)).sum()
+    dual = np.abs(alpha).sum() - norm / 2
+    assert np.abs(alpha).max() <= C * (1 + 1e-12)
+    assert alpha.sum() == pytest.approx(0.0, abs=1e-10)
+    assert 0 <= primal - dual <= 1e-3 * primal
+
+
+@every_kernel
+@pytest.mark.parametrize("C", [0.5, 5.0])
+def test_karush_kuhn_tucker_conditions_hold(kernel, C):
+    X, codes = overlapping_classes(seed=2)
+    machine = train_machine(X, codes, kernel, C=C)
+    row = {tuple(x): i for i, x in enumerate(X)}
+    support = [row[tuple(x)] for x in machine.vectors]
+    signs = 2.0 * codes - 1
+    # The column of a pair is positive for its first class.
+    alpha = np.zeros(len(X))
+    alpha[support] = -signs[support] * machine.coefficients[:, 0]
+    assert alpha.min() >= 0
+    margins = signs * machine.decision(X)
+    free = (alpha > 0) & (alpha < C * (1 - 1e-9))
+    assert free.any()
+    np.testing.assert_allclose(margins[free], 1.0, atol=1e-3)
+    assert margins[alpha == 0].min() >= 1 - 1e-3
+    assert margins[alpha >= C * (1 - 1e-9)].max() <= 1 + 1e-3
+
+
+@every_kernel
+def test_positive_values_are_the_second_class(kernel):
+    X = np.array([[-2.0, 0.0], [-1.0, 0.5], [1.0, -0.5], [2.0, 0.0]])
+    machine = train_machine(X, np.array([0, 0, 1, 1]), kernel, C=10.0)
+    np.testing.assert_array_equal(machine.decision(X) > 0, [False, False, True, True])
+    np.testing.assert_array_equal(machine.pairwise(X)[:, 0], -machine.decision(X))
+
+
+def test_two_points_by_hand():
+    # The widest margin between x = -1 and x = 3 is f(x) = (x - 1) / 2.
+    X = np.array([[-1.0], [3.0]])
+    machine = train_machine(X, np.array([0, 1]), Kernel("linear"), C=1e6)
+    np.testing.assert_allclose(machine.decision(np.array([[-1.0], [1.0], [5.0]])), [-1, 0, 2])
+
+
+def test_small_c_caps_the_coefficients_by_hand():
+    # alpha = C on both sides: f(x) = C (3 - (-1)) x + b, and b = -C * 4 puts it midway.
+    X = np.array([[-1.0], [3.0]])
+    machine = train_machine(X, np.array([0, 1]), Kernel("linear"), C=0.01)
+    np.testing.assert_allclose(sorted(machine.coefficients[:, 0]), [-0.01, 0.01])
+    f = machine.decision(np.array([[0.0], [1.0]]))
+    assert f[1] - f[0] == pytest.approx(0.04)
+
+
+@every_kernel
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_sample_weight_is_a_number_of_repetitions(kernel, n_classes):
+    X, codes = overlapping_classes(n_classes, seed=3)
+    times = np.random.default_rng(3).integers(1, 4, size=len(X))
+    weighted = train_machine(X, codes, kernel, C=0.7, sample_weight=times.astype(float))
+    repeated = train_machine(np.repeat(X, times, axis=0), np.repeat(codes, times), kernel, C=0.7)
+    plain = train_machine(X, codes, kernel, C=0.7)
+    np.testing.assert_allclose(weighted.pairwise(X), repeated.pairwise(X), atol=1e-3)
+    assert np.abs(weighted.pairwise(X) - plain.pairwise(X)).max() > 0.01
+
+
+def test_sample_weight_scales_the_loss_of_the_quadratic_program():
+    X, codes = overlapping_classes(seed=4)
+    weights = np.random.default_rng(4).uniform(0.2, 3.0, size=len(X))
+    kernel, gamma = KERNELS["rbf"], 0.5
+    expected, _ = solve_primal(kernel(X, X), 2.0 * codes - 1, gamma, weights)
+    machine = train_machine(X, codes, kernel, C=1 / (2 * gamma), sample_weight=weights)
+    np.testing.assert_allclose(machine.decision(X), expected, atol=1e-3)
+
+
+def reference(kernel, X, codes, C, new, shape):
+    """Return the decision values of scikit-learn's SVC on the precomputed kernel."""
+    svm = SVC(
+        kernel="precomputed",
+        C=C,
+        tol=1e-4,
+        break_ties=shape == "ovr",
+        decision_function_shape=shape,
+    )
+    return svm.fit(kernel(X, X), codes).decision_function(kernel(new, X))
+
+
+@every_kernel
+@pytest.mark.parametrize("n_classes", [3, 4, 7])
+def test_several_classes_decide_like_scikit_learn(kernel, n_classes):
+    X, codes = overlapping_classes(n_classes, n=84, seed=5)
+    new = np.random.default_rng(6).normal(size=(50, 2)) + n_classes / 2
+    machine = train_machine(X, codes, kernel, C=2.0)
+    for rows in (X, new):
+        np.testing.assert_allclose(
+            machine.pairwise(rows), reference(kernel, X, codes, 2.0, rows, "ovo"), atol=1e-3
+        )
+    # A duel within the tolerance of zero may go either way and change a vote.
+    clear = new[np.abs(machine.pairwise(new)).min(axis=1) > 2e-3]
+    assert len(clear) > 40
+    np.testing.assert_allclose(
+        machine.decision(clear), reference(kernel, X, codes, 2.0, clear, "ovr"), atol=1e-3
+    )
+
+
+@every_kernel
+def test_every_pair_is_a_machine_of_two_classes(kernel):
+    X, codes = overlapping_classes(4, n=80, seed=7)
+    machine = train_machine(X, codes, kernel, C=1.0)
+    for pair, (first, second) in enumerate(itertools.combinations(range(4), 2)):
+        members = (codes == first) | (codes == second)
+        binary = train_machine(X[members], (codes[members] == second).astype(int), kernel, C=1.0)
+        np.testing.assert_allclose(machine.pairwise(X)[:, pair], -binary.decision(X), atol=1e-3)
+
+
+def test_score_is_the_number_of_duels_won_plus_a_share_of_the_margins():
+    X, codes = overlapping_classes(3, seed=8)
+    machine = train_machine(X, codes, KERNELS["rbf"], C=1.0)
+    f01, f02, f12 = machine.pairwise(X).T
+    votes = np.column_stack(
+        [
+            (f01 >= 0).astype(int) + (f02 >= 0),
+            (f01 < 0).astype(int) + (f12 >= 0),
+            (f02 < 0).astype(int) + (f12 < 0),
+        ]
+    )
+    margins = np.column_stack([f01 + f02, f12 - f01, -f02 - f12])
+    scores = machine.decision(X)
+    np.testing.assert_allclose(scores - votes, margins / (3 * (np.abs(margins) + 1)))
+    assert np.abs(scores - votes).max() < 1 / 2
+    np.testing.assert_array_equal(np.sort(votes, axis=1).sum(axis=1), 3)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("kind", ["linear", "cubic", "rbf"])
+def test_precomputed_kernel_equals_the_kernel_by_name(kind, n_classes):
+    X, codes = overlapping_classes(n_classes, seed=9)
+    new = X[::3] + 0.1
+    kernel = KERNELS[kind]
+    by_name = train_machine(X, codes, kernel, C=0.8)
+    precomputed = train_machine(kernel(X, X), codes, Kernel("precomputed"), C=0.8)
+    np.testing.assert_allclose(
+        precomputed.pairwise(kernel(new, X)), by_name.pairwise(new), atol=1e-3
+    )
+    # Vectors are the numbers of the training rows.
+    np.testing.assert_array_equal(X[precomputed.vectors][:5], by_name.vectors[:5])
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("container", [sparse.csr_array, sparse.csr_matrix])
+@pytest.mark.parametrize("kind", ["linear", "cubic", "rbf"])
+def test_sparse_rows_give_the_machine_of_dense_ones(kind, container, n_classes):
+    X, codes = overlapping_classes(n_classes, seed=10)
+    X[np.random.default_rng(0).random(X.shape) < 0.3] = 0.0
+    dense = train_machine(X, codes, KERNELS[kind], C=0.8)
+    machine = train_machine(container(X), codes, KERNELS[kind], C=0.8)
+    assert sparse.issparse(machine.vectors)
+    for rows in (X, container(X)):
+        np.testing.assert_allclose(machine.pairwise(rows), dense.pairwise(X), atol=1e-3)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("kind", ["linear", "rbf", "callable", "precomputed", "sparse"])
+@pytest.mark.parametrize("block_bytes", [1, 5_000])
+def test_prediction_in_blocks_equals_one_block(monkeypatch, kind, block_bytes, n_classes):
+    X, codes = overlapping_classes(n_classes, seed=11)
+    kernel = KERNELS.get(kind, Kernel("linear"))
+    rows = sparse.csr_array(X) if kind == "sparse" else X
+    if kind == "precomputed":
+        rows, kernel = X @ X.T, Kernel("precomputed")
+    machine = train_machine(rows, codes, kernel, C=1.0)
+    at_once = machine.decision(rows)
+    monkeypatch.setattr(graphmargin._blocks, "BLOCK_BYTES", block_bytes)
+    sizes = [
+        block.stop - block.start
+        for block in graphmargin._blocks.row_blocks(len(X), 16 * len(machine.coefficients))
+    ]
+    assert len(sizes) > 1
+    np.testing.assert_allclose(machine.decision(rows), at_once, rtol=1e-12, atol=1e-12)
+
+
+def test_kernel_is_asked_for_one_block_at_a_time(monkeypatch):
+    heights = []
+
+    def counting(first, second):
+        heights.append(len(first))
+        return first @ second.T
+
+    X, codes = overlapping_classes()
+    machine = train_machine(X, codes, Kernel(counting), C=1.0)
+    heights.clear()
+    monkeypatch.setattr(graphmargin._blocks, "BLOCK_BYTES", 7 * 16 * machine.coefficients.shape[0])
+    machine.decision(X)
+    assert heights == [7] * 8 + [4]
+
+
+@every_kernel
+def test_training_does_not_change_its_input(kernel):
+    X, codes = overlapping_classes()
+    X_before, codes_before = X.copy(), codes.copy()
+    train_machine(X, codes, kernel, C=1.0)
+    np.testing.assert_array_equal(X, X_before)
+    np.testing.assert_array_equal(codes, codes_before)
+
+
+@pytest.mark.parametrize("kind", ["linear", "cubic", "rbf"])
+def test_single_precision_agrees_with_double(kind):
+    X, codes = overlapping_classes(3, seed=12)
+    single = X.astype(np.float32)
+    expected = train_machine(single.astype(float), codes, KERNELS[kind], C=1.0).pairwise(X)
+    found = train_machine(single, codes, KERNELS[kind], C=1.0).pairwise(single)
+    np.testing.assert_allclose(found, expected, atol=1e-3)
+
+
+@pytest.mark.parametrize("offset", [10.0, 1e3, 1e6])
+@pytest.mark.parametrize("kind", ["linear", "rbf"])
+def test_shifting_the_data_shifts_the_function(kind, offset):
+    """The bias is free, so that a common offset of all rows costs nothing."""
+    X, codes = overlapping_classes(seed=13)
+    expected = train_machine(X, codes, KERNELS[kind], C=1.0).decision(X)
+    shifted = train_machine(X + offset, codes, KERNELS[kind], C=1.0)
+    np.testing.assert_allclose(shifted.decision(X + offset), expected, atol=2e-3)
