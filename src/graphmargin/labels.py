@@ -129,7 +129,10 @@ def _as_array(y: npt.ArrayLike) -> AnyArray:
             f"row of X, unlabeled rows as {MARKERS}"
         )
         raise ValueError(msg)
-    if isinstance(y, list | tuple):
+    if hasattr(y, "to_list"):  # of pandas or polars: NumPy would turn missing integers into floats
+        y = y.to_list()
+    nested = isinstance(y, list | tuple) and len(y) and isinstance(y[0], list | tuple | np.ndarray)
+    if isinstance(y, list | tuple) and not nested:
         # NumPy would turn [1, "a"] into strings and ["a", nan] into "nan".
         objects = np.empty(len(y), dtype=object)
         objects[:] = y

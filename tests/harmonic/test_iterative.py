@@ -10,7 +10,6 @@ from graphmargin.harmonic.iterative import (
     algebraic_multigrid,
     conjugate_gradients,
     jacobi,
-    largest_class_in_logs,
 )
 
 
@@ -148,40 +147,6 @@ def test_sweeps_find_every_digit_of_tiny_entries(path_graph):
     np.testing.assert_allclose(np.log10(found.X[:, 0]) / distance, -6, atol=1e-3)
     balance = (W @ found.X + B) / (W.sum(axis=1) + B.sum(axis=1))[:, None]
     np.testing.assert_allclose(found.X, balance, rtol=1e-9)
-
-
-@pytest.mark.parametrize("gamma_g", [1e-2, 1.0, 1e2])
-def test_largest_class_in_logs_is_the_arg_max(system, gamma_g):
-    W, _, B = system(40, 3)
-    s = W.sum(axis=1) + B.sum(axis=1) + gamma_g
-    expected = dense_solution(W, s, B)
-    best, second = np.sort(expected, axis=1)[:, :-3:-1].T
-    clear = best - second > 1e-6 * best
-    np.testing.assert_array_equal(
-        largest_class_in_logs(W, s, B)[clear], expected.argmax(axis=1)[clear]
-    )
-
-
-def test_largest_class_in_logs_where_masses_underflow(path_graph):
-    n = 401
-    W, B = path_graph(n), np.zeros((n, 2))
-    B[0, 0] = B[-1, 1] = 1.0
-    s = W.sum(axis=1) + B.sum(axis=1) + 1e6
-    assert 1e6 ** -(n // 4) == 0.0
-    best = largest_class_in_logs(W, s, B)
-    np.testing.assert_array_equal(best[: n // 2], 0)
-    np.testing.assert_array_equal(best[n // 2 + 1 :], 1)
-
-
-def test_largest_class_in_logs_counts_paths_not_only_the_likeliest():
-    # Vertex 0 meets class 0 by one path and class 1 by two, each a little less likely.
-    W = np.zeros((4, 4))
-    for j, weight in [(1, 1.0), (2, 0.8), (3, 0.8)]:
-        W[0, j] = W[j, 0] = weight
-    B = np.array([[0, 0], [1, 0], [0, 1], [0, 1.0]])
-    W = sparse.csr_array(W)
-    s = W.sum(axis=1) + B.sum(axis=1) + 1e3
-    assert largest_class_in_logs(W, s, B).tolist() == [1, 0, 1, 1]
 
 
 def test_missing_pyamg_names_the_extra(monkeypatch, system):

@@ -15,6 +15,7 @@ from graphmargin.harmonic import (
     harmonic_solution,
     normalize_class_mass,
 )
+from graphmargin.harmonic.elimination import elimination_order
 
 SOLVERS = ("direct", "cg", "jacobi", "amg")
 GAMMAS = (0.0, 1e-6, 1e-3, 1.0, 1e3, 1e6)
@@ -618,6 +619,17 @@ def test_tiny_masses_are_explained(path_graph, solver):
     solution = harmonic_solution(path_graph(31), y, gamma_g=100.0, solver=solver)
     explanation = solution.explain(12)
     assert 0 < solution.class_mass[12, 1] < 1e-30
+    assert explanation.sources.tolist() == [0, 30]
+    np.testing.assert_allclose(explanation.shares, solution.class_mass[12], rtol=1e-6)
+
+
+def test_tiny_masses_are_explained_where_the_fill_is_too_large(path_graph, monkeypatch):
+    monkeypatch.setitem(elimination_order.__kwdefaults__, "max_flops", 1)
+    y = np.full(31, -1)
+    y[[0, 30]] = [0, 1]
+    solution = harmonic_solution(path_graph(31), y, gamma_g=100.0)
+    assert solution.solver == "cg"
+    explanation = solution.explain(12)
     assert explanation.sources.tolist() == [0, 30]
     np.testing.assert_allclose(explanation.shares, solution.class_mass[12], rtol=1e-6)
 

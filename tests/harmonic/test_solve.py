@@ -187,6 +187,19 @@ def test_nearest_label_wins_where_masses_underflow(path_graph, solver):
     np.testing.assert_array_equal(solution.codes[clear], distance.argmin(axis=1)[clear])
 
 
+@pytest.mark.parametrize(("n", "gamma_g"), [(5_001, 0.1), (2_401, 1e-3)])
+def test_nearest_label_wins_on_long_paths(path_graph, n, gamma_g):
+    # In the middle of the longer path, masses underflow; so they do at a vertex that hangs on the
+    # shorter one by an edge of 1e-300, which must not disturb the others.
+    W = sparse.block_diag([path_graph(n), sparse.csr_array((1, 1))]).tolil()
+    W[n, n // 2] = W[n // 2, n] = 1e-300
+    y = np.full(n + 1, -1)
+    y[[0, n - 1]] = [0, 1]
+    codes = harmonic_solution(W, y, gamma_g=gamma_g).codes
+    np.testing.assert_array_equal(codes[: n // 2], 0)
+    np.testing.assert_array_equal(codes[n // 2 + 1 : n], 1)
+
+
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_mass_that_arrives_by_a_long_way_counts_before_convergence_is_claimed(solver):
     # The label at the far end of a chain of 400 vertices is, at the near end, just likelier than

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse import csgraph
 
-from graphmargin._typing import FloatArray, IntArray
+from graphmargin._typing import FloatArray
 
 Preconditioner = Callable[[FloatArray], FloatArray]
 Progress = Callable[[str], None]
@@ -110,40 +109,6 @@ def jacobi(
         if change == 0 or (rate < 1 and change * rate / (1 - rate) <= tol):
             return Iterate(X, iteration, converged=True)
     return Iterate(X, max_iter, converged=False)
-
-
-def largest_class_in_logs(
-    W: sparse.csr_array,
-    s: FloatArray,
-    B: FloatArray,
-    *,
-    max_iter: int = 100_000,
-) -> IntArray:
-    """Return the arg max of the solution also where the solution itself underflows to zero.
-
-    With ``p_i`` the probability of the likeliest path from i into absorption (a shortest path),
-    the rows of ``Z = X / p`` are of order one and solve a system whose entries are at most one.
-    """
-    with np.errstate(divide="ignore"):
-        source = np.log(s) - np.log(B.max(axis=1))
-    entry = np.flatnonzero(np.isfinite(source))
-    n = len(s)
-    moves = sparse.coo_array(W)
-    costs = np.log(s[moves.row]) - np.log(moves.data)
-    # An extra vertex n stands for absorption. Paths run from i to n; search backwards from n.
-    # scipy drops edges of length zero, hence the smallest positive length.
-    lengths = np.maximum(np.concatenate([costs, source[entry]]), np.finfo(float).tiny)
-    rows = np.concatenate([moves.col, np.full(len(entry), n)])
-    columns = np.concatenate([moves.row, entry])
-    backwards = sparse.csr_array((lengths, (rows, columns)), shape=(n + 1, n + 1))
-    log_p = -csgraph.dijkstra(backwards, indices=n)[:n]
-    scaled = sparse.csr_array(
-        (np.exp(log_p[moves.col] - log_p[moves.row] - costs), (moves.row, moves.col)), shape=(n, n)
-    )
-    with np.errstate(divide="ignore"):
-        Q = np.exp(np.log(B) - np.log(s)[:, None] - log_p[:, None])
-    Z = jacobi(scaled, np.ones(n), Q, max_iter=max_iter).X
-    return np.asarray(Z.argmax(axis=1))
 
 
 def algebraic_multigrid(W: sparse.csr_array, s: FloatArray) -> Preconditioner:

@@ -109,7 +109,8 @@ class HarmonicSolution:
         """Return which labeled vertices gave `vertex` its label.
 
         The share of a labeled vertex is the probability that the walk from `vertex` is absorbed
-        there. Shares and sink mass sum to one; the shares of a class sum to its class mass.
+        there. Shares and sink mass sum to one; the shares of a class sum to its class mass (as
+        solved, not as normalized by `normalize_class_mass`).
 
         Examples
         --------
@@ -117,10 +118,6 @@ class HarmonicSolution:
         >>> print(harmonic_solution(path, ["a", None, "b"]).explain(1))
         vertex 1 -> 'b' (confidence 0.500): 75.0% from vertex 2 ('b'), 25.0% from vertex 0 ('a')
         """
-        n = len(self.codes)
-        if not 0 <= vertex < n:
-            msg = f"`vertex` must be in 0..{n - 1}, got {vertex}"
-            raise ValueError(msg)
         labeled = np.flatnonzero(self.problem.trust > 0)
         shares = absorption_probabilities(self, [vertex])[0]
         order = np.argsort(-shares, kind="stable")
@@ -320,7 +317,11 @@ def absorption_probabilities(
     row_of_free = np.full(len(problem.trust), -1)
     row_of_free[problem.free] = np.arange(len(problem.free))
 
-    vertices = np.asarray(vertices)
+    vertices = np.asarray(vertices, dtype=np.int64)
+    outside = vertices[(vertices < 0) | (vertices >= len(column))]
+    if len(outside):
+        msg = f"`vertex` must be in 0..{len(column) - 1}, got {outside[0]}"
+        raise ValueError(msg)
     fixed = np.flatnonzero(problem.hard[vertices])
     result[fixed, column[vertices[fixed]]] = 1.0
     walking = np.flatnonzero(row_of_free[vertices] >= 0)

@@ -21,8 +21,8 @@ ROW_TOLERANCE = 1e-7
 """Rows of absorption probabilities must sum to one this well."""
 SMALL_MASS = 1e-4
 """Class mass below which a stop by a norm does not rank the classes."""
-UNDERFLOW = 1e-290
-"""Class mass below which double precision does not rank them either."""
+UNDERFLOW = 1e-200
+"""Class mass below which rows are solved again in units of their own."""
 
 
 @dataclass(frozen=True)
@@ -87,22 +87,25 @@ class HarmonicSystem:
         if self.solver != "direct":
             X, converged = self._resolve_rows(B, X, n_classes, converged)
         s = self.degrees + absorption
-        best = X[:, :n_classes].argmax(axis=1)
-        if X[:, :n_classes].max(axis=1).min() < UNDERFLOW:
-            best = iterative.largest_class_in_logs(W, s, B[:, :n_classes])
+        best = self._rank_in_stages(B, X[:, :n_classes])
         residual = float(np.abs(X - (W @ X + B) / s[:, None]).max())
         return Solved(X, best, self.solver, found.iterations, converged, residual)
 
     def inverse(self, absorption: FloatArray) -> Callable[[FloatArray], FloatArray]:
-        """Return the function R -> ``(diag(W 1 + absorption) - W)^-1 R``, factorized once."""
+        """Return the function R -> ``(diag(W 1 + absorption) - W)^-1 R`` for R >= 0."""
         if self.order is not None:
             return eliminate(self.W, absorption, self.order).solve
 
+        s = self.degrees + absorption
+
         def iterate(R: FloatArray) -> FloatArray:
-            # Columns of size one, so that an absolute tolerance is a relative one.
-            size = np.abs(R / (self.degrees + absorption)[:, None]).max(axis=0, initial=0.0)
+            # Columns of size one, so that an absolute tolerance is a relative one; sweeps then
+            # settle the small entries. R is non-negative.
+            size = (R / s[:, None]).max(axis=0, initial=0.0)
             size[size == 0] = 1.0
-            return np.asarray(self._run(absorption, R / size, None).X * size)
+            X = np.maximum(self._run(absorption, R / size, None).X, 0.0)
+            swept = iterative.jacobi(self.W, s, R / size, start=X, max_iter=300)
+            return np.asarray(swept.X * size)
 
         return iterate
 
@@ -139,8 +142,8 @@ class HarmonicSystem:
         rows, others = np.flatnonzero(unsure), np.flatnonzero(~unsure)
         if not len(rows):
             return X, converged
-        W = sparse.csr_array(self.W[rows][:, rows])
-        order = elimination_order(W)
+        part = sparse.csr_array(self.W[rows][:, rows])
+        order = elimination_order(part)
         if order is None:
             s = self.degrees + B.sum(axis=1)
             swept = iterative.jacobi(self.W, s, B, start=X, progress=self.progress)
@@ -148,5 +151,46 @@ class HarmonicSystem:
             return swept.X, bool(converged and swept.converged and complete)
         rates = B[rows] + self.W[rows][:, others] @ X[others]
         X = X.copy()
-        X[rows] = eliminate(W, rates.sum(axis=1), order).solve(rates)
+        X[rows] = eliminate(part, rates.sum(axis=1), order).solve(rates)
         return X, converged
+
+    def _rank_in_stages(self, B: FloatArray, mass: FloatArray) -> IntArray:
+        """Return the class of the largest mass of every row, also where the mass underflows.
+
+        Rows below `UNDERFLOW` are solved again, given the others, with the largest rate as the
+        unit; those that are still too small wait for the next stage.
+        """
+        n_classes = mass.shape[1]
+        best = np.asarray(mass.argmax(axis=1))
+        known = mass.max(axis=1) >= UNDERFLOW
+        if known.all():
+            return best
+        mass, log_unit = mass.copy(), np.zeros(len(mass))
+        while not known.all():
+            rows, others = np.flatnonzero(~known), np.flatnonzero(known)
+            edges = sparse.coo_array(self.W[rows][:, others])
+            with np.errstate(divide="ignore"):
+                log_edges = np.log(edges.data) + log_unit[others[edges.col]]
+                log_rates = log_edges + np.log(mass[others].max(axis=1))[edges.col]
+                log_own = np.log(B[rows, :n_classes])
+            reference = max(log_rates.max(initial=-np.inf), log_own.max(initial=-np.inf))
+            if np.isinf(reference):
+                break  # nothing but underflow joins these rows to a label
+            edges.data = np.exp(log_edges - reference)
+            rates = edges @ mass[others] + np.exp(log_own - reference)
+            outside = B[rows].sum(axis=1) + self.W[rows][:, others].sum(axis=1)
+            mass[rows] = self._solve_part(rows, outside, rates)
+            top = mass[rows].max()
+            mass[rows] /= top
+            log_unit[rows] = reference + np.log(top)
+            best[rows] = mass[rows].argmax(axis=1)
+            known[rows] = mass[rows].max(axis=1) >= UNDERFLOW
+        return best
+
+    def _solve_part(self, rows: IntArray, absorption: FloatArray, rates: FloatArray) -> FloatArray:
+        """Solve for some rows, the others being known and part of the rates."""
+        W = sparse.csr_array(self.W[rows][:, rows])
+        order = elimination_order(W)
+        if order is not None:
+            return eliminate(W, absorption, order).solve(rates)
+        return iterative.jacobi(W, W.sum(axis=1) + absorption, rates).X
