@@ -1,6 +1,6 @@
 # make demo    run the example on handwritten digits
 # make test    run everything that has to pass before a commit
-# make bench   time transduction on the 20,000 letters
+# make bench   time the search, the solver and the whole transduction beside others
 #
 # The first call creates .venv; it needs Python 3.11 or later and pip's package index.
 
@@ -26,6 +26,8 @@ demo: $(VENV)/.demo
 	@$(BIN)/python examples/digits_demo.py
 
 bench: $(VENV)/.demo
+	@$(BIN)/python benchmarks/neighbor_search.py
+	@$(BIN)/python benchmarks/direct_solver.py
 	@$(BIN)/python benchmarks/letter_transduction.py
 
 clean:

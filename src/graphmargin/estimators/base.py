@@ -60,8 +60,9 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
             dtype=[np.float64, np.float32],
             ensure_min_samples=2,
         )
+        if y is not None:  # which `encode_labels` refuses
+            check_consistent_length(X, y)
         labels = encode_labels(y)
-        check_consistent_length(X, labels.codes)
         self.classes_: AnyArray = labels.classes
         return X, labels
 
