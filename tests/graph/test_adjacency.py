@@ -7,6 +7,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import sparse
 from sklearn.preprocessing import normalize
 
+from graphmargin.datasets import load_segmentation
 from graphmargin.graph import check_graph, knn_graph, paper_width
 from graphmargin.graph.neighbors import nearest_neighbors
 
@@ -330,3 +331,9 @@ def test_what_is_wrong_with_a_graph_is_named(make, W, message):
 def test_size_of_a_graph_must_be_that_of_the_samples():
     with pytest.raises(ValueError, match=r"one row for each of the 4 samples, got shape \(3, 3\)"):
         check_graph(GRAPH, 4)
+
+
+def test_weights_of_a_real_table_span_more_than_twenty_orders_of_magnitude():
+    weights = knn_graph(load_segmentation()[0], 10).data
+    assert weights.max() > 0.99
+    assert 0 < weights.min() < 1e-20

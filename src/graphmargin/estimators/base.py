@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_consistent_length, validate_data
 from graphmargin._checks import check_choice
 from graphmargin._typing import AnyArray, FloatArray, IntArray
 from graphmargin.estimators.progress import stage
-from graphmargin.graph.adjacency import check_graph, neighbor_graph
+from graphmargin.graph.adjacency import NeighborGraph, check_graph, neighbor_graph
 from graphmargin.harmonic.problem import check_gamma_g, problem_on
 from graphmargin.harmonic.solution import (
     HarmonicSolution,
@@ -74,13 +74,14 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
 
     def _fit_harmonic(
         self, X: Any, labels: EncodedLabels, W: sparse.csr_array | None
-    ) -> HarmonicSolution:
+    ) -> tuple[HarmonicSolution, NeighborGraph | None]:
         """Build the graph (or check W), solve, and set what all these classifiers expose.
 
-        `harmonic_solution_` is the solution as solved; what is returned has its class masses
-        normalized where that is asked for.
+        `harmonic_solution_` is the solution as solved; the one that is returned has its class
+        masses normalized where that is asked for. The graph of points is None where W is given.
         """
         n, priors = X.shape[0], self._priors(labels)
+        graph: NeighborGraph | None = None
         if W is not None:
             self.graph_ = check_graph(W, n)
         else:
@@ -94,7 +95,6 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
                     random_state=self.random_state,
                 )
             self.graph_ = graph.W
-            self._weighting = graph.weighting
         with stage(f"harmonic solution of {len(labels.classes)} classes", self.verbose) as news:
             problem = problem_on(
                 self.graph_, labels, c_labeled=self.c_labeled, c_unlabeled=self.c_unlabeled
@@ -107,7 +107,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         self.confidence_: FloatArray = solution.confidence
         self.label_distributions_: FloatArray = solution.label_distributions
         self.n_iter_ = solution.iterations
-        return solution
+        return solution, graph
 
     def _priors(self, labels: EncodedLabels) -> FloatArray | None:
         """Return the class priors to normalize to, if any."""

@@ -117,10 +117,9 @@ class HarmonicClassifier(GraphClassifier):
             Labels; unlabeled is -1, None, NaN, pandas.NA or "".
         """
         X, labels = self._validate(X, y)
-        precomputed = self.affinity == "precomputed"
-        solution = self._fit_harmonic(X, labels, X if precomputed else None)
+        W = X if self.affinity == "precomputed" else None
+        solution, self._point_graph = self._fit_harmonic(X, labels, W)
         self._class_mass = solution.class_mass
-        self._points = None if precomputed else in_metric(X, self.metric)
         self._most_frequent = int(np.bincount(labels.codes[labels.labeled]).argmax())
         self._codes = self._complete(known_codes(solution, labels))
         self.transduction_: AnyArray = self._decode(self._codes)
@@ -147,18 +146,19 @@ class HarmonicClassifier(GraphClassifier):
         """Return the first step of the walk from new points."""
         check_is_fitted(self)
         X = self._validate_new(X)
-        if self._points is None:
+        graph = self._point_graph
+        if graph is None:
             return attach_by_weights(X)
-        neighbors = self._neighbors(self._points, self.n_neighbors, in_metric(X, self.metric))
-        return attach_by_neighbors(neighbors, self._weighting, self._points.shape[0])
+        neighbors = self._neighbors(graph.points, self.n_neighbors, in_metric(X, self.metric))
+        return attach_by_neighbors(neighbors, graph.weighting, graph.points.shape[0])
 
     def _complete(self, codes: IntArray) -> IntArray:
         """Give points that no label reaches the label of the nearest point that has one."""
         unknown = np.flatnonzero(codes == UNLABELED)
-        if self._points is None or not len(unknown):
+        if self._point_graph is None or not len(unknown):
             return np.where(codes == UNLABELED, self._most_frequent, codes)
-        known = np.flatnonzero(codes != UNLABELED)
-        nearest = self._neighbors(self._points[known], 1, self._points[unknown])
+        known, points = np.flatnonzero(codes != UNLABELED), self._point_graph.points
+        nearest = self._neighbors(points[known], 1, points[unknown])
         codes = codes.copy()
         codes[unknown] = codes[known[nearest.indices[:, 0]]]
         return codes

@@ -139,7 +139,7 @@ class MaxMarginGraphCut(GraphClassifier):
         X, labels = self._validate(X, y)
         self._check_parameters(X, W)
         kernel = self._kernel(X)
-        solution = self._fit_harmonic(X, labels, W)
+        solution, _ = self._fit_harmonic(X, labels, W)
         codes, self.training_mask_ = self._training_set(solution, labels)
         training = np.flatnonzero(self.training_mask_)
         with stage(f"max-margin classifier on {len(training):,} points", self.verbose):

@@ -24,6 +24,8 @@ class NeighborGraph:
     """A k-NN graph with what is needed to attach new points to it."""
 
     W: sparse.csr_array
+    points: Any
+    """The rows where Euclidean distance is the metric."""
     weighting: Weighting
 
 
@@ -99,7 +101,7 @@ def neighbor_graph(
     n_jobs: int | None = None,
     random_state: Any = None,
 ) -> NeighborGraph:
-    """Return `knn_graph` of validated X together with its weighting."""
+    """Return `knn_graph` of validated X together with its points and weighting."""
     check_choice("method", method, ("auto", "exact", "approximate"))
     points = in_metric(X, metric)
     neighbors = nearest_neighbors(
@@ -122,7 +124,7 @@ def neighbor_graph(
     W = directed.maximum(directed.T).tocsr()
     W.eliminate_zeros()
     W.sort_indices()
-    return NeighborGraph(W, rule)
+    return NeighborGraph(W, points, rule)
 
 
 def in_metric(X: Any, metric: Metric) -> Any:

@@ -255,8 +255,8 @@ def _search_in_threads(
 ) -> tuple[FloatArray, IntArray]:
     """Search the index with shares of the probes in threads.
 
-    The threads of faiss itself wait for each other by spinning: on a machine that is busy with
-    something else they took twice the CPU time. The shares, and with them all rounding, do not
+    The threads of faiss itself wait for each other by spinning, which slows everybody down on a
+    machine that is busy with something else. The shares, and with them all rounding, do not
     depend on the number of threads.
     """
 

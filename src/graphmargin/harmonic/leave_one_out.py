@@ -32,8 +32,6 @@ class LeaveOneOut:
         Arg max of `class_mass`; -1 where undefined.
     given : array of shape (n_l,)
         Codes of the given labels.
-    defined : array of shape (n_l,)
-        False where no other label can be reached.
     """
 
     classes: AnyArray
@@ -41,7 +39,11 @@ class LeaveOneOut:
     class_mass: FloatArray
     codes: IntArray
     given: IntArray
-    defined: BoolArray
+
+    @property
+    def defined(self) -> BoolArray:
+        """False where no other label can be reached."""
+        return np.asarray(self.codes != UNLABELED)
 
     @property
     def labels(self) -> AnyArray:
@@ -79,17 +81,15 @@ def leave_one_out(solution: HarmonicSolution) -> LeaveOneOut:
     vertices = np.flatnonzero(problem.labels.labeled)
     given = problem.labels.codes[vertices]
     class_mass = np.zeros((len(vertices), len(solution.classes)))
-    defined = _reaches_another_label(problem, vertices)
     if np.isfinite(gamma_g):
         system = HarmonicSystem(problem.inner_edges, "auto")
         inverse = system.inverse(problem.rates(gamma_g).sum(axis=1))
         hard = problem.hard[vertices]
         class_mass[hard] = _without_hard(solution, inverse, vertices[hard])
         class_mass[~hard] = _without_soft(solution, inverse, vertices[~hard])
-    class_mass[~defined] = 0.0
+    class_mass[~_reaches_another_label(problem, vertices)] = 0.0
     codes = np.where(class_mass.any(axis=1), class_mass.argmax(axis=1), UNLABELED)
-    defined = codes != UNLABELED
-    return LeaveOneOut(solution.classes, vertices, class_mass, codes, given, defined)
+    return LeaveOneOut(solution.classes, vertices, class_mass, codes, given)
 
 
 def _without_hard(solution: HarmonicSolution, inverse: Inverse, vertices: IntArray) -> FloatArray:
@@ -138,13 +138,12 @@ def _without_soft(solution: HarmonicSolution, inverse: Inverse, vertices: IntArr
     mass = solution.class_mass[vertices]
     leaving = np.zeros(len(vertices))
     reached = np.flatnonzero(np.isin(vertices, problem.free))
-    hard_rates = problem.boundary_edges @ problem.labels.one_hot[problem.hard]
     for batch in row_blocks(len(reached), 16 * len(problem.free)):
         rows = reached[batch]
         here, columns = vertices[rows], np.arange(len(rows))
         place, own = np.searchsorted(problem.free, here), problem.labels.codes[here]
         rates = problem.class_rates[:, own]
-        rates[place, columns] = hard_rates[place, own]
+        rates[place, columns] = problem.hard_rates[place, own]
         mass[rows, own] = inverse(rates)[place, columns]
         leaving[rows] = mass[rows].sum(axis=1) + solution.sink_mass[here]
         if problem.c_unlabeled > 0:

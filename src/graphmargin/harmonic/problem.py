@@ -79,11 +79,14 @@ class HarmonicProblem:
         return sparse.csr_array(self.W[self.free][:, np.flatnonzero(self.hard)])
 
     @cached_property
+    def hard_rates(self) -> FloatArray:
+        """Rates of absorption of the free vertices into hard labels, by class, (n_free, c)."""
+        return np.asarray(self.boundary_edges @ self.labels.one_hot[self.hard])
+
+    @cached_property
     def class_rates(self) -> FloatArray:
         """Rates of absorption of the free vertices into the classes, (n_free, c)."""
-        one_hot = self.labels.one_hot
-        soft = np.where(self.hard, 0.0, self.trust)[self.free, None] * one_hot[self.free]
-        return np.asarray(self.boundary_edges @ one_hot[self.hard]) + soft
+        return self.hard_rates + self.trust[self.free, None] * self.labels.one_hot[self.free]
 
     def sink_rates(self, gamma_g: float) -> FloatArray:
         """Return the rates at which free vertices lose mass to the sink."""

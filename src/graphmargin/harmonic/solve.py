@@ -142,16 +142,15 @@ class HarmonicSystem:
         rows, others = np.flatnonzero(unsure), np.flatnonzero(~unsure)
         if not len(rows):
             return X, converged
-        part = sparse.csr_array(self.W[rows][:, rows])
-        order = elimination_order(part)
-        if order is None:
+        rates = B[rows] + self.W[rows][:, others] @ X[others]
+        solved = self._eliminate_part(rows, rates.sum(axis=1), rates)
+        if solved is None:
             s = self.degrees + B.sum(axis=1)
             swept = iterative.jacobi(self.W, s, B, start=X, progress=self.progress)
             complete = np.abs(swept.X.sum(axis=1) - 1).max() <= ROW_TOLERANCE
             return swept.X, bool(converged and swept.converged and complete)
-        rates = B[rows] + self.W[rows][:, others] @ X[others]
         X = X.copy()
-        X[rows] = eliminate(part, rates.sum(axis=1), order).solve(rates)
+        X[rows] = solved
         return X, converged
 
     def _rank_in_stages(self, B: FloatArray, mass: FloatArray) -> IntArray:
@@ -179,7 +178,11 @@ class HarmonicSystem:
             edges.data = np.exp(log_edges - reference)
             rates = edges @ mass[others] + np.exp(log_own - reference)
             outside = B[rows].sum(axis=1) + self.W[rows][:, others].sum(axis=1)
-            mass[rows] = self._solve_part(rows, outside, rates)
+            solved = self._eliminate_part(rows, outside, rates)
+            if solved is None:
+                W = sparse.csr_array(self.W[rows][:, rows])
+                solved = iterative.jacobi(W, W.sum(axis=1) + outside, rates).X
+            mass[rows] = solved
             top = mass[rows].max()
             mass[rows] /= top
             log_unit[rows] = reference + np.log(top)
@@ -187,10 +190,10 @@ class HarmonicSystem:
             known[rows] = mass[rows].max(axis=1) >= UNDERFLOW
         return best
 
-    def _solve_part(self, rows: IntArray, absorption: FloatArray, rates: FloatArray) -> FloatArray:
-        """Solve for some rows, the others being known and part of the rates."""
+    def _eliminate_part(
+        self, rows: IntArray, absorption: FloatArray, rates: FloatArray
+    ) -> FloatArray | None:
+        """Solve for some rows, the others being known and part of the rates; None: fill."""
         W = sparse.csr_array(self.W[rows][:, rows])
         order = elimination_order(W)
-        if order is not None:
-            return eliminate(W, absorption, order).solve(rates)
-        return iterative.jacobi(W, W.sum(axis=1) + absorption, rates).X
+        return None if order is None else eliminate(W, absorption, order).solve(rates)

@@ -163,9 +163,9 @@ def _pair_coefficients(svm: SVC) -> tuple[FloatArray, FloatArray]:
     LIBSVM stores for a support vector of class i its c-1 coefficients against the other classes,
     skipping i. scikit-learn flips the sign for two classes.
     """
-    dual, n_classes = np.asarray(svm.dual_coef_), len(svm.classes_)
-    if not isinstance(svm.dual_coef_, np.ndarray):
-        dual = svm.dual_coef_.toarray()
+    dual, n_classes = svm.dual_coef_, len(svm.classes_)
+    if sparse.issparse(dual):  # (c - 1, m) numbers, mostly not zero
+        dual = dual.toarray()
     sign = -1.0 if n_classes == 2 else 1.0
     owner = np.repeat(np.arange(n_classes), svm.n_support_)
     first, second = np.triu_indices(n_classes, 1)
