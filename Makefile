@@ -1,12 +1,13 @@
 # make demo    run the example on handwritten digits
 # make test    run everything that has to pass before a commit
-# make bench   time the search, the solver and the whole transduction beside others
+# make bench   measure speed and memory beside others; SUITES="cut million" chooses, see docs
 #
 # The first call creates .venv; it needs Python 3.11 or later and pip's package index.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+SUITES ?= letter path
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
 .PHONY: test lint types demo bench clean
@@ -25,10 +26,9 @@ types: $(VENV)/.test
 demo: $(VENV)/.demo
 	@$(BIN)/python examples/digits_demo.py
 
-bench: $(VENV)/.demo
-	@$(BIN)/python benchmarks/neighbor_search.py
-	@$(BIN)/python benchmarks/direct_solver.py
-	@$(BIN)/python benchmarks/letter_transduction.py
+bench: $(VENV)/.bench
+	@$(BIN)/python -m benchmarks $(SUITES)
+	@echo 'make bench SUITES="cut million report" runs others: $(BIN)/python -m benchmarks --list'
 
 clean:
 	rm -rf $(VENV) build dist out .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
@@ -42,6 +42,11 @@ $(VENV)/.pip:
 $(VENV)/.demo: pyproject.toml | $(VENV)/.pip
 	@echo "installing graphmargin into $(VENV)"
 	@$(PIP) install --editable '.[plot]'
+	@touch $@
+
+$(VENV)/.bench: pyproject.toml | $(VENV)/.pip
+	@echo "installing graphmargin and its rivals into $(VENV)"
+	@$(PIP) install --editable . --group bench
 	@touch $@
 
 $(VENV)/.test: pyproject.toml | $(VENV)/.pip

@@ -2,7 +2,8 @@
 
 Prints the median wall time of five runs in turns (order, factor and solution of 26 classes), the
 largest difference of the solutions, and what both make of a triangle that hangs on two labels by
-weights of 1e-20 and 2e-20 (right: one third and two thirds). Run by `make bench`.
+weights of 1e-20 and 2e-20 (right: one third and two thirds). Run by
+`python -m benchmarks.direct_solver`.
 """
 
 from __future__ import annotations

@@ -207,8 +207,8 @@ PARAMETERS = {
         (None, "`affinity` must be one of 'knn', 'precomputed', got None"),
     ],
     "solver": [
-        ("lu", "`solver` must be one of 'auto', 'direct', 'cg', 'jacobi', 'amg', got 'lu'"),
-        (None, "`solver` must be one of 'auto', 'direct', 'cg', 'jacobi', 'amg', got None"),
+        ("lu", "`solver` must be one of 'auto', 'direct', 'cg', 'gauss-seidel', 'amg', got 'lu'"),
+        (None, "`solver` must be one of 'auto', 'direct', 'cg', 'gauss-seidel', 'amg', got None"),
     ],
     "c_labeled": [
         (-2.0, "`c_labeled` must be >= 0, got -2.0; use `inf` for hard labels"),

@@ -273,15 +273,15 @@ def test_solution_that_did_not_converge_is_a_warning(monkeypatch, solver):
     assert not model.harmonic_solution_.converged
 
 
-@pytest.mark.parametrize("solver", ["auto", "direct", "cg", "jacobi", "amg"])
+@pytest.mark.parametrize("solver", ["auto", "direct", "cg", "gauss-seidel", "amg"])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_every_solver_gives_the_same_answer(solver, n_classes):
     X, _, y = blobs(n_classes=n_classes, n=90)
     expected = HarmonicClassifier(gamma_g=0.05, n_neighbors=6, solver="direct").fit(X, y)
     model = HarmonicClassifier(gamma_g=0.05, n_neighbors=6, solver=solver).fit(X, y)
     np.testing.assert_array_equal(model.transduction_, expected.transduction_)
-    np.testing.assert_allclose(model.confidence_, expected.confidence_, atol=1e-8)
-    np.testing.assert_allclose(model.predict_proba(X), expected.predict_proba(X), atol=1e-8)
+    np.testing.assert_allclose(model.confidence_, expected.confidence_, atol=1e-5)
+    np.testing.assert_allclose(model.predict_proba(X), expected.predict_proba(X), atol=1e-5)
 
 
 @given(

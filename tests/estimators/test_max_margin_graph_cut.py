@@ -12,9 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from graphmargin import MaxMarginGraphCut, harmonic_solution, knn_graph, normalize_class_mass
 from graphmargin.datasets import make_lattices
+from graphmargin.estimators import max_margin_graph_cut
 from graphmargin.harmonic import iterative
+from graphmargin.margin import training
 
 NAMED = ["linear", "cubic", "rbf"]
+SOLVER = {"rtol": 2e-3, "atol": 2e-3}
+"""Two solvers that stop at a violation of 1e-4 agree to about this."""
 every_kernel = pytest.mark.parametrize("kernel", NAMED)
 
 
@@ -32,10 +36,7 @@ def width_of(X):
 
 
 def rows_for(kernel, X, trained):
-    """Return rows in units of the width, for the linear kernel centered like its own training.
-
-    The optimum does not depend on the center, but the point where LIBSVM stops does.
-    """
+    """Return rows in units of the width, for the linear kernel centered like its own training."""
     return (X - np.median(X[trained], axis=0) * (kernel == "linear")) / width_of(X)
 
 
@@ -79,7 +80,7 @@ def test_algorithm_equals_dense_algebra_and_a_support_vector_machine(kernel, gam
     np.testing.assert_array_equal(model.training_mask_, trained)
     scaled = rows_for(kernel, X, trained)
     svm = support_vector_machine(kernel, C=2.0).fit(scaled[trained], ell[trained] > 0)
-    np.testing.assert_allclose(model.decision_function(X), svm.decision_function(scaled), atol=1e-6)
+    np.testing.assert_allclose(model.decision_function(X), svm.decision_function(scaled), **SOLVER)
     np.testing.assert_array_equal(model.predict(X), svm.predict(scaled))
 
 
@@ -108,7 +109,7 @@ def test_several_classes_equal_dense_algebra_and_a_support_vector_machine(kernel
     np.testing.assert_array_equal(model.training_mask_, trained)
     scaled = rows_for(kernel, X, trained)
     svm = support_vector_machine(kernel, C=2.0).fit(scaled[trained], mass[trained].argmax(axis=1))
-    np.testing.assert_allclose(model.decision_function(X), svm.decision_function(scaled), atol=1e-6)
+    np.testing.assert_allclose(model.decision_function(X), svm.decision_function(scaled), **SOLVER)
 
 
 # gamma_g = inf, and all rows labeled: the supervised machine
@@ -124,7 +125,7 @@ def test_infinite_gamma_g_is_the_supervised_machine_on_the_labeled_rows(kernel, 
     svm = support_vector_machine(kernel, C).fit(scaled[labeled], y[labeled])
     model = MaxMarginGraphCut(kernel=kernel, gamma_g=np.inf, C=C).fit(X, y)
     np.testing.assert_array_equal(model.training_mask_, labeled)
-    np.testing.assert_allclose(model.decision_function(X), svm.decision_function(scaled), atol=1e-6)
+    np.testing.assert_allclose(model.decision_function(X), svm.decision_function(scaled), **SOLVER)
     np.testing.assert_array_equal(model.predict(X), svm.predict(scaled))
     np.testing.assert_array_equal(model.transduction_[~labeled], svm.predict(scaled[~labeled]))
     np.testing.assert_array_equal(model.transduction_[labeled], y[labeled])
@@ -140,7 +141,7 @@ def test_infinite_gamma_g_with_a_callable_kernel(n_classes):
     np.testing.assert_allclose(
         model.decision_function(X),
         svm.decision_function(laplacian_kernel(X, X[labeled])),
-        atol=1e-6,
+        **SOLVER,
     )
 
 
@@ -175,7 +176,7 @@ def test_all_rows_labeled_is_the_supervised_machine(kernel, gamma_g, n_classes):
     np.testing.assert_array_equal(model.transduction_, truth)
     np.testing.assert_array_equal(model.confidence_, 1.0)
     assert model.training_mask_.all()
-    np.testing.assert_allclose(model.decision_function(X), svm.decision_function(scaled), atol=1e-6)
+    np.testing.assert_allclose(model.decision_function(X), svm.decision_function(scaled), **SOLVER)
 
 
 # The paper's synthetic problem
@@ -386,7 +387,7 @@ def test_soft_labels_overrule_a_wrong_label():
     svm = support_vector_machine("rbf", C=2.0).fit(
         scaled[soft.training_mask_], truth[soft.training_mask_]
     )
-    np.testing.assert_allclose(soft.decision_function(X), svm.decision_function(scaled), atol=1e-6)
+    np.testing.assert_allclose(soft.decision_function(X), svm.decision_function(scaled), **SOLVER)
 
 
 def test_trust_is_given_label_by_label():
@@ -436,7 +437,7 @@ def test_class_masses_are_normalized_on_request(priors):
     np.testing.assert_array_equal(model.confidence_, normalized.confidence)
     scaled, trained = X / width_of(X), model.training_mask_
     svm = support_vector_machine("rbf", C=2.0).fit(scaled[trained], normalized.codes[trained])
-    np.testing.assert_allclose(model.decision_function(X), svm.decision_function(scaled), atol=1e-6)
+    np.testing.assert_allclose(model.decision_function(X), svm.decision_function(scaled), **SOLVER)
 
 
 def test_class_masses_are_as_solved_by_default():
@@ -514,7 +515,7 @@ def test_degree_and_constant_of_the_cubic_kernel_can_be_chosen(degree, coef0):
     np.testing.assert_allclose(
         model.fit(X, truth).decision_function(X),
         svm.decision_function(X / width_of(X)),
-        atol=1e-6,
+        **SOLVER,
     )
 
 
@@ -554,7 +555,7 @@ def test_cosine_metric_concerns_the_graph_only():
     np.testing.assert_array_equal(*supervised)
 
 
-@pytest.mark.parametrize("solver", ["auto", "direct", "cg", "jacobi", "amg"])
+@pytest.mark.parametrize("solver", ["auto", "direct", "cg", "gauss-seidel", "amg"])
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("gamma_g", [0.0, 0.05, 100.0])
 def test_every_solver_gives_the_same_transduction(solver, n_classes, gamma_g):
@@ -563,7 +564,7 @@ def test_every_solver_gives_the_same_transduction(solver, n_classes, gamma_g):
     expected = MaxMarginGraphCut(solver="direct", **options).fit(X, y)
     model = MaxMarginGraphCut(solver=solver, **options).fit(X, y)
     np.testing.assert_array_equal(model.transduction_, expected.transduction_)
-    np.testing.assert_allclose(model.confidence_, expected.confidence_, atol=1e-8)
+    np.testing.assert_allclose(model.confidence_, expected.confidence_, atol=1e-5)
     np.testing.assert_array_equal(model.training_mask_, expected.training_mask_)
     np.testing.assert_array_equal(model.decision_function(X), expected.decision_function(X))
 
@@ -711,3 +712,61 @@ def test_refit_with_other_kernel_and_affinity_leaves_nothing_behind():
     assert vars(model).keys() == vars(fresh).keys()
     np.testing.assert_array_equal(model.predict_proba(other), fresh.predict_proba(other))
     np.testing.assert_array_equal(model.label_distributions_, fresh.label_distributions_)
+
+
+# Approximation for many rows
+
+
+def many_blobs(n_classes=3, n=900):
+    X, truth, _ = blobs(n=n, n_classes=n_classes, distance=1.5)
+    return X, truth, np.where(np.arange(n) < 20 * n_classes, truth, -1)
+
+
+@every_kernel
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_landmarks_predict_like_the_exact_machine(kernel, n_classes):
+    X, _, y = many_blobs(n_classes)
+    options = {"kernel": kernel, "gamma_g": 0.1, "C": 2.0, "random_state": 0}
+    exact = MaxMarginGraphCut(approximation="none", **options).fit(X, y)
+    model = MaxMarginGraphCut(approximation="nystroem", **options).fit(X, y)
+    assert exact.machine_.report.solver == "libsvm"
+    assert model.machine_.report.solver == "coordinate descent"
+    assert model.machine_.report.n_landmarks == (0 if kernel == "linear" else 500)
+    np.testing.assert_array_equal(model.transduction_, exact.transduction_)
+    assert np.mean(model.predict(X) == exact.predict(X)) >= 0.98
+
+
+def test_approximation_is_chosen_by_the_number_of_rows(monkeypatch):
+    X, _, y = many_blobs()
+    options = {"gamma_g": 0.1, "C": 2.0, "random_state": 0}
+    assert MaxMarginGraphCut(**options).fit(X, y).machine_.report.n_landmarks == 0
+    monkeypatch.setattr(training, "MAX_EXACT", 500)
+    assert MaxMarginGraphCut(**options).fit(X, y).machine_.report.n_landmarks == 500
+    exact = MaxMarginGraphCut(approximation="none", **options).fit(X, y)
+    assert exact.machine_.report.n_landmarks == 0
+
+
+def test_approximate_fit_does_not_depend_on_the_number_of_threads():
+    X, _, y = many_blobs()
+    options = {"approximation": "nystroem", "gamma_g": 0.1, "C": 2.0, "random_state": 0}
+    one, two = (MaxMarginGraphCut(n_jobs=n_jobs, **options).fit(X, y) for n_jobs in (1, 2))
+    np.testing.assert_array_equal(one.machine_.coefficients, two.machine_.coefficients)
+    other = MaxMarginGraphCut(**{**options, "random_state": 1}).fit(X, y)
+    assert np.any(other.machine_.vectors != one.machine_.vectors)
+
+
+def test_unknown_approximation():
+    X, _, y = blobs()
+    message = "`approximation` must be one of 'auto', 'none', 'nystroem', got 'some'"
+    with pytest.raises(ValueError, match=message):
+        MaxMarginGraphCut(approximation="some").fit(X, y)
+
+
+def test_probabilities_are_calibrated_on_a_sample_of_many_rows(monkeypatch):
+    X, _, y = many_blobs()
+    options = {"gamma_g": 0.1, "C": 2.0}
+    on_all = MaxMarginGraphCut(**options).fit(X, y).predict_proba(X)
+    monkeypatch.setattr(max_margin_graph_cut, "CALIBRATION_ROWS", 300)
+    on_some = MaxMarginGraphCut(**options).fit(X, y).predict_proba(X)
+    assert 0 < np.abs(on_some - on_all).max() < 0.05
+    np.testing.assert_array_equal(on_some.argmax(axis=1), on_all.argmax(axis=1))

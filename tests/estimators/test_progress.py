@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -85,39 +87,53 @@ def test_large_numbers_have_separators(capsys, clock):
     ]
 
 
-def test_news_is_told_at_most_every_two_seconds(capsys, clock):
+def test_a_bar_is_told_every_two_seconds_with_an_estimate(capsys, clock):
     with stage("solve", verbose=1) as news:
-        for iteration in range(60):
-            clock.now += 0.1
-            news(f"iteration {iteration}")
+        for half in range(1, 17):
+            clock.now += 0.5
+            news(half / 16, "")
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "[graphmargin] solve ..."
-    assert lines[-1] == "[graphmargin] solve: done in 6.00 s"
-    told = lines[1:-1]
-    assert len(told) == 2
-    assert all(line.startswith("[graphmargin] solve: iteration ") for line in told)
-    assert told[0].endswith("(2 s)")
-    assert told[1].endswith("(4 s)")
+    assert lines[-1] == "[graphmargin] solve: done in 8.00 s"
+    assert lines[1] == "[graphmargin] solve: |######..................|  25%, 2 s, about 6 s left"
+    assert len(lines) == 2 + 4
 
 
-def test_quick_stages_have_no_news(capsys, clock):
+def test_quick_stages_have_no_bar(capsys, clock):
     with stage("solve", verbose=1) as news:
-        for _ in range(1000):
-            clock.now += 0.001
-            news("an iteration")
+        for step in range(1000):
+            clock.now += 0.0009
+            news(step / 1000, "a step")
     assert len(capsys.readouterr().err.splitlines()) == 2
 
 
-def test_slow_iterations_are_all_told(capsys, clock):
+def test_news_without_a_share_show_the_time(capsys, clock):
     with stage("solve", verbose=1) as news:
-        for iteration in range(3):
+        for sweep in range(3):
             clock.now += 10
-            news(f"iteration {iteration}")
+            news(None, f"sweep {sweep}")
     assert capsys.readouterr().err.splitlines()[1:-1] == [
-        "[graphmargin] solve: iteration 0 (10 s)",
-        "[graphmargin] solve: iteration 1 (20 s)",
-        "[graphmargin] solve: iteration 2 (30 s)",
+        "[graphmargin] solve: 10 s, sweep 0",
+        "[graphmargin] solve: 20 s, sweep 1",
+        "[graphmargin] solve: 30 s, sweep 2",
     ]
+
+
+def test_a_terminal_shows_one_bar_that_moves(monkeypatch, clock):
+    written = []
+    terminal = SimpleNamespace(isatty=lambda: True, write=written.append, flush=lambda: None)
+    monkeypatch.setattr(progress, "sys", SimpleNamespace(stderr=terminal))
+    with stage("solve", verbose=1) as news:
+        for quarter in (1, 2, 3):
+            clock.now += 5
+            news(quarter / 4, "violation 1e-3")
+    bars = "".join(written).split("\r\x1b[K")
+    assert bars[0] == "[graphmargin] solve ...\n"
+    assert bars[2] == (
+        "[graphmargin] solve: |############............|  50%, 10 s, about 10 s left, "
+        "violation 1e-3"
+    )
+    assert bars[-1] == "[graphmargin] solve: done in 15.00 s\n"
 
 
 def test_silent_stage_asks_for_no_news(capsys):
@@ -137,13 +153,47 @@ def test_failed_stage_is_not_done(capsys):
     assert capsys.readouterr().err == "[graphmargin] solve ...\n"
 
 
-@pytest.mark.parametrize("solver", ["cg", "jacobi", "amg"])
+@pytest.mark.parametrize("solver", ["cg", "gauss-seidel", "amg"])
 def test_iterations_of_the_solver_are_news(capsys, monkeypatch, solver):
-    monkeypatch.setattr(progress, "SECONDS_BETWEEN_MESSAGES", -1.0)
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", -1.0)
+    monkeypatch.setattr(progress, "SECONDS_BEFORE_A_BAR", -1.0)
     X, y, _, W = make_lattices()
     model = MaxMarginGraphCut(
         affinity="precomputed", gamma_g=0.1, C=1.0, solver=solver, verbose=1
     ).fit(X, y, W=W)
-    word = "sweep" if solver == "jacobi" else "iteration"
-    told = [line for line in capsys.readouterr().err.splitlines() if f"classes: {word} " in line]
+    word = "sweep" if solver == "gauss-seidel" else "violation"
+    told = [line for line in capsys.readouterr().err.splitlines() if word in line]
     assert len(told) >= model.n_iter_ > 1
+
+
+INTERRUPTED = """
+import os, signal, sys, threading
+import numpy as np
+from sklearn.exceptions import NotFittedError
+from graphmargin import MaxMarginGraphCut
+
+X = np.random.default_rng(0).normal(size=(200_000, 40)).astype(np.float32)
+y = np.where(np.arange(len(X)) < 400, np.arange(len(X)) % 4, -1)
+model = MaxMarginGraphCut(verbose=1).fit(X[:2000], y[:2000])
+timer = threading.Timer(1.5, os.kill, (os.getpid(), signal.SIGINT))
+timer.start()
+try:
+    model.fit(X, y)
+except KeyboardInterrupt:
+    try:
+        model.predict(X[:10])
+    except NotFittedError:
+        print("interrupted")
+    model.fit(X[:2000], y[:2000]).predict(X[:10])
+"""
+
+
+def test_ctrl_c_stops_a_fit_and_leaves_no_half_fitted_model():
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.stdout == "interrupted\n", done.stderr

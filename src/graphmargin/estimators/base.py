@@ -49,7 +49,9 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
 
     def _validate(self, X: Any, y: npt.ArrayLike) -> tuple[Any, EncodedLabels]:
         """Return X as a float array or CSR matrix, and the encoded labels."""
-        if hasattr(self, "transduction_"):  # set last: a failed refit is not a fit
+        if hasattr(
+            self, "transduction_"
+        ):  # set last: a refit that fails, or ends by Ctrl-C, is not a fit
             del self.transduction_
         check_choice("affinity", self.affinity, ("knn", "precomputed"))
         check_gamma_g(self.gamma_g)
@@ -82,10 +84,11 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         """
         n, priors = X.shape[0], self._priors(labels)
         graph: NeighborGraph | None = None
+        self.graph_recall_: float | None = None
         if W is not None:
             self.graph_ = check_graph(W, n)
         else:
-            with stage(f"graph of {n:,} points", self.verbose):
+            with stage(f"graph of {n:,} points", self.verbose) as news:
                 graph = neighbor_graph(
                     X,
                     self.n_neighbors,
@@ -93,13 +96,16 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
                     metric=self.metric,
                     n_jobs=self.n_jobs,
                     random_state=self.random_state,
+                    progress=news,
                 )
-            self.graph_ = graph.W
+            self.graph_, self.graph_recall_ = graph.W, graph.recall
         with stage(f"harmonic solution of {len(labels.classes)} classes", self.verbose) as news:
             problem = problem_on(
                 self.graph_, labels, c_labeled=self.c_labeled, c_unlabeled=self.c_unlabeled
             )
-            solution = solve_path(problem, [self.gamma_g], solver=self.solver, progress=news)[0]
+            solution = solve_path(
+                problem, [self.gamma_g], solver=self.solver, n_jobs=self.n_jobs, progress=news
+            )[0]
         self.harmonic_solution_ = solution
         if priors is not None:
             solution = normalize_class_mass(solution, priors)

@@ -12,7 +12,7 @@ from graphmargin._typing import AnyArray, FloatArray, IntArray
 from graphmargin.estimators.base import GraphClassifier, known_codes
 from graphmargin.graph.adjacency import in_metric
 from graphmargin.graph.attachment import Attachment, attach_by_neighbors, attach_by_weights
-from graphmargin.graph.neighbors import Neighbors, nearest_neighbors
+from graphmargin.graph.neighbors import nearest_neighbors
 from graphmargin.labels import UNLABELED
 
 
@@ -37,7 +37,7 @@ class HarmonicClassifier(GraphClassifier):
     affinity : {"knn", "precomputed"}, default="knn"
         With "precomputed", `fit` takes the graph W itself as X, and `predict` takes the weights
         between new points and training points, of shape (m, n).
-    solver : {"auto", "direct", "cg", "jacobi", "amg"}, default="auto"
+    solver : {"auto", "direct", "cg", "gauss-seidel", "amg"}, default="auto"
         See `harmonic_solution`.
     class_mass_normalization : bool or array of shape (c,), default=False
         Scale class masses to the class shares of the labels (True) or to these priors.
@@ -46,11 +46,12 @@ class HarmonicClassifier(GraphClassifier):
     c_unlabeled : float >= 0, default=0
         Pull of unlabeled points towards no label.
     n_jobs : int, default=None
-        Threads of the neighbor search; None leaves BLAS and OpenMP as they are.
+        Threads of `fit`; None takes as many as BLAS would, -1 all cores. The result does not
+        depend on it.
     random_state : int, RandomState or None, default=None
         Seed of the approximate neighbor search (above 50,000 points).
     verbose : int, default=0
-        1 shows the stages of `fit` on standard error.
+        1 shows the stages of `fit` on standard error, with a bar where they take long.
 
     Attributes
     ----------
@@ -64,6 +65,9 @@ class HarmonicClassifier(GraphClassifier):
     label_distributions_ : array of shape (n, c)
         Class masses, the sink's share spread evenly; rows sum to 1.
     graph_ : csr_array of shape (n, n)
+    graph_recall_ : float or None
+        Share of the true neighbors in the graph, measured on a sample; 1 is exact, None is a
+        precomputed graph.
     harmonic_solution_ : HarmonicSolution
     n_iter_ : int
 
@@ -149,25 +153,22 @@ class HarmonicClassifier(GraphClassifier):
         graph = self._point_graph
         if graph is None:
             return attach_by_weights(X)
-        neighbors = self._neighbors(graph.points, self.n_neighbors, in_metric(X, self.metric))
-        return attach_by_neighbors(neighbors, graph.weighting, graph.points.shape[0])
+        neighbors = graph.search.neighbors(self.n_neighbors, in_metric(X, self.metric))
+        return attach_by_neighbors(neighbors, graph.weighting, graph.W.shape[0])
 
     def _complete(self, codes: IntArray) -> IntArray:
         """Give points that no label reaches the label of the nearest point that has one."""
         unknown = np.flatnonzero(codes == UNLABELED)
         if self._point_graph is None or not len(unknown):
             return np.where(codes == UNLABELED, self._most_frequent, codes)
-        known, points = np.flatnonzero(codes != UNLABELED), self._point_graph.points
-        nearest = self._neighbors(points[known], 1, points[unknown])
-        codes = codes.copy()
-        codes[unknown] = codes[known[nearest.indices[:, 0]]]
-        return codes
-
-    def _neighbors(self, points: Any, n_neighbors: int, queries: Any) -> Neighbors:
-        return nearest_neighbors(
-            points,
-            n_neighbors,
-            queries=queries,
+        known, points = np.flatnonzero(codes != UNLABELED), self._point_graph.search.X
+        nearest = nearest_neighbors(
+            points[known],
+            1,
+            queries=points[unknown],
             n_jobs=self.n_jobs,
             random_state=self.random_state,
         )
+        codes = codes.copy()
+        codes[unknown] = codes[known[nearest.indices[:, 0]]]
+        return codes

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from graphmargin._checks import check_real
+from graphmargin._checks import check_choice, check_real
 from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray
 from graphmargin.estimators.base import GraphClassifier, known_codes
 from graphmargin.estimators.progress import stage
@@ -19,7 +19,11 @@ from graphmargin.harmonic.solution import HarmonicSolution
 from graphmargin.labels import UNLABELED, EncodedLabels
 from graphmargin.margin.calibration import calibration_targets, fit_sharpness, probabilities
 from graphmargin.margin.kernels import Kernel
-from graphmargin.margin.machine import MarginMachine, train_machine
+from graphmargin.margin.machine import MarginMachine
+from graphmargin.margin.training import APPROXIMATIONS, train_machine
+
+CALIBRATION_ROWS = 100_000
+"""Number of training rows, at most, whose scores are calibrated to probabilities."""
 
 
 class MaxMarginGraphCut(GraphClassifier):
@@ -47,6 +51,11 @@ class MaxMarginGraphCut(GraphClassifier):
         "self-tuning" and "binary" concern the edges, and the kernel keeps the paper's width.
     C : float > 0, default=10.0
         1 / (2 gamma), the weight of the hinge losses.
+    approximation : {"auto", "none", "nystroem"}, default="auto"
+        "none" trains the exact machine. "nystroem" is for many rows: kernel values to 500
+        landmarks serve as features (for a linear kernel, the rows themselves), and of more than
+        200,000 rows that many are learned from. "auto" is exact for up to 10,000 rows (linear:
+        2,000). `machine_.report` tells what was done.
     gamma_g : float >= 0, default=0.1
         Rate of the sink: 0 trusts the graph most, inf not at all.
     eps : float in [0, 1), default=1e-6
@@ -72,6 +81,9 @@ class MaxMarginGraphCut(GraphClassifier):
     training_mask_ : array of shape (n,)
         Rows that the margin classifier was trained on.
     graph_ : csr_array of shape (n, n)
+    graph_recall_ : float or None
+        Share of the true neighbors in the graph, measured on a sample; 1 is exact, None is a
+        precomputed graph.
     harmonic_solution_ : HarmonicSolution
     machine_ : MarginMachine
     n_iter_ : int
@@ -94,6 +106,7 @@ class MaxMarginGraphCut(GraphClassifier):
         coef0: float = 1.0,
         width: Any = "paper",
         C: float = 10.0,
+        approximation: Any = "auto",
         gamma_g: float = 0.1,
         eps: float = 1e-6,
         n_neighbors: int = 5,
@@ -112,6 +125,7 @@ class MaxMarginGraphCut(GraphClassifier):
         self.coef0 = coef0
         self.width = width
         self.C = C
+        self.approximation = approximation
         self.gamma_g = gamma_g
         self.eps = eps
         self.n_neighbors = n_neighbors
@@ -142,16 +156,24 @@ class MaxMarginGraphCut(GraphClassifier):
         solution, _ = self._fit_harmonic(X, labels, W)
         codes, self.training_mask_ = self._training_set(solution, labels)
         training = np.flatnonzero(self.training_mask_)
-        with stage(f"max-margin classifier on {len(training):,} points", self.verbose):
+        with stage(f"max-margin classifier on {len(training):,} points", self.verbose) as news:
             rows = X[training]
             if kernel.kind == "precomputed":
                 rows = rows[:, training]
-            machine = train_machine(rows, codes[training], kernel, C=self.C)
+            machine = train_machine(
+                rows,
+                codes[training],
+                kernel,
+                C=self.C,
+                approximation=self.approximation,
+                n_jobs=self.n_jobs,
+                random_state=self.random_state,
+                progress=news,
+            )
             if kernel.kind == "precomputed":
                 machine = replace(machine, vectors=training[machine.vectors])
             self.machine_: MarginMachine = machine
-            scores = machine.decision(X)
-        self._complete(solution, labels, codes, scores)
+            self._complete(X, solution, labels, codes)
         return self
 
     def decision_function(self, X: Any) -> FloatArray:
@@ -168,6 +190,7 @@ class MaxMarginGraphCut(GraphClassifier):
         return probabilities(self.decision_function(X), self._sharpness)
 
     def _check_parameters(self, X: Any, W: Any) -> None:
+        check_choice("approximation", self.approximation, APPROXIMATIONS)
         check_real("C", self.C, positive=True, hint="; C = 1 / (2 gamma)")
         hint = "; it is the least confidence to learn from"
         if check_real("eps", self.eps, finite=False, hint=hint) >= 1:
@@ -218,18 +241,19 @@ class MaxMarginGraphCut(GraphClassifier):
         return codes, mask
 
     def _complete(
-        self,
-        solution: HarmonicSolution,
-        labels: EncodedLabels,
-        codes: IntArray,
-        scores: FloatArray,
+        self, X: Any, solution: HarmonicSolution, labels: EncodedLabels, codes: IntArray
     ) -> None:
-        """Set the transduction and the sharpness of the probabilities."""
-        mask, unknown = self.training_mask_, codes == UNLABELED
-        targets = calibration_targets(solution.class_mass[mask], labels.codes[mask])
-        self._sharpness = fit_sharpness(scores[mask], targets)
-        self.label_distributions_[unknown] = probabilities(scores[unknown], self._sharpness)
-        self.transduction_: AnyArray = self._decode(np.where(unknown, _winner(scores), codes))
+        """Set the sharpness of the probabilities and the transduction."""
+        training, unknown = np.flatnonzero(self.training_mask_), codes == UNLABELED
+        sample = training[:: -(-len(training) // CALIBRATION_ROWS)]
+        targets = calibration_targets(solution.class_mass, labels.codes)[sample]
+        self._sharpness = fit_sharpness(self.machine_.decision(X[sample]), targets)
+        if unknown.any():
+            scores = self.machine_.decision(X[unknown])
+            self.label_distributions_[unknown] = probabilities(scores, self._sharpness)
+            codes = codes.copy()
+            codes[unknown] = _winner(scores)
+        self.transduction_: AnyArray = self._decode(codes)
 
     def _is_pairwise(self) -> bool:
         """Tell whether X is a kernel matrix."""

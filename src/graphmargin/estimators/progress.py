@@ -4,31 +4,60 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
-SECONDS_BETWEEN_MESSAGES = 2.0
+from graphmargin._typing import Progress
+
+SECONDS_BEFORE_A_BAR = 1.0
+SECONDS_BETWEEN_BARS = 0.2
+SECONDS_BETWEEN_LINES = 2.0
+BAR_LENGTH = 24
 
 
 @contextmanager
-def stage(name: str, verbose: int | bool) -> Iterator[Callable[[str], None] | None]:
-    """Announce a stage and its time; yield a callback for news within it (None if silent)."""
+def stage(name: str, verbose: int | bool) -> Iterator[Progress | None]:
+    """Announce a stage and its time; yield a callback for news within it (None if silent).
+
+    A stage that takes more than a second shows a bar: on a terminal one that moves, elsewhere a
+    line every two seconds. What is left is estimated from the share that is done.
+    """
     if not verbose:
         yield None
         return
-    start = last = time.perf_counter()
+    moves = sys.stderr.isatty()
+    between = SECONDS_BETWEEN_BARS if moves else SECONDS_BETWEEN_LINES
+    start = time.perf_counter()
+    next_news = start + max(SECONDS_BEFORE_A_BAR, between)
     _say(f"{name} ...")
 
-    def news(message: str) -> None:
-        nonlocal last
-        if time.perf_counter() - last > SECONDS_BETWEEN_MESSAGES:
-            last = time.perf_counter()
-            _say(f"{name}: {message} ({last - start:.0f} s)")
+    def news(share: float | None, message: str) -> None:
+        nonlocal next_news
+        now = time.perf_counter()
+        if now >= next_news:
+            next_news = now + between
+            _say(f"{name}: {_bar(share, now - start)}{message}".rstrip(" ,"), moves=moves)
 
-    yield news
-    _say(f"{name}: done in {time.perf_counter() - start:.2f} s")
+    try:
+        yield news
+    except BaseException:
+        if moves:
+            sys.stderr.write("\n")
+        raise
+    _say(f"{name}: done in {time.perf_counter() - start:.2f} s", over=moves)
 
 
-def _say(message: str) -> None:
-    sys.stderr.write(f"[graphmargin] {message}\n")
+def _bar(share: float | None, elapsed: float) -> str:
+    """Return a bar with the time so far and an estimate of what is left."""
+    if share is None:
+        return f"{elapsed:.0f} s, "
+    full = round(BAR_LENGTH * share)
+    left = f", about {elapsed * (1 - share) / share:.0f} s left" if 0 < share < 1 else ""
+    return f"|{'#' * full}{'.' * (BAR_LENGTH - full)}| {share:4.0%}, {elapsed:.0f} s{left}, "
+
+
+def _say(message: str, *, moves: bool = False, over: bool = False) -> None:
+    """Write a line; one that moves is written over by the next."""
+    before = "\r\x1b[K" if moves or over else ""
+    sys.stderr.write(f"{before}[graphmargin] {message}{'' if moves else chr(10)}")
     sys.stderr.flush()

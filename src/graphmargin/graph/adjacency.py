@@ -11,7 +11,8 @@ from sklearn.preprocessing import normalize
 from sklearn.utils import check_array
 
 from graphmargin._checks import check_choice, check_integer
-from graphmargin.graph.neighbors import Method, nearest_neighbors
+from graphmargin._typing import Progress
+from graphmargin.graph.neighbors import NeighborSearch
 from graphmargin.graph.weights import Weighting, Width, weighting
 
 Metric = Literal["euclidean", "cosine"]
@@ -24,9 +25,11 @@ class NeighborGraph:
     """A k-NN graph with what is needed to attach new points to it."""
 
     W: sparse.csr_array
-    points: Any
-    """The rows where Euclidean distance is the metric."""
+    search: NeighborSearch
+    """Finds neighbors among the rows, where Euclidean distance is the metric."""
     weighting: Weighting
+    recall: float
+    """Share of the true neighbors that are joined, measured on a sample; 1 is exact."""
 
 
 def knn_graph(
@@ -35,7 +38,7 @@ def knn_graph(
     *,
     width: Width = "paper",
     metric: Metric = "euclidean",
-    method: Method = "auto",
+    recall: float | None = None,
     n_jobs: int | None = None,
     random_state: Any = None,
 ) -> sparse.csr_array:
@@ -54,8 +57,9 @@ def knn_graph(
         k-th neighbor; all weights 1; or a number in place of sqrt(K) sigma.
     metric : {"euclidean", "cosine"}, default="euclidean"
         Cosine is Euclidean on rows scaled to unit length.
-    method : {"auto", "exact", "approximate"}, default="auto"
-        How neighbors are searched; "auto" is exact for up to 50,000 points.
+    recall : float in (0, 1], default=None
+        Share of the true neighbors to be found; 1 is exact. None is exact for up to 50,000 points
+        and wherever an exact search visits few points, and 0.99 elsewhere.
     n_jobs : int, default=None
         Threads; None leaves BLAS and OpenMP as they are, -1 takes all cores. The result does
         not depend on it.
@@ -85,7 +89,7 @@ def knn_graph(
         n_neighbors,
         width=width,
         metric=metric,
-        method=method,
+        recall=recall,
         n_jobs=n_jobs,
         random_state=random_state,
     ).W
@@ -97,19 +101,16 @@ def neighbor_graph(
     *,
     width: Width,
     metric: Metric,
-    method: Method = "auto",
+    recall: float | None = None,
     n_jobs: int | None = None,
     random_state: Any = None,
+    progress: Progress | None = None,
 ) -> NeighborGraph:
     """Return `knn_graph` of validated X together with its points and weighting."""
-    check_choice("method", method, ("auto", "exact", "approximate"))
     points = in_metric(X, metric)
-    neighbors = nearest_neighbors(
-        points,
-        check_integer("n_neighbors", n_neighbors, low=1),
-        method=method,
-        n_jobs=n_jobs,
-        random_state=random_state,
+    search = NeighborSearch(points, n_jobs=n_jobs, random_state=random_state)
+    neighbors = search.neighbors(
+        check_integer("n_neighbors", n_neighbors, low=1), recall=recall, progress=progress
     )
     rule = weighting(points, neighbors, width)
     n, k = neighbors.indices.shape
@@ -124,7 +125,7 @@ def neighbor_graph(
     W = directed.maximum(directed.T).tocsr()
     W.eliminate_zeros()
     W.sort_indices()
-    return NeighborGraph(W, points, rule)
+    return NeighborGraph(W, search, rule, neighbors.recall)
 
 
 def in_metric(X: Any, metric: Metric) -> Any:

@@ -43,7 +43,7 @@ def attach_by_neighbors(neighbors: Neighbors, weighting: Weighting, n: int) -> A
 
     Examples
     --------
-    >>> near = Neighbors(np.array([[1, 0]]), np.array([[0.0, 2.0]]), "exact")
+    >>> near = Neighbors(np.array([[1, 0]]), np.array([[0.0, 2.0]]), recall=1.0)
     >>> attach_by_neighbors(near, Weighting(width=1.0), 3).moves.toarray().round(3).tolist()
     [[0.119, 0.881, 0.0]]
     """

@@ -1,24 +1,20 @@
 """The k nearest neighbors of every point, exactly or nearly so, never n x n in memory.
 
-A fast search in float32 proposes a few more candidates than asked for; their distances are then
-computed again in double precision and ranked by (distance, index). An exact search checks, row by
-row, that no point outside the candidates can be nearer than the k-th one, given the rounding
-error of the fast search; the rare rows that fail (ties, far outliers) are searched again, in the
-end among all points. Exact results on dense data therefore depend neither on the block size nor on
-the number of threads. On sparse data, ties beyond the candidates are broken as they come.
+A fast search in float32 (see `cells`) proposes a few more candidates than asked for; their
+distances are then computed again in double precision and ranked by (distance, index). An exact
+search checks, row by row, that no point outside the candidates can be nearer than the k-th one,
+given the rounding error of the fast search; the rare rows that fail (ties, far outliers) are
+searched again, in the end among all points. Exact results on dense data therefore depend neither
+on the cells nor on the number of threads. On sparse data, ties beyond the candidates are broken as
+they come.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-import faiss
 import numpy as np
-from joblib import effective_n_jobs
 from numba import njit
 from scipy import sparse
 from scipy.spatial.distance import cdist
@@ -27,20 +23,21 @@ from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
 from graphmargin._blocks import row_blocks
-from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray
-
-Method = Literal["auto", "exact", "approximate"]
+from graphmargin._threads import in_threads, n_threads
+from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray, Progress
+from graphmargin.graph.cells import Cells, Scale, make_cells, rounding
 
 MAX_EXACT = 50_000
-"""Above this number of points, "auto" searches approximately."""
+"""Up to this number of points the search is exact unless a recall is asked for."""
+EXACT_WORK = 2**16
+"""Features read for a query (points visited times d) up to which exactness is affordable."""
+DEFAULT_RECALL = 0.99
+SAMPLE = 800
+"""Queries whose true neighbors are found to tune and to verify the recall."""
 SPARE_CANDIDATES = 6
-QUERIES_AT_ONCE = 65_536
-QUERIES_IN_A_SHARE = 1024
-BLAS_BLOCKS = {
-    "distance_compute_blas_threshold": 20,
-    "distance_compute_blas_query_bs": 256,
-    "distance_compute_blas_database_bs": 1024,
-}
+ROWS_FOR_THE_CENTER = 10_000
+FAR = 2.0**40
+"""Size of a query, in units of the data, beyond which float32 is of no use."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +46,8 @@ class Neighbors:
 
     indices: IntArray
     distances: FloatArray
-    method: Literal["exact", "approximate"]
+    recall: float
+    """Share of the true neighbors that was found, measured on a sample; 1 is exact."""
 
 
 def nearest_neighbors(
@@ -57,9 +55,10 @@ def nearest_neighbors(
     n_neighbors: int,
     *,
     queries: Any = None,
-    method: Method = "auto",
+    recall: float | None = None,
     n_jobs: int | None = None,
     random_state: Any = None,
+    progress: Progress | None = None,
 ) -> Neighbors:
     """Return the `n_neighbors` nearest rows of X, by Euclidean distance, for every query.
 
@@ -71,120 +70,248 @@ def nearest_neighbors(
     queries : array or CSR matrix of shape (m, d), default=None
         Points whose neighbors are wanted. By default the rows of X, and a row is then not its
         own neighbor (it is left out by its index: a duplicate at distance zero stays).
-    method : {"auto", "exact", "approximate"}
-        Approximate search probes the nearest cells of a k-means partition. "auto" is exact for
-        up to 50,000 points and for sparse X.
+    recall : float in (0, 1], default=None
+        Share of the true neighbors to be found; 1 is exact. None is exact for up to 50,000 points,
+        for sparse X and wherever an exact search visits few points, and 0.99 elsewhere.
     n_jobs : int, default=None
-        Threads of the search; None leaves the thread pools as they are, -1 takes all cores.
+        Threads of the search; None takes as many as BLAS would, -1 all cores. The result does
+        not depend on it.
     random_state : int, RandomState or None
-        Seed of the k-means partition of the approximate search.
+        Seed of the partition into cells and of the sample that the recall is measured on.
+    progress : callable, default=None
+        Is told the share of the queries that are done.
 
     Returns
     -------
     Neighbors
-        Time O(n m d) (exact) or about O(m sqrt(n) d) (approximate), memory O((n + m) d + m k).
+        Time O(n m d) at worst and about O(m sqrt(n) d) on clustered data, memory
+        O((n + m) d + m k).
 
     Examples
     --------
     >>> nearest_neighbors(np.array([[0.0], [1.0], [3.0]]), 1).indices.ravel().tolist()
     [1, 0, 1]
     """
-    if n_neighbors + (queries is None) > X.shape[0]:
-        msg = (
-            f"`n_neighbors` must be below the number of points, got n_neighbors={n_neighbors} "
-            f"for {X.shape[0]} points; take fewer neighbors or pass a precomputed graph"
-        )
-        raise ValueError(msg)
-    if sparse.issparse(X) and method == "approximate":
-        msg = (
-            "`method`='approximate' needs dense X; use method='exact', or reduce the dimension "
-            "first (TruncatedSVD)"
-        )
-        raise ValueError(msg)
-    if queries is not None and sparse.issparse(queries) != sparse.issparse(X):
-        queries = sparse.csr_array(queries) if sparse.issparse(X) else queries.toarray()
-    if method == "auto":
-        method = "approximate" if X.shape[0] > MAX_EXACT and not sparse.issparse(X) else "exact"
-    with _threads(n_jobs):
-        if sparse.issparse(X):
-            indices, distances = _search_sparse(X, queries, n_neighbors)
-        else:
-            search = _DenseSearch(X, queries, method, random_state)
-            indices, distances = search.search(n_neighbors)
-    return Neighbors(indices, distances, method)
+    search = NeighborSearch(X, n_jobs=n_jobs, random_state=random_state)
+    return search.neighbors(n_neighbors, queries, recall=recall, progress=progress)
+
+
+class NeighborSearch:
+    """The nearest rows of one table, prepared once for many calls."""
+
+    def __init__(self, X: Any, *, n_jobs: int | None = None, random_state: Any = None) -> None:
+        self.X = X
+        self.n_jobs = n_jobs
+        self._seed = int(check_random_state(random_state).randint(2**31 - 1))
+        self._cells: Cells | None = None
+        if not sparse.issparse(X):
+            center = np.median(X[:: max(1, len(X) // ROWS_FOR_THE_CENTER)], axis=0)
+            scale = Scale(center, power_of_two(_reach(X, center)))
+            self._cells = make_cells(X, scale, check_random_state(self._seed), n_jobs)
+
+    def neighbors(
+        self,
+        n_neighbors: int,
+        queries: Any = None,
+        *,
+        recall: float | None = None,
+        progress: Progress | None = None,
+    ) -> Neighbors:
+        """Return the nearest rows for every query; see `nearest_neighbors`."""
+        X = self.X
+        if n_neighbors + (queries is None) > X.shape[0]:
+            msg = (
+                f"`n_neighbors` must be below the number of points, got n_neighbors={n_neighbors} "
+                f"for {X.shape[0]} points; take fewer neighbors or pass a precomputed graph"
+            )
+            raise ValueError(msg)
+        if recall is not None and not 0 < recall <= 1:
+            msg = f"`recall` must be in (0, 1], got {recall!r}; 1 is the exact search"
+            raise ValueError(msg)
+        if queries is not None and sparse.issparse(queries) != sparse.issparse(X):
+            queries = sparse.csr_array(queries) if sparse.issparse(X) else queries.toarray()
+        if self._cells is None:
+            with threadpool_limits(limits=n_threads(self.n_jobs)):
+                return Neighbors(*_search_sparse(X, queries, n_neighbors), recall=1.0)
+        search = _DenseSearch(X, self._cells, queries, n_neighbors, self.n_jobs)
+        reach = Reach(1.0, len(self._cells.centers), 1.0)
+        if self._may_approximate(recall, len(search.rows)):
+            reach = search.tune(recall, check_random_state(self._seed))
+        indices, distances = search.run(reach, progress)
+        return Neighbors(indices, distances, reach.recall)
+
+    def _may_approximate(self, recall: float | None, n_queries: int) -> bool:
+        """Tell whether less than an exact search was asked for, and whether it would pay."""
+        if n_queries <= 2 * SAMPLE:
+            return False
+        return recall < 1 if recall is not None else self.X.shape[0] > MAX_EXACT
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How far a search looks, and which share of the neighbors it finds."""
+
+    factor: float
+    """Cells are visited up to this multiple of the distance to the k-th neighbor."""
+    n_cells: int
+    """Nearest cells that are considered at all."""
+    recall: float
 
 
 class _DenseSearch:
-    """Fast candidates in float32, ranked in double precision.
-
-    The float32 copy is centered and of unit size: neither a large offset nor huge values cost
-    precision. The median is not moved by outliers, and dividing by a power of two is exact.
-    """
+    """Fast candidates in float32, ranked in double precision."""
 
     def __init__(
-        self, X: FloatArray, queries: FloatArray | None, method: str, random_state: Any
+        self,
+        X: FloatArray,
+        cells: Cells,
+        queries: FloatArray | None,
+        n_neighbors: int,
+        n_jobs: int | None,
     ) -> None:
         self.X = X
+        self.cells = cells
         self.itself = queries is None
         self.queries = X if queries is None else queries
-        self.exact = method == "exact"
-        self.center = np.median(X, axis=0)
-        self.unit = power_of_two(max(_reach(X, self.center), _reach(self.queries, self.center)))
-        base = self._as_float32(X)
-        if self.exact:
-            self.index = faiss.IndexFlatL2(X.shape[1])
-            self.index.add(base)
-        else:
-            self.index = _cells(base, random_state)
+        self.n_neighbors = n_neighbors
+        self.n_jobs = n_jobs
+        self.home = np.zeros(len(self.queries), dtype=np.int64)
+        self.rows = np.arange(len(self.queries))
+        self.far = self.rows[:0]
+        if queries is None:
+            self.home[cells.order] = np.repeat(np.arange(len(cells.centers)), np.diff(cells.start))
+            return
+        is_far = np.abs(queries - cells.scale.center).max(axis=1) > FAR * cells.scale.unit
+        if is_far.any():
+            self.rows, self.far = np.flatnonzero(~is_far), np.flatnonzero(is_far)
+            queries = queries[self.rows]
+        self.home[self.rows] = cells.homes(queries, n_jobs)
 
-    def search(self, n_neighbors: int) -> tuple[IntArray, FloatArray]:
-        n = len(self.queries)
-        n_candidates = n_neighbors + self.itself + SPARE_CANDIDATES
-        indices = np.empty((n, n_neighbors), dtype=np.int64)
-        squared = np.empty((n, n_neighbors))
-        for rows in np.array_split(np.arange(n), -(-n // QUERIES_AT_ONCE)):
-            indices[rows], squared[rows], unsure = self._rank(rows, n_neighbors, n_candidates)
-            again = rows[unsure]
-            if len(again):
-                indices[again], squared[again], unsure = self._rank(
-                    again, n_neighbors, 4 * n_candidates
-                )
-                again = again[unsure]
-            for block in row_blocks(len(again), 8 * len(self.X)):
-                indices[again[block]], squared[again[block]] = self._scan(again[block], n_neighbors)
-        return indices, np.sqrt(squared) * self.unit
+    def tune(self, recall: float | None, random: np.random.RandomState) -> Reach:
+        """Return the reach that finds a share `recall` of the true neighbors.
 
-    def _rank(
-        self, rows: IntArray, n_neighbors: int, n_candidates: int
-    ) -> tuple[IntArray, FloatArray, BoolArray]:
-        """Return the best candidates of the rows, and which rows may have missed a neighbor."""
-        n_candidates = min(n_candidates, len(self.X))
-        probes = self._as_float32(self.queries[rows])
-        fast, candidates = _search_in_threads(self.index, probes, n_candidates)
-        squared = _squared_distances(self.X, self.queries, rows, candidates, 1 / self.unit)
+        They are found for a sample of queries. A neighbor in cell b is met if the reach is at
+        least ``h(q, b) / d_k``, so that the quantiles of this ratio tell what a reach will find,
+        before any search. The larger of the quantiles of two halves of the sample is taken: each
+        half verifies the other.
+        """
+        cells = self.cells
+        rows = np.sort(random.choice(self.rows, SAMPLE, replace=False))
+        home = self.home[rows]
+        met = self.n_neighbors + self.itself
+        everywhere = np.arange(len(cells.centers), dtype=np.int32)
+        queries = cells.scale(self.queries[rows])
+
+        def search(part: slice) -> tuple[IntArray, FloatArray]:
+            return cells.search(
+                queries[part], 0, everywhere, n_found=met, n_neighbors=met, reach=np.inf
+            )
+
+        parts = in_threads(search, list(_slices(SAMPLE, 100)), n_jobs=self.n_jobs)
+        found, squared = (np.concatenate(both) for both in zip(*parts, strict=True))
+        kth = np.sqrt(np.maximum(squared[:, -1:], 0.0, dtype=np.float64))
+
+        from_centers = cdist(queries, cells.centers, "sqeuclidean")
+        gaps = cdist(cells.centers[home], cells.centers)
+        own = np.take_along_axis(from_centers, home[:, None], axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.nan_to_num((from_centers - own) / (2 * gaps * kth), nan=0.0, posinf=1e9)
+        rank = np.empty(gaps.shape, dtype=np.int64)
+        np.put_along_axis(rank, np.argsort(gaps, axis=1), np.arange(gaps.shape[1])[None], axis=1)
+
+        cell = np.searchsorted(cells.start, found, side="right") - 1
+        needed = np.take_along_axis(ratio, cell, axis=1)
         if self.itself:
-            squared[candidates == rows[:, None]] = np.inf
-        indices, squared = _nearest(candidates, squared, n_neighbors)
-        unsure = np.isinf(squared[:, -1])
-        if self.exact and n_candidates < len(self.X):
-            unsure |= _may_miss(probes, fast[:, -1], squared[:, -1])
-        return indices, squared, unsure
-
-    def _scan(self, rows: IntArray, n_neighbors: int) -> tuple[IntArray, FloatArray]:
-        """Return the exact neighbors of a few rows from all their distances."""
-        squared = cdist(self.queries[rows] / self.unit, self.X / self.unit, "sqeuclidean")
-        if self.itself:
-            squared[np.arange(len(rows)), rows] = np.inf
-        kth = np.partition(squared, n_neighbors - 1, axis=1)[:, [n_neighbors - 1]]
-        nearer, tied = squared < kth, squared == kth
-        wanted = n_neighbors - nearer.sum(axis=1, keepdims=True)
-        chosen = np.nonzero(nearer | (tied & (tied.cumsum(axis=1) <= wanted)))[1].reshape(
-            -1, n_neighbors
+            needed[cells.order[found] == rows[:, None]] = np.nan
+        wanted = DEFAULT_RECALL if recall is None else recall
+        factor = max(
+            float(np.nanquantile(needed[half::2], wanted, method="higher")) for half in (0, 1)
         )
-        return _nearest(chosen, np.take_along_axis(squared, chosen, axis=1), n_neighbors)
+        sizes = np.diff(cells.start)
+        exact_work = float(((ratio <= 1.0) @ sizes).mean()) * self.X.shape[1]
+        if factor >= 1 or (recall is None and exact_work <= EXACT_WORK):
+            return Reach(1.0, len(cells.centers), 1.0)
+        is_met = needed <= factor
+        farthest = np.take_along_axis(rank, cell, axis=1)[is_met].max()
+        n_cells = min(len(cells.centers), int(1.25 * farthest) + 2)
+        return Reach(max(factor, 0.0), n_cells, float(is_met.sum() / np.isfinite(needed).sum()))
 
-    def _as_float32(self, X: FloatArray) -> FloatArray:
-        return np.ascontiguousarray((X - self.center) / self.unit, dtype=np.float32)
+    def run(self, reach: Reach, progress: Progress | None) -> tuple[IntArray, FloatArray]:
+        """Return indices and distances of the neighbors of all queries."""
+        n, k, n_points = len(self.queries), self.n_neighbors, len(self.X)
+        self.indices = np.empty((n, k), dtype=np.int32 if n_points < 2**31 else np.int64)
+        self.distances = np.empty((n, k))
+        n_found = k + self.itself + SPARE_CANDIDATES
+        again = self._search(self.rows, min(n_found, n_points), reach, progress)
+        exact = Reach(1.0, len(self.cells.centers), 1.0)
+        again = self._search(again, min(4 * n_found, n_points), exact, None)
+        in_threads(self._scan, np.concatenate([self.far, again]), n_jobs=self.n_jobs)
+        return self.indices, self.distances
+
+    def _search(
+        self, rows: IntArray, n_found: int, reach: Reach, progress: Progress | None
+    ) -> IntArray:
+        """Search some queries, cell by cell; return those that may have missed a neighbor."""
+        if not len(rows):
+            return rows
+        rows = rows[np.argsort(self.home[rows], kind="stable")]
+        homes, first = np.unique(self.home[rows], return_index=True)
+        groups = list(zip(homes, np.split(rows, first[1:]), strict=True))
+
+        def work(group: tuple[int, IntArray]) -> IntArray:
+            home, rows = group
+            cells = self.cells
+            queries = cells.scale(self.queries[rows])
+            gaps = cells.gaps(home)
+            near = np.arange(len(gaps))
+            if reach.n_cells < len(gaps):
+                near = np.argpartition(gaps, reach.n_cells)[: reach.n_cells]
+            near = near[np.argsort(gaps[near], kind="stable")]
+            found, fast = cells.search(
+                queries,
+                home,
+                near,
+                n_found=n_found,
+                n_neighbors=self.n_neighbors + self.itself,
+                reach=reach.factor,
+            )
+            indices, squared = self._rank(rows, found, cells.scale.unit)
+            self.indices[rows] = indices
+            self.distances[rows] = np.sqrt(squared) * cells.scale.unit
+            unsure = np.isinf(squared[:, -1])
+            if reach.factor >= 1 and n_found < len(self.X):
+                unsure |= _may_miss(queries, fast[:, -1], squared[:, -1])
+            return rows[unsure]
+
+        return np.concatenate(in_threads(work, groups, n_jobs=self.n_jobs, progress=progress))
+
+    def _scan(self, row: int) -> None:
+        """Find the neighbors of a single query from all its distances."""
+        scale = self.cells.scale
+        unit = max(scale.unit, power_of_two(np.abs(self.queries[row] - scale.center).max()))
+        everything = np.arange(len(self.X), dtype=np.int32)[None]
+        self.indices[row], squared = (
+            found[0] for found in self._rank(np.array([row]), everything, unit)
+        )
+        self.distances[row] = np.sqrt(squared) * unit
+
+    def _rank(self, rows: IntArray, found: IntArray, unit: float) -> tuple[IntArray, FloatArray]:
+        """Return the best candidates of some queries and their squared distances."""
+        ranked: tuple[IntArray, FloatArray] = _rank(
+            self.X,
+            self.queries,
+            rows,
+            found,
+            self.cells.order,
+            self.itself,
+            1 / unit,
+            self.n_neighbors,
+        )
+        return ranked
+
+
+def _slices(n: int, size: int) -> list[slice]:
+    return [slice(first, min(first + size, n)) for first in range(0, n, size)]
 
 
 def _search_sparse(
@@ -224,19 +351,40 @@ def _nearest(
     )
 
 
-@njit(cache=True)
-def _squared_distances(X, queries, rows, candidates, scale):  # type: ignore[no-untyped-def]
-    """Squared distances, in double precision, of some query rows to their candidates in X."""
-    squared = np.empty(candidates.shape)
-    for i in range(candidates.shape[0]):
-        for c in range(candidates.shape[1]):
-            j = candidates[i, c]
-            total = np.inf if j < 0 else 0.0
-            for k in range(X.shape[1] if j >= 0 else 0):
-                gap = (np.float64(X[j, k]) - np.float64(queries[rows[i], k])) * scale
+@njit(cache=True, nogil=True)
+def _rank(X, queries, rows, found, order, itself, scale, k):  # type: ignore[no-untyped-def]
+    """Return the k nearest candidates of some query rows by distance in double precision.
+
+    `found` are positions in `order`, -1 for none. Equal distances are ranked by index.
+    """
+    m, n_found = found.shape
+    indices = np.empty((m, k), np.int64)
+    squared = np.full((m, k), np.inf)
+    for i in range(m):
+        n_kept = 0
+        for c in range(n_found):
+            if found[i, c] < 0:
+                continue
+            j = order[found[i, c]]
+            if itself and j == rows[i]:
+                continue
+            total = 0.0
+            for f in range(X.shape[1]):
+                gap = (np.float64(X[j, f]) - np.float64(queries[rows[i], f])) * scale
                 total += gap * gap
-            squared[i, c] = total
-    return squared
+            p = n_kept if n_kept < k else k
+            while p > 0 and (
+                total < squared[i, p - 1] or (total == squared[i, p - 1] and j < indices[i, p - 1])
+            ):
+                if p < k:
+                    squared[i, p] = squared[i, p - 1]
+                    indices[i, p] = indices[i, p - 1]
+                p -= 1
+            if p < k:
+                squared[i, p] = total
+                indices[i, p] = j
+                n_kept = min(n_kept + 1, k)
+    return indices, squared
 
 
 def _may_miss(probes: FloatArray, last: FloatArray, kth: FloatArray) -> BoolArray:
@@ -246,61 +394,8 @@ def _may_miss(probes: FloatArray, last: FloatArray, kth: FloatArray) -> BoolArra
     bounds the error of the float32 expansion ``norm(x)^2 - 2 x.z + norm(z)^2``.
     """
     norms = np.sqrt(np.einsum("qd,qd->q", probes, probes, dtype=np.float64))
-    rounding = 8 * np.sqrt(probes.shape[1]) * np.finfo(np.float32).eps
-    return np.asarray(kth + rounding * (2 * norms + np.sqrt(kth)) ** 2 >= last)
-
-
-def _search_in_threads(
-    index: Any, probes: FloatArray, n_candidates: int
-) -> tuple[FloatArray, IntArray]:
-    """Search the index with shares of the probes in threads.
-
-    The threads of faiss itself wait for each other by spinning, which slows everybody down on a
-    machine that is busy with something else. The shares, and with them all rounding, do not
-    depend on the number of threads.
-    """
-
-    def search(share: FloatArray) -> Any:
-        faiss.omp_set_num_threads(1)  # holds for the thread that calls it
-        return index.search(share, n_candidates)
-
-    n_shares = -(-len(probes) // QUERIES_IN_A_SHARE)
-    with _blas_blocks(), ThreadPoolExecutor(faiss.omp_get_max_threads()) as threads:
-        found = list(threads.map(search, np.array_split(probes, n_shares)))
-    squared, indices = zip(*found, strict=True)
-    return np.concatenate(squared), np.concatenate(indices)
-
-
-@contextmanager
-def _blas_blocks() -> Iterator[None]:
-    """Let faiss multiply by BLAS, in blocks of 1 MB that fit a core's cache.
-
-    Its own setting is 16 MB a thread, and BLAS for 128,000 / d queries and more only.
-    """
-    before = {name: getattr(faiss.cvar, name) for name in BLAS_BLOCKS}
-    try:
-        for name, value in BLAS_BLOCKS.items():
-            setattr(faiss.cvar, name, value)
-        yield
-    finally:
-        for name, value in before.items():
-            setattr(faiss.cvar, name, value)
-
-
-def _cells(base: FloatArray, random_state: Any) -> Any:
-    """Return an inverted-file index of `base`, whose cells are those of k-means."""
-    n, d = base.shape
-    n_cells = max(1, min(int(3 * np.sqrt(n)), n // 39))
-    quantizer = faiss.IndexFlatL2(d)
-    index = faiss.IndexIVFFlat(quantizer, d, n_cells)
-    index.cp.seed = int(check_random_state(random_state).randint(2**31 - 1))
-    index.cp.max_points_per_centroid = 64
-    index.nprobe = min(32, n_cells)
-    with threadpool_limits(limits=1):  # the sums of k-means depend on the number of threads
-        index.train(base)
-    cell = np.ascontiguousarray(_search_in_threads(quantizer, base, 1)[1].ravel())
-    index.add_core(n, faiss.swig_ptr(base), None, faiss.swig_ptr(cell))
-    return index
+    error = rounding(probes.shape[1]) * (2 * norms + np.sqrt(kth)) ** 2
+    return np.asarray(kth + error >= last)
 
 
 def _reach(X: FloatArray, center: AnyArray) -> float:
@@ -310,10 +405,3 @@ def _reach(X: FloatArray, center: AnyArray) -> float:
 def power_of_two(largest: float) -> float:
     """Return the power of two above a positive number; 1 for zero."""
     return float(2.0 ** np.frexp(largest)[1]) if 0 < largest < np.inf else 1.0
-
-
-def _threads(n_jobs: int | None) -> Any:
-    """Limit BLAS and OpenMP to n_jobs threads (-1: all cores); None leaves them alone."""
-    if n_jobs is None:
-        return nullcontext()
-    return threadpool_limits(limits=effective_n_jobs(n_jobs))

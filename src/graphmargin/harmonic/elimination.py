@@ -20,13 +20,20 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 from scipy import sparse
+from scipy.sparse import csgraph
 
 from graphmargin._typing import FloatArray, IntArray
 
-MAX_FLOPS = 3e9
-"""Multiply-adds (about two seconds) above which "auto" iterates instead."""
+MAX_FLOPS = 1e9
+"""Multiply-adds (about one second) above which "auto" iterates instead."""
+BALL = 8_000
+"""Vertices of the part of a large graph that tells in advance whether all of it is affordable."""
 MAX_FILL = 100_000_000
 """Entries of the factor (12 bytes each) above which no factorization is tried."""
+LANES = 4
+"""Systems of the same pattern that are factorized together, in one vector register."""
+MAX_FILL_OF_LANES = 5_000_000
+"""Entries of the factor above which systems are factorized one by one, to save memory."""
 
 
 @dataclass(frozen=True)
@@ -46,13 +53,14 @@ class Elimination:
 
     pattern: EliminationOrder
     weights: FloatArray
+    """(fill, lanes): a column for each system that was factorized."""
     pivots: FloatArray
 
-    def solve(self, B: FloatArray) -> FloatArray:
+    def solve(self, B: FloatArray, lane: int = 0) -> FloatArray:
         """Return x of ``(diag(s) - W) x = B`` for a right-hand side of shape (n, columns)."""
         pattern = self.pattern
         X = np.ascontiguousarray(B[pattern.order], dtype=np.float64)
-        _substitute(pattern.column_start, pattern.column_rows, self.weights, self.pivots, X)
+        _substitute(pattern.column_start, pattern.column_rows, self.weights, self.pivots, lane, X)
         result = np.empty_like(X)
         result[pattern.order] = X
         return result
@@ -61,10 +69,19 @@ class Elimination:
 def elimination_order(
     W: sparse.csr_array, *, max_fill: float = MAX_FILL, max_flops: float = MAX_FLOPS
 ) -> EliminationOrder | None:
-    """Return a fill-reducing order of the vertices of W, or None where the fill is too large."""
+    """Return a fill-reducing order of the vertices of W, or None where the fill is too large.
+
+    The cost of a ball around a vertex of a large graph, times the number of such balls, is less
+    than that of the graph: where even this is too much, no time is lost on the whole.
+    """
     n = W.shape[0]
+    if n > 4 * BALL and np.isfinite(max_flops):
+        ball = csgraph.breadth_first_order(W, n // 2, directed=False)[0][:BALL]
+        part = sparse.csr_array(W[ball][:, ball])
+        if elimination_order(part, max_fill=max_fill, max_flops=max_flops * BALL / n) is None:
+            return None
     order, start, rows, affordable = _minimum_degree(
-        *_pattern(W), n, int(max_fill), float(max_flops)
+        *_pattern(W), n, int(min(max_fill, 2**40)), float(max_flops)
     )
     if not affordable:
         return None
@@ -74,13 +91,19 @@ def elimination_order(
 
 
 def eliminate(W: sparse.csr_array, absorption: FloatArray, order: EliminationOrder) -> Elimination:
-    """Factorize ``diag(W 1 + absorption) - W`` (symmetric W >= 0 without a diagonal)."""
+    """Factorize ``diag(W 1 + absorption) - W`` (symmetric W >= 0 without a diagonal).
+
+    An `absorption` of shape (n, lanes) factorizes several systems at once: four of them take twice
+    the time of one, because half of that goes into finding the entries.
+    """
+    lanes = 1 if absorption.ndim == 1 else absorption.shape[1]
     position = np.empty(W.shape[0], dtype=np.int32)
     position[order.order] = np.arange(W.shape[0], dtype=np.int32)
     weights, pivots = _factorize(
+        (0,) * lanes,
         *_pattern(W),
         W.data.astype(np.float64, copy=False),
-        absorption.astype(np.float64),
+        np.ascontiguousarray(absorption, dtype=np.float64).reshape(-1, lanes),
         order.order,
         position,
         order.column_start,
@@ -230,16 +253,21 @@ def _minimum_degree(indptr, indices, n, max_fill, max_flops):  # type: ignore[no
     return order, clique_start, pool[:used], True
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _factorize(  # type: ignore[no-untyped-def]
-    indptr, indices, data, absorption, order, position, column_start, column_rows
+    tag, indptr, indices, data, absorption, order, position, column_start, column_rows
 ):
-    """Left-looking elimination: weights to later vertices and pivots, all sums of positives."""
+    """Left-looking elimination: weights to later vertices and pivots, sums of positives.
+
+    `tag` is a tuple of as many numbers as there are lanes: its length is known to the compiler.
+    """
+    lanes = len(tag)
     n = len(order)
-    weights = np.empty(len(column_rows))
-    pivots = np.empty(n)
+    weights = np.empty((len(column_rows), lanes))
+    pivots = np.empty((n, lanes))
     left = absorption[order]
-    row = np.zeros(n)
+    row = np.zeros((n, lanes))
+    factor = np.empty(lanes)
     reached = column_start[:-1].copy()  # entry of column k that meets the next pivot
     pending = np.full(n, -1, np.int32)  # columns whose next row is j, as linked lists
     link = np.full(n, -1, np.int32)
@@ -248,29 +276,37 @@ def _factorize(  # type: ignore[no-untyped-def]
         for p in range(indptr[v], indptr[v + 1]):
             i = position[indices[p]]
             if i > j:
-                row[i] = data[p]
+                for lane in range(lanes):
+                    row[i, lane] = data[p]
         k = pending[j]
         while k >= 0:
             upcoming = link[k]
             p = reached[k]
-            factor = weights[p] / pivots[k]
-            left[j] += factor * left[k]
+            for lane in range(lanes):
+                factor[lane] = weights[p, lane] / pivots[k, lane]
+                left[j, lane] += factor[lane] * left[k, lane]
             for q in range(p + 1, column_start[k + 1]):
-                row[column_rows[q]] += factor * weights[q]
+                i = column_rows[q]
+                for lane in range(lanes):
+                    row[i, lane] += factor[lane] * weights[q, lane]
             if p + 1 < column_start[k + 1]:
                 reached[k] = p + 1
                 i = column_rows[p + 1]
                 link[k] = pending[i]
                 pending[i] = k
             k = upcoming
-        pivot = left[j]
+        for lane in range(lanes):
+            pivots[j, lane] = left[j, lane]
         for p in range(column_start[j], column_start[j + 1]):
             i = column_rows[p]
-            weights[p] = row[i]
-            pivot += row[i]
-            row[i] = 0.0
-        # A vertex that nothing is left at can reach no absorption: its row is zero.
-        pivots[j] = pivot if pivot > 0.0 else 1.0
+            for lane in range(lanes):
+                weights[p, lane] = row[i, lane]
+                pivots[j, lane] += row[i, lane]
+                row[i, lane] = 0.0
+        for lane in range(lanes):
+            # A vertex that nothing is left at can reach no absorption: its row is zero.
+            if not pivots[j, lane] > 0.0:
+                pivots[j, lane] = 1.0
         if column_start[j] < column_start[j + 1]:
             i = column_rows[column_start[j]]
             link[j] = pending[i]
@@ -278,21 +314,21 @@ def _factorize(  # type: ignore[no-untyped-def]
     return weights, pivots
 
 
-@njit(cache=True)
-def _substitute(column_start, column_rows, weights, pivots, X):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True)
+def _substitute(column_start, column_rows, weights, pivots, lane, X):  # type: ignore[no-untyped-def]
     """Forward and backward substitution in place, rows of X in elimination order."""
     n, columns = X.shape
     for k in range(n):
         for p in range(column_start[k], column_start[k + 1]):
-            factor = weights[p] / pivots[k]
+            factor = weights[p, lane] / pivots[k, lane]
             i = column_rows[p]
             for c in range(columns):
                 X[i, c] += factor * X[k, c]
     for k in range(n - 1, -1, -1):
         for p in range(column_start[k], column_start[k + 1]):
-            weight = weights[p]
+            weight = weights[p, lane]
             i = column_rows[p]
             for c in range(columns):
                 X[k, c] += weight * X[i, c]
         for c in range(columns):
-            X[k, c] /= pivots[k]
+            X[k, c] /= pivots[k, lane]

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numba import njit
 from scipy import sparse
 
-from graphmargin._typing import FloatArray
+from graphmargin._threads import Team, pause
+from graphmargin._typing import BoolArray, FloatArray, Progress
 
-Preconditioner = Callable[[FloatArray], FloatArray]
-Progress = Callable[[str], None]
+Preconditioner = Callable[[FloatArray, FloatArray, FloatArray, Team], FloatArray]
+"""Is given R, diag(R'R) and Z, writes the preconditioned residual to Z, returns diag(R'Z)."""
+Refine = Callable[[FloatArray, Callable[[], FloatArray]], FloatArray | None]
+
+TOLERANCE = 1e-10
+MIN_ROWS_AT_ONCE = 4096
+N_BLOCKS = 16
+LANES = 4
+"""Columns come in multiples of this: the length of a vector register, without a rest."""
 
 
 @dataclass(frozen=True)
@@ -31,42 +39,168 @@ def conjugate_gradients(
     *,
     start: FloatArray | None = None,
     precondition: Preconditioner | None = None,
-    tol: float = 1e-10,
+    tol: float = TOLERANCE,
+    refine: Refine | None = None,
     max_iter: int = 10_000,
+    n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Iterate:
     """Solve all columns at once by preconditioned conjugate gradients.
 
     Iterates on ``(I - s^-1/2 W s^-1/2) (s^1/2 X) = s^-1/2 B``, whose numbers are of order one
     whatever the scale of the weights; `precondition` approximates the inverse of its matrix.
-    Each column keeps its own step lengths and leaves as soon as ``max_i abs(r_i) / s_i <= tol``,
-    the largest distance of an entry of X from the mean of its neighbors.
+    Each column keeps its own step lengths and may leave as soon as its violation
+    ``max_i abs(r_i) / s_i``, the largest distance of an entry of X from the mean of its
+    neighbors, is at most `tol`; columns leave in groups of four.
+
+    Parameters
+    ----------
+    W, s, B
+        The system.
+    start : array of the shape of B, default=None
+        Zero by default.
+    precondition : callable, default=None
+    tol : float
+    refine : callable, default=None
+        Is called with the violations and a function that returns X whenever all columns but the
+        last meet `tol`. It returns a tolerance for each column to end with, or None to be called
+        again after the next iteration. Until it does, no column leaves.
+    max_iter : int
+    n_jobs : int, default=None
+        Threads. The result does not depend on it.
+    progress : callable, default=None
     """
-    root = np.sqrt(s)[:, None]
+    given = B.shape[1]
+    B = _padded(B)
+    n, columns = B.shape
+    root = np.sqrt(s)
     scaled = symmetric_scaling(W, s)
-    X = np.zeros_like(B) if start is None else start * root
-    R = B / root - X + scaled @ X
-    active = np.arange(B.shape[1])
-    iteration = 0
-    P = np.zeros_like(R)
-    rho = np.ones(B.shape[1])
-    while True:
-        violation = np.abs(R / root).max(axis=0, initial=0.0)
-        if progress is not None:
-            progress(f"iteration {iteration}: violation {violation.max(initial=0.0):.1e}")
-        going_on = violation > tol
-        active, R, P, rho = active[going_on], R[:, going_on], P[:, going_on], rho[going_on]
-        if not len(active) or iteration == max_iter:
-            return Iterate(X / root, iteration, not len(active))
-        Z = R if precondition is None else precondition(R)
-        rho_next = np.einsum("ic,ic->c", R, Z)
-        P = Z + P * (rho_next / rho)
-        rho = rho_next
-        AP = P - scaled @ P
-        step = rho / np.einsum("ic,ic->c", P, AP)
-        X[:, active] += P * step
-        R = R - AP * step
-        iteration += 1
+    matrix = (
+        scaled.indptr.astype(np.int64, copy=False),
+        scaled.indices.astype(np.int32, copy=False),
+        scaled.data.astype(np.float64, copy=False),
+    )
+    X = np.zeros((n, columns)) if start is None else _padded(start * root[:, None])
+    blocks = _row_ranges(n)
+    tols = np.full(columns, tol)
+    first_violation: float | None = None
+    with Team(n_jobs if len(blocks) > 1 else 1) as team:
+        active = np.arange(columns)
+        X_now, P, AP = X, np.zeros((n, columns)), np.empty((n, columns))
+        R = B / root[:, None]
+        if start is not None:
+            team.run(lambda rows: _apply(*matrix, X, AP, *rows), blocks)
+            R -= AP
+        rho = np.einsum("ic,ic->c", R, R)
+        violation = np.abs(R / root[:, None]).max(axis=0, initial=0.0)
+        violations = violation.copy()
+        Z = R if precondition is None else np.empty((n, columns))
+        rho_before = np.ones(columns)
+        for iteration in range(max_iter + 1):
+            pause()
+            if progress is not None:
+                first_violation = first_violation or violation.max(initial=0.0)
+                progress(*_distance_gone(first_violation, violation.max(initial=0.0), tols.min()))
+            violations[active] = violation
+            if refine is not None and (violations[: given - 1] <= tol).all():
+                refined = refine(violations[:given], lambda: X[:, :given] / root[:, None])
+                if refined is not None:
+                    tols[:given], refine = refined, None
+            staying = _staying(violation, tols[active]) if refine is None else violation >= 0
+            if not staying.all():
+                X[:, active] = X_now
+                active = active[staying]
+                X_now, R, P = X_now[:, staying].copy(), R[:, staying].copy(), P[:, staying].copy()
+                AP = np.empty(R.shape)
+                Z = R if precondition is None else np.empty(R.shape)
+                rho, rho_before = rho[staying], rho_before[staying]
+            if not len(active) or iteration == max_iter:
+                X[:, active] = X_now
+                return Iterate(X[:, :given] / root[:, None], iteration, not len(active))
+            if precondition is not None:
+                rho = precondition(R, rho, Z, team)
+            keep = _ratio(rho, rho_before)
+            team.run(lambda rows: _turn(P, Z, keep, *rows), blocks)  # noqa: B023
+            curvature = sum(team.run(lambda rows: _apply(*matrix, P, AP, *rows), blocks))  # noqa: B023
+            step = _ratio(rho, curvature)
+            rho_before = rho
+            parts = team.run(lambda rows: _advance(X_now, R, P, AP, step, root, *rows), blocks)  # noqa: B023
+            rho = sum(part[0] for part in parts)
+            violation = np.max([part[1] for part in parts], axis=0)
+    raise AssertionError  # the loop returns
+
+
+def _padded(B: FloatArray) -> FloatArray:
+    """Return B in row order with columns of zeros up to a multiple of the lanes."""
+    padded = np.zeros((B.shape[0], -(-B.shape[1] // LANES) * LANES))
+    padded[:, : B.shape[1]] = B
+    return padded
+
+
+def _staying(violation: FloatArray, tols: FloatArray) -> BoolArray:
+    """Tell the columns that go on: those that have to, and others that fill up the lanes."""
+    if (violation <= tols).all():
+        return np.zeros(len(violation), dtype=bool)
+    n_going_on = (violation > tols).sum()
+    n_staying = min(len(violation), -(-n_going_on // LANES) * LANES)
+    staying = np.zeros(len(violation), dtype=bool)
+    staying[np.argsort(tols - violation, kind="stable")[:n_staying]] = True
+    return staying
+
+
+def _ratio(above: FloatArray, below: FloatArray) -> FloatArray:
+    """Return above / below, and zero where a column is solved exactly."""
+    return np.divide(above, below, out=np.zeros(len(above)), where=below > 0)
+
+
+def _distance_gone(first: float, now: float, goal: float) -> tuple[float | None, str]:
+    """Return the share of the way to the goal, on a logarithmic scale, and words for it."""
+    message = f"violation {now:.1e}"
+    if now <= goal or first <= goal:
+        return 1.0, message
+    return max(0.0, float(np.log(first / now) / np.log(first / goal))), message
+
+
+@njit(cache=True, nogil=True)
+def _turn(P, Z, keep, first, last):  # type: ignore[no-untyped-def]
+    """P <- Z + P diag(keep) for some rows."""
+    for i in range(first, last):
+        for c in range(P.shape[1]):
+            P[i, c] = Z[i, c] + keep[c] * P[i, c]
+
+
+@njit(cache=True, nogil=True)
+def _apply(indptr, indices, data, P, AP, first, last):  # type: ignore[no-untyped-def]
+    """AP <- P - S P for some rows; return their part of diag(P' AP)."""
+    columns = P.shape[1]
+    curvature = np.zeros(columns)
+    for i in range(first, last):
+        for c in range(columns):
+            AP[i, c] = P[i, c]
+        for p in range(indptr[i], indptr[i + 1]):
+            j, weight = indices[p], data[p]
+            for c in range(columns):
+                AP[i, c] -= weight * P[j, c]
+        for c in range(columns):
+            curvature[c] += P[i, c] * AP[i, c]
+    return curvature
+
+
+@njit(cache=True, nogil=True)
+def _advance(X, R, P, AP, step, root, first, last):  # type: ignore[no-untyped-def]
+    """One step for some rows; return their part of diag(R'R) and their largest violations."""
+    columns = P.shape[1]
+    squares = np.zeros(columns)
+    violation = np.zeros(columns)
+    for i in range(first, last):
+        scale = 1 / root[i]
+        for c in range(columns):
+            X[i, c] += step[c] * P[i, c]
+            r = R[i, c] - step[c] * AP[i, c]
+            R[i, c] = r
+            squares[c] += r * r
+            violation[c] = max(violation[c], abs(r) * scale)
+    return squares, violation
 
 
 def symmetric_scaling(W: sparse.csr_array, s: FloatArray) -> sparse.csr_array:
@@ -75,40 +209,71 @@ def symmetric_scaling(W: sparse.csr_array, s: FloatArray) -> sparse.csr_array:
     return sparse.csr_array(scale @ W @ scale)
 
 
-def jacobi(
+def gauss_seidel(
     W: sparse.csr_array,
     s: FloatArray,
     B: FloatArray,
     *,
     start: FloatArray | None = None,
-    tol: float = 1e-10,
-    max_iter: int = 3_000,
+    tol: float = TOLERANCE,
+    max_iter: int = 2_000,
     progress: Progress | None = None,
 ) -> Iterate:
-    """Iterate ``X <- (W X + B) / s`` until every single entry has settled.
+    """Sweep ``x_i <- (sum_j w_ij x_j + b_i) / s_i`` up and down until every entry has settled.
 
     All numbers are positive, so each entry converges with a small *relative* error even where
     the walk hardly ever meets a label and X decays to 1e-100: there, a stop by a norm leaves the
     arg max to chance. The stop is component-wise: the largest relative change, times what the
-    observed rate of convergence says is still to come, must be below `tol`. Needs about
-    ``log(tol) / log(rho)`` sweeps, ``rho = max_i d_i / (d_i + gamma_g)``.
+    observed rate of convergence says is still to come, must be below `tol`. Needs fewer than
+    ``log(tol) / log(rho)`` sweeps, ``rho = max_i d_i / (d_i + gamma_g)``, once the labels have
+    travelled everywhere.
     """
-    P = sparse.diags_array(1 / s).tocsr() @ W
-    Q = B / s[:, None]
-    X = Q.copy() if start is None else start
+    P = sparse.csr_array(sparse.diags_array(1 / s).tocsr() @ W)
+    matrix = (
+        P.indptr.astype(np.int64, copy=False),
+        P.indices.astype(np.int32, copy=False),
+        P.data.astype(np.float64, copy=False),
+    )
+    given = B.shape[1]
+    Q = _padded(B / s[:, None])
+    X = Q.copy() if start is None else _padded(start)
     last_change = np.inf
     for iteration in range(1, max_iter + 1):
-        updated = P @ X
-        updated += Q
-        change = _relative_change(X, updated)
-        X = updated
+        pause()
+        change = _sweep(*matrix, X, Q)
         rate = change / last_change if np.isfinite(last_change) else 1.0
         last_change = change
         if progress is not None:
-            progress(f"sweep {iteration}: relative change {change:.1e}")
+            progress(None, f"sweep {iteration}: relative change {change:.1e}")
         if change == 0 or (rate < 1 and change * rate / (1 - rate) <= tol):
-            return Iterate(X, iteration, converged=True)
-    return Iterate(X, max_iter, converged=False)
+            return Iterate(X[:, :given], iteration, converged=True)
+    return Iterate(X[:, :given], max_iter, converged=False)
+
+
+@njit(cache=True, nogil=True)
+def _sweep(indptr, indices, data, X, Q):  # type: ignore[no-untyped-def]
+    """X <- P X + Q in place, down and up; return the largest relative change on the way up."""
+    n, columns = X.shape
+    largest = 0.0
+    row = np.empty(columns)
+    for k in range(2 * n):
+        i = k if k < n else 2 * n - 1 - k
+        for c in range(columns):
+            row[c] = Q[i, c]
+        for p in range(indptr[i], indptr[i + 1]):
+            j, weight = indices[p], data[p]
+            for c in range(columns):
+                row[c] += weight * X[j, c]
+        for c in range(columns):
+            if k >= n and row[c] > 0:
+                largest = max(largest, abs(row[c] - X[i, c]) / row[c])
+            X[i, c] = row[c]
+    return largest
+
+
+def _row_ranges(n: int) -> list[tuple[int, int]]:
+    size = max(MIN_ROWS_AT_ONCE, -(-n // N_BLOCKS))
+    return [(first, min(first + size, n)) for first in range(0, n, size)]
 
 
 def algebraic_multigrid(W: sparse.csr_array, s: FloatArray) -> Preconditioner:
@@ -124,13 +289,9 @@ def algebraic_multigrid(W: sparse.csr_array, s: FloatArray) -> Preconditioner:
         matrix, B=np.sqrt(s)[:, None], symmetry="symmetric"
     ).aspreconditioner()
 
-    def precondition(R: FloatArray) -> FloatArray:
-        return np.column_stack([cycle @ column for column in R.T])
+    def precondition(R: FloatArray, _: FloatArray, Z: FloatArray, __: Team) -> FloatArray:
+        for c in range(R.shape[1]):
+            Z[:, c] = cycle @ R[:, c]
+        return np.asarray(np.einsum("ic,ic->c", R, Z))
 
     return precondition
-
-
-def _relative_change(old: FloatArray, new: FloatArray) -> float:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        change: Any = np.abs(new - old) / new
-    return float(np.nanmax(change, initial=0.0))

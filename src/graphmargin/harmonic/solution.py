@@ -9,10 +9,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray
-from graphmargin.harmonic.iterative import Progress
+from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray, Progress
 from graphmargin.harmonic.problem import HarmonicProblem, check_gamma_g, harmonic_problem
-from graphmargin.harmonic.solve import NOTHING_TO_SOLVE, HarmonicSystem, Solver, check_solver
+from graphmargin.harmonic.solve import (
+    NOTHING_TO_SOLVE,
+    HarmonicSystem,
+    Solved,
+    Solver,
+    check_solver,
+)
 from graphmargin.labels import UNLABELED, decode_labels
 
 
@@ -173,6 +178,7 @@ def harmonic_solution(
     c_labeled: Any = np.inf,
     c_unlabeled: float = 0.0,
     solver: Solver = "auto",
+    n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> HarmonicSolution:
     """Return the hard, regularized or soft harmonic solution on a graph.
@@ -195,14 +201,18 @@ def harmonic_solution(
         (entries at unlabeled vertices are not read).
     c_unlabeled : float >= 0, default=0
         Pull c_u of unlabeled vertices towards zero.
-    solver : {"auto", "direct", "cg", "jacobi", "amg"}, default="auto"
+    solver : {"auto", "direct", "cg", "gauss-seidel", "amg"}, default="auto"
         "direct" eliminates vertices without subtractions: every entry is right in its leading
         digits for all weights and all gamma_g. "cg" are conjugate gradients on all classes at
-        once, "amg" the same with a multigrid preconditioner (extra ``amg``), "jacobi" the plain
-        positive iteration, fast where gamma_g exceeds the degrees. "auto" is "direct" where
-        the fill is affordable, and "cg" elsewhere.
+        once, "amg" the same with a multigrid preconditioner (extra ``amg``), "gauss-seidel" the
+        plain positive iteration, fast where gamma_g exceeds the degrees. "auto" is "direct" where
+        the fill is affordable, and "cg" elsewhere. Iterations end when every label with a
+        confidence of at least 1e-6 is certain to be that of the exact solution.
+    n_jobs : int, default=None
+        Threads; None takes as many as BLAS would, -1 all cores. The result does not depend on
+        it.
     progress : callable, default=None
-        Is told about the iterations, as a string.
+        Is told the share of the work that is done (None: unknown) and about the iterations.
 
     Returns
     -------
@@ -223,7 +233,7 @@ def harmonic_solution(
     [0.0, 0.5, 0.5, 0.0]
     """
     problem = harmonic_problem(W, y, c_labeled=c_labeled, c_unlabeled=c_unlabeled)
-    return solve_path(problem, [gamma_g], solver=solver, progress=progress)[0]
+    return solve_path(problem, [gamma_g], solver=solver, n_jobs=n_jobs, progress=progress)[0]
 
 
 def harmonic_path(
@@ -234,12 +244,14 @@ def harmonic_path(
     c_labeled: Any = np.inf,
     c_unlabeled: float = 0.0,
     solver: Solver = "auto",
+    n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> list[HarmonicSolution]:
     """Return the harmonic solutions for several values of gamma_g, in the order given.
 
-    Validation, components, the system without its diagonal and the elimination order are found
-    once; an iteration starts at the solution for the last gamma_g. See `harmonic_solution`.
+    Validation, components, the system without its diagonal and the order of its vertices are
+    found once, and the systems are solved in threads (the direct solver factorizes four of them
+    at a time). See `harmonic_solution`.
 
     Examples
     --------
@@ -248,7 +260,7 @@ def harmonic_path(
     [0.5, 0.25, 0.0]
     """
     problem = harmonic_problem(W, y, c_labeled=c_labeled, c_unlabeled=c_unlabeled)
-    return solve_path(problem, gammas, solver=solver, progress=progress)
+    return solve_path(problem, gammas, solver=solver, n_jobs=n_jobs, progress=progress)
 
 
 def solve_path(
@@ -256,43 +268,44 @@ def solve_path(
     gammas: Sequence[float],
     *,
     solver: Solver = "auto",
+    n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> list[HarmonicSolution]:
     """Return the solutions of a validated problem for several gamma_g."""
     check_solver(solver)
     n_classes = len(problem.labels.classes)
-    system: HarmonicSystem | None = None
-    solutions: list[HarmonicSolution] = []
-    start: FloatArray | None = None
-    for gamma_g in [check_gamma_g(gamma_g) for gamma_g in gammas]:
-        class_mass = np.where(problem.hard[:, None], problem.labels.one_hot, 0.0)
-        sink_mass = np.where(problem.hard, 0.0, 1.0)
-        codes = np.where(problem.hard, problem.labels.codes, UNLABELED)
-        solved = NOTHING_TO_SOLVE
-        if np.isfinite(gamma_g):
-            system = system or HarmonicSystem(problem.inner_edges, solver, progress)
-            B = problem.rates(gamma_g)
-            if start is not None and start.shape != B.shape:
-                start = None
-            solved = system.solve(B, n_classes, start)
-            start = solved.X
-            class_mass[problem.free] = solved.X[:, :n_classes]
-            sink_mass[problem.free] = solved.X[:, n_classes:].sum(axis=1)
-            codes[problem.free] = solved.best
-        solutions.append(
-            HarmonicSolution(
-                problem,
-                gamma_g,
-                class_mass,
-                sink_mass,
-                codes,
-                solver=solved.solver,
-                iterations=solved.iterations,
-                converged=solved.converged,
-                residual=solved.residual,
-            )
-        )
-    return solutions
+    values = [check_gamma_g(gamma_g) for gamma_g in gammas]
+    # Small gamma_g first: these take longest, and threads should end together.
+    finite = sorted({value for value in values if np.isfinite(value)})
+    found: dict[float, Solved] = {}
+    if finite:
+        system = HarmonicSystem(problem.inner_edges, solver, n_jobs=n_jobs, progress=progress)
+        solved = system.solve([problem.rates(value) for value in finite], n_classes)
+        found = dict(zip(finite, solved, strict=True))
+    return [_solution(problem, value, found.get(value, NOTHING_TO_SOLVE)) for value in values]
+
+
+def _solution(problem: HarmonicProblem, gamma_g: float, solved: Solved) -> HarmonicSolution:
+    """Return what was solved for the free vertices together with all others."""
+    class_mass = np.where(problem.hard[:, None], problem.labels.one_hot, 0.0)
+    sink_mass = np.where(problem.hard, 0.0, 1.0)
+    codes = np.where(problem.hard, problem.labels.codes, UNLABELED)
+    if np.isfinite(gamma_g):
+        n_classes = class_mass.shape[1]
+        class_mass[problem.free] = solved.X[:, :n_classes]
+        sink_mass[problem.free] = solved.X[:, n_classes:].sum(axis=1)
+        codes[problem.free] = solved.best
+    return HarmonicSolution(
+        problem,
+        gamma_g,
+        class_mass,
+        sink_mass,
+        codes,
+        solver=solved.solver,
+        iterations=solved.iterations,
+        converged=solved.converged,
+        residual=solved.residual,
+    )
 
 
 def absorption_probabilities(

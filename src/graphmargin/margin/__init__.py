@@ -2,13 +2,16 @@
 
 from graphmargin.margin.calibration import calibration_targets, fit_sharpness, probabilities
 from graphmargin.margin.kernels import Kernel
-from graphmargin.margin.machine import MarginMachine, train_machine
+from graphmargin.margin.machine import MarginMachine, TrainingReport
+from graphmargin.margin.training import train_machine, train_on_kernel
 
 __all__ = [
     "Kernel",
     "MarginMachine",
+    "TrainingReport",
     "calibration_targets",
     "fit_sharpness",
     "probabilities",
     "train_machine",
+    "train_on_kernel",
 ]

@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
-from sklearn.metrics.pairwise import euclidean_distances
 
 from graphmargin._checks import check_choice, check_integer, check_real
 from graphmargin._typing import FloatArray
@@ -16,6 +15,8 @@ from graphmargin._typing import FloatArray
 KernelFunction = Callable[[Any, Any], FloatArray]
 KernelName = Literal["linear", "cubic", "rbf", "precomputed"]
 KERNELS = ("linear", "cubic", "rbf", "precomputed")
+MAX_SINGLE = 64.0
+"""Squared norm, in units of the width, up to which single precision gives RBF values to 1e-5."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Kernel:
     def __call__(self, X: Any, Z: Any) -> FloatArray:
         """Return the matrix of kernel values between the rows of X and Z."""
         if callable(self.kind):
-            values = np.asarray(self.kind(X, Z), dtype=np.float64)
+            values: FloatArray = np.asarray(self.kind(X, Z), dtype=np.float64)
             expected = (X.shape[0], Z.shape[0])
             if values.shape != expected or not np.isfinite(values).all():
                 finite = "" if np.isfinite(values).all() else ", with NaN or infinity"
@@ -68,10 +69,40 @@ class Kernel:
             msg = "a precomputed kernel has no values between rows; take columns of the matrix"
             raise TypeError(msg)
         if self.kind == "rbf":
-            squared = euclidean_distances(X, Z, squared=True)
-            return np.asarray(np.exp(squared * (-0.5 / self.width**2)))
-        products = X @ Z.T
-        if sparse.issparse(products):
-            products = products.toarray()
-        products = np.asarray(products, dtype=np.float64) / self.width**2
-        return products if self.kind == "linear" else (products + self.coef0) ** self.degree
+            return self._rbf(X, Z)
+        values = _products(X, Z)
+        values /= self.width**2
+        if self.kind == "linear":
+            return values
+        values += self.coef0
+        powers = values.copy()
+        for _ in range(self.degree - 1):
+            powers *= values
+        return powers
+
+    def _rbf(self, X: Any, Z: Any) -> FloatArray:
+        """Return exp(x.z - x.x / 2 - z.z / 2) of rows in units of the width, by one product.
+
+        Single precision is kept where the norms are small enough for the difference.
+        """
+        first, second = (_squared_norms(rows) / (2 * self.width**2) for rows in (X, Z))
+        if max(first.max(initial=0.0), second.max(initial=0.0)) > MAX_SINGLE:
+            X, Z = X.astype(np.float64, copy=False), Z.astype(np.float64, copy=False)
+        values = _products(X, Z)
+        values /= self.width**2
+        values -= first[:, None].astype(values.dtype)
+        values -= second.astype(values.dtype)
+        np.minimum(values, 0, out=values)
+        return np.exp(values, out=values)
+
+
+def _products(X: Any, Z: Any) -> FloatArray:
+    """Return X Z' as a new dense array, in single precision if both are."""
+    products = X @ Z.T
+    return products.toarray() if sparse.issparse(products) else np.asarray(products)
+
+
+def _squared_norms(X: Any) -> FloatArray:
+    if sparse.issparse(X):
+        return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
+    return np.asarray(np.einsum("nd,nd->n", X, X, dtype=np.float64))

@@ -1,0 +1,111 @@
+"""Problems with a known answer, from twenty thousand rows to a million."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from graphmargin.datasets import load_letter, mask_labels
+
+N_NEW = 100_000
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Rows, few labels (-1: unlabeled) and the answers; new rows where a problem has them."""
+
+    X: Any
+    y: Any
+    y_few: Any
+    X_new: Any = None
+    y_new: Any = None
+    metric: str = "euclidean"
+
+    @property
+    def hidden(self) -> Any:
+        """Rows whose label is to be found."""
+        return self.y_few == -1
+
+
+def letter(seed: int) -> Problem:
+    """20,000 x 16 letters, 26 classes, ten labels a class."""
+    X, letters = load_letter()
+    y = np.unique(letters, return_inverse=True)[1]
+    return Problem(X, y, mask_labels(y, per_class=10, random_state=seed))
+
+
+def mixture(seed: int, n: int) -> Problem:
+    """Gaussian mixture of n x 64, 12 latent dimensions, 10 classes of 5 clusters, 20 labels each.
+
+    The clusters, which overlap, are the same for every seed.
+    """
+    world = np.random.default_rng(0)
+    centers = world.normal(size=(50, 12)) * 1.5
+    shapes = world.normal(size=(50, 12, 12)) / np.sqrt(12)
+    lift = np.linalg.qr(world.normal(size=(64, 12)))[0].T
+
+    def draw(random: Generator, size: int) -> tuple[Any, Any]:
+        cluster = random.integers(50, size=size)
+        latent = random.normal(size=(size, 12))
+        for c in range(50):
+            rows = cluster == c
+            latent[rows] = latent[rows] @ shapes[c] + centers[c]
+        X = (latent @ lift).astype(np.float32)
+        X += 0.1 * random.standard_normal((size, 64), dtype=np.float32)
+        return X, cluster % 10
+
+    random = np.random.default_rng([1, seed])
+    X, y = draw(random, n)
+    X_new, y_new = draw(random, N_NEW)
+    return Problem(X, y, mask_labels(y, per_class=20, random_state=seed), X_new, y_new)
+
+
+def sheets(seed: int) -> Problem:
+    """697,526 x 15, two folded sheets, one tenth as large as the other, 2 percent of labels."""
+    world, random = np.random.default_rng(0), np.random.default_rng([2, seed])
+    n = 697_526
+    y = (random.random(n) < 1 / 11).astype(np.int64)
+    plane = random.uniform(-1, 1, size=(n, 3))
+    waves = world.normal(size=(3, 15)) * 2.0
+    phases = world.uniform(0, 2 * np.pi, size=15)
+    X = np.sin(plane @ waves + phases)
+    X += y[:, None] * world.normal(size=15) * 0.12
+    X += 0.05 * random.normal(size=X.shape)
+    return Problem(X, y, _hide_all_but(y, 13_731 / n, random))
+
+
+def unit_vectors(seed: int) -> Problem:
+    """200,000 x 384 unit vectors like text embeddings, 20 classes of 10 topics, 20 labels each."""
+    world, random = np.random.default_rng(0), np.random.default_rng([3, seed])
+    n, d = 200_000, 384
+    topics = world.normal(size=(200, d)) / np.sqrt(d) + world.normal(size=d) / np.sqrt(d)
+    axes = world.normal(size=(200, 8, d)).astype(np.float32) / np.sqrt(d)
+    topic = random.integers(200, size=n)
+    X = np.float32(0.5 / np.sqrt(d)) * random.standard_normal((n, d), dtype=np.float32)
+    for t in range(200):
+        rows = np.flatnonzero(topic == t)
+        local = random.standard_normal((len(rows), 8), dtype=np.float32)
+        X[rows] += (topics[t] + 0.35 * local @ axes[t]).astype(np.float32)
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    y = topic % 20
+    y_few = mask_labels(y, per_class=20, random_state=seed)
+    return Problem(X, y, y_few, metric="cosine")
+
+
+def _hide_all_but(y: Any, share: float, random: Generator) -> Any:
+    return np.where(random.random(len(y)) < share, y, -1)
+
+
+PROBLEMS: dict[str, Callable[[int], Problem]] = {
+    "letter": letter,
+    "sheets": sheets,
+    "mixture-1e5": lambda seed: mixture(seed, 100_000),
+    "mixture-2e5": lambda seed: mixture(seed, 200_000),
+    "mixture-5e5": lambda seed: mixture(seed, 500_000),
+    "mixture-1e6": lambda seed: mixture(seed, 1_000_000),
+    "unit-vectors": unit_vectors,
+}

@@ -1,0 +1,271 @@
+"""What was measured as tables, a plot and a page; no number comes from anywhere else."""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.measure import ROOT
+from benchmarks.session import RESULTS
+from benchmarks.suites import OURS, SIZES, SUITES, Suite
+from benchmarks.systems import FLOORS
+
+PAGE = ROOT / "docs" / "performance.md"
+SCALING_PLOT = ROOT / "docs" / "images" / "scaling.png"
+METRICS = ("wall", "cpu", "memory", "error", "new_error", "agreement")
+INTRODUCTION = """# Performance
+
+Written by `python -m benchmarks report`; `python -m benchmarks SUITE ...` measures, and without a
+suite lists them all. Every run has a process of its own, systems take turns, with the same rows,
+labels and threads, and libraries are loaded before the clock starts. Numbers are medians over the
+repeats, each with labels of its own; MB is the peak of memory beyond what the process held when
+it started the run, with the rows already there. Errors are those of the hidden labels. Ratios are
+of wall times on the same problem and, where the system they are to was run with it, the same k.
+"""
+
+Result = dict[str, Any]
+Table = list[list[str]]
+
+
+def medians(results: Sequence[Result]) -> list[Result]:
+    """Return one result a case, in the order of the cases: medians over the repeats.
+
+    A case with a failure keeps the reason only.
+    """
+    cases: dict[tuple[str, str, int], list[Result]] = {}
+    for result in results:
+        cases.setdefault((result["problem"], result["system"], result["k"]), []).append(result)
+    return [_median(runs) for runs in cases.values()]
+
+
+def _median(runs: Sequence[Result]) -> Result:
+    middle = {key: runs[0][key] for key in ("problem", "system", "k")}
+    failures = [run["failure"] for run in runs if "failure" in run]
+    if failures:
+        return middle | {"failure": failures[0]}
+    middle["converged"] = all(run["converged"] for run in runs)
+    for metric in METRICS:
+        if metric in runs[0]:
+            middle[metric] = statistics.median(run[metric] for run in runs)
+    for times in ("stages", "floors"):
+        if times in runs[0]:
+            middle[times] = {
+                stage: statistics.median(run[times][stage] for run in runs)
+                for stage in runs[0][times]
+            }
+    return middle
+
+
+def ratio_to_base(row: Result, rows: Sequence[Result], base: str) -> float | None:
+    """Return the wall time over that of the base on the same problem.
+
+    The base with the same k if there is one, else its first; None where either failed.
+    """
+    bases = [r for r in rows if (r["problem"], r["system"]) == (row["problem"], base)]
+    if row["system"] != base:
+        bases.sort(key=lambda r: r["k"] != row["k"])  # stable
+    else:
+        bases = bases[:1]
+    if not bases or "failure" in bases[0] or "failure" in row:
+        return None
+    return row["wall"] / bases[0]["wall"]
+
+
+def comparison(suite: Suite, results: Sequence[Result]) -> Table:
+    """Return the table of a suite, its header first; a failure is a row with its reason."""
+    rows = medians(results)
+    columns = {
+        "problem": lambda row: row["problem"],
+        "system": lambda row: (
+            row["system"] + ("" if row.get("converged", True) else " (not converged)")
+        ),
+        "k": lambda row: str(row["k"] or ""),
+        "wall s": lambda row: _number(row.get("wall")),
+        f"to {suite.base}": lambda row: _times(ratio_to_base(row, rows, suite.base)),
+        "CPU s": lambda row: _number(row.get("cpu")),
+        "MB": lambda row: f"{row['memory']:.0f}" if "memory" in row else "",
+        "fit s": lambda row: _number(row.get("stages", {}).get("fit")),
+        "predict s": lambda row: _number(row.get("stages", {}).get("predict")),
+        "error": lambda row: _percent(row.get("error")),
+        "error, new rows": lambda row: _percent(row.get("new_error")),
+        "agreement": lambda row: _percent(row.get("agreement"), digits=3),
+        "failure": lambda row: row.get("failure", ""),
+    }
+    if len({row["problem"] for row in rows}) == 1:
+        del columns["problem"]
+    cells = [[name, *map(show, rows)] for name, show in columns.items()]
+    return [list(row) for row in zip(*(c for c in cells if any(c[1:])), strict=True)]
+
+
+def profile(results: Sequence[Result]) -> Table:
+    """Return the table of stages with their floors, or the reason why there is none."""
+    row = medians(results)[0]
+    if "failure" in row:
+        return [["system", "failure"], [row["system"], row["failure"]]]
+    table = [["stage", "seconds", "floor s", "ratio", "floor"]]
+    for stage, seconds in row["stages"].items():
+        floor = row["floors"][stage]
+        table.append(
+            [stage, _number(seconds), _number(floor), _times(seconds / floor), FLOORS[stage]]
+        )
+    return [*table, ["all", _number(sum(row["stages"].values())), "", "", ""]]
+
+
+def exponent(sizes: Sequence[float], costs: Sequence[float]) -> float:
+    """Return p of the least-squares fit ``log cost = p log n + constant``."""
+    return float(np.polyfit(np.log(sizes), np.log(costs), 1)[0])
+
+
+def scaling(results: Sequence[Result]) -> dict[str, list[Result]]:
+    """Return the cases that ended, by system, each with its number of rows `n`, in order."""
+    ended: dict[str, list[Result]] = {}
+    for row in medians(results):
+        if "failure" not in row:
+            ended.setdefault(row["system"], []).append(row | {"n": SIZES[row["problem"]]})
+    return ended
+
+
+def exponents(results: Sequence[Result]) -> str:
+    """Return a sentence on how the cost of every system grows with n."""
+    parts = []
+    for system, rows in scaling(results).items():
+        if len(rows) > 1:
+            sizes = [row["n"] for row in rows]
+            wall, cpu = (exponent(sizes, [row[key] for row in rows]) for key in ("wall", "cpu"))
+            parts.append(f"{system} wall n^{wall:.2f}, CPU n^{cpu:.2f}")
+    return f"Growth by least squares: {'; '.join(parts)}." if parts else ""
+
+
+def plot_scaling(results: Sequence[Result], file: Path) -> None:
+    """Draw wall time over the number of rows, both logarithmic, a line for each system."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    with mpl.rc_context({"font.size": 10, "axes.spines.top": False, "axes.spines.right": False}):
+        figure = Figure(figsize=(8, 4))
+        axes = figure.add_axes((0.08, 0.13, 0.61, 0.78))
+        for system, rows in scaling(results).items():
+            sizes, walls = [row["n"] for row in rows], [row["wall"] for row in rows]
+            axes.loglog(sizes, walls, "o-", linewidth=2.5 if system == OURS else 1.2, label=system)
+        ticks = sorted(SIZES.values())
+        axes.set_xticks(ticks, [f"{n:,.0f}" for n in ticks])
+        axes.set_xticks([], minor=True)
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.grid(axis="y", color="0.92")
+        axes.set_xlabel("rows")
+        axes.set_ylabel("wall seconds")
+        axes.set_title("Transduction of a Gaussian mixture, 64 features, 10 classes", loc="left")
+        to_axes = axes.transData + axes.transAxes.inverted()
+        height = -math.inf
+        for line in sorted(axes.lines, key=lambda line: line.get_ydata()[-1]):
+            end = line.get_xydata()[-1]
+            height = max(to_axes.transform(end)[1], height + 0.065)  # names keep their distance
+            axes.annotate(
+                line.get_label(),
+                end,
+                xytext=(1.03, height),
+                textcoords="axes fraction",
+                color=line.get_color(),
+                va="center",
+                arrowprops={"arrowstyle": "-", "linestyle": ":", "color": line.get_color()},
+            )
+        file.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(file, dpi=150)
+
+
+def stored(name: str, folder: Path = RESULTS) -> list[Result]:
+    """Return the results of the last session of a suite, none if it was never run."""
+    file = folder / f"{name}.json"
+    if not file.exists():
+        return []
+    results = json.loads(file.read_text())
+    return [result for result in results if result["session"] == results[-1]["session"]]
+
+
+def write_page(folder: Path = RESULTS, page: Path = PAGE, plot: Path = SCALING_PLOT) -> None:
+    """Write the page, and the plot it shows, from the results in a folder."""
+    sessions = {name: stored(name, folder) for name in SUITES}
+    if not any(sessions.values()):
+        msg = f"{folder} has no results to report; run `python -m benchmarks letter` first"
+        raise FileNotFoundError(msg)
+    parts = [INTRODUCTION]
+    for name, results in sessions.items():
+        if not results:
+            continue
+        parts.append(f"## {name}\n\n{SUITES[name].about}\n")
+        parts.append(markdown(table(name, results)))
+        if name == "scaling":
+            plot_scaling(results, plot)
+            parts.append(exponents(results) + "\n")
+            parts.append(f"![wall time over rows]({plot.relative_to(page.parent).as_posix()})\n")
+        parts.append(setting(results) + "\n")
+    page.write_text("\n".join(parts))
+
+
+def table(name: str, results: Sequence[Result]) -> Table:
+    """Return the table of a suite by its name."""
+    return profile(results) if name == "profile" else comparison(SUITES[name], results)
+
+
+def setting(results: Sequence[Result]) -> str:
+    """Return a sentence on the machine, the versions and the date of a session."""
+    session = results[0]["session"]
+    versions = ", ".join(f"{name} {number}" for name, number in session["versions"].items())
+    repeats = len({result["seed"] for result in results})
+    return (
+        f"{session['cpus']} cores, {session['threads']} threads, {session['machine']}; "
+        f"{repeats} {'repeat' if repeats == 1 else 'repeats'}; "
+        f"Python {session['python']}, {versions}; "
+        f"commit {session['commit']}, {session['date'][:10]}."
+    )
+
+
+def markdown(table: Table) -> str:
+    """Return a Markdown table, numbers on the right."""
+    lines = ["| " + " | ".join(row) + " |" for row in table]
+    marks = ["---:" if right else "---" for right in _numeric(table)]
+    return "\n".join([lines[0], "| " + " | ".join(marks) + " |", *lines[1:], ""])
+
+
+def plain(table: Table) -> str:
+    """Return a table in aligned text."""
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    sides = [">" if right else "<" for right in _numeric(table)]
+    return "\n".join(
+        "  ".join(f"{c:{s}{w}}" for c, s, w in zip(row, sides, widths, strict=True)).rstrip()
+        for row in table
+    )
+
+
+def _numeric(table: Table) -> list[bool]:
+    """Tell which columns hold numbers."""
+    return [
+        all(not cell or cell[0].isdigit() for cell in column[1:])
+        for column in zip(*table, strict=True)
+    ]
+
+
+def _number(value: float | None) -> str:
+    """Return a number with at least two digits that count, or nothing."""
+    if value is None:
+        return ""
+    digits = 2
+    if 0 < value < 0.1:
+        digits = 1 - math.floor(math.log10(value))
+    elif value >= 100:
+        digits = 0
+    return f"{value:.{digits}f}"
+
+
+def _times(ratio: float | None) -> str:
+    return "" if ratio is None else f"{ratio:.0f} x" if ratio >= 100 else f"{ratio:.2g} x"
+
+
+def _percent(share: float | None, digits: int = 1) -> str:
+    return "" if share is None else f"{share:.{digits}%}"

@@ -1,0 +1,103 @@
+"""A suite in turns over the repeats; every result is stored as soon as it is there."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from dataclasses import asdict
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.measure import MEMORY_LIMIT, ROOT, THREADS, in_own_process
+from benchmarks.suites import SUITES
+
+RESULTS = ROOT / "out" / "benchmarks"
+PACKAGES = ("graphmargin", "scikit-learn", "graphlearning", "numpy", "scipy", "numba", "faiss-cpu")
+
+
+def run_suite(
+    name: str, *, repeats: int, timeout: float, rows: int | None = None
+) -> list[dict[str, Any]]:
+    """Return the results of a suite, systems in turns; a case that failed is not repeated.
+
+    Results are stored in `RESULTS`, but for those on a part of the rows.
+    """
+    suite, session = SUITES[name], environment()
+    results, failed = [], set()
+    for seed in range(repeats):
+        reference: dict[str, Any] = {}
+        with tempfile.TemporaryDirectory() as folder:
+            for number, case in enumerate(suite.cases):
+                if case in failed:
+                    continue
+                save = Path(folder) / f"{number}.npy" if suite.reference else None
+                found = in_own_process(case, seed, timeout=timeout, rows=rows, save=save)
+                if "failure" in found:
+                    failed.add(case)
+                elif case.system == suite.reference:
+                    reference[case.problem] = np.load(save)
+                elif case.problem in reference:
+                    found |= _agreement(np.load(save), reference[case.problem])
+                results.append(asdict(case) | {"seed": seed} | found | {"session": session})
+                _say(results[-1])
+                if rows is None:
+                    store(results[-1], RESULTS / f"{name}.json")
+    return results
+
+
+def _agreement(labels: Any, reference: Any) -> dict[str, float]:
+    """Return the share of labels that are equal, where there is one for each."""
+    if labels.shape != reference.shape:
+        return {}
+    return {"agreement": float(np.mean(labels == reference))}
+
+
+def _say(result: dict[str, Any]) -> None:
+    news = result["failure"] if "failure" in result else f"{result['wall']:.2f} s"
+    k = f", k = {result['k']}" if result["k"] else ""
+    sys.stderr.write(f"{result['problem']}, {result['system']}{k}: {news}\n")
+
+
+def store(result: dict[str, Any], file: Path) -> None:
+    """Append a result to a list in a file that is never seen half written."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    results = json.loads(file.read_text()) if file.exists() else []
+    draft = file.with_suffix(".draft")
+    draft.write_text(json.dumps([*results, result], indent=1))
+    draft.replace(file)
+
+
+def environment() -> dict[str, Any]:
+    """Return what the results of a session depend on, besides the code of the benchmarks."""
+    return {
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "commit": _commit(),
+        "python": platform.python_version(),
+        "machine": f"{platform.system()} {platform.machine()}",
+        "cpus": os.cpu_count(),
+        "threads": THREADS,
+        "memory_limit": MEMORY_LIMIT,
+        "versions": {package: _version(package) for package in PACKAGES},
+    }
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def _commit() -> str:
+    """Return the commit of the working tree, or "unknown" outside a checkout."""
+    command = ["git", "describe", "--always", "--dirty"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    return done.stdout.strip() or "unknown"

@@ -1,0 +1,154 @@
+"""Which systems meet on which problems, and what the numbers are compared with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+OURS = "graphmargin HarmonicClassifier"
+CUT = "graphmargin MaxMarginGraphCut"
+PROPAGATION = "scikit-learn LabelPropagation"
+SPREADING = "scikit-learn LabelSpreading"
+SELF_TRAINING_SVC = "scikit-learn SelfTrainingClassifier, SVC"
+SELF_TRAINING_SGD = "scikit-learn SelfTrainingClassifier, SGD"
+LAPLACE = "graphlearning Laplace"
+LAPLACE_UNIFORM = "graphlearning Laplace, uniform weights"
+LAP_SVM = "LapSVM, dense"
+CUT_SVC = "cut with scikit-learn SVC"
+CUT_LINEAR = "cut with scikit-learn LinearSVC"
+PATH = "harmonic_path"
+SEPARATE = "harmonic_solution for each gamma_g"
+AT_ZERO = "harmonic_solution, gamma_g = 0"
+AT_DEFAULT = "harmonic_solution, gamma_g = 0.1"
+STAGES = "stages of MaxMarginGraphCut"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A system on a problem, with k neighbors (0 for a system without a graph)."""
+
+    problem: str
+    system: str
+    k: int = 5
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Cases to be run in turns.
+
+    Attributes
+    ----------
+    about : str
+        One sentence on the problem and on what is compared.
+    cases : tuple of Case
+    base : str
+        The system that ratios of wall times are to.
+    reference : str or None
+        The system whose labels the others are compared with; it comes first in the cases.
+    """
+
+    about: str
+    cases: tuple[Case, ...]
+    base: str = OURS
+    reference: str | None = None
+
+
+def _cases(problem: str, *systems: tuple[str, int]) -> tuple[Case, ...]:
+    return tuple(Case(problem, system, k) for system, k in systems)
+
+
+SIZES = {"mixture-1e5": 1e5, "mixture-2e5": 2e5, "mixture-5e5": 5e5, "mixture-1e6": 1e6}
+"""Rows of the problems of the scaling suite."""
+
+RIVALS_BY_SIZE = {
+    "mixture-1e5": (SPREADING, LAPLACE),
+    "mixture-2e5": (LAPLACE,),
+    "mixture-5e5": (),
+    "mixture-1e6": (),
+}
+
+SUITES: dict[str, Suite] = {
+    "letter": Suite(
+        "Transduction of the letter table: 20,000 rows of 16 features, 26 classes, ten labels a "
+        "class. scikit-learn's own choice is k = 7, graphlearning's examples use k = 10. The "
+        "default weights of graphlearning fail on duplicates, of which this table has many.",
+        _cases(
+            "letter",
+            *((OURS, 5), (PROPAGATION, 5), (SPREADING, 5), (LAPLACE, 5), (LAPLACE_UNIFORM, 5)),
+            *((OURS, 7), (PROPAGATION, 7), (SPREADING, 7)),
+            *((OURS, 10), (LAPLACE_UNIFORM, 10)),
+        ),
+    ),
+    "letter-svm": Suite(
+        "Transduction of the letter table by systems that train support vector machines.",
+        _cases("letter", (OURS, 5), (SELF_TRAINING_SVC, 0), (LAP_SVM, 5)),
+    ),
+    "mixture": Suite(
+        "Transduction of a Gaussian mixture: 100,000 rows of 64 features, 10 classes of 5 "
+        "clusters, 20 labels a class.",
+        _cases(
+            "mixture-1e5",
+            *((OURS, 5), (SPREADING, 5), (LAPLACE, 5)),
+            *((OURS, 7), (SPREADING, 7), (OURS, 10), (LAPLACE, 10)),
+            *((SELF_TRAINING_SGD, 0), (LAP_SVM, 5)),
+        ),
+    ),
+    "sheets": Suite(
+        "Transduction of two folded sheets, one tenth as large as the other: 697,526 rows of 15 "
+        "features, two percent of them labeled.",
+        _cases("sheets", (OURS, 5), (OURS, 7), (SPREADING, 7), (LAPLACE, 5)),
+    ),
+    "million": Suite(
+        "Transduction of a Gaussian mixture of a million rows of 64 features, 20 labels in each "
+        "of 10 classes.",
+        _cases("mixture-1e6", (OURS, 5), (LAPLACE, 5), (SPREADING, 5)),
+    ),
+    "embeddings": Suite(
+        "Transduction of 200,000 unit vectors of 384 features, like embeddings of texts, 20 "
+        "labels in each of 20 classes.",
+        _cases(
+            "unit-vectors",
+            *((OURS, 5), (LAPLACE, 5), (SPREADING, 5), (LAP_SVM, 5)),
+        ),
+    ),
+    "cut": Suite(
+        "Max-margin graph cut on the mixture of 100,000 rows, and prediction of 100,000 new "
+        "ones, beside the same pipeline with a machine of scikit-learn. Agreement is that of the "
+        "labels of the new rows with those by SVC.",
+        _cases("mixture-1e5", (CUT_SVC, 5), (CUT, 5), (CUT_LINEAR, 5)),
+        base=CUT,
+        reference=CUT_SVC,
+    ),
+    "cut-million": Suite(
+        "Max-margin graph cut on the mixture of a million rows, and prediction of 100,000 new "
+        "ones.",
+        _cases("mixture-1e6", (CUT, 5)),
+        base=CUT,
+    ),
+    "path": Suite(
+        "Harmonic solutions on a given graph for 13 values of gamma_g from 1e-3 to 1e3 (the "
+        "range of the paper), as one path and one by one. Ratios are to a single solution with gamma_g = 0; "
+        "errors are means over the values; agreement is that of all labels with those of "
+        "the solutions one by one.",
+        tuple(
+            case
+            for problem in ("letter", "mixture-1e5")
+            for case in _cases(problem, (SEPARATE, 5), (PATH, 5), (AT_ZERO, 5), (AT_DEFAULT, 5))
+        ),
+        base=AT_ZERO,
+        reference=SEPARATE,
+    ),
+    "scaling": Suite(
+        "Transduction of the Gaussian mixture at growing size.",
+        tuple(
+            Case(problem, system)
+            for problem, rivals in RIVALS_BY_SIZE.items()
+            for system in (OURS, *rivals)
+        ),
+    ),
+    "profile": Suite(
+        "Stages of the max-margin graph cut on the mixture of a million rows, with prediction of "
+        "100,000 new ones, beside the work that no program for them can avoid.",
+        _cases("mixture-1e6", (STAGES, 5)),
+        base=STAGES,
+    ),
+}

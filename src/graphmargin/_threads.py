@@ -1,0 +1,140 @@
+"""Pieces of work in threads, for kernels that do not hold the interpreter's lock."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Iterable
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
+from functools import cache
+from typing import Any, TypeVar
+
+from joblib import effective_n_jobs
+from threadpoolctl import ThreadpoolController
+
+from graphmargin._typing import Progress
+
+Piece = TypeVar("Piece")
+Result = TypeVar("Result")
+
+SECONDS_BETWEEN_LOOKS = 0.2
+
+_current = threading.local()
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """Return the BLAS and OpenMP libraries; to find them takes milliseconds."""
+    return ThreadpoolController()
+
+
+def _was_cancelled(ended: Future[None]) -> bool:
+    """Tell the threads that stopped at a pause from the one with the reason."""
+    return isinstance(ended.exception(), CancelledError)
+
+
+def n_threads(n_jobs: int | None) -> int:
+    """Return how many threads `n_jobs` stands for.
+
+    -1 are all cores. None is what BLAS would take, so that ``OMP_NUM_THREADS`` and
+    ``threadpool_limits`` are respected.
+    """
+    if n_jobs is not None:
+        return int(effective_n_jobs(n_jobs))
+    pools = [pool["num_threads"] for pool in _libraries().info() if pool["user_api"] == "blas"]
+    return int(max(pools, default=1))
+
+
+def pause() -> None:
+    """Raise CancelledError if the work of this thread is no longer wanted.
+
+    Long loops call it every few tenths of a second, so that Ctrl-C ends them soon.
+    """
+    stop = getattr(_current, "stop", None)
+    if stop is not None and stop.is_set():
+        raise CancelledError
+
+
+def in_threads(
+    work: Callable[[Piece], Result],
+    pieces: Iterable[Piece],
+    *,
+    n_jobs: int | None,
+    progress: Progress | None = None,
+) -> list[Result]:
+    """Return ``[work(piece) for piece in pieces]``, each piece with a single BLAS thread.
+
+    How the work is cut into pieces, and with it all rounding, is the caller's choice and does not
+    depend on `n_jobs`. An exception or Ctrl-C drops the pieces that have not begun.
+
+    Examples
+    --------
+    >>> in_threads(abs, [-1, 2], n_jobs=2)
+    [1, 2]
+    """
+    with Team(n_jobs) as team:
+        return team.run(work, pieces, progress)
+
+
+class Team:
+    """Threads that stay for many small jobs, with a single BLAS thread each.
+
+    Examples
+    --------
+    >>> with Team(n_jobs=2) as team:
+    ...     team.run(abs, [-1, 2]), team.run(str, [3])
+    ([1, 2], ['3'])
+    """
+
+    def __init__(self, n_jobs: int | None) -> None:
+        self.size = n_threads(n_jobs)
+        self._pool = ThreadPoolExecutor(self.size)  # starts threads when they are needed
+        self._limits = _libraries().limit(limits=1)
+
+    def __enter__(self) -> Team:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown()
+        self._limits.restore_original_limits()
+
+    def run(
+        self,
+        work: Callable[[Piece], Result],
+        pieces: Iterable[Piece],
+        progress: Progress | None = None,
+    ) -> list[Result]:
+        """Return ``[work(piece) for piece in pieces]``."""
+        todo = list(pieces)
+        results: list[Any] = [None] * len(todo)
+        upcoming, finished = itertools.count(), list[int]()
+        stop = threading.Event()
+
+        def worker() -> None:
+            before, _current.stop = getattr(_current, "stop", None), stop
+            try:
+                while not stop.is_set() and (i := next(upcoming)) < len(todo):
+                    results[i] = work(todo[i])
+                    finished.append(i)
+                    if progress is not None and self.size == 1:
+                        progress(len(finished) / len(todo), "")
+            except BaseException:
+                stop.set()
+                raise
+            finally:
+                _current.stop = before
+
+        if min(self.size, len(todo)) <= 1:
+            worker()
+            return results
+        pending = {self._pool.submit(worker) for _ in range(min(self.size, len(todo)))}
+        try:
+            while pending:
+                done, pending = wait(pending, timeout=SECONDS_BETWEEN_LOOKS)
+                for ended in sorted(done, key=_was_cancelled):
+                    ended.result()
+                if progress is not None:
+                    progress(len(finished) / len(todo), "")
+        finally:
+            stop.set()
+        return results

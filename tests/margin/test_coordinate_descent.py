@@ -1,0 +1,182 @@
+"""Coordinate descent: certificates, the exact bias, and agreement with SMO."""
+
+import cvxopt
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import minimize_scalar
+
+from graphmargin.margin.coordinate_descent import BIAS_REACH, BIAS_SHARE, _best_shift, solve_linear
+from graphmargin.margin.smo import solve_smo
+
+
+def overlapping_classes(n=200, seed=0, share=0.5, d=5):
+    rng = np.random.default_rng(seed)
+    signs = np.where(np.arange(n) < share * n, 1.0, -1.0)
+    return (rng.normal(size=(n, d)) + 0.5 * signs[:, None]).astype(np.float32), signs
+
+
+def free_objective(F, signs, bounds, solution):
+    """Return the primal objective of the machine whose bias is free."""
+    margins = signs * (F @ solution.weights.astype(float) + solution.bias)
+    return solution.weights.astype(float) @ solution.weights / 2 + bounds @ np.maximum(
+        1 - margins, 0
+    )
+
+
+def by_smo(F, signs, bounds):
+    """Return the optimal objective with a free bias, and f at the rows."""
+    K = F.astype(float) @ F.T.astype(float)
+    solution = solve_smo(K, np.arange(len(F)), signs, bounds, tolerance=1e-6)
+    beta = signs * solution.alpha
+    return solution.alpha.sum() - beta @ K @ beta / 2, K @ beta + solution.bias
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0, 30.0])
+@pytest.mark.parametrize("share", [0.5, 0.1])
+@pytest.mark.parametrize("offset", [0.0, 10.0])
+def test_objective_with_a_free_bias_is_nearly_that_of_smo(C, share, offset):
+    F, signs = overlapping_classes(share=share)
+    F = F + np.float32(offset)
+    bounds = C * np.random.default_rng(1).uniform(0.5, 2.0, size=len(F))
+    optimum, expected = by_smo(F, signs, bounds)
+    solution = solve_linear(F, np.arange(len(F)), signs, bounds, relative_gap=5e-3)
+    assert solution.converged
+    found = free_objective(F, signs, bounds, solution)
+    assert optimum * (1 - 1e-4) <= found <= optimum * 1.02
+    f = F @ solution.weights + solution.bias
+    clear = np.abs(expected) > 0.1
+    np.testing.assert_array_equal(f[clear] > 0, expected[clear] > 0)
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n=st.integers(2, 40),
+    C=st.sampled_from([1e-4, 0.1, 10.0]),
+    gap=st.sampled_from([0.1, 0.01]),
+)
+def test_certificate_encloses_the_optimum_of_an_interior_point_method(seed, n, C, gap):
+    rng = np.random.default_rng(seed)
+    signs = np.where(np.arange(n) < max(1, n // 3), 1.0, -1.0)
+    F = rng.integers(-1, 2, size=(n, 3)).astype(np.float32)  # many duplicates
+    bounds = C * rng.uniform(0.1, 1, size=n)
+    solution = solve_linear(F, np.arange(n), signs, bounds, relative_gap=gap, max_epochs=50_000)
+    assert solution.converged
+    assert solution.gap <= gap
+    # A bias that pays is one more feature, around the midpoint of the class means.
+    G = F - (F[signs > 0].mean(axis=0) + F[signs < 0].mean(axis=0)) / 2
+    least = min(bounds[signs > 0].sum(), bounds[signs < 0].sum())
+    square = BIAS_SHARE * np.square(G).sum(axis=1).mean() + BIAS_REACH / least
+    Q = signs[:, None] * (G.astype(float) @ G.T + square) * signs
+    box = np.vstack([-np.eye(n), np.eye(n)]), np.concatenate([np.zeros(n), bounds])
+    tight = {"show_progress": False, "abstol": 1e-9, "reltol": 1e-9, "feastol": 1e-9}
+    optimum = -cvxopt.solvers.qp(*map(cvxopt.matrix, (Q, -np.ones(n), *box)), options=tight)[
+        "primal objective"
+    ]
+    assert solution.dual * (1 - 1e-5) <= optimum <= solution.primal * (1 + 1e-5)
+    # To choose the bias again, and freely, can only lower the objective.
+    assert free_objective(F, signs, bounds, solution) <= solution.primal * (1 + 1e-5)
+
+
+def test_smaller_gap_on_request():
+    F, signs = overlapping_classes()
+    bounds = np.full(len(F), 1.0)
+    gaps = [
+        solve_linear(F, np.arange(len(F)), signs, bounds, relative_gap=gap).gap
+        for gap in (0.1, 0.01, 1e-3, 1e-4)
+    ]
+    assert gaps[2] <= 1e-3
+    assert gaps[3] <= 1e-4
+    assert sorted(gaps, reverse=True) == gaps
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_positive=st.integers(1, 6),
+    n_negative=st.integers(1, 6),
+    even=st.booleans(),
+)
+def test_shift_minimizes_the_hinge_losses(seed, n_positive, n_negative, even):
+    rng = np.random.default_rng(seed)
+    signs = np.repeat([1.0, -1.0], [n_positive, n_negative])
+    f = rng.normal(size=len(signs)) * 2
+    bounds = np.ones(len(signs)) if even else rng.uniform(0.1, 2, size=len(signs))
+
+    def losses(shift):
+        return bounds @ np.maximum(1 - signs * (f + shift), 0)
+
+    best = min(losses(shift) for shift in signs - f)
+    assert losses(_best_shift(f, signs, bounds)) == pytest.approx(best, abs=1e-9)
+    assert minimize_scalar(losses, bounds=(-9, 9), method="bounded").fun >= best - 1e-9
+
+
+def test_two_rows_by_hand():
+    # The widest margin between (-1, 0) and (3, 0) is f(x) = (x_1 - 1) / 2.
+    F = np.array([[-1.0, 0.0], [3.0, 0.0]], dtype=np.float32)
+    solution = solve_linear(
+        F, np.arange(2), np.array([-1.0, 1.0]), np.full(2, 1e3), relative_gap=1e-5
+    )
+    np.testing.assert_allclose(solution.weights, [0.5, 0.0], atol=1e-3)
+    assert solution.bias == pytest.approx(-0.5, abs=1e-3)
+    assert solution.primal == pytest.approx(0.125, rel=1e-3)
+
+
+def test_rows_of_shared_features_need_no_copy():
+    F, signs = overlapping_classes()
+    rows = np.random.default_rng(3).permutation(200)[:80]
+    bounds = np.full(80, 2.0)
+    shared = solve_linear(F, rows, signs[rows], bounds)
+    copied = solve_linear(F[rows], np.arange(80), signs[rows], bounds)
+    np.testing.assert_array_equal(shared.weights, copied.weights)
+
+
+def test_bound_of_a_row_is_a_number_of_repetitions():
+    F, signs = overlapping_classes(seed=4, n=100)
+    times = np.random.default_rng(4).integers(1, 4, size=100)
+    rows = np.repeat(np.arange(100), times)
+    weighted = solve_linear(F, np.arange(100), signs, 0.7 * times, relative_gap=1e-5)
+    repeated = solve_linear(F, rows, signs[rows], np.full(len(rows), 0.7), relative_gap=1e-5)
+    plain = solve_linear(F, np.arange(100), signs, np.full(100, 0.7), relative_gap=1e-5)
+    # The midpoint of the means, and with it the price of the bias, differs a little.
+    np.testing.assert_allclose(weighted.weights, repeated.weights, atol=0.02)
+    assert np.abs(weighted.weights - plain.weights).max() > 0.03
+
+
+def test_equal_rows_leave_only_the_bias():
+    F = np.full((9, 4), 2.5, dtype=np.float32)
+    signs = np.array([1.0] * 6 + [-1.0] * 3)
+    solution = solve_linear(F, np.arange(9), signs, np.ones(9))
+    np.testing.assert_array_equal(solution.weights, 0.0)
+    assert solution.converged
+    assert solution.bias == pytest.approx(1.0)
+
+
+def test_too_few_epochs_are_reported():
+    F, signs = overlapping_classes()
+    solution = solve_linear(
+        F, np.arange(200), signs, np.full(200, 100.0), relative_gap=1e-6, max_epochs=20
+    )
+    assert not solution.converged
+    assert solution.epochs == 20
+    assert solution.gap > 1e-6
+
+
+def test_order_of_the_rows_is_that_of_the_seed():
+    F, signs = overlapping_classes()
+    arguments = (F, np.arange(200), signs, np.full(200, 5.0))
+    first, again, other = (solve_linear(*arguments, seed=seed) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(first.weights, again.weights)
+    assert np.any(first.weights != other.weights)
+
+
+def test_pauses_do_not_change_the_solution(monkeypatch):
+    F, signs = overlapping_classes()
+    arguments = (F, np.arange(200), signs, np.full(200, 5.0))
+    pauses = []
+    whole = solve_linear(*arguments)
+    monkeypatch.setattr("graphmargin.margin.coordinate_descent.ENTRIES_AT_ONCE", 5 * 70)
+    monkeypatch.setattr("graphmargin.margin.coordinate_descent.pause", lambda: pauses.append(1))
+    shares = solve_linear(*arguments)
+    np.testing.assert_array_equal(whole.weights, shares.weights)
+    assert len(pauses) > whole.epochs

@@ -1,0 +1,151 @@
+"""SMO against LIBSVM, an interior-point method and the optimality conditions."""
+
+import cvxopt
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.svm import SVC
+
+from graphmargin.margin import Kernel
+from graphmargin.margin.smo import solve_smo
+
+
+def overlapping_classes(n=80, seed=0, share=0.5):
+    """Return a kernel matrix and signs that no machine separates."""
+    rng = np.random.default_rng(seed)
+    signs = np.where(np.arange(n) < share * n, 1.0, -1.0)
+    X = rng.normal(size=(n, 3)) + 0.5 * signs[:, None]
+    return Kernel("rbf", width=1.5)(X, X), signs
+
+
+def dual_by_interior_point(K, signs, bounds):
+    n = len(signs)
+    Q = signs[:, None] * K * signs + 1e-10 * np.eye(n)
+    G, h = np.vstack([-np.eye(n), np.eye(n)]), np.concatenate([np.zeros(n), bounds])
+    tight = {"show_progress": False, "abstol": 1e-10, "reltol": 1e-10, "feastol": 1e-10}
+    problem = (Q, -np.ones(n), G, h, signs[None], np.zeros(1))
+    solution = cvxopt.solvers.qp(*map(cvxopt.matrix, problem), options=tight)
+    return -solution["primal objective"]
+
+
+def objectives(K, signs, bounds, solution):
+    """Return the primal and the dual objective."""
+    beta = signs * solution.alpha
+    square, f = beta @ K @ beta, K @ beta + solution.bias
+    primal = square / 2 + bounds @ np.maximum(1 - signs * f, 0)
+    return primal, solution.alpha.sum() - square / 2
+
+
+@pytest.mark.parametrize("C", [0.05, 1.0, 20.0])
+@pytest.mark.parametrize("share", [0.5, 0.1])
+def test_objective_is_that_of_an_interior_point_method(C, share):
+    K, signs = overlapping_classes(share=share)
+    bounds = C * np.random.default_rng(1).uniform(0.5, 2.0, size=len(signs))
+    solution = solve_smo(K, np.arange(len(K)), signs, bounds, tolerance=1e-6)
+    primal, dual = objectives(K, signs, bounds, solution)
+    assert (solution.alpha >= bounds).sum() >= 3, "the comparison needs active slacks"
+    expected = dual_by_interior_point(K, signs, bounds)
+    assert dual == pytest.approx(expected, rel=1e-5)
+    assert dual == pytest.approx(primal, rel=1e-5)
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n=st.integers(2, 40),
+    C=st.sampled_from([1e-6, 0.1, 10.0, 1e6]),
+    share=st.sampled_from([0.1, 0.5, 0.9]),
+)
+def test_optimality_conditions_hold_within_the_reported_violation(seed, n, C, share):
+    rng = np.random.default_rng(seed)
+    signs = np.where(np.arange(n) < max(1, min(n - 1, share * n)), 1.0, -1.0)
+    X = rng.integers(0, 3, size=(n, 2)).astype(float)  # many duplicates
+    K, bounds = Kernel("rbf")(X, X), C * rng.uniform(0.1, 1, size=n)
+    solution = solve_smo(K, np.arange(n), signs, bounds)
+    alpha = solution.alpha
+    assert solution.converged
+    assert solution.violation <= 1e-4
+    assert alpha.min() >= 0
+    assert (alpha <= bounds).all()
+    assert abs(signs @ alpha) <= 1e-12 * max(1.0, alpha.sum()) * n
+    margins = signs * (K @ (signs * alpha) + solution.bias)
+    slack = 2e-4 + 1e-12 * alpha.sum()
+    assert (margins[alpha < bounds] >= 1 - slack).all()
+    assert (margins[alpha > 0] <= 1 + slack).all()
+
+
+@pytest.mark.parametrize("C", [0.1, 10.0])
+def test_function_is_that_of_libsvm(C):
+    K, signs = overlapping_classes(n=200, seed=2)
+    solution = solve_smo(K, np.arange(200), signs, np.full(200, C), tolerance=1e-6)
+    svm = SVC(kernel="precomputed", C=C, tol=1e-6).fit(K, signs)
+    f = K @ (signs * solution.alpha) + solution.bias
+    np.testing.assert_allclose(f, svm.decision_function(K), atol=1e-4)
+
+
+def test_rows_of_a_shared_matrix_need_no_copy():
+    K, signs = overlapping_classes(seed=3)
+    rows = np.random.default_rng(3).permutation(80)[:30]
+    bounds = np.full(30, 2.0)
+    shared = solve_smo(K, rows, signs[rows], bounds)
+    copied = solve_smo(K[np.ix_(rows, rows)].copy(), np.arange(30), signs[rows], bounds)
+    np.testing.assert_array_equal(shared.alpha, copied.alpha)
+    assert shared.bias == copied.bias
+
+
+def test_bound_of_a_row_is_a_number_of_repetitions():
+    K, signs = overlapping_classes(seed=4)
+    times = np.random.default_rng(4).integers(1, 4, size=80)
+    rows = np.repeat(np.arange(80), times)
+    weighted = solve_smo(K, np.arange(80), signs, 0.7 * times, tolerance=1e-7)
+    repeated = solve_smo(K, rows, signs[rows], np.full(len(rows), 0.7), tolerance=1e-7)
+    summed = np.bincount(rows, repeated.alpha)
+    np.testing.assert_allclose(
+        K @ (signs * weighted.alpha) + weighted.bias,
+        K @ (signs * summed) + repeated.bias,
+        atol=1e-5,
+    )
+
+
+@pytest.mark.parametrize("ratio", [0.5, 2.0])
+def test_start_at_the_solution_for_another_c_saves_iterations(ratio):
+    K, signs = overlapping_classes(n=300, seed=5)
+    rows, bounds = np.arange(300), np.full(300, 5.0)
+    first = solve_smo(K, rows, signs, bounds)
+    cold = solve_smo(K, rows, signs, ratio * bounds)
+    warm = solve_smo(K, rows, signs, ratio * bounds, start=ratio * first.alpha)
+    assert warm.iterations < 0.8 * cold.iterations
+    f, expected = (K @ (signs * s.alpha) + s.bias for s in (warm, cold))
+    np.testing.assert_allclose(f, expected, atol=1e-3)
+    assert solve_smo(K, rows, signs, bounds, start=first.alpha).iterations == 0
+
+
+@pytest.mark.parametrize("scale", [-1.0, 0.0, 0.3, 100.0])
+def test_infeasible_start_is_made_feasible(scale):
+    K, signs = overlapping_classes(seed=6)
+    start = scale * np.random.default_rng(6).random(80)
+    bounds = np.full(80, 2.0)
+    solution = solve_smo(K, np.arange(80), signs, bounds, start=start, tolerance=1e-6)
+    primal, dual = objectives(K, signs, bounds, solution)
+    assert signs @ solution.alpha == pytest.approx(0.0, abs=1e-10)
+    assert dual == pytest.approx(primal, rel=1e-5)
+
+
+def test_too_few_iterations_are_reported():
+    K, signs = overlapping_classes()
+    solution = solve_smo(K, np.arange(80), signs, np.full(80, 5.0), max_iterations=7)
+    assert not solution.converged
+    assert solution.iterations == 7
+    assert solution.violation > 1e-4
+
+
+def test_pauses_do_not_change_the_solution(monkeypatch):
+    K, signs = overlapping_classes()
+    pauses = []
+    whole = solve_smo(K, np.arange(80), signs, np.full(80, 5.0))
+    monkeypatch.setattr("graphmargin.margin.smo.ENTRIES_AT_ONCE", 80 * 10)
+    monkeypatch.setattr("graphmargin.margin.smo.pause", lambda: pauses.append(1))
+    shares = solve_smo(K, np.arange(80), signs, np.full(80, 5.0))
+    np.testing.assert_array_equal(whole.alpha, shares.alpha)
+    assert whole.iterations == shares.iterations
+    assert len(pauses) == -(-whole.iterations // 10)
