@@ -127,8 +127,8 @@ SUITES: dict[str, Suite] = {
     "path": Suite(
         "Harmonic solutions on a given graph for 13 values of gamma_g from 1e-3 to 1e3 (the "
         "range of the paper), as one path and one by one. Ratios are to a single solution with "
-        "gamma_g = 0; errors are means over the values; agreement is that of all labels with those of "
-        "the solutions one by one.",
+        "gamma_g = 0; errors are means over the values; agreement is that of all labels with those "
+        "of the solutions one by one.",
         tuple(
             case
             for problem in ("letter", "mixture-1e5")

@@ -14,7 +14,7 @@ from graphmargin.harmonic.iterative import (
 
 
 def multigrid_cg(W, s, B, **options):
-    return conjugate_gradients(W, s, B, precondition=algebraic_multigrid(W, s), **options)
+    return conjugate_gradients(W, s, B, turn=algebraic_multigrid(W, s), **options)
 
 
 ITERATIONS = [

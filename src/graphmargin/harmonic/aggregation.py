@@ -20,7 +20,7 @@ from scipy.sparse import csgraph
 
 from graphmargin._threads import Team
 from graphmargin._typing import FloatArray, IntArray
-from graphmargin.harmonic.iterative import Preconditioner
+from graphmargin.harmonic.iterative import Turn, ratio
 
 VERTICES_IN_AN_AGGREGATE = 100
 MAX_AGGREGATES = 3_000
@@ -49,8 +49,8 @@ class Aggregates:
         self._start = np.searchsorted(position[group][self.rows], np.arange(len(order) + 1))
         self._coarse = coarse[order][:, order].toarray()
 
-    def preconditioner(self, s: FloatArray, absorption: FloatArray) -> Preconditioner:
-        """Return an approximate inverse of ``I - s^-1/2 W s^-1/2``; rows in the new order."""
+    def preconditioner(self, s: FloatArray, absorption: FloatArray) -> Turn:
+        """Return the next directions for ``I - s^-1/2 W s^-1/2``; rows in the new order."""
         start = self._start
         rates = np.add.reduceat(absorption, start[:-1])
         matrix = np.diag(self._coarse.sum(axis=1) + rates) - self._coarse
@@ -61,16 +61,18 @@ class Aggregates:
         size = -(-len(rates) // N_BLOCKS)
         blocks = [(i, min(i + size, len(rates))) for i in range(0, len(rates), size)]
 
-        def precondition(
-            R: FloatArray, squares: FloatArray, Z: FloatArray, team: Team
+        def turn(
+            P: FloatArray, R: FloatArray, squares: FloatArray, rho_before: FloatArray, team: Team
         ) -> FloatArray:
             sums = np.empty((len(rates), R.shape[1]))
             team.run(lambda groups: _add_up(R, root, start, sums, *groups), blocks)
             coarse = inverse @ sums
-            team.run(lambda groups: _spread(R, root, start, coarse, Z, *groups), blocks)
-            return np.asarray(squares + np.einsum("ac,ac->c", sums, coarse))
+            rho = squares + np.einsum("ac,ac->c", sums, coarse)
+            keep = ratio(rho, rho_before)
+            team.run(lambda groups: _turn(P, R, root, start, coarse, keep, *groups), blocks)
+            return np.asarray(rho)
 
-        return precondition
+        return turn
 
 
 def _contract(W: sparse.csr_array, target: int) -> tuple[IntArray, sparse.csr_array]:
@@ -79,19 +81,15 @@ def _contract(W: sparse.csr_array, target: int) -> tuple[IntArray, sparse.csr_ar
     while W.shape[0] > 1.5 * target:
         root = np.sqrt(W.sum(axis=1))
         root[root == 0] = 1.0
-        mate, n_pairs = _match(
+        pattern = (
             W.indptr.astype(np.int64, copy=False),
             W.indices.astype(np.int32, copy=False),
             W.data.astype(np.float64, copy=False),
-            1 / root,
         )
+        mate, n_pairs = _match(*pattern, 1 / root)
         if n_pairs > 0.9 * W.shape[0]:
             break  # single vertices and stars, which pairing does not shrink
-        ones = np.ones(len(mate))
-        members = sparse.csr_array((ones, (mate, np.arange(len(mate)))), shape=(n_pairs, len(mate)))
-        W = sparse.csr_array(members @ W @ members.T)
-        W.setdiag(0.0)
-        W.eliminate_zeros()
+        W = sparse.csr_array(_merge(*pattern, mate, n_pairs), shape=(n_pairs, n_pairs))
         group = mate[group]
     return group, W
 
@@ -120,6 +118,37 @@ def _match(indptr, indices, data, scale):  # type: ignore[no-untyped-def]
     return pair, n_pairs
 
 
+@njit(cache=True)
+def _merge(indptr, indices, data, pair, n_pairs):  # type: ignore[no-untyped-def]
+    """Return data, indices and indptr of the graph between pairs; edges within a pair are lost."""
+    n = len(pair)
+    members = np.full((n_pairs, 2), -1, np.int64)
+    for v in range(n):
+        members[pair[v], 0 if members[pair[v], 0] < 0 else 1] = v
+    new_data = np.empty(len(data))
+    new_indices = np.empty(len(data), np.int32)
+    new_indptr = np.zeros(n_pairs + 1, np.int64)
+    place = np.full(n_pairs, -1, np.int64)  # where the edge to a pair is, in the present row
+    used = 0
+    for a in range(n_pairs):
+        begin = used
+        for v in members[a]:
+            if v < 0:
+                continue
+            for p in range(indptr[v], indptr[v + 1]):
+                b = pair[indices[p]]
+                if b == a:
+                    continue
+                if place[b] < begin:
+                    place[b] = used
+                    new_indices[used] = b
+                    new_data[used] = 0.0
+                    used += 1
+                new_data[place[b]] += data[p]
+        new_indptr[a + 1] = used
+    return new_data[:used], new_indices[:used], new_indptr
+
+
 @njit(cache=True, nogil=True)
 def _add_up(R, root, start, sums, first, last):  # type: ignore[no-untyped-def]
     """Add up ``root R`` over the vertices of some groups."""
@@ -132,9 +161,9 @@ def _add_up(R, root, start, sums, first, last):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _spread(R, root, start, coarse, Z, first, last):  # type: ignore[no-untyped-def]
-    """Z <- R + root times the coarse solution of the group, for the vertices of some groups."""
+def _turn(P, R, root, start, coarse, keep, first, last):  # type: ignore[no-untyped-def]
+    """P <- R + root times the coarse solution + P diag(keep), for the vertices of some groups."""
     for a in range(first, last):
         for i in range(start[a], start[a + 1]):
             for c in range(R.shape[1]):
-                Z[i, c] = R[i, c] + root[i] * coarse[a, c]
+                P[i, c] = R[i, c] + root[i] * coarse[a, c] + keep[c] * P[i, c]

@@ -12,8 +12,11 @@ from scipy import sparse
 from graphmargin._threads import Team, pause
 from graphmargin._typing import BoolArray, FloatArray, Progress
 
-Preconditioner = Callable[[FloatArray, FloatArray, FloatArray, Team], FloatArray]
-"""Is given R, diag(R'R) and Z, writes the preconditioned residual to Z, returns diag(R'Z)."""
+Turn = Callable[[FloatArray, FloatArray, FloatArray, FloatArray, Team], FloatArray]
+"""``turn(P, R, squares, rho_before, team)`` sets the directions P to ``Z + P rho / rho_before``.
+
+Z is the preconditioned residual R, `squares` are diag(R'R), and rho are diag(R'Z), the result.
+"""
 Refine = Callable[[FloatArray, Callable[[], FloatArray]], FloatArray | None]
 
 TOLERANCE = 1e-10
@@ -38,7 +41,7 @@ def conjugate_gradients(
     B: FloatArray,
     *,
     start: FloatArray | None = None,
-    precondition: Preconditioner | None = None,
+    turn: Turn | None = None,
     tol: float = TOLERANCE,
     refine: Refine | None = None,
     max_iter: int = 10_000,
@@ -48,7 +51,7 @@ def conjugate_gradients(
     """Solve all columns at once by preconditioned conjugate gradients.
 
     Iterates on ``(I - s^-1/2 W s^-1/2) (s^1/2 X) = s^-1/2 B``, whose numbers are of order one
-    whatever the scale of the weights; `precondition` approximates the inverse of its matrix.
+    whatever the scale of the weights; `turn` preconditions it.
     Each column keeps its own step lengths and may leave as soon as its violation
     ``max_i abs(r_i) / s_i``, the largest distance of an entry of X from the mean of its
     neighbors, is at most `tol`; columns leave in groups of four.
@@ -59,7 +62,8 @@ def conjugate_gradients(
         The system.
     start : array of the shape of B, default=None
         Zero by default.
-    precondition : callable, default=None
+    turn : callable, default=None
+        Finds the next directions, see `Turn`; by default without preconditioner.
     tol : float
     refine : callable, default=None
         Is called with the violations and a function that returns X whenever all columns but the
@@ -82,6 +86,7 @@ def conjugate_gradients(
     )
     X = np.zeros((n, columns)) if start is None else _padded(start * root[:, None])
     blocks = _row_ranges(n)
+    turn = turn or _plain_turn(blocks)
     tols = np.full(columns, tol)
     first_violation: float | None = None
     with Team(n_jobs if len(blocks) > 1 else 1) as team:
@@ -91,11 +96,10 @@ def conjugate_gradients(
         if start is not None:
             team.run(lambda rows: _apply(*matrix, X, AP, *rows), blocks)
             R -= AP
-        rho = np.einsum("ic,ic->c", R, R)
+        squares = np.einsum("ic,ic->c", R, R)
         violation = np.abs(R / root[:, None]).max(axis=0, initial=0.0)
         violations = violation.copy()
-        Z = R if precondition is None else np.empty((n, columns))
-        rho_before = np.ones(columns)
+        rho_before: FloatArray = np.ones(columns)
         for iteration in range(max_iter + 1):
             pause()
             if progress is not None:
@@ -112,20 +116,16 @@ def conjugate_gradients(
                 active = active[staying]
                 X_now, R, P = X_now[:, staying].copy(), R[:, staying].copy(), P[:, staying].copy()
                 AP = np.empty(R.shape)
-                Z = R if precondition is None else np.empty(R.shape)
-                rho, rho_before = rho[staying], rho_before[staying]
+                squares, rho_before = squares[staying], rho_before[staying]
             if not len(active) or iteration == max_iter:
                 X[:, active] = X_now
                 return Iterate(X[:, :given] / root[:, None], iteration, not len(active))
-            if precondition is not None:
-                rho = precondition(R, rho, Z, team)
-            keep = _ratio(rho, rho_before)
-            team.run(lambda rows: _turn(P, Z, keep, *rows), blocks)  # noqa: B023
+            rho = turn(P, R, squares, rho_before, team)
             curvature = sum(team.run(lambda rows: _apply(*matrix, P, AP, *rows), blocks))  # noqa: B023
-            step = _ratio(rho, curvature)
+            step = ratio(rho, curvature)
             rho_before = rho
             parts = team.run(lambda rows: _advance(X_now, R, P, AP, step, root, *rows), blocks)  # noqa: B023
-            rho = sum(part[0] for part in parts)
+            squares = np.sum([part[0] for part in parts], axis=0)
             violation = np.max([part[1] for part in parts], axis=0)
     raise AssertionError  # the loop returns
 
@@ -148,7 +148,7 @@ def _staying(violation: FloatArray, tols: FloatArray) -> BoolArray:
     return staying
 
 
-def _ratio(above: FloatArray, below: FloatArray) -> FloatArray:
+def ratio(above: FloatArray, below: FloatArray) -> FloatArray:
     """Return above / below, and zero where a column is solved exactly."""
     return np.divide(above, below, out=np.zeros(len(above)), where=below > 0)
 
@@ -161,8 +161,21 @@ def _distance_gone(first: float, now: float, goal: float) -> tuple[float | None,
     return max(0.0, float(np.log(first / now) / np.log(first / goal))), message
 
 
+def _plain_turn(blocks: list[tuple[int, int]]) -> Turn:
+    """Return the next directions without a preconditioner."""
+
+    def turn(
+        P: FloatArray, R: FloatArray, squares: FloatArray, rho_before: FloatArray, team: Team
+    ) -> FloatArray:
+        keep = ratio(squares, rho_before)
+        team.run(lambda rows: _add_to(P, R, keep, *rows), blocks)
+        return squares
+
+    return turn
+
+
 @njit(cache=True, nogil=True)
-def _turn(P, Z, keep, first, last):  # type: ignore[no-untyped-def]
+def _add_to(P, Z, keep, first, last):  # type: ignore[no-untyped-def]
     """P <- Z + P diag(keep) for some rows."""
     for i in range(first, last):
         for c in range(P.shape[1]):
@@ -276,7 +289,7 @@ def _row_ranges(n: int) -> list[tuple[int, int]]:
     return [(first, min(first + size, n)) for first in range(0, n, size)]
 
 
-def algebraic_multigrid(W: sparse.csr_array, s: FloatArray) -> Preconditioner:
+def algebraic_multigrid(W: sparse.csr_array, s: FloatArray) -> Turn:
     """Return a smoothed-aggregation preconditioner of ``I - s^-1/2 W s^-1/2`` from pyamg."""
     try:
         import pyamg
@@ -289,9 +302,13 @@ def algebraic_multigrid(W: sparse.csr_array, s: FloatArray) -> Preconditioner:
         matrix, B=np.sqrt(s)[:, None], symmetry="symmetric"
     ).aspreconditioner()
 
-    def precondition(R: FloatArray, _: FloatArray, Z: FloatArray, __: Team) -> FloatArray:
-        for c in range(R.shape[1]):
-            Z[:, c] = cycle @ R[:, c]
-        return np.asarray(np.einsum("ic,ic->c", R, Z))
+    def turn(
+        P: FloatArray, R: FloatArray, _: FloatArray, rho_before: FloatArray, __: Team
+    ) -> FloatArray:
+        Z = np.column_stack([cycle @ column for column in R.T])
+        rho = np.einsum("ic,ic->c", R, Z)
+        P *= ratio(rho, rho_before)
+        P += Z
+        return np.asarray(rho)
 
-    return precondition
+    return turn

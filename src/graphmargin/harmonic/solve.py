@@ -208,9 +208,9 @@ class HarmonicSystem:
     def _run(self, s: FloatArray, B: FloatArray, **options: Any) -> iterative.Iterate:
         options = {"n_jobs": self.n_jobs, "progress": self.progress, **options}
         if self.solver == "amg":
-            options["precondition"] = iterative.algebraic_multigrid(self.W, s)
+            options["turn"] = iterative.algebraic_multigrid(self.W, s)
         elif self.aggregates is not None:
-            options["precondition"] = self.aggregates.preconditioner(s, s - self.degrees)
+            options["turn"] = self.aggregates.preconditioner(s, s - self.degrees)
         return iterative.conjugate_gradients(self.W, s, B, **options)
 
     def _run_until_certain(
