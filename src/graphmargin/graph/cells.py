@@ -27,7 +27,7 @@ from graphmargin._threads import in_threads
 from graphmargin._typing import FloatArray, IntArray
 
 ROWS_AT_ONCE = 4096
-QUERIES_AT_ONCE = 256
+QUERIES_AT_ONCE = 1024
 LLOYD_ITERATIONS = 6
 SAMPLE_A_CELL = 40
 """Rows that k-means sees for each cell."""
@@ -264,7 +264,8 @@ def _visit(  # type: ignore[no-untyped-def]
     for f in range(d):
         home_norm += centers[home, f] ** 2
     np.dot(queries, centers[home], from_home)
-    # limits[i]: squared distance, with room for rounding, beyond which a point does not count
+    sizes = np.sqrt(query_norms) + np.sqrt(home_norm)
+    # limits[i]: distance, with room for rounding, beyond which a point does not count
     limits = np.full(m, np.inf, np.float32)
     chosen = np.empty(m, np.int64)
     rows = np.empty((m, d), np.float32)
@@ -285,21 +286,16 @@ def _visit(  # type: ignore[no-untyped-def]
             gap += (near[c % chunk, f] - centers[home, f]) ** 2
             norm += near[c % chunk, f] ** 2
         gap = np.sqrt(gap)
-        farthest_limit = limits.max()
-        if reach * np.sqrt(farthest_limit) < gap / 2 - farthest:
+        if reach * limits.max() < gap / 2 - farthest:
             continue  # h(q, b) >= norm(c_b - c_a) / 2 - norm(q - c_a)
+        center_size, everywhere = np.sqrt(norm), gap == 0 or np.isinf(reach)
+        per_gap = np.float32(0) if gap == 0 else 1 / gap
         n_chosen = 0
         for i in range(m):
-            if gap == 0 or np.isinf(limits[i]) or np.isinf(reach):
-                is_near = True
-            else:
-                limit = np.sqrt(limits[i])
-                sizes = np.sqrt(query_norms[i]) + np.sqrt(home_norm) + np.sqrt(norm) + limit
-                slack = rounding * sizes**2 / gap
-                twice = np.float32(2) * (from_home[i] - from_near_now[i, c % chunk])
-                h = (twice + norm - home_norm) / (np.float32(2) * gap)
-                is_near = h - slack <= reach * limit
-            if is_near:
+            h = from_home[i] - from_near_now[i, c % chunk] + (norm - home_norm) / 2
+            slack = rounding * (sizes[i] + center_size + limits[i]) ** 2
+            # An infinite limit makes both sides infinite.
+            if everywhere or not (h - slack) * per_gap > reach * limits[i]:
                 chosen[n_chosen] = i
                 rows[n_chosen] = queries[i]
                 n_chosen += 1
@@ -329,4 +325,4 @@ def _visit(  # type: ignore[no-untyped-def]
             kth = max(squared[i, k - 1], np.float32(0))
             if kth < np.inf:
                 room = rounding * (np.float32(2) * np.sqrt(query_norms[i]) + np.sqrt(kth)) ** 2
-                limits[i] = kth + np.float32(2) * room
+                limits[i] = np.sqrt(kth + np.float32(2) * room)

@@ -23,7 +23,7 @@ def feature_spread(X: Any) -> FloatArray:
     """Return the standard deviation of every feature, in double precision and without a copy."""
     if sparse.issparse(X):
         return np.asarray(np.sqrt(mean_variance_axis(X, axis=0)[1]), dtype=np.float64)
-    unit = power_of_two(np.abs(X).max(initial=0.0))
+    unit = power_of_two(max(abs(X.max(initial=0.0)), abs(X.min(initial=0.0))))
     center = X.mean(axis=0, dtype=np.float64)
     squares = np.zeros(X.shape[1])
     for rows in row_blocks(X.shape[0], 8 * X.shape[1]):
