@@ -20,7 +20,7 @@ from benchmarks.measure import MEMORY_LIMIT, ROOT, THREADS, in_own_process
 from benchmarks.suites import SUITES
 
 RESULTS = ROOT / "out" / "benchmarks"
-PACKAGES = ("graphmargin", "scikit-learn", "graphlearning", "numpy", "scipy", "numba", "faiss-cpu")
+PACKAGES = ("graphmargin", "scikit-learn", "graphlearning", "numpy", "scipy", "numba")
 
 
 def run_suite(

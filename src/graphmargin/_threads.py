@@ -109,6 +109,7 @@ class Team:
         results: list[Any] = [None] * len(todo)
         upcoming, finished = itertools.count(), list[int]()
         stop = threading.Event()
+        alone = min(self.size, len(todo)) <= 1
 
         def worker() -> None:
             before, _current.stop = getattr(_current, "stop", None), stop
@@ -116,7 +117,7 @@ class Team:
                 while not stop.is_set() and (i := next(upcoming)) < len(todo):
                     results[i] = work(todo[i])
                     finished.append(i)
-                    if progress is not None and self.size == 1:
+                    if progress is not None and alone:
                         progress(len(finished) / len(todo), "")
             except BaseException:
                 stop.set()
@@ -124,7 +125,7 @@ class Team:
             finally:
                 _current.stop = before
 
-        if min(self.size, len(todo)) <= 1:
+        if alone:
             worker()
             return results
         pending = {self._pool.submit(worker) for _ in range(min(self.size, len(todo)))}

@@ -295,9 +295,11 @@ def test_several_systems_equal_one_by_one(system, solver):
     together = HarmonicSystem(W, solver, n_jobs=2).solve(systems, 2)
     for solved, B in zip(together, systems, strict=True):
         alone = HarmonicSystem(W, solver, n_jobs=1).solve([B], 2)[0]
-        # pyamg draws random numbers
-        np.testing.assert_allclose(solved.X, alone.X, rtol=1e-9 if solver == "amg" else 0)
-        assert solved.iterations == alone.iterations
+        if solver == "amg":  # which draws random numbers
+            np.testing.assert_allclose(solved.X, alone.X, atol=MASS_ERROR)
+        else:
+            np.testing.assert_array_equal(solved.X, alone.X)
+            assert solved.iterations == alone.iterations
 
 
 def test_system_without_vertices_needs_no_solver():
@@ -315,7 +317,7 @@ def test_progress_is_told_by_the_iterations(system):
         tell = functools.partial(lambda told, *news: told.append(news), messages)
         HarmonicSystem(W, solver, progress=tell).solve([B], 2)
         shares = [share for share, _ in messages if share is not None]
-        assert bool(messages) == (solver != "direct")
+        assert messages
         assert all(0 <= share <= 1 for share in shares)
 
 

@@ -71,8 +71,9 @@ def nearest_neighbors(
         Points whose neighbors are wanted. By default the rows of X, and a row is then not its
         own neighbor (it is left out by its index: a duplicate at distance zero stays).
     recall : float in (0, 1], default=None
-        Share of the true neighbors to be found; 1 is exact. None is exact for up to 50,000 points,
-        for sparse X and wherever an exact search visits few points, and 0.99 elsewhere.
+        Share of the true neighbors to be found; 1 is exact. None is exact for up to 50,000 points
+        and for sparse X; above that, it is exact up to ties and rounding wherever such a search
+        visits few points, and 0.99 elsewhere.
     n_jobs : int, default=None
         Threads of the search; None takes as many as BLAS would, -1 all cores. The result does
         not depend on it.
@@ -156,6 +157,8 @@ class Reach:
     n_cells: int
     """Nearest cells that are considered at all."""
     recall: float
+    certified: bool = True
+    """Whether rows that rounding or a tie makes doubtful are searched again."""
 
 
 class _DenseSearch:
@@ -230,11 +233,12 @@ class _DenseSearch:
         sizes = np.diff(cells.start)
         exact_work = float(((ratio <= 1.0) @ sizes).mean()) * self.X.shape[1]
         if factor >= 1 or (recall is None and exact_work <= EXACT_WORK):
-            return Reach(1.0, len(cells.centers), 1.0)
+            return Reach(1.0, len(cells.centers), 1.0, certified=False)
         is_met = needed <= factor
         farthest = np.take_along_axis(rank, cell, axis=1)[is_met].max()
         n_cells = min(len(cells.centers), int(1.25 * farthest) + 2)
-        return Reach(max(factor, 0.0), n_cells, float(is_met.sum() / np.isfinite(needed).sum()))
+        found_share = float(is_met.sum() / np.isfinite(needed).sum())
+        return Reach(max(factor, 0.0), n_cells, found_share, certified=False)
 
     def run(self, reach: Reach, progress: Progress | None) -> tuple[IntArray, FloatArray]:
         """Return indices and distances of the neighbors of all queries."""
@@ -279,7 +283,7 @@ class _DenseSearch:
             self.indices[rows] = indices
             self.distances[rows] = np.sqrt(squared) * cells.scale.unit
             unsure = np.isinf(squared[:, -1])
-            if reach.factor >= 1 and n_found < len(self.X):
+            if reach.certified and n_found < len(self.X):
                 unsure |= _may_miss(queries, fast[:, -1], squared[:, -1])
             return rows[unsure]
 

@@ -20,7 +20,7 @@ from scipy.sparse import csgraph
 
 from graphmargin._threads import Team
 from graphmargin._typing import FloatArray, IntArray
-from graphmargin.harmonic.iterative import Turn, ratio
+from graphmargin.harmonic.iterative import Turn, csr_arrays, ratio
 
 VERTICES_IN_AN_AGGREGATE = 100
 MAX_AGGREGATES = 3_000
@@ -81,11 +81,7 @@ def _contract(W: sparse.csr_array, target: int) -> tuple[IntArray, sparse.csr_ar
     while W.shape[0] > 1.5 * target:
         root = np.sqrt(W.sum(axis=1))
         root[root == 0] = 1.0
-        pattern = (
-            W.indptr.astype(np.int64, copy=False),
-            W.indices.astype(np.int32, copy=False),
-            W.data.astype(np.float64, copy=False),
-        )
+        pattern = csr_arrays(W)
         mate, n_pairs = _match(*pattern, 1 / root)
         if n_pairs > 0.9 * W.shape[0]:
             break  # single vertices and stars, which pairing does not shrink

@@ -24,8 +24,8 @@ from scipy.sparse import csgraph
 
 from graphmargin._typing import FloatArray, IntArray
 
-MAX_FLOPS = 1e9
-"""Multiply-adds (about one second) above which "auto" iterates instead."""
+MAX_FLOPS = 5e8
+"""Multiply-adds (about half a second) above which "auto" iterates instead."""
 BALL = 8_000
 """Vertices of the part of a large graph that tells in advance whether all of it is affordable."""
 MAX_FILL = 100_000_000

@@ -10,7 +10,7 @@ from numba import njit
 from scipy import sparse
 
 from graphmargin._threads import Team, pause
-from graphmargin._typing import BoolArray, FloatArray, Progress
+from graphmargin._typing import BoolArray, FloatArray, IntArray, Progress
 
 Turn = Callable[[FloatArray, FloatArray, FloatArray, FloatArray, Team], FloatArray]
 """``turn(P, R, squares, rho_before, team)`` sets the directions P to ``Z + P rho / rho_before``.
@@ -79,11 +79,7 @@ def conjugate_gradients(
     n, columns = B.shape
     root = np.sqrt(s)
     scaled = symmetric_scaling(W, s)
-    matrix = (
-        scaled.indptr.astype(np.int64, copy=False),
-        scaled.indices.astype(np.int32, copy=False),
-        scaled.data.astype(np.float64, copy=False),
-    )
+    matrix = csr_arrays(scaled)
     X = np.zeros((n, columns)) if start is None else _padded(start * root[:, None])
     blocks = _row_ranges(n)
     turn = turn or _plain_turn(blocks)
@@ -216,6 +212,38 @@ def _advance(X, R, P, AP, step, root, first, last):  # type: ignore[no-untyped-d
     return squares, violation
 
 
+def violations(W: sparse.csr_array, s: FloatArray, B: FloatArray, X: FloatArray) -> FloatArray:
+    """Return ``max_i abs(x_i - (W x + b)_i / s_i)`` of every column."""
+    return np.asarray(
+        _violations(*csr_arrays(W), s, np.ascontiguousarray(B), np.ascontiguousarray(X))
+    )
+
+
+@njit(cache=True, nogil=True)
+def _violations(indptr, indices, data, s, B, X):  # type: ignore[no-untyped-def]
+    largest = np.zeros(X.shape[1])
+    mean = np.empty(X.shape[1])
+    for i in range(X.shape[0]):
+        for c in range(X.shape[1]):
+            mean[c] = B[i, c]
+        for p in range(indptr[i], indptr[i + 1]):
+            j, weight = indices[p], data[p]
+            for c in range(X.shape[1]):
+                mean[c] += weight * X[j, c]
+        for c in range(X.shape[1]):
+            largest[c] = max(largest[c], abs(X[i, c] - mean[c] / s[i]))
+    return largest
+
+
+def csr_arrays(W: sparse.csr_array) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return a matrix in the types that the kernels are compiled for."""
+    return (
+        W.indptr.astype(np.int64, copy=False),
+        W.indices.astype(np.int32, copy=False),
+        W.data.astype(np.float64, copy=False),
+    )
+
+
 def symmetric_scaling(W: sparse.csr_array, s: FloatArray) -> sparse.csr_array:
     """Return ``s^-1/2 W s^-1/2``."""
     scale = sparse.diags_array(1 / np.sqrt(s)).tocsr()
@@ -241,12 +269,7 @@ def gauss_seidel(
     ``log(tol) / log(rho)`` sweeps, ``rho = max_i d_i / (d_i + gamma_g)``, once the labels have
     travelled everywhere.
     """
-    P = sparse.csr_array(sparse.diags_array(1 / s).tocsr() @ W)
-    matrix = (
-        P.indptr.astype(np.int64, copy=False),
-        P.indices.astype(np.int32, copy=False),
-        P.data.astype(np.float64, copy=False),
-    )
+    matrix = csr_arrays(sparse.csr_array(sparse.diags_array(1 / s).tocsr() @ W))
     given = B.shape[1]
     Q = _padded(B / s[:, None])
     X = Q.copy() if start is None else _padded(start)

@@ -137,22 +137,22 @@ class HarmonicSystem:
         self, right_hand_sides: Sequence[FloatArray], n_classes: int, order: EliminationOrder
     ) -> list[Solved]:
         """Factorize a few systems at a time, in threads."""
-        few = len(order.column_rows) <= MAX_FILL_OF_LANES and len(right_hand_sides) >= LANES
-        size = LANES if few else 1
-        firsts = range(0, len(right_hand_sides), size)
+        n = len(right_hand_sides)
+        n_together = n // LANES * LANES if len(order.column_rows) <= MAX_FILL_OF_LANES else 0
+        chunks = [range(first, first + LANES) for first in range(0, n_together, LANES)]
+        chunks += [range(first, first + 1) for first in range(n_together, n)]
 
-        def work(first: int) -> list[Solved]:
-            chunk = right_hand_sides[first : first + size]
-            absorption = np.column_stack([B.sum(axis=1) for B in chunk])
-            padding = np.repeat(absorption[:, -1:], size - len(chunk), axis=1)
-            factor = eliminate(self.W, np.column_stack([absorption, padding]), order)
+        def work(chunk: range) -> list[Solved]:
+            systems = [right_hand_sides[i] for i in chunk]
+            absorption = np.column_stack([B.sum(axis=1) for B in systems])
+            factor = eliminate(self.W, absorption, order)
             return [
                 self._finish(B, np.clip(factor.solve(B, lane), 0.0, 1.0), n_classes, 0, True)
-                for lane, B in enumerate(chunk)
+                for lane, B in enumerate(systems)
             ]
 
-        chunks = in_threads(work, firsts, n_jobs=self.n_jobs, progress=self.progress)
-        return [solved for chunk in chunks for solved in chunk]
+        solved = in_threads(work, chunks, n_jobs=self.n_jobs, progress=self.progress)
+        return [one for chunk in solved for one in chunk]
 
     def _solve_iteratively(self, B: FloatArray, n_classes: int) -> Solved:
         B = B[self.rows]
@@ -177,7 +177,7 @@ class HarmonicSystem:
     ) -> Solved:
         s = self.degrees + B.sum(axis=1)
         best = self._rank_in_stages(B, X[:, :n_classes])
-        residual = float(np.abs(X - (self.W @ X + B) / s[:, None]).max())
+        residual = float(iterative.violations(self.W, s, B, X).max())
         return Solved(X, best, self.solver, iterations, converged, residual)
 
     def inverse(self, absorption: FloatArray) -> Callable[[FloatArray], FloatArray]:
@@ -247,7 +247,7 @@ class HarmonicSystem:
             return target
 
         found = self._run(s, system, tol=FIRST_TOLERANCE, refine=refine)
-        violations = np.abs(found.X - (self.W @ found.X + system) / s[:, None]).max(axis=0)
+        violations = iterative.violations(self.W, s, system, found.X)
         certain = (
             violations[-1] <= STEPS_TOLERANCE
             and (found.X[:, -1] > 0).all()
