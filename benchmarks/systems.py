@@ -29,8 +29,9 @@ from graphmargin import (
     harmonic_solution,
     knn_graph,
 )
+from graphmargin.graph.adjacency import join_neighbors
 from graphmargin.graph.neighbors import nearest_neighbors
-from graphmargin.graph.weights import paper_width
+from graphmargin.graph.weights import paper_width, weighting
 from graphmargin.harmonic.problem import problem_on
 from graphmargin.harmonic.solution import solve_path
 from graphmargin.labels import encode_labels
@@ -234,10 +235,10 @@ def _stages(problem: Problem, k: int) -> Outcome:
     )
     X = problem.X
     with watch(stage["search"]):
-        nearest_neighbors(X, k, random_state=0)
+        neighbors = nearest_neighbors(X, k, random_state=0)
     with watch(stage["graph"]):
-        W = knn_graph(X, k, random_state=0)
-    watch.seconds[stage["graph"]] -= watch.seconds[stage["search"]]  # it searches once more
+        rule = weighting(X, neighbors, "paper")
+        W = join_neighbors(neighbors, rule)
     with watch(stage["problem"]):
         labels = encode_labels(problem.y_few)
         harmonic = problem_on(W, labels, c_labeled=np.inf, c_unlabeled=0.0)
@@ -246,7 +247,7 @@ def _stages(problem: Problem, k: int) -> Outcome:
         solution = solve_path(harmonic, [GAMMA_G])[0]
     with watch(stage["train"]):
         rows = (solution.confidence >= EPS) | ~problem.hidden
-        kernel = Kernel("rbf", paper_width(X))
+        kernel = Kernel("rbf", rule.width)
         machine = train_machine(X[rows], solution.codes[rows], kernel, C=C, random_state=0)
     with watch(stage["predict"]):
         new_labels = machine.decision(problem.X_new).argmax(axis=1)

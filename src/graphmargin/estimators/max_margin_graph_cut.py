@@ -14,6 +14,7 @@ from graphmargin._checks import check_choice, check_real
 from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray
 from graphmargin.estimators.base import GraphClassifier, known_codes
 from graphmargin.estimators.progress import stage
+from graphmargin.graph.adjacency import NeighborGraph
 from graphmargin.graph.weights import kernel_width
 from graphmargin.harmonic.solution import HarmonicSolution
 from graphmargin.labels import UNLABELED, EncodedLabels
@@ -152,8 +153,10 @@ class MaxMarginGraphCut(GraphClassifier):
         """
         X, labels = self._validate(X, y)
         self._check_parameters(X, W)
-        kernel = self._kernel(X)
-        solution, _ = self._fit_harmonic(X, labels, W)
+        kernel = Kernel(self.kernel, degree=self.degree, coef0=self.coef0)
+        solution, graph = self._fit_harmonic(X, labels, W)
+        if not self._is_pairwise() and not callable(self.kernel):
+            kernel = replace(kernel, width=self._kernel_width(X, graph))
         codes, self.training_mask_ = self._training_set(solution, labels)
         training = np.flatnonzero(self.training_mask_)
         with stage(f"max-margin classifier on {len(training):,} points", self.verbose) as news:
@@ -217,11 +220,11 @@ class MaxMarginGraphCut(GraphClassifier):
             msg = "`X` must be a symmetric kernel matrix for kernel='precomputed'"
             raise ValueError(msg)
 
-    def _kernel(self, X: Any) -> Kernel:
-        width = 1.0
-        if not self._is_pairwise() and not callable(self.kernel):
-            width = kernel_width(X, self.width)
-        return Kernel(self.kernel, width, self.degree, self.coef0)
+    def _kernel_width(self, X: Any, graph: NeighborGraph | None) -> float:
+        """Return the width of the kernel, which the edges may have as well."""
+        if graph is not None and self.metric == "euclidean" and self.width == "paper":
+            return graph.weighting.width
+        return kernel_width(X, self.width)
 
     def _training_set(
         self, solution: HarmonicSolution, labels: EncodedLabels

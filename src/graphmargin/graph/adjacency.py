@@ -12,7 +12,7 @@ from sklearn.utils import check_array
 
 from graphmargin._checks import check_choice, check_integer
 from graphmargin._typing import Progress
-from graphmargin.graph.neighbors import NeighborSearch
+from graphmargin.graph.neighbors import Neighbors, NeighborSearch
 from graphmargin.graph.weights import Weighting, Width, weighting
 
 Metric = Literal["euclidean", "cosine"]
@@ -113,11 +113,16 @@ def neighbor_graph(
         check_integer("n_neighbors", n_neighbors, low=1), recall=recall, progress=progress
     )
     rule = weighting(points, neighbors, width)
+    return NeighborGraph(join_neighbors(neighbors, rule), search, rule, neighbors.recall)
+
+
+def join_neighbors(neighbors: Neighbors, rule: Weighting) -> sparse.csr_array:
+    """Return W, in which two points are joined if one is a neighbor of the other."""
     n, k = neighbors.indices.shape
     directed = sparse.csr_array(
         (
             np.exp(rule.log_weights(neighbors)).ravel(),
-            neighbors.indices.ravel().astype(np.int32 if n * k < 2**31 else np.int64),
+            neighbors.indices.ravel(),
             np.arange(0, n * k + 1, k),
         ),
         shape=(n, n),
@@ -125,7 +130,7 @@ def neighbor_graph(
     W = directed.maximum(directed.T).tocsr()
     W.eliminate_zeros()
     W.sort_indices()
-    return NeighborGraph(W, search, rule, neighbors.recall)
+    return W
 
 
 def in_metric(X: Any, metric: Metric) -> Any:
