@@ -628,7 +628,7 @@ def test_tiny_masses_are_explained_where_the_fill_is_too_large(path_graph, monke
     y = np.full(31, -1)
     y[[0, 30]] = [0, 1]
     solution = harmonic_solution(path_graph(31), y, gamma_g=100.0)
-    assert solution.solver == "cg"
+    assert solution.solver == "gauss-seidel"
     explanation = solution.explain(12)
     assert explanation.sources.tolist() == [0, 30]
     np.testing.assert_allclose(explanation.shares, solution.class_mass[12], rtol=1e-6)

@@ -327,3 +327,13 @@ def test_unknown_solver_is_refused(solver):
         ValueError, match="`solver` must be one of 'auto', 'direct', 'cg', 'gauss-seidel'"
     ):
         harmonic_solution(np.ones((3, 3)), [0, -1, 1], solver=solver)
+
+
+def test_auto_sweeps_where_absorption_is_strong_and_says_so(system, monkeypatch):
+    W, B = system
+    monkeypatch.setitem(elimination_order.__kwdefaults__, "max_flops", 10)
+    weak, strong = HarmonicSystem(W, "auto").solve([B, 1e3 * B], 2)
+    assert (weak.solver, strong.solver) == ("cg", "gauss-seidel")
+    asked = HarmonicSystem(W, "cg").solve([1e3 * B], 2)[0]
+    assert asked.solver == "cg"
+    np.testing.assert_allclose(asked.X, strong.X, atol=MASS_ERROR)

@@ -166,6 +166,7 @@ class HarmonicClassifier(GraphClassifier):
             points[known],
             1,
             queries=points[unknown],
+            recall=0.9,  # their confidence is 0, and a near one is as good a guess
             n_jobs=self.n_jobs,
             random_state=self.random_state,
         )

@@ -88,6 +88,7 @@ class HarmonicSystem:
         self.progress = progress
         self.order: EliminationOrder | None = None
         self.solver = solver
+        self.is_free = solver == "auto"
         if solver in ("auto", "direct"):
             self._choose(solver)
         self.rows: IntArray | slice = slice(None)
@@ -157,7 +158,9 @@ class HarmonicSystem:
     def _solve_iteratively(self, B: FloatArray, n_classes: int) -> Solved:
         B = B[self.rows]
         s = self.degrees + B.sum(axis=1)
-        sweeps = self.solver == "gauss-seidel" or (self.degrees <= MAX_RATE * s).all()
+        sweeps = self.solver == "gauss-seidel"
+        if self.is_free:
+            sweeps = bool((self.degrees <= MAX_RATE * s).all())
         if sweeps:
             found = self._sweep(s, B)
             X, certain = found.X, False
@@ -170,7 +173,8 @@ class HarmonicSystem:
         solved = self._finish(B, X, n_classes, found.iterations, converged)
         X, best = np.empty_like(solved.X), np.empty_like(solved.best)
         X[self.rows], best[self.rows] = solved.X, solved.best
-        return replace(solved, X=X, best=best)
+        solver = "gauss-seidel" if sweeps else self.solver
+        return replace(solved, X=X, best=best, solver=solver)
 
     def _finish(
         self, B: FloatArray, X: FloatArray, n_classes: int, iterations: int, converged: bool
