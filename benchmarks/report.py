@@ -149,32 +149,29 @@ def plot_scaling(results: Sequence[Result], file: Path) -> None:
 
     with mpl.rc_context({"font.size": 10, "axes.spines.top": False, "axes.spines.right": False}):
         figure = Figure(figsize=(8, 4))
-        axes = figure.add_axes((0.08, 0.13, 0.61, 0.78))
+        axes = figure.add_axes((0.09, 0.13, 0.62, 0.78))
         for system, rows in scaling(results).items():
             sizes, walls = [row["n"] for row in rows], [row["wall"] for row in rows]
-            axes.loglog(sizes, walls, "o-", linewidth=2.5 if system == OURS else 1.2, label=system)
+            width = 2.5 if system == OURS else 1.2
+            (line,) = axes.loglog(sizes, walls, "o-", linewidth=width)
+            growth = f"\ngrows as $n^{{{exponent(sizes, walls):.2f}}}$" if len(rows) > 1 else ""
+            axes.annotate(
+                system + growth,
+                (sizes[-1], walls[-1]),
+                xytext=(9, 0),
+                textcoords="offset points",
+                color=line.get_color(),
+                va="center",
+            )
         ticks = sorted(SIZES.values())
         axes.set_xticks(ticks, [f"{n:,.0f}" for n in ticks])
         axes.set_xticks([], minor=True)
         axes.yaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set_minor_formatter("{x:g}")
         axes.grid(axis="y", color="0.92")
         axes.set_xlabel("rows")
         axes.set_ylabel("wall seconds")
         axes.set_title("Transduction of a Gaussian mixture, 64 features, 10 classes", loc="left")
-        to_axes = axes.transData + axes.transAxes.inverted()
-        height = -math.inf
-        for line in sorted(axes.lines, key=lambda line: line.get_ydata()[-1]):
-            end = line.get_xydata()[-1]
-            height = max(to_axes.transform(end)[1], height + 0.065)  # names keep their distance
-            axes.annotate(
-                line.get_label(),
-                end,
-                xytext=(1.03, height),
-                textcoords="axes fraction",
-                color=line.get_color(),
-                va="center",
-                arrowprops={"arrowstyle": "-", "linestyle": ":", "color": line.get_color()},
-            )
         file.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(file, dpi=150)
 
