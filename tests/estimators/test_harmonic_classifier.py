@@ -347,3 +347,17 @@ def test_soft_labels_can_be_overruled():
     trust = np.where(np.arange(8) == 1, np.inf, 0.1)
     mixed = HarmonicClassifier(gamma_g=0.01, c_labeled=trust, affinity="precomputed").fit(W, y)
     assert mixed.transduction_[1] == "a"
+
+
+def test_recall_of_the_graph_is_reported(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = (3 * rng.normal(size=(20, 30)))[rng.integers(0, 20, 2_000)] + rng.normal(size=(2_000, 30))
+    y = np.where(np.arange(2_000) < 200, np.arange(2_000) % 2, -1)
+    assert HarmonicClassifier().fit(X, y).graph_recall_ == 1.0
+    assert (
+        HarmonicClassifier(affinity="precomputed").fit(np.ones((4, 4)), y[198:202]).graph_recall_
+        is None
+    )
+    monkeypatch.setattr("graphmargin.graph.neighbors.MAX_EXACT", 100)
+    monkeypatch.setattr("graphmargin.graph.neighbors.EXACT_WORK", 0)
+    assert 0.99 <= HarmonicClassifier(random_state=0).fit(X, y).graph_recall_ < 1.0

@@ -208,6 +208,17 @@ def test_the_recall_asked_for_is_found_and_reported(asked):
     assert (found.indices != np.arange(len(X))[:, None]).all()
 
 
+def test_recall_holds_for_embeddings():
+    rng = np.random.default_rng(0)
+    topics = rng.normal(size=(40, 384))[rng.integers(0, 40, 3_000)]
+    X = (topics + 0.7 * rng.normal(size=(3_000, 384))).astype(np.float32)
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    exact, found = (nearest_neighbors(X, 5, recall=r, random_state=0) for r in (1.0, 0.95))
+    same = [len(set(a) & set(b)) for a, b in zip(exact.indices, found.indices, strict=True)]
+    assert found.recall >= 0.95
+    assert np.mean(same) / 5 > found.recall - 0.01
+
+
 def test_recall_holds_for_new_queries():
     X, queries = clustered(), clustered(4_000) + 0.1
     exact = nearest_neighbors(X, 5, queries=queries, recall=1.0)

@@ -49,9 +49,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
 
     def _validate(self, X: Any, y: npt.ArrayLike) -> tuple[Any, EncodedLabels]:
         """Return X as a float array or CSR matrix, and the encoded labels."""
-        if hasattr(
-            self, "transduction_"
-        ):  # set last: a refit that fails, or ends by Ctrl-C, is not a fit
+        if hasattr(self, "transduction_"):  # set last: what fails, or ends by Ctrl-C, is no fit
             del self.transduction_
         check_choice("affinity", self.affinity, ("knn", "precomputed"))
         check_gamma_g(self.gamma_g)
