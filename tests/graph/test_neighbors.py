@@ -267,7 +267,7 @@ def test_sparse_points_are_searched_exactly(monkeypatch):
     assert nearest_neighbors(sparse.csr_array(normal(20, 2)), 3).recall == 1.0
 
 
-@pytest.mark.parametrize("recall", [0, -0.5, 1.1, np.nan])
+@pytest.mark.parametrize("recall", [0, -0.5, 1.1, np.nan, "high"])
 def test_recall_is_a_share(recall):
     with pytest.raises(ValueError, match=r"`recall` must be in \(0, 1\], got .*; 1 is the exact"):
         nearest_neighbors(np.eye(5), 2, recall=recall)

@@ -133,3 +133,24 @@ def test_result_does_not_depend_on_the_number_of_threads(monkeypatch):
     )
     np.testing.assert_array_equal(one.class_mass, two.class_mass)
     assert one.iterations == two.iterations
+
+
+def star(n):
+    """Return a hub that all other vertices hang on: pairing shrinks it by one vertex only."""
+    spokes = sparse.coo_array((np.ones(n - 1), (np.zeros(n - 1, int), np.arange(1, n))), (n, n))
+    return sparse.csr_array(spokes + spokes.T)
+
+
+def test_stars_keep_the_coarse_graph_small():
+    aggregates = Aggregates(star(3_000))
+    assert len(aggregates._coarse) <= 1.5 * 3_000 / aggregation.VERTICES_IN_AN_AGGREGATE
+
+
+@pytest.mark.parametrize("solver", ["cg", "direct"])
+def test_stars_are_solved(monkeypatch, solver):
+    monkeypatch.setattr(solve, "MIN_AGGREGATED", 100)
+    y = np.full(3_000, -1)
+    y[1:40] = np.arange(39) % 2
+    found = harmonic_solution(star(3_000), y, gamma_g=0.01, solver=solver)
+    assert found.converged
+    assert found.class_mass[0, 0] / found.class_mass[0, 1] == pytest.approx(20 / 19, rel=1e-4)

@@ -12,6 +12,7 @@ they come.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
-from graphmargin._blocks import row_blocks
+from graphmargin._blocks import ranges, row_blocks
 from graphmargin._threads import in_threads, n_threads
 from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray, Progress
 from graphmargin.graph.cells import Cells, Scale, make_cells, rounding
@@ -126,7 +127,7 @@ class NeighborSearch:
                 f"for {X.shape[0]} points; take fewer neighbors or pass a precomputed graph"
             )
             raise ValueError(msg)
-        if recall is not None and not 0 < recall <= 1:
+        if recall is not None and not (isinstance(recall, Real) and 0 < recall <= 1):
             msg = f"`recall` must be in (0, 1], got {recall!r}; 1 is the exact search"
             raise ValueError(msg)
         if queries is not None and sparse.issparse(queries) != sparse.issparse(X):
@@ -205,12 +206,12 @@ class _DenseSearch:
         everywhere = np.arange(len(cells.centers), dtype=np.int32)
         queries = cells.scale(self.queries[rows])
 
-        def search(part: slice) -> tuple[IntArray, FloatArray]:
+        def search(part: tuple[int, int]) -> tuple[IntArray, FloatArray]:
             return cells.search(
-                queries[part], 0, everywhere, n_found=met, n_neighbors=met, reach=np.inf
+                queries[slice(*part)], 0, everywhere, n_found=met, n_neighbors=met, reach=np.inf
             )
 
-        parts = in_threads(search, list(_slices(SAMPLE, 100)), n_jobs=self.n_jobs)
+        parts = in_threads(search, ranges(SAMPLE, 100), n_jobs=self.n_jobs)
         found, squared = (np.concatenate(both) for both in zip(*parts, strict=True))
         kth = np.sqrt(np.maximum(squared[:, -1:], 0.0, dtype=np.float64))
 
@@ -312,10 +313,6 @@ class _DenseSearch:
             self.n_neighbors,
         )
         return ranked
-
-
-def _slices(n: int, size: int) -> list[slice]:
-    return [slice(first, min(first + size, n)) for first in range(0, n, size)]
 
 
 def _search_sparse(

@@ -18,9 +18,11 @@ from numba import njit
 from scipy import linalg, sparse
 from scipy.sparse import csgraph
 
+from graphmargin._blocks import ranges
 from graphmargin._threads import Team
 from graphmargin._typing import FloatArray, IntArray
-from graphmargin.harmonic.iterative import Turn, csr_arrays, ratio
+from graphmargin.harmonic.elimination import csr_arrays
+from graphmargin.harmonic.iterative import Turn, ratio
 
 VERTICES_IN_AN_AGGREGATE = 100
 MAX_AGGREGATES = 3_000
@@ -41,6 +43,8 @@ class Aggregates:
     def __init__(self, W: sparse.csr_array) -> None:
         target = min(MAX_AGGREGATES, W.shape[0] // VERTICES_IN_AN_AGGREGATE)
         group, coarse = _contract(W, target)
+        if coarse.shape[0] > 1.5 * target:
+            group, coarse = _fold(group, coarse, target)
         order = csgraph.reverse_cuthill_mckee(coarse, symmetric_mode=True)
         position = np.empty(len(order), dtype=np.int64)
         position[order] = np.arange(len(order))
@@ -59,7 +63,7 @@ class Aggregates:
         inverse = linalg.inv(matrix, overwrite_a=True, check_finite=False)
         root = np.sqrt(s)
         size = -(-len(rates) // N_BLOCKS)
-        blocks = [(i, min(i + size, len(rates))) for i in range(0, len(rates), size)]
+        blocks = ranges(len(rates), size)
 
         def turn(
             P: FloatArray, R: FloatArray, squares: FloatArray, rho_before: FloatArray, team: Team
@@ -88,6 +92,20 @@ def _contract(W: sparse.csr_array, target: int) -> tuple[IntArray, sparse.csr_ar
         W = sparse.csr_array(_merge(*pattern, mate, n_pairs), shape=(n_pairs, n_pairs))
         group = mate[group]
     return group, W
+
+
+def _fold(group: IntArray, W: sparse.csr_array, target: int) -> tuple[IntArray, sparse.csr_array]:
+    """Put groups that pairing cannot shrink (single vertices, stars) together as they come.
+
+    They need not be connected to be a valid correction, and a dense matrix must stay small.
+    """
+    n = W.shape[0]
+    larger = np.arange(n) * target // n
+    members = sparse.csr_array((np.ones(n), (larger, np.arange(n))), shape=(target, n))
+    W = sparse.csr_array(members @ W @ members.T)
+    W.setdiag(0.0)
+    W.eliminate_zeros()
+    return larger[group], W
 
 
 @njit(cache=True)

@@ -81,7 +81,7 @@ def elimination_order(
         if elimination_order(part, max_fill=max_fill, max_flops=max_flops * BALL / n) is None:
             return None
     order, start, rows, affordable = _minimum_degree(
-        *_pattern(W), n, int(min(max_fill, 2**40)), float(max_flops)
+        *csr_arrays(W)[:2], n, int(min(max_fill, 2**40)), float(max_flops)
     )
     if not affordable:
         return None
@@ -101,8 +101,7 @@ def eliminate(W: sparse.csr_array, absorption: FloatArray, order: EliminationOrd
     position[order.order] = np.arange(W.shape[0], dtype=np.int32)
     weights, pivots = _factorize(
         (0,) * lanes,
-        *_pattern(W),
-        W.data.astype(np.float64, copy=False),
+        *csr_arrays(W),
         np.ascontiguousarray(absorption, dtype=np.float64).reshape(-1, lanes),
         order.order,
         position,
@@ -112,9 +111,13 @@ def eliminate(W: sparse.csr_array, absorption: FloatArray, order: EliminationOrd
     return Elimination(order, weights, pivots)
 
 
-def _pattern(W: sparse.csr_array) -> tuple[IntArray, IntArray]:
-    """Return indptr and indices in the integer types that the kernels are compiled for."""
-    return W.indptr.astype(np.int64, copy=False), W.indices.astype(np.int32, copy=False)
+def csr_arrays(W: sparse.csr_array) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return a matrix in the types that the kernels are compiled for."""
+    return (
+        W.indptr.astype(np.int64, copy=False),
+        W.indices.astype(np.int32, copy=False),
+        W.data.astype(np.float64, copy=False),
+    )
 
 
 @njit(cache=True)

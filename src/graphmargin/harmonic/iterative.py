@@ -9,8 +9,10 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
+from graphmargin._blocks import ranges
 from graphmargin._threads import Team, pause
-from graphmargin._typing import BoolArray, FloatArray, IntArray, Progress
+from graphmargin._typing import BoolArray, FloatArray, Progress
+from graphmargin.harmonic.elimination import csr_arrays
 
 Turn = Callable[[FloatArray, FloatArray, FloatArray, FloatArray, Team], FloatArray]
 """``turn(P, R, squares, rho_before, team)`` sets the directions P to ``Z + P rho / rho_before``.
@@ -81,7 +83,7 @@ def conjugate_gradients(
     scaled = symmetric_scaling(W, s)
     matrix = csr_arrays(scaled)
     X = np.zeros((n, columns)) if start is None else _padded(start * root[:, None])
-    blocks = _row_ranges(n)
+    blocks = ranges(n, max(MIN_ROWS_AT_ONCE, -(-n // N_BLOCKS)))
     turn = turn or _plain_turn(blocks)
     tols = np.full(columns, tol)
     first_violation: float | None = None
@@ -235,15 +237,6 @@ def _violations(indptr, indices, data, s, B, X):  # type: ignore[no-untyped-def]
     return largest
 
 
-def csr_arrays(W: sparse.csr_array) -> tuple[IntArray, IntArray, FloatArray]:
-    """Return a matrix in the types that the kernels are compiled for."""
-    return (
-        W.indptr.astype(np.int64, copy=False),
-        W.indices.astype(np.int32, copy=False),
-        W.data.astype(np.float64, copy=False),
-    )
-
-
 def symmetric_scaling(W: sparse.csr_array, s: FloatArray) -> sparse.csr_array:
     """Return ``s^-1/2 W s^-1/2``."""
     scale = sparse.diags_array(1 / np.sqrt(s)).tocsr()
@@ -305,11 +298,6 @@ def _sweep(indptr, indices, data, X, Q):  # type: ignore[no-untyped-def]
                 largest = max(largest, abs(row[c] - X[i, c]) / row[c])
             X[i, c] = row[c]
     return largest
-
-
-def _row_ranges(n: int) -> list[tuple[int, int]]:
-    size = max(MIN_ROWS_AT_ONCE, -(-n // N_BLOCKS))
-    return [(first, min(first + size, n)) for first in range(0, n, size)]
 
 
 def algebraic_multigrid(W: sparse.csr_array, s: FloatArray) -> Turn:

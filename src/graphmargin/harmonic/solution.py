@@ -17,6 +17,7 @@ from graphmargin.harmonic.solve import (
     Solved,
     Solver,
     check_solver,
+    confidence_of,
 )
 from graphmargin.labels import UNLABELED, decode_labels
 
@@ -64,8 +65,7 @@ class HarmonicSolution:
     @property
     def confidence(self) -> FloatArray:
         """Best minus second best class mass; abs(ell) for two classes."""
-        second, best = np.partition(self.class_mass, -2, axis=1)[:, -2:].T
-        return np.asarray(best - second)
+        return np.asarray(confidence_of(self.class_mass))
 
     @property
     def ell(self) -> FloatArray:

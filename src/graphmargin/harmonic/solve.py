@@ -237,7 +237,7 @@ class HarmonicSystem:
 
         def tolerance(X: FloatArray) -> float:
             """Return the violation at which the labels of X are certain."""
-            allowed = np.maximum(_confidence(X[:, :n_classes]), CERTAIN_CONFIDENCE) / 2
+            allowed = np.maximum(confidence_of(X[:, :n_classes]), CERTAIN_CONFIDENCE) / 2
             steps = X[:, -1] / STEPS_TOLERANCE
             return float((np.minimum(allowed, MASS_ERROR) / steps).min())
 
@@ -278,7 +278,7 @@ class HarmonicSystem:
         mass = X[:, :n_classes]
         unsure = ~(np.abs(X.sum(axis=1) - 1) <= ROW_TOLERANCE)  # also where X is not a number
         if certain:
-            unsure |= (mass.sum(axis=1) < SMALL_MASS) & (_confidence(mass) < CERTAIN_CONFIDENCE)
+            unsure |= (mass.sum(axis=1) < SMALL_MASS) & (confidence_of(mass) < CERTAIN_CONFIDENCE)
         elif not (swept and converged):
             unsure |= mass.sum(axis=1) < SMALL_MASS
         if swept:
@@ -344,7 +344,7 @@ class HarmonicSystem:
 
 
 @njit(cache=True, nogil=True)
-def _confidence(mass):  # type: ignore[no-untyped-def]
+def confidence_of(mass):  # type: ignore[no-untyped-def]
     """Return the best minus the second best class mass of every row."""
     confidence = np.empty(len(mass))
     for i in range(len(mass)):
