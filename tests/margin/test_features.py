@@ -26,7 +26,7 @@ def points(n=60, d=3, seed=0):
 def test_features_of_landmarks_have_their_kernel_values(kernel):
     Z = points()
     features = landmark_features(kernel, Z)(Z)
-    assert features.dtype == np.float32
+    assert features.dtype == np.float64
     K = kernel(Z, Z)
     np.testing.assert_allclose(features @ features.T, K, atol=1e-4 * K.max())
 

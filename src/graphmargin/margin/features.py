@@ -1,10 +1,11 @@
-"""Explicit features of a kernel: Nystroem's, from the kernel values to a few landmark rows.
+"""Explicit features of a kernel: the rows themselves, or kernel values to a few landmark rows.
 
 With landmarks Z and ``K_ZZ = U S U'``, the features ``phi(x) = k(x, Z) U S^(-1/2)`` have the
-products ``k(x, Z) K_ZZ^+ k(Z, x')``, the best that the landmarks know of k(x, x'). A linear
-function ``w.phi(x)`` is ``k(x, Z) (U S^(-1/2) w)``: a kernel machine whose vectors are the
+products ``k(x, Z) K_ZZ^+ k(Z, x')``, the best that the landmarks know of k(x, x') (Nystroem). A
+linear function ``w.phi(x)`` is ``k(x, Z) (U S^(-1/2) w)``: a kernel machine whose vectors are the
 landmarks. Random rows, evenly from the classes, serve as well as centers of k-means or randomly
-pivoted Cholesky, and exist for every kernel and for sparse rows.
+pivoted Cholesky, and exist for every kernel and for sparse rows. All rows as landmarks are exact,
+and so are as many as the kernel has dimensions, such as (d + 3 choose 3) for the cubic one.
 """
 
 from __future__ import annotations
@@ -13,17 +14,21 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils import check_random_state
 
+from graphmargin._blocks import row_blocks
+from graphmargin._threads import in_threads
 from graphmargin._typing import FloatArray, IntArray
 from graphmargin.margin.kernels import Kernel
+from graphmargin.margin.machine import MarginMachine, TrainingReport, centered
 
 EIGENVALUE_CUT = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-11}
 """Eigenvalues below this share of the largest are noise, by the precision of the rows."""
 
 
 @dataclass(frozen=True)
-class LandmarkFeatures:
+class FeatureMap:
     """A feature map ``phi(x) = k(x, Z) basis``.
 
     Attributes
@@ -31,27 +36,94 @@ class LandmarkFeatures:
     kernel : Kernel
     landmarks : array or CSR matrix of shape (m, d)
         Z, the rows to compare with.
-    basis : array of shape (m, r)
-        U S^(-1/2), without eigenvalues that are tiny; r <= m.
+    basis : array of shape (m, r) or None
+        U S^(-1/2), without eigenvalues that are tiny; r <= m. None is the map of a linear kernel
+        to the rows themselves, in units of its width.
+    center : array of shape (d,) or 0.0
+        What is subtracted from all rows before the kernel sees them.
     """
 
     kernel: Kernel
     landmarks: Any
-    basis: FloatArray
+    basis: FloatArray | None
+    center: FloatArray | float = 0.0
 
     def __call__(self, X: Any) -> FloatArray:
-        """Return the features of the rows of X, in single precision."""
-        return (self.kernel(X, self.landmarks) @ self.basis).astype(np.float32, copy=False)
+        """Return the features of the rows of X, in the precision of the basis."""
+        if self.basis is None:
+            return np.asarray(centered(X, self.center) / self.kernel.width)
+        precision = self.basis.dtype
+        points = centered(X, self.center).astype(precision, copy=False)
+        landmarks = centered(self.landmarks, self.center).astype(precision, copy=False)
+        return np.asarray(self.kernel(points, landmarks) @ self.basis)
+
+    @property
+    def dimension(self) -> int:
+        """Number r of features."""
+        return int(self.landmarks.shape[0] if self.basis is None else self.basis.shape[1])
+
+    def table(
+        self, X: Any, rows: IntArray, *, n_jobs: int | None, dtype: Any = np.float32
+    ) -> FloatArray:
+        """Return the features of some rows of X, block by block in threads."""
+        features = np.empty((len(rows), self.dimension), dtype=dtype)
+
+        def fill(block: slice) -> None:
+            features[block] = self(X[rows[block]])
+
+        blocks = list(row_blocks(len(rows), 16 * self.landmarks.shape[0]))
+        in_threads(fill, blocks, n_jobs=1 if callable(self.kernel.kind) else n_jobs)
+        return features
+
+    def machine(
+        self,
+        weights: FloatArray,
+        intercepts: FloatArray,
+        n_classes: int,
+        report: TrainingReport,
+    ) -> MarginMachine:
+        """Return linear functions of the features, a column of weights each, as a machine."""
+        weights = weights.astype(np.float64)
+        return MarginMachine(
+            self.kernel,
+            self.landmarks,
+            weights if self.basis is None else self.basis.astype(np.float64) @ weights,
+            intercepts,
+            n_classes=n_classes,
+            center=self.center,
+            report=report,
+        )
 
     def error(self, X: Any) -> float:
         """Return the mean share of k(x, x) that the features of the rows of X lack."""
         known = np.square(self(X), dtype=np.float64).sum(axis=1)
-        true = np.array([self.kernel(X[[i]], X[[i]])[0, 0] for i in range(X.shape[0])])
+        points = centered(X, self.center)
+        rows = (points[[i]] for i in range(X.shape[0]))
+        true = np.array([self.kernel(row, row)[0, 0] for row in rows])
         lost = np.divide(true - known, true, out=np.zeros_like(known), where=true > 0)
         return float(np.maximum(lost, 0.0).mean())
 
 
-def landmark_features(kernel: Kernel, landmarks: Any) -> LandmarkFeatures:
+def rows_are_features(X: Any, kernel: Kernel) -> bool:
+    """Tell whether rows are the best features of a kernel: a linear one, and dense rows."""
+    return kernel.kind == "linear" and not sparse.issparse(X)
+
+
+def row_features(kernel: Kernel, center: FloatArray) -> FeatureMap:
+    """Return the map of a linear kernel to rows in units of its width.
+
+    Examples
+    --------
+    >>> row_features(Kernel("linear", width=2.0), np.zeros(2))(np.array([[2.0, 6.0]])).tolist()
+    [[1.0, 3.0]]
+    """
+    # Landmarks with k(x, z_j) = x_j / width.
+    return FeatureMap(kernel, kernel.width * np.eye(len(center)) + center, None, center)
+
+
+def landmark_features(
+    kernel: Kernel, landmarks: Any, center: FloatArray | float = 0.0
+) -> FeatureMap:
     """Return the feature map of some landmark rows.
 
     Parameters
@@ -59,10 +131,12 @@ def landmark_features(kernel: Kernel, landmarks: Any) -> LandmarkFeatures:
     kernel : Kernel
     landmarks : array or CSR matrix of shape (m, d)
         Single precision gives features that are computed in it.
+    center : array of shape (d,), default=0.0
+        Is subtracted from all rows.
 
     Returns
     -------
-    LandmarkFeatures
+    FeatureMap
         Time O(m^3). Exact on the landmarks, up to eigenvalues that are noise.
 
     Examples
@@ -72,10 +146,11 @@ def landmark_features(kernel: Kernel, landmarks: Any) -> LandmarkFeatures:
     >>> bool(np.allclose(features @ features.T, Kernel("rbf")(X, X)))
     True
     """
-    values, vectors = np.linalg.eigh(np.asarray(kernel(landmarks, landmarks), dtype=np.float64))
+    points = centered(landmarks, center)
+    values, vectors = np.linalg.eigh(np.asarray(kernel(points, points), dtype=np.float64))
     keep = values > EIGENVALUE_CUT[landmarks.dtype] * values[-1]
     basis = vectors[:, keep] / np.sqrt(values[keep])
-    return LandmarkFeatures(kernel, landmarks, basis.astype(landmarks.dtype))
+    return FeatureMap(kernel, landmarks, basis.astype(landmarks.dtype), center)
 
 
 def spread_rows(codes: IntArray, n_rows: int, random_state: Any) -> IntArray:

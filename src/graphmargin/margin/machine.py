@@ -28,6 +28,9 @@ class TrainingReport:
     C : float
     n_rows : int
         Rows that it learned from.
+    form : {"kernel", "warped kernel", "rows", "landmarks"}
+        What the solver saw: a kernel, the kernel that a graph has warped, or explicit features,
+        which are the rows themselves or kernel values to landmarks.
     n_landmarks : int
         0 for a machine without approximation.
     approximation_error : float
@@ -40,6 +43,7 @@ class TrainingReport:
     solver: Literal["smo", "libsvm", "coordinate descent"]
     C: float
     n_rows: int
+    form: Literal["kernel", "warped kernel", "rows", "landmarks"] = "kernel"
     n_landmarks: int = 0
     approximation_error: float = 0.0
     gap: float = 0.0

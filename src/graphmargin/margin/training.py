@@ -17,7 +17,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 from sklearn.utils import check_random_state
 
-from graphmargin._blocks import row_blocks
 from graphmargin._checks import check_choice
 from graphmargin._threads import in_threads
 from graphmargin._typing import FloatArray, IntArray, Progress
@@ -27,7 +26,12 @@ from graphmargin.margin.coordinate_descent import (
     LinearSolution,
     solve_linear,
 )
-from graphmargin.margin.features import landmark_features, spread_rows
+from graphmargin.margin.features import (
+    landmark_features,
+    row_features,
+    rows_are_features,
+    spread_rows,
+)
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine, TrainingReport, centered
 from graphmargin.margin.smo import MAX_ITERATIONS, TOLERANCE, SmoSolution, solve_smo
@@ -121,12 +125,12 @@ def train_machine(
             X, codes, C=C, sample_weight=sample_weight, n_jobs=n_jobs, progress=progress
         )
     weights = _weights(codes, sample_weight)
-    rows_are_features = kernel.kind == "linear" and not sparse.issparse(X)
-    max_exact = MAX_EXACT_LINEAR if rows_are_features else MAX_EXACT
-    center = _center(X, kernel)
+    max_exact = MAX_EXACT_LINEAR if rows_are_features(X, kernel) else MAX_EXACT
+    center = center_of(X, kernel)
     if approximation == "nystroem" or (approximation == "auto" and len(codes) > max_exact):
-        train = _train_on_rows if rows_are_features else _train_on_landmarks
-        return train(X, codes, kernel, C, weights, center, n_jobs, random_state, progress)
+        return _train_on_features(
+            X, codes, kernel, C, weights, center, n_jobs, random_state, progress
+        )
     if len(codes) > MAX_SMO and not callable(kernel.kind):
         return _train_by_libsvm(X, codes, kernel, C, weights, center)
     points = centered(X, center)
@@ -261,36 +265,7 @@ def _train_by_libsvm(
     )
 
 
-def _train_on_rows(
-    X: FloatArray,
-    codes: IntArray,
-    kernel: Kernel,
-    C: float,
-    weights: FloatArray,
-    center: FloatArray | float,
-    n_jobs: int | None,
-    random_state: Any,
-    progress: Progress | None,
-) -> MarginMachine:
-    """Return the linear machine; the rows in units of the width are its features."""
-    features = ((X - center) / kernel.width).astype(np.float32)
-    solutions = _solve_pairs(
-        features, codes, C * weights, LINEAR_GAP, n_jobs, random_state, progress
-    )
-    # Vectors with k(x, z_j) = x_j / width.
-    vectors = kernel.width * np.eye(X.shape[1]) + center
-    return _linear_machine(
-        kernel,
-        vectors,
-        np.eye(X.shape[1]),
-        solutions,
-        codes,
-        center,
-        TrainingReport("coordinate descent", C, len(codes)),
-    )
-
-
-def _train_on_landmarks(
+def _train_on_features(
     X: Any,
     codes: IntArray,
     kernel: Kernel,
@@ -301,49 +276,47 @@ def _train_on_landmarks(
     random_state: Any,
     progress: Progress | None,
 ) -> MarginMachine:
-    """Return the machine on the features of landmarks.
+    """Return the machine on explicit features: the rows, or kernel values to landmarks.
 
     Rows that are drawn from a class stand for those that are not: their losses count more.
     """
     random = check_random_state(random_state)
     used = np.flatnonzero(weights > 0)
-    if len(used) > MAX_FEATURE_ROWS:
-        used = used[spread_rows(codes[used], MAX_FEATURE_ROWS, random)]
-        share = np.bincount(codes[used], weights[used]) / np.bincount(codes, weights)
-        weights = weights / share[codes]
-    chosen = used[spread_rows(codes[used], N_LANDMARKS, random)]
-    # Other kernels have no bound, and small eigenvalues that matter beside large ones.
-    precision = np.float32 if kernel.kind == "rbf" and not sparse.issparse(X) else np.float64
-
-    def points(rows: Any) -> Any:
-        return centered(X[rows], center).astype(precision, copy=False)
-
-    feature_map = landmark_features(kernel, points(chosen))
-    features = np.empty((len(used), feature_map.basis.shape[1]), dtype=np.float32)
-
-    def fill(block: slice) -> None:
-        features[block] = feature_map(points(used[block]))
-
-    blocks = list(row_blocks(len(used), 16 * len(chosen)))
-    in_threads(fill, blocks, n_jobs=1 if callable(kernel.kind) else n_jobs)
-    solutions = _solve_pairs(
-        features, codes[used], C * weights[used], RELATIVE_GAP, n_jobs, random, progress
-    )
-    sample = used[:: -(-len(used) // ERROR_ROWS)]
-    return _linear_machine(
-        kernel,
-        X[chosen],
-        feature_map.basis,
-        solutions,
-        codes,
-        center,
-        TrainingReport(
+    if rows_are_features(X, kernel):
+        feature_map = row_features(kernel, np.broadcast_to(center, X.shape[1]))
+        report = TrainingReport("coordinate descent", C, len(used), form="rows")
+        relative_gap = LINEAR_GAP
+    else:
+        if len(used) > MAX_FEATURE_ROWS:
+            used = used[spread_rows(codes[used], MAX_FEATURE_ROWS, random)]
+            share = np.bincount(codes[used], weights[used]) / np.bincount(codes, weights)
+            weights = weights / share[codes]
+        chosen = used[spread_rows(codes[used], N_LANDMARKS, random)]
+        # Other kernels have no bound, and small eigenvalues that matter beside large ones.
+        precision = np.float32 if kernel.kind == "rbf" and not sparse.issparse(X) else np.float64
+        landmarks = X[chosen].astype(precision, copy=False)
+        feature_map = landmark_features(kernel, landmarks, center)
+        report = TrainingReport(
             "coordinate descent",
             C,
             len(used),
+            form="landmarks",
             n_landmarks=len(chosen),
-            approximation_error=feature_map.error(points(sample)),
-        ),
+            approximation_error=feature_map.error(X[used[:: -(-len(used) // ERROR_ROWS)]]),
+        )
+        relative_gap = RELATIVE_GAP
+    features = feature_map.table(X, used, n_jobs=n_jobs)
+    bounds = C * weights[used]
+    solutions = _solve_pairs(features, codes[used], bounds, relative_gap, n_jobs, random, progress)
+    gap = max(solution.gap for solution in solutions)
+    converged = all(solution.converged for solution in solutions)
+    if not converged:
+        _warn(f"the relative duality gap is {gap:.1e} after {MAX_EPOCHS:,} epochs")
+    return feature_map.machine(
+        np.column_stack([solution.weights for solution in solutions]),
+        np.array([solution.bias for solution in solutions]),
+        int(codes.max()) + 1,
+        replace(report, gap=gap, converged=converged),
     )
 
 
@@ -366,32 +339,6 @@ def _solve_pairs(
         )
 
     return in_threads(solve, pairs, n_jobs=n_jobs, progress=progress)
-
-
-def _linear_machine(
-    kernel: Kernel,
-    vectors: Any,
-    basis: FloatArray,
-    solutions: list[LinearSolution],
-    codes: IntArray,
-    center: FloatArray | float,
-    report: TrainingReport,
-) -> MarginMachine:
-    """Return linear functions of the features ``k(x, vectors) basis`` as one machine."""
-    gap = max(solution.gap for solution in solutions)
-    converged = all(solution.converged for solution in solutions)
-    if not converged:
-        _warn(f"the relative duality gap is {gap:.1e} after {MAX_EPOCHS:,} epochs")
-    weights = np.column_stack([solution.weights for solution in solutions])
-    return MarginMachine(
-        kernel,
-        vectors,
-        basis.astype(np.float64) @ weights,
-        np.array([solution.bias for solution in solutions]),
-        n_classes=int(codes.max()) + 1,
-        center=center,
-        report=replace(report, gap=gap, converged=converged),
-    )
 
 
 def _pairs_of_rows(codes: IntArray, bounds: FloatArray) -> Iterator[tuple[IntArray, FloatArray]]:
@@ -425,7 +372,7 @@ def _warn(message: str) -> None:
     )
 
 
-def _center(X: Any, kernel: Kernel) -> FloatArray | float:
+def center_of(X: Any, kernel: Kernel) -> FloatArray | float:
     """Return the median of dense rows where shifting all of them leaves the problem as it is.
 
     That is so for the linear kernel, whose bias is free, and for the RBF kernel. A large offset
