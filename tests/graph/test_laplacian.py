@@ -5,8 +5,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
+from graphmargin import _blocks
 from graphmargin.datasets import make_lattices
 from graphmargin.graph import components, laplacian
+from graphmargin.graph.laplacian import quadratic_form
 
 TRIANGLE_AND_ISOLATED = sparse.csr_array(
     np.array([[0, 1, 2, 0], [1, 0, 3, 0], [2, 3, 0, 0], [0, 0, 0, 0.0]])
@@ -103,3 +105,26 @@ def test_components_count_the_kernel_of_the_laplacian(W):
     assert len(np.unique(labels)) == (eigenvalues < 1e-9).sum()
     i, j = np.nonzero(W)
     np.testing.assert_array_equal(labels[i], labels[j])
+
+
+@pytest.mark.parametrize("power", [1, 2, 3, 4])
+@pytest.mark.parametrize("block_bytes", [1, 2000, 2**25])
+def test_quadratic_form_is_the_dense_product(random_graph, power, block_bytes, monkeypatch):
+    monkeypatch.setattr(_blocks, "BLOCK_BYTES", block_bytes)
+    L = laplacian(sparse.csr_array(random_graph(60, seed=0)))
+    R = np.random.default_rng(1).normal(size=(60, 7))
+    expected = R.T @ np.linalg.matrix_power(L.toarray(), power) @ R
+    form = quadratic_form(L, R, power=power)
+    np.testing.assert_allclose(form, expected, rtol=1e-10, atol=1e-10 * np.abs(expected).max())
+    np.testing.assert_array_equal(form, form.T)
+    np.testing.assert_array_equal(form, quadratic_form(L, np.asfortranarray(R), power=power))
+    np.testing.assert_array_equal(form, quadratic_form(L, R, power=power, n_jobs=1))
+
+
+def test_quadratic_form_of_single_precision_is_that_of_the_rounded_rows(random_graph):
+    L = laplacian(sparse.csr_array(random_graph(60, seed=0)))
+    R = 1e4 + np.random.default_rng(1).normal(size=(60, 3)).astype(np.float32)
+    form = quadratic_form(L, R)
+    assert form.dtype == np.float64
+    np.testing.assert_allclose(form, quadratic_form(L, R.astype(np.float64)), rtol=1e-12)
+    assert np.linalg.eigvalsh(form).min() > 0

@@ -1,6 +1,8 @@
 """The scikit-learn face: classifiers for partly labeled data."""
 
 from graphmargin.estimators.harmonic_classifier import HarmonicClassifier
+from graphmargin.estimators.manifold_svc import ManifoldSVC
 from graphmargin.estimators.max_margin_graph_cut import MaxMarginGraphCut
+from graphmargin.estimators.supervised_svc import SupervisedSVC
 
-__all__ = ["HarmonicClassifier", "MaxMarginGraphCut"]
+__all__ = ["HarmonicClassifier", "ManifoldSVC", "MaxMarginGraphCut", "SupervisedSVC"]

@@ -1,4 +1,4 @@
-"""What the graph-based classifiers share: validation, the graph, the harmonic solution."""
+"""What classifiers share: validation of partly labeled data, the graph, the harmonic solution."""
 
 from __future__ import annotations
 
@@ -27,22 +27,13 @@ from graphmargin.harmonic.solution import (
 from graphmargin.labels import UNLABELED, EncodedLabels, encode_labels
 
 
-class GraphClassifier(ClassifierMixin, BaseEstimator):
-    """Base of classifiers that start with the harmonic solution on a graph of all points.
+class PartlyLabeledClassifier(ClassifierMixin, BaseEstimator):
+    """Base of all classifiers: rows and labels that are validated, and what scikit-learn asks.
 
-    A subclass names the parameters in its constructor, says which input is pairwise and
-    implements `fit` with `_fit_harmonic`.
+    A subclass names the parameters in its constructor, says which input is pairwise and sets
+    `transduction_` last in `fit`.
     """
 
-    n_neighbors: int
-    width: Any
-    metric: Any
-    affinity: str
-    gamma_g: float
-    c_labeled: Any
-    c_unlabeled: float
-    class_mass_normalization: Any
-    solver: Any
     n_jobs: int | None
     random_state: Any
     verbose: int
@@ -51,8 +42,6 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         """Return X as a float array or CSR matrix, and the encoded labels."""
         if hasattr(self, "transduction_"):  # set last: what fails, or ends by Ctrl-C, is no fit
             del self.transduction_
-        check_choice("affinity", self.affinity, ("knn", "precomputed"))
-        check_gamma_g(self.gamma_g)
         X = validate_data(
             self,
             X,
@@ -72,31 +61,99 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
             self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False
         )
 
+    def __sklearn_is_fitted__(self) -> bool:
+        """Tell whether `fit` has come to its end."""
+        return hasattr(self, "transduction_")
+
+    def _decode(self, codes: IntArray) -> AnyArray:
+        return np.asarray(self.classes_[codes])
+
+    def __sklearn_tags__(self) -> Tags:
+        """Say that CSR input is fine, and which input is pairwise."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self._is_pairwise()
+        return tags
+
+    def _is_pairwise(self) -> bool:
+        """Tell whether X holds a value for each pair of samples."""
+        raise NotImplementedError
+
+
+class GraphClassifier(PartlyLabeledClassifier):
+    """Base of classifiers that use a graph of all points, built from them or given."""
+
+    n_neighbors: int
+    width: Any
+    metric: Any
+    affinity: str
+    graph_: sparse.csr_array
+    graph_recall_: float | None
+
+    def _validate(self, X: Any, y: npt.ArrayLike) -> tuple[Any, EncodedLabels]:
+        valid = super()._validate(X, y)
+        check_choice("affinity", self.affinity, ("knn", "precomputed"))
+        return valid
+
+    def _check_graph_input(self, W: Any) -> None:
+        """Refuse a graph that is not asked for, and the lack of one."""
+        if (W is not None) != (self.affinity == "precomputed"):
+            msg = (
+                f"`W` must be given exactly for affinity='precomputed', got affinity="
+                f"{self.affinity!r} and W {'missing' if W is None else 'given'}"
+            )
+            raise ValueError(msg)
+        if W is None and self._is_pairwise():
+            msg = (
+                "`kernel`='precomputed' leaves no points to build a graph from; use "
+                "affinity='precomputed' and pass W to fit"
+            )
+            raise ValueError(msg)
+
+    def _fit_graph(self, X: Any, W: Any) -> NeighborGraph | None:
+        """Build the graph, or check W and return None; set `graph_` and `graph_recall_`."""
+        n = X.shape[0]
+        if W is not None:
+            self.graph_, self.graph_recall_ = check_graph(W, n), None
+            return None
+        with stage(f"graph of {n:,} points", self.verbose) as news:
+            graph = neighbor_graph(
+                X,
+                self.n_neighbors,
+                width=self.width,
+                metric=self.metric,
+                n_jobs=self.n_jobs,
+                random_state=self.random_state,
+                progress=news,
+            )
+        self.graph_, self.graph_recall_ = graph.W, graph.recall
+        return graph
+
+
+class DiffusionClassifier(GraphClassifier):
+    """Base of classifiers that start with the harmonic solution on the graph."""
+
+    gamma_g: float
+    c_labeled: Any
+    c_unlabeled: float
+    class_mass_normalization: Any
+    solver: Any
+
+    def _validate(self, X: Any, y: npt.ArrayLike) -> tuple[Any, EncodedLabels]:
+        valid = super()._validate(X, y)
+        check_gamma_g(self.gamma_g)
+        return valid
+
     def _fit_harmonic(
         self, X: Any, labels: EncodedLabels, W: sparse.csr_array | None
     ) -> tuple[HarmonicSolution, NeighborGraph | None]:
-        """Build the graph (or check W), solve, and set what all these classifiers expose.
+        """Build the graph (or check W), solve, and set what these classifiers expose.
 
         `harmonic_solution_` is the solution as solved; the one that is returned has its class
         masses normalized where that is asked for. The graph of points is None where W is given.
         """
-        n, priors = X.shape[0], self._priors(labels)
-        graph: NeighborGraph | None = None
-        self.graph_recall_: float | None = None
-        if W is not None:
-            self.graph_ = check_graph(W, n)
-        else:
-            with stage(f"graph of {n:,} points", self.verbose) as news:
-                graph = neighbor_graph(
-                    X,
-                    self.n_neighbors,
-                    width=self.width,
-                    metric=self.metric,
-                    n_jobs=self.n_jobs,
-                    random_state=self.random_state,
-                    progress=news,
-                )
-            self.graph_, self.graph_recall_ = graph.W, graph.recall
+        priors = self._priors(labels)
+        graph = self._fit_graph(X, W)
         with stage(f"harmonic solution of {len(labels.classes)} classes", self.verbose) as news:
             problem = problem_on(
                 self.graph_, labels, c_labeled=self.c_labeled, c_unlabeled=self.c_unlabeled
@@ -119,24 +176,6 @@ class GraphClassifier(ClassifierMixin, BaseEstimator):
         if isinstance(asked, bool | np.bool_):
             return labels.one_hot.sum(axis=0) if asked else None
         return check_priors("class_mass_normalization", asked, len(labels.classes))
-
-    def __sklearn_is_fitted__(self) -> bool:
-        """Tell whether `fit` has come to its end."""
-        return hasattr(self, "transduction_")
-
-    def _decode(self, codes: IntArray) -> AnyArray:
-        return np.asarray(self.classes_[codes])
-
-    def __sklearn_tags__(self) -> Tags:
-        """Say that CSR input is fine, and which input is pairwise."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = self._is_pairwise()
-        return tags
-
-    def _is_pairwise(self) -> bool:
-        """Tell whether X holds a value for each pair of samples."""
-        return self.affinity == "precomputed"
 
 
 def known_codes(solution: HarmonicSolution, labels: EncodedLabels) -> IntArray:

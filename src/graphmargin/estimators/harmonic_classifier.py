@@ -9,14 +9,14 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from graphmargin._typing import AnyArray, FloatArray, IntArray
-from graphmargin.estimators.base import GraphClassifier, known_codes
+from graphmargin.estimators.base import DiffusionClassifier, known_codes
 from graphmargin.graph.adjacency import in_metric
 from graphmargin.graph.attachment import Attachment, attach_by_neighbors, attach_by_weights
 from graphmargin.graph.neighbors import nearest_neighbors
 from graphmargin.labels import UNLABELED
 
 
-class HarmonicClassifier(GraphClassifier):
+class HarmonicClassifier(DiffusionClassifier):
     """Labels by random walks on the k-NN graph; new points ask their neighbors.
 
     Training rows get the regularized harmonic solution
@@ -173,3 +173,7 @@ class HarmonicClassifier(GraphClassifier):
         codes = codes.copy()
         codes[unknown] = codes[known[nearest.indices[:, 0]]]
         return codes
+
+    def _is_pairwise(self) -> bool:
+        """Tell whether X is the graph itself."""
+        return self.affinity == "precomputed"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,23 +10,25 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from graphmargin._checks import check_choice, check_real
-from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray
-from graphmargin.estimators.base import GraphClassifier, known_codes
+from graphmargin._typing import AnyArray, BoolArray, IntArray
+from graphmargin.estimators.base import DiffusionClassifier, known_codes
+from graphmargin.estimators.margin_classifier import MarginClassifier, winner
 from graphmargin.estimators.progress import stage
 from graphmargin.graph.adjacency import NeighborGraph
-from graphmargin.graph.weights import kernel_width
 from graphmargin.harmonic.solution import HarmonicSolution
 from graphmargin.labels import UNLABELED, EncodedLabels
 from graphmargin.margin.calibration import calibration_targets, fit_sharpness, probabilities
-from graphmargin.margin.kernels import Kernel
-from graphmargin.margin.machine import MarginMachine
-from graphmargin.margin.training import APPROXIMATIONS, train_machine
+from graphmargin.theory.bounds import RiskBound, risk_bound
+from graphmargin.theory.capacity import vc_dimension as kernel_vc_dimension
+from graphmargin.theory.stability import Stability
 
 CALIBRATION_ROWS = 100_000
 """Number of training rows, at most, whose scores are calibrated to probabilities."""
+LEAST_WEIGHT = 1e-6
+"""Of a loss that is weighted by confidence: a labeled row without any still says a little."""
 
 
-class MaxMarginGraphCut(GraphClassifier):
+class MaxMarginGraphCut(MarginClassifier, DiffusionClassifier):
     """Max-margin classifier on all points whose label the graph is confident about.
 
     1. ``(L_uu + gamma_g I) l_u = W_ul l_l`` on the k-NN graph gives induced labels sgn(l_i) and
@@ -61,6 +62,9 @@ class MaxMarginGraphCut(GraphClassifier):
         Rate of the sink: 0 trusts the graph most, inf not at all.
     eps : float in [0, 1), default=1e-6
         Confidence from which on an induced label is learned from.
+    loss_weights : {"equal", "confidence"}, default="equal"
+        "equal" is the paper's sum of hinge losses; "confidence" weights each by abs(l_i), so that
+        points count the more the surer their label is.
     n_neighbors : int, default=5
     metric : {"euclidean", "cosine"}, default="euclidean"
         Metric of the graph.
@@ -110,6 +114,7 @@ class MaxMarginGraphCut(GraphClassifier):
         approximation: Any = "auto",
         gamma_g: float = 0.1,
         eps: float = 1e-6,
+        loss_weights: Any = "equal",
         n_neighbors: int = 5,
         metric: Any = "euclidean",
         affinity: str = "knn",
@@ -129,6 +134,7 @@ class MaxMarginGraphCut(GraphClassifier):
         self.approximation = approximation
         self.gamma_g = gamma_g
         self.eps = eps
+        self.loss_weights = loss_weights
         self.n_neighbors = n_neighbors
         self.metric = metric
         self.affinity = affinity
@@ -153,78 +159,91 @@ class MaxMarginGraphCut(GraphClassifier):
         """
         X, labels = self._validate(X, y)
         self._check_parameters(X, W)
-        kernel = Kernel(self.kernel, degree=self.degree, coef0=self.coef0)
+        self._kernel(X, width=1.0)  # refuses what is no kernel before the graph is built
         solution, graph = self._fit_harmonic(X, labels, W)
-        if not self._is_pairwise() and not callable(self.kernel):
-            kernel = replace(kernel, width=self._kernel_width(X, graph))
+        kernel = self._kernel(X, self._shared_width(graph))
         codes, self.training_mask_ = self._training_set(solution, labels)
         training = np.flatnonzero(self.training_mask_)
         with stage(f"max-margin classifier on {len(training):,} points", self.verbose) as news:
-            rows = X[training]
-            if kernel.kind == "precomputed":
-                rows = rows[:, training]
-            machine = train_machine(
-                rows,
-                codes[training],
-                kernel,
-                C=self.C,
-                approximation=self.approximation,
-                n_jobs=self.n_jobs,
-                random_state=self.random_state,
-                progress=news,
+            weights = None
+            if self.loss_weights == "confidence":
+                weights = np.maximum(solution.confidence[training], LEAST_WEIGHT)
+            self.machine_ = self._train_on(
+                X, training, codes[training], kernel, sample_weight=weights, progress=news
             )
-            if kernel.kind == "precomputed":
-                machine = replace(machine, vectors=training[machine.vectors])
-            self.machine_: MarginMachine = machine
             self._complete(X, solution, labels, codes)
         return self
 
-    def decision_function(self, X: Any) -> FloatArray:
-        """Return f(x): (m,) for two classes, positive for the second, else a score a class."""
+    def risk_bound(
+        self,
+        *,
+        eta: float = 0.05,
+        delta: float = 0.05,
+        stability: Stability = "graph",
+        vc_dimension: float | None = None,
+    ) -> RiskBound:
+        """Return the bound on the risk of f, term by term (Propositions 1 and 2).
+
+        It is proved for two classes and soft labels (a finite number as `c_labeled`), and print
+        tells in a sentence whether it says something: it takes many labels.
+
+        Parameters
+        ----------
+        eta, delta : float in (0, 1), default=0.05
+            The bound holds with probability ``1 - (eta + delta)``.
+        stability : {"graph", "spectral", "lemma"}, default="graph"
+            Stability coefficient: ours, or one of the two of the paper, see
+            `graphmargin.theory.stability_coefficient`.
+        vc_dimension : float, default=None
+            Of the functions of the kernel; None is known for linear, cubic and RBF kernels (for
+            the latter it is inf).
+
+        Examples
+        --------
+        >>> from graphmargin.datasets import make_lattices
+        >>> X, y, _, W = make_lattices()
+        >>> model = MaxMarginGraphCut(
+        ...     kernel="linear", c_labeled=1.0, c_unlabeled=0.01, affinity="precomputed"
+        ... )
+        >>> bound = model.fit(X, y, W=W).risk_bound()
+        >>> round(bound.inductive_error, 2), bound.vc_dimension, bound.informative
+        (0.33, 3, False)
+        """
         check_is_fitted(self)
-        return self.machine_.decision(self._validate_new(X))
-
-    def predict(self, X: Any) -> AnyArray:
-        """Return the label of every row."""
-        return self._decode(_winner(self.decision_function(X)))
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Return class probabilities, calibrated on the graph's confidences in training."""
-        return probabilities(self.decision_function(X), self._sharpness)
+        if self._training_scores is None:
+            msg = (
+                "`risk_bound` is for two classes, soft labels and masses as solved, got "
+                f"{len(self.classes_)} classes, c_labeled={self.c_labeled!r} and "
+                f"class_mass_normalization={self.class_mass_normalization!r}; fit two classes "
+                "with a number such as c_labeled=1.0 and without normalization"
+            )
+            raise ValueError(msg)
+        if vc_dimension is None:
+            vc_dimension = kernel_vc_dimension(self.machine_.kernel, self.n_features_in_)
+        return risk_bound(
+            self.harmonic_solution_,
+            self._training_scores,
+            vc_dimension=vc_dimension,
+            eps=self.eps,
+            eta=eta,
+            delta=delta,
+            stability=stability,
+        )
 
     def _check_parameters(self, X: Any, W: Any) -> None:
-        check_choice("approximation", self.approximation, APPROXIMATIONS)
-        check_real("C", self.C, positive=True, hint="; C = 1 / (2 gamma)")
+        self._check_graph_input(W)
+        self._check_margin(X)
+        check_choice("loss_weights", self.loss_weights, ("equal", "confidence"))
         hint = "; it is the least confidence to learn from"
         if check_real("eps", self.eps, finite=False, hint=hint) >= 1:
             msg = f"`eps` must be below 1, got {self.eps!r}; no confidence would reach it"
             raise ValueError(msg)
-        if (W is not None) != (self.affinity == "precomputed"):
-            msg = (
-                f"`W` must be given exactly for affinity='precomputed', got affinity="
-                f"{self.affinity!r} and W {'missing' if W is None else 'given'}"
-            )
-            raise ValueError(msg)
-        if not self._is_pairwise():
-            return
-        if self.affinity != "precomputed":
-            msg = (
-                "`kernel`='precomputed' leaves no points to build a graph from; use "
-                "affinity='precomputed' and pass W to fit"
-            )
-            raise ValueError(msg)
-        if X.shape[0] != X.shape[1]:
-            msg = f"`X` must be a square kernel matrix for kernel='precomputed', got {X.shape}"
-            raise ValueError(msg)
-        if abs(X - X.T).max() > 1e-6 * abs(X).max():
-            msg = "`X` must be a symmetric kernel matrix for kernel='precomputed'"
-            raise ValueError(msg)
 
-    def _kernel_width(self, X: Any, graph: NeighborGraph | None) -> float:
-        """Return the width of the kernel, which the edges may have as well."""
+    def _shared_width(self, graph: NeighborGraph | None) -> float | None:
+        """Return the width that the edges have found already, if the kernel has the same."""
         if graph is not None and self.metric == "euclidean" and self.width == "paper":
             return graph.weighting.width
-        return kernel_width(X, self.width)
+        return None
 
     def _training_set(
         self, solution: HarmonicSolution, labels: EncodedLabels
@@ -251,20 +270,13 @@ class MaxMarginGraphCut(GraphClassifier):
         sample = training[:: -(-len(training) // CALIBRATION_ROWS)]
         targets = calibration_targets(solution.class_mass, labels.codes)[sample]
         self._sharpness = fit_sharpness(self.machine_.decision(X[sample]), targets)
+        self._training_scores = None
+        as_solved = solution is self.harmonic_solution_
+        if len(labels.classes) == 2 and as_solved and not solution.problem.hard.any():
+            self._training_scores = self.machine_.decision(X)
         if unknown.any():
             scores = self.machine_.decision(X[unknown])
             self.label_distributions_[unknown] = probabilities(scores, self._sharpness)
             codes = codes.copy()
-            codes[unknown] = _winner(scores)
+            codes[unknown] = winner(scores)
         self.transduction_: AnyArray = self._decode(codes)
-
-    def _is_pairwise(self) -> bool:
-        """Tell whether X is a kernel matrix."""
-        return not callable(self.kernel) and self.kernel == "precomputed"
-
-
-def _winner(scores: FloatArray) -> IntArray:
-    """Return the class code with the largest score."""
-    if scores.ndim == 1:
-        return (scores > 0).astype(np.int64)
-    return np.asarray(scores.argmax(axis=1))

@@ -1,13 +1,19 @@
-"""The Laplacian of a graph, and its connected components."""
+"""The Laplacian of a graph, how smooth functions are along its edges, and its components."""
 
 from __future__ import annotations
 
 import numpy as np
+from numba import njit
 from scipy import sparse
 from scipy.sparse import csgraph
 
+from graphmargin._blocks import row_blocks
 from graphmargin._checks import check_integer
-from graphmargin._typing import IntArray
+from graphmargin._threads import in_threads, pause
+from graphmargin._typing import FloatArray, IntArray
+
+N_SUMS = 16
+"""Partial sums of a quadratic form: their number, and with it rounding, depends on no thread."""
 
 
 def laplacian(W: sparse.csr_array, *, normalized: bool = False, power: int = 1) -> sparse.csr_array:
@@ -39,6 +45,79 @@ def laplacian(W: sparse.csr_array, *, normalized: bool = False, power: int = 1) 
     for _ in range(power - 1):
         result = result @ L
     return sparse.csr_array(result)
+
+
+def quadratic_form(
+    L: sparse.csr_array, R: FloatArray, *, power: int = 1, n_jobs: int | None = None
+) -> FloatArray:
+    """Return ``R' L^power R`` of shape (r, r), in double precision.
+
+    For one column f this is f'Lf, half of ``sum_ij w_ij (f_i - f_j)^2``. Half of the powers are
+    applied to R, then the products are summed up block by block: power 1 takes no memory of the
+    size of R.
+
+    Parameters
+    ----------
+    L : csr_array of shape (n, n)
+        Symmetric, positive semidefinite; so is the result.
+    R : array of shape (n, r)
+    power : int, default=1
+        Without forming L^power, which is not sparse.
+    n_jobs : int, default=None
+        Threads; the result does not depend on them.
+
+    Examples
+    --------
+    >>> L = sparse.csr_array([[1.0, -1.0], [-1.0, 1.0]])
+    >>> quadratic_form(L, np.array([[1.0], [3.0]])).tolist()
+    [[4.0]]
+    """
+    R = np.ascontiguousarray(R)
+    n, r = R.shape
+    blocks = list(row_blocks(n, 16 * r))
+    for _ in range(power // 2):
+        R = _products(L, R, blocks, n_jobs)
+
+    def add_up(some: list[slice]) -> FloatArray:
+        total = np.zeros((r, r))
+        for rows in some:
+            left = R[rows].astype(np.float64, copy=False)
+            total += left.T @ (_product(L, R, rows) if power % 2 else left)
+            pause()
+        return total
+
+    shares = [blocks[first::N_SUMS] for first in range(N_SUMS)]
+    total = np.sum(in_threads(add_up, shares, n_jobs=n_jobs), axis=0)
+    return np.asarray((total + total.T) / 2)
+
+
+def _products(
+    L: sparse.csr_array, R: FloatArray, blocks: list[slice], n_jobs: int | None
+) -> FloatArray:
+    """Return L R in the precision of R."""
+    result = np.empty_like(R)
+
+    def fill(rows: slice) -> None:
+        result[rows] = _product(L, R, rows)
+
+    in_threads(fill, blocks, n_jobs=n_jobs)
+    return result
+
+
+def _product(L: sparse.csr_array, R: FloatArray, rows: slice) -> FloatArray:
+    """Return some rows of L R; SciPy would first turn all of a float32 R into float64."""
+    product = np.zeros((rows.stop - rows.start, R.shape[1]))
+    _add_products(L.indptr, L.indices, L.data, R, rows.start, product)
+    return product
+
+
+@njit(cache=True, nogil=True)
+def _add_products(indptr, indices, data, R, first, out):  # type: ignore[no-untyped-def]
+    for i in range(out.shape[0]):
+        for e in range(indptr[first + i], indptr[first + i + 1]):
+            weight = data[e]
+            for k in range(R.shape[1]):
+                out[i, k] += weight * R[indices[e], k]
 
 
 def components(W: sparse.csr_array) -> IntArray:

@@ -3,6 +3,7 @@
 from graphmargin.margin.calibration import calibration_targets, fit_sharpness, probabilities
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine, TrainingReport
+from graphmargin.margin.manifold import train_manifold
 from graphmargin.margin.training import train_machine, train_on_kernel
 
 __all__ = [
@@ -13,5 +14,6 @@ __all__ = [
     "fit_sharpness",
     "probabilities",
     "train_machine",
+    "train_manifold",
     "train_on_kernel",
 ]

@@ -20,6 +20,7 @@ from sklearn.utils import check_random_state
 from graphmargin._checks import check_choice
 from graphmargin._threads import in_threads
 from graphmargin._typing import FloatArray, IntArray, Progress
+from graphmargin.margin.box import BoxSolution, solve_box
 from graphmargin.margin.coordinate_descent import (
     MAX_EPOCHS,
     RELATIVE_GAP,
@@ -135,7 +136,15 @@ def train_machine(
         return _train_by_libsvm(X, codes, kernel, C, weights, center)
     points = centered(X, center)
     machine, violation = _train_by_smo(
-        kernel(points, points), codes, C, weights, None, FEW_ITERATIONS, n_jobs, progress
+        kernel(points, points),
+        codes,
+        C,
+        weights,
+        None,
+        TOLERANCE,
+        FEW_ITERATIONS,
+        n_jobs,
+        progress,
     )
     if not machine.report.converged:
         if not callable(kernel.kind):  # values of 1e12 and more: LIBSVM is slow but gets there
@@ -151,6 +160,7 @@ def train_on_kernel(
     C: float,
     sample_weight: FloatArray | None = None,
     start: MarginMachine | None = None,
+    tolerance: float = TOLERANCE,
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> MarginMachine:
@@ -164,6 +174,8 @@ def train_on_kernel(
     start : MarginMachine, default=None
         A machine for the same rows and classes with another C, other labels or another kernel
         matrix. The solution is the same, and found faster the more the two have in common.
+    tolerance : float > 0
+        Violation of the optimality conditions, in units of f, at which to stop.
 
     Returns
     -------
@@ -180,11 +192,64 @@ def train_on_kernel(
     """
     weights = _weights(codes, sample_weight)
     machine, violation = _train_by_smo(
-        K, codes, C, weights, start, MAX_ITERATIONS, n_jobs, progress
+        K, codes, C, weights, start, tolerance, MAX_ITERATIONS, n_jobs, progress
     )
     if not machine.report.converged:
         _warn_of_violation(violation, MAX_ITERATIONS)
     return machine
+
+
+def train_without_bias(
+    F: FloatArray, codes: IntArray, *, C: float, n_jobs: int | None = None
+) -> MarginMachine:
+    """Return the exact machine ``f(x) = w.phi(x)``, without a bias, on features of the rows.
+
+    Solves ``min sum_i V(f, x_i, y_i) + gamma norm(w)^2`` with ``C = 1 / (2 gamma)``.
+
+    Parameters
+    ----------
+    F : array of shape (n, r)
+        Features phi(x_i); F F' is the kernel matrix of the machine that is returned.
+    codes, C, n_jobs
+        As in `train_machine`.
+
+    Returns
+    -------
+    MarginMachine
+        With row numbers as vectors.
+
+    Examples
+    --------
+    >>> X = np.array([[-1.0], [2.0]])
+    >>> machine = train_without_bias(X, np.array([0, 1]), C=10.0)
+    >>> machine.decision(X @ X.T).round(3).tolist()
+    [-1.0, 2.0]
+    """
+    bounds = np.full(len(codes), C)
+    pairs = list(_pairs_of_rows(codes, bounds))
+
+    def solve(pair: tuple[IntArray, FloatArray]) -> BoxSolution:
+        rows, signs = pair
+        limits = signs * bounds[rows]
+        return solve_box(F[rows], signs, np.minimum(limits, 0.0), np.maximum(limits, 0.0))
+
+    solutions = in_threads(solve, pairs, n_jobs=n_jobs)
+    coefficients = np.zeros((len(codes), len(pairs)))
+    for pair, ((rows, _), solution) in enumerate(zip(pairs, solutions, strict=True)):
+        coefficients[rows, pair] = solution.beta
+    worst = max(solutions, key=lambda solution: solution.violation)
+    if not worst.converged:
+        _warn_of_violation(worst.violation, worst.epochs)
+    support = np.flatnonzero(coefficients.any(axis=1))
+    return MarginMachine(
+        Kernel("precomputed"),
+        support,
+        coefficients[support],
+        np.zeros(len(pairs)),
+        n_classes=int(codes.max()) + 1,
+        center=0.0,
+        report=TrainingReport("coordinate descent", C, len(codes), converged=worst.converged),
+    )
 
 
 def _train_by_smo(
@@ -193,6 +258,7 @@ def _train_by_smo(
     C: float,
     weights: FloatArray,
     start: MarginMachine | None,
+    tolerance: float,
     max_iterations: int,
     n_jobs: int | None,
     progress: Progress | None,
@@ -215,6 +281,7 @@ def _train_by_smo(
             signs,
             bounds[rows],
             start=signs * before[rows, pair],
+            tolerance=tolerance,
             max_iterations=max_iterations,
         )
 

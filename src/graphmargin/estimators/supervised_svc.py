@@ -1,0 +1,86 @@
+"""The supervised SVM: what all semi-supervised methods have to beat."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from graphmargin.estimators.margin_classifier import MarginClassifier
+from graphmargin.estimators.progress import stage
+
+
+class SupervisedSVC(MarginClassifier):
+    """Max-margin classifier on the labeled rows alone.
+
+    ``min_f sum_{i in l} V(f, x_i, y_i) + gamma norm(f)_K^2``, V the hinge loss, with
+    ``C = 1 / (2 gamma)``: the max-margin graph cut with ``gamma_g = inf``, without its graph.
+    Kernels, their width (which all rows decide), solvers and defaults are those of
+    `MaxMarginGraphCut`, so that a comparison shows what the unlabeled rows are worth.
+
+    Parameters
+    ----------
+    kernel, degree, coef0, C, approximation, n_jobs, random_state, verbose
+        As in `MaxMarginGraphCut`.
+    width : "paper" or positive float, default="paper"
+        Width of the kernel.
+
+    Attributes
+    ----------
+    classes_ : array of shape (c,)
+    transduction_ : array of shape (n,)
+        The given labels, and those of the classifier for the other rows.
+    label_distributions_ : array of shape (n, c)
+        Probabilities of the training rows, calibrated on the given labels.
+    machine_ : MarginMachine
+
+    Examples
+    --------
+    >>> from graphmargin.datasets import make_lattices
+    >>> X, y, y_true, _ = make_lattices()
+    >>> float(SupervisedSVC(kernel="linear").fit(X, y).score(X, y_true))
+    0.9
+    """
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        coef0: float = 1.0,
+        width: Any = "paper",
+        C: float = 10.0,
+        approximation: Any = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.coef0 = coef0
+        self.width = width
+        self.C = C
+        self.approximation = approximation
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: npt.ArrayLike) -> SupervisedSVC:
+        """Learn the max-margin function of the labeled rows.
+
+        Parameters
+        ----------
+        X : array, DataFrame or CSR matrix of shape (n, d), or a kernel matrix of shape (n, n)
+        y : array-like of shape (n,)
+            Labels; unlabeled is -1, None, NaN, pandas.NA or "".
+        """
+        X, labels = self._validate(X, y)
+        self._check_margin(X)
+        rows = np.flatnonzero(labels.labeled)
+        with stage(f"max-margin classifier on {len(rows):,} points", self.verbose) as news:
+            self.machine_ = self._train_on(
+                X, rows, labels.codes[rows], self._kernel(X), progress=news
+            )
+            self._label_by_machine(X, labels)
+        return self

@@ -1,0 +1,324 @@
+"""Manifold regularization: max-margin functions that are smooth along a graph (LapSVM).
+
+Solves ``min_f sum_{i in l} V(f, x_i, y_i) + gamma norm(h)_K^2 + gamma_u h' L h`` for ``f = h + b``,
+V the hinge loss (eq. MR). The two penalties are one squared norm, that of a kernel which the graph
+has warped (Sindhwani, Niyogi, Belkin 2005), so the machine is an ordinary one on the labeled rows.
+With ``r = gamma_u / gamma``:
+
+- *Warped kernel.* ``k~(x, x_i) = k(x, X) b_i``, the columns b_i of B from ``(I + r L K) B = E_l``
+  (E_l: the unit vectors of the labeled rows). Neither an inverse of K nor a difference of kernels.
+- *Features.* For features R of the rows, ``K = R R'``, and ``R' L R = U S U'``, the warped ones are
+  ``R U (1 + r S)^(-1/2)``. One eigenvalue problem, as large as there are features, serves every r.
+
+The bias b drops out of f'Lf for ``L = D - W``. It does not for a normalized L; there too, the
+penalty is on h.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import comb
+from typing import Any
+
+import numpy as np
+from scipy import linalg, sparse
+from sklearn.utils import check_random_state
+
+from graphmargin._checks import check_choice, check_integer, check_real
+from graphmargin._threads import pause
+from graphmargin._typing import FloatArray, IntArray, Progress
+from graphmargin.graph.laplacian import laplacian, quadratic_form
+from graphmargin.labels import UNLABELED
+from graphmargin.margin.features import (
+    FeatureMap,
+    landmark_features,
+    row_features,
+    rows_are_features,
+)
+from graphmargin.margin.kernels import Kernel
+from graphmargin.margin.machine import MarginMachine, TrainingReport, centered
+from graphmargin.margin.training import (
+    APPROXIMATIONS,
+    N_LANDMARKS,
+    Approximation,
+    center_of,
+    train_machine,
+    train_on_kernel,
+    train_without_bias,
+)
+
+MAX_WARPED = 4000
+"""Rows up to which "auto" solves with n x n matrices: two seconds and 400 MB for 4,000 rows."""
+MAX_ROW_FEATURES = 2000
+"""Columns of X up to which the rows are the features of a linear kernel."""
+MAX_LABELED = 3000
+"""Labeled rows up to which their kernel matrix is used."""
+MAX_DOUBLE = 2**26
+"""Entries of the features that are kept in double precision, 512 MB; more are in single."""
+TOLERANCE = 1e-6
+"""Violation of optimality, in units of f: labels are few, so precision is cheap."""
+ERROR_ROWS = 1000
+
+
+def train_manifold(
+    X: Any,
+    codes: IntArray,
+    kernel: Kernel,
+    W: sparse.csr_array,
+    *,
+    C: float,
+    gamma_us: Sequence[float],
+    normalized: bool = False,
+    power: int = 1,
+    fit_intercept: bool = True,
+    approximation: Approximation = "auto",
+    n_landmarks: int = N_LANDMARKS,
+    n_jobs: int | None = None,
+    random_state: Any = None,
+    progress: Progress | None = None,
+) -> list[MarginMachine]:
+    """Return the manifold-regularized machine for each gamma_u (eq. MR).
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n, d)
+        All rows; the (n, n) kernel matrix for a precomputed kernel.
+    codes : array of shape (n,)
+        Class of each labeled row, -1 for the others; every class 0..c-1 occurs. Several classes
+        are one-vs-one, and the rows of other classes count as unlabeled there.
+    kernel : Kernel
+    W : csr_array of shape (n, n)
+        Symmetric graph of all rows.
+    C : float > 0
+        1 / (2 gamma), the weight of the hinge losses.
+    gamma_us : sequence of floats >= 0
+        Weights of h'Lh; 0 is the supervised machine.
+    normalized : bool, default=False
+        ``D^-1/2 L D^-1/2`` in place of L.
+    power : int, default=1
+        L^power in place of L.
+    fit_intercept : bool, default=True
+        False is f = h, as in the paper.
+    approximation : {"auto", "none", "nystroem"}, default="auto"
+        "none" warps the kernel matrix of all rows. "nystroem" warps features: the rows for a
+        linear kernel on dense X (which is exact), else kernel values to landmarks. "auto" takes
+        the rows where these are the features, then the kernel matrix for up to 4,000 rows.
+    n_landmarks : int, default=500
+        For the cubic kernel, as many as make the features exact if these are at most twice as
+        many. All rows as landmarks are exact.
+    n_jobs, random_state, progress
+        As in `train_machine`.
+
+    Returns
+    -------
+    list of MarginMachine
+        In the order of `gamma_us`. Warped kernel: time O(n^3) a value, memory O(n^2). Features:
+        time O(n r^2) for all values and O(r^2 n_l) for each, memory O(n r).
+
+    Examples
+    --------
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> W = sparse.diags_array([1.0, 1.0], offsets=[-1, 1], shape=(4, 4)).tocsr()
+    >>> machines = train_manifold(
+    ...     X, np.array([0, -1, -1, 1]), Kernel("linear"), W, C=10.0, gamma_us=[0.0, 1.0]
+    ... )
+    >>> [machine.decision(X).round(3).tolist() for machine in machines]
+    [[-1.0, -0.333, 0.333, 1.0], [-0.738, -0.246, 0.246, 0.738]]
+    """
+    check_choice("approximation", approximation, APPROXIMATIONS)
+    power = check_integer("power", power, low=1)
+    n_landmarks = check_integer("n_landmarks", n_landmarks, low=1)
+    ratios = [2 * C * check_gamma_u(gamma_u) for gamma_u in gamma_us]
+    labeled = np.flatnonzero(codes != UNLABELED)
+    L = laplacian(W, normalized=normalized)
+    # A shift of the rows is absorbed by the bias, where there is one that L does not see.
+    absorbed = kernel.kind == "rbf" or (fit_intercept and not normalized)
+    center = center_of(X, kernel) if absorbed else 0.0
+    features_are_rows = rows_are_features(X, kernel) and X.shape[1] <= MAX_ROW_FEATURES
+    if approximation == "auto":
+        small = X.shape[0] <= MAX_WARPED or kernel.kind == "precomputed"
+        approximation = "none" if small and not features_are_rows else "nystroem"
+    form: WarpedKernel | WarpedFeatures
+    if approximation == "none":
+        form = _warp_kernel(X, kernel, center, labeled, L, power)
+    else:
+        if kernel.kind == "precomputed":
+            msg = (
+                "`approximation`='nystroem' needs rows to compute kernel values of, got a "
+                "precomputed kernel; use 'auto' or 'none'"
+            )
+            raise ValueError(msg)
+        if features_are_rows:
+            feature_map = row_features(kernel, np.broadcast_to(center, X.shape[1]))
+        else:
+            chosen = _landmarks(X, labeled, kernel, n_landmarks, random_state)
+            landmarks = X[chosen].astype(np.float64, copy=False)
+            feature_map = landmark_features(kernel, landmarks, center)
+        form = _warp_features(X, feature_map, labeled, L, power, n_jobs)
+    machines = []
+    for ratio in ratios:
+        machines.append(form.machine(ratio, codes[labeled], C, fit_intercept, n_jobs))
+        if progress is not None:
+            progress(len(machines) / len(ratios), "")
+        pause()
+    return machines
+
+
+def check_gamma_u(gamma_u: Any) -> float:
+    """Return gamma_u as a float, or say what it must be."""
+    return check_real("gamma_u", gamma_u, hint="; 0 is the supervised machine")
+
+
+@dataclass(frozen=True)
+class WarpedKernel:
+    """The kernel matrix of all rows, to be warped: n x n matrices, a factorization for each r."""
+
+    X: Any
+    kernel: Kernel
+    center: FloatArray | float
+    labeled: IntArray
+    K: FloatArray
+    LK: FloatArray
+
+    def machine(
+        self, ratio: float, codes: IntArray, C: float, fit_intercept: bool, n_jobs: int | None
+    ) -> MarginMachine:
+        """Return the machine for r = `ratio` and the class codes of the labeled rows."""
+        n, labeled = len(self.K), self.labeled
+        B = np.zeros((n, len(labeled)))
+        B[labeled, np.arange(len(labeled))] = 1.0
+        if ratio > 0:
+            system = ratio * self.LK
+            system[np.diag_indices(n)] += 1.0
+            B = linalg.lu_solve(linalg.lu_factor(system, overwrite_a=True), B)
+        warped = self.K[labeled] @ B
+        warped = (warped + warped.T) / 2
+        if fit_intercept:
+            machine = train_on_kernel(warped, codes, C=C, tolerance=TOLERANCE, n_jobs=n_jobs)
+        else:
+            values, vectors = np.linalg.eigh(warped)
+            features = vectors * np.sqrt(np.maximum(values, 0.0))
+            machine = train_without_bias(features, codes, C=C, n_jobs=n_jobs)
+        coefficients = B[:, machine.vectors] @ machine.coefficients
+        used = np.flatnonzero(coefficients.any(axis=1))
+        return replace(
+            machine,
+            kernel=self.kernel,
+            vectors=used if self.kernel.kind == "precomputed" else self.X[used],
+            coefficients=coefficients[used],
+            center=self.center,
+            report=replace(machine.report, form="warped kernel"),
+        )
+
+
+@dataclass(frozen=True)
+class WarpedFeatures:
+    """Explicit features of the labeled rows, to be warped: ``R' L R = U S U'`` serves every r."""
+
+    feature_map: FeatureMap
+    S: FloatArray
+    U: FloatArray
+    rotated: FloatArray
+    """R U at the labeled rows."""
+    report: TrainingReport
+
+    def machine(
+        self, ratio: float, codes: IntArray, C: float, fit_intercept: bool, n_jobs: int | None
+    ) -> MarginMachine:
+        """Return the machine for r = `ratio` and the class codes of the labeled rows."""
+        shrink = 1 / np.sqrt(1 + ratio * self.S)
+        warped = self.rotated * shrink
+        if not fit_intercept:
+            machine = train_without_bias(warped, codes, C=C, n_jobs=n_jobs)
+        elif len(codes) <= MAX_LABELED:
+            machine = train_on_kernel(
+                warped @ warped.T, codes, C=C, tolerance=TOLERANCE, n_jobs=n_jobs
+            )
+        else:
+            machine = train_machine(
+                *(warped, codes, Kernel("linear")),
+                C=C,
+                approximation="nystroem",
+                n_jobs=n_jobs,
+                random_state=0,
+            )
+        rows = machine.vectors if machine.kernel.kind == "linear" else warped[machine.vectors]
+        weights = centered(rows, machine.center).T @ machine.coefficients
+        report = replace(
+            self.report,
+            C=C,
+            **{name: getattr(machine.report, name) for name in ("solver", "gap", "converged")},
+        )
+        return self.feature_map.machine(
+            self.U @ (shrink[:, None] * weights),
+            machine.intercepts - np.broadcast_to(machine.center, len(weights)) @ weights,
+            machine.n_classes,
+            report,
+        )
+
+
+def _warp_kernel(
+    X: Any,
+    kernel: Kernel,
+    center: FloatArray | float,
+    labeled: IntArray,
+    L: sparse.csr_array,
+    power: int,
+) -> WarpedKernel:
+    if kernel.kind == "precomputed":
+        K = X.toarray() if sparse.issparse(X) else X
+    else:
+        points = centered(X, center)
+        K = kernel(points, points)
+    K = LK = np.asarray(K, dtype=np.float64)
+    for _ in range(power):
+        LK = L @ LK
+    return WarpedKernel(X, kernel, center, labeled, K, LK)
+
+
+def _warp_features(
+    X: Any,
+    feature_map: FeatureMap,
+    labeled: IntArray,
+    L: sparse.csr_array,
+    power: int,
+    n_jobs: int | None,
+) -> WarpedFeatures:
+    n = X.shape[0]
+    if feature_map.basis is None:  # a center is of no account to L, or there is none
+        form = quadratic_form(L, X, power=power, n_jobs=n_jobs) / feature_map.kernel.width**2
+        plain = feature_map(X[labeled])
+        report = TrainingReport("smo", 0.0, len(labeled), form="rows")
+    else:
+        dtype = np.float64 if n * feature_map.dimension <= MAX_DOUBLE else np.float32
+        R = feature_map.table(X, np.arange(n), n_jobs=n_jobs, dtype=dtype)
+        form = quadratic_form(L, R, power=power, n_jobs=n_jobs)
+        plain = R[labeled]
+        report = TrainingReport(
+            "smo",
+            0.0,
+            len(labeled),
+            form="landmarks",
+            n_landmarks=feature_map.landmarks.shape[0],
+            approximation_error=feature_map.error(X[:: -(-n // ERROR_ROWS)]),
+        )
+    S, U = np.linalg.eigh(form)
+    rotated = plain.astype(np.float64, copy=False) @ U
+    return WarpedFeatures(feature_map, np.maximum(S, 0.0), U, rotated, report)
+
+
+def _landmarks(
+    X: Any, labeled: IntArray, kernel: Kernel, n_landmarks: int, random_state: Any
+) -> IntArray:
+    """Return random rows, labeled ones for up to half of them."""
+    n, d = X.shape
+    if kernel.kind == "cubic":
+        dimension = comb(d + kernel.degree, kernel.degree)
+        if dimension <= 2 * n_landmarks:
+            n_landmarks = dimension + dimension // 4  # rows may be alike
+    random = check_random_state(random_state)
+    n_landmarks = min(n, n_landmarks)
+    first = random.permutation(labeled)[: max(n_landmarks // 2, n_landmarks - (n - len(labeled)))]
+    others = random.permutation(np.setdiff1d(np.arange(n), labeled, assume_unique=True))
+    return np.sort(np.concatenate([first, others[: n_landmarks - len(first)]]))

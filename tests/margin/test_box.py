@@ -1,0 +1,168 @@
+"""Coordinate descent in a box against an interior-point method and its own certificates."""
+
+import cvxopt
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphmargin.margin import Kernel
+from graphmargin.margin.box import solve_box
+from graphmargin.margin.features import landmark_features
+
+
+def overlapping_classes(n=80, seed=0, d=5, offset=0.2):
+    """Return features, targets and signs of a machine with a fixed bias."""
+    rng = np.random.default_rng(seed)
+    signs = np.where(np.arange(n) < n / 2, 1.0, -1.0)
+    return rng.normal(size=(n, d)) + 0.5 * signs[:, None], signs - offset, signs
+
+
+def box(signs, bounds):
+    return np.minimum(signs * bounds, 0.0), np.maximum(signs * bounds, 0.0)
+
+
+def by_interior_point(F, targets, lowest, highest):
+    """Return the smallest D."""
+    n = len(targets)
+    G, h = np.vstack([-np.eye(n), np.eye(n)]), np.concatenate([-lowest, highest])
+    tight = {"show_progress": False, "abstol": 1e-10, "reltol": 1e-10, "feastol": 1e-10}
+    problem = (F @ F.T + 1e-12 * np.eye(n), -targets, G, h)
+    solution = cvxopt.solvers.qp(*map(cvxopt.matrix, problem), options=tight)
+    return solution["primal objective"]
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0, 30.0])
+@pytest.mark.parametrize("offset", [0.0, -0.7])
+def test_objective_is_that_of_an_interior_point_method(C, offset):
+    F, targets, signs = overlapping_classes(offset=offset)
+    bounds = C * np.random.default_rng(1).uniform(0.5, 2.0, size=len(signs))
+    lowest, highest = box(signs, bounds)
+    solution = solve_box(F, targets, lowest, highest)
+    assert solution.converged
+    assert solution.violation <= 1e-6
+    assert (np.abs(solution.beta) >= bounds).sum() >= 10, "the comparison needs active bounds"
+    assert (solution.beta == 0).sum() >= 5 or C < 1
+    optimum = -by_interior_point(F, targets, lowest, highest)
+    assert solution.dual == pytest.approx(optimum, rel=1e-7)
+    assert solution.primal == pytest.approx(optimum, rel=1e-7)
+
+
+def test_box_need_not_touch_zero():
+    F, targets, _ = overlapping_classes(seed=2)
+    rng = np.random.default_rng(2)
+    lowest = rng.normal(size=len(F))
+    highest = lowest + rng.uniform(0.0, 0.5, size=len(F))
+    solution = solve_box(F, targets, lowest, highest)
+    assert (solution.beta >= lowest).all()
+    assert (solution.beta <= highest).all()
+    expected = by_interior_point(F, targets, lowest, highest)
+    assert solution.dual == pytest.approx(-expected, rel=1e-7)
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n=st.integers(1, 30),
+    r=st.integers(1, 4),
+    C=st.sampled_from([1e-6, 0.1, 10.0, 1e4]),
+)
+def test_certificate_of_degenerate_problems(seed, n, r, C):
+    rng = np.random.default_rng(seed)
+    F = rng.integers(-1, 2, size=(n, r)).astype(float)  # many duplicates, some rows of zeros
+    targets = rng.integers(-1, 2, size=n) + rng.choice([0.0, 0.3])
+    lowest = -C * rng.integers(0, 2, size=n) * rng.random(n)
+    highest = C * rng.integers(0, 2, size=n) * rng.random(n)  # some variables are fixed
+    solution = solve_box(F, targets, lowest, highest)
+    beta = solution.beta
+    assert solution.converged
+    assert (beta >= lowest).all()
+    assert (beta <= highest).all()
+    weights = F.T @ beta
+    np.testing.assert_allclose(solution.weights, weights, atol=1e-9 * (1 + n * C))
+    residual = targets - F @ solution.weights
+    assert residual[beta < highest].max(initial=0.0) <= solution.violation + 1e-12
+    assert residual[beta > lowest].min(initial=0.0) >= -solution.violation - 1e-12
+    gap = solution.primal - solution.dual
+    assert -1e-9 <= gap / (1 + n * C) <= 1e-6 * n
+    # D of a random point of the box is not smaller.
+    other = lowest + rng.random(n) * (highest - lowest)
+    rival = targets @ other - np.square(F.T @ other).sum() / 2
+    assert rival <= solution.primal + 1e-9 * (1 + abs(solution.primal))
+
+
+def test_one_row_by_hand():
+    # b minimizes 2 b^2 - b / 2: 1 / 8, or the nearest bound.
+    for highest, expected in [(1.0, 0.125), (0.1, 0.1)]:
+        solution = solve_box(np.array([[2.0]]), np.array([0.5]), np.zeros(1), np.array([highest]))
+        assert solution.beta.tolist() == pytest.approx([expected])
+        assert solution.weights.tolist() == pytest.approx([2 * expected])
+
+
+def test_rows_of_zeros_follow_their_target():
+    beta = solve_box(
+        np.zeros((3, 2)), np.array([1.0, -1.0, 0.0]), np.full(3, -2.0), np.full(3, 5.0)
+    ).beta
+    assert beta.tolist() == [5.0, -2.0, 0.0]
+
+
+def test_fixed_variables_stay_and_count():
+    F, targets, signs = overlapping_classes(n=40)
+    lowest, highest = box(signs, np.full(40, 2.0))
+    fixed = np.arange(40) % 3 == 0
+    lowest[fixed] = highest[fixed] = 0.7
+    solution = solve_box(F, targets, lowest, highest)
+    np.testing.assert_array_equal(solution.beta[fixed], 0.7)
+    shift = F[fixed].T @ solution.beta[fixed]
+    rest = solve_box(
+        F[~fixed], targets[~fixed] - F[~fixed] @ shift, lowest[~fixed], highest[~fixed]
+    )
+    np.testing.assert_allclose(rest.weights + shift, solution.weights, atol=1e-5)
+
+
+@pytest.mark.parametrize("C", [1.0, 1000.0])
+def test_tolerance_is_reached_where_rows_are_alike(C):
+    X, targets, signs = overlapping_classes(n=300, d=3)
+    F = landmark_features(Kernel("rbf", width=1.5), X)(X).astype(float)
+    solution = solve_box(F, targets, *box(signs, np.full(300, C)), tolerance=1e-7)
+    assert solution.converged
+    assert solution.violation <= 1e-7
+    assert solution.primal - solution.dual <= 1e-7 * np.abs(solution.beta).sum() + 300 * C * 1e-7
+
+
+def test_single_precision_features():
+    F, targets, signs = overlapping_classes(n=200)
+    bounds = box(signs, np.full(200, 5.0))
+    single = solve_box(F.astype(np.float32), targets, *bounds)
+    double = solve_box(F.astype(np.float32).astype(float), targets, *bounds)
+    assert single.converged
+    np.testing.assert_allclose(single.weights, double.weights, atol=1e-5)
+
+
+def test_start_at_the_solution_takes_no_epoch():
+    F, targets, signs = overlapping_classes(n=200)
+    bounds = box(signs, np.full(200, 5.0))
+    first = solve_box(F, targets, *bounds)
+    assert solve_box(F, targets, *bounds, start=first.beta).epochs == 0
+    far = solve_box(F, targets, *bounds, start=100 * np.sin(np.arange(200.0)))
+    np.testing.assert_allclose(far.weights, first.weights, atol=1e-5)
+
+
+def test_too_few_epochs_are_reported():
+    F, targets, signs = overlapping_classes(n=200)
+    solution = solve_box(F, targets, *box(signs, np.full(200, 100.0)), max_epochs=3)
+    assert not solution.converged
+    assert solution.epochs == 3
+    assert solution.violation > 1e-6
+    assert solution.primal > solution.dual
+
+
+def test_pauses_do_not_change_the_solution(monkeypatch):
+    F, targets, signs = overlapping_classes(n=200)
+    bounds = box(signs, np.full(200, 5.0))
+    pauses = []
+    whole = solve_box(F, targets, *bounds)
+    monkeypatch.setattr("graphmargin.margin.box.ENTRIES_AT_ONCE", 5 * 70)
+    monkeypatch.setattr("graphmargin.margin.box.pause", lambda: pauses.append(1))
+    shares = solve_box(F, targets, *bounds)
+    np.testing.assert_array_equal(whole.beta, shares.beta)
+    assert len(pauses) > whole.epochs

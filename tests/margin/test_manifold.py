@@ -1,0 +1,384 @@
+"""Manifold regularization against its primal, by quadratic programming, and against itself."""
+
+import cvxopt
+import numpy as np
+import pytest
+from scipy import sparse
+
+from graphmargin import MaxMarginGraphCut, knn_graph, laplacian
+from graphmargin.datasets import make_lattices
+from graphmargin.margin import Kernel, manifold, train_machine, train_manifold, train_on_kernel
+
+
+def laplace_kernel(first, second):
+    return np.exp(-np.abs(first[:, None] - second[None]).sum(axis=2) / 4)
+
+
+KERNELS = {
+    "linear": Kernel("linear", width=1.5),
+    "cubic": Kernel("cubic", width=2.0),
+    "rbf": Kernel("rbf", width=1.2),
+    "callable": Kernel(laplace_kernel),
+}
+every_kernel = pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS.keys())
+GAMMA_US = (0.0, 1e-3, 0.03, 1.0, 30.0)
+
+
+def overlapping_classes(n=50, n_labeled=17, n_classes=2, seed=0):
+    """Rows, class codes of the labeled ones, and the graph of all."""
+    rng = np.random.default_rng(seed)
+    truth = np.arange(n) % n_classes
+    X = rng.normal(size=(n, 2)) + 1.2 * truth[:, None]
+    return X, np.where(np.arange(n) < n_labeled, truth, -1), knn_graph(X, 4)
+
+
+def solve_primal(K, L, codes, gamma, gamma_u, fit_intercept):
+    """Return f at all rows, and min sum_l V(f, x_i, y_i) + gamma norm(h)^2 + gamma_u h'Lh.
+
+    With K = R R' this is an explicit quadratic program in (weights, bias, slacks).
+    """
+    values, vectors = np.linalg.eigh(K)
+    keep = values > 1e-12 * values.max()
+    R = vectors[:, keep] * np.sqrt(values[keep])
+    labeled = np.flatnonzero(codes >= 0)
+    signs = 2.0 * codes[labeled] - 1
+    rank, m = R.shape[1], len(labeled)
+    P = np.zeros((rank + 1 + m, rank + 1 + m))
+    P[:rank, :rank] = 2 * gamma * np.eye(rank) + 2 * gamma_u * R.T @ L @ R
+    q = np.concatenate([np.zeros(rank + 1), np.ones(m)])
+    bias = signs if fit_intercept else np.zeros(m)
+    margins = np.column_stack([signs[:, None] * R[labeled], bias, np.eye(m)])
+    positive = np.column_stack([np.zeros((m, rank + 1)), np.eye(m)])
+    G, h = -np.vstack([margins, positive]), np.concatenate([-np.ones(m), np.zeros(m)])
+    if not fit_intercept:
+        P[rank, rank] = 1.0  # a variable without effect must not make the system singular
+    tight = {"show_progress": False, "abstol": 1e-12, "reltol": 1e-12, "feastol": 1e-12}
+    solution = cvxopt.solvers.qp(*map(cvxopt.matrix, (P, q, G, h)), options=tight)
+    x = np.array(solution["x"]).ravel()
+    f = R @ x[:rank] + fit_intercept * x[rank]
+    return f, solution["primal objective"]
+
+
+def objective(machine, rows, L, codes, gamma, gamma_u):
+    """Return the value of eq. MR for a machine of two classes, from its own coefficients."""
+    f = machine.decision(rows)
+    h = f + machine.intercepts[0]
+    labeled = codes >= 0
+    losses = np.maximum(1 - (2 * codes[labeled] - 1) * f[labeled], 0).sum()
+    if machine.kernel.kind == "precomputed":
+        K = rows[np.ix_(machine.vectors, machine.vectors)]
+    else:
+        vectors = machine.vectors - machine.center
+        K = machine.kernel(vectors, vectors)
+    norm = machine.coefficients[:, 0] @ K @ machine.coefficients[:, 0]
+    return losses + gamma * norm + gamma_u * h @ (L @ h)
+
+
+def assert_same_function(f, expected, codes):
+    """Compare decisions; a bias that no labeled row at the margin fixes may differ."""
+    margins = ((2 * codes - 1) * expected)[codes >= 0]
+    fixed = np.abs(margins - 1).min() < 1e-6
+    shift = 0.0 if fixed else np.mean(f - expected)
+    np.testing.assert_allclose(f - shift, expected, atol=1e-5)
+
+
+@every_kernel
+@pytest.mark.parametrize("fit_intercept", [True, False], ids=["bias", "no-bias"])
+@pytest.mark.parametrize(
+    ("normalized", "power"), [(False, 1), (False, 2), (True, 1), (True, 3)], ids=str
+)
+def test_primal_warped_kernel_and_features_agree(kernel, fit_intercept, normalized, power):
+    X, codes, W = overlapping_classes()
+    gamma, K = 0.2, kernel(X, X)
+    L = laplacian(W, normalized=normalized, power=power).toarray()
+    options = {
+        "C": 1 / (2 * gamma),
+        "gamma_us": GAMMA_US,
+        "normalized": normalized,
+        "power": power,
+        "fit_intercept": fit_intercept,
+    }
+    warped = train_manifold(X, codes, kernel, W, approximation="none", **options)
+    features = train_manifold(
+        X, codes, kernel, W, approximation="nystroem", n_landmarks=len(X), **options
+    )
+    given = train_manifold(K, codes, Kernel("precomputed"), W, **options)
+    for gamma_u, *machines in zip(GAMMA_US, warped, features, given, strict=True):
+        expected, least = solve_primal(K, L, codes, gamma, gamma_u, fit_intercept)
+        for machine, rows in zip(machines, (X, X, K), strict=True):
+            assert_same_function(machine.decision(rows), expected, codes)
+            found = objective(machine, rows, L, codes, gamma, gamma_u)
+            assert found == pytest.approx(least, rel=1e-6)
+    assert {machine.report.form for machine in warped + given} == {"warped kernel"}
+    form = "rows" if kernel.kind == "linear" else "landmarks"
+    assert {machine.report.form for machine in features} == {form}
+
+
+def test_the_quadratic_program_has_active_slacks():
+    """Else the comparison would not see the weight of the losses."""
+    X, codes, W = overlapping_classes()
+    for kernel in KERNELS.values():
+        f, _ = solve_primal(kernel(X, X), laplacian(W).toarray(), codes, 0.2, 0.03, True)
+        margins = ((2 * codes - 1) * f)[codes >= 0]
+        assert (margins < 0.99).sum() >= 3
+        assert (margins > 0.9).any()
+
+
+@every_kernel
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("approximation", ["none", "nystroem"])
+def test_without_a_penalty_it_is_the_supervised_machine(kernel, n_classes, approximation):
+    X, codes, W = overlapping_classes(n_classes=n_classes, n_labeled=31)
+    options = {"approximation": approximation, "n_landmarks": len(X)}
+    machine = train_manifold(X, codes, kernel, W, C=3.0, gamma_us=[0.0], **options)[0]
+    given, codes = X[codes >= 0], codes[codes >= 0]
+    supervised = train_on_kernel(kernel(given, given), codes, C=3.0, tolerance=1e-6)
+    expected = supervised.pairwise(kernel(X, given))
+    np.testing.assert_allclose(machine.pairwise(X), expected, rtol=1e-5, atol=1e-5)
+
+
+@every_kernel
+def test_functions_get_smoother_with_gamma_u(kernel):
+    X, codes, W = overlapping_classes()
+    L = laplacian(W)
+    machines = train_manifold(X, codes, kernel, W, C=3.0, gamma_us=GAMMA_US)
+    forms = [f @ (L @ f) for f in (machine.decision(X) for machine in machines)]
+    assert (np.diff(forms) <= 1e-9).all()
+    assert forms[-1] < 1e-2 * forms[0]
+
+
+def test_pairs_of_classes_see_the_other_classes_as_unlabeled():
+    X, codes, W = overlapping_classes(n_classes=3, n_labeled=30)
+    kernel, options = KERNELS["rbf"], {"C": 3.0, "gamma_us": [0.05]}
+    machine = train_manifold(X, codes, kernel, W, **options)[0]
+    for pair, (first, second) in enumerate([(0, 1), (0, 2), (1, 2)]):
+        two = np.select([codes == first, codes == second], [0, 1], -1)
+        alone = train_manifold(X, two, kernel, W, **options)[0]
+        np.testing.assert_allclose(machine.pairwise(X)[:, pair], -alone.decision(X), atol=1e-5)
+
+
+@pytest.mark.parametrize("approximation", ["none", "nystroem"])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_a_path_is_its_values_one_by_one(approximation, fit_intercept):
+    X, codes, W = overlapping_classes(n_classes=3, n_labeled=30)
+    options = {"approximation": approximation, "fit_intercept": fit_intercept, "random_state": 0}
+    path = train_manifold(X, codes, KERNELS["rbf"], W, C=3.0, gamma_us=GAMMA_US, **options)
+    for gamma_u, machine in zip(GAMMA_US, path, strict=True):
+        alone = train_manifold(X, codes, KERNELS["rbf"], W, C=3.0, gamma_us=[gamma_u], **options)
+        np.testing.assert_array_equal(machine.pairwise(X), alone[0].pairwise(X))
+
+
+@every_kernel
+@pytest.mark.parametrize("approximation", ["none", "nystroem"])
+def test_machine_does_not_depend_on_threads(kernel, approximation):
+    X, codes, W = overlapping_classes(n=300, n_labeled=60, n_classes=4)
+    values = [
+        train_manifold(
+            *(X, codes, kernel, W),
+            C=3.0,
+            gamma_us=[0.01],
+            approximation=approximation,
+            n_landmarks=40,
+            random_state=0,
+            n_jobs=n_jobs,
+        )[0].pairwise(X)
+        for n_jobs in (1, 2)
+    ]
+    np.testing.assert_array_equal(*values)
+
+
+@pytest.mark.parametrize("kind", ["linear", "cubic", "rbf"])
+@pytest.mark.parametrize("approximation", ["none", "nystroem"])
+def test_sparse_and_single_precision_rows(kind, approximation):
+    X, codes, W = overlapping_classes()
+    X[np.abs(X) < 0.3] = 0.0
+    options = {"C": 3.0, "gamma_us": [0.01], "approximation": approximation, "n_landmarks": 50}
+    expected = train_manifold(X, codes, KERNELS[kind], W, **options)[0].decision(X)
+    for rows, atol in ((sparse.csr_array(X), 1e-4), (X.astype(np.float32), 2e-3)):
+        f = train_manifold(rows, codes, KERNELS[kind], W, **options)[0].decision(rows)
+        np.testing.assert_allclose(f, expected, atol=atol)
+
+
+def test_rows_with_a_large_offset_are_as_good_as_centered_ones():
+    X, codes, W = overlapping_classes()
+    for kind in ("linear", "rbf"):
+        for approximation in ("none", "nystroem"):
+            options = {"C": 3.0, "gamma_us": [0.01], "approximation": approximation}
+            expected = train_manifold(X, codes, KERNELS[kind], W, **options)[0].decision(X)
+            far = train_manifold(X + 1e6, codes, KERNELS[kind], W, **options)[0]
+            np.testing.assert_allclose(far.decision(X + 1e6), expected, atol=1e-4)
+
+
+def test_many_labels_take_coordinate_descent(monkeypatch):
+    X, codes, W = overlapping_classes(n=400, n_labeled=200)
+    exact = train_manifold(
+        X, codes, KERNELS["rbf"], W, C=3.0, gamma_us=[1e-3], approximation="none"
+    )
+    monkeypatch.setattr(manifold, "MAX_LABELED", 10)
+    options = {"approximation": "nystroem", "n_landmarks": 400}
+    machine = train_manifold(X, codes, KERNELS["rbf"], W, C=3.0, gamma_us=[1e-3], **options)[0]
+    assert machine.report.solver == "coordinate descent"
+    assert machine.report.gap <= 0.01
+    f, expected = machine.decision(X), exact[0].decision(X)
+    assert ((f > 0) == (expected > 0)).mean() > 0.98
+    assert np.corrcoef(f, expected)[0, 1] > 0.999
+
+
+def test_features_in_single_precision(monkeypatch):
+    X, codes, W = overlapping_classes()
+    options = {"C": 3.0, "gamma_us": [0.01, 10.0], "approximation": "nystroem", "n_landmarks": 50}
+    double = train_manifold(X, codes, KERNELS["rbf"], W, **options)
+    monkeypatch.setattr(manifold, "MAX_DOUBLE", 0)
+    single = train_manifold(X, codes, KERNELS["rbf"], W, **options)
+    for one, other in zip(double, single, strict=True):
+        np.testing.assert_allclose(one.decision(X), other.decision(X), atol=1e-4)
+
+
+def test_which_form_when(monkeypatch):
+    X, codes, W = overlapping_classes()
+
+    def form(kernel, rows=X):
+        return train_manifold(rows, codes, kernel, W, C=1.0, gamma_us=[0.1])[0].report
+
+    assert form(KERNELS["rbf"]).form == "warped kernel"
+    assert form(KERNELS["linear"]).form == "rows"
+    assert form(KERNELS["linear"], sparse.csr_array(X)).form == "warped kernel"
+    monkeypatch.setattr(manifold, "MAX_WARPED", 10)
+    assert form(KERNELS["rbf"]).form == "landmarks"
+    assert form(KERNELS["cubic"]).n_landmarks == 10 + 2  # (2 + 3 choose 3), and a quarter more
+    assert form(KERNELS["cubic"]).approximation_error < 1e-6
+    assert form(Kernel("precomputed"), X @ X.T).form == "warped kernel"
+
+
+def test_landmarks_include_labeled_rows():
+    rng = np.random.default_rng(0)
+    X, labeled = rng.normal(size=(1000, 3)), np.arange(30)
+    for n_landmarks, expected in ((40, 20), (100, 30), (1000, 30)):
+        chosen = manifold._landmarks(X, labeled, KERNELS["rbf"], n_landmarks, 0)
+        assert len(np.unique(chosen)) == n_landmarks
+        assert np.isin(labeled, chosen).sum() >= expected
+    every = manifold._landmarks(X, np.arange(990), KERNELS["rbf"], 500, 0)
+    assert len(np.unique(every)) == 500
+
+
+# Section "MR fails": all edges are axis-parallel, and both axes have the same Delta.
+
+
+def test_delta_of_the_lattices():
+    X, _, _, W = make_lattices()
+    edges = W.tocoo()
+    gaps = np.square(X[edges.row] - X[edges.col])
+    delta = (edges.data[:, None] * gaps).sum(axis=0)
+    np.testing.assert_allclose(delta, 218.351, atol=5e-4)
+    np.testing.assert_allclose(delta, 360 * np.exp(-0.5), rtol=1e-12)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("approximation", ["none", "nystroem"])
+def test_linear_manifold_regularization_only_scales_the_lattice_function(
+    fit_intercept, approximation
+):
+    """f is the supervised one with gamma + gamma_u Delta / 2 in place of gamma."""
+    X, y, y_true, W = make_lattices()
+    kernel, gamma, delta = Kernel("linear"), 0.1, 360 * np.exp(-0.5)
+    gamma_us = np.concatenate([[0.0], np.logspace(-4, 4, 9)])
+    machines = train_manifold(
+        *(X, y, kernel, W),
+        C=1 / (2 * gamma),
+        gamma_us=gamma_us,
+        fit_intercept=fit_intercept,
+        approximation=approximation,
+    )
+    labeled, wrong = y >= 0, set()
+    for gamma_u, machine in zip(gamma_us, machines, strict=True):
+        f = machine.decision(X)
+        C = 1 / (2 * (gamma + gamma_u * delta / 2))
+        expected = train_machine(X[labeled], y[labeled], kernel, C=C).decision(X)
+        np.testing.assert_allclose(f, expected, rtol=1e-5, atol=1e-9)
+        # Points on the line f = 0 are the same for every gamma_u.
+        on_line = machine.decision(np.array([[4.5, 5.0], [-9.0, -10.0]]))
+        np.testing.assert_allclose(on_line, 0, atol=1e-6 * np.abs(f).max())
+        wrong.add(tuple(np.flatnonzero((f > 0) != y_true)))
+    assert len(wrong) == 1
+    assert len(wrong.pop()) == 20
+
+
+def test_cubic_manifold_regularization_never_separates_the_lattices():
+    X, y, y_true, W = make_lattices()
+    gamma_us = np.logspace(-6, 6, 25)
+    kernels = [Kernel("cubic", width=width) for width in (1.0, 5.0)]
+    for machine in (
+        m for kernel in kernels for m in train_manifold(X, y, kernel, W, C=5.0, gamma_us=gamma_us)
+    ):
+        assert ((machine.decision(X) > 0) != y_true).any()
+
+
+@pytest.mark.parametrize("kernel", ["linear", "cubic", "rbf"])
+def test_the_graph_cut_separates_the_lattices_with_every_kernel(kernel):
+    X, y, y_true, W = make_lattices()
+    cut = MaxMarginGraphCut(kernel=kernel, affinity="precomputed", C=5.0, eps=0.01, gamma_g=1e-3)
+    assert cut.fit(X, y, W=W).score(X, y_true) == 1.0
+
+
+def test_rbf_manifold_regularization_separates_the_lattices():
+    X, y, y_true, W = make_lattices()
+    machine = train_manifold(X, y, Kernel("rbf"), W, C=5.0, gamma_us=[1.0])[0]
+    np.testing.assert_array_equal(machine.decision(X) > 0, y_true)
+
+
+# Degenerate input
+
+
+@every_kernel
+@pytest.mark.parametrize("approximation", ["none", "nystroem"])
+def test_graph_without_edges_is_the_supervised_machine(kernel, approximation):
+    X, codes, _ = overlapping_classes()
+    W = sparse.csr_array((len(X), len(X)))
+    options = {"approximation": approximation, "n_landmarks": len(X)}
+    machines = train_manifold(X, codes, kernel, W, C=3.0, gamma_us=[0.0, 10.0], **options)
+    np.testing.assert_allclose(*(machine.decision(X) for machine in machines), atol=1e-8)
+
+
+@pytest.mark.parametrize("approximation", ["none", "nystroem"])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("kind", ["linear", "cubic", "rbf"])
+def test_equal_rows(approximation, fit_intercept, kind):
+    X, codes = np.ones((8, 2)), np.array([0, 1, 1, -1, -1, -1, -1, -1])
+    machine = train_manifold(
+        *(X, codes, KERNELS[kind], sparse.csr_array(np.ones((8, 8)) - np.eye(8))),
+        C=10.0,
+        gamma_us=[0.1],
+        approximation=approximation,
+        fit_intercept=fit_intercept,
+    )[0]
+    f = machine.decision(X)
+    assert np.isfinite(f).all()
+    np.testing.assert_allclose(f, f[0])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"gamma_us": [-1.0]}, "`gamma_u` must be >= 0, got -1.0; 0 is the supervised machine"),
+        ({"gamma_us": [np.inf]}, "`gamma_u` must be finite, got inf"),
+        ({"power": 0}, "`power` must be an integer >= 1, got 0"),
+        ({"n_landmarks": 0}, "`n_landmarks` must be an integer >= 1, got 0"),
+        ({"approximation": "some"}, "`approximation` must be one of 'auto', 'none', 'nystroem'"),
+    ],
+    ids=str,
+)
+def test_errors_name_the_argument(options, message):
+    X, codes, W = overlapping_classes()
+    with pytest.raises(ValueError, match=message.replace("(", r"\(")):
+        train_manifold(X, codes, KERNELS["rbf"], W, **{"C": 1.0, "gamma_us": [0.1], **options})
+
+
+def test_precomputed_kernel_has_no_landmarks():
+    X, codes, W = overlapping_classes()
+    with pytest.raises(ValueError, match="needs rows to compute kernel values of"):
+        train_manifold(
+            *(X @ X.T, codes, Kernel("precomputed"), W),
+            C=1.0,
+            gamma_us=[0.1],
+            approximation="nystroem",
+        )

@@ -1,0 +1,105 @@
+import math
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphmargin.margin import Kernel
+from graphmargin.theory import inductive_error, vc_dimension
+
+
+def test_inductive_error_by_hand():
+    # ln(2 n / h) = 0 and -ln(eta / 4) = 3: sqrt((2 + 3) / 1).
+    assert inductive_error(2, 1, 4 * math.exp(-3)) == pytest.approx(math.sqrt(5))
+    # 3 (ln 8 + 1) + ln 80 = 9.238325 + 4.382027, over 12.
+    assert inductive_error(3, 12, 0.05) == pytest.approx(1.065377, abs=1e-6)
+
+
+@given(h=st.floats(0.5, 1e6), n=st.integers(1, 10**6), eta=st.floats(1e-6, 0.99))
+def test_inductive_error_decreases_in_n_and_eta_and_increases_in_h(h, n, eta):
+    error = inductive_error(h, n, eta)
+    assert inductive_error(h, n + 1, eta) <= error
+    assert inductive_error(h, n, min(1.01 * eta, 0.999)) <= error
+    assert inductive_error(1.01 * h, n, eta) >= error
+
+
+@pytest.mark.parametrize(("h", "n"), [(7, 3), (math.inf, 10**9), (1e12, 10**6)])
+def test_inductive_error_is_infinite_where_all_splits_are_possible(h, n):
+    assert inductive_error(h, n, 0.1) == math.inf
+
+
+@pytest.mark.parametrize("h", [1, 6, 100])
+def test_inductive_error_is_finite_and_above_one_from_half_the_dimension_on(h):
+    n = math.ceil(h / 2)
+    assert 1 < inductive_error(h, n, 0.1) < math.inf
+    assert inductive_error(h, 10**9, 0.1) < 0.01
+
+
+@pytest.mark.parametrize(
+    ("kernel", "d", "expected"),
+    [
+        ("linear", 1, 2),
+        ("linear", 16, 17),
+        ("rbf", 2, math.inf),
+        ("cubic", 1, 4),  # 1, x, x^2, x^3
+        ("cubic", 2, 10),
+        (Kernel("cubic", degree=2, width=3.0), 2, 6),  # 1, x, z, x^2, x z, z^2
+        (Kernel("cubic", degree=2, coef0=0), 2, 4),  # x^2, x z, z^2 and the bias
+        (Kernel("cubic", degree=1), 5, 6),
+        (Kernel("cubic", degree=1, coef0=0), 5, 6),
+    ],
+)
+def test_vc_dimension_by_hand(kernel, d, expected):
+    assert vc_dimension(kernel, d) == expected
+
+
+@pytest.mark.parametrize("kernel", [Kernel("cubic"), Kernel("cubic", coef0=0), Kernel("linear")])
+def test_vc_dimension_is_the_rank_of_the_kernel_with_a_bias(kernel):
+    # Functions of a space of k dimensions, with constants among them, shatter k points, not k + 1.
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    assert np.linalg.matrix_rank(kernel(X, X) + 1) == vc_dimension(kernel, 3)
+
+
+def names(message):
+    return re.escape(message)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((0, 5, 0.1), "`vc_dimension` must be > 0, got 0"),
+        ((math.nan, 5, 0.1), "`vc_dimension` must be > 0, got nan"),
+        ((3, 0, 0.1), "`n` must be an integer >= 1, got 0"),
+        ((3, 5, 0), "`eta` must be > 0, got 0"),
+        ((3, 5, 1.0), "`eta` must be in (0, 1), got 1.0; it is the chance that the bound fails"),
+    ],
+)
+def test_bad_arguments_of_the_inductive_error(arguments, message):
+    with pytest.raises(ValueError, match=names(message)):
+        inductive_error(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "d", "message"),
+    [
+        (
+            "precomputed",
+            2,
+            "`kernel` must be linear, cubic or rbf for its VC dimension to be known, got "
+            "'precomputed'; pass `vc_dimension` yourself",
+        ),
+        (
+            lambda X, Z: X @ Z.T,
+            2,
+            "got a callable; pass `vc_dimension` yourself: the number of dimensions of its "
+            "feature space plus one",
+        ),
+        ("quartic", 2, "`kernel` must be one of 'linear', 'cubic', 'rbf'"),
+        ("linear", 0, "`n_features` must be an integer >= 1, got 0"),
+    ],
+)
+def test_bad_arguments_of_the_vc_dimension(kernel, d, message):
+    with pytest.raises(ValueError, match=names(message)):
+        vc_dimension(kernel, d)
