@@ -7,7 +7,12 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from graphmargin.margin import Kernel
-from graphmargin.margin.features import landmark_features, spread_rows
+from graphmargin.margin.features import (
+    explicit_features,
+    kernel_features,
+    landmark_features,
+    spread_rows,
+)
 
 KERNELS = {
     "linear": Kernel("linear", width=1.5),
@@ -104,3 +109,41 @@ def test_rows_are_spread_as_evenly_as_the_classes_allow(counts, n_rows, seed):
     if not exhausted.all():
         assert drawn.max() <= drawn[~exhausted].min() + len(counts)
         assert drawn[~exhausted].min() >= drawn[exhausted].max(initial=0) - len(counts)
+
+
+@pytest.mark.parametrize(
+    ("n_labeled", "n_landmarks", "n_among_labeled"), [(30, 40, 20), (30, 100, 30), (990, 500, 490)]
+)
+def test_landmarks_come_from_labeled_and_other_rows(n_labeled, n_landmarks, n_among_labeled):
+    X, labeled = points(1000), np.arange(n_labeled)
+    feature_map = explicit_features(X, labeled, KERNELS["rbf"], n_landmarks, 0.0, random_state=0)
+    distinct = {tuple(row) for row in feature_map.landmarks}
+    assert len(distinct) == n_landmarks
+    assert len(distinct & {tuple(row) for row in X[labeled]}) == n_among_labeled
+
+
+def test_all_rows_as_landmarks_are_more_than_there_are_rows():
+    X = points(30)
+    feature_map = explicit_features(X, np.arange(3), KERNELS["rbf"], 500, 0.0, random_state=0)
+    assert {tuple(row) for row in feature_map.landmarks} == {tuple(row) for row in X}
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_features_of_a_kernel_matrix(container):
+    X, new = points(), points(5, seed=9)
+    K = KERNELS["rbf"](X, X)
+    feature_map = kernel_features(container(K))
+    np.testing.assert_allclose(feature_map(K) @ feature_map(K).T, K, atol=1e-8)
+    values = KERNELS["rbf"](new, X)
+    np.testing.assert_allclose(feature_map(values) @ feature_map(K).T, values, atol=1e-4)
+
+
+def test_linear_features_of_dense_rows_are_the_rows():
+    X, center = points(), np.array([1.0, 2.0, 3.0])
+    feature_map = explicit_features(X, np.arange(3), KERNELS["linear"], 500, center, random_state=0)
+    np.testing.assert_allclose(feature_map(X), (X - center) / 1.5)
+    assert feature_map.dimension == 3
+    landmarks = explicit_features(
+        sparse.csr_array(X), np.arange(3), KERNELS["linear"], 500, 0.0, random_state=0
+    )
+    assert landmarks.landmarks.shape == (60, 3)

@@ -250,17 +250,6 @@ def test_which_form_when(monkeypatch):
     assert form(Kernel("precomputed"), X @ X.T).form == "warped kernel"
 
 
-def test_landmarks_include_labeled_rows():
-    rng = np.random.default_rng(0)
-    X, labeled = rng.normal(size=(1000, 3)), np.arange(30)
-    for n_landmarks, expected in ((40, 20), (100, 30), (1000, 30)):
-        chosen = manifold._landmarks(X, labeled, KERNELS["rbf"], n_landmarks, 0)
-        assert len(np.unique(chosen)) == n_landmarks
-        assert np.isin(labeled, chosen).sum() >= expected
-    every = manifold._landmarks(X, np.arange(990), KERNELS["rbf"], 500, 0)
-    assert len(np.unique(every)) == 500
-
-
 # Section "MR fails": all edges are axis-parallel, and both axes have the same Delta.
 
 

@@ -9,14 +9,17 @@ from graphmargin.harmonic.solution import (
     harmonic_solution,
     normalize_class_mass,
 )
+from graphmargin.harmonic.suspicion import LabelSuspicion, label_suspicion
 
 __all__ = [
     "Explanation",
     "HarmonicSolution",
+    "LabelSuspicion",
     "LeaveOneOut",
     "absorption_probabilities",
     "harmonic_path",
     "harmonic_solution",
+    "label_suspicion",
     "leave_one_out",
     "normalize_class_mass",
 ]

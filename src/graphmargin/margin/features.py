@@ -11,6 +11,7 @@ and so are as many as the kernel has dimensions, such as (d + 3 choose 3) for th
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,8 @@ from graphmargin.margin.machine import MarginMachine, TrainingReport, centered
 
 EIGENVALUE_CUT = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-11}
 """Eigenvalues below this share of the largest are noise, by the precision of the rows."""
+MAX_ROW_FEATURES = 2000
+"""Columns of dense rows up to which `explicit_features` of a linear kernel are the rows."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ class FeatureMap:
     ----------
     kernel : Kernel
     landmarks : array or CSR matrix of shape (m, d)
-        Z, the rows to compare with.
+        Z, the rows to compare with; for a precomputed kernel their numbers.
     basis : array of shape (m, r) or None
         U S^(-1/2), without eigenvalues that are tiny; r <= m. None is the map of a linear kernel
         to the rows themselves, in units of its width.
@@ -52,6 +55,8 @@ class FeatureMap:
         """Return the features of the rows of X, in the precision of the basis."""
         if self.basis is None:
             return np.asarray(centered(X, self.center) / self.kernel.width)
+        if self.kernel.kind == "precomputed":
+            return np.asarray(X[:, self.landmarks] @ self.basis)
         precision = self.basis.dtype
         points = centered(X, self.center).astype(precision, copy=False)
         landmarks = centered(self.landmarks, self.center).astype(precision, copy=False)
@@ -105,8 +110,51 @@ class FeatureMap:
 
 
 def rows_are_features(X: Any, kernel: Kernel) -> bool:
-    """Tell whether rows are the best features of a kernel: a linear one, and dense rows."""
+    """Tell whether rows can be features: the kernel is linear, and they are dense."""
     return kernel.kind == "linear" and not sparse.issparse(X)
+
+
+def few_row_features(X: Any, kernel: Kernel) -> bool:
+    """Tell whether, besides, they are few enough for a matrix between features."""
+    return rows_are_features(X, kernel) and X.shape[1] <= MAX_ROW_FEATURES
+
+
+def explicit_features(
+    X: Any,
+    labeled: IntArray,
+    kernel: Kernel,
+    n_landmarks: int,
+    center: FloatArray | float,
+    random_state: Any,
+) -> FeatureMap:
+    """Return features for partly labeled rows, in double precision.
+
+    These are dense rows of up to 2,000 columns for a linear kernel, else kernel values to random
+    landmarks, up to half of them from the labeled rows. A cubic kernel gets as many landmarks as
+    make its features exact if these are at most twice as many, and a precomputed one all rows.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).normal(size=(100, 2))
+    >>> features = explicit_features(X, np.arange(4), Kernel("cubic"), 20, 0.0, random_state=0)
+    >>> features.dimension  # (2 + 3 choose 3)
+    10
+    """
+    if kernel.kind == "precomputed":
+        return kernel_features(X)
+    n, d = X.shape
+    if few_row_features(X, kernel):
+        return row_features(kernel, np.broadcast_to(center, d))
+    if kernel.kind == "cubic":
+        dimension = comb(d + kernel.degree, kernel.degree)
+        if dimension <= 2 * n_landmarks:
+            n_landmarks = dimension + dimension // 4  # rows may be alike
+    n_landmarks = min(n, n_landmarks)
+    random = check_random_state(random_state)
+    first = random.permutation(labeled)[: max(n_landmarks // 2, n_landmarks - (n - len(labeled)))]
+    others = random.permutation(np.setdiff1d(np.arange(n), labeled, assume_unique=True))
+    chosen = np.sort(np.concatenate([first, others[: n_landmarks - len(first)]]))
+    return landmark_features(kernel, X[chosen].astype(np.float64, copy=False), center)
 
 
 def row_features(kernel: Kernel, center: FloatArray) -> FeatureMap:
@@ -147,10 +195,29 @@ def landmark_features(
     True
     """
     points = centered(landmarks, center)
-    values, vectors = np.linalg.eigh(np.asarray(kernel(points, points), dtype=np.float64))
-    keep = values > EIGENVALUE_CUT[landmarks.dtype] * values[-1]
-    basis = vectors[:, keep] / np.sqrt(values[keep])
-    return FeatureMap(kernel, landmarks, basis.astype(landmarks.dtype), center)
+    basis = _basis(kernel(points, points), landmarks.dtype)
+    return FeatureMap(kernel, landmarks, basis, center)
+
+
+def kernel_features(K: Any) -> FeatureMap:
+    """Return the feature map of a precomputed kernel matrix, with all its rows as landmarks.
+
+    Examples
+    --------
+    >>> K = np.array([[2.0, 1.0], [1.0, 2.0]])
+    >>> features = kernel_features(K)(K)
+    >>> (features @ features.T).round(9).tolist()
+    [[2.0, 1.0], [1.0, 2.0]]
+    """
+    basis = _basis(K.toarray() if sparse.issparse(K) else K, np.dtype(np.float64))
+    return FeatureMap(Kernel("precomputed"), np.arange(K.shape[0]), basis)
+
+
+def _basis(K: FloatArray, dtype: Any) -> FloatArray:
+    """Return U S^(-1/2) of ``K = U S U'``, without eigenvalues that are noise in this precision."""
+    values, vectors = np.linalg.eigh(np.asarray(K, dtype=np.float64))
+    keep = values > EIGENVALUE_CUT[dtype] * values[-1]
+    return np.asarray(vectors[:, keep] / np.sqrt(values[keep]), dtype=dtype)
 
 
 def spread_rows(codes: IntArray, n_rows: int, random_state: Any) -> IntArray:

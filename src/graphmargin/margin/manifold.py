@@ -18,24 +18,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import comb
 from typing import Any
 
 import numpy as np
 from scipy import linalg, sparse
-from sklearn.utils import check_random_state
 
 from graphmargin._checks import check_choice, check_integer, check_real
 from graphmargin._threads import pause
 from graphmargin._typing import FloatArray, IntArray, Progress
 from graphmargin.graph.laplacian import laplacian, quadratic_form
 from graphmargin.labels import UNLABELED
-from graphmargin.margin.features import (
-    FeatureMap,
-    landmark_features,
-    row_features,
-    rows_are_features,
-)
+from graphmargin.margin.features import FeatureMap, explicit_features, few_row_features
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine, TrainingReport, centered
 from graphmargin.margin.training import (
@@ -50,8 +43,6 @@ from graphmargin.margin.training import (
 
 MAX_WARPED = 4000
 """Rows up to which "auto" solves with n x n matrices: two seconds and 400 MB for 4,000 rows."""
-MAX_ROW_FEATURES = 2000
-"""Columns of X up to which the rows are the features of a linear kernel."""
 MAX_LABELED = 3000
 """Labeled rows up to which their kernel matrix is used."""
 MAX_DOUBLE = 2**26
@@ -135,10 +126,9 @@ def train_manifold(
     # A shift of the rows is absorbed by the bias, where there is one that L does not see.
     absorbed = kernel.kind == "rbf" or (fit_intercept and not normalized)
     center = center_of(X, kernel) if absorbed else 0.0
-    features_are_rows = rows_are_features(X, kernel) and X.shape[1] <= MAX_ROW_FEATURES
     if approximation == "auto":
         small = X.shape[0] <= MAX_WARPED or kernel.kind == "precomputed"
-        approximation = "none" if small and not features_are_rows else "nystroem"
+        approximation = "none" if small and not few_row_features(X, kernel) else "nystroem"
     form: WarpedKernel | WarpedFeatures
     if approximation == "none":
         form = _warp_kernel(X, kernel, center, labeled, L, power)
@@ -149,12 +139,7 @@ def train_manifold(
                 "precomputed kernel; use 'auto' or 'none'"
             )
             raise ValueError(msg)
-        if features_are_rows:
-            feature_map = row_features(kernel, np.broadcast_to(center, X.shape[1]))
-        else:
-            chosen = _landmarks(X, labeled, kernel, n_landmarks, random_state)
-            landmarks = X[chosen].astype(np.float64, copy=False)
-            feature_map = landmark_features(kernel, landmarks, center)
+        feature_map = explicit_features(X, labeled, kernel, n_landmarks, center, random_state)
         form = _warp_features(X, feature_map, labeled, L, power, n_jobs)
     machines = []
     for ratio in ratios:
@@ -306,19 +291,3 @@ def _warp_features(
     S, U = np.linalg.eigh(form)
     rotated = plain.astype(np.float64, copy=False) @ U
     return WarpedFeatures(feature_map, np.maximum(S, 0.0), U, rotated, report)
-
-
-def _landmarks(
-    X: Any, labeled: IntArray, kernel: Kernel, n_landmarks: int, random_state: Any
-) -> IntArray:
-    """Return random rows, labeled ones for up to half of them."""
-    n, d = X.shape
-    if kernel.kind == "cubic":
-        dimension = comb(d + kernel.degree, kernel.degree)
-        if dimension <= 2 * n_landmarks:
-            n_landmarks = dimension + dimension // 4  # rows may be alike
-    random = check_random_state(random_state)
-    n_landmarks = min(n, n_landmarks)
-    first = random.permutation(labeled)[: max(n_landmarks // 2, n_landmarks - (n - len(labeled)))]
-    others = random.permutation(np.setdiff1d(np.arange(n), labeled, assume_unique=True))
-    return np.sort(np.concatenate([first, others[: n_landmarks - len(first)]]))

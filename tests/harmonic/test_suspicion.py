@@ -1,0 +1,200 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from graphmargin.graph import knn_graph
+from graphmargin.harmonic import harmonic_solution, label_suspicion
+
+N = 24
+TWO = np.full(N, -1)
+TWO[:8] = [0, 1, 0, 0, 1, 1, 0, 1]
+THREE = np.full(N, -1)
+THREE[:8] = [0, 1, 2, 0, 1, 2, 0, 1]
+MIXED = np.zeros(N)
+MIXED[:8] = [np.inf, 0.5, np.inf, 3.0, 0.0, 1e3, np.inf, 0.01]
+SETTINGS = [
+    pytest.param({}, id="hard"),
+    pytest.param({"gamma_g": 0.3}, id="regularized"),
+    pytest.param({"gamma_g": 100.0}, id="strongly-regularized"),
+    pytest.param({"c_labeled": 2.0}, id="soft"),
+    pytest.param({"c_labeled": MIXED, "gamma_g": 0.3, "c_unlabeled": 0.4}, id="mixed-pulled"),
+]
+
+
+def clusters(n_clusters, size, weak=0.0):
+    """Return cliques of unit weights, neighbors joined by a weak edge between two vertices."""
+    W = np.kron(np.eye(n_clusters), np.ones((size, size)))
+    for first in range(size, len(W), size):
+        W[first, first - 1] = W[first - 1, first] = weak
+    return W
+
+
+def test_path_by_hand(path_graph):
+    found = label_suspicion(harmonic_solution(path_graph(5), ["a", "", "b", "", "a"]))
+    # The ends see "b" only, the middle sees "a" on both sides.
+    np.testing.assert_allclose(found.suspicion, 1.0)
+    assert found.given_labels.tolist() == ["a", "b", "a"]
+    assert found.suggested_labels.tolist() == ["b", "a", "b"]
+
+
+@pytest.mark.parametrize("gamma_g", [0.0, 0.5, 4.0])
+def test_star_by_hand(gamma_g):
+    star = np.zeros((4, 4))
+    star[0, 1:] = star[1:, 0] = [3, 2, 1]
+    found = label_suspicion(harmonic_solution(star, ["a", "a", "b", "c"], gamma_g=gamma_g))
+    # The center moves to "a", "b", "c" at rates 3, 2, 1; a leaf of weight w asks the center only.
+    third = gamma_g / 3
+    leaf = {w: (w + third) / (w + 2 * third) for w in (3, 2, 1)}
+    expected = [(2 + third) / (5 + 2 * third), 1 - leaf[3], leaf[2], leaf[1]]
+    np.testing.assert_allclose(found.suspicion, expected, atol=1e-15)
+    assert found.suggested_labels.tolist() == ["a"] * 4
+    assert found.order.tolist() == [2, 3, 0, 1]
+
+
+@pytest.mark.parametrize("options", SETTINGS)
+@pytest.mark.parametrize("seed", range(3))
+def test_two_classes_equal_one_minus_own_share_after_hiding_the_label(random_graph, options, seed):
+    W = random_graph(N, seed)
+    found = label_suspicion(harmonic_solution(W, TWO, **options))
+    assert found.vertices.tolist() == list(range(8))
+    assert found.given.tolist() == TWO[:8].tolist()
+    for row, vertex in enumerate(found.vertices):
+        hidden = TWO.copy()
+        hidden[vertex] = -1
+        refit = harmonic_solution(W, hidden, **options)
+        expected = 1 - refit.label_distributions[vertex, TWO[vertex]]
+        assert found.suspicion[row] == pytest.approx(expected, abs=1e-12)
+        assert found.suggested[row] == refit.codes[vertex]
+
+
+@pytest.mark.parametrize("options", SETTINGS)
+def test_many_classes_compare_the_own_with_the_best_other_one(random_graph, options):
+    W = random_graph(N, 0)
+    found = label_suspicion(harmonic_solution(W, THREE, **options))
+    for row, vertex in enumerate(found.vertices):
+        hidden = THREE.copy()
+        hidden[vertex] = -1
+        p = harmonic_solution(W, hidden, **options).label_distributions[vertex]
+        best = np.delete(p, THREE[vertex]).max()
+        assert found.suspicion[row] == pytest.approx(best / (best + p[THREE[vertex]]), abs=1e-12)
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    gamma_g=st.sampled_from([0.0, 1e-3, 1.0]),
+    c_labeled=st.sampled_from([np.inf, 1.0]),
+)
+def test_the_order_of_the_vertices_does_not_matter(random_graph, seed, gamma_g, c_labeled):
+    options = {"gamma_g": gamma_g, "c_labeled": c_labeled}
+    W, new = random_graph(N, seed), np.random.default_rng(seed).permutation(N)
+    one = label_suspicion(harmonic_solution(W, THREE, **options))
+    other = label_suspicion(harmonic_solution(W[np.ix_(new, new)], THREE[new], **options))
+    one_by_vertex, other_by_vertex = np.zeros((2, N))
+    one_by_vertex[one.vertices] = one.suspicion
+    other_by_vertex[new[other.vertices]] = other.suspicion
+    np.testing.assert_allclose(other_by_vertex, one_by_vertex, atol=1e-9)
+
+
+@given(seed=st.integers(0, 10**6), gamma_g=st.sampled_from([0.0, 1e-3, 1.0, 1e4]))
+def test_above_one_half_means_another_label(random_graph, seed, gamma_g):
+    found = label_suspicion(harmonic_solution(random_graph(N, seed), THREE, gamma_g=gamma_g))
+    assert ((found.suspicion >= 0) & (found.suspicion <= 1)).all()
+    clear = np.abs(found.suspicion - 0.5) > 1e-9
+    np.testing.assert_array_equal(
+        (found.suspicion > 0.5)[clear], (found.suggested != found.given)[clear]
+    )
+    assert (np.diff(found.suspicion[found.order]) <= 0).all()
+
+
+@pytest.mark.parametrize("options", [{}, {"gamma_g": 0.01}, {"c_labeled": 1.0}])
+@pytest.mark.parametrize("n_clusters", [2, 3])
+def test_wrong_label_in_a_clean_cluster_comes_first(options, n_clusters):
+    W = clusters(n_clusters, 6, weak=0.05)
+    labels = np.repeat(np.array(["ant", "bee", "cow"])[:n_clusters], 6)
+    labels[[1, 7]] = ""
+    labels[9] = "ant"
+    found = label_suspicion(harmonic_solution(W, labels, **options))
+    top = found.order[0]
+    assert found.vertices[top] == 9
+    assert found.suspicion[top] > 0.9
+    assert (found.given_labels[top], found.suggested_labels[top]) == ("ant", "bee")
+    assert (np.delete(found.suspicion, top) < 0.5).all()
+
+
+def test_flipped_labels_of_two_point_clouds_come_first():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 100)
+    few = np.where(rng.random(200) < 0.3, y, -1)
+    wrong = rng.permutation(np.flatnonzero(few >= 0))[:5]
+    few[wrong] = 1 - few[wrong]
+    W = knn_graph(rng.normal(size=(200, 2)) + 6 * y[:, None])
+    found = label_suspicion(harmonic_solution(W, few, gamma_g=0.01))
+    assert sorted(found.vertices[found.order[:5]]) == sorted(wrong)
+
+
+def test_label_without_trust_does_not_accuse_but_is_judged(path_graph):
+    W = sparse.block_diag([path_graph(2), path_graph(2)])
+    trust = [np.inf, 0.0, 1.0, 1.0]
+    found = label_suspicion(harmonic_solution(W, ["a", "b", "a", "b"], c_labeled=trust))
+    assert found.suspicion.tolist() == pytest.approx([0.5, 1.0, 1.0, 1.0])
+    assert found.suggested_labels.tolist() == ["", "a", "b", "a"]
+
+
+def test_distrusted_labels_accuse_less():
+    y = np.array([0, 0, 1, 1])
+    trust = np.array([1.0, 1.0, 1.0, 0.1])
+    W = clusters(1, 4)
+    even = label_suspicion(harmonic_solution(W, y, c_labeled=1.0))
+    uneven = label_suspicion(harmonic_solution(W, y, c_labeled=trust))
+    assert (uneven.suspicion[:2] < even.suspicion[:2]).all()
+    assert uneven.suspicion[2] > even.suspicion[2]
+
+
+@pytest.mark.parametrize("classes", [["a", "b"], ["a", "b", "c"]])
+@pytest.mark.parametrize("options", [{}, {"gamma_g": 0.5}, {"c_labeled": 2.0}])
+def test_label_out_of_reach_of_the_others_is_between_the_confirmed_and_the_accused(
+    path_graph, options, classes
+):
+    W = sparse.block_diag([path_graph(4), path_graph(2), sparse.csr_array((1, 1)), path_graph(2)])
+    y = ["a", "", "", "a", "b", "", classes[-1], "a", "b"]
+    found = label_suspicion(harmonic_solution(W, y, **options))
+    assert found.vertices.tolist() == [0, 3, 4, 6, 7, 8]
+    assert (found.suspicion[2:4] == 0.5).all()
+    assert (found.suspicion[:2] < 0.5).all()
+    assert (found.suspicion[4:] > 0.5).all()
+    assert found.suggested_labels.tolist() == ["a", "a", "", "", "b", "a"]
+    assert found.vertices[found.order].tolist() == [7, 8, 4, 6, 0, 3]
+
+
+def test_the_sink_pulls_to_one_half(random_graph):
+    W = random_graph(N, 0)
+    found = [
+        label_suspicion(harmonic_solution(W, THREE, gamma_g=g)).suspicion
+        for g in (1e2, 1e4, 1e6, 1e300, np.inf)
+    ]
+    distances = [np.abs(suspicion - 0.5).max() for suspicion in found]
+    assert distances == sorted(distances, reverse=True)
+    assert distances[0] < 0.1
+    assert distances[-1] == 0.0
+
+
+def test_infinite_gamma_knows_nothing(random_graph):
+    found = label_suspicion(harmonic_solution(random_graph(N, 0), THREE, gamma_g=np.inf))
+    assert (found.suspicion == 0.5).all()
+    assert (found.suggested == -1).all()
+    assert found.vertices[found.order].tolist() == list(range(8))
+
+
+def test_printed_form_lists_the_most_suspicious_first():
+    W = sparse.block_diag([clusters(2, 4), np.zeros((1, 1))])
+    y = [3, 3, 3, 3, 7, 3, 7, 7, 7]
+    assert str(label_suspicion(harmonic_solution(W, y))).splitlines() == [
+        "1 of 9 labels have a suspicion above 0.5",
+        "vertex 5: given '3', suggested '7', suspicion 1.000",
+        "vertex 8: given '7', no other label in reach, suspicion 0.500",
+        "vertex 4: given '7', suggested '7', suspicion 0.333",
+        "vertex 6: given '7', suggested '7', suspicion 0.333",
+        "vertex 7: given '7', suggested '7', suspicion 0.333",
+    ]
