@@ -38,15 +38,15 @@ def letter(seed: int) -> Problem:
     return Problem(X, y, mask_labels(y, per_class=10, random_state=seed))
 
 
-def mixture(seed: int, n: int) -> Problem:
-    """Gaussian mixture of n x 64, 12 latent dimensions, 10 classes of 5 clusters, 20 labels each.
+def mixture(seed: int, n: int, d: int = 64) -> Problem:
+    """Gaussian mixture of n x d, 12 latent dimensions, 10 classes of 5 clusters, 20 labels each.
 
     The clusters, which overlap, are the same for every seed.
     """
     world = np.random.default_rng(0)
     centers = world.normal(size=(50, 12)) * 1.5
     shapes = world.normal(size=(50, 12, 12)) / np.sqrt(12)
-    lift = np.linalg.qr(world.normal(size=(64, 12)))[0].T
+    lift = np.linalg.qr(world.normal(size=(d, 12)))[0].T
 
     def draw(random: Generator, size: int) -> tuple[Any, Any]:
         cluster = random.integers(50, size=size)
@@ -55,7 +55,7 @@ def mixture(seed: int, n: int) -> Problem:
             rows = cluster == c
             latent[rows] = latent[rows] @ shapes[c] + centers[c]
         X = (latent @ lift).astype(np.float32)
-        X += 0.1 * random.standard_normal((size, 64), dtype=np.float32)
+        X += 0.1 * random.standard_normal((size, d), dtype=np.float32)
         return X, cluster % 10
 
     random = np.random.default_rng([1, seed])
@@ -107,5 +107,8 @@ PROBLEMS: dict[str, Callable[[int], Problem]] = {
     "mixture-2e5": lambda seed: mixture(seed, 200_000),
     "mixture-5e5": lambda seed: mixture(seed, 500_000),
     "mixture-1e6": lambda seed: mixture(seed, 1_000_000),
+    "mixture16-4e3": lambda seed: mixture(seed, 4000, 16),
+    "mixture16-1e5": lambda seed: mixture(seed, 100_000, 16),
+    "mixture16-1e6": lambda seed: mixture(seed, 1_000_000, 16),
     "unit-vectors": unit_vectors,
 }

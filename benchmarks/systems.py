@@ -7,7 +7,7 @@ all threads. Unit vectors need no metric of the rivals: Euclidean distances rank
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,6 +24,7 @@ from sklearn.svm import SVC, LinearSVC
 from benchmarks.problems import Problem
 from graphmargin import (
     HarmonicClassifier,
+    ManifoldSVC,
     MaxMarginGraphCut,
     harmonic_path,
     harmonic_solution,
@@ -35,7 +36,7 @@ from graphmargin.graph.weights import paper_width, weighting
 from graphmargin.harmonic.problem import problem_on
 from graphmargin.harmonic.solution import solve_path
 from graphmargin.labels import encode_labels
-from graphmargin.margin import Kernel, train_machine
+from graphmargin.margin import Kernel, joint_decisions, train_machine, train_manifold
 
 C, EPS, GAMMA_G = 10.0, 1e-6, 0.1
 """The defaults of `MaxMarginGraphCut`, also for the rivals that are put in its place."""
@@ -45,6 +46,12 @@ GAMMAS = tuple(np.logspace(-3, 3, 13).tolist())
 
 LAPLACIAN_WEIGHT = 0.1
 """gamma_I / gamma_A of LapSVM, the best of 0.01, 0.1, .., 100 on 2,000 rows of the mixture."""
+
+
+GAMMA_U = LAPLACIAN_WEIGHT / (2 * C)
+"""The same for `ManifoldSVC`."""
+GAMMA_US = tuple(GAMMA_U * np.logspace(-3, 3, 7))
+LANDMARKS = {"approximation": "nystroem", "n_landmarks": 300}
 
 
 @dataclass(frozen=True)
@@ -214,6 +221,39 @@ def _at_default(given: tuple[Any, Any], _k: int) -> Outcome:
     return Outcome(harmonic_solution(*given, gamma_g=GAMMA_G).labels)
 
 
+# ---- manifold regularization
+
+
+def _manifold(**options: Any) -> Callable[[Problem, int], Outcome]:
+    def run(problem: Problem, k: int) -> Outcome:
+        model = ManifoldSVC(n_neighbors=k, C=C, gamma_u=GAMMA_U, random_state=0, **options)
+        return Outcome(model.fit(problem.X, problem.y_few).predict(problem.X))
+
+    return run
+
+
+def _manifold_path(
+    kind: Any, gamma_us: Sequence[float], **options: Any
+) -> Callable[[tuple[Problem, Any], int], Outcome]:
+    """Return machines for several gamma_u on a given graph, and their labels in one pass."""
+
+    def run(given: tuple[Problem, Any], _k: int) -> Outcome:
+        problem, W = given
+        kernel = Kernel(kind, paper_width(problem.X))
+        codes = np.asarray(problem.y_few)
+        machines = train_manifold(
+            problem.X, codes, kernel, W, C=C, gamma_us=gamma_us, random_state=0, **options
+        )
+        labels = [scores.argmax(axis=1) for scores in joint_decisions(machines, problem.X)]
+        return Outcome(np.stack(labels))
+
+    return run
+
+
+def _with_graph(problem: Problem, k: int) -> tuple[Problem, Any]:
+    return problem, _graph(problem, k)[0]
+
+
 # ---- the stages of the max-margin graph cut
 
 FLOORS = {
@@ -284,4 +324,15 @@ SYSTEMS: dict[str, System] = {
     "harmonic_solution, gamma_g = 0": System(_at_zero, _graph),
     "harmonic_solution, gamma_g = 0.1": System(_at_default, _graph),
     "stages of MaxMarginGraphCut": System(_stages),
+    "graphmargin ManifoldSVC": System(_manifold()),
+    "train_manifold, 300 landmarks, one gamma_u": System(
+        _manifold_path("rbf", [GAMMA_U], **LANDMARKS), _with_graph
+    ),
+    "train_manifold, 300 landmarks, seven gamma_u": System(
+        _manifold_path("rbf", GAMMA_US, **LANDMARKS), _with_graph
+    ),
+    "graphmargin ManifoldSVC, linear": System(_manifold(kernel="linear")),
+    "train_manifold, linear, on a given graph": System(
+        _manifold_path("linear", [GAMMA_U]), _with_graph
+    ),
 }

@@ -8,13 +8,20 @@
 True
 """
 
-from graphmargin import datasets
-from graphmargin.estimators import HarmonicClassifier, MaxMarginGraphCut
+from graphmargin import datasets, theory
+from graphmargin.estimators import (
+    HarmonicClassifier,
+    ManifoldSVC,
+    MaxMarginGraphCut,
+    SemiSupervisedSVC,
+    SupervisedSVC,
+)
 from graphmargin.graph import components, knn_graph, laplacian
 from graphmargin.harmonic import (
     HarmonicSolution,
     harmonic_path,
     harmonic_solution,
+    label_suspicion,
     leave_one_out,
     normalize_class_mass,
 )
@@ -22,15 +29,20 @@ from graphmargin.harmonic import (
 __all__ = [
     "HarmonicClassifier",
     "HarmonicSolution",
+    "ManifoldSVC",
     "MaxMarginGraphCut",
+    "SemiSupervisedSVC",
+    "SupervisedSVC",
     "components",
     "datasets",
     "harmonic_path",
     "harmonic_solution",
     "knn_graph",
+    "label_suspicion",
     "laplacian",
     "leave_one_out",
     "normalize_class_mass",
+    "theory",
 ]
 
 __version__ = "0.1.0"

@@ -53,6 +53,8 @@ class ManifoldSVC(MarginClassifier, GraphClassifier):
         The given labels, and those of the classifier for the other rows.
     label_distributions_ : array of shape (n, c)
         Probabilities of the training rows, calibrated on the given labels.
+    confidence_ : array of shape (n,)
+        Best minus second best of these probabilities.
     graph_ : csr_array of shape (n, n)
     graph_recall_ : float or None
         Share of the true neighbors in the graph, measured on a sample; 1 is exact, None is a

@@ -12,6 +12,7 @@ from graphmargin._checks import check_choice, check_real
 from graphmargin._typing import AnyArray, FloatArray, IntArray, Progress
 from graphmargin.estimators.base import PartlyLabeledClassifier
 from graphmargin.graph.weights import kernel_width
+from graphmargin.harmonic.solve import confidence_of
 from graphmargin.labels import UNLABELED, EncodedLabels
 from graphmargin.margin.calibration import calibration_targets, fit_sharpness, probabilities
 from graphmargin.margin.kernels import Kernel
@@ -100,6 +101,7 @@ class MarginClassifier(PartlyLabeledClassifier):
         targets = calibration_targets(labels.one_hot[labeled], labels.codes[labeled])
         self._sharpness = fit_sharpness(scores[labeled], targets)
         self.label_distributions_: FloatArray = probabilities(scores, self._sharpness)
+        self.confidence_: FloatArray = confidence_of(self.label_distributions_)
         codes = np.where(labels.codes == UNLABELED, winner(scores), labels.codes)
         self.transduction_: AnyArray = self._decode(codes)
 

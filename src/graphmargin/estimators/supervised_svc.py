@@ -33,6 +33,8 @@ class SupervisedSVC(MarginClassifier):
         The given labels, and those of the classifier for the other rows.
     label_distributions_ : array of shape (n, c)
         Probabilities of the training rows, calibrated on the given labels.
+    confidence_ : array of shape (n,)
+        Best minus second best of these probabilities.
     machine_ : MarginMachine
 
     Examples

@@ -2,7 +2,7 @@
 
 from graphmargin.margin.calibration import calibration_targets, fit_sharpness, probabilities
 from graphmargin.margin.kernels import Kernel
-from graphmargin.margin.machine import MarginMachine, TrainingReport
+from graphmargin.margin.machine import MarginMachine, TrainingReport, joint_decisions
 from graphmargin.margin.manifold import train_manifold
 from graphmargin.margin.training import train_machine, train_on_kernel
 
@@ -12,6 +12,7 @@ __all__ = [
     "TrainingReport",
     "calibration_targets",
     "fit_sharpness",
+    "joint_decisions",
     "probabilities",
     "train_machine",
     "train_manifold",

@@ -22,10 +22,12 @@ from graphmargin._blocks import row_blocks
 from graphmargin._threads import in_threads
 from graphmargin._typing import FloatArray, IntArray
 from graphmargin.margin.kernels import Kernel
-from graphmargin.margin.machine import MarginMachine, TrainingReport, centered
+from graphmargin.margin.machine import MarginMachine, Solver, TrainingReport, centered
 
 EIGENVALUE_CUT = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-11}
 """Eigenvalues below this share of the largest are noise, by the precision of the rows."""
+ERROR_ROWS = 1000
+"""On which the error of landmarks is measured."""
 MAX_ROW_FEATURES = 2000
 """Columns of dense rows up to which `explicit_features` of a linear kernel are the rows."""
 
@@ -86,6 +88,8 @@ class FeatureMap:
         intercepts: FloatArray,
         n_classes: int,
         report: TrainingReport,
+        *,
+        one_vs_rest: bool = False,
     ) -> MarginMachine:
         """Return linear functions of the features, a column of weights each, as a machine."""
         weights = weights.astype(np.float64)
@@ -97,6 +101,25 @@ class FeatureMap:
             n_classes=n_classes,
             center=self.center,
             report=report,
+            one_vs_rest=one_vs_rest,
+        )
+
+    def report(self, solver: Solver, C: float, n_rows: int, X: Any) -> TrainingReport:
+        """Return the report on a machine that learns from the features of rows such as those of X.
+
+        The error is that of a sample of these.
+        """
+        if self.basis is None:
+            return TrainingReport(solver, C, n_rows, form="rows")
+        if self.kernel.kind == "precomputed":
+            return TrainingReport(solver, C, n_rows)
+        return TrainingReport(
+            solver,
+            C,
+            n_rows,
+            form="landmarks",
+            n_landmarks=self.landmarks.shape[0],
+            approximation_error=self.error(X[:: -(-X.shape[0] // ERROR_ROWS)]),
         )
 
     def error(self, X: Any) -> float:

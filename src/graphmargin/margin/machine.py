@@ -5,7 +5,8 @@ Prediction does not ask who trained a machine: a linear function of explicit fea
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -16,6 +17,8 @@ from graphmargin._blocks import row_blocks
 from graphmargin._threads import in_threads
 from graphmargin._typing import FloatArray
 from graphmargin.margin.kernels import Kernel
+
+Solver = Literal["smo", "libsvm", "coordinate descent"]
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,7 @@ class TrainingReport:
     converged : bool
     """
 
-    solver: Literal["smo", "libsvm", "coordinate descent"]
+    solver: Solver
     C: float
     n_rows: int
     form: Literal["kernel", "warped kernel", "rows", "landmarks"] = "kernel"
@@ -118,7 +121,9 @@ class MarginMachine:
         that the arg max is the vote with ties broken by margin, as in scikit-learn's SVC.
         One-vs-rest, the score is f of the class.
         """
-        pairwise = self.pairwise(X)
+        return self._scores(self.pairwise(X))
+
+    def _scores(self, pairwise: FloatArray) -> FloatArray:
         if self.n_classes == 2:
             return np.asarray(-pairwise[:, 0])
         if self.one_vs_rest:
@@ -135,6 +140,37 @@ class MarginMachine:
         identity = np.eye(self.n_classes)
         first, second = np.triu_indices(self.n_classes, 1)
         return identity[first], identity[second]
+
+
+def joint_decisions(machines: Sequence[MarginMachine], X: Any) -> list[FloatArray]:
+    """Return the decisions of several machines on the same landmarks, as from a path.
+
+    Kernel values, which cost most, are computed once.
+
+    Parameters
+    ----------
+    machines : sequence of MarginMachine
+        Of the same kernel, vectors and center.
+    X : array or CSR matrix of shape (m, d)
+
+    Examples
+    --------
+    >>> report = TrainingReport("smo", 1.0, 2)
+    >>> one = MarginMachine(
+    ...     Kernel("rbf"), np.eye(2), np.array([[1.0], [-1.0]]), np.zeros(1), 2, 0.0, report
+    ... )
+    >>> other = replace(one, intercepts=np.ones(1))
+    >>> [float(f[0]) for f in joint_decisions([one, other], np.zeros((1, 2)))]
+    [-0.0, -1.0]
+    """
+    first = machines[0]
+    joined = replace(
+        first,
+        coefficients=np.hstack([machine.coefficients for machine in machines]),
+        intercepts=np.concatenate([machine.intercepts for machine in machines]),
+    )
+    each = np.split(joined.pairwise(X), len(machines), axis=1)
+    return [machine._scores(pairwise) for machine, pairwise in zip(machines, each, strict=True)]
 
 
 def centered(X: Any, center: FloatArray | float) -> Any:

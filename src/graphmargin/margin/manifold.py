@@ -49,7 +49,6 @@ MAX_DOUBLE = 2**26
 """Entries of the features that are kept in double precision, 512 MB; more are in single."""
 TOLERANCE = 1e-6
 """Violation of optimality, in units of f: labels are few, so precision is cheap."""
-ERROR_ROWS = 1000
 
 
 def train_manifold(
@@ -274,20 +273,12 @@ def _warp_features(
     if feature_map.basis is None:  # a center is of no account to L, or there is none
         form = quadratic_form(L, X, power=power, n_jobs=n_jobs) / feature_map.kernel.width**2
         plain = feature_map(X[labeled])
-        report = TrainingReport("smo", 0.0, len(labeled), form="rows")
     else:
         dtype = np.float64 if n * feature_map.dimension <= MAX_DOUBLE else np.float32
         R = feature_map.table(X, np.arange(n), n_jobs=n_jobs, dtype=dtype)
         form = quadratic_form(L, R, power=power, n_jobs=n_jobs)
         plain = R[labeled]
-        report = TrainingReport(
-            "smo",
-            0.0,
-            len(labeled),
-            form="landmarks",
-            n_landmarks=feature_map.landmarks.shape[0],
-            approximation_error=feature_map.error(X[:: -(-n // ERROR_ROWS)]),
-        )
     S, U = np.linalg.eigh(form)
     rotated = plain.astype(np.float64, copy=False) @ U
+    report = feature_map.report("smo", 0.0, len(labeled), X)
     return WarpedFeatures(feature_map, np.maximum(S, 0.0), U, rotated, report)

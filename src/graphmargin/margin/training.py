@@ -55,7 +55,6 @@ MAX_FEATURE_ROWS = 200_000
 """Rows whose landmark features are kept; of more rows, these stand for the others."""
 LINEAR_GAP = RELATIVE_GAP / 5
 """Of rows that are features themselves: they are few and without error."""
-ERROR_ROWS = 1000
 CENTER_ROWS = 100_000
 
 
@@ -351,7 +350,6 @@ def _train_on_features(
     used = np.flatnonzero(weights > 0)
     if rows_are_features(X, kernel):
         feature_map = row_features(kernel, np.broadcast_to(center, X.shape[1]))
-        report = TrainingReport("coordinate descent", C, len(used), form="rows")
         relative_gap = LINEAR_GAP
     else:
         if len(used) > MAX_FEATURE_ROWS:
@@ -363,15 +361,8 @@ def _train_on_features(
         precision = np.float32 if kernel.kind == "rbf" and not sparse.issparse(X) else np.float64
         landmarks = X[chosen].astype(precision, copy=False)
         feature_map = landmark_features(kernel, landmarks, center)
-        report = TrainingReport(
-            "coordinate descent",
-            C,
-            len(used),
-            form="landmarks",
-            n_landmarks=len(chosen),
-            approximation_error=feature_map.error(X[used[:: -(-len(used) // ERROR_ROWS)]]),
-        )
         relative_gap = RELATIVE_GAP
+    report = feature_map.report("coordinate descent", C, len(used), X)
     features = feature_map.table(X, used, n_jobs=n_jobs)
     bounds = C * weights[used]
     solutions = _solve_pairs(features, codes[used], bounds, relative_gap, n_jobs, random, progress)
