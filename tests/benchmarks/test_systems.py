@@ -4,8 +4,19 @@ from cvxopt import matrix, solvers
 from sklearn.svm import SVC
 
 from benchmarks.problems import Problem
-from benchmarks.suites import CUT, CUT_SVC, PATH, SEPARATE, STAGES, SUITES
-from benchmarks.systems import FLOORS, GAMMAS, SYSTEMS, C, dense_lap_svm
+from benchmarks.suites import (
+    CUT,
+    CUT_SVC,
+    LAP_SVM,
+    MANIFOLD,
+    MANIFOLD_ONE,
+    MANIFOLD_PATH,
+    PATH,
+    SEPARATE,
+    STAGES,
+    SUITES,
+)
+from benchmarks.systems import FLOORS, GAMMA_U, GAMMA_US, GAMMAS, SYSTEMS, C, dense_lap_svm
 from graphmargin import knn_graph, laplacian
 from graphmargin.graph.weights import paper_width
 
@@ -87,3 +98,16 @@ def test_stages_give_the_labels_of_the_estimator(blobs):
     assert list(outcome.stages) == list(FLOORS)
     assert set(outcome.floors) == set(FLOORS)
     assert (outcome.new_labels == run(CUT, blobs).new_labels).all()
+
+
+def test_manifold_regularization_has_the_labels_of_the_dense_lap_svm(blobs):
+    expected = run(LAP_SVM, blobs).labels
+    np.testing.assert_array_equal(run(MANIFOLD, blobs).labels, expected)
+    np.testing.assert_array_equal(run(MANIFOLD_ONE, blobs).labels[0], expected)
+
+
+def test_path_of_gamma_u_contains_the_single_value(blobs):
+    labels = run(MANIFOLD_PATH, blobs).labels
+    assert labels.shape == (7, 240)
+    assert GAMMA_US[3] == pytest.approx(GAMMA_U)
+    np.testing.assert_array_equal(labels[3], run(MANIFOLD_ONE, blobs).labels[0])

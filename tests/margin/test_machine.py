@@ -1,5 +1,6 @@
 """The machine against an exact quadratic program, a duality certificate and scikit-learn's SVC."""
 
+import dataclasses
 import itertools
 
 import cvxopt
@@ -10,7 +11,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 import graphmargin._blocks
-from graphmargin.margin import Kernel, train_machine, train_on_kernel, training
+from graphmargin.margin import (
+    Kernel,
+    joint_decisions,
+    train_machine,
+    train_manifold,
+    train_on_kernel,
+    training,
+)
 from graphmargin.margin.coordinate_descent import solve_linear
 from graphmargin.margin.smo import solve_smo
 
@@ -581,3 +589,41 @@ def test_progress_is_told_and_may_interrupt(approximation):
 
     with pytest.raises(KeyboardInterrupt):
         train_machine(X, codes, KERNELS["rbf"], progress=interrupt, **options)
+
+
+@pytest.mark.parametrize("kind", ["linear", "rbf"])
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_joint_decisions_of_a_path_are_those_of_its_machines(kind, n_classes):
+    X, codes = overlapping_classes(n_classes)
+    few = np.where(np.arange(len(codes)) < 24, codes, -1)
+    W = sparse.csr_array(np.exp(-np.square(X[:, None] - X).sum(axis=2)))
+    machines = train_manifold(
+        *(X, few, KERNELS[kind], W), C=2.0, gamma_us=[0.0, 1e-3, 0.1], approximation="nystroem"
+    )
+    for machine, scores in zip(machines, joint_decisions(machines, X), strict=True):
+        np.testing.assert_allclose(scores, machine.decision(X), atol=1e-10)
+
+
+def test_one_vs_rest_scores_are_the_functions_of_the_classes():
+    X, codes = overlapping_classes(3)
+    machine = dataclasses.replace(train_machine(X, codes, KERNELS["rbf"], C=2.0), one_vs_rest=True)
+    np.testing.assert_array_equal(machine.decision(X), machine.pairwise(X))
+
+
+@every_kernel
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_machine_without_bias_fulfills_its_optimality_conditions(kernel, n_classes):
+    X, codes = overlapping_classes(n_classes)
+    K = kernel(X, X)
+    values, vectors = np.linalg.eigh(K)
+    machine = training.train_without_bias(vectors * np.sqrt(np.maximum(values, 0.0)), codes, C=0.7)
+    assert (machine.intercepts == 0).all()
+    for pair, (i, j) in enumerate(itertools.combinations(range(n_classes), 2)):
+        alpha = np.zeros(len(X))
+        alpha[machine.vectors] = machine.coefficients[:, pair]
+        signs = np.select([codes == i, codes == j], [1.0, -1.0])
+        margins = signs * machine.pairwise(K)[:, pair]
+        assert (alpha[signs == 0] == 0).all()
+        assert (signs * alpha >= 0).all()
+        assert (margins[(signs != 0) & (signs * alpha < 0.7)] >= 1 - 1e-5).all()
+        assert (margins[signs * alpha > 0] <= 1 + 1e-5).all()
