@@ -168,3 +168,15 @@ def test_degree_out_of_range(degree):
 def test_coef0_out_of_range(coef0):
     with pytest.raises(ValueError, match=f"`coef0` must be >= 0, got {coef0!r}; a negative one"):
         Kernel("cubic", coef0=coef0)
+
+
+@pytest.mark.parametrize("kind", NAMED)
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_diagonal(kind, container):
+    kernel = Kernel(kind, width=1.5)
+    np.testing.assert_allclose(kernel.diagonal(container(Z)), np.diag(kernel(Z, Z)), rtol=1e-14)
+
+
+def test_diagonal_of_a_callable():
+    kernel = Kernel(lambda X, Z: np.abs(X) @ np.abs(Z).T)
+    np.testing.assert_allclose(kernel.diagonal(Z), np.diag(kernel(Z, Z)), rtol=1e-14)

@@ -80,6 +80,21 @@ class Kernel:
             powers *= values
         return powers
 
+    def diagonal(self, X: Any) -> FloatArray:
+        """Return k(x, x) of the rows of X.
+
+        Examples
+        --------
+        >>> Kernel("cubic", width=2.0).diagonal(np.array([[2.0, 2.0]])).tolist()
+        [27.0]
+        """
+        if callable(self.kind):
+            return np.array([self(X[[i]], X[[i]])[0, 0] for i in range(X.shape[0])])
+        if self.kind == "rbf":
+            return np.ones(X.shape[0])
+        squares = _squared_norms(X) / self.width**2
+        return squares if self.kind == "linear" else (squares + self.coef0) ** self.degree
+
     def _rbf(self, X: Any, Z: Any) -> FloatArray:
         """Return exp(x.z - x.x / 2 - z.z / 2) of rows in units of the width, by one product.
 
