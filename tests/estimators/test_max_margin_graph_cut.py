@@ -10,11 +10,18 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.svm import SVC
 from sklearn.utils.validation import check_is_fitted
 
-from graphmargin import MaxMarginGraphCut, harmonic_solution, knn_graph, normalize_class_mass
+from graphmargin import (
+    MaxMarginGraphCut,
+    SupervisedSVC,
+    harmonic_solution,
+    knn_graph,
+    normalize_class_mass,
+)
 from graphmargin.datasets import make_lattices
 from graphmargin.estimators import max_margin_graph_cut
 from graphmargin.harmonic import iterative
-from graphmargin.margin import training
+from graphmargin.margin import Kernel, train_machine, training
+from graphmargin.theory import risk_bound, stability_coefficient
 
 NAMED = ["linear", "cubic", "rbf"]
 SOLVER = {"rtol": 2e-3, "atol": 2e-3}
@@ -446,6 +453,312 @@ def test_class_masses_are_as_solved_by_default():
     solution = harmonic_solution(knn_graph(X, 5), y, gamma_g=0.1)
     np.testing.assert_array_equal(model.confidence_, solution.confidence)
     assert np.any(normalize_class_mass(solution, [0.1, 0.9]).codes != solution.codes)
+
+
+def cluster_with_a_wrong_label():
+    """Two complete clusters of ten rows; of four labels in the first one, that of row 0 is wrong.
+
+    If row 0 has mass m of class 1, the six unlabeled rows beside it have p = (m + 5 p) / 9 = m / 4,
+    and a trust c in its label gives (c + 9) m = c + 6 p.
+    """
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    X[10:] += 8.0
+    W = np.kron(np.eye(2), np.ones((10, 10))) - np.eye(20)
+    y = np.full(20, -1)
+    y[[0, 1, 2, 3, 10, 11]] = [1, 0, 0, 0, 1, 1]
+    return X, y, W
+
+
+def test_doubtful_label_is_overruled_by_its_cluster_and_a_hard_one_is_not():
+    X, y, W = cluster_with_a_wrong_label()
+    options = {"kernel": "linear", "affinity": "precomputed", "gamma_g": 0.0, "C": 100.0}
+    hard = MaxMarginGraphCut(**options).fit(X, y, W=W)
+    assert hard.transduction_[0] == 1
+    assert hard.confidence_[0] == 1.0
+    doubt = np.where(np.arange(20) == 0, 0.1, np.inf)
+    soft = MaxMarginGraphCut(c_labeled=doubt, **options).fit(X, y, W=W)
+    np.testing.assert_array_equal(soft.transduction_, np.repeat([0, 1], 10))
+    np.testing.assert_array_equal(soft.predict(X), np.repeat([0, 1], 10))
+    solution = harmonic_solution(W, y, c_labeled=doubt)
+    np.testing.assert_array_equal(soft.confidence_, solution.confidence)
+    np.testing.assert_array_equal(soft.confidence_[[1, 2, 3, 10, 11]], 1.0)
+
+
+@pytest.mark.parametrize("trust", [1e-6, 0.1, 10.0, 1e3, 1e9])
+def test_trust_moves_a_wrong_label_from_its_cluster_to_what_is_given(trust):
+    X, y, W = cluster_with_a_wrong_label()
+    c_labeled = np.where(np.arange(20) == 0, trust, np.inf)
+    model = MaxMarginGraphCut(affinity="precomputed", gamma_g=0.0, c_labeled=c_labeled)
+    model.fit(X, y, W=W)
+    wrong = trust / (trust + 9 - 6 / 4)
+    np.testing.assert_allclose(model.label_distributions_[0, 1], wrong, rtol=1e-9)
+    assert model.transduction_[0] == (wrong > 0.5)
+
+
+@every_kernel
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("loss_weights", ["equal", "confidence"])
+def test_soft_labels_end_to_end(kernel, n_classes, loss_weights, dense_class_mass):
+    """Dense algebra, the width, the chosen rows and a machine, put together by hand."""
+    X, _, y = blobs(n_classes=n_classes)
+    soft = {"gamma_g": 0.2, "c_labeled": 0.5, "c_unlabeled": 0.05}
+    model = MaxMarginGraphCut(kernel=kernel, C=2.0, eps=0.02, loss_weights=loss_weights, **soft)
+    model.fit(X, y)
+    mass = dense_class_mass(knn_graph(X, 5).toarray(), y, n_classes, **soft)
+    ranked = np.sort(mass, axis=1)
+    confidence = ranked[:, -1] - ranked[:, -2]
+    np.testing.assert_allclose(model.confidence_, confidence, atol=1e-9)
+    trained = (confidence >= 0.02) | (y >= 0)
+    np.testing.assert_array_equal(model.training_mask_, trained)
+    machine = train_machine(
+        X[trained],
+        mass[trained].argmax(axis=1),
+        Kernel(kernel, width=width_of(X)),
+        C=2.0,
+        sample_weight=confidence[trained] if loss_weights == "confidence" else None,
+    )
+    np.testing.assert_allclose(model.decision_function(X), machine.decision(X), **SOLVER)
+    np.testing.assert_array_equal(model.transduction_, mass.argmax(axis=1))
+
+
+# Weights of the losses
+
+
+@every_kernel
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("gamma_g", [0.0, 0.3, 30.0])
+def test_losses_are_weighted_by_confidence_on_the_same_training_set(kernel, n_classes, gamma_g):
+    X, _, y = blobs(n_classes=n_classes, distance=1.5)
+    options = {"kernel": kernel, "gamma_g": gamma_g, "eps": 1e-3, "C": 2.0, "n_neighbors": 6}
+    equal = MaxMarginGraphCut(**options).fit(X, y)
+    model = MaxMarginGraphCut(loss_weights="confidence", **options).fit(X, y)
+    np.testing.assert_array_equal(model.training_mask_, equal.training_mask_)
+    np.testing.assert_array_equal(model.confidence_, equal.confidence_)
+    np.testing.assert_array_equal(model.transduction_, equal.transduction_)
+    trained = model.training_mask_
+    machine = train_machine(
+        X[trained],
+        model.transduction_[trained],
+        model.machine_.kernel,
+        C=2.0,
+        sample_weight=model.confidence_[trained],
+    )
+    np.testing.assert_array_equal(model.decision_function(X), machine.decision(X))
+    assert np.any(model.machine_.pairwise(X) != equal.machine_.pairwise(X))
+
+
+def test_weights_are_those_of_scikit_learn():
+    X, _, y = blobs(distance=1.5)
+    model = MaxMarginGraphCut(loss_weights="confidence", gamma_g=0.5, C=2.0).fit(X, y)
+    scaled, trained = X / width_of(X), model.training_mask_
+    svm = support_vector_machine("rbf", C=2.0).fit(
+        scaled[trained], model.transduction_[trained], sample_weight=model.confidence_[trained]
+    )
+    np.testing.assert_allclose(model.decision_function(X), svm.decision_function(scaled), **SOLVER)
+
+
+@every_kernel
+def test_weights_are_equal_where_everything_is_certain(kernel):
+    """Every cluster has labels of one class, and no walk ends in the sink."""
+    X, y, _, W = make_lattices()
+    y_of_one_class = np.where(X[:, 0] > X[:, 0].mean(), 1, 0)
+    y = np.where(np.arange(len(X)) % 20 == 0, y_of_one_class, -1)
+    across = y_of_one_class[:, None] != y_of_one_class
+    W = np.where(across, 0.0, W.toarray() + 1e-3 * (1 - np.eye(len(X))))
+    options = {"kernel": kernel, "gamma_g": 0.0, "C": 2.0, "affinity": "precomputed"}
+    equal = MaxMarginGraphCut(**options).fit(X, y, W=W)
+    np.testing.assert_allclose(equal.confidence_, 1.0, atol=1e-12)
+    model = MaxMarginGraphCut(loss_weights="confidence", **options).fit(X, y, W=W)
+    np.testing.assert_allclose(model.decision_function(X), equal.decision_function(X), atol=1e-6)
+
+
+@every_kernel
+def test_supervised_losses_have_equal_weights(kernel):
+    X, _, y = blobs()
+    options = {"kernel": kernel, "C": 2.0}
+    model = MaxMarginGraphCut(loss_weights="confidence", gamma_g=np.inf, **options).fit(X, y)
+    supervised = SupervisedSVC(**options).fit(X, y)
+    np.testing.assert_array_equal(model.decision_function(X), supervised.decision_function(X))
+
+
+def test_weights_of_normalized_class_masses_are_theirs():
+    X, _, y = blobs(distance=1.0)
+    model = MaxMarginGraphCut(
+        loss_weights="confidence", gamma_g=0.1, C=2.0, class_mass_normalization=[0.1, 0.9]
+    ).fit(X, y)
+    normalized = normalize_class_mass(
+        harmonic_solution(knn_graph(X, 5), y, gamma_g=0.1), [0.1, 0.9]
+    )
+    trained = model.training_mask_
+    machine = train_machine(
+        X[trained],
+        normalized.codes[trained],
+        model.machine_.kernel,
+        C=2.0,
+        sample_weight=normalized.confidence[trained],
+    )
+    np.testing.assert_array_equal(model.decision_function(X), machine.decision(X))
+
+
+def test_labeled_row_without_confidence_still_counts_a_little():
+    """Two labels that contradict each other, as equally trusted, leave no confidence at all."""
+    X = np.array([[0.0], [1.0], [10.0], [11.0]])
+    W = np.zeros((4, 4))
+    W[0, 1] = W[1, 0] = 1e9
+    model = MaxMarginGraphCut(
+        kernel="linear",
+        loss_weights="confidence",
+        affinity="precomputed",
+        c_labeled=[1.0, 1.0, np.inf, np.inf],
+        gamma_g=0.0,
+        C=10.0,
+    ).fit(X, [0, 1, 0, 1], W=W)
+    assert model.confidence_[:2].max() < 1e-8
+    assert model.training_mask_.all()
+    weights = np.array([1e-6, 1e-6, 1.0, 1.0])
+    machine = train_machine(
+        X, model.transduction_, model.machine_.kernel, C=10.0, sample_weight=weights
+    )
+    np.testing.assert_allclose(model.decision_function(X), machine.decision(X), atol=1e-3)
+
+
+# The bound on the risk
+
+
+SOFT = {"gamma_g": 0.1, "c_labeled": 1.0, "c_unlabeled": 0.01}
+
+
+@pytest.mark.parametrize("kernel", ["linear", "cubic"])
+@pytest.mark.parametrize("stability", ["graph", "spectral", "lemma"])
+@pytest.mark.parametrize("eps", [1e-6, 0.3])
+def test_bound_is_that_of_the_theory_term_by_term(kernel, stability, eps):
+    X, _, y = blobs(distance=1.0)
+    model = MaxMarginGraphCut(kernel=kernel, eps=eps, C=2.0, **SOFT).fit(X, y)
+    bound = model.risk_bound(eta=0.02, delta=0.1, stability=stability)
+    solution = harmonic_solution(knn_graph(X, 5), y, **SOFT)
+    expected = risk_bound(
+        solution,
+        model.decision_function(X),
+        vc_dimension={"linear": 5, "cubic": 35}[kernel],
+        eps=eps,
+        eta=0.02,
+        delta=0.1,
+        stability=stability,
+    )
+    assert bound == expected
+    assert bound.bound == expected.bound
+    assert (bound.n, bound.n_labeled, bound.probability) == (60, 8, 1 - 0.12)
+    # And by hand.
+    ell, f = solution.ell, model.decision_function(X)
+    sure = np.abs(ell) >= eps
+    assert bound.empirical_risk == np.mean(sure & ((f > 0) != (ell > 0)))
+    assert bound.threshold_term == pytest.approx(2 * eps * np.mean(~sure))
+    assert bound.labeled_risk == pytest.approx(np.mean(np.square(ell - (2 * y - 1))[y >= 0]))
+    assert bound.beta == stability_coefficient(knn_graph(X, 5), 8, stability=stability, **SOFT)
+
+
+def test_vc_dimension_can_be_given():
+    X, _, y = blobs()
+    K, W = X @ X.T, knn_graph(X, 5)
+    model = MaxMarginGraphCut(kernel="precomputed", affinity="precomputed", C=2.0, **SOFT)
+    model.fit(K, y, W=W)
+    with pytest.raises(ValueError, match="pass `vc_dimension` yourself"):
+        model.risk_bound()
+    by_name = MaxMarginGraphCut(kernel="linear", width=1.0, affinity="precomputed", C=2.0, **SOFT)
+    expected = by_name.fit(X, y, W=W).risk_bound()
+    assert model.risk_bound(vc_dimension=5).bound == pytest.approx(expected.bound, rel=1e-9)
+
+
+def test_bound_of_the_rbf_kernel_is_infinite_and_says_so():
+    X, _, y = blobs()
+    bound = MaxMarginGraphCut(C=2.0, **SOFT).fit(X, y).risk_bound()
+    assert bound.bound == bound.inductive_error == bound.vc_dimension == np.inf
+    assert not bound.informative
+    assert str(bound).splitlines()[-1] == (
+        "The bound is not informative, as it is not below 1/2, the risk of a coin; the largest "
+        "term is the inductive error, which a kernel of finite VC dimension, such as the linear "
+        "one, would lower."
+    )
+
+
+def test_bound_prints_as_a_table():
+    X, _, y = blobs()
+    bound = MaxMarginGraphCut(kernel="linear", C=2.0, **SOFT).fit(X, y).risk_bound()
+    lines = str(bound).splitlines()
+    assert [line[:24].rstrip() for line in lines[:-1]] == [
+        "risk on induced labels",
+        "threshold term",
+        "squared error at labels",
+        "transductive error",
+        "inductive error",
+        "bound on the risk",
+    ]
+    numbers = [float(line[24:34]) for line in lines[:-1]]
+    assert numbers[-1] == pytest.approx(sum(numbers[:-1]), rel=1e-3)
+    assert numbers[-1] == pytest.approx(bound.bound, rel=1e-3)
+    assert "VC dimension = 5, eta = 0.05" in lines[4]
+    assert lines[-1].startswith("The bound is not informative")
+
+
+@pytest.mark.parametrize(
+    ("n_classes", "changed", "shown"),
+    [
+        (2, {"c_labeled": np.inf}, "got 2 classes, c_labeled=inf"),
+        (3, {}, "got 3 classes, c_labeled=1.0"),
+        (2, {"class_mass_normalization": True}, "and class_mass_normalization=True"),
+        (2, {"class_mass_normalization": [0.5, 0.5]}, "class_mass_normalization=[0.5, 0.5]"),
+        (2, {"c_labeled": np.append(np.inf, np.ones(59))}, "c_labeled=array([inf,"),
+    ],
+    ids=["hard", "three", "normalized", "priors", "one-hard"],
+)
+def test_bound_is_for_two_classes_soft_labels_and_masses_as_solved(n_classes, changed, shown):
+    X, _, y = blobs(n_classes=n_classes)
+    model = MaxMarginGraphCut(kernel="linear", C=2.0, **{**SOFT, **changed}).fit(X, y)
+    with pytest.raises(ValueError, match="`risk_bound` is for two classes, soft labels") as caught:
+        model.risk_bound()
+    assert shown in str(caught.value)
+    assert "fit two classes with a number such as c_labeled=1.0 and without" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"eta": 0.0}, "`eta` must be > 0, got 0.0"),
+        ({"delta": 1.0}, "`delta` must be in"),
+        ({"eta": 0.6, "delta": 0.6}, "`eta` . `delta` must be below 1, got 1.2"),
+        ({"stability": "wishful"}, "`stability` must be one of 'graph', 'spectral', 'lemma', got"),
+        ({"vc_dimension": 0}, "`vc_dimension` must be > 0, got 0"),
+    ],
+)
+def test_bound_with_parameters_out_of_range(options, message):
+    X, _, y = blobs()
+    model = MaxMarginGraphCut(kernel="linear", C=2.0, **SOFT).fit(X, y)
+    with pytest.raises(ValueError, match=message):
+        model.risk_bound(**options)
+
+
+def test_bound_needs_one_trust_a_finite_gamma_g_and_a_fit():
+    X, _, y = blobs()
+    with pytest.raises(NotFittedError):
+        MaxMarginGraphCut().risk_bound()
+    model = MaxMarginGraphCut(kernel="linear", C=2.0, **SOFT)
+    model.set_params(c_labeled=np.linspace(0.5, 1.0, 60)).fit(X, y)
+    with pytest.raises(ValueError, match="`c_labeled` must be the same at all labels, got"):
+        model.risk_bound()
+    model.set_params(c_labeled=np.full(60, 1.0)).fit(X, y)
+    one = MaxMarginGraphCut(kernel="linear", C=2.0, **SOFT).fit(X, y)
+    assert model.risk_bound() == one.risk_bound()
+    model.set_params(gamma_g=np.inf).fit(X, y)
+    with pytest.raises(ValueError, match="`gamma_g` must be finite, got inf"):
+        model.risk_bound()
+
+
+def test_refit_with_hard_labels_forgets_the_bound():
+    X, _, y = blobs()
+    model = MaxMarginGraphCut(kernel="linear", C=2.0, **SOFT).fit(X, y)
+    assert model.risk_bound().n == 60
+    with pytest.raises(ValueError, match="`risk_bound` is for two classes, soft labels"):
+        model.set_params(c_labeled=np.inf).fit(X, y).risk_bound()
 
 
 # Kernels, graphs, widths, metrics, solvers

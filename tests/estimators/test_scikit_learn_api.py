@@ -15,16 +15,36 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted
 
-from graphmargin import HarmonicClassifier, MaxMarginGraphCut, knn_graph
+from graphmargin import (
+    HarmonicClassifier,
+    ManifoldSVC,
+    MaxMarginGraphCut,
+    SemiSupervisedSVC,
+    SupervisedSVC,
+    knn_graph,
+)
 
 FITTED = {
     "harmonic": HarmonicClassifier(gamma_g=0.1, n_neighbors=4),
     "rbf": MaxMarginGraphCut(gamma_g=0.1, C=2.0, n_neighbors=4),
     "linear": MaxMarginGraphCut(kernel="linear", gamma_g=0.1, C=2.0, n_neighbors=4),
     "cubic": MaxMarginGraphCut(kernel="cubic", gamma_g=0.1, C=2.0, n_neighbors=4),
+    "confidence": MaxMarginGraphCut(gamma_g=0.1, C=2.0, n_neighbors=4, loss_weights="confidence"),
+    "manifold": ManifoldSVC(gamma_u=0.01, C=2.0, n_neighbors=4),
+    "manifold-linear": ManifoldSVC(kernel="linear", gamma_u=0.01, C=2.0, n_neighbors=4),
+    "gradient": SemiSupervisedSVC(C=2.0),
+    "cccp": SemiSupervisedSVC(kernel="linear", C=2.0, solver="cccp"),
+    "supervised": SupervisedSVC(C=2.0),
 }
 every_model = pytest.mark.parametrize("model", FITTED.values(), ids=FITTED.keys())
-classifiers = pytest.mark.parametrize("classifier", [HarmonicClassifier, MaxMarginGraphCut])
+CLASSIFIERS = [
+    HarmonicClassifier,
+    MaxMarginGraphCut,
+    ManifoldSVC,
+    SemiSupervisedSVC,
+    SupervisedSVC,
+]
+classifiers = pytest.mark.parametrize("classifier", CLASSIFIERS)
 
 
 def blobs(seed=0, n=60, n_classes=2):
@@ -70,6 +90,12 @@ def no_class_minus_one(_estimator):
         MaxMarginGraphCut(),
         MaxMarginGraphCut(kernel="linear"),
         MaxMarginGraphCut(kernel="cubic"),
+        ManifoldSVC(),
+        ManifoldSVC(kernel="linear"),
+        # Contradicting labels at equal rows take long with a larger width (see `margin.box`).
+        SemiSupervisedSVC(width=0.2),
+        SemiSupervisedSVC(kernel="linear", solver="cccp"),
+        SupervisedSVC(),
     ],
     expected_failed_checks=no_class_minus_one,
 )
@@ -101,25 +127,41 @@ def test_clone_is_unfitted_and_has_the_same_parameters(model):
         check_is_fitted(copy)
 
 
+OTHER_VALUES = {
+    "C": 3.0,
+    "affinity": "precomputed",
+    "approximation": "none",
+    "c_labeled": 5.0,
+    "c_unlabeled": 0.5,
+    "class_mass_normalization": True,
+    "class_prior": None,
+    "coef0": 2.0,
+    "degree": 2,
+    "eps": 0.1,
+    "fit_intercept": False,
+    "gamma_g": 3.0,
+    "gamma_u": 3.0,
+    "kernel": "cubic",
+    "laplacian_power": 2,
+    "loss_weights": "confidence",
+    "metric": "cosine",
+    "n_jobs": 2,
+    "n_neighbors": 7,
+    "normalized": True,
+    "random_state": 4,
+    "solver": "cg",
+    "verbose": 1,
+    "width": 2.5,
+}
+
+
 @classifiers
 def test_parameters_survive_a_round_trip(classifier):
-    changed = {
-        "gamma_g": 3.0,
-        "n_neighbors": 7,
-        "width": 2.5,
-        "metric": "cosine",
-        "affinity": "precomputed",
-        "solver": "cg",
-        "class_mass_normalization": True,
-        "c_labeled": 5.0,
-        "c_unlabeled": 0.5,
-        "n_jobs": 2,
-        "random_state": 4,
-        "verbose": 1,
-    }
-    model = classifier().set_params(**changed)
-    params = model.get_params()
-    assert {name: params[name] for name in changed} == changed
+    defaults = classifier().get_params()
+    changed = {name: OTHER_VALUES[name] for name in defaults}
+    assert not any(changed[name] == defaults[name] for name in defaults)
+    params = classifier().set_params(**changed).get_params()
+    assert params == changed
     assert classifier(**params).get_params() == params
 
 
@@ -130,6 +172,25 @@ def test_array_parameters_can_be_cloned():
     copy = clone(model)
     np.testing.assert_array_equal(copy.c_labeled, trust)
     assert_same_results(copy.fit(X, y), model.fit(X, y), X)
+
+
+def test_array_of_class_shares_can_be_cloned():
+    X, _, y = blobs()
+    shares = np.array([0.4, 0.6])
+    model = SemiSupervisedSVC(class_prior=shares, C=2.0)
+    copy = clone(model)
+    np.testing.assert_array_equal(copy.class_prior, shares)
+    assert_same_results(copy.fit(X, y), model.fit(X, y), X)
+
+
+@every_model
+def test_parameters_that_are_set_later_count_in_the_next_fit(model):
+    X, _, y = blobs()
+    changed = {"width": 1.0}
+    later = clone(model).fit(X, y).set_params(**changed).fit(X, y)
+    at_once = clone(model).set_params(**changed).fit(X, y)
+    assert_same_results(later, at_once, X)
+    assert np.any(later.predict_proba(X) != clone(model).fit(X, y).predict_proba(X))
 
 
 @every_model
@@ -168,6 +229,12 @@ def test_unfitted_model_says_so(model, method):
         getattr(clone(model), method)(np.ones((2, 3)))
 
 
+@pytest.mark.parametrize("classifier", CLASSIFIERS[1:])
+def test_decision_of_an_unfitted_model_says_so(classifier):
+    with pytest.raises(NotFittedError, match=f"{classifier.__name__} instance is not fitted yet"):
+        classifier().decision_function(np.ones((2, 3)))
+
+
 @every_model
 def test_pipeline_with_a_scaler_equals_scaling_by_hand(model):
     X, _, y = blobs()
@@ -179,13 +246,14 @@ def test_pipeline_with_a_scaler_equals_scaling_by_hand(model):
     np.testing.assert_array_equal(pipeline.predict(X), by_hand.predict(scaler.transform(X)))
 
 
-def test_pipeline_passes_a_graph_on():
+@pytest.mark.parametrize("classifier", [MaxMarginGraphCut, ManifoldSVC])
+def test_pipeline_passes_a_graph_on(classifier):
     X, _, y = blobs()
     W = knn_graph(X, 4)
-    model = MaxMarginGraphCut(gamma_g=0.1, C=2.0, affinity="precomputed")
-    pipeline = make_pipeline(StandardScaler(), model)
-    pipeline.fit(X, y, maxmargingraphcut__W=W)
+    pipeline = make_pipeline(StandardScaler(), classifier(affinity="precomputed"))
+    pipeline.fit(X, y, **{f"{classifier.__name__.lower()}__W": W})
     np.testing.assert_array_equal(pipeline[-1].graph_.toarray(), W.toarray())
+    assert pipeline[-1].graph_recall_ is None
 
 
 @every_model
@@ -200,13 +268,21 @@ def test_cross_validation_equals_a_loop_over_the_folds(model):
     np.testing.assert_array_equal(scores, expected)
 
 
-def test_grid_search_over_the_parameters():
+GRIDS = {
+    MaxMarginGraphCut: {"gamma_g": [0.1, np.inf], "C": [1e-3, 2.0], "kernel": ["linear", "rbf"]},
+    ManifoldSVC: {"gamma_u": [0.0, 0.1], "normalized": [False, True], "kernel": ["linear", "rbf"]},
+    SemiSupervisedSVC: {"gamma_u": [0.0, 0.1], "solver": ["gradient", "cccp"]},
+    SupervisedSVC: {"C": [1e-3, 2.0], "kernel": ["linear", "cubic", "rbf"]},
+}
+
+
+@pytest.mark.parametrize("classifier", GRIDS)
+def test_grid_search_over_the_parameters(classifier):
     X, truth, _ = blobs()
-    grid = {"gamma_g": [0.1, np.inf], "C": [1e-3, 2.0], "kernel": ["linear", "rbf"]}
-    search = GridSearchCV(MaxMarginGraphCut(n_neighbors=4), grid, cv=3, error_score="raise")
+    search = GridSearchCV(classifier(), GRIDS[classifier], cv=3, error_score="raise")
     search.fit(X, truth)
     assert search.best_score_ == search.cv_results_["mean_test_score"].max()
-    refitted = MaxMarginGraphCut(n_neighbors=4, **search.best_params_).fit(X, truth)
+    refitted = classifier(**search.best_params_).fit(X, truth)
     np.testing.assert_array_equal(search.predict(X), refitted.predict(X))
 
 
@@ -222,6 +298,21 @@ def test_cross_validation_cuts_rows_and_columns_of_a_precomputed_graph():
         for train, test in folds.split(X, truth)
     ]
     np.testing.assert_array_equal(cross_val_score(model, W, truth, cv=folds), expected)
+
+
+@pytest.mark.parametrize("classifier", [SupervisedSVC, SemiSupervisedSVC])
+def test_cross_validation_cuts_rows_and_columns_of_a_kernel_matrix(classifier):
+    X, truth, _ = blobs()
+    K = X @ X.T
+    model = classifier(kernel="precomputed", C=0.1)
+    folds = StratifiedKFold(3)
+    expected = [
+        clone(model)
+        .fit(K[np.ix_(train, train)], truth[train])
+        .score(K[np.ix_(test, train)], truth[test])
+        for train, test in folds.split(X, truth)
+    ]
+    np.testing.assert_array_equal(cross_val_score(model, K, truth, cv=folds), expected)
 
 
 @every_model
@@ -283,19 +374,36 @@ def test_container_of_the_points_does_not_matter(model, container):
     assert fitted.n_features_in_ == 3
 
 
-@every_model
-@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+COSINE = {
+    f"{name}-cosine": clone(model).set_params(metric="cosine")
+    for name, model in FITTED.items()
+    if "metric" in model.get_params()
+}
+
+
+@pytest.mark.parametrize("model", [*FITTED.values(), *COSINE.values()], ids=[*FITTED, *COSINE])
 @pytest.mark.parametrize("fit_on", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize("predict_on", [np.asarray, sparse.csr_array, sparse.csc_matrix])
+@pytest.mark.parametrize("predict_on", [np.asarray, sparse.csc_matrix])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_prediction_takes_other_containers_than_the_fit(model, metric, fit_on, predict_on, dtype):
+def test_prediction_takes_other_containers_than_the_fit(model, fit_on, predict_on, dtype):
     X, _, y = blobs()
     X = X + 1.0
     new = X[:20] + 0.05
-    expected = clone(model).set_params(metric=metric).fit(X, y).predict_proba(new)
-    fitted = clone(model).set_params(metric=metric).fit(fit_on(X), y)
+    expected = clone(model).fit(X, y).predict_proba(new)
+    fitted = clone(model).fit(fit_on(X), y)
     np.testing.assert_allclose(
         fitted.predict_proba(predict_on(new.astype(dtype))), expected, atol=1e-3
+    )
+
+
+@every_model
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_single_and_double_precision_agree(model, n_classes):
+    X, _, y = blobs(n_classes=n_classes)
+    double, single = clone(model).fit(X, y), clone(model).fit(X.astype(np.float32), y)
+    np.testing.assert_array_equal(single.transduction_, double.transduction_)
+    np.testing.assert_allclose(
+        single.predict_proba(X.astype(np.float32)), double.predict_proba(X), atol=1e-3
     )
 
 
@@ -352,7 +460,7 @@ LABELS = {
 }
 
 
-@pytest.mark.parametrize("name", ["harmonic", "rbf"])
+@pytest.mark.parametrize("name", ["harmonic", "rbf", "manifold", "gradient", "supervised"])
 @pytest.mark.parametrize(("convert", "classes"), LABELS.values(), ids=LABELS.keys())
 def test_marker_and_type_of_the_labels_do_not_matter(name, convert, classes):
     X, _, y = blobs()

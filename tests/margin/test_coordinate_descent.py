@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
-from graphmargin.margin.coordinate_descent import BIAS_REACH, BIAS_SHARE, _best_shift, solve_linear
+from graphmargin.margin.coordinate_descent import BIAS_REACH, BIAS_SHARE, best_shift, solve_linear
 from graphmargin.margin.smo import solve_smo
 
 
@@ -107,7 +107,7 @@ def test_shift_minimizes_the_hinge_losses(seed, n_positive, n_negative, even):
         return bounds @ np.maximum(1 - signs * (f + shift), 0)
 
     best = min(losses(shift) for shift in signs - f)
-    assert losses(_best_shift(f, signs, bounds)) == pytest.approx(best, abs=1e-9)
+    assert losses(best_shift(f, signs, bounds)) == pytest.approx(best, abs=1e-9)
     assert minimize_scalar(losses, bounds=(-9, 9), method="bounded").fun >= best - 1e-9
 
 

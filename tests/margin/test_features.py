@@ -138,12 +138,20 @@ def test_features_of_a_kernel_matrix(container):
     np.testing.assert_allclose(feature_map(values) @ feature_map(K).T, values, atol=1e-4)
 
 
+def test_landmarks_are_distinct_rows():
+    X = np.repeat(points(30), 40, axis=0)
+    feature_map = explicit_features(X, np.arange(80), KERNELS["cubic"], 100, 0.0, random_state=0)
+    assert len(np.unique(feature_map.landmarks, axis=0)) == len(feature_map.landmarks) == 27
+    assert feature_map.error(X) < 1e-6
+
+
 def test_linear_features_of_dense_rows_are_the_rows():
     X, center = points(), np.array([1.0, 2.0, 3.0])
     feature_map = explicit_features(X, np.arange(3), KERNELS["linear"], 500, center, random_state=0)
     np.testing.assert_allclose(feature_map(X), (X - center) / 1.5)
     assert feature_map.dimension == 3
     landmarks = explicit_features(
-        sparse.csr_array(X), np.arange(3), KERNELS["linear"], 500, 0.0, random_state=0
+        sparse.csr_array(X), np.arange(3), KERNELS["linear"], 50, 0.0, random_state=0
     )
-    assert landmarks.landmarks.shape == (60, 3)
+    assert landmarks.landmarks.shape == (5, 3)
+    assert landmarks.error(X) < 1e-6

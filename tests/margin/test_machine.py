@@ -1,6 +1,5 @@
 """The machine against an exact quadratic program, a duality certificate and scikit-learn's SVC."""
 
-import dataclasses
 import itertools
 
 import cvxopt
@@ -602,12 +601,6 @@ def test_joint_decisions_of_a_path_are_those_of_its_machines(kind, n_classes):
     )
     for machine, scores in zip(machines, joint_decisions(machines, X), strict=True):
         np.testing.assert_allclose(scores, machine.decision(X), atol=1e-10)
-
-
-def test_one_vs_rest_scores_are_the_functions_of_the_classes():
-    X, codes = overlapping_classes(3)
-    machine = dataclasses.replace(train_machine(X, codes, KERNELS["rbf"], C=2.0), one_vs_rest=True)
-    np.testing.assert_array_equal(machine.decision(X), machine.pairwise(X))
 
 
 @every_kernel

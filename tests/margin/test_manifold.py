@@ -4,6 +4,7 @@ import cvxopt
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 
 from graphmargin import MaxMarginGraphCut, knn_graph, laplacian
 from graphmargin.datasets import make_lattices
@@ -242,12 +243,42 @@ def test_which_form_when(monkeypatch):
 
     assert form(KERNELS["rbf"]).form == "warped kernel"
     assert form(KERNELS["linear"]).form == "rows"
-    assert form(KERNELS["linear"], sparse.csr_array(X)).form == "warped kernel"
+    assert form(KERNELS["linear"], sparse.csr_array(X)).form == "landmarks"
+    assert form(KERNELS["cubic"]).form == "landmarks"
+    assert form(KERNELS["callable"]).form == "warped kernel"
     monkeypatch.setattr(manifold, "MAX_WARPED", 10)
     assert form(KERNELS["rbf"]).form == "landmarks"
-    assert form(KERNELS["cubic"]).n_landmarks == 10 + 2  # (2 + 3 choose 3), and a quarter more
-    assert form(KERNELS["cubic"]).approximation_error < 1e-6
     assert form(Kernel("precomputed"), X @ X.T).form == "warped kernel"
+
+
+def test_enough_landmarks_for_the_cubic_kernel():
+    X, codes, W = overlapping_classes()
+    options = {"C": 1.0, "gamma_us": [0.1], "approximation": "nystroem", "n_landmarks": 20}
+    machine = train_manifold(X, codes, KERNELS["cubic"], W, **options)[0]
+    assert machine.report.n_landmarks == 10 + 4  # (2 + 3 choose 3), and a few more
+    assert machine.report.approximation_error < 1e-6
+
+
+@pytest.mark.parametrize("column", [10.0, 30.0])
+def test_large_constant_column_leaves_the_forms_in_agreement(column):
+    X, codes, W = overlapping_classes()
+    X = np.column_stack([X, np.full(len(X), column)])
+    options = {"C": 2.0, "gamma_us": [1e-3], "n_landmarks": len(X)}
+    warped, features = (
+        train_manifold(X, codes, KERNELS["cubic"], W, approximation=approximation, **options)[0]
+        for approximation in ("none", "nystroem")
+    )
+    np.testing.assert_allclose(warped.decision(X), features.decision(X), atol=1e-3)
+
+
+def test_lost_digits_are_reported():
+    X, codes, W = overlapping_classes()
+    X = np.column_stack([X, np.full(len(X), 1e4)])
+    with pytest.warns(ConvergenceWarning, match="rounding moves f by .* scale the features"):
+        machine = train_manifold(
+            X, codes, KERNELS["cubic"], W, C=2.0, gamma_us=[1e-3], approximation="none"
+        )[0]
+    assert not machine.report.converged
 
 
 # Section "MR fails": all edges are axis-parallel, and both axes have the same Delta.
@@ -299,6 +330,7 @@ def test_cubic_manifold_regularization_never_separates_the_lattices():
     for machine in (
         m for kernel in kernels for m in train_manifold(X, y, kernel, W, C=5.0, gamma_us=gamma_us)
     ):
+        assert machine.report.approximation_error < 1e-6
         assert ((machine.decision(X) > 0) != y_true).any()
 
 

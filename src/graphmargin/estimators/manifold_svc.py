@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from graphmargin._checks import check_integer
@@ -36,8 +37,9 @@ class ManifoldSVC(MarginClassifier, GraphClassifier):
     approximation : {"auto", "none", "nystroem"}, default="auto"
         "none" is exact, by a kernel matrix of all rows: time O(n^3). "nystroem" is for many rows:
         kernel values to 500 landmarks serve as features; for the linear kernel on dense rows, the
-        rows themselves, which is exact. "auto" is "none" for up to 4,000 rows, and the rows where
-        they are the features. `machine_.report` tells what was done.
+        rows themselves, which is exact, as are landmarks for a cubic kernel of up to 16 columns.
+        "auto" takes features where they are exact, else "none" for up to 4,000 rows.
+        `machine_.report` tells what was done.
     n_neighbors : int, default=5
     metric : {"euclidean", "cosine"}, default="euclidean"
         Metric of the graph.
@@ -128,6 +130,11 @@ class ManifoldSVC(MarginClassifier, GraphClassifier):
         self._check_margin(X)
         check_gamma_u(self.gamma_u)
         check_integer("laplacian_power", self.laplacian_power, low=1)
+        for name in ("normalized", "fit_intercept"):
+            value = getattr(self, name)
+            if type(value) not in (bool, np.bool_):
+                msg = f"`{name}` must be True or False, got {value!r}"
+                raise ValueError(msg)
         kernel = self._kernel(X)
         self._fit_graph(X, W)
         with stage(f"manifold-regularized SVM on {X.shape[0]:,} points", self.verbose) as news:

@@ -51,12 +51,25 @@ class MarginClassifier(PartlyLabeledClassifier):
         check_real("C", self.C, positive=True, hint="; C = 1 / (2 gamma)")
         if not self._is_pairwise():
             return
+        if self.approximation == "nystroem":
+            msg = (
+                "`approximation`='nystroem' needs rows to compute kernel values of, got a "
+                "precomputed kernel; use 'auto' or 'none'"
+            )
+            raise ValueError(msg)
         if X.shape[0] != X.shape[1]:
             msg = f"`X` must be a square kernel matrix for kernel='precomputed', got {X.shape}"
             raise ValueError(msg)
         if abs(X - X.T).max() > 1e-6 * abs(X).max():
             msg = "`X` must be a symmetric kernel matrix for kernel='precomputed'"
             raise ValueError(msg)
+
+    def _check_plain_width(self) -> None:
+        """Refuse the widths that are those of edges, where there are none."""
+        if isinstance(self.width, str):
+            check_choice("width", self.width, ("paper",), " or a positive number")
+        else:
+            check_real("width", self.width, positive=True, hint="; use 'paper' or a number")
 
     def _kernel(self, X: Any, width: float | None = None) -> Kernel:
         """Return the kernel, of the width that all rows suggest unless it is known already."""

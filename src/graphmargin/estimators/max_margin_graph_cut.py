@@ -167,7 +167,8 @@ class MaxMarginGraphCut(MarginClassifier, DiffusionClassifier):
         with stage(f"max-margin classifier on {len(training):,} points", self.verbose) as news:
             weights = None
             if self.loss_weights == "confidence":
-                weights = np.maximum(solution.confidence[training], LEAST_WEIGHT)
+                weights = np.maximum(solution.confidence, LEAST_WEIGHT)[training]
+                weights[solution.codes[training] == UNLABELED] = 1.0  # given, and not in doubt
             self.machine_ = self._train_on(
                 X, training, codes[training], kernel, sample_weight=weights, progress=news
             )

@@ -25,8 +25,9 @@ class SemiSupervisedSVC(MarginClassifier):
     ``min_f sum_{i in l} V(f, x_i, y_i) + gamma norm(f)_K^2 + gamma_u sum_{i in u} V^(f, x_i)``
     (eq. S3VM) with the hinge loss V, the hat loss ``V^ = max(1 - abs(f(x_i)), 0)`` and
     ``C = 1 / (2 gamma)``. The problem is not convex: what is found is a local optimum, and if it
-    is worse than the supervised SVM that the search starts from, that one is kept, with a warning.
-    Several classes are one-vs-rest.
+    is worse than the supervised SVM that the search starts from (with the same mean of f), that
+    one is kept, with a warning. Several classes are one-vs-one, a pair of them with the unlabeled
+    rows that the supervised SVM gives to one of the two.
 
     Parameters
     ----------
@@ -39,8 +40,7 @@ class SemiSupervisedSVC(MarginClassifier):
     class_prior : "labels", None or array of shape (c,), default="labels"
         Shares of the classes among the unlabeled rows. The mean of f over these rows is held at
         ``2 p - 1``, else all of them may end on one side. Known shares are much better than
-        guessed ones; "labels" guesses ``(n_k + 1) / (n_l + c)`` from n_k of n_l labels, and None
-        leaves the mean free.
+        guessed ones; "labels" are the shares among the labels, and None leaves the mean free.
     solver : {"gradient", "cccp"}, default="gradient"
         Way to a local optimum: "gradient" follows a smooth objective as gamma_u grows, "cccp"
         guesses labels and trains on them in turns.
@@ -63,8 +63,8 @@ class SemiSupervisedSVC(MarginClassifier):
     class_prior_ : array of shape (c,) or None
         The shares that were used.
     solutions_ : list of SemiSupervisedSolution
-        One for two classes, else one for each class against the rest: objectives, their trace, and
-        whether the supervised SVM was kept.
+        One for each pair of classes: objectives, their trace, and whether the supervised SVM was
+        kept.
     machine_ : MarginMachine
 
     Examples
@@ -116,6 +116,7 @@ class SemiSupervisedSVC(MarginClassifier):
         """
         X, labels = self._validate(X, y)
         self._check_margin(X)
+        self._check_plain_width()
         check_choice("solver", self.solver, SEMI_SUPERVISED_SOLVERS)
         self.class_prior_ = self._class_prior(labels)
         with stage(f"semi-supervised SVM on {X.shape[0]:,} points", self.verbose) as news:
@@ -142,7 +143,7 @@ class SemiSupervisedSVC(MarginClassifier):
             return None
         if isinstance(self.class_prior, str):
             check_choice("class_prior", self.class_prior, ("labels",), ", None or an array")
-            shares = labels.one_hot.sum(axis=0) + 1
+            shares = labels.one_hot.sum(axis=0)
         else:
             shares = check_priors("class_prior", self.class_prior, len(labels.classes))
         return np.asarray(shares / shares.sum())

@@ -79,6 +79,7 @@ class SupervisedSVC(MarginClassifier):
         """
         X, labels = self._validate(X, y)
         self._check_margin(X)
+        self._check_plain_width()
         rows = np.flatnonzero(labels.labeled)
         with stage(f"max-margin classifier on {len(rows):,} points", self.verbose) as news:
             self.machine_ = self._train_on(

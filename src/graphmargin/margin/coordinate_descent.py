@@ -139,7 +139,7 @@ def solve_linear(
         dual = float(alpha.sum(dtype=np.float64)) - penalty
     return LinearSolution(
         weights,
-        float(offset[0] + _best_shift(f, signs, bounds)),
+        float(offset[0] + best_shift(f, signs, bounds)),
         primal,
         dual,
         epochs,
@@ -147,7 +147,7 @@ def solve_linear(
     )
 
 
-def _best_shift(f: FloatArray, signs: FloatArray, bounds: FloatArray) -> float:
+def best_shift(f: FloatArray, signs: FloatArray, bounds: FloatArray) -> float:
     """Return the t that minimizes ``sum_i C_i max(1 - s_i (f_i + t), 0)``.
 
     The slope in t starts at minus the total weight of the positive rows and jumps by C_i at

@@ -1,17 +1,17 @@
 """Explicit features of a kernel: the rows themselves, or kernel values to a few landmark rows.
 
-With landmarks Z and ``K_ZZ = U S U'``, the features ``phi(x) = k(x, Z) U S^(-1/2)`` have the
-products ``k(x, Z) K_ZZ^+ k(Z, x')``, the best that the landmarks know of k(x, x') (Nystroem). A
-linear function ``w.phi(x)`` is ``k(x, Z) (U S^(-1/2) w)``: a kernel machine whose vectors are the
-landmarks. Random rows, evenly from the classes, serve as well as centers of k-means or randomly
-pivoted Cholesky, and exist for every kernel and for sparse rows. All rows as landmarks are exact,
-and so are as many as the kernel has dimensions, such as (d + 3 choose 3) for the cubic one.
+With landmarks Z and ``M M' = K_ZZ^+``, the features ``phi(x) = k(x, Z) M`` have the products
+``k(x, Z) K_ZZ^+ k(Z, x')``, the best that the landmarks know of k(x, x') (Nystroem). A linear
+function ``w.phi(x)`` is ``k(x, Z) (M w)``: a kernel machine whose vectors are the landmarks.
+Random rows, evenly from the classes, serve as well as centers of k-means or randomly pivoted
+Cholesky, and exist for every kernel and for sparse rows. All rows as landmarks are exact, and so
+are as many as the kernel has dimensions, such as (d + 3 choose 3) for the cubic one.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import comb
+from math import comb, inf
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,8 @@ from graphmargin.margin.machine import MarginMachine, Solver, TrainingReport, ce
 
 EIGENVALUE_CUT = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-11}
 """Eigenvalues below this share of the largest are noise, by the precision of the rows."""
+DISTINCT = 8
+"""Times the landmarks that are looked through for distinct rows."""
 ERROR_ROWS = 1000
 """On which the error of landmarks is measured."""
 MAX_ROW_FEATURES = 2000
@@ -42,8 +44,8 @@ class FeatureMap:
     landmarks : array or CSR matrix of shape (m, d)
         Z, the rows to compare with; for a precomputed kernel their numbers.
     basis : array of shape (m, r) or None
-        U S^(-1/2), without eigenvalues that are tiny; r <= m. None is the map of a linear kernel
-        to the rows themselves, in units of its width.
+        M, without eigenvalues that are tiny; r <= m. None is the map of a linear kernel to the
+        rows themselves, in units of its width.
     center : array of shape (d,) or 0.0
         What is subtracted from all rows before the kernel sees them.
     """
@@ -88,8 +90,6 @@ class FeatureMap:
         intercepts: FloatArray,
         n_classes: int,
         report: TrainingReport,
-        *,
-        one_vs_rest: bool = False,
     ) -> MarginMachine:
         """Return linear functions of the features, a column of weights each, as a machine."""
         weights = weights.astype(np.float64)
@@ -101,7 +101,6 @@ class FeatureMap:
             n_classes=n_classes,
             center=self.center,
             report=report,
-            one_vs_rest=one_vs_rest,
         )
 
     def report(self, solver: Solver, C: float, n_rows: int, X: Any) -> TrainingReport:
@@ -135,9 +134,24 @@ def rows_are_features(X: Any, kernel: Kernel) -> bool:
     return kernel.kind == "linear" and not sparse.issparse(X)
 
 
+def has_exact_features(X: Any, kernel: Kernel, n_landmarks: int) -> bool:
+    """Tell whether `explicit_features` have all dimensions of the kernel, fewer than rows."""
+    dimension = _dimension(X, kernel)
+    return dimension < X.shape[0] and (few_row_features(X, kernel) or dimension <= 2 * n_landmarks)
+
+
 def few_row_features(X: Any, kernel: Kernel) -> bool:
-    """Tell whether, besides, they are few enough for a matrix between features."""
+    """Tell whether rows can be features, and few enough for a matrix between features."""
     return rows_are_features(X, kernel) and X.shape[1] <= MAX_ROW_FEATURES
+
+
+def _dimension(X: Any, kernel: Kernel) -> float:
+    """Return the dimension of the functions of a kernel, inf if unknown."""
+    if kernel.kind == "linear":
+        return float(X.shape[1])
+    if kernel.kind == "cubic":
+        return float(comb(X.shape[1] + kernel.degree, kernel.degree))
+    return inf
 
 
 def explicit_features(
@@ -151,8 +165,9 @@ def explicit_features(
     """Return features for partly labeled rows, in double precision.
 
     These are dense rows of up to 2,000 columns for a linear kernel, else kernel values to random
-    landmarks, up to half of them from the labeled rows. A cubic kernel gets as many landmarks as
-    make its features exact if these are at most twice as many, and a precomputed one all rows.
+    landmarks, distinct ones and up to half of them labeled. A kernel of few dimensions, such as the
+    cubic one, gets as many landmarks as make its features exact if these are at most twice as
+    many, and a precomputed one all rows.
 
     Examples
     --------
@@ -166,15 +181,17 @@ def explicit_features(
     n, d = X.shape
     if few_row_features(X, kernel):
         return row_features(kernel, np.broadcast_to(center, d))
-    if kernel.kind == "cubic":
-        dimension = comb(d + kernel.degree, kernel.degree)
-        if dimension <= 2 * n_landmarks:
-            n_landmarks = dimension + dimension // 4  # rows may be alike
+    dimension = _dimension(X, kernel)
+    if dimension <= 2 * n_landmarks < 2 * n:
+        n_landmarks = 2 + int(1.25 * dimension)  # more than needed, as rows may be alike
     n_landmarks = min(n, n_landmarks)
     random = check_random_state(random_state)
     first = random.permutation(labeled)[: max(n_landmarks // 2, n_landmarks - (n - len(labeled)))]
     others = random.permutation(np.setdiff1d(np.arange(n), labeled, assume_unique=True))
-    chosen = np.sort(np.concatenate([first, others[: n_landmarks - len(first)]]))
+    chosen = np.concatenate([first, others])[: DISTINCT * n_landmarks]
+    if not sparse.issparse(X):
+        chosen = chosen[np.sort(np.unique(X[chosen], axis=0, return_index=True)[1])]
+    chosen = np.sort(chosen[:n_landmarks])
     return landmark_features(kernel, X[chosen].astype(np.float64, copy=False), center)
 
 
@@ -235,10 +252,16 @@ def kernel_features(K: Any) -> FeatureMap:
 
 
 def _basis(K: FloatArray, dtype: Any) -> FloatArray:
-    """Return U S^(-1/2) of ``K = U S U'``, without eigenvalues that are noise in this precision."""
-    values, vectors = np.linalg.eigh(np.asarray(K, dtype=np.float64))
+    """Return M with ``M M' = K^+``, without eigenvalues that are noise in this precision.
+
+    Rows and columns are scaled to a unit diagonal, so that a far row does not drown the others.
+    """
+    K = np.asarray(K, dtype=np.float64)
+    root = np.sqrt(np.diag(K))
+    scale = np.divide(1.0, root, out=np.zeros_like(root), where=root > 0)
+    values, vectors = np.linalg.eigh(scale[:, None] * K * scale)
     keep = values > EIGENVALUE_CUT[dtype] * values[-1]
-    return np.asarray(vectors[:, keep] / np.sqrt(values[keep]), dtype=dtype)
+    return np.asarray(scale[:, None] * vectors[:, keep] / np.sqrt(values[keep]), dtype=dtype)
 
 
 def spread_rows(codes: IntArray, n_rows: int, random_state: Any) -> IntArray:

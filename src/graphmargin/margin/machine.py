@@ -1,4 +1,4 @@
-"""Max-margin machines and their predictions, one-vs-one or one-vs-rest for several classes.
+"""Max-margin machines and their predictions, one-vs-one for several classes.
 
 Prediction does not ask who trained a machine: a linear function of explicit features is one too.
 """
@@ -57,8 +57,6 @@ class TrainingReport:
 class MarginMachine:
     """A trained machine ``f(x) = sum_i alpha_i k(x_i, x) + b`` for every pair of classes.
 
-    One-vs-rest, it has a function for every class in place of every pair (two classes are a pair).
-
     Attributes
     ----------
     kernel : Kernel
@@ -71,7 +69,6 @@ class MarginMachine:
     center : array of shape (d,) or 0.0
         What is subtracted from all rows before the kernel sees them.
     report : TrainingReport
-    one_vs_rest : bool
     """
 
     kernel: Kernel
@@ -81,12 +78,9 @@ class MarginMachine:
     n_classes: int
     center: FloatArray | float
     report: TrainingReport
-    one_vs_rest: bool = False
 
     def pairwise(self, X: Any) -> FloatArray:
         """Return f for every row and pair (i, j) of classes, positive for class i.
-
-        One-vs-rest, for every row and class.
 
         Works in blocks: one kernel block and one product at a time. Dense single precision
         stays what it is.
@@ -119,15 +113,12 @@ class MarginMachine:
 
         The score is the number of duels won plus a share below 1/2 from the summed margins, so
         that the arg max is the vote with ties broken by margin, as in scikit-learn's SVC.
-        One-vs-rest, the score is f of the class.
         """
         return self._scores(self.pairwise(X))
 
     def _scores(self, pairwise: FloatArray) -> FloatArray:
         if self.n_classes == 2:
             return np.asarray(-pairwise[:, 0])
-        if self.one_vs_rest:
-            return pairwise
         for_first, for_second = self._pairs
         wins = (pairwise >= 0).astype(pairwise.dtype)
         votes = wins @ for_first + (1 - wins) @ for_second

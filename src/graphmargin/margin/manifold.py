@@ -16,19 +16,21 @@ penalty is on h.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy import linalg, sparse
+from sklearn.exceptions import ConvergenceWarning
 
 from graphmargin._checks import check_choice, check_integer, check_real
 from graphmargin._threads import pause
 from graphmargin._typing import FloatArray, IntArray, Progress
 from graphmargin.graph.laplacian import laplacian, quadratic_form
 from graphmargin.labels import UNLABELED
-from graphmargin.margin.features import FeatureMap, explicit_features, few_row_features
+from graphmargin.margin.features import FeatureMap, explicit_features, has_exact_features
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine, TrainingReport, centered
 from graphmargin.margin.training import (
@@ -45,6 +47,8 @@ MAX_WARPED = 4000
 """Rows up to which "auto" solves with n x n matrices: two seconds and 400 MB for 4,000 rows."""
 MAX_LABELED = 3000
 """Labeled rows up to which their kernel matrix is used."""
+MAX_LOST = 1e-3
+"""Share of f, at the labeled rows, that rounding may change without a warning."""
 MAX_DOUBLE = 2**26
 """Entries of the features that are kept in double precision, 512 MB; more are in single."""
 TOLERANCE = 1e-6
@@ -92,8 +96,8 @@ def train_manifold(
         False is f = h, as in the paper.
     approximation : {"auto", "none", "nystroem"}, default="auto"
         "none" warps the kernel matrix of all rows. "nystroem" warps features: the rows for a
-        linear kernel on dense X (which is exact), else kernel values to landmarks. "auto" takes
-        the rows where these are the features, then the kernel matrix for up to 4,000 rows.
+        linear kernel on dense X, else kernel values to landmarks. "auto" takes features where
+        they are exact and few, then the kernel matrix for up to 4,000 rows.
     n_landmarks : int, default=500
         For the cubic kernel, as many as make the features exact if these are at most twice as
         many. All rows as landmarks are exact.
@@ -122,15 +126,16 @@ def train_manifold(
     ratios = [2 * C * check_gamma_u(gamma_u) for gamma_u in gamma_us]
     labeled = np.flatnonzero(codes != UNLABELED)
     L = laplacian(W, normalized=normalized)
-    # A shift of the rows is absorbed by the bias, where there is one that L does not see.
-    absorbed = kernel.kind == "rbf" or (fit_intercept and not normalized)
-    center = center_of(X, kernel) if absorbed else 0.0
+    # Constants are absorbed by the bias, where there is one that L does not see.
+    absorbed = fit_intercept and not normalized
+    center = center_of(X, kernel) if absorbed or kernel.kind == "rbf" else 0.0
     if approximation == "auto":
         small = X.shape[0] <= MAX_WARPED or kernel.kind == "precomputed"
-        approximation = "none" if small and not few_row_features(X, kernel) else "nystroem"
+        exact = has_exact_features(X, kernel, n_landmarks)
+        approximation = "none" if small and not exact else "nystroem"
     form: WarpedKernel | WarpedFeatures
     if approximation == "none":
-        form = _warp_kernel(X, kernel, center, labeled, L, power)
+        form = _warp_kernel(X, kernel, center, labeled, L, power, absorbed)
     else:
         if kernel.kind == "precomputed":
             msg = (
@@ -164,6 +169,8 @@ class WarpedKernel:
     labeled: IntArray
     K: FloatArray
     LK: FloatArray
+    means: FloatArray
+    """What was subtracted from rows and columns of K, as the coefficients of f sum to zero."""
 
     def machine(
         self, ratio: float, codes: IntArray, C: float, fit_intercept: bool, n_jobs: int | None
@@ -186,14 +193,26 @@ class WarpedKernel:
             machine = train_without_bias(features, codes, C=C, n_jobs=n_jobs)
         coefficients = B[:, machine.vectors] @ machine.coefficients
         used = np.flatnonzero(coefficients.any(axis=1))
-        return replace(
+        expanded = replace(
             machine,
             kernel=self.kernel,
             vectors=used if self.kernel.kind == "precomputed" else self.X[used],
             coefficients=coefficients[used],
+            intercepts=machine.intercepts - self.means @ coefficients,
             center=self.center,
             report=replace(machine.report, form="warped kernel"),
         )
+        f = warped[:, machine.vectors] @ machine.coefficients + machine.intercepts
+        lost = float(np.abs(expanded.pairwise(self.X[labeled]) - f).max())
+        if lost > MAX_LOST * float(np.abs(f).max()):
+            warnings.warn(
+                f"max-margin machine: rounding moves f by {lost:.1e}, as kernel values are too "
+                "large; scale the features and subtract their means",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+            return replace(expanded, report=replace(expanded.report, converged=False))
+        return expanded
 
 
 @dataclass(frozen=True)
@@ -249,16 +268,22 @@ def _warp_kernel(
     labeled: IntArray,
     L: sparse.csr_array,
     power: int,
+    absorbed: bool,
 ) -> WarpedKernel:
     if kernel.kind == "precomputed":
         K = X.toarray() if sparse.issparse(X) else X
     else:
         points = centered(X, center)
         K = kernel(points, points)
-    K = LK = np.asarray(K, dtype=np.float64)
-    for _ in range(power):
+    K = np.asarray(K, dtype=np.float64)
+    means = np.zeros(len(K))
+    if absorbed:  # what all rows share would only cost digits
+        means = K.mean(axis=0)
+        K = K - means - means[:, None] + means.mean()
+    LK = L @ K
+    for _ in range(power - 1):
         LK = L @ LK
-    return WarpedKernel(X, kernel, center, labeled, K, LK)
+    return WarpedKernel(X, kernel, center, labeled, K, LK, means)
 
 
 def _warp_features(

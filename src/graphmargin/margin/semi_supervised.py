@@ -28,7 +28,8 @@ from graphmargin._checks import check_choice
 from graphmargin._threads import pause
 from graphmargin._typing import FloatArray, IntArray
 from graphmargin.margin.box import solve_box
-from graphmargin.margin.coordinate_descent import _best_shift
+from graphmargin.margin.coordinate_descent import best_shift
+from graphmargin.margin.smo import solve_smo
 
 SemiSupervisedSolver = Literal["gradient", "cccp"]
 SEMI_SUPERVISED_SOLVERS = ("gradient", "cccp")
@@ -40,6 +41,8 @@ STAGES = np.geomspace(1e-3, 1.0, 10)
 MAX_STEPS = 50
 """Guesses of the labels in a stage; usually fewer than ten change something."""
 MAX_SHIFTS = 100
+MAX_KERNEL = 3000
+"""Labeled rows up to which the supervised machine is found by their kernel matrix."""
 LBFGS = {"maxiter": 200, "ftol": 1e-6, "gtol": 0.0}
 """Single precision allows no less; steps on J itself follow."""
 SMOOTHNESS = 0.5
@@ -196,6 +199,11 @@ def _values(H: FloatArray, machine: _Machine) -> FloatArray:
 def _train_on_labels(problem: _Problem, bias: float) -> _Machine:
     """Return the machine of the labeled rows; its dual solution is of no use for all rows."""
     rows = np.flatnonzero(problem.signs)
+    if problem.H[0, -1] > 0 and len(rows) <= MAX_KERNEL:  # SMO is at ease with equal rows
+        G = problem.H[rows, :-1].astype(np.float64)
+        signs, bounds = problem.signs[rows], np.full(len(rows), problem.C)
+        found = solve_smo(G @ G.T, np.arange(len(rows)), signs, bounds, tolerance=TOLERANCE)
+        return _Machine(G.T @ (signs * found.alpha), found.bias, converged=found.converged)
     machine = _train(problem.H[rows], problem.signs[rows], np.full(len(rows), problem.C), bias)
     return replace(machine, beta=None)
 
@@ -221,7 +229,7 @@ def _train(
         converged = solution.converged and abs(shift) <= tolerance
         machine = _Machine(solution.weights[:-1], bias + shift, beta, converged)
         if H[0, -1] > 0:
-            bias = machine.bias + _best_shift(_values(H, machine), signs, bounds)
+            bias = machine.bias + best_shift(_values(H, machine), signs, bounds)
             machine = replace(machine, bias=bias)
         if abs(shift) <= tolerance:
             break

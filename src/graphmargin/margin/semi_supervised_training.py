@@ -1,8 +1,14 @@
-"""Training of semi-supervised machines: features of all rows, then one class against the rest."""
+"""Training of semi-supervised machines: features of all rows, then pairs of classes.
+
+Of several classes, a pair learns from its labels and from those unlabeled rows that the supervised
+machine gives to one of the two: the others would only be pushed away from a boundary that does not
+concern them. (So are they in one-vs-rest, where a single boundary has to go around every class.)
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -26,6 +32,7 @@ from graphmargin.margin.training import (
     N_LANDMARKS,
     Approximation,
     center_of,
+    train_machine,
 )
 
 MAX_EXACT = 1000
@@ -55,8 +62,7 @@ def train_semi_supervised(
     X : array or CSR matrix of shape (n, d)
         All rows; the (n, n) kernel matrix for a precomputed kernel.
     codes : array of shape (n,)
-        Class of each labeled row, -1 for the others; every class 0..c-1 occurs. Several classes
-        are one-vs-rest.
+        Class of each labeled row, -1 for the others; every class 0..c-1 occurs.
     kernel : Kernel
     C : float > 0
         1 / (2 gamma), the weight of the hinge losses.
@@ -78,7 +84,7 @@ def train_semi_supervised(
     -------
     machine : MarginMachine
     solutions : list of SemiSupervisedSolution
-        One for two classes (positive for the first), else one for each class.
+        One for each pair of classes, positive for the first.
 
     Examples
     --------
@@ -103,15 +109,28 @@ def train_semi_supervised(
     double = len(used) * feature_map.dimension <= MAX_DOUBLE
     dtype = np.float64 if double else np.float32
     F = feature_map.table(X, used, n_jobs=n_jobs, dtype=dtype)
-    n_classes = int(codes.max()) + 1
+    n_classes, given = int(codes.max()) + 1, codes[used]
+    likely = given if n_classes == 2 else _completed(F, given, C, n_jobs)
 
-    def solve(positive: int) -> SemiSupervisedSolution:
-        signs = np.where(codes[used] == positive, 1, -1) * (codes[used] != UNLABELED)
-        mean = None if class_prior is None else 2 * class_prior[positive] - 1
-        return solve_semi_supervised(F, signs, C=C, gamma_u=gamma_u, mean=mean, solver=solver)
+    def solve(pair: tuple[int, int]) -> SemiSupervisedSolution:
+        first, second = pair
+        rows = np.flatnonzero((likely == first) | (likely == second) | (likely == UNLABELED))
+        signs = (given[rows] == first).astype(np.int64) - (given[rows] == second)
+        mean = None
+        if class_prior is not None:
+            both = class_prior[[first, second]]
+            mean = float((both[0] - both[1]) / both.sum())
+        return solve_semi_supervised(
+            F if len(rows) == len(F) else F[rows],
+            signs,
+            C=C,
+            gamma_u=gamma_u,
+            mean=mean,
+            solver=solver,
+        )
 
-    positives = range(1 if n_classes == 2 else n_classes)
-    solutions = in_threads(solve, positives, n_jobs=n_jobs, progress=progress)
+    pairs = list(combinations(range(n_classes), 2))
+    solutions = in_threads(solve, pairs, n_jobs=n_jobs, progress=progress)
     report = feature_map.report("coordinate descent", C, len(used), X)
     converged = all(solution.converged for solution in solutions)
     machine = feature_map.machine(
@@ -119,6 +138,14 @@ def train_semi_supervised(
         np.array([solution.bias for solution in solutions]),
         n_classes,
         replace(report, converged=converged),
-        one_vs_rest=True,
     )
     return machine, solutions
+
+
+def _completed(F: FloatArray, codes: IntArray, C: float, n_jobs: int | None) -> IntArray:
+    """Return the given classes, and for unlabeled rows those of the supervised machine."""
+    labeled = codes != UNLABELED
+    machine = train_machine(
+        F[labeled], codes[labeled], Kernel("linear"), C=C, n_jobs=n_jobs, random_state=0
+    )
+    return np.where(labeled, codes, machine.decision(F).argmax(axis=1))
