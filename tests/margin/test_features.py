@@ -112,7 +112,8 @@ def test_rows_are_spread_as_evenly_as_the_classes_allow(counts, n_rows, seed):
 
 
 @pytest.mark.parametrize(
-    ("n_labeled", "n_landmarks", "n_among_labeled"), [(30, 40, 20), (30, 100, 30), (990, 500, 490)]
+    ("n_labeled", "n_landmarks", "n_among_labeled"),
+    [(30, 20, 15), (30, 40, 30), (30, 100, 30), (990, 500, 490)],
 )
 def test_landmarks_come_from_labeled_and_other_rows(n_labeled, n_landmarks, n_among_labeled):
     X, labeled = points(1000), np.arange(n_labeled)

@@ -26,6 +26,8 @@ from graphmargin.margin.machine import MarginMachine, Solver, TrainingReport, ce
 
 EIGENVALUE_CUT = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-11}
 """Eigenvalues below this share of the largest are noise, by the precision of the rows."""
+LABELED_SHARE = 0.75
+"""Of landmarks that may be labeled rows: f bends there most."""
 DISTINCT = 8
 """Times the landmarks that are looked through for distinct rows."""
 ERROR_ROWS = 1000
@@ -165,8 +167,8 @@ def explicit_features(
     """Return features for partly labeled rows, in double precision.
 
     These are dense rows of up to 2,000 columns for a linear kernel, else kernel values to random
-    landmarks, distinct ones and up to half of them labeled. A kernel of few dimensions, such as the
-    cubic one, gets as many landmarks as make its features exact if these are at most twice as
+    landmarks, distinct ones and up to three quarters labeled. A kernel of few dimensions, such as
+    the cubic one, gets as many landmarks as make its features exact if these are at most twice as
     many, and a precomputed one all rows.
 
     Examples
@@ -186,7 +188,8 @@ def explicit_features(
         n_landmarks = 2 + int(1.25 * dimension)  # more than needed, as rows may be alike
     n_landmarks = min(n, n_landmarks)
     random = check_random_state(random_state)
-    first = random.permutation(labeled)[: max(n_landmarks // 2, n_landmarks - (n - len(labeled)))]
+    share = max(int(LABELED_SHARE * n_landmarks), n_landmarks - (n - len(labeled)))
+    first = random.permutation(labeled)[:share]
     others = random.permutation(np.setdiff1d(np.arange(n), labeled, assume_unique=True))
     chosen = np.concatenate([first, others])[: DISTINCT * n_landmarks]
     if not sparse.issparse(X):

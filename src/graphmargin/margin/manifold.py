@@ -275,11 +275,12 @@ def _warp_kernel(
     else:
         points = centered(X, center)
         K = kernel(points, points)
-    K = np.asarray(K, dtype=np.float64)
+    K = np.array(K, dtype=np.float64, copy=kernel.kind == "precomputed" or None)
     means = np.zeros(len(K))
     if absorbed:  # what all rows share would only cost digits
         means = K.mean(axis=0)
-        K = K - means - means[:, None] + means.mean()
+        K -= means
+        K -= (means - means.mean())[:, None]
     LK = L @ K
     for _ in range(power - 1):
         LK = L @ LK
