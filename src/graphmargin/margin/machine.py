@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -119,18 +118,15 @@ class MarginMachine:
     def _scores(self, pairwise: FloatArray) -> FloatArray:
         if self.n_classes == 2:
             return np.asarray(-pairwise[:, 0])
-        for_first, for_second = self._pairs
-        wins = (pairwise >= 0).astype(pairwise.dtype)
-        votes = wins @ for_first + (1 - wins) @ for_second
-        margins = pairwise @ (for_first - for_second)
-        return np.asarray(votes + margins / (3 * (np.abs(margins) + 1)), dtype=pairwise.dtype)
-
-    @cached_property
-    def _pairs(self) -> tuple[FloatArray, FloatArray]:
-        """Indicators (n_pairs, c) of the first and the second class of every pair."""
-        identity = np.eye(self.n_classes)
+        # +1 for the first class of a pair, -1 for the second: a duel that is lost is a win of the
+        # other, of which class k has k to begin with.
+        identity = np.eye(self.n_classes, dtype=pairwise.dtype)
         first, second = np.triu_indices(self.n_classes, 1)
-        return identity[first], identity[second]
+        sides = identity[first] - identity[second]
+        votes = (pairwise >= 0).astype(pairwise.dtype) @ sides
+        votes += np.arange(self.n_classes, dtype=pairwise.dtype)
+        margins = pairwise @ sides
+        return np.asarray(votes + margins / (3 * (np.abs(margins) + 1)), dtype=pairwise.dtype)
 
 
 def joint_decisions(machines: Sequence[MarginMachine], X: Any) -> list[FloatArray]:
