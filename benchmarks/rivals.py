@@ -56,7 +56,7 @@ def main() -> None:
                     errors[system] = np.mean([error(model, X, y, few) for few in draws])
                     seconds[system] = seconds.get(system, 0.0) + time.perf_counter() - start
                 title = f"{name}, {per_class} a class, {kernel}"
-                print(f"{title:<32}" + "  ".join(f"{s} {e:.1%}" for s, e in errors.items()))
+                print(f"{title:<34}" + "  ".join(f"{s} {e:.1%}" for s, e in errors.items()))
     print("seconds  " + "  ".join(f"{system} {s:.0f}" for system, s in seconds.items()))
 
 

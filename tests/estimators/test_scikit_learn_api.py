@@ -92,8 +92,7 @@ def no_class_minus_one(_estimator):
         MaxMarginGraphCut(kernel="cubic"),
         ManifoldSVC(),
         ManifoldSVC(kernel="linear"),
-        # Contradicting labels at equal rows take long with a larger width (see `margin.box`).
-        SemiSupervisedSVC(width=0.2),
+        SemiSupervisedSVC(),
         SemiSupervisedSVC(kernel="linear", solver="cccp"),
         SupervisedSVC(),
     ],
