@@ -17,7 +17,7 @@ from graphmargin.labels import UNLABELED, EncodedLabels
 from graphmargin.margin.calibration import calibration_targets, fit_sharpness, probabilities
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine
-from graphmargin.margin.training import APPROXIMATIONS, train_machine
+from graphmargin.margin.training import check_approximation, train_machine
 
 
 class MarginClassifier(PartlyLabeledClassifier):
@@ -47,16 +47,10 @@ class MarginClassifier(PartlyLabeledClassifier):
 
     def _check_margin(self, X: Any) -> None:
         """Check the parameters of the machine, and X where it is a kernel matrix."""
-        check_choice("approximation", self.approximation, APPROXIMATIONS)
+        check_approximation(self.approximation, self.kernel)
         check_real("C", self.C, positive=True, hint="; C = 1 / (2 gamma)")
         if not self._is_pairwise():
             return
-        if self.approximation == "nystroem":
-            msg = (
-                "`approximation`='nystroem' needs rows to compute kernel values of, got a "
-                "precomputed kernel; use 'auto' or 'none'"
-            )
-            raise ValueError(msg)
         if X.shape[0] != X.shape[1]:
             msg = f"`X` must be a square kernel matrix for kernel='precomputed', got {X.shape}"
             raise ValueError(msg)

@@ -25,7 +25,7 @@ import numpy as np
 from scipy import linalg, sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from graphmargin._checks import check_choice, check_integer, check_real
+from graphmargin._checks import check_integer, check_real
 from graphmargin._threads import pause
 from graphmargin._typing import FloatArray, IntArray, Progress
 from graphmargin.graph.laplacian import laplacian, quadratic_form
@@ -34,10 +34,10 @@ from graphmargin.margin.features import FeatureMap, explicit_features, has_exact
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine, TrainingReport, centered
 from graphmargin.margin.training import (
-    APPROXIMATIONS,
     N_LANDMARKS,
     Approximation,
     center_of,
+    check_approximation,
     train_machine,
     train_on_kernel,
     train_without_bias,
@@ -120,7 +120,7 @@ def train_manifold(
     >>> [machine.decision(X).round(3).tolist() for machine in machines]
     [[-1.0, -0.333, 0.333, 1.0], [-0.738, -0.246, 0.246, 0.738]]
     """
-    check_choice("approximation", approximation, APPROXIMATIONS)
+    check_approximation(approximation, kernel.kind)
     power = check_integer("power", power, low=1)
     n_landmarks = check_integer("n_landmarks", n_landmarks, low=1)
     ratios = [2 * C * check_gamma_u(gamma_u) for gamma_u in gamma_us]
@@ -137,12 +137,6 @@ def train_manifold(
     if approximation == "none":
         form = _warp_kernel(X, kernel, center, labeled, L, power, absorbed)
     else:
-        if kernel.kind == "precomputed":
-            msg = (
-                "`approximation`='nystroem' needs rows to compute kernel values of, got a "
-                "precomputed kernel; use 'auto' or 'none'"
-            )
-            raise ValueError(msg)
         feature_map = explicit_features(X, labeled, kernel, n_landmarks, center, random_state)
         form = _warp_features(X, feature_map, labeled, L, power, n_jobs)
     machines = []

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from graphmargin._checks import check_choice, check_real
+from graphmargin._checks import check_real
 from graphmargin._threads import in_threads
 from graphmargin._typing import FloatArray, IntArray, Progress
 from graphmargin.labels import UNLABELED
@@ -27,11 +27,11 @@ from graphmargin.margin.semi_supervised import (
     solve_semi_supervised,
 )
 from graphmargin.margin.training import (
-    APPROXIMATIONS,
     MAX_FEATURE_ROWS,
     N_LANDMARKS,
     Approximation,
     center_of,
+    check_approximation,
     train_machine,
 )
 
@@ -95,7 +95,7 @@ def train_semi_supervised(
     >>> machine.decision(X).round(2).tolist()
     [-2.2, -1.4, -1.0, 1.0, 1.4, 1.8]
     """
-    check_choice("approximation", approximation, APPROXIMATIONS)
+    check_approximation(approximation, kernel.kind)
     gamma_u = check_real("gamma_u", gamma_u, hint="; 0 is the supervised machine")
     random = check_random_state(random_state)
     labeled, unlabeled = np.flatnonzero(codes != UNLABELED), np.flatnonzero(codes == UNLABELED)

@@ -113,14 +113,8 @@ def train_machine(
     >>> machine.decision(X).round(3).tolist()
     [-1.0, 1.0, 2.0]
     """
-    check_choice("approximation", approximation, APPROXIMATIONS)
+    check_approximation(approximation, kernel.kind)
     if kernel.kind == "precomputed":
-        if approximation == "nystroem":
-            msg = (
-                "`approximation`='nystroem' needs rows to compute kernel values of, got a "
-                "precomputed kernel; use 'auto' or 'none'"
-            )
-            raise ValueError(msg)
         return train_on_kernel(
             X, codes, C=C, sample_weight=sample_weight, n_jobs=n_jobs, progress=progress
         )
@@ -150,6 +144,17 @@ def train_machine(
             return _train_by_libsvm(X, codes, kernel, C, weights, center)
         _warn_of_violation(violation, FEW_ITERATIONS)
     return replace(machine, kernel=kernel, vectors=X[machine.vectors], center=center)
+
+
+def check_approximation(approximation: Any, kind: Any) -> None:
+    """Raise ValueError unless there is such an approximation for a kind of kernel."""
+    check_choice("approximation", approximation, APPROXIMATIONS)
+    if approximation == "nystroem" and not callable(kind) and kind == "precomputed":
+        msg = (
+            "`approximation`='nystroem' needs rows to compute kernel values of, got a "
+            "precomputed kernel; use 'auto' or 'none'"
+        )
+        raise ValueError(msg)
 
 
 def train_on_kernel(
