@@ -880,3 +880,11 @@ def test_sparse_rows_without_an_entry(name):
     model = machine(name, sparse.csr_array(X), y)
     assert_same_function(model, machine(name, X, y), sparse.csr_array(X), X)
     assert_sound(model, sparse.csr_array(X))
+
+
+@pytest.mark.parametrize("classifier", [SupervisedSVC, SemiSupervisedSVC])
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_kernel_matrix_with_a_negative_diagonal(classifier, container):
+    X, _, y = points()
+    with refuses("`X` must be a kernel matrix, with k(x, x) >= 0, got -"):
+        classifier(kernel="precomputed").fit(container(-(X @ X.T)), y)

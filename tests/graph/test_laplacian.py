@@ -128,3 +128,15 @@ def test_quadratic_form_of_single_precision_is_that_of_the_rounded_rows(random_g
     assert form.dtype == np.float64
     np.testing.assert_allclose(form, quadratic_form(L, R.astype(np.float64)), rtol=1e-12)
     assert np.linalg.eigvalsh(form).min() > 0
+
+
+@pytest.mark.parametrize("power", [1, 2, 3])
+def test_quadratic_form_of_rows_minus_a_center(random_graph, power):
+    L = laplacian(sparse.csr_array(random_graph(60, seed=0)), normalized=True)
+    R = np.random.default_rng(1).normal(size=(60, 3))
+    center = np.array([1.0, -2.0, 3.0])
+    np.testing.assert_allclose(
+        quadratic_form(L, R, center=center, power=power),
+        quadratic_form(L, R - center, power=power),
+        rtol=1e-10,
+    )

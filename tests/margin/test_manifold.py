@@ -206,8 +206,26 @@ def test_rows_with_a_large_offset_are_as_good_as_centered_ones():
         for approximation in ("none", "nystroem"):
             options = {"C": 3.0, "gamma_us": [0.01], "approximation": approximation}
             expected = train_manifold(X, codes, KERNELS[kind], W, **options)[0].decision(X)
-            far = train_manifold(X + 1e6, codes, KERNELS[kind], W, **options)[0]
-            np.testing.assert_allclose(far.decision(X + 1e6), expected, atol=1e-4)
+            for offset in (1e6, 1e8):
+                far = train_manifold(X + offset, codes, KERNELS[kind], W, **options)[0]
+                f = far.decision(X + offset)
+                np.testing.assert_allclose(f, expected, atol=1e-12 * offset + 1e-5)
+
+
+def test_rare_columns_do_not_get_lost():
+    """Few random landmarks would not see them."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(700, 3))
+    X[:, 2] = 0.0
+    X[:4, 2] = 5.0
+    codes = np.where(np.arange(700) < 60, X[:, 0] > 0, -1)
+    codes[:4] = 1 - codes[:4]
+    options = {"C": 10.0, "gamma_us": [1e-4]}
+    machine = train_manifold(X, codes, KERNELS["cubic"], knn_graph(X, 5), **options)[0]
+    exact = train_manifold(
+        X, codes, KERNELS["cubic"], knn_graph(X, 5), approximation="none", **options
+    )[0]
+    np.testing.assert_allclose(machine.decision(X), exact.decision(X), atol=1e-6)
 
 
 def test_many_labels_take_coordinate_descent(monkeypatch):
@@ -243,8 +261,8 @@ def test_which_form_when(monkeypatch):
 
     assert form(KERNELS["rbf"]).form == "warped kernel"
     assert form(KERNELS["linear"]).form == "rows"
-    assert form(KERNELS["linear"], sparse.csr_array(X)).form == "landmarks"
-    assert form(KERNELS["cubic"]).form == "landmarks"
+    assert form(KERNELS["linear"], sparse.csr_array(X)).form == "warped kernel"
+    assert form(KERNELS["cubic"]).form == "warped kernel"
     assert form(KERNELS["callable"]).form == "warped kernel"
     monkeypatch.setattr(manifold, "MAX_WARPED", 10)
     assert form(KERNELS["rbf"]).form == "landmarks"
@@ -253,9 +271,9 @@ def test_which_form_when(monkeypatch):
 
 def test_enough_landmarks_for_the_cubic_kernel():
     X, codes, W = overlapping_classes()
-    options = {"C": 1.0, "gamma_us": [0.1], "approximation": "nystroem", "n_landmarks": 20}
+    options = {"C": 1.0, "gamma_us": [0.1], "approximation": "nystroem", "n_landmarks": 8}
     machine = train_manifold(X, codes, KERNELS["cubic"], W, **options)[0]
-    assert machine.report.n_landmarks == 10 + 4  # (2 + 3 choose 3), and a few more
+    assert machine.report.n_landmarks == 10 + 2  # (2 + 3 choose 3), and a few more
     assert machine.report.approximation_error < 1e-6
 
 
@@ -301,7 +319,7 @@ def test_linear_manifold_regularization_only_scales_the_lattice_function(
     """f is the supervised one with gamma + gamma_u Delta / 2 in place of gamma."""
     X, y, y_true, W = make_lattices()
     kernel, gamma, delta = Kernel("linear"), 0.1, 360 * np.exp(-0.5)
-    gamma_us = np.concatenate([[0.0], np.logspace(-4, 4, 9)])
+    gamma_us = np.concatenate([[0.0], np.logspace(-4, 2, 7)])
     machines = train_manifold(
         *(X, y, kernel, W),
         C=1 / (2 * gamma),
@@ -314,10 +332,10 @@ def test_linear_manifold_regularization_only_scales_the_lattice_function(
         f = machine.decision(X)
         C = 1 / (2 * (gamma + gamma_u * delta / 2))
         expected = train_machine(X[labeled], y[labeled], kernel, C=C).decision(X)
-        np.testing.assert_allclose(f, expected, rtol=1e-5, atol=1e-9)
+        np.testing.assert_allclose(f, expected, atol=1e-5 * np.abs(expected).max())
         # Points on the line f = 0 are the same for every gamma_u.
         on_line = machine.decision(np.array([[4.5, 5.0], [-9.0, -10.0]]))
-        np.testing.assert_allclose(on_line, 0, atol=1e-6 * np.abs(f).max())
+        np.testing.assert_allclose(on_line, 0, atol=1e-5 * np.abs(f).max())
         wrong.add(tuple(np.flatnonzero((f > 0) != y_true)))
     assert len(wrong) == 1
     assert len(wrong.pop()) == 20
@@ -326,10 +344,9 @@ def test_linear_manifold_regularization_only_scales_the_lattice_function(
 def test_cubic_manifold_regularization_never_separates_the_lattices():
     X, y, y_true, W = make_lattices()
     gamma_us = np.logspace(-6, 6, 25)
+    options = {"C": 5.0, "gamma_us": gamma_us, "approximation": "nystroem"}
     kernels = [Kernel("cubic", width=width) for width in (1.0, 5.0)]
-    for machine in (
-        m for kernel in kernels for m in train_manifold(X, y, kernel, W, C=5.0, gamma_us=gamma_us)
-    ):
+    for machine in (m for kernel in kernels for m in train_manifold(X, y, kernel, W, **options)):
         assert machine.report.approximation_error < 1e-6
         assert ((machine.decision(X) > 0) != y_true).any()
 

@@ -308,3 +308,9 @@ def test_bad_arguments_of_the_coefficient(changes, message):
 def test_bad_arguments_of_the_transductive_error(arguments, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         transductive_error(*arguments)
+
+
+def test_eigenvalues_that_are_too_close_for_lanczos_are_bounded_by_the_degrees(path_graph):
+    smallest, largest = laplacian_eigenvalues(path_graph(5000))
+    assert smallest == 0.0
+    assert 4 * np.sin(np.pi * 4999 / 10000) ** 2 <= largest <= 4.0

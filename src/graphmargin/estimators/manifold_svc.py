@@ -36,10 +36,9 @@ class ManifoldSVC(MarginClassifier, GraphClassifier):
         False is f without a bias, as in the paper.
     approximation : {"auto", "none", "nystroem"}, default="auto"
         "none" is exact, by a kernel matrix of all rows: time O(n^3). "nystroem" is for many rows:
-        kernel values to 500 landmarks serve as features; for the linear kernel on dense rows, the
-        rows themselves, which is exact, as are landmarks for a cubic kernel of up to 16 columns.
-        "auto" takes features where they are exact, else "none" for up to 4,000 rows.
-        `machine_.report` tells what was done.
+        kernel values to 500 landmarks serve as features; for the linear kernel on dense rows of up
+        to 2,000 columns, the rows themselves, which is exact. "auto" takes the rows where it can,
+        else "none" for up to 4,000 rows. `machine_.report` tells what was done.
     n_neighbors : int, default=5
     metric : {"euclidean", "cosine"}, default="euclidean"
         Metric of the graph.

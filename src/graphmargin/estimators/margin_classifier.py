@@ -57,6 +57,10 @@ class MarginClassifier(PartlyLabeledClassifier):
         if abs(X - X.T).max() > 1e-6 * abs(X).max():
             msg = "`X` must be a symmetric kernel matrix for kernel='precomputed'"
             raise ValueError(msg)
+        least = X.diagonal().min()
+        if least < 0:
+            msg = f"`X` must be a kernel matrix, with k(x, x) >= 0, got {least} on its diagonal"
+            raise ValueError(msg)
 
     def _check_plain_width(self) -> None:
         """Refuse the widths that are those of edges, where there are none."""

@@ -225,7 +225,7 @@ class MaxMarginGraphCut(MarginClassifier, DiffusionClassifier):
             self.harmonic_solution_,
             self._training_scores,
             vc_dimension=vc_dimension,
-            eps=self.eps,
+            eps=self._fitted_eps,
             eta=eta,
             delta=delta,
             stability=stability,
@@ -271,7 +271,7 @@ class MaxMarginGraphCut(MarginClassifier, DiffusionClassifier):
         sample = training[:: -(-len(training) // CALIBRATION_ROWS)]
         targets = calibration_targets(solution.class_mass, labels.codes)[sample]
         self._sharpness = fit_sharpness(self.machine_.decision(X[sample]), targets)
-        self._training_scores = None
+        self._training_scores, self._fitted_eps = None, self.eps
         as_solved = solution is self.harmonic_solution_
         if len(labels.classes) == 2 and as_solved and not solution.problem.hard.any():
             self._training_scores = self.machine_.decision(X)

@@ -48,7 +48,12 @@ def laplacian(W: sparse.csr_array, *, normalized: bool = False, power: int = 1) 
 
 
 def quadratic_form(
-    L: sparse.csr_array, R: FloatArray, *, power: int = 1, n_jobs: int | None = None
+    L: sparse.csr_array,
+    R: FloatArray,
+    *,
+    center: FloatArray | float = 0.0,
+    power: int = 1,
+    n_jobs: int | None = None,
 ) -> FloatArray:
     """Return ``R' L^power R`` of shape (r, r), in double precision.
 
@@ -61,6 +66,8 @@ def quadratic_form(
     L : csr_array of shape (n, n)
         Symmetric, positive semidefinite; so is the result.
     R : array of shape (n, r)
+    center : array of shape (r,), default=0.0
+        Is subtracted from the rows of R; D - W does not see it, but for lost digits.
     power : int, default=1
         Without forming L^power, which is not sparse.
     n_jobs : int, default=None
@@ -75,14 +82,15 @@ def quadratic_form(
     R = np.ascontiguousarray(R)
     n, r = R.shape
     blocks = list(row_blocks(n, 16 * r))
+    shift = np.array(np.broadcast_to(center, r), dtype=np.float64)
     for _ in range(power // 2):
-        R = _products(L, R, blocks, n_jobs)
+        R, shift = _products(L, R, shift, blocks, n_jobs), np.zeros(r)
 
     def add_up(some: list[slice]) -> FloatArray:
         total = np.zeros((r, r))
         for rows in some:
-            left = R[rows].astype(np.float64, copy=False)
-            total += left.T @ (_product(L, R, rows) if power % 2 else left)
+            left = R[rows] - shift
+            total += left.T @ (_product(L, R, shift, rows) if power % 2 else left)
             pause()
         return total
 
@@ -92,32 +100,32 @@ def quadratic_form(
 
 
 def _products(
-    L: sparse.csr_array, R: FloatArray, blocks: list[slice], n_jobs: int | None
+    L: sparse.csr_array, R: FloatArray, shift: FloatArray, blocks: list[slice], n_jobs: int | None
 ) -> FloatArray:
-    """Return L R in the precision of R."""
+    """Return L (R - shift) in the precision of R."""
     result = np.empty_like(R)
 
     def fill(rows: slice) -> None:
-        result[rows] = _product(L, R, rows)
+        result[rows] = _product(L, R, shift, rows)
 
     in_threads(fill, blocks, n_jobs=n_jobs)
     return result
 
 
-def _product(L: sparse.csr_array, R: FloatArray, rows: slice) -> FloatArray:
-    """Return some rows of L R; SciPy would first turn all of a float32 R into float64."""
+def _product(L: sparse.csr_array, R: FloatArray, shift: FloatArray, rows: slice) -> FloatArray:
+    """Return some rows of L (R - shift); SciPy would first turn all of a float32 R into float64."""
     product = np.zeros((rows.stop - rows.start, R.shape[1]))
-    _add_products(L.indptr, L.indices, L.data, R, rows.start, product)
+    _add_products(L.indptr, L.indices, L.data, R, shift, rows.start, product)
     return product
 
 
 @njit(cache=True, nogil=True)
-def _add_products(indptr, indices, data, R, first, out):  # type: ignore[no-untyped-def]
+def _add_products(indptr, indices, data, R, shift, first, out):  # type: ignore[no-untyped-def]
     for i in range(out.shape[0]):
         for e in range(indptr[first + i], indptr[first + i + 1]):
             weight = data[e]
             for k in range(R.shape[1]):
-                out[i, k] += weight * R[indices[e], k]
+                out[i, k] += weight * (R[indices[e], k] - shift[k])
 
 
 def components(W: sparse.csr_array) -> IntArray:

@@ -5,7 +5,7 @@ With landmarks Z and ``M M' = K_ZZ^+``, the features ``phi(x) = k(x, Z) M`` have
 function ``w.phi(x)`` is ``k(x, Z) (M w)``: a kernel machine whose vectors are the landmarks.
 Random rows, evenly from the classes, serve as well as centers of k-means or randomly pivoted
 Cholesky, and exist for every kernel and for sparse rows. All rows as landmarks are exact, and so
-are as many as the kernel has dimensions, such as (d + 3 choose 3) for the cubic one.
+are some that span the space of the kernel, of (d + 3 choose 3) dimensions for the cubic one.
 """
 
 from __future__ import annotations
@@ -136,12 +136,6 @@ def rows_are_features(X: Any, kernel: Kernel) -> bool:
     return kernel.kind == "linear" and not sparse.issparse(X)
 
 
-def has_exact_features(X: Any, kernel: Kernel, n_landmarks: int) -> bool:
-    """Tell whether `explicit_features` have all dimensions of the kernel, fewer than rows."""
-    dimension = _dimension(X, kernel)
-    return dimension < X.shape[0] and (few_row_features(X, kernel) or dimension <= 2 * n_landmarks)
-
-
 def few_row_features(X: Any, kernel: Kernel) -> bool:
     """Tell whether rows can be features, and few enough for a matrix between features."""
     return rows_are_features(X, kernel) and X.shape[1] <= MAX_ROW_FEATURES
@@ -168,8 +162,8 @@ def explicit_features(
 
     These are dense rows of up to 2,000 columns for a linear kernel, else kernel values to random
     landmarks, distinct ones and up to three quarters labeled. A kernel of few dimensions, such as
-    the cubic one, gets as many landmarks as make its features exact if these are at most twice as
-    many, and a precomputed one all rows.
+    the cubic one, gets as many landmarks as it has dimensions, and a quarter more, if it has at
+    most ``2 n_landmarks``: exact if they span the rows. A precomputed kernel has all rows.
 
     Examples
     --------
@@ -184,8 +178,8 @@ def explicit_features(
     if few_row_features(X, kernel):
         return row_features(kernel, np.broadcast_to(center, d))
     dimension = _dimension(X, kernel)
-    if dimension <= 2 * n_landmarks < 2 * n:
-        n_landmarks = 2 + int(1.25 * dimension)  # more than needed, as rows may be alike
+    if dimension <= 2 * n_landmarks:
+        n_landmarks = max(n_landmarks, int(1.25 * dimension))  # a few more, as rows may be alike
     n_landmarks = min(n, n_landmarks)
     random = check_random_state(random_state)
     share = max(int(LABELED_SHARE * n_landmarks), n_landmarks - (n - len(labeled)))

@@ -40,7 +40,8 @@ STAGES = np.geomspace(1e-3, 1.0, 10)
 """Shares of gamma_u, one after the other."""
 MAX_STEPS = 50
 """Guesses of the labels in a stage; usually fewer than ten change something."""
-MAX_SHIFTS = 100
+MAX_SHIFTS, MAX_EPOCHS = 20, 3000
+"""Steps of the bias, and passes over the rows in each; more are needed for a huge C only."""
 MAX_KERNEL = 3000
 """Labeled rows up to which the supervised machine is found by their kernel matrix."""
 LBFGS = {"maxiter": 200, "ftol": 1e-6, "gtol": 0.0}
@@ -224,7 +225,12 @@ def _train(
     """
     lowest, highest = np.minimum(signs * bounds, 0.0), np.maximum(signs * bounds, 0.0)
     for _ in range(MAX_SHIFTS):
-        solution = solve_box(H, signs - bias, lowest, highest, start=beta, tolerance=tolerance)
+        solution = solve_box(
+            *(H, signs - bias, lowest, highest),
+            start=beta,
+            tolerance=tolerance,
+            max_epochs=MAX_EPOCHS,
+        )
         beta, shift = solution.beta, float(H[0, -1] * solution.weights[-1])
         converged = solution.converged and abs(shift) <= tolerance
         machine = _Machine(solution.weights[:-1], bias + shift, beta, converged)

@@ -29,6 +29,8 @@ STABILITIES = ("graph", "spectral", "lemma")
 MAX_DENSE = 32
 """Vertices up to which a dense eigensolver is used; Lanczos fails on one to three."""
 LANCZOS_TOLERANCE = 1e-8
+MAX_RESTARTS = 100
+"""Of Lanczos, before it is given up; the largest eigenvalues of a path are very close."""
 ROUNDING = 1e-12
 
 
@@ -94,7 +96,9 @@ def laplacian_eigenvalues(W: Any) -> tuple[float, float]:
     else:
         start = np.random.default_rng(0).normal(size=W.shape[0])
         try:
-            values, vectors = eigsh(L, k=1, which="LA", v0=start, tol=LANCZOS_TOLERANCE)
+            values, vectors = eigsh(
+                L, k=1, which="LA", v0=start, tol=LANCZOS_TOLERANCE, maxiter=MAX_RESTARTS
+            )
         except ArpackNoConvergence:
             return 0.0, limit
     residual = np.linalg.norm(L @ vectors[:, -1] - values[-1] * vectors[:, -1])
