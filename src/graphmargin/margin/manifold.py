@@ -44,7 +44,7 @@ from graphmargin.margin.training import (
 )
 
 MAX_WARPED = 4000
-"""Rows up to which "auto" solves with n x n matrices: about 2.5 s and 500 MB for 4,000 rows."""
+"""Rows up to which "auto" solves with n x n matrices: about 3 s and 500 MB for 4,000 rows."""
 MAX_LABELED = 3000
 """Labeled rows up to which their kernel matrix is used."""
 MAX_LOST = 1e-3
