@@ -380,8 +380,9 @@ def test_graph_without_edges_is_the_supervised_machine(kernel, approximation):
 @pytest.mark.parametrize("approximation", ["none", "nystroem"])
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("kind", ["linear", "cubic", "rbf"])
-def test_equal_rows(approximation, fit_intercept, kind):
-    X, codes = np.ones((8, 2)), np.array([0, 1, 1, -1, -1, -1, -1, -1])
+@pytest.mark.parametrize("value", [0.0, 1.0])
+def test_equal_rows(approximation, fit_intercept, kind, value):
+    X, codes = np.full((8, 2), value), np.array([0, 1, 1, -1, -1, -1, -1, -1])
     machine = train_manifold(
         *(X, codes, KERNELS[kind], sparse.csr_array(np.ones((8, 8)) - np.eye(8))),
         C=10.0,

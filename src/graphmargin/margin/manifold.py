@@ -139,7 +139,8 @@ def train_manifold(
         form = _warp_kernel(X, kernel, center, labeled, L, power, absorbed)
     else:
         feature_map = explicit_features(X, labeled, kernel, n_landmarks, center, random_state)
-        form = _warp_features(X, feature_map, labeled, L, power, n_jobs)
+        report = feature_map.report("smo", C, len(labeled), X)
+        form = _warp_features(X, feature_map, labeled, L, power, report, n_jobs)
     machines = []
     for ratio in ratios:
         machines.append(form.machine(ratio, codes[labeled], C, fit_intercept, n_jobs))
@@ -199,14 +200,15 @@ class WarpedKernel:
             report=replace(machine.report, form="warped kernel"),
         )
         f = warped[:, machine.vectors] @ machine.coefficients + machine.intercepts
+        size = max(float(np.abs(f).max()), np.finfo(np.float64).tiny)  # rows of zeros have f = 0
         lost = float(np.abs(expanded.pairwise(self.X[labeled]) - f).max())
         if ratio > 0:  # by a step of iterative refinement
             residual = coefficients + ratio * (self.LK @ coefficients)
             residual[labeled[machine.vectors]] -= machine.coefficients
             moved = np.abs(self.K @ linalg.lu_solve(factors, residual))
-            known = 1 + np.abs(self.K @ coefficients) / np.abs(f).max()
+            known = 1 + np.abs(self.K @ coefficients) / size
             lost = max(lost, float((moved / known).max()))
-        if lost > MAX_LOST * float(np.abs(f).max()):
+        if lost > MAX_LOST * size:
             warnings.warn(
                 f"max-margin machine: rounding moves f by {lost:.1e}, as kernel values or gamma_u "
                 "are too large; scale the features and subtract their means, or lower C or gamma_u",
@@ -252,7 +254,6 @@ class WarpedFeatures:
         weights = centered(rows, machine.center).T @ machine.coefficients
         report = replace(
             self.report,
-            C=C,
             **{name: getattr(machine.report, name) for name in ("solver", "gap", "converged")},
         )
         return self.feature_map.machine(
@@ -296,6 +297,7 @@ def _warp_features(
     labeled: IntArray,
     L: sparse.csr_array,
     power: int,
+    report: TrainingReport,
     n_jobs: int | None,
 ) -> WarpedFeatures:
     n = X.shape[0]
@@ -310,5 +312,4 @@ def _warp_features(
         plain = R[labeled]
     S, U = np.linalg.eigh(form)
     rotated = plain.astype(np.float64, copy=False) @ U
-    report = feature_map.report("smo", 0.0, len(labeled), X)
     return WarpedFeatures(feature_map, np.maximum(S, 0.0), U, rotated, report)

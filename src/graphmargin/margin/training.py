@@ -7,7 +7,7 @@ problem (eq. MMGC), exactly or nearly so, one pair of classes at a time.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -238,21 +238,15 @@ def train_without_bias(
         return solve_box(F[rows], signs, np.minimum(limits, 0.0), np.maximum(limits, 0.0))
 
     solutions = in_threads(solve, pairs, n_jobs=n_jobs)
-    coefficients = np.zeros((len(codes), len(pairs)))
-    for pair, ((rows, _), solution) in enumerate(zip(pairs, solutions, strict=True)):
-        coefficients[rows, pair] = solution.beta
     worst = max(solutions, key=lambda solution: solution.violation)
     if not worst.converged:
         _warn_of_violation(worst.violation, worst.epochs)
-    support = np.flatnonzero(coefficients.any(axis=1))
-    return MarginMachine(
-        Kernel("precomputed"),
-        support,
-        coefficients[support],
+    return _machine_of_rows(
+        codes,
+        pairs,
+        [solution.beta for solution in solutions],
         np.zeros(len(pairs)),
-        n_classes=int(codes.max()) + 1,
-        center=0.0,
-        report=TrainingReport("coordinate descent", C, len(codes), converged=worst.converged),
+        TrainingReport("coordinate descent", C, len(codes), converged=worst.converged),
     )
 
 
@@ -290,21 +284,38 @@ def _train_by_smo(
         )
 
     solutions = in_threads(solve, range(len(pairs)), n_jobs=n_jobs, progress=progress)
-    coefficients = np.zeros_like(before)
-    for pair, ((rows, signs), solution) in enumerate(zip(pairs, solutions, strict=True)):
-        coefficients[rows, pair] = signs * solution.alpha
     converged = all(solution.converged for solution in solutions)
+    machine = _machine_of_rows(
+        codes,
+        pairs,
+        [signs * found.alpha for (_, signs), found in zip(pairs, solutions, strict=True)],
+        np.array([solution.bias for solution in solutions]),
+        TrainingReport("smo", C, len(codes), converged=converged),
+    )
+    return machine, max(solution.violation for solution in solutions)
+
+
+def _machine_of_rows(
+    codes: IntArray,
+    pairs: Sequence[tuple[IntArray, FloatArray]],
+    duals: Sequence[FloatArray],
+    intercepts: FloatArray,
+    report: TrainingReport,
+) -> MarginMachine:
+    """Return the machine on row numbers, from the signed dual variables of every pair."""
+    coefficients = np.zeros((len(codes), len(pairs)))
+    for pair, ((rows, _), dual) in enumerate(zip(pairs, duals, strict=True)):
+        coefficients[rows, pair] = dual
     support = np.flatnonzero(coefficients.any(axis=1))
-    machine = MarginMachine(
+    return MarginMachine(
         Kernel("precomputed"),
         support,
         coefficients[support],
-        np.array([solution.bias for solution in solutions]),
+        intercepts,
         n_classes=int(codes.max()) + 1,
         center=0.0,
-        report=TrainingReport("smo", C, len(codes), converged=converged),
+        report=report,
     )
-    return machine, max(solution.violation for solution in solutions)
 
 
 def _train_by_libsvm(
