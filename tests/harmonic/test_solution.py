@@ -16,6 +16,7 @@ from graphmargin.harmonic import (
     normalize_class_mass,
 )
 from graphmargin.harmonic.elimination import elimination_order
+from graphmargin.harmonic.solution import mean_solution
 
 SOLVERS = ("direct", "cg", "gauss-seidel", "amg")
 GAMMAS = (0.0, 1e-6, 1e-3, 1.0, 1e3, 1e6)
@@ -713,6 +714,92 @@ def test_bad_priors_are_refused(random_graph, priors):
     solution = harmonic_solution(random_graph(9, 0), codes)
     with pytest.raises(ValueError, match="`priors` must hold 3 positive numbers, one for each cla"):
         normalize_class_mass(solution, priors)
+
+
+# Little trust in the labels: Poisson learning (Calder, Cook, Thorpe, Slepcev 2020).
+
+
+def poisson_learning(W, codes, counts):
+    """Solve L u = sum_j (y_j - mean of y) delta_j with sum u = 0, y_j one-hot; return u."""
+    labeled = (codes >= 0).astype(float)
+    one_hot = (codes[:, None] == np.arange(len(counts))).astype(float)
+    sources = one_hot - labeled[:, None] * (counts / counts.sum())
+    return np.linalg.pinv(np.diag(W.sum(axis=1)) - W) @ sources
+
+
+label_numbers = pytest.mark.parametrize(
+    "counts", [[1, 1], [2, 2], [1, 1, 1], [2, 2, 2], [1, 2], [3, 1, 2]], ids=str
+)
+
+
+@label_numbers
+def test_little_trust_adds_poisson_learning_to_the_class_shares(random_graph, counts):
+    """Masses are n_k / n_l + c (u_k - mean of u_k over the labels) + O(c^2)."""
+    counts, trust = np.array(counts), 1e-6
+    codes = np.append(np.repeat(np.arange(len(counts)), counts), [-1] * (30 - counts.sum()))
+    for seed in range(5):
+        W = random_graph(30, seed)
+        u = poisson_learning(W, codes, counts)
+        u -= u[codes >= 0].mean(axis=0)
+        mass = harmonic_solution(W, codes, c_labeled=trust).class_mass
+        np.testing.assert_allclose(
+            (mass - counts / counts.sum()) / trust, u, atol=1e-4 * np.abs(u).max()
+        )
+
+
+@label_numbers
+def test_little_trust_and_class_mass_normalization_are_poisson_learning(random_graph, counts):
+    """With even priors, normalized masses are proportional to 1 + c n_l u_k / n_k + O(c^2).
+
+    That is the arg max of u_k / n_k: Poisson learning with its correction for even priors. With
+    the class shares of the labels as priors they are n_k + c n_l u_k: the arg max of u_k where all
+    classes have as many labels, and the class with the most labels everywhere else.
+    """
+    counts, trust = np.array(counts), 1e-6
+    codes = np.append(np.repeat(np.arange(len(counts)), counts), [-1] * (30 - counts.sum()))
+    for seed in range(10):
+        W = random_graph(30, seed)
+        u = poisson_learning(W, codes, counts)
+        solution = harmonic_solution(W, codes, c_labeled=trust)
+        even = normalize_class_mass(solution, np.ones(len(counts)))
+        np.testing.assert_array_equal(even.codes, (u / counts).argmax(axis=1))
+        assert len(np.unique(even.codes)) == len(counts)
+        by_labels = normalize_class_mass(solution).codes
+        if len(set(counts)) == 1:
+            np.testing.assert_array_equal(by_labels, u.argmax(axis=1))
+        else:
+            np.testing.assert_array_equal(by_labels, counts.argmax())
+
+
+# Means of solutions.
+
+
+@given(problem=problems(), normalized=st.booleans())
+def test_mean_solution_is_the_mean_and_holds_probabilities(problem, normalized):
+    W, codes = problem
+    solutions = harmonic_path(W, codes, [0.01, 1.0, 0.0])
+    if normalized:
+        solutions[1] = normalize_class_mass(solutions[1])
+    shares = np.array([0.5, 0.2, 0.3])
+    mean = mean_solution(solutions, shares)
+    mass = 0.5 * solutions[0].class_mass + 0.2 * solutions[1].class_mass
+    mass += 0.3 * solutions[2].class_mass
+    np.testing.assert_allclose(mean.class_mass, mass, rtol=1e-12)
+    np.testing.assert_allclose(mean.class_mass.sum(axis=1) + mean.sink_mass, 1.0)
+    np.testing.assert_allclose(mean.label_distributions.sum(axis=1), 1.0)
+    assert min(mean.class_mass.min(), mean.sink_mass.min()) >= 0
+    np.testing.assert_array_equal(mean.codes, mean.class_mass.argmax(axis=1))
+    np.testing.assert_array_equal(mean.codes[codes >= 0], codes[codes >= 0])
+    assert mean.gamma_g == solutions[0].gamma_g
+    np.testing.assert_array_equal(mean_solution(solutions[:1], [1.0]).codes, solutions[0].codes)
+
+
+def test_mean_solution_keeps_unreached_vertices_unlabeled(path_graph):
+    W = sparse.block_diag([path_graph(4), path_graph(3)])
+    mean = mean_solution(harmonic_path(W, [0, -1, -1, 1, -1, -1, -1], [0.1, np.inf]), [0.5, 0.5])
+    assert mean.codes[4:].tolist() == [-1, -1, -1]
+    assert mean.sink_mass[4:].tolist() == [1.0, 1.0, 1.0]
+    assert mean.unreached.tolist() == [False] * 4 + [True] * 3
 
 
 # Arguments.

@@ -17,7 +17,7 @@ definite, every row of X sums to one, and a solver needs to know W and B only.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -29,7 +29,7 @@ from graphmargin._checks import check_real
 from graphmargin._typing import BoolArray, FloatArray, IntArray
 from graphmargin.graph.adjacency import check_graph
 from graphmargin.graph.laplacian import components
-from graphmargin.labels import EncodedLabels, encode_labels
+from graphmargin.labels import UNLABELED, EncodedLabels, encode_labels
 
 
 @dataclass(frozen=True)
@@ -87,6 +87,14 @@ class HarmonicProblem:
     def class_rates(self) -> FloatArray:
         """Rates of absorption of the free vertices into the classes, (n_free, c)."""
         return self.hard_rates + self.trust[self.free, None] * self.labels.one_hot[self.free]
+
+    def hide(self, rows: IntArray) -> HarmonicProblem:
+        """Return the problem in which the labels of some vertices are unknown."""
+        codes, trust = self.labels.codes.copy(), self.trust.copy()
+        codes[rows], trust[rows] = UNLABELED, 0.0
+        hidden = replace(self, labels=EncodedLabels(self.labels.classes, codes), trust=trust)
+        hidden.__dict__["component"] = self.component  # cached: the graph is the same
+        return hidden
 
     def sink_rates(self, gamma_g: float) -> FloatArray:
         """Return the rates at which free vertices lose mass to the sink."""

@@ -282,10 +282,10 @@ def solve_path(
         system = HarmonicSystem(problem.inner_edges, solver, n_jobs=n_jobs, progress=progress)
         solved = system.solve([problem.rates(value) for value in finite], n_classes)
         found = dict(zip(finite, solved, strict=True))
-    return [_solution(problem, value, found.get(value, NOTHING_TO_SOLVE)) for value in values]
+    return [solution_of(problem, value, found.get(value, NOTHING_TO_SOLVE)) for value in values]
 
 
-def _solution(problem: HarmonicProblem, gamma_g: float, solved: Solved) -> HarmonicSolution:
+def solution_of(problem: HarmonicProblem, gamma_g: float, solved: Solved) -> HarmonicSolution:
     """Return what was solved for the free vertices together with all others."""
     class_mass = np.where(problem.hard[:, None], problem.labels.one_hot, 0.0)
     sink_mass = np.where(problem.hard, 0.0, 1.0)
@@ -391,6 +391,28 @@ def normalize_class_mass(
     class_mass[free] = scaled
     codes[free] = np.where(total[:, 0] > 0, scaled.argmax(axis=1), codes[free])
     return replace(solution, class_mass=class_mass, codes=codes)
+
+
+def mean_solution(
+    solutions: Sequence[HarmonicSolution], shares: Sequence[float] | FloatArray
+) -> HarmonicSolution:
+    """Return the weighted mean of solutions on the same graph and labels: a walk of unknown rate.
+
+    Class masses and sink mass are again probabilities. All else is that of the first.
+
+    Examples
+    --------
+    >>> path = np.array([[0, 1, 0], [1, 0, 3], [0, 3, 0.0]])
+    >>> mean = mean_solution(harmonic_path(path, [0, -1, 1], [0, 4]), [0.5, 0.5])
+    >>> mean.class_mass[1].tolist(), float(mean.sink_mass[1])
+    ([0.1875, 0.5625], 0.25)
+    """
+    first = solutions[0]
+    pairs = list(zip(solutions, shares, strict=True))
+    class_mass = np.sum([share * one.class_mass for one, share in pairs], axis=0)
+    sink_mass = np.sum([share * one.sink_mass for one, share in pairs], axis=0)
+    codes = np.where(class_mass.any(axis=1), class_mass.argmax(axis=1), first.codes)
+    return replace(first, class_mass=class_mass, sink_mass=sink_mass, codes=codes)
 
 
 def check_priors(name: str, priors: Any, n_classes: int) -> FloatArray:

@@ -1,0 +1,314 @@
+from itertools import chain
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphmargin.harmonic import harmonic_solution, hidden_labels, leave_one_out
+from graphmargin.harmonic.hidden_labels import solve_hidden
+from graphmargin.harmonic.problem import harmonic_problem
+from graphmargin.harmonic.solution import solve_path
+
+SOLVERS = ("direct", "cg", "gauss-seidel")
+N = 24
+CODES = np.full(N, -1)
+CODES[:9] = [0, 1, 2, 0, 1, 2, 0, 1, 2]
+MIXED = np.zeros(N)
+MIXED[:9] = [np.inf, 0.5, np.inf, 3.0, 0.0, 1e3, np.inf, 0.01, 2.0]
+FOLDS = [np.array([0, 1]), np.array([2, 3, 4]), np.array([8]), np.array([5, 6, 7])]
+GAMMAS = [0.3, 0.0, np.inf, 1e3, 1e-6]
+SETTINGS = [
+    pytest.param({}, id="hard"),
+    pytest.param({"c_labeled": 2.0}, id="soft"),
+    pytest.param({"c_labeled": 1e6}, id="nearly-hard"),
+    pytest.param({"c_labeled": MIXED}, id="mixed"),
+    pytest.param({"c_unlabeled": 0.4}, id="pulled"),
+    pytest.param({"c_labeled": 2.0, "c_unlabeled": 0.4}, id="soft-pulled"),
+    pytest.param({"c_labeled": MIXED, "c_unlabeled": 0.4}, id="mixed-pulled"),
+]
+every_solver = pytest.mark.parametrize("solver", SOLVERS)
+
+
+def assert_same_solution(found, expected, atol=1e-6):
+    assert found.gamma_g == expected.gamma_g
+    assert found.converged
+    np.testing.assert_array_equal(found.problem.labels.codes, expected.problem.labels.codes)
+    np.testing.assert_allclose(found.class_mass, expected.class_mass, atol=atol)
+    np.testing.assert_allclose(found.sink_mass, expected.sink_mass, atol=atol)
+    np.testing.assert_array_equal(found.codes == -1, expected.codes == -1)
+    second, best = np.sort(expected.class_mass, axis=1)[:, -2:].T
+    clear = (best - second > 1e-6 * best) | (best == 0)
+    np.testing.assert_array_equal(found.codes[clear], expected.codes[clear])
+
+
+def assert_equals_hiding(problem, gammas, folds, atol=1e-6, **options):
+    """Compare with systems of the vertices that are free in each fold, solved directly."""
+    found = list(solve_hidden(problem, gammas, folds, **options))
+    assert len(found) == len(folds)
+    for fold, solutions in zip(folds, found, strict=True):
+        expected = solve_path(problem.hide(fold), gammas, solver="direct")
+        for one, other in zip(solutions, expected, strict=True):
+            assert_same_solution(one, other, atol)
+    return found
+
+
+def two_components_and_a_loner(random_graph, scale=1.0):
+    """Return a graph whose second component has labels 12 and 13, and its lone vertex 20."""
+    W = np.zeros((21, 21))
+    W[:12, :12], W[12:20, 12:20] = random_graph(12, 0), random_graph(8, 1)
+    codes = np.full(21, -1)
+    codes[[0, 1, 2, 3, 12, 13, 20]] = [0, 1, 0, 1, 0, 1, 1]
+    return scale * W, codes
+
+
+# The problem.
+
+
+def test_hiding_removes_the_labels_and_the_trust_in_them_and_nothing_else(random_graph):
+    problem = harmonic_problem(random_graph(N, 0), CODES, c_labeled=MIXED, c_unlabeled=0.4)
+    hidden = problem.hide(np.array([0, 3]))
+    expected, trust = CODES.copy(), MIXED.copy()
+    expected[[0, 3]], trust[[0, 3]] = -1, 0.0
+    np.testing.assert_array_equal(hidden.labels.codes, expected)
+    np.testing.assert_array_equal(hidden.labels.classes, problem.labels.classes)
+    np.testing.assert_array_equal(hidden.trust, trust)
+    assert hidden.c_unlabeled == 0.4
+    assert hidden.W is problem.W
+    np.testing.assert_array_equal(problem.labels.codes, CODES)
+    np.testing.assert_array_equal(problem.trust, MIXED)
+
+
+def test_hiding_after_use_gives_the_problem_of_a_new_graph(random_graph):
+    W, codes = two_components_and_a_loner(random_graph)
+    problem = harmonic_problem(W, codes)
+    cached = (problem.hard, problem.component, problem.labels_in_component, problem.free)
+    cached += (problem.inner_edges, problem.boundary_edges, problem.hard_rates, problem.class_rates)
+    assert all(part is not None for part in cached)
+    hidden = problem.hide(np.array([2, 12, 13]))
+    codes[[2, 12, 13]] = -1
+    expected = harmonic_problem(W, codes)
+    for name in ("hard", "component", "labels_in_component", "reached", "free", "class_rates"):
+        np.testing.assert_array_equal(getattr(hidden, name), getattr(expected, name))
+    np.testing.assert_array_equal(hidden.rates(0.3), expected.rates(0.3))
+    np.testing.assert_array_equal(hidden.inner_edges.toarray(), expected.inner_edges.toarray())
+
+
+def test_hiding_nothing_gives_the_same_problem(random_graph):
+    problem = harmonic_problem(random_graph(N, 0), CODES)
+    hidden = problem.hide(np.zeros(0, dtype=np.int64))
+    np.testing.assert_array_equal(hidden.labels.codes, CODES)
+    np.testing.assert_array_equal(hidden.trust, problem.trust)
+
+
+# The solutions.
+
+
+@every_solver
+@pytest.mark.parametrize("options", SETTINGS)
+def test_solutions_are_those_of_the_problems_with_hidden_labels(random_graph, options, solver):
+    problem = harmonic_problem(random_graph(N, 0), CODES, **options)
+    assert_equals_hiding(problem, GAMMAS, FOLDS, solver=solver)
+
+
+def test_multigrid_finds_the_solutions_too(random_graph):
+    W, codes = two_components_and_a_loner(random_graph)
+    folds = [np.array([0]), np.array([12, 13]), np.array([1, 12, 20])]
+    assert_equals_hiding(harmonic_problem(W, codes), [0.0, 0.3, np.inf], folds, solver="amg")
+
+
+@pytest.mark.parametrize("options", SETTINGS)
+@pytest.mark.parametrize("gamma_g", [0.0, 0.3])
+def test_solutions_minimize_the_objective_by_dense_algebra(
+    random_graph, dense_class_mass, options, gamma_g
+):
+    W = random_graph(N, 1)
+    problem = harmonic_problem(W, CODES, **options)
+    for fold, (found,) in zip(FOLDS, solve_hidden(problem, [gamma_g], FOLDS), strict=True):
+        codes = CODES.copy()
+        codes[fold] = -1
+        expected = dense_class_mass(W, codes, 3, gamma_g=gamma_g, **options)
+        np.testing.assert_allclose(found.class_mass, expected, atol=1e-7)
+
+
+@given(data=st.data(), seed=st.integers(0, 10**6), gamma_g=st.sampled_from([0.0, 1e-3, 1.0, 1e4]))
+def test_any_labels_may_be_hidden_on_graphs_of_any_weights(random_graph, data, seed, gamma_g):
+    rng = np.random.default_rng(seed)
+    scales = rng.choice([1e-6, 0.1, 1.0, 1e3], size=(14, 14))
+    W = random_graph(14, seed) * np.minimum(scales, scales.T)
+    codes = np.full(14, -1)
+    codes[rng.permutation(14)[:7]] = [0, 1, 2, 0, 1, 2, 0]
+    labeled = np.flatnonzero(codes >= 0).tolist()
+    hidden = st.lists(st.sampled_from(labeled), unique=True, max_size=6)
+    folds = [np.array(data.draw(hidden), dtype=np.int64) for _ in range(3)]
+    trust = data.draw(st.sampled_from([np.inf, 0.5, 1e4]))
+    problem = harmonic_problem(W, codes, c_labeled=trust)
+    found = assert_equals_hiding(problem, [gamma_g], folds, atol=1e-7)
+    for (solution,) in found:
+        assert (solution.class_mass >= 0).all()
+        total = solution.class_mass.sum(axis=1) + solution.sink_mass
+        np.testing.assert_allclose(total, 1.0, rtol=1e-9)
+
+
+def test_path_of_four_by_hand(path_graph):
+    problem = harmonic_problem(path_graph(4), [0, 1, 0, 1])
+    folds = [np.array([1]), np.array([1, 2]), np.array([0, 1])]
+    masses = [solutions[0].class_mass[:, 1] for solutions in solve_hidden(problem, [0.0], folds)]
+    np.testing.assert_allclose(masses[0], [0, 0, 0, 1], atol=1e-8)
+    np.testing.assert_allclose(masses[1], [0, 1 / 3, 2 / 3, 1], atol=1e-8)
+    np.testing.assert_allclose(masses[2], [0, 0, 0, 1], atol=1e-8)
+
+
+def test_labels_that_a_fold_keeps_are_certain(random_graph):
+    problem = harmonic_problem(random_graph(N, 2), CODES)
+    for fold, (found,) in zip(FOLDS, solve_hidden(problem, [0.1], FOLDS), strict=True):
+        kept = np.setdiff1d(np.flatnonzero(CODES >= 0), fold)
+        np.testing.assert_array_equal(found.class_mass[kept], np.eye(3)[CODES[kept]])
+        np.testing.assert_array_equal(found.codes[kept], CODES[kept])
+        np.testing.assert_array_equal(found.sink_mass[kept], 0.0)
+
+
+@pytest.mark.parametrize("options", SETTINGS)
+def test_hiding_one_label_at_a_time_equals_the_closed_form(random_graph, options):
+    W = random_graph(N, 3)
+    problem = harmonic_problem(W, CODES, **options)
+    labeled = np.flatnonzero(CODES >= 0)
+    gammas = [0.0, 0.3, 100.0]
+    found = list(solve_hidden(problem, gammas, list(labeled[:, None])))
+    for g, gamma_g in enumerate(gammas):
+        expected = leave_one_out(harmonic_solution(W, CODES, gamma_g=gamma_g, **options))
+        masses = np.array([found[i][g].class_mass[v] for i, v in enumerate(labeled)])
+        codes = np.array([found[i][g].codes[v] for i, v in enumerate(labeled)])
+        np.testing.assert_allclose(masses, expected.class_mass, atol=1e-6)
+        np.testing.assert_array_equal(codes, expected.codes)
+
+
+@every_solver
+def test_fold_that_hides_nothing_is_the_plain_solution(random_graph, solver):
+    problem = harmonic_problem(random_graph(N, 0), CODES, c_labeled=MIXED)
+    nothing = np.zeros(0, dtype=np.int64)
+    (found,) = solve_hidden(problem, GAMMAS, [nothing], solver=solver)
+    for one, other in zip(found, solve_path(problem, GAMMAS), strict=True):
+        assert_same_solution(one, other)
+
+
+def test_order_and_repetitions_of_gamma_g_are_kept(random_graph):
+    problem = harmonic_problem(random_graph(N, 0), CODES)
+    gammas = [1.0, np.inf, 0.0, 1.0, np.inf]
+    for solutions in solve_hidden(problem, gammas, FOLDS):
+        assert [solution.gamma_g for solution in solutions] == gammas
+        np.testing.assert_array_equal(solutions[0].class_mass, solutions[3].class_mass)
+        assert solutions[0].sink_mass.max() > 0.1
+        assert solutions[2].sink_mass.max() < 1e-8
+
+
+def test_only_infinite_gamma_g_leaves_the_labels_that_are_kept(random_graph):
+    problem = harmonic_problem(random_graph(N, 0), CODES)
+    for fold, (found,) in zip(FOLDS, solve_hidden(problem, [np.inf], FOLDS), strict=True):
+        expected = CODES.copy()
+        expected[fold] = -1
+        np.testing.assert_array_equal(found.codes, expected)
+        np.testing.assert_array_equal(found.sink_mass, expected == -1)
+        np.testing.assert_array_equal(found.class_mass.sum(axis=1), expected >= 0)
+
+
+def test_no_folds_give_no_solutions(random_graph):
+    assert list(solve_hidden(harmonic_problem(random_graph(N, 0), CODES), GAMMAS, [])) == []
+
+
+def test_all_labels_may_be_hidden(random_graph):
+    problem = harmonic_problem(random_graph(N, 0), CODES)
+    for (found,) in solve_hidden(problem, [0.0], [np.arange(9)]):
+        assert (found.codes == -1).all()
+        assert (found.class_mass == 0).all()
+        assert (found.sink_mass == 1).all()
+
+
+@every_solver
+@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
+@pytest.mark.parametrize("trust", [np.inf, 2.0], ids=["hard", "soft"])
+def test_component_whose_labels_are_all_hidden_is_not_reached(random_graph, solver, scale, trust):
+    W, codes = two_components_and_a_loner(random_graph, scale)
+    problem = harmonic_problem(W, codes, c_labeled=trust * scale)
+    folds = [np.array([12, 13]), np.array([0, 12, 13, 20]), np.array([12])]
+    found = assert_equals_hiding(problem, [0.0, 0.1 * scale], folds, solver=solver)
+    for solutions in found[:2]:
+        for solution in solutions:
+            assert (solution.class_mass[12:20] == 0).all()
+            assert (solution.codes[12:20] == -1).all()
+            np.testing.assert_array_equal(solution.unreached[12:20], True)
+            # What no walk leaves must not keep the iteration from ending.
+            assert solution.iterations < 500
+    assert (found[2][0].codes[12:20] == 1).all()
+
+
+@every_solver
+@pytest.mark.parametrize("trust", [np.inf, 2.0], ids=["hard", "soft"])
+def test_lone_vertex_keeps_its_label_or_has_none(random_graph, solver, trust):
+    W, codes = two_components_and_a_loner(random_graph)
+    problem = harmonic_problem(W, codes, c_labeled=trust)
+    found = assert_equals_hiding(
+        problem, [0.0, 0.5], [np.array([0]), np.array([20])], solver=solver
+    )
+    assert [solution.codes[20] for solution in found[0]] == [1, 1]
+    assert [solution.codes[20] for solution in found[1]] == [-1, -1]
+
+
+@every_solver
+@pytest.mark.parametrize("scale", [1e-8, 1e8])
+@pytest.mark.parametrize("trust", [np.inf, 2.0], ids=["hard", "soft"])
+def test_weights_and_gamma_g_of_another_scale_give_the_same_masses(
+    random_graph, solver, scale, trust
+):
+    W, codes = two_components_and_a_loner(random_graph)
+    folds = [np.array([0]), np.array([12, 13]), np.array([1, 12, 20])]
+    gammas = np.array([0.0, 0.01, 5.0])
+    plain, scaled = (
+        list(
+            solve_hidden(
+                harmonic_problem(unit * W, codes, c_labeled=unit * trust, c_unlabeled=unit * 0.05),
+                unit * gammas,
+                folds,
+                solver=solver,
+            )
+        )
+        for unit in (1.0, scale)
+    )
+    for one, other in zip(chain(*plain), chain(*scaled), strict=True):
+        np.testing.assert_allclose(other.class_mass, one.class_mass, atol=1e-6)
+        np.testing.assert_array_equal(other.codes, one.codes)
+
+
+@pytest.mark.parametrize("memory", [1, 7000])
+def test_folds_in_batches_give_the_same_solutions(random_graph, monkeypatch, memory):
+    problem = harmonic_problem(random_graph(N, 0), CODES)
+    together = list(solve_hidden(problem, GAMMAS, FOLDS))
+    monkeypatch.setattr(hidden_labels, "BATCH_MEMORY", memory)
+    told = []
+    batches = list(
+        solve_hidden(problem, GAMMAS, FOLDS, progress=lambda share, _: told.append(share))
+    )
+    assert told == ([0.0, 0.25, 0.5, 0.75] if memory == 1 else [0.0, 0.5])
+    for one, other in zip(chain(*together), chain(*batches), strict=True):
+        np.testing.assert_allclose(other.class_mass, one.class_mass, rtol=1e-12, atol=1e-15)
+        np.testing.assert_array_equal(other.codes, one.codes)
+
+
+@pytest.mark.parametrize("solver", ["direct", "cg"])
+def test_solutions_do_not_depend_on_the_number_of_threads(random_graph, solver):
+    problem = harmonic_problem(random_graph(N, 0), CODES)
+    one, two = (
+        chain(*solve_hidden(problem, GAMMAS, FOLDS, solver=solver, n_jobs=n_jobs))
+        for n_jobs in (1, 2)
+    )
+    for first, second in zip(one, two, strict=True):
+        np.testing.assert_array_equal(first.class_mass, second.class_mass)
+        np.testing.assert_array_equal(first.codes, second.codes)
+
+
+def test_bad_gamma_g_and_solver_are_refused(random_graph):
+    problem = harmonic_problem(random_graph(N, 0), CODES)
+    with pytest.raises(ValueError, match="`gamma_g` must be"):
+        next(solve_hidden(problem, [-1.0], FOLDS))
+    with pytest.raises(ValueError, match="`solver` must be"):
+        next(solve_hidden(problem, [0.0], FOLDS, solver="magic"))
