@@ -1,10 +1,13 @@
 """The machine against an exact quadratic program, a duality certificate and scikit-learn's SVC."""
 
 import itertools
+from dataclasses import replace
 
 import cvxopt
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
@@ -19,6 +22,7 @@ from graphmargin.margin import (
     training,
 )
 from graphmargin.margin.coordinate_descent import solve_linear
+from graphmargin.margin.machine import blend, class_scores, winner
 from graphmargin.margin.smo import solve_smo
 
 
@@ -620,3 +624,166 @@ def test_machine_without_bias_fulfills_its_optimality_conditions(kernel, n_class
         assert (signs * alpha >= 0).all()
         assert (margins[(signs != 0) & (signs * alpha < 0.7)] >= 1 - 1e-5).all()
         assert (margins[signs * alpha > 0] <= 1 + 1e-5).all()
+
+
+# Scores of pairs.
+
+
+@given(seed=st.integers(0, 10**6), n_classes=st.integers(3, 6))
+def test_scores_of_pairs_are_votes_and_a_share_of_the_margins(seed, n_classes):
+    rng = np.random.default_rng(seed)
+    pairs = list(itertools.combinations(range(n_classes), 2))
+    f = rng.normal(size=(9, len(pairs))) * rng.choice([0.0, 1e-3, 1.0, 1e6], size=(9, len(pairs)))
+    scores = class_scores(f, n_classes)
+    assert scores.shape == (9, n_classes)
+    for row in range(9):
+        votes, margins = np.zeros(n_classes), np.zeros(n_classes)
+        for (i, j), value in zip(pairs, f[row], strict=True):
+            votes[i if value >= 0 else j] += 1
+            margins[i] += value
+            margins[j] -= value
+        np.testing.assert_allclose(scores[row], votes + margins / (3 * (np.abs(margins) + 1)))
+        assert votes[winner(scores)[row]] == votes.max()
+
+
+def test_scores_of_two_classes_are_positive_for_the_second():
+    f = np.array([[1.5], [-2.0], [0.0]])
+    scores = class_scores(f, 2)
+    assert scores.tolist() == [-1.5, 2.0, 0.0]
+    assert winner(scores).tolist() == [0, 1, 0]
+    assert f.tolist() == [[1.5], [-2.0], [0.0]]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_decision_is_the_score_of_the_pairs_in_the_precision_of_the_rows(n_classes, dtype):
+    X, codes = overlapping_classes(n_classes)
+    X = X.astype(dtype)
+    machine = train_machine(X, codes, KERNELS["rbf"], C=1.0)
+    scores = class_scores(machine.pairwise(X), n_classes)
+    assert scores.dtype == dtype
+    np.testing.assert_array_equal(machine.decision(X), scores)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+def test_winner_is_the_prediction_of_scikit_learn(n_classes):
+    X, codes = overlapping_classes(n_classes, n=90, seed=5)
+    kernel = KERNELS["rbf"]
+    machine = train_machine(X, codes, kernel, C=2.0)
+    svm = SVC(kernel="precomputed", C=2.0, tol=1e-4, break_ties=n_classes > 2)
+    expected = svm.fit(kernel(X, X), codes).predict(kernel(X, X))
+    clear = np.abs(machine.pairwise(X)).min(axis=1) > 2e-3
+    assert clear.sum() > 80
+    np.testing.assert_array_equal(winner(machine.decision(X))[clear], expected[clear])
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_no_rows_have_no_scores_and_no_winner(n_classes):
+    scores = class_scores(np.zeros((0, n_classes * (n_classes - 1) // 2)), n_classes)
+    assert scores.shape == ((0,) if n_classes == 2 else (0, 3))
+    assert winner(scores).shape == (0,)
+
+
+# Weighted sums.
+
+
+def assert_is_weighted_sum(total, machines, weights, X):
+    expected = sum(w * machine.pairwise(X) for w, machine in zip(weights, machines, strict=True))
+    np.testing.assert_allclose(total.pairwise(X), expected, atol=1e-10)
+    np.testing.assert_allclose(
+        total.decision(X), class_scores(expected, total.n_classes), atol=1e-8
+    )
+
+
+@every_kernel
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+def test_blend_is_the_weighted_sum_of_machines_with_different_vectors(kernel, n_classes, container):
+    if callable(kernel.kind) and container is sparse.csr_array:
+        kernel = Kernel(lambda A, B: laplace_kernel(A.toarray(), B.toarray()))
+    X, codes = overlapping_classes(n_classes)
+    new = container(np.random.default_rng(1).normal(size=(15, 2)))
+    X = container(X)
+    machines = [train_machine(X, codes, kernel, C=C) for C in (0.05, 1.0, 20.0)]
+    assert len({machine.vectors.shape[0] for machine in machines}) > 1
+    weights = [0.2, 1.5, -0.3]
+    total = blend(machines, weights)
+    assert type(total.vectors) is type(X)
+    for rows in (X, new):
+        assert_is_weighted_sum(total, machines, weights, rows)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("kind", ["linear", "rbf"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_blend_of_machines_with_the_same_vectors_keeps_them_once(container, kind, n_classes):
+    X, codes = overlapping_classes(n_classes)
+    X = container(X)
+    first = train_machine(X, codes, KERNELS[kind], C=1.0)
+    same = replace(first, coefficients=2 * first.coefficients, intercepts=first.intercepts + 1)
+    copied = replace(same, vectors=first.vectors.copy())
+    for other in (same, copied):
+        total = blend([first, other], [0.25, 0.5])
+        assert total.vectors.shape == first.vectors.shape
+        assert_is_weighted_sum(total, [first, other], [0.25, 0.5], X)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_blend_of_a_precomputed_kernel_adds_up_coefficients_by_row_number(n_classes):
+    X, codes = overlapping_classes(n_classes)
+    K = KERNELS["rbf"](X, X)
+    machines = [train_on_kernel(K, codes, C=C) for C in (0.05, 1.0, 20.0)]
+    assert len({len(machine.vectors) for machine in machines}) > 1
+    total = blend(machines, [0.5, 0.2, 0.3])
+    everyone = np.unique(np.concatenate([machine.vectors for machine in machines]))
+    np.testing.assert_array_equal(total.vectors, everyone)
+    assert_is_weighted_sum(total, machines, [0.5, 0.2, 0.3], K)
+    for i, row in enumerate(total.vectors):
+        expected = sum(
+            w * machine.coefficients[machine.vectors == row].sum(axis=0)
+            for w, machine in zip([0.5, 0.2, 0.3], machines, strict=True)
+        )
+        np.testing.assert_allclose(total.coefficients[i], expected, atol=1e-12)
+
+
+def test_blend_of_row_numbers_that_do_not_overlap():
+    K = np.diag([1.0, 2.0, 3.0, 4.0])
+    one = train_on_kernel(K, np.array([0, 1, 0, 1]), C=1.0, sample_weight=np.array([1.0, 1, 0, 0]))
+    other = train_on_kernel(
+        K, np.array([0, 1, 0, 1]), C=1.0, sample_weight=np.array([0.0, 0, 1, 1])
+    )
+    total = blend([one, other], [3.0, 1.0])
+    assert total.vectors.tolist() == [0, 1, 2, 3]
+    assert_is_weighted_sum(total, [one, other], [3.0, 1.0], K)
+
+
+def test_blend_of_one_machine_is_the_machine_times_its_weight():
+    X, codes = overlapping_classes(3)
+    machine = train_machine(X, codes, KERNELS["rbf"], C=1.0)
+    np.testing.assert_allclose(blend([machine], [0.5]).pairwise(X), machine.pairwise(X) / 2)
+    assert blend([machine], [1.0]).report is machine.report
+
+
+def test_blend_of_landmark_machines_is_their_weighted_sum():
+    X, codes = overlapping_classes(3)
+    machines = [
+        train_machine(X, codes, KERNELS["rbf"], C=C, approximation="nystroem", random_state=seed)
+        for C, seed in ((1.0, 0), (5.0, 1))
+    ]
+    assert_is_weighted_sum(blend(machines, [0.7, 0.3]), machines, [0.7, 0.3], X)
+
+
+def test_blend_does_not_change_its_machines():
+    X, codes = overlapping_classes()
+    machines = [train_machine(X, codes, KERNELS["rbf"], C=C) for C in (1.0, 5.0)]
+    before = [machine.pairwise(X) for machine in machines]
+    blend(machines, [2.0, 3.0])
+    for machine, expected in zip(machines, before, strict=True):
+        np.testing.assert_array_equal(machine.pairwise(X), expected)
+
+
+def test_blend_needs_a_weight_for_each_machine():
+    X, codes = overlapping_classes()
+    machine = train_machine(X, codes, KERNELS["rbf"], C=1.0)
+    with pytest.raises(ValueError, match="argument"):
+        blend([machine, machine], [1.0])

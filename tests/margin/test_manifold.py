@@ -354,7 +354,8 @@ def test_cubic_manifold_regularization_never_separates_the_lattices():
 @pytest.mark.parametrize("kernel", ["linear", "cubic", "rbf"])
 def test_the_graph_cut_separates_the_lattices_with_every_kernel(kernel):
     X, y, y_true, W = make_lattices()
-    cut = MaxMarginGraphCut(kernel=kernel, affinity="precomputed", C=5.0, eps=0.01, gamma_g=1e-3)
+    options = {"C": 5.0, "eps": 0.01, "gamma_g": 1e-3, "loss_weights": "equal"}
+    cut = MaxMarginGraphCut(kernel=kernel, affinity="precomputed", **options)
     assert cut.fit(X, y, W=W).score(X, y_true) == 1.0
 
 

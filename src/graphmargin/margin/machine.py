@@ -14,7 +14,7 @@ from scipy import sparse
 
 from graphmargin._blocks import row_blocks
 from graphmargin._threads import in_threads
-from graphmargin._typing import FloatArray
+from graphmargin._typing import FloatArray, IntArray
 from graphmargin.margin.kernels import Kernel
 
 Solver = Literal["smo", "libsvm", "coordinate descent"]
@@ -113,20 +113,42 @@ class MarginMachine:
         The score is the number of duels won plus a share below 1/2 from the summed margins, so
         that the arg max is the vote with ties broken by margin, as in scikit-learn's SVC.
         """
-        return self._scores(self.pairwise(X))
+        return class_scores(self.pairwise(X), self.n_classes)
 
-    def _scores(self, pairwise: FloatArray) -> FloatArray:
-        if self.n_classes == 2:
-            return np.asarray(-pairwise[:, 0])
-        # +1 for the first class of a pair, -1 for the second: a duel that is lost is a win of the
-        # other, of which class k has k to begin with.
-        identity = np.eye(self.n_classes, dtype=pairwise.dtype)
-        first, second = np.triu_indices(self.n_classes, 1)
-        sides = identity[first] - identity[second]
-        votes = (pairwise >= 0).astype(pairwise.dtype) @ sides
-        votes += np.arange(self.n_classes, dtype=pairwise.dtype)
-        margins = pairwise @ sides
-        return np.asarray(votes + margins / (3 * (np.abs(margins) + 1)), dtype=pairwise.dtype)
+
+def class_scores(pairwise: FloatArray, n_classes: int) -> FloatArray:
+    """Return what `MarginMachine.decision` returns, from f of every pair of classes.
+
+    Examples
+    --------
+    >>> duels = np.array([[1.0, 2.0, -1.0]])  # 0 beats 1 and 2, and 2 beats 1
+    >>> class_scores(duels, 3).round(2).tolist()
+    [[2.25, -0.22, 0.83]]
+    """
+    if n_classes == 2:
+        return np.asarray(-pairwise[:, 0])
+    # +1 for the first class of a pair, -1 for the second: a duel that is lost is a win of the
+    # other, of which class k has k to begin with.
+    identity = np.eye(n_classes, dtype=pairwise.dtype)
+    first, second = np.triu_indices(n_classes, 1)
+    sides = identity[first] - identity[second]
+    votes = (pairwise >= 0).astype(pairwise.dtype) @ sides
+    votes += np.arange(n_classes, dtype=pairwise.dtype)
+    margins = pairwise @ sides
+    return np.asarray(votes + margins / (3 * (np.abs(margins) + 1)), dtype=pairwise.dtype)
+
+
+def winner(scores: FloatArray) -> IntArray:
+    """Return the class code with the largest score.
+
+    Examples
+    --------
+    >>> winner(np.array([-0.5, 0.5])).tolist(), winner(np.array([[1.0, 3.0, 2.0]])).tolist()
+    ([0, 1], [1])
+    """
+    if scores.ndim == 1:
+        return (scores > 0).astype(np.int64)
+    return np.asarray(scores.argmax(axis=1))
 
 
 def joint_decisions(machines: Sequence[MarginMachine], X: Any) -> list[FloatArray]:
@@ -150,14 +172,73 @@ def joint_decisions(machines: Sequence[MarginMachine], X: Any) -> list[FloatArra
     >>> [float(f[0]) for f in joint_decisions([one, other], np.zeros((1, 2)))]
     [-0.0, -1.0]
     """
-    first = machines[0]
+    n_classes = machines[0].n_classes
+    return [class_scores(pairwise, n_classes) for pairwise in joint_pairwise(machines, X)]
+
+
+def joint_pairwise(machines: Sequence[MarginMachine], X: Any) -> list[FloatArray]:
+    """Return f of every row and pair of classes, for several machines as in `joint_decisions`."""
     joined = replace(
-        first,
+        machines[0],
         coefficients=np.hstack([machine.coefficients for machine in machines]),
         intercepts=np.concatenate([machine.intercepts for machine in machines]),
     )
-    each = np.split(joined.pairwise(X), len(machines), axis=1)
-    return [machine._scores(pairwise) for machine, pairwise in zip(machines, each, strict=True)]
+    return np.split(joined.pairwise(X), len(machines), axis=1)
+
+
+def blend(machines: Sequence[MarginMachine], weights: Sequence[float]) -> MarginMachine:
+    """Return the weighted sum of machines with the same kernel, as one machine.
+
+    Its vectors are those of all of them, once if they are the same for all, or row numbers.
+
+    Parameters
+    ----------
+    machines : sequence of MarginMachine
+        Of the same kernel, classes and center. The report of the sum is that of the first.
+    weights : sequence of float
+
+    Examples
+    --------
+    >>> report = TrainingReport("smo", 1.0, 2)
+    >>> one = MarginMachine(
+    ...     Kernel("linear"), np.eye(2), np.array([[1.0], [-1.0]]), np.zeros(1), 2, 0.0, report
+    ... )
+    >>> other = replace(one, intercepts=np.ones(1))
+    >>> blend([one, other], [0.75, 0.25]).pairwise(np.zeros((1, 2))).tolist()
+    [[0.25]]
+    """
+    first = machines[0]
+    if not all(np.array_equal(machine.center, first.center) for machine in machines):
+        msg = "`machines` must have the same `center`; train them with one"
+        raise ValueError(msg)
+    scaled = [w * machine.coefficients for w, machine in zip(weights, machines, strict=True)]
+    intercepts = sum(w * machine.intercepts for w, machine in zip(weights, machines, strict=True))
+    vectors, coefficients = first.vectors, np.zeros(0)
+    if first.kernel.kind == "precomputed":
+        numbers = np.concatenate([machine.vectors for machine in machines])
+        vectors, place = np.unique(numbers, return_inverse=True)
+        coefficients = np.zeros((len(vectors), scaled[0].shape[1]))
+        np.add.at(coefficients, place, np.vstack(scaled))
+    elif all(_same(first.vectors, machine.vectors) for machine in machines):
+        coefficients = np.sum(scaled, axis=0)
+    else:
+        stack = sparse.vstack if sparse.issparse(first.vectors) else np.vstack
+        vectors = stack([machine.vectors for machine in machines])
+        coefficients = np.vstack(scaled)
+    return replace(
+        first, vectors=vectors, coefficients=coefficients, intercepts=np.asarray(intercepts)
+    )
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Tell whether two matrices hold the same numbers."""
+    if one is other:
+        return True
+    if one.shape != other.shape or one.dtype != other.dtype:
+        return False
+    if sparse.issparse(one):
+        return bool((one != other).nnz == 0)
+    return bool(np.array_equal(one, other))
 
 
 def centered(X: Any, center: FloatArray | float) -> Any:

@@ -51,6 +51,8 @@ MAX_LOST = 1e-3
 """Share of f that rounding may change without a warning."""
 MAX_DOUBLE = 2**26
 """Entries of the features that are kept in double precision, 512 MB; more are in single."""
+OF_TRAINING = ("solver", "C", "n_rows", "gap", "converged")
+"""What a report says of training rather than of features."""
 TOLERANCE = 1e-6
 """Violation of optimality, in units of f: labels are few, so precision is cheap."""
 
@@ -127,20 +129,22 @@ def train_manifold(
     n_landmarks = check_integer("n_landmarks", n_landmarks, low=1)
     ratios = [2 * C * check_gamma_u(gamma_u) for gamma_u in gamma_us]
     labeled = np.flatnonzero(codes != UNLABELED)
-    L = laplacian(W, normalized=normalized)
-    # Constants are absorbed by the bias, where there is one that L does not see.
-    absorbed = fit_intercept and not normalized
-    center = center_of(X, kernel) if absorbed or kernel.kind == "rbf" else 0.0
     if approximation == "auto":
         small = X.shape[0] <= MAX_WARPED or kernel.kind == "precomputed"
         approximation = "none" if small and not few_row_features(X, kernel) else "nystroem"
     form: WarpedKernel | WarpedFeatures
     if approximation == "none":
-        form = _warp_kernel(X, kernel, center, labeled, L, power, absorbed)
+        form = _warp_kernel(X, kernel, labeled, W, normalized, power, fit_intercept)
     else:
-        feature_map = explicit_features(X, labeled, kernel, n_landmarks, center, random_state)
-        report = feature_map.report("smo", C, len(labeled), X)
-        form = _warp_features(X, feature_map, labeled, L, power, report, n_jobs)
+        form = warp_features(
+            *(X, labeled, kernel, W),
+            normalized=normalized,
+            power=power,
+            fit_intercept=fit_intercept,
+            n_landmarks=n_landmarks,
+            n_jobs=n_jobs,
+            random_state=random_state,
+        )
     machines = []
     for ratio in ratios:
         machines.append(form.machine(ratio, codes[labeled], C, fit_intercept, n_jobs))
@@ -229,6 +233,7 @@ class WarpedFeatures:
     rotated: FloatArray
     """R U at the labeled rows."""
     report: TrainingReport
+    """On the features; what it says of training is for each machine to tell."""
 
     def machine(
         self, ratio: float, codes: IntArray, C: float, fit_intercept: bool, n_jobs: int | None
@@ -254,7 +259,7 @@ class WarpedFeatures:
         weights = centered(rows, machine.center).T @ machine.coefficients
         report = replace(
             self.report,
-            **{name: getattr(machine.report, name) for name in ("solver", "gap", "converged")},
+            **{name: getattr(machine.report, name) for name in OF_TRAINING},
         )
         return self.feature_map.machine(
             self.U @ (shrink[:, None] * weights),
@@ -264,15 +269,72 @@ class WarpedFeatures:
         )
 
 
+def warp_features(
+    X: Any,
+    labeled: IntArray,
+    kernel: Kernel,
+    W: sparse.csr_array,
+    *,
+    normalized: bool = False,
+    power: int = 1,
+    fit_intercept: bool = True,
+    n_landmarks: int = N_LANDMARKS,
+    n_jobs: int | None = None,
+    random_state: Any = None,
+) -> WarpedFeatures:
+    """Return the features from which machines for any gamma_u, C and labels are trained.
+
+    The graph does not see the labels, so that this, the most expensive part, is done once.
+
+    Parameters
+    ----------
+    X, kernel, W, normalized, power, fit_intercept, n_landmarks, n_jobs, random_state
+        As in `train_manifold`, but a kernel matrix may be given, too: all its rows are landmarks.
+    labeled : array of shape (n_l,)
+        Rows that machines can learn from.
+
+    Returns
+    -------
+    WarpedFeatures
+
+    Examples
+    --------
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> W = sparse.diags_array([1.0, 1.0], offsets=[-1, 1], shape=(4, 4)).tocsr()
+    >>> form = warp_features(X, np.array([0, 3]), Kernel("linear"), W)
+    >>> machine = form.machine(20.0, np.array([0, 1]), C=10.0, fit_intercept=True, n_jobs=None)
+    >>> machine.decision(X).round(3).tolist()
+    [-0.738, -0.246, 0.246, 0.738]
+    """
+    L = laplacian(W, normalized=normalized)
+    n, center = X.shape[0], _center(X, kernel, _absorbs(fit_intercept, normalized))
+    feature_map = explicit_features(X, labeled, kernel, n_landmarks, center, random_state)
+    if feature_map.basis is None:
+        form = quadratic_form(L, X, center=feature_map.center, power=power, n_jobs=n_jobs)
+        form /= feature_map.kernel.width**2
+        plain = feature_map(X[labeled])
+    else:
+        dtype = np.float64 if n * feature_map.dimension <= MAX_DOUBLE else np.float32
+        R = feature_map.table(X, np.arange(n), n_jobs=n_jobs, dtype=dtype)
+        form = quadratic_form(L, R, power=power, n_jobs=n_jobs)
+        plain = R[labeled]
+    S, U = np.linalg.eigh(form)
+    rotated = plain.astype(np.float64, copy=False) @ U
+    report = feature_map.report("smo", 0.0, 0, X)
+    return WarpedFeatures(feature_map, np.maximum(S, 0.0), U, rotated, report)
+
+
 def _warp_kernel(
     X: Any,
     kernel: Kernel,
-    center: FloatArray | float,
     labeled: IntArray,
-    L: sparse.csr_array,
+    W: sparse.csr_array,
+    normalized: bool,
     power: int,
-    absorbed: bool,
+    fit_intercept: bool,
 ) -> WarpedKernel:
+    absorbed = _absorbs(fit_intercept, normalized)
+    center = _center(X, kernel, absorbed)
     if kernel.kind == "precomputed":
         K = X.toarray() if sparse.issparse(X) else X
     else:
@@ -285,31 +347,17 @@ def _warp_kernel(
         shared = K[typical].copy()
         K -= shared
         K -= (shared - shared[typical])[:, None]
+    L = laplacian(W, normalized=normalized)
     LK = L @ K
     for _ in range(power - 1):
         LK = L @ LK
     return WarpedKernel(X, kernel, center, labeled, K, LK, shared)
 
 
-def _warp_features(
-    X: Any,
-    feature_map: FeatureMap,
-    labeled: IntArray,
-    L: sparse.csr_array,
-    power: int,
-    report: TrainingReport,
-    n_jobs: int | None,
-) -> WarpedFeatures:
-    n = X.shape[0]
-    if feature_map.basis is None:
-        form = quadratic_form(L, X, center=feature_map.center, power=power, n_jobs=n_jobs)
-        form /= feature_map.kernel.width**2
-        plain = feature_map(X[labeled])
-    else:
-        dtype = np.float64 if n * feature_map.dimension <= MAX_DOUBLE else np.float32
-        R = feature_map.table(X, np.arange(n), n_jobs=n_jobs, dtype=dtype)
-        form = quadratic_form(L, R, power=power, n_jobs=n_jobs)
-        plain = R[labeled]
-    S, U = np.linalg.eigh(form)
-    rotated = plain.astype(np.float64, copy=False) @ U
-    return WarpedFeatures(feature_map, np.maximum(S, 0.0), U, rotated, report)
+def _absorbs(fit_intercept: bool, normalized: bool) -> bool:
+    """Tell whether constants are absorbed by the bias: there is one, and L does not see it."""
+    return fit_intercept and not normalized
+
+
+def _center(X: Any, kernel: Kernel, absorbed: bool) -> FloatArray | float:
+    return center_of(X, kernel) if absorbed or kernel.kind == "rbf" else 0.0

@@ -88,7 +88,9 @@ def solve_smo(
     """
     rows = np.ascontiguousarray(rows, dtype=np.int64)
     signs = np.asarray(signs, dtype=np.float64)
-    alpha = np.zeros(len(rows)) if start is None else _feasible(start, signs, bounds)
+    alpha = np.zeros(len(rows))
+    if start is not None:
+        alpha = _feasible(np.asarray(start, dtype=np.float64), signs, bounds)
     beta = signs * alpha
     lowest, highest = np.minimum(signs * bounds, 0.0), np.maximum(signs * bounds, 0.0)
     residual = _residual(K, rows, signs, beta)
@@ -102,23 +104,49 @@ def solve_smo(
         )
         iterations += steps
         pause()
-    free = (beta > lowest) & (beta < highest)
-    if free.any():
-        bias = residual[free].mean()
-    else:  # every bias between the two limits is as good
-        bias = (residual[beta < highest].max() + residual[beta > lowest].min()) / 2
+    bias = float(_bias(beta, lowest, highest, residual))
     return SmoSolution(
-        signs * beta, float(bias), iterations, bool(violation <= tolerance), float(violation)
+        signs * beta, bias, iterations, bool(violation <= tolerance), float(violation)
     )
 
 
-def _feasible(start: FloatArray, signs: FloatArray, bounds: FloatArray) -> FloatArray:
+@njit(cache=True, nogil=True)
+def _feasible(start, signs, bounds):  # type: ignore[no-untyped-def]
     """Return a point near `start` that keeps the bounds and the balance of the two classes."""
-    alpha = np.clip(np.asarray(start, dtype=np.float64), 0.0, bounds)
-    totals = np.array([alpha[signs > 0].sum(), alpha[signs < 0].sum()])
-    if np.ptp(totals) > 1e-12 * totals.sum():  # else leave the variables at their bounds
-        alpha *= np.where(signs > 0, *(totals.min() / np.maximum(totals, TINY)))
+    alpha = np.empty(len(start))
+    positive = negative = 0.0
+    for i in range(len(start)):
+        alpha[i] = min(max(start[i], 0.0), bounds[i])
+        if signs[i] > 0:
+            positive += alpha[i]
+        else:
+            negative += alpha[i]
+    least = min(positive, negative)
+    if abs(positive - negative) <= 1e-12 * (positive + negative):
+        return alpha  # with the variables at their bounds
+    for i in range(len(start)):
+        alpha[i] *= least / max(positive if signs[i] > 0 else negative, TINY)
     return alpha
+
+
+@njit(cache=True, nogil=True)
+def _bias(beta, lowest, highest, residual):  # type: ignore[no-untyped-def]
+    """Return the mean residual of free variables, else the middle of what all allow.
+
+    A variable that rounding holds an ulp off its bound is not free.
+    """
+    total, n_free, low, high = 0.0, 0, -np.inf, np.inf
+    for i in range(len(beta)):
+        margin = TINY * (highest[i] - lowest[i])
+        may_grow, may_fall = beta[i] < highest[i] - margin, beta[i] > lowest[i] + margin
+        if may_grow:
+            low = max(low, residual[i])
+        if may_fall:
+            high = min(high, residual[i])
+        if may_grow and may_fall:
+            total += residual[i]
+            n_free += 1
+    return total / n_free if n_free else (low + high) / 2
 
 
 @njit(cache=True, nogil=True)

@@ -66,6 +66,7 @@ def train_machine(
     C: float,
     sample_weight: FloatArray | None = None,
     approximation: Approximation = "auto",
+    center: FloatArray | float | None = None,
     n_jobs: int | None = None,
     random_state: Any = None,
     progress: Progress | None = None,
@@ -92,6 +93,9 @@ def train_machine(
         the kernel values to 500 landmarks; of more than 200,000 rows, that many are drawn and
         stand for the others. "auto" is exact for up to 10,000 rows (2,000 if the kernel is
         linear and X dense) and for a precomputed kernel.
+    center : array of shape (d,), default=None
+        What to subtract from all rows, as far as f does not depend on it; None is `center_of(X)`.
+        Machines that are to be blended need a common one.
     n_jobs : int, default=None
         Threads; None takes as many as BLAS would, -1 all cores. The machine does not
         depend on it.
@@ -120,7 +124,7 @@ def train_machine(
         )
     weights = _weights(codes, sample_weight)
     max_exact = MAX_EXACT_LINEAR if rows_are_features(X, kernel) else MAX_EXACT
-    center = center_of(X, kernel)
+    center = center_of(X, kernel) if center is None else center
     if approximation == "nystroem" or (approximation == "auto" and len(codes) > max_exact):
         return _train_on_features(
             X, codes, kernel, C, weights, center, n_jobs, random_state, progress
@@ -336,7 +340,10 @@ def _train_by_libsvm(
         tol=TOLERANCE,
         max_iter=MAX_ITERATIONS,
     )
-    svm.fit(centered(X, center) / kernel.width, codes, sample_weight=weights)
+    points = centered(X, center) / kernel.width
+    if sparse.issparse(points):  # LIBSVM takes no other indices
+        points.indices, points.indptr = points.indices.astype("i4"), points.indptr.astype("i4")
+    svm.fit(points, codes, sample_weight=weights)
     return MarginMachine(
         kernel,
         X[svm.support_],

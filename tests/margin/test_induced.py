@@ -1,0 +1,180 @@
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphmargin.harmonic import harmonic_solution, normalize_class_mass
+from graphmargin.labels import encode_labels
+from graphmargin.margin.induced import LEAST_WEIGHT, given_labels, induced_labels
+
+PATH = np.array([[0, 1, 0], [1, 0, 3], [0, 3, 0.0]])
+EPS = st.sampled_from([0.0, 1e-6, 0.05, 0.3, 0.9])
+seeds = st.integers(0, 10**6)
+
+
+def labels_of(n, n_classes, seed):
+    codes = np.full(n, -1)
+    codes[np.random.default_rng(seed).permutation(n)[: 2 * n_classes]] = (
+        np.arange(2 * n_classes) % n_classes
+    )
+    return codes
+
+
+@given(seed=seeds, eps=EPS, gamma_g=st.sampled_from([0.0, 0.1, 3.0]))
+def test_points_are_those_of_the_sum_in_the_papers_objective(random_graph, seed, eps, gamma_g):
+    codes = labels_of(16, 2, seed)
+    solution = harmonic_solution(random_graph(16, seed), codes, gamma_g=gamma_g)
+    found = induced_labels(solution, eps=eps, loss_weights="equal")
+    chosen = (np.abs(solution.ell) >= eps) | (codes >= 0)
+    np.testing.assert_array_equal(found.mask, chosen)
+    np.testing.assert_array_equal(found.weights, chosen.astype(float))
+    np.testing.assert_array_equal(found.codes[chosen], solution.codes[chosen])
+    sure = np.abs(solution.ell) > 0
+    np.testing.assert_array_equal(found.codes[sure], solution.ell[sure] > 0)
+    assert not found.kept_given
+
+
+@given(seed=seeds, eps=EPS, trust=st.sampled_from([np.inf, 2.0]))
+def test_weights_are_the_confidences_of_the_same_points(random_graph, seed, eps, trust):
+    codes = labels_of(16, 3, seed)
+    solution = harmonic_solution(random_graph(16, seed), codes, gamma_g=0.1, c_labeled=trust)
+    equal = induced_labels(solution, eps=eps, loss_weights="equal")
+    found = induced_labels(solution, eps=eps)
+    np.testing.assert_array_equal(found.mask, equal.mask)
+    np.testing.assert_array_equal(found.codes, equal.codes)
+    expected = np.maximum(solution.confidence, LEAST_WEIGHT)
+    np.testing.assert_array_equal(found.weights[found.mask], expected[found.mask])
+    if np.isinf(trust):
+        np.testing.assert_array_equal(found.weights[codes >= 0], 1.0)
+
+
+def test_path_of_three_by_hand():
+    solution = harmonic_solution(PATH, ["a", None, "b"])
+    for eps, weight in ((0.0, 0.5), (0.5, 0.5), (0.51, 0.0)):
+        found = induced_labels(solution, eps=eps)
+        assert found.codes.tolist() == [0, 1, 1]
+        assert found.weights.tolist() == [1.0, weight, 1.0]
+        assert found.mask.tolist() == [True, weight > 0, True]
+
+
+def test_tie_counts_with_the_least_weight_only_if_eps_is_zero():
+    solution = harmonic_solution(np.array([[0, 2, 0], [2, 0, 2], [0, 2, 0.0]]), [0, -1, 1])
+    assert solution.confidence[1] == 0
+    assert induced_labels(solution, eps=0.0).weights.tolist() == [1.0, LEAST_WEIGHT, 1.0]
+    assert induced_labels(solution, eps=1e-6).weights.tolist() == [1.0, 0.0, 1.0]
+
+
+@given(seed=seeds)
+def test_larger_eps_leaves_a_part_of_the_points(random_graph, seed):
+    solution = harmonic_solution(random_graph(16, seed), labels_of(16, 3, seed), gamma_g=0.1)
+    masks = [induced_labels(solution, eps=eps).mask for eps in (0.0, 0.05, 0.3, 0.9)]
+    for larger, smaller in pairwise(masks):
+        assert (larger | ~smaller).all()
+    assert (masks[-1] | ~solution.problem.labels.labeled).all()
+
+
+@pytest.mark.parametrize("loss_weights", ["confidence", "equal"])
+def test_vertices_without_a_label_in_their_component_are_left_out(loss_weights):
+    W = np.zeros((6, 6))
+    W[:3, :3] = PATH
+    W[3, 4] = W[4, 3] = 1.0
+    solution = harmonic_solution(W, [0, -1, 1, -1, -1, -1])
+    found = induced_labels(solution, eps=0.0, loss_weights=loss_weights)
+    assert found.mask.tolist() == [True, True, True, False, False, False]
+    assert found.codes.tolist() == [0, 1, 1, -1, -1, -1]
+
+
+def test_label_without_trust_in_a_component_of_its_own_counts():
+    W = np.zeros((5, 5))
+    W[:3, :3] = PATH
+    W[3, 4] = W[4, 3] = 1.0
+    trust = np.array([1.0, 0.0, 1.0, 0.0, 0.0])
+    found = induced_labels(harmonic_solution(W, [0, -1, 1, 1, -1], c_labeled=trust))
+    assert found.codes.tolist() == [0, 1, 1, 1, -1]
+    assert found.mask.tolist() == [True, True, True, True, False]
+
+
+def test_soft_solution_may_turn_a_label():
+    # Vertex 3 says 0 amid three neighbors that say 1.
+    W = np.zeros((6, 6))
+    W[3, [0, 1, 2]] = W[[0, 1, 2], 3] = 5.0
+    W[4, 5] = W[5, 4] = 1.0
+    solution = harmonic_solution(W, [1, 1, 1, 0, 0, 0], c_labeled=1.0)
+    found = induced_labels(solution)
+    assert found.codes.tolist() == [1, 1, 1, 1, 0, 0]
+    assert found.mask.all()
+    assert not found.kept_given
+
+
+@pytest.mark.parametrize("loss_weights", ["confidence", "equal"])
+def test_soft_solution_that_loses_a_class_keeps_the_given_labels(loss_weights):
+    W = np.zeros((5, 5))
+    W[3, [0, 1, 2, 4]] = W[[0, 1, 2, 4], 3] = 5.0
+    solution = harmonic_solution(W, [1, 1, 1, 0, -1], c_labeled=1.0)
+    assert (solution.codes == 1).all()
+    found = induced_labels(solution, loss_weights=loss_weights)
+    assert found.kept_given
+    assert found.codes.tolist() == [1, 1, 1, 0, 1]
+    assert found.mask.all()
+    expected = solution.confidence if loss_weights == "confidence" else np.ones(5)
+    np.testing.assert_array_equal(found.weights, expected)
+
+
+def test_labeled_row_counts_whatever_its_confidence():
+    solution = harmonic_solution(PATH, [0, -1, 1], c_labeled=0.5, gamma_g=1.0)
+    assert solution.confidence.max() < 0.9
+    found = induced_labels(solution, eps=0.9)
+    assert found.mask.tolist() == [True, False, True]
+    np.testing.assert_array_equal(found.weights[[0, 2]], solution.confidence[[0, 2]])
+
+
+@given(seed=seeds, eps=EPS, trust=st.sampled_from([np.inf, 1.0, 0.01]))
+def test_every_class_and_every_labeled_row_is_learned_from(random_graph, seed, eps, trust):
+    codes = labels_of(14, 3, seed)
+    solution = harmonic_solution(random_graph(14, seed), codes, gamma_g=0.05, c_labeled=trust)
+    found = induced_labels(solution, eps=eps)
+    assert found.mask[codes >= 0].all()
+    assert np.unique(found.codes[found.mask]).tolist() == [0, 1, 2]
+    if found.kept_given:
+        np.testing.assert_array_equal(found.codes[codes >= 0], codes[codes >= 0])
+        missing = set(range(3)) - set(solution.codes[found.mask])
+        assert missing, "labels are kept only where a class would be lost"
+
+
+def test_normalized_masses_induce_other_labels(random_graph):
+    codes = labels_of(16, 2, 5)
+    solution = normalize_class_mass(
+        harmonic_solution(random_graph(16, 5), codes, gamma_g=0.1), [0.05, 0.95]
+    )
+    found = induced_labels(solution, eps=0.0)
+    np.testing.assert_array_equal(found.codes, solution.codes)
+    expected = np.maximum(solution.confidence, LEAST_WEIGHT)
+    np.testing.assert_array_equal(found.weights, expected)
+    assert (found.codes[codes < 0] == 1).all()
+
+
+def test_nothing_is_induced_without_a_walk():
+    solution = harmonic_solution(PATH, [0, -1, 1], gamma_g=np.inf)
+    found, expected = induced_labels(solution), given_labels(solution.problem.labels)
+    np.testing.assert_array_equal(found.codes, expected.codes)
+    np.testing.assert_array_equal(found.weights, expected.weights)
+
+
+def test_given_labels_are_the_labels_with_weight_one():
+    found = given_labels(encode_labels(["b", None, "a", "b"]))
+    assert found.codes.tolist() == [1, -1, 0, 1]
+    assert found.weights.tolist() == [1.0, 0.0, 1.0, 1.0]
+    assert found.mask.tolist() == [True, False, True, True]
+    assert not found.kept_given
+
+
+def test_inducing_labels_changes_neither_the_labels_nor_the_solution():
+    W = np.zeros((5, 5))
+    W[3, [0, 1, 2, 4]] = W[[0, 1, 2, 4], 3] = 5.0
+    solution = harmonic_solution(W, [1, 1, 1, 0, -1], c_labeled=1.0)
+    codes, given_codes = solution.codes.copy(), solution.problem.labels.codes.copy()
+    induced_labels(solution)
+    np.testing.assert_array_equal(solution.codes, codes)
+    np.testing.assert_array_equal(solution.problem.labels.codes, given_codes)
