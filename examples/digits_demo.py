@@ -20,6 +20,7 @@ from graphmargin.datasets import load_digits, mask_labels
 
 LABELS_A_CLASS = 5
 PICTURE = Path("out/digits_demo.png")
+PAPER = {"gamma_g": 0.1, "C": 10.0, "loss_weights": "equal"}
 NEW_ROWS = 1000
 """Rows that no model sees in training."""
 
@@ -35,11 +36,12 @@ def main() -> None:
     print(f"{'':24}{'error, unlabeled':>18}{'error, new':>12}{'seconds':>9}")
 
     # The first call in a fresh environment compiles the solvers; it is not timed.
-    MaxMarginGraphCut().fit(X[seen[:200]], np.where(np.arange(200) < 100, y[seen[:200]], -1))
+    few = np.where(np.arange(200) < 100, y[seen[:200]], -1)
+    MaxMarginGraphCut(**PAPER).fit(X[seen[:200]], few)
     models = {
-        "supervised SVM": MaxMarginGraphCut(gamma_g=np.inf),
+        "supervised SVM": MaxMarginGraphCut(**{**PAPER, "gamma_g": np.inf}),
         "harmonic solution": HarmonicClassifier(),
-        "max-margin graph cut": MaxMarginGraphCut(),
+        "max-margin graph cut": MaxMarginGraphCut(**PAPER),
     }
     for name, model in models.items():
         start = time.perf_counter()
@@ -94,7 +96,7 @@ def _path(figure: mpl.figure.SubFigure, y: np.ndarray, y_few: np.ndarray, model)
     error = [100 * np.mean(solution.codes[hidden] != y[hidden]) for solution in path]
     confidence = [np.median(solution.confidence[hidden]) for solution in path]
     axes.semilogx(gammas, error, "o-", color="tab:blue")
-    axes.axvline(model.gamma_g, color="gray", linestyle=":", label="default")
+    axes.axvline(model.gamma_g, color="gray", linestyle=":", label="of the cut")
     axes.set(xlabel=r"$\gamma_g$, rate of the sink", ylim=(0, None))
     axes.set_ylabel("error of the induced labels [%]", color="tab:blue")
     axes.legend(loc="upper center", frameon=False)

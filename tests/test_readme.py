@@ -9,7 +9,9 @@ def test_python_example_runs(capsys):
     assert blocks
     for block in blocks:
         exec(block, {})
-    assert capsys.readouterr().out.startswith("vertex 7 -> '")
+    printed = capsys.readouterr().out
+    assert printed.startswith("graph: 5,620 points")
+    assert "\nvertex 7 -> '" in printed
 
 
 def test_pictures_and_pages_exist():

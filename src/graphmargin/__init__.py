@@ -11,9 +11,13 @@ True
 from graphmargin import datasets, theory
 from graphmargin.estimators import (
     HarmonicClassifier,
+    HarmonicClassifierCV,
     ManifoldSVC,
+    ManifoldSVCCV,
     MaxMarginGraphCut,
+    MaxMarginGraphCutCV,
     SemiSupervisedSVC,
+    SemiSupervisedSVCCV,
     SupervisedSVC,
 )
 from graphmargin.graph import components, knn_graph, laplacian
@@ -25,16 +29,24 @@ from graphmargin.harmonic import (
     leave_one_out,
     normalize_class_mass,
 )
+from graphmargin.selection import LabeledKFold, LabeledLeaveOneOut, graph_report
 
 __all__ = [
     "HarmonicClassifier",
+    "HarmonicClassifierCV",
     "HarmonicSolution",
+    "LabeledKFold",
+    "LabeledLeaveOneOut",
     "ManifoldSVC",
+    "ManifoldSVCCV",
     "MaxMarginGraphCut",
+    "MaxMarginGraphCutCV",
     "SemiSupervisedSVC",
+    "SemiSupervisedSVCCV",
     "SupervisedSVC",
     "components",
     "datasets",
+    "graph_report",
     "harmonic_path",
     "harmonic_solution",
     "knn_graph",

@@ -210,7 +210,7 @@ PARAMETERS = {
         (-1.0, "`gamma_g` must be >= 0, got -1.0; use `inf` for supervised learning only"),
         (np.nan, "`gamma_g` must be >= 0, got nan"),
         (-np.inf, "`gamma_g` must be >= 0, got -inf"),
-        ("auto", "`gamma_g` must be >= 0, got 'auto'"),
+        ("Auto", "`gamma_g` must be >= 0, got 'Auto'"),
         (None, "`gamma_g` must be >= 0, got None"),
         (True, "`gamma_g` must be >= 0, got True"),
     ],
@@ -257,6 +257,7 @@ PARAMETERS = {
         ([1.0, 0.0], "must hold 2 positive numbers, one for each class, got [1.0, 0.0]"),
         ([1.0, -1.0], "must hold 2 positive numbers, one for each class, got [1.0, -1.0]"),
         ([1.0, np.nan], "must hold 2 positive numbers, one for each class, got [1.0, nan]"),
+        ("yes", "`class_mass_normalization` must hold 2 positive numbers, one for each class"),
     ],
     "C": [
         (0, "`C` must be > 0, got 0; C = 1 / (2 gamma)"),
@@ -299,15 +300,15 @@ PARAMETERS = {
         (np.nan, "`eps` must be >= 0, got nan"),
     ],
     "loss_weights": [
-        ("margin", "`loss_weights` must be one of 'equal', 'confidence', got 'margin'"),
-        (None, "`loss_weights` must be one of 'equal', 'confidence', got None"),
-        (np.ones(2), "`loss_weights` must be one of 'equal', 'confidence', got array([1., 1.])"),
+        ("margin", "`loss_weights` must be one of 'confidence', 'equal', got 'margin'"),
+        (None, "`loss_weights` must be one of 'confidence', 'equal', got None"),
+        (np.ones(2), "`loss_weights` must be one of 'confidence', 'equal', got array([1., 1.])"),
     ],
     "gamma_u": [
         (-1.0, "`gamma_u` must be >= 0, got -1.0; 0 is the supervised machine"),
         (np.nan, "`gamma_u` must be >= 0, got nan"),
         (np.inf, "`gamma_u` must be finite, got inf"),
-        ("auto", "`gamma_u` must be >= 0, got 'auto'"),
+        ("Auto", "`gamma_u` must be >= 0, got 'Auto'"),
         (None, "`gamma_u` must be >= 0, got None"),
         (True, "`gamma_u` must be >= 0, got True"),
     ],
@@ -369,6 +370,17 @@ def test_parameter_out_of_range(classifier, name, value, message):
         create(classifier, **{**OPTIONS[classifier], name: value}).fit(X, y)
 
 
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_parameter_out_of_range_beside_fixed_ones(name):
+    """By default, the graph cut chooses `gamma_g` and `C`, on a path of its own."""
+    X, _, y = points()
+    fixed = {"gamma_g": 0.1, "C": 10.0, "loss_weights": "equal", "kernel": "cubic"}
+    if name in MaxMarginGraphCut().get_params():
+        for value, message in PARAMETERS[name]:
+            with refuses(message):
+                create(MaxMarginGraphCut, **{**fixed, name: value}).fit(X, y)
+
+
 @on_graphs
 def test_unknown_width_of_kernel_and_edges(classifier):
     X, _, y = points()
@@ -409,6 +421,13 @@ def test_solver_is_checked_also_where_nothing_is_solved(classifier, gamma_g):
     X, truth, _ = points()
     with refuses("`solver` must be one of"):
         classifier(n_neighbors=4, solver="lu", gamma_g=gamma_g).fit(X, truth)
+
+
+@pytest.mark.parametrize("gamma_g", [0.1, np.inf])
+def test_solver_is_checked_also_where_nothing_is_solved_or_chosen(gamma_g):
+    X, truth, _ = points()
+    with refuses("`solver` must be one of"):
+        MaxMarginGraphCut(n_neighbors=4, solver="lu", gamma_g=gamma_g, C=10.0).fit(X, truth)
 
 
 def test_solver_is_checked_also_without_unlabeled_rows():
@@ -577,7 +596,9 @@ KERNELS = ["linear", "cubic", "rbf"]
 MODELS = {
     "harmonic": HarmonicClassifier(gamma_g=0.1, n_neighbors=3),
     **{
-        kernel: MaxMarginGraphCut(kernel=kernel, gamma_g=0.1, C=2.0, n_neighbors=3)
+        kernel: MaxMarginGraphCut(
+            kernel=kernel, gamma_g=0.1, C=2.0, loss_weights="equal", n_neighbors=3
+        )
         for kernel in KERNELS
     },
 }

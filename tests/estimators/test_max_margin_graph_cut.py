@@ -29,6 +29,11 @@ SOLVER = {"rtol": 2e-3, "atol": 2e-3}
 every_kernel = pytest.mark.parametrize("kernel", NAMED)
 
 
+def paper_cut(**parameters):
+    """Return the algorithm of the paper: numbers as parameters, and losses of equal weight."""
+    return MaxMarginGraphCut(**{"gamma_g": 0.1, "C": 10.0, "loss_weights": "equal", **parameters})
+
+
 def blobs(seed=0, n=60, n_classes=2, distance=2.5):
     """Points, the class of each, and the few labels that are given."""
     rng = np.random.default_rng(seed)
@@ -69,7 +74,7 @@ def laplacian_kernel(first, second):
 @pytest.mark.parametrize("eps", [0.0, 1e-6, 0.3])
 def test_algorithm_equals_dense_algebra_and_a_support_vector_machine(kernel, gamma_g, eps):
     X, _, y = blobs(distance=1.5)
-    model = MaxMarginGraphCut(kernel=kernel, gamma_g=gamma_g, eps=eps, C=2.0, n_neighbors=6)
+    model = paper_cut(kernel=kernel, gamma_g=gamma_g, eps=eps, C=2.0, n_neighbors=6)
     model.fit(X, y)
 
     W = knn_graph(X, 6).toarray()
@@ -94,7 +99,7 @@ def test_algorithm_equals_dense_algebra_and_a_support_vector_machine(kernel, gam
 @every_kernel
 def test_several_classes_equal_dense_algebra_and_a_support_vector_machine(kernel):
     X, _, y = blobs(n_classes=4, n=80)
-    model = MaxMarginGraphCut(kernel=kernel, gamma_g=0.2, eps=0.1, C=2.0, n_neighbors=6)
+    model = paper_cut(kernel=kernel, gamma_g=0.2, eps=0.1, C=2.0, n_neighbors=6)
     model.fit(X, y)
 
     W = knn_graph(X, 6).toarray()
@@ -130,7 +135,7 @@ def test_infinite_gamma_g_is_the_supervised_machine_on_the_labeled_rows(kernel, 
     labeled = y >= 0
     scaled = rows_for(kernel, X, labeled)
     svm = support_vector_machine(kernel, C).fit(scaled[labeled], y[labeled])
-    model = MaxMarginGraphCut(kernel=kernel, gamma_g=np.inf, C=C).fit(X, y)
+    model = paper_cut(kernel=kernel, gamma_g=np.inf, C=C).fit(X, y)
     np.testing.assert_array_equal(model.training_mask_, labeled)
     np.testing.assert_allclose(model.decision_function(X), svm.decision_function(scaled), **SOLVER)
     np.testing.assert_array_equal(model.predict(X), svm.predict(scaled))
@@ -144,7 +149,7 @@ def test_infinite_gamma_g_with_a_callable_kernel(n_classes):
     labeled = y >= 0
     svm = SVC(kernel="precomputed", C=2.0, tol=1e-4, break_ties=True)
     svm.fit(laplacian_kernel(X[labeled], X[labeled]), y[labeled])
-    model = MaxMarginGraphCut(kernel=laplacian_kernel, gamma_g=np.inf, C=2.0).fit(X, y)
+    model = paper_cut(kernel=laplacian_kernel, gamma_g=np.inf, C=2.0).fit(X, y)
     np.testing.assert_allclose(
         model.decision_function(X),
         svm.decision_function(laplacian_kernel(X, X[labeled])),
@@ -158,7 +163,7 @@ def test_infinite_gamma_g_does_not_warn_about_components():
     X, y = np.vstack([X, [[50.0, 0.0], [51.0, 0.0]]]), np.append(y, [-1, -1])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model = MaxMarginGraphCut(affinity="precomputed", gamma_g=np.inf, C=1.0).fit(X, y, W=W)
+        model = paper_cut(affinity="precomputed", gamma_g=np.inf, C=1.0).fit(X, y, W=W)
     assert model.training_mask_.sum() == 2
 
 
@@ -166,8 +171,8 @@ def test_infinite_gamma_g_does_not_warn_about_components():
 def test_large_gamma_g_has_the_labels_of_the_labeled_rows_only(kernel):
     X, _, y = blobs()
     options = {"kernel": kernel, "C": 2.0}
-    large = MaxMarginGraphCut(gamma_g=1e9, **options).fit(X, y)
-    infinite = MaxMarginGraphCut(gamma_g=np.inf, **options).fit(X, y)
+    large = paper_cut(gamma_g=1e9, **options).fit(X, y)
+    infinite = paper_cut(gamma_g=np.inf, **options).fit(X, y)
     np.testing.assert_array_equal(large.training_mask_, y >= 0)
     np.testing.assert_array_equal(large.decision_function(X), infinite.decision_function(X))
 
@@ -179,7 +184,7 @@ def test_all_rows_labeled_is_the_supervised_machine(kernel, gamma_g, n_classes):
     X, truth, _ = blobs(n_classes=n_classes, distance=1.0)
     scaled = rows_for(kernel, X, slice(None))
     svm = support_vector_machine(kernel, C=2.0).fit(scaled, truth)
-    model = MaxMarginGraphCut(kernel=kernel, gamma_g=gamma_g, C=2.0).fit(X, truth)
+    model = paper_cut(kernel=kernel, gamma_g=gamma_g, C=2.0).fit(X, truth)
     np.testing.assert_array_equal(model.transduction_, truth)
     np.testing.assert_array_equal(model.confidence_, 1.0)
     assert model.training_mask_.all()
@@ -195,17 +200,17 @@ def test_graph_cut_separates_the_lattices_with_every_kernel(kernel, gamma_g):
     """gamma = 0.1 and eps = 0.01, as in the paper's Figure 2."""
     X, y, y_true, W = make_lattices()
     options = {"kernel": kernel, "C": 1 / (2 * 0.1), "eps": 0.01, "affinity": "precomputed"}
-    cut = MaxMarginGraphCut(gamma_g=gamma_g, **options).fit(X, y, W=W)
+    cut = paper_cut(gamma_g=gamma_g, **options).fit(X, y, W=W)
     np.testing.assert_array_equal(cut.predict(X), y_true)
     np.testing.assert_array_equal(cut.transduction_, y_true)
-    supervised = MaxMarginGraphCut(gamma_g=np.inf, **options).fit(X, y, W=W)
+    supervised = paper_cut(gamma_g=np.inf, **options).fit(X, y, W=W)
     assert np.sum(supervised.predict(X) != y_true) >= 10
 
 
 def test_confident_region_shrinks_on_the_lattices_as_gamma_g_grows():
     X, y, _, W = make_lattices()
     sizes = [
-        MaxMarginGraphCut(affinity="precomputed", gamma_g=gamma_g, eps=0.01, C=5.0)
+        paper_cut(affinity="precomputed", gamma_g=gamma_g, eps=0.01, C=5.0)
         .fit(X, y, W=W)
         .training_mask_.sum()
         for gamma_g in (0.0, 0.1, 1.0, 10.0, np.inf)
@@ -231,7 +236,7 @@ def test_training_rows_are_the_confident_and_the_labeled_ones(seed, n_classes, g
     y = np.where(np.arange(40) < 2 * n_classes, np.arange(40) % n_classes, -1)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*without a label", UserWarning)
-        model = MaxMarginGraphCut(gamma_g=gamma_g, eps=eps, C=1.0, n_neighbors=4).fit(X, y)
+        model = paper_cut(gamma_g=gamma_g, eps=eps, C=1.0, n_neighbors=4).fit(X, y)
     reached = ~model.harmonic_solution_.unreached & np.isfinite(gamma_g)
     expected = (reached & (model.confidence_ >= eps)) | (y >= 0)
     np.testing.assert_array_equal(model.training_mask_, expected)
@@ -240,7 +245,7 @@ def test_training_rows_are_the_confident_and_the_labeled_ones(seed, n_classes, g
 
 def test_eps_zero_trains_on_every_row_that_a_label_reaches():
     X, _, y = blobs()
-    model = MaxMarginGraphCut(gamma_g=1.0, eps=0.0, C=2.0, n_neighbors=8).fit(X, y)
+    model = paper_cut(gamma_g=1.0, eps=0.0, C=2.0, n_neighbors=8).fit(X, y)
     assert model.training_mask_.all()
 
 
@@ -248,8 +253,8 @@ def test_eps_zero_trains_on_every_row_that_a_label_reaches():
 def test_eps_next_to_one_is_the_supervised_machine(kernel):
     X, _, y = blobs()
     options = {"kernel": kernel, "C": 2.0}
-    strict = MaxMarginGraphCut(gamma_g=0.1, eps=np.nextafter(1, 0), **options).fit(X, y)
-    supervised = MaxMarginGraphCut(gamma_g=np.inf, **options).fit(X, y)
+    strict = paper_cut(gamma_g=0.1, eps=np.nextafter(1, 0), **options).fit(X, y)
+    supervised = paper_cut(gamma_g=np.inf, **options).fit(X, y)
     np.testing.assert_array_equal(strict.training_mask_, y >= 0)
     np.testing.assert_array_equal(strict.decision_function(X), supervised.decision_function(X))
 
@@ -262,8 +267,8 @@ def test_third_class_of_its_own_does_not_change_the_duel_of_the_others(kernel):
     X, _, y = blobs(distance=1.5)
     far = np.random.default_rng(9).normal(size=(20, 4)) + 1e3
     options = {"kernel": kernel, "width": 2.0, "gamma_g": 0.1, "C": 2.0, "n_neighbors": 6}
-    two = MaxMarginGraphCut(**options).fit(X, y)
-    three = MaxMarginGraphCut(**options).fit(np.vstack([X, far]), np.append(y, [2] * 20))
+    two = paper_cut(**options).fit(X, y)
+    three = paper_cut(**options).fit(np.vstack([X, far]), np.append(y, [2] * 20))
     np.testing.assert_allclose(three.confidence_[:60], two.confidence_, atol=1e-12)
     np.testing.assert_array_equal(three.transduction_[:60], two.transduction_)
     np.testing.assert_allclose(
@@ -273,8 +278,8 @@ def test_third_class_of_its_own_does_not_change_the_duel_of_the_others(kernel):
 
 def test_swapping_two_classes_changes_the_sign():
     X, _, y = blobs(distance=1.5)
-    model = MaxMarginGraphCut(gamma_g=0.1, C=2.0).fit(X, y)
-    swapped = MaxMarginGraphCut(gamma_g=0.1, C=2.0).fit(X, np.where(y < 0, -1, 1 - y))
+    model = paper_cut(gamma_g=0.1, C=2.0).fit(X, y)
+    swapped = paper_cut(gamma_g=0.1, C=2.0).fit(X, np.where(y < 0, -1, 1 - y))
     np.testing.assert_array_equal(swapped.transduction_, 1 - model.transduction_)
     np.testing.assert_allclose(swapped.confidence_, model.confidence_, atol=1e-12)
     np.testing.assert_allclose(swapped.decision_function(X), -model.decision_function(X), atol=1e-3)
@@ -287,8 +292,8 @@ def test_permuting_the_rows_permutes_the_results(kernel, n_classes):
     X, _, y = blobs(n_classes=n_classes)
     order = np.random.default_rng(1).permutation(len(X))
     options = {"kernel": kernel, "gamma_g": 0.1, "C": 2.0}
-    model = MaxMarginGraphCut(**options).fit(X, y)
-    permuted = MaxMarginGraphCut(**options).fit(X[order], y[order])
+    model = paper_cut(**options).fit(X, y)
+    permuted = paper_cut(**options).fit(X[order], y[order])
     np.testing.assert_array_equal(permuted.transduction_, model.transduction_[order])
     np.testing.assert_allclose(permuted.confidence_, model.confidence_[order], atol=1e-12)
     np.testing.assert_array_equal(permuted.training_mask_, model.training_mask_[order])
@@ -300,8 +305,8 @@ def test_permuting_the_rows_permutes_the_results(kernel, n_classes):
 def test_single_and_double_precision_agree(kernel, n_classes):
     X, _, y = blobs(n_classes=n_classes)
     options = {"kernel": kernel, "gamma_g": 0.1, "C": 2.0}
-    double = MaxMarginGraphCut(**options).fit(X, y)
-    single = MaxMarginGraphCut(**options).fit(X.astype(np.float32), y)
+    double = paper_cut(**options).fit(X, y)
+    single = paper_cut(**options).fit(X.astype(np.float32), y)
     np.testing.assert_array_equal(single.transduction_, double.transduction_)
     np.testing.assert_allclose(single.confidence_, double.confidence_, atol=1e-5)
     np.testing.assert_array_equal(single.predict(X.astype(np.float32)), double.predict(X))
@@ -317,9 +322,7 @@ def test_components_without_a_label_are_labeled_by_the_machine(kernel):
     edges = sparse.csr_array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
     X, y = np.vstack([X, strays]), np.append(y, [-1, -1, -1])
     W = sparse.block_diag([W, edges], format="csr")
-    model = MaxMarginGraphCut(
-        kernel=kernel, gamma_g=0.01, C=5.0, width=20.0, affinity="precomputed"
-    )
+    model = paper_cut(kernel=kernel, gamma_g=0.01, C=5.0, width=20.0, affinity="precomputed")
     message = "3 of 203 points are in components of the graph without a label"
     with pytest.warns(UserWarning, match=message) as caught:
         model.fit(X, y, W=W)
@@ -336,7 +339,7 @@ def test_confidence_zero_is_not_learned_from_with_eps_zero():
     """A stray row has confidence 0 >= eps, but no label to learn."""
     X, y, _, W = make_lattices()
     W = sparse.block_diag([W, sparse.csr_array((1, 1))], format="csr")
-    model = MaxMarginGraphCut(gamma_g=0.01, eps=0.0, C=5.0, affinity="precomputed")
+    model = paper_cut(gamma_g=0.01, eps=0.0, C=5.0, affinity="precomputed")
     with pytest.warns(UserWarning, match="1 of 201 points"):
         model.fit(np.vstack([X, [[30.0, 0.0]]]), np.append(y, -1), W=W)
     np.testing.assert_array_equal(model.training_mask_, np.arange(201) < 200)
@@ -350,7 +353,7 @@ def test_no_convergence_is_a_warning(monkeypatch):
 
     monkeypatch.setattr(iterative, "conjugate_gradients", impatient)
     X, y, _, W = make_lattices()
-    model = MaxMarginGraphCut(affinity="precomputed", gamma_g=0.001, C=5.0, solver="cg")
+    model = paper_cut(affinity="precomputed", gamma_g=0.001, C=5.0, solver="cg")
     with pytest.warns(ConvergenceWarning, match="stopped after 3 iterations") as caught:
         model.fit(X, y, W=W)
     assert caught[0].filename == __file__
@@ -368,7 +371,7 @@ def test_soft_labels_are_the_soft_harmonic_solution(n_classes, c_unlabeled):
     trust[0] = np.inf
     for c_labeled in (2.0, trust):
         soft = {"gamma_g": 0.1, "c_labeled": c_labeled, "c_unlabeled": c_unlabeled}
-        model = MaxMarginGraphCut(C=2.0, **soft).fit(X, y)
+        model = paper_cut(C=2.0, **soft).fit(X, y)
         solution = harmonic_solution(knn_graph(X, 5), y, **soft)
         np.testing.assert_array_equal(model.confidence_, solution.confidence)
         np.testing.assert_array_equal(model.transduction_, solution.codes)
@@ -385,9 +388,9 @@ def one_wrong_label():
 
 def test_soft_labels_overrule_a_wrong_label():
     X, truth, y = one_wrong_label()
-    hard = MaxMarginGraphCut(gamma_g=0.01, C=2.0).fit(X, y)
+    hard = paper_cut(gamma_g=0.01, C=2.0).fit(X, y)
     assert hard.transduction_[0] == y[0]
-    soft = MaxMarginGraphCut(gamma_g=0.01, C=2.0, c_labeled=0.1).fit(X, y)
+    soft = paper_cut(gamma_g=0.01, C=2.0, c_labeled=0.1).fit(X, y)
     np.testing.assert_array_equal(soft.transduction_, truth)
     assert soft.training_mask_[0]
     scaled = X / width_of(X)
@@ -400,23 +403,21 @@ def test_soft_labels_overrule_a_wrong_label():
 def test_trust_is_given_label_by_label():
     X, truth, y = one_wrong_label()
     doubt = np.where(np.arange(len(y)) == 0, 0.1, np.inf)
-    model = MaxMarginGraphCut(gamma_g=0.01, C=2.0, c_labeled=doubt).fit(X, y)
+    model = paper_cut(gamma_g=0.01, C=2.0, c_labeled=doubt).fit(X, y)
     np.testing.assert_array_equal(model.transduction_, truth)
     labeled = y >= 0
     labeled[0] = False
     np.testing.assert_array_equal(model.confidence_[labeled], 1.0)
     assert model.confidence_[0] < 1.0
     # Trust at unlabeled rows is not read.
-    other = MaxMarginGraphCut(gamma_g=0.01, C=2.0, c_labeled=np.where(y < 0, np.nan, doubt)).fit(
-        X, y
-    )
+    other = paper_cut(gamma_g=0.01, C=2.0, c_labeled=np.where(y < 0, np.nan, doubt)).fit(X, y)
     np.testing.assert_array_equal(other.confidence_, model.confidence_)
 
 
 def test_pull_of_unlabeled_rows_is_a_sink_like_gamma_g():
     X, _, y = blobs()
-    pulled = MaxMarginGraphCut(gamma_g=0.1, c_unlabeled=0.2, C=2.0).fit(X, y)
-    sunk = MaxMarginGraphCut(gamma_g=0.1 + 0.2, C=2.0).fit(X, y)
+    pulled = paper_cut(gamma_g=0.1, c_unlabeled=0.2, C=2.0).fit(X, y)
+    sunk = paper_cut(gamma_g=0.1 + 0.2, C=2.0).fit(X, y)
     np.testing.assert_allclose(pulled.confidence_, sunk.confidence_, rtol=1e-12)
     np.testing.assert_array_equal(pulled.transduction_, sunk.transduction_)
 
@@ -425,7 +426,7 @@ def test_class_that_the_soft_solution_loses_keeps_its_given_labels():
     X = np.random.default_rng(0).normal(size=(12, 2))
     W = np.ones((12, 12)) - np.eye(12)
     y = np.array([0] * 5 + [1] + [-1] * 6)
-    model = MaxMarginGraphCut(gamma_g=0.01, C=2.0, c_labeled=0.1, affinity="precomputed")
+    model = paper_cut(gamma_g=0.01, C=2.0, c_labeled=0.1, affinity="precomputed")
     with pytest.warns(UserWarning, match="the soft solution induces no label of some") as caught:
         model.fit(X, y, W=W)
     assert caught[0].filename == __file__
@@ -437,7 +438,7 @@ def test_class_that_the_soft_solution_loses_keeps_its_given_labels():
 @pytest.mark.parametrize("priors", [True, [0.1, 0.9], np.array([3.0, 1.0])], ids=str)
 def test_class_masses_are_normalized_on_request(priors):
     X, _, y = blobs(distance=1.0)
-    model = MaxMarginGraphCut(gamma_g=0.1, C=2.0, class_mass_normalization=priors).fit(X, y)
+    model = paper_cut(gamma_g=0.1, C=2.0, class_mass_normalization=priors).fit(X, y)
     solution = harmonic_solution(knn_graph(X, 5), y, gamma_g=0.1)
     normalized = normalize_class_mass(solution, None if priors is True else priors)
     np.testing.assert_array_equal(model.transduction_, normalized.codes)
@@ -447,9 +448,10 @@ def test_class_masses_are_normalized_on_request(priors):
     np.testing.assert_allclose(model.decision_function(X), svm.decision_function(scaled), **SOLVER)
 
 
-def test_class_masses_are_as_solved_by_default():
+@pytest.mark.parametrize("asked", [{}, {"class_mass_normalization": False}], ids=str)
+def test_class_masses_are_as_solved_by_default(asked):
     X, _, y = blobs(distance=1.0)
-    model = MaxMarginGraphCut(gamma_g=0.1, C=2.0, class_mass_normalization=False).fit(X, y)
+    model = paper_cut(gamma_g=0.1, C=2.0, **asked).fit(X, y)
     solution = harmonic_solution(knn_graph(X, 5), y, gamma_g=0.1)
     np.testing.assert_array_equal(model.confidence_, solution.confidence)
     assert np.any(normalize_class_mass(solution, [0.1, 0.9]).codes != solution.codes)
@@ -472,11 +474,11 @@ def cluster_with_a_wrong_label():
 def test_doubtful_label_is_overruled_by_its_cluster_and_a_hard_one_is_not():
     X, y, W = cluster_with_a_wrong_label()
     options = {"kernel": "linear", "affinity": "precomputed", "gamma_g": 0.0, "C": 100.0}
-    hard = MaxMarginGraphCut(**options).fit(X, y, W=W)
+    hard = paper_cut(**options).fit(X, y, W=W)
     assert hard.transduction_[0] == 1
     assert hard.confidence_[0] == 1.0
     doubt = np.where(np.arange(20) == 0, 0.1, np.inf)
-    soft = MaxMarginGraphCut(c_labeled=doubt, **options).fit(X, y, W=W)
+    soft = paper_cut(c_labeled=doubt, **options).fit(X, y, W=W)
     np.testing.assert_array_equal(soft.transduction_, np.repeat([0, 1], 10))
     np.testing.assert_array_equal(soft.predict(X), np.repeat([0, 1], 10))
     solution = harmonic_solution(W, y, c_labeled=doubt)
@@ -488,7 +490,7 @@ def test_doubtful_label_is_overruled_by_its_cluster_and_a_hard_one_is_not():
 def test_trust_moves_a_wrong_label_from_its_cluster_to_what_is_given(trust):
     X, y, W = cluster_with_a_wrong_label()
     c_labeled = np.where(np.arange(20) == 0, trust, np.inf)
-    model = MaxMarginGraphCut(affinity="precomputed", gamma_g=0.0, c_labeled=c_labeled)
+    model = paper_cut(affinity="precomputed", gamma_g=0.0, c_labeled=c_labeled)
     model.fit(X, y, W=W)
     wrong = trust / (trust + 9 - 6 / 4)
     np.testing.assert_allclose(model.label_distributions_[0, 1], wrong, rtol=1e-9)
@@ -502,7 +504,7 @@ def test_soft_labels_end_to_end(kernel, n_classes, loss_weights, dense_class_mas
     """Dense algebra, the width, the chosen rows and a machine, put together by hand."""
     X, _, y = blobs(n_classes=n_classes)
     soft = {"gamma_g": 0.2, "c_labeled": 0.5, "c_unlabeled": 0.05}
-    model = MaxMarginGraphCut(kernel=kernel, C=2.0, eps=0.02, loss_weights=loss_weights, **soft)
+    model = paper_cut(kernel=kernel, C=2.0, eps=0.02, loss_weights=loss_weights, **soft)
     model.fit(X, y)
     mass = dense_class_mass(knn_graph(X, 5).toarray(), y, n_classes, **soft)
     ranked = np.sort(mass, axis=1)
@@ -530,8 +532,8 @@ def test_soft_labels_end_to_end(kernel, n_classes, loss_weights, dense_class_mas
 def test_losses_are_weighted_by_confidence_on_the_same_training_set(kernel, n_classes, gamma_g):
     X, _, y = blobs(n_classes=n_classes, distance=1.5)
     options = {"kernel": kernel, "gamma_g": gamma_g, "eps": 1e-3, "C": 2.0, "n_neighbors": 6}
-    equal = MaxMarginGraphCut(**options).fit(X, y)
-    model = MaxMarginGraphCut(loss_weights="confidence", **options).fit(X, y)
+    equal = paper_cut(**options).fit(X, y)
+    model = paper_cut(loss_weights="confidence", **options).fit(X, y)
     np.testing.assert_array_equal(model.training_mask_, equal.training_mask_)
     np.testing.assert_array_equal(model.confidence_, equal.confidence_)
     np.testing.assert_array_equal(model.transduction_, equal.transduction_)
@@ -549,7 +551,7 @@ def test_losses_are_weighted_by_confidence_on_the_same_training_set(kernel, n_cl
 
 def test_weights_are_those_of_scikit_learn():
     X, _, y = blobs(distance=1.5)
-    model = MaxMarginGraphCut(loss_weights="confidence", gamma_g=0.5, C=2.0).fit(X, y)
+    model = paper_cut(loss_weights="confidence", gamma_g=0.5, C=2.0).fit(X, y)
     scaled, trained = X / width_of(X), model.training_mask_
     svm = support_vector_machine("rbf", C=2.0).fit(
         scaled[trained], model.transduction_[trained], sample_weight=model.confidence_[trained]
@@ -566,9 +568,9 @@ def test_weights_are_equal_where_everything_is_certain(kernel):
     across = y_of_one_class[:, None] != y_of_one_class
     W = np.where(across, 0.0, W.toarray() + 1e-3 * (1 - np.eye(len(X))))
     options = {"kernel": kernel, "gamma_g": 0.0, "C": 2.0, "affinity": "precomputed"}
-    equal = MaxMarginGraphCut(**options).fit(X, y, W=W)
+    equal = paper_cut(**options).fit(X, y, W=W)
     np.testing.assert_allclose(equal.confidence_, 1.0, atol=1e-12)
-    model = MaxMarginGraphCut(loss_weights="confidence", **options).fit(X, y, W=W)
+    model = paper_cut(loss_weights="confidence", **options).fit(X, y, W=W)
     np.testing.assert_allclose(model.decision_function(X), equal.decision_function(X), atol=1e-6)
 
 
@@ -576,14 +578,14 @@ def test_weights_are_equal_where_everything_is_certain(kernel):
 def test_supervised_losses_have_equal_weights(kernel):
     X, _, y = blobs()
     options = {"kernel": kernel, "C": 2.0}
-    model = MaxMarginGraphCut(loss_weights="confidence", gamma_g=np.inf, **options).fit(X, y)
+    model = paper_cut(loss_weights="confidence", gamma_g=np.inf, **options).fit(X, y)
     supervised = SupervisedSVC(**options).fit(X, y)
     np.testing.assert_array_equal(model.decision_function(X), supervised.decision_function(X))
 
 
 def test_weights_of_normalized_class_masses_are_theirs():
     X, _, y = blobs(distance=1.0)
-    model = MaxMarginGraphCut(
+    model = paper_cut(
         loss_weights="confidence", gamma_g=0.1, C=2.0, class_mass_normalization=[0.1, 0.9]
     ).fit(X, y)
     normalized = normalize_class_mass(
@@ -605,7 +607,7 @@ def test_labeled_row_without_confidence_still_counts_a_little():
     X = np.array([[0.0], [1.0], [10.0], [11.0]])
     W = np.zeros((4, 4))
     W[0, 1] = W[1, 0] = 1e9
-    model = MaxMarginGraphCut(
+    model = paper_cut(
         kernel="linear",
         loss_weights="confidence",
         affinity="precomputed",
@@ -633,7 +635,7 @@ SOFT = {"gamma_g": 0.1, "c_labeled": 1.0, "c_unlabeled": 0.01}
 @pytest.mark.parametrize("eps", [1e-6, 0.3])
 def test_bound_is_that_of_the_theory_term_by_term(kernel, stability, eps):
     X, _, y = blobs(distance=1.0)
-    model = MaxMarginGraphCut(kernel=kernel, eps=eps, C=2.0, **SOFT).fit(X, y)
+    model = paper_cut(kernel=kernel, eps=eps, C=2.0, **SOFT).fit(X, y)
     bound = model.risk_bound(eta=0.02, delta=0.1, stability=stability)
     solution = harmonic_solution(knn_graph(X, 5), y, **SOFT)
     expected = risk_bound(
@@ -660,18 +662,18 @@ def test_bound_is_that_of_the_theory_term_by_term(kernel, stability, eps):
 def test_vc_dimension_can_be_given():
     X, _, y = blobs()
     K, W = X @ X.T, knn_graph(X, 5)
-    model = MaxMarginGraphCut(kernel="precomputed", affinity="precomputed", C=2.0, **SOFT)
+    model = paper_cut(kernel="precomputed", affinity="precomputed", C=2.0, **SOFT)
     model.fit(K, y, W=W)
     with pytest.raises(ValueError, match="pass `vc_dimension` yourself"):
         model.risk_bound()
-    by_name = MaxMarginGraphCut(kernel="linear", width=1.0, affinity="precomputed", C=2.0, **SOFT)
+    by_name = paper_cut(kernel="linear", width=1.0, affinity="precomputed", C=2.0, **SOFT)
     expected = by_name.fit(X, y, W=W).risk_bound()
     assert model.risk_bound(vc_dimension=5).bound == pytest.approx(expected.bound, rel=1e-9)
 
 
 def test_bound_of_the_rbf_kernel_is_infinite_and_says_so():
     X, _, y = blobs()
-    bound = MaxMarginGraphCut(C=2.0, **SOFT).fit(X, y).risk_bound()
+    bound = paper_cut(C=2.0, **SOFT).fit(X, y).risk_bound()
     assert bound.bound == bound.inductive_error == bound.vc_dimension == np.inf
     assert not bound.informative
     assert str(bound).splitlines()[-1] == (
@@ -683,7 +685,7 @@ def test_bound_of_the_rbf_kernel_is_infinite_and_says_so():
 
 def test_bound_prints_as_a_table():
     X, _, y = blobs()
-    bound = MaxMarginGraphCut(kernel="linear", C=2.0, **SOFT).fit(X, y).risk_bound()
+    bound = paper_cut(kernel="linear", C=2.0, **SOFT).fit(X, y).risk_bound()
     lines = str(bound).splitlines()
     assert [line[:24].rstrip() for line in lines[:-1]] == [
         "risk on induced labels",
@@ -705,19 +707,24 @@ def test_bound_prints_as_a_table():
     [
         (2, {"c_labeled": np.inf}, "got 2 classes, c_labeled=inf"),
         (3, {}, "got 3 classes, c_labeled=1.0"),
-        (2, {"class_mass_normalization": True}, "and class_mass_normalization=True"),
+        (2, {"class_mass_normalization": True}, ", class_mass_normalization=True"),
         (2, {"class_mass_normalization": [0.5, 0.5]}, "class_mass_normalization=[0.5, 0.5]"),
         (2, {"c_labeled": np.append(np.inf, np.ones(59))}, "c_labeled=array([inf,"),
+        (2, {"gamma_g": "auto"}, "gamma_g='auto' and C=2.0"),
+        (2, {"C": "auto"}, "gamma_g=0.1 and C='auto'"),
     ],
-    ids=["hard", "three", "normalized", "priors", "one-hard"],
+    ids=["hard", "three", "normalized", "priors", "one-hard", "chosen", "chosen-C"],
 )
 def test_bound_is_for_two_classes_soft_labels_and_masses_as_solved(n_classes, changed, shown):
     X, _, y = blobs(n_classes=n_classes)
-    model = MaxMarginGraphCut(kernel="linear", C=2.0, **{**SOFT, **changed}).fit(X, y)
+    model = paper_cut(kernel="linear", **{"C": 2.0, **SOFT, **changed}).fit(X, y)
     with pytest.raises(ValueError, match="`risk_bound` is for two classes, soft labels") as caught:
         model.risk_bound()
     assert shown in str(caught.value)
-    assert "fit two classes with a number such as c_labeled=1.0 and without" in str(caught.value)
+    asked = (
+        "fit two classes with numbers such as c_labeled=1.0, gamma_g=0.1 and C=10.0, and without"
+    )
+    assert asked in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -732,7 +739,7 @@ def test_bound_is_for_two_classes_soft_labels_and_masses_as_solved(n_classes, ch
 )
 def test_bound_with_parameters_out_of_range(options, message):
     X, _, y = blobs()
-    model = MaxMarginGraphCut(kernel="linear", C=2.0, **SOFT).fit(X, y)
+    model = paper_cut(kernel="linear", C=2.0, **SOFT).fit(X, y)
     with pytest.raises(ValueError, match=message):
         model.risk_bound(**options)
 
@@ -740,13 +747,13 @@ def test_bound_with_parameters_out_of_range(options, message):
 def test_bound_needs_one_trust_a_finite_gamma_g_and_a_fit():
     X, _, y = blobs()
     with pytest.raises(NotFittedError):
-        MaxMarginGraphCut().risk_bound()
-    model = MaxMarginGraphCut(kernel="linear", C=2.0, **SOFT)
+        paper_cut().risk_bound()
+    model = paper_cut(kernel="linear", C=2.0, **SOFT)
     model.set_params(c_labeled=np.linspace(0.5, 1.0, 60)).fit(X, y)
     with pytest.raises(ValueError, match="`c_labeled` must be the same at all labels, got"):
         model.risk_bound()
     model.set_params(c_labeled=np.full(60, 1.0)).fit(X, y)
-    one = MaxMarginGraphCut(kernel="linear", C=2.0, **SOFT).fit(X, y)
+    one = paper_cut(kernel="linear", C=2.0, **SOFT).fit(X, y)
     assert model.risk_bound() == one.risk_bound()
     model.set_params(gamma_g=np.inf).fit(X, y)
     with pytest.raises(ValueError, match="`gamma_g` must be finite, got inf"):
@@ -755,7 +762,7 @@ def test_bound_needs_one_trust_a_finite_gamma_g_and_a_fit():
 
 def test_refit_with_hard_labels_forgets_the_bound():
     X, _, y = blobs()
-    model = MaxMarginGraphCut(kernel="linear", C=2.0, **SOFT).fit(X, y)
+    model = paper_cut(kernel="linear", C=2.0, **SOFT).fit(X, y)
     assert model.risk_bound().n == 60
     with pytest.raises(ValueError, match="`risk_bound` is for two classes, soft labels"):
         model.set_params(c_labeled=np.inf).fit(X, y).risk_bound()
@@ -768,8 +775,8 @@ def test_refit_with_hard_labels_forgets_the_bound():
 def test_precomputed_graph_equals_the_graph_of_the_points(convert):
     X, _, y = blobs()
     W = knn_graph(X, 6)
-    expected = MaxMarginGraphCut(gamma_g=0.1, C=2.0, n_neighbors=6).fit(X, y)
-    model = MaxMarginGraphCut(gamma_g=0.1, C=2.0, affinity="precomputed")
+    expected = paper_cut(gamma_g=0.1, C=2.0, n_neighbors=6).fit(X, y)
+    model = paper_cut(gamma_g=0.1, C=2.0, affinity="precomputed")
     for graph in (convert(W), W.toarray()):
         model.fit(X, y, W=graph)
         np.testing.assert_array_equal(model.graph_.toarray(), expected.graph_.toarray())
@@ -779,7 +786,7 @@ def test_precomputed_graph_equals_the_graph_of_the_points(convert):
 
 def test_loops_of_a_precomputed_graph_do_not_matter():
     X, y, _, W = make_lattices()
-    model = MaxMarginGraphCut(gamma_g=0.1, C=2.0, affinity="precomputed")
+    model = paper_cut(gamma_g=0.1, C=2.0, affinity="precomputed")
     expected = model.fit(X, y, W=W).confidence_
     np.testing.assert_array_equal(
         model.fit(X, y, W=W + 3 * sparse.eye_array(200)).confidence_, expected
@@ -793,9 +800,9 @@ def test_precomputed_kernel_equals_the_kernel_by_name(kernel, n_classes):
     new = X[::3] + 0.1
     W = knn_graph(X, 5)
     options = {"gamma_g": 0.1, "eps": 0.05, "C": 2.0, "affinity": "precomputed"}
-    by_name = MaxMarginGraphCut(kernel=kernel, **options).fit(X, y, W=W)
+    by_name = paper_cut(kernel=kernel, **options).fit(X, y, W=W)
     K = by_name.machine_.kernel
-    precomputed = MaxMarginGraphCut(kernel="precomputed", **options).fit(K(X, X), y, W=W)
+    precomputed = paper_cut(kernel="precomputed", **options).fit(K(X, X), y, W=W)
     assert not by_name.training_mask_.all(), "the columns of the kernel matrix have to be chosen"
     np.testing.assert_array_equal(precomputed.transduction_, by_name.transduction_)
     np.testing.assert_allclose(
@@ -813,8 +820,8 @@ def test_callable_kernel_equals_the_kernel_by_name():
         return (first @ second.T / 9.0 + 1) ** 3
 
     options = {"gamma_g": 0.1, "C": 2.0, "width": 3.0}
-    by_name = MaxMarginGraphCut(kernel="cubic", **options).fit(X, y)
-    model = MaxMarginGraphCut(kernel=cubic, **options).fit(X, y)
+    by_name = paper_cut(kernel="cubic", **options).fit(X, y)
+    model = paper_cut(kernel=cubic, **options).fit(X, y)
     assert set(seen) == {4}
     np.testing.assert_allclose(model.decision_function(X), by_name.decision_function(X), atol=1e-3)
     np.testing.assert_array_equal(model.transduction_, by_name.transduction_)
@@ -823,7 +830,7 @@ def test_callable_kernel_equals_the_kernel_by_name():
 @pytest.mark.parametrize(("degree", "coef0"), [(1, 1.0), (2, 0.5), (4, 0.0)])
 def test_degree_and_constant_of_the_cubic_kernel_can_be_chosen(degree, coef0):
     X, truth, _ = blobs(distance=1.0)
-    model = MaxMarginGraphCut(kernel="cubic", degree=degree, coef0=coef0, gamma_g=0.1, C=2.0)
+    model = paper_cut(kernel="cubic", degree=degree, coef0=coef0, gamma_g=0.1, C=2.0)
     svm = support_vector_machine("cubic", 2.0, degree, coef0).fit(X / width_of(X), truth)
     np.testing.assert_allclose(
         model.fit(X, truth).decision_function(X),
@@ -836,7 +843,7 @@ def test_degree_and_constant_of_the_cubic_kernel_can_be_chosen(degree, coef0):
 @pytest.mark.parametrize("width", ["paper", "self-tuning", "binary", 3.0])
 def test_width_serves_the_graph_and_a_number_the_kernel_too(kernel, width):
     X, _, y = blobs()
-    model = MaxMarginGraphCut(kernel=kernel, width=width, gamma_g=0.1, C=2.0).fit(X, y)
+    model = paper_cut(kernel=kernel, width=width, gamma_g=0.1, C=2.0).fit(X, y)
     np.testing.assert_array_equal(model.graph_.toarray(), knn_graph(X, 5, width=width).toarray())
     expected = 3.0 if width == 3.0 else width_of(X)
     assert model.machine_.kernel.width == pytest.approx(expected, rel=1e-12)
@@ -846,8 +853,8 @@ def test_width_serves_the_graph_and_a_number_the_kernel_too(kernel, width):
 def test_units_of_the_features_do_not_matter(kernel):
     X, _, y = blobs()
     options = {"kernel": kernel, "gamma_g": 0.1, "C": 2.0}
-    model = MaxMarginGraphCut(**options).fit(X, y)
-    scaled = MaxMarginGraphCut(**options).fit(1000 * X, y)
+    model = paper_cut(**options).fit(X, y)
+    scaled = paper_cut(**options).fit(1000 * X, y)
     np.testing.assert_allclose(scaled.confidence_, model.confidence_, atol=1e-9)
     np.testing.assert_allclose(
         scaled.decision_function(1000 * X), model.decision_function(X), atol=1e-3
@@ -858,11 +865,11 @@ def test_cosine_metric_concerns_the_graph_only():
     X, _, y = blobs()
     X = X + 1.0
     options = {"C": 2.0, "n_neighbors": 6}
-    model = MaxMarginGraphCut(metric="cosine", gamma_g=0.1, **options).fit(X, y)
+    model = paper_cut(metric="cosine", gamma_g=0.1, **options).fit(X, y)
     W = knn_graph(X / np.linalg.norm(X, axis=1, keepdims=True), 6).toarray()
     np.testing.assert_allclose(model.graph_.toarray(), W, rtol=1e-9)
     supervised = [
-        MaxMarginGraphCut(metric=metric, gamma_g=np.inf, **options).fit(X, y).decision_function(X)
+        paper_cut(metric=metric, gamma_g=np.inf, **options).fit(X, y).decision_function(X)
         for metric in ("cosine", "euclidean")
     ]
     np.testing.assert_array_equal(*supervised)
@@ -874,8 +881,8 @@ def test_cosine_metric_concerns_the_graph_only():
 def test_every_solver_gives_the_same_transduction(solver, n_classes, gamma_g):
     X, _, y = blobs(n_classes=n_classes, n=90)
     options = {"gamma_g": gamma_g, "C": 2.0, "n_neighbors": 6}
-    expected = MaxMarginGraphCut(solver="direct", **options).fit(X, y)
-    model = MaxMarginGraphCut(solver=solver, **options).fit(X, y)
+    expected = paper_cut(solver="direct", **options).fit(X, y)
+    model = paper_cut(solver=solver, **options).fit(X, y)
     np.testing.assert_array_equal(model.transduction_, expected.transduction_)
     np.testing.assert_allclose(model.confidence_, expected.confidence_, atol=1e-5)
     np.testing.assert_array_equal(model.training_mask_, expected.training_mask_)
@@ -885,8 +892,8 @@ def test_every_solver_gives_the_same_transduction(solver, n_classes, gamma_g):
 @pytest.mark.parametrize("changed", [{"n_jobs": 1}, {"n_jobs": 2}, {"n_jobs": -1}], ids=str)
 def test_threads_and_seeds_do_not_change_the_results(changed):
     X, _, y = blobs(n=200)
-    expected = MaxMarginGraphCut(gamma_g=0.1, C=2.0, random_state=0).fit(X, y)
-    model = MaxMarginGraphCut(gamma_g=0.1, C=2.0, random_state=7, **changed).fit(X, y)
+    expected = paper_cut(gamma_g=0.1, C=2.0, random_state=0).fit(X, y)
+    model = paper_cut(gamma_g=0.1, C=2.0, random_state=7, **changed).fit(X, y)
     np.testing.assert_array_equal(model.confidence_, expected.confidence_)
     np.testing.assert_array_equal(model.predict_proba(X), expected.predict_proba(X))
 
@@ -909,7 +916,7 @@ def test_probabilities_are_distributions_that_agree_with_the_labels(
     y = np.where(np.arange(40) < 3 * n_classes, np.arange(40) % n_classes, -1)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*without a label", UserWarning)
-        model = MaxMarginGraphCut(kernel=kernel, gamma_g=gamma_g, C=1.0, n_neighbors=4).fit(X, y)
+        model = paper_cut(kernel=kernel, gamma_g=gamma_g, C=1.0, n_neighbors=4).fit(X, y)
     new = rng.normal(size=(30, 2)) * 3
     for distributions, labels in (
         (model.label_distributions_, model.transduction_),
@@ -923,7 +930,7 @@ def test_probabilities_are_distributions_that_agree_with_the_labels(
 
 def test_probabilities_are_one_logistic_function_of_the_decision():
     X, _, y = blobs(distance=1.5)
-    model = MaxMarginGraphCut(gamma_g=0.1, C=2.0).fit(X, y)
+    model = paper_cut(gamma_g=0.1, C=2.0).fit(X, y)
     f, second = model.decision_function(X), model.predict_proba(X)[:, 1]
     away = np.abs(f) > 1e-3
     slopes = np.log(second / (1 - second))[away] / f[away]
@@ -935,7 +942,7 @@ def test_probabilities_are_one_logistic_function_of_the_decision():
 @every_kernel
 def test_probabilities_of_far_away_points_are_finite(kernel):
     X, _, y = blobs(n_classes=3)
-    model = MaxMarginGraphCut(kernel=kernel, gamma_g=0.1, C=2.0).fit(X, y)
+    model = paper_cut(kernel=kernel, gamma_g=0.1, C=2.0).fit(X, y)
     probabilities = model.predict_proba(1e6 * np.vstack([np.eye(4), -np.eye(4)]))
     assert np.isfinite(probabilities).all()
     np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
@@ -960,7 +967,7 @@ def test_fit_does_not_change_points_labels_graph_or_kernel():
     )
     K = X @ X.T
     before = [a.copy() for a in (K, y, W.data, W.indices, W.indptr)]
-    model = MaxMarginGraphCut(kernel="precomputed", affinity="precomputed", gamma_g=0.1, C=2.0)
+    model = paper_cut(kernel="precomputed", affinity="precomputed", gamma_g=0.1, C=2.0)
     model.fit(K, y, W=W).predict_proba(K)
     np.testing.assert_array_equal(model.graph_.toarray(), knn_graph(X, 5).toarray())
     for now, then in zip((K, y, W.data, W.indices, W.indptr), before, strict=True):
@@ -983,9 +990,10 @@ def test_fit_does_not_change_points_labels_graph_or_kernel():
     ],
     ids=str,
 )
-def test_failed_fit_is_no_fit(changed):
+@pytest.mark.parametrize("create", [paper_cut, MaxMarginGraphCut])
+def test_failed_fit_is_no_fit(changed, create):
     X, _, y = blobs()
-    model = MaxMarginGraphCut(**changed)
+    model = create(**changed)
     with pytest.raises(ValueError, match="`"):
         model.fit(X, y)
     with pytest.raises(NotFittedError):
@@ -993,7 +1001,7 @@ def test_failed_fit_is_no_fit(changed):
     with pytest.raises(NotFittedError):
         model.predict(X)
     # Nor is a failed refit.
-    good = {name: MaxMarginGraphCut().get_params()[name] for name in changed}
+    good = {name: create().get_params()[name] for name in changed}
     model.set_params(**good).fit(X, y)
     with pytest.raises(ValueError, match="`"):
         model.set_params(**changed).fit(X, y)
@@ -1001,13 +1009,14 @@ def test_failed_fit_is_no_fit(changed):
         model.predict(X)
 
 
-def test_failing_kernel_leaves_no_half_state():
+@pytest.mark.parametrize("create", [paper_cut, MaxMarginGraphCut])
+def test_failing_kernel_leaves_no_half_state(create):
     def broken(_first, _second):
         msg = "the kernel is broken"
         raise RuntimeError(msg)
 
     X, _, y = blobs()
-    model = MaxMarginGraphCut(kernel=broken)
+    model = create(kernel=broken)
     with pytest.raises(RuntimeError, match="the kernel is broken"):
         model.fit(X, y)
     with pytest.raises(NotFittedError):
@@ -1018,10 +1027,10 @@ def test_refit_with_other_kernel_and_affinity_leaves_nothing_behind():
     X, _, y = blobs()
     other, _, labels = blobs(seed=5, n=50, n_classes=3)
     W = knn_graph(X, 5)
-    model = MaxMarginGraphCut(gamma_g=0.1, C=2.0, kernel="precomputed", affinity="precomputed")
+    model = paper_cut(gamma_g=0.1, C=2.0, kernel="precomputed", affinity="precomputed")
     model.fit(X @ X.T, y, W=W)
     model.set_params(kernel="rbf", affinity="knn").fit(other, labels)
-    fresh = MaxMarginGraphCut(gamma_g=0.1, C=2.0).fit(other, labels)
+    fresh = paper_cut(gamma_g=0.1, C=2.0).fit(other, labels)
     assert vars(model).keys() == vars(fresh).keys()
     np.testing.assert_array_equal(model.predict_proba(other), fresh.predict_proba(other))
     np.testing.assert_array_equal(model.label_distributions_, fresh.label_distributions_)
@@ -1040,8 +1049,8 @@ def many_blobs(n_classes=3, n=900):
 def test_landmarks_predict_like_the_exact_machine(kernel, n_classes):
     X, _, y = many_blobs(n_classes)
     options = {"kernel": kernel, "gamma_g": 0.1, "C": 2.0, "random_state": 0}
-    exact = MaxMarginGraphCut(approximation="none", **options).fit(X, y)
-    model = MaxMarginGraphCut(approximation="nystroem", **options).fit(X, y)
+    exact = paper_cut(approximation="none", **options).fit(X, y)
+    model = paper_cut(approximation="nystroem", **options).fit(X, y)
     assert exact.machine_.report.solver == "libsvm"
     assert model.machine_.report.solver == "coordinate descent"
     assert model.machine_.report.n_landmarks == (0 if kernel == "linear" else 500)
@@ -1052,19 +1061,19 @@ def test_landmarks_predict_like_the_exact_machine(kernel, n_classes):
 def test_approximation_is_chosen_by_the_number_of_rows(monkeypatch):
     X, _, y = many_blobs()
     options = {"gamma_g": 0.1, "C": 2.0, "random_state": 0}
-    assert MaxMarginGraphCut(**options).fit(X, y).machine_.report.n_landmarks == 0
+    assert paper_cut(**options).fit(X, y).machine_.report.n_landmarks == 0
     monkeypatch.setattr(training, "MAX_EXACT", 500)
-    assert MaxMarginGraphCut(**options).fit(X, y).machine_.report.n_landmarks == 500
-    exact = MaxMarginGraphCut(approximation="none", **options).fit(X, y)
+    assert paper_cut(**options).fit(X, y).machine_.report.n_landmarks == 500
+    exact = paper_cut(approximation="none", **options).fit(X, y)
     assert exact.machine_.report.n_landmarks == 0
 
 
 def test_approximate_fit_does_not_depend_on_the_number_of_threads():
     X, _, y = many_blobs()
     options = {"approximation": "nystroem", "gamma_g": 0.1, "C": 2.0, "random_state": 0}
-    one, two = (MaxMarginGraphCut(n_jobs=n_jobs, **options).fit(X, y) for n_jobs in (1, 2))
+    one, two = (paper_cut(n_jobs=n_jobs, **options).fit(X, y) for n_jobs in (1, 2))
     np.testing.assert_array_equal(one.machine_.coefficients, two.machine_.coefficients)
-    other = MaxMarginGraphCut(**{**options, "random_state": 1}).fit(X, y)
+    other = paper_cut(**{**options, "random_state": 1}).fit(X, y)
     assert np.any(other.machine_.vectors != one.machine_.vectors)
 
 
@@ -1072,14 +1081,14 @@ def test_unknown_approximation():
     X, _, y = blobs()
     message = "`approximation` must be one of 'auto', 'none', 'nystroem', got 'some'"
     with pytest.raises(ValueError, match=message):
-        MaxMarginGraphCut(approximation="some").fit(X, y)
+        paper_cut(approximation="some").fit(X, y)
 
 
 def test_probabilities_are_calibrated_on_a_sample_of_many_rows(monkeypatch):
     X, _, y = many_blobs()
     options = {"gamma_g": 0.1, "C": 2.0}
-    on_all = MaxMarginGraphCut(**options).fit(X, y).predict_proba(X)
+    on_all = paper_cut(**options).fit(X, y).predict_proba(X)
     monkeypatch.setattr(max_margin_graph_cut, "CALIBRATION_ROWS", 300)
-    on_some = MaxMarginGraphCut(**options).fit(X, y).predict_proba(X)
+    on_some = paper_cut(**options).fit(X, y).predict_proba(X)
     assert 0 < np.abs(on_some - on_all).max() < 0.05
     np.testing.assert_array_equal(on_some.argmax(axis=1), on_all.argmax(axis=1))

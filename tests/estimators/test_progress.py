@@ -9,6 +9,7 @@ from graphmargin import HarmonicClassifier, MaxMarginGraphCut
 from graphmargin.datasets import make_lattices
 from graphmargin.estimators import progress
 from graphmargin.estimators.progress import stage
+from graphmargin.selection import cut
 
 
 @pytest.fixture
@@ -36,7 +37,8 @@ def test_stages_of_the_harmonic_classifier(capsys, clock):
 def test_stages_of_the_graph_cut_with_a_precomputed_graph(capsys, clock):
     X, y, _, W = make_lattices()
     clock.now = 3.0
-    model = MaxMarginGraphCut(affinity="precomputed", gamma_g=0.1, eps=0.01, C=1.0, verbose=1)
+    options = {"gamma_g": 0.1, "eps": 0.01, "C": 1.0, "loss_weights": "equal"}
+    model = MaxMarginGraphCut(affinity="precomputed", verbose=1, **options)
     model.fit(X, y, W=W)
     n_training = model.training_mask_.sum()
     captured = capsys.readouterr()
@@ -46,6 +48,33 @@ def test_stages_of_the_graph_cut_with_a_precomputed_graph(capsys, clock):
         "[graphmargin] harmonic solution of 2 classes: done in 0.00 s",
         f"[graphmargin] max-margin classifier on {n_training} points ...",
         f"[graphmargin] max-margin classifier on {n_training} points: done in 0.00 s",
+    ]
+
+
+def test_stages_of_a_choice(capsys, clock):
+    X, y, _, _ = make_lattices()
+    clock.now = 3.0
+    model = MaxMarginGraphCut(n_neighbors=4, verbose=1).fit(X, y)
+    trials = len(model.choice_.trials.params)
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.splitlines() == [
+        "[graphmargin] graph of 200 points ...",
+        "[graphmargin] graph of 200 points: done in 0.00 s",
+        f"[graphmargin] trial of {trials} candidates ...",
+        f"[graphmargin] trial of {trials} candidates: done in 0.00 s",
+    ]
+
+
+@pytest.mark.usefixtures("clock")
+def test_training_on_all_rows_after_trials_on_a_sample_is_a_stage(capsys, monkeypatch):
+    monkeypatch.setattr(cut, "MAX_UNLABELED", 100)
+    X, y, _, _ = make_lattices()
+    model = MaxMarginGraphCut(n_neighbors=4, verbose=1).fit(X, y)
+    blended = len(model.choice_.blended)
+    assert capsys.readouterr().err.splitlines()[4:] == [
+        f"[graphmargin] blend of {blended} classifiers ...",
+        f"[graphmargin] blend of {blended} classifiers: done in 0.00 s",
     ]
 
 
@@ -66,6 +95,7 @@ def test_silent_by_default(capsys):
     X, y, _, _ = make_lattices()
     HarmonicClassifier(n_neighbors=4).fit(X, y)
     MaxMarginGraphCut(n_neighbors=4).fit(X, y)
+    MaxMarginGraphCut(n_neighbors=4, gamma_g=0.1, C=10.0).fit(X, y)
     captured = capsys.readouterr()
     assert captured.out == captured.err == ""
 
@@ -166,6 +196,7 @@ def test_iterations_of_the_solver_are_news(capsys, monkeypatch, solver):
     assert len(told) >= model.n_iter_ > 1
 
 
+PAPER = "gamma_g=0.1, C=10.0, loss_weights='equal'"
 INTERRUPTED = """
 import os, signal, sys, threading
 import numpy as np
@@ -174,7 +205,7 @@ from graphmargin import MaxMarginGraphCut
 
 X = np.random.default_rng(0).normal(size=(200_000, 40)).astype(np.float32)
 y = np.where(np.arange(len(X)) < 400, np.arange(len(X)) % 4, -1)
-model = MaxMarginGraphCut(verbose=1).fit(X[:2000], y[:2000])
+model = MaxMarginGraphCut(verbose=1, {parameters}).fit(X[:2000], y[:2000])
 timer = threading.Timer(1.5, os.kill, (os.getpid(), signal.SIGINT))
 timer.start()
 try:
@@ -188,9 +219,10 @@ except KeyboardInterrupt:
 """
 
 
-def test_ctrl_c_stops_a_fit_and_leaves_no_half_fitted_model():
+@pytest.mark.parametrize("parameters", ["", PAPER], ids=["auto", "fixed"])
+def test_ctrl_c_stops_a_fit_and_leaves_no_half_fitted_model(parameters):
     done = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED],
+        [sys.executable, "-c", INTERRUPTED.format(parameters=parameters)],
         check=False,
         capture_output=True,
         text=True,

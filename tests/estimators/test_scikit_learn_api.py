@@ -24,17 +24,22 @@ from graphmargin import (
     knn_graph,
 )
 
+PAPER = {"gamma_g": 0.1, "C": 10.0, "loss_weights": "equal"}
+FIXED = {"gamma_g": 0.1, "C": 2.0, "loss_weights": "equal", "n_neighbors": 4}
 FITTED = {
     "harmonic": HarmonicClassifier(gamma_g=0.1, n_neighbors=4),
-    "rbf": MaxMarginGraphCut(gamma_g=0.1, C=2.0, n_neighbors=4),
-    "linear": MaxMarginGraphCut(kernel="linear", gamma_g=0.1, C=2.0, n_neighbors=4),
-    "cubic": MaxMarginGraphCut(kernel="cubic", gamma_g=0.1, C=2.0, n_neighbors=4),
-    "confidence": MaxMarginGraphCut(gamma_g=0.1, C=2.0, n_neighbors=4, loss_weights="confidence"),
+    "auto": MaxMarginGraphCut(n_neighbors=4),
+    "auto-linear": MaxMarginGraphCut(kernel="linear", n_neighbors=4),
+    "rbf": MaxMarginGraphCut(**FIXED),
+    "linear": MaxMarginGraphCut(kernel="linear", **FIXED),
+    "cubic": MaxMarginGraphCut(kernel="cubic", **FIXED),
+    "confidence": MaxMarginGraphCut(**{**FIXED, "loss_weights": "confidence"}),
     "manifold": ManifoldSVC(gamma_u=0.01, C=2.0, n_neighbors=4),
     "manifold-linear": ManifoldSVC(kernel="linear", gamma_u=0.01, C=2.0, n_neighbors=4),
     "gradient": SemiSupervisedSVC(C=2.0),
     "cccp": SemiSupervisedSVC(kernel="linear", C=2.0, solver="cccp"),
     "supervised": SupervisedSVC(C=2.0),
+    "supervised-auto": SupervisedSVC(C="auto"),
 }
 every_model = pytest.mark.parametrize("model", FITTED.values(), ids=FITTED.keys())
 CLASSIFIERS = [
@@ -90,11 +95,15 @@ def no_class_minus_one(_estimator):
         MaxMarginGraphCut(),
         MaxMarginGraphCut(kernel="linear"),
         MaxMarginGraphCut(kernel="cubic"),
+        MaxMarginGraphCut(**PAPER),
+        MaxMarginGraphCut(kernel="linear", **PAPER),
+        MaxMarginGraphCut(kernel="cubic", **PAPER),
         ManifoldSVC(),
         ManifoldSVC(kernel="linear"),
         SemiSupervisedSVC(),
         SemiSupervisedSVC(kernel="linear", solver="cccp"),
         SupervisedSVC(),
+        SupervisedSVC(C="auto"),
     ],
     expected_failed_checks=no_class_minus_one,
 )
@@ -142,7 +151,7 @@ OTHER_VALUES = {
     "gamma_u": 3.0,
     "kernel": "cubic",
     "laplacian_power": 2,
-    "loss_weights": "confidence",
+    "loss_weights": "equal",
     "metric": "cosine",
     "n_jobs": 2,
     "n_neighbors": 7,
@@ -459,7 +468,10 @@ LABELS = {
 }
 
 
-@pytest.mark.parametrize("name", ["harmonic", "rbf", "manifold", "gradient", "supervised"])
+@pytest.mark.parametrize(
+    "name",
+    ["harmonic", "auto", "rbf", "manifold", "gradient", "supervised", "supervised-auto"],
+)
 @pytest.mark.parametrize(("convert", "classes"), LABELS.values(), ids=LABELS.keys())
 def test_marker_and_type_of_the_labels_do_not_matter(name, convert, classes):
     X, _, y = blobs()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,13 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_consistent_length, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from graphmargin._checks import check_choice
 from graphmargin._typing import AnyArray, FloatArray, IntArray
 from graphmargin.estimators.progress import stage
 from graphmargin.graph.adjacency import NeighborGraph, check_graph, neighbor_graph
-from graphmargin.harmonic.problem import check_gamma_g, problem_on
+from graphmargin.harmonic.problem import HarmonicProblem, check_gamma_g, problem_on
 from graphmargin.harmonic.solution import (
     HarmonicSolution,
     check_priors,
@@ -25,6 +26,10 @@ from graphmargin.harmonic.solution import (
     solve_path,
 )
 from graphmargin.labels import UNLABELED, EncodedLabels, encode_labels
+from graphmargin.selection.choice import Choice
+from graphmargin.selection.grids import is_auto
+from graphmargin.selection.path import gamma_path
+from graphmargin.selection.report import GraphReport, graph_report
 
 
 class PartlyLabeledClassifier(ClassifierMixin, BaseEstimator):
@@ -116,16 +121,20 @@ class GraphClassifier(PartlyLabeledClassifier):
         if W is not None:
             self.graph_, self.graph_recall_ = check_graph(W, n), None
             return None
-        with stage(f"graph of {n:,} points", self.verbose) as news:
-            graph = neighbor_graph(
-                X,
-                self.n_neighbors,
-                width=self.width,
-                metric=self.metric,
-                n_jobs=self.n_jobs,
-                random_state=self.random_state,
-                progress=news,
-            )
+        key = (self.n_neighbors, repr(self.width), self.metric)
+        known: dict[Any, NeighborGraph] = getattr(self, "_known_graphs", {})
+        if key not in known:
+            with stage(f"graph of {n:,} points", self.verbose) as news:
+                known[key] = neighbor_graph(
+                    X,
+                    self.n_neighbors,
+                    width=self.width,
+                    metric=self.metric,
+                    n_jobs=self.n_jobs,
+                    random_state=self.random_state,
+                    progress=news,
+                )
+        graph = known[key]
         self.graph_, self.graph_recall_ = graph.W, graph.recall
         return graph
 
@@ -133,15 +142,18 @@ class GraphClassifier(PartlyLabeledClassifier):
 class DiffusionClassifier(GraphClassifier):
     """Base of classifiers that start with the harmonic solution on the graph."""
 
-    gamma_g: float
+    gamma_g: Any
     c_labeled: Any
     c_unlabeled: float
     class_mass_normalization: Any
     solver: Any
+    harmonic_solution_: HarmonicSolution
+    choice_: Choice
 
     def _validate(self, X: Any, y: npt.ArrayLike) -> tuple[Any, EncodedLabels]:
         valid = super()._validate(X, y)
-        check_gamma_g(self.gamma_g)
+        if not is_auto(self.gamma_g):
+            check_gamma_g(self.gamma_g)
         return valid
 
     def _fit_harmonic(
@@ -154,28 +166,77 @@ class DiffusionClassifier(GraphClassifier):
         """
         priors = self._priors(labels)
         graph = self._fit_graph(X, W)
+        problem = self._problem(labels)
         with stage(f"harmonic solution of {len(labels.classes)} classes", self.verbose) as news:
-            problem = problem_on(
-                self.graph_, labels, c_labeled=self.c_labeled, c_unlabeled=self.c_unlabeled
-            )
             solution = solve_path(
                 problem, [self.gamma_g], solver=self.solver, n_jobs=self.n_jobs, progress=news
             )[0]
         self.harmonic_solution_ = solution
         if priors is not None:
             solution = normalize_class_mass(solution, priors)
-        _warn(solution)
+        warn_of(solution)
+        self._expose(solution)
+        return solution, graph
+
+    def _expose(self, solution: HarmonicSolution) -> None:
+        """Set what these classifiers tell of their solution."""
         self.confidence_: FloatArray = solution.confidence
         self.label_distributions_: FloatArray = solution.label_distributions
         self.n_iter_ = solution.iterations
-        return solution, graph
+
+    @property
+    def gamma_g_path_(self) -> dict[str, FloatArray]:
+        """What changes with gamma_g, a row for each candidate value: see `gamma_path`."""
+        if not hasattr(self, "choice_"):
+            msg = "`gamma_g_path_` is known once gamma_g was chosen: fit with gamma_g='auto'"
+            raise AttributeError(msg)
+        return gamma_path(
+            *(self.harmonic_solution_.problem, self.choice_),
+            eps=getattr(self, "eps", 0.0),
+            solver=self.solver,
+            n_jobs=self.n_jobs,
+        )
+
+    def graph_report(self) -> GraphReport:
+        """Return what to know before trusting the graph; print it for a text.
+
+        Components, points without labels, agreement of labels along edges, sink mass, and, where
+        gamma_g was chosen, whether the graph helps or supervised learning was chosen.
+        """
+        check_is_fitted(self)
+        return graph_report(
+            self.harmonic_solution_,
+            eps=getattr(self, "eps", 0.0),
+            choice=getattr(self, "choice_", None),
+            recall=self.graph_recall_,
+        )
+
+    def _problem(self, labels: EncodedLabels) -> HarmonicProblem:
+        """Return the harmonic problem on the graph."""
+        return problem_on(
+            self.graph_, labels, c_labeled=self.c_labeled, c_unlabeled=self.c_unlabeled
+        )
 
     def _priors(self, labels: EncodedLabels) -> FloatArray | None:
-        """Return the class priors to normalize to, if any."""
+        """Return the class priors to normalize to, if any; "auto" has none for one gamma_g."""
         asked = self.class_mass_normalization
+        if is_auto(asked):
+            return None
         if isinstance(asked, bool | np.bool_):
             return labels.one_hot.sum(axis=0) if asked else None
         return check_priors("class_mass_normalization", asked, len(labels.classes))
+
+    def _normalizations(self, values: Mapping[str, Any], labels: EncodedLabels) -> list[Any]:
+        """Return the class priors of a grid as tuples, False for none."""
+        counts = tuple(labels.one_hot.sum(axis=0).tolist())
+        found = []
+        for asked in values["class_mass_normalization"]:
+            if isinstance(asked, bool | np.bool_):
+                found.append(counts if asked else False)
+            else:
+                priors = check_priors("class_mass_normalization", asked, len(counts))
+                found.append(tuple(priors.tolist()))
+        return found
 
 
 def known_codes(solution: HarmonicSolution, labels: EncodedLabels) -> IntArray:
@@ -183,14 +244,22 @@ def known_codes(solution: HarmonicSolution, labels: EncodedLabels) -> IntArray:
     return np.where(solution.codes == UNLABELED, labels.codes, solution.codes)
 
 
-def _warn(solution: HarmonicSolution) -> None:
-    """Say what a user should know: non-convergence, and points that no label reaches."""
+def warn_unless_converged(solution: HarmonicSolution, deeper: int = 0) -> None:
+    """Say so if the harmonic solution is not what it should be."""
     if not solution.converged:
         warnings.warn(
             f"harmonic solution: {solution.status}; try solver='direct', or a larger gamma_g",
             ConvergenceWarning,
-            stacklevel=4,
+            stacklevel=5 + deeper,
         )
+
+
+def warn_of(solution: HarmonicSolution, deeper: int = 0) -> None:
+    """Say what a user should know: non-convergence, and points that no label reaches.
+
+    The warning is for the caller of the method that calls the caller, or `deeper`.
+    """
+    warn_unless_converged(solution, deeper)
     unreached = int(solution.unreached.sum())
     if unreached and np.isfinite(solution.gamma_g):
         warnings.warn(
@@ -198,5 +267,5 @@ def _warn(solution: HarmonicSolution) -> None:
             "a label: their confidence is 0; label one point in each component, or raise "
             "`n_neighbors`",
             UserWarning,
-            stacklevel=4,
+            stacklevel=4 + deeper,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,14 +10,20 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from graphmargin._typing import AnyArray, FloatArray, IntArray
-from graphmargin.estimators.base import DiffusionClassifier, known_codes
+from graphmargin.estimators.base import DiffusionClassifier, known_codes, warn_of
+from graphmargin.estimators.choosing import ChoosingClassifier, Search
+from graphmargin.estimators.progress import stage
 from graphmargin.graph.adjacency import in_metric
 from graphmargin.graph.attachment import Attachment, attach_by_neighbors, attach_by_weights
 from graphmargin.graph.neighbors import nearest_neighbors
-from graphmargin.labels import UNLABELED
+from graphmargin.harmonic.solution import HarmonicSolution, mean_solution
+from graphmargin.labels import UNLABELED, EncodedLabels
+from graphmargin.selection.choice import Choice
+from graphmargin.selection.grids import Hidden, gamma_g_grid, grid_points, prior_grid
+from graphmargin.selection.rivals import harmonic_trials
 
 
-class HarmonicClassifier(DiffusionClassifier):
+class HarmonicClassifier(ChoosingClassifier, DiffusionClassifier):
     """Labels by random walks on the k-NN graph; new points ask their neighbors.
 
     Training rows get the regularized harmonic solution
@@ -26,9 +33,10 @@ class HarmonicClassifier(DiffusionClassifier):
 
     Parameters
     ----------
-    gamma_g : float >= 0, default=0.1
+    gamma_g : float >= 0 or "auto", default=0.1
         Rate of the sink; 0 is the ordinary harmonic solution. A small positive value damps the
-        few vertices that would otherwise label everything when labels are rare.
+        few vertices that would otherwise label everything when labels are rare. "auto" averages
+        the class masses of several values, weighted by how well they predict hidden labels.
     n_neighbors : int, default=5
         Neighbors in the graph.
     width : {"paper", "self-tuning", "binary"} or positive float, default="paper"
@@ -39,8 +47,10 @@ class HarmonicClassifier(DiffusionClassifier):
         between new points and training points, of shape (m, n).
     solver : {"auto", "direct", "cg", "gauss-seidel", "amg"}, default="auto"
         See `harmonic_solution`.
-    class_mass_normalization : bool or array of shape (c,), default=False
-        Scale class masses to the class shares of the labels (True) or to these priors.
+    class_mass_normalization : bool, array of shape (c,) or "auto", default=False
+        Scale class masses to the class shares of the labels (True) or to these priors. "auto" is
+        for ``gamma_g="auto"``: with up to three labels a class, it tries the shares of the labels
+        (with one more in each class) and none.
     c_labeled : float > 0 or array of shape (n,), default=inf
         Trust in the labels; inf keeps them as given.
     c_unlabeled : float >= 0, default=0
@@ -69,6 +79,11 @@ class HarmonicClassifier(DiffusionClassifier):
         Share of the true neighbors in the graph, measured on a sample; 1 is exact, None is a
         precomputed graph.
     harmonic_solution_ : HarmonicSolution
+        As solved; if gamma_g was chosen, for the value with the largest weight.
+    choice_ : Choice
+        Only if gamma_g was chosen: the candidates and their weights.
+    gamma_g_path_ : dict
+        The same: a row for each value.
     n_iter_ : int
 
     Examples
@@ -82,10 +97,13 @@ class HarmonicClassifier(DiffusionClassifier):
     ['low', 'high']
     """
 
+    tuned_parameters = ("gamma_g",)
+    searched_parameters = ("gamma_g", "class_mass_normalization")
+
     def __init__(
         self,
         *,
-        gamma_g: float = 0.1,
+        gamma_g: Any = 0.1,
         n_neighbors: int = 5,
         width: Any = "paper",
         metric: Any = "euclidean",
@@ -121,13 +139,65 @@ class HarmonicClassifier(DiffusionClassifier):
             Labels; unlabeled is -1, None, NaN, pandas.NA or "".
         """
         X, labels = self._validate(X, y)
+        if self._is_to_choose():
+            self._choose(X, labels)
+            return self
         W = X if self.affinity == "precomputed" else None
         solution, self._point_graph = self._fit_harmonic(X, labels, W)
+        self._walk = [(1.0, float(self.gamma_g))]
+        self._finish(solution, labels)
+        return self
+
+    def _finish(self, solution: HarmonicSolution, labels: EncodedLabels) -> None:
+        """Set what the solution makes of the rows."""
         self._class_mass = solution.class_mass
         self._most_frequent = int(np.bincount(labels.codes[labels.labeled]).argmax())
         self._codes = self._complete(known_codes(solution, labels))
         self.transduction_: AnyArray = self._decode(self._codes)
-        return self
+
+    def _check_parameters(self, X: Any, W: Any) -> None:  # noqa: ARG002 - checked with the graph
+        if W is not None:
+            msg = "`W` must be None: the graph is passed as X, with affinity='precomputed'"
+            raise ValueError(msg)
+
+    def _search(
+        self,
+        X: Any,
+        labels: EncodedLabels,
+        W: Any,  # noqa: ARG002 - here X itself is the graph, if one is given
+        grid: Mapping[str, Sequence[Any]],
+        hidden: Hidden,
+    ) -> Search:
+        self._point_graph = self._fit_graph(X, X if self.affinity == "precomputed" else None)
+        auto = gamma_g_grid(self.graph_)[1:]
+        values = self._grid(grid, gamma_g=auto, class_mass_normalization=prior_grid(labels))
+        values["class_mass_normalization"] = self._normalizations(values, labels)
+        candidates = grid_points(values)
+        validation = hidden.validation
+        if validation is not None:
+            validation = self._attachment(validation[0]).moves, validation[1]
+        with stage(f"trial of {len(candidates)} candidates", self.verbose) as news:
+            found = harmonic_trials(
+                *(self._problem(labels), candidates, hidden.folds),
+                validation=validation,
+                solver=self.solver,
+                n_jobs=self.n_jobs,
+                progress=news,
+            )
+
+        def finish(choice: Choice) -> None:
+            self.choice_ = choice
+            factors = np.array([factor for _, factor in choice.blended])
+            shares = factors / factors.sum()
+            chosen = [candidates[i] for i, _ in choice.blended]
+            self.harmonic_solution_ = found.solutions[chosen[0]["gamma_g"]]
+            self._walk = [(s, c["gamma_g"]) for s, c in zip(shares, chosen, strict=True)]
+            solution = mean_solution([found.solution(one) for one in chosen], shares)
+            warn_of(solution, deeper=1)
+            self._expose(solution)
+            self._finish(solution, labels)
+
+        return Search(found.trials, finish)
 
     def predict(self, X: Any) -> AnyArray:
         """Return the label of new points, by the class masses of their neighbors."""
@@ -141,7 +211,9 @@ class HarmonicClassifier(DiffusionClassifier):
     def predict_proba(self, X: Any) -> FloatArray:
         """Return class probabilities of new points: the walk's, the sink's share spread evenly."""
         attachment = self._attach(X)
-        chance = attachment.chance_to_move(self.gamma_g + self.c_unlabeled)
+        chance = np.zeros(attachment.moves.shape[0])
+        for share, gamma_g in self._walk:
+            chance += share * attachment.chance_to_move(gamma_g + self.c_unlabeled)
         mass = (attachment.moves @ self._class_mass) * chance[:, None]
         sink_mass = np.clip(1 - mass.sum(axis=1, keepdims=True), 0.0, 1.0)
         return np.asarray(mass + sink_mass / len(self.classes_))
@@ -149,7 +221,10 @@ class HarmonicClassifier(DiffusionClassifier):
     def _attach(self, X: Any) -> Attachment:
         """Return the first step of the walk from new points."""
         check_is_fitted(self)
-        X = self._validate_new(X)
+        return self._attachment(self._validate_new(X))
+
+    def _attachment(self, X: Any) -> Attachment:
+        """Return the first step of the walk from validated points."""
         graph = self._point_graph
         if graph is None:
             return attach_by_weights(X)

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from graphmargin._checks import check_integer
+from graphmargin._typing import Progress
 from graphmargin.estimators.base import GraphClassifier
+from graphmargin.estimators.choosing import Search
 from graphmargin.estimators.margin_classifier import MarginClassifier
 from graphmargin.estimators.progress import stage
+from graphmargin.labels import EncodedLabels
+from graphmargin.margin.kernels import Kernel
+from graphmargin.margin.machine import MarginMachine
 from graphmargin.margin.manifold import check_gamma_u, train_manifold
+from graphmargin.selection.grids import Hidden, c_grid, gamma_u_grid, grid_points, is_auto
+from graphmargin.selection.rivals import manifold_trials
 
 
 class ManifoldSVC(MarginClassifier, GraphClassifier):
@@ -23,10 +31,13 @@ class ManifoldSVC(MarginClassifier, GraphClassifier):
 
     Parameters
     ----------
-    kernel, degree, coef0, width, C
+    kernel, degree, coef0, width
         As in `MaxMarginGraphCut`.
-    gamma_u : float >= 0, default=1e-3
-        Weight of f'Lf, a sum over all edges; 0 is the supervised SVM. The max-margin graph cut
+    C : float > 0 or "auto", default=10.0
+        1 / (2 gamma), the weight of the hinge losses.
+    gamma_u : float >= 0 or "auto", default=1e-3
+        Weight of f'Lf, a sum over all edges; 0 is the supervised SVM, and "auto" blends values
+        by the number of rows, tested on hidden labels. The max-margin graph cut
         with ``gamma_g = gamma / gamma_u = 1 / (2 C gamma_u)`` weighs graph and norm alike.
     laplacian_power : int, default=1
         L^power in place of L: smooth beyond the neighbors.
@@ -61,6 +72,8 @@ class ManifoldSVC(MarginClassifier, GraphClassifier):
         Share of the true neighbors in the graph, measured on a sample; 1 is exact, None is a
         precomputed graph.
     machine_ : MarginMachine
+    choice_ : Choice
+        Only if gamma_u or C was chosen: the candidates and their weights.
 
     Examples
     --------
@@ -76,6 +89,9 @@ class ManifoldSVC(MarginClassifier, GraphClassifier):
     1.0
     """
 
+    tuned_parameters = ("gamma_u", "C")
+    searched_parameters = ("gamma_u", "C")
+
     def __init__(
         self,
         *,
@@ -83,8 +99,8 @@ class ManifoldSVC(MarginClassifier, GraphClassifier):
         degree: int = 3,
         coef0: float = 1.0,
         width: Any = "paper",
-        C: float = 10.0,
-        gamma_u: float = 1e-3,
+        C: Any = 10.0,
+        gamma_u: Any = 1e-3,
         laplacian_power: int = 1,
         normalized: bool = False,
         fit_intercept: bool = True,
@@ -125,32 +141,77 @@ class ManifoldSVC(MarginClassifier, GraphClassifier):
             The graph, for ``affinity="precomputed"``: symmetric, non-negative, finite.
         """
         X, labels = self._validate(X, y)
+        self._check_parameters(X, W)
+        if self._is_to_choose():
+            self._choose(X, labels, W)
+            return self
+        kernel = self._kernel(X)
+        self._fit_graph(X, W)
+        with stage(f"manifold-regularized SVM on {X.shape[0]:,} points", self.verbose) as news:
+            self.machine_ = self._train(X, labels, kernel, self.C, self.gamma_u, news)
+            self._label_by_machine(X, labels)
+        return self
+
+    def _check_parameters(self, X: Any, W: Any) -> None:
         self._check_graph_input(W)
         self._check_margin(X)
-        check_gamma_u(self.gamma_u)
+        if not is_auto(self.gamma_u):
+            check_gamma_u(self.gamma_u)
         check_integer("laplacian_power", self.laplacian_power, low=1)
         for name in ("normalized", "fit_intercept"):
             value = getattr(self, name)
             if type(value) not in (bool, np.bool_):
                 msg = f"`{name}` must be True or False, got {value!r}"
                 raise ValueError(msg)
+
+    def _train(
+        self,
+        X: Any,
+        labels: EncodedLabels,
+        kernel: Kernel,
+        C: float,
+        gamma_u: float,
+        progress: Progress | None,
+    ) -> MarginMachine:
+        return train_manifold(
+            *(X, labels.codes, kernel, self.graph_),
+            C=C,
+            gamma_us=[gamma_u],
+            normalized=self.normalized,
+            power=self.laplacian_power,
+            fit_intercept=self.fit_intercept,
+            approximation=self.approximation,
+            n_jobs=self.n_jobs,
+            random_state=self.random_state,
+            progress=progress,
+        )[0]
+
+    def _search(
+        self,
+        X: Any,
+        labels: EncodedLabels,
+        W: Any,
+        grid: Mapping[str, Sequence[Any]],
+        hidden: Hidden,
+    ) -> Search:
         kernel = self._kernel(X)
         self._fit_graph(X, W)
-        with stage(f"manifold-regularized SVM on {X.shape[0]:,} points", self.verbose) as news:
-            self.machine_ = train_manifold(
-                X,
-                labels.codes,
-                kernel,
-                self.graph_,
-                C=self.C,
-                gamma_us=[self.gamma_u],
+        values = self._grid(grid, gamma_u=gamma_u_grid(X.shape[0]), C=c_grid(X, kernel))
+        candidates = grid_points(values)
+        with stage(f"trial of {len(candidates)} candidates", self.verbose) as news:
+            trials = manifold_trials(
+                *(X, labels, kernel, self.graph_, candidates, hidden.folds),
+                validation=hidden.validation,
                 normalized=self.normalized,
                 power=self.laplacian_power,
                 fit_intercept=self.fit_intercept,
-                approximation=self.approximation,
                 n_jobs=self.n_jobs,
-                random_state=self.random_state,
+                random_state=self._seed(),
                 progress=news,
-            )[0]
-            self._label_by_machine(X, labels)
-        return self
+            ).trials
+
+        def train(candidate: dict[str, Any], news: Progress | None) -> MarginMachine:
+            C, gamma_u = candidate["C"], candidate["gamma_u"]
+            return self._train(X, labels, kernel, C, gamma_u, news)
+
+        return self._blend_after(trials, train, X, labels)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -10,24 +11,33 @@ from sklearn.utils.validation import check_is_fitted
 
 from graphmargin._checks import check_choice, check_real
 from graphmargin._typing import AnyArray, FloatArray, IntArray, Progress
-from graphmargin.estimators.base import PartlyLabeledClassifier
+from graphmargin.estimators.choosing import ChoosingClassifier, Search
+from graphmargin.estimators.progress import stage
 from graphmargin.graph.weights import kernel_width
+from graphmargin.harmonic.problem import HarmonicProblem
 from graphmargin.harmonic.solve import confidence_of
 from graphmargin.labels import UNLABELED, EncodedLabels
 from graphmargin.margin.calibration import calibration_targets, fit_sharpness, probabilities
+from graphmargin.margin.induced import InducedLabels
 from graphmargin.margin.kernels import Kernel
-from graphmargin.margin.machine import MarginMachine
+from graphmargin.margin.machine import MarginMachine, blend, winner
 from graphmargin.margin.training import check_approximation, train_machine
+from graphmargin.selection.choice import Choice, Trials
+from graphmargin.selection.cut import CutTrials, cut_trials
+from graphmargin.selection.grids import Hidden, is_auto
+
+MAX_BLENDED = 4
+"""Machines, at most, that are trained and blended where trials have seen a sample of the rows."""
 
 
-class MarginClassifier(PartlyLabeledClassifier):
+class MarginClassifier(ChoosingClassifier):
     """Base of classifiers whose function is a max-margin machine."""
 
     kernel: Any
     degree: int
     coef0: float
     width: Any
-    C: float
+    C: Any
     approximation: Any
     machine_: MarginMachine
     _sharpness: float
@@ -48,7 +58,8 @@ class MarginClassifier(PartlyLabeledClassifier):
     def _check_margin(self, X: Any) -> None:
         """Check the parameters of the machine, and X where it is a kernel matrix."""
         check_approximation(self.approximation, self.kernel)
-        check_real("C", self.C, positive=True, hint="; C = 1 / (2 gamma)")
+        if not is_auto(self.C):
+            check_real("C", self.C, positive=True, hint="; C = 1 / (2 gamma), or use 'auto'")
         if not self._is_pairwise():
             return
         if X.shape[0] != X.shape[1]:
@@ -82,8 +93,10 @@ class MarginClassifier(PartlyLabeledClassifier):
         rows: IntArray,
         codes: IntArray,
         kernel: Kernel,
+        C: float,
         *,
         sample_weight: FloatArray | None = None,
+        center: FloatArray | float | None = None,
         progress: Progress | None = None,
     ) -> MarginMachine:
         """Return the machine on some rows of X, with a class code each."""
@@ -94,9 +107,10 @@ class MarginClassifier(PartlyLabeledClassifier):
             points,
             codes,
             kernel,
-            C=self.C,
+            C=C,
             sample_weight=sample_weight,
             approximation=self.approximation,
+            center=center,
             n_jobs=self.n_jobs,
             random_state=self.random_state,
             progress=progress,
@@ -105,12 +119,86 @@ class MarginClassifier(PartlyLabeledClassifier):
             machine = replace(machine, vectors=rows[machine.vectors])
         return machine
 
+    def _try_cuts(
+        self,
+        X: Any,
+        labels: EncodedLabels,
+        kernel: Kernel,
+        problem: HarmonicProblem | None,
+        candidates: list[dict[str, Any]],
+        hidden: Hidden,
+        **options: Any,
+    ) -> CutTrials:
+        """Try max-margin graph cuts on hidden labels."""
+        with stage(f"trial of {len(candidates)} candidates", self.verbose) as news:
+            return cut_trials(
+                *(X, labels, kernel, problem, candidates, hidden.folds),
+                validation=hidden.validation,
+                n_jobs=self.n_jobs,
+                random_state=self._seed(),
+                progress=news,
+                **options,
+            )
+
+    def _search_of(
+        self,
+        found: CutTrials,
+        X: Any,
+        labels: EncodedLabels,
+        kernel: Kernel,
+        induce: Callable[[dict[str, Any]], InducedLabels],
+    ) -> Search:
+        """Return the search after its trials; `induce` tells what a candidate learns from."""
+        is_exact = len(found.rows) == X.shape[0]
+
+        def train(candidate: dict[str, Any], news: Progress | None) -> MarginMachine:
+            learned = induce(candidate)
+            rows = np.flatnonzero(learned.mask)
+            return self._train_on(
+                *(X, rows, learned.codes[rows], kernel, candidate["C"]),
+                sample_weight=learned.weights[rows],
+                center=found.center,
+                progress=news,
+            )
+
+        search = self._blend_after(found.trials, train, X, labels)
+        if not is_exact:
+            return search
+
+        def finish(choice: Choice) -> None:
+            self.choice_ = choice
+            self.machine_ = found.blend(choice.blended, X, kernel)
+            self._label_by_machine(X, labels)
+
+        return Search(found.trials, finish)
+
+    def _blend_after(
+        self,
+        trials: Trials,
+        train: Callable[[dict[str, Any], Progress | None], MarginMachine],
+        X: Any,
+        labels: EncodedLabels,
+    ) -> Search:
+        """Return the search that ends with a blend of a few machines, trained on all rows."""
+
+        def finish(choice: Choice) -> None:
+            self.choice_ = choice
+            numbers, factors = zip(*choice.blended, strict=True)
+            with stage(f"blend of {len(numbers)} classifiers", self.verbose) as news:
+                machines = [train(trials.params[i], news) for i in numbers]
+            self.machine_ = blend(machines, factors)
+            self._label_by_machine(X, labels)
+
+        return Search(trials, finish, MAX_BLENDED)
+
     def _label_by_machine(self, X: Any, labels: EncodedLabels) -> None:
-        """Calibrate on the given labels; let the machine label the other rows."""
+        """Calibrate on the given labels, hidden ones if there are; label the other rows."""
         scores = self.machine_.decision(X)
-        labeled = labels.labeled
-        targets = calibration_targets(labels.one_hot[labeled], labels.codes[labeled])
-        self._sharpness = fit_sharpness(scores[labeled], targets)
+        known, codes = scores[labels.labeled], labels.codes[labels.labeled]
+        if hasattr(self, "choice_") and len(self.choice_.trials.given):
+            known, codes = self.choice_.scores, self.choice_.trials.given
+        targets = calibration_targets(np.eye(len(labels.classes))[codes], codes)
+        self._sharpness = fit_sharpness(known, targets)
         self.label_distributions_: FloatArray = probabilities(scores, self._sharpness)
         self.confidence_: FloatArray = confidence_of(self.label_distributions_)
         codes = np.where(labels.codes == UNLABELED, winner(scores), labels.codes)
@@ -119,10 +207,3 @@ class MarginClassifier(PartlyLabeledClassifier):
     def _is_pairwise(self) -> bool:
         """Tell whether X is a kernel matrix."""
         return not callable(self.kernel) and self.kernel == "precomputed"
-
-
-def winner(scores: FloatArray) -> IntArray:
-    """Return the class code with the largest score."""
-    if scores.ndim == 1:
-        return (scores > 0).astype(np.int64)
-    return np.asarray(scores.argmax(axis=1))

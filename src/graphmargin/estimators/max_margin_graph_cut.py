@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,22 +12,31 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from graphmargin._checks import check_choice, check_real
-from graphmargin._typing import AnyArray, BoolArray, IntArray
-from graphmargin.estimators.base import DiffusionClassifier, known_codes
-from graphmargin.estimators.margin_classifier import MarginClassifier, winner
+from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray
+from graphmargin.estimators.base import DiffusionClassifier, warn_unless_converged
+from graphmargin.estimators.choosing import Search
+from graphmargin.estimators.margin_classifier import MarginClassifier
 from graphmargin.estimators.progress import stage
 from graphmargin.graph.adjacency import NeighborGraph
-from graphmargin.harmonic.solution import HarmonicSolution
+from graphmargin.harmonic.solution import HarmonicSolution, normalize_class_mass, solve_path
+from graphmargin.harmonic.solve import check_solver
 from graphmargin.labels import UNLABELED, EncodedLabels
 from graphmargin.margin.calibration import calibration_targets, fit_sharpness, probabilities
+from graphmargin.margin.induced import (
+    LOSS_WEIGHTS,
+    InducedLabels,
+    given_labels,
+    induced_labels,
+)
+from graphmargin.margin.machine import winner
+from graphmargin.selection.choice import Choice
+from graphmargin.selection.grids import Hidden, c_grid, gamma_g_grid, grid_points, prior_grid
 from graphmargin.theory.bounds import RiskBound, risk_bound
 from graphmargin.theory.capacity import vc_dimension as kernel_vc_dimension
 from graphmargin.theory.stability import Stability
 
 CALIBRATION_ROWS = 100_000
 """Number of training rows, at most, whose scores are calibrated to probabilities."""
-LEAST_WEIGHT = 1e-6
-"""Of a loss that is weighted by confidence: a labeled row without any still says a little."""
 
 
 class MaxMarginGraphCut(MarginClassifier, DiffusionClassifier):
@@ -40,6 +51,12 @@ class MaxMarginGraphCut(MarginClassifier, DiffusionClassifier):
     Several classes: one column of the harmonic system for each, confidence is the best minus the
     second best mass, and the margin classifier is one-vs-one.
 
+    By default gamma_g and C are chosen, safely: labels are hidden in folds, and f is the mean of
+    all credible candidates, supervised learning included, weighted by how well they predict the
+    hidden labels (`graphmargin.selection.choose`). `graph_report` tells whether the graph helps.
+
+    Deviation from the paper: losses are weighted by confidence unless ``loss_weights="equal"``.
+
     Parameters
     ----------
     kernel : {"rbf", "linear", "cubic", "precomputed"} or callable, default="rbf"
@@ -51,26 +68,32 @@ class MaxMarginGraphCut(MarginClassifier, DiffusionClassifier):
     width : {"paper", "self-tuning", "binary"} or positive float, default="paper"
         Width of kernel and edge weights, sqrt(K) sigma as in the paper or a number.
         "self-tuning" and "binary" concern the edges, and the kernel keeps the paper's width.
-    C : float > 0, default=10.0
-        1 / (2 gamma), the weight of the hinge losses.
+    C : "auto" or float > 0, default="auto"
+        1 / (2 gamma), the weight of the hinge losses. "auto" blends three values, in units of the
+        kernel's variance.
     approximation : {"auto", "none", "nystroem"}, default="auto"
         "none" trains the exact machine. "nystroem" is for many rows: kernel values to 500
         landmarks serve as features (for a linear kernel, the rows themselves), and of more than
         200,000 rows that many are learned from. "auto" is exact for up to 10,000 rows (linear:
         2,000). `machine_.report` tells what was done.
-    gamma_g : float >= 0, default=0.1
-        Rate of the sink: 0 trusts the graph most, inf not at all.
+    gamma_g : "auto" or float >= 0, default="auto"
+        Rate of the sink: 0 trusts the graph most, inf not at all. "auto" blends inf and four
+        finite values, in units of the degrees.
     eps : float in [0, 1), default=1e-6
         Confidence from which on an induced label is learned from.
-    loss_weights : {"equal", "confidence"}, default="equal"
+    loss_weights : {"confidence", "equal"}, default="confidence"
         "equal" is the paper's sum of hinge losses; "confidence" weights each by abs(l_i), so that
         points count the more the surer their label is.
+    class_mass_normalization : "auto", bool or array of shape (c,), default="auto"
+        Scale class masses to the class shares of the labels (True) or to these priors. "auto"
+        concerns chosen parameters and up to three labels a class: the shares of the labels, with
+        one more in each class, are then tried beside none.
     n_neighbors : int, default=5
     metric : {"euclidean", "cosine"}, default="euclidean"
         Metric of the graph.
     affinity : {"knn", "precomputed"}, default="knn"
         With "precomputed", pass the graph to `fit` as W.
-    solver, class_mass_normalization, c_labeled, c_unlabeled, n_jobs, random_state, verbose
+    solver, c_labeled, c_unlabeled, n_jobs, random_state, verbose
         As in `HarmonicClassifier`. With soft labels (finite `c_labeled`), labeled points enter
         with the label that the solution gives them.
 
@@ -78,18 +101,28 @@ class MaxMarginGraphCut(MarginClassifier, DiffusionClassifier):
     ----------
     classes_ : array of shape (c,)
     transduction_ : array of shape (n,)
-        Label of every training row: induced by the graph, or by the margin classifier where no
-        label can be reached (confidence 0, and a warning that counts such rows).
+        Label of every training row. If parameters were chosen: the given label, or that of the
+        margin classifier, which is what was tested. Else induced by the graph, or by the margin
+        classifier where no label can be reached (confidence 0, and a warning that counts them).
     confidence_ : array of shape (n,)
+        Best minus second best of the label distributions.
     label_distributions_ : array of shape (n, c)
-        Rows sum to 1.
+        Rows sum to 1. If parameters were chosen: probabilities of the margin classifier,
+        calibrated on labels that were hidden from it. Else those of the graph.
+    choice_ : Choice
+        Only if parameters were chosen: candidates, what speaks for each, their weights, and the
+        estimated error (``choice_.error``).
+    gamma_g_path_ : dict
+        The same: confidence, leave-one-out and fold scores for each gamma_g, see `gamma_path`.
     training_mask_ : array of shape (n,)
-        Rows that the margin classifier was trained on.
+        Rows that the margin classifier was trained on; if parameters were chosen, the heaviest
+        part of the blend that uses the graph.
     graph_ : csr_array of shape (n, n)
     graph_recall_ : float or None
         Share of the true neighbors in the graph, measured on a sample; 1 is exact, None is a
         precomputed graph.
     harmonic_solution_ : HarmonicSolution
+        As solved; if parameters were chosen, for the heaviest part that uses the graph.
     machine_ : MarginMachine
     n_iter_ : int
 
@@ -97,11 +130,27 @@ class MaxMarginGraphCut(MarginClassifier, DiffusionClassifier):
     --------
     >>> from graphmargin.datasets import make_lattices
     >>> X, y, y_true, W = make_lattices()
-    >>> supervised = MaxMarginGraphCut(kernel="linear", gamma_g=np.inf).fit(X, y)
-    >>> cut = MaxMarginGraphCut(kernel="linear", affinity="precomputed").fit(X, y, W=W)
-    >>> float(supervised.score(X, y_true)), float(cut.score(X, y_true))
+    >>> supervised = MaxMarginGraphCut(kernel="linear", gamma_g=np.inf, C=10.0).fit(X, y)
+    >>> cut = MaxMarginGraphCut(
+    ...     kernel="linear", gamma_g=0.1, C=10.0, loss_weights="equal", affinity="precomputed"
+    ... )
+    >>> float(supervised.score(X, y_true)), float(cut.fit(X, y, W=W).score(X, y_true))
     (0.9, 1.0)
+
+    Parameters that are chosen:
+
+    >>> from graphmargin.datasets import load_digits, mask_labels
+    >>> X, y = load_digits()
+    >>> few = mask_labels(y[:1000], per_class=5, random_state=0)
+    >>> model = MaxMarginGraphCut().fit(X[:1000], few)
+    >>> model.graph_report().verdict
+    'graph helps'
+    >>> bool(model.score(X[1000:], y[1000:]) > 0.9)
+    True
     """
+
+    tuned_parameters = ("gamma_g", "C")
+    searched_parameters = ("gamma_g", "C", "class_mass_normalization")
 
     def __init__(
         self,
@@ -110,16 +159,16 @@ class MaxMarginGraphCut(MarginClassifier, DiffusionClassifier):
         degree: int = 3,
         coef0: float = 1.0,
         width: Any = "paper",
-        C: float = 10.0,
+        C: Any = "auto",
         approximation: Any = "auto",
-        gamma_g: float = 0.1,
+        gamma_g: Any = "auto",
         eps: float = 1e-6,
-        loss_weights: Any = "equal",
+        loss_weights: Any = "confidence",
         n_neighbors: int = 5,
         metric: Any = "euclidean",
         affinity: str = "knn",
         solver: Any = "auto",
-        class_mass_normalization: Any = False,
+        class_mass_normalization: Any = "auto",
         c_labeled: Any = np.inf,
         c_unlabeled: float = 0.0,
         n_jobs: int | None = None,
@@ -160,20 +209,87 @@ class MaxMarginGraphCut(MarginClassifier, DiffusionClassifier):
         X, labels = self._validate(X, y)
         self._check_parameters(X, W)
         self._kernel(X, width=1.0)  # refuses what is no kernel before the graph is built
+        if self._is_to_choose():
+            self._choose(X, labels, W)
+            return self
         solution, graph = self._fit_harmonic(X, labels, W)
         kernel = self._kernel(X, self._shared_width(graph))
-        codes, self.training_mask_ = self._training_set(solution, labels)
-        training = np.flatnonzero(self.training_mask_)
-        with stage(f"max-margin classifier on {len(training):,} points", self.verbose) as news:
-            weights = None
-            if self.loss_weights == "confidence":
-                weights = np.maximum(solution.confidence, LEAST_WEIGHT)[training]
-                weights[solution.codes[training] == UNLABELED] = 1.0  # given, and not in doubt
-            self.machine_ = self._train_on(
-                X, training, codes[training], kernel, sample_weight=weights, progress=news
+        learned = induced_labels(solution, eps=self.eps, loss_weights=self.loss_weights)
+        if learned.kept_given:
+            warnings.warn(
+                "the soft solution induces no label of some class; the given labels are kept at "
+                "the labeled points: raise `c_labeled` or lower `gamma_g`",
+                UserWarning,
+                stacklevel=2,
             )
-            self._complete(X, solution, labels, codes)
+        self.training_mask_: BoolArray = learned.mask
+        training = np.flatnonzero(learned.mask)
+        weights = learned.weights[training] if self.loss_weights == "confidence" else None
+        with stage(f"max-margin classifier on {len(training):,} points", self.verbose) as news:
+            self.machine_ = self._train_on(
+                *(X, training, learned.codes[training], kernel, self.C),
+                sample_weight=weights,
+                progress=news,
+            )
+            self._complete(X, solution, labels, learned.codes)
         return self
+
+    def _search(
+        self,
+        X: Any,
+        labels: EncodedLabels,
+        W: Any,
+        grid: Mapping[str, Sequence[Any]],
+        hidden: Hidden,
+    ) -> Search:
+        graph = self._fit_graph(X, W)
+        kernel = self._kernel(X, self._shared_width(graph))
+        problem = self._problem(labels)
+        values = self._grid(
+            grid,
+            gamma_g=gamma_g_grid(self.graph_),
+            C=c_grid(X, kernel),
+            class_mass_normalization=prior_grid(labels),
+        )
+        values["class_mass_normalization"] = self._normalizations(values, labels)
+        plain = values["class_mass_normalization"][0]
+        candidates = [
+            candidate
+            for candidate in grid_points(values)
+            if np.isfinite(candidate["gamma_g"]) or candidate["class_mass_normalization"] == plain
+        ]
+        options = {"eps": self.eps, "loss_weights": self.loss_weights}
+        found = self._try_cuts(
+            *(X, labels, kernel, problem, candidates, hidden), solver=self.solver, **options
+        )
+
+        def induce(candidate: dict[str, Any]) -> InducedLabels:
+            if np.isinf(candidate["gamma_g"]):
+                return given_labels(labels)
+            solution = found.solutions[candidate["gamma_g"]]
+            if candidate["class_mass_normalization"] is not False:
+                solution = normalize_class_mass(solution, candidate["class_mass_normalization"])
+            return induced_labels(solution, **options)
+
+        search = self._search_of(found, X, labels, kernel, induce)
+
+        def finish(choice: Choice) -> None:
+            best = max(
+                (i for i, _ in choice.blended if not choice.trials.supervised[i]),
+                key=lambda i: choice.weights[i],
+                default=choice.best,
+            )
+            candidate = choice.trials.params[best]
+            solution = found.solutions.get(candidate["gamma_g"])
+            self.harmonic_solution_ = solution or solve_path(problem, [np.inf])[0]
+            warn_unless_converged(self.harmonic_solution_)
+            self.training_mask_ = induce(candidate).mask
+            self.n_iter_ = self.harmonic_solution_.iterations
+            self._training_scores: FloatArray | None = None
+            self._fitted_eps = self.eps
+            search.finish(choice)
+
+        return replace(search, finish=finish)
 
     def risk_bound(
         self,
@@ -204,7 +320,12 @@ class MaxMarginGraphCut(MarginClassifier, DiffusionClassifier):
         >>> from graphmargin.datasets import make_lattices
         >>> X, y, _, W = make_lattices()
         >>> model = MaxMarginGraphCut(
-        ...     kernel="linear", c_labeled=1.0, c_unlabeled=0.01, affinity="precomputed"
+        ...     kernel="linear",
+        ...     gamma_g=0.1,
+        ...     C=10.0,
+        ...     c_labeled=1.0,
+        ...     c_unlabeled=0.01,
+        ...     affinity="precomputed",
         ... )
         >>> bound = model.fit(X, y, W=W).risk_bound()
         >>> round(bound.inductive_error, 2), bound.vc_dimension, bound.informative
@@ -213,10 +334,11 @@ class MaxMarginGraphCut(MarginClassifier, DiffusionClassifier):
         check_is_fitted(self)
         if self._training_scores is None:
             msg = (
-                "`risk_bound` is for two classes, soft labels and masses as solved, got "
-                f"{len(self.classes_)} classes, c_labeled={self.c_labeled!r} and "
-                f"class_mass_normalization={self.class_mass_normalization!r}; fit two classes "
-                "with a number such as c_labeled=1.0 and without normalization"
+                "`risk_bound` is for two classes, soft labels, masses as solved and parameters "
+                f"that no label has chosen, got {len(self.classes_)} classes, c_labeled="
+                f"{self.c_labeled!r}, class_mass_normalization={self.class_mass_normalization!r}, "
+                f"gamma_g={self.gamma_g!r} and C={self.C!r}; fit two classes with numbers such as "
+                "c_labeled=1.0, gamma_g=0.1 and C=10.0, and without normalization"
             )
             raise ValueError(msg)
         if vc_dimension is None:
@@ -234,7 +356,8 @@ class MaxMarginGraphCut(MarginClassifier, DiffusionClassifier):
     def _check_parameters(self, X: Any, W: Any) -> None:
         self._check_graph_input(W)
         self._check_margin(X)
-        check_choice("loss_weights", self.loss_weights, ("equal", "confidence"))
+        check_solver(self.solver)
+        check_choice("loss_weights", self.loss_weights, LOSS_WEIGHTS)
         hint = "; it is the least confidence to learn from"
         if check_real("eps", self.eps, finite=False, hint=hint) >= 1:
             msg = f"`eps` must be below 1, got {self.eps!r}; no confidence would reach it"
@@ -246,23 +369,6 @@ class MaxMarginGraphCut(MarginClassifier, DiffusionClassifier):
             return graph.weighting.width
         return None
 
-    def _training_set(
-        self, solution: HarmonicSolution, labels: EncodedLabels
-    ) -> tuple[IntArray, BoolArray]:
-        """Return the class codes to learn, and the points that take part."""
-        labeled = labels.labeled
-        mask = (solution.confidence >= self.eps) & (solution.codes != UNLABELED) | labeled
-        codes = known_codes(solution, labels)
-        if len(np.unique(codes[mask])) < len(labels.classes):
-            warnings.warn(
-                "the soft solution induces no label of some class; the given labels are kept at "
-                "the labeled points: raise `c_labeled` or lower `gamma_g`",
-                UserWarning,
-                stacklevel=3,
-            )
-            codes = np.where(labeled, labels.codes, codes)
-        return codes, mask
-
     def _complete(
         self, X: Any, solution: HarmonicSolution, labels: EncodedLabels, codes: IntArray
     ) -> None:
@@ -271,7 +377,8 @@ class MaxMarginGraphCut(MarginClassifier, DiffusionClassifier):
         sample = training[:: -(-len(training) // CALIBRATION_ROWS)]
         targets = calibration_targets(solution.class_mass, labels.codes)[sample]
         self._sharpness = fit_sharpness(self.machine_.decision(X[sample]), targets)
-        self._training_scores, self._fitted_eps = None, self.eps
+        self._training_scores = None
+        self._fitted_eps = self.eps
         as_solved = solution is self.harmonic_solution_
         if len(labels.classes) == 2 and as_solved and not solution.problem.hard.any():
             self._training_scores = self.machine_.decision(X)

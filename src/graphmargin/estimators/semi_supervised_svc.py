@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,22 @@ import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
 from graphmargin._checks import check_choice
-from graphmargin._typing import FloatArray
+from graphmargin._typing import FloatArray, Progress
+from graphmargin.estimators.choosing import Search
 from graphmargin.estimators.margin_classifier import MarginClassifier
 from graphmargin.estimators.progress import stage
 from graphmargin.harmonic.solution import check_priors
 from graphmargin.labels import EncodedLabels
+from graphmargin.margin.kernels import Kernel
+from graphmargin.margin.machine import MarginMachine
+from graphmargin.margin.manifold import check_gamma_u
 from graphmargin.margin.semi_supervised import SEMI_SUPERVISED_SOLVERS, SemiSupervisedSolution
 from graphmargin.margin.semi_supervised_training import train_semi_supervised
+from graphmargin.selection.grids import Hidden, c_grid, grid_points, is_auto
+from graphmargin.selection.rivals import semi_supervised_trials
+
+HAT_WEIGHTS = (0.0, 0.01, 0.1, 1.0)
+"""Values of gamma_u that "auto" stands for."""
 
 
 class SemiSupervisedSVC(MarginClassifier):
@@ -31,12 +41,15 @@ class SemiSupervisedSVC(MarginClassifier):
 
     Parameters
     ----------
-    kernel, degree, coef0, C
+    kernel, degree, coef0
         As in `MaxMarginGraphCut`.
+    C : float > 0 or "auto", default=10.0
+        1 / (2 gamma), the weight of the hinge losses.
     width : "paper" or positive float, default="paper"
         Width of the kernel.
-    gamma_u : float >= 0, default=0.1
-        Weight of the hat losses; 0 is the supervised SVM.
+    gamma_u : float >= 0 or "auto", default=0.1
+        Weight of the hat losses; 0 is the supervised SVM, and "auto" blends values from 0 to 1,
+        tested on hidden labels.
     class_prior : "labels", None or array of shape (c,), default="labels"
         Shares of the classes among the unlabeled rows. The mean of f over these rows is held at
         ``2 p - 1``, else all of them may end on one side. Known shares are much better than
@@ -63,9 +76,11 @@ class SemiSupervisedSVC(MarginClassifier):
     class_prior_ : array of shape (c,) or None
         The shares that were used.
     solutions_ : list of SemiSupervisedSolution
-        One for each pair of classes: objectives, their trace, and whether the supervised SVM was
-        kept.
+        One for each pair of classes (and blended candidate): objectives, their trace, and whether
+        the supervised SVM was kept.
     machine_ : MarginMachine
+    choice_ : Choice
+        Only if gamma_u or C was chosen: the candidates and their weights.
 
     Examples
     --------
@@ -76,6 +91,9 @@ class SemiSupervisedSVC(MarginClassifier):
     ['a', 'b']
     """
 
+    tuned_parameters = ("gamma_u", "C")
+    searched_parameters = ("gamma_u", "C")
+
     def __init__(
         self,
         *,
@@ -83,8 +101,8 @@ class SemiSupervisedSVC(MarginClassifier):
         degree: int = 3,
         coef0: float = 1.0,
         width: Any = "paper",
-        C: float = 10.0,
-        gamma_u: float = 0.1,
+        C: Any = 10.0,
+        gamma_u: Any = 0.1,
         class_prior: Any = "labels",
         solver: Any = "gradient",
         approximation: Any = "auto",
@@ -115,27 +133,83 @@ class SemiSupervisedSVC(MarginClassifier):
             Labels; unlabeled is -1, None, NaN, pandas.NA or "".
         """
         X, labels = self._validate(X, y)
-        self._check_margin(X)
-        self._check_plain_width()
-        check_choice("solver", self.solver, SEMI_SUPERVISED_SOLVERS)
+        self._check_parameters(X, None)
+        if self._is_to_choose():
+            self._choose(X, labels)
+            return self
         self.class_prior_ = self._class_prior(labels)
         with stage(f"semi-supervised SVM on {X.shape[0]:,} points", self.verbose) as news:
-            self.machine_, self.solutions_ = train_semi_supervised(
-                X,
-                labels.codes,
-                self._kernel(X),
-                C=self.C,
-                gamma_u=self.gamma_u,
-                class_prior=self.class_prior_,
-                solver=self.solver,
-                approximation=self.approximation,
-                n_jobs=self.n_jobs,
-                random_state=self.random_state,
-                progress=news,
+            self.machine_, self.solutions_ = self._train(
+                X, labels, self._kernel(X), self.C, self.gamma_u, news
             )
             self._label_by_machine(X, labels)
         self._warn(self.solutions_)
         return self
+
+    def _check_parameters(self, X: Any, W: Any) -> None:
+        if W is not None:
+            msg = "`W` must be None: a semi-supervised SVM has no graph"
+            raise ValueError(msg)
+        self._check_margin(X)
+        self._check_plain_width()
+        if not is_auto(self.gamma_u):
+            check_gamma_u(self.gamma_u)
+        check_choice("solver", self.solver, SEMI_SUPERVISED_SOLVERS)
+
+    def _train(
+        self,
+        X: Any,
+        labels: EncodedLabels,
+        kernel: Kernel,
+        C: float,
+        gamma_u: float,
+        progress: Progress | None,
+    ) -> tuple[MarginMachine, list[SemiSupervisedSolution]]:
+        return train_semi_supervised(
+            *(X, labels.codes, kernel),
+            C=C,
+            gamma_u=gamma_u,
+            class_prior=self.class_prior_,
+            solver=self.solver,
+            approximation=self.approximation,
+            n_jobs=self.n_jobs,
+            random_state=self.random_state,
+            progress=progress,
+        )
+
+    def _search(
+        self,
+        X: Any,
+        labels: EncodedLabels,
+        W: Any,  # noqa: ARG002 - there is no graph
+        grid: Mapping[str, Sequence[Any]],
+        hidden: Hidden,
+    ) -> Search:
+        self.class_prior_ = self._class_prior(labels)
+        kernel = self._kernel(X)
+        values = self._grid(grid, gamma_u=HAT_WEIGHTS, C=c_grid(X, kernel))
+        candidates = grid_points(values)
+        with stage(f"trial of {len(candidates)} candidates", self.verbose) as news:
+            trials = semi_supervised_trials(
+                *(X, labels, kernel, candidates, hidden.folds),
+                validation=hidden.validation,
+                class_prior=self.class_prior_,
+                solver=self.solver,
+                n_jobs=self.n_jobs,
+                random_state=self._seed(),
+                progress=news,
+            )
+
+        self.solutions_ = []
+
+        def train(candidate: dict[str, Any], news: Progress | None) -> MarginMachine:
+            C, gamma_u = candidate["C"], candidate["gamma_u"]
+            machine, solutions = self._train(X, labels, kernel, C, gamma_u, news)
+            self._warn(solutions, deeper=4)
+            self.solutions_ += solutions
+            return machine
+
+        return self._blend_after(trials, train, X, labels)
 
     def _class_prior(self, labels: EncodedLabels) -> FloatArray | None:
         """Return the shares of the classes that f is held at, if any."""
@@ -148,7 +222,7 @@ class SemiSupervisedSVC(MarginClassifier):
             shares = check_priors("class_prior", self.class_prior, len(labels.classes))
         return np.asarray(shares / shares.sum())
 
-    def _warn(self, solutions: list[SemiSupervisedSolution]) -> None:
+    def _warn(self, solutions: list[SemiSupervisedSolution], deeper: int = 0) -> None:
         """Say where the search failed."""
         kept = [solution for solution in solutions if solution.kept_supervised]
         if kept:
@@ -159,11 +233,11 @@ class SemiSupervisedSVC(MarginClassifier):
                 f"supervised {start:.6g}), which is kept; pass a known `class_prior`, or lower "
                 "`gamma_u`",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=3 + deeper,
             )
         if not all(solution.converged for solution in solutions):
             warnings.warn(
                 "semi-supervised SVM: not converged; scale the features, or lower C or `gamma_u`",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=3 + deeper,
             )

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from graphmargin.estimators.choosing import Search
 from graphmargin.estimators.margin_classifier import MarginClassifier
 from graphmargin.estimators.progress import stage
+from graphmargin.labels import EncodedLabels
+from graphmargin.margin.induced import given_labels
+from graphmargin.selection.grids import Hidden, c_grid, grid_points
 
 
 class SupervisedSVC(MarginClassifier):
@@ -21,8 +26,10 @@ class SupervisedSVC(MarginClassifier):
 
     Parameters
     ----------
-    kernel, degree, coef0, C, approximation, n_jobs, random_state, verbose
+    kernel, degree, coef0, approximation, n_jobs, random_state, verbose
         As in `MaxMarginGraphCut`.
+    C : "auto" or float > 0, default=10.0
+        1 / (2 gamma); "auto" blends three values as `MaxMarginGraphCut` does.
     width : "paper" or positive float, default="paper"
         Width of the kernel.
 
@@ -36,6 +43,8 @@ class SupervisedSVC(MarginClassifier):
     confidence_ : array of shape (n,)
         Best minus second best of these probabilities.
     machine_ : MarginMachine
+    choice_ : Choice
+        Only if C was chosen: the candidates and their weights.
 
     Examples
     --------
@@ -45,6 +54,9 @@ class SupervisedSVC(MarginClassifier):
     0.9
     """
 
+    tuned_parameters = ("C",)
+    searched_parameters = ("C",)
+
     def __init__(
         self,
         *,
@@ -52,7 +64,7 @@ class SupervisedSVC(MarginClassifier):
         degree: int = 3,
         coef0: float = 1.0,
         width: Any = "paper",
-        C: float = 10.0,
+        C: Any = 10.0,
         approximation: Any = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -78,12 +90,32 @@ class SupervisedSVC(MarginClassifier):
             Labels; unlabeled is -1, None, NaN, pandas.NA or "".
         """
         X, labels = self._validate(X, y)
-        self._check_margin(X)
-        self._check_plain_width()
+        self._check_parameters(X, None)
+        if self._is_to_choose():
+            self._choose(X, labels)
+            return self
         rows = np.flatnonzero(labels.labeled)
         with stage(f"max-margin classifier on {len(rows):,} points", self.verbose) as news:
             self.machine_ = self._train_on(
-                X, rows, labels.codes[rows], self._kernel(X), progress=news
+                X, rows, labels.codes[rows], self._kernel(X), self.C, progress=news
             )
             self._label_by_machine(X, labels)
         return self
+
+    def _check_parameters(self, X: Any, W: Any) -> None:  # noqa: ARG002 - there is no graph
+        self._check_margin(X)
+        self._check_plain_width()
+
+    def _search(
+        self,
+        X: Any,
+        labels: EncodedLabels,
+        W: Any,  # noqa: ARG002 - supervised learning has no graph
+        grid: Mapping[str, Sequence[Any]],
+        hidden: Hidden,
+    ) -> Search:
+        kernel = self._kernel(X)
+        values = self._grid(grid, C=c_grid(X, kernel))
+        fixed: dict[str, Any] = {"gamma_g": [np.inf], "class_mass_normalization": [False]}
+        found = self._try_cuts(X, labels, kernel, None, grid_points({**fixed, **values}), hidden)
+        return self._search_of(found, X, labels, kernel, lambda _: given_labels(labels))

@@ -1,0 +1,463 @@
+"""What to know about a graph before its labels are trusted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Real
+
+import numpy as np
+from scipy import sparse
+
+from graphmargin._checks import check_real
+from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray
+from graphmargin.harmonic.leave_one_out import leave_one_out
+from graphmargin.harmonic.problem import HarmonicProblem
+from graphmargin.harmonic.solution import HarmonicSolution
+from graphmargin.selection.choice import Choice
+from graphmargin.selection.comparison import Comparison, compare
+
+MAX_LABELS = 1000
+"""Labels, at most, that are hidden one at a time."""
+MAX_ENTRIES = 2 * 10**7
+"""Numbers, at most, to be solved for to hide them: labels times points."""
+SWALLOWED = 0.4
+"""Share of the points, from which on too many are said to change class (see `share_gap`)."""
+VANISHED = 0.2
+"""Share of its label share, up to which a class is said to vanish."""
+POINTS_A_CLASS = 10
+"""Induced labels for each class, at least, to speak of their shares."""
+FEW = 10
+"""Hidden labels below which a comparison is weak evidence; edges between labels likewise."""
+LISTED = 4
+"""Classes that a printed report lists."""
+
+
+@dataclass(frozen=True)
+class GraphReport:
+    """The graph, its labels and what they make of the unlabeled points.
+
+    A label of trust 0 counts as unlabeled.
+
+    Attributes
+    ----------
+    n_points, n_edges, n_components : int
+    classes, label_counts : array of shape (c,)
+        Number of labels of each class.
+    n_unreached, n_unreached_components : int
+        Points without a label in their component, and the number of such components.
+    n_one_class : int
+        Unlabeled points whose component has labels of a single class: they get this class,
+        whatever they are.
+    n_label_edges : int
+        Edges between two labels; few or none if labels are few.
+    label_agreement : float or None
+        Share of the weight of these edges that joins equal labels; None if there is no edge.
+    chance_agreement : float
+        Its mean if labels change places at random: the share of pairs of labels that are equal.
+    n_tested : int
+        Labels that can be hidden to learn something: others of their class are known, and some
+        label is in reach. 0 if gamma_g is inf, or if there are more than 1,000 labels, or
+        2 * 10^7 labels times points.
+    leave_one_out_error : float or None
+        Share of them that the others get wrong (`leave_one_out`). It is pessimistic for a few
+        labels, as each hidden one is missed.
+    guess_error : float or None
+        Share of them that a constant guess gets wrong, that of their largest class.
+    n_alone : int
+        Labels without another one in their component.
+    n_unlabeled, n_confident : int
+        Unlabeled points, and those with a confidence of at least `eps`.
+    mean_confidence : float or None
+        Of the unlabeled points; 0 where no label can be reached.
+    sink_share : float or None
+        Mean sink mass of unlabeled points that reach a label. A large one lowers the confidence,
+        and is no fault in itself.
+    induced_counts : array of shape (c,)
+        Unlabeled points to which the solution gives each class.
+    gamma_g, eps : float
+    converged : bool
+    recall : float or None
+        Share of the true neighbors that are joined.
+    comparison : Comparison or None
+        With supervised learning.
+    """
+
+    n_points: int
+    n_edges: int
+    n_components: int
+    classes: AnyArray
+    label_counts: IntArray
+    n_unreached: int
+    n_unreached_components: int
+    n_one_class: int
+    n_label_edges: int
+    label_agreement: float | None
+    chance_agreement: float
+    n_tested: int
+    leave_one_out_error: float | None
+    guess_error: float | None
+    n_alone: int
+    n_unlabeled: int
+    n_confident: int
+    mean_confidence: float | None
+    sink_share: float | None
+    induced_counts: IntArray
+    gamma_g: float
+    eps: float
+    converged: bool
+    recall: float | None
+    comparison: Comparison | None
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return int(self.label_counts.sum())
+
+    @property
+    def mean_degree(self) -> float:
+        """Mean number of neighbors of a point."""
+        return 2 * self.n_edges / self.n_points
+
+    @property
+    def label_shares(self) -> FloatArray:
+        """Shares of the classes among the labels."""
+        return np.asarray(self.label_counts / self.n_labels)
+
+    @property
+    def induced_shares(self) -> FloatArray | None:
+        """Shares of the classes among induced labels; None if there are none."""
+        n_induced = self.induced_counts.sum()
+        return np.asarray(self.induced_counts / n_induced) if n_induced else None
+
+    @property
+    def share_gap(self) -> float | None:
+        """Share of the induced labels that would have to change to match the label shares."""
+        if self.induced_shares is None:
+            return None
+        return float(np.abs(self.induced_shares - self.label_shares).sum() / 2)
+
+    @property
+    def verdict(self) -> str:
+        """Whether the graph helps, or "not compared"; see `Comparison`."""
+        return "not compared" if self.comparison is None else self.comparison.verdict
+
+    @property
+    def advice(self) -> list[str]:
+        """Sentences on what looks wrong, and what to do; empty if nothing does."""
+        signs = [
+            self._use_of_graph(),
+            self._reach(),
+            self._neighbors_disagree(),
+            self._confidence(),
+            self._class_shares(),
+            self._evidence(),
+        ]
+        return [sign for sign in signs if sign]
+
+    def __str__(self) -> str:
+        """Return a line for each topic, then the advice."""
+        lines = [
+            self._size_line(),
+            self._component_line(),
+            self._edge_line(),
+            self._hidden_line(),
+            self._mass_line(),
+            self._share_line(),
+            self._verdict_line(),
+        ]
+        return "\n".join([line for line in lines if line] + [f"! {text}" for text in self.advice])
+
+    def _size_line(self) -> str:
+        recall = "" if self.recall is None else f", recall {self.recall:.1%}"
+        return (
+            f"graph: {_count(self.n_points, 'point')}, {_count(self.n_edges, 'edge')} "
+            f"({self.mean_degree:.1f} neighbors a point{recall}), {_count(self.n_labels, 'label')} "
+            f"of {len(self.classes)} classes"
+        )
+
+    def _component_line(self) -> str:
+        notes = []
+        if self.n_unreached:
+            where = _count(self.n_unreached_components, "component")
+            notes.append(f"{_count(self.n_unreached, 'point')} in {where} without a label")
+        if self.n_one_class:
+            points = _count(self.n_one_class, "unlabeled point")
+            notes.append(f"{points} with labels of a single class in theirs")
+        if not notes:
+            notes = ["every unlabeled point has labels of two classes or more in its own"]
+        return f"components: {self.n_components:,}; {', '.join(notes)}"
+
+    def _edge_line(self) -> str:
+        if self.label_agreement is None:
+            return "edges between labels: none, so that their agreement is unknown"
+        return (
+            f"edges between labels: {self.n_label_edges:,}, with {self.label_agreement:.1%} of the "
+            f"weight between equal ones ({self.chance_agreement:.1%} by chance)"
+        )
+
+    def _hidden_line(self) -> str:
+        if self.leave_one_out_error is not None and self.guess_error is not None:
+            return (
+                f"one label hidden at a time: {round(self.leave_one_out_error * self.n_tested)} of "
+                f"{self.n_tested} wrong (the same guess for all: "
+                f"{round(self.guess_error * self.n_tested)})"
+            )
+        reason = "says nothing, as no other label is in reach"
+        if np.isinf(self.gamma_g):
+            reason = "says nothing, as no label travels with gamma_g=inf"
+        elif self.label_counts.max() < 2:
+            reason = "says nothing, as each is the only one of its class"
+        elif _too_many(self.n_labels, self.n_points):
+            reason = "skipped, as there are many"
+        return f"one label hidden at a time: {reason}"
+
+    def _mass_line(self) -> str:
+        if not self.n_unlabeled:
+            return ""
+        sink = ""
+        if self.sink_share is not None:
+            sink = f"; {self.sink_share:.1%} of walks end in the sink"
+        return (
+            f"confidence: {self.mean_confidence:.3g} on average, at least {self.eps:g} at "
+            f"{self.n_confident:,} of {_count(self.n_unlabeled, 'unlabeled point')}{sink}"
+        )
+
+    def _share_line(self) -> str:
+        if self.induced_shares is None:
+            return ""
+        order = np.arange(len(self.classes))
+        if len(order) > LISTED:
+            order = np.argsort(-np.abs(self.induced_shares - self.label_shares), kind="stable")
+        parts = [
+            f"{_name(self.classes[k])}: {self.label_shares[k]:.1%} -> {self.induced_shares[k]:.1%}"
+            for k in order[:LISTED]
+        ]
+        more = f", {len(order) - LISTED} more differ less" if len(order) > LISTED else ""
+        return f"class shares, given -> induced: {', '.join(parts)}{more}"
+
+    def _verdict_line(self) -> str:
+        reason = "pass a `choice` to learn whether the graph helps"
+        if self.comparison is not None:
+            reason = str(self.comparison)
+        return f"verdict: {self.verdict} ({reason})"
+
+    def _use_of_graph(self) -> str:
+        if np.isinf(self.gamma_g):
+            return "`gamma_g` is inf, so that the graph is not used; pass a finite one."
+        if not self.converged:
+            return "The solver did not converge: labels may be wrong; use solver='direct'."
+        return ""
+
+    def _reach(self) -> str:
+        texts = []
+        if self.n_unreached:
+            way_out = "label a point in each such component, or raise `n_neighbors`"
+            if self.n_unreached_components > self.n_labels:
+                way_out = "raise `n_neighbors`"
+            texts.append(f"{_count(self.n_unreached, 'point')} cannot get a label: {way_out}.")
+        if self.recall is not None and self.recall < 0.9:
+            texts.append(f"Only {self.recall:.1%} of true neighbors are joined; raise `recall`.")
+        return " ".join(texts)
+
+    def _neighbors_disagree(self) -> str:
+        if self.verdict == "graph helps":
+            return ""  # this was tested with the labels themselves
+        error, guess = self.leave_one_out_error, self.guess_error
+        agreement, chance = self.label_agreement, self.chance_agreement
+        if error is not None and guess is not None and error >= guess and error > 0:
+            seen = "This solution predicts hidden labels no better than one guess for all"
+            n_seen = self.n_tested
+        elif agreement is not None and agreement <= chance and 0 < chance < 1:
+            seen = "Neighbors among the labels agree no more than by chance"
+            n_seen = self.n_label_edges
+        else:
+            return ""
+        weak = f" (of {n_seen} only, which is weak evidence)" if n_seen < FEW else ""
+        compare = ", and compare with gamma_g=inf" if self.verdict == "not compared" else ""
+        return f"{seen}{weak}: scale the features or choose others{compare}."
+
+    def _confidence(self) -> str:
+        reached = self.n_unlabeled - self.n_unreached
+        if np.isinf(self.gamma_g) or 2 * self.n_confident >= reached:
+            return ""
+        way_out = "lower `gamma_g` or `eps`" if self.gamma_g > 0 else "lower `eps`"
+        return f"Most points that reach a label have a confidence below {self.eps:g}; {way_out}."
+
+    def _class_shares(self) -> str:
+        given, induced = self.label_shares, self.induced_shares
+        if induced is None or self.induced_counts.sum() < POINTS_A_CLASS * len(given):
+            return ""
+        k = int(np.argmax(induced - given))
+        if (induced - given).clip(0).sum() < SWALLOWED:
+            k = int(np.argmin(np.divide(induced, given, out=np.ones_like(given), where=given > 0)))
+            if induced[k] > VANISHED * given[k]:
+                return ""
+        return (
+            f"Class {_name(self.classes[k])} has {given[k]:.1%} of the labels, but gets "
+            f"{induced[k]:.1%} of the points; if you know class shares, pass them as "
+            "`class_mass_normalization`."
+        )
+
+    def _evidence(self) -> str:
+        found = self.comparison
+        if found is None or not (found.n_graph and found.n_supervised):
+            return ""
+        if not found.n_hidden:
+            return "Whether the graph helps cannot be tested: label two points or more of a class."
+        if found.n_hidden < FEW:
+            hidden = _count(found.n_hidden, "hidden label")
+            return f"The verdict rests on {hidden}, which is weak evidence; label more points."
+        return ""
+
+
+def graph_report(
+    solution: HarmonicSolution,
+    *,
+    eps: float = 1e-6,
+    choice: Choice | None = None,
+    recall: float | None = None,
+) -> GraphReport:
+    """Return what a user should know before trusting the labels that a graph induces.
+
+    Parameters
+    ----------
+    solution : HarmonicSolution
+        On the graph in question, as solved: before `normalize_class_mass`.
+    eps : float >= 0, default=1e-6
+        Confidence from which on an induced label counts.
+    choice : Choice, default=None
+        Candidates with and without graph on the same labels; without it the report does not say
+        whether the graph helps.
+    recall : float in (0, 1], default=None
+        Share of the true neighbors that are joined, such as ``graph_recall_`` of an estimator.
+
+    Returns
+    -------
+    GraphReport
+        Print it for a text of about ten lines. Beyond ``leave_one_out``, with a right-hand side
+        for each label, it takes time and memory of the size of the graph.
+
+    Examples
+    --------
+    Two clusters of four, and a point on its own:
+
+    >>> from graphmargin.harmonic import harmonic_solution
+    >>> W = np.zeros((9, 9))
+    >>> W[:4, :4] = W[4:8, 4:8] = 1
+    >>> W[3, 4] = W[4, 3] = 0.1
+    >>> y = ["cat", "cat", "", "", "dog", "dog", "", "", ""]
+    >>> report = graph_report(harmonic_solution(W, y, gamma_g=0.1))
+    >>> report.n_unreached, report.label_agreement, report.leave_one_out_error
+    (1, 1.0, 0.0)
+    >>> print(report)
+    graph: 9 points, 13 edges (2.9 neighbors a point), 4 labels of 2 classes
+    components: 2; 1 point in 1 component without a label
+    edges between labels: 2, with 100.0% of the weight between equal ones (33.3% by chance)
+    one label hidden at a time: 0 of 4 wrong (the same guess for all: 2)
+    confidence: 0.744 on average, at least 1e-06 at 4 of 5 unlabeled points; 4.7% of walks end \
+in the sink
+    class shares, given -> induced: 'cat': 50.0% -> 50.0%, 'dog': 50.0% -> 50.0%
+    verdict: not compared (pass a `choice` to learn whether the graph helps)
+    ! 1 point cannot get a label: label a point in each such component, or raise `n_neighbors`.
+    """
+    eps = check_real("eps", eps)
+    if recall is not None and not (isinstance(recall, Real) and 0 < recall <= 1):
+        msg = f"`recall` must be in (0, 1], got {recall!r}; 1 is the exact search"
+        raise ValueError(msg)
+    problem = solution.problem
+    classes = problem.labels.classes
+    if choice is not None and len(choice.label_counts) != len(classes):
+        msg = (
+            f"`choice` must be among functions of the {len(classes)} classes of `solution`, got "
+            f"{len(choice.label_counts)} classes; pass the choice made on the same labels"
+        )
+        raise ValueError(msg)
+    labeled = problem.trust > 0
+    unlabeled, reached = ~labeled, problem.reached
+    counts = np.bincount(problem.labels.codes[labeled], minlength=len(classes))
+    n_labels = int(counts.sum())
+    n_edges, agreement = _label_agreement(problem, np.flatnonzero(labeled))
+    n_tested, error, guess = _leave_one_out(solution, counts)
+    induced = solution.codes[unlabeled & (solution.codes >= 0)]
+    confidence = solution.confidence[unlabeled]
+    return GraphReport(
+        n_points=len(labeled),
+        n_edges=problem.W.nnz // 2,
+        n_components=int(problem.component.max()) + 1,
+        classes=classes,
+        label_counts=counts,
+        n_unreached=int(np.count_nonzero(~reached)),
+        n_unreached_components=solution.n_unreached_components,
+        n_one_class=int(np.count_nonzero(unlabeled & _one_class(problem, labeled))),
+        n_label_edges=n_edges,
+        label_agreement=agreement,
+        chance_agreement=float((counts * (counts - 1)).sum() / max(1, n_labels * (n_labels - 1))),
+        n_tested=n_tested,
+        leave_one_out_error=error,
+        guess_error=guess,
+        n_alone=int(np.count_nonzero(problem.labels_in_component[labeled] == 1)),
+        n_unlabeled=len(confidence),
+        n_confident=int(np.count_nonzero(confidence >= eps)),
+        mean_confidence=_mean(confidence),
+        sink_share=_mean(solution.sink_mass[unlabeled & reached]),
+        induced_counts=np.bincount(induced, minlength=len(classes)),
+        gamma_g=solution.gamma_g,
+        eps=eps,
+        converged=solution.converged,
+        recall=None if recall is None else float(recall),
+        comparison=None if choice is None else compare(choice),
+    )
+
+
+def _label_agreement(problem: HarmonicProblem, labeled: IntArray) -> tuple[int, float | None]:
+    """Return the number of edges between labels, and the share of their weight that agrees."""
+    edges = sparse.coo_array(sparse.triu(problem.W[labeled][:, labeled]))
+    if not edges.nnz:
+        return 0, None
+    codes = problem.labels.codes[labeled]
+    equal = codes[edges.coords[0]] == codes[edges.coords[1]]
+    weights = edges.data / edges.data.max()  # tiny ones would vanish in the sums
+    return edges.nnz, float(weights[equal].sum() / weights.sum())
+
+
+def _one_class(problem: HarmonicProblem, labeled: BoolArray) -> BoolArray:
+    """Return the vertices whose component has labels of a single class."""
+    c = len(problem.labels.classes)
+    pairs = np.unique(
+        problem.component[labeled].astype(np.int64) * c + problem.labels.codes[labeled]
+    )
+    n_classes = np.bincount(pairs // c, minlength=int(problem.component.max()) + 1)
+    return np.asarray(n_classes[problem.component] == 1)
+
+
+def _leave_one_out(
+    solution: HarmonicSolution, counts: IntArray
+) -> tuple[int, float | None, float | None]:
+    """Return the labels that are tested, and the errors of the graph and of a constant guess."""
+    n_labels, problem = int(counts.sum()), solution.problem
+    if counts.max() < 2 or np.isinf(solution.gamma_g) or _too_many(n_labels, len(problem.trust)):
+        return 0, None, None
+    left_out = leave_one_out(solution)
+    tested = left_out.defined & (problem.trust[left_out.vertices] > 0)
+    tested &= counts[left_out.given] > 1
+    given = left_out.given[tested]
+    if not len(given):
+        return 0, None, None
+    error = float((left_out.codes[tested] != given).mean())
+    return len(given), error, float((given != np.bincount(given).argmax()).mean())
+
+
+def _too_many(n_labels: int, n_points: int) -> bool:
+    return n_labels > MAX_LABELS or n_labels * n_points > MAX_ENTRIES
+
+
+def _mean(values: FloatArray) -> float | None:
+    return float(values.mean()) if len(values) else None
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def _name(label: object) -> str:
+    return repr(str(label)) if isinstance(label, str) else str(label)

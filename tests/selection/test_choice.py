@@ -1,0 +1,513 @@
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize_scalar
+
+from graphmargin.margin.machine import class_scores
+from graphmargin.selection.choice import (
+    BLENDED,
+    MOST_SHARE_EVIDENCE,
+    Trials,
+    choose,
+    error_of,
+    join,
+    pairwise_trials,
+    smoothed_shares,
+    stack_folds,
+)
+
+BINARY = np.array([0, 1, 0, 1, 1])
+EVEN = np.array([2, 2])
+few_examples = settings(max_examples=15)
+
+
+def trials_of(held_out, given, *, supervised=None, shares=None, scales=None, n_classes=2):
+    """Return trials of which the columns are f of every pair of classes, (m, h, q)."""
+    held_out = np.asarray(held_out, dtype=np.float64)
+    m = len(held_out)
+    return Trials(
+        params=[{"gamma_g": float(i), "C": 10.0} for i in range(m)],
+        supervised=np.zeros(m, dtype=bool) if supervised is None else np.array(supervised),
+        given=np.asarray(given, dtype=np.int64),
+        fold=np.arange(len(given)) // 2,
+        held_out=held_out,
+        scales=np.ones(m) if scales is None else np.asarray(scales),
+        shares=np.full((m, n_classes), 1 / n_classes) if shares is None else np.asarray(shares),
+        decide=lambda columns: class_scores(columns, n_classes),
+    )
+
+
+def without_hidden_labels(m, n_classes=2, **options):
+    columns = np.zeros((m, 0, n_classes * (n_classes - 1) // 2))
+    return trials_of(columns, [], n_classes=n_classes, **options)
+
+
+def sides(scores):
+    """Return columns for two classes whose scores, positive for the second, are these."""
+    return -np.asarray(scores, dtype=np.float64)[..., None]
+
+
+@st.composite
+def random_trials(draw, n_classes=2, max_candidates=12):
+    """Draw candidates that differ, on some or no hidden labels, and label counts."""
+    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
+    m, h = draw(st.integers(1, max_candidates)), draw(st.integers(0, 8))
+    pairs = n_classes * (n_classes - 1) // 2
+    shares = rng.dirichlet(np.full(n_classes, 5.0), size=m)
+    trials = trials_of(
+        rng.normal(size=(m, h, pairs)),
+        rng.integers(n_classes, size=h),
+        supervised=rng.random(m) < draw(st.sampled_from([0.0, 0.4, 1.0])),
+        shares=shares,
+        scales=rng.uniform(0.1, 10, size=m),
+        n_classes=n_classes,
+    )
+    return trials, rng.integers(1, 6, size=n_classes)
+
+
+def reordered(trials, order):
+    return replace(
+        trials,
+        params=[trials.params[i] for i in order],
+        supervised=trials.supervised[order],
+        held_out=trials.held_out[order],
+        scales=trials.scales[order],
+        shares=trials.shares[order],
+    )
+
+
+# The prior.
+
+
+@pytest.mark.parametrize(
+    ("supervised", "expected"),
+    [
+        ([True, False, False], [0.5, 0.25, 0.25]),
+        ([False, True, True, False], [0.25, 0.25, 0.25, 0.25]),
+        ([True, True, True, False], [1 / 6, 1 / 6, 1 / 6, 0.5]),
+        ([True, True], [0.5, 0.5]),
+        ([False, False, False], [1 / 3, 1 / 3, 1 / 3]),
+        ([True], [1.0]),
+        ([False], [1.0]),
+    ],
+)
+def test_half_of_the_prior_is_for_supervised_learning_if_there_is_a_choice(supervised, expected):
+    trials = without_hidden_labels(len(supervised), supervised=supervised)
+    choice = choose(trials, EVEN)
+    np.testing.assert_allclose(choice.weights, expected, rtol=1e-12)
+    assert choice.supervised_share == pytest.approx(np.array(expected)[supervised].sum())
+
+
+# The weights.
+
+
+@few_examples
+@given(found=st.one_of(random_trials(), random_trials(n_classes=3)))
+def test_weights_are_a_distribution_and_the_largest_is_the_best(found):
+    choice = choose(*found)
+    assert (choice.weights >= 0).all()
+    assert choice.weights.sum() == pytest.approx(1.0)
+    assert choice.weights[choice.best] == choice.weights.max() > 0
+    assert choice.best_params is found[0].params[choice.best]
+    assert choice.share_evidence.shape == choice.log_likelihood.shape == choice.weights.shape
+
+
+@few_examples
+@given(found=random_trials(), data=st.data())
+def test_order_of_the_candidates_does_not_matter(found, data):
+    trials, counts = found
+    order = np.array(data.draw(st.permutations(range(len(trials.params)))))
+    choice, other = choose(trials, counts), choose(reordered(trials, order), counts)
+    np.testing.assert_allclose(other.weights, choice.weights[order], rtol=1e-9)
+    np.testing.assert_allclose(other.log_likelihood, choice.log_likelihood[order], rtol=1e-12)
+    np.testing.assert_allclose(other.share_evidence, choice.share_evidence[order], rtol=1e-12)
+    np.testing.assert_allclose(other.scores, choice.scores, rtol=1e-9, atol=1e-12)
+    assert other.supervised_share == pytest.approx(choice.supervised_share)
+
+
+@few_examples
+@given(m=st.integers(1, 24), n_supervised=st.integers(0, 3))
+def test_equal_candidates_have_equal_weights(m, n_supervised):
+    held_out = np.broadcast_to(sides([-1.0, 1.0, -1.0, 1.0, 1.0]), (m + n_supervised, 5, 1))
+    supervised = np.arange(m + n_supervised) < n_supervised
+    weights = choose(trials_of(held_out, BINARY, supervised=supervised), EVEN).weights
+    for group in (weights[supervised], weights[~supervised]):
+        np.testing.assert_allclose(group, group.mean() if len(group) else 0.0, rtol=1e-9)
+    assert (weights > 0).all()
+
+
+def test_weights_are_those_of_bayes_rule():
+    rng = np.random.default_rng(0)
+    trials = trials_of(
+        rng.normal(size=(3, 5, 1)),
+        BINARY,
+        supervised=[False, True, False],
+        shares=[[0.4, 0.6], [0.5, 0.5], [0.35, 0.65]],
+    )
+    choice = choose(trials, np.array([3, 5]))
+    posterior = np.array([0.25, 0.5, 0.25])
+    posterior *= np.exp(choice.log_likelihood + choice.share_evidence)
+    assert (posterior / posterior.sum()).min() > 0.1, "none should be left out"
+    np.testing.assert_allclose(choice.weights, posterior / posterior.sum(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("n_labels", [2, 4, 10])
+def test_candidate_that_is_right_beats_one_that_is_wrong(n_labels):
+    given_codes = np.arange(n_labels) % 2
+    right = 2.0 * given_codes - 1
+    choice = choose(trials_of(sides([right, -right]), given_codes), EVEN)
+    assert choice.best == 0
+    assert choice.weights[0] > 0.6
+    assert choice.errors.tolist() == [0.0, 1.0]
+    assert choice.error == 0.0
+    # A candidate that is wrong about all labels is worth a coin.
+    assert choice.log_likelihood[1] == pytest.approx(-n_labels * np.log(2), rel=1e-2)
+    # One that is right is as sure as Platt's targets.
+    each = n_labels // 2
+    assert choice.log_likelihood[0] == pytest.approx(
+        n_labels * np.log((each + 1) / (each + 2)), abs=1e-4
+    )
+
+
+def test_candidate_that_is_right_beats_others_with_three_classes():
+    given_codes = np.array([0, 1, 2, 0, 1, 2])
+    right = np.array([[1.0, 1.0, 0.5], [-1.0, 0.5, 1.0], [0.5, -1.0, -1.0]])
+    columns = right[given_codes]
+    wrong = right[(given_codes + 1) % 3]
+    half = np.where(np.arange(6)[:, None] < 3, columns, wrong)
+    trials = trials_of([wrong, columns, half], given_codes, n_classes=3)
+    choice = choose(trials, np.array([2, 2, 2]))
+    assert choice.best == 1
+    np.testing.assert_allclose(choice.errors, [1.0, 0.0, 0.5])
+    assert choice.log_likelihood[1] > choice.log_likelihood[2] > choice.log_likelihood[0]
+
+
+def test_log_likelihood_is_that_of_scores_with_the_best_sharpness():
+    scores = np.array([-0.3, 1.2, 0.4, 0.9, 2.0])  # the third is wrong
+    choice = choose(trials_of(sides([scores]), BINARY), np.array([2, 3]))
+    # Platt's targets: 3/4 for the two labels of class 0, 4/5 for the three of class 1.
+    target = np.where(BINARY == 1, 4 / 5, 1 / 4)
+
+    def log_p(a, second):
+        return -np.logaddexp(0, -a * scores) if second else -np.logaddexp(0, a * scores)
+
+    def loss(log_a):
+        a = np.exp(log_a)
+        return -(target * log_p(a, True) + (1 - target) * log_p(a, False)).sum()
+
+    a = np.exp(minimize_scalar(loss, bounds=(-6, 6), method="bounded").x)
+    expected = np.where(BINARY == 1, log_p(a, True), log_p(a, False)).sum()
+    assert choice.log_likelihood[0] == pytest.approx(expected, abs=1e-4)
+
+
+@pytest.mark.parametrize("factor", [0.2, 5.0])
+def test_units_of_two_classes_do_not_matter(factor):
+    rng = np.random.default_rng(0)
+    columns = sides((2.0 * BINARY - 1) * rng.uniform(-0.3, 2.0, size=(4, 5)))
+    one, other = (choose(trials_of(unit * columns, BINARY), EVEN) for unit in (1.0, factor))
+    np.testing.assert_allclose(other.log_likelihood, one.log_likelihood, atol=1e-3)
+    np.testing.assert_allclose(other.weights, one.weights, atol=1e-3)
+
+
+# Class shares.
+
+
+def test_equal_shares_are_no_evidence():
+    shares = np.array([[0.25, 0.75], [0.5, 0.5], [0.2, 0.8]])
+    choice = choose(without_hidden_labels(3, shares=shares), np.array([2, 6]))
+    assert choice.share_evidence[0] == 0
+    assert (choice.share_evidence[1:] < 0).all()
+    expected = 2 * np.log(0.5 / 0.25) + 6 * np.log(0.5 / 0.75)
+    assert choice.share_evidence[1] == pytest.approx(expected)
+
+
+def test_class_shares_tell_three_nats_at_most():
+    shares = np.array([[0.5, 0.5], [1e-4, 1 - 1e-4], [0.999, 0.001]])
+    choice = choose(without_hidden_labels(3, shares=shares), np.array([50, 50]))
+    np.testing.assert_allclose(choice.share_evidence, [0, -3, -3], atol=1e-12)
+    assert MOST_SHARE_EVIDENCE == 3.0
+
+
+@given(
+    counts=st.lists(st.integers(0, 30), min_size=2, max_size=5).filter(any),
+    seed=st.integers(0, 10**6),
+)
+def test_share_evidence_is_between_its_limits(counts, seed):
+    shares = np.random.default_rng(seed).dirichlet(np.ones(len(counts)), size=4)
+    trials = without_hidden_labels(4, len(counts), shares=np.maximum(shares, 1e-6))
+    evidence = choose(trials, np.array(counts)).share_evidence
+    assert ((evidence >= -3) & (evidence <= 1e-4)).all()
+
+
+def test_class_without_a_label_says_nothing_but_takes_shares():
+    shares = np.array([[0.5, 0.5, 1e-9], [0.4, 0.4, 0.2]])
+    trials = without_hidden_labels(2, 3, shares=shares)
+    evidence = choose(trials, np.array([3, 3, 0])).share_evidence
+    np.testing.assert_allclose(evidence, [0.0, 6 * np.log(0.8)], atol=1e-7)
+
+
+def test_prior_and_shares_decide_where_no_label_is_hidden():
+    shares = [[0.5, 0.5], [0.4, 0.6], [0.5, 0.5]]
+    supervised = [True, False, False]
+    choice = choose(without_hidden_labels(3, shares=shares, supervised=supervised), EVEN)
+    assert (choice.log_likelihood == 0).all()
+    expected = np.array([0.5, 0.25 * (0.4 * 0.6 / 0.25) ** 2, 0.25])
+    np.testing.assert_allclose(choice.weights, expected / expected.sum(), rtol=1e-12)
+
+
+def test_function_that_gives_all_rows_to_one_class_is_left_out():
+    shares = [[0.01, 0.99], [0.5, 0.5]]
+    choice = choose(without_hidden_labels(2, shares=shares), np.array([4, 4]))
+    assert choice.weights.tolist() == [0.0, 1.0]
+
+
+def test_shares_are_smoothed_by_one_row_and_leave_out_rows_without_a_class():
+    np.testing.assert_allclose(
+        smoothed_shares(np.array([0, 0, 2, -1, -1]), 3), [3 / 6, 1 / 6, 2 / 6]
+    )
+    np.testing.assert_allclose(smoothed_shares(np.zeros(0, dtype=np.int64), 4), np.full(4, 0.25))
+
+
+# What is left out.
+
+
+@pytest.mark.parametrize(
+    ("posterior", "kept"),
+    [
+        ([0.6, 0.25, 0.1, 0.05], 3),
+        ([0.95, 0.03, 0.02], 1),
+        ([0.05, 0.9, 0.05], 1),
+        ([0.89, 0.11], 2),
+        ([0.05] * 20, 20),
+        ([0.3, 0.3, 0.31, 0.03, 0.03, 0.03], 3),
+        ([1.0], 1),
+    ],
+)
+def test_least_likely_candidates_are_left_out(posterior, kept):
+    # One label of each class and no hidden one: the posterior is that of the shares alone,
+    # proportional to s (1 - s).
+    posterior = np.array(posterior)
+    products = posterior / posterior.max() / 4
+    s = (1 + np.sqrt(1 - 4 * products)) / 2
+    trials = without_hidden_labels(len(s), shares=np.column_stack([s, 1 - s]))
+    choice = choose(trials, np.array([1, 1]))
+    order = np.argsort(-posterior, kind="stable")
+    assert (choice.weights[order[:kept]] > 0).all()
+    assert (choice.weights[order[kept:]] == 0).all()
+    left = posterior[order[:kept]].sum()
+    np.testing.assert_allclose(
+        choice.weights[order[:kept]], posterior[order[:kept]] / left, rtol=1e-6
+    )
+    assert left >= BLENDED or kept == len(posterior)
+
+
+@few_examples
+@given(found=random_trials())
+def test_candidates_in_the_blend_are_likelier_than_all_others(found):
+    choice = choose(*found)
+    kept = choice.weights > 0
+    evidence = choice.log_likelihood + choice.share_evidence
+    for supervised in (True, False):
+        group = found[0].supervised == supervised
+        if (group & kept).any() and (group & ~kept).any():
+            assert evidence[group & kept].min() > evidence[group & ~kept].max()
+
+
+@few_examples
+@given(found=random_trials(), most=st.integers(1, 4))
+def test_most_limits_the_number_of_candidates_to_the_likeliest(found, most):
+    trials, counts = found
+    everyone, few = choose(trials, counts), choose(trials, counts, most)
+    kept = np.flatnonzero(few.weights > 0)
+    assert len(kept) == min(most, (everyone.weights > 0).sum())
+    assert few.best == everyone.best
+    assert few.weights.sum() == pytest.approx(1.0)
+    expected = everyone.weights[kept] / everyone.weights[kept].sum()
+    np.testing.assert_allclose(few.weights[kept], expected, rtol=1e-9)
+    left_out = np.setdiff1d(np.arange(len(trials.params)), kept)
+    least = everyone.weights[kept].min()
+    assert (everyone.weights[left_out] <= least * (1 + 1e-9)).all()
+
+
+# The blend.
+
+
+@few_examples
+@given(found=random_trials())
+def test_blend_lists_the_likeliest_first_in_units_of_their_scales(found):
+    trials, _ = found
+    choice = choose(*found)
+    numbers, factors = zip(*choice.blended, strict=True)
+    assert sorted(numbers) == np.flatnonzero(choice.weights > 0).tolist()
+    assert (np.diff(choice.weights[list(numbers)]) <= 0).all()
+    assert numbers[0] == choice.best
+    expected = choice.weights[list(numbers)] / trials.scales[list(numbers)]
+    np.testing.assert_allclose(factors, expected, rtol=1e-12)
+
+
+@few_examples
+@given(found=random_trials())
+def test_factors_take_functions_to_the_scores_of_the_blend(found):
+    trials, _ = found
+    choice = choose(*found)
+    functions = trials.held_out * trials.scales[:, None, None]
+    total = sum(factor * functions[i] for i, factor in choice.blended)
+    np.testing.assert_allclose(-total[:, 0], choice.scores, atol=1e-10)
+
+
+def test_scores_and_errors_of_two_classes_by_hand():
+    scores = np.array([[-1.0, 1.0, 1.0, -1.0, 1.0], [-3.0, -1.0, -3.0, 1.5, 2.0]])
+    trials = trials_of(sides(scores), BINARY, shares=[[0.5, 0.5], [0.5, 0.5]])
+    choice = choose(trials, EVEN)
+    np.testing.assert_allclose(choice.errors, [2 / 5, 1 / 5])
+    assert (choice.weights > 0).all()
+    blended = choice.weights @ scores
+    np.testing.assert_allclose(choice.scores, blended)
+    assert choice.error == ((blended > 0) != BINARY).mean()
+
+
+def test_scores_and_errors_of_three_classes_by_hand():
+    # Pairs (0, 1), (0, 2), (1, 2), positive for the first.
+    given_codes = np.array([0, 1, 2])
+    one = np.array([[1.0, 1.0, 0.2], [-1.0, 0.3, 1.0], [0.1, 1.0, -1.0]])  # says 0, 1, 0
+    other = np.array([[2.0, 1.0, 0.2], [1.0, 0.3, 1.0], [0.1, -2.0, -1.0]])  # says 0, 0, 2
+    choice = choose(trials_of([one, other], given_codes, n_classes=3), np.array([1, 1, 1]))
+    np.testing.assert_allclose(choice.errors, [1 / 3, 1 / 3])
+    blended = choice.weights[0] * one + choice.weights[1] * other
+    f01, f02, f12 = blended.T
+    votes = np.column_stack(
+        [(f01 > 0) * 1 + (f02 > 0), (f01 < 0) * 1 + (f12 > 0), (f02 < 0) * 1 + (f12 < 0)]
+    )
+    margins = np.column_stack([f01 + f02, f12 - f01, -f02 - f12])
+    np.testing.assert_allclose(choice.scores, votes + margins / (3 * (np.abs(margins) + 1)))
+    assert choice.error == (choice.scores.argmax(axis=1) != given_codes).mean()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_nothing_hidden_has_no_error_and_no_warning(n_classes):
+    choice = choose(without_hidden_labels(2, n_classes), np.full(n_classes, 2))
+    assert np.isnan(choice.error)
+    assert np.isnan(choice.errors).all()
+    assert len(choice.scores) == 0
+    results = choice.results()
+    assert np.isnan(results["mean_test_score"]).all()
+    assert not [name for name in results if name.startswith("split")]
+    assert np.isnan(error_of(np.zeros(0), np.zeros(0, dtype=np.int64)))
+
+
+@pytest.mark.parametrize("columns", [np.zeros((5, 1)), np.full((5, 1), 1e200), -np.ones((5, 1))])
+def test_scores_without_information_are_no_better_than_a_coin(columns):
+    choice = choose(trials_of([columns], BINARY), np.array([2, 3]))
+    assert choice.weights.tolist() == [1.0]
+    assert np.isfinite(choice.log_likelihood).all()
+    assert choice.log_likelihood[0] <= 5 * np.log(0.5) + 0.5
+
+
+# The table.
+
+
+@few_examples
+@given(found=random_trials())
+def test_results_have_a_row_for_each_candidate(found):
+    trials, _ = found
+    choice = choose(*found)
+    results = choice.results()
+    m = len(trials.params)
+    assert all(len(column) == m for column in results.values())
+    assert sorted(results["rank_test_score"]) == list(range(1, m + 1))
+    assert results["rank_test_score"][choice.best] == 1
+    by_rank = np.argsort(results["rank_test_score"])
+    assert (np.diff(results["weight"][by_rank]) <= 0).all()
+    assert results["params"] == trials.params
+    assert results["param_gamma_g"].tolist() == [params["gamma_g"] for params in trials.params]
+    splits = [name for name in results if name.startswith("split")]
+    assert splits == [f"split{fold}_test_score" for fold in np.unique(trials.fold)]
+
+
+def test_results_by_hand():
+    scores = np.array([[-1.0, 1.0, 1.0, -1.0, 1.0], [-3.0, -1.0, -3.0, 1.5, 2.0]])
+    trials = trials_of(sides(scores), BINARY)  # folds of two, two and one
+    trials.params[1]["class_mass_normalization"] = (1, 2)
+    choice = choose(trials, EVEN)
+    results = choice.results()
+    np.testing.assert_allclose(results["split0_test_score"], [1.0, 0.5])
+    np.testing.assert_allclose(results["split1_test_score"], [0.0, 1.0])
+    np.testing.assert_allclose(results["split2_test_score"], [1.0, 1.0])
+    np.testing.assert_allclose(results["mean_test_score"], [3 / 5, 4 / 5])
+    np.testing.assert_array_equal(results["weight"], choice.weights)
+    np.testing.assert_array_equal(results["log_likelihood"], choice.log_likelihood)
+    np.testing.assert_array_equal(results["share_evidence"], choice.share_evidence)
+    assert results["param_class_mass_normalization"].tolist() == [None, (1, 2)]
+    assert results["rank_test_score"].tolist() == [2, 1]
+
+
+# Groups of candidates.
+
+
+@few_examples
+@given(found=random_trials(max_candidates=6), data=st.data())
+def test_joined_groups_are_the_whole(found, data):
+    trials, counts = found
+    m = len(trials.params)
+    cuts = sorted(data.draw(st.lists(st.integers(0, m), max_size=2)))
+    bounds = [0, *cuts, m]
+    parts = [reordered(trials, np.arange(first, last)) for first, last in pairwise(bounds)]
+    joined = join(parts)
+    assert joined.params == trials.params
+    for name in ("supervised", "given", "fold", "held_out", "scales", "shares"):
+        np.testing.assert_array_equal(getattr(joined, name), getattr(trials, name))
+    np.testing.assert_array_equal(choose(joined, counts).weights, choose(trials, counts).weights)
+
+
+@few_examples
+@given(found=random_trials(max_candidates=6), data=st.data())
+def test_part_of_a_choice_has_the_weights_of_its_candidates(found, data):
+    choice = choose(*found)
+    m = len(choice.weights)
+    first = data.draw(st.integers(0, m - 1))
+    last = data.draw(st.integers(first + 1, m))
+    weights = choice.weights[first:last]
+    assume(weights.sum() > 0)
+    part = choice.part(first, last)
+    np.testing.assert_allclose(part.weights, weights / weights.sum())
+    assert part.trials.params == choice.trials.params[first:last]
+    np.testing.assert_array_equal(part.errors, choice.errors[first:last])
+    assert all(len(column) == last - first for column in part.results().values())
+    whole = choice.part(0, m)
+    np.testing.assert_allclose(whole.scores, choice.scores)
+    np.testing.assert_array_equal(whole.log_likelihood, choice.log_likelihood)
+
+
+# Trials of machines.
+
+
+def test_folds_are_stacked_in_units_of_the_scales():
+    parts = [
+        [np.ones((2, 3)), 2 * np.ones((2, 3))],
+        [np.zeros((0, 3)), np.zeros((0, 3))],
+        [3 * np.ones((1, 3)), np.zeros((1, 3))],
+    ]
+    held_out, fold = stack_folds(parts, np.array([1.0, 4.0]), 3)
+    assert held_out[:, :, 0].tolist() == [[1.0, 1.0, 3.0], [0.5, 0.5, 0.0]]
+    assert fold.tolist() == [0, 0, 2]
+    nothing, fold = stack_folds([], np.ones(2), 3)
+    assert nothing.shape == (2, 0, 3)
+    assert len(fold) == 0
+
+
+def test_scales_and_shares_of_machines_by_hand():
+    everywhere = [np.array([[-2.0], [4.0], [6.0]]), np.zeros((3, 1)), np.zeros((0, 1))]
+    parts = [[np.array([[3.0]]), np.array([[-1.0]]), np.array([[0.5]])]]
+    params = [{"C": 1.0}, {"C": 2.0}, {"C": 3.0}]
+    trials = pairwise_trials(params, [True, False, False], np.array([0]), parts, everywhere, 2)
+    assert trials.scales.tolist() == [4.0, 1.0, 1.0]
+    assert trials.held_out[:, 0, 0].tolist() == [0.75, -1.0, 0.5]
+    np.testing.assert_allclose(trials.shares, [[3 / 5, 2 / 5], [4 / 5, 1 / 5], [1 / 2, 1 / 2]])
+    assert trials.supervised.tolist() == [True, False, False]
+    assert trials.params == params
+    assert trials.params[0] is not params[0]
+    assert choose(trials, np.array([2, 2])).errors.tolist() == [0.0, 1.0, 0.0]

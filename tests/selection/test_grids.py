@@ -1,0 +1,198 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from graphmargin import knn_graph
+from graphmargin.labels import UNLABELED, EncodedLabels, encode_labels
+from graphmargin.margin import Kernel
+from graphmargin.selection.folds import label_folds
+from graphmargin.selection.grids import (
+    FEW_LABELS,
+    SAMPLE,
+    c_grid,
+    default_folds,
+    gamma_g_grid,
+    gamma_u_grid,
+    grid_points,
+    is_auto,
+    label_counts,
+    prior_grid,
+)
+
+powers = pytest.mark.parametrize("power", [-8, -3, -1, 1, 2, 7])
+
+
+def points(n=60, d=4, seed=0):
+    return np.random.default_rng(seed).normal(size=(n, d))
+
+
+def labels_of(*counts):
+    """Return labels with these numbers of each class, and three unlabeled rows."""
+    codes = np.repeat(np.arange(len(counts)), counts)
+    return EncodedLabels(np.arange(len(counts)), np.append(codes, [UNLABELED] * 3))
+
+
+# gamma_g: in units of the degrees
+
+
+@powers
+def test_gamma_g_grows_with_the_weights(power):
+    W = knn_graph(points())
+    np.testing.assert_allclose(gamma_g_grid(10.0**power * W), 10.0**power * np.array(grid_of(W)))
+
+
+def grid_of(W):
+    """Return the grid from the degrees as the docstring tells."""
+    unit = 10.0 ** np.floor(np.log10(np.median(W.toarray().sum(axis=1))))
+    return [np.inf, 10 * unit, unit, unit / 10, unit / 100]
+
+
+@given(weight=st.floats(1e-6, 1e6))
+def test_typical_degree_is_within_the_gamma_g_grid(weight):
+    gammas = gamma_g_grid(sparse.csr_array(weight * (np.ones((4, 4)) - np.eye(4))))
+    assert gammas[0] == np.inf
+    assert all(np.diff(gammas[1:]) < 0)
+    assert gammas[-1] < 3 * weight <= gammas[1] * (1 + 1e-9)
+
+
+def test_vertices_without_edges_have_no_say_in_gamma_g():
+    W = knn_graph(points())
+    alone = sparse.block_diag([W, sparse.csr_array((200, 200))]).tocsr()
+    assert gamma_g_grid(sparse.csr_array(alone)) == gamma_g_grid(W)
+
+
+def test_graph_without_edges_has_a_gamma_g_grid():
+    assert gamma_g_grid(sparse.csr_array((3, 3))) == [np.inf, 10.0, 1.0, 0.1, 0.01]
+
+
+# C: in units of the kernel
+
+
+@powers
+def test_c_falls_as_a_kernel_matrix_grows(power):
+    K = points() @ points().T
+    once, scaled = (c_grid(a * K, Kernel("precomputed")) for a in (1.0, 10.0**power))
+    np.testing.assert_allclose(scaled, 10.0**-power * np.array(once))
+
+
+@powers
+def test_c_of_a_linear_kernel_falls_with_the_square_of_the_rows(power):
+    X = points()
+    once, scaled = (c_grid(a * X, Kernel("linear")) for a in (1.0, 10.0**power))
+    np.testing.assert_allclose(scaled, 100.0**-power * np.array(once))
+
+
+@powers
+def test_c_of_an_rbf_kernel_does_not_depend_on_units(power):
+    X, factor = points(), 10.0**power
+    scaled = c_grid(factor * X, Kernel("rbf", width=factor * 2.0))
+    assert scaled == c_grid(X, Kernel("rbf", width=2.0))
+
+
+@given(variance=st.floats(1e-9, 1e9))
+def test_c_is_a_power_of_ten_near_the_inverse_variance(variance):
+    K = 2 * variance * np.eye(2)  # mean of the diagonal minus mean of all: half of 2 variance
+    grid = c_grid(K, Kernel("precomputed"))
+    exponent = np.log10(grid[0])
+    assert exponent == pytest.approx(round(exponent), abs=1e-9)
+    assert abs(exponent - (-np.log10(variance) - 0.25)) <= 0.5 + 1e-9
+    np.testing.assert_allclose(grid, grid[0] * np.array([1, 10, 100]))
+
+
+def test_c_does_not_depend_on_the_origin():
+    X = points()
+    shifted = c_grid(X + 100.0, Kernel("linear"))
+    assert shifted == c_grid(X, Kernel("linear"))
+    K = X @ X.T
+    assert c_grid(K + 7.0, Kernel("precomputed")) == c_grid(K, Kernel("precomputed"))
+
+
+def test_c_of_a_matrix_is_that_of_its_kernel():
+    X = points()
+    X -= X.mean(axis=0)
+    matrix, rows = c_grid(X @ X.T, Kernel("precomputed")), c_grid(X, Kernel("linear"))
+    assert matrix == rows == c_grid(sparse.csr_array(X), Kernel("linear"))
+    assert c_grid(sparse.csr_array(X @ X.T), Kernel("precomputed")) == matrix
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, 0.3, 0.7, 1 / 3, 2.2, 1e9])
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 11, 50])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_c_of_rows_that_are_all_the_same_does_not_come_from_rounding(value, n, dtype):
+    same = np.full((n, n), value, dtype=dtype)
+    for kind in ("precomputed", "linear", "rbf"):
+        assert c_grid(same, Kernel(kind)) == [1.0, 10.0, 100.0]
+
+
+def test_c_of_many_rows_is_that_of_every_so_manieth():
+    X = points(n=3 * SAMPLE - 1)
+    assert c_grid(X, Kernel("rbf")) == c_grid(X[::3], Kernel("rbf"))
+
+
+# gamma_u: in units of the number of rows
+
+
+@given(n=st.integers(2, 10**6), factor=st.integers(2, 1000))
+def test_gamma_u_falls_with_the_number_of_rows(n, factor):
+    np.testing.assert_allclose(
+        np.array(gamma_u_grid(n)) / factor, gamma_u_grid(factor * n), rtol=1e-12
+    )
+
+
+def test_gamma_u_starts_with_supervised_learning():
+    assert gamma_u_grid(200) == [0.0, 0.0005, 0.005, 0.05, 0.5]
+
+
+# Priors, folds and points
+
+
+@pytest.mark.parametrize(
+    ("counts", "expected"),
+    [
+        ((1, 1), [False, (2, 2)]),
+        ((5, 1), [False, (6, 2)]),
+        ((3, 3), [False, (4, 4)]),
+        ((4, 3), [False]),
+        ((7, 1, 1), [False, (8, 2, 2)]),
+        ((8, 1, 1), [False]),
+    ],
+)
+def test_priors_are_candidates_for_three_labels_a_class_or_less(counts, expected):
+    assert prior_grid(labels_of(*counts)) == expected
+    assert label_counts(labels_of(*counts)).tolist() == list(counts)
+
+
+def test_label_counts_do_not_count_unlabeled_rows():
+    assert label_counts(encode_labels(["b", None, "a", "b", ""])).tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(("counts", "n_folds"), [((2, 2), 4), ((10, 10), 10), ((11, 10), 5)])
+def test_default_folds_are_ten_for_few_labels_and_five_for_more(counts, n_folds):
+    codes = labels_of(*counts).codes
+    hidden = default_folds(codes, 3)
+    assert hidden.validation is None
+    assert len(hidden.folds) == n_folds
+    assert (sum(counts) <= FEW_LABELS) == (n_folds != 5)
+    assert np.sort(np.concatenate(hidden.folds)).tolist() == np.flatnonzero(codes >= 0).tolist()
+    for fold, same in zip(hidden.folds, label_folds(codes, max(n_folds, 5), 3), strict=True):
+        np.testing.assert_array_equal(fold, same)
+
+
+def test_default_folds_of_one_label_a_class_are_none():
+    assert default_folds(labels_of(1, 1, 1).codes, 0).folds == []
+
+
+def test_grid_points_are_all_combinations_in_order():
+    found = grid_points({"C": [1, 2], "gamma_g": [0.1, np.inf], "kernel": ["rbf"]})
+    pairs = [(point["C"], point["gamma_g"]) for point in found]
+    assert pairs == [(1, 0.1), (1, np.inf), (2, 0.1), (2, np.inf)]
+    assert {point["kernel"] for point in found} == {"rbf"}
+    assert grid_points({}) == [{}]
+
+
+@pytest.mark.parametrize("value", [None, 0.1, np.inf, "Auto", "", np.array(["auto", "auto"]), {}])
+def test_only_the_word_is_auto(value):
+    assert not is_auto(value)
+    assert is_auto("auto")
