@@ -1,4 +1,4 @@
-"""Problems with a known answer, from twenty thousand rows to a million."""
+"""Problems with a known answer, from five hundred rows to a million."""
 
 from __future__ import annotations
 
@@ -36,6 +36,15 @@ def letter(seed: int) -> Problem:
     X, letters = load_letter()
     y = np.unique(letters, return_inverse=True)[1]
     return Problem(X, y, mask_labels(y, per_class=10, random_state=seed))
+
+
+def letter_pair(seed: int) -> Problem:
+    """500 x 16 letters E and F, five labels each."""
+    X, letters = load_letter()
+    rows = np.flatnonzero(np.isin(letters, ["E", "F"]))
+    rows = np.sort(np.random.default_rng([4, seed]).choice(rows, 500, replace=False))
+    y = (letters[rows] == "F").astype(np.int64)
+    return Problem(X[rows], y, mask_labels(y, per_class=5, random_state=seed))
 
 
 def mixture(seed: int, n: int, d: int = 64) -> Problem:
@@ -102,6 +111,7 @@ def _hide_all_but(y: Any, share: float, random: Generator) -> Any:
 
 PROBLEMS: dict[str, Callable[[int], Problem]] = {
     "letter": letter,
+    "letter-pair": letter_pair,
     "sheets": sheets,
     "mixture-1e5": lambda seed: mixture(seed, 100_000),
     "mixture-2e5": lambda seed: mixture(seed, 200_000),

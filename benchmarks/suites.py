@@ -26,6 +26,14 @@ MANIFOLD_DEFAULT = "train_manifold, 500 landmarks, one gamma_u"
 MANIFOLD_PATH = "train_manifold, 300 landmarks, seven gamma_u"
 MANIFOLD_LINEAR = "graphmargin ManifoldSVC, linear"
 MANIFOLD_LINEAR_GIVEN = "train_manifold, linear, on a given graph"
+FIXED = "MaxMarginGraphCut, fixed gamma_g and C"
+AUTO = "MaxMarginGraphCut, automatic"
+NAIVE = "GridSearchCV, 15 candidates"
+NAIVE_ESTIMATE = "GridSearchCV, 15 candidates (estimate: 76 x one fit)"
+SEARCH = "MaxMarginGraphCutCV, 39 candidates"
+NAIVE_FULL = "GridSearchCV, 39 candidates"
+NAIVE_IN_PROCESSES = "GridSearchCV, 39 candidates, in processes"
+LOOP_SVC = "loop over scikit-learn SVC, 39 candidates"
 
 
 @dataclass(frozen=True)
@@ -166,6 +174,33 @@ SUITES: dict[str, Suite] = {
         "given one. (The classes are no half-spaces, so errors are large.)",
         _cases("mixture16-1e6", (MANIFOLD_LINEAR, 5), (MANIFOLD_LINEAR_GIVEN, 5)),
         base=MANIFOLD_LINEAR,
+    ),
+    "selection": Suite(
+        "What choosing gamma_g and C costs on the letter table, 20,000 rows of 26 classes, ten "
+        "labels a class: a fit with fixed values, the automatic fit, and scikit-learn's search "
+        "GridSearchCV over the same candidates in five folds. It is not run, but estimated as 76 x "
+        "(75, and the best one again) a fit of one fold in the middle of the grid, which says "
+        "nothing on its error; selection-whole runs it. Errors are those of the max-margin "
+        "function.",
+        _cases("letter", (FIXED, 5), (AUTO, 5), (NAIVE_ESTIMATE, 5)),
+        base=FIXED,
+    ),
+    "selection-whole": Suite(
+        "The same with GridSearchCV run whole, which takes many minutes (--timeout 3600).",
+        _cases("letter", (FIXED, 5), (AUTO, 5), (NAIVE_ESTIMATE, 5), (NAIVE, 5)),
+        base=FIXED,
+    ),
+    "selection-pair": Suite(
+        "What a grid of 3 C and 13 gamma_g costs in five folds on the letters E and F, 500 rows "
+        "with ten labels: our search; scikit-learn's GridSearchCV of fixed fits, 196 of them, one "
+        "by one with all threads and in a process for each thread (whose memory is not counted); "
+        "and a loop that keeps graph and kernel matrix and trains 196 times scikit-learn's SVC on "
+        "the induced labels. Errors are those of the max-margin function.",
+        _cases(
+            "letter-pair",
+            *((SEARCH, 5), (FIXED, 5), (NAIVE_FULL, 5), (NAIVE_IN_PROCESSES, 5), (LOOP_SVC, 5)),
+        ),
+        base=SEARCH,
     ),
     "scaling": Suite(
         "Transduction of the Gaussian mixture at growing size.",

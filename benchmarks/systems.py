@@ -6,10 +6,7 @@ all threads. Unit vectors need no metric of the rivals: Euclidean distances rank
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +18,9 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.semi_supervised import LabelPropagation, LabelSpreading, SelfTrainingClassifier
 from sklearn.svm import SVC, LinearSVC
 
+from benchmarks.adapter import Outcome, Stopwatch, System
 from benchmarks.problems import Problem
+from benchmarks.selection import SELECTION_SYSTEMS
 from graphmargin import (
     HarmonicClassifier,
     ManifoldSVC,
@@ -39,7 +38,7 @@ from graphmargin.labels import encode_labels
 from graphmargin.margin import Kernel, joint_decisions, train_machine, train_manifold
 
 C, EPS, GAMMA_G = 10.0, 1e-6, 0.1
-"""The defaults of `MaxMarginGraphCut`, also for the rivals that are put in its place."""
+"""Parameters of `MaxMarginGraphCut`, also for the rivals that are put in its place."""
 
 GAMMAS = tuple(np.logspace(-3, 3, 13).tolist())
 """The path: 0 and twelve values from 1e-6 to 1e3, evenly spaced in their logarithm."""
@@ -52,42 +51,6 @@ GAMMA_U = LAPLACIAN_WEIGHT / (2 * C)
 """The same for `ManifoldSVC`."""
 GAMMA_US = tuple(GAMMA_U * np.logspace(-3, 3, 7))
 LANDMARKS = {"approximation": "nystroem", "n_landmarks": 300}
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a system returned, and how long its stages took.
-
-    `labels` are those of all rows (a line for each gamma_g on a path), `new_labels` those of the
-    new rows. A stage may have a floor: the seconds of work that no program for it can avoid.
-    """
-
-    labels: Any
-    new_labels: Any = None
-    stages: dict[str, float] = field(default_factory=dict)
-    floors: dict[str, float] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class System:
-    """`run` is measured, on what `prepare` makes of a problem and k."""
-
-    run: Callable[[Any, int], Outcome]
-    prepare: Callable[[Problem, int], Any] = lambda problem, _k: problem
-
-
-class Stopwatch:
-    """Seconds of named stages."""
-
-    def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-
-    @contextmanager
-    def __call__(self, stage: str) -> Iterator[None]:
-        """Time what runs inside."""
-        start = time.perf_counter()
-        yield
-        self.seconds[stage] = time.perf_counter() - start
 
 
 # ---- transduction
@@ -165,7 +128,15 @@ def dense_lap_svm(X: Any, y_few: Any, k: int, weight: float) -> Any:
 
 def _cut(problem: Problem, k: int) -> Outcome:
     watch = Stopwatch()
-    model = MaxMarginGraphCut(n_neighbors=k, metric=problem.metric, random_state=0)
+    model = MaxMarginGraphCut(
+        gamma_g=GAMMA_G,
+        C=C,
+        eps=EPS,
+        loss_weights="equal",
+        n_neighbors=k,
+        metric=problem.metric,
+        random_state=0,
+    )
     with watch("fit"):
         model.fit(problem.X, problem.y_few)
     with watch("predict"):
@@ -338,4 +309,5 @@ SYSTEMS: dict[str, System] = {
     "train_manifold, linear, on a given graph": System(
         _manifold_path("linear", [GAMMA_U]), _with_graph
     ),
+    **SELECTION_SYSTEMS,
 }

@@ -1,0 +1,189 @@
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from joblib.parallel import get_active_backend
+from sklearn.model_selection import ParameterGrid
+
+from benchmarks import measure, selection
+from benchmarks.adapter import Outcome, System
+from benchmarks.problems import PROBLEMS, Problem, letter, letter_pair
+from benchmarks.selection import (
+    AUTO_GRID,
+    FIXED,
+    FOLDS,
+    FULL_GRID,
+    SELECTION_SYSTEMS,
+    grid_search,
+    n_fits,
+)
+from benchmarks.suites import (
+    AUTO,
+    LOOP_SVC,
+    NAIVE,
+    NAIVE_ESTIMATE,
+    NAIVE_FULL,
+    NAIVE_IN_PROCESSES,
+    SEARCH,
+    SUITES,
+    Case,
+)
+from benchmarks.suites import FIXED as FIXED_FIT
+from benchmarks.systems import SYSTEMS
+from graphmargin import MaxMarginGraphCut, knn_graph
+from graphmargin.graph.weights import paper_width
+from graphmargin.margin import Kernel
+from graphmargin.selection.grids import c_grid, gamma_g_grid
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    random = np.random.default_rng(0)
+    y = np.arange(80) % 2
+    X = random.normal(size=(80, 3)) + 2.5 * np.eye(3)[y]
+    return Problem(X, y, np.where(np.arange(80) < 12, y, -1))
+
+
+def labels_by(system, problem):
+    return SYSTEMS[system].run(problem, 5).labels()
+
+
+def test_names_of_systems_tell_the_number_of_candidates_and_of_fits():
+    assert n_fits(AUTO_GRID) == 76
+    assert n_fits(FULL_GRID) == 196
+    assert NAIVE_ESTIMATE.removeprefix(NAIVE) == f" (estimate: {n_fits(AUTO_GRID)} x one fit)"
+    for grid, names in [
+        (AUTO_GRID, {NAIVE, NAIVE_ESTIMATE}),
+        (FULL_GRID, {SEARCH, NAIVE_FULL, NAIVE_IN_PROCESSES, LOOP_SVC}),
+    ]:
+        told = f"{len(ParameterGrid(grid))} candidates"
+        assert {name for name in SELECTION_SYSTEMS if told in name} == names
+
+
+def test_an_estimate_says_so_wherever_it_is_shown():
+    estimates = {case.system for case in SUITES["selection"].cases if "GridSearchCV" in case.system}
+    assert estimates == {NAIVE_ESTIMATE}
+    assert "estimated" in SUITES["selection"].about
+    assert "estimate" in NAIVE_ESTIMATE
+
+
+def test_full_grid_is_that_of_the_suite():
+    assert FULL_GRID["C"] == [1.0, 10.0, 100.0]
+    np.testing.assert_allclose(FULL_GRID["gamma_g"][:12], np.logspace(-3, 3, 12))
+    assert FULL_GRID["gamma_g"][12:] == [np.inf]
+
+
+def test_the_rival_has_the_candidates_of_the_automatic_fit():
+    X = letter(0).X
+    assert gamma_g_grid(knn_graph(X, 5, random_state=0)) == AUTO_GRID["gamma_g"]
+    assert c_grid(X, Kernel("rbf", paper_width(X))) == AUTO_GRID["C"]
+    assert all(value in AUTO_GRID[name] for name, value in FIXED.items())
+
+
+def test_pair_has_500_rows_and_ten_labels():
+    problem = letter_pair(0)
+    assert problem.X.shape == (500, 16)
+    assert np.bincount(problem.y_few[~problem.hidden]).tolist() == [5, 5]
+    assert (problem.y_few == problem.y)[~problem.hidden].all()
+    assert not np.array_equal(problem.X, letter_pair(1).X)
+
+
+def test_grid_search_fits_every_candidate_in_every_fold(blobs, monkeypatch):
+    fits, fit = [], MaxMarginGraphCut.fit
+
+    def counted(self, X, y, W=None):
+        fits.append((self.gamma_g, self.C, len(y)))
+        return fit(self, X, y, W)
+
+    monkeypatch.setattr(MaxMarginGraphCut, "fit", counted)
+    search = grid_search(blobs, 5, AUTO_GRID)
+    assert len(fits) == n_fits(AUTO_GRID)
+    candidates = {(point["gamma_g"], point["C"]) for point in ParameterGrid(AUTO_GRID)}
+    assert {one[:2] for one in fits} == candidates
+    assert {n for _, _, n in fits[:-1]} == {
+        len(train) for train, _ in FOLDS.split(blobs.X, blobs.y_few)
+    }
+    assert fits[-1] == (search.best_params_["gamma_g"], search.best_params_["C"], 80)
+
+
+def test_estimate_is_one_fit_that_stands_for_all_and_has_no_error(blobs, monkeypatch):
+    fits, fit = [], MaxMarginGraphCut.fit
+
+    def counted(self, X, y, W=None):
+        fits.append((self.gamma_g, self.C))
+        return fit(self, X, y, W)
+
+    monkeypatch.setattr(MaxMarginGraphCut, "fit", counted)
+    outcome = SYSTEMS[NAIVE_ESTIMATE].run(blobs, 5)
+    assert fits == [(FIXED["gamma_g"], FIXED["C"])]
+    assert outcome.stands_for == n_fits(AUTO_GRID)
+    assert outcome.labels is None
+
+
+def test_times_of_an_estimate_are_multiplied(blobs, monkeypatch):
+    def run(_problem, _k):
+        time.sleep(0.02)
+        return Outcome(None, stands_for=50)
+
+    monkeypatch.setitem(SYSTEMS, "one of fifty", System(run))
+    monkeypatch.setitem(PROBLEMS, "blobs", lambda _seed: blobs)
+    result = measure.measure(Case("blobs", "one of fifty"), 0, None, None)
+    assert result["wall"] >= 50 * 0.02
+    assert result["stands_for"] == 50
+    assert "error" not in result
+
+
+def test_labels_may_be_found_when_the_clock_has_stopped(blobs, monkeypatch):
+    def labels():
+        time.sleep(0.5)
+        return blobs.y
+
+    monkeypatch.setitem(SYSTEMS, "late", System(lambda _problem, _k: Outcome(labels)))
+    monkeypatch.setitem(PROBLEMS, "blobs", lambda _seed: blobs)
+    result = measure.measure(Case("blobs", "late"), 0, None, None)
+    assert result["wall"] < 0.5
+    assert result["error"] == 0.0
+
+
+def test_loop_with_svc_learns_what_the_fixed_fit_learns(blobs, monkeypatch):
+    for name, value in FIXED.items():
+        monkeypatch.setitem(FULL_GRID, name, [value])
+    assert (labels_by(LOOP_SVC, blobs) == labels_by(FIXED_FIT, blobs)).all()
+
+
+@pytest.mark.parametrize("system", [AUTO, SEARCH, NAIVE_FULL, LOOP_SVC])
+def test_all_find_the_labels_of_an_easy_problem(system, blobs):
+    assert np.mean(labels_by(system, blobs) == blobs.y) > 0.9
+
+
+def test_processes_share_the_threads_among_them(blobs, monkeypatch):
+    def grid_search(_problem, _k, grid, n_jobs):
+        backend, _ = get_active_backend()
+        assert (grid, n_jobs, backend.inner_max_num_threads) == (FULL_GRID, -1, 1)
+
+    monkeypatch.setattr(selection, "grid_search", grid_search)
+    SYSTEMS[NAIVE_IN_PROCESSES].run(blobs, 5)
+
+
+@pytest.mark.parametrize("system", [FIXED_FIT, SEARCH])
+def test_a_tiny_run_in_its_own_process(system):
+    result = measure.in_own_process(Case("letter-pair", system), 0, timeout=120, rows=60)
+    assert set(result) == {"wall", "cpu", "memory", "error", "converged"}
+    assert result["cpu"] > 0
+    assert 0 <= result["error"] < 0.7
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_processes_at_work_are_part_of_the_cpu_seconds():
+    burn = "import time\nwhile time.process_time() < 0.5: pass\nprint(flush=True)\ninput()"
+    before = measure._cpu_seconds()
+    with subprocess.Popen(
+        [sys.executable, "-c", burn], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        process.stdout.readline()
+        during = measure._cpu_seconds()
+        process.communicate(b"\n")
+    assert during - before >= 0.4
+    assert measure._cpu_seconds() - before == pytest.approx(during - before, abs=0.3)
