@@ -121,7 +121,9 @@ def no_class_minus_one(_estimator):
         clone(SEARCHES["cut"]).set_params(cv=2),
         clone(SEARCHES["harmonic"]).set_params(cv=2),
         clone(SEARCHES["manifold"]).set_params(cv=2, estimator=ManifoldSVC(kernel="linear")),
-        SemiSupervisedSVCCV({"gamma_u": [0.01]}, estimator=SemiSupervisedSVC(C=1.0), cv=2),
+        SemiSupervisedSVCCV(
+            {"gamma_u": [0.0, 0.01]}, estimator=SemiSupervisedSVC(kernel="linear", C=1.0), cv=2
+        ),
     ],
     expected_failed_checks=no_class_minus_one,
 )
@@ -583,6 +585,7 @@ def test_without_a_grid_the_values_of_auto_are_tried():
     assert_same_predictions(harmonic, HarmonicClassifier(gamma_g="auto").fit(X, y), X)
     auto = {"gamma_u": "auto", "C": "auto"}
     assert_same_predictions(ManifoldSVCCV().fit(X, y), ManifoldSVC(**auto).fit(X, y), X)
+    X, _, y = blobs(n=20, per_class=2)
     hat = SemiSupervisedSVCCV().fit(X, y)
     assert_same_predictions(hat, SemiSupervisedSVC(**auto).fit(X, y), X)
     assert [len(s.cv_results_["weight"]) for s in (cut, harmonic, hat)] == [15, 4, 12]

@@ -121,8 +121,8 @@ class GraphClassifier(PartlyLabeledClassifier):
         if W is not None:
             self.graph_, self.graph_recall_ = check_graph(W, n), None
             return None
-        key = (self.n_neighbors, repr(self.width), self.metric)
-        known: dict[Any, NeighborGraph] = getattr(self, "_known_graphs", {})
+        key = repr((self.n_neighbors, self.width, self.metric))
+        known: dict[str, NeighborGraph] = getattr(self, "_known_graphs", {})
         if key not in known:
             with stage(f"graph of {n:,} points", self.verbose) as news:
                 known[key] = neighbor_graph(

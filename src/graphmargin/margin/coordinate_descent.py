@@ -111,26 +111,29 @@ def solve_linear(
     weights = np.zeros(F.shape[1], dtype=np.float32)
     offset = np.zeros(1)
     at_once = max(1, ENTRIES_AT_ONCE // F.shape[1])
+    shift = bias_square - along
     epochs, primal, dual = 0, np.inf, 0.0
     while dual < (1 - relative_gap) * primal and epochs < max_epochs:
         active, limits = np.arange(len(rows)), np.array([-np.inf, np.inf])
         # A round as long as all before it: to look at every row again is what costs most.
         for _ in range(min(max(FIRST_ROUND, epochs), max_epochs - epochs)):
             seen = np.array([np.inf, -np.inf])
+            order = random.permutation(active)
             kept = []
-            for order in np.array_split(random.permutation(active), 1 + len(active) // at_once):
+            for first in range(0, len(order), at_once):
                 kept.append(
                     _descend(
-                        *(F, rows, signs, bounds, curvature, center, bias_square - along),
-                        *(alpha, weights, offset, order, limits, seen),
+                        *(F, rows, signs, bounds, curvature, center, shift),
+                        *(alpha, weights, offset, order[first : first + at_once], limits, seen),
                     )
                 )
                 pause()
             epochs += 1
-            active = np.concatenate(kept)
+            active = kept[0] if len(kept) == 1 else np.concatenate(kept)
             if not len(active):
                 break
-            limits = np.where([seen[0] < 0, seen[1] > 0], seen, [-np.inf, np.inf])
+            limits[0] = seen[0] if seen[0] < 0 else -np.inf
+            limits[1] = seen[1] if seen[1] > 0 else np.inf
         bias = bias_square * float(signs @ alpha.astype(np.float64))
         offset[0] = bias - float(weights @ center.astype(np.float64))
         f = _values(F, rows, weights, offset[0])

@@ -88,13 +88,9 @@ def solve_smo(
     """
     rows = np.ascontiguousarray(rows, dtype=np.int64)
     signs = np.asarray(signs, dtype=np.float64)
-    alpha = np.zeros(len(rows))
-    if start is not None:
-        alpha = _feasible(np.asarray(start, dtype=np.float64), signs, bounds)
-    beta = signs * alpha
-    lowest, highest = np.minimum(signs * bounds, 0.0), np.maximum(signs * bounds, 0.0)
-    residual = _residual(K, rows, signs, beta)
-    diagonal = np.ascontiguousarray(np.diagonal(K)[rows])
+    bounds = np.asarray(bounds, dtype=np.float64)
+    before = np.zeros(len(rows)) if start is None else np.asarray(start, dtype=np.float64)
+    beta, lowest, highest, diagonal, residual = _prepare(K, rows, signs, bounds, before)
     at_once = max(1, ENTRIES_AT_ONCE // len(rows))
     iterations, violation = 0, np.inf
     while violation > tolerance and iterations < max_iterations:
@@ -150,15 +146,20 @@ def _bias(beta, lowest, highest, residual):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _residual(K, rows, signs, beta):  # type: ignore[no-untyped-def]
-    """Return s - K beta."""
+def _prepare(K, rows, signs, bounds, start):  # type: ignore[no-untyped-def]
+    """Return the start, its limits, the diagonal of K and the residual s - K beta."""
+    beta = signs * _feasible(start, signs, bounds)
+    lowest, highest = np.minimum(signs * bounds, 0.0), np.maximum(signs * bounds, 0.0)
+    diagonal = np.empty(len(rows))
+    for t in range(len(rows)):
+        diagonal[t] = K[rows[t], rows[t]]
     residual = signs.copy()
     for i in range(len(rows)):
         if beta[i] != 0:
             row = K[rows[i]]
             for t in range(len(rows)):
                 residual[t] -= beta[i] * row[rows[t]]
-    return residual
+    return beta, lowest, highest, diagonal, residual
 
 
 @njit(cache=True, nogil=True)
