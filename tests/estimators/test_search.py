@@ -776,7 +776,9 @@ def test_words_and_sparse_rows_are_the_same_problem(search):
     np.testing.assert_array_equal(found.predict(sparse.csr_array(X)), words[expected.predict(X)])
 
 
-@pytest.mark.parametrize("seed", [0, np.int64(0), np.random.RandomState(3)], ids=repr)
+@pytest.mark.parametrize(
+    "seed", [0, np.int64(0), np.random.RandomState(3)], ids=lambda seed: type(seed).__name__
+)
 @every_search
 def test_seed_may_be_a_number_or_a_state(search, seed):
     X, _, y = blobs(distance=1.5)
