@@ -158,3 +158,16 @@ def test_failed_fit_is_no_fit(changed):
         model.set_params(**changed).fit(X, y)
     with pytest.raises(NotFittedError):
         model.predict(X)
+
+
+def test_sparse_rows_with_long_indices_are_those_with_short_ones():
+    random = np.random.default_rng(0)
+    X = sparse.csr_array(random.normal(size=(600, 8)) * (random.random((600, 8)) < 0.4))
+    y = (X.sum(axis=1) > 0).astype(int)
+    long = X.copy()
+    long.indices, long.indptr = long.indices.astype(np.int64), long.indptr.astype(np.int64)
+    expected = SupervisedSVC().fit(X, y).decision_function(X)
+    model = SupervisedSVC().fit(long, y)
+    assert model.machine_.report.solver == "libsvm"
+    np.testing.assert_allclose(model.decision_function(long), expected)
+    assert long.indices.dtype == np.int64

@@ -787,3 +787,10 @@ def test_blend_needs_a_weight_for_each_machine():
     machine = train_machine(X, codes, KERNELS["rbf"], C=1.0)
     with pytest.raises(ValueError, match="argument"):
         blend([machine, machine], [1.0])
+
+
+def test_machines_of_different_centers_cannot_be_blended():
+    X = np.array([[-1.0], [1.0], [2.0]])
+    one = train_machine(X, np.array([0, 1, 1]), Kernel("linear"), C=1.0, center=np.zeros(1))
+    with pytest.raises(ValueError, match="`machines` must have the same `center`"):
+        blend([one, replace(one, center=np.ones(1))], [0.5, 0.5])

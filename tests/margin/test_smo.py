@@ -149,3 +149,16 @@ def test_pauses_do_not_change_the_solution(monkeypatch):
     np.testing.assert_array_equal(whole.alpha, shares.alpha)
     assert whole.iterations == shares.iterations
     assert len(pauses) == -(-whole.iterations // 10)
+
+
+@pytest.mark.parametrize("row", range(4))
+def test_variable_an_ulp_below_its_bound_does_not_decide_the_bias(row):
+    X = np.array([[0.0], [0.3], [1.0], [1.5]])
+    signs, bounds = np.array([1.0, 1.0, -1.0, -1.0]), np.full(4, 0.05)
+    K = Kernel("rbf")(X, X)
+    exact = solve_smo(K, np.arange(4), signs, bounds)
+    np.testing.assert_array_equal(exact.alpha, bounds)
+    start = bounds.copy()
+    start[row] = np.nextafter(start[row], 0)
+    found = solve_smo(K, np.arange(4), signs, bounds, start=start)
+    assert found.bias == pytest.approx(exact.bias, abs=1e-12)
