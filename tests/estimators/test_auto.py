@@ -10,8 +10,9 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from graphmargin import MaxMarginGraphCut, SupervisedSVC, knn_graph
+from graphmargin import MaxMarginGraphCut, MaxMarginGraphCutCV, SupervisedSVC, knn_graph
 from graphmargin.datasets import make_lattices
+from graphmargin.estimators import max_margin_graph_cut as estimator_of_cuts
 from graphmargin.margin import Kernel
 from graphmargin.margin.machine import class_scores
 from graphmargin.selection import cut as trials_of_cuts
@@ -713,3 +714,46 @@ def test_bound_of_a_blend_is_not_known():
     model = MaxMarginGraphCut(kernel="linear", c_labeled=1.0).fit(X, y)
     with pytest.raises(ValueError, match=r"no label has chosen, got .* gamma_g='auto'"):
         model.risk_bound()
+
+
+# Very many rows: trials on a graph of a sample, solutions and machines on all
+
+
+@pytest.fixture
+def small_graphs(monkeypatch):
+    monkeypatch.setattr(estimator_of_cuts, "MAX_TRIED", 80)
+
+
+@pytest.mark.usefixtures("small_graphs")
+@pytest.mark.parametrize("trust", [np.inf, 5.0, np.full(300, 5.0), [np.inf] * 300])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_candidates_on_the_graph_of_a_sample_are_solved_on_all_rows(n_classes, trust):
+    X, _, y = blobs(n=300, n_classes=n_classes, distance=2.0)
+    model = MaxMarginGraphCut(c_labeled=trust, random_state=0).fit(X, y)
+    assert model.graph_.shape == (300, 300)
+    assert len(model.harmonic_solution_.codes) == 300
+    assert len(model.choice_.trials.given) == (y >= 0).sum()
+    assert len(model.choice_.blended) <= 4
+    np.testing.assert_allclose(
+        model.machine_.pairwise(X), weighted_sum(model, X, y, X), atol=tolerance(model)
+    )
+    assert_sound(model, X)
+
+
+@pytest.mark.usefixtures("small_graphs")
+def test_given_graph_is_not_sampled():
+    X, _, y = blobs(n=300, distance=2.0)
+    W = knn_graph(X, 5)
+    sampled = MaxMarginGraphCut(random_state=0).fit(X, y).choice_
+    model = MaxMarginGraphCut(affinity="precomputed", random_state=0).fit(X, y, W=W)
+    assert not np.allclose(model.choice_.log_likelihood, sampled.log_likelihood)
+    assert model.gamma_g_path_["confidence"][-1] == 0.0
+
+
+@pytest.mark.usefixtures("small_graphs")
+def test_search_on_the_graph_of_a_sample_takes_validation_rows():
+    X, truth, y = blobs(n=300, distance=2.0)
+    search = MaxMarginGraphCutCV({"gamma_g": [0.1, np.inf], "C": [10.0]}, cv=(X[-60:], truth[-60:]))
+    search.fit(X[:-60], y[:-60])
+    assert len(search.choice_.trials.given) == 60
+    assert search.best_estimator_.graph_.shape == (240, 240)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from graphmargin._checks import check_choice, check_real
@@ -17,7 +18,8 @@ from graphmargin.estimators.base import DiffusionClassifier, warn_unless_converg
 from graphmargin.estimators.choosing import Search
 from graphmargin.estimators.margin_classifier import MarginClassifier
 from graphmargin.estimators.progress import stage
-from graphmargin.graph.adjacency import NeighborGraph
+from graphmargin.graph.adjacency import NeighborGraph, neighbor_graph
+from graphmargin.harmonic.problem import HarmonicProblem, problem_on
 from graphmargin.harmonic.solution import HarmonicSolution, normalize_class_mass, solve_path
 from graphmargin.harmonic.solve import check_solver
 from graphmargin.labels import UNLABELED, EncodedLabels
@@ -28,13 +30,17 @@ from graphmargin.margin.induced import (
     given_labels,
     induced_labels,
 )
+from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import winner
 from graphmargin.selection.choice import Choice
+from graphmargin.selection.cut import sample_rows
 from graphmargin.selection.grids import Hidden, c_grid, gamma_g_grid, grid_points, prior_grid
 from graphmargin.theory.bounds import RiskBound, risk_bound
 from graphmargin.theory.capacity import vc_dimension as kernel_vc_dimension
 from graphmargin.theory.stability import Stability
 
+MAX_TRIED = 50_000
+"""Unlabeled rows from which on candidates are tried on a graph of that many, drawn at random."""
 CALIBRATION_ROWS = 100_000
 """Number of training rows, at most, whose scores are calibrated to probabilities."""
 
@@ -54,6 +60,7 @@ class MaxMarginGraphCut(MarginClassifier, DiffusionClassifier):
     By default gamma_g and C are chosen, safely: labels are hidden in folds, and f is the mean of
     all credible candidates, supervised learning included, weighted by how well they predict the
     hidden labels (`graphmargin.selection.choose`). `graph_report` tells whether the graph helps.
+    Candidates are tried on at most 50,000 unlabeled rows, unless the graph is given.
 
     Deviation from the paper: losses are weighted by confidence unless ``loss_weights="equal"``.
 
@@ -260,13 +267,23 @@ class MaxMarginGraphCut(MarginClassifier, DiffusionClassifier):
         ]
         options = {"eps": self.eps, "loss_weights": self.loss_weights}
         found = self._try_cuts(
-            *(X, labels, kernel, problem, candidates, hidden), solver=self.solver, **options
+            *self._trial_set(X, labels, kernel, problem, candidates, hidden, W),
+            solver=self.solver,
+            **options,
         )
+        solutions = dict(found.solutions) if found.n_rows == X.shape[0] else {}
+
+        def solve(gamma_g: float) -> HarmonicSolution:
+            if gamma_g not in solutions:
+                solutions[gamma_g] = solve_path(
+                    problem, [gamma_g], solver=self.solver, n_jobs=self.n_jobs
+                )[0]
+            return solutions[gamma_g]
 
         def induce(candidate: dict[str, Any]) -> InducedLabels:
             if np.isinf(candidate["gamma_g"]):
                 return given_labels(labels)
-            solution = found.solutions[candidate["gamma_g"]]
+            solution = solve(candidate["gamma_g"])
             if candidate["class_mass_normalization"] is not False:
                 solution = normalize_class_mass(solution, candidate["class_mass_normalization"])
             return induced_labels(solution, **options)
@@ -280,8 +297,7 @@ class MaxMarginGraphCut(MarginClassifier, DiffusionClassifier):
                 default=choice.best,
             )
             candidate = choice.trials.params[best]
-            solution = found.solutions.get(candidate["gamma_g"])
-            self.harmonic_solution_ = solution or solve_path(problem, [np.inf])[0]
+            self.harmonic_solution_ = solve(candidate["gamma_g"])
             warn_unless_converged(self.harmonic_solution_)
             self.training_mask_ = induce(candidate).mask
             self.n_iter_ = self.harmonic_solution_.iterations
@@ -290,6 +306,39 @@ class MaxMarginGraphCut(MarginClassifier, DiffusionClassifier):
             search.finish(choice)
 
         return replace(search, finish=finish)
+
+    def _trial_set(
+        self,
+        X: Any,
+        labels: EncodedLabels,
+        kernel: Kernel,
+        problem: HarmonicProblem,
+        candidates: list[dict[str, Any]],
+        hidden: Hidden,
+        W: Any,
+    ) -> tuple[Any, ...]:
+        """Return what candidates are tried on: all rows, or a sample of many with its own graph.
+
+        A graph that is given cannot be sampled: few of its edges would be left.
+        """
+        if W is not None or (~labels.labeled).sum() <= MAX_TRIED:
+            return X, labels, kernel, problem, candidates, hidden
+        rows, _ = sample_rows(labels.codes, check_random_state(self._seed()), MAX_TRIED)
+        codes = EncodedLabels(labels.classes, labels.codes[rows])
+        graph = neighbor_graph(
+            X[rows],
+            self.n_neighbors,
+            width=self.width,
+            metric=self.metric,
+            n_jobs=self.n_jobs,
+            random_state=self._seed(),
+        )
+        trust = self.c_labeled
+        if np.ndim(trust) > 0:
+            trust = np.asarray(trust)[rows]
+        part = problem_on(graph.W, codes, c_labeled=trust, c_unlabeled=self.c_unlabeled)
+        folds = [np.flatnonzero(np.isin(rows, fold)) for fold in hidden.folds]
+        return X[rows], codes, kernel, part, candidates, replace(hidden, folds=folds)
 
     def risk_bound(
         self,

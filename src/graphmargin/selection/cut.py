@@ -46,8 +46,10 @@ class CutTrials:
     Attributes
     ----------
     trials : Trials
+    n_rows : int
+        Rows that were tried on.
     rows : array of shape (s,)
-        Rows that the machines learned from: all, or a sample.
+        Those that the machines learned from: all, or a sample.
     machines : list of MarginMachine
         Of every candidate, trained on all labels; their vectors are positions in `rows`.
     center : array or float
@@ -57,6 +59,7 @@ class CutTrials:
     """
 
     trials: Trials
+    n_rows: int
     rows: IntArray
     machines: list[MarginMachine]
     center: FloatArray | float
@@ -173,7 +176,7 @@ def cut_trials(
         [machine.pairwise(seen) for machine in machines],
         len(labels.classes),
     )
-    return CutTrials(trials, rows, machines, center, solutions)
+    return CutTrials(trials, len(labels.codes), rows, machines, center, solutions)
 
 
 def _key(candidate: dict[str, Any]) -> Key:
