@@ -21,7 +21,7 @@ class SupervisedSVC(MarginClassifier):
 
     ``min_f sum_{i in l} V(f, x_i, y_i) + gamma norm(f)_K^2``, V the hinge loss, with
     ``C = 1 / (2 gamma)``: the max-margin graph cut with ``gamma_g = inf``, without its graph.
-    Kernels, their width (which all rows decide), solvers and defaults are those of
+    Kernels, their width (which all rows decide), solvers and the choice of C are those of
     `MaxMarginGraphCut`, so that a comparison shows what the unlabeled rows are worth.
 
     Parameters
