@@ -3,6 +3,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from joblib.externals.loky import get_reusable_executor
 from sklearn.dummy import DummyClassifier
 from sklearn.neighbors import KNeighborsClassifier
 
@@ -165,6 +166,7 @@ def test_processes_return_the_records_of_one(tmp_path):
     methods = {"LabelSpreading": METHODS["LabelSpreading"]}  # classes of tests stay at home
     one = run(["xor"], [10], 2, methods=methods)
     two = run(["xor"], [10], 2, n_jobs=2, out=tmp_path / "records.csv", methods=methods)
+    get_reusable_executor().shutdown(wait=True)  # no idle process stays for the tests to come
     assert without_times(one) == without_times(two)
 
 
