@@ -1,4 +1,3 @@
-import gc
 import os
 import signal
 import threading
@@ -46,15 +45,14 @@ def test_an_exception_drops_the_pieces_that_have_not_begun():
 
 
 @pytest.fixture
-def no_garbage():
-    """Collect what other tests left: an interrupt that meets a collection is lost in it."""
-    gc.collect()
-    gc.disable()
+def interrupts():
+    """Listen to Ctrl-C, which a shell makes its background jobs ignore."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
-    gc.enable()
+    signal.signal(signal.SIGINT, before)
 
 
-@pytest.mark.usefixtures("no_garbage")
+@pytest.mark.usefixtures("interrupts")
 def test_ctrl_c_drops_the_pieces_that_have_not_begun():
     begun = []
 

@@ -206,6 +206,7 @@ from graphmargin import MaxMarginGraphCut
 X = np.random.default_rng(0).normal(size=(200_000, 40)).astype(np.float32)
 y = np.where(np.arange(len(X)) < 400, np.arange(len(X)) % 4, -1)
 model = MaxMarginGraphCut(verbose=1, {parameters}).fit(X[:2000], y[:2000])
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores it
 timer = threading.Timer(1.5, os.kill, (os.getpid(), signal.SIGINT))
 timer.start()
 try:
