@@ -20,7 +20,7 @@ from graphmargin.estimators.margin_classifier import MarginClassifier
 from graphmargin.estimators.progress import stage
 from graphmargin.graph.adjacency import NeighborGraph, neighbor_graph
 from graphmargin.harmonic.problem import HarmonicProblem, problem_on
-from graphmargin.harmonic.solution import HarmonicSolution, normalize_class_mass, solve_path
+from graphmargin.harmonic.solution import HarmonicSolution, solve_path
 from graphmargin.harmonic.solve import check_solver
 from graphmargin.labels import UNLABELED, EncodedLabels
 from graphmargin.margin.calibration import calibration_targets, fit_sharpness, probabilities
@@ -33,7 +33,7 @@ from graphmargin.margin.induced import (
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import winner
 from graphmargin.selection.choice import Choice
-from graphmargin.selection.cut import sample_rows
+from graphmargin.selection.cut import sample_rows, with_priors
 from graphmargin.selection.grids import Hidden, c_grid, gamma_g_grid, grid_points, prior_grid
 from graphmargin.theory.bounds import RiskBound, risk_bound
 from graphmargin.theory.capacity import vc_dimension as kernel_vc_dimension
@@ -284,9 +284,8 @@ class MaxMarginGraphCut(MarginClassifier, DiffusionClassifier):
             if np.isinf(candidate["gamma_g"]):
                 return given_labels(labels)
             solution = solve(candidate["gamma_g"])
-            if candidate["class_mass_normalization"] is not False:
-                solution = normalize_class_mass(solution, candidate["class_mass_normalization"])
-            return induced_labels(solution, **options)
+            priors = candidate["class_mass_normalization"]
+            return induced_labels(with_priors(solution, priors), **options)
 
         search = self._search_of(found, X, labels, kernel, induce)
 

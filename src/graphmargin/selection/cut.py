@@ -185,6 +185,11 @@ def _key(candidate: dict[str, Any]) -> Key:
     return gamma_g, candidate["class_mass_normalization"] if np.isfinite(gamma_g) else False
 
 
+def with_priors(solution: HarmonicSolution, priors: Any) -> HarmonicSolution:
+    """Return the solution with class masses that match the priors of a candidate, if not False."""
+    return solution if priors is False else normalize_class_mass(solution, priors)
+
+
 def sample_rows(
     codes: IntArray, random: np.random.RandomState, max_unlabeled: int | None = None
 ) -> tuple[IntArray, FloatArray]:
@@ -257,9 +262,7 @@ def _induce(
     if np.isinf(gamma_g):
         found = given_labels(labels)
     else:
-        solution = solutions[gamma_g]
-        if priors is not False:
-            solution = normalize_class_mass(solution, priors)
+        solution = with_priors(solutions[gamma_g], priors)
         found = induced_labels(solution, eps=eps, loss_weights=loss_weights)
     weights = found.weights[rows] * factors
     return InducedLabels(np.maximum(found.codes[rows], 0), weights, found.kept_given)

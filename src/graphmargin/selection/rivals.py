@@ -20,7 +20,7 @@ from graphmargin._threads import in_threads
 from graphmargin._typing import FloatArray, IntArray, Progress
 from graphmargin.harmonic.hidden_labels import solve_hidden
 from graphmargin.harmonic.problem import HarmonicProblem
-from graphmargin.harmonic.solution import HarmonicSolution, normalize_class_mass
+from graphmargin.harmonic.solution import HarmonicSolution
 from graphmargin.harmonic.solve import Solver
 from graphmargin.labels import UNLABELED, EncodedLabels
 from graphmargin.margin.features import explicit_features
@@ -36,7 +36,7 @@ from graphmargin.selection.choice import (
     smoothed_shares,
     stack_folds,
 )
-from graphmargin.selection.cut import NOTHING_HIDDEN, sample_rows
+from graphmargin.selection.cut import NOTHING_HIDDEN, sample_rows, with_priors
 
 Candidate = dict[str, Any]
 
@@ -358,8 +358,8 @@ def mass_scores(class_mass: FloatArray) -> FloatArray:
 
 def _normalized(solutions: dict[float, HarmonicSolution], candidate: Candidate) -> HarmonicSolution:
     """Return a candidate's solution."""
-    solution, priors = solutions[float(candidate["gamma_g"])], candidate["class_mass_normalization"]
-    return solution if priors is False else normalize_class_mass(solution, priors)
+    solution = solutions[float(candidate["gamma_g"])]
+    return with_priors(solution, candidate["class_mass_normalization"])
 
 
 def _mean_confidence(solution: HarmonicSolution) -> float:
