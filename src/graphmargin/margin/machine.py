@@ -177,13 +177,34 @@ def joint_decisions(machines: Sequence[MarginMachine], X: Any) -> list[FloatArra
 
 
 def joint_pairwise(machines: Sequence[MarginMachine], X: Any) -> list[FloatArray]:
-    """Return f of every row and pair of classes, for several machines as in `joint_decisions`."""
+    """Return f of every row and pair of classes, for several machines as in `joint_decisions`.
+
+    Machines of a precomputed kernel may have different vectors: one product serves them all.
+    """
+    if machines[0].kernel.kind == "precomputed":
+        return _joint_products(machines, X)
     joined = replace(
         machines[0],
         coefficients=np.hstack([machine.coefficients for machine in machines]),
         intercepts=np.concatenate([machine.intercepts for machine in machines]),
     )
     return np.split(joined.pairwise(X), len(machines), axis=1)
+
+
+def _joint_products(machines: Sequence[MarginMachine], K: Any) -> list[FloatArray]:
+    """Return f from rows of kernel values, for as many machines at a time as there are rows."""
+    found: list[FloatArray] = []
+    n_pairs = machines[0].coefficients.shape[1]
+    at_once = max(1, K.shape[1] // n_pairs)
+    for start in range(0, len(machines), at_once):
+        some = machines[start : start + at_once]
+        coefficients = np.zeros((K.shape[1], len(some), n_pairs))
+        for i, machine in enumerate(some):
+            coefficients[machine.vectors, i] = machine.coefficients
+        values = np.asarray(K @ coefficients.reshape(K.shape[1], -1))
+        values += np.concatenate([machine.intercepts for machine in some])
+        found += np.split(values, len(some), axis=1)
+    return found
 
 
 def blend(machines: Sequence[MarginMachine], weights: Sequence[float]) -> MarginMachine:

@@ -20,7 +20,7 @@ from graphmargin.labels import UNLABELED, EncodedLabels
 from graphmargin.margin.features import spread_rows
 from graphmargin.margin.induced import InducedLabels, given_labels, induced_labels
 from graphmargin.margin.kernels import Kernel
-from graphmargin.margin.machine import MarginMachine, blend, centered
+from graphmargin.margin.machine import MarginMachine, blend, centered, joint_pairwise
 from graphmargin.margin.training import center_of, train_on_kernel
 from graphmargin.selection.choice import Trials, pairwise_trials
 
@@ -137,7 +137,7 @@ def cut_trials(
     [False, True, False, True]
     """
     rows, factors = sample_rows(labels.codes, check_random_state(random_state))
-    points = X[rows] if kernel.kind != "precomputed" else X[rows][:, rows]
+    points = _points(X, rows, kernel)
     center = center_of(points, kernel)
     K = _kernel_values(points, points, kernel, center)
     hidden = [NOTHING_HIDDEN, *(folds if validation is None else [])]
@@ -160,7 +160,9 @@ def cut_trials(
         given = labels.codes[rows[np.concatenate([NOTHING_HIDDEN, *tested])]]
     else:
         trained = [machines]
-        new = validation[0][:, rows] if kernel.kind == "precomputed" else validation[0]
+        new = validation[0]
+        if kernel.kind == "precomputed" and len(rows) < new.shape[1]:
+            new = new[:, rows]
         values = [_kernel_values(new, points, kernel, center)]
         given = validation[1]
     unlabeled = np.flatnonzero(labels.codes[rows] == UNLABELED)
@@ -169,11 +171,8 @@ def cut_trials(
         candidates,
         [np.isinf(candidate["gamma_g"]) for candidate in candidates],
         given,
-        [
-            [machine.pairwise(block) for machine in some]
-            for some, block in zip(trained, values, strict=True)
-        ],
-        [machine.pairwise(seen) for machine in machines],
+        [joint_pairwise(some, block) for some, block in zip(trained, values, strict=True)],
+        joint_pairwise(machines, seen),
         len(labels.classes),
     )
     return CutTrials(trials, len(labels.codes), rows, machines, center, solutions)
@@ -214,6 +213,13 @@ def sample_rows(
     kinds = codes - UNLABELED  # a row stands for rows of the same class, or unlabeled ones
     factors = np.bincount(kinds) / np.maximum(1, np.bincount(kinds[rows]))
     return rows, factors[kinds[rows]]
+
+
+def _points(X: Any, rows: IntArray, kernel: Kernel) -> Any:
+    """Return some rows, or their part of a kernel matrix, without a copy if these are all."""
+    if len(rows) == X.shape[0]:
+        return X
+    return X[rows] if kernel.kind != "precomputed" else X[rows][:, rows]
 
 
 def _kernel_values(A: Any, B: Any, kernel: Kernel, center: FloatArray | float) -> FloatArray:
