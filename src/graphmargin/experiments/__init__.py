@@ -1,6 +1,7 @@
-"""Experiments that ask how safe it is to learn from unlabeled rows; `safety` is the command.
+"""Experiments: how safe it is to learn from unlabeled rows, and what the paper says.
 
-`pairs` is another: the experiments of the paper on UCI tables.
+``python -m graphmargin.experiments.safety`` runs the first, whose names are here; `paper` has what
+``graphmargin reproduce`` runs.
 """
 
 from graphmargin.experiments.cells import Record, read_records, run, run_cell

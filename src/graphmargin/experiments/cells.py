@@ -60,6 +60,11 @@ class Record:
         return self.problem, self.n_labels, self.draw
 
     @property
+    def part(self) -> str:
+        """The method."""
+        return self.method
+
+    @property
     def title(self) -> str:
         """The cell in words."""
         return f"{self.problem}, {self.n_labels} labels, draw {self.draw}"

@@ -33,12 +33,16 @@ class Result(Protocol):
         """The cell in words."""
 
     @property
-    def method(self) -> str:
-        """Name of the method."""
+    def part(self) -> Any:
+        """Which method, or what else there are several of in a cell."""
 
     @property
     def failure(self) -> str:
         """What the exception said, in one line, or ""."""
+
+
+class ForeignFileError(ValueError):
+    """A file to keep records in has something else, or is of another version."""
 
 
 R = TypeVar("R", bound=Result)
@@ -46,7 +50,7 @@ C = TypeVar("C", bound=tuple[Any, ...])
 T = TypeVar("T")
 
 Known: TypeAlias = dict[tuple[Any, ...], R]
-"""Records by cell and method."""
+"""Records by cell and part."""
 
 
 def seeds(name: str, *numbers: int) -> SeedSequence:
@@ -88,14 +92,14 @@ def attempt(fit: Callable[[], Any], measure: Callable[[Any], T]) -> tuple[T | No
 def run_cells(
     kind: type[R],
     cells: Iterable[C],
-    methods: Mapping[str, Any],
-    compute: Callable[[C, dict[str, Any]], list[R]],
+    parts: Mapping[Any, Any],
+    compute: Callable[[C, dict[Any, Any]], list[R]],
     *,
     n_jobs: int = 1,
     out: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Known[R]:
-    """Return the records of all cells by cell and method, and all others that the file has.
+    """Return the records of all cells by cell and part, and all others that the file has.
 
     Parameters
     ----------
@@ -103,15 +107,16 @@ def run_cells(
         Of the records.
     cells : iterable of tuples
         In the order in which they are computed.
-    methods : mapping
+    parts : mapping
+        What there is a record of in each cell, such as methods by their names.
     compute : callable
-        From a cell, and the methods that are missing there, to their records.
+        From a cell, and those of `parts` that are missing there, to their records.
     n_jobs, out, progress
         As in `run`.
     """
     path = None if out is None else Path(out)
     known: Known[R] = {} if path is None else _resume(path, kind)
-    todo = {cell: _missing(cell, methods, known) for cell in cells}
+    todo = {cell: _missing(cell, parts, known) for cell in cells}
     tasks = [delayed(compute)(cell, missing) for cell, missing in todo.items() if missing]
     with parallel_config(backend="loky", inner_max_num_threads=1):
         results = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(tasks)
@@ -134,7 +139,7 @@ def read_csv(path: str | Path, kind: type[R]) -> list[R]:
             f"`out` must be a file of records, with the columns {','.join(columns)}, got "
             f"{text.splitlines()[0]!r} in {path}; name another file"
         )
-        raise ValueError(msg)
+        raise ForeignFileError(msg)
     parsers = {name: _PARSERS[hint] for name, hint in get_type_hints(kind).items()}
     return [kind(**{name: parsers[name](row[name]) for name in columns}) for row in rows]
 
@@ -152,11 +157,11 @@ def _columns(kind: type[R]) -> list[str]:
 
 
 def _by_key(records: Iterable[R]) -> Known[R]:
-    return {(*record.cell, record.method): record for record in records}
+    return {(*record.cell, record.part): record for record in records}
 
 
-def _missing(cell: C, methods: Mapping[str, Any], known: Known[R]) -> dict[str, Any]:
-    return {name: method for name, method in methods.items() if (*cell, name) not in known}
+def _missing(cell: C, parts: Mapping[Any, Any], known: Known[R]) -> dict[Any, Any]:
+    return {name: part for name, part in parts.items() if (*cell, name) not in known}
 
 
 def _resume(path: Path, kind: type[R]) -> Known[R]:

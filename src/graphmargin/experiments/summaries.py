@@ -156,8 +156,8 @@ def _how_far_behind(methods: Sequence[str], errors: FloatArray) -> str:
 
 def failures(records: Iterable[Result]) -> str:
     """Return what failed as a list in Markdown, or ""."""
-    counts = Counter((record.method, record.failure) for record in records if record.failure)
-    lines = [f"- {method}, {count} x: {text}" for (method, text), count in counts.items()]
+    counts = Counter((record.part, record.failure) for record in records if record.failure)
+    lines = [f"- {part}, {count} x: {text}" for (part, text), count in counts.items()]
     return "\n".join(["## Failures", "", *lines]) if lines else ""
 
 

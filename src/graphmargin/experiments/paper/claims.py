@@ -1,0 +1,37 @@
+"""What the paper says, and whether it is seen here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim as a row: what is claimed, what was published, what we see, and whether it holds.
+
+    Attributes
+    ----------
+    claim : str
+        A sentence.
+    published : str
+        The paper's number or words.
+    ours : str
+        What was measured here.
+    holds : bool or None
+        None if it was not tried: too few settings were run.
+
+    Examples
+    --------
+    >>> Claim("GC beats SVM", "36 of 36", "30 of 36", holds=False).verdict
+    'no'
+    """
+
+    claim: str
+    published: str
+    ours: str
+    holds: bool | None
+
+    @property
+    def verdict(self) -> str:
+        """Yes, no or not tried."""
+        return {True: "yes", False: "no", None: "not tried"}[self.holds]

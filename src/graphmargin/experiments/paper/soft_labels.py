@@ -1,0 +1,142 @@
+"""The question that the paper leaves open, whether soft labels work better than hard ones.
+
+The theory assumes the soft harmonic solution (eq. soft HFS) with c_l = 1 > c_u and, for a bound
+that falls with the number of labels, gamma_g = n_l^1.5. The paper's experiments have hard labels.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import wilcoxon
+
+from graphmargin._typing import FloatArray
+from graphmargin.experiments.paper.cells import PairRecord, pair_cells, run_pairs, with_kernels
+from graphmargin.experiments.paper.claims import Claim
+from graphmargin.experiments.paper.methods import GC_FIRM, GC_SOFT, GC_SOUND
+from graphmargin.experiments.paper.published import GC
+from graphmargin.experiments.paper.settings import Settings
+from graphmargin.experiments.paper.summaries import PAPER_RULE, mean_errors, settings_of
+
+SOFT = (GC_SOFT, GC_FIRM, GC_SOUND)
+SIGNIFICANT = 0.05
+
+
+@dataclass(frozen=True)
+class PairedTest:
+    """A method with soft labels minus the same with hard ones, over pairs of classes.
+
+    Attributes
+    ----------
+    method : str
+    group : str
+        Table or share of labels, or "all".
+    n_pairs : int
+        Pairs of classes with a mean over draws, and over kernels and shares of labels.
+    difference : float
+        Mean of the differences in points; below zero, soft labels are better.
+    standard_error : float
+        From pair to pair.
+    p_value : float
+        Of Wilcoxon's signed-rank test of the pairs' mean differences; 1 if all are zero.
+    lower, higher : int
+        Pairs in which the soft labels have the lower or the higher error.
+    """
+
+    method: str
+    group: str
+    n_pairs: int
+    difference: float
+    standard_error: float
+    p_value: float
+    lower: int
+    higher: int
+
+    @property
+    def verdict(self) -> str:
+        """Better, worse or no difference, at a level of 5 %."""
+        if not self.p_value < SIGNIFICANT:
+            return "no difference"
+        return "better" if self.difference < 0 else "worse"
+
+
+def soft_labels(settings: Settings) -> list[PairRecord]:
+    """Return the records of cuts with hard and soft labels, as many as those of the table."""
+    draws = settings.draws_or(quick=1, full=10)
+    return run_pairs(settings, with_kernels([GC, *SOFT]), pair_cells(settings, draws))
+
+
+def paired_tests(records: Iterable[PairRecord], rule: str = PAPER_RULE) -> list[PairedTest]:
+    """Return the tests of all soft methods, over all pairs, by table and by share of labels.
+
+    Examples
+    --------
+    >>> test = _test("GC soft", "all", np.array([-1.0, -2.0, 0.5, -1.5, -0.2, -0.3]))
+    >>> test.lower, test.higher, test.verdict
+    (5, 1, 'no difference')
+    """
+    errors: dict[tuple[Any, ...], float | None] = {
+        (*record.cell, record.kernel, record.method): getattr(record, rule) for record in records
+    }
+    differences: dict[tuple[str, str], dict[tuple[str, str], list[float]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
+    for key, soft in errors.items():
+        *where, method = key
+        hard = errors.get((*where, GC))
+        if method not in SOFT or soft is None or hard is None:
+            continue
+        table, pair, percent = key[:3]
+        for group in ("all", table, f"{percent} %"):
+            differences[method, group][table, pair].append(100 * (soft - hard))
+    return [
+        _test(method, group, np.array([np.mean(values) for values in pairs.values()]))
+        for (method, group), pairs in sorted(differences.items(), key=_order)
+    ]
+
+
+def soft_claims(records: Iterable[PairRecord]) -> list[Claim]:
+    """Return the answers to the open question, one for each soft method."""
+    records = list(records)
+    means = mean_errors(records)
+    settings = settings_of(means)
+    claims = []
+    for test in paired_tests(records):
+        if test.group != "all":
+            continue
+        won = sum(means[one, test.method].mean < means[one, GC].mean for one in settings)
+        claims.append(
+            Claim(
+                f"{test.method} has a lower error than GC with hard labels",
+                "an open question",
+                f"{test.difference:+.2f} ± {test.standard_error:.2f} points over {test.n_pairs} "
+                f"pairs, p = {test.p_value:.2g}; {won} of {len(settings)} settings",
+                test.verdict == "better",
+            )
+        )
+    return claims
+
+
+def _order(item: tuple[tuple[str, str], object]) -> tuple[int, int]:
+    groups = ("all", "letter", "digits", "image", "1 %", "2 %", "5 %", "10 %")
+    method, group = item[0]
+    return SOFT.index(method), groups.index(group)
+
+
+def _test(method: str, group: str, differences: FloatArray) -> PairedTest:
+    n = len(differences)
+    moved = np.any(differences != 0)
+    return PairedTest(
+        method,
+        group,
+        n,
+        float(differences.mean()),
+        float(differences.std(ddof=1) / np.sqrt(n)) if n > 1 else np.nan,
+        float(wilcoxon(differences).pvalue) if moved and n > 1 else 1.0,
+        int((differences < 0).sum()),
+        int((differences > 0).sum()),
+    )
