@@ -1,0 +1,3 @@
+"""Pages on what experiments found; nothing here fits."""
+
+__all__: list[str] = []

@@ -1,0 +1,198 @@
+"""Section on the paper's table: errors beside the published ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from graphmargin.experiments.paper.cells import PairRecord
+from graphmargin.experiments.paper.methods import (
+    GC_AUTO,
+    MR_FAIR,
+)
+from graphmargin.experiments.paper.protocol import COLUMNS as COMPARED
+from graphmargin.experiments.paper.published import GC, KERNELS, MR, SVM, Setting
+from graphmargin.experiments.paper.speed import SpeedRecord
+from graphmargin.experiments.paper.summaries import (
+    ALL_CLASSES,
+    ROWS,
+    MeanError,
+    Means,
+    deviation,
+    error_of,
+    mean_errors,
+    published,
+    settings_of,
+)
+from graphmargin.experiments.paper.table import COLUMNS, TOLERANCES, table_claims
+from graphmargin.experiments.summaries import failures, table
+from graphmargin.plotting.table import draw_errors
+from graphmargin.report.section import Section, count
+
+REASONS = {
+    SVM: "how labels are drawn matters more than anything else. With random ones a class may have "
+    "a single label; with balanced ones the error is lower, and the published one lies between "
+    "(see *What the paper does not say*).",
+    MR: "no reading of it that we tried is as bad as the published linear and cubic columns, which "
+    "hardly fall with more labels. Ours is solved to a certificate and agrees with two other forms "
+    "of the problem in the tests; we do not know what theirs was.",
+    GC: "the graph is worth more than was published. The harmonic solution alone is below all "
+    "published columns of digits, and cuts with a small gamma_g follow it. Of tied candidates, "
+    "those with the largest gamma_g come closest to the published errors (see *What the paper "
+    "does not say*).",
+}
+METHOD_NOTES = f"""\
+- **SVM**, **MR**, **GC**: the paper's methods, with gamma in {{0.01, 0.1}} n_l and
+  gamma_g = gamma / gamma_u in {{1e-3, .., 1e3}} chosen by the validation error. MR has no bias, as
+  in the paper.
+- **{MR_FAIR}**: the same with the bias that the other methods have.
+- **S3VM**: hat loss on unlabeled rows, gamma as for the SVM, gamma_u in {{1e-3, 0.1, 10}} gamma.
+- **harmonic**: the harmonic solution on a graph of all rows, unlabeled test rows included, so that
+  it sees what no other method does; it has no kernel.
+- **{GC_AUTO}**: `MaxMarginGraphCutCV` with the same validation labels, a blend of cuts and SVMs."""
+
+
+def table_section(records: Sequence[PairRecord], times: Sequence[SpeedRecord] = ()) -> Section:
+    """Return the section on Figure 4: errors of all methods beside the published ones."""
+    means = mean_errors(records)
+    names = [name for name in ROWS if any(setting[0] == name for setting, _ in means)]
+    draws = len({record.draw for record in records})
+    parts = [
+        "**What the paper shows.** Test errors of SVM, MR and GC on pairs of classes of three UCI "
+        "tables, with 1 to 10 percent of labels and three kernels.",
+        f"**What we see.** Means over pairs and {count(draws, 'draw')} of rows and labels, in "
+        "percent, with the standard error from draw to draw; published values in italics. The "
+        "lowest of ours with a kernel is in bold.",
+        METHOD_NOTES,
+        "![Test errors by share of labels, for three tables and kernels, ours and published]"
+        "(images/table.png)",
+        *(_error_table(means, name) for name in names),
+        "**How far apart.** Ours minus published in points, averaged over the twelve settings of a "
+        "table, and the mean absolute difference in parentheses:",
+        _deviation_table(means, names),
+        _why(means),
+        _times(records),
+    ]
+    if times:
+        parts.append(_speed(times))
+    failed = failures(records)
+    return Section(
+        "Figure 4: the table",
+        "\n\n".join([*parts, failed.replace("## ", "### ")] if failed else parts),
+        {"table": draw_errors(means, [name for name in names if name != ALL_CLASSES])},
+        tuple(table_claims(records)),
+    )
+
+
+def _error_table(means: Means, name: str) -> str:
+    """Return a row for each share of labels and kernel."""
+    head = [name]
+    for method in COLUMNS:
+        head += [f"*{method}*", method] if method in (SVM, MR, GC) else [method]
+    rows = []
+    for setting in settings_of(means, [name]):
+        found = {method: error_of(means, setting, method) for method in COLUMNS}
+        least = min(
+            (means[setting, method].mean for method in COLUMNS if (setting, method) in means),
+            default=np.nan,
+        )
+        cells = [f"{setting[1]} %, {setting[2]}"]
+        for method in COLUMNS:
+            if method in (SVM, MR, GC):
+                cells.append(_known(setting, method))
+            is_least = (setting, method) in means and means[setting, method].mean == least
+            text = _with_error(found[method])
+            cells.append(f"**{text}**" if is_least else text)
+        rows.append(cells)
+    return table(head, rows)
+
+
+def _known(setting: Setting, method: str) -> str:
+    if setting[0] == ALL_CLASSES:
+        return ""
+    return f"*{published(setting, method):.2f}*"
+
+
+def _with_error(found: MeanError | None) -> str:
+    if found is None:
+        return ""
+    if np.isnan(found.mean):
+        return "failed"
+    failed = f" ({found.n_failed} failed)" if found.n_failed else ""
+    if np.isnan(found.standard_error):
+        return f"{found.mean:.1f}{failed}"
+    return f"{found.mean:.1f} ± {found.standard_error:.1f}{failed}"
+
+
+def _deviation_table(means: Means, names: Sequence[str]) -> str:
+    pairs = [*COMPARED.items(), (GC_AUTO, GC)]
+    rows = []
+    for method, column in pairs:
+        cells = [method if method == column else f"{method} minus {column}"]
+        for name in names:
+            found = deviation(means, name, method, column=column)
+            cells.append(f"{found.signed:+.2f} ({found.absolute:.2f})")
+        rows.append(cells)
+    return table(["", *names], rows)
+
+
+def _why(means: Means) -> str:
+    """Return which columns are off by more than expected, and what we know of it."""
+    lines = []
+    for method, reason in REASONS.items():
+        found = {name: deviation(means, name, method).signed for name in TOLERANCES}
+        off = [
+            f"{name} {signed:+.1f}"
+            for name, signed in found.items()
+            if abs(signed) > TOLERANCES[name]
+        ]
+        if off:
+            lines.append(f"- **{method}** ({', '.join(off)} points): {reason}")
+    if not lines:
+        return "All columns are met within the tolerances of the claims."
+    return "\n".join(["**What does not agree, and why.**", "", *lines])
+
+
+def _times(records: Sequence[PairRecord]) -> str:
+    """Return what all candidates of a method cost, in milliseconds."""
+    seconds = {
+        method: np.mean([one.seconds for one in records if one.method == method])
+        for method in dict.fromkeys(one.method for one in records)
+    }
+    texts = [f"{method} {1000 * mean:.0f}" for method, mean in seconds.items()]
+    return (
+        "Mean milliseconds of a whole grid with one kernel, one thread, for each method (MR "
+        f"includes the warped features that {MR_FAIR} shares): {', '.join(texts)}."
+    )
+
+
+def _speed(times: Sequence[SpeedRecord]) -> str:
+    rows = []
+    for kernel in KERNELS:
+        own = [one for one in times if one.kernel == kernel]
+        if not own:
+            continue
+        ours, naive = (
+            1000 * np.array([value / one.n_fits for one, value in zip(own, values, strict=True)])
+            for values in ([one.seconds for one in own], [one.naive_seconds for one in own])
+        )
+        ratios = np.array([one.ratio for one in own])
+        agreement = 100 * float(np.mean([one.agreement for one in own]))
+        rows.append(
+            [
+                kernel,
+                f"{ours.mean():.2f}",
+                f"{naive.mean():.2f}",
+                f"{naive.mean() / ours.mean():.1f}",
+                f"{ratios.min():.1f} to {ratios.max():.1f}",
+                f"{agreement:.2f} %",
+            ]
+        )
+    head = ["kernel", "ms a fit", "SVC, ms a fit", "ratio", "from pair to pair", "same decisions"]
+    return (
+        "**Speed.** The 14 fits of a GC grid share a kernel matrix and start at each other; beside "
+        "them, scikit-learn's `SVC` fitted 14 times to the same induced labels. Both solve for all "
+        f"gamma_g at once; {count(len({(one.table, one.pair) for one in times}), 'pair')}, 5 % of "
+        f"labels, one thread.\n\n{table(head, rows)}"
+    )
