@@ -1,6 +1,7 @@
-# make demo    run the example on handwritten digits
-# make test    run everything that has to pass before a commit
-# make bench   measure speed and memory beside others; SUITES="cut million" chooses, see docs
+# make demo          run the example on handwritten digits
+# make test          run everything that has to pass before a commit
+# make reproduction  repeat the experiments of the paper, and update their page in docs: an hour
+# make bench         measure speed and memory beside others; SUITES="cut million" chooses, see docs
 #
 # The first call creates .venv; it needs Python 3.11 or later and pip's package index.
 
@@ -10,7 +11,7 @@ BIN := $(VENV)/bin
 SUITES ?= letter path
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: test lint types demo bench clean
+.PHONY: test lint types demo reproduction bench clean
 
 test: lint types
 	@$(BIN)/python -m pytest --quiet -n 2
@@ -25,6 +26,12 @@ types: $(VENV)/.test
 
 demo: $(VENV)/.demo
 	@$(BIN)/python examples/digits_demo.py
+
+reproduction: $(VENV)/.test
+	@$(BIN)/graphmargin reproduce all --out out/reproduction
+	@mkdir -p docs/images
+	@cp out/reproduction/reproduction.md docs/
+	@cp out/reproduction/images/*.png docs/images/
 
 bench: $(VENV)/.bench
 	@$(BIN)/python -m benchmarks $(SUITES)
@@ -51,5 +58,5 @@ $(VENV)/.bench: pyproject.toml | $(VENV)/.pip
 
 $(VENV)/.test: pyproject.toml | $(VENV)/.pip
 	@echo "installing graphmargin and its tests into $(VENV)"
-	@$(PIP) install --editable '.[amg,plot]' --group dev
+	@$(PIP) install --editable '.[amg,cli]' --group dev
 	@touch $@

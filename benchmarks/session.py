@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import datetime
 import json
-import os
-import platform
-import subprocess
 import sys
 import tempfile
 from dataclasses import asdict
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +14,10 @@ import numpy as np
 
 from benchmarks.measure import MEMORY_LIMIT, ROOT, THREADS, in_own_process
 from benchmarks.suites import SUITES
+from graphmargin.experiments.provenance import PACKAGES, provenance
+from graphmargin.experiments.storing import write_atomically
 
 RESULTS = ROOT / "out" / "benchmarks"
-PACKAGES = ("graphmargin", "scikit-learn", "graphlearning", "numpy", "scipy", "numba")
 
 
 def run_suite(
@@ -68,36 +65,17 @@ def _say(result: dict[str, Any]) -> None:
 
 def store(result: dict[str, Any], file: Path) -> None:
     """Append a result to a list in a file that is never seen half written."""
-    file.parent.mkdir(parents=True, exist_ok=True)
     results = json.loads(file.read_text()) if file.exists() else []
-    draft = file.with_suffix(".draft")
-    draft.write_text(json.dumps([*results, result], indent=1))
-    draft.replace(file)
+    write_atomically(file, json.dumps([*results, result], indent=1).encode())
 
 
 def environment() -> dict[str, Any]:
     """Return what the results of a session depend on, besides the code of the benchmarks."""
+    found = provenance([*PACKAGES, "graphlearning"])
     return {
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "commit": _commit(),
-        "python": platform.python_version(),
-        "machine": f"{platform.system()} {platform.machine()}",
-        "cpus": os.cpu_count(),
+        **found,
+        "commit": found["commit"] or "unknown",
         "threads": THREADS,
         "memory_limit": MEMORY_LIMIT,
-        "versions": {package: _version(package) for package in PACKAGES},
     }
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "not installed"
-
-
-def _commit() -> str:
-    """Return the commit of the working tree, or "unknown" outside a checkout."""
-    command = ["git", "describe", "--always", "--dirty"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    return done.stdout.strip() or "unknown"
