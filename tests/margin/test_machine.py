@@ -22,7 +22,7 @@ from graphmargin.margin import (
     training,
 )
 from graphmargin.margin.coordinate_descent import solve_linear
-from graphmargin.margin.machine import blend, class_scores, winner
+from graphmargin.margin.machine import blend, class_scores, joint_pairwise, winner
 from graphmargin.margin.smo import solve_smo
 
 
@@ -605,6 +605,41 @@ def test_joint_decisions_of_a_path_are_those_of_its_machines(kind, n_classes):
     )
     for machine, scores in zip(machines, joint_decisions(machines, X), strict=True):
         np.testing.assert_allclose(scores, machine.decision(X), atol=1e-10)
+
+
+def precomputed_machines(n_classes, n_machines, n=24):
+    """Return a kernel matrix and machines with different C, weights and vectors."""
+    X, codes = overlapping_classes(n_classes, n=n)
+    K = KERNELS["rbf"](X, X)
+    rng = np.random.default_rng(0)
+    return K, [
+        train_on_kernel(K, codes, C=0.1 * (1 + i % 7), sample_weight=rng.uniform(0.01, 2, size=n))
+        for i in range(n_machines)
+    ]
+
+
+@pytest.mark.parametrize(("n_classes", "n_machines"), [(2, 1), (2, 5), (2, 30), (3, 9), (4, 11)])
+def test_joint_values_on_a_kernel_matrix_are_those_of_each_machine(n_classes, n_machines):
+    # 24 rows are 24 machines at a time for two classes, 8 for three and 4 for four.
+    K, machines = precomputed_machines(n_classes, n_machines)
+    assert n_machines == 1 or len({machine.vectors.tobytes() for machine in machines}) > 1
+    for rows in (K, K[::5], K[:0]):
+        found = joint_pairwise(machines, rows)
+        assert len(found) == n_machines
+        for machine, values in zip(machines, found, strict=True):
+            assert values.shape == (len(rows), n_classes * (n_classes - 1) // 2)
+            np.testing.assert_allclose(values, machine.pairwise(rows), atol=1e-12)
+
+
+def test_more_pairs_of_classes_than_rows_are_one_machine_at_a_time():
+    K, machines = precomputed_machines(8, 3, n=16)
+    assert machines[0].coefficients.shape[1] == 28 > len(K)
+    decisions = joint_decisions(machines, K)
+    for machine, values, scores in zip(
+        machines, joint_pairwise(machines, K), decisions, strict=True
+    ):
+        np.testing.assert_allclose(values, machine.pairwise(K), atol=1e-12)
+        np.testing.assert_allclose(scores, machine.decision(K), atol=1e-10)
 
 
 @every_kernel

@@ -157,7 +157,10 @@ def _how_far_behind(methods: Sequence[str], errors: FloatArray) -> str:
 def failures(records: Iterable[Result]) -> str:
     """Return what failed as a list in Markdown, or ""."""
     counts = Counter((record.part, record.failure) for record in records if record.failure)
-    lines = [f"- {part}, {count} x: {text}" for (part, text), count in counts.items()]
+    lines = [
+        f"- {part if isinstance(part, str) else ', '.join(part)}, {count} x: {text}"
+        for (part, text), count in counts.items()
+    ]
     return "\n".join(["## Failures", "", *lines]) if lines else ""
 
 

@@ -11,7 +11,6 @@ from scipy.ndimage import maximum_filter
 
 from graphmargin._typing import FloatArray
 from graphmargin.experiments.paper.lattices import (
-    KERNELS,
     METHODS,
     UNDECIDED,
     FieldRecord,
@@ -19,6 +18,7 @@ from graphmargin.experiments.paper.lattices import (
     VertexRecord,
     separations_of,
 )
+from graphmargin.experiments.paper.published import KERNELS
 from graphmargin.plotting._matplotlib import (
     BLUE_DOT,
     RED_DOT,

@@ -15,7 +15,6 @@ from graphmargin.experiments.paper.lattice_claims import (
 )
 from graphmargin.experiments.paper.lattices import (
     FIGURE2_GAMMA_G,
-    KERNELS,
     METHODS,
     FieldRecord,
     SeparationRecord,
@@ -23,12 +22,14 @@ from graphmargin.experiments.paper.lattices import (
     VertexRecord,
     separations_of,
 )
+from graphmargin.experiments.paper.published import KERNELS
 from graphmargin.experiments.paper.threshold_claims import curve, threshold_claims
 from graphmargin.experiments.paper.thresholds import (
     PAIRS,
     THRESHOLDS,
     ThresholdRecord,
 )
+from graphmargin.experiments.summaries import table
 from graphmargin.plotting.lattices import draw_figure1, draw_figure2
 from graphmargin.plotting.thresholds import draw_figure3
 from graphmargin.report.section import Section
@@ -51,7 +52,9 @@ def figure1_section(records: Sequence[VertexRecord]) -> Section:
         confidence = np.abs([r.ell for r in records if r.gamma_g == gamma_g])
         unsure = (confidence < 0.05).mean()
         rows.append([f"{gamma_g:g}", f"{confidence.min():.2g}", f"{100 * unsure:.0f} %"])
-    table = _table(["gamma_g", "least confidence", "vertices with confidence below 0.05"], rows)
+    confidences = table(
+        ["gamma_g", "least confidence", "vertices with confidence below 0.05"], rows
+    )
     return Section(
         "Figure 1: the regularized harmonic solution",
         "\n\n".join(
@@ -62,7 +65,7 @@ def figure1_section(records: Sequence[VertexRecord]) -> Section:
                 "with the number of hops from a label.",
                 "**What we see.** The same. Every vertex keeps the sign of its cluster's label; "
                 "what gamma_g changes is the confidence:",
-                table,
+                confidences,
                 "![The graph of two lattices, and harmonic solutions for three values of gamma_g]"
                 "(images/figure1.png)",
                 "**What the paper leaves open.** The graph itself: two lattices of 10 x 10 "
@@ -213,7 +216,7 @@ def _separation_table(records: Sequence[SeparationRecord]) -> str:
                     f"{r.wrong} + {r.undecided}" if r.undecided else f"{r.wrong}" for r in own
                 ]
                 rows.append([f"{width:.3g}", kernel, method, *counts])
-    return _table(["width", "kernel", "method", *(f"{g:g}" for g in FIGURE2_GAMMA_G)], rows)
+    return table(["width", "kernel", "method", *(f"{g:g}" for g in FIGURE2_GAMMA_G)], rows)
 
 
 def _best_table(records: Sequence[ThresholdRecord]) -> str:
@@ -227,7 +230,7 @@ def _best_table(records: Sequence[ThresholdRecord]) -> str:
             spread = "" if np.isnan(error) else f" ± {error:.1f}"
             cells.append(f"{value:.1f}{spread} at {found.gamma_g[best]:.2g}")
         rows.append(cells)
-    return _table(["letters", *(f"eps = {eps:g}" for eps in THRESHOLDS)], rows)
+    return table(["letters", *(f"eps = {eps:g}" for eps in THRESHOLDS)], rows)
 
 
 def _bound_table(records: Sequence[BoundRecord]) -> str:
@@ -249,9 +252,4 @@ def _bound_table(records: Sequence[BoundRecord]) -> str:
         "our beta",
         "the paper's beta",
     ]
-    return _table(head, rows)
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return table(head, rows)

@@ -162,6 +162,8 @@ def _labels_table(records: Sequence[PairRecord]) -> str:
     }
     for name in TABLES:
         settings = settings_of(by_labels[LABELINGS[0]], [name])
+        if not settings:
+            continue
         for method in (SVM, MR, GC, GC_AUTO, GC_ALL):
             known = [published(one, method) for one in settings]
             cells = [name, method]

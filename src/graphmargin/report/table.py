@@ -47,7 +47,8 @@ METHOD_NOTES = f"""\
   gamma_g = gamma / gamma_u in {{1e-3, .., 1e3}} chosen by the validation error. MR has no bias, as
   in the paper.
 - **{MR_FAIR}**: the same with the bias that the other methods have.
-- **S3VM**: hat loss on unlabeled rows, gamma as for the SVM, gamma_u in {{1e-3, 0.1, 10}} gamma.
+- **S3VM**: hat loss on unlabeled rows, gamma as for the SVM, gamma_u in {{1e-3, 0.1, 10}} gamma,
+  and no class prior.
 - **harmonic**: the harmonic solution on a graph of all rows, unlabeled test rows included, so that
   it sees what no other method does; it has no kernel.
 - **{GC_AUTO}**: `MaxMarginGraphCutCV` with the same validation labels, a blend of cuts and SVMs."""
@@ -93,10 +94,8 @@ def _error_table(means: Means, name: str) -> str:
     rows = []
     for setting in settings_of(means, [name]):
         found = {method: error_of(means, setting, method) for method in COLUMNS}
-        least = min(
-            (means[setting, method].mean for method in COLUMNS if (setting, method) in means),
-            default=np.nan,
-        )
+        errors = [means[setting, method].mean for method in COLUMNS if (setting, method) in means]
+        least = min((error for error in errors if np.isfinite(error)), default=np.nan)
         cells = [f"{setting[1]} %, {setting[2]}"]
         for method in COLUMNS:
             if method in (SVM, MR, GC):

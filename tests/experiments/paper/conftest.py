@@ -6,7 +6,7 @@ import pytest
 
 from graphmargin.experiments.paper.cells import PairRecord
 from graphmargin.experiments.paper.published import PUBLISHED
-from graphmargin.experiments.paper.splits import FEATURES
+from graphmargin.experiments.paper.splits import FEATURES, class_pairs
 
 
 @pytest.fixture(scope="session")
@@ -32,21 +32,21 @@ def record():
 
 @pytest.fixture(scope="session")
 def published_records(record):
-    """Return a record for every published error, in which some methods may have other columns.
+    """Return records of all pairs with the published errors of their settings.
 
-    `columns` are methods and the published columns that they repeat; `shift` is added to the
-    percent of a method.
+    `columns` are methods and the published columns that they repeat, `shift` is added to the
+    percent of a method, and of all pairs, only every `step`-th is there.
     """
-    pairs = {"letter": "A-B", "digits": "0-1", "image": "grass-sky"}
 
-    def build(columns, shift=None, **changes):
+    def build(columns, shift=None, step=1, **changes):
         return [
             record(
-                *(table, pairs[table], percent),
+                *(table, pair, percent),
                 error=(errors[column] + (shift or {}).get(method, 0.0)) / 100,
                 **{"kernel": kernel, "method": method, **changes},
             )
             for (table, percent, kernel), errors in PUBLISHED.items()
+            for pair in class_pairs(table)[::step]
             for method, column in columns.items()
         ]
 

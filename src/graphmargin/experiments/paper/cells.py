@@ -163,6 +163,7 @@ def run_pairs(
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> from graphmargin.experiments.paper.methods import svm
     >>> cells = [("digits", "0-1", 5, draw, "random", "raw", "scaled") for draw in range(2)]
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -194,6 +195,7 @@ def pair_cells(
 
     Examples
     --------
+    >>> from pathlib import Path
     >>> len(pair_cells(Settings(Path("out")), draws=10)) == (25 + 45 + 21) * 4 * 10
     True
     """

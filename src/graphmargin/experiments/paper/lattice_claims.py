@@ -12,13 +12,13 @@ from graphmargin.datasets import make_lattices
 from graphmargin.experiments.paper.claims import Claim
 from graphmargin.experiments.paper.lattices import (
     FIGURE2_GAMMA_G,
-    KERNELS,
     UNDECIDED,
     FieldRecord,
     SweepRecord,
     VertexRecord,
     separations_of,
 )
+from graphmargin.experiments.paper.published import KERNELS
 
 DELTA = 218.351
 """As published."""

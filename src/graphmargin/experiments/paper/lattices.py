@@ -24,6 +24,7 @@ import numpy as np
 from graphmargin._typing import FloatArray, IntArray
 from graphmargin.datasets import make_lattices
 from graphmargin.estimators import ManifoldSVC, MaxMarginGraphCut
+from graphmargin.experiments.paper.published import GC, KERNELS, MR
 from graphmargin.experiments.paper.settings import Settings
 from graphmargin.graph.laplacian import laplacian
 from graphmargin.graph.weights import paper_width
@@ -32,8 +33,7 @@ from graphmargin.harmonic import harmonic_path
 GAMMA = 0.1
 EPS = 0.01
 WIDTH = 1.0
-KERNELS = ("linear", "cubic", "rbf")
-METHODS = ("MR", "GC")
+METHODS = (MR, GC)
 FIGURE1_GAMMA_G = (0.0, 0.1, 1.0)
 FIGURE2_GAMMA_G = (100.0, 10.0, 1.0, 0.3, 0.1, 0.01)
 GAMMA_U = (0.0, *(10.0 ** (power / 2) for power in range(-12, 13)), math.inf)
@@ -307,7 +307,7 @@ def decision_function(
         "n_jobs": 1,
     }
     model: Any = ManifoldSVC(gamma_u=GAMMA / gamma_g, fit_intercept=False, **shared)
-    if method == "GC":
+    if method == GC:
         model = MaxMarginGraphCut(
             gamma_g=gamma_g,
             eps=EPS,

@@ -32,7 +32,7 @@ GAMMA_SHARES = (0.1, 0.01)
 """Values of gamma over the number of labels: the ends of the paper's range."""
 GAMMA_G = tuple(float(f"1e{power}") for power in range(-3, 4))
 """Values of gamma_g = gamma / gamma_u, for gamma_u from 1e-3 gamma to 1e3 gamma."""
-HAT_SHARES = (1e-3, 0.1, 10.0)
+HAT_SHARES = (10.0, 0.1, 1e-3)
 """Values of gamma_u / gamma for the hat loss, whose machines cost more than all others."""
 C_UNLABELED = 0.01
 """c_u of soft labels."""
@@ -153,7 +153,10 @@ def fair_manifold(work: KernelWork) -> Candidates:
 
 
 def hat_loss(work: KernelWork) -> Candidates:
-    """Decide by semi-supervised SVMs, with the gamma of the SVM that errs least on validation."""
+    """Decide by semi-supervised SVMs, with the gamma of the SVM that errs least on validation.
+
+    No class prior holds their mean, as the paper's objective (eq. S3VM) has none.
+    """
     pair = work.pair
     supervised = svm(work)
     y = pair.split.y_validation

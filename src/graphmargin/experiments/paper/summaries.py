@@ -167,6 +167,7 @@ def deviation(
         for setting in settings_of(means, [name])
         if kernel in (None, setting[2])
         and (found := means.get((setting, method)))
+        and np.isfinite(found.mean)
         and (known := published(setting, column or method)) is not None
     ]
     values = np.array(differences or [np.nan])
