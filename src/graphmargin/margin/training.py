@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
@@ -287,7 +288,10 @@ def _train_by_smo(
             max_iterations=max_iterations,
         )
 
-    solutions = in_threads(solve, range(len(pairs)), n_jobs=n_jobs, progress=progress)
+    if len(pairs) == 1 and progress is None:  # threads would take longer than many a fit
+        solutions = [solve(0)]
+    else:
+        solutions = in_threads(solve, range(len(pairs)), n_jobs=n_jobs, progress=progress)
     converged = all(solution.converged for solution in solutions)
     machine = _machine_of_rows(
         codes,
@@ -425,7 +429,7 @@ def _solve_pairs(
 def _pairs_of_rows(codes: IntArray, bounds: FloatArray) -> Iterator[tuple[IntArray, FloatArray]]:
     """Yield the rows of each pair of classes, and their signs: 1 for the first class."""
     members = [np.flatnonzero((codes == c) & (bounds > 0)) for c in range(codes.max() + 1)]
-    for first, second in zip(*np.triu_indices(len(members), 1), strict=True):
+    for first, second in combinations(range(len(members)), 2):
         signs = np.repeat([1.0, -1.0], [len(members[first]), len(members[second])])
         yield np.concatenate([members[first], members[second]]), signs
 
