@@ -82,7 +82,7 @@ def test_colors_tell_methods_apart():
 @pytest.fixture
 def tests():
     return [
-        PairedTest(method, group, 20, difference, 0.1, 0.5, 10, 10)
+        PairedTest(method, group, 20, difference, 0.1, 0.5, 10, 10, difference)
         for method, difference in ((GC_SOFT, -0.5), (GC_FIRM, 0.25), (GC_SOUND, 1.0))
         for group in ("all", "letter", "5 %")
     ]
@@ -115,6 +115,6 @@ def test_bars_are_two_standard_errors_each_way(tests):
 
 
 def test_a_single_pair_has_no_bar(tmp_path):
-    figure = draw_soft_labels([PairedTest(GC_SOFT, "all", 1, -0.5, np.nan, 1.0, 1, 0)])
+    figure = draw_soft_labels([PairedTest(GC_SOFT, "all", 1, -0.5, np.nan, 1.0, 1, 0, -1.0)])
     figure.savefig(tmp_path / "soft.png")
     assert lines(figure.axes[0])[GC_SOFT].get_xdata().tolist() == [-0.5]

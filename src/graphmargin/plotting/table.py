@@ -21,6 +21,7 @@ COLORS = {
     S3VM: "#6a4ca3",
     HARMONIC: "#2c8c5a",
 }
+SOFT_COLORS = ("#c8102e", "#e8871e", "#2f6db3", "#2c8c5a")
 PUBLISHED_STYLE = {"linestyle": ":", "marker": "o", "markerfacecolor": "white", "markersize": 5}
 
 
@@ -74,7 +75,7 @@ def draw_soft_labels(tests: Sequence[PairedTest]) -> Any:
 
     Examples
     --------
-    >>> test = PairedTest("GC soft", "all", 91, -0.2, 0.1, 0.04, 50, 30)
+    >>> test = PairedTest("GC soft", "all", 91, -0.2, 0.1, 0.04, 50, 30, -900.0)
     >>> len(draw_soft_labels([test]).axes)
     1
     """
@@ -84,14 +85,15 @@ def draw_soft_labels(tests: Sequence[PairedTest]) -> Any:
     ax = figure.subplots()
     for number, method in enumerate(methods):
         own = [test for test in tests if test.method == method]
-        places = [groups.index(test.group) + 0.22 * (number - 1) for test in own]
+        shift = 0.18 * (number - (len(methods) - 1) / 2)
+        places = [groups.index(test.group) + shift for test in own]
         ax.errorbar(
             [test.difference for test in own],
             places,
             xerr=[2 * test.standard_error for test in own],
             fmt="o",
             capsize=3,
-            color=["#c8102e", "#2f6db3", "#2c8c5a"][number % 3],
+            color=SOFT_COLORS[number % len(SOFT_COLORS)],
             label=method,
         )
     ax.axvline(0, color="black", linewidth=0.8)
@@ -99,7 +101,7 @@ def draw_soft_labels(tests: Sequence[PairedTest]) -> Any:
     ax.invert_yaxis()
     ax.set_xlabel("error with soft labels minus error with hard labels [points]; left is better")
     ax.grid(visible=True, axis="x", color="0.9")
-    figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=LEGEND_SIZE)
+    figure.legend(loc="outside lower center", ncols=4, frameon=False, fontsize=LEGEND_SIZE)
     return figure
 
 

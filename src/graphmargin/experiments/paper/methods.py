@@ -34,8 +34,8 @@ GAMMA_G = tuple(float(f"1e{power}") for power in range(-3, 4))
 """Values of gamma_g = gamma / gamma_u, for gamma_u from 1e-3 gamma to 1e3 gamma."""
 HAT_SHARES = (10.0, 0.1, 1e-3)
 """Values of gamma_u / gamma for the hat loss, whose machines cost more than all others."""
-C_UNLABELED = 0.01
-"""c_u of soft labels."""
+C_UNLABELED, ALMOST_NOTHING = 0.01, 1e-6
+"""c_u of soft labels. It acts like a larger gamma_g, so that it is also tried without, nearly."""
 N_NEIGHBORS = 5
 EPS = 1e-6
 NO_KERNEL = "none"
@@ -131,6 +131,11 @@ def soft_cut(work: KernelWork) -> Candidates:
     return _cuts(work, GAMMA_G, c_labeled=1.0)
 
 
+def pure_cut(work: KernelWork) -> Candidates:
+    """Decide by cuts of soft labels with c_l = 1, and nothing else: c_u is next to zero."""
+    return _cuts(work, GAMMA_G, c_labeled=1.0, c_unlabeled=ALMOST_NOTHING)
+
+
 def firm_cut(work: KernelWork) -> Candidates:
     """Decide by cuts of soft labels with c_l = 10."""
     return _cuts(work, GAMMA_G, c_labeled=10.0)
@@ -213,7 +218,7 @@ def all_labels_cut(work: KernelWork) -> Candidates:
 
 MR_FAIR, S3VM, HARMONIC = "MR fair", "S3VM", "harmonic"
 GC_AUTO, GC_ALL = "GC auto", "GC auto, all labels"
-GC_SOFT, GC_FIRM, GC_SOUND = "GC soft", "GC firm", "GC sound"
+GC_SOFT, GC_PURE, GC_FIRM, GC_SOUND = "GC soft", "GC pure", "GC firm", "GC sound"
 
 METHODS: dict[str, Method] = {
     SVM: svm,
@@ -225,15 +230,23 @@ METHODS: dict[str, Method] = {
     GC_AUTO: automatic_cut,
     GC_ALL: all_labels_cut,
     GC_SOFT: soft_cut,
+    GC_PURE: pure_cut,
     GC_FIRM: firm_cut,
     GC_SOUND: sound_cut,
 }
 """All methods by the name of their column."""
 
 
-def _cuts(work: KernelWork, gammas: Sequence[float], c_labeled: float = np.inf) -> Candidates:
+def _cuts(
+    work: KernelWork,
+    gammas: Sequence[float],
+    *,
+    c_labeled: float = np.inf,
+    c_unlabeled: float = C_UNLABELED,
+) -> Candidates:
+    """Decide by cuts; without soft labels there is no c_u either."""
     pair = work.pair
-    c_unlabeled = 0.0 if np.isinf(c_labeled) else C_UNLABELED
+    c_unlabeled = 0.0 if np.isinf(c_labeled) else c_unlabeled
     problem = problem_on(pair.W, pair.labels, c_labeled=c_labeled, c_unlabeled=c_unlabeled)
     K, K_new = work.values
     params = [(C, gamma_g) for gamma_g in gammas for C in pair.Cs]
