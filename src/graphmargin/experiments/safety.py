@@ -12,7 +12,6 @@ import sys
 from collections.abc import Sequence
 
 from graphmargin.experiments.cells import DRAWS, LABELS, Record, run, run_cell
-from graphmargin.experiments.commands import answer, command_parser, show
 from graphmargin.experiments.methods import METHODS, Methods
 from graphmargin.experiments.problems import PROBLEMS
 from graphmargin.experiments.summaries import summary
@@ -33,28 +32,36 @@ def main(argv: Sequence[str] | None = None, methods: Methods = METHODS) -> int:
         Names and factories of the classifiers.
     """
     given = _parser().parse_args(argv)
-
-    def work() -> str:
-        return summary(
-            run(
-                given.problems,
-                given.labels,
-                given.draws,
-                n_jobs=given.jobs,
-                out=given.out,
-                methods=methods,
-                progress=show,
-            )
+    try:
+        records = run(
+            given.problems,
+            given.labels,
+            given.draws,
+            n_jobs=given.jobs,
+            out=given.out,
+            methods=methods,
+            progress=_show,
         )
-
-    return answer(COMMAND, work)
+        text = summary(records)
+    except (ValueError, OSError) as wrong:
+        sys.stderr.write(f"{COMMAND}: {wrong}\n")
+        return 2
+    sys.stdout.write(text + "\n")
+    return 0
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = command_parser(COMMAND, __doc__, draws=DRAWS)
+    parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__)
+    parser.add_argument("--draws", type=int, default=DRAWS, metavar="N", help="(%(default)s)")
+    parser.add_argument("--jobs", type=int, default=2, metavar="N", help="processes (%(default)s)")
+    parser.add_argument("--out", metavar="FILE.csv", help="keeps what is done, for a rerun")
     parser.add_argument("--problems", nargs="+", default=PROBLEMS, metavar="NAME", help="(all)")
     parser.add_argument("--labels", nargs="+", type=int, default=LABELS, metavar="N")
     return parser
+
+
+def _show(share: float | None, news: str) -> None:
+    sys.stderr.write(f"{share or 0.0:4.0%}  {news}\n")
 
 
 if __name__ == "__main__":
