@@ -34,9 +34,9 @@ REASONS = {
     SVM: "how labels are drawn matters more than anything else. With random ones a class may have "
     "a single label; with balanced ones the error is lower, and the published one lies between "
     "(see *What the paper does not say*).",
-    MR: "no reading of it that we tried is as bad as the published linear and cubic columns, which "
-    "hardly fall with more labels. Ours is solved to a certificate and agrees with two other forms "
-    "of the problem in the tests; we do not know what theirs was.",
+    MR: "no reading that we tried comes near the published linear column of letter, which hardly "
+    "falls with more labels (see *What the paper does not say*). Ours is solved to a certificate "
+    "and agrees with two other forms of the problem in the tests; we do not know what theirs was.",
     GC: "the graph is worth more than was published. The harmonic solution alone is below all "
     "published columns of digits, and cuts with a small gamma_g follow it. Of tied candidates, "
     "those with the largest gamma_g come closest to the published errors (see *What the paper "
