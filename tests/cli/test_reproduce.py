@@ -207,3 +207,13 @@ def test_a_real_ctrl_c_is_130_without_a_traceback(tmp_path):
     _, said = process.communicate(timeout=30)
     assert process.returncode == 130
     assert said == "graphmargin: interrupted; finished cells are kept, the same command continues\n"
+
+
+def test_cells_of_something_else_are_one_line(tmp_path, capsys):
+    (tmp_path / "cells").mkdir()
+    (tmp_path / "cells" / "figure3.csv").write_text("a,b\n1,2\n")
+    assert main(["reproduce", "figure3", "--quick", "--quiet", "--out", str(tmp_path)]) == 2
+    said = capsys.readouterr().err
+    assert "must be a file of records" in said
+    assert said.count("\n") == 1
+    assert (tmp_path / "cells" / "figure3.csv").read_text() == "a,b\n1,2\n"

@@ -141,7 +141,10 @@ def _claims(claims: Sequence[Claim]) -> list[str]:
         return ["None was tried yet."]
     tried = [claim for claim in claims if claim.holds is not None]
     held = sum(claim.holds is True for claim in tried)
-    text = f"Claims that hold: {held} of {len(tried)} that were tried."
+    text = (
+        f"{held} of {len(tried)} statements hold. Some are not the paper's own; what it says is "
+        "under *published*."
+    )
     if len(tried) < len(claims):
         text += f" {len(claims) - len(tried)} could not be tried with what was run."
     rows = [(claim.claim, claim.published, claim.ours, claim.verdict) for claim in claims]
