@@ -188,10 +188,12 @@ def pair_cells(
     labels: str = "random",
     features: str | None = None,
     products: str = SCALED,
+    quick_step: int = QUICK_STEP,
 ) -> list[PairCell]:
     """Return the cells of all tables, pairs and shares of labels, in the order of the draws.
 
-    A quick run has every third pair. `features` are those of `FEATURES` by default.
+    A quick run has every third pair, or other `quick_step`. `features` are those of `FEATURES` by
+    default.
 
     Examples
     --------
@@ -203,7 +205,7 @@ def pair_cells(
     return [
         (table, pair, percent, draw, labels, features or FEATURES[table], products)
         for draw, percent, table in itertools.product(range(draws), PERCENT, TABLES)
-        for pair in class_pairs(table)[:: QUICK_STEP if settings.quick else 1]
+        for pair in class_pairs(table)[:: quick_step if settings.quick else 1]
     ]
 
 
