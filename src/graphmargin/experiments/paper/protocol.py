@@ -37,6 +37,7 @@ from graphmargin.experiments.paper.summaries import (
 )
 
 QUICK_STEP = 9
+"""A quick run takes every ninth pair: there are ten combinations of them."""
 FEATURE_KINDS = ("raw", "standardized")
 COLUMNS = {SVM: SVM, MR: MR, MR_FAIR: MR, GC: GC}
 """Methods, and the published columns that they are compared with."""
