@@ -172,19 +172,17 @@ def _speed(times: Sequence[SpeedRecord]) -> str:
         own = [one for one in times if one.kernel == kernel]
         if not own:
             continue
-        ours, naive = (
-            1000 * np.array([value / one.n_fits for one, value in zip(own, values, strict=True)])
-            for values in ([one.seconds for one in own], [one.naive_seconds for one in own])
-        )
-        ratios = np.array([one.ratio for one in own])
+        ours = 1000 * float(np.mean([one.seconds / one.n_fits for one in own]))
+        naive = 1000 * float(np.mean([one.naive_seconds / one.n_fits for one in own]))
+        ratios = [one.ratio for one in own]
         agreement = 100 * float(np.mean([one.agreement for one in own]))
         rows.append(
             [
                 kernel,
-                f"{ours.mean():.2f}",
-                f"{naive.mean():.2f}",
-                f"{naive.mean() / ours.mean():.1f}",
-                f"{ratios.min():.1f} to {ratios.max():.1f}",
+                f"{ours:.2f}",
+                f"{naive:.2f}",
+                f"{naive / ours:.1f}",
+                f"{min(ratios):.1f} to {max(ratios):.1f}",
                 f"{agreement:.2f} %",
             ]
         )

@@ -21,7 +21,12 @@ from graphmargin.experiments.paper.methods import GC_FIRM, GC_PURE, GC_SOFT, GC_
 from graphmargin.experiments.paper.published import GC
 from graphmargin.experiments.paper.settings import Settings
 from graphmargin.experiments.paper.splits import TABLES
-from graphmargin.experiments.paper.summaries import PAPER_RULE, mean_errors, settings_of
+from graphmargin.experiments.paper.summaries import (
+    PAPER_RULE,
+    mean_errors,
+    settings_of,
+    standard_error,
+)
 
 SOFT = (GC_SOFT, GC_PURE, GC_FIRM, GC_SOUND)
 SIGNIFICANT = 0.05
@@ -141,7 +146,7 @@ def _test(method: str, group: str, differences: FloatArray) -> PairedTest:
         group,
         n,
         float(differences.mean()),
-        float(differences.std(ddof=1) / np.sqrt(n)) if n > 1 else np.nan,
+        standard_error(differences),
         float(wilcoxon(differences).pvalue) if moved and n > 1 else 1.0,
         int((differences < 0).sum()),
         int((differences > 0).sum()),

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from graphmargin._typing import FloatArray
 from graphmargin.experiments.paper.cells import PairRecord
 from graphmargin.experiments.paper.methods import NO_KERNEL
 from graphmargin.experiments.paper.published import KERNELS, PERCENT, PUBLISHED, Setting
@@ -72,6 +73,17 @@ def mean_errors(
             own = errors[setting, record.method][record.draw]
             own.append(np.nan if error is None else 100 * error)
     return {key: _mean(list(draws.values())) for key, draws in errors.items()}
+
+
+def standard_error(values: FloatArray) -> float:
+    """Return the standard error of a mean, NaN for a single value.
+
+    Examples
+    --------
+    >>> standard_error(np.array([1.0, 3.0])), standard_error(np.array([1.0]))
+    (1.0, nan)
+    """
+    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else np.nan
 
 
 def table_names(table: str, pair: str, left_out: str = LEFT_OUT) -> Iterator[str]:
@@ -179,5 +191,4 @@ def _mean(draws: list[list[float]]) -> MeanError:
     n_failed = sum(int(np.isnan(draw).sum()) for draw in draws)
     present = [float(np.nanmean(draw)) for draw in draws if not np.isnan(draw).all()]
     means = np.array(present or [np.nan])
-    error = means.std(ddof=1) / np.sqrt(len(means)) if len(means) > 1 else np.nan
-    return MeanError(float(means.mean()), float(error), len(draws), n_failed)
+    return MeanError(float(means.mean()), standard_error(means), len(draws), n_failed)

@@ -10,6 +10,7 @@ import numpy as np
 
 from graphmargin._typing import FloatArray
 from graphmargin.experiments.paper.claims import Claim
+from graphmargin.experiments.paper.summaries import standard_error
 from graphmargin.experiments.paper.thresholds import GAMMA_G, PAIRS, THRESHOLDS, ThresholdRecord
 
 MEASURES = {
@@ -44,7 +45,7 @@ class Curve:
     @property
     def standard_error(self) -> FloatArray:
         """Of the mean; NaN for a single draw."""
-        return np.array([_standard_error(column) for column in self.values.T])
+        return np.array([standard_error(column) for column in self.values.T])
 
 
 def curve(records: Sequence[ThresholdRecord], pair: str, eps: float, measure: str) -> Curve:
@@ -73,7 +74,7 @@ def difference(
     """
     with_eps, without = (curve(records, pair, e, measure).values for e in (eps, 0.0))
     paired = (with_eps - without).mean(axis=1)
-    return float(paired.mean()), _standard_error(paired)
+    return float(paired.mean()), standard_error(paired)
 
 
 def threshold_claims(records: Sequence[ThresholdRecord]) -> list[Claim]:
@@ -126,7 +127,7 @@ def _all_pairs_claim(records: Sequence[ThresholdRecord]) -> Claim:
         found = np.array([difference(records, pair, eps, "test_error")[0] for pair in others])
         lower = int((found < 0).sum())
         shares.append(lower / len(others))
-        change = _points(found.mean(), _standard_error(found))
+        change = _points(found.mean(), standard_error(found))
         parts.append(f"eps = {eps:g}: in {lower} of {len(others)}, {change} points on average")
     return Claim(
         "Beyond Figure 3: thresholding lowers the test error of the other pairs of letters",
@@ -171,13 +172,6 @@ def _redundant_claim(records: Sequence[ThresholdRecord]) -> Claim:
         f" {'; '.join(parts)}",
         holds=max(ranges) <= SAME,
     )
-
-
-def _standard_error(values: FloatArray) -> float:
-    """Return the standard error of a mean, NaN for a single value."""
-    if len(values) == 1:
-        return math.nan
-    return float(values.std(ddof=1) / math.sqrt(len(values)))
 
 
 def _points(change: float, error: float) -> str:

@@ -24,10 +24,11 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from graphmargin._typing import FloatArray
+from graphmargin.experiments.paper.methods import N_NEIGHBORS
 from graphmargin.experiments.paper.settings import Settings
 from graphmargin.experiments.paper.splits import PairSplit, class_pairs, split_pair
 from graphmargin.experiments.running import run_cells
-from graphmargin.graph.adjacency import neighbor_graph
+from graphmargin.graph import knn_graph
 from graphmargin.graph.weights import paper_width
 from graphmargin.harmonic import HarmonicSolution, harmonic_path
 from graphmargin.margin.induced import induced_labels
@@ -40,7 +41,6 @@ PAIRS = ("A-B", "M-N", "V-W")
 FIRST_DRAW = 4
 """The pairs were picked on the draws before it."""
 PERCENT = 1
-N_NEIGHBORS = 5
 C = 5.0
 THRESHOLDS = (0.0, 1e-6, 1e-3)
 GAMMA_G = tuple(10.0 ** (power / 2) for power in range(-6, 13))
@@ -135,11 +135,11 @@ def letter_draw(pair: str, draw: int) -> LetterDraw:
     (518, 519)
     """
     split = split_pair("letter", pair, PERCENT, draw)
-    graph = neighbor_graph(split.X, N_NEIGHBORS, width="paper", metric="euclidean", n_jobs=1)
+    W = knn_graph(split.X, N_NEIGHBORS, n_jobs=1)
     kernel = Kernel("linear", paper_width(split.X))
     center = center_of(split.X, kernel)
     rows, new = centered(split.X, center), centered(split.X_test, center)
-    return LetterDraw(split, graph.W, kernel(rows, rows), kernel(new, rows))
+    return LetterDraw(split, W, kernel(rows, rows), kernel(new, rows))
 
 
 def figure3(settings: Settings) -> list[ThresholdRecord]:
