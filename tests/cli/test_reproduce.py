@@ -209,11 +209,21 @@ def test_a_real_ctrl_c_is_130_without_a_traceback(tmp_path):
     assert said == "graphmargin: interrupted; finished cells are kept, the same command continues\n"
 
 
-def test_cells_of_something_else_are_one_line(tmp_path, capsys):
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"a,b\n1,2\n",
+        b"\x00\xa1garbage\n",
+        b"pair,draw,gamma_g,eps,risk,train_error,test_error,share\nA-B,four,1,0,0,0,0,1\n",
+        b"pair,draw,gamma_g,eps,risk,train_error,test_error,share\nA-B,4,1\n",
+    ],
+    ids=["other columns", "no text", "no number", "short line"],
+)
+def test_cells_of_something_else_are_one_line(content, tmp_path, capsys):
     (tmp_path / "cells").mkdir()
-    (tmp_path / "cells" / "figure3.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "cells" / "figure3.csv").write_bytes(content)
     assert main(["reproduce", "figure3", "--quick", "--quiet", "--out", str(tmp_path)]) == 2
     said = capsys.readouterr().err
     assert "must be a file of records" in said
     assert said.count("\n") == 1
-    assert (tmp_path / "cells" / "figure3.csv").read_text() == "a,b\n1,2\n"
+    assert (tmp_path / "cells" / "figure3.csv").read_bytes() == content

@@ -131,7 +131,11 @@ def run_cells(
 
 def read_csv(path: str | Path, kind: type[R]) -> list[R]:
     """Return the records in a CSV file, without a last line that was not finished."""
-    text = _finished_lines(Path(path))
+    try:
+        text = _finished_lines(Path(path))
+    except UnicodeDecodeError as wrong:
+        msg = f"`out` must be a file of records, got {path}, which is no text; name another file"
+        raise ForeignFileError(msg) from wrong
     rows = csv.DictReader(io.StringIO(text))
     columns = _columns(kind)
     if text and rows.fieldnames != columns:
@@ -141,7 +145,14 @@ def read_csv(path: str | Path, kind: type[R]) -> list[R]:
         )
         raise ForeignFileError(msg)
     parsers = {name: _PARSERS[hint] for name, hint in get_type_hints(kind).items()}
-    return [kind(**{name: parsers[name](row[name]) for name in columns}) for row in rows]
+    try:
+        return [kind(**{name: parsers[name](row[name]) for name in columns}) for row in rows]
+    except (TypeError, ValueError) as wrong:
+        msg = (
+            f"`out` must be a file of records, got line {rows.line_num} of {path}, which cannot be "
+            f"read ({wrong}); mend it, or name another file"
+        )
+        raise ForeignFileError(msg) from wrong
 
 
 _PARSERS: dict[Any, Callable[[str], Any]] = {
