@@ -8,7 +8,7 @@ import pytest
 from pyarrow import parquet
 
 from graphmargin.experiments.parquet import write_parquet
-from graphmargin.experiments.storing import write_atomically
+from graphmargin._files import write_atomically
 
 
 @dataclass(frozen=True)

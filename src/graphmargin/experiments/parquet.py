@@ -10,7 +10,7 @@ from types import NoneType
 from typing import Any, get_args, get_type_hints
 
 from graphmargin.experiments.provenance import provenance
-from graphmargin.experiments.storing import write_atomically
+from graphmargin._files import write_atomically
 
 _TYPES = {str: "string", int: "int64", float: "float64", bool: "bool"}
 METADATA_KEY = b"graphmargin"

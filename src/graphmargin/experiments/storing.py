@@ -1,35 +1,15 @@
-"""Files that are never seen half written."""
+"""Records as CSV files."""
 
 from __future__ import annotations
 
 import csv
 import io
-import os
 from collections.abc import Sequence
 from dataclasses import astuple, fields
 from pathlib import Path
 from typing import Any
 
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file as a whole: whoever looks, and whatever fails, sees the old one or the new one.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_atomically(Path(folder) / "new" / "a.txt", b"text")
-    ...     [file.name for file in (Path(folder) / "new").iterdir()]
-    ['a.txt']
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # A process of its own has a draft of its own; the same folder is the same file system.
-    draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
-    try:
-        draft.write_bytes(content)
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
+from graphmargin._files import write_atomically
 
 
 def write_csv(path: Path, records: Sequence[Any]) -> None:

@@ -20,7 +20,7 @@ from uuid import uuid4
 from graphmargin.experiments.paper.claims import Claim
 from graphmargin.experiments.paper.settings import Settings
 from graphmargin.experiments.provenance import provenance
-from graphmargin.experiments.storing import write_atomically
+from graphmargin._files import write_atomically
 from graphmargin.report.page import Chapter, page_html, page_markdown
 from graphmargin.report.section import Section
 

@@ -1,0 +1,3 @@
+"""Model files."""
+
+__all__: list[str] = []

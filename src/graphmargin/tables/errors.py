@@ -1,0 +1,7 @@
+"""What can be wrong with a table."""
+
+from __future__ import annotations
+
+
+class TableError(ValueError):
+    """What is wrong with a table, in one line for its owner, with the way out."""
