@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from graphmargin.experiments.parquet import write_parquet
 from graphmargin._files import write_atomically
+from graphmargin.experiments.parquet import write_parquet
 
 
 @dataclass(frozen=True)

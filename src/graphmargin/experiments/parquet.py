@@ -9,8 +9,8 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, get_args, get_type_hints
 
-from graphmargin.experiments.provenance import provenance
 from graphmargin._files import write_atomically
+from graphmargin.experiments.provenance import provenance
 
 _TYPES = {str: "string", int: "int64", float: "float64", bool: "bool"}
 METADATA_KEY = b"graphmargin"

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from graphmargin._files import write_atomically
 from graphmargin.experiments.paper.claims import Claim
 from graphmargin.experiments.paper.settings import Settings
 from graphmargin.experiments.provenance import provenance
-from graphmargin._files import write_atomically
 from graphmargin.report.page import Chapter, page_html, page_markdown
 from graphmargin.report.section import Section
 
