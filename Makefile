@@ -59,4 +59,5 @@ $(VENV)/.bench: pyproject.toml | $(VENV)/.pip
 $(VENV)/.test: pyproject.toml | $(VENV)/.pip
 	@echo "installing graphmargin and its tests into $(VENV)"
 	@$(PIP) install --editable '.[amg,cli]' --group dev
+	@tools/install_chromium
 	@touch $@

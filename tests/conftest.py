@@ -49,3 +49,37 @@ def dense_class_mass():
         return mass
 
     return solve
+
+
+@pytest.fixture(scope="session")
+def mixed_table():
+    """Return a table of columns of all kinds with three groups of rows, and the group of each.
+
+    Of the column "kind", one row in ten has a label.
+    """
+    import pandas as pd
+
+    def build(n=150, seed=0):
+        rng = np.random.default_rng(seed)
+        group = np.arange(n) % 3
+        words = (("small purring cat", "soft cat"), ("loud barking dog", "dog"), ("bird sings",))
+        table = pd.DataFrame(
+            {
+                "id": [f"a{i:04d}" for i in range(n)],
+                "weight": np.round(group * 4.0 + rng.normal(3, 0.4, n), 3),
+                "age": np.where(rng.random(n) < 0.1, np.nan, rng.integers(1, 15, n)),
+                "color": rng.choice(["red", "black", "white"], n),
+                "seen": pd.Timestamp("2024-01-01")
+                + pd.to_timedelta(rng.integers(0, 90, n) + 200 * group, unit="D"),
+                "note": [
+                    f"{rng.choice(words[g])} number {rng.integers(100)} of {rng.integers(100)}"
+                    for g in group
+                ],
+                "country": "here",
+            }
+        )
+        names = np.array(["cat", "dog", "bird"], dtype=object)[group]
+        kind = np.where(np.arange(n) % 10 == 0, names, None)
+        return table.assign(kind=kind), names
+
+    return build

@@ -8,28 +8,49 @@
 True
 """
 
-from graphmargin import datasets, theory
-from graphmargin.estimators import (
-    HarmonicClassifier,
-    HarmonicClassifierCV,
-    ManifoldSVC,
-    ManifoldSVCCV,
-    MaxMarginGraphCut,
-    MaxMarginGraphCutCV,
-    SemiSupervisedSVC,
-    SemiSupervisedSVCCV,
-    SupervisedSVC,
-)
-from graphmargin.graph import components, knn_graph, laplacian
-from graphmargin.harmonic import (
-    HarmonicSolution,
-    harmonic_path,
-    harmonic_solution,
-    label_suspicion,
-    leave_one_out,
-    normalize_class_mass,
-)
-from graphmargin.selection import LabeledKFold, LabeledLeaveOneOut, graph_report
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from graphmargin import datasets, theory
+    from graphmargin.estimators import (
+        HarmonicClassifier,
+        HarmonicClassifierCV,
+        ManifoldSVC,
+        ManifoldSVCCV,
+        MaxMarginGraphCut,
+        MaxMarginGraphCutCV,
+        SemiSupervisedSVC,
+        SemiSupervisedSVCCV,
+        SupervisedSVC,
+    )
+    from graphmargin.graph import (
+        components,
+        knn_graph,
+        laplacian,
+    )
+    from graphmargin.harmonic import (
+        HarmonicSolution,
+        Suggestions,
+        harmonic_path,
+        harmonic_solution,
+        label_suspicion,
+        leave_one_out,
+        normalize_class_mass,
+        suggest_labels,
+    )
+    from graphmargin.models import (
+        load_model,
+        model_info,
+        save_model,
+    )
+    from graphmargin.selection import (
+        LabeledKFold,
+        LabeledLeaveOneOut,
+        graph_report,
+    )
 
 __all__ = [
     "HarmonicClassifier",
@@ -43,6 +64,7 @@ __all__ = [
     "MaxMarginGraphCutCV",
     "SemiSupervisedSVC",
     "SemiSupervisedSVCCV",
+    "Suggestions",
     "SupervisedSVC",
     "components",
     "datasets",
@@ -53,8 +75,32 @@ __all__ = [
     "label_suspicion",
     "laplacian",
     "leave_one_out",
+    "load_model",
+    "model_info",
     "normalize_class_mass",
+    "save_model",
+    "suggest_labels",
     "theory",
 ]
 
 __version__ = "0.1.0"
+
+_HOMES = ("estimators", "graph", "harmonic", "selection", "models")
+"""Packages whose names are public here."""
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first asked for: that takes seconds, and help none."""
+    if name not in __all__:
+        msg = f"module 'graphmargin' has no attribute {name!r}"
+        raise AttributeError(msg)
+    for home in _HOMES:
+        package = import_module(f"graphmargin.{home}")
+        if name in package.__all__:
+            return getattr(package, name)
+    return import_module(f"graphmargin.{name}")
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return [*__all__, "__version__"]

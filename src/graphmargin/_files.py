@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryFile
+
+from graphmargin._errors import InputError
 
 
 @contextmanager
@@ -37,3 +40,52 @@ def write_atomically(path: Path, content: bytes) -> None:
     """Write a file as a whole, see `replacing`."""
     with replacing(path) as draft:
         draft.write_bytes(content)
+
+
+def check_writable(path: Path, *, inputs: Sequence[Path] = ()) -> None:
+    """Raise now what would be raised after all the work, if `path` cannot be written.
+
+    Parameters
+    ----------
+    path : Path
+        Of a file that is to be written; nothing is written yet.
+    inputs : sequence of Path
+        Files that must not be touched.
+
+    Raises
+    ------
+    InputError
+        If `path` is a folder or one of `inputs`, or would be in a file.
+    OSError
+        If its folder cannot be made or written to.
+
+    Examples
+    --------
+    >>> check_writable(Path("a.csv"), inputs=[Path("./a.csv")])
+    Traceback (most recent call last):
+    graphmargin._errors.InputError: a.csv is in use by this command already; choose another name
+    """
+    if path.is_dir():
+        msg = f"{path}: a folder, not a file"
+        raise InputError(msg)
+    if any(path.resolve() == other.resolve() or _is_same(path, other) for other in inputs):
+        msg = f"{path} is in use by this command already; choose another name"
+        raise InputError(msg)
+    folder = path.resolve().parent
+    while not folder.exists():
+        folder = folder.parent
+    if not folder.is_dir():
+        msg = f"{path}: {folder} is a file, not a folder"
+        raise InputError(msg)
+    try:
+        with TemporaryFile(dir=folder):
+            pass
+        if path.exists():
+            path.open("ab").close()
+    except OSError as error:
+        msg = f"cannot be written: {error.strerror}"
+        raise OSError(error.errno, msg, str(path)) from error
+
+
+def _is_same(first: Path, second: Path) -> bool:
+    return first.exists() and second.exists() and first.samefile(second)

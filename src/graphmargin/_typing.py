@@ -14,3 +14,5 @@ BoolArray: TypeAlias = npt.NDArray[np.bool_]
 AnyArray: TypeAlias = npt.NDArray[Any]
 Progress: TypeAlias = Callable[[float | None, str], None]
 """Is told the share of the work that is done, where it is known, and what is going on."""
+Watch: TypeAlias = Callable[[str], Progress]
+"""From the name of what begins to what is told its progress."""

@@ -250,6 +250,18 @@ def test_inverse_equals_the_dense_inverse(system, solver):
     np.testing.assert_allclose(found / scale, expected / scale, atol=1e-7)
 
 
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("tol", [1e-2, 1e-6])
+def test_inverse_with_a_tolerance_keeps_it(system, solver, tol):
+    W, B = system
+    s = W.sum(axis=1) + B.sum(axis=1)
+    R = np.random.default_rng(1).uniform(size=(25, 3)) * [1.0, 1e-30, 1e30]
+    X = HarmonicSystem(W, solver).inverse(B.sum(axis=1), tol=tol)(R)
+    violation = np.abs(X - (W @ X + R) / s[:, None]).max(axis=0)
+    assert (violation <= 1.01 * tol * (R / s[:, None]).max(axis=0)).all()
+    assert (X >= 0).all()
+
+
 def test_auto_eliminates_where_the_fill_is_affordable(system, monkeypatch):
     W, B = system
     assert HarmonicSystem(W, "auto").solve([B], 2)[0].solver == "direct"

@@ -6,7 +6,12 @@ from hypothesis.extra.numpy import arrays
 from scipy.optimize import brentq
 from scipy.special import expit, log_expit
 
-from graphmargin.margin import calibration_targets, fit_sharpness, probabilities
+from graphmargin.margin import (
+    calibration_targets,
+    fit_calibration,
+    fit_sharpness,
+    probabilities,
+)
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -150,3 +155,44 @@ def test_targets_are_distributions_that_favor_the_given_label(seed, n_classes):
         targets[~given_label].argmax(axis=1), class_mass[~given_label].argmax(axis=1)
     )
     np.testing.assert_array_equal(class_mass, before)
+
+
+def cross_entropy(scores, targets, sharpness, doubt=0.0):
+    """Of all targets together."""
+    return float(-(targets * np.log(probabilities(scores, sharpness, doubt))).sum())
+
+
+@given(seed=seeds, n_classes=st.integers(2, 5))
+@settings(max_examples=30)
+def test_calibration_is_no_worse_than_sharpness_alone(seed, n_classes):
+    scores, targets = random_problem(seed, n_classes)
+    alone = cross_entropy(scores, targets, fit_sharpness(scores, targets))
+    assert cross_entropy(scores, targets, *fit_calibration(scores, targets)) <= alone + 0.15
+
+
+@pytest.mark.parametrize(("sharpness", "doubt"), [(0.5, 0.0), (2.0, 0.2), (5.0, 0.5)])
+def test_calibration_recovers_sharpness_and_doubt(sharpness, doubt):
+    scores = random_problem(0, 4, n=3000)[0]
+    found = fit_calibration(scores, probabilities(scores, sharpness, doubt))
+    # Values of a that are tried are a factor of 1.26 apart.
+    assert found[0] == pytest.approx(sharpness, rel=0.3)
+    assert found[1] == pytest.approx(doubt, abs=0.05)
+
+
+def test_of_equally_good_sharpnesses_the_least_is_taken():
+    """All labels are right: any large sharpness would do, but the sure rows stay apart."""
+    scores = np.array([-3.0, -2.0, -1.0, 1.0, 2.0, 3.0])
+    codes = (scores > 0).astype(int)
+    targets = calibration_targets(np.eye(2)[codes], codes)
+    sharpness, doubt = fit_calibration(scores, targets)
+    P = probabilities(scores, sharpness, doubt)[:, 1]
+    assert (np.diff(P) > 1e-6).all()
+    best = min(cross_entropy(scores, targets, 50.0, d) for d in np.linspace(0.01, 0.99, 99))
+    assert cross_entropy(scores, targets, sharpness, doubt) <= best + 0.1
+
+
+def test_doubt_spreads_evenly_and_keeps_the_order():
+    P = probabilities(np.array([[0.0, 1.0, 2.0]]), 1.0, 0.3)
+    plain = probabilities(np.array([[0.0, 1.0, 2.0]]), 1.0)
+    assert pytest.approx(1.0) == P.sum()
+    assert pytest.approx(0.7 * plain + 0.1) == P

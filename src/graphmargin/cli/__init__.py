@@ -14,8 +14,8 @@ __all__ = ["main"]
 def main(argv: Sequence[str] | None = None) -> int:
     """Return the exit code of a command line.
 
-    0 is success, 1 an internal error, with its traceback, 2 something that the user has to change,
-    said in one line, and 130 an interruption.
+    0 is success, 1 an internal error, 2 something that the user has to change, and 130 an
+    interruption. What went wrong is one line on stderr.
 
     Parameters
     ----------

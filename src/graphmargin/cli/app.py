@@ -2,42 +2,90 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import traceback
 from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import Annotated
 
 import typer
 
 from graphmargin import __version__
-from graphmargin.cli.reproduce import HELP, reproduce
+from graphmargin._errors import InputError
+from graphmargin.cli import audit, bench, demo, explain, info, label, predict, reproduce, suggest
+
+EXTRA = {
+    "jinja2": "jinja2",
+    "markdown_it": "markdown-it-py",
+    "matplotlib": "matplotlib",
+    "openpyxl": "openpyxl",
+    "pandas": "pandas",
+    "pyarrow": "pyarrow",
+    "skops": "skops",
+    "skrub": "skrub",
+}
+"""Modules that commands need, and the packages that bring them."""
 
 app = typer.Typer(
     name="graphmargin",
     help="Semi-supervised learning with max-margin graph cuts.",
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("reproduce", help=HELP)(reproduce)
+app.command("label", help=label.LABEL_HELP)(label.label)
+app.command("predict", help=predict.HELP)(predict.predict)
+app.command("suggest", help=suggest.HELP)(suggest.suggest)
+app.command("explain", help=explain.HELP)(explain.explain)
+app.command("audit", help=audit.HELP)(audit.audit)
+app.command("fit", help=label.FIT_HELP)(label.fit)
+app.command("info", help=info.HELP)(info.info)
+app.command("demo", help=demo.HELP)(demo.demo)
+app.command("bench", help=bench.HELP)(bench.bench)
+app.command("reproduce", help=reproduce.HELP)(reproduce.reproduce)
 
 
 def run(argv: Sequence[str] | None = None) -> int:
-    """Return the exit code; what is wrong with the input is one line on stderr."""
+    """Return the exit code; what is wrong is one line on stderr."""
     try:
         code = app(
             args=None if argv is None else list(argv),
             prog_name="graphmargin",
             standalone_mode=False,
         )
-    except (typer.TyperException, OSError) as wrong:
-        # What the system refuses is a path that the user named, or a disk that is full.
-        said = str(wrong) if isinstance(wrong, OSError) else wrong.format_message()
+    except BrokenPipeError:
+        # Whoever read the output, such as `head`, has had enough; nothing is left to flush.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except typer.TyperException as wrong:
         context = getattr(wrong, "ctx", None)
-        prog = context.command_path if context else "graphmargin"
-        sys.stderr.write(f"{prog}: {' '.join(said.split())}\n")
-        return 2
+        return _say(wrong.format_message(), context.command_path if context else "graphmargin")
+    except InputError as wrong:
+        return _say(str(wrong))
+    except OSError as wrong:
+        # What the system refuses is a path that the user named, or a disk that is full.
+        return _say(f"{wrong.filename}: {wrong.strerror}" if wrong.filename else str(wrong))
+    except Exception as unexpected:  # noqa: BLE001 - a person with a table wants a line, not a stack
+        if os.environ.get(TRACEBACK):
+            traceback.print_exc()
+        what = f"{type(unexpected).__name__}: {unexpected}"
+        _say(f"internal error, {what} ({TRACEBACK}=1 shows where)")
+        return 1
+    if code == INTERRUPTED:
+        _say("interrupted; no file is half written, and what `reproduce` has finished is kept")
     return code if isinstance(code, int) else 0
+
+
+INTERRUPTED = 130
+"""Exit code that typer makes of Ctrl-C."""
+TRACEBACK = "GRAPHMARGIN_TRACEBACK"
+"""Variable of the environment that asks for the traceback of an internal error."""
+
+
+def _say(text: str, who: str = "graphmargin") -> int:
+    sys.stderr.write(f"{who}: {' '.join(text.split())}\n")
+    return 2
 
 
 def _show_version(asked: bool) -> None:
@@ -57,3 +105,8 @@ def _options(
     """Semi-supervised learning with max-margin graph cuts."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help(), nl=False)
+        return
+    missing = [package for module, package in EXTRA.items() if find_spec(module) is None]
+    if missing:
+        msg = f'commands need {", ".join(missing)}; pip install "graphmargin[cli]"'
+        raise typer.TyperException(msg)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.markup import escape
@@ -20,17 +21,19 @@ from rich.progress import (
 )
 from rich.table import Column
 
-from graphmargin._typing import Progress as Tell
-
-Watch: TypeAlias = Callable[[str], Tell]
-"""From the name of what begins to what is told its progress."""
+if TYPE_CHECKING:
+    from graphmargin._typing import Progress as Tell
+    from graphmargin._typing import Watch
 
 EVERY_SHARE, EVERY_SECONDS = 0.25, 60.0
 
 
 @contextmanager
-def watching(*, quiet: bool = False) -> Iterator[Watch]:
-    """Yield what shows the progress of one thing after the other."""
+def watching(*, quiet: bool = False, patience: float = 0.0) -> Iterator[Watch]:
+    """Yield what shows the progress of one thing after the other.
+
+    A log hears of a thing once it has taken `patience` seconds.
+    """
     console = Console(stderr=True)
     if quiet:
         yield lambda _: lambda _share, _news: None
@@ -38,7 +41,7 @@ def watching(*, quiet: bool = False) -> Iterator[Watch]:
         with _bars(console) as bars:
             yield lambda name: _bar(bars, name)
     else:
-        yield _lines
+        yield partial(_lines, patience=patience)
 
 
 def _bars(console: Console) -> Progress:
@@ -70,13 +73,15 @@ def _bar(bars: Progress, name: str) -> Tell:
     return tell
 
 
-def _lines(name: str) -> Tell:
+def _lines(name: str, patience: float) -> Tell:
     start = said_at = time.monotonic()
     said_share = -EVERY_SHARE
 
     def tell(share: float | None, news: str) -> None:
         nonlocal said_at, said_share
         now, done = time.monotonic(), share or 0.0
+        if now - start < patience:
+            return
         # The end is told once; between, a line in a while is enough for a log.
         last = done >= 1.0 > said_share
         if last or done - said_share >= EVERY_SHARE or now - said_at >= EVERY_SECONDS:

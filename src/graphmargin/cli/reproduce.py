@@ -3,35 +3,30 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from textwrap import shorten
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from joblib import cpu_count
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from graphmargin.cli.progress import watching
-from graphmargin.experiments.paper.claims import Claim
-from graphmargin.experiments.paper.settings import Settings
-from graphmargin.experiments.running import ForeignFileError
-from graphmargin.report.folder import check_folder
-from graphmargin.report.reproduction import EXPERIMENTS
-from graphmargin.report.reproduction import reproduce as run
+from graphmargin.report.titles import TITLES
+
+if TYPE_CHECKING:
+    from graphmargin.experiments.paper.claims import Claim
+    from graphmargin.experiments.paper.settings import Settings
 
 ALL = "all"
 LONGEST = 100
 """Letters of a cell of the table on the terminal."""
 MOST_JOBS = 16
 """By default, for a process needs some 300 MB."""
-_NEEDED = {"markdown_it": "markdown-it-py", "matplotlib": "matplotlib", "pyarrow": "pyarrow"}
-_LISTED = "\n".join(f"- `{name}`: {found.title}" for name, found in EXPERIMENTS.items())
+_LISTED = "\n".join(f"- `{name}`: {title}" for name, title in TITLES.items())
 HELP = f"""Repeat the experiments of the paper, and compare with what it says.
 
 {_LISTED}
@@ -51,7 +46,7 @@ Examples:
 
 def reproduce(
     names: Annotated[
-        list[str], typer.Argument(metavar="NAME", help=f"{', '.join(EXPERIMENTS)} or {ALL}.")
+        list[str], typer.Argument(metavar="NAME", help=f"{', '.join(TITLES)} or {ALL}.")
     ],
     quick: Annotated[bool, typer.Option("--quick", help="Fewer problems and draws.")] = False,
     draws: Annotated[
@@ -66,54 +61,38 @@ def reproduce(
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Say nothing but where the page is.")
     ] = False,
-) -> int:
-    """Return 0, or 130 after Ctrl-C."""
+) -> None:
+    """Run experiments, and print their claims."""
+    from joblib import cpu_count
+
+    from graphmargin.experiments.paper.settings import Settings
+    from graphmargin.report.reproduction import reproduce as run
+
     chosen = _chosen(names)
-    _check_extra()
     settings = Settings(out, quick, draws, jobs or min(cpu_count(), MOST_JOBS))
-    try:
-        check_folder(out)
-    except ValueError as wrong:
-        raise typer.TyperException(str(wrong)) from wrong
-    try:
-        with watching(quiet=quiet) as watch:
-            done = run(chosen, settings, command=_command(chosen, settings), watch=watch)
-    except ForeignFileError as wrong:
-        raise typer.TyperException(str(wrong)) from wrong
-    except KeyboardInterrupt:
-        sys.stderr.write(
-            "graphmargin: interrupted; finished cells are kept, the same command continues\n"
-        )
-        return 130
+    with watching(quiet=quiet) as watch:
+        done = run(chosen, settings, command=_command(chosen, settings), watch=watch)
     console = Console(highlight=False)
     if quiet:
         console.print(Text(str(done.html)), soft_wrap=True)
-        return 0
+        return
     _show_claims(console, [claim for claims in done.claims.values() for claim in claims])
     for page in (done.markdown, done.html):
         console.print(Text(str(page)), soft_wrap=True)
-    return 0
 
 
 def _chosen(names: Sequence[str]) -> tuple[str, ...]:
     for name in names:
-        if name not in (*EXPERIMENTS, ALL):
-            msg = f"NAME must be one of {', '.join([*EXPERIMENTS, ALL])}, got {name!r}"
+        if name not in (*TITLES, ALL):
+            msg = f"NAME must be one of {', '.join([*TITLES, ALL])}, got {name!r}"
             raise typer.TyperException(msg)
-    return tuple(name for name in EXPERIMENTS if name in names or ALL in names)
+    return tuple(name for name in TITLES if name in names or ALL in names)
 
 
 def _command(names: Sequence[str], settings: Settings) -> str:
     words = ["graphmargin", "reproduce", *names, *(["--quick"] if settings.quick else [])]
     words += [] if settings.draws is None else ["--draws", str(settings.draws)]
     return shlex.join([*words, "--jobs", str(settings.n_jobs), "--out", str(settings.folder)])
-
-
-def _check_extra() -> None:
-    missing = [package for module, package in _NEEDED.items() if find_spec(module) is None]
-    if missing:
-        msg = f'this needs {", ".join(missing)}; pip install "graphmargin[cli]"'
-        raise typer.TyperException(msg)
 
 
 def _show_claims(console: Console, claims: Sequence[Claim]) -> None:

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, validate_data
 
 from graphmargin._checks import check_choice
 from graphmargin._typing import AnyArray, FloatArray, IntArray
+from graphmargin.estimators.predicting import PredictingClassifier
 from graphmargin.estimators.progress import stage
 from graphmargin.graph.adjacency import NeighborGraph, check_graph, neighbor_graph
 from graphmargin.harmonic.problem import HarmonicProblem, check_gamma_g, problem_on
@@ -32,7 +32,7 @@ from graphmargin.selection.path import gamma_path
 from graphmargin.selection.report import GraphReport, graph_report
 
 
-class PartlyLabeledClassifier(ClassifierMixin, BaseEstimator):
+class PartlyLabeledClassifier(PredictingClassifier):
     """Base of all classifiers: rows and labels that are validated, and what scikit-learn asks.
 
     A subclass names the parameters in its constructor, says which input is pairwise and sets
@@ -45,6 +45,7 @@ class PartlyLabeledClassifier(ClassifierMixin, BaseEstimator):
 
     def _validate(self, X: Any, y: npt.ArrayLike) -> tuple[Any, EncodedLabels]:
         """Return X as a float array or CSR matrix, and the encoded labels."""
+        self._only_predicts = False
         if hasattr(self, "transduction_"):  # set last: what fails, or ends by Ctrl-C, is no fit
             del self.transduction_
         X = validate_data(
@@ -67,8 +68,8 @@ class PartlyLabeledClassifier(ClassifierMixin, BaseEstimator):
         )
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Tell whether `fit` has come to its end."""
-        return hasattr(self, "transduction_")
+        """Tell whether `fit` has come to its end, here or where the file was saved."""
+        return self._only_predicts or hasattr(self, "transduction_")
 
     def _decode(self, codes: IntArray) -> AnyArray:
         return np.asarray(self.classes_[codes])
@@ -203,7 +204,7 @@ class DiffusionClassifier(GraphClassifier):
         Components, points without labels, agreement of labels along edges, sink mass, and, where
         gamma_g was chosen, whether the graph helps or supervised learning was chosen.
         """
-        check_is_fitted(self)
+        self._check_has_trained("graph_report()")
         return graph_report(
             self.harmonic_solution_,
             eps=getattr(self, "eps", 0.0),

@@ -13,7 +13,7 @@ from graphmargin._typing import AnyArray, FloatArray, IntArray
 from graphmargin.estimators.base import DiffusionClassifier, known_codes, warn_of
 from graphmargin.estimators.choosing import ChoosingClassifier, Search
 from graphmargin.estimators.progress import stage
-from graphmargin.graph.adjacency import in_metric
+from graphmargin.graph.adjacency import NeighborGraph, in_metric
 from graphmargin.graph.attachment import Attachment, attach_by_neighbors, attach_by_weights
 from graphmargin.graph.neighbors import nearest_neighbors
 from graphmargin.harmonic.solution import HarmonicSolution, mean_solution
@@ -97,6 +97,10 @@ class HarmonicClassifier(ChoosingClassifier, DiffusionClassifier):
     ['low', 'high']
     """
 
+    predicting = (
+        *ChoosingClassifier.predicting,
+        *("_points", "_weighting", "_walk", "_class_mass", "_codes", "_most_frequent"),
+    )
     tuned_parameters = ("gamma_g",)
     searched_parameters = ("gamma_g", "class_mass_normalization")
 
@@ -143,10 +147,16 @@ class HarmonicClassifier(ChoosingClassifier, DiffusionClassifier):
             self._choose(X, labels)
             return self
         W = X if self.affinity == "precomputed" else None
-        solution, self._point_graph = self._fit_harmonic(X, labels, W)
+        solution, graph = self._fit_harmonic(X, labels, W)
+        self._keep_points(graph)
         self._walk = [(1.0, float(self.gamma_g))]
         self._finish(solution, labels)
         return self
+
+    def _keep_points(self, graph: NeighborGraph | None) -> None:
+        """Set what attaches new points; with a precomputed graph, they come with their edges."""
+        self._points = None if graph is None else graph.search
+        self._weighting = None if graph is None else graph.weighting
 
     def _finish(self, solution: HarmonicSolution, labels: EncodedLabels) -> None:
         """Set what the solution makes of the rows."""
@@ -168,7 +178,7 @@ class HarmonicClassifier(ChoosingClassifier, DiffusionClassifier):
         grid: Mapping[str, Sequence[Any]],
         hidden: Hidden,
     ) -> Search:
-        self._point_graph = self._fit_graph(X, X if self.affinity == "precomputed" else None)
+        self._keep_points(self._fit_graph(X, X if self.affinity == "precomputed" else None))
         auto = gamma_g_grid(self.graph_)[1:]
         values = self._grid(grid, gamma_g=auto, class_mass_normalization=prior_grid(labels))
         values["class_mass_normalization"] = self._normalizations(values, labels)
@@ -201,16 +211,24 @@ class HarmonicClassifier(ChoosingClassifier, DiffusionClassifier):
 
     def predict(self, X: Any) -> AnyArray:
         """Return the label of new points, by the class masses of their neighbors."""
+        return self._labels_of(self._attach(X))
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return class probabilities of new points: the walk's, the sink's share spread evenly."""
+        return self._probabilities_of(self._attach(X))
+
+    def _predict_both(self, X: Any) -> tuple[AnyArray, FloatArray]:
         attachment = self._attach(X)
+        return self._labels_of(attachment), self._probabilities_of(attachment)
+
+    def _labels_of(self, attachment: Attachment) -> AnyArray:
         shares = attachment.moves @ self._class_mass
         # Neighbors that no label reaches still have a label to vote with.
         votes = attachment.moves @ np.eye(len(self.classes_))[self._codes]
         codes = np.where(shares.any(axis=1), shares.argmax(axis=1), votes.argmax(axis=1))
         return self._decode(np.where(votes.any(axis=1), codes, self._most_frequent))
 
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Return class probabilities of new points: the walk's, the sink's share spread evenly."""
-        attachment = self._attach(X)
+    def _probabilities_of(self, attachment: Attachment) -> FloatArray:
         chance = np.zeros(attachment.moves.shape[0])
         for share, gamma_g in self._walk:
             chance += share * attachment.chance_to_move(gamma_g + self.c_unlabeled)
@@ -225,18 +243,18 @@ class HarmonicClassifier(ChoosingClassifier, DiffusionClassifier):
 
     def _attachment(self, X: Any) -> Attachment:
         """Return the first step of the walk from validated points."""
-        graph = self._point_graph
-        if graph is None:
+        points, weighting = self._points, self._weighting
+        if points is None or weighting is None:
             return attach_by_weights(X)
-        neighbors = graph.search.neighbors(self.n_neighbors, in_metric(X, self.metric))
-        return attach_by_neighbors(neighbors, graph.weighting, graph.W.shape[0])
+        neighbors = points.neighbors(self.n_neighbors, in_metric(X, self.metric))
+        return attach_by_neighbors(neighbors, weighting, points.X.shape[0])
 
     def _complete(self, codes: IntArray) -> IntArray:
         """Give points that no label reaches the label of the nearest point that has one."""
         unknown = np.flatnonzero(codes == UNLABELED)
-        if self._point_graph is None or not len(unknown):
+        if self._points is None or not len(unknown):
             return np.where(codes == UNLABELED, self._most_frequent, codes)
-        known, points = np.flatnonzero(codes != UNLABELED), self._point_graph.search.X
+        known, points = np.flatnonzero(codes != UNLABELED), self._points.X
         nearest = nearest_neighbors(
             points[known],
             1,

@@ -17,7 +17,7 @@ from graphmargin.graph.weights import kernel_width
 from graphmargin.harmonic.problem import HarmonicProblem
 from graphmargin.harmonic.solve import confidence_of
 from graphmargin.labels import UNLABELED, EncodedLabels
-from graphmargin.margin.calibration import calibration_targets, fit_sharpness, probabilities
+from graphmargin.margin.calibration import calibration_targets, fit_calibration, probabilities
 from graphmargin.margin.induced import InducedLabels
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine, blend, winner
@@ -33,6 +33,8 @@ MAX_BLENDED = 4
 class MarginClassifier(ChoosingClassifier):
     """Base of classifiers whose function is a max-margin machine."""
 
+    predicting = (*ChoosingClassifier.predicting, "machine_", "_calibration")
+
     kernel: Any
     degree: int
     coef0: float
@@ -40,7 +42,7 @@ class MarginClassifier(ChoosingClassifier):
     C: Any
     approximation: Any
     machine_: MarginMachine
-    _sharpness: float
+    _calibration: tuple[float, float]
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return f(x): (m,) for two classes, positive for the second, else a score a class."""
@@ -53,7 +55,11 @@ class MarginClassifier(ChoosingClassifier):
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return class probabilities, calibrated on what is known of the training rows."""
-        return probabilities(self.decision_function(X), self._sharpness)
+        return probabilities(self.decision_function(X), *self._calibration)
+
+    def _predict_both(self, X: Any) -> tuple[AnyArray, FloatArray]:
+        scores = self.decision_function(X)
+        return self._decode(winner(scores)), probabilities(scores, *self._calibration)
 
     def _check_margin(self, X: Any) -> None:
         """Check the parameters of the machine, and X where it is a kernel matrix."""
@@ -198,8 +204,8 @@ class MarginClassifier(ChoosingClassifier):
         if hasattr(self, "choice_") and len(self.choice_.trials.given):
             known, codes = self.choice_.scores, self.choice_.trials.given
         targets = calibration_targets(np.eye(len(labels.classes))[codes], codes)
-        self._sharpness = fit_sharpness(known, targets)
-        self.label_distributions_: FloatArray = probabilities(scores, self._sharpness)
+        self._calibration = fit_calibration(known, targets)
+        self.label_distributions_: FloatArray = probabilities(scores, *self._calibration)
         self.confidence_: FloatArray = confidence_of(self.label_distributions_)
         codes = np.where(labels.codes == UNLABELED, winner(scores), labels.codes)
         self.transduction_: AnyArray = self._decode(codes)

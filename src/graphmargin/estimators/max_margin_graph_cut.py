@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from graphmargin._checks import check_choice, check_real
 from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray
@@ -23,7 +22,7 @@ from graphmargin.harmonic.problem import HarmonicProblem, problem_on
 from graphmargin.harmonic.solution import HarmonicSolution, solve_path
 from graphmargin.harmonic.solve import check_solver
 from graphmargin.labels import UNLABELED, EncodedLabels
-from graphmargin.margin.calibration import calibration_targets, fit_sharpness, probabilities
+from graphmargin.margin.calibration import calibration_targets, fit_calibration, probabilities
 from graphmargin.margin.induced import (
     LOSS_WEIGHTS,
     InducedLabels,
@@ -41,7 +40,7 @@ from graphmargin.theory.stability import Stability
 
 MAX_TRIED = 50_000
 """Unlabeled rows from which on candidates are tried on a graph of that many, drawn at random."""
-CALIBRATION_ROWS = 100_000
+CALIBRATION_ROWS = 5_000
 """Number of training rows, at most, whose scores are calibrated to probabilities."""
 
 
@@ -379,7 +378,7 @@ class MaxMarginGraphCut(MarginClassifier, DiffusionClassifier):
         >>> round(bound.inductive_error, 2), bound.vc_dimension, bound.informative
         (0.33, 3, False)
         """
-        check_is_fitted(self)
+        self._check_has_trained("risk_bound()")
         if self._training_scores is None:
             msg = (
                 "`risk_bound` is for two classes, soft labels, masses as solved and parameters "
@@ -420,11 +419,11 @@ class MaxMarginGraphCut(MarginClassifier, DiffusionClassifier):
     def _complete(
         self, X: Any, solution: HarmonicSolution, labels: EncodedLabels, codes: IntArray
     ) -> None:
-        """Set the sharpness of the probabilities and the transduction."""
+        """Set the calibration of the probabilities and the transduction."""
         training, unknown = np.flatnonzero(self.training_mask_), codes == UNLABELED
         sample = training[:: -(-len(training) // CALIBRATION_ROWS)]
         targets = calibration_targets(solution.class_mass, labels.codes)[sample]
-        self._sharpness = fit_sharpness(self.machine_.decision(X[sample]), targets)
+        self._calibration = fit_calibration(self.machine_.decision(X[sample]), targets)
         self._training_scores = None
         self._fitted_eps = self.eps
         as_solved = solution is self.harmonic_solution_
@@ -432,7 +431,7 @@ class MaxMarginGraphCut(MarginClassifier, DiffusionClassifier):
             self._training_scores = self.machine_.decision(X)
         if unknown.any():
             scores = self.machine_.decision(X[unknown])
-            self.label_distributions_[unknown] = probabilities(scores, self._sharpness)
+            self.label_distributions_[unknown] = probabilities(scores, *self._calibration)
             codes = codes.copy()
             codes[unknown] = winner(scores)
         self.transduction_: AnyArray = self._decode(codes)

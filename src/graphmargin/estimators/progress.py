@@ -1,4 +1,4 @@
-"""Stages of a fit on standard error, for `verbose=1`."""
+"""Stages of a fit: on standard error for `verbose=1`, or told to a program that shows them."""
 
 from __future__ import annotations
 
@@ -6,13 +6,38 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 
-from graphmargin._typing import Progress
+from graphmargin._typing import Progress, Watch
 
 SECONDS_BEFORE_A_BAR = 1.0
 SECONDS_BETWEEN_BARS = 0.2
 SECONDS_BETWEEN_LINES = 2.0
 BAR_LENGTH = 24
+
+_watch: ContextVar[Watch | None] = ContextVar("graphmargin_watch", default=None)
+
+
+@contextmanager
+def watched_by(watch: Watch) -> Iterator[None]:
+    """Tell the stages of all fits within the block to `watch`, in place of standard error.
+
+    Examples
+    --------
+    >>> names = []
+    >>> def watch(name):
+    ...     names.append(name)
+    ...     return lambda share, news: None
+    >>> with watched_by(watch), stage("graph of 9 points", verbose=0):
+    ...     pass
+    >>> names
+    ['graph of 9 points']
+    """
+    before = _watch.set(watch)
+    try:
+        yield
+    finally:
+        _watch.reset(before)
 
 
 @contextmanager
@@ -22,6 +47,13 @@ def stage(name: str, verbose: int | bool) -> Iterator[Progress | None]:
     A stage that takes more than a second shows a bar: on a terminal one that moves, elsewhere a
     line every two seconds. What is left is estimated from the share that is done.
     """
+    watch = _watch.get()
+    if watch is not None:
+        tell = watch(name)
+        tell(0.0, "")
+        yield tell
+        tell(1.0, "")
+        return
     if not verbose:
         yield None
         return

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -19,6 +19,7 @@ from graphmargin.estimators.choosing import ChoosingClassifier
 from graphmargin.estimators.harmonic_classifier import HarmonicClassifier
 from graphmargin.estimators.manifold_svc import ManifoldSVC
 from graphmargin.estimators.max_margin_graph_cut import MaxMarginGraphCut
+from graphmargin.estimators.predicting import PredictingClassifier
 from graphmargin.estimators.semi_supervised_svc import SemiSupervisedSVC
 from graphmargin.labels import EncodedLabels
 from graphmargin.selection.choice import choose, join
@@ -35,7 +36,7 @@ def _has(name: str) -> Callable[[Any], bool]:
     return check
 
 
-class SearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class SearchCV(MetaEstimatorMixin, PredictingClassifier):
     """Base of the searches: candidates, hidden labels, and the blend of the best.
 
     Parameters
@@ -69,6 +70,7 @@ class SearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """
 
     classifier: ClassVar[type[ChoosingClassifier]]
+    predicting = (*PredictingClassifier.predicting, "best_estimator_")
 
     def __init__(self, param_grid: Any = None, *, estimator: Any = None, cv: Any = None) -> None:
         self.param_grid = param_grid
@@ -83,6 +85,7 @@ class SearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         X, y, W
             As in the `fit` of the classifier.
         """
+        self._only_predicts = False
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)  # what fails is no fit
         plain = self._plain()
@@ -144,6 +147,16 @@ class SearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return np.asarray(self.best_estimator_.predict_proba(X))
 
+    def _predict_both(self, X: Any) -> tuple[AnyArray, FloatArray]:
+        check_is_fitted(self)
+        labels, probabilities = self.best_estimator_._predict_both(X)
+        return labels, probabilities
+
+    def _predictor(self) -> Self:
+        copy = super()._predictor()
+        copy.best_estimator_ = self.best_estimator_._predictor()
+        return copy
+
     @available_if(_has("decision_function"))
     def decision_function(self, X: Any) -> FloatArray:
         """Return f(x) of the blend."""
@@ -153,7 +166,7 @@ class SearchCV(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     @available_if(_has("graph_report"))
     def graph_report(self) -> Any:
         """Return what to know before trusting the graph, see `MaxMarginGraphCut.graph_report`."""
-        check_is_fitted(self)
+        self._check_has_trained("graph_report()")
         return self.best_estimator_.graph_report()
 
     @property

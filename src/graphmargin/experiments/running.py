@@ -16,6 +16,7 @@ from zlib import crc32
 from joblib import Parallel, delayed, parallel_config
 from numpy.random import SeedSequence
 
+from graphmargin._errors import InputError
 from graphmargin._typing import Progress
 
 
@@ -41,7 +42,7 @@ class Result(Protocol):
         """What the exception said, in one line, or ""."""
 
 
-class ForeignFileError(ValueError):
+class ForeignFileError(InputError):
     """A file to keep records in has something else, or is of another version."""
 
 

@@ -12,6 +12,7 @@ they come.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Real
 from typing import Any
 
@@ -105,11 +106,20 @@ class NeighborSearch:
         self.X = X
         self.n_jobs = n_jobs
         self._seed = int(check_random_state(random_state).randint(2**31 - 1))
-        self._cells: Cells | None = None
-        if not sparse.issparse(X):
-            center = np.median(X[:: max(1, len(X) // ROWS_FOR_THE_CENTER)], axis=0)
-            scale = Scale(center, power_of_two(_reach(X, center)))
-            self._cells = make_cells(X, scale, check_random_state(self._seed), n_jobs)
+
+    @cached_property
+    def _cells(self) -> Cells | None:
+        """The partition of dense rows, found when it is first needed."""
+        X = self.X
+        if sparse.issparse(X):
+            return None
+        center = np.median(X[:: max(1, len(X) // ROWS_FOR_THE_CENTER)], axis=0)
+        scale = Scale(center, power_of_two(_reach(X, center)))
+        return make_cells(X, scale, check_random_state(self._seed), self.n_jobs)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state without the cells: rows and seed tell them."""
+        return {name: value for name, value in vars(self).items() if name != "_cells"}
 
     def neighbors(
         self,

@@ -9,6 +9,7 @@ from graphmargin.harmonic.solution import (
     harmonic_solution,
     normalize_class_mass,
 )
+from graphmargin.harmonic.suggestion import Suggestions, suggest_labels
 from graphmargin.harmonic.suspicion import LabelSuspicion, label_suspicion
 
 __all__ = [
@@ -16,10 +17,12 @@ __all__ = [
     "HarmonicSolution",
     "LabelSuspicion",
     "LeaveOneOut",
+    "Suggestions",
     "absorption_probabilities",
     "harmonic_path",
     "harmonic_solution",
     "label_suspicion",
     "leave_one_out",
     "normalize_class_mass",
+    "suggest_labels",
 ]

@@ -146,13 +146,16 @@ class Findings:
     map : GraphMap or None
     least_certain : tuple of RowNote
         Rows with the least confidence that got a label.
-    doubts : tuple of RowNote
-        Given labels that look wrong, the most suspicious first.
+    doubts : tuple of RowNote or None
+        Given labels that look wrong, the most suspicious first; None if there are too many labels
+        to look at each.
     certificate : tuple of str
         What is proved about the error, in sentences.
     seconds : float
     version : str
         Of graphmargin.
+    scaling : str
+        What the features do to columns of numbers, in words.
     """
 
     table: str
@@ -174,7 +177,8 @@ class Findings:
     histogram: Mapping[str, tuple[int, ...]]
     map: GraphMap | None
     least_certain: tuple[RowNote, ...]
-    doubts: tuple[RowNote, ...]
+    doubts: tuple[RowNote, ...] | None
     certificate: tuple[str, ...]
     seconds: float
     version: str
+    scaling: str = ""

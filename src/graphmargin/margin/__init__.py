@@ -1,6 +1,11 @@
 """Labels and a kernel to a max-margin function that labels new points too."""
 
-from graphmargin.margin.calibration import calibration_targets, fit_sharpness, probabilities
+from graphmargin.margin.calibration import (
+    calibration_targets,
+    fit_calibration,
+    fit_sharpness,
+    probabilities,
+)
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine, TrainingReport, joint_decisions
 from graphmargin.margin.manifold import train_manifold
@@ -11,6 +16,7 @@ __all__ = [
     "MarginMachine",
     "TrainingReport",
     "calibration_targets",
+    "fit_calibration",
     "fit_sharpness",
     "joint_decisions",
     "probabilities",

@@ -1,4 +1,4 @@
-"""Scores to probabilities, with one number fitted to what the graph believes."""
+"""Scores to probabilities, with one or two numbers fitted to what is known."""
 
 from __future__ import annotations
 
@@ -7,6 +7,11 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 
 from graphmargin._typing import FloatArray, IntArray
+
+SHARPNESSES = np.geomspace(1e-3, 1e3, 61)
+"""Values of a that are tried."""
+SAME = 0.1
+"""Nats, of all targets together, up to which two calibrations are taken for equally good."""
 
 
 def calibration_targets(class_mass: FloatArray, codes: IntArray) -> FloatArray:
@@ -68,9 +73,54 @@ def fit_sharpness(scores: FloatArray, targets: FloatArray) -> float:
     return float(np.exp(best.x))
 
 
-def probabilities(scores: FloatArray, sharpness: float) -> FloatArray:
+def fit_calibration(scores: FloatArray, targets: FloatArray) -> tuple[float, float]:
+    """Return the sharpness a and the doubt d for which probabilities are closest to the targets.
+
+    ``p = (1 - d) softmax(a * scores) + d / c``: with probability d, the scores say nothing. With
+    several classes, votes of pairs put a true class that was missed far down the list, and no
+    sharpness alone can allow for that without doubting every row. Where labels are few, all large
+    values of a fit as well; the smallest within `SAME` nats of the best is taken, so that
+    probabilities still tell sure rows from surer ones.
+
+    Parameters
+    ----------
+    scores, targets
+        As in `fit_sharpness`.
+
+    Examples
+    --------
+    Nine of ten votes are right, and the tenth is not even close:
+
+    >>> votes = np.tile([2.0, 1.0, 0.0], (10, 1))
+    >>> targets = np.eye(3)[[0] * 9 + [2]]
+    >>> sharpness = fit_sharpness(votes, targets)
+    >>> probabilities(votes[:1], sharpness).round(2).tolist()
+    [[0.83, 0.15, 0.03]]
+    >>> probabilities(votes[:1], *fit_calibration(votes, targets)).round(2).tolist()
+    [[0.89, 0.06, 0.05]]
+    """
+    columns = _per_class(scores)
+    found = []
+    for sharpness in SHARPNESSES:
+        P = softmax(sharpness * columns, axis=1)
+
+        def cross_entropy(doubt: float, P: FloatArray = P) -> float:
+            return float(-(targets * np.log(_doubted(P, doubt))).sum())
+
+        best = minimize_scalar(cross_entropy, bounds=(0.0, 1.0), method="bounded")
+        found.append((float(best.fun), float(best.x)))
+    least = min(value for value, _ in found)
+    chosen = next(i for i, (value, _) in enumerate(found) if value <= least + SAME)
+    return float(SHARPNESSES[chosen]), found[chosen][1]
+
+
+def probabilities(scores: FloatArray, sharpness: float, doubt: float = 0.0) -> FloatArray:
     """Return class probabilities of shape (n, c) for decision values."""
-    return np.asarray(softmax(sharpness * _per_class(scores), axis=1))
+    return _doubted(softmax(sharpness * _per_class(scores), axis=1), doubt)
+
+
+def _doubted(P: FloatArray, doubt: float) -> FloatArray:
+    return np.asarray((1 - doubt) * P + doubt / P.shape[1])
 
 
 def _per_class(scores: FloatArray) -> FloatArray:

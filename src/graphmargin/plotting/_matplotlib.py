@@ -6,10 +6,19 @@ from typing import Any
 
 import numpy as np
 
+from graphmargin._typing import AnyArray, FloatArray, IntArray
+
 PINK, BLUE, YELLOW = "#f4b3c6", "#a8c8ee", "#fbeea0"
 RED_DOT, BLUE_DOT = "#c8102e", "#1f4fa3"
 UNSURE = 0.05
 """Values closer to zero are yellow."""
+CLASS_COLORS = (
+    *("#2f6bdb", "#d9730d", "#23934a", "#d1293d", "#8250df", "#0a97a7"),
+    *("#d63a96", "#8d5a2b", "#83920a", "#5b6b7f", "#c29a00", "#1b3a8a"),
+)
+MARKERS = ("o", "s", "^", "D")
+UNKNOWN = "#8c959f"
+"""Color of a point without a class."""
 LEGEND_SIZE = 9
 PAGE_INCHES = 11.0
 """Width of a figure: 1100 pixels at 100 dots per inch."""
@@ -55,3 +64,118 @@ def label_dots(ax: Any, labeled: Any, size: float) -> None:
     for x1, x2, sign in labeled:
         color = RED_DOT if sign > 0 else BLUE_DOT
         ax.plot([x1], [x2], "o", color=color, markeredgecolor="white", markersize=size, zorder=5)
+
+
+def axes_of(ax: Any) -> Any:
+    """Return the given axes, or new ones of pyplot; say what to install without matplotlib."""
+    if ax is not None:
+        return ax
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        msg = "displays need matplotlib; run `pip install 'graphmargin[plot]'`"
+        raise ImportError(msg) from error
+    return pyplot.subplots(layout="constrained")[1]
+
+
+def class_look(code: int) -> tuple[str, str]:
+    """Return color and marker of a class; colors repeat with another marker.
+
+    Examples
+    --------
+    >>> class_look(1), class_look(13)
+    (('#d9730d', 'o'), ('#d9730d', 's'))
+    """
+    return CLASS_COLORS[code % len(CLASS_COLORS)], MARKERS[code // len(CLASS_COLORS) % len(MARKERS)]
+
+
+def tint(colors: Any, strength: Any) -> FloatArray:
+    """Return colors mixed with white: strength 1 is the color, 0 is white.
+
+    Examples
+    --------
+    >>> tint(["#ff0000", "#ff0000"], [1.0, 0.5]).tolist()
+    [[1.0, 0.0, 0.0], [1.0, 0.5, 0.5]]
+    """
+    from matplotlib.colors import to_rgb
+
+    share = np.asarray(strength, dtype=np.float64)[:, None]
+    return np.asarray(1 - share * (1 - np.array([to_rgb(color) for color in colors])))
+
+
+def scatter_classes(ax: Any, points: FloatArray, codes: IntArray, strength: Any, size: Any) -> Any:
+    """Draw points with a rim in the color of their class, filled as strongly as asked.
+
+    Return a collection for each class that occurs, in order; code -1 is gray.
+    """
+    drawn = []
+    for code in np.unique(codes):
+        mine = codes == code
+        color, marker = (UNKNOWN, "o") if code < 0 else class_look(int(code))
+        faces = tint([color] * int(mine.sum()), np.asarray(strength)[mine])
+        drawn.append(
+            ax.scatter(
+                *points[mine].T,
+                s=size,
+                c=faces,
+                marker=marker,
+                edgecolors=color,
+                linewidths=0.8,
+                zorder=3,
+            )
+        )
+    return drawn
+
+
+def ring(ax: Any, points: FloatArray, size: float) -> Any:
+    """Mark given labels by a black ring; return the collection."""
+    return ax.scatter(
+        *points.T, s=3 * size, facecolors="none", edgecolors="black", linewidths=1.4, zorder=4
+    )
+
+
+def class_legend(ax: Any, codes: IntArray, classes: AnyArray, extra: Any = ()) -> Any:
+    """Explain the colors of the classes that occur, to the right of the axes; return the legend."""
+    from matplotlib.lines import Line2D
+
+    handles = []
+    for code in np.unique(codes):
+        color, marker = (UNKNOWN, "o") if code < 0 else class_look(int(code))
+        name = "no label" if code < 0 else str(classes[code])
+        handles.append(Line2D([], [], color=color, marker=marker, linestyle="", label=name))
+    handles.append(
+        Line2D(
+            *([], []),
+            color="black",
+            marker="o",
+            markersize=9,
+            fillstyle="none",
+            linestyle="",
+            label="given label",
+        )
+    )
+    return ax.legend(
+        handles=[*handles, *extra],
+        loc="upper left",
+        bbox_to_anchor=(1.01, 1.0),
+        borderaxespad=0.0,
+        frameon=False,
+        fontsize=LEGEND_SIZE,
+        ncols=1 + len(handles) // 20,
+    )
+
+
+def check_plane(name: str, points: Any, n: int) -> FloatArray:
+    """Return n points of the plane as an array, or say what they must be.
+
+    Examples
+    --------
+    >>> check_plane("X", [[0, 1, 2]], 1)
+    Traceback (most recent call last):
+    ValueError: `X` must have shape (1, 2), a place for each row, got (1, 3)
+    """
+    plane = np.asarray(points, dtype=np.float64)
+    if plane.shape != (n, 2):
+        msg = f"`{name}` must have shape ({n}, 2), a place for each row, got {plane.shape}"
+        raise ValueError(msg)
+    return plane

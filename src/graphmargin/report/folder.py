@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from graphmargin._errors import InputError
 from graphmargin._files import write_atomically
 from graphmargin.experiments.paper.claims import Claim
 from graphmargin.experiments.paper.settings import Settings
@@ -32,14 +33,14 @@ SEED_RULE = (
 
 
 def check_folder(folder: Path) -> None:
-    """Raise ValueError unless results can be kept in the folder; it is created if need be."""
+    """Raise InputError unless results can be kept in the folder; it is created if need be."""
     try:
         write_atomically(folder / ".writable", b"")
         (folder / ".writable").unlink()
     except OSError as wrong:
         reason = "it is a file" if folder.is_file() else wrong.strerror
         msg = f"`out` must be a folder to write to, got {str(folder)!r} ({reason}); name another"
-        raise ValueError(msg) from wrong
+        raise InputError(msg) from wrong
     _check_stored(folder / "run.json", lambda stored: [run["id"] for run in stored["runs"]])
     for file in folder.glob("sections/*.json"):
         _check_stored(file, lambda stored: _chapter("", stored, []))
@@ -193,7 +194,7 @@ def _check_stored(file: Path, use: Callable[[Any], Any]) -> None:
         msg = (
             f"`out` has a file of something else, {str(file)!r}; remove it, or name another folder"
         )
-        raise ValueError(msg) from wrong
+        raise InputError(msg) from wrong
 
 
 def _read(file: Path) -> Any:
@@ -204,7 +205,7 @@ def _read(file: Path) -> Any:
         return None
     except ValueError as wrong:
         msg = f"`out` has a file that is not JSON, {str(file)!r} ({wrong}); remove it"
-        raise ValueError(msg) from wrong
+        raise InputError(msg) from wrong
 
 
 def _write(file: Path, content: Any) -> None:

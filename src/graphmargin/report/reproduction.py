@@ -23,6 +23,7 @@ from graphmargin.report.folder import (
     write_page,
 )
 from graphmargin.report.section import Section
+from graphmargin.report.titles import TITLES
 
 Tables: TypeAlias = Mapping[str, Sequence[Any]]
 """Records, which are dataclass instances of strings and numbers, by the name of their file."""
@@ -213,16 +214,15 @@ def _report_protocol(tables: Tables) -> Section:
     return protocol_section(tables["protocol"])
 
 
+_PARTS = {
+    "figure1": (_run_figure1, _report_figure1),
+    "figure2": (_run_figure2, _report_figure2),
+    "figure3": (_run_figure3, _report_figure3),
+    "table": (_run_table, _report_table),
+    "soft-labels": (_run_soft_labels, _report_soft_labels),
+    "protocol": (_run_protocol, _report_protocol),
+}
 EXPERIMENTS: Mapping[str, Experiment] = {
-    "figure1": Experiment("harmonic solutions on two lattices", _run_figure1, _report_figure1),
-    "figure2": Experiment("decision functions of MR and GC", _run_figure2, _report_figure2),
-    "figure3": Experiment("thresholds, and the bounds", _run_figure3, _report_figure3),
-    "table": Experiment("errors on pairs of classes of UCI tables", _run_table, _report_table),
-    "soft-labels": Experiment(
-        "whether soft labels work better", _run_soft_labels, _report_soft_labels
-    ),
-    "protocol": Experiment(
-        "readings of what the paper leaves open", _run_protocol, _report_protocol
-    ),
+    name: Experiment(title, *_PARTS[name]) for name, title in TITLES.items()
 }
 """By name, in the order of the page."""

@@ -1,6 +1,57 @@
 """Files of people: tables of mixed columns, read, turned into features, written."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from graphmargin.tables.columns import ColumnUse
 from graphmargin.tables.errors import TableError
 
-__all__ = ["ColumnUse", "TableError"]
+if TYPE_CHECKING:
+    from graphmargin.tables.features import TRUSTED_TYPES, TableFeatures
+    from graphmargin.tables.reading import read_chunks, read_table
+    from graphmargin.tables.target import Target, read_target
+    from graphmargin.tables.writing import check_output, table_writer
+
+__all__ = [
+    "TRUSTED_TYPES",
+    "ColumnUse",
+    "TableError",
+    "TableFeatures",
+    "Target",
+    "check_output",
+    "read_chunks",
+    "read_table",
+    "read_target",
+    "table_writer",
+]
+
+_HOMES = {
+    "TRUSTED_TYPES": "features",
+    "TableFeatures": "features",
+    "Target": "target",
+    "check_output": "writing",
+    "read_chunks": "reading",
+    "read_table": "reading",
+    "read_target": "target",
+    "table_writer": "writing",
+}
+_OPTIONAL = ("openpyxl", "pandas", "pyarrow", "skrub")
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first asked for: pandas and skrub take a second."""
+    if name not in _HOMES:
+        msg = f"module 'graphmargin.tables' has no attribute {name!r}"
+        raise AttributeError(msg)
+    try:
+        return getattr(import_module(f"graphmargin.tables.{_HOMES[name]}"), name)
+    except ModuleNotFoundError as missing:
+        if missing.name not in _OPTIONAL:
+            raise
+        msg = f'tables need {missing.name}; pip install "graphmargin[cli]"'
+        raise ModuleNotFoundError(msg, name=missing.name) from missing
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return __all__

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from graphmargin._errors import InputError
 
-class TableError(ValueError):
+
+class TableError(InputError):
     """What is wrong with a table, in one line for its owner, with the way out."""

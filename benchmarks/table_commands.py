@@ -1,0 +1,142 @@
+"""What the commands for tables cost and reach, as a person would use them.
+
+- digits: the table of handwritten digits as a CSV file with labels in 1 % of the rows, labeled by
+  ``graphmargin label``; its error beside that of `MaxMarginGraphCut` on the same numbers.
+- mixed: the same task with numbers, categories, dates, text and missing cells in a CSV file.
+- predict: a Parquet file of a million rows, by ``graphmargin predict``: seconds, and the peak
+  memory of the process, beside a script that reads the whole file and predicts by the same model.
+
+Three minutes, by `python -m benchmarks.table_commands`.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
+
+from graphmargin import MaxMarginGraphCut
+from graphmargin.datasets import load_digits, mask_labels
+from graphmargin.tables.reading import read_table
+
+COMMAND = [sys.executable, "-m", "graphmargin"]
+N_ROWS, N_FEATURES, N_GROUPS = 1_000_000, 16, 10
+DRAWS = 3
+WORDS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+AT_ONCE = """
+import sys, pandas, graphmargin
+table = pandas.read_parquet(sys.argv[2])
+labels, confidence = graphmargin.load_model(sys.argv[1]).label(table)
+table.assign(kind=labels, kind_confidence=confidence).to_parquet(sys.argv[3])
+"""
+
+
+def measured(command: list[str]) -> tuple[float, float]:
+    """Return the wall seconds of a process and its peak memory in GB."""
+    start = time.perf_counter()
+    process = subprocess.Popen(command)
+    _, status, usage = os.wait4(process.pid, 0)
+    if status:
+        msg = f"{command} ended with status {status}"
+        raise RuntimeError(msg)
+    return time.perf_counter() - start, usage.ru_maxrss / 1e6
+
+
+def digits(folder: Path) -> None:
+    """Print errors of the command and of the estimator on the same labels."""
+    X, y = load_digits()
+    for draw in range(DRAWS):
+        few = mask_labels(y, fraction=0.01, random_state=draw)
+        table = pd.DataFrame(X, columns=[f"p{i}" for i in range(64)])
+        table["digit"] = pd.array(few, dtype="Int64")
+        table.loc[few == -1, "digit"] = pd.NA
+        errors = _errors(folder, table, "digit", y, few == -1)
+        alone = MaxMarginGraphCut(random_state=0).fit(X, few)
+        own = (alone.transduction_ != y)[few == -1].mean()
+        print(f"digits, 1 % labels, draw {draw}: label {errors:.2%}, estimator {own:.2%}")
+
+
+def mixed(folder: Path) -> None:
+    """Print errors on a table with columns of all kinds, beside those of its numbers alone."""
+    X, y = load_digits()
+    rng = np.random.default_rng(0)
+    words = np.array(
+        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+    )
+    for draw in range(DRAWS):
+        few = mask_labels(y, fraction=0.01, random_state=draw)
+        table = pd.DataFrame(X[:, 16:48], columns=[f"p{i}" for i in range(32)])
+        table = table.mask(rng.random(table.shape) < 0.02)
+        other = rng.integers(0, 10, len(y))
+        seen = np.where(rng.random(len(y)) < 0.5, y, other)
+        table["name"] = [f"n{i:05d}" for i in range(len(y))]
+        table["shape"] = np.where(np.isin(seen, (0, 6, 8, 9)), "round", "open")
+        table["day"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(30 * seen, unit="D")
+        said = np.where(rng.random(len(y)) < 0.3, y, other)
+        table["note"] = [f"looks like {words[k]} to reader {i % 50}" for i, k in enumerate(said)]
+        numbers = table[[name for name in table if name.startswith("p")]]
+        digit = np.where(few == -1, None, words[y])
+        everything = _errors(folder, table.assign(digit=digit), "digit", words[y], few == -1)
+        alone = _errors(folder, numbers.assign(digit=digit), "digit", words[y], few == -1)
+        print(f"mixed, 1 % labels, draw {draw}: all {everything:.2%}, numbers alone {alone:.2%}")
+
+
+def predict(folder: Path) -> None:
+    """Print seconds and memory of predictions for a million rows."""
+    rng = np.random.default_rng(0)
+    centers = rng.normal(size=(N_GROUPS, N_FEATURES)) * 2
+    names = [f"x{i}" for i in range(N_FEATURES)]
+
+    def rows(n: int) -> tuple[pd.DataFrame, np.ndarray]:
+        group = rng.integers(0, N_GROUPS, n)
+        points = centers[group] + rng.normal(size=(n, N_FEATURES))
+        table = pd.DataFrame(points, columns=names)
+        table["color"] = rng.choice(["red", "green", "blue"], n)
+        return table, group
+
+    table, group = rows(10_000)
+    table["kind"] = np.where(np.arange(len(group)) < 200, [f"k{g}" for g in group], None)
+    table.to_parquet(folder / "few.parquet")
+    model, new, out = folder / "few.skops", folder / "new.parquet", folder / "out.parquet"
+    fit = ["fit", str(folder / "few.parquet"), "-t", "kind", "--model", str(model), "-q"]
+    measured([*COMMAND, *fit])
+    writer = None
+    for _ in range(10):
+        part = pa.Table.from_pandas(rows(N_ROWS // 10)[0])
+        writer = writer or pa.parquet.ParquetWriter(new, part.schema)
+        writer.write_table(part)
+    writer.close()
+    in_chunks = measured([*COMMAND, "predict", str(model), str(new), "--out", str(out), "-q"])
+    at_once = measured([sys.executable, "-c", AT_ONCE, str(model), str(new), str(out)])
+    for name, (seconds, memory) in (("predict", in_chunks), ("all at once", at_once)):
+        print(f"{N_ROWS:,} rows, {name}: {seconds:.1f} s, {memory:.2f} GB")
+    print(f"memory of all at once: {at_once[1] / in_chunks[1]:.1f} times that of predict")
+
+
+def _errors(
+    folder: Path, table: pd.DataFrame, target: str, y: np.ndarray, hidden: np.ndarray
+) -> float:
+    """Return the share of the filled in labels that are wrong, by the command."""
+    source, out = folder / "table.csv", folder / "out.csv"
+    table.to_csv(source, index=False)
+    measured([*COMMAND, "label", str(source), "-t", target, "--out", str(out), "-q"])
+    return float((read_table(out)[target].to_numpy() != y)[hidden].mean())
+
+
+def main() -> None:
+    """Run all of it in a folder of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        for part in (digits, mixed, predict):
+            part(Path(folder))
+
+
+if __name__ == "__main__":
+    main()

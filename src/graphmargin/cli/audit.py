@@ -1,0 +1,63 @@
+"""``graphmargin audit``: given labels that look wrong."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from graphmargin.cli.options import Ignore, Jobs, Json, Quiet, Seed, Table, Target, Unlabeled
+from graphmargin.cli.printing import print_json
+from graphmargin.cli.progress import watching
+from graphmargin.cli.rows import Out, check_list, print_list, write_list
+
+HELP = """Find given labels that look wrong.
+
+Every label is hidden once; the suspicion is how strongly the others speak for another class, above
+0.5 for all rows in the list. The most suspicious label comes first.
+
+Examples:
+
+    graphmargin audit cats.csv --target kind
+    graphmargin audit cats.csv -t kind -n 100 --out doubts.csv
+"""
+
+
+def audit(
+    table: Table,
+    target: Target,
+    n: Annotated[int, typer.Option("-n", min=1, metavar="N", help="Rows, at most.")] = 20,
+    out: Out = None,
+    unlabeled: Unlabeled = [],  # noqa: B006 - typer copies it
+    ignore: Ignore = [],  # noqa: B006
+    jobs: Jobs = None,
+    seed: Seed = 0,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Print a row for each doubtful label."""
+    from graphmargin.labeling.doubts import audit_labels
+    from graphmargin.labeling.job import open_job
+
+    check_list(out, table)
+    job = open_job(table, target, unlabeled=unlabeled, ignore=ignore)
+    with watching(quiet=quiet or json, patience=5.0) as watch:
+        found = audit_labels(job, n_jobs=jobs, seed=seed, watch=watch)
+    rows = [
+        {
+            "row": one.row,
+            "given": one.label,
+            "others say": one.other,
+            "suspicion": round(one.score, 3),
+            **one.cells,
+        }
+        for one in found[:n]
+    ]
+    if out is not None:
+        write_list(out, rows)
+    if json:
+        print_json({"labels": job.n_labels, "doubted": len(found), "doubts": found[:n]})
+    elif not quiet:
+        print_list(rows, f"the others contradict none of the {job.n_labels:,} labels")
+        if len(found) > n:
+            print_list([], f"and {len(found) - n:,} more; -n shows more")

@@ -1,0 +1,59 @@
+"""``graphmargin info``: what is in a model file, or how a table would be used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from graphmargin.cli.options import Ignore, Json, Unlabeled
+from graphmargin.cli.printing import console, print_json, print_table
+
+HELP = """Show what is in a model file, or how the columns of a table would be used.
+
+Nothing of a model file is run. With `--target`, the labels of a table are counted, too.
+
+Examples:
+
+    graphmargin info cats.skops
+    graphmargin info cats.csv --target kind
+"""
+
+
+def info(
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="A model file or a table.")],
+    target: Annotated[
+        str | None,
+        typer.Option("--target", "-t", metavar="COLUMN", help="Column of the labels of a table."),
+    ] = None,
+    unlabeled: Unlabeled = [],  # noqa: B006 - typer copies it
+    ignore: Ignore = [],  # noqa: B006
+    json: Json = False,
+) -> None:
+    """Print what a file holds."""
+    if path.suffix == ".skops":
+        from graphmargin.models import model_info
+
+        found = model_info(path)
+        if json:
+            print_json(found)
+        else:
+            console().print(Text(str(found)))
+        return
+    from graphmargin.labeling.overview import overview
+
+    seen = overview(path, target, unlabeled=unlabeled, ignore=ignore)
+    if json:
+        print_json(seen)
+        return
+    console().print(Text(f"{seen.table}: {seen.n_rows:,} rows; {seen.scaling}"))
+    print_table(
+        ["column", "used as", "features", "note"],
+        [(use.name, use.role, str(use.n_features), use.note) for use in seen.columns],
+    )
+    if target is not None:
+        counts = [(name, f"{count:,}") for name, count in seen.label_counts.items()]
+        print_table([target, "labels"], counts)
+        console().print(Text(f"{seen.n_unlabeled:,} rows without a label"))

@@ -1,0 +1,204 @@
+"""``graphmargin label`` and ``graphmargin fit``: from a few labels to all of them, and a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from graphmargin.cli.options import (
+    Ignore,
+    Jobs,
+    Json,
+    Quiet,
+    Seed,
+    Table,
+    Target,
+    Unlabeled,
+    beside,
+)
+from graphmargin.cli.printing import print_json, print_summary
+from graphmargin.cli.progress import watching
+
+if TYPE_CHECKING:
+    from graphmargin.labeling.findings import Findings
+    from graphmargin.labeling.job import Job, Labeled
+
+LABEL_HELP = """Fill in the missing labels of a table.
+
+A few rows have a label in the column that `--target` names; the result has one in every row, with
+two new columns: the confidence, from 0 to 1, and the source of each label. *given* was in the
+table, *induced* was found by the graph and the classifier agrees, *model* is by the classifier
+alone. All parameters are chosen, in a way that is safe where the graph does not help. The table
+itself is never touched.
+
+Examples:
+
+    graphmargin label cats.csv --target kind
+    graphmargin label cats.parquet -t kind --out full.parquet --report cats.html
+    graphmargin label cats.csv -t kind --unlabeled "?" --ignore photo --model cats.skops
+"""
+FIT_HELP = """Learn a model for new rows from a partly labeled table.
+
+The same as `label`, but the table is not written: `graphmargin predict` labels others with the
+model.
+
+Examples:
+
+    graphmargin fit cats.csv --target kind --model cats.skops
+    graphmargin fit cats.csv -t kind --model cats.skops --report cats.html
+"""
+
+Report = Annotated[
+    Path | None, typer.Option(metavar="FILE.html", help="Write a page with all that was found.")
+]
+
+
+def label(
+    table: Table,
+    target: Target,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The labeled table; by default, beside TABLE."),
+    ] = None,
+    model: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a model for `graphmargin predict`.")
+    ] = None,
+    report: Report = None,
+    unlabeled: Unlabeled = [],  # noqa: B006 - typer copies it
+    ignore: Ignore = [],  # noqa: B006
+    jobs: Jobs = None,
+    seed: Seed = 0,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write the labeled table, and what else is asked for."""
+    from graphmargin.labeling.job import check_new_columns, open_job
+    from graphmargin.tables.errors import TableError
+    from graphmargin.tables.writing import check_output, table_writer
+
+    out = beside(table, "labeled") if out is None else out
+    check_output(out, inputs=[table])
+    _check_files(table, out, model, report)
+    job = open_job(table, target, unlabeled=unlabeled, ignore=ignore)
+    check_new_columns(job)
+    if job.target.labeled.all():
+        msg = (
+            f"all {len(job.table):,} rows of {table.name} have a label in {target!r}: nothing to "
+            "fill in; `graphmargin fit` learns a model from them, `graphmargin audit` doubts them"
+        )
+        raise TableError(msg)
+    labeled, findings = _labeled(job, jobs, seed, report, quiet=quiet or json)
+    with table_writer(out) as write:
+        write(labeled.table)
+    files = _write_files(labeled, findings, out, model, report)
+    _tell(findings, {"labeled": str(out), **files}, json=json, quiet=quiet)
+
+
+def fit(
+    table: Table,
+    target: Target,
+    model: Annotated[Path, typer.Option(metavar="FILE", help="The model.")],
+    report: Report = None,
+    unlabeled: Unlabeled = [],  # noqa: B006 - typer copies it
+    ignore: Ignore = [],  # noqa: B006
+    jobs: Jobs = None,
+    seed: Seed = 0,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write a model."""
+    from graphmargin.labeling.job import open_job
+
+    _check_files(table, model, report)
+    job = open_job(table, target, unlabeled=unlabeled, ignore=ignore)
+    labeled, findings = _labeled(job, jobs, seed, report, quiet=quiet or json)
+    files = _write_files(labeled, findings, None, model, report)
+    _tell(findings, files, json=json, quiet=quiet)
+
+
+def _check_files(*files: Path | None) -> None:
+    """Refuse files that cannot be written, or that are an earlier one, before the work begins."""
+    from graphmargin._files import check_writable
+
+    named = [path for path in files if path is not None]
+    for i, path in enumerate(named[1:], start=1):
+        check_writable(path, inputs=named[:i])
+
+
+def _labeled(
+    job: Job, jobs: int | None, seed: int, report: Path | None, *, quiet: bool
+) -> tuple[Labeled, Findings]:
+    from graphmargin.labeling.inspection import inspect, summarize
+    from graphmargin.labeling.job import label_rows
+
+    with watching(quiet=quiet, patience=PATIENCE) as watch:
+        labeled = label_rows(job, n_jobs=jobs, seed=seed, watch=watch)
+        if report is None:
+            return labeled, summarize(labeled)
+        tell = watch("report")
+        tell(0.0, "")
+        findings = inspect(labeled)
+        tell(1.0, "")
+        return labeled, findings
+
+
+def _write_files(
+    labeled: Labeled, findings: Findings, out: Path | None, model: Path | None, report: Path | None
+) -> dict[str, str]:
+    """Write the model and the report that are asked for; return where they are.
+
+    The report names the labeled table in `out` and the model.
+    """
+    from graphmargin._files import write_atomically
+    from graphmargin.models import save_model
+
+    files: dict[str, str] = {}
+    if model is not None:
+        save_model(labeled.model(**_details(findings)), model)
+        files["model"] = str(model)
+    if report is not None:
+        from graphmargin.report.labeling import labeling_page
+
+        page = labeling_page(
+            findings,
+            table_path=None if out is None else str(out),
+            model_path=None if model is None else str(model),
+        )
+        write_atomically(report, page.encode())
+        files["report"] = str(report)
+    return files
+
+
+def _details(findings: Findings) -> dict[str, Any]:
+    """Return what a model file tells of the table that it was learned from."""
+    estimate = findings.estimate
+    return {
+        "table": findings.table,
+        "rows": findings.n_rows,
+        "labels": findings.n_labels,
+        "verdict": findings.verdict,
+        "estimated_accuracy": None if estimate is None else round(estimate.accuracy, 4),
+        "hidden_labels": 0 if estimate is None else estimate.n_hidden,
+    }
+
+
+def _tell(findings: Findings, files: dict[str, str], *, json: bool, quiet: bool) -> None:
+    if json:
+        print_json({"files": files, **_summary(findings)})
+    elif not quiet:
+        print_summary(findings, files)
+
+
+def _summary(findings: Findings) -> dict[str, Any]:
+    """Return findings without what only a report shows."""
+    from dataclasses import asdict
+
+    found = asdict(findings)
+    return {name: value for name, value in found.items() if name not in REPORT_ONLY}
+
+
+PATIENCE = 5.0
+"""Seconds that a stage may take before a log hears of it."""
+REPORT_ONLY = ("path", "histogram", "map", "least_certain", "doubts", "certificate")

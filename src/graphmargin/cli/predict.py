@@ -1,0 +1,58 @@
+"""``graphmargin predict``: labels for new rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from graphmargin.cli.options import FORMATS, Json, Quiet, Table, beside
+from graphmargin.cli.printing import console, print_json, print_table
+from graphmargin.cli.progress import watching
+
+HELP = f"""Label new rows with a model of `label` or `fit`.
+
+The table ({FORMATS}) needs the columns that the model has learned from; others are kept as they
+are. It is read in chunks, so that it may be larger than memory. If it has the column of the labels,
+that stays, predictions have a column of their own, and the accuracy is printed.
+
+Examples:
+
+    graphmargin predict cats.skops new.csv
+    graphmargin predict cats.skops new.parquet --out new-labeled.parquet
+"""
+
+
+def predict(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.")],
+    table: Table,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The labeled table; by default, beside TABLE."),
+    ] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write the table with labels and confidences."""
+    from graphmargin.labeling.prediction import load_table_model, predict_file
+    from graphmargin.tables.writing import check_output
+
+    out = beside(table, "predicted") if out is None else out
+    check_output(out, inputs=[table, model])
+    learned = load_table_model(model)
+    with watching(quiet=quiet or json, patience=5.0) as watch:
+        found = predict_file(learned, table, out, progress=watch(f"rows of {table.name}"))
+    if json:
+        print_json({"files": {"predicted": str(out)}, "predicted": found})
+    elif not quiet:
+        checked = ""
+        if found.n_checked:
+            checked = f"; {found.n_right:,} of {found.n_checked:,} given labels are the same"
+        text = f"{found.n_rows:,} rows, mean confidence {found.mean_confidence:.3f}{checked}"
+        console().print(Text(text))
+        print_table(
+            [found.column, "rows"], [(name, f"{count:,}") for name, count in found.counts.items()]
+        )
+        console().print(Text(str(out), style="green"))

@@ -1,0 +1,145 @@
+"""What commands print: for people, and as JSON for machines."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, is_dataclass
+from typing import TYPE_CHECKING, Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from graphmargin.labeling.findings import Estimate, Findings
+
+MOST_CLASSES = 12
+"""Classes that a summary lists."""
+MOST_NAMES = 6
+"""Columns that a line lists."""
+
+
+def console() -> Console:
+    """Return the terminal; where there is none, lines are as long as they are."""
+    found = Console(highlight=False)
+    return found if found.is_terminal else Console(highlight=False, width=10_000)
+
+
+def print_json(content: Any) -> None:
+    """Print JSON: dataclasses are objects, inf is a text and nan is null."""
+    Console(highlight=False).print(
+        Text(json.dumps(_plain(content), indent=1, ensure_ascii=False)), soft_wrap=True
+    )
+
+
+def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print rows of texts; columns of numbers are on the right."""
+    rows = [list(row) for row in rows]
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for i, name in enumerate(header):
+        is_number = all(_is_number(row[i]) for row in rows)
+        table.add_column(
+            name, justify="right" if is_number else "left", no_wrap=is_number, overflow="fold"
+        )
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    console().print(table)
+
+
+def print_summary(found: Findings, files: Mapping[str, str]) -> None:
+    """Print what was done to a table, what to expect of it, and where the files are."""
+    out = console()
+    n_classes = len(found.classes)
+    out.print(
+        Text.assemble(
+            (found.table, "bold"),
+            f": {found.n_rows:,} rows, {found.n_labels:,} with a label in ",
+            (found.target, "bold"),
+            f", {n_classes} classes",
+        )
+    )
+    used = [use for use in found.columns if use.role != "left out"]
+    n_features = sum(use.n_features for use in used)
+    lines = [("features", f"{n_features} from {_columns(len(used))}; {found.scaling}")]
+    left_out = [f"{use.name} ({use.note})" for use in found.columns if use.role == "left out"]
+    if left_out:
+        lines.append(("left out", _some(left_out)))
+    counts = found.source_counts
+    lines += [
+        (
+            "labels",
+            f"{counts['given']:,} given, {counts['induced']:,} induced by the graph, "
+            f"{counts['model']:,} by the model alone",
+        ),
+        ("accuracy", accuracy_in_words(found.estimate)),
+        ("graph", found.verdict),
+        ("chosen", _chosen(found)),
+    ]
+    for name, text in lines:
+        out.print(Text.assemble((f"{name:<10}", "dim"), text))
+    _print_classes(found)
+    for warning in found.warnings:
+        out.print(Text.assemble(("! ", "bold yellow"), warning))
+    for name, path in files.items():
+        out.print(Text.assemble((f"{name:<10}", "dim"), (path, "green")))
+
+
+def accuracy_in_words(estimate: Estimate | None) -> str:
+    """Return the estimated accuracy and what it rests on."""
+    if estimate is None:
+        return "unknown, as no label could be hidden: give two classes two labels or more"
+    return (
+        f"about {estimate.accuracy:.0%} ({estimate.n_right} of {estimate.n_hidden} hidden labels "
+        f"were right; 95 %: {estimate.low:.0%} to {estimate.high:.0%}; one guess for all: "
+        f"{estimate.guess:.0%})"
+    )
+
+
+def _print_classes(found: Findings) -> None:
+    rows = [
+        (name, f"{given:,}", f"{final:,}", f"{final / found.n_rows:.1%}")
+        for name, given, final in zip(
+            found.classes, found.given_counts, found.final_counts, strict=True
+        )
+    ]
+    print_table(["class", "given", "now", "share"], rows[:MOST_CLASSES])
+    if len(rows) > MOST_CLASSES:
+        console().print(Text(f"and {len(rows) - MOST_CLASSES} more classes", style="dim"))
+
+
+def _chosen(found: Findings) -> str:
+    best = found.candidates[0]
+    blended = sum(candidate.weight > 0 for candidate in found.candidates)
+    gamma_g = "no graph" if math.isinf(best.gamma_g) else f"gamma_g {best.gamma_g:.3g}"
+    return (
+        f"a blend of {blended} of {len(found.candidates)} candidates, supervised learning with "
+        f"{found.supervised_share:.0%} of the weight; the heaviest: {gamma_g}, C {best.C:.3g}"
+    )
+
+
+def _columns(n: int) -> str:
+    return f"{n:,} column{'' if n == 1 else 's'}"
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return ", ".join(names[:MOST_NAMES]) + more
+
+
+def _is_number(text: str) -> bool:
+    return text.replace(",", "").rstrip("%").replace(".", "", 1).isdigit()
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return _plain(asdict(value))
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value) if math.isinf(value) else None
+    return value

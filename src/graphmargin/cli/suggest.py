@@ -1,0 +1,70 @@
+"""``graphmargin suggest``: which rows to label next."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from graphmargin.cli.options import Ignore, Jobs, Json, Quiet, Seed, Table, Target, Unlabeled
+from graphmargin.cli.printing import print_json
+from graphmargin.cli.progress import watching
+from graphmargin.cli.rows import Out, check_list, print_list, write_list
+
+HELP = """Tell which rows to label next, and why.
+
+Every suggestion is the row whose label is expected to save most errors, given that the rows before
+it in the list are labeled: rows that stand for many others, in doubt, each in a place of its own.
+
+Examples:
+
+    graphmargin suggest cats.csv --target kind
+    graphmargin suggest cats.csv -t kind -n 50 --out next.csv
+"""
+
+
+def suggest(
+    table: Table,
+    target: Target,
+    n: Annotated[int, typer.Option("-n", min=1, metavar="N", help="Number of rows.")] = 20,
+    out: Out = None,
+    unlabeled: Unlabeled = [],  # noqa: B006 - typer copies it
+    ignore: Ignore = [],  # noqa: B006
+    jobs: Jobs = None,
+    seed: Seed = 0,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Print a row for each suggestion."""
+    from graphmargin.labeling.job import label_rows, open_job
+    from graphmargin.labeling.suggestions import suggest_rows
+    from graphmargin.tables.errors import TableError
+
+    check_list(out, table)
+    job = open_job(table, target, unlabeled=unlabeled, ignore=ignore)
+    if job.target.labeled.all():
+        msg = f"all {len(job.table):,} rows of {table.name} have a label in {target!r}"
+        raise TableError(msg)
+    with watching(quiet=quiet or json, patience=5.0) as watch:
+        labeled = label_rows(job, n_jobs=jobs, seed=seed, watch=watch)
+        tell = watch("suggestions")
+        tell(0.0, "")
+        found = suggest_rows(labeled, n)
+        tell(1.0, "")
+    rows = [
+        {
+            "row": one.row,
+            "label now": one.label,
+            "confidence": round(one.confidence, 3),
+            "saves": round(one.gain, 2),
+            "why": one.reason,
+            **one.cells,
+        }
+        for one in found
+    ]
+    if out is not None:
+        write_list(out, rows)
+    if json:
+        print_json({"suggestions": found})
+    elif not quiet:
+        print_list(rows, "nothing is left to label")

@@ -1,0 +1,326 @@
+"""Which vertices to label next: those whose labels save most errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from scipy import sparse
+from sklearn.utils import check_random_state
+
+from graphmargin._blocks import row_blocks
+from graphmargin._checks import check_integer
+from graphmargin._typing import AnyArray, FloatArray, IntArray
+from graphmargin.harmonic.problem import HarmonicProblem
+from graphmargin.harmonic.pushing import pushed_visits
+from graphmargin.harmonic.solution import HarmonicSolution
+from graphmargin.harmonic.solve import HarmonicSystem, confidence_of
+
+CANDIDATES = 300
+"""Vertices, at least, that compete for being suggested; each costs a right-hand side."""
+CANDIDATES_A_SUGGESTION = 3
+CLUSTERS = 50
+"""Components without a label, at most, that are certain to have a candidate."""
+SAMPLE = 4_000
+"""Vertices, besides the candidates, on which errors are counted; they stand for all others."""
+WEAK_SINK, STRONG_SINK = 0.01, 0.1
+"""Range of the sink's rate, in units of the median degree, in which suggestions are good."""
+TOLERANCE = 1e-4
+"""Where a graph is too large for the direct solver: more digits change no suggestion."""
+FAR = 0.5
+"""Sink mass from which on a vertex is called far from all labels."""
+SURE = 0.5
+"""Confidence from which on only the best class is named."""
+
+
+@dataclass(frozen=True)
+class Suggestions:
+    """Vertices to label next, the most useful one first.
+
+    Attributes
+    ----------
+    vertices : array of shape (m,)
+        In the order to label.
+    gain : array of shape (m,)
+        Expected number of errors that the label saves once those before it are there.
+    rows : array of shape (m,)
+        Number of vertices it stands for: the expected number of walks, one from each unlabeled
+        vertex, that would end at the new label; those before it are there.
+    class_mass : array of shape (m, c)
+        What is known of the vertex now: where walks from it end.
+    sink_mass : array of shape (m,)
+        Share of these walks that end at no label.
+    reasons : tuple of str
+        Why, in words.
+    gamma_g : float
+        Rate of the sink in all of this, which may differ from that of the solution.
+    """
+
+    vertices: IntArray
+    gain: FloatArray
+    rows: FloatArray
+    class_mass: FloatArray
+    sink_mass: FloatArray
+    reasons: tuple[str, ...]
+    gamma_g: float
+
+    @property
+    def confidence(self) -> FloatArray:
+        """Best minus second best class mass."""
+        return np.asarray(confidence_of(self.class_mass))
+
+    def __str__(self) -> str:
+        """Return the sum of the gains, and a line for each vertex."""
+        lines = [f"{len(self.vertices)} labels would save about {self.gain.sum():.1f} errors"]
+        lines += [
+            f"vertex {vertex}: {reason}"
+            for vertex, reason in zip(self.vertices, self.reasons, strict=True)
+        ]
+        return "\n".join(lines)
+
+
+def suggest_labels(solution: HarmonicSolution, n: int, *, random_state: Any = 0) -> Suggestions:
+    """Return the n vertices whose labels are expected to save most errors.
+
+    Let P be the label distributions (class masses, the sink's mass spread evenly) and G the
+    inverse of the harmonic system. A walk from i passes k with probability
+    ``h_i = G_ik / G_kk``, so that label c at vertex k moves the distributions to
+    ``P_i + h_i (e_c - P_k)``. The expected number of errors that this label saves is
+
+    ``gain_k = sum_i (sum_c P_kc max_j (P_i + h_i (e_c - P_k))_j - max_j P_ij)``
+
+    over the unlabeled vertices (Zhu, Lafferty, Ghahramani 2003, for any number of classes). It is
+    large where the classes are undecided *and* many others depend on the answer. Vertices are
+    picked one by one. The system is then conditioned on the most likely label of the pick, so
+    that the next one is elsewhere.
+
+    Where no label is near, the sink's mass makes P uniform, and a label is worth the number of
+    vertices around it. This holds for components without a label too. A class that nobody has
+    labeled yet has no P, but is found in this way.
+
+    Parameters
+    ----------
+    solution : HarmonicSolution
+        Its graph, labels and gamma_g count. A gamma_g outside of 0.01 to 0.1 median degrees is
+        moved to the nearer end: with a weaker sink all distances look alike, with a stronger one
+        no label tells about others. New labels are taken as certain, whatever the trust in the
+        given ones.
+    n : int >= 1
+        All unlabeled vertices are returned if they are fewer.
+    random_state : int, RandomState or None, default=0
+        Draws what stands for a large graph: ``max(300, 3 n)`` candidates, uncertain ones rather
+        than others, and 4,000 more vertices on which errors are counted. Up to 300 unlabeled
+        vertices all are candidates, up to 4,300 errors are counted on all.
+
+    Notes
+    -----
+    One right-hand side for each candidate: by elimination in blocks of 32 MB, or on a large graph
+    by `pushed_visits`, in a time that does not depend on its size. Memory is that of the edges, of
+    the class masses and of ``candidates x (candidates + 4,000)`` numbers.
+
+    Examples
+    --------
+    Two clusters of which one has labels, and a vertex without edges:
+
+    >>> from graphmargin.harmonic import harmonic_solution
+    >>> W = np.zeros((10, 10))
+    >>> W[:5, :5] = W[5:9, 5:9] = 1.0
+    >>> y = ["cat", "dog"] + [None] * 8
+    >>> print(suggest_labels(harmonic_solution(W, y, gamma_g=0.1), 3))
+    3 labels would save about 3.2 errors
+    vertex 5: no label reaches its cluster of 4 rows
+    vertex 2: between 'cat' (48%) and 'dog' (48%); stands for about 2 rows
+    vertex 9: no label reaches it, and it has no neighbors
+    """
+    n = check_integer("n", n, low=1)
+    problem, random = solution.problem, check_random_state(random_state)
+    walk = _Walk.on(problem, _moderate(solution.gamma_g, problem.W))
+    mass = walk.class_mass
+    P = mass + (1.0 - mass.sum(axis=1, keepdims=True)) / mass.shape[1]
+    candidates, others = _compete(walk, 1.0 - P.max(axis=1), n, random)
+    sample = random.permutation(others)[:SAMPLE]
+    rows = np.concatenate([candidates, sample])
+    weights = np.ones(len(rows))
+    weights[len(candidates) :] = len(others) / max(1, len(sample))
+    picks = _pick(walk.visits(candidates, rows), P[rows], weights, n)
+    chosen = candidates[[pick.candidate for pick in picks]]
+    gain, reach = np.array([(pick.gain, pick.rows) for pick in picks]).reshape(-1, 2).T
+    vertices, class_mass = walk.vertices[chosen], mass[chosen]
+    sink_mass = 1.0 - class_mass.sum(axis=1)
+    reasons = tuple(
+        _reason(problem, *known)
+        for known in zip(vertices, class_mass, sink_mass, reach, strict=True)
+    )
+    return Suggestions(vertices, gain, reach, class_mass, sink_mass, reasons, walk.gamma_g)
+
+
+def _moderate(gamma_g: float, W: sparse.csr_array) -> float:
+    """Return the rate of the sink, or the nearer end of the range in which suggestions are good."""
+    degrees = np.asarray(W.sum(axis=1))
+    unit = np.median(degrees[degrees > 0]) if degrees.any() else 1.0
+    return float(np.clip(gamma_g, WEAK_SINK * unit, STRONG_SINK * unit))
+
+
+@dataclass(frozen=True)
+class _Walk:
+    """The walk on all vertices without a hard label, components without any label included.
+
+    The sink lets every walk end, so that the system is regular on all of them.
+    """
+
+    problem: HarmonicProblem
+    gamma_g: float
+    vertices: IntArray
+    edges: sparse.csr_array
+    absorption: FloatArray
+    class_mass: FloatArray
+    inverse: Callable[[FloatArray], FloatArray] | None
+    """Where the graph is small enough to be factorized."""
+
+    @classmethod
+    def on(cls, problem: HarmonicProblem, gamma_g: float) -> _Walk:
+        labels, hard = problem.labels, problem.hard
+        vertices = np.flatnonzero(~hard)
+        rates = problem.W[vertices][:, np.flatnonzero(hard)] @ labels.one_hot[hard]
+        rates += problem.trust[vertices, None] * labels.one_hot[vertices]
+        sink = gamma_g + np.where(labels.labeled[vertices], 0.0, problem.c_unlabeled)
+        absorption = rates.sum(axis=1) + sink
+        edges = sparse.csr_array(problem.W[vertices][:, vertices])
+        system = HarmonicSystem(edges, "auto")
+        inverse = system.inverse(absorption, tol=TOLERANCE)
+        mass = np.clip(inverse(rates), 0.0, 1.0)
+        mass /= np.maximum(mass.sum(axis=1, keepdims=True), 1.0)  # an error above one
+        exact = inverse if system.solver == "direct" else None
+        return cls(problem, gamma_g, vertices, edges, absorption, mass, exact)
+
+    def visits(self, candidates: IntArray, rows: IntArray) -> FloatArray:
+        """Return G between candidates and rows, a line for each candidate."""
+        if self.inverse is None:
+            return pushed_visits(self.edges, self.absorption, candidates, rows, tol=TOLERANCE)
+        visits = np.empty((len(candidates), len(rows)))
+        for batch in row_blocks(len(candidates), 8 * len(self.vertices)):
+            starts = np.zeros((len(self.vertices), batch.stop - batch.start))
+            starts[candidates[batch], np.arange(starts.shape[1])] = 1.0
+            visits[batch] = self.inverse(starts)[rows].T
+        return visits
+
+
+def _compete(
+    walk: _Walk, risk: FloatArray, n: int, random: np.random.RandomState
+) -> tuple[IntArray, IntArray]:
+    """Return the candidates and the other unlabeled vertices, as rows of the walk.
+
+    Drawn in proportion to their risk, candidates are uncertain and everywhere. Components without
+    a label, the largest ones, are represented by their vertex of largest degree.
+    """
+    problem, vertices = walk.problem, walk.vertices
+    unlabeled = np.flatnonzero(~problem.labels.labeled[vertices])
+    keys = random.exponential(size=len(unlabeled)) / np.maximum(risk[unlabeled], 1e-9)
+    lost = np.flatnonzero(~problem.reached[vertices[unlabeled]])
+    degrees = np.asarray(problem.W.sum(axis=1))[vertices[unlabeled[lost]]]
+    lost = lost[np.argsort(-degrees, kind="stable")]
+    _, center, sizes = np.unique(
+        problem.component[vertices[unlabeled[lost]]], return_index=True, return_counts=True
+    )
+    keys[lost[center[np.argsort(-sizes, kind="stable")[:CLUSTERS]]]] = 0.0
+    order = unlabeled[np.argsort(keys, kind="stable")]
+    size = max(CANDIDATES, CANDIDATES_A_SUGGESTION * n)
+    return order[:size], order[size:]
+
+
+class _Pick(NamedTuple):
+    candidate: int
+    gain: float
+    rows: float
+
+
+def _pick(visits: FloatArray, P: FloatArray, weights: FloatArray, n: int) -> list[_Pick]:
+    """Return up to n candidates, greedily; the first rows of P are those of the candidates."""
+    weights, picks = weights.copy(), []
+    for _ in range(min(n, len(visits))):
+        gains = _gains(visits, P, weights)
+        k = int(gains.argmax())
+        h = visits[k] / visits[k, k]
+        picks.append(_Pick(k, float(gains[k]), float(h @ weights)))
+        P = condition(P, h, k, int(P[k].argmax()))
+        # G without vertex k; what rounding leaves of its row and column is zero.
+        visits = np.maximum(visits - np.outer(visits[:, k], h), 0.0)
+        visits[k] = visits[:, k] = weights[k] = 0.0
+    return picks
+
+
+def condition(P: FloatArray, h: FloatArray, k: int, code: int) -> FloatArray:
+    """Return the label distributions if vertex k had a label, h the chance to pass k.
+
+    Examples
+    --------
+    A walk on the path 0 - 1 - 2 - 3 between two labels, if vertex 1 had that of vertex 3:
+
+    >>> P = np.array([[2, 1], [1, 2]]) / 3
+    >>> condition(P, np.array([1, 0.5]), 0, 1).tolist()
+    [[0.0, 1.0], [0.0, 1.0]]
+    """
+    moved = P - np.outer(h, P[k])
+    moved[:, code] += h
+    return np.maximum(moved, 0.0)
+
+
+@njit(cache=True, nogil=True)
+def _gains(visits, P, weights):  # type: ignore[no-untyped-def]
+    """Return the expected number of errors that a label of each candidate saves."""
+    n_candidates, n = visits.shape
+    n_classes = P.shape[1]
+    gap, best = np.empty(n), np.empty(n)
+    for i in range(n):
+        first = second = -np.inf
+        for c in range(n_classes):
+            if P[i, c] > first:
+                first, second = P[i, c], first
+            elif P[i, c] > second:
+                second = P[i, c]
+        best[i], gap[i] = first, first - second
+    gains = np.full(n_candidates, -np.inf)
+    for k in range(n_candidates):
+        if visits[k, k] <= 0.0:
+            continue  # picked
+        total = 0.0
+        for i in range(n):
+            h = visits[k, i] / visits[k, k]
+            if 2 * h <= gap[i]:
+                continue  # no label of k changes the arg max, hence nothing is gained
+            stays = -np.inf
+            for c in range(n_classes):
+                stays = max(stays, P[i, c] - h * P[k, c])
+            expected = 0.0
+            for c in range(n_classes):
+                expected += P[k, c] * max(stays, P[i, c] - h * P[k, c] + h)
+            total += weights[i] * (expected - best[i])
+        gains[k] = total
+    return gains
+
+
+def _reason(
+    problem: HarmonicProblem, vertex: int, class_mass: FloatArray, sink_mass: float, rows: float
+) -> str:
+    if not problem.reached[vertex]:
+        size = np.count_nonzero(problem.component == problem.component[vertex])
+        if size == 1:
+            return "no label reaches it, and it has no neighbors"
+        return f"no label reaches its cluster of {size} rows"
+    classes = problem.labels.classes
+    first, second = np.argsort(-class_mass, kind="stable")[:2]
+    if sink_mass > FAR:
+        known = f"far from all labels ({sink_mass:.0%} of its walks meet none)"
+    elif class_mass[first] - class_mass[second] > SURE:
+        known = f"probably {_share(classes, class_mass, first)}"
+    else:
+        pair = [_share(classes, class_mass, code) for code in (first, second)]
+        known = f"between {pair[0]} and {pair[1]}"
+    return f"{known}; stands for about {max(1, round(rows))} row{'s' * (round(rows) > 1)}"
+
+
+def _share(classes: AnyArray, class_mass: FloatArray, code: int) -> str:
+    return f"{str(classes[code])!r} ({class_mass[code]:.0%})"

@@ -1,0 +1,39 @@
+"""A table to try things on: handwritten digits with a label in one row of a hundred."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from graphmargin.datasets import load_digits, mask_labels
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TARGET = "digit"
+
+
+def demo_table() -> pd.DataFrame:
+    """Return 5,620 digits, 64 gray values each, with labels in 1 % of the rows.
+
+    Examples
+    --------
+    >>> table = demo_table()
+    >>> table.shape, int(table["digit"].notna().sum())
+    ((5620, 65), 56)
+    """
+    import pandas as pd
+
+    X, y = load_digits()
+    few = mask_labels(y, fraction=0.01, random_state=0)
+    names = [f"row{i}_col{j}" for i in range(8) for j in range(8)]
+    table = pd.DataFrame(X, columns=names)
+    return table.assign(**{TARGET: pd.array(few, dtype="Int64")}).replace({TARGET: {-1: pd.NA}})
+
+
+def demo_accuracy(labeled: pd.DataFrame) -> float:
+    """Return the share of the filled in labels that are right, as the truth is known here."""
+    _, y = load_digits()
+    filled = (labeled[f"{TARGET}_source"] != "given").to_numpy()
+    return float(np.mean(labeled[TARGET].to_numpy()[filled] == y[filled]))

@@ -1,0 +1,221 @@
+"""What a labeled table has to show: numbers for a summary, and more of them for a report."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy.stats import beta
+
+from graphmargin import __version__
+from graphmargin._typing import IntArray
+from graphmargin.estimators.max_margin_graph_cut import MaxMarginGraphCut
+from graphmargin.labeling.cells import cells_of, row_notes
+from graphmargin.labeling.doubts import doubts_on
+from graphmargin.labeling.findings import (
+    INDUCED,
+    MODEL,
+    SOURCES,
+    Candidate,
+    Estimate,
+    Findings,
+    GraphMap,
+    RowNote,
+)
+from graphmargin.labeling.job import Labeled
+from graphmargin.labeling.layout import place, sample_for_map
+from graphmargin.selection.choice import Choice
+
+BINS = 20
+"""Of the histogram of confidences."""
+LISTED = 20
+"""Rows in a list of the report."""
+MAX_DOUBTED = 2 * 10**8
+"""Labels times rows up to which a report looks for labels that look wrong."""
+BOUNDED: dict[str, Any] = {
+    "kernel": "linear",
+    "gamma_g": 0.1,
+    "C": 10.0,
+    "c_labeled": 1.0,
+    "c_unlabeled": 0.01,
+}
+"""Of the cut that the bound is computed for; RBF kernels have no finite VC dimension."""
+MAX_BOUNDED = 20_000
+"""Rows up to which a report computes the bound of the paper."""
+
+
+def summarize(labeled: Labeled) -> Findings:
+    """Return what a summary shows; the parts that only a report has are empty.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from graphmargin.labeling.job import job_of, label_rows
+    >>> table = pd.DataFrame({"size": [1.0, 1.1, 5.0, 5.2], "kind": ["cat", None, "dog", None]})
+    >>> found = summarize(label_rows(job_of(table, "kind")))
+    >>> found.n_rows, found.n_labels, found.final_counts, found.estimate
+    (4, 2, (2, 2), None)
+    """
+    job, cut = labeled.job, labeled.cut
+    target, n_classes = job.target, len(job.target.classes)
+    report = cut.graph_report()
+    return Findings(
+        table=job.name,
+        target=target.name,
+        n_rows=len(target.codes),
+        n_labels=job.n_labels,
+        classes=tuple(str(name) for name in target.classes),
+        given_counts=_counts(target.codes[target.labeled], n_classes),
+        final_counts=_counts(labeled.codes, n_classes),
+        source_counts={name: int((labeled.sources == name).sum()) for name in SOURCES},
+        columns=job.columns,
+        scaling=job.features.scaling_,
+        candidates=_candidates(cut.choice_),
+        supervised_share=cut.choice_.supervised_share,
+        estimate=_estimate(cut.choice_),
+        verdict=report.verdict,
+        graph_lines=tuple(line for line in str(report).splitlines() if not line.startswith("!")),
+        warnings=(*labeled.warnings, *report.advice),
+        path={},
+        histogram={},
+        map=None,
+        least_certain=(),
+        doubts=(),
+        certificate=(),
+        seconds=labeled.seconds,
+        version=__version__,
+    )
+
+
+def inspect(labeled: Labeled) -> Findings:
+    """Return all that a report shows.
+
+    Beyond `summarize`, this places a sample of the rows on a map, follows the path of gamma_g, and
+    doubts every given label, unless there are too many.
+    """
+    findings = summarize(labeled)
+    path = labeled.cut.gamma_g_path_
+    too_many = findings.n_labels * findings.n_rows > MAX_DOUBTED
+    problem = labeled.cut.harmonic_solution_.problem
+    return replace(
+        findings,
+        path={name: tuple(map(float, column)) for name, column in path.items()},
+        histogram=_histogram(labeled),
+        map=_map(labeled),
+        least_certain=_least_certain(labeled),
+        doubts=None if too_many else doubts_on(problem, labeled.job)[:LISTED],
+        certificate=_certificate(labeled, findings),
+    )
+
+
+def _counts(codes: IntArray, n_classes: int) -> tuple[int, ...]:
+    return tuple(np.bincount(codes, minlength=n_classes).tolist())
+
+
+def _candidates(choice: Choice) -> tuple[Candidate, ...]:
+    is_tested = len(choice.trials.given) > 0
+    order = np.argsort(-choice.weights, kind="stable")
+    return tuple(
+        Candidate(
+            gamma_g=float(choice.trials.params[i]["gamma_g"]),
+            C=float(choice.trials.params[i]["C"]),
+            weight=float(choice.weights[i]),
+            accuracy=1 - float(choice.errors[i]) if is_tested else None,
+        )
+        for i in order
+    )
+
+
+def _estimate(choice: Choice) -> Estimate | None:
+    given = choice.trials.given
+    if not len(given):
+        return None
+    n, right = len(given), round(len(given) * (1 - choice.error))
+    return Estimate(
+        n_hidden=n,
+        n_right=right,
+        low=float(beta.ppf(0.025, right, n - right + 1)) if right else 0.0,
+        high=float(beta.ppf(0.975, right + 1, n - right)) if right < n else 1.0,
+        guess=float(np.bincount(given).max() / n),
+    )
+
+
+def _histogram(labeled: Labeled) -> dict[str, tuple[int, ...]]:
+    edges = np.linspace(0, 1, BINS + 1)
+    return {
+        source: tuple(
+            np.histogram(labeled.confidence[labeled.sources == source], edges)[0].tolist()
+        )
+        for source in (INDUCED, MODEL)
+    }
+
+
+def _least_certain(labeled: Labeled) -> tuple[RowNote, ...]:
+    missing = np.flatnonzero(~labeled.job.target.labeled)
+    rows = missing[np.argsort(labeled.confidence[missing], kind="stable")[:LISTED]]
+    classes = labeled.job.target.classes
+    # The blend votes, so that the second best is that of the probabilities without the winner.
+    others = labeled.cut.label_distributions_[rows].copy()
+    others[np.arange(len(rows)), labeled.codes[rows]] = -1.0
+    return row_notes(
+        labeled.job,
+        rows.tolist(),
+        classes[labeled.codes[rows]].tolist(),
+        classes[others.argmax(axis=1)].tolist(),
+        labeled.confidence[rows].tolist(),
+    )
+
+
+def _map(labeled: Labeled) -> GraphMap:
+    job, W = labeled.job, labeled.cut.graph_
+    rows = sample_for_map(job.target.codes)
+    placed = place(W, job.X, rows)
+    return GraphMap(
+        x=tuple(placed.x.tolist()),
+        y=tuple(placed.y.tolist()),
+        rows=tuple((rows + 1).tolist()),
+        codes=tuple(labeled.codes[rows].tolist()),
+        confidence=tuple(labeled.confidence[rows].tolist()),
+        sources=tuple(labeled.sources[rows].tolist()),
+        cells=tuple(cells_of(job, rows)),
+        edges=tuple((i, j) for i, j in placed.edges.tolist()),
+        method=placed.method,
+        n_rows=len(job.X),
+    )
+
+
+def _certificate(labeled: Labeled, findings: Findings) -> tuple[str, ...]:
+    """Return what is known for sure about the error, in sentences."""
+    said = []
+    estimate = findings.estimate
+    if estimate is None:
+        said.append("No label could be hidden, so nothing is known about the error.")
+    else:
+        said.append(
+            f"{estimate.n_right} of {estimate.n_hidden} hidden labels were right. If the labeled "
+            f"rows are a random sample, the accuracy on the others is between {estimate.low:.1%} "
+            f"and {estimate.high:.1%} with 95 % confidence; a little less, as the weights of the "
+            "blend have seen these labels."
+        )
+    if len(findings.classes) > 2:
+        said.append("The bound of the paper is proved for two classes; here there are more.")
+    elif findings.n_rows > MAX_BOUNDED:
+        said.append(f"The bound of the paper is computed for up to {MAX_BOUNDED:,} rows.")
+    else:
+        said += _bound(labeled)
+    return tuple(said)
+
+
+def _bound(labeled: Labeled) -> list[str]:
+    """Return the bound of Propositions 1 and 2, for a cut whose parameters no label has chosen."""
+    cut = MaxMarginGraphCut(**BOUNDED, affinity="precomputed", n_jobs=labeled.cut.n_jobs)
+    cut.fit(labeled.job.X, labeled.job.target.codes, W=labeled.cut.graph_)
+    bound = cut.risk_bound()
+    is_informative = "" if bound.informative else ", which says nothing, as a coin has 50 %"
+    return [
+        f"The bound of the paper for a cut with fixed parameters (gamma_g = {BOUNDED['gamma_g']}, "
+        f"C = {BOUNDED['C']}, soft labels): its risk is below {bound.bound:.3g} with probability "
+        f"{bound.probability:g}{is_informative}. The transductive part is "
+        f"{bound.transductive_error:.3g}, the inductive one {bound.inductive_error:.3g}."
+    ]

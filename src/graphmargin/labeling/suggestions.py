@@ -1,0 +1,71 @@
+"""Which rows to label next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from graphmargin.harmonic.suggestion import suggest_labels
+from graphmargin.labeling.cells import cells_of
+from graphmargin.labeling.job import Labeled
+
+
+@dataclass(frozen=True)
+class SuggestedRow:
+    """A row whose label would help.
+
+    Attributes
+    ----------
+    row : int
+        Its number, from 1.
+    label : str
+        That it has got.
+    confidence : float
+        In that.
+    gain : float
+        Errors that its label is expected to save.
+    reason : str
+    cells : mapping from str to str
+    """
+
+    row: int
+    label: str
+    confidence: float
+    gain: float
+    reason: str
+    cells: Mapping[str, str]
+
+
+def suggest_rows(labeled: Labeled, n: int) -> tuple[SuggestedRow, ...]:
+    """Return the rows to label next, the most helpful first, see `graphmargin.suggest_labels`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from graphmargin.labeling.job import job_of, label_rows
+    >>> size = [1.0, 1.1, 1.2, 5.0, 5.1, 5.2, 9.0, 9.1, 9.2]
+    >>> kind = ["cat", None, None, "dog", None, None, None, None, None]
+    >>> found = suggest_rows(label_rows(job_of(pd.DataFrame({"a": size, "b": kind}), "b")), 1)
+    >>> found[0].row in (7, 8, 9)
+    True
+    """
+    found = suggest_labels(labeled.solution, n)
+    classes = labeled.job.target.classes
+    rows = zip(
+        found.vertices.tolist(),
+        found.gain.tolist(),
+        found.reasons,
+        cells_of(labeled.job, found.vertices),
+        strict=True,
+    )
+    return tuple(
+        SuggestedRow(
+            row=vertex + 1,
+            label=str(classes[labeled.codes[vertex]]),
+            confidence=float(labeled.confidence[vertex]),
+            gain=gain,
+            reason=reason,
+            cells=cells,
+        )
+        for vertex, gain, reason, cells in rows
+    )

@@ -1,0 +1,76 @@
+"""A model for the rows of tables: from their columns to labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from graphmargin._typing import AnyArray, FloatArray
+from graphmargin.harmonic.solve import confidence_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from graphmargin.tables.features import TableFeatures
+
+
+@dataclass(frozen=True)
+class TableModel:
+    """Labels for new rows of a table: features of the columns, then a classifier.
+
+    Attributes
+    ----------
+    features : TableFeatures
+        Turns a table into an array of numbers, fitted.
+    classifier : classifier of graphmargin
+        Fitted on these numbers; its classes are the codes 0..c-1.
+    classes : array of shape (c,)
+        The label of each code: text, integers or booleans.
+    target : str
+        Name of the column of labels.
+    details : mapping, default={}
+        What else to know of the model, such as the number of rows; JSON values, which are kept
+        in the description of its file.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from graphmargin import HarmonicClassifier
+    >>> from graphmargin.tables.features import TableFeatures
+    >>> table = pd.DataFrame({"weight": [1.0, 1.1, 1.2, 5.0, 5.2, 5.5], "legs": [2, 2, 2, 4, 4, 4]})
+    >>> features = TableFeatures().fit(table)
+    >>> codes = [0, -1, -1, 1, -1, -1]
+    >>> classifier = HarmonicClassifier(n_neighbors=2).fit(features.transform(table), codes)
+    >>> model = TableModel(features, classifier, np.array(["bird", "cat"]), "animal")
+    >>> model.predict(pd.DataFrame({"weight": [1.15, 5.1], "legs": [2, 4]})).tolist()
+    ['bird', 'cat']
+    """
+
+    features: TableFeatures
+    classifier: Any
+    classes: AnyArray
+    target: str
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def predict(self, table: pd.DataFrame) -> AnyArray:
+        """Return the label of every row."""
+        return self._predict_both(table)[0]
+
+    def predict_proba(self, table: pd.DataFrame) -> FloatArray:
+        """Return class probabilities of every row, in the order of `classes`."""
+        return self._predict_both(table)[1]
+
+    def label(self, table: pd.DataFrame) -> tuple[AnyArray, FloatArray]:
+        """Return the label of every row and its confidence, best minus second best probability."""
+        labels, probabilities = self._predict_both(table)
+        return labels, np.asarray(confidence_of(probabilities))
+
+    def _predict_both(self, table: pd.DataFrame) -> tuple[AnyArray, FloatArray]:
+        X = self.features.transform(table)
+        if not len(X):  # which scikit-learn refuses
+            return self.classes[:0], np.zeros((0, len(self.classes)))
+        codes, probabilities = self.classifier._predict_both(X)
+        return self.classes[codes], probabilities

@@ -1,0 +1,136 @@
+"""How sure the labels of a table are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from graphmargin._typing import AnyArray, BoolArray, FloatArray
+from graphmargin.labeling.findings import INDUCED, MODEL
+from graphmargin.plotting._matplotlib import CLASS_COLORS, LEGEND_SIZE, axes_of
+
+SOURCES = {
+    INDUCED: ("induced: the graph and the classifier agree", CLASS_COLORS[0]),
+    MODEL: ("model: the classifier alone", CLASS_COLORS[1]),
+}
+
+
+class ConfidenceDisplay:
+    """Histogram of the confidence of rows that got a label, by where the label comes from.
+
+    Where the true labels are known, a line shows the share that is right in each bin.
+    Make it with `from_estimator`.
+
+    Parameters
+    ----------
+    confidence : array of shape (m,)
+        In [0, 1].
+    sources : array of str of shape (m,)
+        "induced" where the graph gives the same label as the classifier, else "model".
+    right : array of bool of shape (m,), default=None
+        Whether the label is the true one, if that is known.
+
+    Attributes
+    ----------
+    ax_, figure_
+        Where it was drawn.
+    bars_ : list of BarContainer
+        Of "induced" and "model", stacked.
+    line_ : Line2D or None
+        Share that is right, on an axis of its own, at the middle of the bins that are not empty.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from graphmargin import MaxMarginGraphCut
+    >>> from graphmargin.datasets import load_digits, mask_labels
+    >>> X, y = load_digits()
+    >>> few = mask_labels(y[:300], per_class=3, random_state=0)
+    >>> model = MaxMarginGraphCut(gamma_g=0.1, C=10.0).fit(X[:300], few)
+    >>> display = ConfidenceDisplay.from_estimator(model, y[:300])
+    >>> display = display.plot(ax=Figure().subplots(), bins=10)
+    >>> int(sum(bar.get_height() for bars in display.bars_ for bar in bars))
+    270
+    """
+
+    def __init__(
+        self, *, confidence: FloatArray, sources: AnyArray, right: BoolArray | None = None
+    ) -> None:
+        self.confidence = confidence
+        self.sources = sources
+        self.right = right
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, y_true: npt.ArrayLike | None = None
+    ) -> ConfidenceDisplay:
+        """Return the display of the rows that a fitted classifier has labeled.
+
+        Parameters
+        ----------
+        estimator : MaxMarginGraphCut or HarmonicClassifier
+        y_true : array-like of shape (n,), default=None
+            The true label of every row that it was fitted on.
+        """
+        check_is_fitted(estimator, "harmonic_solution_")
+        solution = estimator.harmonic_solution_
+        unlabeled = ~solution.problem.labels.labeled
+        found = estimator.transduction_[unlabeled]
+        sources = np.where(found == solution.labels[unlabeled], INDUCED, MODEL)
+        right = None
+        if y_true is not None:
+            truth = np.asarray(y_true)
+            if truth.shape != unlabeled.shape:
+                msg = f"`y_true` must have shape {unlabeled.shape}, got {truth.shape}"
+                raise ValueError(msg)
+            right = found == truth[unlabeled]
+        return cls(confidence=estimator.confidence_[unlabeled], sources=sources, right=right)
+
+    def plot(self, ax: Any = None, *, bins: int = 20) -> ConfidenceDisplay:
+        """Draw the histogram.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            New ones by default.
+        bins : int, default=20
+            Of equal width in [0, 1].
+        """
+        self.ax_ = axes_of(ax)
+        self.figure_ = self.ax_.figure
+        edges = np.linspace(0, 1, bins + 1)
+        middles, below = (edges[1:] + edges[:-1]) / 2, np.zeros(bins)
+        self.bars_ = []
+        for source, (text, color) in SOURCES.items():
+            counts, _ = np.histogram(self.confidence[self.sources == source], edges)
+            self.bars_.append(
+                self.ax_.bar(middles, counts, 0.92 / bins, bottom=below, color=color, label=text)
+            )
+            below += counts
+        self.ax_.set(xlabel="confidence", ylabel="rows", xlim=(0, 1))
+        self.ax_.spines[["top", "right"]].set_visible(False)
+        handles = [*self.bars_]
+        self.line_ = None
+        if self.right is not None:
+            hits, _ = np.histogram(self.confidence[self.right], edges)
+            some = below > 0
+            shares = self.ax_.twinx()
+            (self.line_,) = shares.plot(
+                middles[some], hits[some] / below[some], "o-", color="0.2", label="share right"
+            )
+            shares.set(ylim=(0, 1.05))
+            shares.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
+            shares.spines["top"].set_visible(False)
+            handles.append(self.line_)
+        self.ax_.legend(
+            handles=handles,
+            loc="upper center",
+            bbox_to_anchor=(0.5, -0.14),
+            ncols=3,
+            frameon=False,
+            fontsize=LEGEND_SIZE,
+        )
+        return self

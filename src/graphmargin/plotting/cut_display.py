@@ -1,0 +1,195 @@
+"""A max-margin graph cut of points in the plane."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray
+from graphmargin.graph.adjacency import in_metric, neighbor_graph
+from graphmargin.graph.attachment import attach_by_neighbors
+from graphmargin.harmonic.solve import confidence_of
+from graphmargin.plotting._matplotlib import (
+    YELLOW,
+    axes_of,
+    check_plane,
+    class_legend,
+    class_look,
+    ring,
+    scatter_classes,
+    tint,
+)
+
+REGION = 0.22
+"""Strength of the color of a region."""
+
+
+class CutDisplay:
+    """Regions of a max-margin graph cut in the plane, and what it has learned from.
+
+    The black line is where f changes its class. Points that f was trained on are filled; hollow
+    ones have a confidence below eps and were left out. The yellow band is where a new point would
+    be left out as well: the confidence of the harmonic solution, one step of the walk further, is
+    below eps. Make it with `from_estimator`.
+
+    Parameters
+    ----------
+    x1, x2 : array of shape (g,)
+        Axes of the grid.
+    regions : array of shape (g, g)
+        Class that f gives to each point of the grid; rows are along x2.
+    confidence : array of shape (g, g)
+        Of the harmonic solution there.
+    eps : float
+        Confidence from which on a point is learned from.
+    points : array of shape (n, 2)
+    codes : array of shape (n,)
+        Induced class of each, -1 for none.
+    labeled, learned : array of bool of shape (n,)
+        Whether its label was given, and whether f was trained on it.
+    classes : array of shape (c,)
+
+    Attributes
+    ----------
+    ax_, figure_
+        Where it was drawn.
+    surface_ : QuadMesh
+        The regions.
+    boundaries_ : list of QuadContourSet
+        A line around the region of each class; for two classes, one in all.
+    band_ : QuadContourSet or None
+        None if all of the grid is sure.
+    points_ : list of PathCollection
+        One for each class of `codes`, in their order.
+    given_ : PathCollection
+        Rings around the given labels.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from graphmargin import MaxMarginGraphCut
+    >>> from graphmargin.datasets import make_lattices
+    >>> X, y, _, W = make_lattices()
+    >>> model = MaxMarginGraphCut(
+    ...     kernel="cubic", gamma_g=0.1, C=10.0, eps=0.01, affinity="precomputed"
+    ... ).fit(X, y, W=W)
+    >>> display = CutDisplay.from_estimator(model, X, resolution=50).plot(ax=Figure().subplots())
+    >>> display.regions.shape, display.band_ is not None
+    ((50, 50), True)
+    """
+
+    def __init__(
+        self,
+        *,
+        x1: FloatArray,
+        x2: FloatArray,
+        regions: IntArray,
+        confidence: FloatArray,
+        eps: float,
+        points: FloatArray,
+        codes: IntArray,
+        labeled: BoolArray,
+        learned: BoolArray,
+        classes: AnyArray,
+    ) -> None:
+        self.x1 = x1
+        self.x2 = x2
+        self.regions = regions
+        self.confidence = confidence
+        self.eps = eps
+        self.points = points
+        self.codes = codes
+        self.labeled = labeled
+        self.learned = learned
+        self.classes = classes
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: npt.ArrayLike, *, resolution: int = 200, margin: float = 0.08
+    ) -> CutDisplay:
+        """Return the display of a classifier of two features.
+
+        Points of the grid are joined with their nearest rows of X as in `knn_graph`, also where
+        the graph of the rows was given.
+
+        Parameters
+        ----------
+        estimator : MaxMarginGraphCut or MaxMarginGraphCutCV
+            Fitted on X.
+        X : array-like of shape (n, 2)
+        resolution : int, default=200
+            Points of the grid along each axis.
+        margin : float, default=0.08
+            Room around the points, as a share of their extent.
+        """
+        model = getattr(estimator, "best_estimator_", estimator)  # of a search
+        check_is_fitted(model, "training_mask_")
+        solution = model.harmonic_solution_
+        points = check_plane("X", X, len(solution.codes))
+        low, high = points.min(axis=0), points.max(axis=0)
+        room = margin * (high - low)
+        x1, x2 = np.linspace(low - room, high + room, resolution).T
+        grid = np.column_stack([axis.ravel() for axis in np.meshgrid(x1, x2)])
+        k, metric = model.n_neighbors, model.metric
+        graph = neighbor_graph(points, k, width=model.width, metric=metric)
+        near = graph.search.neighbors(k, in_metric(grid, metric))
+        step = attach_by_neighbors(near, graph.weighting, len(points))
+        sink = solution.gamma_g + model.c_unlabeled
+        mass = (step.moves @ solution.class_mass) * step.chance_to_move(sink)[:, None]
+        regions = np.searchsorted(model.classes_, model.predict(grid))
+        return cls(
+            x1=x1,
+            x2=x2,
+            regions=regions.reshape(resolution, resolution),
+            confidence=confidence_of(mass).reshape(resolution, resolution),
+            eps=float(model.eps),
+            points=points,
+            codes=solution.codes,
+            labeled=solution.problem.labels.labeled,
+            learned=model.training_mask_,
+            classes=model.classes_,
+        )
+
+    def plot(self, ax: Any = None, *, size: float = 22.0) -> CutDisplay:
+        """Draw regions, boundary, band and points.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            New ones by default.
+        size : float, default=22
+            Area of a point, in points squared.
+        """
+        self.ax_ = axes_of(ax)
+        self.figure_ = self.ax_.figure
+        from matplotlib.patches import Patch
+
+        n_classes = len(self.classes)
+        colors = tint([class_look(k)[0] for k in range(n_classes)], np.full(n_classes, REGION))
+        self.surface_ = self.ax_.pcolormesh(self.x1, self.x2, colors[self.regions], zorder=0)
+        self.band_ = None
+        extra = []
+        if (self.confidence < self.eps).any():
+            levels = [-1.0, self.eps]
+            self.band_ = self.ax_.contourf(
+                self.x1, self.x2, self.confidence, levels, colors=[YELLOW], zorder=1
+            )
+            extra.append(Patch(facecolor=YELLOW, label=rf"confidence < {self.eps:g}"))
+        # The regions of two classes have the same boundary.
+        around = [1] if n_classes == 2 else range(n_classes)
+        self.boundaries_ = [
+            self.ax_.contour(
+                self.x1, self.x2, self.regions == k, [0.5], colors="black", linewidths=1.2, zorder=2
+            )
+            for k in around
+            if 0 < (self.regions == k).mean() < 1
+        ]
+        self.points_ = scatter_classes(
+            self.ax_, self.points, self.codes, self.learned.astype(np.float64), size
+        )
+        self.given_ = ring(self.ax_, self.points[self.labeled], size)
+        class_legend(self.ax_, self.codes, self.classes, extra)
+        return self

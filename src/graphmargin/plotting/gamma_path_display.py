@@ -1,0 +1,116 @@
+"""What changes as labels travel less far."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from graphmargin._typing import FloatArray
+from graphmargin.plotting._matplotlib import CLASS_COLORS, LEGEND_SIZE, axes_of
+
+LINES = {
+    "fold_score": ("accuracy, labels hidden in folds", CLASS_COLORS[0], "-"),
+    "leave_one_out_score": ("accuracy of the graph, one label hidden", CLASS_COLORS[2], "-"),
+    "confidence": ("mean confidence", CLASS_COLORS[1], "--"),
+}
+"""Name in the legend, color and style of each line."""
+
+
+class GammaPathDisplay:
+    """Scores, confidence and weight in the blend for each gamma_g that was a candidate.
+
+    Values of gamma_g have equal distances; inf, which ignores the graph, is called "supervised".
+    Make it with `from_estimator`.
+
+    Parameters
+    ----------
+    gamma_g : array of shape (m,)
+        Ascending; inf is supervised learning.
+    fold_score, leave_one_out_score, confidence, weight : array of shape (m,)
+        See `graphmargin.selection.gamma_path`; nan is left out.
+
+    Attributes
+    ----------
+    ax_, figure_
+        Where it was drawn.
+    lines_ : dict from str to Line2D
+        By the name of the parameter.
+    bars_ : BarContainer
+        The weights.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from graphmargin import MaxMarginGraphCut
+    >>> from graphmargin.datasets import load_digits, mask_labels
+    >>> X, y = load_digits()
+    >>> few = mask_labels(y[:300], per_class=3, random_state=0)
+    >>> model = MaxMarginGraphCut().fit(X[:300], few)
+    >>> display = GammaPathDisplay.from_estimator(model).plot(ax=Figure().subplots())
+    >>> [text.get_text() for text in display.ax_.get_xticklabels()]
+    ['0.01', '0.1', '1', '10', 'supervised']
+    """
+
+    def __init__(
+        self,
+        *,
+        gamma_g: FloatArray,
+        fold_score: FloatArray,
+        leave_one_out_score: FloatArray,
+        confidence: FloatArray,
+        weight: FloatArray,
+    ) -> None:
+        self.gamma_g = gamma_g
+        self.fold_score = fold_score
+        self.leave_one_out_score = leave_one_out_score
+        self.confidence = confidence
+        self.weight = weight
+
+    @classmethod
+    def from_estimator(cls, estimator: Any) -> GammaPathDisplay:
+        """Return the display of a classifier that has chosen gamma_g.
+
+        Parameters
+        ----------
+        estimator : MaxMarginGraphCut or HarmonicClassifier
+            Fitted with ``gamma_g="auto"``, or one of their searches.
+        """
+        check_is_fitted(estimator)
+        path = estimator.gamma_g_path_
+        return cls(**{name: path[name] for name in ("gamma_g", *LINES, "weight")})
+
+    def plot(self, ax: Any = None) -> GammaPathDisplay:
+        """Draw weights as bars, the rest as lines, all of them shares.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            New ones by default.
+        """
+        self.ax_ = axes_of(ax)
+        self.figure_ = self.ax_.figure
+        places = np.arange(len(self.gamma_g))
+        self.bars_ = self.ax_.bar(
+            places, self.weight, width=0.5, color="0.87", label="weight in the blend"
+        )
+        self.lines_ = {
+            name: self.ax_.plot(
+                places, getattr(self, name), style, marker="o", color=color, label=text
+            )[0]
+            for name, (text, color, style) in LINES.items()
+        }
+        names = ["supervised" if np.isinf(value) else f"{value:.2g}" for value in self.gamma_g]
+        self.ax_.set_xticks(places, names)
+        self.ax_.set(xlabel=r"$\gamma_g$", ylim=(0.0, 1.05))
+        self.ax_.spines[["top", "right"]].set_visible(False)
+        self.ax_.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
+        self.ax_.legend(
+            loc="upper center",
+            bbox_to_anchor=(0.5, -0.16),
+            ncols=2,
+            frameon=False,
+            fontsize=LEGEND_SIZE,
+        )
+        return self

@@ -1,0 +1,260 @@
+"""Where the marks of a chart go: numbers for an SVG, in its own units; nothing is drawn here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from graphmargin.labeling.findings import GIVEN, INDUCED, MODEL, GraphMap
+
+WIDTH, HEIGHT = 460.0, 270.0
+"""Of a chart."""
+LEFT, RIGHT, TOP, BOTTOM = 46.0, 10.0, 12.0, 44.0
+"""Margins for the axes."""
+MAP_WIDTH, MAP_HEIGHT, MAP_MARGIN = 800.0, 640.0, 16.0
+COLORS = 12
+"""Colors of the theme; further classes repeat them with another shape."""
+SHAPES = ("circle", "square", "triangle", "diamond")
+FAINTEST = 0.25
+"""Opacity of a point of confidence 0."""
+HOLLOW = 0.12
+"""Opacity of a point that the graph has not labeled."""
+SERIES = {
+    "fold_score": "accuracy, labels hidden in folds",
+    "leave_one_out_score": "accuracy of the graph alone, one label hidden",
+    "confidence": "mean confidence of the graph",
+}
+"""Lines of the path of gamma_g: names of its columns, and what they are."""
+
+
+@dataclass(frozen=True)
+class Tick:
+    """A mark on an axis."""
+
+    at: float
+    text: str
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A rectangle, what it stands for, and its text."""
+
+    kind: str
+    x: float
+    y: float
+    width: float
+    height: float
+    text: str
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line with a dot for each value that is known."""
+
+    kind: str
+    name: str
+    pieces: tuple[str, ...]
+    """Lists of points of a polyline, one for each run of known values."""
+    dots: tuple[tuple[float, float, str], ...]
+    """Place and text of each value."""
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Bars and lines with their axes."""
+
+    bars: tuple[Bar, ...]
+    lines: tuple[Line, ...]
+    x_ticks: tuple[Tick, ...]
+    y_ticks: tuple[Tick, ...]
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A point of the map."""
+
+    index: int
+    x: float
+    y: float
+    color: int
+    shape: str
+    opacity: float
+    source: str
+
+
+@dataclass(frozen=True)
+class MapChart:
+    """Points of the map in the order in which they are drawn, and its edges as one SVG path."""
+
+    marks: tuple[Mark, ...]
+    edges: str
+
+
+def look(code: int) -> tuple[int, str]:
+    """Return number of the color, and shape, by which a class is known.
+
+    Examples
+    --------
+    >>> look(0), look(12), look(47), look(48)
+    ((0, 'circle'), (0, 'square'), (11, 'diamond'), (0, 'circle'))
+    """
+    return code % COLORS, SHAPES[code // COLORS % len(SHAPES)]
+
+
+def histogram_chart(histogram: Mapping[str, Sequence[int]]) -> Chart:
+    """Return a stacked histogram of confidences.
+
+    Parameters
+    ----------
+    histogram : mapping from {"induced", "model"} to sequence of int
+        Rows in each of the equal bins of [0, 1].
+
+    Examples
+    --------
+    >>> chart = histogram_chart({"induced": (0, 4), "model": (1, 2)})
+    >>> [(bar.kind, bar.text) for bar in chart.bars[:2]]
+    [('model', '1 of 0.00 to 0.50'), ('induced', '4 of 0.50 to 1.00')]
+    >>> [tick.text for tick in chart.y_ticks]
+    ['0', '2', '4', '6']
+    """
+    stacks = list(zip(*(histogram[source] for source in (INDUCED, MODEL)), strict=True))
+    ticks = _count_ticks(max((sum(stack) for stack in stacks), default=0))
+    end, step = ticks[-1], (WIDTH - LEFT - RIGHT) / max(len(stacks), 1)
+    bars = []
+    for place, stack in enumerate(stacks):
+        below = 0
+        span = f"{place / len(stacks):.2f} to {(place + 1) / len(stacks):.2f}"
+        for source, count in zip((INDUCED, MODEL), stack, strict=True):
+            top = _height((below + count) / end)
+            height = _height(below / end) - top
+            if count:
+                text = f"{count:,} of {span}"
+                bars.append(Bar(source, LEFT + place * step + 1, top, step - 2, height, text))
+            below += count
+    x_ticks = tuple(Tick(LEFT + at * (WIDTH - LEFT - RIGHT), f"{at:g}") for at in (0, 0.5, 1))
+    y_ticks = tuple(Tick(_height(count / end), f"{count:,}") for count in ticks)
+    return Chart(tuple(bars), (), x_ticks, y_ticks)
+
+
+def path_chart(path: Mapping[str, Sequence[float]]) -> Chart:
+    r"""Return scores and confidence as lines along gamma_g, and weights in the blend as bars.
+
+    Values of gamma_g have equal distances. What is not finite is left out.
+
+    Parameters
+    ----------
+    path : mapping from str to sequence of float
+        Columns of ``gamma_g_path_``.
+
+    Examples
+    --------
+    >>> nan, inf = float("nan"), float("inf")
+    >>> chart = path_chart({"gamma_g": (0.1, inf), "fold_score": (0.9, nan), "weight": (1.0, 0.0)})
+    >>> [tick.text for tick in chart.x_ticks], [bar.text for bar in chart.bars]
+    (['0.1', 'supervised'], ['100.0\xa0% of the weight', '0.0\xa0% of the weight'])
+    >>> [(line.kind, [dot[2] for dot in line.dots]) for line in chart.lines]
+    [('fold_score', ['90.0\xa0%'])]
+    """
+    step = (WIDTH - LEFT - RIGHT) / max(len(path["gamma_g"]), 1)
+    centers = [LEFT + (place + 0.5) * step for place in range(len(path["gamma_g"]))]
+    bars = tuple(
+        Bar(
+            *("weight", center - step / 4, _height(weight), step / 2, _height(0) - _height(weight)),
+            f"{percent(weight)} of the weight",
+        )
+        for center, weight in zip(centers, path.get("weight", ()), strict=False)
+        if math.isfinite(weight)
+    )
+    lines = [_line(kind, centers, path[kind]) for kind in SERIES if kind in path]
+    x_ticks = [
+        Tick(center, gamma_text(gamma_g))
+        for center, gamma_g in zip(centers, path["gamma_g"], strict=True)
+    ]
+    y_ticks = [Tick(_height(share), f"{100 * share:.0f} %") for share in (0, 0.25, 0.5, 0.75, 1)]
+    return Chart(bars, tuple(line for line in lines if line.dots), tuple(x_ticks), tuple(y_ticks))
+
+
+def map_chart(found: GraphMap) -> MapChart:
+    """Return the points of a map, given labels last so that they are on top.
+
+    Opacity is by confidence, relative to the surest label that was not given; labels of the
+    classifier alone are hollow.
+
+    Examples
+    --------
+    >>> found = GraphMap(
+    ...     x=(0.0, 1.0), y=(0.0, 1.0), rows=(1, 2), codes=(0, 12), confidence=(1.0, 0.5),
+    ...     sources=("given", "induced"), cells=({}, {}), edges=((0, 1),), method="", n_rows=2,
+    ... )
+    >>> chart = map_chart(found)
+    >>> [(mark.index, mark.color, mark.shape, mark.opacity) for mark in chart.marks]
+    [(1, 0, 'square', 1.0), (0, 0, 'circle', 1.0)]
+    >>> chart.edges
+    'M16 624L784 16'
+    """
+    xs = [MAP_MARGIN + x * (MAP_WIDTH - 2 * MAP_MARGIN) for x in found.x]
+    ys = [MAP_HEIGHT - MAP_MARGIN - y * (MAP_HEIGHT - 2 * MAP_MARGIN) for y in found.y]
+    order = sorted(range(len(xs)), key=lambda i: (found.sources[i] == GIVEN, found.confidence[i]))
+    pairs = list(zip(found.sources, found.confidence, strict=True))
+    surest = max((value for source, value in pairs if source != GIVEN), default=0.0) or 1.0
+    shown = [1.0 if source == GIVEN else min(value / surest, 1.0) for source, value in pairs]
+    marks = [
+        Mark(
+            *(i, xs[i], ys[i], *look(found.codes[i])),
+            HOLLOW if found.sources[i] == MODEL else FAINTEST + (1 - FAINTEST) * shown[i],
+            found.sources[i],
+        )
+        for i in order
+    ]
+    edges = "".join(f"M{xs[a]:.0f} {ys[a]:.0f}L{xs[b]:.0f} {ys[b]:.0f}" for a, b in found.edges)
+    return MapChart(tuple(marks), edges)
+
+
+def percent(share: float | None) -> str:
+    r"""Return a share as a percentage, a dash for what is unknown.
+
+    Examples
+    --------
+    >>> percent(0.9745), percent(None), percent(float("nan"))
+    ('97.5\xa0%', '-', '-')
+    """
+    if share is None or not math.isfinite(share):
+        return "-"
+    return f"{100 * share:.1f}\N{NO-BREAK SPACE}%"
+
+
+def gamma_text(gamma_g: float) -> str:
+    """Return gamma_g for a person: inf is supervised learning.
+
+    Examples
+    --------
+    >>> gamma_text(0.12345), gamma_text(float("inf"))
+    ('0.12', 'supervised')
+    """
+    return "supervised" if math.isinf(gamma_g) else f"{gamma_g:.2g}"
+
+
+def _line(kind: str, centers: Sequence[float], values: Sequence[float]) -> Line:
+    dots, pieces, piece = [], [], ""
+    for center, value in zip(centers, values, strict=True):
+        if math.isfinite(value):
+            dots.append((center, _height(value), percent(value)))
+            piece += f"{center:.1f},{_height(value):.1f} "
+        elif piece:
+            pieces.append(piece)
+            piece = ""
+    return Line(kind, SERIES[kind], (*pieces, piece) if piece else tuple(pieces), tuple(dots))
+
+
+def _height(share: float) -> float:
+    """Return where a share of the height is; y grows downwards."""
+    return HEIGHT - BOTTOM - share * (HEIGHT - BOTTOM - TOP)
+
+
+def _count_ticks(largest: int) -> list[int]:
+    """Return round numbers from 0 to beyond the largest count, four or so."""
+    rough = max(largest, 1) / 4
+    unit = 10 ** math.floor(math.log10(rough)) if rough >= 1 else 1
+    step = int(next(m * unit for m in (1, 2, 5, 10) if m * unit >= rough))
+    return list(range(0, largest + step, step)) if largest else [0, 1]

@@ -1,0 +1,201 @@
+"""The page on a table that was labeled: one HTML file that needs no other file and no network."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.resources import files
+from typing import Any
+
+from graphmargin.labeling.findings import SOURCES, Findings, GraphMap, RowNote
+from graphmargin.report import charts
+from graphmargin.report.theme import CSS
+from graphmargin.tables.columns import ColumnUse
+
+MOST_CANDIDATES = 8
+"""Parts of the blend that are listed."""
+SOURCE_TEXTS = {
+    "given": "in the table",
+    "induced": "found by the graph, and the classifier agrees",
+    "model": "by the classifier alone",
+}
+
+
+def labeling_page(findings: Findings, *, table_path: str | None, model_path: str | None) -> str:
+    """Return the page that shows a person what became of a table.
+
+    Every text of the table is escaped, and a content security policy allows the page's own script
+    and nothing else: neither a file nor an address is asked for anything.
+
+    Parameters
+    ----------
+    findings : Findings
+    table_path, model_path : str or None
+        Where the labeled table and the model were written, if they were.
+
+    Returns
+    -------
+    str
+        HTML, less than 1 MB for a map of 2,000 points.
+
+    Examples
+    --------
+    >>> findings = Findings(
+    ...     table="pets.csv", target="kind", n_rows=6, n_labels=2, classes=("cat", "<dog>"),
+    ...     given_counts=(1, 1), final_counts=(3, 3),
+    ...     source_counts={"given": 2, "induced": 4, "model": 0}, columns=(), candidates=(),
+    ...     supervised_share=0.5, estimate=None, verdict="not compared", graph_lines=(),
+    ...     warnings=(), path={}, histogram={"induced": (1, 3), "model": (0, 0)}, map=None,
+    ...     least_certain=(), doubts=(), certificate=(), seconds=0.1, version="1.0",
+    ... )
+    >>> page = labeling_page(findings, table_path="out.csv", model_path=None)
+    >>> "<h1>4 rows labeled from 2 labels</h1>" in page, "&lt;dog&gt;" in page, "<dog>" in page
+    (True, True, False)
+    """
+    script = _text("labeling.js")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    template = _environment().get_template("labeling.html.jinja")
+    page: str = template.render(
+        found=findings,
+        charts=charts,
+        table_path=table_path,
+        model_path=model_path,
+        css=CSS + _text("labeling.css"),
+        script=script,
+        script_hash=f"sha256-{digest}",
+        looks=[charts.look(code) for code in range(len(findings.classes))],
+        class_rows=_class_rows(findings),
+        sources=[(name, findings.source_counts.get(name, 0)) for name in SOURCES],
+        source_texts=SOURCE_TEXTS,
+        blended=[one for one in findings.candidates if one.weight > 0],
+        most_candidates=MOST_CANDIDATES,
+        map=None if findings.map is None else charts.map_chart(findings.map),
+        map_data=_json(_map_data(findings.map, findings.classes)),
+        histogram=charts.histogram_chart(findings.histogram),
+        path=charts.path_chart(findings.path) if findings.path else None,
+        path_columns=[name for name in (*charts.SERIES, "weight") if name in findings.path],
+        least_certain_columns=_cell_names(findings.least_certain),
+        doubt_columns=_cell_names(findings.doubts or ()),
+        column_groups=_column_groups(findings.columns),
+        command=None if model_path is None else _command(model_path),
+        python_path=json.dumps(model_path, ensure_ascii=False),
+    )
+    return page
+
+
+def _environment() -> Any:
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+    except ModuleNotFoundError as missing:
+        msg = 'reports need jinja2; pip install "graphmargin[cli]"'
+        raise ModuleNotFoundError(msg, name="jinja2") from missing
+    environment = Environment(
+        loader=PackageLoader("graphmargin", "report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "at": lambda place: f"{place:.1f}".removesuffix(".0"),
+        "count": lambda number: f"{number:,}",
+        "gamma": charts.gamma_text,
+        "number_of": lambda number, thing: f"{number:,} {thing}{'' if number == 1 else 's'}",
+        "percent": charts.percent,
+        "sentence": lambda text: text[:1].upper() + text[1:].removesuffix(".") + ".",
+        "upper_first": lambda text: text[:1].upper() + text[1:],
+        "width": lambda share: f"{100 * share:.2f}%",
+    }
+    return environment
+
+
+def _text(name: str) -> str:
+    return (files("graphmargin.report") / name).read_text(encoding="utf-8")
+
+
+def _class_rows(findings: Findings) -> list[dict[str, Any]]:
+    """Return the counts of each class, and its shares before and after relative to the largest."""
+    before = [count / max(findings.n_labels, 1) for count in findings.given_counts]
+    after = [count / max(findings.n_rows, 1) for count in findings.final_counts]
+    largest = max(before + after, default=0.0) or 1.0
+    return [
+        {
+            "name": name,
+            "given": findings.given_counts[code],
+            "final": findings.final_counts[code],
+            "before": before[code] / largest,
+            "after": after[code] / largest,
+        }
+        for code, name in enumerate(findings.classes)
+    ]
+
+
+def _column_groups(columns: Sequence[ColumnUse]) -> list[dict[str, Any]]:
+    """Return columns that are used alike together, those that are left out last."""
+    groups: dict[tuple[str, str], list[ColumnUse]] = {}
+    for column in sorted(columns, key=lambda column: column.n_features == 0):
+        groups.setdefault((column.role, column.note), []).append(column)
+    return [
+        {
+            "role": role,
+            "note": note,
+            "names": [column.name for column in alike],
+            "n_features": sum(column.n_features for column in alike),
+        }
+        for (role, note), alike in groups.items()
+    ]
+
+
+def _map_data(found: GraphMap | None, classes: Sequence[str]) -> dict[str, Any]:
+    """Return what the script tells about points, in the order in which they are on the page."""
+    if found is None:
+        return {}
+    order = [mark.index for mark in charts.map_chart(found).marks]
+    place = {index: number for number, index in enumerate(order)}
+    names = _names(found.cells)
+    return {
+        "classes": classes,
+        "sources": [f"{name}: {text}" for name, text in SOURCE_TEXTS.items()],
+        "columns": names,
+        "points": [
+            [
+                found.rows[i],
+                found.codes[i],
+                charts.percent(found.confidence[i]),
+                SOURCES.index(found.sources[i]),
+                [found.cells[i].get(name) for name in names],
+            ]
+            for i in order
+        ],
+        "edges": [[place[a], place[b]] for a, b in found.edges],
+    }
+
+
+def _json(data: Any) -> str:
+    r"""Return JSON that can stand in a script element: nothing in it ends the element.
+
+    Examples
+    --------
+    >>> _json("</script>")
+    '"\\u003c/script\\u003e"'
+    """
+    text = json.dumps(data, separators=(",", ":"))  # ASCII, so that U+2028 is escaped as well
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def _cell_names(notes: Sequence[RowNote]) -> list[str]:
+    return _names(note.cells for note in notes)
+
+
+def _names(cells: Iterable[Mapping[str, str]]) -> list[str]:
+    """Return the columns of some rows, in the order in which they appear."""
+    return list(dict.fromkeys(name for row in cells for name in row))
+
+
+def _command(model_path: str) -> str:
+    return f"graphmargin predict {shlex.quote(model_path)} new.csv --out labeled.csv"

@@ -1,0 +1,299 @@
+"""Whatever is wrong with what a user names: exit code 2, one line, nothing half written."""
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from graphmargin.cli import app, main
+
+COMMANDS = ("label", "suggest", "audit", "explain", "fit", "info")
+
+
+def words(command, table, target="kind"):
+    """Return a command line on a table, with what it needs beside."""
+    extra = {"explain": ["--row", "1"], "fit": ["--model", f"{table}.skops"]}
+    return [command, table, "--target", target, *extra.get(command, [])]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_missing_file(command, refused, tmp_path):
+    line = refused(*words(command, tmp_path / "no.csv"))
+    assert "no.csv" in line
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_missing_column_names_those_there_are(command, refused, table_file):
+    line = refused(*words(command, table_file, "kindd"))
+    assert "'kindd'" in line
+    assert "weight" in line
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_directory(command, refused, tmp_path):
+    (tmp_path / "folder.csv").mkdir()
+    assert "folder.csv" in refused(*words(command, tmp_path / "folder.csv"))
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet", "xlsx", "jsonl", "npz", "csv.gz"])
+def test_binary_garbage(suffix, refused, tmp_path):
+    path = tmp_path / f"garbage.{suffix}"
+    path.write_bytes(np.random.default_rng(0).bytes(5000))
+    assert "garbage" in refused(*words("label", path))
+
+
+def test_unknown_format_names_those_that_work(refused, tmp_path):
+    (tmp_path / "a.sav").write_text("x")
+    line = refused(*words("label", tmp_path / "a.sav"))
+    assert ".parquet" in line
+
+
+def test_truncated_parquet(refused, tmp_path, mixed_table):
+    path = tmp_path / "pets.parquet"
+    mixed_table()[0].to_parquet(path)
+    path.write_bytes(path.read_bytes()[:-100])
+    assert "pets.parquet" in refused(*words("label", path))
+
+
+def test_duplicate_column_names(refused, tmp_path):
+    path = tmp_path / "twice.csv"
+    path.write_text("a,a,kind\n1,2,cat\n3,4,dog\n5,6,\n")
+    assert "'a'" in refused(*words("label", path))
+
+
+def test_empty_file_and_file_of_a_header(refused, tmp_path):
+    path = tmp_path / "empty.csv"
+    path.write_text("")
+    assert "empty.csv" in refused(*words("label", path))
+    path.write_text("a,kind\n")
+    refused(*words("label", path))
+
+
+@pytest.mark.parametrize("command", ["label", "suggest"])
+def test_all_labels_present(command, refused, table_file):
+    table = pd.read_csv(table_file)
+    table.assign(kind=np.where(table["weight"] > 5, "cat", "dog")).to_csv(table_file, index=False)
+    assert "all 150 rows" in refused(*words(command, table_file))
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_labels(command, refused, table_file):
+    pd.read_csv(table_file).assign(kind=None).to_csv(table_file, index=False)
+    assert "no label" in refused(*words(command, table_file))
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_one_class(command, refused, table_file):
+    table = pd.read_csv(table_file)
+    table.assign(kind=table["kind"].where(table["kind"] == "cat")).to_csv(table_file, index=False)
+    assert "are cat" in refused(*words(command, table_file))
+
+
+def test_numbers_are_no_classes(refused, table_file):
+    assert "weight" in refused(*words("label", table_file, "weight"))
+
+
+def test_nothing_to_learn_from(refused, tmp_path):
+    path = tmp_path / "bare.csv"
+    path.write_text("id,same,kind\n1,x,cat\n2,x,dog\n3,x,\n")
+    line = refused(*words("label", path))
+    assert "id" in line
+    assert "same" in line
+
+
+def test_columns_of_the_result_are_taken(refused, table_file):
+    pd.read_csv(table_file).assign(kind_source="").to_csv(table_file, index=False)
+    assert "'kind_source'" in refused(*words("label", table_file))
+
+
+def test_column_to_ignore_is_missing(refused, table_file):
+    assert "'nothing'" in refused(*words("label", table_file), "--ignore", "nothing")
+
+
+@pytest.mark.parametrize("row", ["0", "151", "a0001", "-3"])
+def test_row_that_is_not_there(row, refused, table_file):
+    line = refused("explain", table_file, "-t", "kind", f"--row={row}")
+    assert row in line
+
+
+def test_id_that_is_not_there_or_not_unique(refused, table_file):
+    start = ("explain", table_file, "-t", "kind")
+    assert "no row" in refused(*start, "--row", "zz", "--id", "id")
+    assert "150 rows" in refused(*start, "--row", "here", "--id", "country")
+    assert "'nope'" in refused(*start, "--row", "here", "--id", "nope")
+
+
+@pytest.mark.parametrize("option", ["--out", "--model", "--report"])
+def test_output_that_cannot_be_written(option, refused, table_file, tmp_path):
+    (tmp_path / "file").write_text("")
+    (tmp_path / "folder.csv").mkdir()
+    start = words("label", table_file)
+    assert "file" in refused(*start, option, tmp_path / "file" / "a.csv")
+    assert "folder.csv" in refused(*start, option, tmp_path / "folder.csv")
+    assert "pets.csv" in refused(*start, option, table_file)
+
+
+def test_output_of_an_unknown_format(refused, table_file, tmp_path):
+    assert ".parquet" in refused(*words("label", table_file), "--out", tmp_path / "a.doc")
+
+
+def test_files_of_a_command_must_differ(refused, table_file, tmp_path):
+    same = tmp_path / "same.csv"
+    line = refused(*words("label", table_file), "--out", same, "--report", same)
+    assert "same.csv" in line
+
+
+def test_disk_full_in_the_middle(table_file, tmp_path):
+    """A limit on the size of files is what a full disk is: the system refuses to write on."""
+    out = tmp_path / "out.csv"
+    out.write_text("old")
+    code = (
+        "import resource, signal, sys\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "from graphmargin.cli import main\n"
+        "import graphmargin.labeling.job, graphmargin.tables.writing\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))\n"
+        "sys.exit(main(sys.argv[1:]))\n"
+    )
+    argv = [str(word) for word in words("label", table_file)]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *argv, "--out", str(out), "--quiet"],
+        check=False,
+        capture_output=True,
+        text=True,
+        env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")},
+    )
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.splitlines() == [done.stderr.strip()]
+    assert out.read_text() == "old"
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == [
+        "out.csv",
+        "pets.csv",
+    ]
+
+
+@pytest.mark.parametrize("option", ["--model", "--report"])
+def test_disk_full_for_model_and_report(option, table_file, tmp_path, monkeypatch, refused):
+    from pathlib import Path
+
+    def full(self, _content):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self))
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    line = refused(*words("label", table_file), option, tmp_path / "file", "--quiet")
+    assert "No space left on device" in line
+
+
+@pytest.fixture
+def model_file(table_file, tmp_path):
+    """Return a model of the table."""
+    path = tmp_path / "pets.skops"
+    assert main([str(w) for w in ("fit", table_file, "-t", "kind", "--model", path, "-q")]) == 0
+    return path
+
+
+def test_bad_model_files(model_file, table_file, tmp_path, refused):
+    bad = tmp_path / "bad.skops"
+    start = ("predict", bad, table_file, "--out", tmp_path / "out.csv")
+    assert "bad.skops" in refused(*start)
+    bad.mkdir()
+    assert "bad.skops" in refused(*start)
+    bad.rmdir()
+    for content in (b"", b"garbage", model_file.read_bytes()[:-200]):
+        bad.write_bytes(content)
+        assert "bad.skops" in refused(*start)
+        assert "bad.skops" in refused("info", bad)
+
+
+def test_model_of_a_newer_version(model_file, table_file, tmp_path, refused):
+    newer = tmp_path / "newer.skops"
+    _rewrite(model_file, newer, lambda text: text.replace(b'"schema": 1', b'"schema": 99'))
+    line = refused("predict", newer, table_file, "--out", tmp_path / "out.csv")
+    assert "99" in line
+    assert "upgrade" in line
+
+
+def test_model_edited_by_hand(model_file, table_file, tmp_path, refused):
+    edited = tmp_path / "edited.skops"
+    _rewrite(model_file, edited, lambda text: text.replace(b"MarginMachine", b"MarginMachina"))
+    line = refused("predict", edited, table_file, "--out", tmp_path / "out.csv")
+    assert "edited.skops" in line
+
+
+def test_model_that_is_not_of_a_table(table_file, tmp_path, refused):
+    import graphmargin as gm
+
+    path = tmp_path / "svc.skops"
+    gm.save_model(gm.SupervisedSVC().fit([[0.0], [1.0]], ["low", "high"]), path)
+    assert "SupervisedSVC" in refused("predict", path, table_file, "--out", tmp_path / "out.csv")
+
+
+def test_table_that_does_not_fit_the_model(model_file, tmp_path, refused, mixed_table):
+    table = mixed_table()[0].drop(columns="kind")
+    path = tmp_path / "new.csv"
+    start = ("predict", model_file, path, "--out", tmp_path / "out.csv")
+    table.drop(columns="weight").to_csv(path, index=False)
+    assert "'weight'" in refused(*start)
+    table.assign(weight="heavy").to_csv(path, index=False)
+    line = refused(*start)
+    assert "'weight'" in line
+    assert "heavy" in line
+    table.assign(kind_confidence=1).to_csv(path, index=False)
+    assert "'kind_confidence'" in refused(*start)
+
+
+def test_internal_errors_are_one_line_and_exit_code_1(monkeypatch, refused, table_file):
+    from graphmargin.labeling import job
+
+    def fails(*_args, **_options):
+        msg = "a bug"
+        raise KeyError(msg)
+
+    monkeypatch.setattr(job, "label_rows", fails)
+    line = refused(*words("label", table_file), code=1)
+    assert "internal error, KeyError: 'a bug'" in line
+    assert app.TRACEBACK in line
+
+
+def test_a_traceback_on_demand(monkeypatch, capsys, table_file):
+    from graphmargin.labeling import job
+
+    monkeypatch.setattr(job, "label_rows", None)
+    monkeypatch.setenv(app.TRACEBACK, "1")
+    assert main([str(word) for word in words("label", table_file)]) == 1
+    assert capsys.readouterr().err.startswith("Traceback")
+
+
+def test_ctrl_c(monkeypatch, refused, table_file):
+    from graphmargin.labeling import job
+
+    def interrupted(*_args, **_options):
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(job, "label_rows", interrupted)
+    assert "interrupted" in refused(*words("label", table_file), code=130)
+
+
+def test_missing_packages_of_the_extra(monkeypatch, refused, table_file):
+    monkeypatch.setitem(app.EXTRA, "no_such_module", "no-such-package")
+    line = refused(*words("label", table_file))
+    assert 'no-such-package; pip install "graphmargin[cli]"' in line
+
+
+def _rewrite(source, target, change):
+    """Write an archive again with the text of its JSON entries changed."""
+    with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            if name.endswith(".json"):
+                assert json.loads(content)
+                content = change(content)
+            new.writestr(name, content)
+    assert target.read_bytes() != source.read_bytes()

@@ -1,0 +1,118 @@
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binom
+
+from graphmargin.labeling.findings import SOURCES
+from graphmargin.labeling.inspection import inspect, summarize
+from graphmargin.labeling.job import job_of, label_rows
+
+
+@pytest.fixture(scope="module")
+def labeled(mixed_table):
+    return label_rows(job_of(mixed_table()[0], "kind", name="pets.csv"))
+
+
+@pytest.fixture(scope="module")
+def findings(labeled):
+    return inspect(labeled)
+
+
+def test_counts(labeled, findings):
+    assert (findings.n_rows, findings.n_labels) == (150, 15)
+    assert sum(findings.given_counts) == 15
+    assert sum(findings.final_counts) == 150
+    assert sum(findings.source_counts.values()) == 150
+    assert tuple(findings.source_counts) == SOURCES
+    filled = labeled.table["kind"].value_counts()
+    assert dict(zip(findings.classes, findings.final_counts, strict=True)) == filled.to_dict()
+
+
+def test_candidates_are_those_of_the_choice(labeled, findings):
+    weights = [candidate.weight for candidate in findings.candidates]
+    assert weights == sorted(weights, reverse=True)
+    assert sum(weights) == pytest.approx(1.0)
+    supervised = sum(c.weight for c in findings.candidates if np.isinf(c.gamma_g))
+    assert findings.supervised_share == pytest.approx(supervised)
+    assert len(findings.candidates) == len(labeled.cut.choice_.trials.params)
+
+
+def test_the_interval_is_that_of_clopper_and_pearson(findings):
+    estimate = findings.estimate
+    assert estimate.n_hidden == 15
+    n, right = estimate.n_hidden, estimate.n_right
+    if right > 0:  # at the ends, as many right ones as seen have a probability of 2.5 %
+        assert binom.sf(right - 1, n, estimate.low) == pytest.approx(0.025)
+    if right < n:
+        assert binom.cdf(right, n, estimate.high) == pytest.approx(0.025)
+    assert estimate.low <= estimate.accuracy <= estimate.high
+    assert estimate.accuracy == pytest.approx(1 - _error(findings))
+
+
+def _error(findings):
+    return 1 - findings.estimate.n_right / findings.estimate.n_hidden
+
+
+def test_the_histogram_counts_every_row_without_a_label(findings):
+    counted = {name: sum(bins) for name, bins in findings.histogram.items()}
+    assert counted == {name: findings.source_counts[name] for name in ("induced", "model")}
+
+
+def test_the_path_is_that_of_the_estimator(labeled, findings):
+    path = labeled.cut.gamma_g_path_
+    assert findings.path["gamma_g"] == tuple(path["gamma_g"].tolist())
+    assert findings.path["weight"] == tuple(path["weight"].tolist())
+    assert np.isinf(findings.path["gamma_g"][-1])
+
+
+def test_the_map_shows_rows_of_the_table(labeled, findings):
+    shown = findings.map
+    assert shown.rows == tuple(range(1, 151))
+    assert shown.codes == tuple(labeled.codes.tolist())
+    assert shown.sources == tuple(labeled.sources.tolist())
+    assert all(0 <= value <= 1 for value in (*shown.x, *shown.y))
+    assert shown.cells[3]["id"] == "a0003"
+    assert all(0 <= i < 150 and 0 <= j < 150 for i, j in shown.edges)
+
+
+def test_the_least_certain_rows_come_first(labeled, findings):
+    notes = findings.least_certain
+    scores = [note.score for note in notes]
+    assert scores == sorted(scores)
+    missing = ~labeled.job.target.labeled
+    assert scores[0] == pytest.approx(labeled.confidence[missing].min())
+    for note in notes:
+        assert labeled.table["kind"].iloc[note.row - 1] == note.label != note.other
+
+
+def test_a_wrong_label_is_doubted(mixed_table):
+    table, names = mixed_table()
+    kind = table["kind"].to_numpy(copy=True)
+    kind[::3] = names[::3]
+    kind[30] = "dog"
+    found = inspect(label_rows(job_of(table.assign(kind=kind), "kind")))
+    assert found.doubts[0].row == 31
+    assert (found.doubts[0].label, found.doubts[0].other) == ("dog", "cat")
+
+
+def test_the_bound_is_computed_for_two_classes(mixed_table):
+    table, _ = mixed_table()
+    two = table.assign(kind=table["kind"].replace({"bird": "dog"}))
+    assert "proved for two classes" in inspect(label_rows(job_of(table, "kind"))).certificate[-1]
+    said = inspect(label_rows(job_of(two, "kind"))).certificate[-1]
+    assert "its risk is below" in said
+
+
+def test_without_hidden_labels_there_is_no_estimate():
+    table = pd.DataFrame({"x": [0.0, 0.1, 5.0, 5.1], "kind": ["a", None, "b", None]})
+    found = inspect(label_rows(job_of(table, "kind")))
+    assert found.estimate is None
+    assert found.candidates[0].accuracy is None
+    assert found.certificate[0].startswith("No label could be hidden")
+
+
+def test_a_summary_is_a_report_without_its_pictures(labeled, findings):
+    summary = summarize(labeled)
+    assert summary.map is None
+    assert summary.candidates == findings.candidates
+    assert summary.warnings == findings.warnings

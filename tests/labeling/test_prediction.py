@@ -1,0 +1,91 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from graphmargin.labeling.job import job_of, label_rows
+from graphmargin.labeling.prediction import predict_file
+from graphmargin.tables import reading
+from graphmargin.tables.errors import TableError
+from graphmargin.tables.reading import read_table
+
+
+@pytest.fixture(scope="module")
+def model(mixed_table):
+    return label_rows(job_of(mixed_table()[0], "kind")).model()
+
+
+@pytest.fixture
+def small_chunks(monkeypatch):
+    """Read seven rows at a time."""
+    monkeypatch.setattr(
+        "graphmargin.labeling.prediction.read_chunks", lambda path: reading.read_chunks(path, 7)
+    )
+
+
+@pytest.mark.usefixtures("small_chunks")
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet", "xlsx", "jsonl", "npz", "csv.gz"])
+def test_every_format_in_chunks(suffix, model, mixed_table, tmp_path):
+    new = mixed_table(50, seed=2)[0].drop(columns="kind")
+    whole = tmp_path / "new.parquet"
+    new.to_parquet(whole)
+    source = tmp_path / f"a.{suffix}"
+    from graphmargin.tables.writing import table_writer
+
+    with table_writer(source) as write:
+        write(new)
+    told = []
+    found = predict_file(
+        model, source, tmp_path / f"b.{suffix}", progress=lambda _, news: told.append(news)
+    )
+    written = read_table(tmp_path / f"b.{suffix}")
+    labels, confidence = model.label(read_table(whole))
+    assert written["kind"].tolist() == labels.tolist()
+    assert written["kind_confidence"].to_numpy() == pytest.approx(confidence, abs=1e-6)
+    assert found.n_rows == 50
+    assert found.n_checked == 0
+    assert found.mean_confidence == pytest.approx(confidence.mean())
+    assert found.counts == {k: int((labels == k).sum()) for k in ("bird", "cat", "dog")}
+    assert told[0] == "7 rows"
+    assert told[-1] == "50 rows"
+
+
+@pytest.mark.usefixtures("small_chunks")
+def test_given_labels_are_compared(model, mixed_table, tmp_path):
+    new, names = mixed_table(50, seed=2)
+    new["kind"] = np.where(np.arange(50) < 20, names, None)
+    new.loc[0, "kind"] = "fish"
+    new.to_csv(tmp_path / "a.csv", index=False)
+    found = predict_file(model, tmp_path / "a.csv", tmp_path / "b.csv")
+    written = read_table(tmp_path / "b.csv")
+    assert found.column == "kind_predicted"
+    assert found.n_checked == 20
+    same = written["kind_predicted"][:20].to_numpy() == written["kind"][:20].to_numpy()
+    assert found.n_right == same.sum()
+    assert written["kind"][0] == "fish"
+
+
+def test_integer_labels_are_compared_as_numbers(tmp_path):
+    table = pd.DataFrame({"x": [0.0, 0.1, 5.0, 5.1], "k": [3, None, 7, None]})
+    model = label_rows(job_of(table, "k")).model()
+    table.to_csv(tmp_path / "a.csv", index=False)
+    found = predict_file(model, tmp_path / "a.csv", tmp_path / "b.csv")
+    assert (found.n_checked, found.n_right) == (2, 2)
+
+
+def test_no_rows(model, mixed_table, tmp_path):
+    mixed_table()[0].drop(columns="kind").iloc[:0].to_csv(tmp_path / "a.csv", index=False)
+    found = predict_file(model, tmp_path / "a.csv", tmp_path / "b.csv")
+    assert found.n_rows == 0
+    assert np.isnan(found.mean_confidence)
+    assert len(read_table(tmp_path / "b.csv")) == 0
+
+
+@pytest.mark.usefixtures("small_chunks")
+def test_a_bad_chunk_leaves_nothing(model, mixed_table, tmp_path):
+    new = mixed_table(50, seed=2)[0].drop(columns="kind")
+    new["weight"] = new["weight"].astype(object)
+    new.loc[30, "weight"] = "heavy"
+    new.to_json(tmp_path / "a.jsonl", orient="records", lines=True, date_format="iso")
+    with pytest.raises(TableError, match="'weight'"):
+        predict_file(model, tmp_path / "a.jsonl", tmp_path / "b.jsonl")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.jsonl"]

@@ -1,0 +1,33 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from graphmargin import suggest_labels
+from graphmargin.labeling.job import job_of, label_rows
+from graphmargin.labeling.suggestions import suggest_rows
+
+
+def test_rows_are_those_of_suggest_labels(mixed_table):
+    labeled = label_rows(job_of(mixed_table()[0], "kind"))
+    found = suggest_rows(labeled, 6)
+    expected = suggest_labels(labeled.solution, 6)
+    assert [one.row - 1 for one in found] == expected.vertices.tolist()
+    assert [one.gain for one in found] == pytest.approx(expected.gain.tolist())
+    assert [one.reason for one in found] == list(expected.reasons)
+    for one in found:
+        assert labeled.sources[one.row - 1] != "given"
+        assert one.cells["id"] == f"a{one.row - 1:04d}"
+
+
+def test_reasons_name_the_classes_of_the_table():
+    x = np.r_[np.linspace(0, 1, 15), np.linspace(1.1, 2, 15)]
+    kind = np.array([None] * 30, dtype=object)
+    kind[::4], kind[2::4] = "tabby", "poodle"
+    labeled = label_rows(job_of(pd.DataFrame({"x": x, "kind": kind}), "kind"))
+    reasons = " ".join(one.reason for one in suggest_rows(labeled, 5))
+    assert "tabby" in reasons or "poodle" in reasons
+
+
+def test_more_than_there_are(mixed_table):
+    labeled = label_rows(job_of(mixed_table(30)[0], "kind"))
+    assert len(suggest_rows(labeled, 500)) == 27

@@ -1,0 +1,75 @@
+"""A labeled table to report on."""
+
+import numpy as np
+import pytest
+
+from graphmargin.labeling.findings import SOURCES, Candidate, Estimate, Findings, GraphMap, RowNote
+from graphmargin.tables.columns import ColumnUse
+
+
+@pytest.fixture(scope="session")
+def make_map():
+    """Return a map of points on a circle, with an edge from each to the next."""
+
+    def build(n_points, n_classes, cells=None):
+        angles = np.arange(n_points) * 2 * np.pi / n_points
+        return GraphMap(
+            x=tuple((0.5 + 0.5 * np.cos(angles)).tolist()),
+            y=tuple((0.5 + 0.5 * np.sin(angles)).tolist()),
+            rows=tuple(range(101, 101 + n_points)),
+            codes=tuple(i % n_classes for i in range(n_points)),
+            confidence=tuple(i / n_points for i in range(n_points)),
+            sources=tuple(SOURCES[i % 3] for i in range(n_points)),
+            cells=tuple(cells or {"size": f"{i} cm", "coat": "short"} for i in range(n_points)),
+            edges=tuple((i, i + 1) for i in range(n_points - 1)),
+            method="on a circle",
+            n_rows=1797,
+        )
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def findings(make_map):
+    """Return findings in which every part of the report has something to say."""
+    return Findings(
+        table="pets.csv",
+        target="kind",
+        n_rows=1797,
+        n_labels=55,
+        classes=("cat", "dog", "eel"),
+        given_counts=(30, 20, 5),
+        final_counts=(1000, 700, 97),
+        source_counts={"given": 55, "induced": 1700, "model": 42},
+        columns=(
+            ColumnUse("id", "left out", 0, "a different value in every row"),
+            ColumnUse("size", "number", 1),
+            ColumnUse("weight", "number", 1),
+            ColumnUse("coat", "category", 4),
+        ),
+        candidates=(
+            Candidate(0.1, 10.0, 0.75, 0.96),
+            Candidate(float("inf"), 1.0, 0.25, None),
+            Candidate(0.01, 1.0, 0.0, 0.5),
+        ),
+        supervised_share=0.25,
+        estimate=Estimate(n_hidden=55, n_right=53, low=0.875, high=0.996, guess=0.55),
+        verdict="graph helps",
+        graph_lines=("graph: 1,797 points",),
+        warnings=("Class 'eel' has 5 labels.",),
+        path={
+            "gamma_g": (0.01, 0.1, float("inf")),
+            "fold_score": (0.9, 0.96, 0.8),
+            "leave_one_out_score": (0.91, 0.95, float("nan")),
+            "confidence": (0.8, 0.6, 0.0),
+            "weight": (0.0, 0.75, 0.25),
+        },
+        histogram={"induced": (100, 600, 1000), "model": (40, 2, 0)},
+        map=make_map(24, 3),
+        least_certain=(RowNote(1234, "dog", "cat", 0.021, {"size": "31 cm"}),),
+        doubts=(RowNote(7, "eel", "dog", 0.93, {"coat": "long"}),),
+        certificate=("Nothing is proved for three classes.",),
+        seconds=2.8,
+        version="9.9",
+        scaling="numbers are divided by their spread",
+    )

@@ -1,0 +1,68 @@
+"""Where marks go."""
+
+import math
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphmargin.report import charts
+
+counts = st.lists(st.tuples(st.integers(0, 10**7), st.integers(0, 10**7)), min_size=1, max_size=30)
+
+
+@given(counts)
+def test_bars_stack_up_to_the_counts(stacks):
+    induced, model = zip(*stacks, strict=True)
+    chart = charts.histogram_chart({"induced": induced, "model": model})
+    floor, top = chart.y_ticks[0].at, chart.y_ticks[-1].at
+    end = int(chart.y_ticks[-1].text.replace(",", ""))
+    total = sum(bar.height for bar in chart.bars)
+    assert total == pytest.approx((floor - top) * (sum(induced) + sum(model)) / end)
+    assert all(top - 1e-6 <= bar.y <= floor for bar in chart.bars)
+    assert all(bar.x + bar.width <= charts.WIDTH - charts.RIGHT for bar in chart.bars)
+
+
+@given(st.integers(0, 10**9))
+def test_ticks_are_few_round_and_even(largest):
+    chart = charts.histogram_chart({"induced": (largest,), "model": (0,)})
+    values = [int(tick.text.replace(",", "")) for tick in chart.y_ticks]
+    assert values[0] == 0
+    assert values[-1] >= largest
+    assert len(values) <= 6
+    assert len({b - a for a, b in pairwise(values)}) == 1
+
+
+def test_a_line_has_a_gap_where_a_score_is_unknown():
+    path = {"gamma_g": (0.0, 0.1, 1.0, 10.0, math.inf), "fold_score": (1, 0.9, math.nan, 0.5, 0)}
+    (line,) = charts.path_chart(path).lines
+    assert [len(piece.split()) for piece in line.pieces] == [2, 2]
+    assert [dot[1] for dot in line.dots] == pytest.approx([12, 33.4, 119, 226])
+
+
+def test_a_score_that_is_never_known_has_no_line():
+    chart = charts.path_chart({"gamma_g": (1.0,), "fold_score": (math.nan,), "weight": (math.nan,)})
+    assert chart.lines == ()
+    assert chart.bars == ()
+
+
+def test_classes_have_a_look_of_their_own():
+    assert len({charts.look(code) for code in range(48)}) == 48
+
+
+def test_given_labels_are_on_top_and_others_fade(make_map):
+    marks = charts.map_chart(make_map(30, 3)).marks
+    given_first = [mark.source == "given" for mark in marks]
+    assert given_first == sorted(given_first)
+    induced = [mark.opacity for mark in marks if mark.source == "induced"]
+    assert induced == sorted(induced)
+    assert induced[0] >= charts.FAINTEST
+    assert induced[-1] == pytest.approx(charts.FAINTEST + (1 - charts.FAINTEST) * 28 / 29)
+    assert {mark.opacity for mark in marks if mark.source == "model"} == {charts.HOLLOW}
+
+
+def test_a_map_of_given_labels_alone_is_drawn(make_map):
+    chart = charts.map_chart(make_map(1, 1))
+    assert [mark.opacity for mark in chart.marks] == [1.0]
+    assert chart.edges == ""

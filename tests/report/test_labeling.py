@@ -1,0 +1,223 @@
+"""The page on a labeled table, read as text; the browser's tests look at it."""
+
+import base64
+import hashlib
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+
+from graphmargin.report.labeling import labeling_page
+
+HOSTILE = "</script><img src=x onerror=alert(1)>&\u2028'\""
+
+
+class Text(HTMLParser):
+    """Collects the words of each section, and the text of scripts."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.open, self.words, self.scripts, self.tags = [], {}, [], []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+        if tag == "section":
+            self.open.append(dict(attributes)["id"])
+        if tag == "script":
+            self.scripts.append("")
+
+    def handle_endtag(self, tag):
+        if tag == "section":
+            self.open.pop()
+
+    def handle_data(self, data):
+        if self.cdata_elem == "script":
+            self.scripts[-1] += data
+        elif self.cdata_elem is None:
+            part = self.open[-1] if self.open else ""
+            self.words.setdefault(part, []).extend(data.split())
+
+    def section(self, name):
+        return " ".join(self.words[name])
+
+
+@pytest.fixture
+def page(findings):
+    return labeling_page(findings, table_path="out.csv", model_path="my model.skops")
+
+
+def test_the_head_says_what_happened(page):
+    text = Text(page).section("")
+    assert "1,742 rows labeled from 55 labels" in text
+    assert "96.4 %" in text
+    assert "53 of 55 labels were right" in text
+    assert "interval is 87.5 % to 99.6 %" in text
+    assert "Graph helps" in text
+    assert "1,700 induced" in text
+    assert "Class 'eel' has 5 labels." in text
+
+
+def test_sections_come_in_the_order_in_which_questions_do(page):
+    order = re.findall(r'<section id="(\w+)">', page)
+    assert order == [
+        *("classes", "graph", "confidence", "path", "choice", "uncertain", "doubts", "columns"),
+        *("report", "certificate", "use"),
+    ]
+
+
+def test_sections_show_the_findings(page):
+    text = Text(page)
+    assert "cat 30 1,000 dog 20 700 eel 5 97" in text.section("classes")
+    assert "24 of 1,797 rows; on a circle" in text.section("graph")
+    assert "supervised 80.0 % - 0.0 % 25.0 %" in text.section("path")
+    assert "3 combinations of parameters" in text.section("choice")
+    assert "Supervised learning has 25.0 % of the weight" in text.section("choice")
+    assert "supervised 1 25.0 % -" in text.section("choice")
+    assert "1,234 dog cat 2.1 % 31 cm" in text.section("uncertain")
+    assert "7 eel dog 93.0 % long" in text.section("doubts")
+    assert "Numbers are divided by their spread." in text.section("columns")
+    assert "number size, weight 2 category coat 4 left out id 0" in text.section("columns")
+    assert "graph: 1,797 points" in text.section("report")
+    assert "Nothing is proved for three classes." in text.section("certificate")
+
+
+def test_commands_can_be_pasted(page):
+    text = Text(page).section("use")
+    assert "graphmargin predict 'my model.skops' new.csv --out labeled.csv" in text
+    assert 'model = gm.load_model("my model.skops")' in text
+
+
+def test_bars_have_the_length_of_shares(page):
+    # The widest share is 1000 / 1797 of the cats; the labels' share of cats is 30 / 55.
+    rows = re.findall(r'<td class="track">(.*?)</td>', page, re.DOTALL)
+    widths = [[float(w) for w in re.findall(r"width:([\d.]+)%", row)] for row in rows]
+    assert widths[0] == [pytest.approx(100 * (30 / 55) / (1000 / 1797), abs=0.005), 100.0]
+    assert widths[2][1] == pytest.approx(9.7)
+
+
+def test_map_data_are_in_the_order_of_the_points(page, findings):
+    parser = Text(page)
+    data = json.loads(parser.scripts[0])
+    points = [attributes for tag, attributes in parser.tags if "p" in _classes(tag, attributes)]
+    assert len(points) == len(data["points"]) == 24
+    for attributes, (row, code, _, source, cells) in zip(points, data["points"], strict=True):
+        i = findings.map.rows.index(row)
+        assert float(attributes["x"]) == pytest.approx(16 + 768 * findings.map.x[i], abs=0.06)
+        assert float(attributes["y"]) == pytest.approx(624 - 608 * findings.map.y[i], abs=0.06)
+        assert f"k{code}" in attributes["class"].split()
+        assert findings.map.sources[i] in attributes["class"].split()
+        assert data["sources"][source].startswith(findings.map.sources[i])
+        assert dict(zip(data["columns"], cells, strict=True)) == findings.map.cells[i]
+    rows = [point[0] for point in data["points"]]
+    assert sorted(tuple(sorted((rows[a], rows[b]))) for a, b in data["edges"]) == [
+        (row, row + 1) for row in range(101, 124)
+    ]
+
+
+def test_missing_parts_become_sentences(findings):
+    empty = replace(
+        findings,
+        columns=(),
+        candidates=(),
+        estimate=None,
+        verdict="not compared",
+        graph_lines=(),
+        warnings=(),
+        path={},
+        histogram={"induced": (0, 0), "model": (0, 0)},
+        map=None,
+        least_certain=(),
+        doubts=(),
+        certificate=(),
+    )
+    page = labeling_page(empty, table_path=None, model_path=None)
+    text = Text(page)
+    assert "Not known No label could be hidden" in text.section("")
+    assert "Worth your attention" not in page
+    assert "The labeled table is in" not in page
+    for name in ("graph", "confidence", "path", "choice", "uncertain", "doubts", "columns"):
+        assert text.section(name).endswith(".")
+    assert "--model FILE" in text.section("use")
+    assert text.scripts == []
+
+
+def test_labels_that_were_not_looked_at_are_not_said_to_be_fine(findings):
+    page = labeling_page(replace(findings, doubts=None), table_path=None, model_path=None)
+    assert "too many labels to look at each" in Text(page).section("doubts")
+
+
+def test_no_text_of_the_table_becomes_markup(findings, make_map):
+    cells = {HOSTILE: HOSTILE}
+    hostile = replace(
+        findings,
+        table=HOSTILE,
+        target=HOSTILE,
+        classes=(HOSTILE, "dog", "{{ 7 * 7 }}"),
+        verdict=HOSTILE,
+        graph_lines=(HOSTILE,),
+        warnings=(HOSTILE,),
+        map=replace(make_map(5, 3, cells), method=HOSTILE),
+        least_certain=(replace(findings.least_certain[0], label=HOSTILE, cells=cells),),
+        doubts=(replace(findings.doubts[0], other=HOSTILE, cells=cells),),
+        columns=(replace(findings.columns[0], name=HOSTILE, note=HOSTILE),),
+        certificate=(HOSTILE,),
+    )
+    page = labeling_page(hostile, table_path=HOSTILE, model_path=HOSTILE)
+    parser = Text(page)
+    assert "img" not in {tag for tag, _ in parser.tags}
+    assert page.count("</script>") == 2
+    assert not [name for _, found in parser.tags for name in found if name.startswith("on")]
+    assert "{{ 7 * 7 }}" in page
+    assert json.loads(parser.scripts[0])["classes"][0] == HOSTILE
+    assert not set("<>&\u2028") & set(parser.scripts[0])
+
+
+def test_the_policy_allows_this_script_and_no_other(page):
+    parser = Text(page)
+    digest = base64.b64encode(hashlib.sha256(parser.scripts[1].encode()).digest()).decode()
+    policy = next(found["content"] for _, found in parser.tags if "http-equiv" in found)
+    assert f"script-src 'sha256-{digest}';" in policy
+    assert policy.startswith("default-src 'none';")
+
+
+def test_nothing_is_asked_from_elsewhere(page):
+    addresses = [
+        found[name] for _, found in Text(page).tags for name in ("src", "href") if name in found
+    ]
+    assert all(address.startswith("#") or address == "data:," for address in addresses)
+    assert "http" not in page.replace("http-equiv", "")
+    assert "url(" not in page
+
+
+def test_two_thousand_points_stay_below_a_megabyte(findings, make_map):
+    cells = {f"column {i}": "a value, shortened" for i in range(6)}
+    large = make_map(2000, 3, cells)
+    large = replace(
+        large, edges=tuple((i, (7 * i + k) % 2000) for i in range(2000) for k in range(4))
+    )
+    page = labeling_page(replace(findings, map=large), table_path=None, model_path=None)
+    assert len(page.encode()) < 10**6
+
+
+def test_one_row_and_one_label_are_singular(findings):
+    page = labeling_page(replace(findings, n_rows=2, n_labels=1), table_path=None, model_path=None)
+    assert "<h1>1 row labeled from 1 label</h1>" in page
+
+
+def test_a_single_part_of_the_blend_is_singular(findings):
+    single = replace(findings, candidates=findings.candidates[:1])
+    text = Text(labeling_page(single, table_path=None, model_path=None)).section("choice")
+    assert "one is blended by how well it predicted those" in text
+
+
+def test_many_parts_of_the_blend_are_counted(findings):
+    many = replace(findings, candidates=(replace(findings.candidates[0], weight=0.05),) * 20)
+    text = Text(labeling_page(many, table_path=None, model_path=None)).section("choice")
+    assert "12 more have 60.0 % together." in text
+
+
+def _classes(tag, attributes):
+    return attributes.get("class", "").split() if tag == "use" else []

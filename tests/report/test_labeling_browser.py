@@ -1,0 +1,254 @@
+"""The page on a labeled table in a real browser: what a person sees, and what hover does."""
+
+import re
+import shutil
+from dataclasses import replace
+
+import pytest
+
+from graphmargin.report.labeling import labeling_page
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
+
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="no Chromium: run tools/install_chromium, or apt-get install chromium"
+)
+
+HOSTILE = '</script><img src=x onerror="window.hacked=1"><svg onload="window.hacked=1">'
+LONG = "Llanfairpwllgwyngyllgogerychwyrndrobwllllantysiliogogogoch" * 4
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visit(browser, tmp_path):
+    """Return a function that opens a page; what it complains about or asks for is a failure."""
+    opened = []
+
+    def open_page(findings, *, width=1200, scheme="light"):
+        file = tmp_path / "report.html"
+        html = labeling_page(findings, table_path="out.csv", model_path="model.skops")
+        file.write_text(html, encoding="utf-8")
+        page = browser.new_page(
+            viewport={"width": width, "height": 900},
+            color_scheme=scheme,
+            reduced_motion="reduce",  # what fades is gone at once
+        )
+        page.complaints, page.asked = [], []
+        page.on("console", lambda message: page.complaints.append(message.text))
+        page.on("pageerror", lambda error: page.complaints.append(str(error)))
+        page.on("dialog", lambda dialog: page.complaints.append(dialog.message))
+        page.on("request", lambda request: page.asked.append(request.url))
+        page.goto(file.as_uri())
+        opened.append((page, file.as_uri()))
+        return page
+
+    yield open_page
+    for page, address in opened:
+        asked = [url for url in page.asked if not url.startswith("data:")]
+        complaints = page.complaints
+        page.close()
+        assert complaints == []
+        assert asked == [address]
+
+
+def test_opens_without_a_complaint_or_a_request(visit, findings):
+    page = visit(findings)
+    assert page.title() == "pets.csv: 1,742 rows labeled"
+    assert page.locator("#map .p").count() == 24
+    assert page.locator("section:visible").count() == 11
+
+
+@pytest.mark.parametrize("width", [390, 1200])
+def test_hover_tells_about_the_row(visit, findings, width):
+    page = visit(findings, width=width)
+    tip = page.locator("#tip")
+    assert not tip.is_visible()
+    for place in (0, 11, 23):
+        row, source = hover(page, place)
+        i = findings.map.rows.index(row)
+        text = tip.inner_text()
+        assert text.startswith(findings.classes[findings.map.codes[i]])
+        assert findings.map.sources[i] == source
+        assert re.search(rf"row\s+{row}\b", text)
+        assert f"{source}: " in text
+        assert re.search(rf"size\s+{i} cm", text)
+        assert ("confidence" in text) == (source != "given")
+        assert page.locator("#map .here").count() == 1
+        box, plane = tip.bounding_box(), page.locator(".plane").bounding_box()
+        assert plane["x"] - 1 <= box["x"]
+        assert box["x"] + box["width"] <= plane["x"] + plane["width"] + 1
+        point = page.locator("#map .here").bounding_box()
+        center = point["y"] + point["height"] / 2
+        assert not box["y"] <= center <= box["y"] + box["height"]
+    page.mouse.move(1, 1)
+    assert not tip.is_visible()
+    assert page.locator("#map .here").count() == 0
+
+
+def test_hover_shows_the_neighbors(visit, findings):
+    page = visit(findings)
+    place = page.evaluate("data => data.points.findIndex(p => p[0] === 110)", map_data(page))
+    hover(page, place)
+    assert page.locator("#map .near").get_attribute("d").count("L") == 2  # a ring: two each
+
+
+def test_a_click_in_the_legend_keeps_a_class_in_view(visit, findings):
+    page = visit(findings)
+    dog = page.locator("#legend button").nth(1)
+    dog.hover()
+    assert set(codes_in_view(page)) == {1}
+    page.mouse.move(1, 1)
+    assert set(codes_in_view(page)) == {0, 1, 2}
+    dog.click()
+    page.mouse.move(1, 1)
+    page.locator("h1").click()
+    assert dog.get_attribute("aria-pressed") == "true"
+    assert set(codes_in_view(page)) == {1}
+    dog.click()
+    page.mouse.move(1, 1)
+    page.locator("h1").click()
+    assert dog.get_attribute("aria-pressed") == "false"
+    assert set(codes_in_view(page)) == {0, 1, 2}
+
+
+def test_the_legend_can_be_used_from_the_keyboard(visit, findings):
+    page = visit(findings)
+    page.locator("#legend button").nth(2).focus()
+    assert set(codes_in_view(page)) == {2}
+    page.keyboard.press("Enter")
+    assert page.locator("#legend button").nth(2).get_attribute("aria-pressed") == "true"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_has_enough_contrast(visit, findings, scheme):
+    page = visit(findings, scheme=scheme)
+    for selector in ("h1", ".lead", ".note", ".warning", ".good", "thead th", "td", ".chart text"):
+        ink, paper = page.locator(selector).first.evaluate(COLORS)
+        assert contrast(ink, paper) >= 4.5, selector
+    for code in range(12):
+        ink, paper = page.evaluate(SWATCH, code)
+        assert contrast(ink, paper) >= 2.5, code
+
+
+def test_light_and_dark_differ(visit, findings):
+    (light_ink, light_paper), (dark_ink, dark_paper) = (
+        visit(findings, scheme=scheme).locator("h1").evaluate(COLORS)
+        for scheme in ("light", "dark")
+    )
+    assert luminance(light_ink) < luminance(light_paper)
+    assert luminance(dark_ink) > luminance(dark_paper)
+
+
+@pytest.mark.parametrize("width", [390, 1200])
+def test_the_page_never_scrolls_sideways(visit, findings, width):
+    cells = {LONG: LONG}
+    wide = replace(
+        findings,
+        table=LONG,
+        classes=(LONG, *(f"{code} {LONG}" for code in range(29))),
+        given_counts=(1,) * 30,
+        final_counts=(1_000_000,) * 30,
+        warnings=(LONG,),
+        graph_lines=(LONG,),
+        least_certain=(replace(findings.least_certain[0], label=LONG, other=LONG, cells=cells),),
+        columns=tuple(replace(findings.columns[0], name=f"{LONG} {i}") for i in range(40)),
+    )
+    for shown in (findings, wide):
+        page = visit(shown, width=width)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_hostile_names_run_nothing(visit, findings, make_map):
+    cells = {HOSTILE: HOSTILE}
+    hostile = replace(
+        findings,
+        table=HOSTILE,
+        target=HOSTILE,
+        classes=(HOSTILE,) * 3,
+        warnings=(HOSTILE,),
+        map=make_map(12, 3, cells),
+        least_certain=(replace(findings.least_certain[0], cells=cells),),
+    )
+    page = visit(hostile)
+    hover(page, 5)
+    assert HOSTILE in page.locator("#tip").inner_text()
+    assert page.locator("#legend button").first.inner_text().startswith(HOSTILE)
+    page.wait_for_timeout(100)
+    assert page.locator("img").count() == 0
+    assert page.evaluate("window.hacked") is None
+
+
+def test_the_policy_stops_a_script_that_got_in(visit, findings):
+    page = visit(findings)
+    page.evaluate("""() => {
+        const made = document.createElement('script');
+        made.textContent = 'window.hacked = 1';
+        document.body.append(made);
+    }""")
+    assert page.evaluate("window.hacked") is None
+    assert any("Content Security Policy" in text for text in page.complaints)
+    page.complaints.clear()
+
+
+def hover(page, place):
+    """Point at a point of the map; return row and source of it."""
+    point = page.locator("#map .p").nth(place)
+    point.scroll_into_view_if_needed()
+    box = point.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.locator("#tip").wait_for(state="visible")
+    row, _, _, source, _ = map_data(page)["points"][place]
+    return row, ("given", "induced", "model")[source]
+
+
+def map_data(page):
+    return page.evaluate("JSON.parse(document.getElementById('map-data').textContent)")
+
+
+def codes_in_view(page):
+    """Return the classes of the points that are not faded out."""
+    return page.evaluate("""() => {
+        const data = JSON.parse(document.getElementById('map-data').textContent);
+        return [...document.querySelectorAll('#map .p')]
+            .map((p, i) => [getComputedStyle(p).opacity, data.points[i][1]])
+            .filter(([opacity]) => opacity > 0.5).map(([, code]) => code);
+    }""")
+
+
+COLORS = """element => {
+    const style = getComputedStyle(element);
+    const ink = element.namespaceURI.endsWith('svg') ? style.fill : style.color;
+    let behind = element;
+    while (/^rgba\\(.*, 0\\)$/.test(getComputedStyle(behind).backgroundColor)) {
+        behind = behind.parentElement;
+    }
+    return [ink, getComputedStyle(behind).backgroundColor];
+}"""
+SWATCH = """code => {
+    const probe = document.querySelector('#classes').appendChild(document.createElement('i'));
+    probe.className = `k${code}`;
+    const card = document.querySelector('#classes');
+    return [getComputedStyle(probe).backgroundColor, getComputedStyle(card).backgroundColor];
+}"""
+
+
+def luminance(color):
+    """Return the relative luminance of an opaque color, as WCAG defines it."""
+    channels = [int(part) / 255 for part in re.findall(r"\d+", color)[:3]]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one, other):
+    low, high = sorted([luminance(one), luminance(other)])
+    return (high + 0.05) / (low + 0.05)

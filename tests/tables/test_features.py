@@ -1,0 +1,373 @@
+import datetime
+import decimal
+
+import numpy as np
+import pandas as pd
+import pytest
+import skops.io
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial.distance import pdist
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+
+from graphmargin.datasets import load_digits, load_letter, load_segmentation
+from graphmargin.tables import TRUSTED_TYPES, TableError, TableFeatures, read_table, table_writer
+
+N = 120
+WORDS = ["red", "green", "house", "tree", "water", "stone", "wind", "fire", "night", "road"]
+
+
+def mixed(seed: int = 0, n: int = N) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    days = rng.integers(0, 700, n)
+    table = pd.DataFrame(
+        {
+            "size": rng.normal(size=n),
+            "price": rng.normal(size=n) * 1000,
+            "as_text": [f"{x:.3f}" for x in rng.normal(size=n)],
+            "truth": rng.random(n) < 0.5,
+            "exact": [decimal.Decimal(int(i)) / 4 for i in rng.integers(0, 50, n)],
+            "kind": rng.choice(["x", "y", "z"], n),
+            "time": pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 10**7, n), "s"),
+            "day": [datetime.date(2024, 1, 1) + datetime.timedelta(int(i)) for i in days],
+            "day_text": [f"{1 + i % 28:02d}.{1 + i % 12:02d}.2023" for i in days],
+            "words": [" ".join(rng.choice(WORDS, 6)) for _ in range(n)],
+            "vector": list(rng.normal(size=(n, 3))),
+            "vector_text": [str(row.tolist()) for row in rng.normal(size=(n, 2))],
+        }
+    )
+    for i, name in enumerate(table.columns):
+        if name not in ("price", "truth"):
+            table[name] = table[name].astype(object).where(np.arange(n) % 17 != i, None)
+    return table
+
+
+ROLES = {
+    "size": "number",
+    "price": "number",
+    "as_text": "number",
+    "truth": "number",
+    "exact": "number",
+    "kind": "category",
+    "time": "date",
+    "day": "date",
+    "day_text": "date",
+    "words": "text",
+    "vector": "embedding",
+    "vector_text": "embedding",
+}
+
+
+def roles(table: pd.DataFrame, **options) -> dict[str, str]:
+    return {use.name: use.role for use in TableFeatures(**options).fit(table).columns_}
+
+
+def test_roles_of_mixed_columns():
+    features = TableFeatures().fit(mixed())
+    assert {use.name: use.role for use in features.columns_} == ROLES
+    assert features.n_features_out_ == sum(use.n_features for use in features.columns_)
+    assert features.transform(mixed()).shape == (N, features.n_features_out_)
+    assert features.feature_names_in_.tolist() == list(ROLES)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".jsonl", ".xlsx"])
+def test_every_format_gives_the_same_features(tmp_path, ending):
+    table = mixed().drop(columns=["day_text"])  # dates that are text keep their own format
+    with table_writer(tmp_path / f"a{ending}") as write:
+        write(table)
+    again = read_table(tmp_path / f"a{ending}")
+    assert roles(again) == roles(table)
+    expected = TableFeatures().fit(table).transform(table)
+    np.testing.assert_allclose(TableFeatures().fit(again).transform(again), expected, atol=1e-6)
+
+
+def test_left_out_columns_say_why():
+    n = 50
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "x": rng.normal(size=n),
+            "row": rng.permutation(n) + 1000,
+            "customer_id": rng.choice(10**6, n, replace=False),
+            "customerId": [f"customer number {i * i}" for i in range(n)],
+            "hash": [f"{i * 7919:08x}" for i in range(n)],
+            "constant": 1,
+            "same": "a",
+            "empty": None,
+            "blank": " ",
+            "dict": [{"a": i} for i in range(n)],
+            "bytes": [b"a", b"b"] * (n // 2),
+            "ragged": [[1.0] * (1 + i % 2) for i in range(n)],
+            "still": [[1.0, 2.0]] * n,
+            "complex": rng.normal(size=n) * 1j,
+            "y": rng.normal(size=n),
+        }
+    )
+    features = TableFeatures(ignore=["y"]).fit(table)
+    lists = "not understood: not lists of finite numbers of the same length"
+    assert {use.name: use.note for use in features.columns_ if use.role == "left out"} == {
+        "row": "an ID: all values differ",
+        "customer_id": "an ID: all values differ",
+        "customerId": "an ID: all values differ",
+        "hash": "an ID: all values differ",
+        "constant": "constant",
+        "same": "constant",
+        "empty": "no values",
+        "blank": "no values",
+        "dict": "not understood: cells of type dict",
+        "bytes": "not understood: cells of type bytes",
+        "ragged": lists,
+        "still": "constant",
+        "complex": "not understood: cells of type complex128",
+        "y": "ignored",
+    }
+    # What is left out is not needed either.
+    assert features.transform(table[["x"]]).shape == (n, 1)
+
+
+def test_numbers_that_differ_without_being_called_an_id_are_numbers():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"income": rng.choice(10**6, 50, replace=False), "width": rng.random(50)})
+    assert roles(table) == {"income": "number", "width": "number"}
+
+
+def test_nothing_of_use():
+    table = pd.DataFrame({"id": [3, 1, 9], "c": [1, 1, 1]})
+    with pytest.raises(TableError, match=r"'id' \(an ID: all values differ\), 'c' \(constant\)"):
+        TableFeatures().fit(table)
+    with pytest.raises(TableError, match="of use as a feature: there is none"):
+        TableFeatures().fit(pd.DataFrame(index=[0, 1]))
+
+
+@pytest.mark.parametrize(
+    ("X", "is_one_unit"),
+    [
+        pytest.param(load_letter()[0], True, id="letter"),
+        pytest.param(load_digits()[0], True, id="digits"),
+        pytest.param(load_iris().data, True, id="iris"),
+        pytest.param(load_segmentation()[0], False, id="segmentation"),
+        pytest.param(load_wine().data, False, id="wine"),
+        pytest.param(load_breast_cancer().data, False, id="breast cancer"),
+    ],
+)
+def test_one_unit_or_standardized(X, is_one_unit):
+    X = X[:, np.ptp(X, axis=0) > 0].astype(float)
+    table = pd.DataFrame(X, columns=[f"x{i}" for i in range(X.shape[1])])
+    features = TableFeatures().fit(table)
+    Z = features.transform(table)
+    assert Z.shape == X.shape
+    assert ("divided by one" in features.scaling_) == is_one_unit
+    if is_one_unit:
+        factors = pdist(Z[:200]) / np.maximum(pdist(X[:200]), 1e-300)
+        np.testing.assert_allclose(factors[pdist(X[:200]) > 0], factors.max(), rtol=1e-10)
+        np.testing.assert_allclose(Z.var(axis=0).mean(), 1)
+    else:
+        np.testing.assert_allclose(Z.var(axis=0), 1)
+    np.testing.assert_allclose(Z.mean(axis=0), 0, atol=1e-10)
+
+
+def test_one_column_of_vectors_keeps_their_distances():
+    X = np.random.default_rng(0).normal(size=(60, 7)) * [1, 5, 1, 9, 1, 0.1, 1]
+    table = pd.DataFrame({"v": list(X)})
+    factors = pdist(TableFeatures().fit(table).transform(table)) / pdist(X)
+    np.testing.assert_allclose(factors, factors[0], rtol=1e-12)
+
+
+def test_each_column_has_its_share_of_the_variance():
+    table = mixed().ffill().bfill()
+    features = TableFeatures().fit(table)
+    Z = features.transform(table)
+    stops = np.cumsum([use.n_features for use in features.columns_])
+    parts = np.split(Z.var(axis=0), stops[:-1])
+    shares = {use.name: part.sum() for use, part in zip(features.columns_, parts, strict=True)}
+    spaces = {"words", "vector", "vector_text"}
+    expected = {name: 8.0 if name in spaces else 1.0 for name in shares}
+    assert shares == pytest.approx(expected, rel=1e-3)
+
+
+def test_rare_values_are_not_far_from_everything():
+    table = pd.DataFrame({"kind": ["a"] * 999 + ["b"], "x": np.random.default_rng(0).random(1000)})
+    Z = TableFeatures().fit(table).transform(table)
+    assert np.linalg.norm(Z[999, :2] - Z[0, :2]) == pytest.approx(np.sqrt(2 / 0.1))
+
+
+def test_missing_values():
+    table = pd.DataFrame(
+        {
+            "x": [1.0, 2.0, np.nan, 9.0],
+            "kind": ["a", None, "b", "a"],
+            "v": [[1.0, 0.0], [0.0, 1.0], [2.0, 2.0], None],
+        }
+    )
+    features = TableFeatures().fit(table)
+    Z = features.transform(table)
+    assert [use.n_features for use in features.columns_] == [2, 2, 2]
+    assert [use.note for use in features.columns_] == ["1 missing"] * 3
+    assert Z[2, 0] == pytest.approx((2.0 - 3.5) / np.std([1, 2, 9]))
+    np.testing.assert_array_equal(Z[:, 1] > 0, [False, False, True, False])
+    np.testing.assert_array_equal(Z[1, 2:4], [0, 0])
+    np.testing.assert_array_equal(Z[3, 4:], [0, 0])
+
+
+def test_missing_values_that_training_did_not_have():
+    table = mixed().ffill().bfill()
+    features = TableFeatures().fit(table)
+    nothing = pd.DataFrame({name: pd.Series([None], dtype=object) for name in table})
+    Z = features.transform(nothing)
+    assert np.isfinite(Z).all()
+    assert Z.shape == (1, features.n_features_out_)
+
+
+def test_unknown_categories_are_zero_and_many_are_grouped():
+    few = TableFeatures().fit(pd.DataFrame({"kind": ["a", "b", "a"]}))
+    assert few.transform(pd.DataFrame({"kind": ["c"]})).tolist() == [[0, 0]]
+    cells = [f"k{i % 60}" for i in range(1, 600)] + [f"k{i % 20}" for i in range(200)]
+    many = TableFeatures().fit(pd.DataFrame({"kind": cells}))
+    (use,) = many.columns_
+    assert (use.role, use.n_features) == ("category", 41)
+    assert use.note == "all but the 40 most frequent values are one"
+    Z = many.transform(pd.DataFrame({"kind": ["never seen", None, "k1"]}))
+    assert (Z != 0).sum(axis=1).tolist() == [1, 0, 1]
+    assert Z[0, -1] > 0
+
+
+def test_order_of_columns_and_other_columns_do_not_matter():
+    table = mixed()
+    features = TableFeatures().fit(table)
+    other = table[table.columns[::-1]].assign(more=1)
+    np.testing.assert_array_equal(features.transform(other), features.transform(table))
+
+
+def test_rows_do_not_depend_on_the_chunk():
+    table = mixed()
+    features = TableFeatures().fit(table)
+    parts = [features.transform(table.iloc[i : i + 7]) for i in range(0, N, 7)]
+    np.testing.assert_array_equal(np.vstack(parts), features.transform(table))
+
+
+def test_numbers_and_text_with_numbers_are_the_same():
+    table = pd.DataFrame({"x": [1.5, 2.0, 7.25], "n": [5, 2, 9]})
+    features = TableFeatures().fit(table)
+    np.testing.assert_array_equal(features.transform(table.astype(str)), features.transform(table))
+
+
+@pytest.mark.parametrize(
+    ("name", "cell", "message"),
+    [
+        ("size", "large", "column 'size' has 'large' in row 2, which is not a number"),
+        ("size", np.inf, "column 'size' has inf in row 2, which is not a finite number"),
+        ("size", [1], r"column 'size' has \[1\] in row 2, which is not a number"),
+        ("kind", {"a": 1}, "column 'kind' has {'a': 1} in row 2, which is not text"),
+        ("words", [1], r"column 'words' has \[1\] in row 2, which is not text"),
+        ("time", "today", "column 'time' has 'today' in row 2, which is not a date"),
+        ("day_text", "2023-05-01", "which is not a date such as %d.%m.%Y"),
+        ("vector", [1.0], r"has \[1.0\] in row 2, which is not a list of 3 finite numbers"),
+        ("vector", "word", "column 'vector' has 'word' in row 2"),
+        ("vector", [1.0, np.nan, 2.0], "which is not a list of 3 finite numbers"),
+    ],
+)
+def test_a_cell_of_another_kind_is_named(name, cell, message):
+    features = TableFeatures().fit(mixed())
+    table = mixed(seed=1).iloc[[0, 20]].reset_index(drop=True).astype(object)
+    table.at[1, name] = cell
+    with pytest.raises(TableError, match=message):
+        features.transform(table)
+
+
+def test_rows_of_a_later_chunk_have_their_number_in_the_file():
+    features = TableFeatures().fit(pd.DataFrame({"x": [1.0, 2.5]}))
+    chunk = pd.DataFrame({"x": ["1", "?!"]}, index=pd.RangeIndex(1000, 1002))
+    with pytest.raises(TableError, match="has '\\?!' in row 1002"):
+        features.transform(chunk)
+
+
+def test_numbers_where_dates_were():
+    features = TableFeatures().fit(mixed()[["time"]])
+    with pytest.raises(TableError, match="column 'time' has 5 in row 1, which is not a date"):
+        features.transform(pd.DataFrame({"time": [5]}))
+
+
+def test_missing_columns_are_listed():
+    features = TableFeatures().fit(mixed()[["size", "kind", "price"]])
+    with pytest.raises(
+        TableError,
+        match="columns 'size', 'price' of the model are not in the table; it has: 'kind'",
+    ):
+        features.transform(mixed()[["kind"]])
+    with pytest.raises(TableError, match="column 'kind' of the model is not in the table"):
+        features.transform(mixed()[["size", "price"]])
+
+
+def test_infinite_numbers_and_names_that_are_no_columns_in_training():
+    with pytest.raises(TableError, match="column 'x' has -inf in row 3, which is not a finite"):
+        TableFeatures().fit(pd.DataFrame({"x": [1.0, 2.0, -np.inf]}))
+    with pytest.raises(TableError, match="`ignore` has 'z', which is no column"):
+        TableFeatures(ignore=["z"]).fit(pd.DataFrame({"x": [1.0, 2.0]}))
+    twice = pd.DataFrame([[1, 2], [3, 5]], columns=["x", "x"])
+    with pytest.raises(TableError, match="two columns are called 'x'"):
+        TableFeatures().fit(twice)
+
+
+def test_files_need_few_types_and_give_the_same_bits():
+    table = mixed()
+    features = TableFeatures().fit(table)
+    content = skops.io.dumps(features)
+    assert set(skops.io.get_untrusted_types(data=content)) == set(TRUSTED_TYPES)
+    again = skops.io.loads(content, trusted=list(TRUSTED_TYPES))
+    new = mixed(seed=1)
+    np.testing.assert_array_equal(again.transform(new), features.transform(new))
+    assert again.columns_ == features.columns_
+    assert again.scaling_ == features.scaling_
+
+
+def test_it_can_be_cloned():
+    features = TableFeatures(ignore=["size"])
+    assert clone(features).get_params() == {"ignore": ["size"]}
+
+
+def test_text_with_fewer_n_grams_than_components():
+    table = pd.DataFrame({"t": ["a b", "b a", "a c", "c d", "d e"]})
+    features = TableFeatures().fit(table)
+    assert features.columns_[0].role == "text"
+    assert np.isfinite(features.transform(table)).all()
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["2024-05-01", "2024-06-02", "2023-01-05"],
+        ["13/02/2024", "01/02/2024", "05/11/2023"],
+        ["2024-05-01T10:00:00Z", "2024-05-02T10:00:00Z", "2024-07-01T11:00:00Z"],
+    ],
+)
+def test_dates_that_are_text(cells):
+    table = pd.DataFrame({"d": [*cells, None]})
+    features = TableFeatures().fit(table)
+    assert features.columns_[0].role == "date"
+    Z = features.transform(table)
+    assert np.isfinite(Z).all()
+    assert Z[:3, 0].argmax() == int(np.argmax(pd.to_datetime(cells, dayfirst="/" in cells[0])))
+
+
+columns = st.one_of(
+    st.lists(st.floats() | st.none(), min_size=6, max_size=6),
+    st.lists(st.integers() | st.none(), min_size=6, max_size=6),
+    st.lists(st.text(max_size=5) | st.none() | st.integers(), min_size=6, max_size=6),
+    st.lists(st.booleans() | st.none(), min_size=6, max_size=6),
+    st.lists(st.datetimes() | st.none(), min_size=6, max_size=6),
+    st.lists(st.lists(st.floats(), max_size=2) | st.none(), min_size=6, max_size=6),
+)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(columns, min_size=1, max_size=3))
+def test_features_are_finite_or_a_table_error_is_raised(cells):
+    table = pd.DataFrame({f"c{i}": pd.Series(c, dtype=object) for i, c in enumerate(cells)})
+    try:
+        features = TableFeatures().fit(table)
+    except TableError:
+        return
+    Z = features.transform(table)
+    assert np.isfinite(Z).all()
+    assert Z.shape == (6, features.n_features_out_)

@@ -1,0 +1,220 @@
+import datetime
+import os
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import openpyxl
+import pandas as pd
+import pytest
+from pandas.testing import assert_frame_equal
+
+from graphmargin._errors import InputError
+from graphmargin.tables import TableError, check_output, read_table, table_writer
+from graphmargin.tables.formats import FORMATS
+from graphmargin.tables.meanings import dates, vectors
+
+ENDINGS = sorted(FORMATS)
+
+
+def mixed() -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "whole": pd.array([1, None, 10**15], "Int64"),
+            "number": [0.1, np.nan, 1e-300],
+            "truth": pd.array([True, None, False], "boolean"),
+            "text": ["a", None, '=1+1,"é"\n'],
+            "code": ["007", "1", "2"],
+            "date": pd.to_datetime(["2024-05-01 10:00:00", None, "2024-05-02 11:30:00"]),
+            "vector": [np.array([0.1, 2.0]), None, np.array([3.0, 1e-9])],
+        }
+    )
+
+
+def written(path: Path, *frames: pd.DataFrame) -> Path:
+    return written_from(path, frames)
+
+
+def written_from(path: Path, frames: Iterable[pd.DataFrame]) -> Path:
+    with table_writer(path) as write:
+        for frame in frames:
+            write(frame)
+    return path
+
+
+@pytest.mark.parametrize("ending", [ending for ending in ENDINGS if ending != ".npz"])
+def test_what_is_written_is_read_again(tmp_path, ending):
+    table = mixed()
+    again = read_table(written(tmp_path / f"a{ending}", table, table))
+    expected = pd.concat([table, table], ignore_index=True)
+    exact = ["whole", "number", "truth", "text", "code"]
+    assert_frame_equal(again[exact], expected[exact])
+    np.testing.assert_array_equal(vectors(again["vector"])[0], vectors(expected["vector"])[0])
+    assert dates(again["date"], None)[0].tolist() == expected["date"].tolist()
+
+
+def test_npz_keeps_what_arrays_can_hold(tmp_path):
+    table = mixed()
+    table["file"] = np.arange(3)
+    table["flag"] = [True, False, True]
+    again = read_table(written(tmp_path / "a.npz", table))
+    np.testing.assert_array_equal(again["whole"], [1, np.nan, 1e15])
+    np.testing.assert_array_equal(again["number"], table["number"])
+    assert again["file"].tolist() == [0, 1, 2]
+    assert again["flag"].dtype == bool
+    assert_frame_equal(again[["text", "code", "date"]], table[["text", "code", "date"]])
+    np.testing.assert_array_equal(vectors(again["vector"])[0], vectors(table["vector"])[0])
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_frame_without_rows(tmp_path, ending):
+    path = written(tmp_path / f"a{ending}", mixed().iloc[:0])
+    if "json" in ending:
+        assert path.stat().st_size < 50  # no line, hence no names
+    else:
+        table = read_table(path)
+        assert list(table.columns) == list(mixed().columns)
+        assert len(table) == 0
+
+
+def test_text_that_looks_like_a_formula_is_text_in_excel(tmp_path):
+    path = written(tmp_path / "a.xlsx", pd.DataFrame({"x": ["=1+1"]}))
+    cell = openpyxl.load_workbook(path).active["A2"]
+    assert (cell.data_type, cell.value) == ("s", "=1+1")
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".jsonl", ".xlsx", ".npz"])
+def test_whole_numbers_keep_all_their_digits(tmp_path, ending):
+    path = written(tmp_path / f"a{ending}", pd.DataFrame({"x": [2**53 + 1, 2**53 + 2]}))
+    assert [int(x) for x in read_table(path)["x"]] == [2**53 + 1, 2**53 + 2]
+
+
+@pytest.mark.parametrize(
+    ("cell", "message"), [("a\x01", "Excel cannot hold the characters"), ("a" * 40_000, "32,767")]
+)
+def test_what_excel_cannot_hold(tmp_path, cell, message):
+    with pytest.raises(TableError, match=message):
+        written(tmp_path / "a.xlsx", pd.DataFrame({"x": [cell]}))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_more_rows_than_excel_has(tmp_path):
+    with pytest.raises(TableError, match="Excel holds 1,048,575 rows, not 1,048,576"):
+        written(tmp_path / "a.xlsx", pd.DataFrame({"x": np.zeros(1_048_576)}))
+
+
+def test_excel_has_dates_without_time_zones(tmp_path):
+    days = pd.to_datetime(["2024-05-01 10:00"]).tz_localize("UTC")
+    path = written(tmp_path / "a.xlsx", pd.DataFrame({"x": days, "y": [np.inf]}))
+    assert read_table(path).loc[0].tolist() == ["2024-05-01T10:00:00+00:00", "inf"]
+
+
+def test_json_has_no_numbers_that_are_not_finite(tmp_path):
+    frame = pd.DataFrame({"x": [np.inf, 1.5], "d": [datetime.date(2024, 5, 1), None]})
+    path = written(tmp_path / "a.jsonl", frame)
+    assert path.read_text() == '{"x": null, "d": "2024-05-01"}\n{"x": 1.5, "d": null}\n'
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_all_frames_have_the_columns_of_the_first(tmp_path, ending):
+    with pytest.raises(TableError, match=r"the columns are \['x'\], those of a later chunk"):
+        written(tmp_path / f"a{ending}", pd.DataFrame({"x": [1]}), pd.DataFrame({"y": [1]}))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_parquet_keeps_the_types_of_the_first_frame(tmp_path):
+    first = pd.DataFrame({"x": [1.5]})
+    path = written(tmp_path / "a.parquet", first, pd.DataFrame({"x": [2]}))
+    assert read_table(path)["x"].tolist() == [1.5, 2.0]
+    with pytest.raises(TableError, match=r"a\.parquet: a later chunk does not fit.*'?word'?"):
+        written(path, first, pd.DataFrame({"x": ["word"]}))
+    assert read_table(path)["x"].tolist() == [1.5, 2.0]
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_failure_in_the_block_keeps_the_old_file(tmp_path, ending):
+    path = written(tmp_path / f"a{ending}", mixed())
+    before = path.read_bytes()
+
+    def frames():
+        yield mixed()
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        written_from(path, frames())
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+FULL = """
+import errno, resource, signal, sys
+from pathlib import Path
+import numpy as np, pandas as pd
+from graphmargin.tables.writing import table_writer
+
+path = Path(sys.argv[1])
+frame = pd.DataFrame({"x": np.random.default_rng(0).normal(size=20_000)})
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
+try:
+    with table_writer(path) as write:
+        for _ in range(3):
+            write(frame)
+except OSError as error:
+    print(errno.errorcode.get(error.errno))
+"""
+
+
+@pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".jsonl", ".parquet", ".xlsx", ".npz"])
+def test_a_full_disk_keeps_the_old_file_and_leaves_nothing(tmp_path, ending):
+    path = written(tmp_path / f"a{ending}", pd.DataFrame({"x": [1.5]}))
+    before = path.read_bytes()
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, str(path)],
+        capture_output=True,
+        text=True,
+        check=True,
+        # openpyxl keeps sheets in files, which are as limited.
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+    )
+    assert done.stdout == "EFBIG\n", done.stderr
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_output_that_can_be_written_leaves_nothing(tmp_path):
+    table = written(tmp_path / "in.csv", mixed())
+    check_output(tmp_path / "new" / "deeper" / "out.parquet", inputs=[table])
+    check_output(tmp_path / "out.csv", inputs=[table])
+    assert list(tmp_path.iterdir()) == [table]
+
+
+def test_output_that_cannot_be_written(tmp_path):
+    table = written(tmp_path / "in.csv", mixed())
+    (tmp_path / "folder.csv").mkdir()
+    (tmp_path / "link.csv").symlink_to(table)
+    (tmp_path / "hard.csv").hardlink_to(table)
+    cases = {
+        "out.doc": "not a known kind of table",
+        "folder.csv": "a folder, not a file",
+        "in.csv": "is in use by this command already",
+        "folder.csv/../in.csv": "is in use by this command already",
+        "link.csv": "is in use by this command already",
+        "hard.csv": "is in use by this command already",
+        "in.csv/out.csv": "is a file, not a folder",
+    }
+    for name, message in cases.items():
+        with pytest.raises(InputError, match=message):
+            check_output(tmp_path / name, inputs=[table])
+
+
+def test_a_folder_without_permission(monkeypatch, tmp_path):
+    def refused(**_):
+        raise PermissionError(13, "Permission denied")
+
+    # A superuser may write everywhere, so that only the system's answer can be made up.
+    monkeypatch.setattr("graphmargin._files.TemporaryFile", refused)
+    with pytest.raises(PermissionError, match=r"cannot be written: Permission denied: .*out\.csv"):
+        check_output(tmp_path / "out.csv", inputs=[])
