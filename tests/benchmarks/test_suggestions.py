@@ -34,7 +34,7 @@ def test_table_has_a_line_for_each_rule_and_the_factors():
     assert lines[0] == "| digits, labels | 10 | 20 | 30 | 40 |"
     assert lines[2] == "| random | 50.0 | 30.0 | 20.0 | 10.0 |"
     assert lines[4] == "| suggestions | 50.0 | 12.5 |  |  |"
-    assert lines[6] == "Random choice needs 1.8 times the labels (1.5, > 2.0)"
+    assert lines[6] == "Random choice needs at least 1.8 times the labels (1.5, > 2.0)"
 
 
 @pytest.mark.parametrize("rule", RULES)

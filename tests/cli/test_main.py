@@ -32,16 +32,58 @@ def test_an_unknown_command_is_one_line(capsys):
 
 
 @pytest.mark.parametrize("package", ["typer", "rich"])
-def test_without_the_extra_one_line_names_it(package, monkeypatch, capsys):
-    for name in [name for name in sys.modules if name.startswith("graphmargin.cli.")]:
-        monkeypatch.delitem(sys.modules, name)
-    for name in [name for name in sys.modules if name.partition(".")[0] == package]:
-        monkeypatch.setitem(sys.modules, name, None)
-    assert main(["--version"]) == 2
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err.endswith('; pip install "graphmargin[cli]"\n')
-    assert len(said.err.splitlines()) == 1
+def test_without_the_extra_one_line_names_it(package):
+    code = f"import sys; sys.modules[{package!r}] = None; from graphmargin.cli import main"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}; sys.exit(main(['--version']))"],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.endswith('; pip install "graphmargin[cli]"\n')
+    assert len(done.stderr.splitlines()) == 1
+
+
+HEAVY = ("joblib", "matplotlib", "numba", "numpy", "pandas", "pyarrow", "scipy", "sklearn", "skrub")
+
+
+@pytest.mark.parametrize("argv", [["--help"], ["--version"], ["label", "--help"]], ids=" ".join)
+def test_help_imports_nothing_that_computes(argv):
+    code = (
+        f"import sys; from graphmargin.cli import main; main({argv}); "
+        f"print([name for name in {HEAVY} if name in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr == "[]\n"
+
+
+COMMANDS = (
+    *("label", "predict", "suggest", "explain", "audit", "fit", "info"),
+    *("demo", "bench", "reproduce"),
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_every_command_has_examples(command, capsys):
+    assert main([command, "--help"]) == 0
+    said = capsys.readouterr().out
+    assert "Examples:" in said
+    assert said.count(f"graphmargin {command}") >= 3
+
+
+def test_help_lists_all_commands(capsys):
+    assert main(["--help"]) == 0
+    said = capsys.readouterr().out
+    for command in COMMANDS:
+        assert f" {command} " in said
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_of_shells(shell, capsys):
+    assert main(["--show-completion", shell]) == 0
+    assert "_GRAPHMARGIN_COMPLETE" in capsys.readouterr().out
 
 
 def test_python_m_graphmargin():

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from graphmargin.graph import knn_graph
 from graphmargin.harmonic import harmonic_solution, suggest_labels, suggestion
+from graphmargin.harmonic.elimination import elimination_order
 from graphmargin.harmonic.suggestion import condition
 
 N = 24
@@ -195,6 +196,20 @@ def test_sample_stands_for_all_vertices(monkeypatch):
     sampled = suggest_labels(solution, 5)
     np.testing.assert_allclose(sampled.gain, exact.gain, rtol=1e-9)
     np.testing.assert_allclose(sampled.rows, exact.rows, rtol=1e-9)
+
+
+def test_large_graphs_are_walked_instead_of_factorized(monkeypatch):
+    y = np.full(300, -1)
+    y[[0, 50, 100, 150]] = [0, 1, 2, 0]
+    points = np.random.default_rng(0).normal(size=(300, 2))
+    solution = harmonic_solution(knn_graph(points, 5), y)
+    exact = suggest_labels(solution, 3)
+    monkeypatch.setitem(elimination_order.__kwdefaults__, "max_flops", 10)
+    walked = suggest_labels(solution, 3)
+    assert walked.vertices.tolist() == exact.vertices.tolist()
+    np.testing.assert_allclose(walked.gain, exact.gain, rtol=0.02)
+    np.testing.assert_allclose(walked.rows, exact.rows, rtol=0.02)
+    np.testing.assert_allclose(walked.class_mass, exact.class_mass, atol=0.01)
 
 
 def test_draws_depend_on_the_random_state_alone(monkeypatch):

@@ -157,7 +157,7 @@ def test_one_unit_or_standardized(X, is_one_unit):
     features = TableFeatures().fit(table)
     Z = features.transform(table)
     assert Z.shape == X.shape
-    assert ("divided by one" in features.scaling_) == is_one_unit
+    assert ("common unit" in features.scaling_) == is_one_unit
     if is_one_unit:
         factors = pdist(Z[:200]) / np.maximum(pdist(X[:200]), 1e-300)
         np.testing.assert_allclose(factors[pdist(X[:200]) > 0], factors.max(), rtol=1e-10)

@@ -54,10 +54,8 @@ def run(argv: Sequence[str] | None = None) -> int:
             prog_name="graphmargin",
             standalone_mode=False,
         )
-    except BrokenPipeError:
-        # Whoever read the output, such as `head`, has had enough; nothing is left to flush.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    except SystemExit as end:  # of completion, and of rich where nobody reads its output any more
+        return int(end.code or 0)
     except typer.TyperException as wrong:
         context = getattr(wrong, "ctx", None)
         return _say(wrong.format_message(), context.command_path if context else "graphmargin")

@@ -8,7 +8,7 @@ import typer
 
 from graphmargin.cli.options import Ignore, Jobs, Json, Quiet, Seed, Table, Target, Unlabeled
 from graphmargin.cli.printing import print_json
-from graphmargin.cli.progress import watching
+from graphmargin.cli.progress import PATIENCE, watching
 from graphmargin.cli.rows import Out, check_list, print_list, write_list
 
 HELP = """Find given labels that look wrong.
@@ -41,14 +41,14 @@ def audit(
 
     check_list(out, table)
     job = open_job(table, target, unlabeled=unlabeled, ignore=ignore)
-    with watching(quiet=quiet or json, patience=5.0) as watch:
+    with watching(quiet=quiet or json, patience=PATIENCE) as watch:
         found = audit_labels(job, n_jobs=jobs, seed=seed, watch=watch)
     rows = [
         {
             "row": one.row,
             "given": one.label,
             "others say": one.other,
-            "suspicion": round(one.score, 3),
+            "suspicion": f"{one.score:.3f}",
             **one.cells,
         }
         for one in found[:n]

@@ -45,7 +45,7 @@ def bench(
                 one.task,
                 one.system,
                 f"{one.seconds:.2f}",
-                f"{one.seconds / first[one.task]:.1f}",
+                f"{one.seconds / first[one.task]:.2g}",
                 f"{one.error:.1%}",
             )
             for one in found

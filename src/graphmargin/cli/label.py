@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,7 +21,7 @@ from graphmargin.cli.options import (
     beside,
 )
 from graphmargin.cli.printing import print_json, print_summary
-from graphmargin.cli.progress import watching
+from graphmargin.cli.progress import PATIENCE, watching
 
 if TYPE_CHECKING:
     from graphmargin.labeling.findings import Findings
@@ -49,6 +51,8 @@ Examples:
     graphmargin fit cats.csv --target kind --model cats.skops
     graphmargin fit cats.csv -t kind --model cats.skops --report cats.html
 """
+REPORT_ONLY = ("path", "histogram", "map", "least_certain", "doubts", "certificate")
+"""Of findings."""
 
 Report = Annotated[
     Path | None, typer.Option(metavar="FILE.html", help="Write a page with all that was found.")
@@ -76,7 +80,7 @@ def label(
     """Write the labeled table, and what else is asked for."""
     from graphmargin.labeling.job import check_new_columns, open_job
     from graphmargin.tables.errors import TableError
-    from graphmargin.tables.writing import check_output, table_writer
+    from graphmargin.tables.writing import check_output
 
     out = beside(table, "labeled") if out is None else out
     check_output(out, inputs=[table])
@@ -90,10 +94,8 @@ def label(
         )
         raise TableError(msg)
     labeled, findings = _labeled(job, jobs, seed, report, quiet=quiet or json)
-    with table_writer(out) as write:
-        write(labeled.table)
     files = _write_files(labeled, findings, out, model, report)
-    _tell(findings, {"labeled": str(out), **files}, json=json, quiet=quiet)
+    _tell(findings, files, json=json, quiet=quiet)
 
 
 def fit(
@@ -147,27 +149,26 @@ def _labeled(
 def _write_files(
     labeled: Labeled, findings: Findings, out: Path | None, model: Path | None, report: Path | None
 ) -> dict[str, str]:
-    """Write the model and the report that are asked for; return where they are.
-
-    The report names the labeled table in `out` and the model.
-    """
-    from graphmargin._files import write_atomically
+    """Write the files that are asked for, all or none of them; return where they are."""
+    from graphmargin._files import replacing
     from graphmargin.models import save_model
+    from graphmargin.report.labeling import labeling_page
+    from graphmargin.tables.writing import table_writer
 
-    files: dict[str, str] = {}
-    if model is not None:
-        save_model(labeled.model(**_details(findings)), model)
-        files["model"] = str(model)
-    if report is not None:
-        from graphmargin.report.labeling import labeling_page
-
-        page = labeling_page(
-            findings,
-            table_path=None if out is None else str(out),
-            model_path=None if model is None else str(model),
-        )
-        write_atomically(report, page.encode())
-        files["report"] = str(report)
+    named = {"labeled": out, "model": model, "report": report}
+    files = {name: str(path) for name, path in named.items() if path is not None}
+    # Drafts become files at the end of the block, when nothing is left that can fail.
+    with ExitStack() as drafts:
+        if model is not None:
+            save_model(labeled.model(**_details(findings)), drafts.enter_context(replacing(model)))
+        if report is not None:
+            page = labeling_page(
+                findings, table_path=files.get("labeled"), model_path=files.get("model")
+            )
+            drafts.enter_context(replacing(report)).write_bytes(page.encode())
+        if out is not None:
+            with table_writer(out) as write:
+                write(labeled.table)
     return files
 
 
@@ -193,12 +194,4 @@ def _tell(findings: Findings, files: dict[str, str], *, json: bool, quiet: bool)
 
 def _summary(findings: Findings) -> dict[str, Any]:
     """Return findings without what only a report shows."""
-    from dataclasses import asdict
-
-    found = asdict(findings)
-    return {name: value for name, value in found.items() if name not in REPORT_ONLY}
-
-
-PATIENCE = 5.0
-"""Seconds that a stage may take before a log hears of it."""
-REPORT_ONLY = ("path", "histogram", "map", "least_certain", "doubts", "certificate")
+    return {k: value for k, value in asdict(findings).items() if k not in REPORT_ONLY}

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from graphmargin.cli.options import FORMATS, Json, Quiet, Table, beside
 from graphmargin.cli.printing import console, print_json, print_table
-from graphmargin.cli.progress import watching
+from graphmargin.cli.progress import PATIENCE, watching
 
 HELP = f"""Label new rows with a model of `label` or `fit`.
 
@@ -42,7 +42,7 @@ def predict(
     out = beside(table, "predicted") if out is None else out
     check_output(out, inputs=[table, model])
     learned = load_table_model(model)
-    with watching(quiet=quiet or json, patience=5.0) as watch:
+    with watching(quiet=quiet or json, patience=PATIENCE) as watch:
         found = predict_file(learned, table, out, progress=watch(f"rows of {table.name}"))
     if json:
         print_json({"files": {"predicted": str(out)}, "predicted": found})

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from graphmargin._typing import Progress as Tell
     from graphmargin._typing import Watch
 
+PATIENCE = 5.0
+"""Seconds that a part of a quick command may take before a log hears of it."""
 EVERY_SHARE, EVERY_SECONDS = 0.25, 60.0
 
 

@@ -8,7 +8,7 @@ import typer
 
 from graphmargin.cli.options import Ignore, Jobs, Json, Quiet, Seed, Table, Target, Unlabeled
 from graphmargin.cli.printing import print_json
-from graphmargin.cli.progress import watching
+from graphmargin.cli.progress import PATIENCE, watching
 from graphmargin.cli.rows import Out, check_list, print_list, write_list
 
 HELP = """Tell which rows to label next, and why.
@@ -45,7 +45,7 @@ def suggest(
     if job.target.labeled.all():
         msg = f"all {len(job.table):,} rows of {table.name} have a label in {target!r}"
         raise TableError(msg)
-    with watching(quiet=quiet or json, patience=5.0) as watch:
+    with watching(quiet=quiet or json, patience=PATIENCE) as watch:
         labeled = label_rows(job, n_jobs=jobs, seed=seed, watch=watch)
         tell = watch("suggestions")
         tell(0.0, "")
@@ -55,8 +55,8 @@ def suggest(
         {
             "row": one.row,
             "label now": one.label,
-            "confidence": round(one.confidence, 3),
-            "saves": round(one.gain, 2),
+            "confidence": f"{one.confidence:.3f}",
+            "errors saved": f"{one.gain:.2f}",
             "why": one.reason,
             **one.cells,
         }

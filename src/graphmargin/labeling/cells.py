@@ -69,5 +69,5 @@ def in_words(cells: Mapping[str, str]) -> str:
 
 
 def _text(value: Any) -> str:
-    text = f"{value:.4g}" if isinstance(value, float) else str(value)
+    text = f"{value:.4g}" if isinstance(value, float) else str(value).removesuffix(" 00:00:00")
     return shorten(text, MOST_LETTERS, placeholder=" ...")

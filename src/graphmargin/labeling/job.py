@@ -219,7 +219,7 @@ def check_new_columns(job: Job) -> None:
     Examples
     --------
     >>> import pandas as pd
-    >>> table = pd.DataFrame({"x": [1, 2, 3], "y": ["a", "b", ""], "y_source": ["", "", ""]})
+    >>> table = pd.DataFrame({"x": [1.5, 2, 3], "y": ["a", "b", ""], "y_source": ["", "", ""]})
     >>> check_new_columns(job_of(table, "y"))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...

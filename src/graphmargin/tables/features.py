@@ -200,12 +200,10 @@ def _scaling(n_numbers: int, unit: float | None) -> str:
     if not n_numbers:
         return "no numbers"
     if unit is None:
-        return "numbers are divided by their standard deviations: their ranges differ"
+        return "numbers are standardized column by column, as their ranges differ"
     if n_numbers == 1:
-        return "the only number is divided by its standard deviation"
-    return (
-        "all numbers are divided by one: their ranges are alike, distances are those of the table"
-    )
+        return "the only column of numbers is standardized"
+    return "numbers keep their common unit, as their ranges are alike"
 
 
 def _fit_encoder(name: str, reading: ColumnReading, unit: float | None) -> Encoder:

@@ -56,6 +56,7 @@ def table_writer(path: Path) -> Iterator[Write]:
 
     Examples
     --------
+    >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "a.csv"
     ...     with table_writer(path) as write:

@@ -1,0 +1,245 @@
+"""Commands that work, as a person would use them."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import graphmargin as gm
+from graphmargin.cli import main
+from graphmargin.labeling.job import job_of, label_rows, open_job
+from graphmargin.tables.reading import read_table
+
+
+def run(*argv):
+    """Return the exit code of a command."""
+    return main([str(word) for word in argv])
+
+
+@pytest.fixture(scope="module")
+def expected(mixed_table):
+    """Return what the library makes of the table."""
+    return label_rows(job_of(mixed_table()[0], "kind"))
+
+
+def test_label_writes_the_table_beside_its_source(table_file, expected, capsys):
+    before = table_file.read_bytes()
+    assert run("label", table_file, "--target", "kind") == 0
+    assert table_file.read_bytes() == before
+    written = read_table(table_file.with_name("pets-labeled.csv"))
+    assert written["kind"].tolist() == expected.table["kind"].tolist()
+    assert written["kind_confidence"].to_numpy() == pytest.approx(expected.confidence, abs=1e-5)
+    assert written["kind_source"].tolist() == expected.sources.tolist()
+    assert written.columns.tolist() == expected.table.columns.tolist()
+    said = capsys.readouterr().out
+    assert "pets.csv: 150 rows, 15 with a label in kind, 3 classes" in said
+    assert "id (an ID: all values differ), country (constant)" in said
+    assert "15 given" in said
+    assert "pets-labeled.csv" in said
+
+
+@pytest.mark.parametrize("suffix", ["csv.gz", "tsv", "parquet", "xlsx", "jsonl"])
+def test_label_in_every_format(suffix, tmp_path, mixed_table, expected):
+    from graphmargin.tables.writing import table_writer
+
+    table, _ = mixed_table()
+    with table_writer(tmp_path / f"pets.{suffix}") as write:
+        write(table)
+    assert run("label", tmp_path / f"pets.{suffix}", "-t", "kind", "-q") == 0
+    written = read_table(tmp_path / f"pets-labeled.{suffix}")
+    assert written["kind"].tolist() == expected.table["kind"].tolist()
+
+
+def test_label_of_arrays(tmp_path):
+    X, y = gm.datasets.load_digits()
+    few = gm.datasets.mask_labels(y[:400], per_class=4, random_state=0)
+    np.savez(tmp_path / "digits.npz", pixels=X[:400], y=few)
+    argv = ("label", tmp_path / "digits.npz", "-t", "y", "--unlabeled", "-1", "-q")
+    assert run(*argv) == 0
+    with np.load(tmp_path / "digits-labeled.npz") as written:
+        assert written["pixels"].shape == (400, 64)
+        model = gm.MaxMarginGraphCut(random_state=0).fit(X[:400], few)
+        assert (written["y"] == model.transduction_).mean() > 0.99
+
+
+def test_label_of_an_embedding_column(tmp_path):
+    X, y = gm.datasets.load_digits()
+    few = gm.datasets.mask_labels(y[:400], per_class=4, random_state=0)
+    table = pd.DataFrame({"vector": list(X[:400]), "y": [None if k < 0 else f"d{k}" for k in few]})
+    table.to_parquet(tmp_path / "digits.parquet")
+    assert run("label", tmp_path / "digits.parquet", "-t", "y", "-q") == 0
+    written = read_table(tmp_path / "digits-labeled.parquet")
+    model = gm.MaxMarginGraphCut(random_state=0).fit(X[:400], few)
+    assert (written["y"] == [f"d{k}" for k in model.transduction_]).mean() > 0.99
+    assert np.array_equal(np.stack(written["vector"]), X[:400])
+
+
+def test_quiet_and_json(table_file, capsys):
+    assert run("label", table_file, "-t", "kind", "--quiet") == 0
+    said = capsys.readouterr()
+    assert said.out + said.err == ""
+    assert run("label", table_file, "-t", "kind", "--json") == 0
+    said = capsys.readouterr()
+    assert said.err == ""
+    found = json.loads(said.out)
+    assert found["n_rows"] == 150
+    assert found["files"] == {"labeled": str(table_file.with_name("pets-labeled.csv"))}
+    assert found["source_counts"]["given"] == 15
+    assert "inf" in [candidate["gamma_g"] for candidate in found["candidates"]]
+    assert found["estimate"]["n_hidden"] == 15
+
+
+def test_model_and_report(table_file, tmp_path, mixed_table, expected, capsys):
+    model, report = tmp_path / "m" / "pets.skops", tmp_path / "r" / "pets.html"
+    argv = ("label", table_file, "-t", "kind", "--model", model, "--report", report)
+    assert run(*argv) == 0
+    new, _ = mixed_table(60, seed=1)
+    loaded = gm.load_model(model)
+    X = expected.job.features.transform(new)
+    classes = expected.job.target.classes
+    assert np.array_equal(loaded.predict(new), classes[expected.cut.predict(X)])
+    page = report.read_text()
+    assert "135 rows labeled from 15 labels" in page
+    assert str(model) in page
+    assert str(report) in capsys.readouterr().out
+
+
+def test_fit_then_predict_then_info(table_file, tmp_path, mixed_table, capsys):
+    model = tmp_path / "pets.skops"
+    assert run("fit", table_file, "-t", "kind", "--model", model, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["files"] == {"model": str(model)}
+    new = mixed_table(60, seed=1)[0].drop(columns="kind")
+    new.loc[3, "color"] = "never seen"
+    new.to_parquet(tmp_path / "new.parquet")
+    assert run("predict", model, tmp_path / "new.parquet") == 0
+    said = capsys.readouterr().out
+    assert "60 rows" in said
+    written = read_table(tmp_path / "new-predicted.parquet")
+    assert written["kind"].tolist() == gm.load_model(model).predict(new).tolist()
+    assert run("info", model) == 0
+    said = capsys.readouterr().out
+    assert "3: bird, cat, dog" in said
+    assert "schema 1" in said
+    assert run("info", model, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["details"]["labels"] == 15
+
+
+def test_a_table_with_all_labels_can_be_learned_from(table_file, tmp_path):
+    table = read_table(table_file).assign(kind=np.where(np.arange(150) % 3, "x", "y"))
+    table.to_csv(table_file, index=False)
+    assert run("fit", table_file, "-t", "kind", "--model", tmp_path / "m.skops", "-q") == 0
+    assert gm.load_model(tmp_path / "m.skops").classes.tolist() == ["x", "y"]
+
+
+def test_info_of_a_table(table_file, capsys):
+    assert run("info", table_file, "-t", "kind") == 0
+    said = capsys.readouterr().out
+    assert "135 rows without a label" in said
+    assert run("info", table_file, "--json", "--ignore", "note") == 0
+    found = json.loads(capsys.readouterr().out)
+    notes = {use["name"]: use["note"] for use in found["columns"]}
+    assert notes["note"] == "ignored"
+
+
+def test_suggest(table_file, tmp_path, capsys):
+    argv = ("suggest", table_file, "-t", "kind", "-n", "4")
+    assert run(*argv, "--json") == 0
+    found = json.loads(capsys.readouterr().out)["suggestions"]
+    assert len(found) == 4
+    assert run(*argv, "--out", tmp_path / "next.csv") == 0
+    assert found[0]["reason"] in capsys.readouterr().out
+    written = read_table(tmp_path / "next.csv")
+    assert written["row"].tolist() == [one["row"] for one in found]
+    labels = read_table(table_file)["kind"]
+    assert labels.iloc[[one["row"] - 1 for one in found]].isna().all()
+
+
+def test_audit(table_file, tmp_path, mixed_table, capsys):
+    table, names = mixed_table()
+    wrong = names.copy()
+    wrong[[30, 60]] = "dog"
+    table.assign(kind=wrong).to_csv(table_file, index=False)
+    assert run("audit", table_file, "-t", "kind", "--out", tmp_path / "doubts.csv") == 0
+    assert "others say" in capsys.readouterr().out
+    assert set(read_table(tmp_path / "doubts.csv")["row"][:2]) == {31, 61}
+    assert run("audit", table_file, "-t", "kind", "-n", "1", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["doubted"] >= 2
+    assert len(found["doubts"]) == 1
+    assert run("audit", table_file, "-t", "kind", "-n", "1") == 0
+    assert "more; -n shows more" in capsys.readouterr().out
+
+
+def test_explain_by_number_and_by_id(table_file, capsys):
+    assert run("explain", table_file, "-t", "kind", "--row", "5", "--json") == 0
+    by_number = json.loads(capsys.readouterr().out)
+    assert run("explain", table_file, "-t", "kind", "--row", "a0004", "--id", "id", "--json") == 0
+    assert json.loads(capsys.readouterr().out) == by_number
+    assert by_number["label"] == "dog"
+    assert run("explain", table_file, "-t", "kind", "--row", "5") == 0
+    said = capsys.readouterr().out
+    assert "row 5: kind 'dog'" in said
+    assert by_number["change"] in said
+    assert run("explain", table_file, "-t", "kind", "--row", "1") == 0
+    assert "its own label being hidden" in capsys.readouterr().out
+
+
+def test_seed_and_jobs_reach_the_fit(table_file, monkeypatch):
+    from graphmargin.labeling import job
+
+    asked = {}
+
+    def remember(job_, **options):
+        asked.update(options)
+        return label_rows(job_)
+
+    monkeypatch.setattr(job, "label_rows", remember)
+    assert run("label", table_file, "-t", "kind", "-q", "--seed", "7", "--jobs", "1") == 0
+    assert (asked["seed"], asked["n_jobs"]) == (7, 1)
+
+
+def test_demo(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run("demo") == 0
+    said = capsys.readouterr().out
+    assert said.startswith("$ graphmargin label graphmargin-demo/digits.csv --target digit")
+    names = {path.name for path in (tmp_path / "graphmargin-demo").iterdir()}
+    assert names == {"digits.csv", "digits-labeled.csv", "digits.skops", "digits.html"}
+    job = open_job(tmp_path / "graphmargin-demo" / "digits.csv", "digit")
+    X, y = gm.datasets.load_digits()
+    model = gm.MaxMarginGraphCut(random_state=0).fit(X, job.target.codes)
+    right = (model.transduction_ == y)[job.target.codes == -1].mean()
+    told = float(said.split("The truth is known here: ")[1].split("%")[0]) / 100
+    assert told == pytest.approx(right, abs=0.01)
+
+
+def test_bench(capsys):
+    assert run("bench", "--rows", "600", "--json") == 0
+    found = json.loads(capsys.readouterr().out)["systems"]
+    assert [one["system"] for one in found] == [
+        "graphmargin HarmonicClassifier",
+        "scikit-learn LabelSpreading",
+        "graphmargin MaxMarginGraphCut",
+        "scikit-learn SVC, labels alone",
+    ]
+    assert all(0 < one["error"] < 1 and one["seconds"] > 0 for one in found)
+    assert run("bench", "--rows", "600") == 0
+    assert "times ours" in capsys.readouterr().out
+
+
+def test_output_into_a_closed_pipe(table_file):
+    """A reader that has had enough, such as head, hears nothing."""
+    code = "import sys; from graphmargin.cli import main; sys.exit(main(sys.argv[1:]))"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, "info", str(table_file)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    process.stdout.close()
+    assert process.stderr.read() == ""
+    process.stderr.close()
+    assert process.wait() == 1
