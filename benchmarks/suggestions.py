@@ -9,7 +9,7 @@ others; where it does not get there, the factor is more than what is counted.
 
 Draws 0 and 1 were used to develop the rule and are not among these. Every draw has rows, first
 labels and random choices of its own; results are appended to ``out/benchmarks/suggestions.json``.
-About ten minutes on two cores, by `python -m benchmarks.suggestions`.
+A quarter of an hour on two cores, by `python -m benchmarks.suggestions`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from graphmargin import MaxMarginGraphCut
 from graphmargin.datasets import load_digits, load_letter, load_segmentation, mask_labels
 from graphmargin.harmonic import suggest_labels
 
-DRAWS = (2, 3, 4)
+DRAWS = (2, 3, 4, 5, 6)
 ROWS = 3000
 ROUNDS = 5
 RULES = ("random", "lowest confidence", "suggestions")
