@@ -30,7 +30,7 @@ from graphmargin.tables.reading import read_table
 COMMAND = [sys.executable, "-m", "graphmargin"]
 N_ROWS, N_FEATURES, N_GROUPS = 1_000_000, 16, 10
 DRAWS = 3
-WORDS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+WORDS = np.array(["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"])
 AT_ONCE = """
 import sys, pandas, graphmargin
 table = pandas.read_parquet(sys.argv[2])
@@ -68,9 +68,6 @@ def mixed(folder: Path) -> None:
     """Print errors on a table with columns of all kinds, beside those of its numbers alone."""
     X, y = load_digits()
     rng = np.random.default_rng(0)
-    words = np.array(
-        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
-    )
     for draw in range(DRAWS):
         few = mask_labels(y, fraction=0.01, random_state=draw)
         table = pd.DataFrame(X[:, 16:48], columns=[f"p{i}" for i in range(32)])
@@ -81,11 +78,11 @@ def mixed(folder: Path) -> None:
         table["shape"] = np.where(np.isin(seen, (0, 6, 8, 9)), "round", "open")
         table["day"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(30 * seen, unit="D")
         said = np.where(rng.random(len(y)) < 0.3, y, other)
-        table["note"] = [f"looks like {words[k]} to reader {i % 50}" for i, k in enumerate(said)]
+        table["note"] = [f"looks like {WORDS[k]} to reader {i % 50}" for i, k in enumerate(said)]
         numbers = table[[name for name in table if name.startswith("p")]]
-        digit = np.where(few == -1, None, words[y])
-        everything = _errors(folder, table.assign(digit=digit), "digit", words[y], few == -1)
-        alone = _errors(folder, numbers.assign(digit=digit), "digit", words[y], few == -1)
+        digit = np.where(few == -1, None, WORDS[y])
+        everything = _errors(folder, table.assign(digit=digit), "digit", WORDS[y], few == -1)
+        alone = _errors(folder, numbers.assign(digit=digit), "digit", WORDS[y], few == -1)
         print(f"mixed, 1 % labels, draw {draw}: all {everything:.2%}, numbers alone {alone:.2%}")
 
 

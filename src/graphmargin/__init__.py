@@ -87,6 +87,8 @@ __version__ = "0.1.0"
 
 _HOMES = ("estimators", "graph", "harmonic", "selection", "models")
 """Packages whose names are public here."""
+_PACKAGES = ("datasets", "theory")
+"""Packages that are public themselves."""
 
 
 def __getattr__(name: str) -> Any:
@@ -94,11 +96,10 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         msg = f"module 'graphmargin' has no attribute {name!r}"
         raise AttributeError(msg)
-    for home in _HOMES:
-        package = import_module(f"graphmargin.{home}")
-        if name in package.__all__:
-            return getattr(package, name)
-    return import_module(f"graphmargin.{name}")
+    if name in _PACKAGES:
+        return import_module(f"graphmargin.{name}")
+    packages = (import_module(f"graphmargin.{home}") for home in _HOMES)
+    return next(getattr(package, name) for package in packages if name in package.__all__)
 
 
 def __dir__() -> list[str]:

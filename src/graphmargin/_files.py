@@ -16,6 +16,7 @@ def replacing(path: Path) -> Iterator[Path]:
     """Yield a draft to be written, which becomes `path` at the end, unless something fails.
 
     Whoever looks, and whatever fails, sees the old file or the new one; missing folders are made.
+    A link stays a link: the file that it points to is replaced.
 
     Examples
     --------
@@ -26,6 +27,7 @@ def replacing(path: Path) -> Iterator[Path]:
     ...     [file.name for file in (Path(folder) / "new").iterdir()]
     ['a.txt']
     """
+    path = path.resolve()
     path.parent.mkdir(parents=True, exist_ok=True)
     # A process of its own has a draft of its own; the same folder is the same file system.
     draft = path.with_name(f".{path.stem}.{os.getpid()}.draft{path.suffix}")

@@ -18,10 +18,17 @@ def test_version(capsys):
     assert capsys.readouterr().out == f"graphmargin {graphmargin.__version__}\n"
 
 
+COMMANDS = (
+    *("label", "predict", "suggest", "explain", "audit", "fit", "info"),
+    *("demo", "bench", "reproduce"),
+)
+
+
 @pytest.mark.parametrize("argv", [[], ["--help"], ["-h"]])
 def test_help_lists_the_commands(argv, capsys):
     assert main(argv) == 0
-    assert "reproduce" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert [command for command in COMMANDS if f" {command} " not in said] == []
 
 
 def test_an_unknown_command_is_one_line(capsys):
@@ -59,25 +66,12 @@ def test_help_imports_nothing_that_computes(argv):
     assert done.stderr == "[]\n"
 
 
-COMMANDS = (
-    *("label", "predict", "suggest", "explain", "audit", "fit", "info"),
-    *("demo", "bench", "reproduce"),
-)
-
-
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_of_every_command_has_examples(command, capsys):
     assert main([command, "--help"]) == 0
     said = capsys.readouterr().out
     assert "Examples:" in said
     assert said.count(f"graphmargin {command}") >= 3
-
-
-def test_help_lists_all_commands(capsys):
-    assert main(["--help"]) == 0
-    said = capsys.readouterr().out
-    for command in COMMANDS:
-        assert f" {command} " in said
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

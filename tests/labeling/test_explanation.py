@@ -79,3 +79,5 @@ def test_rows_are_found_by_number_and_by_value(labeled):
         find_row(labeled.job, "151")
     with pytest.raises(TableError, match="150 rows of"):
         find_row(labeled.job, "here", "country")
+    with pytest.raises(TableError, match=r"no column 'contry'; did you mean 'country'\?"):
+        find_row(labeled.job, "here", "contry")

@@ -1,10 +1,12 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import binom
 
 from graphmargin.labeling.findings import SOURCES
-from graphmargin.labeling.inspection import inspect, summarize
+from graphmargin.labeling.inspection import _estimate, inspect, summarize
 from graphmargin.labeling.job import job_of, label_rows
 
 
@@ -37,20 +39,22 @@ def test_candidates_are_those_of_the_choice(labeled, findings):
     assert len(findings.candidates) == len(labeled.cut.choice_.trials.params)
 
 
-def test_the_interval_is_that_of_clopper_and_pearson(findings):
+def test_the_estimate_is_that_of_the_choice(labeled, findings):
     estimate = findings.estimate
     assert estimate.n_hidden == 15
-    n, right = estimate.n_hidden, estimate.n_right
-    if right > 0:  # at the ends, as many right ones as seen have a probability of 2.5 %
-        assert binom.sf(right - 1, n, estimate.low) == pytest.approx(0.025)
-    if right < n:
-        assert binom.cdf(right, n, estimate.high) == pytest.approx(0.025)
+    assert estimate.accuracy == pytest.approx(1 - labeled.cut.choice_.error)
     assert estimate.low <= estimate.accuracy <= estimate.high
-    assert estimate.accuracy == pytest.approx(1 - _error(findings))
 
 
-def _error(findings):
-    return 1 - findings.estimate.n_right / findings.estimate.n_hidden
+@pytest.mark.parametrize("right", [0, 1, 11, 14, 15])
+def test_the_interval_is_that_of_clopper_and_pearson(right):
+    """At its ends, as many right ones as seen, or as few, have a probability of 2.5 %."""
+    trials = SimpleNamespace(given=np.array([0] * 10 + [1] * 5))
+    found = _estimate(SimpleNamespace(trials=trials, error=1 - right / 15))
+    assert (found.n_hidden, found.n_right, found.guess) == (15, right, 10 / 15)
+    at_least, at_most = binom.sf(right - 1, 15, found.low), binom.cdf(right, 15, found.high)
+    assert at_least == pytest.approx(0.025 if right else 1.0)
+    assert at_most == pytest.approx(0.025 if right < 15 else 1.0)
 
 
 def test_the_histogram_counts_every_row_without_a_label(findings):

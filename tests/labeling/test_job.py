@@ -4,8 +4,9 @@ import pytest
 
 from graphmargin import MaxMarginGraphCut
 from graphmargin.datasets import load_digits, mask_labels
+from graphmargin.harmonic.solution import solve_path
 from graphmargin.labeling.findings import GIVEN, INDUCED, MODEL
-from graphmargin.labeling.job import check_new_columns, job_of, label_rows, open_job
+from graphmargin.labeling.job import CLEAR_GAMMA_G, check_new_columns, job_of, label_rows, open_job
 from graphmargin.tables.errors import TableError
 
 
@@ -39,15 +40,14 @@ def test_sources_and_confidences(labeled):
     assert (found.cut.harmonic_solution_.codes[induced] == found.codes[induced]).all()
 
 
-def test_no_label_is_induced_where_no_label_travels():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(60, 2))
-    kind = np.where(np.arange(60) < 40, np.where(X[:, 0] > 0, "a", "b"), None)
-    found = label_rows(job_of(pd.DataFrame(X, columns=["x", "y"]).assign(kind=kind), "kind"))
-    if np.isinf(found.cut.harmonic_solution_.gamma_g):
-        assert INDUCED not in found.sources
-    assert np.isfinite(found.solution.gamma_g)
-    assert found.solution.classes.tolist() == ["a", "b"]
+def test_no_label_is_induced_where_no_label_travels(mixed_table):
+    """As if supervised learning had been chosen: labels are explained at another gamma_g."""
+    found = label_rows(job_of(mixed_table()[0], "kind"))
+    problem = found.cut.harmonic_solution_.problem
+    found.cut.harmonic_solution_ = solve_path(problem, [np.inf])[0]
+    assert INDUCED not in found.sources
+    assert found.solution.gamma_g == CLEAR_GAMMA_G
+    assert found.solution.classes.tolist() == ["bird", "cat", "dog"]
 
 
 def test_the_same_as_the_estimator_on_the_same_numbers():

@@ -54,6 +54,7 @@ def test_given_labels_are_compared(model, mixed_table, tmp_path):
     new, names = mixed_table(50, seed=2)
     new["kind"] = np.where(np.arange(50) < 20, names, None)
     new.loc[0, "kind"] = "fish"
+    new.loc[[30, 31], "kind"] = "None", "nan"  # which mean no label in training, too
     new.to_csv(tmp_path / "a.csv", index=False)
     found = predict_file(model, tmp_path / "a.csv", tmp_path / "b.csv")
     written = read_table(tmp_path / "b.csv")
@@ -81,11 +82,20 @@ def test_no_rows(model, mixed_table, tmp_path):
 
 
 @pytest.mark.usefixtures("small_chunks")
+@pytest.mark.usefixtures("small_chunks")
 def test_a_bad_chunk_leaves_nothing(model, mixed_table, tmp_path):
     new = mixed_table(50, seed=2)[0].drop(columns="kind")
     new["weight"] = new["weight"].astype(object)
     new.loc[30, "weight"] = "heavy"
     new.to_json(tmp_path / "a.jsonl", orient="records", lines=True, date_format="iso")
-    with pytest.raises(TableError, match="'weight'"):
+    with pytest.raises(TableError, match=r"^a\.jsonl: column 'weight' .* in row 31,"):
         predict_file(model, tmp_path / "a.jsonl", tmp_path / "b.jsonl")
     assert [path.name for path in tmp_path.iterdir()] == ["a.jsonl"]
+
+
+def test_target_that_is_called_like_an_argument(tmp_path):
+    table = pd.DataFrame({"size": [1.0, 1.1, 5.0, 5.2], "self": ["cat", None, "dog", None]})
+    model = label_rows(job_of(table, "self")).model()
+    table[["size"]].to_csv(tmp_path / "a.csv", index=False)
+    predict_file(model, tmp_path / "a.csv", tmp_path / "b.csv")
+    assert read_table(tmp_path / "b.csv")["self"].tolist() == ["cat", "cat", "dog", "dog"]

@@ -23,7 +23,6 @@ def make_map():
             cells=tuple(cells or {"size": f"{i} cm", "coat": "short"} for i in range(n_points)),
             edges=tuple((i, i + 1) for i in range(n_points - 1)),
             method="on a circle",
-            n_rows=1797,
         )
 
     return build
@@ -47,6 +46,7 @@ def findings(make_map):
             ColumnUse("weight", "number", 1),
             ColumnUse("coat", "category", 4),
         ),
+        scaling="numbers are divided by their spread",
         candidates=(
             Candidate(0.1, 10.0, 0.75, 0.96),
             Candidate(float("inf"), 1.0, 0.25, None),
@@ -71,5 +71,4 @@ def findings(make_map):
         certificate=("Nothing is proved for three classes.",),
         seconds=2.8,
         version="9.9",
-        scaling="numbers are divided by their spread",
     )

@@ -1,12 +1,15 @@
 """Where marks go."""
 
 import math
+import re
+from importlib.resources import files
 from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graphmargin.plotting._matplotlib import CLASS_COLORS, MARKERS
 from graphmargin.report import charts
 
 counts = st.lists(st.tuples(st.integers(0, 10**7), st.integers(0, 10**7)), min_size=1, max_size=30)
@@ -49,6 +52,13 @@ def test_a_score_that_is_never_known_has_no_line():
 
 def test_classes_have_a_look_of_their_own():
     assert len({charts.look(code) for code in range(48)}) == 48
+
+
+def test_classes_look_as_in_figures():
+    css = (files("graphmargin.report") / "labeling.css").read_text()
+    light = re.findall(r"--k(\d+): (#\w{6})", css)[: charts.COLORS]
+    assert [color for _, color in light] == list(CLASS_COLORS)
+    assert len(charts.SHAPES) == len(MARKERS)
 
 
 def test_given_labels_are_on_top_and_others_fade(make_map):

@@ -137,6 +137,19 @@ def test_leave_one_out_error_is_that_of_leave_one_out(random_graph, options, see
     assert found.leave_one_out_error == leave_one_out(solution).error
 
 
+def test_without_hiding_labels_all_else_is_the_same(monkeypatch):
+    solution = harmonic_solution(
+        cliques(4, 4, weak=0.1), ["a", "a", *[""] * 2, "b", "b", *[""] * 2]
+    )
+    full = graph_report(solution)
+    assert full.n_tested == 4
+    monkeypatch.setattr(module, "leave_one_out", None)  # which would fail if it were called
+    brief = graph_report(solution, hide_labels=False)
+    assert (brief.n_tested, brief.leave_one_out_error, brief.guess_error) == (0, None, None)
+    untested = {"n_tested": 0, "leave_one_out_error": None, "guess_error": None}
+    assert str(brief) == str(replace(full, **untested))
+
+
 def test_labels_without_trust_are_unlabeled():
     W = cliques(4, 4, weak=0.1)
     y = [0, 0, 1, -1, 1, 1, -1, -1]

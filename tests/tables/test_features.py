@@ -12,7 +12,8 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 from graphmargin.datasets import load_digits, load_letter, load_segmentation
-from graphmargin.tables import TRUSTED_TYPES, TableError, TableFeatures, read_table, table_writer
+from graphmargin.tables import TableError, TableFeatures, read_table, table_writer
+from graphmargin.tables.features import TRUSTED_TYPES
 
 N = 120
 WORDS = ["red", "green", "house", "tree", "water", "stone", "wind", "fire", "night", "road"]
@@ -302,7 +303,7 @@ def test_missing_columns_are_listed():
 def test_infinite_numbers_and_names_that_are_no_columns_in_training():
     with pytest.raises(TableError, match="column 'x' has -inf in row 3, which is not a finite"):
         TableFeatures().fit(pd.DataFrame({"x": [1.0, 2.0, -np.inf]}))
-    with pytest.raises(TableError, match="`ignore` has 'z', which is no column"):
+    with pytest.raises(TableError, match="`ignore`: there is no column 'z'; the table has: 'x'"):
         TableFeatures(ignore=["z"]).fit(pd.DataFrame({"x": [1.0, 2.0]}))
     twice = pd.DataFrame([[1, 2], [3, 5]], columns=["x", "x"])
     with pytest.raises(TableError, match="two columns are called 'x'"):

@@ -205,6 +205,7 @@ def test_npz_arrays_of_different_lengths(tmp_path):
         ("a.csv", "\n \n", "the file is empty"),
         ("a.csv", b"a,b\n\0\1\2,3\n", "not a text file"),
         ("a.csv", "a,b\ncafé,1\n".encode("cp1252"), "not UTF-8 text; save it as UTF-8"),
+        ("a.csv", "a,b\ncafe,1\n".encode("utf-16"), "not UTF-8 text; save it as UTF-8"),
         ("a.csv", "é,b\ncafe,1\n".encode("cp1252"), "not UTF-8 text; save it as UTF-8"),
         ("a.csv", "a,b\n1,2\n1,2,3\n", "row 3 has 3 cells, the header (row 1) has 2"),
         ("a.csv", "a,b\n1,2\n1\n", "row 3 has 1 cells, the header (row 1) has 2"),

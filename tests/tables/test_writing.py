@@ -3,16 +3,20 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterable
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
 import openpyxl
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
 import pytest
 from pandas.testing import assert_frame_equal
 
 from graphmargin._errors import InputError
 from graphmargin.tables import TableError, check_output, read_table, table_writer
+from graphmargin.tables.arrow import frame_of
 from graphmargin.tables.formats import FORMATS
 from graphmargin.tables.meanings import dates, vectors
 
@@ -218,3 +222,27 @@ def test_a_folder_without_permission(monkeypatch, tmp_path):
     monkeypatch.setattr("graphmargin._files.TemporaryFile", refused)
     with pytest.raises(PermissionError, match=r"cannot be written: Permission denied: .*out\.csv"):
         check_output(tmp_path / "out.csv", inputs=[])
+
+
+def test_decimal_numbers_are_floats_in_npz(tmp_path):
+    prices = pa.table({"price": pa.array([Decimal("0.10"), None], pa.decimal128(10, 2))})
+    exact = written(tmp_path / "a.npz", frame_of(prices), frame_of(prices[:1]))
+    np.testing.assert_array_equal(read_table(exact)["price"], [0.1, np.nan, 0.1])
+    whole = written(tmp_path / "b.npz", frame_of(prices[:1]))
+    np.testing.assert_array_equal(read_table(whole)["price"], [0.1])
+
+
+def test_maps_stay_maps_in_parquet_and_are_json_in_text(tmp_path):
+    kind = pa.map_(pa.string(), pa.int64())
+    table = pa.table({"counts": pa.array([[("cat", 2), ("dog", 1)], None], kind)})
+    path = written(tmp_path / "a.parquet", frame_of(table))
+    assert pa.parquet.read_table(path)["counts"].to_pylist() == table["counts"].to_pylist()
+    assert pa.parquet.read_schema(path).field("counts").type == kind
+    text = written(tmp_path / "a.csv", frame_of(table)).read_text()
+    assert text == 'counts\n"[[""cat"", 2], [""dog"", 1]]"\n""\n'
+
+
+def test_columns_may_be_called_like_arguments(tmp_path):
+    frame = pd.DataFrame({"self": pd.Series([[1.5], None], dtype=object), "index": [1, 2]})
+    text = written(tmp_path / "a.csv", frame).read_text()
+    assert text == "self,index\n[1.5],1\n,2\n"

@@ -26,6 +26,10 @@ EXTRA = {
     "skrub": "skrub",
 }
 """Modules that commands need, and the packages that bring them."""
+INTERRUPTED = 130
+"""Exit code that typer makes of Ctrl-C."""
+TRACEBACK = "GRAPHMARGIN_TRACEBACK"
+"""Variable of the environment that asks for the traceback of an internal error."""
 
 app = typer.Typer(
     name="graphmargin",
@@ -73,12 +77,6 @@ def run(argv: Sequence[str] | None = None) -> int:
     if code == INTERRUPTED:
         _say("interrupted; no file is half written, and what `reproduce` has finished is kept")
     return code if isinstance(code, int) else 0
-
-
-INTERRUPTED = 130
-"""Exit code that typer makes of Ctrl-C."""
-TRACEBACK = "GRAPHMARGIN_TRACEBACK"
-"""Variable of the environment that asks for the traceback of an internal error."""
 
 
 def _say(text: str, who: str = "graphmargin") -> int:

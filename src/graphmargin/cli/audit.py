@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
+from rich.text import Text
 
 from graphmargin.cli.options import Ignore, Jobs, Json, Quiet, Seed, Table, Target, Unlabeled
-from graphmargin.cli.printing import print_json
+from graphmargin.cli.printing import console, print_json
 from graphmargin.cli.progress import PATIENCE, watching
-from graphmargin.cli.rows import Out, check_list, print_list, write_list
+from graphmargin.cli.rows import Out, check_list, list_row, print_list, write_list
 
 HELP = """Find given labels that look wrong.
 
@@ -21,6 +22,7 @@ Examples:
     graphmargin audit cats.csv --target kind
     graphmargin audit cats.csv -t kind -n 100 --out doubts.csv
 """
+HEADER = ("row", "given", "others say", "suspicion")
 
 
 def audit(
@@ -29,7 +31,7 @@ def audit(
     n: Annotated[int, typer.Option("-n", min=1, metavar="N", help="Rows, at most.")] = 20,
     out: Out = None,
     unlabeled: Unlabeled = [],  # noqa: B006 - typer copies it
-    ignore: Ignore = [],  # noqa: B006
+    ignore: Ignore = [],  # noqa: B006 - typer copies it
     jobs: Jobs = None,
     seed: Seed = 0,
     json: Json = False,
@@ -44,20 +46,14 @@ def audit(
     with watching(quiet=quiet or json, patience=PATIENCE) as watch:
         found = audit_labels(job, n_jobs=jobs, seed=seed, watch=watch)
     rows = [
-        {
-            "row": one.row,
-            "given": one.label,
-            "others say": one.other,
-            "suspicion": f"{one.score:.3f}",
-            **one.cells,
-        }
+        list_row(HEADER, (one.row, one.label, one.other, round(one.score, 3)), one.cells)
         for one in found[:n]
     ]
     if out is not None:
-        write_list(out, rows)
+        write_list(out, HEADER, rows)
     if json:
         print_json({"labels": job.n_labels, "doubted": len(found), "doubts": found[:n]})
     elif not quiet:
-        print_list(rows, f"the others contradict none of the {job.n_labels:,} labels")
+        print_list(HEADER, rows, f"the others contradict none of the {job.n_labels:,} labels")
         if len(found) > n:
-            print_list([], f"and {len(found) - n:,} more; -n shows more")
+            console().print(Text(f"and {len(found) - n:,} more; -n shows more"))

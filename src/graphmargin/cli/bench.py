@@ -30,10 +30,11 @@ def bench(
     json: Json = False,
 ) -> None:
     """Print a line for each system."""
+    from graphmargin.estimators.progress import told
     from graphmargin.experiments.this_machine import measure
 
-    with watching(quiet=json) as watch:
-        found = measure(rows, n_jobs=jobs, progress=watch("systems"))
+    with watching(quiet=json) as watch, told(watch, "systems") as tell:
+        found = measure(rows, n_jobs=jobs, progress=tell)
     if json:
         print_json({"rows": rows, "systems": found})
         return

@@ -37,7 +37,7 @@ def explain(
         str | None, typer.Option("--id", metavar="COLUMN", help="Column in which ID is looked up.")
     ] = None,
     unlabeled: Unlabeled = [],  # noqa: B006 - typer copies it
-    ignore: Ignore = [],  # noqa: B006
+    ignore: Ignore = [],  # noqa: B006 - typer copies it
     jobs: Jobs = None,
     seed: Seed = 0,
     json: Json = False,
@@ -92,10 +92,12 @@ def _of_the_graph(found: RowExplanation) -> str:
 
 
 def _show_rows(title: str, rows: Sequence[Influence]) -> None:
+    header = (title, "label", "source", "share")
     print_table(
-        [title, "label", "source", "share", *rows[0].cells],
+        [*header, *rows[0].cells],
         [
             (f"{one.row:,}", one.label, one.source, f"{one.share:.1%}", *one.cells.values())
             for one in rows
         ],
+        n_needed=len(header),
     )

@@ -29,7 +29,7 @@ def info(
         typer.Option("--target", "-t", metavar="COLUMN", help="Column of the labels of a table."),
     ] = None,
     unlabeled: Unlabeled = [],  # noqa: B006 - typer copies it
-    ignore: Ignore = [],  # noqa: B006
+    ignore: Ignore = [],  # noqa: B006 - typer copies it
     json: Json = False,
 ) -> None:
     """Print what a file holds."""

@@ -51,7 +51,9 @@ Examples:
     graphmargin fit cats.csv --target kind --model cats.skops
     graphmargin fit cats.csv -t kind --model cats.skops --report cats.html
 """
-REPORT_ONLY = ("path", "histogram", "map", "least_certain", "doubts", "certificate")
+REPORT_ONLY = frozenset(
+    ("graph_lines", "path", "histogram", "map", "least_certain", "doubts", "certificate")
+)
 """Of findings."""
 
 Report = Annotated[
@@ -71,7 +73,7 @@ def label(
     ] = None,
     report: Report = None,
     unlabeled: Unlabeled = [],  # noqa: B006 - typer copies it
-    ignore: Ignore = [],  # noqa: B006
+    ignore: Ignore = [],  # noqa: B006 - typer copies it
     jobs: Jobs = None,
     seed: Seed = 0,
     json: Json = False,
@@ -104,7 +106,7 @@ def fit(
     model: Annotated[Path, typer.Option(metavar="FILE", help="The model.")],
     report: Report = None,
     unlabeled: Unlabeled = [],  # noqa: B006 - typer copies it
-    ignore: Ignore = [],  # noqa: B006
+    ignore: Ignore = [],  # noqa: B006 - typer copies it
     jobs: Jobs = None,
     seed: Seed = 0,
     json: Json = False,
@@ -132,6 +134,7 @@ def _check_files(*files: Path | None) -> None:
 def _labeled(
     job: Job, jobs: int | None, seed: int, report: Path | None, *, quiet: bool
 ) -> tuple[Labeled, Findings]:
+    from graphmargin.estimators.progress import told
     from graphmargin.labeling.inspection import inspect, summarize
     from graphmargin.labeling.job import label_rows
 
@@ -139,11 +142,8 @@ def _labeled(
         labeled = label_rows(job, n_jobs=jobs, seed=seed, watch=watch)
         if report is None:
             return labeled, summarize(labeled)
-        tell = watch("report")
-        tell(0.0, "")
-        findings = inspect(labeled)
-        tell(1.0, "")
-        return labeled, findings
+        with told(watch, "report"):
+            return labeled, inspect(labeled)
 
 
 def _write_files(

@@ -36,21 +36,26 @@ def predict(
     quiet: Quiet = False,
 ) -> None:
     """Write the table with labels and confidences."""
+    from graphmargin.estimators.progress import told
     from graphmargin.labeling.prediction import load_table_model, predict_file
     from graphmargin.tables.writing import check_output
 
     out = beside(table, "predicted") if out is None else out
     check_output(out, inputs=[table, model])
     learned = load_table_model(model)
-    with watching(quiet=quiet or json, patience=PATIENCE) as watch:
-        found = predict_file(learned, table, out, progress=watch(f"rows of {table.name}"))
+    with (
+        watching(quiet=quiet or json, patience=PATIENCE) as watch,
+        told(watch, f"rows of {table.name}") as tell,
+    ):
+        found = predict_file(learned, table, out, progress=tell)
     if json:
         print_json({"files": {"predicted": str(out)}, "predicted": found})
     elif not quiet:
-        checked = ""
+        text = f"{found.n_rows:,} rows"
+        if found.n_rows:
+            text += f", mean confidence {found.mean_confidence:.3f}"
         if found.n_checked:
-            checked = f"; {found.n_right:,} of {found.n_checked:,} given labels are the same"
-        text = f"{found.n_rows:,} rows, mean confidence {found.mean_confidence:.3f}{checked}"
+            text += f"; {found.n_right:,} of {found.n_checked:,} given labels are the same"
         console().print(Text(text))
         print_table(
             [found.column, "rows"], [(name, f"{count:,}") for name, count in found.counts.items()]

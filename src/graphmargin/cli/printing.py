@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,6 +21,8 @@ MOST_CLASSES = 12
 """Classes that a summary lists."""
 MOST_NAMES = 6
 """Columns that a line lists."""
+WRAPPED, GAP = 24, 3
+"""Width at which a column of text may be wrapped, and that between columns."""
 
 
 def console() -> Console:
@@ -35,18 +38,31 @@ def print_json(content: Any) -> None:
     )
 
 
-def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print rows of texts; columns of numbers are on the right."""
-    rows = [list(row) for row in rows]
+def print_table(
+    header: Sequence[str], rows: Iterable[Sequence[str]], n_needed: int | None = None
+) -> None:
+    """Print rows of texts; columns of numbers are on the right.
+
+    On a narrow terminal, columns after the first `n_needed` are left out if they do not fit; by
+    default, all columns are needed.
+    """
+    rows, out = [list(row) for row in rows], console()
+    widths = [max(map(len, (name, *cells))) for name, *cells in zip(header, *rows, strict=True)]
+    ends = itertools.accumulate(min(width, WRAPPED) + GAP for width in widths)
+    shown = max(n_needed or len(header), sum(end <= out.width for end in ends))
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for i, name in enumerate(header):
+    for i, name in enumerate(header[:shown]):
         is_number = all(_is_number(row[i]) for row in rows)
+        narrowest = max((len(row[i]) for row in rows), default=0)
         table.add_column(
-            name, justify="right" if is_number else "left", no_wrap=is_number, overflow="fold"
+            Text(name),
+            justify="right" if is_number else "left",
+            min_width=narrowest if is_number else min(narrowest, WRAPPED // 3),
+            overflow="fold",
         )
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
-    console().print(table)
+        table.add_row(*(Text(cell) for cell in row[:shown]))
+    out.print(table)
 
 
 def print_summary(found: Findings, files: Mapping[str, str]) -> None:
@@ -130,7 +146,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _is_number(text: str) -> bool:
-    return text.replace(",", "").rstrip("%").replace(".", "", 1).isdigit()
+    return text.removeprefix("-").replace(",", "").rstrip("%").replace(".", "", 1).isdigit()
 
 
 def _plain(value: Any) -> Any:

@@ -24,19 +24,38 @@ def check_list(out: Path | None, table: Path) -> None:
         check_output(out, inputs=[table])
 
 
-def write_list(out: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write rows as a table."""
+def list_row(
+    header: Sequence[str], values: Sequence[Any], cells: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return what is said of a row and its cells, whose columns may have names of the header.
+
+    Examples
+    --------
+    >>> list_row(["row", "why"], [7, "doubt"], {"row": "a1", "size": "1.5"})
+    {'row': 7, 'why': 'doubt', 'row (cell)': 'a1', 'size': '1.5'}
+    """
+    named = {f"{name} (cell)" if name in header else name: cell for name, cell in cells.items()}
+    return {**dict(zip(header, values, strict=True)), **named}
+
+
+def write_list(out: Path, header: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write rows as a table; if there is none, the header is left."""
     import pandas as pd
 
     from graphmargin.tables.writing import table_writer
 
     with table_writer(out) as write:
-        write(pd.DataFrame(rows))
+        write(pd.DataFrame(rows, columns=None if rows else list(header)))
 
 
-def print_list(rows: Sequence[Mapping[str, Any]], nothing: str) -> None:
-    """Print rows as a table, or a sentence if there is none."""
+def print_list(header: Sequence[str], rows: Sequence[Mapping[str, Any]], nothing: str) -> None:
+    """Print rows as a table, numbers with three digits, or a sentence if there is none."""
     if not rows:
         console().print(Text(nothing))
         return
-    print_table(list(rows[0]), [[str(value) for value in row.values()] for row in rows])
+    texts = [[_text(value) for value in row.values()] for row in rows]
+    print_table(list(rows[0]), texts, n_needed=len(header))
+
+
+def _text(value: Any) -> str:
+    return f"{value:.3f}" if isinstance(value, float) else str(value)

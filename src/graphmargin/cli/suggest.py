@@ -9,7 +9,7 @@ import typer
 from graphmargin.cli.options import Ignore, Jobs, Json, Quiet, Seed, Table, Target, Unlabeled
 from graphmargin.cli.printing import print_json
 from graphmargin.cli.progress import PATIENCE, watching
-from graphmargin.cli.rows import Out, check_list, print_list, write_list
+from graphmargin.cli.rows import Out, check_list, list_row, print_list, write_list
 
 HELP = """Tell which rows to label next, and why.
 
@@ -21,6 +21,7 @@ Examples:
     graphmargin suggest cats.csv --target kind
     graphmargin suggest cats.csv -t kind -n 50 --out next.csv
 """
+HEADER = ("row", "label now", "confidence", "errors saved", "why")
 
 
 def suggest(
@@ -29,13 +30,14 @@ def suggest(
     n: Annotated[int, typer.Option("-n", min=1, metavar="N", help="Number of rows.")] = 20,
     out: Out = None,
     unlabeled: Unlabeled = [],  # noqa: B006 - typer copies it
-    ignore: Ignore = [],  # noqa: B006
+    ignore: Ignore = [],  # noqa: B006 - typer copies it
     jobs: Jobs = None,
     seed: Seed = 0,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Print a row for each suggestion."""
+    from graphmargin.estimators.progress import told
     from graphmargin.labeling.job import label_rows, open_job
     from graphmargin.labeling.suggestions import suggest_rows
     from graphmargin.tables.errors import TableError
@@ -47,24 +49,19 @@ def suggest(
         raise TableError(msg)
     with watching(quiet=quiet or json, patience=PATIENCE) as watch:
         labeled = label_rows(job, n_jobs=jobs, seed=seed, watch=watch)
-        tell = watch("suggestions")
-        tell(0.0, "")
-        found = suggest_rows(labeled, n)
-        tell(1.0, "")
+        with told(watch, "suggestions"):
+            found = suggest_rows(labeled, n)
     rows = [
-        {
-            "row": one.row,
-            "label now": one.label,
-            "confidence": f"{one.confidence:.3f}",
-            "errors saved": f"{one.gain:.2f}",
-            "why": one.reason,
-            **one.cells,
-        }
+        list_row(
+            HEADER,
+            (one.row, one.label, round(one.confidence, 3), round(one.gain, 3), one.reason),
+            one.cells,
+        )
         for one in found
     ]
     if out is not None:
-        write_list(out, rows)
+        write_list(out, HEADER, rows)
     if json:
         print_json({"suggestions": found})
     elif not quiet:
-        print_list(rows, "nothing is left to label")
+        print_list(HEADER, rows, "nothing is left to label")

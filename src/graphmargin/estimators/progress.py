@@ -19,8 +19,10 @@ _watch: ContextVar[Watch | None] = ContextVar("graphmargin_watch", default=None)
 
 
 @contextmanager
-def watched_by(watch: Watch) -> Iterator[None]:
+def watched_by(watch: Watch | None) -> Iterator[None]:
     """Tell the stages of all fits within the block to `watch`, in place of standard error.
+
+    Without a watch, standard error hears of those that are verbose.
 
     Examples
     --------
@@ -41,6 +43,24 @@ def watched_by(watch: Watch) -> Iterator[None]:
 
 
 @contextmanager
+def told(watch: Watch, name: str) -> Iterator[Progress]:
+    """Tell a watch that something begins and ends; yield what is told its progress.
+
+    Examples
+    --------
+    >>> shares = []
+    >>> with told(lambda name: lambda share, news: shares.append(share), "report") as tell:
+    ...     tell(0.5, "half of it")
+    >>> shares
+    [0.0, 0.5, 1.0]
+    """
+    tell = watch(name)
+    tell(0.0, "")
+    yield tell
+    tell(1.0, "")
+
+
+@contextmanager
 def stage(name: str, verbose: int | bool) -> Iterator[Progress | None]:
     """Announce a stage and its time; yield a callback for news within it (None if silent).
 
@@ -49,10 +69,8 @@ def stage(name: str, verbose: int | bool) -> Iterator[Progress | None]:
     """
     watch = _watch.get()
     if watch is not None:
-        tell = watch(name)
-        tell(0.0, "")
-        yield tell
-        tell(1.0, "")
+        with told(watch, name) as tell:
+            yield tell
         return
     if not verbose:
         yield None

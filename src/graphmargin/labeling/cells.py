@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from textwrap import shorten
 from typing import Any
 
 from graphmargin.labeling.findings import RowNote
 from graphmargin.labeling.job import Job
+from graphmargin.tables.columns import AN_ID
 
 MOST_COLUMNS = 4
 MOST_LETTERS = 60
@@ -28,18 +29,22 @@ def shown_columns(job: Job) -> tuple[str, ...]:
     ('id', 'size')
     """
     uses = job.columns
-    names = [use.name for use in uses if use.role == "left out" and "ID" in use.note]
+    names = [use.name for use in uses if use.note == AN_ID]
     readable = sorted((use for use in uses if use.role in _RANK), key=lambda use: _RANK[use.role])
     return tuple([*names, *(use.name for use in readable)][:MOST_COLUMNS])
 
 
 def cells_of(job: Job, rows: Iterable[int]) -> list[dict[str, str]]:
-    """Return the cells of some rows in the columns that are shown."""
-    columns = {name: job.table[name] for name in shown_columns(job)}
-    return [
-        {name: _text(column.iloc[row]) for name, column in columns.items()}
-        for row in map(int, rows)
-    ]
+    """Return the cells of some rows in the columns that are shown; missing ones are empty."""
+    shown = job.table[list(shown_columns(job))].iloc[list(rows)]
+    texts = {
+        name: [
+            _text(value) if present else ""
+            for value, present in zip(column, column.notna(), strict=True)
+        ]
+        for name, column in shown.items()
+    }
+    return [{name: cells[i] for name, cells in texts.items()} for i in range(len(shown))]
 
 
 def row_notes(
@@ -55,17 +60,6 @@ def row_notes(
         RowNote(int(row) + 1, str(label), str(other), float(score), cells)
         for row, label, other, score, cells in found
     )
-
-
-def in_words(cells: Mapping[str, str]) -> str:
-    """Return cells as one text.
-
-    Examples
-    --------
-    >>> in_words({"id": "a7", "size": "1.5"})
-    'id a7, size 1.5'
-    """
-    return ", ".join(f"{name} {value}" for name, value in cells.items())
 
 
 def _text(value: Any) -> str:

@@ -12,7 +12,7 @@ from graphmargin.harmonic.solution import solve_path
 from graphmargin.harmonic.suspicion import label_suspicion
 from graphmargin.labeling.cells import row_notes
 from graphmargin.labeling.findings import RowNote
-from graphmargin.labeling.job import CLEAR_GAMMA_G, Job, nobody
+from graphmargin.labeling.job import CLEAR_GAMMA_G, Job
 from graphmargin.labels import UNLABELED, EncodedLabels
 
 DOUBTFUL = 0.5
@@ -39,7 +39,7 @@ def audit_labels(
     (3, 'dog', 'cat')
     """
     labels = EncodedLabels(job.target.classes, job.target.codes)
-    with watched_by(watch or nobody):
+    with watched_by(watch):
         with stage(f"graph of {len(job.X):,} rows", verbose=0) as news:
             graph = neighbor_graph(
                 *(job.X, job.n_neighbors),

@@ -14,6 +14,7 @@ from graphmargin.harmonic.solution import Explanation, HarmonicSolution, solve_p
 from graphmargin.labeling.cells import cells_of
 from graphmargin.labeling.job import Job, Labeled
 from graphmargin.labels import UNLABELED, EncodedLabels
+from graphmargin.tables.columns import check_known
 from graphmargin.tables.errors import TableError
 
 LISTED = 10
@@ -109,9 +110,7 @@ def find_row(job: Job, row: str, column: str | None = None) -> int:
             )
             raise TableError(msg)
         return int(row) - 1
-    if column not in job.table.columns:
-        msg = f"no column {column!r} in {job.name}; there are {', '.join(job.table.columns)}"
-        raise TableError(msg)
+    check_known(column, job.table.columns, f"{job.name}: ")
     found = np.flatnonzero(job.table[column].astype(str).to_numpy() == row)
     if len(found) != 1:
         problem = "no row" if not len(found) else f"{len(found):,} rows"
@@ -138,7 +137,7 @@ def explain_row(labeled: Labeled, place: int) -> RowExplanation:
     """
     job, cut = labeled.job, labeled.cut
     classes = job.target.classes
-    solution = _without_own(labeled.solution, place)
+    solution = _without_own(labeled, place)
     walk = solution.explain(place)
     order = np.argsort(-cut.label_distributions_[place], kind="stable")
     reached = solution.codes[place] != UNLABELED
@@ -164,8 +163,9 @@ def explain_row(labeled: Labeled, place: int) -> RowExplanation:
     )
 
 
-def _without_own(solution: HarmonicSolution, place: int) -> HarmonicSolution:
+def _without_own(labeled: Labeled, place: int) -> HarmonicSolution:
     """Return the solution with the label at a place hidden."""
+    solution = labeled.solution
     labels = solution.problem.labels
     if labels.codes[place] == UNLABELED:
         return solution
@@ -177,7 +177,7 @@ def _without_own(solution: HarmonicSolution, place: int) -> HarmonicSolution:
         c_labeled=np.inf,
         c_unlabeled=0.0,
     )
-    return solve_path(problem, [solution.gamma_g])[0]
+    return solve_path(problem, [solution.gamma_g], n_jobs=labeled.cut.n_jobs)[0]
 
 
 def _influences(labeled: Labeled, places: IntArray, shares: Any) -> tuple[Influence, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -13,6 +14,23 @@ GIVEN, INDUCED, MODEL = SOURCES = ("given", "induced", "model")
 "given" was in the table. "induced" was found by the graph, and the classifier agrees. "model" is by
 the classifier alone, as no label reaches the row, or the graph would have said something else.
 """
+PATH_LINES = {
+    "fold_score": "accuracy, labels hidden in folds",
+    "leave_one_out_score": "accuracy of the graph alone, one label hidden",
+    "confidence": "mean confidence of the graph",
+}
+"""What is drawn along the path of gamma_g: its columns, and what they are in words."""
+
+
+def gamma_text(gamma_g: float) -> str:
+    """Return gamma_g for a person: inf is supervised learning.
+
+    Examples
+    --------
+    >>> gamma_text(0.12345), gamma_text(float("inf"))
+    ('0.12', 'supervised')
+    """
+    return "supervised" if math.isinf(gamma_g) else f"{gamma_g:.2g}"
 
 
 @dataclass(frozen=True)
@@ -97,8 +115,6 @@ class GraphMap:
         Pairs of points, by their place in these tuples.
     method : str
         How the points were placed, in words.
-    n_rows : int
-        Of the table, of which the points may be a sample.
     """
 
     x: tuple[float, ...]
@@ -110,7 +126,6 @@ class GraphMap:
     cells: tuple[Mapping[str, str], ...]
     edges: tuple[tuple[int, int], ...]
     method: str
-    n_rows: int
 
 
 @dataclass(frozen=True)
@@ -127,6 +142,8 @@ class Findings:
         Rows of each class before and after.
     source_counts : mapping from {"given", "induced", "model"} to int
     columns : tuple of ColumnUse
+    scaling : str
+        What the features do to columns of numbers, in words.
     candidates : tuple of Candidate
         All that were tried, the heaviest first.
     supervised_share : float
@@ -154,8 +171,6 @@ class Findings:
     seconds : float
     version : str
         Of graphmargin.
-    scaling : str
-        What the features do to columns of numbers, in words.
     """
 
     table: str
@@ -167,6 +182,7 @@ class Findings:
     final_counts: tuple[int, ...]
     source_counts: Mapping[str, int]
     columns: tuple[ColumnUse, ...]
+    scaling: str
     candidates: tuple[Candidate, ...]
     supervised_share: float
     estimate: Estimate | None
@@ -181,4 +197,3 @@ class Findings:
     certificate: tuple[str, ...]
     seconds: float
     version: str
-    scaling: str = ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +12,7 @@ from scipy.stats import beta
 from graphmargin import __version__
 from graphmargin._typing import IntArray
 from graphmargin.estimators.max_margin_graph_cut import MaxMarginGraphCut
+from graphmargin.labeling.advice import advice_on
 from graphmargin.labeling.cells import cells_of, row_notes
 from graphmargin.labeling.doubts import doubts_on
 from graphmargin.labeling.findings import (
@@ -26,6 +28,7 @@ from graphmargin.labeling.findings import (
 from graphmargin.labeling.job import Labeled
 from graphmargin.labeling.layout import place, sample_for_map
 from graphmargin.selection.choice import Choice
+from graphmargin.selection.report import GraphReport, graph_report
 
 BINS = 20
 """Of the histogram of confidences."""
@@ -57,9 +60,45 @@ def summarize(labeled: Labeled) -> Findings:
     >>> found.n_rows, found.n_labels, found.final_counts, found.estimate
     (4, 2, (2, 2), None)
     """
+    return _summary(labeled, _graph_report(labeled, hide_labels=False))
+
+
+def inspect(labeled: Labeled) -> Findings:
+    """Return all that a report shows.
+
+    Beyond `summarize`, this places a sample of the rows on a map, follows the path of gamma_g, and
+    doubts every given label, unless there are too many.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from graphmargin.labeling.job import job_of, label_rows
+    >>> table = pd.DataFrame({"size": [1.0, 1.1, 5.0, 5.2], "kind": ["cat", None, "dog", None]})
+    >>> found = inspect(label_rows(job_of(table, "kind")))
+    >>> len(found.map.x), sorted(note.row for note in found.least_certain)
+    (4, [2, 4])
+    """
+    report = _graph_report(labeled, hide_labels=True)
+    findings = _summary(labeled, report)
+    path = labeled.cut.gamma_g_path_
+    too_many = findings.n_labels * findings.n_rows > MAX_DOUBTED
+    problem, n_jobs = labeled.cut.harmonic_solution_.problem, labeled.cut.n_jobs
+    return replace(
+        findings,
+        graph_lines=tuple(line for line in str(report).splitlines() if not line.startswith("!")),
+        path={name: tuple(map(float, column)) for name, column in path.items()},
+        histogram=_histogram(labeled),
+        map=_map(labeled),
+        least_certain=_least_certain(labeled),
+        doubts=None if too_many else doubts_on(problem, labeled.job, n_jobs=n_jobs)[:LISTED],
+        certificate=_certificate(labeled, findings),
+    )
+
+
+def _summary(labeled: Labeled, report: GraphReport) -> Findings:
     job, cut = labeled.job, labeled.cut
     target, n_classes = job.target, len(job.target.classes)
-    report = cut.graph_report()
+    estimate = _estimate(cut.choice_)
     return Findings(
         table=job.name,
         target=target.name,
@@ -73,10 +112,10 @@ def summarize(labeled: Labeled) -> Findings:
         scaling=job.features.scaling_,
         candidates=_candidates(cut.choice_),
         supervised_share=cut.choice_.supervised_share,
-        estimate=_estimate(cut.choice_),
+        estimate=estimate,
         verdict=report.verdict,
-        graph_lines=tuple(line for line in str(report).splitlines() if not line.startswith("!")),
-        warnings=(*labeled.warnings, *report.advice),
+        graph_lines=(),
+        warnings=(*labeled.warnings, *advice_on(report, estimate)),
         path={},
         histogram={},
         map=None,
@@ -88,25 +127,17 @@ def summarize(labeled: Labeled) -> Findings:
     )
 
 
-def inspect(labeled: Labeled) -> Findings:
-    """Return all that a report shows.
-
-    Beyond `summarize`, this places a sample of the rows on a map, follows the path of gamma_g, and
-    doubts every given label, unless there are too many.
-    """
-    findings = summarize(labeled)
-    path = labeled.cut.gamma_g_path_
-    too_many = findings.n_labels * findings.n_rows > MAX_DOUBTED
-    problem = labeled.cut.harmonic_solution_.problem
-    return replace(
-        findings,
-        path={name: tuple(map(float, column)) for name, column in path.items()},
-        histogram=_histogram(labeled),
-        map=_map(labeled),
-        least_certain=_least_certain(labeled),
-        doubts=None if too_many else doubts_on(problem, labeled.job)[:LISTED],
-        certificate=_certificate(labeled, findings),
+def _graph_report(labeled: Labeled, *, hide_labels: bool) -> GraphReport:
+    """Return the report of the cut, which knows codes only, with the classes of the table."""
+    cut = labeled.cut
+    found = graph_report(
+        cut.harmonic_solution_,
+        eps=cut.eps,
+        choice=cut.choice_,
+        recall=cut.graph_recall_,
+        hide_labels=hide_labels,
     )
+    return replace(found, classes=labeled.job.target.classes)
 
 
 def _counts(codes: IntArray, n_classes: int) -> tuple[int, ...]:
@@ -181,7 +212,6 @@ def _map(labeled: Labeled) -> GraphMap:
         cells=tuple(cells_of(job, rows)),
         edges=tuple((i, j) for i, j in placed.edges.tolist()),
         method=placed.method,
-        n_rows=len(job.X),
     )
 
 
@@ -210,8 +240,11 @@ def _certificate(labeled: Labeled, findings: Findings) -> tuple[str, ...]:
 def _bound(labeled: Labeled) -> list[str]:
     """Return the bound of Propositions 1 and 2, for a cut whose parameters no label has chosen."""
     cut = MaxMarginGraphCut(**BOUNDED, affinity="precomputed", n_jobs=labeled.cut.n_jobs)
-    cut.fit(labeled.job.X, labeled.job.target.codes, W=labeled.cut.graph_)
-    bound = cut.risk_bound()
+    with warnings.catch_warnings():
+        # They are on parameters that nobody has chosen; the bound holds all the same.
+        warnings.simplefilter("ignore")
+        cut.fit(labeled.job.X, labeled.job.target.codes, W=labeled.cut.graph_)
+        bound = cut.risk_bound()
     is_informative = "" if bound.informative else ", which says nothing, as a coin has 50 %"
     return [
         f"The bound of the paper for a cut with fixed parameters (gamma_g = {BOUNDED['gamma_g']}, "

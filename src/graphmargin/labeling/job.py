@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphmargin._typing import AnyArray, FloatArray, IntArray, Progress, Watch
+from graphmargin._typing import AnyArray, FloatArray, IntArray, Watch
 from graphmargin.estimators.max_margin_graph_cut import MaxMarginGraphCut
 from graphmargin.estimators.progress import watched_by
 from graphmargin.harmonic.solution import HarmonicSolution, solve_path
 from graphmargin.labeling.findings import GIVEN, INDUCED, MODEL
 from graphmargin.models.table_model import TableModel
-from graphmargin.tables.columns import ColumnUse
-from graphmargin.tables.errors import TableError
+from graphmargin.tables.columns import ColumnUse, check_free
 from graphmargin.tables.features import TableFeatures
 from graphmargin.tables.reading import read_table
 from graphmargin.tables.target import Target, read_target
@@ -206,7 +205,7 @@ def label_rows(
     """
     start = time.perf_counter()
     cut = MaxMarginGraphCut(n_neighbors=job.n_neighbors, n_jobs=n_jobs, random_state=seed)
-    with warnings.catch_warnings(record=True) as caught, watched_by(watch or nobody):
+    with warnings.catch_warnings(record=True) as caught, watched_by(watch):
         warnings.simplefilter("always")
         cut.fit(job.X, job.target.codes)
     said = tuple(dict.fromkeys(str(warning.message) for warning in caught))
@@ -226,15 +225,4 @@ def check_new_columns(job: Job) -> None:
     graphmargin.tables.errors.TableError: table has a column 'y_source', ...
     """
     name = job.target.name
-    for column in (f"{name}_confidence", f"{name}_source"):
-        if column in job.table.columns:
-            msg = (
-                f"{job.name} has a column {column!r}, which the result needs: rename it, or pass "
-                "the table as it was before it was labeled"
-            )
-            raise TableError(msg)
-
-
-def nobody(_: str) -> Progress:
-    """Watch, and show nothing."""
-    return lambda _share, _news: None
+    check_free([f"{name}_confidence", f"{name}_source"], job.table.columns, job.name)

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from graphmargin.labeling.job import job_of
 from graphmargin.tables.columns import ColumnUse
 from graphmargin.tables.features import TableFeatures
 from graphmargin.tables.reading import read_table
+from graphmargin.tables.target import read_target
 
 
 @dataclass(frozen=True)
@@ -47,20 +47,30 @@ def overview(
     unlabeled: Sequence[str] = (),
     ignore: Sequence[str] = (),
 ) -> Overview:
-    """Return what `label` would make of the columns of a table."""
+    r"""Return what `label` would make of the columns of a table.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "pets.csv"
+    ...     _ = path.write_text("size,kind\n1.5,cat\n1.6,\n5.0,dog\n")
+    ...     found = overview(path, "kind")
+    >>> [(use.name, use.role) for use in found.columns], found.label_counts, found.n_unlabeled
+    ([('size', 'number')], {'cat': 1, 'dog': 1}, 1)
+    """
     table = read_table(path)
-    if target is None:
-        features, counts = TableFeatures(ignore=tuple(ignore)).fit(table), {}
-        columns = features.columns_
-    else:
-        job = job_of(table, target, name=path.name, unlabeled=unlabeled, ignore=ignore)
-        features, columns = job.features, job.columns
-        numbers = np.bincount(job.target.codes[job.target.labeled])
-        counts = {str(name): int(n) for name, n in zip(job.target.classes, numbers, strict=True)}
+    counts: dict[str, int] = {}
+    if target is not None:
+        found = read_target(table, target, unlabeled=unlabeled)
+        numbers = np.bincount(found.codes[found.labeled]).tolist()
+        counts = dict(zip(map(str, found.classes), numbers, strict=True))
+        ignore = (target, *ignore)
+    features = TableFeatures(ignore=tuple(ignore)).fit(table)
     return Overview(
         table=path.name,
         n_rows=len(table),
-        columns=columns,
+        columns=tuple(use for use in features.columns_ if use.name != target),
         scaling=features.scaling_,
         label_counts=counts,
         n_unlabeled=len(table) - sum(counts.values()),

@@ -13,8 +13,11 @@ from graphmargin._typing import AnyArray, BoolArray, Progress
 from graphmargin.models.errors import ModelFileError
 from graphmargin.models.model_file import load_model
 from graphmargin.models.table_model import TableModel
+from graphmargin.tables.columns import check_free
 from graphmargin.tables.errors import TableError
+from graphmargin.tables.meanings import texts
 from graphmargin.tables.reading import read_chunks
+from graphmargin.tables.target import NOTHING
 from graphmargin.tables.writing import table_writer
 
 if TYPE_CHECKING:
@@ -65,6 +68,19 @@ def predict_file(
 
     If the table has a column of the target, it stays, predictions go to ``<target>_predicted``, and
     those of rows with a label are counted as right or wrong.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import pandas as pd
+    >>> from graphmargin.labeling.job import job_of, label_rows
+    >>> table = pd.DataFrame({"size": [1.0, 1.1, 5.0, 5.2], "kind": ["cat", None, "dog", None]})
+    >>> model = label_rows(job_of(table, "kind")).model()
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     source = Path(folder) / "new.csv"
+    ...     table[["size"]].to_csv(source, index=False)
+    ...     predict_file(model, source, Path(folder) / "labeled.csv").counts
+    {'cat': 2, 'dog': 2}
     """
     n_rows = n_checked = n_right = 0
     total, counts = 0.0, np.zeros(len(model.classes), dtype=np.int64)
@@ -75,13 +91,14 @@ def predict_file(
             try:
                 labels, sure = model.label(chunk)
             except TableError as wrong:
-                start = f", counting rows from {n_rows + 1:,}" if n_rows else ""
-                msg = f"{source.name}{start}: {wrong}"
+                msg = f"{source.name}: {wrong}"
                 raise TableError(msg) from wrong
             if model.target in chunk.columns:
                 known, right = _check(chunk[model.target], labels)
                 n_checked, n_right = n_checked + int(known.sum()), n_right + int(right.sum())
-            write(chunk.assign(**{column: labels, confidence: np.round(sure, 6)}))
+            labeled = chunk.copy()  # not `assign`, to which a column cannot be called "self"
+            labeled[column], labeled[confidence] = labels, np.round(sure, 6)
+            write(labeled)
             n_rows, total = n_rows + len(chunk), total + float(sure.sum())
             counts += (labels[:, None] == model.classes).sum(axis=0)
             if progress is not None:
@@ -99,20 +116,19 @@ def predict_file(
 def _new_columns(chunk: pd.DataFrame, target: str, name: str) -> tuple[str, str]:
     """Return the names of the columns to add, none of which may be there."""
     column = f"{target}_predicted" if target in chunk.columns else target
-    for new in (column, f"{target}_confidence"):
-        if new in chunk.columns:
-            msg = f"{name} has a column {new!r}, which the result needs: rename it"
-            raise TableError(msg)
-    return column, f"{target}_confidence"
+    new = column, f"{target}_confidence"
+    check_free(new, chunk.columns, name)
+    return new
 
 
 def _check(given: pd.Series, labels: AnyArray) -> tuple[BoolArray, BoolArray]:
     """Return which rows have a label, and which of them were predicted right."""
-    known = given.notna().to_numpy() & (given.astype(str).str.strip() != "").to_numpy()
-    if labels.dtype.kind in "iu":  # an empty cell makes floats of integers
-        import pandas as pd
+    import pandas as pd
 
-        same = pd.to_numeric(given, errors="coerce").to_numpy(np.float64) == labels
+    cells, _ = texts(given)
+    known = (cells.notna() & ~cells.isin(NOTHING)).to_numpy()
+    if labels.dtype.kind in "iu":  # an empty cell makes floats of integers
+        same = pd.to_numeric(cells, errors="coerce").to_numpy(np.float64) == labels
     else:
-        same = given.astype(str).str.strip().to_numpy() == labels.astype(str)
+        same = cells.to_numpy() == labels.astype(str)
     return known, known & same

@@ -92,7 +92,7 @@ def allowed_in(kind: str) -> Allowed:
         try:
             from graphmargin.tables.features import TRUSTED_TYPES
         except ImportError as error:
-            msg = f'models of tables need {error.name}: pip install "graphmargin[cli]"'
+            msg = f'models of tables need {error.name}; pip install "graphmargin[cli]"'
             raise ImportError(msg) from error
         objects |= {f"{TableModel.__module__}.{TableModel.__name__}", *TRUSTED_TYPES, *TEXT_PARTS}
     return {**PLAIN, "ObjectNode": frozenset(objects)}

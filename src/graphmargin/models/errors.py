@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from graphmargin._errors import InputError
+from graphmargin._errors import InputError, one_line
 
 
 class ModelFileError(InputError):
@@ -33,6 +33,6 @@ def reading(path: Path) -> Iterator[None]:
         msg = f"{path} {error}"
         raise ModelFileError(msg) from error
     except Exception as error:
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
-        msg = f"{path} is no model file, or it is damaged ({reason[:200]}); save the model again"
+        reason = one_line(f"{type(error).__name__}: {error}")
+        msg = f"{path} is no model file, or it is damaged ({reason}); save the model again"
         raise ModelFileError(msg) from error

@@ -186,6 +186,6 @@ def _skops_io() -> Any:
     try:
         import skops.io
     except ImportError as error:
-        msg = 'model files need skops: pip install "graphmargin[cli]"'
+        msg = 'model files need skops; pip install "graphmargin[cli]"'
         raise ImportError(msg) from error
     return skops.io

@@ -8,14 +8,15 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from graphmargin._typing import FloatArray
+from graphmargin.labeling.findings import PATH_LINES, gamma_text
 from graphmargin.plotting._matplotlib import CLASS_COLORS, LEGEND_SIZE, axes_of
 
-LINES = {
-    "fold_score": ("accuracy, labels hidden in folds", CLASS_COLORS[0], "-"),
-    "leave_one_out_score": ("accuracy of the graph, one label hidden", CLASS_COLORS[2], "-"),
-    "confidence": ("mean confidence", CLASS_COLORS[1], "--"),
+STYLES = {
+    "fold_score": (CLASS_COLORS[0], "-"),
+    "leave_one_out_score": (CLASS_COLORS[2], "-"),
+    "confidence": (CLASS_COLORS[1], "--"),
 }
-"""Name in the legend, color and style of each line."""
+"""Color and style of each line."""
 
 
 class GammaPathDisplay:
@@ -79,7 +80,7 @@ class GammaPathDisplay:
         """
         check_is_fitted(estimator)
         path = estimator.gamma_g_path_
-        return cls(**{name: path[name] for name in ("gamma_g", *LINES, "weight")})
+        return cls(**{name: path[name] for name in ("gamma_g", *PATH_LINES, "weight")})
 
     def plot(self, ax: Any = None) -> GammaPathDisplay:
         """Draw weights as bars, the rest as lines, all of them shares.
@@ -97,12 +98,11 @@ class GammaPathDisplay:
         )
         self.lines_ = {
             name: self.ax_.plot(
-                places, getattr(self, name), style, marker="o", color=color, label=text
+                places, getattr(self, name), style, marker="o", color=color, label=PATH_LINES[name]
             )[0]
-            for name, (text, color, style) in LINES.items()
+            for name, (color, style) in STYLES.items()
         }
-        names = ["supervised" if np.isinf(value) else f"{value:.2g}" for value in self.gamma_g]
-        self.ax_.set_xticks(places, names)
+        self.ax_.set_xticks(places, [gamma_text(value) for value in self.gamma_g])
         self.ax_.set(xlabel=r"$\gamma_g$", ylim=(0.0, 1.05))
         self.ax_.spines[["top", "right"]].set_visible(False)
         self.ax_.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")

@@ -6,7 +6,14 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from graphmargin.labeling.findings import GIVEN, INDUCED, MODEL, GraphMap
+from graphmargin.labeling.findings import (
+    GIVEN,
+    INDUCED,
+    MODEL,
+    PATH_LINES,
+    GraphMap,
+    gamma_text,
+)
 
 WIDTH, HEIGHT = 460.0, 270.0
 """Of a chart."""
@@ -20,12 +27,6 @@ FAINTEST = 0.25
 """Opacity of a point of confidence 0."""
 HOLLOW = 0.12
 """Opacity of a point that the graph has not labeled."""
-SERIES = {
-    "fold_score": "accuracy, labels hidden in folds",
-    "leave_one_out_score": "accuracy of the graph alone, one label hidden",
-    "confidence": "mean confidence of the graph",
-}
-"""Lines of the path of gamma_g: names of its columns, and what they are."""
 
 
 @dataclass(frozen=True)
@@ -166,7 +167,7 @@ def path_chart(path: Mapping[str, Sequence[float]]) -> Chart:
         for center, weight in zip(centers, path.get("weight", ()), strict=False)
         if math.isfinite(weight)
     )
-    lines = [_line(kind, centers, path[kind]) for kind in SERIES if kind in path]
+    lines = [_line(kind, centers, path[kind]) for kind in PATH_LINES if kind in path]
     x_ticks = [
         Tick(center, gamma_text(gamma_g))
         for center, gamma_g in zip(centers, path["gamma_g"], strict=True)
@@ -185,7 +186,7 @@ def map_chart(found: GraphMap) -> MapChart:
     --------
     >>> found = GraphMap(
     ...     x=(0.0, 1.0), y=(0.0, 1.0), rows=(1, 2), codes=(0, 12), confidence=(1.0, 0.5),
-    ...     sources=("given", "induced"), cells=({}, {}), edges=((0, 1),), method="", n_rows=2,
+    ...     sources=("given", "induced"), cells=({}, {}), edges=((0, 1),), method="",
     ... )
     >>> chart = map_chart(found)
     >>> [(mark.index, mark.color, mark.shape, mark.opacity) for mark in chart.marks]
@@ -224,17 +225,6 @@ def percent(share: float | None) -> str:
     return f"{100 * share:.1f}\N{NO-BREAK SPACE}%"
 
 
-def gamma_text(gamma_g: float) -> str:
-    """Return gamma_g for a person: inf is supervised learning.
-
-    Examples
-    --------
-    >>> gamma_text(0.12345), gamma_text(float("inf"))
-    ('0.12', 'supervised')
-    """
-    return "supervised" if math.isinf(gamma_g) else f"{gamma_g:.2g}"
-
-
 def _line(kind: str, centers: Sequence[float], values: Sequence[float]) -> Line:
     dots, pieces, piece = [], [], ""
     for center, value in zip(centers, values, strict=True):
@@ -244,7 +234,7 @@ def _line(kind: str, centers: Sequence[float], values: Sequence[float]) -> Line:
         elif piece:
             pieces.append(piece)
             piece = ""
-    return Line(kind, SERIES[kind], (*pieces, piece) if piece else tuple(pieces), tuple(dots))
+    return Line(kind, PATH_LINES[kind], (*pieces, piece) if piece else tuple(pieces), tuple(dots))
 
 
 def _height(share: float) -> float:

@@ -10,7 +10,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
-from graphmargin.labeling.findings import SOURCES, Findings, GraphMap, RowNote
+from graphmargin.labeling.findings import (
+    PATH_LINES,
+    SOURCES,
+    Findings,
+    GraphMap,
+    RowNote,
+    gamma_text,
+)
 from graphmargin.report import charts
 from graphmargin.report.theme import CSS
 from graphmargin.tables.columns import ColumnUse
@@ -46,16 +53,22 @@ def labeling_page(findings: Findings, *, table_path: str | None, model_path: str
     >>> findings = Findings(
     ...     table="pets.csv", target="kind", n_rows=6, n_labels=2, classes=("cat", "<dog>"),
     ...     given_counts=(1, 1), final_counts=(3, 3),
-    ...     source_counts={"given": 2, "induced": 4, "model": 0}, columns=(), candidates=(),
-    ...     supervised_share=0.5, estimate=None, verdict="not compared", graph_lines=(),
-    ...     warnings=(), path={}, histogram={"induced": (1, 3), "model": (0, 0)}, map=None,
-    ...     least_certain=(), doubts=(), certificate=(), seconds=0.1, version="1.0",
+    ...     source_counts={"given": 2, "induced": 4, "model": 0}, columns=(), scaling="",
+    ...     candidates=(), supervised_share=0.5, estimate=None, verdict="not compared",
+    ...     graph_lines=(), warnings=(), path={}, map=None,
+    ...     histogram={"induced": (1, 3), "model": (0, 0)}, least_certain=(), doubts=(),
+    ...     certificate=(), seconds=0.1, version="1.0",
     ... )
     >>> page = labeling_page(findings, table_path="out.csv", model_path=None)
     >>> "<h1>4 rows labeled from 2 labels</h1>" in page, "&lt;dog&gt;" in page, "<dog>" in page
     (True, True, False)
     """
     script = _text("labeling.js")
+    drawn, map_data = None, {}
+    if findings.map is not None:
+        drawn = charts.map_chart(findings.map)
+        order = [mark.index for mark in drawn.marks]
+        map_data = _map_data(findings.map, findings.classes, order)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     template = _environment().get_template("labeling.html.jinja")
     page: str = template.render(
@@ -72,11 +85,11 @@ def labeling_page(findings: Findings, *, table_path: str | None, model_path: str
         source_texts=SOURCE_TEXTS,
         blended=[one for one in findings.candidates if one.weight > 0],
         most_candidates=MOST_CANDIDATES,
-        map=None if findings.map is None else charts.map_chart(findings.map),
-        map_data=_json(_map_data(findings.map, findings.classes)),
+        map=drawn,
+        map_data=_json(map_data),
         histogram=charts.histogram_chart(findings.histogram),
         path=charts.path_chart(findings.path) if findings.path else None,
-        path_columns=[name for name in (*charts.SERIES, "weight") if name in findings.path],
+        path_columns=[name for name in (*PATH_LINES, "weight") if name in findings.path],
         least_certain_columns=_cell_names(findings.least_certain),
         doubt_columns=_cell_names(findings.doubts or ()),
         column_groups=_column_groups(findings.columns),
@@ -102,7 +115,7 @@ def _environment() -> Any:
     environment.filters |= {
         "at": lambda place: f"{place:.1f}".removesuffix(".0"),
         "count": lambda number: f"{number:,}",
-        "gamma": charts.gamma_text,
+        "gamma": gamma_text,
         "number_of": lambda number, thing: f"{number:,} {thing}{'' if number == 1 else 's'}",
         "percent": charts.percent,
         "sentence": lambda text: text[:1].upper() + text[1:].removesuffix(".") + ".",
@@ -149,11 +162,8 @@ def _column_groups(columns: Sequence[ColumnUse]) -> list[dict[str, Any]]:
     ]
 
 
-def _map_data(found: GraphMap | None, classes: Sequence[str]) -> dict[str, Any]:
+def _map_data(found: GraphMap, classes: Sequence[str], order: Sequence[int]) -> dict[str, Any]:
     """Return what the script tells about points, in the order in which they are on the page."""
-    if found is None:
-        return {}
-    order = [mark.index for mark in charts.map_chart(found).marks]
     place = {index: number for number, index in enumerate(order)}
     names = _names(found.cells)
     return {

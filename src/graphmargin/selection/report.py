@@ -137,6 +137,17 @@ class GraphReport:
         return float(np.abs(self.induced_shares - self.label_shares).sum() / 2)
 
     @property
+    def odd_class(self) -> int | None:
+        """Place of a class that swallows the others, or vanishes; None if there is none."""
+        given, induced = self.label_shares, self.induced_shares
+        if induced is None or self.induced_counts.sum() < POINTS_A_CLASS * len(given):
+            return None
+        if (induced - given).clip(0).sum() >= SWALLOWED:
+            return int(np.argmax(induced - given))
+        k = int(np.argmin(np.divide(induced, given, out=np.ones_like(given), where=given > 0)))
+        return None if induced[k] > VANISHED * given[k] else k
+
+    @property
     def verdict(self) -> str:
         """Whether the graph helps, or "not compared"; see `Comparison`."""
         return "not compared" if self.comparison is None else self.comparison.verdict
@@ -284,17 +295,12 @@ class GraphReport:
         return f"Most points that reach a label have a confidence below {self.eps:g}; {way_out}."
 
     def _class_shares(self) -> str:
-        given, induced = self.label_shares, self.induced_shares
-        if induced is None or self.induced_counts.sum() < POINTS_A_CLASS * len(given):
+        k, induced = self.odd_class, self.induced_shares
+        if k is None or induced is None:
             return ""
-        k = int(np.argmax(induced - given))
-        if (induced - given).clip(0).sum() < SWALLOWED:
-            k = int(np.argmin(np.divide(induced, given, out=np.ones_like(given), where=given > 0)))
-            if induced[k] > VANISHED * given[k]:
-                return ""
         return (
-            f"Class {_name(self.classes[k])} has {given[k]:.1%} of the labels, but gets "
-            f"{induced[k]:.1%} of the points; if you know class shares, pass them as "
+            f"Class {_name(self.classes[k])} has {self.label_shares[k]:.1%} of the labels, but "
+            f"gets {induced[k]:.1%} of the points; if you know class shares, pass them as "
             "`class_mass_normalization`."
         )
 
@@ -316,6 +322,7 @@ def graph_report(
     eps: float = 1e-6,
     choice: Choice | None = None,
     recall: float | None = None,
+    hide_labels: bool = True,
 ) -> GraphReport:
     """Return what a user should know before trusting the labels that a graph induces.
 
@@ -330,6 +337,8 @@ def graph_report(
         whether the graph helps.
     recall : float in (0, 1], default=None
         Share of the true neighbors that are joined, such as ``graph_recall_`` of an estimator.
+    hide_labels : bool, default=True
+        Whether to hide one label at a time, which may take longer than the solution itself.
 
     Returns
     -------
@@ -377,7 +386,8 @@ in the sink
     counts = np.bincount(problem.labels.codes[labeled], minlength=len(classes))
     n_labels = int(counts.sum())
     n_edges, agreement = _label_agreement(problem, np.flatnonzero(labeled))
-    n_tested, error, guess = _leave_one_out(solution, counts)
+    tested = _leave_one_out(solution, counts) if hide_labels else (0, None, None)
+    n_tested, error, guess = tested
     induced = solution.codes[unlabeled & (solution.codes >= 0)]
     confidence = solution.confidence[unlabeled]
     return GraphReport(

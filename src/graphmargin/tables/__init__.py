@@ -7,13 +7,12 @@ from graphmargin.tables.columns import ColumnUse
 from graphmargin.tables.errors import TableError
 
 if TYPE_CHECKING:
-    from graphmargin.tables.features import TRUSTED_TYPES, TableFeatures
+    from graphmargin.tables.features import TableFeatures
     from graphmargin.tables.reading import read_chunks, read_table
     from graphmargin.tables.target import Target, read_target
     from graphmargin.tables.writing import check_output, table_writer
 
 __all__ = [
-    "TRUSTED_TYPES",
     "ColumnUse",
     "TableError",
     "TableFeatures",
@@ -26,7 +25,6 @@ __all__ = [
 ]
 
 _HOMES = {
-    "TRUSTED_TYPES": "features",
     "TableFeatures": "features",
     "Target": "target",
     "check_output": "writing",

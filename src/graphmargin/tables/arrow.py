@@ -52,7 +52,7 @@ def frame_of(table: pa.Table) -> pd.DataFrame:
     """Return a frame whose types depend on the schema alone, not on what is in the cells.
 
     Whole numbers and truth values may be missing, dictionaries are decoded, lists are arrays,
-    decimal numbers stay exact.
+    decimal numbers stay exact, and maps stay maps.
 
     Examples
     --------
@@ -69,6 +69,6 @@ def frame_of(table: pa.Table) -> pd.DataFrame:
 
 
 def _pandas_type(kind: pa.DataType) -> pd.api.extensions.ExtensionDtype | None:
-    if pa.types.is_decimal(kind):
+    if pa.types.is_decimal(kind) or pa.types.is_map(kind):
         return pd.ArrowDtype(kind)
     return _NULLABLE.get(kind)

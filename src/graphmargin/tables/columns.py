@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -11,6 +12,10 @@ from typing import Literal, TypeAlias
 from graphmargin.tables.errors import TableError
 
 Role: TypeAlias = Literal["number", "category", "date", "text", "embedding", "left out"]
+
+AN_ID = "an ID: all values differ"
+"""Why a column that names the rows is left out."""
+_SHOWN = 20
 
 
 @dataclass(frozen=True)
@@ -28,7 +33,7 @@ class ColumnUse:
 
     Examples
     --------
-    >>> ColumnUse("user_id", "left out", 0, "an ID: all values differ").note
+    >>> ColumnUse("user_id", "left out", 0, AN_ID).note
     'an ID: all values differ'
     """
 
@@ -56,8 +61,69 @@ def column_names(header: Iterable[object], path: Path) -> list[str]:
     if not names:
         msg = f"{path}: the table has no columns"
         raise TableError(msg)
-    name, count = Counter(names).most_common(1)[0]
-    if count > 1:
-        msg = f"{path}: {'two' if count == 2 else count} columns are called {name!r}; rename one"
-        raise TableError(msg)
+    check_unique(names, f"{path}: ")
     return names
+
+
+def check_unique(names: Iterable[str], where: str = "") -> None:
+    """Refuse columns of the same name.
+
+    Examples
+    --------
+    >>> check_unique(["x", "y", "x"])
+    Traceback (most recent call last):
+    graphmargin.tables.errors.TableError: two columns are called 'x'; rename one
+    """
+    for name, count in Counter(names).most_common(1):
+        if count > 1:
+            number = "two" if count == 2 else count
+            msg = f"{where}{number} columns are called {name!r}; rename one"
+            raise TableError(msg)
+
+
+def check_known(name: str, names: Sequence[str], where: str = "") -> None:
+    """Refuse a name that no column has, with the one that may be meant.
+
+    Examples
+    --------
+    >>> check_known("colour", ["size", "color"])
+    Traceback (most recent call last):
+    graphmargin.tables.errors.TableError: there is no column 'colour'; did you mean 'color'? the table has: 'size', 'color'
+    """  # noqa: E501 - an error is one line
+    if name in names:
+        return
+    close = difflib.get_close_matches(name, names, n=1)
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    msg = f"{where}there is no column {name!r}; {hint}the table has: {listed(names)}"
+    raise TableError(msg)
+
+
+def check_free(new: Iterable[str], names: Iterable[str], table: str) -> None:
+    """Refuse a table in which a column of the result is taken.
+
+    Examples
+    --------
+    >>> check_free(["y_source"], ["x", "y", "y_source"], "a.csv")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    graphmargin.tables.errors.TableError: a.csv has a column 'y_source', which the result needs...
+    """
+    taken = [name for name in new if name in set(names)]
+    if taken:
+        msg = (
+            f"{table} has a column {taken[0]!r}, which the result needs: rename it, or pass the "
+            "table as it was before it was labeled"
+        )
+        raise TableError(msg)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names for a message, the first ones if there are many.
+
+    Examples
+    --------
+    >>> listed(["size", "color"])
+    "'size', 'color'"
+    """
+    shown = [repr(name) for name in names[:_SHOWN]]
+    more = [f"and {len(names) - _SHOWN:,} more"] if len(names) > _SHOWN else []
+    return ", ".join([*shown, *more])

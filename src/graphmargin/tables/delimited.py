@@ -12,11 +12,12 @@ from typing import BinaryIO
 import pyarrow as pa
 import pyarrow.csv
 
+from graphmargin._errors import one_line
 from graphmargin.tables.arrow import in_chunks
 from graphmargin.tables.cells import TextKind, convert, text_kinds
 from graphmargin.tables.columns import column_names
 from graphmargin.tables.errors import TableError
-from graphmargin.tables.streams import opened
+from graphmargin.tables.streams import NOT_UTF8, opened
 
 _HEAD = 1 << 18
 # A row has to fit into a block; lists of 1,536 numbers take 30 kB.
@@ -66,6 +67,9 @@ def _head(stream: BinaryIO, path: Path) -> str:
     raw = stream.read(_HEAD)
     if not raw.strip(b"\xef\xbb\xbf \t\r\n"):
         msg = f"{path}: the file is empty"
+        raise TableError(msg)
+    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):  # "Unicode text" of Excel
+        msg = f"{path}: {NOT_UTF8}"
         raise TableError(msg)
     if b"\0" in raw:
         msg = f"{path}: not a text file; is the end of its name right?"
@@ -123,8 +127,8 @@ def _explained(error: pa.ArrowInvalid, path: Path) -> TableError:
             "is a quote or a delimiter missing?"
         )
     if "UTF8" in str(error):
-        return TableError(f"{path}: not UTF-8 text; save it as UTF-8 (in Excel: CSV UTF-8)")
-    return TableError(f"{path}: not a table: {' '.join(str(error).split())[:200]}")
+        return TableError(f"{path}: {NOT_UTF8}")
+    return TableError(f"{path}: not a table: {one_line(error)}")
 
 
 def _both(

@@ -7,7 +7,7 @@ from which nothing is executed.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -153,9 +153,7 @@ def fit_category(name: str, cells: pd.Series) -> CategoryEncoder:
         has_others=len(order) > MAX_CATEGORIES,
         height=1.0,
     )
-    return CategoryEncoder(
-        name, unscaled.values, unscaled.has_others, _height(unscaled.one_hot(cells))
-    )
+    return replace(unscaled, height=_height(unscaled.one_hot(cells)))
 
 
 @dataclass(frozen=True)

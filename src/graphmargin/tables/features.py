@@ -10,7 +10,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from graphmargin.tables.columns import ColumnUse
+from graphmargin.tables.columns import ColumnUse, check_known, check_unique, listed
 from graphmargin.tables.encoders import (
     CategoryEncoder,
     DateEncoder,
@@ -112,7 +112,9 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         """
         names = [str(name) for name in table.columns]
         table = table.set_axis(names, axis=1)
-        _check_names(names, self.ignore)
+        check_unique(names)
+        for name in self.ignore:
+            check_known(name, names, "`ignore`: ")
         readings = {
             name: ColumnReading("left out", note="ignored")
             if name in self.ignore
@@ -153,10 +155,11 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         places: Mapping[str, Any] = {str(name): name for name in table.columns}
         absent = [encoder.name for encoder in self._encoders if encoder.name not in places]
         if absent:
-            which = ", ".join(map(repr, absent))
-            noun = "column" if len(absent) == 1 else "columns"
-            verb = "is" if len(absent) == 1 else "are"
-            msg = f"{noun} {which} of the model {verb} not in the table; it has: {_listed(places)}"
+            noun, verb = ("column", "is") if len(absent) == 1 else ("columns", "are")
+            msg = (
+                f"{noun} {listed(absent)} of the model {verb} not in the table; it has: "
+                f"{listed(list(places))}"
+            )
             raise TableError(msg)
         result = np.empty((len(table), self.n_features_out_))
         if not len(table):  # which scikit-learn's encoders refuse
@@ -167,22 +170,6 @@ class TableFeatures(TransformerMixin, BaseEstimator):
             result[:, start:stop] = encoder.transform(table[places[encoder.name]])
             start = stop
         return result
-
-
-def _check_names(names: Sequence[str], ignore: Sequence[str]) -> None:
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        msg = f"two columns are called {twice!r}; rename one"
-        raise TableError(msg)
-    for name in ignore:
-        if name not in names:
-            msg = f"`ignore` has {name!r}, which is no column; the table has: {_listed(names)}"
-            raise TableError(msg)
-
-
-def _listed(names: Any) -> str:
-    shown = [repr(name) for name in names]
-    return ", ".join(shown if len(shown) <= 20 else [*shown[:20], f"and {len(shown) - 20} more"])
 
 
 def _unit(numbers: Mapping[str, Any]) -> float | None:

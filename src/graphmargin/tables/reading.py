@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet
 from numpy.lib.npyio import NpzFile
 
+from graphmargin._errors import one_line
 from graphmargin.tables.arrow import frame_of, in_chunks
 from graphmargin.tables.columns import column_names
 from graphmargin.tables.delimited import delimited_chunks
@@ -147,7 +148,7 @@ def _parquet_chunks(path: Path, n_rows: int) -> Iterator[pd.DataFrame]:
         # Arrow also raises a plain OSError for damaged pages; one of the system has a number.
         if isinstance(error, OSError) and error.errno is not None:
             raise
-        msg = f"{path}: not a Parquet file, or a damaged one: {_line(error)}"
+        msg = f"{path}: not a Parquet file, or a damaged one: {one_line(error)}"
         raise TableError(msg) from error
 
 
@@ -161,7 +162,7 @@ def _excel_table(path: Path) -> pd.DataFrame:
         finally:
             book.close()
     except _ARCHIVE_ERRORS as error:
-        msg = f"{path}: not an Excel file (.xlsx), or a damaged one: {_line(error)}"
+        msg = f"{path}: not an Excel file (.xlsx), or a damaged one: {one_line(error)}"
         raise TableError(msg) from error
     while rows and all(cell is None for cell in rows[-1]):
         rows.pop()
@@ -192,7 +193,7 @@ def _npz_table(path: Path) -> pd.DataFrame:
         why = (
             "arrays of Python objects are not read"
             if "allow_pickle" in str(error)
-            else f"not an npz file, or a damaged one: {_line(error)}"
+            else f"not an npz file, or a damaged one: {one_line(error)}"
         )
         msg = f"{path}: {why}"
         raise TableError(msg) from error
@@ -218,10 +219,6 @@ def _npz_column(array: AnyArray) -> pd.Series:
         return cells.mask(cells == "")
     # Files may come from a machine with another order of bytes.
     return pd.Series(array.astype(array.dtype.newbyteorder("=")))
-
-
-def _line(error: Exception) -> str:
-    return " ".join(str(error).split())[:200]
 
 
 # What zipfile, openpyxl and numpy raise on damaged content.

@@ -11,7 +11,7 @@ import pandas as pd
 from skrub import ToDatetime
 from skrub.core import RejectColumn
 
-from graphmargin.tables.columns import Role
+from graphmargin.tables.columns import AN_ID, Role
 from graphmargin.tables.meanings import (
     dates,
     is_date_type,
@@ -99,7 +99,7 @@ def _number(column: pd.Series) -> ColumnReading:
         if (present == present[0]).all():
             return _left_out("constant")
         if pd.api.types.is_integer_dtype(column.dtype) and _is_id(column):
-            return _left_out("an ID: all values differ")
+            return _left_out(AN_ID)
     return ColumnReading("number", values)
 
 
@@ -147,7 +147,7 @@ def _text(cells: pd.Series) -> ColumnReading:
         return _left_out("constant")
     has_words = cells.str.contains(r"\s").mean() > 0.5
     if n_distinct == len(cells) - n_missing and (not has_words or _is_id_name(cells.name)):
-        return _left_out("an ID: all values differ")
+        return _left_out(AN_ID)
     if has_words and n_distinct > min(MAX_CATEGORIES, len(cells) / 2):
         return ColumnReading("text", cells)
     return ColumnReading("category", cells)

@@ -12,6 +12,8 @@ from typing import BinaryIO, cast
 from graphmargin.tables.errors import TableError
 from graphmargin.tables.formats import is_compressed
 
+NOT_UTF8 = "not UTF-8 text; save it as UTF-8 (in Excel: CSV UTF-8)"
+
 
 @contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
@@ -37,5 +39,5 @@ def opened(path: Path) -> Iterator[BinaryIO]:
         msg = f"{path}: the archive is damaged: {error}"
         raise TableError(msg) from error
     except UnicodeDecodeError as error:
-        msg = f"{path}: not UTF-8 text; save it as UTF-8 (in Excel: CSV UTF-8)"
+        msg = f"{path}: {NOT_UTF8}"
         raise TableError(msg) from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,11 +9,12 @@ import numpy as np
 import pandas as pd
 
 from graphmargin._typing import AnyArray, BoolArray, IntArray
+from graphmargin.tables.columns import check_known
 from graphmargin.tables.errors import TableError
 from graphmargin.tables.meanings import is_date_type, plain, texts
 
-# What Python, numpy and pandas write for nothing.
-_NOTHING = ("NaN", "nan", "None", "<NA>")
+NOTHING = ("NaN", "nan", "None", "<NA>")
+"""What Python, numpy and pandas write for a label that is missing."""
 _MANY_CLASSES = 100
 
 
@@ -85,7 +85,7 @@ def read_target(table: pd.DataFrame, name: str, *, unlabeled: Sequence[str] = ()
         raise TableError(msg)
     values = _values(column, cells, name)
     as_text = values.map(str, na_action="ignore")
-    markers = {*_NOTHING, *(marker.strip() for marker in unlabeled)}
+    markers = {*NOTHING, *(marker.strip() for marker in unlabeled)}
     values = values.mask(as_text.isin(markers) | cells.isin(markers))
     labeled = values.notna().to_numpy()
     if not labeled.any():
@@ -109,12 +109,7 @@ def read_target(table: pd.DataFrame, name: str, *, unlabeled: Sequence[str] = ()
 
 def _column(table: pd.DataFrame, name: str) -> pd.Series:
     names = [str(column) for column in table.columns]
-    if name not in names:
-        close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
-        hint = f"did you mean {close[0]!r}? " if close else ""
-        shown = ", ".join(map(repr, names[:20])) + (", ..." if len(names) > 20 else "")
-        msg = f"there is no column {name!r}; {hint}the table has: {shown}"
-        raise TableError(msg)
+    check_known(name, names)
     return plain(table.iloc[:, names.index(name)].reset_index(drop=True))
 
 

@@ -18,6 +18,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 
+from graphmargin._errors import one_line
 from graphmargin._files import check_writable, replacing
 from graphmargin.tables.errors import TableError
 from graphmargin.tables.formats import format_of, is_compressed
@@ -169,7 +170,7 @@ def _parquet(draft: Path, path: Path) -> Iterator[Write]:
             table = pa.Table.from_pandas(frame, schema=schema, preserve_index=False)
         except (pa.ArrowException, OverflowError) as error:
             why = "cannot be written as Parquet" if writer is None else "a later chunk does not fit"
-            msg = f"{path}: {why}: {' '.join(str(error).split())[:200]}"
+            msg = f"{path}: {why}: {one_line(error)}"
             raise TableError(msg) from error
         if writer is None:
             writer = pa.parquet.ParquetWriter(draft, table.schema)
@@ -242,7 +243,8 @@ def _npz_array(column: pd.Series) -> AnyArray:
     if pd.api.types.is_bool_dtype(column.dtype) and not column.isna().any():
         return np.asarray(column.to_numpy(dtype=bool))
     if pd.api.types.is_numeric_dtype(column.dtype):
-        if column.isna().any():
+        # numpy has no decimal numbers.
+        if column.isna().any() or isinstance(column.dtype, pd.ArrowDtype):
             return np.asarray(column.to_numpy(dtype=float, na_value=np.nan))
         return np.asarray(column.to_numpy(dtype=getattr(column.dtype, "numpy_dtype", None)))
     present = column[column.notna()]
@@ -255,8 +257,12 @@ def _npz_array(column: pd.Series) -> AnyArray:
 
 def _flat(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the frame with lists, arrays and objects in cells as JSON."""
-    nested = [name for name in frame if frame[name].dtype == object]
-    return frame.assign(**{name: frame[name].map(_flat_cell) for name in nested})
+    return pd.DataFrame({name: _flat_column(frame[name]) for name in frame}, index=frame.index)
+
+
+def _flat_column(column: pd.Series) -> pd.Series:
+    is_nested = column.dtype == object or isinstance(column.dtype, pd.ArrowDtype)
+    return column.map(_flat_cell) if is_nested else column
 
 
 def _flat_cell(cell: Any) -> Any:

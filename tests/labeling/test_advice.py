@@ -1,0 +1,52 @@
+"""Advice is about rows and columns, in the names of the table."""
+
+import numpy as np
+import pandas as pd
+
+from graphmargin.labeling.inspection import inspect, summarize
+from graphmargin.labeling.job import job_of, label_rows
+
+
+def found_on(size, kind):
+    return summarize(label_rows(job_of(pd.DataFrame({"size": size, "kind": kind}), "kind")))
+
+
+def test_nothing_looks_wrong():
+    size = np.r_[np.linspace(0, 1, 20), np.linspace(5, 6, 20)]
+    kind = np.array([None] * 40, dtype=object)
+    kind[[0, 10, 19]], kind[[20, 30, 39]] = "cat", "dog"
+    assert found_on(size, kind).warnings == ()
+
+
+def test_cluster_without_a_label():
+    size = np.r_[np.linspace(0, 1, 20), np.linspace(5, 6, 20), np.linspace(100, 101, 9)]
+    kind = np.array([None] * 49, dtype=object)
+    kind[[0, 10, 19]], kind[[20, 30, 39]] = "cat", "dog"
+    (text,) = found_on(size, kind).warnings
+    assert "9 rows" in text
+    assert "graphmargin suggest" in text
+
+
+def test_class_that_vanishes_is_named_as_in_the_table():
+    rng = np.random.default_rng(0)
+    kind = np.array([None] * 400, dtype=object)
+    kind[:200], kind[399] = "usual", "rare"
+    texts = " ".join(found_on(rng.normal(size=400), kind).warnings)
+    assert "Class 'rare' has 0.5% of the given labels and 0.0% of those" in texts
+    assert "one guess for all" in texts
+
+
+def test_no_parameter_of_python_is_named_where_supervised_learning_is_chosen():
+    rng = np.random.default_rng(0)
+    y = np.arange(120) % 2
+    table = pd.DataFrame({"a": y + 0.01 * rng.normal(size=120), "b": 20 * rng.normal(size=120)})
+    table["kind"] = np.where(np.arange(120) < 60, np.where(y, "cat", "dog"), None)
+    labeled = label_rows(job_of(table, "kind"))
+    assert np.isinf(labeled.cut.harmonic_solution_.gamma_g)
+    assert not any("gamma_g" in text for text in summarize(labeled).warnings)
+
+
+def test_lines_on_the_graph_have_the_names_of_the_table():
+    table = pd.DataFrame({"size": [1.0, 1.1, 5.0, 5.2], "kind": ["cat", None, "dog", None]})
+    lines = " ".join(inspect(label_rows(job_of(table, "kind"))).graph_lines)
+    assert "'cat': 50.0% -> 50.0%" in lines
