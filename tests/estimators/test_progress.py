@@ -227,6 +227,6 @@ def test_ctrl_c_stops_a_fit_and_leaves_no_half_fitted_model(parameters):
         check=False,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
     )
     assert done.stdout == "interrupted\n", done.stderr

@@ -23,7 +23,12 @@ Examples:
 
 
 def info(
-    path: Annotated[Path, typer.Argument(metavar="FILE", help="A model file or a table.")],
+    path: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", exists=True, dir_okay=False, help="A model file or a table."
+        ),
+    ],
     target: Annotated[
         str | None,
         typer.Option("--target", "-t", metavar="COLUMN", help="Column of the labels of a table."),

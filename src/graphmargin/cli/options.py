@@ -9,7 +9,9 @@ import typer
 
 FORMATS = "CSV, TSV, Parquet, Excel, JSON lines or npz"
 
-Table: TypeAlias = Annotated[Path, typer.Argument(metavar="TABLE", help=f"{FORMATS}.")]
+Table: TypeAlias = Annotated[
+    Path, typer.Argument(metavar="TABLE", exists=True, dir_okay=False, help=f"{FORMATS}.")
+]
 Target: TypeAlias = Annotated[
     str, typer.Option("--target", "-t", metavar="COLUMN", help="Column of the labels.")
 ]

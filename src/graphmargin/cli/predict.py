@@ -26,7 +26,9 @@ Examples:
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model file.")],
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", exists=True, dir_okay=False, help="A model file.")
+    ],
     table: Table,
     out: Annotated[
         Path | None,

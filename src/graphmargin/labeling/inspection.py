@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.stats import beta
+from scipy.special import betaincinv
 
 from graphmargin import __version__
 from graphmargin._typing import IntArray
@@ -166,8 +166,8 @@ def _estimate(choice: Choice) -> Estimate | None:
     return Estimate(
         n_hidden=n,
         n_right=right,
-        low=float(beta.ppf(0.025, right, n - right + 1)) if right else 0.0,
-        high=float(beta.ppf(0.975, right + 1, n - right)) if right < n else 1.0,
+        low=float(betaincinv(right, n - right + 1, 0.025)) if right else 0.0,
+        high=float(betaincinv(right + 1, n - right, 0.975)) if right < n else 1.0,
         guess=float(np.bincount(given).max() / n),
     )
 

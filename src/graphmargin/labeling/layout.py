@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.stats import rankdata
 from sklearn.utils.extmath import randomized_svd
 
 from graphmargin._typing import FloatArray, IntArray
@@ -124,7 +123,8 @@ def _start(points: Any, rng: np.random.Generator) -> FloatArray:
     centered = points if sparse.issparse(points) else points - points.mean(axis=0)
     components, *_ = randomized_svd(centered, n_components, random_state=seed)
     plane = np.zeros((len(components), 2))
-    plane[:, :n_components] = rankdata(components, axis=0) / len(components)
+    ranks = components.argsort(axis=0, kind="stable").argsort(axis=0)
+    plane[:, :n_components] = ranks / len(components)
     return np.asarray(SPREAD * (plane + rng.normal(scale=1e-3, size=plane.shape)))
 
 

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import pandas as pd
-from skrub import DatetimeEncoder, StringEncoder
 
 from graphmargin._typing import BoolArray, FloatArray
 from graphmargin.tables.columns import Role
 from graphmargin.tables.errors import TableError
 from graphmargin.tables.meanings import LARGEST, dates, numbers, texts, vectors
 from graphmargin.tables.roles import MAX_CATEGORIES
+
+if TYPE_CHECKING:  # skrub takes seconds to import, which tables of numbers need not
+    from skrub import DatetimeEncoder, StringEncoder
 
 # Features are far from overflow, whatever is squared or divided.
 _SMALLEST_SCALE = 1 / LARGEST
@@ -213,6 +215,8 @@ def fit_date(name: str, values: pd.Series, layout: str | None) -> DateEncoder:
     missing = values.isna().to_numpy()
     median = values.median().floor("s").isoformat()
     filled = values.fillna(pd.Timestamp(median))
+    from skrub import DatetimeEncoder
+
     # The seconds of skrub have 32 bits, which is two minutes; they are ours.
     calendar = DatetimeEncoder(
         resolution="hour", add_weekday=True, add_total_seconds=False, periodic_encoding="circular"
@@ -280,6 +284,8 @@ def fit_text(name: str, cells: pd.Series) -> TextEncoder:
     sample = cells.dropna()
     if len(sample) > _TEXT_SAMPLE:
         sample = sample.sample(_TEXT_SAMPLE, random_state=0)
+    from skrub import StringEncoder
+
     encoder = StringEncoder(n_components=min(_TEXT_COMPONENTS, len(sample) - 1), random_state=0)
     with warnings.catch_warnings():
         # Fewer n-grams than components: then the n-grams themselves are the features.

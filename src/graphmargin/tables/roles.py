@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from skrub import ToDatetime
-from skrub.core import RejectColumn
 
 from graphmargin.tables.columns import AN_ID, Role
 from graphmargin.tables.meanings import (
@@ -162,6 +160,9 @@ def _whole_if_possible(values: FloatArray, cells: pd.Series) -> pd.Series:
 
 def _layout(cells: pd.Series) -> str | None:
     """Return the format of dates; None if the cells are not dates."""
+    from skrub import ToDatetime
+    from skrub.core import RejectColumn
+
     try:
         layout: str = ToDatetime().fit(cells).format_
     except RejectColumn:
