@@ -147,8 +147,7 @@ class Labeled:
     @cached_property
     def sources(self) -> AnyArray:
         """Where every label comes from, see `graphmargin.labeling.findings`."""
-        solution = self.cut.harmonic_solution_
-        agreed = self.cut.training_mask_ & (solution.codes == self.codes)
+        agreed = self.cut.harmonic_solution_.codes == self.codes
         found = np.where(agreed, INDUCED, MODEL)
         return np.where(self.job.target.labeled, GIVEN, found)
 
