@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from graphmargin import datasets, plotting, theory
+    from graphmargin import datasets, theory
     from graphmargin.estimators import (
         HarmonicClassifier,
         HarmonicClassifierCV,
@@ -78,7 +78,6 @@ __all__ = [
     "load_model",
     "model_info",
     "normalize_class_mass",
-    "plotting",
     "save_model",
     "suggest_labels",
     "theory",
@@ -88,7 +87,7 @@ __version__ = "0.1.0"
 
 _HOMES = ("estimators", "graph", "harmonic", "selection", "models")
 """Packages whose names are public here."""
-_PACKAGES = ("datasets", "plotting", "theory")
+_PACKAGES = ("datasets", "theory")
 """Packages that are public themselves."""
 
 
