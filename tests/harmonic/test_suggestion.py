@@ -264,3 +264,10 @@ def test_number_of_suggestions_is_checked(random_graph, n):
     solution = harmonic_solution(random_graph(N, 0), TWO)
     with pytest.raises(ValueError, match="`n` must be an integer >= 1"):
         suggest_labels(solution, n)
+
+
+def test_the_number_of_threads_changes_nothing(random_graph):
+    solution = harmonic_solution(random_graph(60, 0), [0, 1, *[-1] * 58], gamma_g=0.1)
+    one, two = (suggest_labels(solution, 5, n_jobs=n_jobs) for n_jobs in (1, 2))
+    assert np.array_equal(one.vertices, two.vertices)
+    assert np.array_equal(one.gain, two.gain)

@@ -70,7 +70,7 @@ def test_the_model_labels_new_rows_as_the_cut_does(labeled, mixed_table):
     assert np.array_equal(labels, found.job.target.classes[found.cut.predict(X)])
     assert (labels == names).mean() > 0.9
     assert ((confidence >= 0) & (confidence <= 1)).all()
-    assert model.details == {"rows": 150}
+    assert model.details["rows"] == 150
 
 
 def test_stages_are_told(mixed_table):

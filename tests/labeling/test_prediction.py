@@ -99,3 +99,11 @@ def test_target_that_is_called_like_an_argument(tmp_path):
     table[["size"]].to_csv(tmp_path / "a.csv", index=False)
     predict_file(model, tmp_path / "a.csv", tmp_path / "b.csv")
     assert read_table(tmp_path / "b.csv")["self"].tolist() == ["cat", "cat", "dog", "dog"]
+
+
+def test_markers_of_unlabeled_rows_are_no_labels(tmp_path):
+    table = pd.DataFrame({"x": [0.0, 0.1, 5.0, 5.1], "k": ["a", "?", "b", "None"]})
+    model = label_rows(job_of(table, "k", unlabeled=["?"])).model()
+    table.to_csv(tmp_path / "a.csv", index=False)
+    found = predict_file(model, tmp_path / "a.csv", tmp_path / "b.csv")
+    assert (found.n_checked, found.n_right) == (2, 2)

@@ -15,7 +15,13 @@ STARTS_AT_ONCE = 16
 
 
 def pushed_visits(
-    W: sparse.csr_array, absorption: FloatArray, starts: IntArray, rows: IntArray, *, tol: float
+    W: sparse.csr_array,
+    absorption: FloatArray,
+    starts: IntArray,
+    rows: IntArray,
+    *,
+    tol: float,
+    n_jobs: int | None = None,
 ) -> FloatArray:
     """Return entries of ``G = (diag(s) - W)^-1``, ``s = W 1 + absorption``: rows for starts.
 
@@ -35,6 +41,8 @@ def pushed_visits(
         Positive.
     starts, rows : arrays of vertices
     tol : float > 0
+    n_jobs : int, default=None
+        Threads; the result does not depend on it.
 
     Examples
     --------
@@ -48,7 +56,7 @@ def pushed_visits(
     parts = in_threads(
         lambda part: _push(*matrix, s, starts[part[0] : part[1]], rows, tol),
         ranges(len(starts), STARTS_AT_ONCE),
-        n_jobs=None,
+        n_jobs=n_jobs,
     )
     return np.concatenate([np.empty((0, len(rows))), *parts])
 

@@ -82,7 +82,9 @@ class Suggestions:
         return "\n".join(lines)
 
 
-def suggest_labels(solution: HarmonicSolution, n: int, *, random_state: Any = 0) -> Suggestions:
+def suggest_labels(
+    solution: HarmonicSolution, n: int, *, n_jobs: int | None = None, random_state: Any = 0
+) -> Suggestions:
     """Return the n vertices whose labels are expected to save most errors.
 
     Let P be the label distributions (class masses, the sink's mass spread evenly) and G the
@@ -110,6 +112,8 @@ def suggest_labels(solution: HarmonicSolution, n: int, *, random_state: Any = 0)
         given ones.
     n : int >= 1
         All unlabeled vertices are returned if they are fewer.
+    n_jobs : int, default=None
+        Threads; None takes as many as BLAS would, -1 all cores.
     random_state : int, RandomState or None, default=0
         Draws what stands for a large graph: ``max(300, 3 n)`` candidates, uncertain ones rather
         than others, and 4,000 more vertices on which errors are counted. Up to 300 unlabeled
@@ -137,7 +141,7 @@ def suggest_labels(solution: HarmonicSolution, n: int, *, random_state: Any = 0)
     """
     n = check_integer("n", n, low=1)
     problem, random = solution.problem, check_random_state(random_state)
-    walk = _Walk.on(problem, _moderate(solution.gamma_g, problem.W))
+    walk = _Walk.on(problem, _moderate(solution.gamma_g, problem.W), n_jobs)
     mass = walk.class_mass
     P = mass + (1.0 - mass.sum(axis=1, keepdims=True)) / mass.shape[1]
     candidates, others = _compete(walk, 1.0 - P.max(axis=1), n, random)
@@ -179,9 +183,10 @@ class _Walk:
     class_mass: FloatArray
     inverse: Callable[[FloatArray], FloatArray] | None
     """Where the graph is small enough to be factorized."""
+    n_jobs: int | None
 
     @classmethod
-    def on(cls, problem: HarmonicProblem, gamma_g: float) -> _Walk:
+    def on(cls, problem: HarmonicProblem, gamma_g: float, n_jobs: int | None) -> _Walk:
         labels, hard = problem.labels, problem.hard
         vertices = np.flatnonzero(~hard)
         rates = problem.W[vertices][:, np.flatnonzero(hard)] @ labels.one_hot[hard]
@@ -189,17 +194,21 @@ class _Walk:
         sink = gamma_g + np.where(labels.labeled[vertices], 0.0, problem.c_unlabeled)
         absorption = rates.sum(axis=1) + sink
         edges = sparse.csr_array(problem.W[vertices][:, vertices])
-        system = HarmonicSystem(edges, "auto")
+        system = HarmonicSystem(edges, "auto", n_jobs=n_jobs)
         inverse = system.inverse(absorption, tol=TOLERANCE)
         mass = np.clip(inverse(rates), 0.0, 1.0)
         mass /= np.maximum(mass.sum(axis=1, keepdims=True), 1.0)  # an error above one
         exact = inverse if system.solver == "direct" else None
-        return cls(problem, gamma_g, vertices, edges, absorption, mass, exact)
+        return cls(problem, gamma_g, vertices, edges, absorption, mass, exact, n_jobs)
 
     def visits(self, candidates: IntArray, rows: IntArray) -> FloatArray:
         """Return G between candidates and rows, a line for each candidate."""
         if self.inverse is None:
-            return pushed_visits(self.edges, self.absorption, candidates, rows, tol=TOLERANCE)
+            return pushed_visits(
+                *(self.edges, self.absorption, candidates, rows),
+                tol=TOLERANCE,
+                n_jobs=self.n_jobs,
+            )
         visits = np.empty((len(candidates), len(rows)))
         for batch in row_blocks(len(candidates), 8 * len(self.vertices)):
             starts = np.zeros((len(self.vertices), batch.stop - batch.start))

@@ -162,9 +162,10 @@ class Labeled:
         return filled
 
     def model(self, **details: Any) -> TableModel:
-        """Return what labels new rows; `details` are kept in its file."""
-        job = self.job
-        return TableModel(job.features, self.cut, job.target.classes, job.target.name, details)
+        """Return what labels new rows; `details` are kept in its file, with what means no label."""
+        features, target = self.job.features, self.job.target
+        known = {**details, "unlabeled": list(target.markers)}
+        return TableModel(features, self.cut, target.classes, target.name, known)
 
     @cached_property
     def solution(self) -> HarmonicSolution:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -94,7 +94,9 @@ def predict_file(
                 msg = f"{source.name}: {wrong}"
                 raise TableError(msg) from wrong
             if model.target in chunk.columns:
-                known, right = _check(chunk[model.target], labels)
+                known, right = _check(
+                    chunk[model.target], labels, model.details.get("unlabeled", NOTHING)
+                )
                 n_checked, n_right = n_checked + int(known.sum()), n_right + int(right.sum())
             labeled = chunk.copy()  # not `assign`, to which a column cannot be called "self"
             labeled[column], labeled[confidence] = labels, np.round(sure, 6)
@@ -121,12 +123,14 @@ def _new_columns(chunk: pd.DataFrame, target: str, name: str) -> tuple[str, str]
     return new
 
 
-def _check(given: pd.Series, labels: AnyArray) -> tuple[BoolArray, BoolArray]:
+def _check(
+    given: pd.Series, labels: AnyArray, unlabeled: Sequence[str]
+) -> tuple[BoolArray, BoolArray]:
     """Return which rows have a label, and which of them were predicted right."""
     import pandas as pd
 
     cells, _ = texts(given)
-    known = (cells.notna() & ~cells.isin(NOTHING)).to_numpy()
+    known = (cells.notna() & ~cells.isin(unlabeled)).to_numpy()
     if labels.dtype.kind in "iu":  # an empty cell makes floats of integers
         same = pd.to_numeric(cells, errors="coerce").to_numpy(np.float64) == labels
     else:

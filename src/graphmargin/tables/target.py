@@ -30,6 +30,8 @@ class Target:
         Sorted; of type int64, bool or str (object).
     codes : int array of shape (n_rows,)
         Places in `classes`; -1 is unlabeled.
+    markers : tuple of str
+        Texts that meant no label, sorted.
 
     Examples
     --------
@@ -40,6 +42,7 @@ class Target:
     name: str
     classes: AnyArray
     codes: IntArray
+    markers: tuple[str, ...] = tuple(sorted(NOTHING))
 
     @property
     def labeled(self) -> BoolArray:
@@ -104,7 +107,7 @@ def read_target(table: pd.DataFrame, name: str, *, unlabeled: Sequence[str] = ()
         raise TableError(msg)
     codes = np.full(len(values), -1)
     codes[labeled] = found
-    return Target(name, classes, codes)
+    return Target(name, classes, codes, tuple(sorted(markers)))
 
 
 def _column(table: pd.DataFrame, name: str) -> pd.Series:
