@@ -40,7 +40,7 @@ from graphmargin.theory.stability import Stability
 
 MAX_TRIED = 50_000
 """Unlabeled rows from which on candidates are tried on a graph of that many, drawn at random."""
-CALIBRATION_ROWS = 5_000
+CALIBRATION_ROWS = 2_000
 """Number of training rows, at most, whose scores are calibrated to probabilities."""
 
 

@@ -6,10 +6,13 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 
+from graphmargin._blocks import row_blocks
 from graphmargin._typing import FloatArray, IntArray
 
 SHARPNESSES = np.geomspace(1e-3, 1e3, 61)
 """Values of a that are tried."""
+LEAST_DOUBT = 1e-6
+"""That a class of probability 0 has some chance."""
 SAME = 0.1
 """Nats, of all targets together, up to which two calibrations are taken for equally good."""
 
@@ -100,18 +103,35 @@ def fit_calibration(scores: FloatArray, targets: FloatArray) -> tuple[float, flo
     [[0.89, 0.06, 0.05]]
     """
     columns = _per_class(scores)
-    found = []
-    for sharpness in SHARPNESSES:
-        P = softmax(sharpness * columns, axis=1)
+    losses, doubts = np.empty(len(SHARPNESSES)), np.empty(len(SHARPNESSES))
+    for some in row_blocks(len(SHARPNESSES), 256 * columns.size):  # which a cache holds
+        P = softmax(SHARPNESSES[some, None, None] * columns, axis=2)
+        doubts[some] = _best_doubts(P, targets)
+        Q = _doubted(P, doubts[some, None, None])
+        losses[some] = -(targets * np.log(Q)).sum(axis=(1, 2))
+    chosen = int(np.argmax(losses <= losses.min() + SAME))
+    return float(SHARPNESSES[chosen]), float(doubts[chosen])
 
-        def cross_entropy(doubt: float, P: FloatArray = P) -> float:
-            return float(-(targets * np.log(_doubted(P, doubt))).sum())
 
-        best = minimize_scalar(cross_entropy, bounds=(0.0, 1.0), method="bounded")
-        found.append((float(best.fun), float(best.x)))
-    least = min(value for value, _ in found)
-    chosen = next(i for i, (value, _) in enumerate(found) if value <= least + SAME)
-    return float(SHARPNESSES[chosen]), found[chosen][1]
+def _best_doubts(P: FloatArray, targets: FloatArray) -> FloatArray:
+    """Return the doubt of least cross-entropy for each of several (n, c) probabilities.
+
+    The cross-entropy is convex in the doubt: Newton steps, or halves where these lead outside.
+    """
+    low, high = np.full(len(P), LEAST_DOUBT), np.ones(len(P))
+    doubts = np.full(len(P), 0.1)
+    for _ in range(50):
+        ratio = (1 / P.shape[2] - P) / _doubted(P, doubts[:, None, None])
+        slope = -(targets * ratio).sum(axis=(1, 2))
+        curvature = (targets * ratio**2).sum(axis=(1, 2))
+        low, high = np.where(slope < 0, doubts, low), np.where(slope > 0, doubts, high)
+        step = doubts - slope / np.maximum(curvature, np.finfo(np.float64).tiny)
+        step = np.where((step > low) & (step < high), step, (low + high) / 2)
+        moved = np.abs(step - doubts).max()
+        doubts = step
+        if moved < 1e-10:
+            break
+    return doubts
 
 
 def probabilities(scores: FloatArray, sharpness: float, doubt: float = 0.0) -> FloatArray:
@@ -119,8 +139,8 @@ def probabilities(scores: FloatArray, sharpness: float, doubt: float = 0.0) -> F
     return _doubted(softmax(sharpness * _per_class(scores), axis=1), doubt)
 
 
-def _doubted(P: FloatArray, doubt: float) -> FloatArray:
-    return np.asarray((1 - doubt) * P + doubt / P.shape[1])
+def _doubted(P: FloatArray, doubt: float | FloatArray) -> FloatArray:
+    return np.asarray((1 - doubt) * P + doubt / P.shape[-1])
 
 
 def _per_class(scores: FloatArray) -> FloatArray:
