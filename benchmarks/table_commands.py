@@ -6,7 +6,10 @@
 - predict: a Parquet file of a million rows, by ``graphmargin predict``: seconds, and the peak
   memory of the process, beside a script that reads the whole file and predicts by the same model.
 
-Three minutes, by `python -m benchmarks.table_commands`.
+- read: a CSV file of 200,000 rows and 16 columns by `read_table`, and by pandas.
+- suggest: 20 suggestions on the graphs of letter and of a mixture of 200,000 rows.
+
+Five minutes, by `python -m benchmarks.table_commands`; names of parts after it run only these.
 """
 
 from __future__ import annotations
@@ -16,6 +19,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +28,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 
-from graphmargin import MaxMarginGraphCut
+from benchmarks.problems import letter, mixture
+from graphmargin import HarmonicClassifier, MaxMarginGraphCut, suggest_labels
 from graphmargin.datasets import load_digits, mask_labels
 from graphmargin.tables.reading import read_table
 
@@ -118,6 +124,33 @@ def predict(folder: Path) -> None:
     print(f"memory of all at once: {at_once[1] / in_chunks[1]:.1f} times that of predict")
 
 
+def read(folder: Path) -> None:
+    """Print seconds of reading a file of numbers, the best of three turns."""
+    path = folder / "numbers.csv"
+    numbers = np.random.default_rng(0).normal(size=(200_000, N_FEATURES))
+    pd.DataFrame(numbers, columns=[f"x{i}" for i in range(N_FEATURES)]).to_csv(path, index=False)
+    turns = [
+        [_seconds(partial(call, path)) for call in (read_table, pd.read_csv)] for _ in range(3)
+    ]
+    ours, theirs = np.min(turns, axis=0)
+    print(f"read: {ours:.2f} s, pandas {theirs:.2f} s, ratio {ours / theirs:.1f}")
+
+
+def suggest(_: Path) -> None:
+    """Print seconds of suggestions on graphs that are there, once kernels are compiled."""
+    for name, problem in (("letter", letter(0)), ("mixture", mixture(0, 200_000))):
+        model = HarmonicClassifier(gamma_g=0.1).fit(problem.X, problem.y_few)
+        suggest_labels(model.harmonic_solution_, 1)
+        seconds = _seconds(partial(suggest_labels, model.harmonic_solution_, 20))
+        print(f"20 suggestions, {name}, {len(problem.y):,} rows: {seconds:.1f} s")
+
+
+def _seconds(call: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
 def _errors(
     folder: Path, table: pd.DataFrame, target: str, y: np.ndarray, hidden: np.ndarray
 ) -> float:
@@ -129,10 +162,11 @@ def _errors(
 
 
 def main() -> None:
-    """Run all of it in a folder of its own."""
+    """Run what is named, or all of it, in a folder of its own."""
     with tempfile.TemporaryDirectory() as folder:
-        for part in (digits, mixed, predict):
-            part(Path(folder))
+        for part in (digits, mixed, predict, read, suggest):
+            if part.__name__ in (sys.argv[1:] or part.__name__):
+                part(Path(folder))
 
 
 if __name__ == "__main__":

@@ -82,10 +82,10 @@ def label(
     """Write the labeled table, and what else is asked for."""
     from graphmargin.labeling.job import check_new_columns, open_job
     from graphmargin.tables.errors import TableError
-    from graphmargin.tables.writing import check_output
+    from graphmargin.tables.formats import format_of
 
     out = beside(table, "labeled") if out is None else out
-    check_output(out, inputs=[table])
+    format_of(out)
     _check_files(table, out, model, report)
     job = open_job(table, target, unlabeled=unlabeled, ignore=ignore)
     check_new_columns(job)
