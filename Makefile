@@ -58,6 +58,6 @@ $(VENV)/.bench: pyproject.toml | $(VENV)/.pip
 
 $(VENV)/.test: pyproject.toml | $(VENV)/.pip
 	@echo "installing graphmargin and its tests into $(VENV)"
-	@$(PIP) install --editable '.[amg,cli]' --group dev
+	@$(PIP) install --editable '.[amg,cli,dask]' --group dev
 	@tools/install_chromium
 	@touch $@

@@ -1,0 +1,1 @@
+"""The same job on a Dask cluster, from Parquet to Parquet."""

@@ -1,0 +1,224 @@
+"""The workers: who they are, how much they hold, and one way to give them work."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+from uuid import uuid4
+
+from dask.utils import format_bytes
+from distributed import Client, Future, KilledWorker, LocalCluster, get_client, wait
+
+from graphmargin._typing import Progress
+from graphmargin.distributed.errors import ClusterError
+
+LOCAL = "local"
+AT_REST = 350 * 2**20
+"""Bytes that a worker takes before it has any data: Python, NumPy, numba, pandas."""
+SHARE_OF_A_TASK = 0.5
+"""Of the memory beyond that; the other half is for what stays with the worker between tasks."""
+LEAST_MEMORY = 64 * 2**20
+"""Bytes of a task below which nothing useful can be done."""
+UNLIMITED = 4 * 2**30
+"""Bytes that are taken for the limit of a thread of a worker without one."""
+SECONDS_BETWEEN_LOOKS = 5.0
+SECONDS_TO_WAIT = 120.0
+"""For workers that have gone, or that are full, to come back."""
+
+
+class Cluster:
+    """The workers of a Dask client.
+
+    Attributes
+    ----------
+    client : distributed.Client
+    """
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+
+    @property
+    def workers(self) -> dict[str, Any]:
+        """What the scheduler knows of each worker."""
+        found: dict[str, Any] = self.client.scheduler_info(n_workers=-1)["workers"]
+        return found
+
+    @property
+    def n_threads(self) -> int:
+        """Tasks that can run at once."""
+        return sum(worker["nthreads"] for worker in self.workers.values())
+
+    @property
+    def memory(self) -> int:
+        """Bytes that all workers together can keep between tasks."""
+        free = (_limit(worker) - AT_REST for worker in self.workers.values())
+        return int((1 - SHARE_OF_A_TASK) * sum(free))
+
+    @property
+    def memory_of_a_task(self) -> int:
+        """Bytes that a task may take on the smallest worker.
+
+        Raises
+        ------
+        ClusterError
+            If that is next to nothing, or there is no worker.
+        """
+        workers = self._wait_for_workers()
+        shares = {
+            name: SHARE_OF_A_TASK * (_limit(worker) - AT_REST) / worker["nthreads"]
+            for name, worker in workers.items()
+        }
+        name, least = min(shares.items(), key=lambda item: item[1])
+        if least < LEAST_MEMORY:
+            threads = workers[name]["nthreads"]
+            needed = AT_REST + LEAST_MEMORY / SHARE_OF_A_TASK * threads
+            msg = (
+                f"worker {name} has {format_bytes(_limit(workers[name]))} of memory for "
+                f"{threads} threads, and needs {format_bytes(int(needed))} at least; start workers "
+                "with a larger memory_limit, or with fewer threads"
+            )
+            raise ClusterError(msg)
+        return int(least)
+
+    def run(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        items: Sequence[Any],
+        *shared: Any,
+        progress: Progress | None = None,
+    ) -> list[Any]:
+        """Return ``function(item, *shared)`` for all items, in their order.
+
+        A task whose worker dies is done again by another one.
+
+        Parameters
+        ----------
+        name : str
+            Of the tasks, on Dask's dashboard.
+        function : callable
+        items : sequence
+        shared
+            Small: each task gets its own copy.
+        progress : callable, default=None
+        """
+        return self.results(name, self.submit(name, function, items, *shared), progress)
+
+    def submit(
+        self, name: str, function: Callable[..., Any], items: Sequence[Any], *shared: Any
+    ) -> list[Future]:
+        """Return futures of ``function(item, *shared)``; an item may be a future itself."""
+        token = uuid4().hex
+        return [
+            self.client.submit(function, item, *shared, key=f"{name}-{token}-{i}", pure=False)
+            for i, item in enumerate(items)
+        ]
+
+    def results(
+        self, name: str, futures: Sequence[Future], progress: Progress | None = None
+    ) -> list[Any]:
+        """Return the results of futures, or raise what the first failure says."""
+        pending = set(futures)
+        stuck_since: float | None = None
+        try:
+            while pending:
+                try:
+                    done = wait(pending, SECONDS_BETWEEN_LOOKS, return_when="FIRST_COMPLETED")
+                except TimeoutError:
+                    stuck_since = self._stuck(name, stuck_since)
+                    continue
+                pending, stuck_since = done.not_done, None
+                if any(future.status == "error" for future in done.done):
+                    break
+                if progress is not None:
+                    n_done = len(futures) - len(pending)
+                    progress(n_done / len(futures), f"{n_done:,} of {len(futures):,} parts")
+            failed = next((future for future in futures if future.status == "error"), None)
+            if failed is not None:
+                failed.result()
+            return list(self.client.gather(list(futures)))
+        except KilledWorker as error:
+            msg = (
+                f"{name}: a worker died {error.allowed_failures + 1} times on the same task, most "
+                "often for lack of memory; start workers with a larger memory_limit, or with fewer "
+                "threads, and go on with resume=True"
+            )
+            raise ClusterError(msg) from error
+        finally:
+            if pending:
+                self.client.cancel(list(pending))
+
+    def _wait_for_workers(self) -> dict[str, Any]:
+        deadline = time.monotonic() + SECONDS_TO_WAIT
+        while not (workers := self.workers):
+            if time.monotonic() > deadline:
+                address = self.client.scheduler_info()["address"]
+                msg = f"no worker has joined {address} in {SECONDS_TO_WAIT:.0f} s; start some"
+                raise ClusterError(msg)
+            time.sleep(0.2)
+        return workers
+
+    def _stuck(self, name: str, since: float | None) -> float | None:
+        """Return since when no worker takes tasks, None if one does; raise after a while."""
+        workers = self.workers
+        if any(worker["status"] == "running" for worker in workers.values()):
+            return None
+        if since is None:
+            return time.monotonic()
+        if time.monotonic() - since > SECONDS_TO_WAIT:
+            state = "all workers are full and have paused" if workers else "there is no worker left"
+            msg = (
+                f"{name}: {state}; start more workers, or workers with a larger memory_limit, and "
+                "go on with resume=True"
+            )
+            raise ClusterError(msg)
+        return since
+
+
+def _limit(worker: dict[str, Any]) -> int:
+    return int(worker["memory_limit"] or UNLIMITED * worker["nthreads"])
+
+
+@contextmanager
+def cluster_at(where: Client | str | None) -> Iterator[Cluster]:
+    """Yield a cluster: that of a client, at an address, the present one, or a local one.
+
+    Parameters
+    ----------
+    where : Client, str or None
+        An address such as ``tcp://host:8786``, or "local" for one worker process on every core
+        of this machine, which ends with the block. None is the client that is in use, if any, and
+        else "local".
+
+    Raises
+    ------
+    ClusterError
+        If nobody answers at the address.
+    """
+    if isinstance(where, Client):
+        yield Cluster(where)
+        return
+    if where is None:
+        try:
+            present = get_client()
+        except ValueError:
+            where = LOCAL
+        else:
+            yield Cluster(present)
+            return
+    if where == LOCAL:
+        with LocalCluster(threads_per_worker=1) as local, Client(local) as client:
+            yield Cluster(client)
+        return
+    try:
+        client = Client(where)
+    except (OSError, ValueError) as error:
+        msg = (
+            f"no Dask scheduler answers at {where!r} ({error}); give an address such as "
+            "tcp://host:8786, or 'local'"
+        )
+        raise ClusterError(msg) from error
+    with client:
+        yield Cluster(client)

@@ -1,0 +1,9 @@
+"""What can be wrong with a cluster."""
+
+from __future__ import annotations
+
+from graphmargin._errors import InputError
+
+
+class ClusterError(InputError):
+    """The workers cannot do the job as it is, in one line that tells the way out."""
