@@ -108,7 +108,7 @@ class Cluster:
 
     def submit(
         self, name: str, function: Callable[..., Any], items: Sequence[Any], *shared: Any
-    ) -> list[Future]:
+    ) -> list[Future[Any]]:
         """Return futures of ``function(item, *shared)``; an item may be a future itself."""
         token = uuid4().hex
         return [
@@ -117,7 +117,7 @@ class Cluster:
         ]
 
     def results(
-        self, name: str, futures: Sequence[Future], progress: Progress | None = None
+        self, name: str, futures: Sequence[Future[Any]], progress: Progress | None = None
     ) -> list[Any]:
         """Return the results of futures, or raise what the first failure says."""
         pending = set(futures)

@@ -180,7 +180,7 @@ def _read(
         return array
     row_bytes = array.nbytes // shape[0] if shape else array.nbytes
     file.seek(begin + layout["offset"] + first * row_bytes)
-    view = memoryview(array.reshape(-1).view(np.uint8))
+    view = array.reshape(-1).view(np.uint8).data
     while len(view):
         count = file.readinto(view)  # type: ignore[attr-defined]
         if not count:
