@@ -18,7 +18,7 @@ def client() -> Iterator[Client]:
             threads_per_worker=1,
             processes=True,
             memory_limit="2GiB",
-            dashboard_address=None,
+            dashboard_address="localhost:0",
         ) as local,
         Client(local) as client,
     ):

@@ -196,3 +196,11 @@ def test_doubt_spreads_evenly_and_keeps_the_order():
     plain = probabilities(np.array([[0.0, 1.0, 2.0]]), 1.0)
     assert pytest.approx(1.0) == P.sum()
     assert pytest.approx(0.7 * plain + 0.1) == P
+
+
+def test_doubt_of_a_sample_is_that_of_all_labels():
+    codes = np.array([0, 1, 1, 0, 1, -1])
+    mass = np.random.default_rng(0).dirichlet(np.ones(2), 6)
+    whole, sample = calibration_targets(mass, codes), [0, 2, 5]
+    found = calibration_targets(mass[sample], codes[sample], np.array([2, 3]))
+    np.testing.assert_array_equal(found, whole[sample])

@@ -7,7 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
-from graphmargin.margin.coordinate_descent import BIAS_REACH, BIAS_SHARE, best_shift, solve_linear
+from graphmargin.margin.coordinate_descent import (
+    BIAS_REACH,
+    BIAS_SHARE,
+    best_shift,
+    descend,
+    hinge_losses,
+    penalty_of,
+    problem_around,
+    solve_linear,
+    square_of_bias,
+    values_at,
+)
 from graphmargin.margin.smo import solve_smo
 
 
@@ -180,3 +191,56 @@ def test_pauses_do_not_change_the_solution(monkeypatch):
     shares = solve_linear(*arguments)
     np.testing.assert_array_equal(whole.weights, shares.weights)
     assert len(pauses) > whole.epochs
+
+
+def test_blocks_of_rows_in_turn_lead_to_the_same_optimum():
+    F, signs = overlapping_classes()
+    signs, bounds = signs.astype(np.float32), np.full(200, 2.0, dtype=np.float32)
+    center = (F[signs > 0].mean(axis=0) + F[signs < 0].mean(axis=0)) / 2
+    blocks = np.array_split(np.arange(200), 3)  # of one class, of both, and of the other
+    problems = [problem_around(F, rows, signs[rows], bounds[rows], center) for rows in blocks]
+    squares = np.concatenate([problem.squares for problem in problems])
+    bias_square = square_of_bias(float(squares.mean()), 200.0)
+    alphas = [np.zeros(len(rows), dtype=np.float32) for rows in blocks]
+    weights, random = np.zeros(5, dtype=np.float32), np.random.default_rng(0)
+
+    def bias():
+        pairs = zip(problems, alphas, strict=True)
+        return bias_square * sum(problem.balance(alpha) for problem, alpha in pairs)
+
+    for _ in range(300):
+        for problem, alpha in zip(problems, alphas, strict=True):
+            offset = bias() - float(weights @ center)
+            descend(problem, bias_square, alpha, weights, offset, 4, random)
+    f = values_at(F, np.arange(200), weights, bias() - float(weights @ center))
+    penalty = penalty_of(weights, bias(), bias_square)
+    primal = penalty + hinge_losses(f, signs, bounds)
+    dual = float(np.concatenate(alphas).sum()) - penalty
+    whole = solve_linear(F, np.arange(200), signs, bounds, relative_gap=1e-4)
+    assert (primal - dual) / primal < 1e-3
+    assert primal == pytest.approx(whole.primal, rel=1e-3)
+    np.testing.assert_allclose(weights, whole.weights, atol=0.02)
+
+
+def test_no_rows_change_nothing():
+    F, none = np.ones((3, 2), dtype=np.float32), np.zeros(0, dtype=np.float32)
+    problem = problem_around(F, np.zeros(0, dtype=np.int64), none, none, F[0])
+    weights = np.array([1.0, 2.0], dtype=np.float32)
+    _, active = descend(problem, 1.0, none.copy(), weights, 0.5, 4, np.random.default_rng(0))
+    assert weights.tolist() == [1.0, 2.0]
+    assert len(active) == 0
+
+
+def test_rows_that_stay_active_are_those_near_the_margin():
+    F, signs = overlapping_classes(n=2000)
+    signs, bounds = signs.astype(np.float32), np.full(2000, 1.0, dtype=np.float32)
+    problem = problem_around(F, np.arange(2000), signs, bounds, np.zeros(5, dtype=np.float32))
+    alpha, weights = np.zeros(2000, dtype=np.float32), np.zeros(5, dtype=np.float32)
+    _, active = descend(problem, 1.0, alpha, weights, 0.0, 50, np.random.default_rng(0))
+    free = np.flatnonzero((alpha > 0) & (alpha < 1))
+    assert set(free) <= set(active)
+    assert len(active) < 500
+    f = values_at(F, active, weights, problem.balance(alpha))
+    assert np.abs(signs[active] * f - 1).max() < 0.6
+    others = values_at(F, np.arange(2000), weights, problem.balance(alpha))
+    assert np.abs(signs * others - 1).max() > 2

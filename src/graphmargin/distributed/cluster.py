@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 from uuid import uuid4
 
+import dask
 from dask.utils import format_bytes
 from distributed import Client, Future, KilledWorker, LocalCluster, get_client, wait
+from distributed.client import FuturesCancelledError
 
 from graphmargin._typing import Progress
 from graphmargin.distributed.errors import ClusterError
@@ -23,7 +25,7 @@ LEAST_MEMORY = 64 * 2**20
 """Bytes of a task below which nothing useful can be done."""
 UNLIMITED = 4 * 2**30
 """Bytes that are taken for the limit of a thread of a worker without one."""
-SECONDS_BETWEEN_LOOKS = 5.0
+SECONDS_BETWEEN_LOOKS = 1.0
 SECONDS_TO_WAIT = 120.0
 """For workers that have gone, or that are full, to come back."""
 
@@ -116,28 +118,37 @@ class Cluster:
             for i, item in enumerate(items)
         ]
 
+    def share(self, name: str, value: Any) -> Future[Any]:
+        """Return what stands for a large value among the arguments of tasks.
+
+        It goes to the cluster once, and from worker to worker as they need it; if all who have it
+        die, the scheduler has it still.
+        """
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}):
+            return self.submit(name, _same, [value])[0]
+
     def results(
         self, name: str, futures: Sequence[Future[Any]], progress: Progress | None = None
     ) -> list[Any]:
         """Return the results of futures, or raise what the first failure says."""
-        pending = set(futures)
+        pending = list(futures)
         stuck_since: float | None = None
         try:
             while pending:
-                try:
-                    done = wait(pending, SECONDS_BETWEEN_LOOKS, return_when="FIRST_COMPLETED")
-                except TimeoutError:
-                    stuck_since = self._stuck(name, stuck_since)
-                    continue
-                pending, stuck_since = done.not_done, None
-                if any(future.status == "error" for future in done.done):
-                    break
+                # Not the first of them: to look at all after each would take their square.
+                with suppress(TimeoutError):
+                    wait(pending, SECONDS_BETWEEN_LOOKS)
+                failed = next((future for future in futures if future.status == "error"), None)
+                if failed is not None:
+                    failed.result()
+                n_before = len(pending)
+                # All of them: what is done is to do again if a worker dies with it.
+                pending = [future for future in futures if future.status in ("pending", "lost")]
+                is_moving = len(pending) < n_before
+                stuck_since = None if is_moving else self._stuck(name, stuck_since)
                 if progress is not None:
                     n_done = len(futures) - len(pending)
                     progress(n_done / len(futures), f"{n_done:,} of {len(futures):,} parts")
-            failed = next((future for future in futures if future.status == "error"), None)
-            if failed is not None:
-                failed.result()
             return list(self.client.gather(list(futures)))
         except KilledWorker as error:
             msg = (
@@ -146,9 +157,12 @@ class Cluster:
                 "threads, and go on with resume=True"
             )
             raise ClusterError(msg) from error
+        except FuturesCancelledError as error:
+            msg = f"{name}: the scheduler has gone, or forgot its tasks; go on with resume=True"
+            raise ClusterError(msg) from error
         finally:
-            if pending:
-                self.client.cancel(list(pending))
+            if pending and self.client.status == "running":
+                self.client.cancel(pending)
 
     def _wait_for_workers(self) -> dict[str, Any]:
         deadline = time.monotonic() + SECONDS_TO_WAIT
@@ -175,6 +189,10 @@ class Cluster:
             )
             raise ClusterError(msg)
         return since
+
+
+def _same(value: Any) -> Any:
+    return value
 
 
 def _limit(worker: dict[str, Any]) -> int:
@@ -209,7 +227,11 @@ def cluster_at(where: Client | str | None) -> Iterator[Cluster]:
             yield Cluster(present)
             return
     if where == LOCAL:
-        with LocalCluster(threads_per_worker=1) as local, Client(local) as client:
+        # A free port for the dashboard: another cluster may have the usual one.
+        with (
+            LocalCluster(threads_per_worker=1, dashboard_address="localhost:0") as local,
+            Client(local) as client,
+        ):
             yield Cluster(client)
         return
     try:

@@ -7,6 +7,7 @@ where it was, whoever died: a worker, the scheduler or the program that started 
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,13 +18,13 @@ import numpy as np
 from graphmargin._errors import InputError
 from graphmargin._typing import AnyArray
 from graphmargin.distributed.cluster import Cluster
-from graphmargin.distributed.storage import Arrays, Folder
+from graphmargin.distributed.storage import Folder
 from graphmargin.estimators.progress import stage
 
 SETTINGS = "run.json"
 NOTE = ".note"
 
-Task = Callable[..., Arrays]
+Task = Callable[..., Mapping[str, Any]]
 """``task(folder, number, *shared)`` returns the note: a few small arrays."""
 
 
@@ -87,6 +88,16 @@ class Run:
         """Return the note of a stage of a single task, which a worker does."""
         return self.stage(name, task, 1, *shared)[0]
 
+    def settled(self, name: str, value: Any) -> Any:
+        """Return a JSON value as it was when the run came here first.
+
+        What depends on the workers of the day, such as the size of pieces, must not change when a
+        run goes on with others.
+        """
+        if not self.folder.exists(name):
+            self.folder.write_json(name, value)
+        return self.folder.read_json(name)
+
 
 def note_name(number: int) -> str:
     """Return the file that says that a task is done."""
@@ -135,7 +146,7 @@ def open_run(
         If the folder holds something else. Nothing in it is touched.
     """
     found = folder.names()
-    wanted = dict(settings)
+    wanted = json.loads(json.dumps(settings))
     if SETTINGS in found:
         before = folder.read_json(SETTINGS)
         changed = [key for key in {**before, **wanted} if before.get(key) != wanted.get(key)]

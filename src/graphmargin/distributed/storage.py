@@ -11,8 +11,11 @@ from __future__ import annotations
 import json
 import os
 import posixpath
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, Any
 from uuid import uuid4
 
@@ -20,12 +23,19 @@ import fsspec
 import numpy as np
 from fsspec.implementations.local import LocalFileSystem
 
-from graphmargin._errors import InputError
+from graphmargin._errors import InputError, one_line
 from graphmargin._typing import AnyArray, IntArray
 
 MAGIC = b"graphmargin-pack"
 START = "start"
 """Name of the array that tells where the parts of a pack begin and end."""
+
+DRAFT = ".draft"
+"""How the names of files end that are being written."""
+LONGEST_HEADER = 1 << 20
+"""Bytes; what claims more is damaged."""
+BLOCK = 1 << 16
+"""Bytes to read ahead: an object store takes about as long for them as for one."""
 
 Arrays = Mapping[str, AnyArray]
 
@@ -46,51 +56,75 @@ class Folder:
 
     url: str
 
+    @classmethod
+    def at(cls, place: str | Path) -> Folder:
+        """Return the folder at a path, which may be relative to where this program runs, or URL."""
+        system, path = url_to_fs(place)
+        is_local = isinstance(system, LocalFileSystem)
+        return cls(path if is_local else str(place).rstrip("/"))
+
     def __truediv__(self, name: str) -> Folder:
         """Return a folder within this one."""
         return Folder(posixpath.join(self.url, name))
 
     @property
+    def is_local(self) -> bool:
+        """Whether it is on a file system, where files and folders can be renamed."""
+        return isinstance(self._place[0], LocalFileSystem)
+
+    @property
     def _place(self) -> tuple[fsspec.AbstractFileSystem, str]:
-        system, path = fsspec.core.url_to_fs(self.url)
-        return system, path
+        return url_to_fs(self.url)
 
     def path(self, name: str) -> str:
         """Return the URL of a file."""
         return posixpath.join(self.url, name)
 
     def names(self) -> list[str]:
-        """Return the names of all files and folders in it, sorted; none if there is no folder."""
+        """Return the names of all files and folders in it, sorted; none if there is no folder.
+
+        Files that are being written, or that a process left when it died, are no files yet.
+        """
         system, path = self._place
-        system.invalidate_cache(path)
-        if not system.exists(path):
+        try:
+            found = system.ls(path, detail=False)
+        except FileNotFoundError:
             return []
-        return sorted(posixpath.basename(found.rstrip("/")) for found in system.ls(path, False))
+        names = (posixpath.basename(name.rstrip("/")) for name in found)
+        return sorted(name for name in names if not name.endswith(DRAFT))
 
     def exists(self, name: str) -> bool:
         """Tell whether there is such a file."""
         system, path = self._place
         return bool(system.exists(posixpath.join(path, name)))
 
-    def write_bytes(self, name: str, *content: Any) -> None:
-        """Write a file from its pieces; whoever looks sees the old file or the new one."""
+    @contextmanager
+    def writing(self, name: str) -> Iterator[IO[bytes]]:
+        """Yield a file to be written; whoever looks sees the old one until the block ends well."""
         system, path = self._place
         final = posixpath.join(path, name)
-        # An object store shows an object when it is complete; a file system shows a draft.
-        is_local = isinstance(system, LocalFileSystem)
-        draft = f"{final}.{uuid4().hex}.draft" if is_local else final
-        if is_local:
-            system.makedirs(posixpath.dirname(final), exist_ok=True)
+        if not self.is_local:
+            # An object store shows an object when it is complete, and closing what is half
+            # written would complete it.
+            with tempfile.NamedTemporaryFile() as file:
+                yield file
+                file.flush()
+                system.put_file(file.name, final)
+            return
+        system.makedirs(posixpath.dirname(final), exist_ok=True)
+        draft = Path(f"{final}.{uuid4().hex}{DRAFT}")
         try:
-            with system.open(draft, "wb") as file:
-                for piece in content:
-                    file.write(piece)
-            if is_local:
-                os.replace(draft, final)  # noqa: PTH105 - paths of fsspec are text
-        except BaseException:
-            if is_local and system.exists(draft):
-                system.rm_file(draft)
-            raise
+            with draft.open("wb") as file:
+                yield file
+            os.replace(draft, final)  # noqa: PTH105 - paths of fsspec are text
+        finally:
+            draft.unlink(missing_ok=True)
+
+    def write_bytes(self, name: str, *content: Any) -> None:
+        """Write a file from its pieces, see `writing`."""
+        with self.writing(name) as file:
+            for piece in content:
+                file.write(piece)
 
     def read_bytes(self, name: str) -> bytes:
         """Return the content of a file."""
@@ -120,7 +154,7 @@ class Folder:
         start : array of shape (n_parts + 1,), default=None
             Part i of every array is ``array[start[i]:start[i + 1]]``.
         """
-        named = {key: np.ascontiguousarray(value) for key, value in arrays.items()}
+        named = {key: np.asarray(value, order="C") for key, value in arrays.items()}
         if start is not None:
             named = {START: np.asarray(start, dtype=np.int64), **named}
         layout, offset = {}, 0
@@ -135,23 +169,47 @@ class Folder:
         self.write_bytes(name, MAGIC, length, header, *(_bytes_of(a) for a in named.values()))
 
     def read(
-        self, name: str, keys: Sequence[str] | None = None, *, part: int | None = None
+        self,
+        name: str,
+        keys: Sequence[str] | None = None,
+        *,
+        part: int | None = None,
+        rows: IntArray | None = None,
     ) -> dict[str, AnyArray]:
-        """Return the arrays of a pack, all or those of some `keys`, whole or one part of them."""
+        """Return the arrays of a pack, all or those of some `keys`, whole or some rows of them.
+
+        Parameters
+        ----------
+        name : str
+        keys : sequence of str, default=None
+        part : int, default=None
+            The part to read, of a pack that is cut.
+        rows : sorted array of int, default=None
+            The rows to read. Blocks of the file that hold none of them are skipped.
+
+        Raises
+        ------
+        InputError
+            If the file is missing or damaged.
+        """
         system, path = self._place
-        with system.open(posixpath.join(path, name), "rb") as file:
-            if file.read(len(MAGIC)) != MAGIC:
-                msg = f"{self.path(name)} is no file of graphmargin; remove it"
-                raise InputError(msg)
-            length = int.from_bytes(file.read(8), "little")
-            layout = json.loads(file.read(length))
-            begin = len(MAGIC) + 8 + length
-            start = stop = None
-            if part is not None:
-                edges = layout[START]
-                start, stop = _read(file, begin, edges, part, part + 2).tolist()
-            wanted = [key for key in layout if key != START] if keys is None else keys
-            return {key: _read(file, begin, layout[key], start, stop) for key in wanted}
+        try:
+            with system.open(posixpath.join(path, name), "rb", block_size=BLOCK) as file:
+                layout, begin = _layout(file)
+                wanted = [key for key in layout if key != START] if keys is None else keys
+                if rows is not None:
+                    return {key: _read_rows(file, begin, layout[key], rows) for key in wanted}
+                start = stop = None
+                if part is not None:
+                    start, stop = _read(file, begin, layout[START], part, part + 2).tolist()
+                return {key: _read(file, begin, layout[key], start, stop) for key in wanted}
+        except (EOFError, FileNotFoundError) as error:
+            why = "missing" if isinstance(error, FileNotFoundError) else f"damaged ({error})"
+            msg = (
+                f"{self.path(name)} is {why}; remove the folder that it is in, and go on with "
+                "resume=True"
+            )
+            raise InputError(msg) from error
 
     def remove(self, names: Sequence[str] | None = None) -> None:
         """Remove some files, or the folder with all that it holds, if they are there."""
@@ -162,9 +220,43 @@ class Folder:
                 system.rm(target, recursive=True)
 
 
+def url_to_fs(place: str | Path) -> tuple[fsspec.AbstractFileSystem, str]:
+    """Return the file system of a path or URL, and the path in it.
+
+    Listings are not cached: other processes write, too.
+
+    Raises
+    ------
+    InputError
+        If no file system is known for it.
+    """
+    try:
+        system, path = fsspec.core.url_to_fs(str(place), use_listings_cache=False)
+    except (ValueError, ImportError) as error:
+        msg = f"{place}: {one_line(error)}"
+        raise InputError(msg) from error
+    return system, path
+
+
 def _bytes_of(array: AnyArray) -> Any:
     """Return an array as bytes, without a copy where it has any."""
     return array.reshape(-1).view(np.uint8).data if array.size else b""
+
+
+def _layout(file: IO[bytes]) -> tuple[dict[str, Any], int]:
+    """Return what is where in an open pack, and where its arrays begin."""
+    opening = file.read(len(MAGIC) + 8)
+    if opening[: len(MAGIC)] != MAGIC:
+        msg = "no file of graphmargin"
+        raise EOFError(msg)
+    length = int.from_bytes(opening[len(MAGIC) :], "little")
+    begin = len(opening) + length
+    header = file.read(length) if length < LONGEST_HEADER else b""
+    try:
+        return json.loads(header), begin
+    except ValueError as error:
+        msg = "its header cannot be read"
+        raise EOFError(msg) from error
 
 
 def _read(
@@ -184,7 +276,22 @@ def _read(
     while len(view):
         count = file.readinto(view)  # type: ignore[attr-defined]
         if not count:
-            msg = "a file of graphmargin ends too early; remove it"
-            raise InputError(msg)
+            msg = "it ends too early"
+            raise EOFError(msg)
         view = view[count:]
     return array
+
+
+def _read_rows(file: IO[bytes], begin: int, layout: dict[str, Any], rows: IntArray) -> AnyArray:
+    """Return given rows of an array; those that lie close together are read at once."""
+    dtype, shape = np.dtype(layout["dtype"]), list(layout["shape"])
+    if not len(rows):
+        return np.empty([0, *shape[1:]], dtype)
+    row_bytes = max(dtype.itemsize * int(np.prod(shape[1:])), 1)
+    far = np.flatnonzero(np.diff(rows) * row_bytes > BLOCK) + 1
+    return np.concatenate(
+        [
+            _read(file, begin, layout, int(near[0]), int(near[-1]) + 1)[near - near[0]]
+            for near in np.split(rows, far)
+        ]
+    )

@@ -28,6 +28,7 @@ from graphmargin._typing import FloatArray, IntArray
 
 ROWS_AT_ONCE = 4096
 QUERIES_AT_ONCE = 1024
+ROWS_FOR_THE_CENTER = 10_000
 LLOYD_ITERATIONS = 6
 SAMPLE_A_CELL = 40
 """Rows that k-means sees for each cell."""
@@ -46,6 +47,18 @@ class Scale:
     def __call__(self, X: FloatArray) -> FloatArray:
         """Return rows in float32, centered and of unit size."""
         return np.ascontiguousarray((X - self.center) / self.unit, dtype=np.float32)
+
+
+def scale_of(X: FloatArray) -> Scale:
+    """Return the scale of the rows of a table."""
+    center = np.median(X[:: max(1, len(X) // ROWS_FOR_THE_CENTER)], axis=0)
+    reach = float(max((X.max(axis=0) - center).max(), (center - X.min(axis=0)).max()))
+    return Scale(center, power_of_two(reach))
+
+
+def power_of_two(largest: float) -> float:
+    """Return the power of two above a positive number; 1 for zero."""
+    return float(2.0 ** np.frexp(largest)[1]) if 0 < largest < np.inf else 1.0
 
 
 @dataclass(frozen=True)
@@ -74,7 +87,7 @@ class Cells:
 
     def homes(self, X: FloatArray, n_jobs: int | None) -> IntArray:
         """Return the cell of the nearest center for rows of a table."""
-        return _nearest_centers(X, self.centers, self.scale, n_jobs)
+        return nearest_centers(X, self.centers, self.scale, n_jobs)
 
     def gaps(self, home: int) -> FloatArray:
         """Return the distances of all centers from one of them."""
@@ -146,8 +159,8 @@ def make_cells(X: FloatArray, scale: Scale, random_state: RandomState, n_jobs: i
     n = len(X)
     n_cells = max(1, round(n / (2 * n**0.4)))
     sample = scale(X[random_state.choice(n, min(n, SAMPLE_A_CELL * n_cells), replace=False)])
-    centers = _two_level_means(sample, n_cells, random_state, n_jobs)
-    home = _nearest_centers(X, centers, scale, n_jobs)
+    centers = two_level_means(sample, n_cells, random_state, n_jobs)
+    home = nearest_centers(X, centers, scale, n_jobs)
     order = np.argsort(home, kind="stable")
     points = np.empty(X.shape, dtype=np.float32)
 
@@ -165,13 +178,13 @@ def make_cells(X: FloatArray, scale: Scale, random_state: RandomState, n_jobs: i
     )
 
 
-def _two_level_means(
+def two_level_means(
     sample: FloatArray, n_cells: int, random_state: RandomState, n_jobs: int | None
 ) -> FloatArray:
     """Return centers: k-means of the sample, then k-means within each of its parts."""
 
     def in_parallel(rows: FloatArray, centers: FloatArray) -> IntArray:
-        return _nearest_centers(rows, centers, None, n_jobs)
+        return nearest_centers(rows, centers, None, n_jobs)
 
     parts = _means(sample, max(1, int(np.sqrt(n_cells))), random_state, in_parallel)
     part = in_parallel(sample, parts)
@@ -204,7 +217,7 @@ def _means(
     return centers
 
 
-def _nearest_centers(
+def nearest_centers(
     X: FloatArray, centers: FloatArray, scale: Scale | None, n_jobs: int | None
 ) -> IntArray:
     """Return the nearest center of every row, found in threads."""

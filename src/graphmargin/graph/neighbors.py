@@ -26,8 +26,8 @@ from threadpoolctl import threadpool_limits
 
 from graphmargin._blocks import ranges, row_blocks
 from graphmargin._threads import in_threads, n_threads
-from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray, Progress
-from graphmargin.graph.cells import Cells, Scale, make_cells, rounding
+from graphmargin._typing import BoolArray, FloatArray, IntArray, Progress
+from graphmargin.graph.cells import Cells, make_cells, power_of_two, rounding, scale_of
 
 MAX_EXACT = 50_000
 """Up to this number of points the search is exact unless a recall is asked for."""
@@ -37,7 +37,6 @@ DEFAULT_RECALL = 0.99
 SAMPLE = 800
 """Queries whose true neighbors are found to tune and to verify the recall."""
 SPARE_CANDIDATES = 6
-ROWS_FOR_THE_CENTER = 10_000
 FAR = 2.0**40
 """Size of a query, in units of the data, beyond which float32 is of no use."""
 
@@ -113,9 +112,7 @@ class NeighborSearch:
         X = self.X
         if sparse.issparse(X):
             return None
-        center = np.median(X[:: max(1, len(X) // ROWS_FOR_THE_CENTER)], axis=0)
-        scale = Scale(center, power_of_two(_reach(X, center)))
-        return make_cells(X, scale, check_random_state(self._seed), self.n_jobs)
+        return make_cells(X, scale_of(X), check_random_state(self._seed), self.n_jobs)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without the cells: rows and seed tell them."""
@@ -126,10 +123,14 @@ class NeighborSearch:
         n_neighbors: int,
         queries: Any = None,
         *,
+        rows: IntArray | None = None,
         recall: float | None = None,
         progress: Progress | None = None,
     ) -> Neighbors:
-        """Return the nearest rows for every query; see `nearest_neighbors`."""
+        """Return the nearest rows for every query; see `nearest_neighbors`.
+
+        Without queries, `rows` are the rows of the table whose neighbors are wanted, if not all.
+        """
         X = self.X
         if n_neighbors + (queries is None) > X.shape[0]:
             msg = (
@@ -144,13 +145,16 @@ class NeighborSearch:
             queries = sparse.csr_array(queries) if sparse.issparse(X) else queries.toarray()
         if self._cells is None:
             with threadpool_limits(limits=n_threads(self.n_jobs)):
-                return Neighbors(*_search_sparse(X, queries, n_neighbors), recall=1.0)
+                found = Neighbors(*_search_sparse(X, queries, n_neighbors), recall=1.0)
+            return found if rows is None else _some(found, rows)
         search = _DenseSearch(X, self._cells, queries, n_neighbors, self.n_jobs)
+        if rows is not None:
+            search.rows = rows
         reach = Reach(1.0, len(self._cells.centers), 1.0)
         if self._may_approximate(recall, len(search.rows)):
             reach = search.tune(recall, check_random_state(self._seed))
-        indices, distances = search.run(reach, progress)
-        return Neighbors(indices, distances, reach.recall)
+        found = Neighbors(*search.run(reach, progress), reach.recall)
+        return found if rows is None else _some(found, rows)
 
     def _may_approximate(self, recall: float | None, n_queries: int) -> bool:
         """Tell whether less than an exact search was asked for, and whether it would pay."""
@@ -325,6 +329,11 @@ class _DenseSearch:
         return ranked
 
 
+def _some(found: Neighbors, rows: IntArray) -> Neighbors:
+    """Return the neighbors of some rows."""
+    return Neighbors(found.indices[rows], found.distances[rows], found.recall)
+
+
 def _search_sparse(
     X: sparse.csr_array, queries: sparse.csr_array | None, n_neighbors: int
 ) -> tuple[IntArray, FloatArray]:
@@ -407,12 +416,3 @@ def _may_miss(probes: FloatArray, last: FloatArray, kth: FloatArray) -> BoolArra
     norms = np.sqrt(np.einsum("qd,qd->q", probes, probes, dtype=np.float64))
     error = rounding(probes.shape[1]) * (2 * norms + np.sqrt(kth)) ** 2
     return np.asarray(kth + error >= last)
-
-
-def _reach(X: FloatArray, center: AnyArray) -> float:
-    return float(max((X.max(axis=0) - center).max(), (center - X.min(axis=0)).max()))
-
-
-def power_of_two(largest: float) -> float:
-    """Return the power of two above a positive number; 1 for zero."""
-    return float(2.0 ** np.frexp(largest)[1]) if 0 < largest < np.inf else 1.0

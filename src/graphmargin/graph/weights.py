@@ -12,7 +12,8 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 from graphmargin._blocks import row_blocks
 from graphmargin._checks import check_real
 from graphmargin._typing import FloatArray
-from graphmargin.graph.neighbors import Neighbors, power_of_two
+from graphmargin.graph.cells import power_of_two
+from graphmargin.graph.neighbors import Neighbors
 
 Width = Literal["paper", "self-tuning", "binary"] | float
 NAMED_WIDTHS = ("paper", "self-tuning", "binary")

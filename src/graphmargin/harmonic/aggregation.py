@@ -40,8 +40,8 @@ class Aggregates:
         The graph in that order.
     """
 
-    def __init__(self, W: sparse.csr_array) -> None:
-        target = min(MAX_AGGREGATES, W.shape[0] // VERTICES_IN_AN_AGGREGATE)
+    def __init__(self, W: sparse.csr_array, limit: int = MAX_AGGREGATES) -> None:
+        target = min(limit, W.shape[0] // VERTICES_IN_AN_AGGREGATE)
         group, coarse = _contract(W, target)
         if coarse.shape[0] > 1.5 * target:
             group, coarse = _fold(group, coarse, target)

@@ -77,12 +77,12 @@ def conjugate_gradients(
     progress : callable, default=None
     """
     given = B.shape[1]
-    B = _padded(B)
+    B = padded(B)
     n, columns = B.shape
     root = np.sqrt(s)
     scaled = symmetric_scaling(W, s)
     matrix = csr_arrays(scaled)
-    X = np.zeros((n, columns)) if start is None else _padded(start * root[:, None])
+    X = np.zeros((n, columns)) if start is None else padded(start * root[:, None])
     blocks = ranges(n, max(MIN_ROWS_AT_ONCE, -(-n // N_BLOCKS)))
     turn = turn or _plain_turn(blocks)
     tols = np.full(columns, tol)
@@ -92,7 +92,7 @@ def conjugate_gradients(
         X_now, P, AP = X, np.zeros((n, columns)), np.empty((n, columns))
         R = B / root[:, None]
         if start is not None:
-            team.run(lambda rows: _apply(*matrix, X, AP, *rows), blocks)
+            team.run(lambda rows: apply(*matrix, X, AP, *rows), blocks)
             R -= AP
         squares = np.einsum("ic,ic->c", R, R)
         violation = np.abs(R / root[:, None]).max(axis=0, initial=0.0)
@@ -102,7 +102,7 @@ def conjugate_gradients(
             pause()
             if progress is not None:
                 first_violation = first_violation or violation.max(initial=0.0)
-                progress(*_distance_gone(first_violation, violation.max(initial=0.0), tols.min()))
+                progress(*distance_gone(first_violation, violation.max(initial=0.0), tols.min()))
             violations[active] = violation
             if refine is not None and (violations[: given - 1] <= tol).all():
                 refined = refine(violations[:given], lambda: X[:, :given] / root[:, None])
@@ -119,20 +119,20 @@ def conjugate_gradients(
                 X[:, active] = X_now
                 return Iterate(X[:, :given] / root[:, None], iteration, not len(active))
             rho = turn(P, R, squares, rho_before, team)
-            curvature = sum(team.run(lambda rows: _apply(*matrix, P, AP, *rows), blocks))  # noqa: B023
+            curvature = sum(team.run(lambda rows: apply(*matrix, P, AP, *rows), blocks))  # noqa: B023
             step = ratio(rho, curvature)
             rho_before = rho
-            parts = team.run(lambda rows: _advance(X_now, R, P, AP, step, root, *rows), blocks)  # noqa: B023
+            parts = team.run(lambda rows: advance(X_now, R, P, AP, step, root, *rows), blocks)  # noqa: B023
             squares = np.sum([part[0] for part in parts], axis=0)
             violation = np.max([part[1] for part in parts], axis=0)
     raise AssertionError  # the loop returns
 
 
-def _padded(B: FloatArray) -> FloatArray:
+def padded(B: FloatArray) -> FloatArray:
     """Return B in row order with columns of zeros up to a multiple of the lanes."""
-    padded = np.zeros((B.shape[0], -(-B.shape[1] // LANES) * LANES))
-    padded[:, : B.shape[1]] = B
-    return padded
+    wide = np.zeros((B.shape[0], -(-B.shape[1] // LANES) * LANES))
+    wide[:, : B.shape[1]] = B
+    return wide
 
 
 def _staying(violation: FloatArray, tols: FloatArray) -> BoolArray:
@@ -151,7 +151,7 @@ def ratio(above: FloatArray, below: FloatArray) -> FloatArray:
     return np.divide(above, below, out=np.zeros(len(above)), where=below > 0)
 
 
-def _distance_gone(first: float, now: float, goal: float) -> tuple[float | None, str]:
+def distance_gone(first: float, now: float, goal: float) -> tuple[float | None, str]:
     """Return the share of the way to the goal, on a logarithmic scale, and words for it."""
     message = f"violation {now:.1e}"
     if now <= goal or first <= goal:
@@ -166,14 +166,14 @@ def _plain_turn(blocks: list[tuple[int, int]]) -> Turn:
         P: FloatArray, R: FloatArray, squares: FloatArray, rho_before: FloatArray, team: Team
     ) -> FloatArray:
         keep = ratio(squares, rho_before)
-        team.run(lambda rows: _add_to(P, R, keep, *rows), blocks)
+        team.run(lambda rows: add_to(P, R, keep, *rows), blocks)
         return squares
 
     return turn
 
 
 @njit(cache=True, nogil=True)
-def _add_to(P, Z, keep, first, last):  # type: ignore[no-untyped-def]
+def add_to(P, Z, keep, first, last):  # type: ignore[no-untyped-def]
     """P <- Z + P diag(keep) for some rows."""
     for i in range(first, last):
         for c in range(P.shape[1]):
@@ -181,8 +181,11 @@ def _add_to(P, Z, keep, first, last):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _apply(indptr, indices, data, P, AP, first, last):  # type: ignore[no-untyped-def]
-    """AP <- P - S P for some rows; return their part of diag(P' AP)."""
+def apply(indptr, indices, data, P, AP, first, last):  # type: ignore[no-untyped-def]
+    """AP <- P - S P for some rows; return their part of diag(P' AP).
+
+    S may have more columns than rows: P then goes on with values that are known.
+    """
     columns = P.shape[1]
     curvature = np.zeros(columns)
     for i in range(first, last):
@@ -198,7 +201,7 @@ def _apply(indptr, indices, data, P, AP, first, last):  # type: ignore[no-untype
 
 
 @njit(cache=True, nogil=True)
-def _advance(X, R, P, AP, step, root, first, last):  # type: ignore[no-untyped-def]
+def advance(X, R, P, AP, step, root, first, last):  # type: ignore[no-untyped-def]
     """One step for some rows; return their part of diag(R'R) and their largest violations."""
     columns = P.shape[1]
     squares = np.zeros(columns)
@@ -264,8 +267,8 @@ def gauss_seidel(
     """
     matrix = csr_arrays(sparse.csr_array(sparse.diags_array(1 / s).tocsr() @ W))
     given = B.shape[1]
-    Q = _padded(B / s[:, None])
-    X = Q.copy() if start is None else _padded(start)
+    Q = padded(B / s[:, None])
+    X = Q.copy() if start is None else padded(start)
     last_change = np.inf
     for iteration in range(1, max_iter + 1):
         pause()

@@ -242,31 +242,14 @@ class HarmonicSystem:
         Returns the iterate, the masses, and whether this could be shown.
         """
         system = np.column_stack([B, s])
-        target = np.full(system.shape[1], iterative.TOLERANCE)
-
-        def tolerance(X: FloatArray) -> float:
-            """Return the violation at which the labels of X are certain."""
-            allowed = np.maximum(confidence_of(X[:, :n_classes]), CERTAIN_CONFIDENCE) / 2
-            steps = X[:, -1] / STEPS_TOLERANCE
-            return float((np.minimum(allowed, MASS_ERROR) / steps).min())
 
         def refine(violations: FloatArray, X: Callable[[], FloatArray]) -> FloatArray | None:
-            if violations[-1] <= STEPS_TOLERANCE:
-                # Half of it, since confidences will still change a little.
-                target[:-1] = np.clip(tolerance(X()) / 2, 1e-13, FIRST_TOLERANCE)
-            elif violations[:-1].max() > iterative.TOLERANCE:
-                return None
-            target[-1] = np.inf
-            return target
+            return last_tolerances(violations, lambda: certain_violation(X(), n_classes))
 
         found = self._run(s, system, tol=FIRST_TOLERANCE, refine=refine)
         violations = iterative.violations(self.W, s, system, found.X)
-        certain = (
-            violations[-1] <= STEPS_TOLERANCE
-            and (found.X[:, -1] > 0).all()
-            and violations[:-1].max() <= tolerance(found.X)
-        )
-        return found, found.X[:, :-1], bool(certain)
+        certain = is_certain(violations, certain_violation(found.X, n_classes))
+        return found, found.X[:, :-1], certain
 
     def _resolve_rows(
         self,
@@ -350,6 +333,50 @@ class HarmonicSystem:
         W = sparse.csr_array(self.W[rows][:, rows])
         order = elimination_order(W)
         return None if order is None else eliminate(W, absorption, order).solve(rates)
+
+
+def certain_violation(X: FloatArray, n_classes: int) -> float:
+    """Return the violation at which the labels of X are certain; its last column is T.
+
+    Examples
+    --------
+    >>> certain_violation(np.array([[0.75, 0.25, 4.0]]), n_classes=2)
+    1.25e-06
+    """
+    if not (X[:, -1] > 0).all():
+        return 0.0
+    allowed = np.maximum(confidence_of(X[:, :n_classes]), CERTAIN_CONFIDENCE) / 2
+    steps = X[:, -1] / STEPS_TOLERANCE
+    return float((np.minimum(allowed, MASS_ERROR) / steps).min(initial=np.inf))
+
+
+def last_tolerances(violations: FloatArray, certain_at: Callable[[], float]) -> FloatArray | None:
+    """Return at which violations an iteration ends, or None as long as T is not good enough.
+
+    Examples
+    --------
+    >>> last_tolerances(np.array([1e-7, 1e-7, 0.4]), certain_at=lambda: 1e-8).tolist()
+    [5e-09, 5e-09, inf]
+    """
+    if violations[-1] <= STEPS_TOLERANCE:
+        # Half of it, since confidences will still change a little.
+        goal = float(np.clip(certain_at() / 2, 1e-13, FIRST_TOLERANCE))
+    elif violations[:-1].max() > iterative.TOLERANCE:
+        return None
+    else:
+        goal = iterative.TOLERANCE
+    return np.append(np.full(len(violations) - 1, goal), np.inf)
+
+
+def is_certain(violations: FloatArray, certain_at: float) -> bool:
+    """Tell whether violations, T's last, show that labels are right; see `certain_violation`.
+
+    Examples
+    --------
+    >>> is_certain(np.array([1e-9, 1e-9, 0.4]), 1e-8), is_certain(np.array([1e-9, 1e-9, 1.0]), 1e-8)
+    (True, False)
+    """
+    return bool(violations[-1] <= STEPS_TOLERANCE and violations[:-1].max() <= certain_at)
 
 
 @njit(cache=True, nogil=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -87,14 +87,14 @@ def predict_file(
     column = model.target
     with table_writer(out) as write:
         for chunk in read_chunks(source):
-            column, confidence = _new_columns(chunk, model.target, source.name)
+            column, confidence = new_columns(chunk.columns, model.target, source.name)
             try:
                 labels, sure = model.label(chunk)
             except TableError as wrong:
                 msg = f"{source.name}: {wrong}"
                 raise TableError(msg) from wrong
             if model.target in chunk.columns:
-                known, right = _check(
+                known, right = check_labels(
                     chunk[model.target], labels, model.details.get("unlabeled", NOTHING)
                 )
                 n_checked, n_right = n_checked + int(known.sum()), n_right + int(right.sum())
@@ -115,18 +115,33 @@ def predict_file(
     )
 
 
-def _new_columns(chunk: pd.DataFrame, target: str, name: str) -> tuple[str, str]:
-    """Return the names of the columns to add, none of which may be there."""
-    column = f"{target}_predicted" if target in chunk.columns else target
+def new_columns(names: Iterable[str], target: str, table: str) -> tuple[str, str]:
+    """Return the names of the columns for labels and confidences, none of which may be there.
+
+    Examples
+    --------
+    >>> new_columns(["size"], "kind", "a.csv"), new_columns(["size", "kind"], "kind", "a.csv")
+    (('kind', 'kind_confidence'), ('kind_predicted', 'kind_confidence'))
+    """
+    known = list(names)
+    column = f"{target}_predicted" if target in known else target
     new = column, f"{target}_confidence"
-    check_free(new, chunk.columns, name)
+    check_free(new, known, table)
     return new
 
 
-def _check(
+def check_labels(
     given: pd.Series, labels: AnyArray, unlabeled: Sequence[str]
 ) -> tuple[BoolArray, BoolArray]:
-    """Return which rows have a label, and which of them were predicted right."""
+    """Return which rows have a label, and which of them were predicted right.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> known, right = check_labels(pd.Series(["cat", None, "dog"]), np.array(["cat"] * 3), [])
+    >>> known.tolist(), right.tolist()
+    ([True, False, True], [True, False, False])
+    """
     import pandas as pd
 
     cells, _ = texts(given)

@@ -17,7 +17,9 @@ SAME = 0.1
 """Nats, of all targets together, up to which two calibrations are taken for equally good."""
 
 
-def calibration_targets(class_mass: FloatArray, codes: IntArray) -> FloatArray:
+def calibration_targets(
+    class_mass: FloatArray, codes: IntArray, counts: IntArray | None = None
+) -> FloatArray:
     """Return what the probabilities of the training points should be.
 
     An unlabeled point has the class shares of its walk, given that the walk ends at a label: the
@@ -30,6 +32,8 @@ def calibration_targets(class_mass: FloatArray, codes: IntArray) -> FloatArray:
         Absorption probabilities of the points.
     codes : array of shape (n,)
         Given labels, -1 where there is none.
+    counts : array of shape (c,), default=None
+        Labels of each class, where the points are a sample; None counts those of `codes`.
 
     Examples
     --------
@@ -40,7 +44,8 @@ def calibration_targets(class_mass: FloatArray, codes: IntArray) -> FloatArray:
     total = class_mass.sum(axis=1, keepdims=True)
     targets = np.where(total > 0, class_mass, 1 / n_classes) / np.where(total > 0, total, 1.0)
     given = np.flatnonzero(codes >= 0)
-    counts = np.bincount(codes[given], minlength=n_classes)
+    if counts is None:
+        counts = np.bincount(codes[given], minlength=n_classes)
     doubt = 1 / (counts[codes[given]] + 2)
     targets[given] = doubt[:, None] / (n_classes - 1)
     targets[given, codes[given]] = 1 - doubt

@@ -103,51 +103,156 @@ def solve_linear(
     signs = np.ascontiguousarray(signs, dtype=np.float32)
     bounds = np.ascontiguousarray(bounds, dtype=np.float32)
     random = np.random.default_rng(seed)
-    center, squares, along = _geometry(F, rows, signs)
-    least = min(float(bounds[signs > 0].sum()), float(bounds[signs < 0].sum()))
-    bias_square = BIAS_SHARE * float(squares.mean()) + BIAS_REACH / least
-    curvature = squares + np.float32(bias_square)
+    problem = problem_around(F, rows, signs, bounds, _midpoint(F, rows, signs))
+    bias_square = square_of_bias(
+        float(problem.squares.mean()),
+        min(float(bounds[signs > 0].sum()), float(bounds[signs < 0].sum())),
+    )
     alpha = np.zeros(len(rows), dtype=np.float32)
     weights = np.zeros(F.shape[1], dtype=np.float32)
-    offset = np.zeros(1)
-    at_once = max(1, ENTRIES_AT_ONCE // F.shape[1])
-    shift = bias_square - along
+    offset = 0.0
     epochs, primal, dual = 0, np.inf, 0.0
     while dual < (1 - relative_gap) * primal and epochs < max_epochs:
-        active, limits = np.arange(len(rows)), np.array([-np.inf, np.inf])
-        # A round as long as all before it: to look at every row again is what costs most.
-        for _ in range(min(max(FIRST_ROUND, epochs), max_epochs - epochs)):
-            seen = np.array([np.inf, -np.inf])
-            order = random.permutation(active)
-            kept = []
-            for first in range(0, len(order), at_once):
-                kept.append(
-                    _descend(
-                        *(F, rows, signs, bounds, curvature, center, shift),
-                        *(alpha, weights, offset, order[first : first + at_once], limits, seen),
-                    )
-                )
-                pause()
-            epochs += 1
-            active = kept[0] if len(kept) == 1 else np.concatenate(kept)
-            if not len(active):
-                break
-            limits[0] = seen[0] if seen[0] < 0 else -np.inf
-            limits[1] = seen[1] if seen[1] > 0 else np.inf
-        bias = bias_square * float(signs @ alpha.astype(np.float64))
-        offset[0] = bias - float(weights @ center.astype(np.float64))
-        f = _values(F, rows, weights, offset[0])
-        penalty = (float(np.square(weights, dtype=np.float64).sum()) + bias**2 / bias_square) / 2
-        primal = penalty + float(bounds @ np.maximum(1 - signs * f, 0.0))
+        n_epochs = min(next_round(epochs), max_epochs - epochs)
+        done, _ = descend(problem, bias_square, alpha, weights, offset, n_epochs, random)
+        epochs += done
+        bias = bias_square * problem.balance(alpha)
+        offset = bias - float(weights @ problem.center.astype(np.float64))
+        f = values_at(F, rows, weights, offset)
+        penalty = penalty_of(weights, bias, bias_square)
+        primal = penalty + hinge_losses(f, signs, bounds)
         dual = float(alpha.sum(dtype=np.float64)) - penalty
     return LinearSolution(
         weights,
-        float(offset[0] + best_shift(f, signs, bounds)),
+        float(offset + best_shift(f, signs, bounds)),
         primal,
         dual,
         epochs,
         bool(dual >= (1 - relative_gap) * primal),
     )
+
+
+@dataclass(frozen=True)
+class LinearProblem:
+    """Two classes on some rows of the features, seen from a point m.
+
+    Attributes
+    ----------
+    F, rows, signs, bounds
+        As in `solve_linear`; int64 and float32. A class may have no row here, if it has elsewhere.
+    center : array of shape (m,)
+        m, float32.
+    squares, along : array of shape (n,)
+        norm(x - m)^2 and (x - m).m of each row.
+    """
+
+    F: FloatArray
+    rows: IntArray
+    signs: FloatArray
+    bounds: FloatArray
+    center: FloatArray
+    squares: FloatArray
+    along: FloatArray
+
+    def balance(self, alpha: FloatArray) -> float:
+        """Return ``sum_i s_i alpha_i``: the bias is this, times B."""
+        return float(self.signs @ alpha.astype(np.float64))
+
+
+def problem_around(
+    F: FloatArray, rows: IntArray, signs: FloatArray, bounds: FloatArray, center: FloatArray
+) -> LinearProblem:
+    """Return the problem on some rows of the features, seen from a point."""
+    return LinearProblem(F, rows, signs, bounds, center, *_around(F, rows, center))
+
+
+def values_at(F: FloatArray, rows: IntArray, weights: FloatArray, offset: float) -> FloatArray:
+    """Return ``f(x) = w.x + offset`` for some rows of the features."""
+    return np.asarray(_values(F, rows, weights, offset))
+
+
+def hinge_losses(f: FloatArray, signs: FloatArray, bounds: FloatArray) -> float:
+    """Return ``sum_i C_i V(f, x_i, s_i)``."""
+    return float(bounds @ np.maximum(1 - signs * f, 0.0))
+
+
+def square_of_bias(mean_square: float, least: float) -> float:
+    """Return B, from the mean of norm(x - m)^2 and the smaller total weight of the two classes."""
+    return BIAS_SHARE * mean_square + BIAS_REACH / least
+
+
+def penalty_of(weights: FloatArray, bias: float, bias_square: float) -> float:
+    """Return ``norm(w)^2 / 2 + b^2 / (2 B)``."""
+    return (float(np.square(weights, dtype=np.float64).sum()) + bias**2 / bias_square) / 2
+
+
+def next_round(epochs: int) -> int:
+    """Return how many epochs the next round has, after some.
+
+    It is as long as all before it: to look at every row again is what costs most.
+    """
+    return max(FIRST_ROUND, epochs)
+
+
+def descend(
+    problem: LinearProblem,
+    bias_square: float,
+    alpha: FloatArray,
+    weights: FloatArray,
+    offset: float,
+    n_epochs: int,
+    random: np.random.Generator,
+) -> tuple[int, IntArray]:
+    """Improve the dual variables and the weights, in place.
+
+    Rows that seem settled are left out of later epochs, and if all of them are, that is the end.
+
+    Parameters
+    ----------
+    problem : LinearProblem
+    bias_square : float
+        B.
+    alpha : array of shape (n,)
+        Dual variables, float32.
+    weights : array of shape (m,)
+        w, float32: ``sum_i s_i alpha_i (x_i - m)`` over these rows and any others.
+    offset : float
+        ``b - w.m`` for these weights.
+    n_epochs : int
+        Largest number of passes over the rows.
+    random : numpy.random.Generator
+        Of the order of the rows.
+
+    Returns
+    -------
+    epochs : int
+    active : array
+        Which of the n rows are not settled.
+    """
+    F, center = problem.F, problem.center
+    curvature = problem.squares + np.float32(bias_square)
+    lift = bias_square - problem.along
+    moving = np.array([offset])
+    at_once = max(1, ENTRIES_AT_ONCE // F.shape[1])
+    active, limits = np.arange(len(problem.rows)), np.array([-np.inf, np.inf])
+    for epoch in range(n_epochs):
+        seen = np.array([np.inf, -np.inf])
+        order = random.permutation(active)
+        kept = [active[:0]]
+        for first in range(0, len(order), at_once):
+            kept.append(
+                _descend(
+                    *(F, problem.rows, problem.signs, problem.bounds, curvature, center, lift),
+                    *(alpha, weights, moving, order[first : first + at_once], limits, seen),
+                )
+            )
+            pause()
+        active = np.concatenate(kept)
+        if not len(active):
+            return epoch + 1, active
+        limits[0] = seen[0] if seen[0] < 0 else -np.inf
+        limits[1] = seen[1] if seen[1] > 0 else np.inf
+    return n_epochs, active
 
 
 def best_shift(f: FloatArray, signs: FloatArray, bounds: FloatArray) -> float:
@@ -166,8 +271,8 @@ def best_shift(f: FloatArray, signs: FloatArray, bounds: FloatArray) -> float:
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def _geometry(F, rows, signs):  # type: ignore[no-untyped-def]
-    """Return the midpoint m of the class means; norm(x - m)^2 and (x - m).m for every row."""
+def _midpoint(F, rows, signs):  # type: ignore[no-untyped-def]
+    """Return the midpoint of the class means."""
     n, d = len(rows), F.shape[1]
     n_positive = 0
     for i in range(n):
@@ -177,7 +282,13 @@ def _geometry(F, rows, signs):  # type: ignore[no-untyped-def]
         share = 0.5 / n_positive if signs[i] > 0 else 0.5 / (n - n_positive)
         for k in range(d):
             total[k] += share * F[rows[i], k]
-    center = total.astype(np.float32)
+    return total.astype(np.float32)
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def _around(F, rows, center):  # type: ignore[no-untyped-def]
+    """Return norm(x - m)^2 and (x - m).m for every row."""
+    n, d = len(rows), F.shape[1]
     squares = np.empty(n, np.float32)
     along = np.empty(n)
     for i in range(n):
@@ -188,7 +299,7 @@ def _geometry(F, rows, signs):  # type: ignore[no-untyped-def]
             dot += gap * center[k]
         squares[i] = square
         along[i] = dot
-    return center, squares, along
+    return squares, along
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})

@@ -272,11 +272,23 @@ def spread_rows(codes: IntArray, n_rows: int, random_state: Any) -> IntArray:
     """
     random = check_random_state(random_state)
     counts = np.bincount(codes)
-    quota, left = np.zeros_like(counts), min(n_rows, len(codes))
-    for place, c in enumerate(np.argsort(counts, kind="stable")):
-        quota[c] = min(counts[c], left // (len(counts) - place))
-        left -= quota[c]
+    quota = even_quotas(counts, n_rows)
     chosen = [
         random.permutation(np.flatnonzero(codes == c))[: quota[c]] for c in range(len(counts))
     ]
     return np.sort(np.concatenate(chosen))
+
+
+def even_quotas(counts: IntArray, n_rows: int) -> IntArray:
+    """Return how many rows of each class to take, as evenly as their counts allow.
+
+    Examples
+    --------
+    >>> even_quotas(np.array([6, 1, 3]), 6).tolist()
+    [3, 1, 2]
+    """
+    quotas, left = np.zeros_like(counts), min(n_rows, int(counts.sum()))
+    for place, c in enumerate(np.argsort(counts, kind="stable")):
+        quotas[c] = min(counts[c], left // (len(counts) - place))
+        left -= quotas[c]
+    return quotas

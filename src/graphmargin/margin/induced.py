@@ -66,14 +66,46 @@ def induced_labels(
     ([0, 1, 1], [1.0, 0.5, 1.0])
     """
     labels = solution.problem.labels
-    labeled, induced = labels.labeled, solution.codes != UNLABELED
-    codes = np.where(induced, solution.codes, labels.codes)
-    confidence = solution.confidence
-    weights = np.ones(len(codes))
+    found = confident_labels(
+        solution.codes, solution.confidence, labels.codes, eps=eps, loss_weights=loss_weights
+    )
+    if len(np.unique(found.codes[found.mask])) == len(labels.classes):
+        return found
+    codes = np.where(labels.labeled, labels.codes, found.codes)
+    return InducedLabels(codes, found.weights, kept_given=True)
+
+
+def confident_labels(
+    induced: IntArray, confidence: FloatArray, given: IntArray, *, eps: float, loss_weights: str
+) -> InducedLabels:
+    """Return the terms of the sum in eq. MMGC that some of the vertices contribute.
+
+    Parameters
+    ----------
+    induced : array of shape (n,)
+        Induced class, -1 where no label can be reached.
+    confidence : array of shape (n,)
+        Best minus second best class mass.
+    given : array of shape (n,)
+        Given class, -1 where there is none.
+    eps, loss_weights
+        As in `induced_labels`.
+
+    Examples
+    --------
+    >>> found = confident_labels(
+    ...     np.array([0, 1, 1, -1]),
+    ...     np.array([1.0, 0.5, 0.0, 0.0]),
+    ...     np.array([0, -1, -1, -1]),
+    ...     eps=1e-6,
+    ...     loss_weights="confidence",
+    ... )
+    >>> found.codes.tolist(), found.weights.tolist()
+    ([0, 1, 1, -1], [1.0, 0.5, 0.0, 0.0])
+    """
+    labeled, is_induced = given != UNLABELED, induced != UNLABELED
+    weights = np.ones(len(induced))
     if loss_weights == "confidence":
-        weights[induced] = np.maximum(confidence[induced], LEAST_WEIGHT)
-    weights[~((confidence >= eps) & induced | labeled)] = 0.0
-    lost = len(np.unique(codes[weights > 0])) < len(labels.classes)
-    if lost:
-        codes = np.where(labeled, labels.codes, codes)
-    return InducedLabels(codes, weights, kept_given=lost)
+        weights[is_induced] = np.maximum(confidence[is_induced], LEAST_WEIGHT)
+    weights[~((confidence >= eps) & is_induced | labeled)] = 0.0
+    return InducedLabels(np.where(is_induced, induced, given), weights)

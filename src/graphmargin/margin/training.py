@@ -384,10 +384,9 @@ def _train_on_features(
             share = np.bincount(codes[used], weights[used]) / np.bincount(codes, weights)
             weights = weights / share[codes]
         chosen = used[spread_rows(codes[used], N_LANDMARKS, random)]
-        # Other kernels have no bound, and small eigenvalues that matter beside large ones.
-        precision = np.float32 if kernel.kind == "rbf" and not sparse.issparse(X) else np.float64
-        landmarks = X[chosen].astype(precision, copy=False)
-        feature_map = landmark_features(kernel, landmarks, center)
+        landmarks = X[chosen]
+        precision = np.float64 if sparse.issparse(X) else landmark_precision(kernel)
+        feature_map = landmark_features(kernel, landmarks.astype(precision, copy=False), center)
         relative_gap = RELATIVE_GAP
     report = feature_map.report("coordinate descent", C, len(used), X)
     features = feature_map.table(X, used, n_jobs=n_jobs)
@@ -396,7 +395,7 @@ def _train_on_features(
     gap = max(solution.gap for solution in solutions)
     converged = all(solution.converged for solution in solutions)
     if not converged:
-        _warn(f"the relative duality gap is {gap:.1e} after {MAX_EPOCHS:,} epochs")
+        warn_of_gap(gap, stacklevel=4)
     return feature_map.machine(
         np.column_stack([solution.weights for solution in solutions]),
         np.array([solution.bias for solution in solutions]),
@@ -427,11 +426,20 @@ def _solve_pairs(
 
 
 def _pairs_of_rows(codes: IntArray, bounds: FloatArray) -> Iterator[tuple[IntArray, FloatArray]]:
-    """Yield the rows of each pair of classes, and their signs: 1 for the first class."""
-    members = [np.flatnonzero((codes == c) & (bounds > 0)) for c in range(codes.max() + 1)]
-    for first, second in combinations(range(len(members)), 2):
-        signs = np.repeat([1.0, -1.0], [len(members[first]), len(members[second])])
-        yield np.concatenate([members[first], members[second]]), signs
+    """Yield the rows of each pair of classes, and their signs."""
+    members = members_of(codes, bounds, int(codes.max()) + 1)
+    for first, second in combinations(members, 2):
+        yield rows_of_pair(first, second)
+
+
+def members_of(codes: IntArray, bounds: FloatArray, n_classes: int) -> list[IntArray]:
+    """Return the rows of each class whose losses count."""
+    return [np.flatnonzero((codes == c) & (bounds > 0)) for c in range(n_classes)]
+
+
+def rows_of_pair(first: IntArray, second: IntArray) -> tuple[IntArray, FloatArray]:
+    """Return the rows of two classes, and their signs: 1 for the first class."""
+    return np.concatenate([first, second]), np.repeat([1.0, -1.0], [len(first), len(second)])
 
 
 def _weights(codes: IntArray, sample_weight: FloatArray | None) -> FloatArray:
@@ -446,15 +454,28 @@ def _weights(codes: IntArray, sample_weight: FloatArray | None) -> FloatArray:
 
 
 def _warn_of_violation(violation: float, iterations: int) -> None:
-    _warn(f"optimality is violated by {violation:.1e} after {iterations:,} iterations")
+    _warn(f"optimality is violated by {violation:.1e} after {iterations:,} iterations", 4)
 
 
-def _warn(message: str) -> None:
+def warn_of_gap(gap: float, *, stacklevel: int) -> None:
+    """Warn that coordinate descent has ended before its gap was small."""
+    _warn(f"the relative duality gap is {gap:.1e} after {MAX_EPOCHS:,} epochs", stacklevel + 1)
+
+
+def _warn(message: str, stacklevel: int) -> None:
     warnings.warn(
         f"max-margin machine: {message}; scale the features or lower C",
         ConvergenceWarning,
-        stacklevel=4,
+        stacklevel=stacklevel,
     )
+
+
+def landmark_precision(kernel: Kernel) -> type[np.float32 | np.float64]:
+    """Return the precision of landmarks among dense rows.
+
+    Other kernels have no bound, and small eigenvalues that matter beside large ones.
+    """
+    return np.float32 if kernel.kind == "rbf" else np.float64
 
 
 def center_of(X: Any, kernel: Kernel) -> FloatArray | float:

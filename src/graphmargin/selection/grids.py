@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from graphmargin._typing import IntArray
+from graphmargin._typing import FloatArray, IntArray
 from graphmargin.labels import UNLABELED, EncodedLabels
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import centered
@@ -59,16 +59,26 @@ def is_auto(value: Any) -> bool:
 
 
 def gamma_g_grid(W: sparse.csr_array) -> list[float]:
-    """Return inf, and four values from strong to weak sinks in units of the degrees.
-
-    The walk falls into the sink with probability ``gamma_g / (d_i + gamma_g)``.
+    """Return inf, and four values from strong to weak sinks in units of the degrees of a graph.
 
     Examples
     --------
     >>> gamma_g_grid(sparse.csr_array(3 * np.ones((2, 2))))
     [inf, 10.0, 1.0, 0.1, 0.01]
     """
-    degrees = np.asarray(W.sum(axis=1))
+    return sink_grid(np.asarray(W.sum(axis=1)))
+
+
+def sink_grid(degrees: FloatArray) -> list[float]:
+    """Return the same from the degrees, of all vertices or of a sample.
+
+    The walk falls into the sink with probability ``gamma_g / (d_i + gamma_g)``.
+
+    Examples
+    --------
+    >>> sink_grid(np.array([30.0, 60.0]))
+    [inf, 100.0, 10.0, 1.0, 0.1]
+    """
     positive = degrees[degrees > 0]
     unit = _power_of_ten(np.floor(np.log10(np.median(positive)))) if len(positive) else 1.0
     return [np.inf, 10 * unit, unit, unit / 10, unit / 100]

@@ -1,0 +1,188 @@
+"""The classes of a table whose label column no process holds as a whole."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from graphmargin._typing import AnyArray, IntArray
+from graphmargin.distributed.run import Run
+from graphmargin.distributed.source import Piece, Source, batches_of
+from graphmargin.distributed.storage import Folder
+from graphmargin.labels import MARKERS, UNLABELED
+from graphmargin.tables.errors import TableError
+
+STAGE = "labels seen"
+MANY = 10_000
+"""Different labels beyond which a column does not hold classes."""
+LONGEST = 1_000
+"""Characters of a label; what is longer is text about the row."""
+_KINDS = {"U": "text", "i": "whole numbers", "b": "truth values"}
+
+Label = str | int | bool
+
+
+@dataclass(frozen=True)
+class LabelColumn:
+    """The column of labels, and the texts that mean no label there, beside the usual markers.
+
+    Missing are null, NaN, "" and -1, as everywhere, and what reads like one of `unlabeled`.
+    Numbers that are whole are integers, whatever their type.
+
+    Examples
+    --------
+    >>> column = pa.chunked_array([[3.0, None, -1.0, 7.0]])
+    >>> piece = Piece("a.parquet", 0, 1, 0, 4, 0)
+    >>> values, codes = LabelColumn("y").encode(column, piece, 0)
+    >>> [values[code] for code in codes]
+    [3, None, None, 7]
+    """
+
+    name: str
+    unlabeled: tuple[str, ...] = ()
+
+    def encode(
+        self, column: pa.ChunkedArray, piece: Piece, first: int
+    ) -> tuple[list[Label | None], IntArray]:
+        """Return the different labels of rows of a piece, None for none, and which each row has.
+
+        `first` is the number of the first row in the piece.
+
+        Raises
+        ------
+        TableError
+            If they are no classes; it names the file and the row.
+        """
+        encoded = column.combine_chunks().dictionary_encode()
+        codes = encoded.indices.fill_null(len(encoded.dictionary)).to_numpy(zero_copy_only=False)
+        _check_number(len(encoded.dictionary), self.name, piece)
+        values = encoded.dictionary.to_pylist()
+        for code, value in enumerate(values):
+            if not _is_class(value):
+                rows = np.flatnonzero(codes == code)
+                msg = (
+                    f"label {self.name!r} has {str(value)[:60]!r} in {len(rows):,} rows, first in "
+                    f"{piece.where(first + int(rows[0]))}, which is no class; labels are text, "
+                    f"whole numbers or truth values, and none is {MARKERS}"
+                )
+                raise TableError(msg)
+        return [*map(self._label_of, values), None], codes
+
+    def _label_of(self, value: Any) -> Label | None:
+        if value is None or value != value or value == "":
+            return None
+        label: Label = value if isinstance(value, str | bool) else int(value)
+        is_none = label == UNLABELED or str(label) in self.unlabeled
+        return None if is_none else label
+
+
+def find_classes(run: Run, source: Source, label: LabelColumn) -> tuple[AnyArray, IntArray]:
+    """Return the sorted classes, and how many labels of each there are in each piece.
+
+    Only the column of labels is read.
+
+    Raises
+    ------
+    TableError
+        If there is no label, a single class, or labels of two kinds; it names the files.
+
+    Returns
+    -------
+    classes : array of shape (c,)
+        Text, int64 or bool.
+    counts : array of shape (n_pieces, c)
+    """
+    notes = run.stage(STAGE, _labels_seen, source.pieces, label)
+    values = [note["values"] for note in notes]
+    first = next((i for i, found in enumerate(values) if len(found)), None)
+    if first is None:
+        msg = (
+            f"label {label.name!r} has no label in all {source.n_rows:,} rows (none is {MARKERS}); "
+            "label a few rows"
+        )
+        raise TableError(msg)
+    for i, found in enumerate(values):
+        if len(found) and found.dtype.kind != values[first].dtype.kind:
+            msg = (
+                f"label {label.name!r} has {_example(values[first])} in "
+                f"{source.pieces[first].url}, and {_example(found)} in {source.pieces[i].url}; "
+                "write all labels with one type"
+            )
+            raise TableError(msg)
+    classes = np.unique(np.concatenate([found for found in values if len(found)]))
+    if len(classes) < 2:
+        msg = (
+            f"all labels of {label.name!r} are {classes.tolist()[0]!r}; label rows of at least two "
+            "classes"
+        )
+        raise TableError(msg)
+    counts = np.zeros((len(notes), len(classes)), dtype=np.int64)
+    for row, note in zip(counts, notes, strict=True):
+        if len(note["values"]):
+            row[np.searchsorted(classes, note["values"])] = note["counts"]
+    return classes, counts
+
+
+def codes_of(values: Sequence[Label | None], classes: AnyArray) -> IntArray:
+    """Return the place of each label in the sorted classes, -1 for None.
+
+    Examples
+    --------
+    >>> codes_of(["dog", None, "cat"], np.array(["cat", "dog"])).tolist()
+    [1, -1, 0]
+    """
+    places = {value: i for i, value in enumerate(classes.tolist())}
+    codes = [UNLABELED if value is None else places[value] for value in values]
+    return np.array(codes, dtype=np.int32)
+
+
+def _labels_seen(
+    folder: Folder,  # noqa: ARG001 - the note is all there is
+    number: int,  # noqa: ARG001
+    piece: Piece,
+    label: LabelColumn,
+) -> dict[str, AnyArray]:
+    counts: Counter[Label] = Counter()
+    first = 0
+    for batch in batches_of(piece, [label.name]):
+        values, codes = label.encode(batch.column(0), piece, first)
+        found = np.bincount(codes, minlength=len(values)).tolist()
+        for value, count in zip(values, found, strict=True):
+            if value is not None:
+                counts[value] += count
+        _check_number(len(counts), label.name, piece)
+        first += batch.num_rows
+    return {"values": np.array(list(counts)), "counts": np.array(list(counts.values()), np.int64)}
+
+
+def _check_number(n_values: int, label: str, piece: Piece) -> None:
+    if n_values > MANY:
+        msg = (
+            f"label {label!r} has more than {MANY:,} different values in {piece.url}; these are "
+            "not classes"
+        )
+        raise TableError(msg)
+
+
+def _is_class(value: Any) -> bool:
+    """Tell whether a value can be a class, or means that there is none."""
+    if value is None or isinstance(value, bool):
+        return True
+    if isinstance(value, str):
+        return len(value) <= LONGEST
+    if not isinstance(value, int | float | Decimal):
+        return False
+    if math.isnan(value):
+        return True
+    return math.isfinite(value) and value == int(value) and -(2**63) <= value < 2**63
+
+
+def _example(values: AnyArray) -> str:
+    return f"{_KINDS[values.dtype.kind]} such as {values.tolist()[0]!r}"

@@ -1,0 +1,272 @@
+"""The way in: which files there are, what they hold, and who reads which rows of them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+from dask.base import tokenize
+
+from graphmargin._errors import one_line
+from graphmargin._typing import IntArray
+from graphmargin.distributed.files import File, find_files, opened, plain_schema
+from graphmargin.distributed.run import Run
+from graphmargin.tables.arrow import in_chunks
+from graphmargin.tables.errors import TableError
+
+BATCH = 1 << 16
+"""Rows that are in memory at once, beside what a task makes of them."""
+INPUT = "input"
+"""Where a Dask DataFrame is written to."""
+PIECES = "pieces.json"
+COMPLETE = "complete.json"
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Rows of a file that one task reads: a few groups of rows, or some rows of one.
+
+    Attributes
+    ----------
+    url : str
+    first_group, end_group : int
+        The first group of rows, and one past the last one.
+    skip : int
+        Rows of the first group that belong to an earlier piece.
+    n_rows : int
+    first_row : int
+        In the file, from 0.
+
+    Examples
+    --------
+    >>> Piece("a.parquet", 2, 3, skip=10, n_rows=5, first_row=1010).where(4)
+    'a.parquet row 1,015'
+    """
+
+    url: str
+    first_group: int
+    end_group: int
+    skip: int
+    n_rows: int
+    first_row: int
+
+    def where(self, row: int) -> str:
+        """Return the place of a row of the piece in words; files count from 1."""
+        return f"{self.url} row {self.first_row + row + 1:,}"
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table in Parquet files.
+
+    Attributes
+    ----------
+    files : tuple of File
+        In the order of the rows.
+    pieces : tuple of Piece
+        All rows, in their order; none is empty.
+    """
+
+    files: tuple[File, ...]
+    pieces: tuple[Piece, ...]
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Of the first file; dictionaries are decoded."""
+        return plain_schema(self.files[0].schema)
+
+    @property
+    def offsets(self) -> IntArray:
+        """Number of the first row of each piece, and of all rows at the end."""
+        return np.cumsum([0, *(piece.n_rows for piece in self.pieces)], dtype=np.int64)
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the table."""
+        return sum(piece.n_rows for piece in self.pieces)
+
+    @property
+    def fingerprint(self) -> Any:
+        """What tells these files from others, and from later versions, as JSON."""
+        return [[file.url, file.n_rows, *file.version] for file in self.files]
+
+
+def is_dask_frame(data: Any) -> bool:
+    """Tell whether `data` is a Dask DataFrame.
+
+    Examples
+    --------
+    >>> is_dask_frame("a.parquet")
+    False
+    """
+    return hasattr(data, "to_parquet") and hasattr(data, "dask")
+
+
+def frame_schema(frame: Any) -> pa.Schema:
+    """Return the names and types of a Dask DataFrame's columns, as far as they are known."""
+    return pa.Schema.from_pandas(frame._meta, preserve_index=False)
+
+
+def frame_fingerprint(frame: Any) -> str:
+    """Return what tells a Dask DataFrame from others: the token of its tasks."""
+    return str(tokenize(frame))
+
+
+def store_frame(run: Run, frame: Any, columns: Sequence[str], rows_at_most: int) -> Source:
+    """Write columns of a Dask DataFrame to the folder of a run, once, and return them as a source.
+
+    The rows are those of a single pass, so that all stages see the same ones, even if the frame
+    would not give them in the same order twice.
+    """
+    folder = run.folder / INPUT
+    if not folder.exists(COMPLETE):
+        folder.remove()
+        try:
+            writing = frame[list(columns)].to_parquet(folder.url, write_index=False, compute=False)
+            run.cluster.client.compute(writing).result()
+        except pa.ArrowException as error:
+            msg = f"the Dask DataFrame cannot be written as Parquet: {one_line(error)}"
+            raise TableError(msg) from error
+        folder.write_json(COMPLETE, {"columns": list(columns)})
+    return cut(run, open_source(folder.url), rows_at_most)
+
+
+def open_source(data: Any, rows_at_most: int | None = None) -> Source:
+    """Return the Parquet files that a user names, after a look at the end of each of them.
+
+    Parameters
+    ----------
+    data : str, Path or a sequence of them
+        Files, folders or patterns such as ``s3://bucket/day-*.parquet``. The files of a folder,
+        and of folders in it, are those whose names end in .parquet, .parq or .pq, in natural
+        order (9 before 10).
+    rows_at_most : int, default=None
+        Of a piece; None makes each file a piece.
+
+    Raises
+    ------
+    TableError
+        If there is no such file, one is not Parquet, or there is no row.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = f"{folder}/a.parquet"
+    ...     pa.parquet.write_table(pa.table({"x": range(5)}), path, row_group_size=2)
+    ...     source = open_source(path, rows_at_most=4)
+    >>> source.offsets.tolist()
+    [0, 4, 5]
+    """
+    files = find_files(data)
+    largest = rows_at_most or max(file.n_rows for file in files)
+    return Source(files, tuple(piece for file in files for piece in _pieces(file, largest)))
+
+
+def cut(run: Run, source: Source, rows_at_most: int) -> Source:
+    """Return a source in pieces of so many rows at most, or those that the run has had before."""
+    pieces = [asdict(piece) for file in source.files for piece in _pieces(file, rows_at_most)]
+    settled = run.settled(PIECES, pieces)
+    return Source(source.files, tuple(Piece(**piece) for piece in settled))
+
+
+def batches_of(piece: Piece, columns: Sequence[str], n_rows: int = BATCH) -> Iterator[pa.Table]:
+    """Yield the rows of a piece in tables of `n_rows`, the last one with the rest.
+
+    Parameters
+    ----------
+    piece : Piece
+    columns : sequence of str
+        Those to read, at least one; dictionaries are decoded.
+    n_rows : int
+
+    Raises
+    ------
+    TableError
+        If the file is not as it was, or is damaged.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = f"{folder}/a.parquet"
+    ...     pa.parquet.write_table(pa.table({"x": range(5)}), path)
+    ...     first, second = open_source(path, rows_at_most=3).pieces
+    ...     [batch["x"].to_pylist() for batch in batches_of(second, ["x"], 2)]
+    [[2, 3], [4]]
+    """
+    left, skip = piece.n_rows, piece.skip
+
+    def wanted(file: pa.parquet.ParquetFile) -> Iterator[pa.RecordBatch]:
+        nonlocal left, skip
+        for group in range(piece.first_group, piece.end_group):
+            # One group after the other: Arrow would read ahead, into memory.
+            for batch in file.iter_batches(n_rows, row_groups=[group], columns=columns):
+                passed = min(skip, batch.num_rows)
+                rest = batch.select(columns).slice(passed, left)
+                skip -= passed
+                left -= rest.num_rows
+                yield rest
+                if not left:
+                    return
+
+    try:
+        with opened(piece.url) as file:
+            found = pa.schema([file.schema_arrow.field(name) for name in columns])
+            for chunk in in_chunks(wanted(file), found, n_rows):
+                yield chunk.cast(plain_schema(found))
+    except (pa.ArrowException, OSError, KeyError) as error:
+        msg = f"{piece.url} cannot be read, or is not as it was: {one_line(error)}"
+        raise TableError(msg) from error
+    if left:
+        msg = f"{piece.url} has {left:,} rows fewer than when the run began; start a new one"
+        raise TableError(msg)
+
+
+def locate(pieces: Sequence[Piece], row: int) -> tuple[Piece, int]:
+    """Return the piece that holds a row of the table, and the number of the row in it.
+
+    Examples
+    --------
+    >>> pieces = Piece("a", 0, 1, 0, 5, 0), Piece("b", 0, 1, 0, 5, 0)
+    >>> piece, row = locate(pieces, 7)
+    >>> piece.url, row
+    ('b', 2)
+    """
+    for piece in pieces:
+        if row < piece.n_rows:
+            return piece, row
+        row -= piece.n_rows
+    msg = f"there is no such row: the last piece ends {row:,} rows before"
+    raise IndexError(msg)
+
+
+def cell_at(piece: Piece, column: str, row: int) -> Any:
+    """Return a cell of a column by the number of its row in the piece."""
+    for batch in batches_of(piece, [column]):
+        if row < batch.num_rows:
+            return batch.column(0)[row].as_py()
+        row -= batch.num_rows
+    msg = f"there is no such row in the piece: {row}"
+    raise IndexError(msg)
+
+
+def _pieces(file: File, rows_at_most: int) -> Iterator[Piece]:
+    """Yield the pieces of a file: as many groups as fit, or the parts of one that is too large."""
+    begins = np.cumsum([0, *file.groups]).tolist()
+    group = 0
+    while group < len(file.groups):
+        end = group + 1
+        while end < len(file.groups) and begins[end + 1] - begins[group] <= rows_at_most:
+            end += 1
+        n_rows = begins[end] - begins[group]
+        n_parts = -(-n_rows // rows_at_most)
+        edges = [i * n_rows // max(n_parts, 1) for i in range(n_parts + 1)]
+        for skip, stop in itertools.pairwise(edges):
+            yield Piece(file.url, group, end, skip, stop - skip, begins[group] + skip)
+        group = end

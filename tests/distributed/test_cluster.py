@@ -1,0 +1,186 @@
+"""What users hear when workers are missing, too small or dying."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+import dask
+import numpy as np
+import pytest
+from distributed import Client, LocalCluster
+
+from graphmargin.distributed import cluster as module
+from graphmargin.distributed.cluster import AT_REST, Cluster, cluster_at
+from graphmargin.distributed.errors import ClusterError
+
+
+def double(x):
+    return 2 * x
+
+
+def die(x):
+    os.kill(os.getpid(), signal.SIGKILL)
+    return x
+
+
+def die_once(path):
+    if not os.path.exists(path):  # noqa: PTH110 - it is a text
+        open(path, "w").close()  # noqa: PTH123
+        os.kill(os.getpid(), signal.SIGKILL)
+    return os.getpid()
+
+
+def slow(x):
+    time.sleep(x)
+    return x
+
+
+def fail(x):
+    message = f"{x} is wrong"
+    raise ValueError(message)
+
+
+def size_of(number, value):
+    return number, value.nbytes
+
+
+@pytest.fixture(scope="module")
+def fragile():
+    with (
+        LocalCluster(
+            n_workers=1,
+            threads_per_worker=1,
+            memory_limit="2GiB",
+            dashboard_address="localhost:0",
+        ) as local,
+        Client(local) as client,
+    ):
+        yield Cluster(client)
+
+
+def test_results_come_in_the_order_of_the_items(cluster):
+    news = []
+    found = cluster.run("double", double, range(20), progress=lambda *told: news.append(told))
+    assert found == [2 * i for i in range(20)]
+    assert news[-1] == (1.0, "20 of 20 parts")
+    assert cluster.run("double", double, []) == []
+
+
+def test_futures_may_be_items(cluster):
+    first = cluster.submit("double", double, [1, 2])
+    assert cluster.results("again", cluster.submit("again", double, first)) == [4, 8]
+
+
+def test_an_error_of_a_task_is_raised_as_it_was(cluster):
+    with pytest.raises(ValueError, match=r"^3 is wrong$"):
+        cluster.run("fail", fail, [3])
+
+
+def test_an_error_is_raised_before_the_others_are_done(cluster):
+    futures = [
+        *cluster.submit("slow", slow, [5]),
+        *cluster.submit("fail", fail, [1]),
+    ]
+    with pytest.raises(ValueError, match="1 is wrong"):
+        cluster.results("both", futures)
+    assert futures[0].cancelled()
+
+
+def test_a_large_value_goes_to_the_cluster_once(cluster):
+    value = np.zeros(3_000_000)  # beyond the size that Dask warns of
+    held = cluster.share("large", value)
+    assert cluster.run("size", size_of, [1, 2, 3], held) == [(i, value.nbytes) for i in (1, 2, 3)]
+
+
+def test_memory_is_shared_among_threads(cluster):
+    assert cluster.n_threads == 2
+    assert cluster.memory_of_a_task == (2 * 2**30 - AT_REST) // 2
+    assert cluster.memory == 2 * cluster.memory_of_a_task
+
+
+def test_a_worker_that_is_too_small_is_named_with_what_it_needs():
+    with (
+        LocalCluster(
+            n_workers=1,
+            threads_per_worker=4,
+            processes=False,
+            memory_limit="400MiB",
+            dashboard_address="localhost:0",
+        ) as local,
+        Client(local) as client,
+        pytest.raises(ClusterError, match=r"has 400.00 MiB of memory for 4 threads, and needs 862"),
+    ):
+        _ = Cluster(client).memory_of_a_task
+
+
+def test_no_worker_is_said(monkeypatch):
+    monkeypatch.setattr(module, "SECONDS_TO_WAIT", 0.5)
+    with (
+        LocalCluster(n_workers=0, dashboard_address="localhost:0") as local,
+        Client(local) as client,
+    ):
+        with pytest.raises(ClusterError, match=r"no worker has joined tcp://.*; start some"):
+            _ = Cluster(client).memory_of_a_task
+        with pytest.raises(ClusterError, match="double: there is no worker left; start more"):
+            Cluster(client).run("double", double, [1])
+
+
+def test_a_task_that_kills_its_workers_is_a_matter_of_memory(fragile):
+    fragile.client.run_on_scheduler(_allow_failures, number=0)
+    with pytest.raises(ClusterError, match=r"deadly: a worker died 1 times .* larger memory_limit"):
+        fragile.run("deadly", die, [1])
+    fragile.client.run_on_scheduler(_allow_failures, number=3)
+
+
+def _allow_failures(dask_scheduler, number):
+    dask_scheduler.allowed_failures = number
+
+
+def test_a_task_whose_worker_dies_is_done_by_another(fragile, tmp_path):
+    assert len(fragile.run("dies once", die_once, [str(tmp_path / "died")])) == 1
+
+
+def test_what_is_shared_survives_its_worker(fragile, tmp_path):
+    held = fragile.share("large", np.zeros(10))
+    assert fragile.run("size", size_of, [1], held) == [(1, 80)]
+    fragile.run("dies once", die_once, [str(tmp_path / "died")])
+    assert fragile.run("size", size_of, [2], held) == [(2, 80)]
+
+
+def test_a_scheduler_that_goes_is_said():
+    local = LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address="localhost:0")
+    with dask.config.set({"distributed.comm.timeouts.connect": "1s"}), Client(local) as client:
+        futures = Cluster(client).submit("slow", slow, [60])
+        local.close()
+        with pytest.raises(ClusterError, match="slow: the scheduler has gone"):
+            Cluster(client).results("slow", futures)
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense", "nonsense://x:1"])
+def test_a_dead_address_is_named(address):
+    with (
+        dask.config.set({"distributed.comm.timeouts.connect": "1s"}),
+        pytest.raises(ClusterError, match=f"no Dask scheduler answers at '{address}'"),
+        cluster_at(address),
+    ):
+        pass
+
+
+def test_a_cluster_is_found_by_client_address_or_presence(cluster):
+    with cluster_at(cluster.client) as found:
+        assert found.client is cluster.client
+    with cluster_at(cluster.client.scheduler.address) as found:
+        assert found.client is not cluster.client
+        assert found.run("double", double, [4]) == [8]
+    with cluster.client.as_current(), cluster_at(None) as found:
+        assert found.client is cluster.client
+
+
+def test_a_local_cluster_ends_with_the_block():
+    with cluster_at("local") as found:
+        assert found.n_threads >= 1
+        assert found.run("double", double, [4]) == [8]
+        client = found.client
+    assert client.status == "closed"

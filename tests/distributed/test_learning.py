@@ -1,0 +1,393 @@
+"""The machine of rows in parts: the same problem, solved to the same gap, as on one machine."""
+
+import os
+import signal
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from distributed import Client, LocalCluster
+from sklearn.exceptions import ConvergenceWarning
+
+from graphmargin.distributed import learning, rounds
+from graphmargin.distributed.cluster import Cluster
+from graphmargin.distributed.learning import Candidate, calibrate, learn, load_machine
+from graphmargin.distributed.run import Run, file_name
+from graphmargin.distributed.storage import Folder
+from graphmargin.margin.calibration import calibration_targets, fit_calibration
+from graphmargin.margin.coordinate_descent import best_shift
+from graphmargin.margin.induced import confident_labels
+from graphmargin.margin.kernels import Kernel
+from graphmargin.margin.machine import blend, winner
+from graphmargin.margin.training import train_machine
+
+OPTIONS = {"eps": 1e-6, "loss_weights": "confidence", "seed": 0}
+
+
+def mixture(n, n_classes, *, d=8, n_modes=3, n_labels=20, seed=0):
+    """Return rows, given codes, and an induced solution that errs now and then."""
+    random = np.random.default_rng(seed)
+    true = random.integers(0, n_classes, n)
+    centers = random.normal(size=(n_classes, n_modes, d)) * 2.0
+    X = (centers[true, random.integers(0, n_modes, n)] + random.normal(size=(n, d))).astype(
+        np.float32
+    )
+    given = np.full(n, -1, dtype=np.int32)
+    for c in range(n_classes):
+        given[np.flatnonzero(true == c)[:n_labels]] = c
+    mass = random.dirichlet(np.full(n_classes, 0.3), n) + 2.0 * np.eye(n_classes)[true]
+    mass = (mass / mass.sum(axis=1, keepdims=True)).astype(np.float32)
+    mass[given >= 0] = np.eye(n_classes)[given[given >= 0]]
+    best = np.sort(mass, axis=1)
+    confidence = np.where(given >= 0, 1.0, best[:, -1] - best[:, -2])
+    codes = np.where(given >= 0, given, mass.argmax(axis=1)).astype(np.int32)
+    nowhere = random.random(n) < 0.02
+    nowhere[given >= 0] = False
+    codes[nowhere], confidence[nowhere] = -1, 0.0
+    return X, given, {"codes": codes, "confidence": confidence, "mass": mass}
+
+
+def write(folder, X, given, *solutions, n_parts=6):
+    """Write parts that are regions of space, the second one empty."""
+    edges = np.quantile(X[:, 0], np.linspace(0, 1, n_parts)[1:-1])
+    part = np.searchsorted(edges, X[:, 0])
+    part[part > 0] += 1
+    for number in range(n_parts):
+        rows = np.flatnonzero(part == number)
+        (folder / "graph").write(file_name(number), {"rows": rows, "codes": given[rows]})
+        (folder / "points").write(file_name(number), {"X": X[rows]})
+        for i, solution in enumerate(solutions):
+            pack = {name: values[rows] for name, values in solution.items()}
+            (folder / f"solution-{i}").write(file_name(number), pack)
+    return np.argsort(part, kind="stable")
+
+
+def force_groups(monkeypatch, n_rows, n_groups):
+    monkeypatch.setattr(learning, "rows_of_a_group", lambda *_: -(-n_rows // n_groups))
+
+
+def objectives(machine, X, codes, weights, C):
+    """Return the primal objective of every pair of classes, on the machine's own features."""
+    K = machine.kernel(machine.vectors - machine.center, machine.vectors - machine.center)
+    norms = np.einsum("ip,ij,jp->p", machine.coefficients, K, machine.coefficients)
+    f, found, pair = machine.pairwise(X.astype(np.float64)), [], 0
+    for i in range(machine.n_classes):
+        for j in range(i + 1, machine.n_classes):
+            rows = np.isin(codes, [i, j]) & (weights > 0)
+            signs = np.where(codes[rows] == i, 1.0, -1.0)
+            losses = weights[rows] @ np.maximum(1 - signs * f[rows, pair], 0)
+            found.append(norms[pair] / 2 + C * losses)
+            pair += 1
+    return np.array(found)
+
+
+@pytest.fixture
+def run(cluster, tmp_path):
+    return Run(Folder(str(tmp_path)), cluster)
+
+
+def learned_from(given, solution):
+    return confident_labels(
+        solution["codes"], solution["confidence"], given, eps=1e-6, loss_weights="confidence"
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "n_classes", "n_groups"),
+    [("rbf", 2, 1), ("rbf", 10, 3), ("linear", 2, 1), ("linear", 2, 5), ("linear", 10, 3)],
+)
+def test_objective_and_predictions_are_those_of_one_machine(
+    run, monkeypatch, kind, n_classes, n_groups
+):
+    X, given, solution = mixture(20_000, n_classes, n_modes=1 if kind == "linear" else 3)
+    write(run.folder, X, given, solution)
+    labels = learned_from(given, solution)
+    used = np.flatnonzero(labels.mask)
+    force_groups(monkeypatch, len(used), n_groups)
+    center, kernel = np.median(X, axis=0).astype(np.float64), Kernel(kind, 4.0)
+    machine = learn(
+        run,
+        6,
+        [Candidate(1.0, 1.0, "solution-0")],
+        kernel,
+        center=center,
+        n_classes=n_classes,
+        **OPTIONS,
+    )
+    assert machine.report.converged
+    assert machine.report.gap <= (0.002 if kind == "linear" else 0.01)
+    assert machine.report.n_rows == len(used)
+    alone = train_machine(
+        X[used],
+        labels.codes[used],
+        kernel,
+        C=1.0,
+        sample_weight=labels.weights[used],
+        approximation="nystroem",
+        center=center,
+        random_state=0,
+    )
+    found, expected = (
+        objectives(m, X, labels.codes, labels.weights, 1.0) for m in (machine, alone)
+    )
+    # Landmarks are other random rows; with the rows as features, the problem is the same.
+    tolerance = 0.005 if kind == "linear" else 0.02
+    np.testing.assert_allclose(found, expected, rtol=tolerance)
+    agree = winner(machine.decision(X)) == winner(alone.decision(X))
+    assert agree.mean() > (0.995 if kind == "linear" else 0.99)
+
+
+@pytest.mark.parametrize(("n_classes", "C"), [(2, 1.0), (2, 30.0), (10, 1.0)])
+def test_groups_agree_with_a_single_one_on_the_same_landmarks(
+    cluster, tmp_path, monkeypatch, n_classes, C
+):
+    X, given, solution = mixture(20_000, n_classes, seed=1)
+    labels = learned_from(given, solution)
+    found = []
+    for n_groups in (1, 4):
+        run = Run(Folder(str(tmp_path / str(n_groups))), cluster)
+        write(run.folder, X, given, solution)
+        force_groups(monkeypatch, int(labels.mask.sum()), n_groups)
+        found.append(
+            learn(
+                run,
+                6,
+                [Candidate(C, 1.0, "solution-0")],
+                Kernel("rbf", 4.0),
+                center=np.zeros(8),
+                n_classes=n_classes,
+                **OPTIONS,
+            )
+        )
+    one, several = found
+    np.testing.assert_array_equal(one.vectors, several.vectors)
+    assert several.report.converged
+    assert several.report.approximation_error == pytest.approx(
+        one.report.approximation_error, rel=0.1
+    )
+    values = [objectives(machine, X, labels.codes, labels.weights, C) for machine in found]
+    np.testing.assert_allclose(*values, rtol=0.01)
+    agree = winner(one.decision(X)) == winner(several.decision(X))
+    assert agree.mean() > 0.995
+
+
+@pytest.mark.parametrize("n_groups", [1, 3])
+@pytest.mark.parametrize("kind", ["rbf", "linear"])
+def test_sum_of_candidates_and_the_supervised_one(cluster, tmp_path, monkeypatch, kind, n_groups):
+    X, given, first = mixture(3000, 3, n_labels=60)
+    _, _, other = mixture(3000, 3, n_labels=60)
+    other = {**other, "confidence": np.where(given >= 0, 1.0, other["confidence"] ** 2)}
+    candidates = [
+        Candidate(1.0, 0.5, "solution-0"),
+        Candidate(3.0, 0.3, None),
+        Candidate(0.5, 0.2, "solution-1"),
+    ]
+    force_groups(monkeypatch, 3000, n_groups)
+
+    def learned(name, some):
+        run = Run(Folder(str(tmp_path / name)), cluster)
+        write(run.folder, X, given, first, other)
+        kernel = Kernel(kind, 4.0)
+        return learn(run, 6, some, kernel, center=np.zeros(8), n_classes=3, **OPTIONS)
+
+    together = learned("all", candidates)
+    if kind == "linear":  # where the features do not depend on the rows
+        alone = [
+            learned(str(i), [replace(candidate, factor=1.0)])
+            for i, candidate in enumerate(candidates)
+        ]
+        expected = blend(alone, [0.5, 0.3, 0.2]).pairwise(X)
+        # One group takes the same steps, whoever learns beside; several take them in turn.
+        tolerance = 1e-4 if n_groups == 1 else 0.2
+        np.testing.assert_allclose(together.pairwise(X), expected, atol=tolerance)
+    supervised = learned("supervised", [candidates[1]])
+    labeled = given >= 0
+    assert supervised.report.n_rows == labeled.sum()
+    exact = train_machine(
+        X[labeled],
+        given[labeled],
+        Kernel(kind, 4.0),
+        C=9.0 / 3,
+        approximation="none",
+        center=np.zeros(8),
+    )
+    agree = winner(supervised.decision(X)) == winner(exact.decision(X))
+    assert agree.mean() > 0.98
+
+
+def test_rows_that_are_drawn_stand_for_the_others(cluster, tmp_path, monkeypatch):
+    X, given, solution = mixture(20_000, 3, n_labels=50)
+    labels = learned_from(given, solution)
+    found = []
+    for limit in (50_000, 5000):
+        run = Run(Folder(str(tmp_path / str(limit))), cluster)
+        write(run.folder, X, given, solution)
+        monkeypatch.setattr(learning, "MAX_FEATURE_ROWS", limit)
+        found.append(
+            learn(
+                run,
+                6,
+                [Candidate(0.01, 1.0, "solution-0"), Candidate(0.01, 0.0, None)],
+                Kernel("rbf", 4.0),
+                center=np.zeros(8),
+                n_classes=3,
+                **OPTIONS,
+            )
+        )
+    whole, drawn = found
+    assert whole.report.n_rows == labels.mask.sum()
+    assert drawn.report.n_rows == 5000
+    np.testing.assert_array_equal(whole.vectors, drawn.vectors)
+    values = [objectives(machine, X, labels.codes, labels.weights, 0.01) for machine in found]
+    np.testing.assert_allclose(*values, rtol=0.03)
+
+
+def test_class_in_one_group_only(run, monkeypatch):
+    X, given, solution = mixture(2000, 4)
+    far = solution["codes"] == 3
+    X[far, 0] += 50
+    write(run.folder, X, given, solution)
+    force_groups(monkeypatch, 2000, 4)
+    machine = learn(
+        run,
+        6,
+        [Candidate(1.0, 1.0, "solution-0")],
+        Kernel("linear", 4.0),
+        center=np.zeros(8),
+        n_classes=4,
+        **OPTIONS,
+    )
+    assert machine.report.converged
+    assert (winner(machine.decision(X))[far] == 3).mean() > 0.99
+
+
+def test_biases_are_the_best_for_the_weights(run, monkeypatch):
+    X, given, solution = mixture(5000, 3, seed=2)
+    write(run.folder, X, given, solution)
+    force_groups(monkeypatch, 5000, 3)
+    machine = learn(
+        run,
+        6,
+        [Candidate(1.0, 1.0, "solution-0")],
+        Kernel("linear", 4.0),
+        center=np.zeros(8),
+        n_classes=3,
+        **OPTIONS,
+    )
+    labels, f = learned_from(given, solution), machine.pairwise(X.astype(np.float64))
+    for pair, classes in enumerate([(0, 1), (0, 2), (1, 2)]):
+        rows = np.isin(labels.codes, classes) & labels.mask
+        signs = np.where(labels.codes[rows] == classes[0], 1.0, -1.0)
+        shift = best_shift(f[rows, pair], signs, labels.weights[rows])
+        assert abs(shift) < 1e-5
+
+
+def test_too_few_epochs_warn_and_are_kept(run, monkeypatch):
+    X, given, solution = mixture(2000, 2)
+    write(run.folder, X, given, solution)
+    monkeypatch.setattr(rounds, "MAX_EPOCHS", 2)
+    arguments = (run, 6, [Candidate(100.0, 1.0, "solution-0")], Kernel("linear", 4.0))
+    options = {"center": np.zeros(8), "n_classes": 2, **OPTIONS}
+    with pytest.warns(ConvergenceWarning, match="gap is .* scale the features or lower C"):
+        machine = learn(*arguments, **options)
+    assert not machine.report.converged
+    assert machine.report.gap > 0.002
+    with pytest.warns(ConvergenceWarning, match="gap is"):
+        learn(*arguments, **options)
+
+
+def test_run_that_goes_on_reads_the_machine(run, monkeypatch):
+    X, given, solution = mixture(2000, 3)
+    write(run.folder, X, given, solution)
+    arguments = (run, 6, [Candidate(1.0, 1.0, "solution-0")], Kernel("cubic", 4.0, 2, 0.5))
+    options = {"center": 0.0, "n_classes": 3, **OPTIONS}
+    machine = learn(*arguments, **options)
+    monkeypatch.setattr(learning, "_learn", None)
+    for again in (learn(*arguments, **options), load_machine(run.folder)):
+        assert again.kernel == machine.kernel
+        assert again.report == machine.report
+        assert (again.n_classes, again.center) == (3, 0.0)
+        np.testing.assert_array_equal(again.decision(X), machine.decision(X))
+
+
+def test_death_of_a_worker_changes_nothing(tmp_path, monkeypatch):
+    X, given, solution = mixture(6000, 5)
+    force_groups(monkeypatch, 6000, 4)
+    machines = []
+    with (
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address="localhost:0"
+        ) as local,
+        Client(local) as client,
+    ):
+        for name in ("calm", "deadly"):
+            run = Run(Folder(str(tmp_path / name)), Cluster(client))
+            write(run.folder, X, given, solution)
+            if name == "deadly":
+                kill_after(client, monkeypatch, n_moves=6)
+            machines.append(
+                learn(
+                    run,
+                    6,
+                    [Candidate(30.0, 1.0, "solution-0")],
+                    Kernel("rbf", 4.0),
+                    center=np.zeros(8),
+                    n_classes=5,
+                    **OPTIONS,
+                )
+            )
+    calm, deadly = machines
+    np.testing.assert_array_equal(calm.coefficients, deadly.coefficients)
+    np.testing.assert_array_equal(calm.intercepts, deadly.intercepts)
+
+
+def kill_after(client, monkeypatch, n_moves):
+    """Kill a worker in the midst of the rounds, after some of their steps."""
+    victim = next(iter(client.run(os.getpid).values()))
+    move, seen = rounds._move, []
+
+    def deadly(*arguments):
+        move(*arguments)
+        seen.append(1)
+        if len(seen) == n_moves:
+            os.kill(victim, signal.SIGKILL)
+
+    monkeypatch.setattr(rounds, "_move", deadly)
+
+
+@pytest.mark.parametrize("is_supervised", [False, True])
+def test_calibration_is_that_of_a_sample_of_the_rows_learned_from(run, monkeypatch, is_supervised):
+    X, given, solution = mixture(3000, 3, n_labels=40)
+    order = write(run.folder, X, given, solution)
+    name = None if is_supervised else "solution-0"
+    machine = learn(
+        run,
+        6,
+        [Candidate(1.0, 1.0, name)],
+        Kernel("linear", 4.0),
+        center=np.zeros(8),
+        n_classes=3,
+        **OPTIONS,
+    )
+    monkeypatch.setattr(learning, "CALIBRATION_ROWS", 5000)
+    found = calibrate(run, 6, machine, name, eps=1e-6, seed=0)
+    used = given >= 0 if is_supervised else learned_from(given, solution).mask
+    rows = order[used[order]]
+    targets = calibration_targets(solution["mass"].astype(np.float64), given)[rows]
+    assert found == pytest.approx(fit_calibration(machine.decision(X[rows]), targets))
+
+
+def test_doubt_of_a_calibration_sample_counts_all_labels(run, monkeypatch):
+    X, given, solution = mixture(3000, 2, n_labels=500)
+    write(run.folder, X, given, solution)
+    options = {"center": np.zeros(8), "n_classes": 2, **OPTIONS}
+    machine = learn(run, 6, [Candidate(1.0, 1.0, None)], Kernel("linear", 4.0), **options)
+    seen = []
+    monkeypatch.setattr(
+        learning, "fit_calibration", lambda scores, targets: seen.append((scores, targets))
+    )
+    monkeypatch.setattr(learning, "CALIBRATION_ROWS", 100)
+    calibrate(run, 6, machine, None, eps=1e-6, seed=0)
+    ((scores, targets),) = seen
+    assert len(scores) == len(targets) == 100
+    np.testing.assert_allclose(targets.max(axis=1), 501 / 502)

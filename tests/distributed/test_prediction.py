@@ -1,0 +1,179 @@
+"""Predictions of files by many workers are those of one process."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.dataset
+import pyarrow.parquet
+import pytest
+
+from graphmargin import HarmonicClassifier
+from graphmargin._errors import InputError
+from graphmargin.distributed import prediction as module
+from graphmargin.distributed.prediction import (
+    LabelerOfNumbers,
+    LabelerOfTables,
+    predict_parquet,
+)
+from graphmargin.distributed.storage import Folder
+from graphmargin.labeling.job import job_of, label_rows
+from graphmargin.labeling.prediction import predict_file
+from graphmargin.tables.errors import TableError
+
+
+@pytest.fixture(autouse=True)
+def _small_parts(monkeypatch):
+    monkeypatch.setattr(module, "ROWS_OF_A_PART", 40)
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    group = np.arange(150) % 3
+    return pd.DataFrame(
+        {
+            "key": [f"k{i}" for i in range(150)],
+            "size": group * 4.0 + rng.normal(3, 0.4, 150),
+            "color": rng.choice(["red", "black"], 150),
+            "kind": np.where(np.arange(150) % 5 == 0, np.array(["x", "y", "z"])[group], None),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def model(table):
+    return label_rows(job_of(table, "kind", ignore=["key"])).model()
+
+
+@pytest.fixture
+def files(tmp_path, table):
+    folder = tmp_path / "data"
+    folder.mkdir()
+    for i, rows in enumerate([slice(0, 70), slice(70, 70), slice(70, 150)]):
+        part = table.iloc[rows]
+        part.to_parquet(folder / f"{i}.parquet", index=False)
+    return folder
+
+
+@pytest.mark.parametrize("has_target", [True, False])
+def test_predictions_are_those_of_one_process(cluster, tmp_path, table, model, has_target):
+    given = table if has_target else table.drop(columns="kind")
+    source = tmp_path / "new.parquet"
+    given.to_parquet(source, index=False, row_group_size=50)
+    expected = predict_file(model, source, tmp_path / "one.parquet")
+
+    news = []
+    found = predict_parquet(
+        cluster,
+        LabelerOfTables(model),
+        source,
+        Folder(str(tmp_path / "out")),
+        progress=lambda *told: news.append(told),
+    )
+
+    one = pd.read_parquet(tmp_path / "one.parquet")
+    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "out"), one)
+    assert found.mean_confidence == pytest.approx(expected.mean_confidence)
+    assert (found.column, found.n_rows, found.counts, found.n_checked, found.n_right) == (
+        expected.column,
+        expected.n_rows,
+        expected.counts,
+        expected.n_checked,
+        expected.n_right,
+    )
+    assert news[-1][0] == 1.0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["new.parquet", "one.parquet", "out"]
+
+
+def test_a_classifier_of_numbers_labels_columns_by_name(cluster, tmp_path, files, table):
+    codes = np.array([{"x": 3, "y": 5, "z": 8}.get(kind, -1) for kind in table["kind"]])
+    classifier = HarmonicClassifier().fit(table[["size"]].to_numpy(), codes)
+    labeler = LabelerOfNumbers(classifier, ("size",), "class")
+
+    found = predict_parquet(cluster, labeler, files, Folder.at(tmp_path / "out"), columns=["key"])
+
+    written = pa.dataset.dataset(tmp_path / "out").to_table()
+    assert written.schema.names == ["key", "class", "confidence"]
+    assert written["key"].to_pylist() == table["key"].tolist()
+    X = table[["size"]].to_numpy()
+    np.testing.assert_array_equal(written["class"], classifier.predict(X))
+    ordered = np.sort(classifier.predict_proba(X), axis=1)
+    np.testing.assert_allclose(written["confidence"], ordered[:, -1] - ordered[:, -2], atol=1e-12)
+    assert found.counts == {
+        str(k): int((classifier.predict(X) == k).sum()) for k in classifier.classes_
+    }
+
+
+def test_without_columns_rows_have_numbers(cluster, tmp_path, files, model):
+    (tmp_path / "out").mkdir()
+    out = Folder.at((tmp_path / "out").as_uri())
+    found = predict_parquet(cluster, LabelerOfTables(model), files, out, columns=[])
+    written = pa.dataset.dataset(tmp_path / "out").to_table()
+    assert written.schema.names == ["row", "kind", "confidence"]
+    assert written["row"].to_pylist() == list(range(150))
+    assert found.n_checked == 30
+
+
+def test_what_is_there_is_not_overwritten(cluster, tmp_path, files, model):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "a").write_text("kept")
+    with pytest.raises(InputError, match="out holds 'a' already"):
+        predict_parquet(cluster, LabelerOfTables(model), files, Folder.at(tmp_path / "out"))
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda t: t.drop(columns="size"), "has no column 'size'; did you mean|it has"),
+        (lambda t: t.assign(kind_confidence=1), "has a column 'kind_confidence', which the result"),
+        (
+            lambda t: t.assign(size=["big" if i == 149 else "1" for i in range(150)]),
+            r"1\.parquet: column 'size' has 'big' in row 70, which is not a number",
+        ),
+    ],
+    ids=["absent", "taken", "cell"],
+)
+def test_bad_tables_are_named_and_leave_nothing(cluster, tmp_path, table, model, change, message):
+    changed = change(table)
+    (tmp_path / "data").mkdir()
+    changed.iloc[:80].to_parquet(tmp_path / "data" / "0.parquet", index=False)
+    changed.iloc[80:].to_parquet(tmp_path / "data" / "1.parquet", index=False)
+    with pytest.raises(TableError, match=message):
+        predict_parquet(
+            cluster, LabelerOfTables(model), tmp_path / "data", Folder.at(tmp_path / "out")
+        )
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
+
+
+def test_missing_numbers_are_named(cluster, tmp_path, table):
+    X = table[["size"]].to_numpy()
+    classifier = HarmonicClassifier().fit(
+        X, np.where(np.arange(150) % 5 == 0, np.arange(150) % 3, -1)
+    )
+    table.assign(size=np.where(np.arange(150) == 77, np.nan, X[:, 0])).to_parquet(
+        tmp_path / "a.parquet"
+    )
+    labeler = LabelerOfNumbers(classifier, ("size",), "class")
+    with pytest.raises(TableError, match=r"a\.parquet: feature 'size' has nan in row 78; fill"):
+        predict_parquet(cluster, labeler, tmp_path / "a.parquet", Folder.at(tmp_path / "out"))
+    assert [path.name for path in tmp_path.iterdir()] == ["a.parquet"]
+
+
+def test_names_of_new_columns_must_be_free(cluster, tmp_path, files, model):
+    out = Folder.at(tmp_path / "out")
+    with pytest.raises(TableError, match="two columns are called 'kind'"):
+        predict_parquet(cluster, LabelerOfTables(model), files, out, columns=["kind"])
+
+
+def test_an_object_store_gets_a_mark_at_the_end_or_nothing():
+    out = Folder.at("memory://predictions/out")
+    try:
+        with module._all_or_nothing(out) as folder:
+            assert folder == out
+            folder.write_bytes("part-000000.parquet", b"")
+        assert out.names() == ["_SUCCESS", "part-000000.parquet"]
+    finally:
+        out.remove()
