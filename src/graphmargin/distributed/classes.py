@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +18,7 @@ from graphmargin.distributed.source import Piece, Source, batches_of
 from graphmargin.distributed.storage import Folder
 from graphmargin.labels import MARKERS, UNLABELED
 from graphmargin.tables.errors import TableError
+from graphmargin.tables.target import NOTHING
 
 STAGE = "labels seen"
 MANY = 10_000
@@ -45,6 +46,8 @@ class LabelColumn:
     [3, None, None, 7]
     """
 
+    none_is: ClassVar[str] = MARKERS
+    """What means no label, in words."""
     name: str
     unlabeled: tuple[str, ...] = ()
 
@@ -70,7 +73,7 @@ class LabelColumn:
                 msg = (
                     f"label {self.name!r} has {str(value)[:60]!r} in {len(rows):,} rows, first in "
                     f"{piece.where(first + int(rows[0]))}, which is no class; labels are text, "
-                    f"whole numbers or truth values, and none is {MARKERS}"
+                    f"whole numbers or truth values, and none is {self.none_is}"
                 )
                 raise TableError(msg)
         return [*map(self._label_of, values), None], codes
@@ -81,6 +84,45 @@ class LabelColumn:
         label: Label = value if isinstance(value, str | bool) else int(value)
         is_none = label == UNLABELED or str(label) in self.unlabeled
         return None if is_none else label
+
+
+@dataclass(frozen=True)
+class TargetColumn(LabelColumn):
+    """The column of labels as commands read it, see `graphmargin.tables.target.read_target`.
+
+    Missing are null, NaN, blank text, and what reads like one of `unlabeled`; -1 is a class.
+    Blanks at the ends of text do not count.
+
+    Examples
+    --------
+    >>> column = pa.chunked_array([[" cat", "-1", " ", "nan", "cat"]])
+    >>> values, codes = target_column("y").encode(column, Piece("a.parquet", 0, 1, 0, 5, 0), 0)
+    >>> [values[code] for code in codes]
+    ['cat', '-1', None, None, 'cat']
+    """
+
+    none_is: ClassVar[str] = "an empty cell, NaN, None, <NA> or what --unlabeled names"
+
+    def _label_of(self, value: Any) -> Label | None:
+        if value is None or value != value:
+            return None
+        cell = str(value).strip()
+        label: Label = cell if isinstance(value, str) else value
+        label = label if isinstance(label, str | bool) else int(label)
+        is_none = cell == "" or cell in self.unlabeled or str(label) in self.unlabeled
+        return None if is_none else label
+
+
+def target_column(name: str, unlabeled: Sequence[str] = ()) -> TargetColumn:
+    """Return a column of labels in which some texts mean no label, beside the usual ones.
+
+    Examples
+    --------
+    >>> target_column("y", ["?"]).unlabeled
+    ('<NA>', '?', 'NaN', 'None', 'nan')
+    """
+    markers = {*NOTHING, *(marker.strip() for marker in unlabeled)}
+    return TargetColumn(name, tuple(sorted(markers)))
 
 
 def find_classes(run: Run, source: Source, label: LabelColumn) -> tuple[AnyArray, IntArray]:
@@ -104,8 +146,8 @@ def find_classes(run: Run, source: Source, label: LabelColumn) -> tuple[AnyArray
     first = next((i for i, found in enumerate(values) if len(found)), None)
     if first is None:
         msg = (
-            f"label {label.name!r} has no label in all {source.n_rows:,} rows (none is {MARKERS}); "
-            "label a few rows"
+            f"label {label.name!r} has no label in all {source.n_rows:,} rows (none is "
+            f"{label.none_is}); label a few rows"
         )
         raise TableError(msg)
     for i, found in enumerate(values):

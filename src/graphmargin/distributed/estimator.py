@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from os import PathLike, fspath
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,9 @@ from graphmargin.distributed.prediction import LabelerOfNumbers, predict_parquet
 from graphmargin.distributed.storage import Folder
 from graphmargin.estimators.max_margin_graph_cut import MaxMarginGraphCut
 from graphmargin.estimators.progress import stage
+from graphmargin.harmonic.problem import check_gamma_g
 from graphmargin.labeling.prediction import Predicted
+from graphmargin.selection.grids import is_auto
 
 KERNELS = ("rbf", "linear", "cubic")
 WIDTHS = ("paper", "binary")
@@ -185,7 +187,7 @@ class DistributedGraphCut(BaseEstimator):
                 features=features,
                 label=LabelColumn(label),
                 id=id,
-                work_dir=Folder(fspath(work_dir)),
+                work_dir=Folder.at(work_dir),
                 resume=resume,
                 verbose=self.verbose,
             )
@@ -223,7 +225,7 @@ class DistributedGraphCut(BaseEstimator):
         model = LabelerOfNumbers(self.to_local(), tuple(self.feature_names_in_), self._label)
         columns = [] if self._id is None else [self._id]
         with cluster_at(client) as cluster, stage("prediction", self.verbose) as news:
-            target = Folder(fspath(out))
+            target = Folder.at(out)
             return predict_parquet(cluster, model, data, target, columns=columns, progress=news)
 
     def to_local(self) -> MaxMarginGraphCut:
@@ -245,6 +247,8 @@ class DistributedGraphCut(BaseEstimator):
             check_choice("width", self.width, WIDTHS, " or a positive number")
         else:
             check_real("width", self.width, positive=True, hint="; use 'paper' or a number")
+        if not is_auto(self.gamma_g):
+            check_gamma_g(self.gamma_g)
         check_integer("random_state", self.random_state, low=0)
         check_integer("n_neighbors", self.n_neighbors, low=1)
         check_choice("metric", self.metric, ("euclidean", "cosine"))

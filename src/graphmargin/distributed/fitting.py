@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from graphmargin._typing import IntArray
 from graphmargin.distributed.blocks import Blocks, build_graph
 from graphmargin.distributed.choosing import SampledChoice, choose_parameters
 from graphmargin.distributed.components import Reached, find_reached
@@ -46,6 +47,8 @@ class Fitted:
         How the harmonic systems were solved.
     choice : SampledChoice or None
         If parameters were chosen.
+    class_counts, source_counts : array
+        Rows of each class, and of each of `graphmargin.labeling.findings.SOURCES`.
     """
 
     machine: MarginMachine
@@ -55,6 +58,8 @@ class Fitted:
     reached: Reached | None
     facts: dict[float, DiffusionFacts]
     choice: SampledChoice | None
+    class_counts: IntArray
+    source_counts: IntArray
 
 
 def fit_cut(run: Run, table: Table, cut: MaxMarginGraphCut, *, seed: int) -> Fitted:
@@ -78,12 +83,11 @@ def fit_cut(run: Run, table: Table, cut: MaxMarginGraphCut, *, seed: int) -> Fit
     replication = place_rows(run, table, n_parts, **options)
     kernel_width, edge_width = _widths(run, table, cut)
     blocks = build_graph(run, table.n_pieces, n_parts, width=edge_width, **options)
-    choice, candidates = None, [(float(cut.gamma_g), float(cut.C), 1.0)]
+    choice = None
     if is_auto(cut.gamma_g) or is_auto(cut.C):
-        choice = choose_parameters(
-            run, table, cut, blocks.degrees, widths=(kernel_width, edge_width), seed=seed
-        )
-        candidates = choice.blended
+        widths = kernel_width, edge_width
+        choice = choose_parameters(run, table, cut, blocks.degrees, widths=widths, seed=seed)
+    candidates = choice.blended if choice else [(float(cut.gamma_g), float(cut.C), 1.0)]
     # The one that counts most comes first: it tells which labels the graph induces.
     folders = {gamma: f"harmonic-{gamma:g}" for gamma, _, _ in candidates if np.isfinite(gamma)}
     solution = next(iter(folders.values()), None)
@@ -108,8 +112,8 @@ def fit_cut(run: Run, table: Table, cut: MaxMarginGraphCut, *, seed: int) -> Fit
     if calibration is None:
         calibration = calibrate(run, n_parts, machine, solution, eps=cut.eps, seed=seed)
     of_machine = None if choice is None else calibration
-    label_parts(run, n_parts, table.offsets, solution=solution, calibration=of_machine)
-    return Fitted(machine, calibration, blocks, replication, reached, facts, choice)
+    counts = label_parts(run, n_parts, table.offsets, solution=solution, calibration=of_machine)
+    return Fitted(machine, calibration, blocks, replication, reached, facts, choice, *counts)
 
 
 def _widths(run: Run, table: Table, cut: MaxMarginGraphCut) -> tuple[float, float]:

@@ -7,9 +7,9 @@ which are few, are pooled, and a single task improves them together, as one mach
 
 Without the pool, groups that are regions of space pull the weights to and fro. Rounds of three
 duels to a gap of 1 %, 500 landmarks, 20,000 rows of 16 dimensions and 10 classes in 8 regions: for
-C = 1, 2 with a pool, 5 to 6 without, and 10 to 14 if the groups step together with the best sizes
-of all steps (CoCoA); for C = 100, 4 with a pool and 26 to 74 without. One machine takes as many
-rounds of as many epochs: 1 and 4 to 5.
+C = 1, 1 with a pool, 5 to 6 without, and 10 to 14 if the groups step together with the best sizes
+of all steps (CoCoA); for C = 100, 4 to 5 with a pool, and 26 to 74 without. One machine takes as
+many rounds of as many epochs: 1, and 4 to 5.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ from graphmargin.distributed.duels import (
 )
 from graphmargin.margin.coordinate_descent import MAX_EPOCHS, next_round
 
-FIRST_EPOCHS = 4
-"""Of a round, in the groups; by then most rows seem settled."""
+FIRST_EPOCHS = 2
+"""Of a round, in the groups. After more, rows seem settled to their group that are not."""
 N_THRESHOLDS = 256
 SHIFT_PRECISION = 1e-6
 MAX_PASSES = 12

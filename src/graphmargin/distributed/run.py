@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from graphmargin._errors import InputError
 from graphmargin._typing import AnyArray
 from graphmargin.distributed.cluster import Cluster
+from graphmargin.distributed.errors import WorkDirError
 from graphmargin.distributed.storage import Folder
 from graphmargin.estimators.progress import stage
 
@@ -142,7 +142,7 @@ def open_run(
 
     Raises
     ------
-    InputError
+    WorkDirError
         If the folder holds something else. Nothing in it is touched.
     """
     found = folder.names()
@@ -156,19 +156,19 @@ def open_run(
                 f"work_dir {folder.url} holds another run: {key} was {before.get(key)!r} and is "
                 f"{wanted.get(key)!r} now; choose another folder, or remove this one"
             )
-            raise InputError(msg)
+            raise WorkDirError(msg)
         if not resume:
             msg = (
                 f"work_dir {folder.url} holds this run already; go on with resume=True, or choose "
                 "another folder"
             )
-            raise InputError(msg)
+            raise WorkDirError(msg)
     elif found:
         msg = (
             f"work_dir {folder.url} holds {found[0]!r}, which is no part of a run; choose an empty "
             "folder"
         )
-        raise InputError(msg)
+        raise WorkDirError(msg)
     else:
         folder.write_json(SETTINGS, wanted)
     return Run(folder, cluster, verbose)

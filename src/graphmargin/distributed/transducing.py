@@ -28,7 +28,7 @@ def label_parts(
     *,
     solution: str | None,
     calibration: tuple[float, float] | None,
-) -> None:
+) -> tuple[IntArray, IntArray]:
     """Write ``labels/``: `rows`, `codes`, `confidence` and `source` of each part, cut by piece.
 
     Parameters
@@ -42,8 +42,19 @@ def label_parts(
     calibration : tuple of two floats, or None
         Of the machine's probabilities, if labels are the machine's. If None, they are those of
         the solution, and the machine's where no label is reached.
+
+    Returns
+    -------
+    class_counts : array of shape (c,)
+        Rows of each class.
+    source_counts : array of shape (3,)
+        Rows of each of `SOURCES`.
     """
-    run.stage(LABELS, _label, n_parts, offsets, solution, calibration)
+    notes = run.stage(LABELS, _label, n_parts, offsets, solution, calibration)
+    classes, sources = (
+        np.sum([note[name] for note in notes], axis=0) for name in ("classes", "sources")
+    )
+    return classes, sources
 
 
 def _label(
@@ -65,15 +76,19 @@ def _label(
         confidence = confidence_of(probabilities(scores, *calibration))
     codes = np.where(given == UNLABELED, codes, given).astype(np.int32)
     source = np.where(induced == codes, INDUCED_SOURCE, MODEL_SOURCE)
+    source = np.where(given == UNLABELED, source, GIVEN_SOURCE).astype(np.int8)
     found = {
         "rows": graph["rows"],
         "codes": codes,
         "confidence": confidence,
-        "source": np.where(given == UNLABELED, source, GIVEN_SOURCE).astype(np.int8),
+        "source": source,
     }
     start = np.searchsorted(graph["rows"], offsets)
     (folder / LABELS).write(file_name(part), found, start=start)
-    return {"counts": np.bincount(codes, minlength=machine.n_classes)}
+    return {
+        "classes": np.bincount(codes, minlength=machine.n_classes),
+        "sources": np.bincount(source, minlength=len(SOURCES)),
+    }
 
 
 def _induced(

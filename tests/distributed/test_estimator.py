@@ -1,0 +1,389 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import dask.dataframe
+import numpy as np
+import pandas as pd
+import pytest
+from distributed import Client, LocalCluster
+
+from graphmargin import MaxMarginGraphCut, harmonic_solution, load_model, save_model
+from graphmargin._errors import InputError
+from graphmargin.distributed import ClusterError, DistributedGraphCut
+from graphmargin.distributed.storage import Folder
+from graphmargin.estimators.progress import watched_by
+from tests.distributed.rows import assembled, mixture
+
+N = 20_000
+FEATURES = [f"x{i}" for i in range(16)]
+FIXED = {"gamma_g": 0.01, "C": 10.0}
+
+
+def few_of(y, share=0.01):
+    return np.where(np.random.default_rng(1).random(len(y)) < share, y, -1)
+
+
+def frame_of(X, few):
+    table = pd.DataFrame(X, columns=FEATURES)
+    table["kind"] = np.where(few == -1, None, np.array([f"k{i}" for i in range(10)])[few])
+    table["name"] = [f"row {i}" for i in range(len(X))]
+    return table
+
+
+def write(table, folder, n_files=4):
+    folder.mkdir()
+    for i, rows in enumerate(np.array_split(np.arange(len(table)), n_files)):
+        table.iloc[rows].to_parquet(folder / f"{i}.parquet")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def problem():
+    X, y = mixture(N)
+    return X, y, few_of(y)
+
+
+@pytest.fixture(scope="module")
+def files(problem, tmp_path_factory):
+    X, _, few = problem
+    return write(frame_of(X, few), tmp_path_factory.mktemp("files") / "table")
+
+
+@pytest.fixture(scope="module")
+def fitted(client, files, tmp_path_factory):
+    cut = DistributedGraphCut(**FIXED)
+    work = tmp_path_factory.mktemp("work")
+    return cut.fit(files, label="kind", id="name", work_dir=work, client=client)
+
+
+@pytest.fixture(scope="module")
+def labels(fitted):
+    return pd.read_parquet(fitted.transduction_)
+
+
+@pytest.fixture(scope="module")
+def one_machine(problem):
+    X, _, few = problem
+    return MaxMarginGraphCut(**FIXED, random_state=0).fit(X, few)
+
+
+def test_labels_are_those_of_the_same_graph_on_one_machine(problem, fitted, labels):
+    _, _, few = problem
+    work = Folder(str(Path(fitted.transduction_).parent))
+    W = assembled(work, fitted.n_parts_, N)
+    solution = harmonic_solution(W, few, gamma_g=0.01)
+    reached = solution.codes >= 0
+    assert fitted.n_parts_ > 2
+    assert reached.mean() > 0.99
+    # What the graph is not sure of by 1e-6 may fall either way.
+    sure = solution.confidence >= 1e-6
+    np.testing.assert_array_equal(
+        labels["kind"][sure], [f"k{code}" for code in solution.codes[sure]]
+    )
+    np.testing.assert_allclose(labels["confidence"], solution.confidence, atol=1e-5)
+
+
+def test_the_table_of_labels_has_the_ids_in_the_order_of_the_input(labels):
+    assert labels.columns.tolist() == ["name", "kind", "confidence"]
+    assert labels["name"].tolist() == [f"row {i}" for i in range(N)]
+
+
+def test_the_graph_has_most_neighbors(fitted):
+    assert fitted.graph_recall_ > 0.97
+
+
+def test_predictions_agree_with_those_of_one_machine(fitted, one_machine):
+    X_new, y_new = mixture(10_000, seed=7)
+    new = pd.DataFrame(X_new, columns=FEATURES)
+    own, other = fitted.to_local().predict(new), one_machine.predict(X_new)
+    assert (own == [f"k{code}" for code in other]).mean() > 0.995
+    assert (other == y_new).mean() > 0.95
+    probabilities = fitted.to_local().predict_proba(new)
+    assert np.abs(probabilities - one_machine.predict_proba(X_new)).mean() < 0.02
+
+
+def test_given_labels_stay(labels, problem):
+    _, _, few = problem
+    given = few != -1
+    assert labels["kind"][given].tolist() == [f"k{code}" for code in few[given]]
+
+
+def test_the_local_classifier_is_saved_as_a_model_file(fitted, tmp_path):
+    new = pd.DataFrame(mixture(200, seed=3)[0], columns=FEATURES)
+    local = fitted.to_local()
+    save_model(local, tmp_path / "cut.skops")
+    loaded = load_model(tmp_path / "cut.skops")
+    assert loaded.predict(new).tolist() == local.predict(new).tolist()
+
+
+def test_predict_writes_labels_of_new_rows(fitted, client, tmp_path):
+    X, y = mixture(3_000, seed=5)
+    files = write(frame_of(X, np.where(np.arange(len(y)) < 100, y, -1)), tmp_path / "new", 2)
+    found = fitted.predict(files, tmp_path / "out", client=client)
+    written = pd.read_parquet(tmp_path / "out")
+    local = fitted.to_local()
+    labels, probabilities = local._predict_both(pd.DataFrame(X, columns=FEATURES))
+    assert written.columns.tolist() == ["name", "kind", "confidence"]
+    assert written["kind"].tolist() == labels.tolist()
+    ordered = np.sort(probabilities, axis=1)
+    np.testing.assert_allclose(written["confidence"], ordered[:, -1] - ordered[:, -2], atol=1e-6)
+    assert (found.n_rows, found.n_checked) == (3_000, 100)
+    assert found.n_right >= 95
+    with pytest.raises(InputError, match="out"):
+        fitted.predict(files, tmp_path / "out", client=client)
+
+
+def test_a_dask_dataframe_gives_the_labels_of_its_files(client, tmp_path):
+    X, y = mixture(3_000, seed=2)
+    files = write(frame_of(X, few_of(y, 0.1)), tmp_path / "table", 3)
+    cut = DistributedGraphCut(**FIXED)
+    options = {"label": "kind", "features": FEATURES, "client": client}
+    first = cut.fit(files, work_dir=tmp_path / "a", **options).transduction_
+    frame = dask.dataframe.read_parquet(files)
+    second = cut.fit(frame, work_dir=tmp_path / "b", **options).transduction_
+    pd.testing.assert_frame_equal(pd.read_parquet(first), pd.read_parquet(second))
+    assert pd.read_parquet(first)["row"].tolist() == list(range(3_000))
+
+
+def test_chosen_parameters_are_those_of_the_sample(client, tmp_path):
+    X, y = mixture(4_000, seed=4)
+    few = few_of(y, 0.1)
+    files = write(frame_of(X, few), tmp_path / "table", 2)
+    cut = DistributedGraphCut().fit(
+        files, label="kind", id="name", work_dir=tmp_path / "work", client=client
+    )
+    choice = cut.choice_
+    assert (choice.n_labeled, choice.n_unlabeled) == ((few != -1).sum(), (few == -1).sum())
+    assert len({params["gamma_g"] for params in choice.choice.trials.params}) == 5
+    assert np.isclose(choice.choice.weights.sum(), 1)
+    single = MaxMarginGraphCut(random_state=0, class_mass_normalization=False).fit(X, few)
+    assert [p["gamma_g"] for p in choice.choice.trials.params] == [
+        p["gamma_g"] for p in single.choice_.trials.params
+    ]
+    labels = pd.read_parquet(cut.transduction_)
+    hidden = few == -1
+    same = labels["kind"] == [f"k{code}" for code in single.transduction_]
+    assert same[hidden].mean() > 0.98
+    # Labels of rows without one are the machine's, as are their confidences.
+    local = cut.to_local()
+    own, probabilities = local._predict_both(pd.DataFrame(X, columns=FEATURES))
+    assert (labels["kind"][hidden] == own[hidden]).all()
+    ordered = np.sort(probabilities, axis=1)
+    np.testing.assert_allclose(labels["confidence"], ordered[:, -1] - ordered[:, -2], atol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "cubic"])
+def test_other_kernels(client, tmp_path, kernel):
+    X, y = mixture(3_000, seed=2)
+    few = few_of(y, 0.1)
+    files = write(frame_of(X, few), tmp_path / "table", 2)
+    cut = DistributedGraphCut(kernel=kernel, gamma_g=0.01, C=0.1)
+    cut.fit(files, label="kind", id="name", work_dir=tmp_path / "work", client=client)
+    single = MaxMarginGraphCut(
+        kernel=kernel, gamma_g=0.01, C=0.1, approximation="nystroem", random_state=0
+    ).fit(X, few)
+    new = mixture(2_000, seed=9)[0]
+    own = cut.to_local().predict(pd.DataFrame(new, columns=FEATURES))
+    assert (own == [f"k{code}" for code in single.predict(new)]).mean() > 0.98
+
+
+def test_supervised_learning_alone(client, tmp_path):
+    X, y = mixture(2_000, seed=2)
+    few = few_of(y, 0.1)
+    files = write(frame_of(X, few), tmp_path / "table", 2)
+    cut = DistributedGraphCut(gamma_g=np.inf, C=10.0)
+    cut.fit(files, label="kind", id="name", work_dir=tmp_path / "work", client=client)
+    labels = pd.read_parquet(cut.transduction_)
+    assert cut.n_iter_ == 0
+    np.testing.assert_array_equal(labels["confidence"], (few != -1).astype(float))
+    single = MaxMarginGraphCut(gamma_g=np.inf, C=10.0, random_state=0).fit(X, few)
+    same = labels["kind"] == [f"k{code}" for code in single.transduction_]
+    assert same.mean() > 0.99
+
+
+def test_rows_that_no_label_reaches_are_counted_and_labeled_by_the_machine(client, tmp_path):
+    X, y = mixture(2_000, seed=2)
+    island = np.arange(2_000) % 10 == 0
+    X[island] += 1_000
+    few = np.where(island, -1, few_of(y, 0.1))
+    files = write(frame_of(X, few), tmp_path / "table", 2)
+    cut = DistributedGraphCut(**FIXED)
+    with pytest.warns(UserWarning, match="without a label"):
+        cut.fit(files, label="kind", id="name", work_dir=tmp_path / "work", client=client)
+    labels = pd.read_parquet(cut.transduction_)
+    assert cut.n_unreached_ >= island.sum()
+    assert (labels["confidence"][island] == 0).all()
+    assert labels["kind"].notna().all()
+
+
+class Killer:
+    """Kills a worker in the midst of each of some stages."""
+
+    def __init__(self, client: Client, stages: list[str]) -> None:
+        self.client, self.stages = client, stages
+        self.killed: list[str] = []
+
+    def __call__(self, name):
+        def tell(share, _):
+            wanted = [stage for stage in self.stages if name.startswith(stage)]
+            if wanted and share and 0 < share < 1 and name not in self.killed:
+                self.killed.append(name)
+                os.kill(next(iter(self.client.run(os.getpid).values())), signal.SIGKILL)
+
+        return tell
+
+
+def same_files(one, other):
+    names = [path.name for path in sorted(Path(one).glob("*.parquet"))]
+    assert names == [path.name for path in sorted(Path(other).glob("*.parquet"))]
+    for name in names:
+        assert (Path(one) / name).read_bytes() == (Path(other) / name).read_bytes()
+
+
+def test_workers_that_are_killed_change_nothing(files, fitted, tmp_path):
+    with (
+        LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            memory_limit="2GiB",
+            dashboard_address="localhost:0",
+        ) as local,
+        Client(local) as client,
+    ):
+        # Progress is told when a part is done, so that parts are to be many.
+        killer = Killer(client, ["neighbors", "harmonic"])
+        with watched_by(killer):
+            cut = DistributedGraphCut(**FIXED).fit(
+                files, label="kind", id="name", work_dir=tmp_path / "work", client=client
+            )
+    assert len(killer.killed) == 2
+    assert cut.n_parts_ == fitted.n_parts_
+    same_files(cut.transduction_, fitted.transduction_)
+
+
+SCRIPT = """
+import sys
+from distributed import Client, LocalCluster
+from graphmargin.distributed import DistributedGraphCut
+
+if __name__ == "__main__":
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, memory_limit="2GiB", dashboard_address="localhost:0"
+    ) as local, Client(local) as client:
+        cut = DistributedGraphCut(gamma_g=0.01, C=10.0)
+        cut.fit(sys.argv[1], label="kind", id="name", work_dir=sys.argv[2], client=client)
+"""
+
+
+def test_a_client_that_was_killed_goes_on_where_it_was(files, fitted, client, tmp_path):
+    script, work = tmp_path / "fit.py", tmp_path / "work"
+    script.write_text(SCRIPT)
+    process = subprocess.Popen(
+        [sys.executable, str(script), str(files), str(work)],
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        until = time.monotonic() + 120
+        while not list((work / "graph").glob("*.note")):
+            assert time.monotonic() < until
+            assert process.poll() is None
+            time.sleep(0.01)
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    done = {path: path.stat().st_mtime_ns for path in work.rglob("neighbors/*")}
+    cut = DistributedGraphCut(**FIXED)
+    options = {"label": "kind", "id": "name", "work_dir": work, "client": client}
+    with pytest.raises(InputError, match="resume=True"):
+        cut.fit(files, **options)
+    cut.fit(files, resume=True, **options)
+    same_files(cut.transduction_, fitted.transduction_)
+    assert done == {path: path.stat().st_mtime_ns for path in work.rglob("neighbors/*")}
+
+
+def test_a_folder_of_another_run_is_left_alone(files, fitted, client):
+    work = Path(fitted.transduction_).parent
+    before = {path: path.stat().st_mtime_ns for path in work.rglob("*")}
+    other = DistributedGraphCut(gamma_g=0.1, C=10.0)
+    options = {"label": "kind", "id": "name", "work_dir": work, "client": client}
+    for resume in (False, True):
+        with pytest.raises(InputError, match="another run"):
+            other.fit(files, resume=resume, **options)
+    assert before == {path: path.stat().st_mtime_ns for path in work.rglob("*")}
+
+
+def test_a_folder_with_something_else_is_left_alone(files, client, tmp_path):
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(InputError, match=r"thesis\.tex"):
+        DistributedGraphCut().fit(files, label="kind", work_dir=tmp_path, client=client)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_a_finished_run_is_read_and_not_repeated(files, fitted, client):
+    work = Path(fitted.transduction_).parent
+    again = DistributedGraphCut(**FIXED).fit(
+        files, label="kind", id="name", work_dir=work, client=client, resume=True
+    )
+    new = pd.DataFrame(mixture(500, seed=6)[0], columns=FEATURES)
+    assert again.to_local().predict(new).tolist() == fitted.to_local().predict(new).tolist()
+    assert again.graph_recall_ == fitted.graph_recall_
+    assert again.seconds_["neighbors"] < fitted.seconds_["neighbors"]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"kernel": "precomputed"}, "`kernel` must be one of 'rbf', 'linear', 'cubic'"),
+        ({"width": "self-tuning"}, "`width` must be one of 'paper', 'binary' or a positive"),
+        ({"width": -1}, "`width` must be > 0"),
+        ({"gamma_g": -1}, "`gamma_g` must be >= 0"),
+        ({"C": 0}, "`C` must be > 0"),
+        ({"eps": 1}, "`eps` must be below 1"),
+        ({"n_neighbors": 0}, "`n_neighbors` must be an integer >= 1"),
+        ({"metric": "cityblock"}, "`metric` must be one of"),
+        ({"loss_weights": "none"}, "`loss_weights` must be one of"),
+        ({"random_state": None}, "`random_state` must be an integer >= 0"),
+    ],
+    ids=lambda value: "{}={}".format(*next(iter(value.items()))) if isinstance(value, dict) else "",
+)
+def test_parameters_are_checked_before_anything_is_read(tmp_path, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        DistributedGraphCut(**parameters).fit("nowhere", label="y", work_dir=tmp_path / "work")
+    assert not (tmp_path / "work").exists()
+
+
+def test_fewer_rows_than_neighbors(client, tmp_path):
+    X, y = mixture(4)
+    files = write(frame_of(X, y), tmp_path / "table", 1)
+    with pytest.raises(InputError, match=r"n_neighbors=5 for 4 rows"):
+        DistributedGraphCut().fit(files, label="kind", work_dir=tmp_path / "work", client=client)
+
+
+def test_workers_that_are_too_small_are_told_so(files, tmp_path):
+    with (
+        LocalCluster(
+            n_workers=1,
+            threads_per_worker=1,
+            processes=False,
+            memory_limit="300MiB",
+            dashboard_address="localhost:0",
+        ) as local,
+        Client(local) as client,
+        pytest.raises(ClusterError, match=r"300\.00 MiB of memory for 1 threads"),
+    ):
+        DistributedGraphCut().fit(files, label="kind", work_dir=tmp_path / "w", client=client)
+    assert not (tmp_path / "w").exists()
+
+
+def test_the_settings_of_a_run_are_plain_text(fitted):
+    settings = json.loads((Path(fitted.transduction_).parent / "run.json").read_text())
+    assert settings["parameters"]["gamma_g"] == 0.01
+    assert settings["label"] == "kind"
