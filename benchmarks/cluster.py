@@ -23,12 +23,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from distributed import Client, LocalCluster
+from distributed import Client
 
 from benchmarks.problems import mixture
 from graphmargin import MaxMarginGraphCut
 from graphmargin.datasets import mask_labels
 from graphmargin.distributed import DistributedGraphCut
+from graphmargin.distributed.cluster import local_cluster
 
 SIZES = (200_000, 1_000_000)
 N_FEATURES, N_FILES = 16, 10
@@ -53,15 +54,8 @@ def write_table(n: int, folder: Path) -> None:
 
 def on_a_cluster(folder: Path, out: Path) -> dict[str, Any]:
     """Return what the job costs on two workers."""
-    with (
-        LocalCluster(
-            n_workers=2,
-            threads_per_worker=1,
-            memory_limit=MEMORY_LIMIT,
-            dashboard_address="localhost:0",
-        ) as local,
-        Client(local) as client,
-    ):
+    with local_cluster(n_workers=2, memory_limit=MEMORY_LIMIT) as cluster:
+        client = cluster.client
         DistributedGraphCut().fit(folder / "warm", label="y", work_dir=out / "warm", client=client)
         pids, before = client.run(os.getpid), _cpu_of_all(client)
         start = time.perf_counter()

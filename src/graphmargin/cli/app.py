@@ -75,7 +75,10 @@ def run(argv: Sequence[str] | None = None) -> int:
         _say(f"internal error, {what} ({TRACEBACK}=1 shows where)")
         return 1
     if code == INTERRUPTED:
-        _say("interrupted; no file is half written, and what `reproduce` has finished is kept")
+        _say(
+            "interrupted; no file is half written, and what `reproduce` and `label --dask` have "
+            "finished is kept, the latter for --resume"
+        )
     return code if isinstance(code, int) else 0
 
 

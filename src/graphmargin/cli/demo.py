@@ -41,7 +41,7 @@ def demo(
         write(demo_table())
     words = ["graphmargin", "label", table, "--target", TARGET, "--model", model]
     console().print(Text(f"$ {shlex.join(map(str, [*words, '--report', report]))}", style="bold"))
-    label(table, TARGET, out=full, model=model, report=report)
+    label(str(table), TARGET, out=str(full), model=model, report=report)
     accuracy = demo_accuracy(read_table(full))
     console().print(
         Text(f"The truth is known here: {accuracy:.1%} of the filled in labels are right.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
@@ -9,13 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from graphmargin.cli.on_dask import label_on_dask, refuse_options, sample_in_words
 from graphmargin.cli.options import (
+    Dask,
     Ignore,
     Jobs,
     Json,
+    OutOrFolder,
     Quiet,
     Seed,
     Table,
+    TableOrPlace,
     Target,
     Unlabeled,
     beside,
@@ -35,11 +40,14 @@ table, *induced* was found by the graph and the classifier agrees, *model* is by
 alone. All parameters are chosen, in a way that is safe where the graph does not help. The table
 itself is never touched.
 
+With `--dask`, workers of a cluster label tables that no machine can hold, from Parquet to Parquet.
+
 Examples:
 
     graphmargin label cats.csv --target kind
     graphmargin label cats.parquet -t kind --out full.parquet --report cats.html
     graphmargin label cats.csv -t kind --unlabeled "?" --ignore photo --model cats.skops
+    graphmargin label s3://pets/cats -t kind --dask tcp://10.0.0.1:8786
 """
 FIT_HELP = """Learn a model for new rows from a partly labeled table.
 
@@ -62,12 +70,9 @@ Report = Annotated[
 
 
 def label(
-    table: Table,
+    table: TableOrPlace,
     target: Target,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="The labeled table; by default, beside TABLE."),
-    ] = None,
+    out: OutOrFolder = None,
     model: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a model for `graphmargin predict`.")
     ] = None,
@@ -76,27 +81,59 @@ def label(
     ignore: Ignore = [],  # noqa: B006 - typer copies it
     jobs: Jobs = None,
     seed: Seed = 0,
+    dask: Dask = None,
+    work_dir: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="With --dask: what is kept between stages, where all workers see it; by default, "
+            "beside the result, and removed in the end.",
+        ),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="With --dask: go on where the same command stopped.")
+    ] = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Write the labeled table, and what else is asked for."""
+    if dask is not None:
+        refuse_options({"--report": report}, "needs all rows on one machine: leave --dask out")
+        refuse_options({"--jobs": jobs}, "is for one machine: a cluster has its own threads")
+        found, files = label_on_dask(
+            table,
+            target,
+            dask=dask,
+            out=out,
+            model=model,
+            work_dir=work_dir,
+            resume=resume,
+            unlabeled=unlabeled,
+            ignore=ignore,
+            seed=seed,
+            quiet=quiet or json,
+        )
+        _tell(found, files, json=json, quiet=quiet, more=sample_in_words(found))
+        return
+    refuse_options({"--work-dir": work_dir, "--resume": resume}, "goes with --dask")
     from graphmargin.labeling.job import check_new_columns, open_job
     from graphmargin.tables.errors import TableError
     from graphmargin.tables.formats import format_of
 
-    out = beside(table, "labeled") if out is None else out
-    format_of(out)
-    _check_files(table, out, model, report)
-    job = open_job(table, target, unlabeled=unlabeled, ignore=ignore)
+    source = Path(table)
+    labeled_file = beside(source, "labeled") if out is None else Path(out)
+    format_of(labeled_file)
+    _check_files(source, labeled_file, model, report)
+    job = open_job(source, target, unlabeled=unlabeled, ignore=ignore)
     check_new_columns(job)
     if job.target.labeled.all():
         msg = (
-            f"all {len(job.table):,} rows of {table.name} have a label in {target!r}: nothing to "
+            f"all {len(job.table):,} rows of {source.name} have a label in {target!r}: nothing to "
             "fill in; `graphmargin fit` learns a model from them, `graphmargin audit` doubts them"
         )
         raise TableError(msg)
     labeled, findings = _labeled(job, jobs, seed, report, quiet=quiet or json)
-    files = _write_files(labeled, findings, out, model, report)
+    files = _write_files(labeled, findings, labeled_file, model, report)
     _tell(findings, files, json=json, quiet=quiet)
 
 
@@ -160,7 +197,7 @@ def _write_files(
     # Drafts become files at the end of the block, when nothing is left that can fail.
     with ExitStack() as drafts:
         if model is not None:
-            save_model(labeled.model(**_details(findings)), drafts.enter_context(replacing(model)))
+            save_model(labeled.model(**findings.details), drafts.enter_context(replacing(model)))
         if report is not None:
             page = labeling_page(
                 findings, table_path=files.get("labeled"), model_path=files.get("model")
@@ -172,24 +209,18 @@ def _write_files(
     return files
 
 
-def _details(findings: Findings) -> dict[str, Any]:
-    """Return what a model file tells of the table that it was learned from."""
-    estimate = findings.estimate
-    return {
-        "table": findings.table,
-        "rows": findings.n_rows,
-        "labels": findings.n_labels,
-        "verdict": findings.verdict,
-        "estimated_accuracy": None if estimate is None else round(estimate.accuracy, 4),
-        "hidden_labels": 0 if estimate is None else estimate.n_hidden,
-    }
-
-
-def _tell(findings: Findings, files: dict[str, str], *, json: bool, quiet: bool) -> None:
+def _tell(
+    findings: Findings,
+    files: dict[str, str],
+    *,
+    json: bool,
+    quiet: bool,
+    more: Sequence[tuple[str, str]] = (),
+) -> None:
     if json:
         print_json({"files": files, **_summary(findings)})
     elif not quiet:
-        print_summary(findings, files)
+        print_summary(findings, files, more)
 
 
 def _summary(findings: Findings) -> dict[str, Any]:

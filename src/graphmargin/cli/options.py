@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
@@ -11,6 +12,48 @@ FORMATS = "CSV, TSV, Parquet, Excel, JSON lines or npz"
 
 Table: TypeAlias = Annotated[
     Path, typer.Argument(metavar="TABLE", exists=True, dir_okay=False, help=f"{FORMATS}.")
+]
+Dask: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--dask",
+        metavar="ADDRESS|local",
+        is_eager=True,  # as it tells what TABLE may be
+        help="Use a Dask cluster: the address of its scheduler, or the cores of this machine.",
+    ),
+]
+
+
+def _check_file(context: typer.Context, table: str) -> str:
+    """Refuse what is no file, as `Table` does; with --dask, TABLE may be something else."""
+    if context.params.get("dask") is None:
+        path = Path(table)
+        if not path.exists():
+            msg = f"file {table!r} does not exist."
+            raise typer.BadParameter(msg)
+        if path.is_dir():
+            msg = f"file {table!r} is a directory."
+            raise typer.BadParameter(msg)
+        if not os.access(path, os.R_OK):
+            msg = f"file {table!r} is not readable."
+            raise typer.BadParameter(msg)
+    return table
+
+
+TableOrPlace: TypeAlias = Annotated[
+    str,
+    typer.Argument(
+        metavar="TABLE",
+        callback=_check_file,
+        help=f"{FORMATS}; with --dask a file, folder, pattern or URL of Parquet.",
+    ),
+]
+OutOrFolder: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="The labeled table; by default, beside TABLE. With --dask, a new folder.",
+    ),
 ]
 Target: TypeAlias = Annotated[
     str, typer.Option("--target", "-t", metavar="COLUMN", help="Column of the labels.")
@@ -45,3 +88,19 @@ def beside(table: Path, what: str) -> Path:
     """
     stem = table.name.partition(".")[0]
     return table.with_name(f"{stem}-{what}{table.name[len(stem) :]}")
+
+
+def folder_beside(place: str, what: str) -> str:
+    """Return the folder of a result beside the Parquet files that it is made from.
+
+    Examples
+    --------
+    >>> folder_beside("s3://pets/cats.parquet", "labeled"), folder_beside("data/cats/", "labeled")
+    ('s3://pets/cats-labeled', 'data/cats-labeled')
+    """
+    folder, slash, name = place.rstrip("/").rpartition("/")
+    stem = name.partition(".")[0]
+    if not stem or folder.endswith(":/") or any(sign in place for sign in "*?["):
+        msg = f"{place} has no name for a folder beside it; name the folder of the result by --out"
+        raise typer.BadParameter(msg, param_hint="--out")
+    return f"{folder}{slash}{stem}-{what}"

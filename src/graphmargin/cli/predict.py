@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
 
-from graphmargin.cli.options import FORMATS, Json, Quiet, Table, beside
+from graphmargin.cli.on_dask import predict_on_dask
+from graphmargin.cli.options import (
+    FORMATS,
+    Dask,
+    Json,
+    OutOrFolder,
+    Quiet,
+    TableOrPlace,
+    beside,
+)
 from graphmargin.cli.printing import console, print_json, print_table
 from graphmargin.cli.progress import PATIENCE, watching
+
+if TYPE_CHECKING:
+    from graphmargin.labeling.prediction import Predicted
 
 HELP = f"""Label new rows with a model of `label` or `fit`.
 
@@ -18,10 +30,13 @@ The table ({FORMATS}) needs the columns that the model has learned from; others 
 are. It is read in chunks, so that it may be larger than memory. If it has the column of the labels,
 that stays, predictions have a column of their own, and the accuracy is printed.
 
+With `--dask`, workers of a cluster label the rows, from Parquet to Parquet.
+
 Examples:
 
     graphmargin predict cats.skops new.csv
     graphmargin predict cats.skops new.parquet --out new-labeled.parquet
+    graphmargin predict cats.skops "new/*.parquet" --out labeled --dask local
 """
 
 
@@ -29,29 +44,21 @@ def predict(
     model: Annotated[
         Path, typer.Argument(metavar="MODEL", exists=True, dir_okay=False, help="A model file.")
     ],
-    table: Table,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="The labeled table; by default, beside TABLE."),
-    ] = None,
+    table: TableOrPlace,
+    out: OutOrFolder = None,
+    dask: Dask = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Write the table with labels and confidences."""
-    from graphmargin.estimators.progress import told
-    from graphmargin.labeling.prediction import load_table_model, predict_file
-    from graphmargin.tables.writing import check_output
-
-    out = beside(table, "predicted") if out is None else out
-    check_output(out, inputs=[table, model])
-    learned = load_table_model(model)
-    with (
-        watching(quiet=quiet or json, patience=PATIENCE) as watch,
-        told(watch, f"rows of {table.name}") as tell,
-    ):
-        found = predict_file(learned, table, out, progress=tell)
+    if dask is None:
+        written = beside(Path(table), "predicted") if out is None else Path(out)
+        found = _predict_file(model, Path(table), written, quiet=quiet or json)
+        place = str(written)
+    else:
+        found, place = predict_on_dask(model, table, dask=dask, out=out, quiet=quiet or json)
     if json:
-        print_json({"files": {"predicted": str(out)}, "predicted": found})
+        print_json({"files": {"predicted": place}, "predicted": found})
     elif not quiet:
         text = f"{found.n_rows:,} rows"
         if found.n_rows:
@@ -62,4 +69,18 @@ def predict(
         print_table(
             [found.column, "rows"], [(name, f"{count:,}") for name, count in found.counts.items()]
         )
-        console().print(Text(str(out), style="green"))
+        console().print(Text(place, style="green"))
+
+
+def _predict_file(model: Path, table: Path, out: Path, *, quiet: bool) -> Predicted:
+    from graphmargin.estimators.progress import told
+    from graphmargin.labeling.prediction import load_table_model, predict_file
+    from graphmargin.tables.writing import check_output
+
+    check_output(out, inputs=[table, model])
+    learned = load_table_model(model)
+    with (
+        watching(quiet=quiet, patience=PATIENCE) as watch,
+        told(watch, f"rows of {table.name}") as tell,
+    ):
+        return predict_file(learned, table, out, progress=tell)

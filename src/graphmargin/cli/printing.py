@@ -65,8 +65,10 @@ def print_table(
     out.print(table)
 
 
-def print_summary(found: Findings, files: Mapping[str, str]) -> None:
-    """Print what was done to a table, what to expect of it, and where the files are."""
+def print_summary(
+    found: Findings, files: Mapping[str, str], more: Sequence[tuple[str, str]] = ()
+) -> None:
+    """Print what was done to a table, what to expect of it, `more`, and where the files are."""
     out = console()
     n_classes = len(found.classes)
     out.print(
@@ -93,6 +95,7 @@ def print_summary(found: Findings, files: Mapping[str, str]) -> None:
         ("accuracy", accuracy_in_words(found.estimate)),
         ("graph", found.verdict),
         ("chosen", _chosen(found)),
+        *more,
     ]
     for name, text in lines:
         out.print(Text.assemble((f"{name:<10}", "dim"), text))

@@ -107,8 +107,9 @@ class TargetColumn(LabelColumn):
         if value is None or value != value:
             return None
         cell = str(value).strip()
-        label: Label = cell if isinstance(value, str) else value
-        label = label if isinstance(label, str | bool) else int(label)
+        label: Label = cell  # as of decimal numbers, whose digits say more than their value
+        if isinstance(value, int | float):
+            label = value if isinstance(value, bool) else int(value)
         is_none = cell == "" or cell in self.unlabeled or str(label) in self.unlabeled
         return None if is_none else label
 

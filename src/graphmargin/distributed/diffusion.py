@@ -163,10 +163,13 @@ def _iterate(
     while True:
         if now.iteration % CHECKPOINT == 0 and now.iteration > resumed:
             states = _checkpoint(cluster, problem, now, parts, states)
-        # This also waits until all have sent what the products need.
-        norms = cluster.run(f"{name} norms", tasks.norms_of, states)
-        rho = np.sum([part[0] for part in norms], axis=0)
-        violation = np.max([part[1] for part in norms], axis=0)[:given]
+        cluster.wait(f"{name} state", states)  # until all have sent what the products need
+        products = cluster.submit(
+            f"{name} product", tasks.multiply, list(zip(parts, states, strict=True)), now.iteration
+        )
+        pairs = list(zip(states, products, strict=True))
+        sums = np.array(cluster.run(f"{name} sums", tasks.sums_of, pairs))
+        (rho, curvature), violation = sums[:, :2].sum(axis=0), sums[:, 2].max(axis=0)[:given]
         largest = float(violation[:-1].max())
         first = now.first_violation or largest
         tols = now.tols
@@ -177,10 +180,6 @@ def _iterate(
         converged = bool((violation <= tols).all())
         if converged or now.iteration == MAX_ITERATIONS:
             return _conclude(cluster, problem, now.iteration, converged, parts, states)
-        products = cluster.submit(
-            f"{name} product", tasks.multiply, list(zip(parts, states, strict=True)), now.iteration
-        )
-        curvature = np.sum(cluster.run(f"{name} curvature", tasks.curvature_of, products), axis=0)
         keep = ratio(rho, now.rho)
         below = curvature - keep * ratio(rho, now.step)
         # Rounding may say otherwise where nothing is left to do; such a column begins again.
@@ -194,7 +193,7 @@ def _iterate(
             keep,
             now.step,
         )
-        del products  # which the step alone needs
+        del products, pairs  # which the step alone needs
 
 
 def _refined(

@@ -243,14 +243,11 @@ def _received(part: Part, values: FloatArray, exchange: str) -> FloatArray:
     return np.concatenate([values, *halo])
 
 
-def norms_of(state: State) -> FloatArray:
-    """Return what the client needs of a state."""
-    return state.norms
-
-
-def curvature_of(product: Product) -> FloatArray:
-    """Return what the client needs of a product."""
-    return product.curvature
+def sums_of(item: tuple[State, Product]) -> FloatArray:
+    """Return what the client needs of a part: diag(R'U), diag(U'AU), the largest violations."""
+    state, product = item
+    rho, violation = state.norms
+    return np.stack([rho, product.curvature, violation])
 
 
 def _masses(part: Part, state: State) -> FloatArray:

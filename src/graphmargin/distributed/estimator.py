@@ -15,7 +15,7 @@ from graphmargin._checks import check_choice, check_integer, check_real
 from graphmargin.distributed.choosing import SampledChoice
 from graphmargin.distributed.classes import LabelColumn
 from graphmargin.distributed.cluster import cluster_at
-from graphmargin.distributed.job import SHARED_PARAMETERS, Job, do_job
+from graphmargin.distributed.job import SHARED_PARAMETERS, Job, do_job, predictor
 from graphmargin.distributed.output import ids_layout
 from graphmargin.distributed.prediction import LabelerOfNumbers, predict_parquet
 from graphmargin.distributed.storage import Folder
@@ -231,13 +231,14 @@ class DistributedGraphCut(BaseEstimator):
     def to_local(self) -> MaxMarginGraphCut:
         """Return the classifier for one machine: it predicts, and `save_model` writes it."""
         check_is_fitted(self)
-        cut = self._parameters()
-        cut.classes_ = self.classes_
-        cut.n_features_in_ = self.n_features_in_
+        cut = predictor(
+            self._parameters(),
+            self.machine_,
+            self._calibration,
+            self.classes_,
+            self.n_features_in_,
+        )
         cut.feature_names_in_ = self.feature_names_in_
-        cut.machine_ = self.machine_
-        cut._calibration = self._calibration
-        cut._only_predicts = True
         return cut
 
     def _parameters(self) -> MaxMarginGraphCut:

@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sklearn.base import clone
+
 from graphmargin import __version__
+from graphmargin._typing import AnyArray
 from graphmargin.distributed.classes import LabelColumn
 from graphmargin.distributed.cluster import Cluster
 from graphmargin.distributed.files import check_types
@@ -27,6 +30,7 @@ from graphmargin.distributed.source import (
 )
 from graphmargin.distributed.storage import Folder
 from graphmargin.estimators.max_margin_graph_cut import MaxMarginGraphCut
+from graphmargin.margin.machine import MarginMachine
 from graphmargin.tables.errors import TableError
 from graphmargin.tables.features import TableFeatures
 
@@ -76,6 +80,33 @@ class Job:
         write_labels(self.run, self.table, self.source, layout, n_parts, out)
 
 
+def predictor(
+    parameters: MaxMarginGraphCut,
+    machine: MarginMachine,
+    calibration: tuple[float, float],
+    classes: AnyArray,
+    n_features: int,
+) -> MaxMarginGraphCut:
+    """Return the classifier for one machine that predicts what a job has learned.
+
+    Parameters
+    ----------
+    parameters : MaxMarginGraphCut
+        Of the job.
+    machine, calibration
+        See `Fitted`.
+    classes : array of shape (c,)
+    n_features : int
+    """
+    cut: MaxMarginGraphCut = clone(parameters)
+    cut.classes_ = classes
+    cut.n_features_in_ = n_features
+    cut.machine_ = machine
+    cut._calibration = calibration
+    cut._only_predicts = True
+    return cut
+
+
 def do_job(
     cluster: Cluster,
     data: Any,
@@ -93,7 +124,7 @@ def do_job(
     Parameters
     ----------
     cluster : Cluster
-    data : Dask DataFrame, str, Path or a sequence of these two
+    data : Dask DataFrame, Source, str, Path or a sequence of these two
     parameters : MaxMarginGraphCut
         Of which `SHARED_PARAMETERS` count.
     features : sequence of str, TableFeatures or None
@@ -107,8 +138,11 @@ def do_job(
         Go on with what `work_dir` has of this job.
     verbose : int
     """
-    is_frame = is_dask_frame(data)
-    source = None if is_frame else open_source(data)
+    source: Source | None = None
+    if isinstance(data, Source):
+        source = data
+    elif not is_dask_frame(data):
+        source = open_source(data)
     schema = frame_schema(data) if source is None else source.schema
     where = "the Dask DataFrame" if source is None else source.files[0].url
     points = choose_points(schema, features, label=label.name, id=id, where=where)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +18,7 @@ from graphmargin._typing import AnyArray, FloatArray, IntArray
 from graphmargin.distributed.ingest import Table
 from graphmargin.distributed.run import Run, file_name
 from graphmargin.distributed.source import Piece, Source, batches_of
-from graphmargin.distributed.storage import Folder
+from graphmargin.distributed.storage import DRAFT, Folder
 from graphmargin.labeling.findings import SOURCES
 from graphmargin.tables.columns import check_free, check_unique
 from graphmargin.tables.errors import TableError
@@ -157,6 +159,37 @@ def check_new(out: Folder) -> None:
     if found:
         msg = f"{out.url} holds {found[0]!r} already; choose a new folder, or an empty one"
         raise InputError(msg)
+
+
+@contextmanager
+def all_or_nothing(out: Folder) -> Iterator[Folder]:
+    """Yield a folder to write to that becomes `out`, or `out` itself where nothing is renamed.
+
+    The last file is ``_SUCCESS``. If anything fails, nothing is left.
+
+    Parameters
+    ----------
+    out : Folder
+        New or empty, see `check_new`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with all_or_nothing(Folder(folder) / "out") as draft:
+    ...         draft.write_bytes("a.parquet", b"")
+    ...     Folder(folder).names(), (Folder(folder) / "out").names()
+    (['out'], ['_SUCCESS', 'a.parquet'])
+    """
+    folder = Folder(f"{out.url}.{uuid4().hex}{DRAFT}") if out.is_local else out
+    try:
+        yield folder
+        folder.write_bytes(SUCCESS)
+        if folder != out:
+            Path(folder.url).rename(out.url)
+    except BaseException:
+        folder.remove()
+        raise
 
 
 @contextmanager

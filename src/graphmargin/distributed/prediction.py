@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Protocol
-from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
@@ -18,8 +15,8 @@ from graphmargin.distributed.files import check_types
 from graphmargin.distributed.output import (
     CONFIDENCE,
     ROW,
-    SUCCESS,
     Layout,
+    all_or_nothing,
     check_new,
     kept_of,
     parquet_writer,
@@ -27,7 +24,7 @@ from graphmargin.distributed.output import (
 )
 from graphmargin.distributed.points import NumberColumns
 from graphmargin.distributed.source import Piece, Source, batches_of, open_source
-from graphmargin.distributed.storage import DRAFT, Folder
+from graphmargin.distributed.storage import Folder
 from graphmargin.harmonic.solve import confidence_of
 from graphmargin.labeling.prediction import Predicted, check_labels, new_columns
 from graphmargin.models.table_model import TableModel
@@ -179,7 +176,7 @@ def predict_parquet(
     held = cluster.share("model", model)
     firsts = source.offsets.tolist()
     items = [(i, piece, firsts[i]) for i, piece in enumerate(source.pieces)]
-    with _all_or_nothing(out) as folder:
+    with all_or_nothing(out) as folder:
         notes = cluster.run(
             "predicting", _predict, items, held, read, layout, folder, progress=progress
         )
@@ -212,20 +209,6 @@ def _needed(names: Sequence[str], model: Labeler, columns: Sequence[str] | None)
     kept = names if columns is None else columns
     target = [model.target] if model.target in names else []
     return list(dict.fromkeys([*model.columns, *kept, *target]))
-
-
-@contextmanager
-def _all_or_nothing(out: Folder) -> Iterator[Folder]:
-    """Yield a folder to write to that becomes `out`, or `out` itself where nothing is renamed."""
-    folder = Folder(f"{out.url}.{uuid4().hex}{DRAFT}") if out.is_local else out
-    try:
-        yield folder
-        folder.write_bytes(SUCCESS)
-        if folder != out:
-            Path(folder.url).rename(out.url)
-    except BaseException:
-        folder.remove()
-        raise
 
 
 def _predict(

@@ -35,13 +35,7 @@ def advice_on(report: GraphReport, estimate: Estimate | None) -> tuple[str, ...]
         said.append(
             f"No label reaches {rows}, which the model alone labels: see `graphmargin suggest`."
         )
-    if estimate is None:
-        said.append("Whether the graph helps is unknown: give two labels or more to a class.")
-    elif estimate.accuracy <= estimate.guess:
-        said.append(
-            "Hidden labels were not found more often than by one guess for all: give more labels, "
-            "or leave out columns that do not matter."
-        )
+    said += advice_on_labels(estimate)
     if (odd := report.odd_class) is not None:
         said.append(
             f"Class {str(report.classes[odd])!r} has {report.label_shares[odd]:.1%} of the given "
@@ -49,3 +43,21 @@ def advice_on(report: GraphReport, estimate: Estimate | None) -> tuple[str, ...]
             "that the graph induces: if this is not what you expect, give more labels."
         )
     return tuple(said)
+
+
+def advice_on_labels(estimate: Estimate | None) -> tuple[str, ...]:
+    """Return what hidden labels say of the given ones: a sentence, or none.
+
+    Examples
+    --------
+    >>> advice_on_labels(None)
+    ('Whether the graph helps is unknown: give two labels or more to a class.',)
+    """
+    if estimate is None:
+        return ("Whether the graph helps is unknown: give two labels or more to a class.",)
+    if estimate.accuracy <= estimate.guess:
+        return (
+            "Hidden labels were not found more often than by one guess for all: give more labels, "
+            "or leave out columns that do not matter.",
+        )
+    return ()

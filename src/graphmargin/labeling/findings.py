@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from graphmargin.tables.columns import ColumnUse
 
@@ -197,3 +198,16 @@ class Findings:
     certificate: tuple[str, ...]
     seconds: float
     version: str
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """What a model file tells of the table that it was learned from."""
+        estimate = self.estimate
+        return {
+            "table": self.table,
+            "rows": self.n_rows,
+            "labels": self.n_labels,
+            "verdict": self.verdict,
+            "estimated_accuracy": None if estimate is None else round(estimate.accuracy, 4),
+            "hidden_labels": 0 if estimate is None else estimate.n_hidden,
+        }

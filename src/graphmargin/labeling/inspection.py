@@ -98,7 +98,7 @@ def inspect(labeled: Labeled) -> Findings:
 def _summary(labeled: Labeled, report: GraphReport) -> Findings:
     job, cut = labeled.job, labeled.cut
     target, n_classes = job.target, len(job.target.classes)
-    estimate = _estimate(cut.choice_)
+    estimate = estimate_of(cut.choice_)
     return Findings(
         table=job.name,
         target=target.name,
@@ -110,7 +110,7 @@ def _summary(labeled: Labeled, report: GraphReport) -> Findings:
         source_counts={name: int((labeled.sources == name).sum()) for name in SOURCES},
         columns=job.columns,
         scaling=job.features.scaling_,
-        candidates=_candidates(cut.choice_),
+        candidates=candidates_of(cut.choice_),
         supervised_share=cut.choice_.supervised_share,
         estimate=estimate,
         verdict=report.verdict,
@@ -144,7 +144,8 @@ def _counts(codes: IntArray, n_classes: int) -> tuple[int, ...]:
     return tuple(np.bincount(codes, minlength=n_classes).tolist())
 
 
-def _candidates(choice: Choice) -> tuple[Candidate, ...]:
+def candidates_of(choice: Choice) -> tuple[Candidate, ...]:
+    """Return all that was tried, the heaviest first."""
     is_tested = len(choice.trials.given) > 0
     order = np.argsort(-choice.weights, kind="stable")
     return tuple(
@@ -158,7 +159,8 @@ def _candidates(choice: Choice) -> tuple[Candidate, ...]:
     )
 
 
-def _estimate(choice: Choice) -> Estimate | None:
+def estimate_of(choice: Choice) -> Estimate | None:
+    """Return the accuracy on hidden labels; None if none could be hidden."""
     given = choice.trials.given
     if not len(given):
         return None

@@ -1,0 +1,366 @@
+"""Tables of columns of any kind on a cluster: what the commands compute with ``--dask``."""
+
+from __future__ import annotations
+
+import posixpath
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import pyarrow as pa
+from sklearn.exceptions import ConvergenceWarning
+
+from graphmargin import __version__
+from graphmargin._errors import InputError
+from graphmargin.distributed.classes import TargetColumn, target_column
+from graphmargin.distributed.cluster import Cluster
+from graphmargin.distributed.errors import WorkDirError
+from graphmargin.distributed.files import check_columns, check_types
+from graphmargin.distributed.fitting import Fitted
+from graphmargin.distributed.job import Job, do_job, predictor
+from graphmargin.distributed.output import STAGE, Layout, all_or_nothing, check_new, table_layout
+from graphmargin.distributed.sampling import apportion, draw
+from graphmargin.distributed.source import Piece, Source, batches_of, open_source
+from graphmargin.distributed.storage import Folder
+from graphmargin.estimators.max_margin_graph_cut import MaxMarginGraphCut
+from graphmargin.estimators.progress import stage
+from graphmargin.labeling.advice import advice_on_labels
+from graphmargin.labeling.findings import SOURCES, Findings
+from graphmargin.labeling.inspection import candidates_of, estimate_of
+from graphmargin.labeling.job import N_NEIGHBORS
+from graphmargin.models.table_model import TableModel
+from graphmargin.selection.comparison import compare
+from graphmargin.tables.arrow import frame_of
+from graphmargin.tables.errors import TableError
+from graphmargin.tables.features import TableFeatures
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from graphmargin.distributed.choosing import SampledChoice
+
+MOST_SAMPLED = 50_000
+"""Rows that the features are learned from."""
+ROWS_OF_A_PIECE = 1 << 20
+"""Whatever the workers are, so that the sample is the same."""
+
+
+@dataclass(frozen=True)
+class TableJob:
+    """A table with a column of labels, some of them missing, and where to write it.
+
+    Attributes
+    ----------
+    name : str
+        Of the table, for people.
+    source : Source
+    label : TargetColumn
+    ignore : tuple of str
+        Columns that are no features.
+    layout : Layout
+        The columns of the result.
+    out, work_dir : Folder
+    resume : bool
+        Go on with what `work_dir` has of this job, if anything.
+    """
+
+    name: str
+    source: Source
+    label: TargetColumn
+    ignore: tuple[str, ...]
+    layout: Layout
+    out: Folder
+    work_dir: Folder
+    resume: bool
+
+
+def open_table(
+    place: str,
+    target: str,
+    *,
+    out: str,
+    work_dir: str,
+    resume: bool = False,
+    unlabeled: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+) -> TableJob:
+    """Return a job, after a look at the end of each file: most of what can be wrong is seen now.
+
+    Parameters
+    ----------
+    place : str
+        See `open_source`.
+    target : str
+        Column of the labels.
+    out : str
+        New or empty folder for the result.
+    work_dir : str
+        Folder for all that is kept between stages.
+    resume : bool, default=False
+        Go on with what `work_dir` has of the same job, if anything.
+    unlabeled : sequence of str
+        Values of the target that mean that there is no label, beside empty cells.
+    ignore : sequence of str
+        Columns that are no features.
+
+    Raises
+    ------
+    InputError
+        If the table has not these columns, or the folders are in use or in each other.
+    WorkDirError
+        If there is something to go on with, and nobody wants to.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     table = pa.table({"size": [1.0, 5.0, 5.2], "kind": ["cat", "dog", None]})
+    ...     pa.parquet.write_table(table, f"{folder}/cats.parquet")
+    ...     out, work = f"{folder}/cats-labeled", f"{folder}/work"
+    ...     job = open_table(f"{folder}/cats.parquet", "kind", out=out, work_dir=work)
+    >>> job.name, job.layout.confidence
+    ('cats.parquet', 'kind_confidence')
+    """
+    target_folder, work_folder = Folder.at(out), Folder.at(work_dir)
+    check_new(target_folder)
+    _check_apart(target_folder, Folder.at(place), "where it would be read the next time")
+    _check_apart(work_folder, target_folder, "which must be empty")
+    if not resume and work_folder.names():
+        msg = (
+            f"work_dir {work_folder.url} is in use; go on with resume=True, or choose another "
+            "folder"
+        )
+        raise WorkDirError(msg)
+    source = open_source(place, ROWS_OF_A_PIECE)
+    check_columns(source.schema, [target, *ignore], source.files[0].url)
+    check_types(source.files, source.schema.names, but=[target])
+    return TableJob(
+        name=posixpath.basename(place.rstrip("/")) or place,
+        source=source,
+        label=target_column(target, unlabeled),
+        ignore=tuple(ignore),
+        layout=table_layout(source, target),
+        out=target_folder,
+        work_dir=work_folder,
+        resume=resume,
+    )
+
+
+@dataclass(frozen=True)
+class LabeledTable:
+    """A label for every row of a table, on storage, and what labels new rows.
+
+    Attributes
+    ----------
+    asked : TableJob
+    done : Job
+    features : TableFeatures
+        Learned from a sample.
+    n_sampled : int
+        Rows of the sample.
+    parameters : MaxMarginGraphCut
+        That were not chosen.
+    warnings : tuple of str
+    seconds : float
+    """
+
+    asked: TableJob
+    done: Job
+    features: TableFeatures
+    n_sampled: int
+    parameters: MaxMarginGraphCut
+    warnings: tuple[str, ...]
+    seconds: float
+
+    def write(self) -> None:
+        """Write the table with labels, confidences and sources, as a whole or not at all."""
+        with all_or_nothing(self.asked.out) as draft:
+            # Notes of an earlier attempt are on files that are gone.
+            self.done.run.folder.remove([STAGE])
+            self.done.write(self.asked.layout, draft)
+
+    def model(self, **details: Any) -> TableModel:
+        """Return what labels new rows; `details` are kept in its file, with what means no label."""
+        fitted, table, label = self.done.fitted, self.done.table, self.asked.label
+        codes = np.arange(len(table.classes))
+        classifier = predictor(
+            self.parameters, fitted.machine, fitted.calibration, codes, table.n_features
+        )
+        is_text = table.classes.dtype.kind == "U"
+        classes = table.classes.astype(object) if is_text else table.classes
+        known = {**details, "unlabeled": list(label.unlabeled)}
+        return TableModel(self.features, classifier, classes, label.name, known)
+
+
+@dataclass(frozen=True)
+class TableFindings(Findings):
+    """What a summary shows of a table that was labeled on a cluster.
+
+    Attributes
+    ----------
+    sampled_rows : int
+        Rows that the features were learned from.
+    tried_labeled, tried_unlabeled : int
+        Rows of the sample that parameters were chosen on.
+    graph_recall : float
+        Share of the true neighbors in the graph.
+    n_parts : int
+        Of the graph.
+    """
+
+    sampled_rows: int
+    tried_labeled: int
+    tried_unlabeled: int
+    graph_recall: float
+    n_parts: int
+
+
+def label_table(cluster: Cluster, asked: TableJob, *, seed: int) -> LabeledTable:
+    """Learn the features from a sample, choose the parameters, and label all rows.
+
+    Parameters
+    ----------
+    cluster : Cluster
+    asked : TableJob
+    seed : int
+        Of samples and folds.
+
+    Raises
+    ------
+    TableError
+        If no row is to be labeled, there are no two classes, or a cell is not like those of the
+        sample.
+    """
+    began = time.perf_counter()
+    cut = MaxMarginGraphCut(
+        n_neighbors=min(N_NEIGHBORS, asked.source.n_rows - 1), random_state=seed
+    )
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        sample = sample_rows(cluster, asked, seed)
+        features = TableFeatures(ignore=(asked.label.name, *asked.ignore)).fit(sample)
+        done = do_job(
+            cluster,
+            asked.source,
+            cut,
+            features=features,
+            label=asked.label,
+            id=None,
+            work_dir=asked.work_dir,
+            resume=asked.resume,
+        )
+    # Others name parameters, which are chosen here; the summary has its own words for them.
+    said = [warning for warning in caught if issubclass(warning.category, ConvergenceWarning)]
+    return LabeledTable(
+        asked=asked,
+        done=done,
+        features=features,
+        n_sampled=len(sample),
+        parameters=cut,
+        warnings=tuple(dict.fromkeys(str(warning.message) for warning in said)),
+        seconds=time.perf_counter() - began,
+    )
+
+
+def summarize_table(labeled: LabeledTable) -> TableFindings:
+    """Return what a summary shows; the parts that only a report has are empty."""
+    asked, done = labeled.asked, labeled.done
+    fitted, table = done.fitted, done.table
+    sampled = cast("SampledChoice", fitted.choice)  # as parameters are "auto"
+    choice = sampled.choice
+    estimate = estimate_of(choice)
+    return TableFindings(
+        table=asked.name,
+        target=asked.label.name,
+        n_rows=table.n_rows,
+        n_labels=table.n_labeled,
+        classes=tuple(map(str, table.classes.tolist())),
+        given_counts=tuple(table.label_counts.sum(axis=0).tolist()),
+        final_counts=tuple(fitted.class_counts.tolist()),
+        source_counts=dict(zip(SOURCES, fitted.source_counts.tolist(), strict=True)),
+        columns=tuple(use for use in labeled.features.columns_ if use.name != asked.label.name),
+        scaling=labeled.features.scaling_,
+        candidates=candidates_of(choice),
+        supervised_share=choice.supervised_share,
+        estimate=estimate,
+        verdict=compare(choice).verdict,
+        graph_lines=(),
+        warnings=(*labeled.warnings, *_advice_on_reach(fitted), *advice_on_labels(estimate)),
+        path={},
+        histogram={},
+        map=None,
+        least_certain=(),
+        doubts=(),
+        certificate=(),
+        seconds=labeled.seconds,
+        version=__version__,
+        sampled_rows=labeled.n_sampled,
+        tried_labeled=sampled.n_labeled,
+        tried_unlabeled=sampled.n_unlabeled,
+        graph_recall=fitted.blocks.recall,
+        n_parts=fitted.blocks.n_parts,
+    )
+
+
+def sample_rows(cluster: Cluster, asked: TableJob, seed: int) -> pd.DataFrame:
+    """Return up to `MOST_SAMPLED` random rows in the order of the table, all if there are no more.
+
+    Cells of columns that are no features are empty.
+
+    Raises
+    ------
+    TableError
+        If all rows of the table have a label, or one is no class.
+    """
+    source, unused = asked.source, {asked.label.name, *asked.ignore}
+    schema = pa.schema([field for field in source.schema if field.name not in unused])
+    counts = np.array([[piece.n_rows] for piece in source.pieces])
+    quotas = apportion(counts, np.array([MOST_SAMPLED]), seed)[:, 0].tolist()
+    items = [(i, piece, quotas[i], seed) for i, piece in enumerate(source.pieces)]
+    with stage("sample for features", verbose=0) as news:
+        found = cluster.run("sample", _sample_piece, items, schema, asked.label, progress=news)
+    if sum(n_labeled for _, n_labeled in found) == source.n_rows:
+        msg = (
+            f"all {source.n_rows:,} rows of {asked.name} have a label in {asked.label.name!r}: "
+            "nothing to fill in"
+        )
+        raise TableError(msg)
+    sample = pa.concat_tables([rows for rows, _ in found])
+    empty = pa.nulls(sum(quotas))
+    columns = {name: empty if name in unused else sample[name] for name in source.schema.names}
+    return frame_of(pa.table(columns))
+
+
+def _sample_piece(
+    item: tuple[int, Piece, int, int], schema: pa.Schema, label: TargetColumn
+) -> tuple[pa.Table, int]:
+    """Return random rows of a piece, and how many of all its rows have a label."""
+    number, piece, quota, seed = item
+    rows = draw(np.zeros(piece.n_rows, dtype=np.int8), np.array([quota]), [seed, number])
+    drawn, n_labeled, first = [], 0, 0
+    for batch in batches_of(piece, [*schema.names, label.name]):
+        values, codes = label.encode(batch.column(label.name), piece, first)
+        n_labeled += int(np.array([value is not None for value in values])[codes].sum())
+        end = first + batch.num_rows
+        here = rows[np.searchsorted(rows, first) : np.searchsorted(rows, end)] - first
+        drawn.append(batch.select(schema.names).cast(schema).take(here))
+        first = end
+    return pa.concat_tables(drawn), n_labeled
+
+
+def _advice_on_reach(fitted: Fitted) -> tuple[str, ...]:
+    n_unreached = 0 if fitted.reached is None else fitted.reached.n_unreached
+    if not n_unreached:
+        return ()
+    rows = "1 row" if n_unreached == 1 else f"{n_unreached:,} rows"
+    return (f"No label reaches {rows}, which the model alone labels: label some of them.",)
+
+
+def _check_apart(folder: Folder, other: Folder, why: str) -> None:
+    """Refuse a folder that is another one, or in it."""
+    if f"{folder.url}/".startswith(f"{other.url}/"):
+        msg = f"{folder.url} is in {other.url}, {why}; choose a folder outside of it"
+        raise InputError(msg)

@@ -1,0 +1,322 @@
+"""``label`` and ``predict`` with --dask: what they do on one machine, on a cluster."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from contextlib import redirect_stdout
+
+import dask
+import numpy as np
+import pandas as pd
+import pytest
+from distributed import LocalCluster
+
+import graphmargin as gm
+from graphmargin.cli import main, on_dask
+from graphmargin.distributed import cluster as workers
+from graphmargin.distributed import fitting
+from graphmargin.distributed.errors import ClusterError
+from graphmargin.distributed.job import Job
+from graphmargin.tables.reading import read_table
+
+N_ROWS = 1_200
+
+
+@pytest.fixture(scope="module")
+def address():
+    """Return the address of a cluster of two worker processes."""
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, memory_limit="2GiB", dashboard_address="localhost:0"
+    ) as local:
+        yield local.scheduler_address
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch):
+    """Give back the variable of the log, which commands set for their process."""
+    monkeypatch.setenv(on_dask.LOGGING, "critical")
+
+
+def run(*argv):
+    return main([str(word) for word in argv])
+
+
+def read_folder(folder):
+    return pd.concat([read_table(path) for path in sorted(folder.glob("part-*.parquet"))])
+
+
+@pytest.fixture(scope="module")
+def pets(tmp_path_factory, mixed_table):
+    """Return a folder: "pets" has the table in two files, "pets.parquet" in one."""
+    folder = tmp_path_factory.mktemp("tables")
+    table = mixed_table(N_ROWS)[0]
+    table.to_parquet(folder / "pets.parquet", index=False)
+    (folder / "pets").mkdir()
+    table[:700].to_parquet(folder / "pets" / "2.parquet", index=False, row_group_size=300)
+    table[700:].to_parquet(folder / "pets" / "10.parquet", index=False)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def here(pets):
+    """Return the table that one machine labels."""
+    assert run("label", pets / "pets.parquet", "-t", "kind", "-q") == 0
+    return read_table(pets / "pets-labeled.parquet")
+
+
+@pytest.fixture(scope="module")
+def summary(pets, address):
+    """Label the folder on the cluster, and return what is printed."""
+    with redirect_stdout(io.StringIO()) as out:
+        words = ("label", pets / "pets", "-t", "kind", "--dask", address, "--json")
+        assert run(*words, "--model", pets / "pets.skops") == 0
+    return json.loads(out.getvalue())
+
+
+@pytest.fixture(scope="module")
+def there(pets, summary):
+    """Return the table that the cluster labels."""
+    return read_folder(pets / "pets-labeled").reset_index(drop=True)
+
+
+def test_labels_are_those_of_one_machine(here, there):
+    assert there.dtypes.to_dict() == here.dtypes.to_dict()
+    kept = [name for name in here.columns if not name.startswith("kind")]
+    pd.testing.assert_frame_equal(there[kept], here[kept])
+    assert there["kind"].tolist() == here["kind"].tolist()
+    given = here["kind_source"] == "given"
+    assert (there["kind_source"] == "given").tolist() == given.tolist()
+    assert (there["kind_confidence"][given] == 1).all()
+    # Both blend the same candidates; machines that learn from landmarks are close, not equal.
+    assert there["kind_confidence"].to_numpy() == pytest.approx(
+        here["kind_confidence"].to_numpy(), abs=0.05
+    )
+
+
+def test_the_summary_is_that_of_the_files(pets, summary, there, here):
+    assert summary["files"] == {
+        "labeled": str(pets / "pets-labeled"),
+        "model": str(pets / "pets.skops"),
+    }
+    assert summary["table"] == "pets"
+    assert summary["n_rows"] == summary["sampled_rows"] == N_ROWS
+    assert summary["n_labels"] == summary["tried_labeled"] == N_ROWS // 10
+    assert summary["tried_unlabeled"] == N_ROWS - N_ROWS // 10
+    counts = there["kind"].value_counts()
+    assert dict(zip(summary["classes"], summary["final_counts"], strict=True)) == counts.to_dict()
+    sources = there["kind_source"].value_counts()
+    assert {k: n for k, n in summary["source_counts"].items() if n} == sources.to_dict()
+    assert summary["estimate"]["n_hidden"] == N_ROWS // 10
+    assert 0.9 < summary["graph_recall"] <= 1
+    assert summary["verdict"]
+    left_out = {use["name"] for use in summary["columns"] if use["role"] == "left out"}
+    assert left_out == {"id", "country"}
+    assert not {"map", "doubts"} & set(summary)
+    # The work is done, and nobody asked to keep what was between.
+    assert sorted(path.name for path in pets.iterdir() if "labeled" in path.name) == [
+        "pets-labeled",
+        "pets-labeled.parquet",
+    ]
+
+
+def test_the_model_predicts_here_and_there_what_the_table_has(pets, there, address, tmp_path):
+    argv = ("predict", pets / "pets.skops", pets / "pets", "--out", tmp_path / "out")
+    with redirect_stdout(io.StringIO()) as out:
+        assert run(*argv, "--dask", address, "--json") == 0
+    told = json.loads(out.getvalue())
+    found = read_folder(tmp_path / "out").reset_index(drop=True)
+    single = tmp_path / "single.parquet"
+    with redirect_stdout(io.StringIO()) as out:
+        words = ("predict", pets / "pets.skops", pets / "pets.parquet", "--out", single)
+        assert run(*words, "--json") == 0
+    assert told["files"] == {"predicted": str(tmp_path / "out")}
+    predicted = json.loads(out.getvalue())["predicted"]
+    assert told["predicted"] == pytest.approx(predicted)
+    pd.testing.assert_frame_equal(found, read_table(single))
+    new = (there["kind_source"] != "given").to_numpy()
+    assert (found["kind_predicted"] == there["kind"])[new].all()
+    assert found["kind_confidence"][new].to_numpy() == pytest.approx(
+        there["kind_confidence"][new].to_numpy(), abs=2e-6
+    )
+    model = gm.load_model(pets / "pets.skops")
+    assert model.classifier.classes_.tolist() == [0, 1, 2]
+    assert model.classes.tolist() == sorted(set(there["kind"]))
+    assert model.details["rows"] == N_ROWS
+
+
+def test_failures_interruptions_and_the_way_on(pets, there, address, tmp_path, monkeypatch, capsys):
+    out, work = tmp_path / "out", tmp_path / "work"
+    argv = ("label", pets / "pets", "-t", "kind", "--dask", address, "--out", out, "-q")
+    argv = (*argv, "--work-dir", work, "--model", tmp_path / "pets.skops")
+
+    def fail(*_, **__):
+        msg = "learning: there is no worker left; start more workers"
+        raise ClusterError(msg)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(fitting, "learn", fail)
+        # Nothing to resume is no error.
+        assert run(*argv, "--resume") == 2
+    line = capsys.readouterr().err
+    assert line.endswith(f"what is done is kept in {work}: go on with --resume\n")
+    notes = {path: path.stat().st_mtime_ns for path in work.rglob("*.note")}
+    assert any(path.parent.name == "rows" for path in notes)
+    assert run(*argv) == 2
+    assert capsys.readouterr().err.endswith("go on with --resume, or choose another folder\n")
+
+    write = Job.write
+
+    def interrupt(*arguments):
+        write(*arguments)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Job, "write", interrupt)
+        assert run(*argv, "--resume") == 130
+    assert "--resume" in capsys.readouterr().err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["work"]
+
+    assert run(*argv, "--resume") == 0
+    assert capsys.readouterr() == ("", "")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "pets.skops", "work"]
+    assert {path: path.stat().st_mtime_ns for path in notes} == notes
+    pd.testing.assert_frame_equal(read_folder(out).reset_index(drop=True), there)
+
+
+def test_a_run_of_other_settings_is_not_gone_on_with(pets, address, tmp_path, refused, monkeypatch):
+    argv = ("label", pets / "pets.parquet", "-t", "kind", "--dask", address)
+    argv = (*argv, "--out", tmp_path / "out", "--work-dir", tmp_path / "work", "--resume")
+
+    def fail(*_, **__):
+        msg = "enough"
+        raise ClusterError(msg)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(fitting, "place_rows", fail)
+        assert run(*argv, "-q") == 2
+    line = refused(*argv, "-q", "--unlabeled", "?")
+    assert "--work-dir" in line
+    assert "holds another run" in line
+    assert "go on with" not in line
+
+
+def test_minus_one_is_a_class_unless_it_is_named(address, tmp_path):
+    rng = np.random.default_rng(0)
+    y = np.arange(90) % 3 - 1
+    table = pd.DataFrame(rng.normal(10 * y[:, None], 1, (90, 2)), columns=["a", "b"])
+    table["y"] = pd.array(np.where(np.arange(90) < 45, y, 0), dtype="Int64")
+    table.loc[60:, "y"] = pd.NA
+    table.to_parquet(tmp_path / "a.parquet")
+    argv = ("label", tmp_path / "a.parquet", "-t", "y", "--dask", address, "-q")
+    assert run(*argv, "--out", tmp_path / "three") == 0
+    three = read_folder(tmp_path / "three")
+    assert set(three["y"]) == {-1, 0, 1}
+    assert (three["kind"] if "kind" in three else three["y"]).dtype == "Int64"
+    assert run(*argv, "--out", tmp_path / "two", "--unlabeled", "-1") == 0
+    two = read_folder(tmp_path / "two")
+    assert set(two["y"]) == {0, 1}
+    was_marked = (np.arange(90) < 45) & (y == -1)
+    assert (two["y_source"][was_marked] != "given").all()
+
+
+def test_a_local_cluster_works_without_a_word(pets, summary, tmp_path, capfd):
+    out = tmp_path / "out"
+    words = ("predict", pets / "pets.skops", pets / "pets.parquet", "--dask", "local")
+    assert run(*words, "--out", out, "--quiet") == 0
+    assert capfd.readouterr() == ("", "")
+    assert len(read_folder(out)) == N_ROWS
+
+
+def test_what_a_person_reads(pets, summary, address, tmp_path, capsys):
+    words = ("predict", pets / "pets.skops", pets / "pets", "--dask", address)
+    assert run(*words, "--out", tmp_path / "out") == 0
+    said = capsys.readouterr()
+    assert "1,200 rows, mean confidence" in said.out
+    assert "120 of 120 given labels are the same" in said.out
+    assert "distributed" not in said.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--report", "a.html"], "--report needs all rows on one machine"),
+        (["--jobs", "2"], "--jobs is for one machine"),
+        (["--target", "kin"], "did you mean 'kind'?"),
+        (["--ignore", "shape"], "no column 'shape'"),
+        (["--out", "{pets}/pets"], "already; choose a new folder"),
+        (["--out", "{pets}/pets/new"], "where it would be read the next time"),
+        (["--model", "{pets}/new/pets.skops", "--out", "{pets}/new"], "outside of it"),
+        (["--work-dir", "{pets}/pets"], "is in use; go on with --resume"),
+        (["--out", "nowhere://a/b"], "nowhere"),
+    ],
+)
+def test_refused_before_any_work(words, said, pets, refused, tmp_path):
+    given = [word.format(pets=pets) for word in words]
+    out = [] if "--out" in words else ["--out", tmp_path / "out"]
+    line = refused("label", pets / "pets", "-t", "kind", "--dask", "local", *out, *given)
+    assert said in line
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        ("no.parquet", "no.parquet is not there"),
+        ("*.parquet", "--out"),
+        ("empty", "holds no file that ends in .parquet"),
+        ("pets.csv", "not a Parquet file"),
+    ],
+)
+def test_no_such_files(place, said, refused, tmp_path):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "pets.csv").write_text("x,kind\n1,cat\n")
+    line = refused("label", tmp_path / place, "-t", "kind", "--dask", "local")
+    assert said in line
+
+
+def test_options_that_need_a_cluster(refused, pets):
+    line = refused("label", pets / "pets.parquet", "-t", "kind", "--resume")
+    assert line == "graphmargin: --resume goes with --dask"
+    line = refused("label", pets / "pets.parquet", "-t", "kind", "--work-dir", "a")
+    assert line == "graphmargin: --work-dir goes with --dask"
+    # Without a cluster, a table is a file, as ever.
+    line = refused("label", pets / "pets", "-t", "kind")
+    assert line.startswith("graphmargin label: Invalid value for 'TABLE': file ")
+    assert line.endswith("is a directory.")
+
+
+def test_nobody_answers(pets, refused, tmp_path):
+    with dask.config.set({"distributed.comm.timeouts.connect": "300ms"}):
+        words = ("label", pets / "pets", "-t", "kind", "--out", tmp_path / "out")
+        line = refused(*words, "--dask", "tcp://127.0.0.1:9")
+    assert "no Dask scheduler answers at 'tcp://127.0.0.1:9'" in line
+
+
+def test_workers_that_are_too_small(pets, address, refused, tmp_path, monkeypatch):
+    monkeypatch.setattr(workers, "LEAST_MEMORY", 2**40)
+    words = ("label", pets / "pets", "-t", "kind", "--out", tmp_path / "out", "-q")
+    line = refused(*words, "--dask", address)
+    assert "larger memory_limit" in line
+
+
+@pytest.mark.parametrize("command", ["label", "predict"])
+def test_missing_extra(command, pets, summary, refused, tmp_path, monkeypatch):
+    monkeypatch.setattr(on_dask, "find_spec", lambda _: None)
+    words = {
+        "label": ["label", pets / "pets", "-t", "kind"],
+        "predict": ["predict", pets / "pets.skops", pets / "pets"],
+    }
+    line = refused(*words[command], "--dask", "local", "--out", tmp_path / "out")
+    assert line.endswith('--dask needs dask, distributed; pip install "graphmargin[dask]"')
+
+
+def test_help_does_not_import_dask():
+    code = (
+        "import sys; from graphmargin.cli import main; main(['label', '--help']); "
+        "sys.exit(sum(name in sys.modules for name in ('dask', 'distributed', 'pandas')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert done.returncode == 0
+    assert b"--dask" in done.stdout
