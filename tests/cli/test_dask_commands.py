@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from contextlib import redirect_stdout
+from pathlib import Path
 
 import dask
 import numpy as np
@@ -45,7 +46,8 @@ def run(*argv):
 
 
 def read_folder(folder):
-    return pd.concat([read_table(path) for path in sorted(folder.glob("part-*.parquet"))])
+    parts = [read_table(path) for path in sorted(folder.glob("part-*.parquet"))]
+    return pd.concat(parts, ignore_index=True)
 
 
 @pytest.fixture(scope="module")
@@ -77,9 +79,9 @@ def summary(pets, address):
 
 
 @pytest.fixture(scope="module")
-def there(pets, summary):
+def there(summary):
     """Return the table that the cluster labels."""
-    return read_folder(pets / "pets-labeled").reset_index(drop=True)
+    return read_folder(Path(summary["files"]["labeled"]))
 
 
 def test_labels_are_those_of_one_machine(here, there):
@@ -96,7 +98,7 @@ def test_labels_are_those_of_one_machine(here, there):
     )
 
 
-def test_the_summary_is_that_of_the_files(pets, summary, there, here):
+def test_the_summary_is_that_of_the_files(pets, summary, there):
     assert summary["files"] == {
         "labeled": str(pets / "pets-labeled"),
         "model": str(pets / "pets.skops"),
@@ -127,14 +129,16 @@ def test_the_model_predicts_here_and_there_what_the_table_has(pets, there, addre
     with redirect_stdout(io.StringIO()) as out:
         assert run(*argv, "--dask", address, "--json") == 0
     told = json.loads(out.getvalue())
-    found = read_folder(tmp_path / "out").reset_index(drop=True)
+    found = read_folder(tmp_path / "out")
     single = tmp_path / "single.parquet"
     with redirect_stdout(io.StringIO()) as out:
         words = ("predict", pets / "pets.skops", pets / "pets.parquet", "--out", single)
         assert run(*words, "--json") == 0
     assert told["files"] == {"predicted": str(tmp_path / "out")}
-    predicted = json.loads(out.getvalue())["predicted"]
-    assert told["predicted"] == pytest.approx(predicted)
+    single_told = json.loads(out.getvalue())
+    sure = [each["predicted"].pop("mean_confidence") for each in (told, single_told)]
+    assert sure[0] == pytest.approx(sure[1])
+    assert told["predicted"] == single_told["predicted"]
     pd.testing.assert_frame_equal(found, read_table(single))
     new = (there["kind_source"] != "given").to_numpy()
     assert (found["kind_predicted"] == there["kind"])[new].all()
@@ -183,7 +187,7 @@ def test_failures_interruptions_and_the_way_on(pets, there, address, tmp_path, m
     assert capsys.readouterr() == ("", "")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "pets.skops", "work"]
     assert {path: path.stat().st_mtime_ns for path in notes} == notes
-    pd.testing.assert_frame_equal(read_folder(out).reset_index(drop=True), there)
+    pd.testing.assert_frame_equal(read_folder(out), there)
 
 
 def test_a_run_of_other_settings_is_not_gone_on_with(pets, address, tmp_path, refused, monkeypatch):
@@ -203,26 +207,20 @@ def test_a_run_of_other_settings_is_not_gone_on_with(pets, address, tmp_path, re
     assert "go on with" not in line
 
 
-def test_minus_one_is_a_class_unless_it_is_named(address, tmp_path):
-    rng = np.random.default_rng(0)
-    y = np.arange(90) % 3 - 1
-    table = pd.DataFrame(rng.normal(10 * y[:, None], 1, (90, 2)), columns=["a", "b"])
-    table["y"] = pd.array(np.where(np.arange(90) < 45, y, 0), dtype="Int64")
-    table.loc[60:, "y"] = pd.NA
-    table.to_parquet(tmp_path / "a.parquet")
-    argv = ("label", tmp_path / "a.parquet", "-t", "y", "--dask", address, "-q")
-    assert run(*argv, "--out", tmp_path / "three") == 0
-    three = read_folder(tmp_path / "three")
-    assert set(three["y"]) == {-1, 0, 1}
-    assert (three["kind"] if "kind" in three else three["y"]).dtype == "Int64"
-    assert run(*argv, "--out", tmp_path / "two", "--unlabeled", "-1") == 0
-    two = read_folder(tmp_path / "two")
-    assert set(two["y"]) == {0, 1}
-    was_marked = (np.arange(90) < 45) & (y == -1)
-    assert (two["y_source"][was_marked] != "given").all()
+def test_minus_one_is_a_class_and_what_is_named_is_none(address, tmp_path):
+    y = np.arange(90) % 2 * 2 - 1
+    X = np.random.default_rng(0).normal(10 * y[:, None], 1, (90, 2))
+    given = np.where(np.arange(90) < 30, y, 7)
+    pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": given}).to_parquet(tmp_path / "a.parquet")
+    argv = ("label", tmp_path / "a.parquet", "-t", "y", "--unlabeled", "7", "--dask", address)
+    assert run(*argv, "-q") == 0
+    found = read_folder(tmp_path / "a-labeled")
+    assert found["y"].tolist() == y.tolist()
+    assert (found["y_source"] == "given").tolist() == (np.arange(90) < 30).tolist()
 
 
-def test_a_local_cluster_works_without_a_word(pets, summary, tmp_path, capfd):
+@pytest.mark.usefixtures("summary")
+def test_a_local_cluster_works_without_a_word(pets, tmp_path, capfd):
     out = tmp_path / "out"
     words = ("predict", pets / "pets.skops", pets / "pets.parquet", "--dask", "local")
     assert run(*words, "--out", out, "--quiet") == 0
@@ -230,7 +228,8 @@ def test_a_local_cluster_works_without_a_word(pets, summary, tmp_path, capfd):
     assert len(read_folder(out)) == N_ROWS
 
 
-def test_what_a_person_reads(pets, summary, address, tmp_path, capsys):
+@pytest.mark.usefixtures("summary")
+def test_what_a_person_reads(pets, address, tmp_path, capsys):
     words = ("predict", pets / "pets.skops", pets / "pets", "--dask", address)
     assert run(*words, "--out", tmp_path / "out") == 0
     said = capsys.readouterr()
@@ -249,6 +248,7 @@ def test_what_a_person_reads(pets, summary, address, tmp_path, capsys):
         (["--out", "{pets}/pets"], "already; choose a new folder"),
         (["--out", "{pets}/pets/new"], "where it would be read the next time"),
         (["--model", "{pets}/new/pets.skops", "--out", "{pets}/new"], "outside of it"),
+        (["--model", "{pets}/pets/2.parquet"], "2.parquet is in use by this command already"),
         (["--work-dir", "{pets}/pets"], "is in use; go on with --resume"),
         (["--out", "nowhere://a/b"], "nowhere"),
     ],
@@ -301,8 +301,26 @@ def test_workers_that_are_too_small(pets, address, refused, tmp_path, monkeypatc
     assert "larger memory_limit" in line
 
 
+@pytest.mark.usefixtures("summary")
+def test_predict_is_refused_before_any_work(pets, address, refused, monkeypatch):
+    words = ("predict", pets / "pets.skops", pets / "pets", "--dask", address)
+    line = refused(*words, "--out", pets / "pets" / "new")
+    assert "where it would be read the next time" in line
+    line = refused(*words, "--out", pets / "pets-labeled")
+    assert "already; choose a new folder" in line
+
+    def fail(*_, **__):
+        msg = "predicting: there is no worker left; start more, and go on with resume=True"
+        raise ClusterError(msg)
+
+    monkeypatch.setattr(workers.Cluster, "run", fail)
+    line = refused(*words, "-q")
+    assert line.endswith("start more, and start the command again")
+
+
+@pytest.mark.usefixtures("summary")
 @pytest.mark.parametrize("command", ["label", "predict"])
-def test_missing_extra(command, pets, summary, refused, tmp_path, monkeypatch):
+def test_missing_extra(command, pets, refused, tmp_path, monkeypatch):
     monkeypatch.setattr(on_dask, "find_spec", lambda _: None)
     words = {
         "label": ["label", pets / "pets", "-t", "kind"],

@@ -119,7 +119,8 @@ def test_the_whole_table_has_its_columns_and_the_new_ones(job, tmp_path):
     for name in ("key", "a", "note"):
         assert written[name].to_pylist() == table[name].to_pylist()
     assert written["y"].to_pylist() == labels_of(found["codes"])
-    np.testing.assert_array_equal(written["y_confidence"], np.round(found["confidence"], 6))
+    sure = np.where(found["source"] == SOURCES.index("given"), 1, found["confidence"])
+    np.testing.assert_array_equal(written["y_confidence"], np.round(sure, 6))
     assert written["y_source"].to_pylist() == [SOURCES[i] for i in found["source"]]
 
 

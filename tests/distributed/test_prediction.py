@@ -12,6 +12,7 @@ import pytest
 from graphmargin import HarmonicClassifier
 from graphmargin._errors import InputError
 from graphmargin.distributed import prediction as module
+from graphmargin.distributed.output import all_or_nothing
 from graphmargin.distributed.prediction import (
     LabelerOfNumbers,
     LabelerOfTables,
@@ -171,7 +172,7 @@ def test_names_of_new_columns_must_be_free(cluster, tmp_path, files, model):
 def test_an_object_store_gets_a_mark_at_the_end_or_nothing():
     out = Folder.at("memory://predictions/out")
     try:
-        with module._all_or_nothing(out) as folder:
+        with all_or_nothing(out) as folder:
             assert folder == out
             folder.write_bytes("part-000000.parquet", b"")
         assert out.names() == ["_SUCCESS", "part-000000.parquet"]

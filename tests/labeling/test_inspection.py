@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import binom
 
 from graphmargin.labeling.findings import SOURCES
-from graphmargin.labeling.inspection import _estimate, inspect, summarize
+from graphmargin.labeling.inspection import estimate_of, inspect, summarize
 from graphmargin.labeling.job import job_of, label_rows
 
 
@@ -50,7 +50,7 @@ def test_the_estimate_is_that_of_the_choice(labeled, findings):
 def test_the_interval_is_that_of_clopper_and_pearson(right):
     """At its ends, as many right ones as seen, or as few, have a probability of 2.5 %."""
     trials = SimpleNamespace(given=np.array([0] * 10 + [1] * 5))
-    found = _estimate(SimpleNamespace(trials=trials, error=1 - right / 15))
+    found = estimate_of(SimpleNamespace(trials=trials, error=1 - right / 15))
     assert (found.n_hidden, found.n_right, found.guess) == (15, right, 10 / 15)
     at_least, at_most = binom.sf(right - 1, 15, found.low), binom.cdf(right, 15, found.high)
     assert at_least == pytest.approx(0.025 if right else 1.0)

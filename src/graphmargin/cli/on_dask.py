@@ -17,7 +17,7 @@ from graphmargin.cli.progress import PATIENCE, watching
 
 if TYPE_CHECKING:
     from graphmargin.distributed.storage import Folder
-    from graphmargin.distributed.tables import TableFindings
+    from graphmargin.distributed.tables import TableFindings, TableJob
     from graphmargin.labeling.prediction import Predicted
 
 EXTRA = ("dask", "distributed")
@@ -78,7 +78,7 @@ def label_on_dask(
             ignore=ignore,
         )
         if model is not None:
-            _check_model(model, asked.out)
+            _check_model(model, asked)
         watch = stack.enter_context(watching(quiet=quiet, patience=PATIENCE))
         stack.enter_context(watched_by(watch))
         cluster = stack.enter_context(cluster_at(dask))
@@ -103,14 +103,17 @@ def predict_on_dask(
     from graphmargin.distributed.output import check_new
     from graphmargin.distributed.prediction import LabelerOfTables, predict_parquet
     from graphmargin.distributed.storage import Folder
+    from graphmargin.distributed.tables import check_apart
     from graphmargin.estimators.progress import told
     from graphmargin.labeling.prediction import load_table_model
 
     place = (folder_beside(table, "predicted") if out is None else out).rstrip("/")
     folder = Folder.at(place)
     check_new(folder)
+    check_apart(folder, Folder.at(table), "where it would be read the next time")
     learned = LabelerOfTables(load_table_model(model))
     with (
+        _telling_to_start_again(),
         watching(quiet=quiet, patience=PATIENCE) as watch,
         cluster_at(dask) as cluster,
         told(watch, f"rows of {table}") as tell,
@@ -141,12 +144,12 @@ def _prepare() -> None:
     os.environ.setdefault(LOGGING, "critical")
 
 
-def _check_model(model: Path, out: Folder) -> None:
-    """Refuse a model that cannot be written, or not beside the table."""
+def _check_model(model: Path, asked: TableJob) -> None:
+    """Refuse a model that cannot be written, is a part of the table, or in the result."""
     from graphmargin._files import check_writable
 
-    check_writable(model)
-    if Path(out.url) in model.resolve().parents:
+    check_writable(model, inputs=[Path(file.url) for file in asked.source.files])
+    if Path(asked.out.url) in model.resolve().parents:
         msg = f"{model} is in the folder of the result; choose a place outside of it"
         raise InputError(msg)
 
@@ -163,4 +166,14 @@ def _telling_how_to_go_on(work_dir: Folder) -> Iterator[None]:
         can_go_on = not isinstance(error, WorkDirError) and work_dir.names()
         if can_go_on and "--resume" not in text:
             text += f"; what is done is kept in {work_dir.url}: go on with --resume"
+        raise InputError(text) from error
+
+
+@contextmanager
+def _telling_to_start_again() -> Iterator[None]:
+    """Put errors of clusters into the words of a command that keeps nothing to go on with."""
+    try:
+        yield
+    except InputError as error:
+        text = str(error).replace("go on with resume=True", "start the command again")
         raise InputError(text) from error

@@ -19,7 +19,7 @@ from graphmargin.distributed.ingest import Table
 from graphmargin.distributed.run import Run, file_name
 from graphmargin.distributed.source import Piece, Source, batches_of
 from graphmargin.distributed.storage import DRAFT, Folder
-from graphmargin.labeling.findings import SOURCES
+from graphmargin.labeling.findings import GIVEN, SOURCES
 from graphmargin.tables.columns import check_free, check_unique
 from graphmargin.tables.errors import TableError
 
@@ -272,10 +272,13 @@ def _write_piece(
             kept = kept_of(batch, layout.kept, first_row + start, piece.url)
             rows = slice(start, start + batch.num_rows)
             labels = _taken(names, found["codes"][rows])
-            sources = None
+            sure, sources = found["confidence"][rows], None
             if layout.source is not None:
-                sources = pa.array(SOURCES).take(pa.array(found["source"][rows]))
-            write(layout.table(kept, labels, found["confidence"][rows], sources))
+                source = found["source"][rows]
+                sources = pa.array(SOURCES).take(pa.array(source))
+                # Nobody doubts what was given, where it can be told from the rest.
+                sure = np.where(source == SOURCES.index(GIVEN), 1.0, sure)
+            write(layout.table(kept, labels, sure, sources))
             start = rows.stop
     return {}
 

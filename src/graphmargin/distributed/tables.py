@@ -126,8 +126,8 @@ def open_table(
     """
     target_folder, work_folder = Folder.at(out), Folder.at(work_dir)
     check_new(target_folder)
-    _check_apart(target_folder, Folder.at(place), "where it would be read the next time")
-    _check_apart(work_folder, target_folder, "which must be empty")
+    check_apart(target_folder, Folder.at(place), "where it would be read the next time")
+    check_apart(work_folder, target_folder, "which must be empty")
     if not resume and work_folder.names():
         msg = (
             f"work_dir {work_folder.url} is in use; go on with resume=True, or choose another "
@@ -359,8 +359,15 @@ def _advice_on_reach(fitted: Fitted) -> tuple[str, ...]:
     return (f"No label reaches {rows}, which the model alone labels: label some of them.",)
 
 
-def _check_apart(folder: Folder, other: Folder, why: str) -> None:
-    """Refuse a folder that is another one, or in it."""
+def check_apart(folder: Folder, other: Folder, why: str) -> None:
+    """Refuse a folder that is another one, or in it.
+
+    Examples
+    --------
+    >>> check_apart(Folder("a/b/c"), Folder("a/b"), "which is full")
+    Traceback (most recent call last):
+    graphmargin._errors.InputError: a/b/c is in a/b, which is full; choose a folder outside of it
+    """
     if f"{folder.url}/".startswith(f"{other.url}/"):
         msg = f"{folder.url} is in {other.url}, {why}; choose a folder outside of it"
         raise InputError(msg)
