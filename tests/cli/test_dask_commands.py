@@ -249,7 +249,7 @@ def test_what_a_person_reads(pets, address, tmp_path, capsys):
         (["--out", "{pets}/pets/new"], "where it would be read the next time"),
         (["--model", "{pets}/new/pets.skops", "--out", "{pets}/new"], "outside of it"),
         (["--model", "{pets}/pets/2.parquet"], "2.parquet is in use by this command already"),
-        (["--work-dir", "{pets}/pets"], "is in use; go on with --resume"),
+        (["--work-dir", "{pets}/pets"], "where it would be read the next time"),
         (["--out", "nowhere://a/b"], "nowhere"),
     ],
 )

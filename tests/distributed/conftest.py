@@ -5,26 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from distributed import Client, LocalCluster
+from distributed import Client
 
-from graphmargin.distributed.cluster import Cluster
-
-
-@pytest.fixture(scope="session")
-def client() -> Iterator[Client]:
-    with (
-        LocalCluster(
-            n_workers=2,
-            threads_per_worker=1,
-            processes=True,
-            memory_limit="2GiB",
-            dashboard_address="localhost:0",
-        ) as local,
-        Client(local) as client,
-    ):
-        yield client
+from graphmargin.distributed.cluster import Cluster, local_cluster
 
 
 @pytest.fixture(scope="session")
-def cluster(client: Client) -> Cluster:
-    return Cluster(client)
+def cluster() -> Iterator[Cluster]:
+    with local_cluster(2, "2GiB") as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def client(cluster: Cluster) -> Client:
+    return cluster.client

@@ -12,7 +12,7 @@ import pytest
 from distributed import Client, LocalCluster
 
 from graphmargin.distributed import cluster as module
-from graphmargin.distributed.cluster import AT_REST, Cluster, cluster_at
+from graphmargin.distributed.cluster import AT_REST, Cluster, cluster_at, local_cluster
 from graphmargin.distributed.errors import ClusterError
 
 
@@ -48,16 +48,8 @@ def size_of(number, value):
 
 @pytest.fixture(scope="module")
 def fragile():
-    with (
-        LocalCluster(
-            n_workers=1,
-            threads_per_worker=1,
-            memory_limit="2GiB",
-            dashboard_address="localhost:0",
-        ) as local,
-        Client(local) as client,
-    ):
-        yield Cluster(client)
+    with local_cluster(2, "2GiB") as found:
+        yield found
 
 
 def test_results_come_in_the_order_of_the_items(cluster):
@@ -110,7 +102,9 @@ def test_a_worker_that_is_too_small_is_named_with_what_it_needs():
             dashboard_address="localhost:0",
         ) as local,
         Client(local) as client,
-        pytest.raises(ClusterError, match=r"has 400.00 MiB of memory for 4 threads, and needs 862"),
+        pytest.raises(
+            ClusterError, match=r"has 400.00 MiB of memory for 4 threads, and needs 0.94 GiB"
+        ),
     ):
         _ = Cluster(client).memory_of_a_task
 
@@ -142,10 +136,12 @@ def test_a_task_whose_worker_dies_is_done_by_another(fragile, tmp_path):
     assert len(fragile.run("dies once", die_once, [str(tmp_path / "died")])) == 1
 
 
-def test_what_is_shared_survives_its_worker(fragile, tmp_path):
+def test_what_is_shared_survives_its_worker(fragile):
     held = fragile.share("large", np.zeros(10))
     assert fragile.run("size", size_of, [1], held) == [(1, 80)]
-    fragile.run("dies once", die_once, [str(tmp_path / "died")])
+    (holders,) = fragile.client.who_has([held]).values()
+    for pid in fragile.client.run(os.getpid, workers=list(holders)).values():
+        os.kill(pid, signal.SIGKILL)
     assert fragile.run("size", size_of, [2], held) == [(2, 80)]
 
 

@@ -17,6 +17,7 @@ from distributed import Client, LocalCluster
 from graphmargin import MaxMarginGraphCut, harmonic_solution, load_model, save_model
 from graphmargin._errors import InputError
 from graphmargin.distributed import ClusterError, DistributedGraphCut
+from graphmargin.distributed.cluster import local_cluster
 from graphmargin.distributed.storage import Folder
 from graphmargin.estimators.progress import watched_by
 from tests.distributed.rows import assembled, mixture
@@ -153,7 +154,7 @@ def test_a_dask_dataframe_gives_the_labels_of_its_files(client, tmp_path):
 
 
 def test_chosen_parameters_are_those_of_the_sample(client, tmp_path):
-    X, y = mixture(4_000, seed=4)
+    X, y = mixture(2_000, seed=4)
     few = few_of(y, 0.1)
     files = write(frame_of(X, few), tmp_path / "table", 2)
     cut = DistributedGraphCut().fit(
@@ -215,8 +216,9 @@ def test_rows_that_no_label_reaches_are_counted_and_labeled_by_the_machine(clien
     few = np.where(island, -1, few_of(y, 0.1))
     files = write(frame_of(X, few), tmp_path / "table", 2)
     cut = DistributedGraphCut(**FIXED)
-    with pytest.warns(UserWarning, match="without a label"):
+    with pytest.warns(UserWarning, match="without a label") as caught:
         cut.fit(files, label="kind", id="name", work_dir=tmp_path / "work", client=client)
+    assert caught[0].filename == __file__
     labels = pd.read_parquet(cut.transduction_)
     assert cut.n_unreached_ >= island.sum()
     assert (labels["confidence"][island] == 0).all()
@@ -232,9 +234,9 @@ class Killer:
 
     def __call__(self, name):
         def tell(share, _):
-            wanted = [stage for stage in self.stages if name.startswith(stage)]
-            if wanted and share and 0 < share < 1 and name not in self.killed:
-                self.killed.append(name)
+            stage = next((stage for stage in self.stages if name.startswith(stage)), None)
+            if stage and share and 0 < share < 1 and stage not in self.killed:
+                self.killed.append(stage)
                 os.kill(next(iter(self.client.run(os.getpid).values())), signal.SIGKILL)
 
         return tell
@@ -248,37 +250,27 @@ def same_files(one, other):
 
 
 def test_workers_that_are_killed_change_nothing(files, fitted, tmp_path):
-    with (
-        LocalCluster(
-            n_workers=2,
-            threads_per_worker=1,
-            memory_limit="2GiB",
-            dashboard_address="localhost:0",
-        ) as local,
-        Client(local) as client,
-    ):
+    with local_cluster(2, "2GiB") as cluster:
         # Progress is told when a part is done, so that parts are to be many.
-        killer = Killer(client, ["neighbors", "harmonic"])
+        killer = Killer(cluster.client, ["neighbors", "harmonic"])
         with watched_by(killer):
             cut = DistributedGraphCut(**FIXED).fit(
-                files, label="kind", id="name", work_dir=tmp_path / "work", client=client
+                files, label="kind", id="name", work_dir=tmp_path / "work", client=cluster.client
             )
-    assert len(killer.killed) == 2
+    assert killer.killed == ["neighbors", "harmonic"]
     assert cut.n_parts_ == fitted.n_parts_
     same_files(cut.transduction_, fitted.transduction_)
 
 
 SCRIPT = """
 import sys
-from distributed import Client, LocalCluster
 from graphmargin.distributed import DistributedGraphCut
+from graphmargin.distributed.cluster import local_cluster
 
 if __name__ == "__main__":
-    with LocalCluster(
-        n_workers=2, threads_per_worker=1, memory_limit="2GiB", dashboard_address="localhost:0"
-    ) as local, Client(local) as client:
+    with local_cluster(2, "2GiB") as cluster:
         cut = DistributedGraphCut(gamma_g=0.01, C=10.0)
-        cut.fit(sys.argv[1], label="kind", id="name", work_dir=sys.argv[2], client=client)
+        cut.fit(sys.argv[1], label="kind", id="name", work_dir=sys.argv[2], client=cluster.client)
 """
 
 
@@ -320,6 +312,12 @@ def test_a_folder_of_another_run_is_left_alone(files, fitted, client):
     assert before == {path: path.stat().st_mtime_ns for path in work.rglob("*")}
 
 
+def test_a_folder_among_the_data_is_refused(files, client):
+    with pytest.raises(InputError, match=r"work is in .*, where it would be read the next time"):
+        DistributedGraphCut().fit(files, label="kind", work_dir=files / "work", client=client)
+    assert not (files / "work").exists()
+
+
 def test_a_folder_with_something_else_is_left_alone(files, client, tmp_path):
     (tmp_path / "thesis.tex").write_text("years of work")
     with pytest.raises(InputError, match=r"thesis\.tex"):
@@ -358,6 +356,19 @@ def test_parameters_are_checked_before_anything_is_read(tmp_path, parameters, me
     with pytest.raises(ValueError, match=message):
         DistributedGraphCut(**parameters).fit("nowhere", label="y", work_dir=tmp_path / "work")
     assert not (tmp_path / "work").exists()
+
+
+@pytest.mark.parametrize(
+    ("label", "id", "said"),
+    [
+        ("confidence", "name", "two columns are called 'confidence'"),
+        ("row", None, "two columns are called 'row'"),
+        ("y", "y", "`label` and `id` are both 'y'"),
+    ],
+)
+def test_names_of_the_result_are_checked_before_anything_is_read(tmp_path, label, id, said):
+    with pytest.raises(InputError, match=said):
+        DistributedGraphCut().fit("nowhere", label=label, id=id, work_dir=tmp_path / "work")
 
 
 def test_fewer_rows_than_neighbors(client, tmp_path):

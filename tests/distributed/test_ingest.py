@@ -187,6 +187,8 @@ Y = ["p", "q", None, "p", "q", None]
         ({"a": range(6), "y": [1, INF, 1, 1, 1, 1.0]}, "label 'y' has 'inf' in 1 rows, first in"),
         ({"a": range(6), "y": [datetime.date(2024, 1, 2)] * 6}, "has '2024-01-02' in .* no class"),
         ({"a": range(6), "y": ["p", "q", "x" * 5000] * 2}, "row 3, which is no class"),
+        ({"a": range(6), "y": ["p", "q", "p\0"] * 2}, r"'p\\x00' in 2 rows, .* row 3, which is no"),
+        ({"a": range(6), "y": [["p"], ["q"]] * 3}, "label 'y' is list<.*> in .*0.parquet; labels"),
         ({"a": range(20_000), "y": [str(i) for i in range(20_000)]}, "more than 10,000 different"),
     ],
     ids=[
@@ -199,6 +201,8 @@ Y = ["p", "q", None, "p", "q", None]
         "inf label",
         "date",
         "long",
+        "nul",
+        "list",
         "many",
     ],
 )
@@ -285,7 +289,9 @@ def test_all_numbers_are_features_unless_some_are_named():
         ({"features": ["a", "b", "a"]}, "`features` has 'a' twice"),
         ({"features": []}, "`features` names no column"),
         ({"features": "a"}, r"`features` must be a list of names, got 'a'; write \['a'\]"),
-        ({"id": "y"}, "`label` and `id` are both 'y'"),
+        ({"features": 3}, "`features` must be a list of names, got 3"),
+        ({"features": [3]}, "t has no column 3; it has"),
+        ({"label": None}, "t has no column None; it has"),
         ({"id": "list"}, "`id` 'list' is list<.*> in t; name a column of plain values"),
     ],
     ids=lambda value: (

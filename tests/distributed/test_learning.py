@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from distributed import Client, LocalCluster
 from sklearn.exceptions import ConvergenceWarning
 
 from graphmargin.distributed import learning, rounds
-from graphmargin.distributed.cluster import Cluster
-from graphmargin.distributed.learning import Candidate, calibrate, learn, load_machine
+from graphmargin.distributed.cluster import local_cluster
+from graphmargin.distributed.learning import calibrate, learn, load_machine
+from graphmargin.distributed.lessons import Candidate
 from graphmargin.distributed.run import Run, file_name
 from graphmargin.distributed.storage import Folder
 from graphmargin.margin.calibration import calibration_targets, fit_calibration
@@ -86,6 +86,12 @@ def run(cluster, tmp_path):
     return Run(Folder(str(tmp_path)), cluster)
 
 
+def learned(run, kernel, n_classes, *candidates, center=None):
+    """Return what is learned from six parts."""
+    center = np.zeros(8) if center is None else center
+    return learn(run, 6, candidates, kernel, center=center, n_classes=n_classes, **OPTIONS)
+
+
 def learned_from(given, solution):
     return confident_labels(
         solution["codes"], solution["confidence"], given, eps=1e-6, loss_weights="confidence"
@@ -94,26 +100,18 @@ def learned_from(given, solution):
 
 @pytest.mark.parametrize(
     ("kind", "n_classes", "n_groups"),
-    [("rbf", 2, 1), ("rbf", 10, 3), ("linear", 2, 1), ("linear", 2, 5), ("linear", 10, 3)],
+    [("rbf", 2, 1), ("rbf", 6, 3), ("linear", 2, 5), ("linear", 6, 3)],
 )
 def test_objective_and_predictions_are_those_of_one_machine(
     run, monkeypatch, kind, n_classes, n_groups
 ):
-    X, given, solution = mixture(20_000, n_classes, n_modes=1 if kind == "linear" else 3)
+    X, given, solution = mixture(8_000, n_classes, n_modes=1 if kind == "linear" else 3)
     write(run.folder, X, given, solution)
     labels = learned_from(given, solution)
     used = np.flatnonzero(labels.mask)
     force_groups(monkeypatch, len(used), n_groups)
     center, kernel = np.median(X, axis=0).astype(np.float64), Kernel(kind, 4.0)
-    machine = learn(
-        run,
-        6,
-        [Candidate(1.0, 1.0, "solution-0")],
-        kernel,
-        center=center,
-        n_classes=n_classes,
-        **OPTIONS,
-    )
+    machine = learned(run, kernel, n_classes, Candidate(1.0, 1.0, "solution-0"), center=center)
     assert machine.report.converged
     assert machine.report.gap <= (0.002 if kind == "linear" else 0.01)
     assert machine.report.n_rows == len(used)
@@ -137,28 +135,18 @@ def test_objective_and_predictions_are_those_of_one_machine(
     assert agree.mean() > (0.995 if kind == "linear" else 0.99)
 
 
-@pytest.mark.parametrize(("n_classes", "C"), [(2, 1.0), (2, 30.0), (10, 1.0)])
+@pytest.mark.parametrize(("n_classes", "C"), [(2, 30.0), (6, 1.0)])
 def test_groups_agree_with_a_single_one_on_the_same_landmarks(
     cluster, tmp_path, monkeypatch, n_classes, C
 ):
-    X, given, solution = mixture(20_000, n_classes, seed=1)
+    X, given, solution = mixture(8_000, n_classes, seed=1)
     labels = learned_from(given, solution)
     found = []
     for n_groups in (1, 4):
         run = Run(Folder(str(tmp_path / str(n_groups))), cluster)
         write(run.folder, X, given, solution)
         force_groups(monkeypatch, int(labels.mask.sum()), n_groups)
-        found.append(
-            learn(
-                run,
-                6,
-                [Candidate(C, 1.0, "solution-0")],
-                Kernel("rbf", 4.0),
-                center=np.zeros(8),
-                n_classes=n_classes,
-                **OPTIONS,
-            )
-        )
+        found.append(learned(run, Kernel("rbf", 4.0), n_classes, Candidate(C, 1.0, "solution-0")))
     one, several = found
     np.testing.assert_array_equal(one.vectors, several.vectors)
     assert several.report.converged
@@ -171,8 +159,7 @@ def test_groups_agree_with_a_single_one_on_the_same_landmarks(
     assert agree.mean() > 0.995
 
 
-@pytest.mark.parametrize("n_groups", [1, 3])
-@pytest.mark.parametrize("kind", ["rbf", "linear"])
+@pytest.mark.parametrize(("kind", "n_groups"), [("rbf", 3), ("linear", 1), ("linear", 3)])
 def test_sum_of_candidates_and_the_supervised_one(cluster, tmp_path, monkeypatch, kind, n_groups):
     X, given, first = mixture(3000, 3, n_labels=60)
     _, _, other = mixture(3000, 3, n_labels=60)
@@ -184,23 +171,21 @@ def test_sum_of_candidates_and_the_supervised_one(cluster, tmp_path, monkeypatch
     ]
     force_groups(monkeypatch, 3000, n_groups)
 
-    def learned(name, some):
+    def sum_of(name, *some):
         run = Run(Folder(str(tmp_path / name)), cluster)
         write(run.folder, X, given, first, other)
-        kernel = Kernel(kind, 4.0)
-        return learn(run, 6, some, kernel, center=np.zeros(8), n_classes=3, **OPTIONS)
+        return learned(run, Kernel(kind, 4.0), 3, *some)
 
-    together = learned("all", candidates)
+    together = sum_of("all", *candidates)
     if kind == "linear":  # where the features do not depend on the rows
         alone = [
-            learned(str(i), [replace(candidate, factor=1.0)])
-            for i, candidate in enumerate(candidates)
+            sum_of(str(i), replace(candidate, factor=1.0)) for i, candidate in enumerate(candidates)
         ]
         expected = blend(alone, [0.5, 0.3, 0.2]).pairwise(X)
         # One group takes the same steps, whoever learns beside; several take them in turn.
         tolerance = 1e-4 if n_groups == 1 else 0.2
         np.testing.assert_allclose(together.pairwise(X), expected, atol=tolerance)
-    supervised = learned("supervised", [candidates[1]])
+    supervised = sum_of("supervised", candidates[1])
     labeled = given >= 0
     assert supervised.report.n_rows == labeled.sum()
     exact = train_machine(
@@ -224,14 +209,12 @@ def test_rows_that_are_drawn_stand_for_the_others(cluster, tmp_path, monkeypatch
         write(run.folder, X, given, solution)
         monkeypatch.setattr(learning, "MAX_FEATURE_ROWS", limit)
         found.append(
-            learn(
+            learned(
                 run,
-                6,
-                [Candidate(0.01, 1.0, "solution-0"), Candidate(0.01, 0.0, None)],
                 Kernel("rbf", 4.0),
-                center=np.zeros(8),
-                n_classes=3,
-                **OPTIONS,
+                3,
+                Candidate(0.01, 1.0, "solution-0"),
+                Candidate(0.01, 0.0, None),
             )
         )
     whole, drawn = found
@@ -248,15 +231,7 @@ def test_class_in_one_group_only(run, monkeypatch):
     X[far, 0] += 50
     write(run.folder, X, given, solution)
     force_groups(monkeypatch, 2000, 4)
-    machine = learn(
-        run,
-        6,
-        [Candidate(1.0, 1.0, "solution-0")],
-        Kernel("linear", 4.0),
-        center=np.zeros(8),
-        n_classes=4,
-        **OPTIONS,
-    )
+    machine = learned(run, Kernel("linear", 4.0), 4, Candidate(1.0, 1.0, "solution-0"))
     assert machine.report.converged
     assert (winner(machine.decision(X))[far] == 3).mean() > 0.99
 
@@ -265,15 +240,7 @@ def test_biases_are_the_best_for_the_weights(run, monkeypatch):
     X, given, solution = mixture(5000, 3, seed=2)
     write(run.folder, X, given, solution)
     force_groups(monkeypatch, 5000, 3)
-    machine = learn(
-        run,
-        6,
-        [Candidate(1.0, 1.0, "solution-0")],
-        Kernel("linear", 4.0),
-        center=np.zeros(8),
-        n_classes=3,
-        **OPTIONS,
-    )
+    machine = learned(run, Kernel("linear", 4.0), 3, Candidate(1.0, 1.0, "solution-0"))
     labels, f = learned_from(given, solution), machine.pairwise(X.astype(np.float64))
     for pair, classes in enumerate([(0, 1), (0, 2), (1, 2)]):
         rows = np.isin(labels.codes, classes) & labels.mask
@@ -311,38 +278,24 @@ def test_run_that_goes_on_reads_the_machine(run, monkeypatch):
 
 
 def test_death_of_a_worker_changes_nothing(tmp_path, monkeypatch):
-    X, given, solution = mixture(6000, 5)
-    force_groups(monkeypatch, 6000, 4)
+    X, given, solution = mixture(3000, 3)
+    force_groups(monkeypatch, 3000, 4)
     machines = []
-    with (
-        LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address="localhost:0"
-        ) as local,
-        Client(local) as client,
-    ):
+    with local_cluster(2, "2GiB") as cluster:
         for name in ("calm", "deadly"):
-            run = Run(Folder(str(tmp_path / name)), Cluster(client))
+            run = Run(Folder(str(tmp_path / name)), cluster)
             write(run.folder, X, given, solution)
             if name == "deadly":
-                kill_after(client, monkeypatch, n_moves=6)
-            machines.append(
-                learn(
-                    run,
-                    6,
-                    [Candidate(30.0, 1.0, "solution-0")],
-                    Kernel("rbf", 4.0),
-                    center=np.zeros(8),
-                    n_classes=5,
-                    **OPTIONS,
-                )
-            )
+                moves = kill_after(cluster.client, monkeypatch, n_moves=6)
+            machines.append(learned(run, Kernel("rbf", 4.0), 3, Candidate(30.0, 1.0, "solution-0")))
+    assert len(moves) > 6
     calm, deadly = machines
     np.testing.assert_array_equal(calm.coefficients, deadly.coefficients)
     np.testing.assert_array_equal(calm.intercepts, deadly.intercepts)
 
 
 def kill_after(client, monkeypatch, n_moves):
-    """Kill a worker in the midst of the rounds, after some of their steps."""
+    """Kill a worker in the midst of the rounds, after some of their steps, which are returned."""
     victim = next(iter(client.run(os.getpid).values()))
     move, seen = rounds._move, []
 
@@ -353,6 +306,7 @@ def kill_after(client, monkeypatch, n_moves):
             os.kill(victim, signal.SIGKILL)
 
     monkeypatch.setattr(rounds, "_move", deadly)
+    return seen
 
 
 @pytest.mark.parametrize("is_supervised", [False, True])
@@ -360,15 +314,7 @@ def test_calibration_is_that_of_a_sample_of_the_rows_learned_from(run, monkeypat
     X, given, solution = mixture(3000, 3, n_labels=40)
     order = write(run.folder, X, given, solution)
     name = None if is_supervised else "solution-0"
-    machine = learn(
-        run,
-        6,
-        [Candidate(1.0, 1.0, name)],
-        Kernel("linear", 4.0),
-        center=np.zeros(8),
-        n_classes=3,
-        **OPTIONS,
-    )
+    machine = learned(run, Kernel("linear", 4.0), 3, Candidate(1.0, 1.0, name))
     monkeypatch.setattr(learning, "CALIBRATION_ROWS", 5000)
     found = calibrate(run, 6, machine, name, eps=1e-6, seed=0)
     used = given >= 0 if is_supervised else learned_from(given, solution).mask

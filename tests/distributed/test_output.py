@@ -76,7 +76,7 @@ def test_ids_labels_and_confidences_are_in_the_order_of_the_input(job):
     run, source, about, table, found = job
     out = run.folder / "transduction"
 
-    write_labels(run, about, source, ids_layout(source, "y", "key"), N_PARTS, out)
+    write_labels(run, about, source, ids_layout(source.schema, "y", ["key"]), N_PARTS, out)
 
     written = pa.dataset.dataset(out.url).to_table()
     assert written.schema == pa.schema(
@@ -98,7 +98,7 @@ def test_without_ids_rows_have_numbers_and_labels_the_type_of_the_classes(job, c
     about = Table(**{**vars(about), "classes": np.array(classes)})
     out = run.folder / "transduction"
 
-    write_labels(run, about, source, ids_layout(source, "y", None), N_PARTS, out)
+    write_labels(run, about, source, ids_layout(source.schema, "y", []), N_PARTS, out)
 
     written = pa.dataset.dataset(out.url).to_table()
     assert written.schema.names == ["row", "y", "confidence"]
@@ -139,9 +139,9 @@ def test_labels_may_have_another_type_in_each_file(job, tmp_path):
 def test_columns_of_the_result_must_be_free(job):
     _, source, _, _, _ = job
     with pytest.raises(TableError, match="two columns are called 'confidence'"):
-        ids_layout(source, "confidence", "key")
+        ids_layout(source.schema, "confidence", ["key"])
     with pytest.raises(TableError, match="two columns are called 'row'"):
-        ids_layout(source, "row", None)
+        ids_layout(source.schema, "row", [])
     path = source.files[0].url
     pa.parquet.write_table(pa.table({"y": ["a"], "y_source": [1]}), path)
     with pytest.raises(TableError, match=r"0\.parquet has a column 'y_source', which the result"):
@@ -163,7 +163,9 @@ def test_every_row_must_have_one_label(job, fault):
         pack["rows"][0] += N
     folder.write(file_name(0), pack, start=start)
     with pytest.raises(InputError, match="labels does not hold one label for each of the rows 0"):
-        write_labels(run, about, source, ids_layout(source, "y", None), N_PARTS, run.folder / "out")
+        write_labels(
+            run, about, source, ids_layout(source.schema, "y", []), N_PARTS, run.folder / "out"
+        )
     assert not (run.folder / "out").exists("_SUCCESS")
     assert not (run.folder / "out").exists(part_name(0))
 

@@ -163,9 +163,25 @@ def test_missing_numbers_are_named(cluster, tmp_path, table):
     assert [path.name for path in tmp_path.iterdir()] == ["a.parquet"]
 
 
+def test_a_column_that_is_no_number_is_named(cluster, tmp_path, table):
+    classifier = HarmonicClassifier().fit(table[["size"]], np.arange(150) % 3)
+    # Text that can be read as numbers is no column of numbers in `fit` either.
+    table.assign(size="1").to_parquet(tmp_path / "a.parquet")
+    labeler = LabelerOfNumbers(classifier, ("size",), "class")
+    with pytest.raises(TableError, match=r"a\.parquet: feature 'size' is .*string, not numbers"):
+        predict_parquet(cluster, labeler, tmp_path / "a.parquet", Folder.at(tmp_path / "out"))
+    assert [path.name for path in tmp_path.iterdir()] == ["a.parquet"]
+
+
+def test_the_result_is_not_to_be_among_the_data(cluster, files, model):
+    with pytest.raises(InputError, match=r"data/out is in .*data, where it would be read"):
+        predict_parquet(cluster, LabelerOfTables(model), files, Folder.at(files / "out"))
+    assert not (files / "out").exists()
+
+
 def test_names_of_new_columns_must_be_free(cluster, tmp_path, files, model):
     out = Folder.at(tmp_path / "out")
-    with pytest.raises(TableError, match="two columns are called 'kind'"):
+    with pytest.raises(TableError, match="are both 'kind'"):
         predict_parquet(cluster, LabelerOfTables(model), files, out, columns=["kind"])
 
 

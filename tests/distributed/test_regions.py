@@ -14,8 +14,8 @@ from graphmargin.graph.neighbors import nearest_neighbors
 from tests.distributed.rows import mixture
 
 
-@pytest.fixture(scope="module")
-def X():
+@pytest.fixture(scope="module", name="X")
+def rows():
     return mixture(8_000)[0]
 
 

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from graphmargin._errors import InputError
+from graphmargin.distributed.errors import WorkDirError
 from graphmargin.distributed.run import file_name, note_name, open_run
 from graphmargin.distributed.storage import Folder
 
 SETTINGS = {"k": 5, "columns": ("a", "b"), "width": float("inf")}
+FILES = [[str(i), 5] for i in range(1000)]
 
 
 @pytest.fixture
@@ -116,12 +118,42 @@ def test_another_run_is_refused_with_what_differs(folder, cluster, resume):
     assert folder.read_bytes("run.json") == before
 
 
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"parameters": {"C": 1.0, "eps": 0.1}}, "eps was 0 and is 0.1 now;"),
+        ({"data": [*FILES[:700], ["new", 5], *FILES[701:]]}, "data[700] was ['700', 5] and is"),
+        ({"data": FILES[:-1]}, "data[999] was ['999', 5] and is None now;"),
+        ({"data": "x" * 10_000}, "and is 'xxx"),
+    ],
+    ids=["in a mapping", "in a list", "missing", "long"],
+)
+def test_a_difference_among_many_values_is_told_in_a_line(folder, cluster, change, said):
+    settings = {"parameters": {"C": 1.0, "eps": 0}, "data": FILES}
+    open_run(folder, cluster, settings, resume=False)
+    with pytest.raises(InputError) as error:
+        open_run(folder, cluster, {**settings, **change}, resume=True)
+    assert said in str(error.value)
+    assert len(str(error.value)) < 600 + len(folder.url)
+
+
+def test_settings_may_be_numbers_of_numpy(folder, cluster):
+    open_run(folder, cluster, {"k": np.int64(5), "width": np.float32(0.5)}, resume=False)
+    open_run(folder, cluster, {"k": 5, "width": 0.5}, resume=True)
+    assert folder.read_json("run.json") == {"k": 5, "width": 0.5}
+
+
 @pytest.mark.parametrize("resume", [False, True])
 def test_a_folder_of_something_else_is_not_touched(tmp_path, cluster, resume):
     (tmp_path / "thesis.tex").write_text("years of work")
     with pytest.raises(InputError, match=r"holds 'thesis\.tex', which is no part of a run"):
         open_run(Folder(str(tmp_path)), cluster, SETTINGS, resume=resume)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_a_folder_that_workers_do_not_see_is_refused(cluster):
+    with pytest.raises(WorkDirError, match=r"does not see memory://mine/run\.json; choose"):
+        open_run(Folder("memory://mine"), cluster, {}, resume=False)
 
 
 def test_a_new_folder_may_be_resumed(folder, cluster):

@@ -27,6 +27,7 @@ from graphmargin.distributed.source import (
     is_dask_frame,
     locate,
     open_source,
+    shown_at,
     store_frame,
 )
 from graphmargin.distributed.storage import Folder
@@ -164,11 +165,25 @@ def bad(place, content):
         (lambda t: bad(t / "a.parquet", b"x,y\n"), "a.parquet: not a Parquet file, or a damaged"),
         (lambda t: bad(t / "a.parquet", b""), "a.parquet: not a Parquet file, or a damaged"),
         (lambda _: [], "`data` names no file"),
-        (lambda _: [3], "`data` must be paths or URLs of Parquet files, .* got int"),
+        (lambda _: [3], "`data` must be the path or URL of Parquet files, .* got int"),
+        (lambda _: None, "got NoneType"),
+        (lambda _: pd.DataFrame({"x": [1]}), "got DataFrame; write tables in memory"),
         (lambda t: write(t / "a.parquet", 0, 0), "a.parquet has no rows"),
         (lambda t: [write(t / "a.parquet", 0, 2), t], "a.parquet is named twice"),
     ],
-    ids=["file", "pattern", "folder", "text", "empty", "none", "type", "no rows", "twice"],
+    ids=[
+        "file",
+        "pattern",
+        "folder",
+        "text",
+        "empty",
+        "none",
+        "type",
+        "None",
+        "frame",
+        "no rows",
+        "twice",
+    ],
 )
 def test_what_is_no_table_is_named(tmp_path, data, message):
     with pytest.raises(TableError, match=message):
@@ -276,6 +291,38 @@ def test_a_dask_frame_that_no_file_can_hold_is_refused(cluster, tmp_path):
     with pytest.raises(TableError, match="the Dask DataFrame cannot be written as Parquet: "):
         store_frame(run, frame.map_partitions(_mixed, meta=meta), ["x", "y"], 100)
     assert not (tmp_path / "run" / "input" / "complete.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [(["x", "x"], "two columns are called 'x'; rename one"), ([0, "x"], "column 0, whose name")],
+    ids=["twice", "number"],
+)
+def test_a_dask_frame_whose_columns_have_no_names_is_refused(names, message):
+    frame = dd.from_pandas(pd.DataFrame([[1, 2]], columns=names), npartitions=1)
+    with pytest.raises(TableError, match=message):
+        frame_schema(frame)
+
+
+def _as_text(rows):
+    return rows.assign(x="text")
+
+
+def test_a_dask_frame_that_is_not_what_it_says_is_refused_in_a_line(cluster, tmp_path):
+    rows = pd.DataFrame({"x": [1.0, 2.0]})
+    frame = dd.from_pandas(rows, npartitions=1).map_partitions(_as_text, meta=rows)
+    run = open_run(Folder(str(tmp_path / "run")), cluster, {}, resume=False)
+    with pytest.raises(TableError, match="cannot be written as Parquet: ") as caught:
+        store_frame(run, frame, ["x"], 10)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_long_cell_is_shown_by_its_beginning(tmp_path):
+    table = pa.table({"x": [36 * "k", 1000 * "k"]})
+    pa.parquet.write_table(table, tmp_path / "a.parquet")
+    (piece,) = open_source(tmp_path).pieces
+    assert shown_at(piece, "x", 0) == repr(36 * "k")
+    assert shown_at(piece, "x", 1) == f"'{99 * 'k'}..."
 
 
 def test_the_schema_is_of_the_first_file():

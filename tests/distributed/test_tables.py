@@ -135,6 +135,8 @@ def test_a_table_is_refused_before_the_work(opened, pets, tmp_path):
 def test_folders_are_refused_that_are_in_use_or_in_each_other(opened, pets, tmp_path):
     with pytest.raises(InputError, match=r"pets/out is in .*pets, where it would be read"):
         opened(out=pets / "out")
+    with pytest.raises(InputError, match=r"pets/work is in .*pets, where it would be read"):
+        opened(work_dir=pets / "work")
     with pytest.raises(InputError, match=r"out/work is in .*out, which must be empty"):
         opened(work_dir=tmp_path / "out" / "work")
     (tmp_path / "used").mkdir()

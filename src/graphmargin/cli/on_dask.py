@@ -100,17 +100,16 @@ def predict_on_dask(
     """Label new rows; return what to tell, and the folder of the result."""
     _prepare()
     from graphmargin.distributed.cluster import cluster_at
-    from graphmargin.distributed.output import check_new
+    from graphmargin.distributed.output import check_new, check_outside
     from graphmargin.distributed.prediction import LabelerOfTables, predict_parquet
     from graphmargin.distributed.storage import Folder
-    from graphmargin.distributed.tables import check_apart
     from graphmargin.estimators.progress import told
     from graphmargin.labeling.prediction import load_table_model
 
     place = (folder_beside(table, "predicted") if out is None else out).rstrip("/")
     folder = Folder.at(place)
     check_new(folder)
-    check_apart(folder, Folder.at(table), "where it would be read the next time")
+    check_outside(folder, table)
     learned = LabelerOfTables(load_table_model(model))
     with (
         _telling_to_start_again(),

@@ -1,12 +1,13 @@
 """The same job on a Dask cluster, from Parquet to Parquet."""
 
-try:
-    import distributed as _  # noqa: F401 - the extra that brings all of them
-except ImportError as error:
-    msg = "graphmargin.distributed needs Dask; pip install 'graphmargin[dask]'"
-    raise ImportError(msg) from error
+from importlib.util import find_spec
 
-from graphmargin.distributed.errors import ClusterError
-from graphmargin.distributed.estimator import DistributedGraphCut
+for _package in ("dask", "distributed", "pandas", "pyarrow"):
+    if find_spec(_package) is None:
+        msg = f'clusters need {_package}; pip install "graphmargin[dask]"'
+        raise ImportError(msg)
+
+from graphmargin.distributed.errors import ClusterError  # noqa: E402 - these need Dask
+from graphmargin.distributed.estimator import DistributedGraphCut  # noqa: E402
 
 __all__ = ["ClusterError", "DistributedGraphCut"]

@@ -8,6 +8,7 @@ rows a neighboring part will ask for, and in which order.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,8 +87,7 @@ def build_graph(
     sizes = np.array([int(note["size"]) for note in notes])
     asked = sum(int(note["asked"]) for note in notes)
     recall = sum(int(note["found"]) for note in notes) / max(asked, 1)
-    told = np.array([note["told"] for note in notes])
-    senders = [np.flatnonzero(told[:, part]) for part in range(n_parts)]
+    senders = _senders([note["told"] for note in notes])
     step = -(-int(sizes.sum()) // N_DEGREES)
     joined = run.stage(GRAPH, _join, senders, n_parts, width, step)
     return Blocks(
@@ -167,7 +167,7 @@ def _tell(
     edges: dict[str, AnyArray],
     vertices: dict[str, AnyArray],
 ) -> IntArray:
-    """Write, cut by part, which foreign rows were chosen by whom; return how many of each part."""
+    """Write, cut by part, which foreign rows were chosen by whom; return their parts."""
     foreign = np.flatnonzero(edges["owner"] != part)
     order = foreign[np.argsort(edges["owner"][foreign], kind="stable")]
     start = np.searchsorted(edges["owner"][order], np.arange(n_parts + 1))
@@ -179,7 +179,15 @@ def _tell(
         "distance": edges["distance"][order],
     }
     folder.write(file_name(part), told, start=start)
-    return np.diff(start)
+    return np.flatnonzero(np.diff(start))
+
+
+def _senders(told: Sequence[IntArray]) -> list[IntArray]:
+    """Return the parts that have told something to each part, from those that each has told."""
+    receiver = np.concatenate(told)
+    sender = np.repeat(np.arange(len(told)), [len(parts) for parts in told])
+    order = np.argsort(receiver, kind="stable")
+    return np.split(sender[order], np.searchsorted(receiver[order], np.arange(1, len(told))))
 
 
 def _join(

@@ -63,6 +63,12 @@ class LabelColumn:
         TableError
             If they are no classes; it names the file and the row.
         """
+        if pa.types.is_nested(column.type):
+            msg = (
+                f"label {self.name!r} is {column.type} in {piece.url}; labels are text, whole "
+                "numbers or truth values"
+            )
+            raise TableError(msg)
         encoded = column.combine_chunks().dictionary_encode()
         codes = encoded.indices.fill_null(len(encoded.dictionary)).to_numpy(zero_copy_only=False)
         _check_number(len(encoded.dictionary), self.name, piece)
@@ -72,8 +78,9 @@ class LabelColumn:
                 rows = np.flatnonzero(codes == code)
                 msg = (
                     f"label {self.name!r} has {str(value)[:60]!r} in {len(rows):,} rows, first in "
-                    f"{piece.where(first + int(rows[0]))}, which is no class; labels are text, "
-                    f"whole numbers or truth values, and none is {self.none_is}"
+                    f"{piece.where(first + int(rows[0]))}, which is no class; labels are text "
+                    f"of up to {LONGEST:,} characters, whole numbers or truth values, and "
+                    f"none is {self.none_is}"
                 )
                 raise TableError(msg)
         return [*map(self._label_of, values), None], codes
@@ -219,7 +226,8 @@ def _is_class(value: Any) -> bool:
     if value is None or isinstance(value, bool):
         return True
     if isinstance(value, str):
-        return len(value) <= LONGEST
+        # NumPy drops NULs at the end of text: two classes would be one.
+        return len(value) <= LONGEST and not value.endswith("\0")
     if not isinstance(value, int | float | Decimal):
         return False
     if math.isnan(value):

@@ -19,17 +19,17 @@ from graphmargin.distributed.errors import ClusterError
 LOCAL = "local"
 DEAF = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
 """What workers of this machine run first: Ctrl-C is for the program, which ends them."""
-AT_REST = 350 * 2**20
-"""Bytes that a worker takes before it has any data: Python, NumPy, numba, pandas."""
+AT_REST = 450 * 2**20
+"""Bytes that a worker takes without any data: Python, libraries, and code that was compiled."""
 SHARE_OF_A_TASK = 0.5
 """Of the memory beyond that; the other half is for what stays with the worker between tasks."""
 LEAST_MEMORY = 64 * 2**20
 """Bytes of a task below which nothing useful can be done."""
 UNLIMITED = 4 * 2**30
 """Bytes that are taken for the limit of a thread of a worker without one."""
-ALLOCATOR, KEPT = ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"), 2**28
-"""Bytes of freed memory that a worker keeps. Dask's default gives all of it back to the system, and
-to get it again takes half of the time of the iterations."""
+ALLOCATOR = {"MALLOC_MMAP_THRESHOLD_": 2**25, "MALLOC_TRIM_THRESHOLD_": 2**26}
+"""Freed arrays up to this size are used again. Dask's default gives all of them back to the system,
+and to get them again takes half of the time of the iterations."""
 SECONDS_BETWEEN_LOOKS = 1.0
 SECONDS_TO_WAIT = 120.0
 """For workers that have gone, or that are full, to come back."""
@@ -111,7 +111,11 @@ class Cluster:
             Small: each task gets its own copy.
         progress : callable, default=None
         """
-        return self.results(name, self.submit(name, function, items, *shared), progress)
+        futures = self.submit(name, function, items, *shared)
+        try:
+            return self.results(name, futures, progress)
+        finally:
+            self.release(futures)
 
     def submit(
         self, name: str, function: Callable[..., Any], items: Sequence[Any], *shared: Any
@@ -122,6 +126,15 @@ class Cluster:
         repeated = [[value] * n for value in shared]
         futures: list[Future[Any]] = self.client.map(function, items, *repeated, key=keys)
         return futures
+
+    def release(self, futures: Sequence[Future[Any]]) -> None:
+        """Let workers forget results, unless tasks that are to come need them.
+
+        Python would do so when nobody knows the futures any more, but graphs of tasks know them
+        until garbage is collected, and results are large.
+        """
+        for future in futures:
+            future.release()
 
     def share(self, name: str, value: Any) -> Future[Any]:
         """Return what stands for a large value among the arguments of tasks.
@@ -220,7 +233,7 @@ def local_cluster(n_workers: int | None = None, memory_limit: str = "auto") -> I
     memory_limit : str
         Of a worker, such as "2GiB"; "auto" is its share of the memory of the machine.
     """
-    environment = {f"distributed.nanny.pre-spawn-environ.{key}": KEPT for key in ALLOCATOR}
+    environment = {f"distributed.nanny.pre-spawn-environ.{k}": v for k, v in ALLOCATOR.items()}
     with (
         dask.config.set(environment),
         # A free port for the dashboard: another cluster may have the usual one.
@@ -229,6 +242,7 @@ def local_cluster(n_workers: int | None = None, memory_limit: str = "auto") -> I
             threads_per_worker=1,
             memory_limit=memory_limit,
             dashboard_address="localhost:0",
+            preload=[DEAF],
         ) as local,
         Client(local) as client,
     ):
@@ -263,14 +277,8 @@ def cluster_at(where: Client | str | None) -> Iterator[Cluster]:
             yield Cluster(present)
             return
     if where == LOCAL:
-        # A free port for the dashboard: another cluster may have the usual one.
-        with (
-            LocalCluster(
-                threads_per_worker=1, dashboard_address="localhost:0", preload=[DEAF]
-            ) as local,
-            Client(local) as client,
-        ):
-            yield Cluster(client)
+        with local_cluster() as cluster:
+            yield cluster
         return
     try:
         client = Client(where)

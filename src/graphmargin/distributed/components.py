@@ -14,12 +14,11 @@ import numpy as np
 from scipy import sparse
 
 from graphmargin._typing import AnyArray, BoolArray, IntArray
+from graphmargin.distributed.blocks import GRAPH
 from graphmargin.distributed.run import Run, file_name
 from graphmargin.distributed.storage import Folder
 from graphmargin.graph.laplacian import components
 
-GRAPH = "graph"
-"""Folder of the parts of the graph."""
 COMPONENTS = "components"
 BRIDGES = "bridges"
 REACHED = "reached"

@@ -162,13 +162,16 @@ def _iterate(
     states = cluster.submit(f"{name} state", begin, parts, resumed)
     while True:
         if now.iteration % CHECKPOINT == 0 and now.iteration > resumed:
-            states = _checkpoint(cluster, problem, now, parts, states)
+            _checkpoint(cluster, problem, now, parts, states)
+            cluster.release(states)
+            states = cluster.submit(f"{name} state", tasks.load_state, parts, now.iteration)
         cluster.wait(f"{name} state", states)  # until all have sent what the products need
         products = cluster.submit(
             f"{name} product", tasks.multiply, list(zip(parts, states, strict=True)), now.iteration
         )
-        pairs = list(zip(states, products, strict=True))
-        sums = np.array(cluster.run(f"{name} sums", tasks.sums_of, pairs))
+        sums = np.array(
+            cluster.run(f"{name} sums", tasks.sums_of, list(zip(states, products, strict=True)))
+        )
         (rho, curvature), violation = sums[:, :2].sum(axis=0), sums[:, 2].max(axis=0)[:given]
         largest = float(violation[:-1].max())
         first = now.first_violation or largest
@@ -179,12 +182,14 @@ def _iterate(
             news(*distance_gone(first, largest, float(np.nanmin([FIRST_TOLERANCE, tols[0]]))))
         converged = bool((violation <= tols).all())
         if converged or now.iteration == MAX_ITERATIONS:
+            cluster.release(products)
             return _conclude(cluster, problem, now.iteration, converged, parts, states)
         keep = ratio(rho, now.rho)
         below = curvature - keep * ratio(rho, now.step)
         # Rounding may say otherwise where nothing is left to do; such a column begins again.
         keep, below = np.where(below > 0, keep, 0.0), np.where(below > 0, below, curvature)
         now = _Scalars(now.iteration + 1, rho, ratio(rho, below), tols, first)
+        known = [*states, *products]
         states = cluster.submit(
             f"{name} step",
             tasks.step_on,
@@ -193,7 +198,7 @@ def _iterate(
             keep,
             now.step,
         )
-        del products, pairs  # which the step alone needs
+        cluster.release(known)
 
 
 def _refined(
@@ -219,15 +224,14 @@ def _checkpoint(
     now: _Scalars,
     parts: Sequence[Future[Any]],
     states: Sequence[Future[Any]],
-) -> list[Future[Any]]:
-    """Return the same states, which now depend on files alone; older files are removed."""
+) -> None:
+    """Write the states down, on which alone what follows will depend; remove older files."""
     pairs = list(zip(parts, states, strict=True))
     cluster.run(f"{problem.name} keep", tasks.keep_state, pairs, now.iteration)
     work = problem.work
     work.write(SCALARS, {key: np.asarray(value) for key, value in asdict(now).items()})
     needed = {SCALARS, halo_name(now.iteration), state_name(now.iteration)}
     work.remove([found for found in work.names() if found not in needed])
-    return cluster.submit(f"{problem.name} state", tasks.load_state, parts, now.iteration)
 
 
 def _read_scalars(work: Folder) -> _Scalars:

@@ -14,8 +14,9 @@ from scipy import sparse
 
 from graphmargin._threads import Team
 from graphmargin._typing import BoolArray, FloatArray, IntArray
-from graphmargin.distributed.components import GRAPH, REACHED
-from graphmargin.distributed.run import file_name
+from graphmargin.distributed.blocks import GRAPH
+from graphmargin.distributed.components import REACHED
+from graphmargin.distributed.run import file_name, give_back_memory
 from graphmargin.distributed.storage import Folder
 from graphmargin.harmonic.aggregation import Aggregates
 from graphmargin.harmonic.elimination import csr_arrays
@@ -194,6 +195,7 @@ def _moved(
 
 def start(part: Part, iteration: int) -> State:
     """Return the state before the first iteration, and send what others need of it."""
+    give_back_memory()  # of what `read_part` took
     R = _right_side(part)
     zero = np.zeros_like(R)
     state = _moved(part, zero.copy(), R, zero, zero, np.zeros(R.shape[1]))
@@ -270,6 +272,7 @@ def keep_state(item: tuple[Part, State], iteration: int) -> None:
 
 def load_state(part: Part, iteration: int) -> State:
     """Return the state that `keep_state` has written."""
+    give_back_memory()
     kept = (part.problem.work / state_name(iteration)).read(file_name(part.number))
     return _moved(part, **kept, step=np.zeros(kept["X"].shape[1]))
 

@@ -16,7 +16,7 @@ from graphmargin.distributed.choosing import SampledChoice
 from graphmargin.distributed.classes import LabelColumn
 from graphmargin.distributed.cluster import cluster_at
 from graphmargin.distributed.job import SHARED_PARAMETERS, Job, do_job, predictor
-from graphmargin.distributed.output import ids_layout
+from graphmargin.distributed.output import check_names, ids_layout
 from graphmargin.distributed.prediction import LabelerOfNumbers, predict_parquet
 from graphmargin.distributed.storage import Folder
 from graphmargin.estimators.max_margin_graph_cut import MaxMarginGraphCut
@@ -60,7 +60,8 @@ class DistributedGraphCut(BaseEstimator):
     metric : {"euclidean", "cosine"}, default="euclidean"
         As in `MaxMarginGraphCut`.
     random_state : int, default=0
-        Seed of samples and folds. The same seed, table and number of parts give the same labels.
+        Seed of samples and folds. The same seed, table and workers, by number, threads and memory,
+        give the same labels.
     verbose : int, default=0
         1 shows a bar for every stage; Dask's dashboard shows every task.
 
@@ -179,6 +180,8 @@ class DistributedGraphCut(BaseEstimator):
             what to do. Nothing that was there before is overwritten.
         """
         cut = self._parameters()
+        names = [] if id is None else [id]
+        check_names(label, names)
         with cluster_at(client) as cluster:
             job = do_job(
                 cluster,
@@ -191,7 +194,7 @@ class DistributedGraphCut(BaseEstimator):
                 resume=resume,
                 verbose=self.verbose,
             )
-            layout = ids_layout(job.source, label, id)
+            layout = ids_layout(job.source.schema, label, names)
             job.write(layout, job.run.folder / TRANSDUCTION)
         self._keep(job)
         return self

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import os
 import posixpath
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from os import PathLike
 from typing import Any
 
 import fsspec
@@ -56,8 +58,8 @@ def find_files(data: Any) -> tuple[File, ...]:
     TableError
         If there is no such file, one is not Parquet, or there is no row.
     """
-    urls = [url for place in _places(data) for url in _urls(place)]
-    twice = next((url for i, url in enumerate(urls) if url in set(urls[:i])), None)
+    urls = [url for place in places_of(data) for url in _urls(place)]
+    twice = next((url for url, count in Counter(urls).items() if count > 1), None)
     if twice is not None:
         msg = f"{twice} is named twice in `data`; name it once"
         raise TableError(msg)
@@ -113,7 +115,7 @@ def check_columns(schema: pa.Schema, columns: Sequence[str], where: str) -> None
     """  # noqa: E501 - an error is one line
     absent = [name for name in columns if name not in schema.names]
     if absent:
-        close = difflib.get_close_matches(absent[0], schema.names, n=1)
+        close = difflib.get_close_matches(str(absent[0]), schema.names, n=1)
         hint = f"did you mean {close[0]!r}? " if close else ""
         if f"/{absent[0]}=" in where:
             hint = "columns in the names of folders are not read, write them to the files; "
@@ -147,23 +149,32 @@ def _is_text(kind: pa.DataType) -> bool:
     return any(check(kind) for check in checks)
 
 
-def _places(data: Any) -> list[str]:
-    places = [data] if isinstance(data, str | Path) else list(data)
+def places_of(data: Any) -> list[str]:
+    """Return the files, folders and patterns that a user names, as text.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> places_of("a.parquet"), places_of(["a", Path("b")])
+    (['a.parquet'], ['a', 'b'])
+    """
+    places = list(data) if isinstance(data, list | tuple) else [data]
     if not places:
         msg = "`data` names no file"
         raise TableError(msg)
-    strange = next((place for place in places if not isinstance(place, str | Path)), None)
-    if strange is not None:
+    strange = [place for place in places if not isinstance(place, str | PathLike)]
+    if strange:
         msg = (
-            f"`data` must be paths or URLs of Parquet files, or a Dask DataFrame, got "
-            f"{type(strange).__name__}"
+            f"`data` must be the path or URL of Parquet files, or a list of them, got "
+            f"{type(strange[0]).__name__}; write tables in memory with to_parquet (`fit` takes a "
+            "Dask DataFrame, too)"
         )
         raise TableError(msg)
-    return [str(place) for place in places]
+    return [os.fspath(place) for place in places]
 
 
 def _shown(data: Any) -> str:
-    places = _places(data)
+    places = places_of(data)
     return places[0] if len(places) == 1 else f"{places[0]}, and {len(places) - 1:,} more,"
 
 

@@ -14,8 +14,9 @@ from graphmargin.distributed.choosing import SampledChoice, choose_parameters
 from graphmargin.distributed.components import Reached, find_reached
 from graphmargin.distributed.diffusion import DiffusionFacts, solve
 from graphmargin.distributed.ingest import Table
-from graphmargin.distributed.learning import Candidate, calibrate, learn
-from graphmargin.distributed.placing import SAMPLED, place_rows
+from graphmargin.distributed.learning import calibrate, learn
+from graphmargin.distributed.lessons import Candidate
+from graphmargin.distributed.placing import QUERIES, place_rows
 from graphmargin.distributed.planning import count_parts
 from graphmargin.distributed.run import Run
 from graphmargin.distributed.transducing import label_parts
@@ -26,6 +27,8 @@ from graphmargin.margin.machine import MarginMachine
 from graphmargin.selection.grids import is_auto
 
 PLAN = "plan.json"
+CALLER_OF_FIT = 5
+"""Stack level of who calls `DistributedGraphCut.fit`, as seen from `_warn`."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +127,7 @@ def _widths(run: Run, table: Table, cut: MaxMarginGraphCut) -> tuple[float, floa
     if cut.width != "paper":
         return float(cut.width), float(cut.width)
     if cut.metric == "cosine":  # where the spread of rows of unit length is known of a sample
-        return paper, paper_width(run.folder.read(SAMPLED, ["X"])["X"])
+        return paper, paper_width(run.folder.read(QUERIES, ["X"])["X"])
     return paper, paper
 
 
@@ -136,7 +139,7 @@ def _warn(reached: Reached | None, facts: dict[float, DiffusionFacts], table: Ta
             "without a label: the graph says nothing of them; label a row in each component, or "
             "raise `n_neighbors`",
             UserWarning,
-            stacklevel=3,
+            stacklevel=CALLER_OF_FIT,
         )
     for gamma, found in facts.items():
         if not (found.converged and found.certain):
@@ -145,7 +148,7 @@ def _warn(reached: Reached | None, facts: dict[float, DiffusionFacts], table: Ta
                 f"{found.iterations:,} iterations, so that some labels of the graph are not "
                 "certain; try a larger gamma_g",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=CALLER_OF_FIT,
             )
 
 

@@ -15,7 +15,7 @@ import pandas as pd
 
 from graphmargin._typing import AnyArray, IntArray
 from graphmargin.distributed.run import Run, file_name
-from graphmargin.distributed.source import Piece, Source, batches_of, cell_at, locate
+from graphmargin.distributed.source import Piece, Source, batches_of, cell_at, locate, shown_at
 from graphmargin.distributed.storage import Folder
 from graphmargin.tables.errors import TableError
 
@@ -53,7 +53,7 @@ def check_ids(run: Run, source: Source, id: str) -> None:
         n_more = sum(int(note["n_equal"]) for note in notes) - 1
         (first, row), (second, other) = (locate(source.pieces, row) for row in min(pairs))
         msg = (
-            f"id {id!r} has {cell_at(first, id, row)!r} in {first.where(row)} and in "
+            f"id {id!r} has {shown_at(first, id, row)} in {first.where(row)} and in "
             f"{second.where(other)}{f', and {n_more:,} more like it' if n_more else ''}; ids must "
             "differ: name another column, or none"
         )

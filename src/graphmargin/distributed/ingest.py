@@ -13,7 +13,7 @@ from graphmargin.distributed.identity import check_ids
 from graphmargin.distributed.points import Points
 from graphmargin.distributed.run import Run, file_name
 from graphmargin.distributed.sampling import apportion, draw
-from graphmargin.distributed.source import Piece, Source, batches_of, cell_at
+from graphmargin.distributed.source import Piece, Source, batches_of, shown_at
 from graphmargin.distributed.storage import Folder
 from graphmargin.graph.weights import feature_spread
 from graphmargin.labels import UNLABELED
@@ -230,7 +230,7 @@ def _check_finite(X: FloatArray, piece: Piece, points: Points, id: str | None) -
     column = int(bad[0])
     is_bad = ~np.isfinite(X[:, column])
     row = int(np.argmax(is_bad))
-    name = "" if id is None else f" (id {cell_at(piece, id, row)!r})"
+    name = "" if id is None else f" (id {shown_at(piece, id, row)})"
     msg = (
         f"feature {points.columns[column]!r} has {int(is_bad.sum()):,} missing or "
         f"infinite values, first {X[row, column]} in {piece.where(row)}{name}; fill them, or "

@@ -15,7 +15,7 @@ from graphmargin.distributed.cluster import Cluster
 from graphmargin.distributed.files import check_types
 from graphmargin.distributed.fitting import Fitted, fit_cut
 from graphmargin.distributed.ingest import Table, ingest
-from graphmargin.distributed.output import Layout, write_labels
+from graphmargin.distributed.output import Layout, check_outside, write_labels
 from graphmargin.distributed.planning import rows_at_once
 from graphmargin.distributed.points import Points, choose_points
 from graphmargin.distributed.run import Run, open_run
@@ -143,6 +143,7 @@ def do_job(
         source = data
     elif not is_dask_frame(data):
         source = open_source(data)
+        check_outside(work_dir, data)
     schema = frame_schema(data) if source is None else source.schema
     where = "the Dask DataFrame" if source is None else source.files[0].url
     points = choose_points(schema, features, label=label.name, id=id, where=where)
@@ -161,12 +162,12 @@ def do_job(
     }
     run = open_run(work_dir, cluster, settings, resume=resume, verbose=verbose)
     source = store_frame(run, data, columns, rows) if source is None else cut(run, source, rows)
-    table = ingest(run, source, points, label, id)
-    if table.n_rows <= parameters.n_neighbors:
+    if source.n_rows <= parameters.n_neighbors:
         msg = (
             f"`n_neighbors` must be below the number of rows, got n_neighbors="
-            f"{parameters.n_neighbors} for {table.n_rows} rows; take fewer neighbors"
+            f"{parameters.n_neighbors} for {source.n_rows} rows; take fewer neighbors"
         )
         raise TableError(msg)
+    table = ingest(run, source, points, label, id)
     fitted = fit_cut(run, table, parameters, seed=int(parameters.random_state))
     return Job(run, source, points, label, id, table, fitted)

@@ -41,9 +41,10 @@ from graphmargin.margin.training import (
     warn_of_gap,
 )
 
-__all__ = ["Candidate", "calibrate", "learn", "load_machine"]
-
 MACHINE = "machine.pack"
+GROUPS = "groups.json"
+CALLER_OF_FIT = 6
+"""Stack level of who calls `DistributedGraphCut.fit`, as seen from `warn_of_gap`."""
 SHARE_OF_A_GROUP = 0.5
 """Of the memory of a task, for the features of its group."""
 REPORT = ("C", "n_rows", "n_landmarks", "approximation_error", "gap", "converged")
@@ -93,7 +94,7 @@ def learn(
         _save_machine(run.folder, _learn(run, n_parts, lesson, kernel, center))
     machine = load_machine(run.folder)
     if not machine.report.converged:
-        warn_of_gap(machine.report.gap, stacklevel=3)
+        warn_of_gap(machine.report.gap, stacklevel=CALLER_OF_FIT)
     return machine
 
 
@@ -116,21 +117,21 @@ def _learn(
     total = np.sum([note["weights"] for note in notes], axis=0)
     factors = np.divide(total, drawn, out=np.ones_like(total), where=drawn > 0)
     feature_map = _feature_map(kernel, [note["landmarks"] for note in samples], center)
-    n_rows = rows_of_a_group(run.cluster, feature_map.dimension, lesson)
-    pieces = group_rows(quotas, n_rows)
-    name = f"max-margin machine on {int(quotas.sum()):,} rows in {len(pieces)} groups"
+    n_rows = int(run.settled(GROUPS, rows_of_a_group(run.cluster, feature_map.dimension, lesson)))
+    stretches = group_rows(quotas, n_rows)
+    name = f"max-margin machine on {int(quotas.sum()):,} rows in {len(stretches)} groups"
     began, cluster = time.perf_counter(), run.cluster
     with stage(name, run.verbose) as news:
         groups = cluster.submit(
             "features",
             load_group,
-            pieces,
+            stretches,
             run.folder,
             lesson,
             cluster.share("feature map", feature_map),
             factors,
         )
-        found = cluster.results("moments", cluster.submit("moments", moments_of, groups))
+        found = cluster.run("moments", moments_of, groups)
         moments = [
             tuple(np.sum(parts, axis=0) for parts in zip(*candidate, strict=True))
             for candidate in zip(*found, strict=True)
@@ -145,7 +146,8 @@ def _learn(
             progress=news,
         )
         biases = biases_of(cluster, groups, duels, points)
-        errors = cluster.results("error", cluster.submit("error", _error_of, groups))
+        errors = cluster.run("error", _error_of, groups)
+        cluster.release(groups)
     run.seconds["machine"] = time.perf_counter() - began
     error, n_measured = np.sum(errors, axis=0)
     report = TrainingReport(

@@ -185,7 +185,7 @@ def _drawn(terms: Terms, part: int, quotas: IntArray, lesson: Lesson) -> IntArra
 
 
 @dataclass(frozen=True)
-class Piece:
+class Stretch:
     """Rows ``first:last`` of those that are drawn in a part, `quotas` of each stratum."""
 
     part: int
@@ -194,7 +194,7 @@ class Piece:
     last: int
 
 
-def group_rows(quotas: IntArray, n_rows: int) -> list[list[Piece]]:
+def group_rows(quotas: IntArray, n_rows: int) -> list[list[Stretch]]:
     """Return groups of about equal size, of at most `n_rows` rows, in the order of the parts.
 
     Parameters
@@ -206,21 +206,21 @@ def group_rows(quotas: IntArray, n_rows: int) -> list[list[Piece]]:
     Examples
     --------
     >>> groups = group_rows(np.array([[3], [0], [5]]), 4)
-    >>> [[(piece.part, piece.first, piece.last) for piece in group] for group in groups]
+    >>> [[(some.part, some.first, some.last) for some in group] for group in groups]
     [[(0, 0, 3), (2, 0, 1)], [(2, 1, 5)]]
     """
     ends = np.cumsum(quotas.sum(axis=1)).tolist()
     total = ends[-1]
     n_groups = max(1, -(-total // n_rows))
     edges = [total * group // n_groups for group in range(n_groups + 1)]
-    groups: list[list[Piece]] = []
+    groups: list[list[Stretch]] = []
     for low, high in pairwise(edges):
-        pieces = [
-            Piece(part, quotas[part], max(low - start, 0), min(high, end) - start)
+        stretches = [
+            Stretch(part, quotas[part], max(low - start, 0), min(high, end) - start)
             for part, (start, end) in enumerate(zip([0, *ends[:-1]], ends, strict=True))
             if max(low, start) < min(high, end)
         ]
-        groups.append(pieces)
+        groups.append(stretches)
     return groups
 
 
@@ -249,7 +249,7 @@ class Group:
 
 
 def load_group(
-    pieces: Sequence[Piece],
+    stretches: Sequence[Stretch],
     folder: Folder,
     lesson: Lesson,
     feature_map: FeatureMap,
@@ -259,22 +259,22 @@ def load_group(
 
     Parameters
     ----------
-    pieces : sequence of Piece
+    stretches : sequence of Stretch
     folder : Folder
     lesson : Lesson
     feature_map : FeatureMap
     factors : array of shape (n_candidates, n_strata)
         Rows of a stratum stand for those that were not drawn: their losses count more.
     """
-    n = sum(piece.last - piece.first for piece in pieces)
+    n = sum(some.last - some.first for some in stretches)
     F = np.empty((n, feature_map.dimension), dtype=np.float32)
     bounds = np.empty((len(lesson.candidates), n), dtype=np.float32)
     codes = np.empty((len(lesson.candidates), n), dtype=np.int32)
     error, n_measured, end = 0.0, 0, 0
-    for piece in pieces:
-        terms = terms_of(folder, piece.part, lesson)
-        rows = _drawn(terms, piece.part, piece.quotas, lesson)[piece.first : piece.last]
-        X = (folder / POINTS).read(file_name(piece.part), ["X"], rows=rows)["X"]
+    for some in stretches:
+        terms = terms_of(folder, some.part, lesson)
+        rows = _drawn(terms, some.part, some.quotas, lesson)[some.first : some.last]
+        X = (folder / POINTS).read(file_name(some.part), ["X"], rows=rows)["X"]
         here = slice(end, end := end + len(rows))
         F[here] = feature_map.table(X, np.arange(len(rows)), n_jobs=1)
         for k, (candidate, found) in enumerate(zip(lesson.candidates, terms.labels, strict=True)):

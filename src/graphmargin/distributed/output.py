@@ -15,6 +15,7 @@ import pyarrow.parquet
 
 from graphmargin._errors import InputError, one_line
 from graphmargin._typing import AnyArray, FloatArray, IntArray
+from graphmargin.distributed.files import places_of
 from graphmargin.distributed.ingest import Table
 from graphmargin.distributed.run import Run, file_name
 from graphmargin.distributed.source import Piece, Source, batches_of
@@ -78,18 +79,41 @@ class Layout:
         return table if self.source is None else table.append_column(self.source, sources)
 
 
-def ids_layout(source: Source, label: str, id: str | None) -> Layout:
-    """Return the layout with a name for each row, its label and its confidence.
+def ids_layout(schema: pa.Schema, label: str, columns: Sequence[str]) -> Layout:
+    """Return the layout with some columns that name the rows, labels and confidences.
+
+    Parameters
+    ----------
+    schema : Schema
+        Of the source.
+    label : str
+        Column of the labels.
+    columns : sequence of str
+        Such as the id; none is the number of the row.
 
     Raises
     ------
     TableError
-        If names collide.
+        If names collide, see `check_names`.
     """
-    columns = [] if id is None else [id]
-    new = [label, CONFIDENCE, *([ROW] if id is None else [])]
+    check_names(label, columns)
+    return Layout(pa.schema([schema.field(name) for name in columns]), label, CONFIDENCE)
+
+
+def check_names(label: str, columns: Sequence[str]) -> None:
+    """Refuse names that would be there twice in a table of `ids_layout`.
+
+    Examples
+    --------
+    >>> check_names("confidence", ["key"])  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    graphmargin.tables.errors.TableError: the table of labels: ...
+    """
+    if label in columns:
+        msg = f"`label` and `id` are both {label!r}; labels do not name rows"
+        raise TableError(msg)
+    new = [label, CONFIDENCE, *([] if columns else [ROW])]
     check_unique([*columns, *new], "the table of labels: ")
-    return Layout(pa.schema([source.schema.field(name) for name in columns]), label, CONFIDENCE)
 
 
 def table_layout(source: Source, label: str) -> Layout:
@@ -159,6 +183,33 @@ def check_new(out: Folder) -> None:
     if found:
         msg = f"{out.url} holds {found[0]!r} already; choose a new folder, or an empty one"
         raise InputError(msg)
+
+
+def check_apart(folder: Folder, other: Folder, why: str) -> None:
+    """Refuse a folder that is another one, or in it.
+
+    Examples
+    --------
+    >>> check_apart(Folder("a/b/c"), Folder("a/b"), "which is full")
+    Traceback (most recent call last):
+    graphmargin._errors.InputError: a/b/c is in a/b, which is full; choose a folder outside of it
+    """
+    if f"{folder.url}/".startswith(f"{other.url}/"):
+        msg = f"{folder.url} is in {other.url}, {why}; choose a folder outside of it"
+        raise InputError(msg)
+
+
+def check_outside(folder: Folder, data: Any) -> None:
+    """Refuse a folder in one of those that a table is read from.
+
+    Examples
+    --------
+    >>> check_outside(Folder.at("/cats/new"), ["/dogs", "/cats"])  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    graphmargin._errors.InputError: /cats/new is in /cats, where it would be read the next time;...
+    """
+    for place in places_of(data):
+        check_apart(folder, Folder.at(place), "where it would be read the next time")
 
 
 @contextmanager

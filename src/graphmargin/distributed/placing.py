@@ -9,18 +9,13 @@ from sklearn.neighbors import NearestNeighbors
 
 from graphmargin._typing import AnyArray, FloatArray, IntArray
 from graphmargin.distributed.ingest import ROWS, Table, rows_at
-from graphmargin.distributed.regions import (
-    load_regions,
-    make_regions,
-    sample_size,
-    with_reach,
-)
+from graphmargin.distributed.regions import load_regions, make_regions, sample_size, with_reach
 from graphmargin.distributed.run import Run, file_name
 from graphmargin.distributed.storage import Folder
 from graphmargin.graph.adjacency import Metric, in_metric
 
 TRUTH, HOMES, GUESTS = "truth", "homes", "guests"
-REGIONS, SAMPLED, TRUE_NEIGHBORS = "regions.pack", "sampled.pack", "true-neighbors.pack"
+REGIONS, QUERIES, TRUE_NEIGHBORS = "regions.pack", "queries.pack", "true-neighbors.pack"
 N_QUERIES = 1000
 """Rows whose true neighbors are found, to tune the reach of guests and to measure the recall."""
 FOUND_BY_GUESTS = 0.99
@@ -70,7 +65,7 @@ def _true_neighbors(
     metric: Metric,
 ) -> IntArray:
     """Return the rows that are nearest to some of them; their distances are written."""
-    run.folder.write(SAMPLED, {"rows": rows, "X": queries})
+    run.folder.write(QUERIES, {"rows": rows, "X": queries})
     offsets = table.offsets[:-1].tolist()
     notes = run.stage(TRUTH, _nearest_in_piece, offsets, n_neighbors, metric)
     found = np.concatenate([note["found"] for note in notes], axis=1)
@@ -85,7 +80,7 @@ def _nearest_in_piece(
     folder: Folder, number: int, offset: int, n_neighbors: int, metric: Metric
 ) -> dict[str, Any]:
     """Return the nearest rows of a piece for every query, none of which is its own neighbor."""
-    asked = folder.read(SAMPLED)
+    asked = folder.read(QUERIES)
     X = in_metric((folder / ROWS).read(file_name(number), ["X"])["X"], metric)
     most = min(n_neighbors + 1, len(X))
     if not most:

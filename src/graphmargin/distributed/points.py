@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 
 from graphmargin._typing import FloatArray
@@ -63,7 +64,9 @@ class NumberColumns:
         X = np.empty((table.num_rows, len(self.columns)), self.dtype)
         kind = pa.from_numpy_dtype(self.dtype)
         for i, name in enumerate(self.columns):
-            X[:, i] = table.column(name).cast(kind).to_numpy()
+            column = table.column(name)
+            _check_numbers(name, column.type)
+            X[:, i] = column.cast(kind).to_numpy()
         return X
 
 
@@ -98,9 +101,20 @@ class EncodedColumns:
 
     def transform(self, table: pa.Table, first_row: int = 0) -> FloatArray:
         """Return the features of every row."""
-        frame = frame_of(table)
-        frame.index = range(first_row, first_row + len(frame))
-        return self.features.transform(frame)
+        return self.features.transform(numbered_frame(table, first_row))
+
+
+def numbered_frame(table: pa.Table, first_row: int) -> pd.DataFrame:
+    """Return rows of a file with their numbers in it as the index, which messages tell.
+
+    Examples
+    --------
+    >>> numbered_frame(pa.table({"x": [7, 8]}), 100).index.tolist()
+    [100, 101]
+    """
+    frame = frame_of(table)
+    frame.index = range(first_row, first_row + len(frame))
+    return frame
 
 
 def choose_points(
@@ -141,9 +155,6 @@ def choose_points(
     """
     check_columns(schema, [label, *([] if id is None else [id])], where)
     schema = plain_schema(schema)
-    if id == label:
-        msg = f"`label` and `id` are both {label!r}; labels do not name rows"
-        raise TableError(msg)
     if id is not None and pa.types.is_nested(schema.field(id).type):
         msg = f"`id` {id!r} is {schema.field(id).type} in {where}; name a column of plain values"
         raise TableError(msg)
@@ -172,10 +183,8 @@ def _numbers(
         names = _listed_once(features)
     check_columns(schema, names, where)
     for name in names:
-        kind = schema.field(name).type
-        if not _is_number(kind) and name not in others:
-            msg = f"feature {name!r} is {kind} in {where}, not numbers; {_way_out(kind)}"
-            raise TableError(msg)
+        if name not in others:
+            _check_numbers(name, schema.field(name).type, f" in {where}")
     kinds = {schema.field(name).type for name in names}
     is_single = kinds <= {pa.float32(), pa.float16()}
     return NumberColumns(tuple(names), np.dtype(np.float32 if is_single else np.float64))
@@ -184,6 +193,9 @@ def _numbers(
 def _listed_once(features: Sequence[str]) -> list[str]:
     if isinstance(features, str):
         msg = f"`features` must be a list of names, got {features!r}; write [{features!r}]"
+        raise TableError(msg)
+    if not isinstance(features, Iterable):
+        msg = f"`features` must be a list of names, got {features!r}"
         raise TableError(msg)
     names = list(features)
     if not names:
@@ -194,6 +206,12 @@ def _listed_once(features: Sequence[str]) -> list[str]:
         msg = f"`features` has {twice!r} twice; name it once"
         raise TableError(msg)
     return names
+
+
+def _check_numbers(name: str, kind: pa.DataType, where: str = "") -> None:
+    if not _is_number(kind):
+        msg = f"feature {name!r} is {kind}{where}, not numbers; {_way_out(kind)}"
+        raise TableError(msg)
 
 
 def _is_number(kind: pa.DataType) -> bool:

@@ -13,23 +13,22 @@ from graphmargin._typing import AnyArray, FloatArray, Progress
 from graphmargin.distributed.cluster import Cluster
 from graphmargin.distributed.files import check_types
 from graphmargin.distributed.output import (
-    CONFIDENCE,
-    ROW,
     Layout,
     all_or_nothing,
     check_new,
+    check_outside,
+    ids_layout,
     kept_of,
     parquet_writer,
     part_name,
 )
-from graphmargin.distributed.points import NumberColumns
+from graphmargin.distributed.points import EncodedColumns, NumberColumns, numbered_frame
 from graphmargin.distributed.source import Piece, Source, batches_of, open_source
 from graphmargin.distributed.storage import Folder
 from graphmargin.harmonic.solve import confidence_of
 from graphmargin.labeling.prediction import Predicted, check_labels, new_columns
 from graphmargin.models.table_model import TableModel
 from graphmargin.tables.arrow import frame_of
-from graphmargin.tables.columns import check_unique
 from graphmargin.tables.errors import TableError
 from graphmargin.tables.target import NOTHING
 
@@ -70,7 +69,7 @@ class LabelerOfTables:
     @property
     def columns(self) -> tuple[str, ...]:
         """Those that are of use."""
-        return tuple(use.name for use in self.model.features.columns_ if use.n_features)
+        return EncodedColumns(self.model.features).columns
 
     @property
     def classes(self) -> AnyArray:
@@ -89,9 +88,7 @@ class LabelerOfTables:
 
     def label(self, table: pa.Table, first_row: int) -> tuple[AnyArray, FloatArray]:
         """Return the label of each row and its confidence."""
-        frame = frame_of(table)
-        frame.index = range(first_row, first_row + len(frame))
-        return self.model.label(frame)
+        return self.model.label(numbered_frame(table, first_row))
 
 
 @dataclass(frozen=True)
@@ -167,9 +164,10 @@ def predict_parquet(
     TableError
         If the table has not the columns of the model, or a cell cannot be read.
     InputError
-        If `out` holds something.
+        If `out` holds something, or is in a folder of `data`.
     """
     check_new(out)
+    check_outside(out, data)
     source = open_source(data, ROWS_OF_A_PART)
     layout = _layout(source, model, columns)
     read = _needed(source.schema.names, model, columns)
@@ -199,9 +197,7 @@ def _layout(source: Source, model: Labeler, columns: Sequence[str] | None) -> La
     if columns is None:
         label, confidence = new_columns(schema.names, model.target, where)
         return Layout(schema, label, confidence, digits=DIGITS)
-    new = [model.target, CONFIDENCE, *([] if columns else [ROW])]
-    check_unique([*columns, *new], f"{where}, labeled: ")
-    return Layout(pa.schema([schema.field(name) for name in columns]), model.target, CONFIDENCE)
+    return ids_layout(schema, model.target, columns)
 
 
 def _needed(names: Sequence[str], model: Labeler, columns: Sequence[str] | None) -> list[str]:

@@ -101,7 +101,7 @@ def solve_duels(
             )
         epochs += n_epochs
         duties = _duties(duels, points, todo)
-        losses = sum(cluster.results("losses", cluster.submit("losses", losses_of, groups, duties)))
+        losses = sum(cluster.run("losses", losses_of, groups, duties))
         for i, loss in zip(todo, losses, strict=True):
             points[i] = replace(points[i], gap=gap_of(duels[i], points[i], loss))
         todo = [i for i in todo if points[i].gap > relative_gap]
@@ -116,7 +116,7 @@ def _duties(duels: Sequence[Duel], points: Sequence[Point], some: Sequence[int])
 
 def _move(cluster: Cluster, points: list[Point], moved: Sequence[Future[Any]]) -> None:
     """Set the points to where tasks have taken them."""
-    for found in cluster.results("descend", cluster.submit("moves", moves_of, moved)):
+    for found in cluster.run("moves", moves_of, moved):
         for i, point in found.items():
             points[i] = point
 
@@ -142,6 +142,7 @@ def _improve_together(
         (improved[i],) = cluster.submit(
             "descend in pool", improve_pool, [pools], i, duels[i], points[i], n_epochs, seed
         )
+        cluster.release(pools)
     _move(cluster, points, list(improved.values()))
     items = [(state, improved, g) for g, state in enumerate(duals)]
     return list(cluster.submit("settle", settle, items))
@@ -159,7 +160,7 @@ def biases_of(
     between the first shifts at which the slope of the losses is no longer negative, and positive.
     """
     duties = _duties(duels, points, range(len(duels)))
-    extents = np.array(cluster.results("shift", cluster.submit("shift", extent_of, groups, duties)))
+    extents = np.array(cluster.run("shift", extent_of, groups, duties))
     low, high = (
         np.repeat(ends[:, None], 2, axis=1)
         for ends in (extents[:, :, 0].min(axis=0), extents[:, :, 1].max(axis=0))
@@ -169,8 +170,7 @@ def biases_of(
     targets = positive[:, None] * (1 + 1e-9 * np.array([-1, 1]))
     for _ in range(MAX_PASSES):
         lines = np.linspace(low, high, N_THRESHOLDS + 1, axis=-1)
-        found = cluster.submit("shift", weight_below, groups, duties, lines[..., 1:])
-        weight = sum(cluster.results("shift", found))
+        weight = sum(cluster.run("shift", weight_below, groups, duties, lines[..., 1:]))
         place = np.argmax(weight > targets[..., None], axis=-1)
         place = np.where((weight > targets[..., None]).any(axis=-1), place, N_THRESHOLDS - 1)
         low, high = (

@@ -7,10 +7,14 @@ where it was, whoever died: a worker, the scheduler or the program that started 
 
 from __future__ import annotations
 
+import ctypes
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -23,6 +27,10 @@ from graphmargin.estimators.progress import stage
 
 SETTINGS = "run.json"
 NOTE = ".note"
+LONGEST_SHOWN = 200
+"""Characters of a value in a message."""
+_READERS = 16
+"""Notes that are read at once: an object store takes a while for each."""
 
 Task = Callable[..., Mapping[str, Any]]
 """``task(folder, number, *shared)`` returns the note: a few small arrays."""
@@ -78,9 +86,10 @@ class Run:
                 progress=news,
             )
             notes = dict(zip(todo, new, strict=True))
-            found = [
-                notes[i] if i in notes else folder.read(note_name(i)) for i in range(len(given))
-            ]
+            old = [i for i in range(len(given)) if i not in notes]
+            with ThreadPoolExecutor(_READERS) as pool:
+                notes.update(zip(old, pool.map(folder.read, map(note_name, old)), strict=True))
+            found = [notes[i] for i in range(len(given))]
         self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - began
         return found
 
@@ -116,7 +125,17 @@ def _noted(
     number, *rest = arguments
     note = {key: np.asarray(value) for key, value in task(folder, number, *rest).items()}
     (folder / name).write(note_name(number), note)
+    give_back_memory()
     return note
+
+
+def give_back_memory() -> None:
+    """Give freed memory back to the system, which Dask would take for used, where that is needed.
+
+    glibc keeps what lies between blocks that are in use.
+    """
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def open_run(
@@ -143,18 +162,16 @@ def open_run(
     Raises
     ------
     WorkDirError
-        If the folder holds something else. Nothing in it is touched.
+        If the folder holds something else, of which nothing is touched, or workers do not see it.
     """
     found = folder.names()
-    wanted = json.loads(json.dumps(settings))
+    wanted = json.loads(json.dumps(settings, default=np.generic.item))
     if SETTINGS in found:
         before = folder.read_json(SETTINGS)
-        changed = [key for key in {**before, **wanted} if before.get(key) != wanted.get(key)]
-        if changed:
-            key = changed[0]
+        if before != wanted:
             msg = (
-                f"work_dir {folder.url} holds another run: {key} was {before.get(key)!r} and is "
-                f"{wanted.get(key)!r} now; choose another folder, or remove this one"
+                f"work_dir {folder.url} holds another run: {_difference('', before, wanted)}; "
+                "choose another folder, or remove this one"
             )
             raise WorkDirError(msg)
         if not resume:
@@ -171,4 +188,37 @@ def open_run(
         raise WorkDirError(msg)
     else:
         folder.write_json(SETTINGS, wanted)
+    _check_seen(folder, cluster)
     return Run(folder, cluster, verbose)
+
+
+def _check_seen(folder: Folder, cluster: Cluster) -> None:
+    """Refuse a folder that is on a disk of this machine alone, as workers see it."""
+    found = cluster.client.run(folder.exists, SETTINGS, on_error="return")
+    blind = [worker for worker, sees in found.items() if sees is False]
+    if blind:
+        msg = (
+            f"worker {blind[0]} does not see {folder.path(SETTINGS)}; choose a work_dir on storage "
+            "that all workers share"
+        )
+        raise WorkDirError(msg)
+
+
+def _difference(name: str, before: Any, now: Any) -> str:
+    """Return in words where two values differ: in the first such item, as they may have many."""
+    if isinstance(before, dict) and isinstance(now, dict):
+        keys = {**before, **now}
+        key = next(
+            key for key in keys if [key in before, before.get(key)] != [key in now, now.get(key)]
+        )
+        return _difference(key, before.get(key), now.get(key))
+    if isinstance(before, list) and isinstance(now, list):
+        pairs = enumerate(zip_longest(before, now))
+        i, (before, now) = next((i, pair) for i, pair in pairs if pair[0] != pair[1])
+        name = f"{name}[{i}]"
+    return f"{name} was {_short(before)} and is {_short(now)} now"
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."

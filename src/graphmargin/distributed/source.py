@@ -17,10 +17,13 @@ from graphmargin._typing import IntArray
 from graphmargin.distributed.files import File, find_files, opened, plain_schema
 from graphmargin.distributed.run import Run
 from graphmargin.tables.arrow import in_chunks
+from graphmargin.tables.columns import check_unique
 from graphmargin.tables.errors import TableError
 
 BATCH = 1 << 16
 """Rows that are in memory at once, beside what a task makes of them."""
+LONGEST_SHOWN = 100
+"""Characters of a cell in a message."""
 INPUT = "input"
 """Where a Dask DataFrame is written to."""
 PIECES = "pieces.json"
@@ -109,6 +112,11 @@ def is_dask_frame(data: Any) -> bool:
 
 def frame_schema(frame: Any) -> pa.Schema:
     """Return the names and types of a Dask DataFrame's columns, as far as they are known."""
+    check_unique(list(frame.columns), "the Dask DataFrame: ")
+    odd = [name for name in frame.columns if not isinstance(name, str)]
+    if odd:
+        msg = f"the Dask DataFrame has a column {odd[0]!r}, whose name is no text; rename it"
+        raise TableError(msg)
     return pa.Schema.from_pandas(frame._meta, preserve_index=False)
 
 
@@ -129,7 +137,7 @@ def store_frame(run: Run, frame: Any, columns: Sequence[str], rows_at_most: int)
         try:
             writing = frame[list(columns)].to_parquet(folder.url, write_index=False, compute=False)
             run.cluster.client.compute(writing).result()
-        except pa.ArrowException as error:
+        except (pa.ArrowException, ValueError) as error:
             msg = f"the Dask DataFrame cannot be written as Parquet: {one_line(error)}"
             raise TableError(msg) from error
         folder.write_json(COMPLETE, {"columns": list(columns)})
@@ -254,6 +262,12 @@ def cell_at(piece: Piece, column: str, row: int) -> Any:
         row -= batch.num_rows
     msg = f"there is no such row in the piece: {row}"
     raise IndexError(msg)
+
+
+def shown_at(piece: Piece, column: str, row: int) -> str:
+    """Return a cell as a message shows it, see `cell_at`; the end of a long one is left out."""
+    text = repr(cell_at(piece, column, row))
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
 
 
 def _pieces(file: File, rows_at_most: int) -> Iterator[Piece]:

@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import IO, Any
 from uuid import uuid4
@@ -57,11 +58,11 @@ class Folder:
     url: str
 
     @classmethod
-    def at(cls, place: str | Path) -> Folder:
+    def at(cls, place: str | PathLike[str]) -> Folder:
         """Return the folder at a path, which may be relative to where this program runs, or URL."""
         system, path = url_to_fs(place)
         is_local = isinstance(system, LocalFileSystem)
-        return cls(path if is_local else str(place).rstrip("/"))
+        return cls(path if is_local else os.fspath(place).rstrip("/"))
 
     def __truediv__(self, name: str) -> Folder:
         """Return a folder within this one."""
@@ -140,7 +141,7 @@ class Folder:
         try:
             return json.loads(self.read_bytes(name))
         except ValueError as error:
-            msg = f"{self.path(name)} is damaged ({error}); remove it"
+            msg = f"{self.path(name)} is damaged ({error}); start again in a new folder"
             raise InputError(msg) from error
 
     def write(self, name: str, arrays: Arrays, *, start: IntArray | None = None) -> None:
@@ -220,7 +221,7 @@ class Folder:
                 system.rm(target, recursive=True)
 
 
-def url_to_fs(place: str | Path) -> tuple[fsspec.AbstractFileSystem, str]:
+def url_to_fs(place: str | PathLike[str]) -> tuple[fsspec.AbstractFileSystem, str]:
     """Return the file system of a path or URL, and the path in it.
 
     Listings are not cached: other processes write, too.
@@ -228,10 +229,13 @@ def url_to_fs(place: str | Path) -> tuple[fsspec.AbstractFileSystem, str]:
     Raises
     ------
     InputError
-        If no file system is known for it.
+        If it is empty, or no file system is known for it.
     """
+    if place == "":
+        msg = "'' is no path; write '.' for the present folder"
+        raise InputError(msg)
     try:
-        system, path = fsspec.core.url_to_fs(str(place), use_listings_cache=False)
+        system, path = fsspec.core.url_to_fs(os.fspath(place), use_listings_cache=False)
     except (ValueError, ImportError) as error:
         msg = f"{place}: {one_line(error)}"
         raise InputError(msg) from error

@@ -14,14 +14,21 @@ import pyarrow as pa
 from sklearn.exceptions import ConvergenceWarning
 
 from graphmargin import __version__
-from graphmargin._errors import InputError
 from graphmargin.distributed.classes import TargetColumn, target_column
 from graphmargin.distributed.cluster import Cluster
 from graphmargin.distributed.errors import WorkDirError
 from graphmargin.distributed.files import check_columns, check_types
 from graphmargin.distributed.fitting import Fitted
 from graphmargin.distributed.job import Job, do_job, predictor
-from graphmargin.distributed.output import STAGE, Layout, all_or_nothing, check_new, table_layout
+from graphmargin.distributed.output import (
+    STAGE,
+    Layout,
+    all_or_nothing,
+    check_apart,
+    check_new,
+    check_outside,
+    table_layout,
+)
 from graphmargin.distributed.sampling import apportion, draw
 from graphmargin.distributed.source import Piece, Source, batches_of, open_source
 from graphmargin.distributed.storage import Folder
@@ -126,7 +133,8 @@ def open_table(
     """
     target_folder, work_folder = Folder.at(out), Folder.at(work_dir)
     check_new(target_folder)
-    check_apart(target_folder, Folder.at(place), "where it would be read the next time")
+    for folder in (target_folder, work_folder):
+        check_outside(folder, place)
     check_apart(work_folder, target_folder, "which must be empty")
     if not resume and work_folder.names():
         msg = (
@@ -357,17 +365,3 @@ def _advice_on_reach(fitted: Fitted) -> tuple[str, ...]:
         return ()
     rows = "1 row" if n_unreached == 1 else f"{n_unreached:,} rows"
     return (f"No label reaches {rows}, which the model alone labels: label some of them.",)
-
-
-def check_apart(folder: Folder, other: Folder, why: str) -> None:
-    """Refuse a folder that is another one, or in it.
-
-    Examples
-    --------
-    >>> check_apart(Folder("a/b/c"), Folder("a/b"), "which is full")
-    Traceback (most recent call last):
-    graphmargin._errors.InputError: a/b/c is in a/b, which is full; choose a folder outside of it
-    """
-    if f"{folder.url}/".startswith(f"{other.url}/"):
-        msg = f"{folder.url} is in {other.url}, {why}; choose a folder outside of it"
-        raise InputError(msg)
