@@ -69,6 +69,8 @@ def on_a_cluster(folder: Path, out: Path) -> dict[str, Any]:
             "stages": cut.seconds_,
             "recall": cut.graph_recall_,
             "parts": cut.n_parts_,
+            "replication": cut.replication_,
+            "iterations": cut.n_iter_,
             "gigabytes": max(client.run(_peak_memory).values()),
             "died": client.run(os.getpid) != pids,
             "blend": cut.choice_.blended,
@@ -139,7 +141,10 @@ def compare(n: int) -> dict[str, Any]:
         labels = {name: np.load(out / f"{name}.npy") for name in ("cluster", "machine")}
     errors = {name: (found != y)[hidden].mean() for name, found in labels.items()}
     agreement = (labels["cluster"] == labels["machine"])[hidden].mean()
-    print(f"{n:,} rows, {cluster['parts']} parts, recall of the graph {cluster['recall']:.3f}")
+    print(
+        f"{n:,} rows, {cluster['parts']} parts, {cluster['replication']:.2f} regions a row, recall "
+        f"of the graph {cluster['recall']:.3f}, {cluster['iterations']} iterations"
+    )
     for name, found in (("two workers", cluster), ("one machine", machine)):
         error = errors["cluster" if found is cluster else "machine"]
         print(

@@ -219,6 +219,15 @@ def test_minus_one_is_a_class_and_what_is_named_is_none(address, tmp_path):
     assert (found["y_source"] == "given").tolist() == (np.arange(90) < 30).tolist()
 
 
+def test_a_table_to_be_mended_leaves_nothing_behind(address, refused, tmp_path):
+    table = tmp_path / "a.parquet"
+    pd.DataFrame({"a": np.arange(50.0), "y": ["x"] + [None] * 49}).to_parquet(table)
+    line = refused("label", table, "-t", "y", "--dask", address)
+    assert "at least two classes" in line
+    assert "--resume" not in line
+    assert [path.name for path in tmp_path.iterdir()] == ["a.parquet"]
+
+
 @pytest.mark.usefixtures("summary")
 def test_a_local_cluster_works_without_a_word(pets, tmp_path, capfd):
     out = tmp_path / "out"

@@ -155,14 +155,22 @@ def _check_model(model: Path, asked: TableJob) -> None:
 
 @contextmanager
 def _telling_how_to_go_on(work_dir: Folder) -> Iterator[None]:
-    """Put errors into the words of the command, with what to do once their reason is gone."""
-    from graphmargin.distributed.errors import WorkDirError
+    """Put errors into the words of the command, with what to do once their reason is gone.
 
+    A table that was mended is another one, so that there is nothing to go on with.
+    """
+    from graphmargin.distributed.errors import WorkDirError
+    from graphmargin.tables.errors import TableError
+
+    was_there = bool(work_dir.names())
     try:
         yield
     except (InputError, OSError) as error:
         text = str(error).replace("resume=True", "--resume").replace("work_dir", "--work-dir")
-        can_go_on = not isinstance(error, WorkDirError) and work_dir.names()
+        of_table = isinstance(error, TableError)
+        if of_table and not was_there:
+            work_dir.remove()
+        can_go_on = not (of_table or isinstance(error, WorkDirError)) and work_dir.names()
         if can_go_on and "--resume" not in text:
             text += f"; what is done is kept in {work_dir.url}: go on with --resume"
         raise InputError(text) from error

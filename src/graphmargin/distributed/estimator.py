@@ -80,7 +80,9 @@ class DistributedGraphCut(BaseEstimator):
     graph_recall_ : float
         Share of the true neighbors in the graph, measured on a sample.
     n_parts_ : int
-        Parts that the graph lies in.
+        Parts that the graph lies in, one for each region of space.
+    replication_ : float
+        Regions that a row was known in, on average; the closer to 1, the better for the cost.
     n_unreached_ : int
         Rows in components of the graph without a label.
     n_iter_ : int
@@ -160,8 +162,7 @@ class DistributedGraphCut(BaseEstimator):
         label : str
             Column of the labels: text, integers or booleans; unlabeled is null, NaN, -1 or "".
         work_dir : path or URL
-            New or empty folder, on storage that all workers see, for everything that is written;
-            about three times as large as the features, and 100 bytes a row and neighbor.
+            New or empty folder, on storage that all workers see, for everything that is written.
         features : list of str, default=None
             Columns of numbers, none of them missing. None is all columns of numbers but `label`
             and `id`.
@@ -269,6 +270,7 @@ class DistributedGraphCut(BaseEstimator):
         self.machine_ = fitted.machine
         self.graph_recall_ = fitted.blocks.recall
         self.n_parts_ = fitted.blocks.n_parts
+        self.replication_ = fitted.replication
         self.n_unreached_ = 0 if fitted.reached is None else fitted.reached.n_unreached
         self.n_iter_ = max((found.iterations for found in fitted.facts.values()), default=0)
         self.seconds_ = dict(job.run.seconds)

@@ -13,7 +13,7 @@ TASKS_A_THREAD = 4
 LEAST_ROWS = 2_500
 """Of a part: smaller ones are mostly border."""
 MOST_ROWS = 250_000
-"""Of a part: a task of this size takes about a minute, and that much is lost with a worker."""
+"""Of a part: so much is to be done again when a worker dies."""
 VISITS = 2.0
 """Regions that a row is known in, at most, as a rule."""
 COPIES = 4
