@@ -131,7 +131,7 @@ def test_after_ctrl_c_the_same_command_continues(registry, tmp_path, capsys):
     assert main(argv) == 130
     last = capsys.readouterr().err.splitlines()[-1]
     assert last.startswith("graphmargin: interrupted; ")
-    assert last.endswith("what `reproduce` has finished is kept")
+    assert "what `reproduce` and `label --dask` have finished is kept" in last
     assert "## Fake" in (tmp_path / "reproduction.md").read_text()
     registry(fake=fake([]), other=fake([]))
     assert main(argv) == 0

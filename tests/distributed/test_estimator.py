@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -226,20 +227,36 @@ def test_rows_that_no_label_reaches_are_counted_and_labeled_by_the_machine(clien
 
 
 class Killer:
-    """Kills a worker in the midst of each of some stages."""
+    """Kills a worker after the first part of the neighbors, and one in the midst of iterations."""
 
-    def __init__(self, client: Client, stages: list[str]) -> None:
-        self.client, self.stages = client, stages
+    def __init__(self, client: Client, work: Path) -> None:
+        self.client, self.work = client, work
         self.killed: list[str] = []
 
     def __call__(self, name):
+        if name == "neighbors":  # which may take less than a second: nobody is told of a part
+            pid = self._worker()
+            threading.Thread(target=self._kill_after_a_part, args=(pid,), daemon=True).start()
+
         def tell(share, _):
-            stage = next((stage for stage in self.stages if name.startswith(stage)), None)
-            if stage and share and 0 < share < 1 and stage not in self.killed:
-                self.killed.append(stage)
-                os.kill(next(iter(self.client.run(os.getpid).values())), signal.SIGKILL)
+            is_midway = share is not None and 0 < share < 1
+            if name.startswith("harmonic") and is_midway and "harmonic" not in self.killed:
+                self._kill("harmonic", self._worker())
 
         return tell
+
+    def _kill_after_a_part(self, pid):
+        while not list((self.work / "neighbors").glob("*.note")):
+            time.sleep(0.002)
+        assert len(list((self.work / "neighbors").glob("*.note"))) < 8
+        self._kill("neighbors", pid)
+
+    def _worker(self):
+        return next(iter(self.client.run(os.getpid).values()))
+
+    def _kill(self, stage, pid):
+        os.kill(pid, signal.SIGKILL)
+        self.killed.append(stage)
 
 
 def same_files(one, other):
@@ -251,8 +268,7 @@ def same_files(one, other):
 
 def test_workers_that_are_killed_change_nothing(files, fitted, tmp_path):
     with local_cluster(2, "2GiB") as cluster:
-        # Progress is told when a part is done, so that parts are to be many.
-        killer = Killer(cluster.client, ["neighbors", "harmonic"])
+        killer = Killer(cluster.client, tmp_path / "work")
         with watched_by(killer):
             cut = DistributedGraphCut(**FIXED).fit(
                 files, label="kind", id="name", work_dir=tmp_path / "work", client=cluster.client

@@ -14,7 +14,7 @@ import pytest
 from graphmargin.distributed import identity
 from graphmargin.distributed.cluster import Cluster
 from graphmargin.distributed.identity import check_ids
-from graphmargin.distributed.run import open_run
+from graphmargin.distributed.run import Run, open_run
 from graphmargin.distributed.source import cut, open_source
 from graphmargin.distributed.storage import Folder
 from graphmargin.tables.errors import TableError
@@ -123,7 +123,7 @@ def test_equal_hashes_of_different_names_are_no_error(tmp_path, monkeypatch):
 
     def check(ids, name):
         pa.parquet.write_table(pa.table({"key": ids}), tmp_path / f"{name}.parquet")
-        run = open_run(Folder(str(tmp_path / name)), Here(None), {}, resume=False)
+        run = Run(Folder(str(tmp_path / name)), Here(None))
         check_ids(run, cut(run, open_source(tmp_path / f"{name}.parquet"), 4), "key")
 
     check(range(12), "different")
