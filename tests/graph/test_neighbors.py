@@ -287,3 +287,14 @@ def test_too_many_neighbors_are_refused(n_neighbors, queries):
     message = f"`n_neighbors` must be below the number of points, got n_neighbors={n_neighbors}"
     with pytest.raises(ValueError, match=message):
         nearest_neighbors(np.zeros((5, 2)), n_neighbors, queries=queries)
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+def test_some_rows_have_the_neighbors_that_they_have_among_all(form):
+    X = np.random.default_rng(0).normal(size=(500, 4))
+    X = sparse.csr_array(X) if form == "sparse" else X
+    rows = np.array([3, 40, 41, 499])
+    search = NeighborSearch(X, random_state=0)
+    some, all_of_them = search.neighbors(3, rows=rows), search.neighbors(3)
+    np.testing.assert_array_equal(some.indices, all_of_them.indices[rows])
+    np.testing.assert_array_equal(some.distances, all_of_them.distances[rows])
