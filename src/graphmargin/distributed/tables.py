@@ -203,7 +203,7 @@ class LabeledTable:
         return TableModel(self.features, classifier, classes, label.name, known)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TableFindings(Findings):
     """What a summary shows of a table that was labeled on a cluster.
 
@@ -295,14 +295,7 @@ def summarize_table(labeled: LabeledTable) -> TableFindings:
         supervised_share=choice.supervised_share,
         estimate=estimate,
         verdict=compare(choice).verdict,
-        graph_lines=(),
         warnings=(*labeled.warnings, *_advice_on_reach(fitted), *advice_on_labels(estimate)),
-        path={},
-        histogram={},
-        map=None,
-        least_certain=(),
-        doubts=(),
-        certificate=(),
         seconds=labeled.seconds,
         version=__version__,
         sampled_rows=labeled.n_sampled,

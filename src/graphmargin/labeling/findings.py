@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from graphmargin.tables.columns import ColumnUse
@@ -129,9 +129,9 @@ class GraphMap:
     method: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Findings:
-    """All that reports and summaries show of a labeled table.
+    """All that reports and summaries show of a labeled table; a summary leaves the defaults.
 
     Attributes
     ----------
@@ -188,14 +188,14 @@ class Findings:
     supervised_share: float
     estimate: Estimate | None
     verdict: str
-    graph_lines: tuple[str, ...]
+    graph_lines: tuple[str, ...] = ()
     warnings: tuple[str, ...]
-    path: Mapping[str, tuple[float, ...]]
-    histogram: Mapping[str, tuple[int, ...]]
-    map: GraphMap | None
-    least_certain: tuple[RowNote, ...]
-    doubts: tuple[RowNote, ...] | None
-    certificate: tuple[str, ...]
+    path: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    histogram: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    map: GraphMap | None = None
+    least_certain: tuple[RowNote, ...] = ()
+    doubts: tuple[RowNote, ...] | None = ()
+    certificate: tuple[str, ...] = ()
     seconds: float
     version: str
 
