@@ -10,7 +10,15 @@ from scipy.sparse import csr_array, diags_array, eye_array, kron, kronsum
 
 
 class LatticeProblem(NamedTuple):
-    """Two lattices with one labeled vertex each, see :func:`make_lattices`."""
+    """Two lattices with one labeled vertex each, see :func:`make_lattices`.
+
+    Examples
+    --------
+    >>> from graphmargin.datasets import make_lattices
+    >>> problem = make_lattices()
+    >>> problem.X.shape, int((problem.y >= 0).sum())
+    ((200, 2), 2)
+    """
 
     X: npt.NDArray[np.float64]
     """Positions of the vertices, shape (200, 2)."""

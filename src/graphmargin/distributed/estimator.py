@@ -73,7 +73,7 @@ class DistributedGraphCut(BaseEstimator):
         `confidence_`.
     classes_ : array of shape (c,)
     n_features_in_ : int
-    feature_names_in_ : array of shape (n_features_in_,)
+    feature_names_in_ : array of shape (n_features,)
     machine_ : MarginMachine
     choice_ : SampledChoice
         Only if parameters were chosen: candidates and their weights, and the size of the sample.

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 
 from graphmargin._typing import AnyArray, FloatArray, Progress
@@ -126,7 +127,9 @@ class LabelerOfNumbers:
                 f"{first_row + row + 1:,}; fill missing and infinite values, or drop these rows"
             )
             raise TableError(msg)
-        labels, probabilities = self.classifier._predict_both(X)
+        named = pd.DataFrame(X, columns=list(self.columns))  # as a classifier of frames expects it
+        rows = named if hasattr(self.classifier, "feature_names_in_") else X
+        labels, probabilities = self.classifier._predict_both(rows)
         return labels, np.asarray(confidence_of(probabilities))
 
 

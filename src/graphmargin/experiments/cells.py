@@ -43,6 +43,13 @@ class Record:
         Wall time of `fit`, or until it failed.
     failure : str
         What the exception said, in one line.
+
+    Examples
+    --------
+    >>> from graphmargin.experiments import Record
+    >>> record = Record("moons", 10, 0, "SVM", test_error=0.1, transductive_error=0.2, seconds=0.3)
+    >>> record.title
+    'moons, 10 labels, draw 0'
     """
 
     problem: str
@@ -154,6 +161,18 @@ def read_records(path: str | Path) -> list[Record]:
     """Return the records in a CSV file that `run` wrote.
 
     A last line that was not finished is left out.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from graphmargin import SupervisedSVC
+    >>> from graphmargin.experiments import read_records, run
+    >>> methods = {"SVM": lambda X, seed: SupervisedSVC(random_state=seed)}
+    >>> with TemporaryDirectory() as folder:
+    ...     records = run(["xor"], [10], 1, methods=methods, out=Path(folder) / "xor.csv")
+    ...     read_records(Path(folder) / "xor.csv") == records
+    True
     """
     return read_csv(path, Record)
 

@@ -32,6 +32,13 @@ class Problem:
     X : array or csr_array of shape (n, d)
     y : array of shape (n,)
         Class codes 0, .., c - 1.
+
+    Examples
+    --------
+    >>> from graphmargin.experiments import problem
+    >>> xor = problem("xor", random_state=0)
+    >>> xor.name, xor.X.shape, sorted(set(xor.y.tolist()))
+    ('xor', (1200, 4), [0, 1])
     """
 
     name: str

@@ -32,6 +32,16 @@ class LeaveOneOut:
         Arg max of `class_mass`; -1 where undefined.
     given : array of shape (n_l,)
         Codes of the given labels.
+
+    Examples
+    --------
+    >>> from graphmargin import harmonic_solution, leave_one_out
+    >>> W = [[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 1, 0]]
+    >>> hidden = leave_one_out(harmonic_solution(W, ["a", "", "a", "b"]))
+    >>> hidden.vertices.tolist(), hidden.labels.tolist()
+    ([0, 2, 3], ['a', 'b', 'a'])
+    >>> round(hidden.error, 2)
+    0.67
     """
 
     classes: AnyArray

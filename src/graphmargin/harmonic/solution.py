@@ -140,7 +140,18 @@ class HarmonicSolution:
 
 @dataclass(frozen=True)
 class Explanation:
-    """The labeled vertices behind a label, the most important one first."""
+    """The labeled vertices behind a label, the most important one first.
+
+    Examples
+    --------
+    >>> from graphmargin import harmonic_solution
+    >>> W = [[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 1, 0]]
+    >>> explanation = harmonic_solution(W, ["a", "", "", "b"]).explain(1)
+    >>> print(explanation)
+    vertex 1 -> 'a' (confidence 0.333): 66.7% from vertex 0 ('a'), 33.3% from vertex 3 ('b')
+    >>> explanation.contributions("a").round(3).tolist()
+    [0.667, -0.333]
+    """
 
     vertex: int
     label: Any

@@ -57,6 +57,17 @@ class Suggestions:
         Why, in words.
     gamma_g : float
         Rate of the sink in all of this, which may differ from that of the solution.
+
+    Examples
+    --------
+    >>> from graphmargin import harmonic_solution, suggest_labels
+    >>> W = [[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 1, 0]]
+    >>> suggestions = suggest_labels(harmonic_solution(W, ["a", "", "", "b"], gamma_g=0.1), 1)
+    >>> suggestions.vertices.tolist(), suggestions.gain.round(2).tolist()
+    ([1], [0.34])
+    >>> print(suggestions)
+    1 label would save about 0.3 errors
+    vertex 1: between 'a' (62%) and 'b' (29%); stands for about 1 row
     """
 
     vertices: IntArray
@@ -74,7 +85,8 @@ class Suggestions:
 
     def __str__(self) -> str:
         """Return the sum of the gains, and a line for each vertex."""
-        lines = [f"{len(self.vertices)} labels would save about {self.gain.sum():.1f} errors"]
+        labels = "1 label" if len(self.vertices) == 1 else f"{len(self.vertices)} labels"
+        lines = [f"{labels} would save about {self.gain.sum():.1f} errors"]
         lines += [
             f"vertex {vertex}: {reason}"
             for vertex, reason in zip(self.vertices, self.reasons, strict=True)

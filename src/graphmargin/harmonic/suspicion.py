@@ -31,6 +31,16 @@ class LabelSuspicion:
     suspicion : array of shape (n_l,)
         In [0, 1]: 0 where the others confirm the label, 1 where they contradict it, 0.5 where
         they are undecided or out of reach. It is above 0.5 where the others prefer another label.
+
+    Examples
+    --------
+    >>> from graphmargin import harmonic_solution, label_suspicion
+    >>> W = [[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 1, 0]]
+    >>> suspicion = label_suspicion(harmonic_solution(W, ["a", "b", "a", "a"]))
+    >>> suspicion.vertices[suspicion.order].tolist()
+    [0, 1, 2, 3]
+    >>> suspicion.suspicion.round(2).tolist()
+    [1.0, 1.0, 0.5, 0.0]
     """
 
     classes: AnyArray

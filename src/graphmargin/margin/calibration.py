@@ -140,7 +140,15 @@ def _best_doubts(P: FloatArray, targets: FloatArray) -> FloatArray:
 
 
 def probabilities(scores: FloatArray, sharpness: float, doubt: float = 0.0) -> FloatArray:
-    """Return class probabilities of shape (n, c) for decision values."""
+    """Return class probabilities of shape (n, c) for decision values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphmargin.margin import probabilities
+    >>> probabilities(np.array([-2.0, 0.0, 2.0]), sharpness=1.0).round(2).tolist()
+    [[0.88, 0.12], [0.5, 0.5], [0.12, 0.88]]
+    """
     return _doubted(softmax(sharpness * _per_class(scores), axis=1), doubt)
 
 

@@ -40,6 +40,15 @@ class TrainingReport:
     gap : float
         Of coordinate descent: the largest relative duality gap of the pairs; else 0.
     converged : bool
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphmargin.margin import Kernel, train_machine
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> machine = train_machine(X, np.array([0, 0, 1, 1]), Kernel("linear"), C=10.0)
+    >>> machine.report.solver, machine.report.form, machine.report.converged
+    ('smo', 'kernel', True)
     """
 
     solver: Solver
@@ -68,6 +77,15 @@ class MarginMachine:
     center : array of shape (d,) or 0.0
         What is subtracted from all rows before the kernel sees them.
     report : TrainingReport
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphmargin.margin import Kernel, train_machine
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> machine = train_machine(X, np.array([0, 0, 1, 1]), Kernel("linear"), C=10.0)
+    >>> machine.decision(X).round(1).tolist()
+    [-3.0, -1.0, 1.0, 3.0]
     """
 
     kernel: Kernel

@@ -50,6 +50,18 @@ class ModelInfo:
         See `TableModel`.
     digest : str
         SHA-256 of all else in the file.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from graphmargin import SupervisedSVC, model_info, save_model
+    >>> model = SupervisedSVC().fit([[0.0], [1.0]], ["cat", "dog"])
+    >>> with TemporaryDirectory() as folder:
+    ...     save_model(model, Path(folder) / "cats.skops")
+    ...     info = model_info(Path(folder) / "cats.skops")
+    >>> info.kind, info.classes, info.parameters["kernel"]
+    ('SupervisedSVC', ('cat', 'dog'), 'rbf')
     """
 
     schema: int

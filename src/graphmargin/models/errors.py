@@ -10,7 +10,21 @@ from graphmargin._errors import InputError, one_line
 
 
 class ModelFileError(InputError):
-    """What is wrong with a model or its file, in one line, with the way out."""
+    """What is wrong with a model or its file, in one line, with the way out.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from graphmargin.models import ModelFileError, load_model
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "cats.skops"
+    ...     _ = path.write_text("not a model")
+    ...     try:
+    ...         load_model(path)
+    ...     except ModelFileError as error:
+    ...         print(str(error).partition(" is ")[2])
+    no model file, or it is damaged (BadZipFile: File is not a zip file); save the model again
+    """
 
 
 @contextmanager

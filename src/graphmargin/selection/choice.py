@@ -53,6 +53,16 @@ class Trials:
         zero.
     decide : callable
         From columns to scores: (h,) for two classes, positive for the second, else (h, c).
+
+    Examples
+    --------
+    >>> from graphmargin import MaxMarginGraphCut
+    >>> from graphmargin.datasets import load_digits, mask_labels
+    >>> X, y = load_digits()
+    >>> few = mask_labels(y[:500], per_class=5, random_state=0)
+    >>> trials = MaxMarginGraphCut(random_state=0).fit(X[:500], few).choice_.trials
+    >>> trials.params[-1], trials.held_out.shape[:2]
+    ({'gamma_g': 0.01, 'C': 100.0, 'class_mass_normalization': False}, (15, 50))
     """
 
     params: list[dict[str, Any]]
@@ -81,6 +91,18 @@ class Choice:
         candidate sees, relative to the best possible; at least -3.
     weights : array of shape (m,)
         Sum to one; 0 for candidates that are left out.
+
+    Examples
+    --------
+    >>> from graphmargin import MaxMarginGraphCut
+    >>> from graphmargin.datasets import load_digits, mask_labels
+    >>> X, y = load_digits()
+    >>> few = mask_labels(y[:500], per_class=5, random_state=0)
+    >>> choice = MaxMarginGraphCut(random_state=0).fit(X[:500], few).choice_
+    >>> choice.best_params, len(choice.blended)
+    ({'gamma_g': 0.1, 'C': 100.0, 'class_mass_normalization': False}, 7)
+    >>> round(choice.error, 2)
+    0.1
     """
 
     trials: Trials

@@ -80,6 +80,14 @@ class GraphReport:
         Share of the true neighbors that are joined.
     comparison : Comparison or None
         With supervised learning.
+
+    Examples
+    --------
+    >>> from graphmargin import graph_report, harmonic_solution
+    >>> W = [[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 1, 0]]
+    >>> report = graph_report(harmonic_solution(W, ["a", "", "", "b"]))
+    >>> report.n_points, report.n_edges, report.n_unreached
+    (4, 3, 0)
     """
 
     n_points: int

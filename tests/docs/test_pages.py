@@ -1,0 +1,81 @@
+"""Every example of the README and of the pages runs, and prints what the page says.
+
+Blocks of a page share names and an empty folder. `python` blocks are run, as doctests if they have
+prompts. `console` blocks are commands after "$ ", and what they print; "..." stands for anything.
+`py` and `sh` blocks are shown only: they need a cluster, a file of the reader, or the internet.
+"""
+
+import doctest
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "docs/api.rst", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+COMMAND = re.compile(r"^\$ (.*(?:\n> .*)*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+def blocks_of(page):
+    text = page.read_text()
+    if page.suffix == ".rst":
+        return [("python", text, 0)]
+    return [
+        (match[1], match[2], text.count("\n", 0, match.end(1))) for match in BLOCK.finditer(text)
+    ]
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if blocks_of(page)], ids=lambda page: page.name
+)
+def test_examples_print_what_the_page_says(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    names = {"__name__": "__page__"}
+    for kind, code, line in blocks_of(page):
+        if kind == "console":
+            run_commands(code, f"{page.name}:{line}")
+        elif ">>> " in code:
+            run_doctest(code, names, page, line)
+        else:
+            exec(compile("\n" * line + code, str(page), "exec"), names)
+
+
+def run_doctest(code, names, page, line):
+    test = doctest.DocTestParser().get_doctest(code, names, page.name, str(page), line)
+    said = []
+    doctest.DocTestRunner(optionflags=FLAGS).run(test, out=said.append, clear_globs=False)
+    assert not said, "".join(said)
+    names.update(test.globs)
+
+
+def run_commands(code, place):
+    commands = COMMAND.findall(code)
+    assert commands, f"{place}: a console block needs a line '$ command'"
+    for command, expected in commands:
+        done = subprocess.run(
+            ["bash", "-c", command.replace("\n> ", "\n")],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={
+                **os.environ,
+                "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+                "COLUMNS": "100",
+            },
+        )
+        printed = done.stdout + done.stderr
+        same = doctest.OutputChecker().check_output(expected, printed, FLAGS)
+        assert same, f"{place}: $ {command}\nthe page says\n{expected}\nbut it printed\n{printed}"
+
+
+def test_a_wrong_output_is_found():
+    with pytest.raises(AssertionError, match="but it printed"):
+        run_commands("$ echo one\ntwo\n", "here")
+    with pytest.raises(AssertionError, match="Expected"):
+        run_doctest(">>> 1 + 1\n3\n", {}, Path("page.md"), 1)
