@@ -1,5 +1,6 @@
 # make demo          run the example on handwritten digits
 # make test          run everything that has to pass before a commit
+# make docs          build the site into out/site, and run every example of it
 # make reproduction  repeat the experiments of the paper, and update their page in docs: an hour
 # make bench         measure speed and memory beside others; SUITES="cut million" chooses, see docs
 #
@@ -11,10 +12,18 @@ BIN := $(VENV)/bin
 SUITES ?= letter path
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: test lint types demo reproduction bench clean
+.PHONY: test lint types docs site demo reproduction bench clean
 
-test: lint types
+test: lint types site
 	@$(BIN)/python -m pytest --quiet -n 2
+
+docs: site
+	@$(BIN)/python -m pytest --quiet -n 2 tests/docs src
+	@echo "site: out/site/index.html"
+
+site: $(VENV)/.test
+	@$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going -d out/doctrees docs out/site
+	@$(BIN)/python tools/check_site.py out/site
 
 lint: $(VENV)/.test
 	@$(BIN)/ruff check --quiet
@@ -38,7 +47,7 @@ bench: $(VENV)/.bench
 	@echo 'make bench SUITES="cut million report" runs others: $(BIN)/python -m benchmarks --list'
 
 clean:
-	rm -rf $(VENV) build dist out .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) build dist out docs/api docs/gallery .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 $(VENV)/.pip:
