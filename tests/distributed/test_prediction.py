@@ -173,6 +173,13 @@ def test_a_column_that_is_no_number_is_named(cluster, tmp_path, table):
     assert [path.name for path in tmp_path.iterdir()] == ["a.parquet"]
 
 
+def test_a_classifier_that_learned_from_a_frame_is_not_asked_with_an_array(table):
+    classifier = HarmonicClassifier().fit(table[["size"]], np.arange(150) % 3)
+    labeler = LabelerOfNumbers(classifier, ("size",), "class")  # a warning fails the test
+    labels, _ = labeler.label(pa.table({"size": table["size"]}), first_row=0)
+    assert labels.tolist() == classifier.predict(table[["size"]]).tolist()
+
+
 def test_the_result_is_not_to_be_among_the_data(cluster, files, model):
     with pytest.raises(InputError, match=r"data/out is in .*data, where it would be read"):
         predict_parquet(cluster, LabelerOfTables(model), files, Folder.at(files / "out"))

@@ -142,6 +142,12 @@ def test_precomputed_kernel_cannot_be_evaluated():
         Kernel("precomputed")(X, Z)
 
 
+@pytest.mark.parametrize("width", [1e-151, 1e-300, 1e151, 1e300])
+def test_a_width_whose_square_is_no_number(width):
+    with pytest.raises(ValueError, match=r"from 1e-150 to 1e\+150, .* got 1e.*; change the unit"):
+        Kernel("rbf", width=width)
+
+
 @pytest.mark.parametrize("kind", ["sigmoid", "RBF", "", None, 3])
 def test_unknown_kernel(kind):
     message = (

@@ -168,6 +168,14 @@ def test_one_unit_or_standardized(X, is_one_unit):
     np.testing.assert_allclose(Z.mean(axis=0), 0, atol=1e-10)
 
 
+@pytest.mark.parametrize("n_large", [1, 2, 4])
+def test_a_small_column_beside_large_ones_is_heard(n_large):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(50, n_large + 1)) * ([1.0] + n_large * [1000.0]))
+    Z = TableFeatures().fit(table).transform(table)
+    np.testing.assert_allclose(Z.var(axis=0), 1)
+
+
 def test_one_column_of_vectors_keeps_their_distances():
     X = np.random.default_rng(0).normal(size=(60, 7)) * [1, 5, 1, 9, 1, 0.1, 1]
     table = pd.DataFrame({"v": list(X)})

@@ -15,6 +15,8 @@ from graphmargin._typing import FloatArray
 KernelFunction = Callable[[Any, Any], FloatArray]
 KernelName = Literal["linear", "cubic", "rbf", "precomputed"]
 KERNELS = ("linear", "cubic", "rbf", "precomputed")
+LEAST_WIDTH = 1e-150
+"""Width whose square can still be divided by; its inverse is the largest that can be squared."""
 MAX_SINGLE = 64.0
 """Squared norm, in units of the width, up to which single precision gives RBF values to 1e-5."""
 
@@ -49,6 +51,12 @@ class Kernel:
         if not callable(self.kind):
             check_choice("kernel", self.kind, KERNELS, " or a callable")
         check_real("width", self.width, positive=True)
+        if not LEAST_WIDTH <= self.width <= 1 / LEAST_WIDTH:
+            msg = (
+                f"the width of the kernel must be from {LEAST_WIDTH} to {1 / LEAST_WIDTH}, so that it "
+                f"can be squared, got {self.width:.3g}; change the unit of the features"
+            )
+            raise ValueError(msg)
         check_integer("degree", self.degree, low=1)
         check_real("coef0", self.coef0, hint="; a negative one gives no kernel")
 
