@@ -1,0 +1,153 @@
+"""
+A table with numbers, categories, dates and text
+================================================
+
+Most tables are not matrices. You will see how one with a column of each kind, and with
+missing cells, becomes points whose distances make sense, what every kind of column is
+worth, and how features and classifier are saved as one model.
+
+The table is scikit-learn's own inventory: a row for each public class or function of eight
+modules. The label is the module, which is known for every fifth row.
+"""
+
+import importlib
+import inspect
+import re
+import tempfile
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from sklearn.metrics import DistanceMetric  # compiled, so without a signature
+
+from graphmargin import MaxMarginGraphCut, load_model, save_model
+from graphmargin.datasets import mask_labels
+from graphmargin.models import TableModel
+from graphmargin.tables import TableFeatures, read_target
+
+MODULES = ["cluster", "covariance", "datasets", "decomposition"]
+MODULES += ["ensemble", "linear_model", "metrics", "preprocessing"]
+
+
+def describe(module, thing):
+    """Return the row of a class or function."""
+    text, arguments = inspect.getdoc(thing), list(inspect.signature(thing).parameters)
+    years = re.findall(r"\b(?:19|20)\d\d\b", text)
+    return {
+        "kind": "class" if inspect.isclass(thing) else "function",
+        "first_argument": arguments[0] if arguments else None,
+        "n_arguments": len(arguments),
+        "n_words": len(text.split()),
+        "oldest_source": pd.Timestamp(min(years)) if years else pd.NaT,
+        "summary": text.split("\n\n")[0].replace(module, " "),
+        "module": module,
+    }
+
+
+rows = []
+for module in MODULES:
+    package = importlib.import_module(f"sklearn.{module}")
+    public = {getattr(package, name) for name in package.__all__} - {DistanceMetric}
+    public = sorted(filter(callable, public), key=lambda thing: thing.__name__)
+    rows += [describe(module, thing) for thing in public]
+table = pd.DataFrame(rows)
+y_true = table["module"].to_numpy(str)
+table["module"] = mask_labels(y_true, fraction=0.2, random_state=0)
+print(table.sample(5, random_state=3).drop(columns="summary").to_string(index=False))
+
+# %%
+# What becomes of each column
+# ---------------------------
+# :class:`~graphmargin.tables.TableFeatures` recognizes columns by their cells. Numbers are
+# scaled, categories get a feature for each value, dates their time and their place in the
+# calendar, text 30 coordinates of a latent semantic analysis. ``columns_`` tells what
+# happened, and what was missing.
+
+features = TableFeatures(ignore=["module"]).fit(table)
+for use in features.columns_:
+    print(f"{use.name:16}{use.role:10}{use.n_features:3} features  {use.note}")
+print(features.scaling_)
+
+# %%
+# What each column is worth
+# -------------------------
+# Leave one kind of column out, and count errors on the rows without a label. Names of
+# columns to ignore are all that this takes.
+
+KINDS = {
+    "numbers": ["n_arguments", "n_words"],
+    "categories": ["kind", "first_argument"],
+    "date": ["oldest_source"],
+    "text": ["summary"],
+}
+target = read_target(table, "module")
+hidden = ~target.labeled
+
+
+cut = MaxMarginGraphCut(n_neighbors=10, gamma_g=0.1, C=10.0)
+
+
+def error(unused):
+    """Return the error on unlabeled rows if some columns are left out."""
+    points = TableFeatures(ignore=["module", *unused]).fit_transform(table)
+    codes = cut.fit(points, target.codes).transduction_
+    return 100 * np.mean(target.classes[codes[hidden]] != y_true[hidden])
+
+
+errors = {"all columns": error([])}
+errors |= {f"without {kind}": error(columns) for kind, columns in KINDS.items()}
+errors["text alone"] = error([name for kind in list(KINDS)[:-1] for name in KINDS[kind]])
+
+figure, ax = plt.subplots(figsize=(6.4, 3.2), layout="constrained")
+colors = ["#2a6fb0" if name == "all columns" else "0.7" for name in errors]
+bars = ax.barh(list(errors), list(errors.values()), color=colors)
+ax.bar_label(bars, fmt="%.0f %%", padding=4)
+ax.invert_yaxis()
+ax.set(xlabel=f"error with {target.labeled.sum()} labels, {len(MODULES)} classes [%]")
+ax.spines[["top", "right"]].set_visible(False)
+ax.margins(x=0.12)
+plt.show()
+
+# %%
+# One model for tables
+# --------------------
+# :class:`~graphmargin.models.TableModel` joins features and classifier. Its file holds no
+# code, and new rows may lack cells, or have their columns in another order.
+
+points = features.transform(table)
+cut.fit(points, target.codes)
+model = TableModel(features, cut, target.classes, "module")
+with tempfile.TemporaryDirectory() as folder:
+    save_model(model, Path(folder) / "inventory.skops")
+    loaded = load_model(Path(folder) / "inventory.skops")
+
+new = pd.DataFrame(
+    {
+        "summary": ["Compute the mean error between labels and predictions.",
+                    "Linear model with a penalty on its coefficients."],
+        "first_argument": ["y_true", "alpha"],
+        "kind": ["function", "class"],
+        "n_arguments": [4, 9],
+        "n_words": [310, None],
+        "oldest_source": [None, None],
+    }
+)  # fmt: skip
+for label, confidence in zip(*loaded.label(new), strict=True):
+    print(f"{label:14} confidence {confidence:.2f}")
+
+# %%
+# The same without Python
+# -----------------------
+# One line recognizes the columns, chooses all parameters, and writes the labeled table,
+# the model and a report:
+#
+# .. code-block:: console
+#
+#    $ graphmargin label inventory.csv --target module --model inventory.skops
+#
+# Take away
+# ---------
+# Hand over the table as it is, and look at ``columns_`` to see how it was read. Every
+# column moves the neighbors, so ignore those that have nothing to do with the label.
+# :doc:`/command-line` has the rules for columns and all commands.
