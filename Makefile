@@ -14,7 +14,8 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
 .PHONY: test lint types docs site demo reproduction bench clean
 
-test: lint types site
+test: $(VENV)/.test
+	@$(MAKE) --no-print-directory --output-sync --jobs=2 lint types site
 	@$(BIN)/python -m pytest --quiet -n 2
 
 docs: site
@@ -22,7 +23,8 @@ docs: site
 	@echo "site: out/site/index.html"
 
 site: $(VENV)/.test
-	@$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going -d out/doctrees docs out/site
+	@rm -rf out/site docs/api
+	@$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going -j 2 -d out/doctrees docs out/site
 	@$(BIN)/python tools/check_site.py out/site
 
 lint: $(VENV)/.test

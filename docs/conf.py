@@ -53,6 +53,7 @@ plot_formats = [("png", 150)]
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
+    "subsection_order": ["../examples/first", "../examples/data", "../examples/trust"],
     "filename_pattern": r"/plot_",
     "ignore_pattern": r"^(?!plot_)",
     "within_subsection_order": "FileNameSortKey",
@@ -60,6 +61,7 @@ sphinx_gallery_conf = {
     "backreferences_dir": "gallery/uses",
     "doc_module": ("graphmargin",),
     "reference_url": {"graphmargin": None},
+    "parallel": 2,
     "remove_config_comments": True,
     "show_memory": False,
     "write_computation_times": False,

@@ -16,8 +16,8 @@ from urllib.parse import unquote, urlsplit
 
 import graphmargin
 
-NO_CONTENT = ("genindex.html", "search.html", "py-modindex.html")
-"""Pages that Sphinx makes of others."""
+NO_EXAMPLE = ("genindex.html", "search.html", "py-modindex.html", "changelog.html")
+"""Pages that Sphinx makes of others, and the list of changes."""
 LOADED = {"img": "src", "script": "src", "link": "href", "source": "src", "iframe": "src"}
 """What a browser fetches by itself: nothing of it may be elsewhere."""
 
@@ -88,7 +88,7 @@ def _page_problems(path: Path, site: Path, pages: dict[Path, Page]) -> list[str]
         for url in sorted({*page.links, *page.loaded})
         if not _is_far(url) and not _is_there(url, path, pages)
     ]
-    if not page.has_example and str(name) not in NO_CONTENT:
+    if not page.has_example and str(name) not in NO_EXAMPLE:
         found.append(f"{name}: there is no example")
     return found
 

@@ -53,8 +53,8 @@ class Kernel:
         check_real("width", self.width, positive=True)
         if not LEAST_WIDTH <= self.width <= 1 / LEAST_WIDTH:
             msg = (
-                f"the width of the kernel must be from {LEAST_WIDTH} to {1 / LEAST_WIDTH}, so that it "
-                f"can be squared, got {self.width:.3g}; change the unit of the features"
+                f"the width of the kernel must be from {LEAST_WIDTH} to {1 / LEAST_WIDTH}, so that "
+                f"it can be squared, got {self.width:.3g}; change the unit of the features"
             )
             raise ValueError(msg)
         check_integer("degree", self.degree, low=1)

@@ -129,4 +129,4 @@ plt.show()
 # here. With ``gamma_g="auto"``, the default, they are chosen by hiding labels, which
 # takes a few more of them (:doc:`how that works </selection>`). Where the graph is
 # wrong, the labels that travel on it are wrong too: :doc:`the rivals
-# </gallery/plot_rivals>` have such a problem.
+# </gallery/first/plot_rivals>` have such a problem.

@@ -127,4 +127,4 @@ print(f"by the graph {quarter(model):.1%}, by votes {quarter(votes):.1%}")
 # It holds for rows like the labeled ones: if you labeled easy rows, it is too high
 # (:doc:`/limits`). :class:`~graphmargin.plotting.ConfidenceDisplay` draws the
 # confidence of training rows, and rows that you pass on are candidates for
-# :ref:`sphx_glr_gallery_plot_suggest.py`.
+# :ref:`sphx_glr_gallery_trust_plot_suggest.py`.

@@ -139,5 +139,5 @@ print(f"error, more certain half: {wrong[order[half:]].mean():.0%}")
 # labels the graph finds what the texts have in common; with many, the SVM catches up.
 # Whether the graph helps on your texts is what the default parameters of
 # :class:`~graphmargin.MaxMarginGraphCut` test: see :doc:`/selection`. For dense embeddings
-# of texts go on to :ref:`sphx_glr_gallery_plot_embeddings.py`; for a table with a column
-# of text, to :ref:`sphx_glr_gallery_plot_mixed_table.py`.
+# of texts go on to :ref:`sphx_glr_gallery_data_plot_embeddings.py`; for a table with a column
+# of text, to :ref:`sphx_glr_gallery_data_plot_mixed_table.py`.
