@@ -154,15 +154,13 @@ def plot_scaling(results: Sequence[Result], file: Path) -> None:
             sizes, walls = [row["n"] for row in rows], [row["wall"] for row in rows]
             width = 2.5 if system == OURS else 1.2
             (line,) = axes.loglog(sizes, walls, "o-", linewidth=width)
-            growth = f"\ngrows as $n^{{{exponent(sizes, walls):.2f}}}$" if len(rows) > 1 else ""
-            axes.annotate(
-                system + growth,
-                (sizes[-1], walls[-1]),
-                xytext=(9, 0),
-                textcoords="offset points",
-                color=line.get_color(),
-                va="center",
-            )
+            look = {"textcoords": "offset points", "color": line.get_color()}
+            if len(rows) > 1:
+                text = f"{system}\ngrows as $n^{{{exponent(sizes, walls):.2f}}}$"
+                axes.annotate(text, (sizes[-1], walls[-1]), (9, 0), va="center", **look)
+            else:  # above its only point, where no line of another system ends
+                text = system.replace(" ", "\n", 1)
+                axes.annotate(text, (sizes[0], walls[0]), (-4, 7), va="bottom", **look)
         ticks = sorted(SIZES.values())
         axes.set_xticks(ticks, [f"{n:,.0f}" for n in ticks])
         axes.set_xticks([], minor=True)

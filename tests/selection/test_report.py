@@ -170,6 +170,15 @@ def test_nothing_travels_with_infinite_gamma_g():
     assert "no label travels" in str(found)
 
 
+def test_a_graph_that_hidden_labels_ruled_out_is_not_advised():
+    solution = harmonic_solution(
+        cliques(4, 4, weak=0.1), [0, 0, -1, -1, 1, 1, -1, -1], gamma_g=np.inf
+    )
+    found = graph_report(solution, choice=made_choice(1.0))
+    assert found.verdict == "graph does not help: supervised learning chosen"
+    assert not found.advice
+
+
 def test_all_points_labeled():
     found = graph_report(harmonic_solution(cliques(3, 3, weak=0.1), [0, 0, 0, 1, 1, 1]))
     assert (found.n_unlabeled, found.mean_confidence, found.sink_share) == (0, None, None)

@@ -110,7 +110,8 @@ class ConfidenceDisplay:
                 self.ax_.bar(middles, counts, 0.92 / bins, bottom=below, color=color, label=text)
             )
             below += counts
-        self.ax_.set(xlabel="confidence", ylabel="rows", xlim=(0, 1))
+        top = 1.05 * max(below.max(), 1)
+        self.ax_.set(xlabel="confidence", ylabel="rows", xlim=(0, 1), ylim=(0, top))
         self.ax_.spines[["top", "right"]].set_visible(False)
         handles = [*self.bars_]
         self.line_ = None

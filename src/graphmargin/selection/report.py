@@ -261,7 +261,7 @@ class GraphReport:
         return f"verdict: {self.verdict} ({reason})"
 
     def _use_of_graph(self) -> str:
-        if np.isinf(self.gamma_g):
+        if np.isinf(self.gamma_g) and self.verdict == "not compared":
             return "`gamma_g` is inf, so that the graph is not used; pass a finite one."
         if not self.converged:
             return "The solver did not converge: labels may be wrong; use solver='direct'."
