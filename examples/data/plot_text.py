@@ -74,17 +74,14 @@ def error(model, labels):
 
 cut = MaxMarginGraphCut(metric="cosine", n_neighbors=10, gamma_g=0.1, C=10.0)
 sizes, draws = [1, 3, 8], range(4)
-errors = {"supervised SVM": SupervisedSVC(C=10.0), "max-margin graph cut": cut}
-for name, model in errors.items():
-    errors[name] = [
-        [error(model, mask_labels(module_of, per_class=n, random_state=i)) for i in draws]
-        for n in sizes
-    ]
+models = {"supervised SVM": SupervisedSVC(C=10.0), "max-margin graph cut": cut}
+labelings = [[mask_labels(module_of, per_class=n, random_state=i) for i in draws] for n in sizes]
 
 figure, ax = plt.subplots(figsize=(6, 3.6), layout="constrained")
-for (name, found), color in zip(errors.items(), ["0.45", "#2a6fb0"], strict=True):
-    ax.plot(sizes, 100 * np.mean(found, axis=1), "o-", color=color, label=name)
-    ax.plot(sizes, 100 * np.array(found), ".", color=color, alpha=0.35)
+for (name, model), color in zip(models.items(), ["0.45", "#2a6fb0"], strict=True):
+    errors = 100 * np.array([[error(model, few) for few in group] for group in labelings])
+    ax.plot(sizes, errors.mean(axis=1), "o-", color=color, label=name)
+    ax.plot(sizes, errors, ".", color=color, alpha=0.35)
 ax.set(xlabel="labeled texts in each module", ylabel="error on the others [%]")
 ax.set(xticks=sizes, ylim=(0, None))
 ax.spines[["top", "right"]].set_visible(False)

@@ -300,6 +300,19 @@ def test_lattices_with_nine_labels_a_class_have_fewer_errors_than_supervised_lea
     assert ours < theirs, errors
 
 
+def test_rows_that_no_label_reaches_are_counted_where_parameters_are_chosen():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2)) + 50 * (np.arange(60) % 3)[:, None]
+    y = np.where(np.arange(60) < 30, np.arange(60) % 3, -1)
+    y[y == 2] = -1
+    with pytest.warns(UserWarning, match="20 of 60 points are in components") as caught:
+        model = MaxMarginGraphCut(gamma_g=0.1).fit(X, y)  # C is chosen
+    assert caught[0].filename == __file__
+    assert model.choice_ is not None
+    assert np.isin(model.transduction_[2::3], [0, 1]).all()
+
+
+@pytest.mark.filterwarnings("ignore:.* in components of the graph")
 def test_clusters_are_recovered_from_few_labels():
     """The errors of supervised learning are many, and those of the choice almost none."""
     errors = []

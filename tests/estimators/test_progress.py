@@ -205,7 +205,7 @@ from graphmargin import MaxMarginGraphCut
 
 X = np.random.default_rng(0).normal(size=(200_000, 40)).astype(np.float32)
 y = np.where(np.arange(len(X)) < 400, np.arange(len(X)) % 4, -1)
-model = MaxMarginGraphCut(verbose=1, {parameters}).fit(X[:2000], y[:2000])
+model = MaxMarginGraphCut(verbose=1, {parameters}).fit(X[:500], y[:500])
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores it
 timer = threading.Timer(1.5, os.kill, (os.getpid(), signal.SIGINT))
 timer.start()
@@ -216,7 +216,7 @@ except KeyboardInterrupt:
         model.predict(X[:10])
     except NotFittedError:
         print("interrupted")
-    model.fit(X[:2000], y[:2000]).predict(X[:10])
+    model.fit(X[:500], y[:500]).predict(X[:10])
 """
 
 

@@ -39,7 +39,8 @@ def test_class_that_vanishes_is_named_as_in_the_table():
 def test_no_parameter_of_python_is_named_where_supervised_learning_is_chosen():
     rng = np.random.default_rng(0)
     y = np.arange(120) % 2
-    table = pd.DataFrame({"a": y + 0.01 * rng.normal(size=120), "b": 20 * rng.normal(size=120)})
+    table = pd.DataFrame(rng.normal(size=(120, 10))).add_prefix("noise ")
+    table["size"] = y + 0.01 * rng.normal(size=120)
     table["kind"] = np.where(np.arange(120) < 60, np.where(y, "cat", "dog"), None)
     labeled = label_rows(job_of(table, "kind"))
     assert np.isinf(labeled.cut.harmonic_solution_.gamma_g)

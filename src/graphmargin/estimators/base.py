@@ -265,7 +265,7 @@ def warn_of(solution: HarmonicSolution, deeper: int = 0) -> None:
     if unreached and np.isfinite(solution.gamma_g):
         warnings.warn(
             f"{unreached} of {len(solution.codes)} points are in components of the graph without "
-            "a label: their confidence is 0; label one point in each component, or raise "
+            "a label: the graph says nothing of them; label one point in each component, or raise "
             "`n_neighbors`",
             UserWarning,
             stacklevel=4 + deeper,

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 
 from graphmargin._checks import check_choice, check_real
 from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray
-from graphmargin.estimators.base import DiffusionClassifier, warn_unless_converged
+from graphmargin.estimators.base import DiffusionClassifier, warn_of
 from graphmargin.estimators.choosing import Search
 from graphmargin.estimators.margin_classifier import MarginClassifier
 from graphmargin.estimators.progress import stage
@@ -296,7 +296,7 @@ class MaxMarginGraphCut(MarginClassifier, DiffusionClassifier):
             )
             candidate = choice.trials.params[best]
             self.harmonic_solution_ = solve(candidate["gamma_g"])
-            warn_unless_converged(self.harmonic_solution_)
+            warn_of(self.harmonic_solution_, deeper=1)
             self.training_mask_ = induce(candidate).mask
             self.n_iter_ = self.harmonic_solution_.iterations
             self._training_scores: FloatArray | None = None

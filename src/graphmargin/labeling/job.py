@@ -207,6 +207,8 @@ def label_rows(
     cut = MaxMarginGraphCut(n_neighbors=job.n_neighbors, n_jobs=n_jobs, random_state=seed)
     with warnings.catch_warnings(record=True) as caught, watched_by(watch):
         warnings.simplefilter("always")
+        # The advice tells this one in the words of tables.
+        warnings.filterwarnings("ignore", message=".* in components of the graph without a label")
         cut.fit(job.X, job.target.codes)
     said = tuple(dict.fromkeys(str(warning.message) for warning in caught))
     return Labeled(job, cut, said, time.perf_counter() - start)

@@ -170,6 +170,7 @@ def test_automatic_cut_chooses_by_the_validation_rows(works):
     assert len(search.choice_.trials.given) == len(SPLIT.y_validation)
 
 
+@pytest.mark.filterwarnings("ignore:.* in components of the graph")
 def test_all_labels_cut_learns_from_two_thirds(works):
     found = all_labels_cut(works["rbf"])
     X = np.concatenate([SPLIT.X, SPLIT.X_validation, SPLIT.X_unused])
@@ -180,6 +181,7 @@ def test_all_labels_cut_learns_from_two_thirds(works):
     np.testing.assert_allclose(found.f_test[0], model.decision_function(SPLIT.X_test), atol=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore:.* in components of the graph")
 @pytest.mark.parametrize("name", METHODS)
 def test_methods_learn_and_do_not_look_at_test_labels(works, name):
     flipped = KernelWork(PairWork(replace(SPLIT, y_test=1 - SPLIT.y_test)), "linear")
