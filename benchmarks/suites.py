@@ -126,9 +126,9 @@ SUITES: dict[str, Suite] = {
     ),
     "cut": Suite(
         "Max-margin graph cut on the mixture of 100,000 rows, and prediction of 100,000 new "
-        "ones, with gamma_g = 0.1, C = 10 and equal losses, beside the same pipeline with a machine "
-        "of scikit-learn. Agreement is that of the "
-        "labels of the new rows with those by SVC. The clusters overlap; the farther they are "
+        "ones, with gamma_g = 0.1, C = 10 and equal losses, beside the same pipeline with a "
+        "machine of scikit-learn. Agreement is that of the labels of the new rows with those by "
+        "SVC. The clusters overlap; the farther they are "
         "apart, the fewer support vectors SVC has and the smaller the ratio.",
         _cases("mixture-1e5", (CUT_SVC, 5), (CUT, 5), (CUT_LINEAR, 5)),
         base=CUT,
