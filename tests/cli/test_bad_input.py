@@ -83,6 +83,15 @@ def test_all_labels_present(command, refused, table_file):
     assert "all 150 rows" in refused(*words(command, table_file))
 
 
+def test_a_word_that_may_mean_unlabeled_is_asked_about(refused, table_file):
+    table = pd.read_csv(table_file)
+    table.assign(kind=table["kind"].fillna("to do")).to_csv(table_file, index=False)
+    line = refused(*words("label", table_file))
+    assert "if 'to do' (135 rows) means that there is none, pass --unlabeled='to do'" in line
+    table.assign(kind=np.arange(150) % 3).to_csv(table_file, index=False)
+    assert "--unlabeled" not in refused(*words("label", table_file))
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_no_labels(command, refused, table_file):
     pd.read_csv(table_file).assign(kind=None).to_csv(table_file, index=False)

@@ -116,8 +116,7 @@ def label(
         _tell(found, files, json=json, quiet=quiet, more=sample_in_words(found))
         return
     refuse_options({"--work-dir": work_dir, "--resume": resume}, "goes with --dask")
-    from graphmargin.labeling.job import check_new_columns, open_job
-    from graphmargin.tables.errors import TableError
+    from graphmargin.labeling.job import check_new_columns, check_unlabeled, open_job
     from graphmargin.tables.formats import format_of
 
     source = Path(table)
@@ -126,12 +125,7 @@ def label(
     _check_files(source, labeled_file, model, report)
     job = open_job(source, target, unlabeled=unlabeled, ignore=ignore)
     check_new_columns(job)
-    if job.target.labeled.all():
-        msg = (
-            f"all {len(job.table):,} rows of {source.name} have a label in {target!r}: nothing to "
-            "fill in; `graphmargin fit` learns a model from them, `graphmargin audit` doubts them"
-        )
-        raise TableError(msg)
+    check_unlabeled(job)
     labeled, findings = _labeled(job, jobs, seed, report, quiet=quiet or json)
     files = _write_files(labeled, findings, labeled_file, model, report)
     _tell(findings, files, json=json, quiet=quiet)

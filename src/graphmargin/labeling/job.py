@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from graphmargin.harmonic.solution import HarmonicSolution, solve_path
 from graphmargin.labeling.findings import GIVEN, INDUCED, MODEL
 from graphmargin.models.table_model import TableModel
 from graphmargin.tables.columns import ColumnUse, check_free
+from graphmargin.tables.errors import TableError
 from graphmargin.tables.features import TableFeatures
 from graphmargin.tables.reading import read_table
 from graphmargin.tables.target import Target, read_target
@@ -228,3 +230,34 @@ def check_new_columns(job: Job) -> None:
     """
     name = job.target.name
     check_free([f"{name}_confidence", f"{name}_source"], job.table.columns, job.name)
+
+
+def check_unlabeled(job: Job) -> None:
+    """Refuse a table in which no label is missing, and ask about a class that may mean it.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"x": [1.5, 2, 3, 5], "y": ["a", "?", "b", "?"]})
+    >>> check_unlabeled(job_of(table, "y"))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    graphmargin.tables.errors.TableError: ... if '?' (2 rows) means that there is none, ...
+    """
+    target = job.target
+    if not target.labeled.all():
+        return
+    counts = np.bincount(target.codes)
+    marker, n_marked = str(target.classes[counts.argmax()]), counts.max()
+    asked = (
+        f"if {marker!r} ({n_marked:,} rows) means that there is none, pass "
+        f"--unlabeled={quote(marker)}; "
+        if 2 * n_marked >= len(job.table)
+        else ""
+    )
+    msg = (
+        f"all {len(job.table):,} rows of {job.name} have a label in {target.name!r}: nothing to "
+        f"fill in; {asked}`graphmargin fit` learns a model from them, `graphmargin audit` doubts "
+        "them"
+    )
+    raise TableError(msg)
