@@ -23,11 +23,9 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build"]
 templates_path = ["_templates"]
 default_role = "py:obj"
 smartquotes = False
-python_use_unqualified_type_names = True
 
 html_theme = "furo"
 html_title = "graphmargin"
@@ -36,7 +34,7 @@ html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_math_renderer = "mathml"
 
-myst_enable_extensions = ["attrs_block", "colon_fence", "deflist", "dollarmath"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
 autosummary_generate = True
@@ -54,7 +52,6 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "subsection_order": ["../examples/first", "../examples/data", "../examples/trust"],
-    "filename_pattern": r"/plot_",
     "ignore_pattern": r"^(?!plot_)",
     "within_subsection_order": "FileNameSortKey",
     "abort_on_example_error": True,
@@ -63,7 +60,6 @@ sphinx_gallery_conf = {
     "reference_url": {"graphmargin": None},
     "parallel": 2,
     "remove_config_comments": True,
-    "show_memory": False,
     "write_computation_times": False,
     "show_signature": False,
 }
