@@ -101,7 +101,7 @@ class DistributedGraphCut(BaseEstimator):
     >>> table["digit"] = mask_labels(y, per_class=10, random_state=0)
     >>> with (
     ...     tempfile.TemporaryDirectory() as folder,
-    ...     Client(processes=False, dashboard_address=None) as client,
+    ...     Client(processes=False, dashboard_address="localhost:0") as client,
     ... ):
     ...     table.to_parquet(f"{folder}/digits.parquet")
     ...     cut = DistributedGraphCut(gamma_g=0.01, C=10.0)
