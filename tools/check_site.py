@@ -16,8 +16,8 @@ from urllib.parse import unquote, urlsplit
 
 import graphmargin
 
-NO_EXAMPLE = ("genindex.html", "search.html", "py-modindex.html", "changelog.html")
-"""Pages that Sphinx makes of others, and the list of changes."""
+LISTS = ("genindex.html", "search.html", "py-modindex.html", "changelog.html")
+"""Pages that need no example, beside those that list the gallery."""
 LOADED = {"img": "src", "script": "src", "link": "href", "source": "src", "iframe": "src"}
 """What a browser fetches by itself: nothing of it may be elsewhere."""
 
@@ -26,7 +26,7 @@ LOADED = {"img": "src", "script": "src", "link": "href", "source": "src", "ifram
 class Page(HTMLParser):
     """What a page has: places to link to, links, what it loads, pictures without a text.
 
-    A thumbnail needs no text: its title is beside it.
+    A thumbnail is a link: no example, and its title is beside it.
     """
 
     ids: set[str] = field(default_factory=set)
@@ -48,9 +48,10 @@ class Page(HTMLParser):
             self.links.append(given["href"])
         if LOADED.get(tag) in given and given.get("rel") not in ("index", "search", "next", "prev"):
             self.loaded.append(given[LOADED[tag]])
-        if tag == "img" and not given.get("alt") and "_thumb." not in given.get("src", ""):
-            self.untold.append(given.get("src", ""))
-        self.has_example |= tag == "img" or "highlight" in given.get("class", "").split()
+        if tag == "img" and "_thumb." not in given.get("src", ""):
+            self.has_example = True
+            self.untold += [] if given.get("alt") else [given.get("src", "")]
+        self.has_example |= "highlight" in given.get("class", "").split()
 
 
 def problems(site: Path, packages: list[str]) -> list[str]:
@@ -88,9 +89,13 @@ def _page_problems(path: Path, site: Path, pages: dict[Path, Page]) -> list[str]
         for url in sorted({*page.links, *page.loaded})
         if not _is_far(url) and not _is_there(url, path, pages)
     ]
-    if not page.has_example and str(name) not in NO_EXAMPLE:
+    if not (page.has_example or _is_list(name)):
         found.append(f"{name}: there is no example")
     return found
+
+
+def _is_list(name: Path) -> bool:
+    return str(name) in LISTS or (name.parts[0] == "gallery" and name.name == "index.html")
 
 
 def _is_far(url: str) -> bool:

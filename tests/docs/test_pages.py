@@ -62,17 +62,17 @@ def run_commands(code, place, capsys):
     commands = COMMAND.findall(code)
     assert commands, f"{place}: a console block needs a line '$ command'"
     for command, expected in commands:
-        printed = output_of(command.replace("\n> ", "\n"), capsys)
+        code, printed = result_of(command.replace("\n> ", "\n"), capsys)
         same = doctest.OutputChecker().check_output(expected, printed, FLAGS)
         assert same, f"{place}: $ {command}\nthe page says\n{expected}\nbut it printed\n{printed}"
+        assert code == 0, f"{place}: $ {command}\nended with {code}"
 
 
-def output_of(command, capsys):
-    """Return what the command prints. Ours run here: to import all again takes 3 seconds each."""
+def result_of(command, capsys):
+    """Return the exit code, and what is printed. Ours run here: each import takes 3 seconds."""
     capsys.readouterr()
     if command.startswith("graphmargin ") and not set(command) & set("|&;<>$*"):
-        main(shlex.split(command)[1:])
-        return "".join(capsys.readouterr())
+        return main(shlex.split(command)[1:]), "".join(capsys.readouterr())
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     done = subprocess.run(
         ["bash", "-c", command],
@@ -82,12 +82,14 @@ def output_of(command, capsys):
         check=False,
         env={**os.environ, "PATH": path},
     )
-    return done.stdout
+    return done.returncode, done.stdout
 
 
 def test_a_wrong_output_is_found(capsys):
     for command in ("echo one", "graphmargin --version"):
         with pytest.raises(AssertionError, match="but it printed"):
             run_commands(f"$ {command}\ntwo\n", "here", capsys)
+    with pytest.raises(AssertionError, match="ended with 1"):
+        run_commands("$ false\n", "here", capsys)
     with pytest.raises(AssertionError, match="Expected"):
         run_doctest(">>> 1 + 1\n3\n", {}, Path("page.md"), 1)

@@ -47,10 +47,14 @@ def test_pictures_have_a_text(site, tmp_path):
     assert found == ["index.html: the picture b.png has no text"]
 
 
-def test_pages_have_an_example(site):
-    assert site(index="<p>words</p>", genindex="<p>a list</p>") == [
-        "index.html: there is no example"
-    ]
+def test_pages_have_an_example(site, tmp_path):
+    (tmp_path / "c_thumb.png").touch()
+    (tmp_path / "gallery").mkdir()
+    thumbnail = '<img src="c_thumb.png">'
+    found = site(
+        index=f"<p>words</p>{thumbnail}", genindex="", **{"gallery/index": "<p>a list</p>"}
+    )
+    assert found == ["index.html: there is no example"]
 
 
 def test_public_names_have_a_place(site):
