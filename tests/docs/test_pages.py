@@ -62,10 +62,10 @@ def run_commands(code, place, capsys):
     commands = COMMAND.findall(code)
     assert commands, f"{place}: a console block needs a line '$ command'"
     for command, expected in commands:
-        code, printed = result_of(command.replace("\n> ", "\n"), capsys)
+        status, printed = result_of(command.replace("\n> ", "\n"), capsys)
         same = doctest.OutputChecker().check_output(expected, printed, FLAGS)
         assert same, f"{place}: $ {command}\nthe page says\n{expected}\nbut it printed\n{printed}"
-        assert code == 0, f"{place}: $ {command}\nended with {code}"
+        assert status == 0, f"{place}: $ {command}\nended with {status}"
 
 
 def result_of(command, capsys):

@@ -127,9 +127,9 @@ class LabelerOfNumbers:
                 f"{first_row + row + 1:,}; fill missing and infinite values, or drop these rows"
             )
             raise TableError(msg)
-        named = pd.DataFrame(X, columns=list(self.columns))  # as a classifier of frames expects it
-        rows = named if hasattr(self.classifier, "feature_names_in_") else X
-        labels, probabilities = self.classifier._predict_both(rows)
+        if hasattr(self.classifier, "feature_names_in_"):  # it learned from a frame
+            X = pd.DataFrame(X, columns=list(self.columns))
+        labels, probabilities = self.classifier._predict_both(X)
         return labels, np.asarray(confidence_of(probabilities))
 
 
