@@ -8,7 +8,7 @@ Five minutes, by `python -m benchmarks.limits`, or `python -m benchmarks.limits 
 
 from __future__ import annotations
 
-import sys
+import argparse
 import warnings
 from collections.abc import Callable, Iterator
 
@@ -301,8 +301,10 @@ PARTS: dict[str, Callable[[], None]] = {
 
 def main() -> None:
     """Print the tables that are asked for, or all."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("parts", nargs="*", choices=PARTS, default=list(PARTS), metavar="PART")
     warnings.filterwarnings("ignore", message=".*components of the graph without a label")
-    for name in sys.argv[1:] or PARTS:
+    for name in parser.parse_args().parts:
         PARTS[name]()
 
 

@@ -1,16 +1,14 @@
 import importlib
 import importlib.metadata
-import pkgutil
 import re
 from pathlib import Path
 
 import pytest
 
 import graphmargin
+from check_site import public_packages
 
 ROOT = Path(__file__).parents[1]
-MODULES = pkgutil.iter_modules(graphmargin.__path__, prefix="graphmargin.")
-PACKAGES = ["graphmargin", *(module.name for module in MODULES if module.ispkg)]
 
 
 def test_version_is_that_of_the_distribution():
@@ -22,7 +20,7 @@ def test_version_is_that_of_the_citation():
     assert re.findall(r"^version: (.+)$", citation, flags=re.MULTILINE) == [graphmargin.__version__]
 
 
-@pytest.mark.parametrize("package", PACKAGES)
+@pytest.mark.parametrize("package", public_packages())
 def test_public_names_are_sorted_and_exist(package):
     module = importlib.import_module(package)
     assert module.__all__ == sorted(set(module.__all__))

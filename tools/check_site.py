@@ -115,6 +115,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("site", type=Path, help="folder of the built site")
     site = parser.parse_args().site.resolve()
+    if not (site / "index.html").exists():
+        parser.error(f"{site} has no index.html; `make docs` builds the site")
     found = problems(site, public_packages())
     for line in found:
         print(line, file=sys.stderr)
