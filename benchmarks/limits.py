@@ -8,7 +8,7 @@ Five minutes, by `python -m benchmarks.limits`, or `python -m benchmarks.limits 
 
 from __future__ import annotations
 
-import argparse
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 
@@ -301,10 +301,12 @@ PARTS: dict[str, Callable[[], None]] = {
 
 def main() -> None:
     """Print the tables that are asked for, or all."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("parts", nargs="*", choices=PARTS, default=list(PARTS), metavar="PART")
+    asked = sys.argv[1:] or list(PARTS)
+    unknown = [name for name in asked if name not in PARTS]
+    if unknown:
+        sys.exit(f"there is no part {unknown[0]!r}; parts are {', '.join(PARTS)}")
     warnings.filterwarnings("ignore", message=".*components of the graph without a label")
-    for name in parser.parse_args().parts:
+    for name in asked:
         PARTS[name]()
 
 
