@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from joblib import effective_n_jobs
 from threadpoolctl import ThreadpoolController
 
-from graphmargin._typing import Progress
+from graphmargin._typing import ProgressCallback
 
 Piece = TypeVar("Piece")
 Result = TypeVar("Result")
@@ -60,7 +60,7 @@ def in_threads(
     pieces: Iterable[Piece],
     *,
     n_jobs: int | None,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> list[Result]:
     """Return ``[work(piece) for piece in pieces]``, each piece with a single BLAS thread.
 
@@ -102,7 +102,7 @@ class Team:
         self,
         work: Callable[[Piece], Result],
         pieces: Iterable[Piece],
-        progress: Progress | None = None,
+        progress: ProgressCallback | None = None,
     ) -> list[Result]:
         """Return ``[work(piece) for piece in pieces]``."""
         todo = list(pieces)

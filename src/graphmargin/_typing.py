@@ -12,7 +12,7 @@ FloatArray: TypeAlias = npt.NDArray[np.floating[Any]]
 IntArray: TypeAlias = npt.NDArray[np.signedinteger[Any]]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 AnyArray: TypeAlias = npt.NDArray[Any]
-Progress: TypeAlias = Callable[[float | None, str], None]
-"""Is told the share of the work that is done, where it is known, and what is going on."""
-Watch: TypeAlias = Callable[[str], Progress]
-"""From the name of what begins to what is told its progress."""
+ProgressCallback: TypeAlias = Callable[[float | None, str], None]
+"""Takes the share of the work that is done (None where it is unknown) and a message."""
+ProgressListener: TypeAlias = Callable[[str], ProgressCallback]
+"""Takes the name of a stage that begins, and returns the callback for its progress."""

@@ -8,6 +8,7 @@ from dask.sizeof import sizeof
 from scipy import sparse
 from sklearn.cluster import KMeans
 
+from graphmargin._progress import progress_listener
 from graphmargin.distributed import diffusion
 from graphmargin.distributed import diffusion_part as tasks
 from graphmargin.distributed.cluster import local_cluster
@@ -15,7 +16,6 @@ from graphmargin.distributed.components import find_reached
 from graphmargin.distributed.diffusion import bytes_of_a_vertex, solve
 from graphmargin.distributed.run import Run, file_name
 from graphmargin.distributed.storage import Folder
-from graphmargin.estimators.progress import watched_by
 from graphmargin.graph import knn_graph
 from graphmargin.harmonic import harmonic_solution
 from tests.distributed.split import read_whole, write_parts
@@ -176,7 +176,7 @@ def test_killed_workers_change_no_bit(problem_of_3000, undisturbed, tmp_path):
                 killed.append(next(iter(cluster.client.run(os.getpid).values())))
                 os.kill(killed[-1], signal.SIGKILL)
 
-        with watched_by(on_iteration(kill)):
+        with progress_listener(on_iteration(kill)):
             again, _ = solved(run, W, codes, part, 2, gamma_g=0.0)
     assert len(set(killed)) == 2
     assert again == facts
@@ -196,10 +196,10 @@ def test_goes_on_where_it_was_to_the_last_bit(run, problem_of_3000, undisturbed,
         if iteration == last:
             raise StopError
 
-    with pytest.raises(StopError), watched_by(on_iteration(stop)):
+    with pytest.raises(StopError), progress_listener(on_iteration(stop)):
         solved(run, W, codes, part, 2, gamma_g=0.0)
     seen = []
-    with watched_by(on_iteration(seen.append)):
+    with progress_listener(on_iteration(seen.append)):
         assert solve(run, 2, 4, 0.0, "labels") == facts
     done = last // diffusion.CHECKPOINT * diffusion.CHECKPOINT
     assert len(seen) == facts.iterations + 1 - done
@@ -219,7 +219,7 @@ def test_files_from_before_a_checkpoint_are_removed(run, problem_of_3000):
     W, codes, X = problem_of_3000
     names = {}
     work = run.folder / "labels" / "work"
-    with watched_by(on_iteration(lambda i: names.update({i: work.names()}))):
+    with progress_listener(on_iteration(lambda i: names.update({i: work.names()}))):
         solved(run, W, codes, spatial(X, 3), 3, gamma_g=0.0)
     first = 2 * diffusion.CHECKPOINT
     assert names[first + 1] == [

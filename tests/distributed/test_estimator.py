@@ -17,10 +17,10 @@ from distributed import Client, LocalCluster
 
 from graphmargin import MaxMarginGraphCut, harmonic_solution, load_model, save_model
 from graphmargin._errors import InputError
+from graphmargin._progress import progress_listener
 from graphmargin.distributed import ClusterError, DistributedGraphCut
 from graphmargin.distributed.cluster import local_cluster
 from graphmargin.distributed.storage import Folder
-from graphmargin.estimators.progress import watched_by
 from tests.distributed.rows import assembled, mixture
 
 N = 20_000
@@ -269,7 +269,7 @@ def same_files(one, other):
 def test_workers_that_are_killed_change_nothing(files, fitted, tmp_path):
     with local_cluster(2, "2GiB") as cluster:
         killer = Killer(cluster.client, tmp_path / "work")
-        with watched_by(killer):
+        with progress_listener(killer):
             cut = DistributedGraphCut(**FIXED).fit(
                 files, label="kind", id="name", work_dir=tmp_path / "work", client=cluster.client
             )

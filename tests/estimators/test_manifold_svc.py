@@ -7,9 +7,8 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from graphmargin import ManifoldSVC, SupervisedSVC, knn_graph, laplacian
+from graphmargin import ManifoldSVC, SupervisedSVC, _progress, knn_graph, laplacian
 from graphmargin.datasets import make_lattices
-from graphmargin.estimators import progress
 from graphmargin.margin import Kernel, manifold, train_manifold
 
 NAMED = ["linear", "cubic", "rbf"]
@@ -332,7 +331,7 @@ def test_threads_do_not_change_the_results(approximation):
 
 def test_stages(capsys, monkeypatch):
     X, _, y = blobs()
-    monkeypatch.setattr(progress, "time", SimpleNamespace(perf_counter=lambda: 3.0))
+    monkeypatch.setattr(_progress, "time", SimpleNamespace(perf_counter=lambda: 3.0))
     model = ManifoldSVC(verbose=1).fit(X, y)
     fit = [
         "[graphmargin] manifold-regularized SVM on 60 points ...",

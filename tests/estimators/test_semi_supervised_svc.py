@@ -9,8 +9,7 @@ from scipy import sparse
 from sklearn.datasets import make_moons
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from graphmargin import SemiSupervisedSVC, SupervisedSVC
-from graphmargin.estimators import progress
+from graphmargin import SemiSupervisedSVC, SupervisedSVC, _progress
 from graphmargin.margin import Kernel, semi_supervised, semi_supervised_training, train_machine
 from graphmargin.margin.semi_supervised_training import train_semi_supervised
 
@@ -453,7 +452,7 @@ def test_transduction_keeps_given_labels_that_the_machine_would_change(solver):
 
 def test_stage(capsys, monkeypatch):
     X, _, y = blobs()
-    monkeypatch.setattr(progress, "time", SimpleNamespace(perf_counter=lambda: 3.0))
+    monkeypatch.setattr(_progress, "time", SimpleNamespace(perf_counter=lambda: 3.0))
     SemiSupervisedSVC(C=2.0, verbose=1).fit(X, y)
     SemiSupervisedSVC(C=2.0).fit(X, y)
     captured = capsys.readouterr()

@@ -8,8 +8,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.svm import SVC
 
-from graphmargin import MaxMarginGraphCut, SupervisedSVC
-from graphmargin.estimators import progress
+from graphmargin import MaxMarginGraphCut, SupervisedSVC, _progress
 from graphmargin.margin import training
 
 NAMED = ["linear", "cubic", "rbf"]
@@ -139,7 +138,7 @@ def test_approximation_is_that_of_the_cut(monkeypatch):
 
 def test_stage(capsys, monkeypatch):
     X, _, y = blobs()
-    monkeypatch.setattr(progress, "time", SimpleNamespace(perf_counter=lambda: 3.0))
+    monkeypatch.setattr(_progress, "time", SimpleNamespace(perf_counter=lambda: 3.0))
     SupervisedSVC(verbose=1).fit(X, y)
     SupervisedSVC().fit(X, y)
     captured = capsys.readouterr()

@@ -30,10 +30,10 @@ def bench(
     json: Json = False,
 ) -> None:
     """Print a line for each system."""
-    from graphmargin.estimators.progress import told
+    from graphmargin._progress import announce
     from graphmargin.experiments.this_machine import measure
 
-    with watching(quiet=json) as watch, told(watch, "systems") as tell:
+    with watching(quiet=json) as watch, announce(watch, "systems") as tell:
         found = measure(rows, n_jobs=jobs, progress=tell)
     if json:
         print_json({"rows": rows, "systems": found})

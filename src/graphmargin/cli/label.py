@@ -165,7 +165,7 @@ def _check_files(*files: Path | None) -> None:
 def _labeled(
     job: Job, jobs: int | None, seed: int, report: Path | None, *, quiet: bool
 ) -> tuple[Labeled, Findings]:
-    from graphmargin.estimators.progress import told
+    from graphmargin._progress import announce
     from graphmargin.labeling.inspection import inspect, summarize
     from graphmargin.labeling.job import label_rows
 
@@ -173,7 +173,7 @@ def _labeled(
         labeled = label_rows(job, n_jobs=jobs, seed=seed, watch=watch)
         if report is None:
             return labeled, summarize(labeled)
-        with told(watch, "report"):
+        with announce(watch, "report"):
             return labeled, inspect(labeled)
 
 

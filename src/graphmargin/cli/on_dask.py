@@ -59,10 +59,10 @@ def label_on_dask(
     """Label a table, write it and a model, both or none; return what to tell, and the files."""
     _prepare()
     from graphmargin._files import replacing
+    from graphmargin._progress import progress_listener
     from graphmargin.distributed.cluster import cluster_at
     from graphmargin.distributed.storage import Folder
     from graphmargin.distributed.tables import label_table, open_table, summarize_table
-    from graphmargin.estimators.progress import watched_by
     from graphmargin.models import save_model
 
     folder = (folder_beside(table, "labeled") if out is None else out).rstrip("/")
@@ -80,7 +80,7 @@ def label_on_dask(
         if model is not None:
             _check_model(model, asked)
         watch = stack.enter_context(watching(quiet=quiet, patience=PATIENCE))
-        stack.enter_context(watched_by(watch))
+        stack.enter_context(progress_listener(watch))
         cluster = stack.enter_context(cluster_at(dask))
         labeled = label_table(cluster, asked, seed=seed)
         found = summarize_table(labeled)
@@ -99,11 +99,11 @@ def predict_on_dask(
 ) -> tuple[Predicted, str]:
     """Label new rows; return what to tell, and the folder of the result."""
     _prepare()
+    from graphmargin._progress import announce
     from graphmargin.distributed.cluster import cluster_at
     from graphmargin.distributed.output import check_new, check_outside
     from graphmargin.distributed.prediction import LabelerOfTables, predict_parquet
     from graphmargin.distributed.storage import Folder
-    from graphmargin.estimators.progress import told
     from graphmargin.labeling.prediction import load_table_model
 
     place = (folder_beside(table, "predicted") if out is None else out).rstrip("/")
@@ -115,7 +115,7 @@ def predict_on_dask(
         _telling_to_start_again(),
         watching(quiet=quiet, patience=PATIENCE) as watch,
         cluster_at(dask) as cluster,
-        told(watch, f"rows of {table}") as tell,
+        announce(watch, f"rows of {table}") as tell,
     ):
         return predict_parquet(cluster, learned, table, folder, progress=tell), place
 

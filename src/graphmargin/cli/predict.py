@@ -73,7 +73,7 @@ def predict(
 
 
 def _predict_file(model: Path, table: Path, out: Path, *, quiet: bool) -> Predicted:
-    from graphmargin.estimators.progress import told
+    from graphmargin._progress import announce
     from graphmargin.labeling.prediction import load_table_model, predict_file
     from graphmargin.tables.writing import check_output
 
@@ -81,6 +81,6 @@ def _predict_file(model: Path, table: Path, out: Path, *, quiet: bool) -> Predic
     learned = load_table_model(model)
     with (
         watching(quiet=quiet, patience=PATIENCE) as watch,
-        told(watch, f"rows of {table.name}") as tell,
+        announce(watch, f"rows of {table.name}") as tell,
     ):
         return predict_file(learned, table, out, progress=tell)

@@ -22,8 +22,8 @@ from rich.progress import (
 from rich.table import Column
 
 if TYPE_CHECKING:
-    from graphmargin._typing import Progress as Tell
-    from graphmargin._typing import Watch
+    from graphmargin._typing import ProgressCallback as Tell
+    from graphmargin._typing import ProgressListener
 
 PATIENCE = 5.0
 """Seconds that a part of a quick command may take before a log hears of it."""
@@ -31,7 +31,7 @@ EVERY_SHARE, EVERY_SECONDS = 0.25, 60.0
 
 
 @contextmanager
-def watching(*, quiet: bool = False, patience: float = 0.0) -> Iterator[Watch]:
+def watching(*, quiet: bool = False, patience: float = 0.0) -> Iterator[ProgressListener]:
     """Yield what shows the progress of one thing after the other.
 
     A log hears of a thing once it has taken `patience` seconds.

@@ -37,7 +37,7 @@ def suggest(
     quiet: Quiet = False,
 ) -> None:
     """Print a row for each suggestion."""
-    from graphmargin.estimators.progress import told
+    from graphmargin._progress import announce
     from graphmargin.labeling.job import label_rows, open_job
     from graphmargin.labeling.suggestions import suggest_rows
     from graphmargin.tables.errors import TableError
@@ -49,7 +49,7 @@ def suggest(
         raise TableError(msg)
     with watching(quiet=quiet or json, patience=PATIENCE) as watch:
         labeled = label_rows(job, n_jobs=jobs, seed=seed, watch=watch)
-        with told(watch, "suggestions"):
+        with announce(watch, "suggestions"):
             found = suggest_rows(labeled, n)
     rows = [
         list_row(

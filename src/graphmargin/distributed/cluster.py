@@ -13,7 +13,7 @@ from dask.utils import format_bytes
 from distributed import Client, Future, KilledWorker, LocalCluster, get_client, wait
 from distributed.client import FuturesCancelledError
 
-from graphmargin._typing import Progress
+from graphmargin._typing import ProgressCallback
 from graphmargin.distributed.errors import ClusterError
 
 LOCAL = "local"
@@ -95,7 +95,7 @@ class Cluster:
         function: Callable[..., Any],
         items: Sequence[Any],
         *shared: Any,
-        progress: Progress | None = None,
+        progress: ProgressCallback | None = None,
     ) -> list[Any]:
         """Return ``function(item, *shared)`` for all items, in their order.
 
@@ -146,14 +146,14 @@ class Cluster:
             return self.submit(name, _same, [value])[0]
 
     def results(
-        self, name: str, futures: Sequence[Future[Any]], progress: Progress | None = None
+        self, name: str, futures: Sequence[Future[Any]], progress: ProgressCallback | None = None
     ) -> list[Any]:
         """Return the results of futures, or raise what the first failure says."""
         self.wait(name, futures, progress)
         return list(self.client.gather(list(futures)))
 
     def wait(
-        self, name: str, futures: Sequence[Future[Any]], progress: Progress | None = None
+        self, name: str, futures: Sequence[Future[Any]], progress: ProgressCallback | None = None
     ) -> None:
         """Return when all are done, or raise what the first failure says."""
         pending = list(futures)

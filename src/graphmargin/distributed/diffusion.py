@@ -24,13 +24,13 @@ from typing import Any
 import numpy as np
 from distributed import Future
 
-from graphmargin._typing import FloatArray, Progress
+from graphmargin._progress import report_stage
+from graphmargin._typing import FloatArray, ProgressCallback
 from graphmargin.distributed import diffusion_part as tasks
 from graphmargin.distributed.cluster import Cluster
 from graphmargin.distributed.diffusion_part import Problem, halo_name, state_name
 from graphmargin.distributed.run import Run
 from graphmargin.distributed.storage import Folder
-from graphmargin.estimators.progress import stage
 from graphmargin.harmonic.iterative import distance_gone, padded, ratio
 from graphmargin.harmonic.solve import FIRST_TOLERANCE, is_certain, last_tolerances
 
@@ -127,7 +127,7 @@ def solve(run: Run, n_parts: int, n_classes: int, gamma_g: float, name: str) -> 
     folder = run.folder / name
     if not folder.exists(FACTS):
         began = time.perf_counter()
-        with stage(f"{name}: iterations", run.verbose) as news:
+        with report_stage(f"{name}: iterations", run.verbose) as news:
             found = _iterate(run.cluster, problem, n_parts, news)
         folder.write_json(FACTS, asdict(found))
         run.seconds[name] = run.seconds.get(name, 0.0) + time.perf_counter() - began
@@ -151,7 +151,7 @@ class _Scalars:
 
 
 def _iterate(
-    cluster: Cluster, problem: Problem, n_parts: int, news: Progress | None
+    cluster: Cluster, problem: Problem, n_parts: int, news: ProgressCallback | None
 ) -> DiffusionFacts:
     """Iterate until labels are certain; leave the solution of the free vertices."""
     name, given = problem.name, problem.n_columns

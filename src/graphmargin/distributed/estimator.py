@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from graphmargin._checks import check_choice, check_integer, check_real
+from graphmargin._progress import report_stage
 from graphmargin.distributed.choosing import SampledChoice
 from graphmargin.distributed.classes import LabelColumn
 from graphmargin.distributed.cluster import cluster_at
@@ -20,7 +21,6 @@ from graphmargin.distributed.output import check_names, ids_layout
 from graphmargin.distributed.prediction import LabelerOfNumbers, predict_parquet
 from graphmargin.distributed.storage import Folder
 from graphmargin.estimators.max_margin_graph_cut import MaxMarginGraphCut
-from graphmargin.estimators.progress import stage
 from graphmargin.harmonic.problem import check_gamma_g
 from graphmargin.labeling.prediction import Predicted
 from graphmargin.selection.grids import is_auto
@@ -228,7 +228,7 @@ class DistributedGraphCut(BaseEstimator):
         check_is_fitted(self)
         model = LabelerOfNumbers(self.to_local(), tuple(self.feature_names_in_), self._label)
         columns = [] if self._id is None else [self._id]
-        with cluster_at(client) as cluster, stage("prediction", self.verbose) as news:
+        with cluster_at(client) as cluster, report_stage("prediction", self.verbose) as news:
             target = Folder.at(out)
             return predict_parquet(cluster, model, data, target, columns=columns, progress=news)
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from graphmargin._progress import report_stage
 from graphmargin._typing import FloatArray, IntArray
 from graphmargin.distributed.blocks import GRAPH, POINTS
 from graphmargin.distributed.cluster import Cluster
@@ -27,7 +28,6 @@ from graphmargin.distributed.run import Run, file_name
 from graphmargin.distributed.sampling import apportion, draw
 from graphmargin.distributed.storage import Arrays, Folder
 from graphmargin.estimators.max_margin_graph_cut import CALIBRATION_ROWS
-from graphmargin.estimators.progress import stage
 from graphmargin.margin.calibration import calibration_targets, fit_calibration
 from graphmargin.margin.coordinate_descent import RELATIVE_GAP
 from graphmargin.margin.features import FeatureMap, even_quotas, landmark_features, row_features
@@ -121,7 +121,7 @@ def _learn(
     stretches = group_rows(quotas, n_rows)
     name = f"max-margin machine on {int(quotas.sum()):,} rows in {len(stretches)} groups"
     began, cluster = time.perf_counter(), run.cluster
-    with stage(name, run.verbose) as news:
+    with report_stage(name, run.verbose) as news:
         groups = cluster.submit(
             "features",
             load_group,

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from graphmargin._typing import AnyArray, FloatArray, Progress
+from graphmargin._typing import AnyArray, FloatArray, ProgressCallback
 from graphmargin.distributed.cluster import Cluster
 from graphmargin.distributed.files import check_types
 from graphmargin.distributed.output import (
@@ -140,7 +140,7 @@ def predict_parquet(
     out: Folder,
     *,
     columns: Sequence[str] | None = None,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Predicted:
     """Write the labels of the rows of Parquet files and their confidences, in the same order.
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from distributed import Future
 
-from graphmargin._typing import FloatArray, Progress
+from graphmargin._typing import FloatArray, ProgressCallback
 from graphmargin.distributed.cluster import Cluster
 from graphmargin.distributed.duels import (
     Duals,
@@ -56,7 +56,7 @@ def solve_duels(
     relative_gap: float,
     most_pooled: int,
     seed: int,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> list[Point]:
     """Return the end of every duel: its certificate is exact, over all groups.
 

@@ -19,11 +19,11 @@ from typing import Any
 
 import numpy as np
 
+from graphmargin._progress import report_stage
 from graphmargin._typing import AnyArray
 from graphmargin.distributed.cluster import Cluster
 from graphmargin.distributed.errors import WorkDirError
 from graphmargin.distributed.storage import Folder
-from graphmargin.estimators.progress import stage
 
 SETTINGS = "run.json"
 NOTE = ".note"
@@ -72,7 +72,7 @@ class Run:
         """
         given = [()] * items if isinstance(items, int) else [(item,) for item in items]
         began = time.perf_counter()
-        with stage(name, self.verbose) as news:
+        with report_stage(name, self.verbose) as news:
             folder = self.folder / name
             done = set(folder.names())
             todo = [i for i in range(len(given)) if note_name(i) not in done]

@@ -14,6 +14,7 @@ import pyarrow as pa
 from sklearn.exceptions import ConvergenceWarning
 
 from graphmargin import __version__
+from graphmargin._progress import report_stage
 from graphmargin.distributed.classes import TargetColumn, target_column
 from graphmargin.distributed.cluster import Cluster
 from graphmargin.distributed.errors import WorkDirError
@@ -33,7 +34,6 @@ from graphmargin.distributed.sampling import apportion, draw
 from graphmargin.distributed.source import Piece, Source, batches_of, open_source
 from graphmargin.distributed.storage import Folder
 from graphmargin.estimators.max_margin_graph_cut import MaxMarginGraphCut
-from graphmargin.estimators.progress import stage
 from graphmargin.labeling.advice import advice_on_labels
 from graphmargin.labeling.findings import SOURCES, Findings
 from graphmargin.labeling.inspection import candidates_of, estimate_of
@@ -321,7 +321,7 @@ def sample_rows(cluster: Cluster, asked: TableJob, seed: int) -> pd.DataFrame:
     counts = np.array([[piece.n_rows] for piece in source.pieces])
     quotas = apportion(counts, np.array([MOST_SAMPLED]), seed)[:, 0].tolist()
     items = [(i, piece, quotas[i], seed) for i, piece in enumerate(source.pieces)]
-    with stage("sample for features", verbose=0) as news:
+    with report_stage("sample for features", verbose=0) as news:
         found = cluster.run("sample", _sample_piece, items, schema, asked.label, progress=news)
     if sum(n_labeled for _, n_labeled in found) == source.n_rows:
         msg = (

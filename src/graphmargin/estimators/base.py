@@ -14,9 +14,9 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_consistent_length, validate_data
 
 from graphmargin._checks import check_choice
+from graphmargin._progress import report_stage
 from graphmargin._typing import AnyArray, FloatArray, IntArray
 from graphmargin.estimators.predicting import PredictingClassifier
-from graphmargin.estimators.progress import stage
 from graphmargin.graph.adjacency import NeighborGraph, check_graph, neighbor_graph
 from graphmargin.harmonic.problem import HarmonicProblem, check_gamma_g, problem_on
 from graphmargin.harmonic.solution import (
@@ -125,7 +125,7 @@ class GraphClassifier(PartlyLabeledClassifier):
         key = repr((self.n_neighbors, self.width, self.metric))
         known: dict[str, NeighborGraph] = getattr(self, "_known_graphs", {})
         if key not in known:
-            with stage(f"graph of {n:,} points", self.verbose) as news:
+            with report_stage(f"graph of {n:,} points", self.verbose) as news:
                 known[key] = neighbor_graph(
                     X,
                     self.n_neighbors,
@@ -168,7 +168,9 @@ class DiffusionClassifier(GraphClassifier):
         priors = self._priors(labels)
         graph = self._fit_graph(X, W)
         problem = self._problem(labels)
-        with stage(f"harmonic solution of {len(labels.classes)} classes", self.verbose) as news:
+        with report_stage(
+            f"harmonic solution of {len(labels.classes)} classes", self.verbose
+        ) as news:
             solution = solve_path(
                 problem, [self.gamma_g], solver=self.solver, n_jobs=self.n_jobs, progress=news
             )[0]

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from graphmargin._progress import report_stage
 from graphmargin._typing import AnyArray, FloatArray, IntArray
 from graphmargin.estimators.base import DiffusionClassifier, known_codes, warn_of
 from graphmargin.estimators.choosing import ChoosingClassifier, Search
-from graphmargin.estimators.progress import stage
 from graphmargin.graph.adjacency import NeighborGraph, in_metric
 from graphmargin.graph.attachment import Attachment, attach_by_neighbors, attach_by_weights
 from graphmargin.graph.neighbors import nearest_neighbors
@@ -186,7 +186,7 @@ class HarmonicClassifier(ChoosingClassifier, DiffusionClassifier):
         validation = hidden.validation
         if validation is not None:
             validation = self._attachment(validation[0]).moves, validation[1]
-        with stage(f"trial of {len(candidates)} candidates", self.verbose) as news:
+        with report_stage(f"trial of {len(candidates)} candidates", self.verbose) as news:
             found = harmonic_trials(
                 *(self._problem(labels), candidates, hidden.folds),
                 validation=validation,

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from graphmargin._checks import check_integer
-from graphmargin._typing import Progress
+from graphmargin._progress import report_stage
+from graphmargin._typing import ProgressCallback
 from graphmargin.estimators.base import GraphClassifier
 from graphmargin.estimators.choosing import Search
 from graphmargin.estimators.margin_classifier import MarginClassifier
-from graphmargin.estimators.progress import stage
 from graphmargin.labels import EncodedLabels
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine
@@ -147,7 +147,9 @@ class ManifoldSVC(MarginClassifier, GraphClassifier):
             return self
         kernel = self._kernel(X)
         self._fit_graph(X, W)
-        with stage(f"manifold-regularized SVM on {X.shape[0]:,} points", self.verbose) as news:
+        with report_stage(
+            f"manifold-regularized SVM on {X.shape[0]:,} points", self.verbose
+        ) as news:
             self.machine_ = self._train(X, labels, kernel, self.C, self.gamma_u, news)
             self._label_by_machine(X, labels)
         return self
@@ -171,7 +173,7 @@ class ManifoldSVC(MarginClassifier, GraphClassifier):
         kernel: Kernel,
         C: float,
         gamma_u: float,
-        progress: Progress | None,
+        progress: ProgressCallback | None,
     ) -> MarginMachine:
         return train_manifold(
             *(X, labels.codes, kernel, self.graph_),
@@ -198,7 +200,7 @@ class ManifoldSVC(MarginClassifier, GraphClassifier):
         self._fit_graph(X, W)
         values = self._grid(grid, gamma_u=gamma_u_grid(X.shape[0]), C=c_grid(X, kernel))
         candidates = grid_points(values)
-        with stage(f"trial of {len(candidates)} candidates", self.verbose) as news:
+        with report_stage(f"trial of {len(candidates)} candidates", self.verbose) as news:
             trials = manifold_trials(
                 *(X, labels, kernel, self.graph_, candidates, hidden.folds),
                 validation=hidden.validation,
@@ -210,7 +212,7 @@ class ManifoldSVC(MarginClassifier, GraphClassifier):
                 progress=news,
             ).trials
 
-        def train(candidate: dict[str, Any], news: Progress | None) -> MarginMachine:
+        def train(candidate: dict[str, Any], news: ProgressCallback | None) -> MarginMachine:
             C, gamma_u = candidate["C"], candidate["gamma_u"]
             return self._train(X, labels, kernel, C, gamma_u, news)
 

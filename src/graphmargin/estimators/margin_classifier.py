@@ -10,9 +10,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from graphmargin._checks import check_choice, check_real
-from graphmargin._typing import AnyArray, FloatArray, IntArray, Progress
+from graphmargin._progress import report_stage
+from graphmargin._typing import AnyArray, FloatArray, IntArray, ProgressCallback
 from graphmargin.estimators.choosing import ChoosingClassifier, Search
-from graphmargin.estimators.progress import stage
 from graphmargin.graph.weights import kernel_width
 from graphmargin.harmonic.problem import HarmonicProblem
 from graphmargin.harmonic.solve import confidence_of
@@ -103,7 +103,7 @@ class MarginClassifier(ChoosingClassifier):
         *,
         sample_weight: FloatArray | None = None,
         center: FloatArray | float | None = None,
-        progress: Progress | None = None,
+        progress: ProgressCallback | None = None,
     ) -> MarginMachine:
         """Return the machine on some rows of X, with a class code each."""
         points = X[rows]
@@ -136,7 +136,7 @@ class MarginClassifier(ChoosingClassifier):
         **options: Any,
     ) -> CutTrials:
         """Try max-margin graph cuts on hidden labels."""
-        with stage(f"trial of {len(candidates)} candidates", self.verbose) as news:
+        with report_stage(f"trial of {len(candidates)} candidates", self.verbose) as news:
             return cut_trials(
                 *(X, labels, kernel, problem, candidates, hidden.folds),
                 validation=hidden.validation,
@@ -157,7 +157,7 @@ class MarginClassifier(ChoosingClassifier):
         """Return the search after its trials; `induce` tells what a candidate learns from."""
         is_exact = len(found.rows) == X.shape[0]
 
-        def train(candidate: dict[str, Any], news: Progress | None) -> MarginMachine:
+        def train(candidate: dict[str, Any], news: ProgressCallback | None) -> MarginMachine:
             learned = induce(candidate)
             rows = np.flatnonzero(learned.mask)
             return self._train_on(
@@ -181,7 +181,7 @@ class MarginClassifier(ChoosingClassifier):
     def _blend_after(
         self,
         trials: Trials,
-        train: Callable[[dict[str, Any], Progress | None], MarginMachine],
+        train: Callable[[dict[str, Any], ProgressCallback | None], MarginMachine],
         X: Any,
         labels: EncodedLabels,
     ) -> Search:
@@ -190,7 +190,7 @@ class MarginClassifier(ChoosingClassifier):
         def finish(choice: Choice) -> None:
             self.choice_ = choice
             numbers, factors = zip(*choice.blended, strict=True)
-            with stage(f"blend of {len(numbers)} classifiers", self.verbose) as news:
+            with report_stage(f"blend of {len(numbers)} classifiers", self.verbose) as news:
                 machines = [train(trials.params[i], news) for i in numbers]
             self.machine_ = blend(machines, factors)
             self._label_by_machine(X, labels)

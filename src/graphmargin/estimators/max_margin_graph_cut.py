@@ -12,11 +12,11 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state
 
 from graphmargin._checks import check_choice, check_real
+from graphmargin._progress import report_stage
 from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray
 from graphmargin.estimators.base import DiffusionClassifier, warn_of
 from graphmargin.estimators.choosing import Search
 from graphmargin.estimators.margin_classifier import MarginClassifier
-from graphmargin.estimators.progress import stage
 from graphmargin.graph.adjacency import NeighborGraph, neighbor_graph
 from graphmargin.harmonic.problem import HarmonicProblem, problem_on
 from graphmargin.harmonic.solution import HarmonicSolution, solve_path
@@ -231,7 +231,9 @@ class MaxMarginGraphCut(MarginClassifier, DiffusionClassifier):
         self.training_mask_: BoolArray = learned.mask
         training = np.flatnonzero(learned.mask)
         weights = learned.weights[training] if self.loss_weights == "confidence" else None
-        with stage(f"max-margin classifier on {len(training):,} points", self.verbose) as news:
+        with report_stage(
+            f"max-margin classifier on {len(training):,} points", self.verbose
+        ) as news:
             self.machine_ = self._train_on(
                 *(X, training, learned.codes[training], kernel, self.C),
                 sample_weight=weights,

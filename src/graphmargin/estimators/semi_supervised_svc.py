@@ -11,10 +11,10 @@ import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
 from graphmargin._checks import check_choice
-from graphmargin._typing import FloatArray, Progress
+from graphmargin._progress import report_stage
+from graphmargin._typing import FloatArray, ProgressCallback
 from graphmargin.estimators.choosing import Search
 from graphmargin.estimators.margin_classifier import MarginClassifier
-from graphmargin.estimators.progress import stage
 from graphmargin.harmonic.solution import check_priors
 from graphmargin.labels import EncodedLabels
 from graphmargin.margin.kernels import Kernel
@@ -138,7 +138,7 @@ class SemiSupervisedSVC(MarginClassifier):
             self._choose(X, labels)
             return self
         self.class_prior_ = self._class_prior(labels)
-        with stage(f"semi-supervised SVM on {X.shape[0]:,} points", self.verbose) as news:
+        with report_stage(f"semi-supervised SVM on {X.shape[0]:,} points", self.verbose) as news:
             self.machine_, self.solutions_ = self._train(
                 X, labels, self._kernel(X), self.C, self.gamma_u, news
             )
@@ -163,7 +163,7 @@ class SemiSupervisedSVC(MarginClassifier):
         kernel: Kernel,
         C: float,
         gamma_u: float,
-        progress: Progress | None,
+        progress: ProgressCallback | None,
     ) -> tuple[MarginMachine, list[SemiSupervisedSolution]]:
         return train_semi_supervised(
             *(X, labels.codes, kernel),
@@ -189,7 +189,7 @@ class SemiSupervisedSVC(MarginClassifier):
         kernel = self._kernel(X)
         values = self._grid(grid, gamma_u=HAT_WEIGHTS, C=c_grid(X, kernel))
         candidates = grid_points(values)
-        with stage(f"trial of {len(candidates)} candidates", self.verbose) as news:
+        with report_stage(f"trial of {len(candidates)} candidates", self.verbose) as news:
             trials = semi_supervised_trials(
                 *(X, labels, kernel, candidates, hidden.folds),
                 validation=hidden.validation,
@@ -202,7 +202,7 @@ class SemiSupervisedSVC(MarginClassifier):
 
         self.solutions_ = []
 
-        def train(candidate: dict[str, Any], news: Progress | None) -> MarginMachine:
+        def train(candidate: dict[str, Any], news: ProgressCallback | None) -> MarginMachine:
             C, gamma_u = candidate["C"], candidate["gamma_u"]
             machine, solutions = self._train(X, labels, kernel, C, gamma_u, news)
             self._warn(solutions, deeper=4)

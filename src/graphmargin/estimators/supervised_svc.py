@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from graphmargin._progress import report_stage
 from graphmargin.estimators.choosing import Search
 from graphmargin.estimators.margin_classifier import MarginClassifier
-from graphmargin.estimators.progress import stage
 from graphmargin.labels import EncodedLabels
 from graphmargin.margin.induced import given_labels
 from graphmargin.selection.grids import Hidden, c_grid, grid_points
@@ -95,7 +95,7 @@ class SupervisedSVC(MarginClassifier):
             self._choose(X, labels)
             return self
         rows = np.flatnonzero(labels.labeled)
-        with stage(f"max-margin classifier on {len(rows):,} points", self.verbose) as news:
+        with report_stage(f"max-margin classifier on {len(rows):,} points", self.verbose) as news:
             self.machine_ = self._train_on(
                 X, rows, labels.codes[rows], self._kernel(X), self.C, progress=news
             )

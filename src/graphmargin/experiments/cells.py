@@ -13,7 +13,7 @@ from numpy.random import default_rng
 from threadpoolctl import threadpool_limits
 
 from graphmargin._checks import check_choice, check_integer
-from graphmargin._typing import AnyArray, Progress
+from graphmargin._typing import AnyArray, ProgressCallback
 from graphmargin.datasets import mask_labels
 from graphmargin.experiments.methods import METHODS, Method, Methods
 from graphmargin.experiments.problems import PROBLEMS, Problem, problem
@@ -121,7 +121,7 @@ def run(
     n_jobs: int = 1,
     out: str | Path | None = None,
     methods: Methods = METHODS,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> list[Record]:
     """Return the records of all cells, ordered by problem, number of labels, draw and method.
 

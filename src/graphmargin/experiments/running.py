@@ -17,7 +17,7 @@ from joblib import Parallel, delayed, parallel_config
 from numpy.random import SeedSequence
 
 from graphmargin._errors import InputError
-from graphmargin._typing import Progress
+from graphmargin._typing import ProgressCallback
 
 
 class Result(Protocol):
@@ -98,7 +98,7 @@ def run_cells(
     *,
     n_jobs: int = 1,
     out: str | Path | None = None,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Known[R]:
     """Return the records of all cells by cell and part, and all others that the file has.
 

@@ -13,7 +13,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.semi_supervised import LabelSpreading
 from sklearn.svm import SVC
 
-from graphmargin._typing import AnyArray, Progress
+from graphmargin._typing import AnyArray, ProgressCallback
 from graphmargin.datasets import load_letter, mask_labels
 from graphmargin.estimators import HarmonicClassifier, MaxMarginGraphCut
 
@@ -46,7 +46,7 @@ class Measured:
 
 
 def measure(
-    n_rows: int, *, n_jobs: int | None = None, progress: Progress | None = None
+    n_rows: int, *, n_jobs: int | None = None, progress: ProgressCallback | None = None
 ) -> tuple[Measured, ...]:
     """Return times and errors of all systems on rows of the letter table, ours first.
 

@@ -11,7 +11,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils import check_array
 
 from graphmargin._checks import check_choice, check_integer
-from graphmargin._typing import Progress
+from graphmargin._typing import ProgressCallback
 from graphmargin.graph.neighbors import Neighbors, NeighborSearch
 from graphmargin.graph.weights import Weighting, Width, weighting
 
@@ -104,7 +104,7 @@ def neighbor_graph(
     recall: float | None = None,
     n_jobs: int | None = None,
     random_state: Any = None,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> NeighborGraph:
     """Return `knn_graph` of validated X together with its points and weighting."""
     points = in_metric(X, metric)

@@ -26,7 +26,7 @@ from threadpoolctl import threadpool_limits
 
 from graphmargin._blocks import ranges, row_blocks
 from graphmargin._threads import in_threads, n_threads
-from graphmargin._typing import BoolArray, FloatArray, IntArray, Progress
+from graphmargin._typing import BoolArray, FloatArray, IntArray, ProgressCallback
 from graphmargin.graph.cells import Cells, make_cells, power_of_two, rounding, scale_of
 
 MAX_EXACT = 50_000
@@ -59,7 +59,7 @@ def nearest_neighbors(
     recall: float | None = None,
     n_jobs: int | None = None,
     random_state: Any = None,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Neighbors:
     """Return the `n_neighbors` nearest rows of X, by Euclidean distance, for every query.
 
@@ -125,7 +125,7 @@ class NeighborSearch:
         *,
         rows: IntArray | None = None,
         recall: float | None = None,
-        progress: Progress | None = None,
+        progress: ProgressCallback | None = None,
     ) -> Neighbors:
         """Return the nearest rows for every query; see `nearest_neighbors`.
 
@@ -255,7 +255,7 @@ class _DenseSearch:
         found_share = float(is_met.sum() / np.isfinite(needed).sum())
         return Reach(max(factor, 0.0), n_cells, found_share, certified=False)
 
-    def run(self, reach: Reach, progress: Progress | None) -> tuple[IntArray, FloatArray]:
+    def run(self, reach: Reach, progress: ProgressCallback | None) -> tuple[IntArray, FloatArray]:
         """Return indices and distances of the neighbors of all queries."""
         n, k, n_points = len(self.queries), self.n_neighbors, len(self.X)
         self.indices = np.empty((n, k), dtype=np.int32 if n_points < 2**31 else np.int64)
@@ -268,7 +268,7 @@ class _DenseSearch:
         return self.indices, self.distances
 
     def _search(
-        self, rows: IntArray, n_found: int, reach: Reach, progress: Progress | None
+        self, rows: IntArray, n_found: int, reach: Reach, progress: ProgressCallback | None
     ) -> IntArray:
         """Search some queries, cell by cell; return those that may have missed a neighbor."""
         if not len(rows):

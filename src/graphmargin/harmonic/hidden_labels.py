@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from graphmargin._blocks import ranges
-from graphmargin._typing import FloatArray, IntArray, Progress
+from graphmargin._typing import FloatArray, IntArray, ProgressCallback
 from graphmargin.harmonic.problem import HarmonicProblem, check_gamma_g
 from graphmargin.harmonic.solution import HarmonicSolution, solution_of
 from graphmargin.harmonic.solve import NOTHING_TO_SOLVE, HarmonicSystem, Solved, Solver
@@ -28,7 +28,7 @@ def solve_hidden(
     *,
     solver: Solver = "auto",
     n_jobs: int | None = None,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Iterator[list[HarmonicSolution]]:
     """Yield, for every fold of hidden labels, the solutions for several gamma_g.
 

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from graphmargin._blocks import ranges
 from graphmargin._threads import Team, pause
-from graphmargin._typing import BoolArray, FloatArray, Progress
+from graphmargin._typing import BoolArray, FloatArray, ProgressCallback
 from graphmargin.harmonic.elimination import csr_arrays
 
 Turn = Callable[[FloatArray, FloatArray, FloatArray, FloatArray, Team], FloatArray]
@@ -48,7 +48,7 @@ def conjugate_gradients(
     refine: Refine | None = None,
     max_iter: int = 10_000,
     n_jobs: int | None = None,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Iterate:
     """Solve all columns at once by preconditioned conjugate gradients.
 
@@ -254,7 +254,7 @@ def gauss_seidel(
     start: FloatArray | None = None,
     tol: float = TOLERANCE,
     max_iter: int = 2_000,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Iterate:
     """Sweep ``x_i <- (sum_j w_ij x_j + b_i) / s_i`` up and down until every entry has settled.
 

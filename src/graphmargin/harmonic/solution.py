@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray, Progress
+from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray, ProgressCallback
 from graphmargin.harmonic.problem import HarmonicProblem, check_gamma_g, harmonic_problem
 from graphmargin.harmonic.solve import (
     NOTHING_TO_SOLVE,
@@ -190,7 +190,7 @@ def harmonic_solution(
     c_unlabeled: float = 0.0,
     solver: Solver = "auto",
     n_jobs: int | None = None,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> HarmonicSolution:
     """Return the hard, regularized or soft harmonic solution on a graph.
 
@@ -256,7 +256,7 @@ def harmonic_path(
     c_unlabeled: float = 0.0,
     solver: Solver = "auto",
     n_jobs: int | None = None,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> list[HarmonicSolution]:
     """Return the harmonic solutions for several values of gamma_g, in the order given.
 
@@ -280,7 +280,7 @@ def solve_path(
     *,
     solver: Solver = "auto",
     n_jobs: int | None = None,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> list[HarmonicSolution]:
     """Return the solutions of a validated problem for several gamma_g."""
     check_solver(solver)

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from graphmargin._checks import check_choice
 from graphmargin._threads import in_threads
-from graphmargin._typing import FloatArray, IntArray, Progress
+from graphmargin._typing import FloatArray, IntArray, ProgressCallback
 from graphmargin.harmonic import iterative
 from graphmargin.harmonic.aggregation import Aggregates
 from graphmargin.harmonic.elimination import (
@@ -80,7 +80,7 @@ class HarmonicSystem:
         solver: Solver,
         *,
         n_jobs: int | None = None,
-        progress: Progress | None = None,
+        progress: ProgressCallback | None = None,
     ) -> None:
         check_solver(solver)
         self.W = W

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from graphmargin._typing import Watch
-from graphmargin.estimators.progress import stage, watched_by
+from graphmargin._progress import progress_listener, report_stage
+from graphmargin._typing import ProgressListener
 from graphmargin.graph.adjacency import neighbor_graph
 from graphmargin.harmonic.problem import HarmonicProblem, problem_on
 from graphmargin.harmonic.solution import solve_path
@@ -20,7 +20,7 @@ DOUBTFUL = 0.5
 
 
 def audit_labels(
-    job: Job, *, n_jobs: int | None = None, seed: int = 0, watch: Watch | None = None
+    job: Job, *, n_jobs: int | None = None, seed: int = 0, watch: ProgressListener | None = None
 ) -> tuple[RowNote, ...]:
     """Return the given labels that the others contradict, the most suspicious first.
 
@@ -39,8 +39,8 @@ def audit_labels(
     (3, 'dog', 'cat')
     """
     labels = EncodedLabels(job.target.classes, job.target.codes)
-    with watched_by(watch):
-        with stage(f"graph of {len(job.X):,} rows", verbose=0) as news:
+    with progress_listener(watch):
+        with report_stage(f"graph of {len(job.X):,} rows", verbose=0) as news:
             graph = neighbor_graph(
                 *(job.X, job.n_neighbors),
                 width="paper",
@@ -49,7 +49,7 @@ def audit_labels(
                 random_state=seed,
                 progress=news,
             )
-        with stage(f"a look at {job.n_labels:,} labels", verbose=0):
+        with report_stage(f"a look at {job.n_labels:,} labels", verbose=0):
             problem = problem_on(graph.W, labels, c_labeled=np.inf, c_unlabeled=0.0)
             return doubts_on(problem, job, n_jobs=n_jobs)
 

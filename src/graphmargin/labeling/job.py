@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphmargin._typing import AnyArray, FloatArray, IntArray, Watch
+from graphmargin._progress import progress_listener
+from graphmargin._typing import AnyArray, FloatArray, IntArray, ProgressListener
 from graphmargin.estimators.max_margin_graph_cut import MaxMarginGraphCut
-from graphmargin.estimators.progress import watched_by
 from graphmargin.harmonic.solution import HarmonicSolution, solve_path
 from graphmargin.labeling.findings import GIVEN, INDUCED, MODEL
 from graphmargin.models.table_model import TableModel
@@ -183,7 +183,7 @@ class Labeled:
 
 
 def label_rows(
-    job: Job, *, n_jobs: int | None = None, seed: int = 0, watch: Watch | None = None
+    job: Job, *, n_jobs: int | None = None, seed: int = 0, watch: ProgressListener | None = None
 ) -> Labeled:
     """Fit the max-margin graph cut with parameters that are chosen safely, and label all rows.
 
@@ -195,7 +195,7 @@ def label_rows(
     seed : int
         Of folds and samples.
     watch : callable, optional
-        Is told the stages of the fit, see `graphmargin.estimators.progress.watched_by`.
+        Is told the stages of the fit, see `graphmargin._progress.progress_listener`.
 
     Examples
     --------
@@ -207,7 +207,7 @@ def label_rows(
     """
     start = time.perf_counter()
     cut = MaxMarginGraphCut(n_neighbors=job.n_neighbors, n_jobs=n_jobs, random_state=seed)
-    with warnings.catch_warnings(record=True) as caught, watched_by(watch):
+    with warnings.catch_warnings(record=True) as caught, progress_listener(watch):
         warnings.simplefilter("always")
         # The advice tells this one in the words of tables.
         warnings.filterwarnings("ignore", message=".* in components of the graph without a label")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from graphmargin._typing import AnyArray, BoolArray, Progress
+from graphmargin._typing import AnyArray, BoolArray, ProgressCallback
 from graphmargin.models.errors import ModelFileError
 from graphmargin.models.model_file import load_model
 from graphmargin.models.table_model import TableModel
@@ -62,7 +62,7 @@ def load_table_model(path: Path) -> TableModel:
 
 
 def predict_file(
-    model: TableModel, source: Path, out: Path, *, progress: Progress | None = None
+    model: TableModel, source: Path, out: Path, *, progress: ProgressCallback | None = None
 ) -> Predicted:
     """Write a table with the labels of its rows and their confidences; a chunk is in memory.
 

@@ -27,7 +27,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from graphmargin._checks import check_integer, check_real
 from graphmargin._threads import pause
-from graphmargin._typing import FloatArray, IntArray, Progress
+from graphmargin._typing import FloatArray, IntArray, ProgressCallback
 from graphmargin.graph.laplacian import laplacian, quadratic_form
 from graphmargin.labels import UNLABELED
 from graphmargin.margin.features import FeatureMap, explicit_features, few_row_features
@@ -72,7 +72,7 @@ def train_manifold(
     n_landmarks: int = N_LANDMARKS,
     n_jobs: int | None = None,
     random_state: Any = None,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> list[MarginMachine]:
     """Return the manifold-regularized machine for each gamma_u (eq. MR).
 

@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 
 from graphmargin._checks import check_real
 from graphmargin._threads import in_threads
-from graphmargin._typing import FloatArray, IntArray, Progress
+from graphmargin._typing import FloatArray, IntArray, ProgressCallback
 from graphmargin.labels import UNLABELED
 from graphmargin.margin.features import explicit_features
 from graphmargin.margin.kernels import Kernel
@@ -53,7 +53,7 @@ def train_semi_supervised(
     approximation: Approximation = "auto",
     n_jobs: int | None = None,
     random_state: Any = None,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> tuple[MarginMachine, list[SemiSupervisedSolution]]:
     """Return the semi-supervised machine on rows X (eq. S3VM), and how it was found.
 

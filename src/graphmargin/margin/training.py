@@ -20,7 +20,7 @@ from sklearn.utils import check_random_state
 
 from graphmargin._checks import check_choice
 from graphmargin._threads import in_threads
-from graphmargin._typing import FloatArray, IntArray, Progress
+from graphmargin._typing import FloatArray, IntArray, ProgressCallback
 from graphmargin.margin.box import BoxSolution, solve_box
 from graphmargin.margin.coordinate_descent import (
     MAX_EPOCHS,
@@ -70,7 +70,7 @@ def train_machine(
     center: FloatArray | float | None = None,
     n_jobs: int | None = None,
     random_state: Any = None,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> MarginMachine:
     """Return the max-margin machine on rows X with class codes 0..c-1.
 
@@ -171,7 +171,7 @@ def train_on_kernel(
     start: MarginMachine | None = None,
     tolerance: float = TOLERANCE,
     n_jobs: int | None = None,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> MarginMachine:
     """Return the exact machine for a kernel matrix in memory, by SMO on the rows of each pair.
 
@@ -264,7 +264,7 @@ def _train_by_smo(
     tolerance: float,
     max_iterations: int,
     n_jobs: int | None,
-    progress: Progress | None,
+    progress: ProgressCallback | None,
 ) -> tuple[MarginMachine, float]:
     """Return the machine for a kernel matrix, and by how much optimality is violated."""
     if sparse.issparse(K):
@@ -367,7 +367,7 @@ def _train_on_features(
     center: FloatArray | float,
     n_jobs: int | None,
     random_state: Any,
-    progress: Progress | None,
+    progress: ProgressCallback | None,
 ) -> MarginMachine:
     """Return the machine on explicit features: the rows, or kernel values to landmarks.
 
@@ -411,7 +411,7 @@ def _solve_pairs(
     relative_gap: float,
     n_jobs: int | None,
     random_state: Any,
-    progress: Progress | None,
+    progress: ProgressCallback | None,
 ) -> list[LinearSolution]:
     pairs = list(_pairs_of_rows(codes, bounds))
     seed = int(check_random_state(random_state).randint(2**31 - 1))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from graphmargin._checks import check_choice
-from graphmargin._typing import Progress
+from graphmargin._typing import ProgressCallback
 from graphmargin.experiments.paper.claims import Claim
 from graphmargin.experiments.paper.settings import Settings
 from graphmargin.experiments.parquet import write_parquet
@@ -62,7 +62,7 @@ def reproduce(
     settings: Settings,
     *,
     command: str = "",
-    watch: Callable[[str], Progress] | None = None,
+    watch: Callable[[str], ProgressCallback] | None = None,
     experiments: Mapping[str, Experiment] | None = None,
 ) -> Reproduction:
     """Run experiments; after each, store its records and section, and rewrite the page.

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from graphmargin._threads import in_threads
-from graphmargin._typing import FloatArray, IntArray, Progress
+from graphmargin._typing import FloatArray, IntArray, ProgressCallback
 from graphmargin.harmonic.hidden_labels import solve_hidden
 from graphmargin.harmonic.problem import HarmonicProblem
 from graphmargin.harmonic.solution import HarmonicSolution, normalize_class_mass
@@ -89,7 +89,7 @@ def cut_trials(
     solver: Solver = "auto",
     n_jobs: int | None = None,
     random_state: Any = None,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> CutTrials:
     """Return what max-margin graph cuts say about labels that are hidden from them.
 
@@ -239,7 +239,7 @@ def _solve(
     folds: Sequence[IntArray],
     solver: Solver,
     n_jobs: int | None,
-    progress: Progress | None,
+    progress: ProgressCallback | None,
 ) -> Iterator[tuple[EncodedLabels, dict[float, HarmonicSolution]]]:
     """Yield the labels that each fold keeps, and the solutions by gamma_g."""
     gammas = sorted({gamma_g for gamma_g, _ in keys if np.isfinite(gamma_g)})

@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from graphmargin._threads import in_threads
-from graphmargin._typing import FloatArray, IntArray, Progress
+from graphmargin._typing import FloatArray, IntArray, ProgressCallback
 from graphmargin.harmonic.hidden_labels import solve_hidden
 from graphmargin.harmonic.problem import HarmonicProblem
 from graphmargin.harmonic.solution import HarmonicSolution
@@ -90,7 +90,7 @@ def harmonic_trials(
     validation: tuple[Any, IntArray] | None = None,
     solver: Solver = "auto",
     n_jobs: int | None = None,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> HarmonicTrials:
     """Return what harmonic solutions say about labels that are hidden from them.
 
@@ -187,7 +187,7 @@ def manifold_trials(
     n_landmarks: int = N_LANDMARKS,
     n_jobs: int | None = None,
     random_state: Any = None,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> ManifoldTrials:
     """Return what manifold-regularized machines say about labels that are hidden from them.
 
@@ -272,7 +272,7 @@ def semi_supervised_trials(
     validation: tuple[Any, IntArray] | None = None,
     n_jobs: int | None = None,
     random_state: Any = None,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Trials:
     """Return what semi-supervised machines say about labels that are hidden from them.
 
@@ -378,7 +378,7 @@ def _pairwise_trials(
     folds: Sequence[IntArray],
     validation: tuple[Any, IntArray] | None,
     n_jobs: int | None,
-    progress: Progress | None,
+    progress: ProgressCallback | None,
 ) -> tuple[Trials, list[MarginMachine]]:
     """Return the trials of machines on the same landmarks, and those trained on all labels.
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from graphmargin._checks import check_integer
-from graphmargin._typing import Progress
+from graphmargin._typing import ProgressCallback
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Settings:
     quick: bool = False
     draws: int | None = None
     n_jobs: int = 2
-    progress: Progress | None = None
+    progress: ProgressCallback | None = None
 
     def __post_init__(self) -> None:
         """Check what a user may have mistyped."""

@@ -5,10 +5,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from graphmargin import HarmonicClassifier, MaxMarginGraphCut
+from graphmargin import HarmonicClassifier, MaxMarginGraphCut, _progress
+from graphmargin._progress import report_stage
 from graphmargin.datasets import make_lattices
-from graphmargin.estimators import progress
-from graphmargin.estimators.progress import stage
 from graphmargin.selection import cut
 
 
@@ -16,7 +15,7 @@ from graphmargin.selection import cut
 def clock(monkeypatch):
     """Let the tests set the time."""
     clock = SimpleNamespace(now=100.0)
-    monkeypatch.setattr(progress, "time", SimpleNamespace(perf_counter=lambda: clock.now))
+    monkeypatch.setattr(_progress, "time", SimpleNamespace(perf_counter=lambda: clock.now))
     return clock
 
 
@@ -109,7 +108,7 @@ def test_verbose_does_not_change_the_result(capsys):
 
 
 def test_large_numbers_have_separators(capsys, clock):
-    with stage(f"graph of {1234567:,} points", verbose=1):
+    with report_stage(f"graph of {1234567:,} points", verbose=1):
         clock.now += 2.5
     assert capsys.readouterr().err.splitlines() == [
         "[graphmargin] graph of 1,234,567 points ...",
@@ -118,7 +117,7 @@ def test_large_numbers_have_separators(capsys, clock):
 
 
 def test_a_bar_is_told_every_two_seconds_with_an_estimate(capsys, clock):
-    with stage("solve", verbose=1) as news:
+    with report_stage("solve", verbose=1) as news:
         for half in range(1, 17):
             clock.now += 0.5
             news(half / 16, "")
@@ -130,7 +129,7 @@ def test_a_bar_is_told_every_two_seconds_with_an_estimate(capsys, clock):
 
 
 def test_quick_stages_have_no_bar(capsys, clock):
-    with stage("solve", verbose=1) as news:
+    with report_stage("solve", verbose=1) as news:
         for step in range(1000):
             clock.now += 0.0009
             news(step / 1000, "a step")
@@ -138,7 +137,7 @@ def test_quick_stages_have_no_bar(capsys, clock):
 
 
 def test_news_without_a_share_show_the_time(capsys, clock):
-    with stage("solve", verbose=1) as news:
+    with report_stage("solve", verbose=1) as news:
         for sweep in range(3):
             clock.now += 10
             news(None, f"sweep {sweep}")
@@ -152,8 +151,8 @@ def test_news_without_a_share_show_the_time(capsys, clock):
 def test_a_terminal_shows_one_bar_that_moves(monkeypatch, clock):
     written = []
     terminal = SimpleNamespace(isatty=lambda: True, write=written.append, flush=lambda: None)
-    monkeypatch.setattr(progress, "sys", SimpleNamespace(stderr=terminal))
-    with stage("solve", verbose=1) as news:
+    monkeypatch.setattr(_progress, "sys", SimpleNamespace(stderr=terminal))
+    with report_stage("solve", verbose=1) as news:
         for quarter in (1, 2, 3):
             clock.now += 5
             news(quarter / 4, "violation 1e-3")
@@ -167,14 +166,14 @@ def test_a_terminal_shows_one_bar_that_moves(monkeypatch, clock):
 
 
 def test_silent_stage_asks_for_no_news(capsys):
-    with stage("solve", verbose=0) as news:
+    with report_stage("solve", verbose=0) as news:
         assert news is None
     assert capsys.readouterr().err == ""
 
 
 def test_failed_stage_is_not_done(capsys):
     def work():
-        with stage("solve", verbose=1):
+        with report_stage("solve", verbose=1):
             msg = "broken"
             raise RuntimeError(msg)
 
@@ -185,8 +184,8 @@ def test_failed_stage_is_not_done(capsys):
 
 @pytest.mark.parametrize("solver", ["cg", "gauss-seidel", "amg"])
 def test_iterations_of_the_solver_are_news(capsys, monkeypatch, solver):
-    monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", -1.0)
-    monkeypatch.setattr(progress, "SECONDS_BEFORE_A_BAR", -1.0)
+    monkeypatch.setattr(_progress, "SECONDS_BETWEEN_LINES", -1.0)
+    monkeypatch.setattr(_progress, "SECONDS_BEFORE_A_BAR", -1.0)
     X, y, _, W = make_lattices()
     model = MaxMarginGraphCut(
         affinity="precomputed", gamma_g=0.1, C=1.0, solver=solver, verbose=1
