@@ -53,15 +53,6 @@ def test_ties_and_duplicates_are_ranked_by_index(X, data):
     assert_exact(X, k)
 
 
-@given(X=integer_points, data=st.data())
-def test_a_point_is_never_its_own_neighbor_and_never_listed_twice(X, data):
-    found = nearest_neighbors(X, data.draw(st.integers(1, len(X) - 1)))
-    assert (found.indices != np.arange(len(X))[:, None]).all()
-    for row in found.indices.tolist():
-        assert len(set(row)) == len(row)
-    assert (np.diff(found.distances, axis=1) >= 0).all()
-
-
 @given(
     X=st.tuples(st.integers(2, 30), st.integers(1, 3)).flatmap(
         lambda shape: arrays(np.float64, shape, elements=st.floats(-1e6, 1e6, width=32))
@@ -139,12 +130,12 @@ def test_result_does_not_depend_on_the_block_size(monkeypatch, block):
 
 @pytest.mark.parametrize("recall", [1.0, 0.9])
 def test_result_does_not_depend_on_the_number_of_threads(recall):
-    X = np.random.default_rng(0).integers(0, 4, (9_000, 32)) * 0.1
-    one, two, all_cores, default = (
+    X = np.random.default_rng(0).integers(0, 4, (5_000, 16)) * 0.1
+    one, two, default = (
         nearest_neighbors(X, 5, recall=recall, n_jobs=n_jobs, random_state=0)
-        for n_jobs in (1, 2, -1, None)
+        for n_jobs in (1, 2, None)
     )
-    for other in (two, all_cores, default):
+    for other in (two, default):
         np.testing.assert_array_equal(other.indices, one.indices)
         np.testing.assert_array_equal(other.distances, one.distances)
 

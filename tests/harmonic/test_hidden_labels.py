@@ -94,41 +94,20 @@ def test_hiding_after_use_gives_the_problem_of_a_new_graph(random_graph):
     np.testing.assert_array_equal(hidden.inner_edges.toarray(), expected.inner_edges.toarray())
 
 
-def test_hiding_nothing_gives_the_same_problem(random_graph):
-    problem = harmonic_problem(random_graph(N, 0), CODES)
-    hidden = problem.hide(np.zeros(0, dtype=np.int64))
-    np.testing.assert_array_equal(hidden.labels.codes, CODES)
-    np.testing.assert_array_equal(hidden.trust, problem.trust)
-
-
 # The solutions.
 
 
-@every_solver
 @pytest.mark.parametrize("options", SETTINGS)
-def test_solutions_are_those_of_the_problems_with_hidden_labels(random_graph, options, solver):
+def test_solutions_are_those_of_the_problems_with_hidden_labels(random_graph, options):
     problem = harmonic_problem(random_graph(N, 0), CODES, **options)
-    assert_equals_hiding(problem, GAMMAS, FOLDS, solver=solver)
+    for solver in SOLVERS:
+        assert_equals_hiding(problem, GAMMAS, FOLDS, solver=solver)
 
 
 def test_multigrid_finds_the_solutions_too(random_graph):
     W, codes = two_components_and_a_loner(random_graph)
     folds = [np.array([0]), np.array([12, 13]), np.array([1, 12, 20])]
     assert_equals_hiding(harmonic_problem(W, codes), [0.0, 0.3, np.inf], folds, solver="amg")
-
-
-@pytest.mark.parametrize("options", SETTINGS)
-@pytest.mark.parametrize("gamma_g", [0.0, 0.3])
-def test_solutions_minimize_the_objective_by_dense_algebra(
-    random_graph, dense_class_mass, options, gamma_g
-):
-    W = random_graph(N, 1)
-    problem = harmonic_problem(W, CODES, **options)
-    for fold, (found,) in zip(FOLDS, solve_hidden(problem, [gamma_g], FOLDS), strict=True):
-        codes = CODES.copy()
-        codes[fold] = -1
-        expected = dense_class_mass(W, codes, 3, gamma_g=gamma_g, **options)
-        np.testing.assert_allclose(found.class_mass, expected, atol=1e-7)
 
 
 @given(data=st.data(), seed=st.integers(0, 10**6), gamma_g=st.sampled_from([0.0, 1e-3, 1.0, 1e4]))
@@ -202,16 +181,6 @@ def test_order_and_repetitions_of_gamma_g_are_kept(random_graph):
         assert solutions[2].sink_mass.max() < 1e-8
 
 
-def test_only_infinite_gamma_g_leaves_the_labels_that_are_kept(random_graph):
-    problem = harmonic_problem(random_graph(N, 0), CODES)
-    for fold, (found,) in zip(FOLDS, solve_hidden(problem, [np.inf], FOLDS), strict=True):
-        expected = CODES.copy()
-        expected[fold] = -1
-        np.testing.assert_array_equal(found.codes, expected)
-        np.testing.assert_array_equal(found.sink_mass, expected == -1)
-        np.testing.assert_array_equal(found.class_mass.sum(axis=1), expected >= 0)
-
-
 def test_no_folds_give_no_solutions(random_graph):
     assert list(solve_hidden(harmonic_problem(random_graph(N, 0), CODES), GAMMAS, [])) == []
 
@@ -224,9 +193,14 @@ def test_all_labels_may_be_hidden(random_graph):
         assert (found.sink_mass == 1).all()
 
 
-@every_solver
-@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
-@pytest.mark.parametrize("trust", [np.inf, 2.0], ids=["hard", "soft"])
+@pytest.mark.parametrize(
+    ("solver", "scale", "trust"),
+    [
+        *(("direct", scale, trust) for scale in (1e-8, 1e8) for trust in (np.inf, 2.0)),
+        *(("cg", scale, trust) for scale, trust in ((1e-8, np.inf), (1.0, 2.0), (1e8, np.inf))),
+        *(("gauss-seidel", scale, trust) for scale, trust in ((1.0, np.inf), (1e8, 2.0))),
+    ],
+)
 def test_component_whose_labels_are_all_hidden_is_not_reached(random_graph, solver, scale, trust):
     W, codes = two_components_and_a_loner(random_graph, scale)
     problem = harmonic_problem(W, codes, c_labeled=trust * scale)
@@ -243,20 +217,7 @@ def test_component_whose_labels_are_all_hidden_is_not_reached(random_graph, solv
 
 
 @every_solver
-@pytest.mark.parametrize("trust", [np.inf, 2.0], ids=["hard", "soft"])
-def test_lone_vertex_keeps_its_label_or_has_none(random_graph, solver, trust):
-    W, codes = two_components_and_a_loner(random_graph)
-    problem = harmonic_problem(W, codes, c_labeled=trust)
-    found = assert_equals_hiding(
-        problem, [0.0, 0.5], [np.array([0]), np.array([20])], solver=solver
-    )
-    assert [solution.codes[20] for solution in found[0]] == [1, 1]
-    assert [solution.codes[20] for solution in found[1]] == [-1, -1]
-
-
-@every_solver
-@pytest.mark.parametrize("scale", [1e-8, 1e8])
-@pytest.mark.parametrize("trust", [np.inf, 2.0], ids=["hard", "soft"])
+@pytest.mark.parametrize(("scale", "trust"), [(1e-8, 2.0), (1e8, np.inf)])
 def test_weights_and_gamma_g_of_another_scale_give_the_same_masses(
     random_graph, solver, scale, trust
 ):

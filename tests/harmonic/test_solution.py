@@ -150,17 +150,6 @@ def test_class_masses_and_sink_sum_to_one(problem, gamma_g):
     np.testing.assert_allclose(spread, spread[:, :1] * np.ones(spread.shape[1]), atol=1e-12)
 
 
-@given(problem=problems(max_classes=2), gamma_g=st.sampled_from(GAMMAS[1:]))
-def test_regularized_solution_equals_the_closed_form(problem, gamma_g):
-    W, codes = problem
-    labeled = codes >= 0
-    system = np.diag(W.sum(axis=1)) - W + gamma_g * np.eye(len(W))
-    right = W[np.ix_(~labeled, labeled)] @ binary(codes)[labeled]
-    expected = np.linalg.solve(system[np.ix_(~labeled, ~labeled)], right)
-    found = harmonic_solution(W, codes, gamma_g=gamma_g).ell
-    np.testing.assert_allclose(found[~labeled], expected, atol=1e-5)
-
-
 @given(problem=problems(), gamma_g=st.sampled_from(GAMMAS[1:]))
 def test_sink_is_one_more_absorbing_vertex(problem, gamma_g):
     W, codes = problem
@@ -188,12 +177,6 @@ def test_class_masses_fall_with_gamma_and_vanish(problem):
     assert path[-1].class_mass[free].max(initial=0) < 1e-8
 
 
-@given(problem=problems(), gamma_g=st.sampled_from(GAMMAS))
-def test_confidence_is_at_most_the_mass_that_reaches_a_label(problem, gamma_g):
-    solution = harmonic_solution(*problem, gamma_g=gamma_g)
-    assert (solution.confidence <= 1 - solution.sink_mass + 1e-12).all()
-
-
 def test_confidence_falls_with_gamma_except_where_labels_were_balanced():
     # Vertex 0 is next to one label and two steps from the other, on edges that balance them.
     W = np.zeros((4, 4))
@@ -204,13 +187,6 @@ def test_confidence_falls_with_gamma_except_where_labels_were_balanced():
     assert middle[2] == pytest.approx(1 / 13)
     assert (np.diff(next_to_label) < 0).all()
     assert max(middle[-1], next_to_label[-1]) < 2e-6
-
-
-@given(problem=problems())
-def test_small_gamma_tends_to_the_hard_solution(problem):
-    hard = harmonic_solution(*problem).class_mass
-    nearly = harmonic_solution(*problem, gamma_g=1e-14).class_mass
-    np.testing.assert_allclose(nearly, hard, atol=1e-6)
 
 
 def test_infinite_gamma_leaves_the_labels_only(random_graph):
@@ -248,25 +224,13 @@ def test_soft_solution_is_stationary(problem, c_labeled, c_unlabeled, gamma_g):
     assert (np.abs(ell) <= 1).all()
 
 
-@given(problem=problems(max_classes=2), **soft_options)
-def test_soft_solution_is_the_minimum(problem, c_labeled, c_unlabeled, gamma_g):
-    W, codes = problem
-    C = np.where(codes >= 0, c_labeled, c_unlabeled)
-    Q = laplacian(sparse.csr_array(W)).toarray() + gamma_g * np.eye(len(W))
-    y = binary(codes)
-
-    def objective(ell):
-        return (ell - y) @ (C * (ell - y)) + ell @ Q @ ell
-
-    ell = harmonic_solution(
-        W, codes, gamma_g=gamma_g, c_labeled=c_labeled, c_unlabeled=c_unlabeled
-    ).ell
-    step = 1e-3 * np.random.default_rng(0).normal(size=len(W))
-    assert objective(ell) <= min(objective(ell + step), objective(ell - step)) + 1e-12
-
-
-@given(problem=problems(), **soft_options)
-def test_soft_masses_equal_the_dense_solution(
+@given(
+    problem=problems(),
+    c_labeled=st.sampled_from([1e-3, 0.5, 3.0, 100.0, np.inf]),
+    c_unlabeled=st.sampled_from([0.0, 0.2, 5.0]),
+    gamma_g=st.sampled_from(GAMMAS),
+)
+def test_masses_equal_the_dense_solution(
     dense_class_mass, problem, c_labeled, c_unlabeled, gamma_g
 ):
     W, codes = problem
@@ -309,13 +273,6 @@ def test_strong_trust_tends_to_hard_labels(problem, gamma_g):
     np.testing.assert_allclose(soft, hard, atol=1e-6)
 
 
-@given(problem=problems(), gamma_g=st.sampled_from([0.0, 0.5]), pull=st.sampled_from([1e-3, 2.0]))
-def test_pull_on_unlabeled_vertices_acts_as_gamma_for_hard_labels(problem, gamma_g, pull):
-    pulled = harmonic_solution(*problem, gamma_g=gamma_g, c_unlabeled=pull)
-    regularized = harmonic_solution(*problem, gamma_g=gamma_g + pull)
-    np.testing.assert_allclose(pulled.class_mass, regularized.class_mass, rtol=1e-10)
-
-
 def test_soft_pair_by_hand():
     # 4 p = 2 + q and 4 q = p: p and q are the masses of the own and the other label.
     solution = harmonic_solution([[0, 1.0], [1.0, 0]], [0, 1], c_labeled=2.0, gamma_g=1.0)
@@ -339,16 +296,6 @@ def test_soft_labels_can_be_outvoted():
 # Symmetries.
 
 
-@given(problem=problems(max_classes=2), gamma_g=st.sampled_from(GAMMAS))
-def test_a_class_that_no_vertex_is_near_changes_nothing(problem, gamma_g):
-    W, codes = problem
-    two = harmonic_solution(W, codes, gamma_g=gamma_g)
-    apart = np.pad(W, (0, 1))
-    three = harmonic_solution(apart, np.append(codes, 2), gamma_g=gamma_g)
-    np.testing.assert_allclose(three.class_mass[:-1, :2], two.class_mass, rtol=1e-12)
-    assert (three.class_mass[:-1, 2] == 0).all()
-
-
 @given(problem=problems(), gamma_g=st.sampled_from(GAMMAS))
 def test_one_class_against_the_rest_equals_the_column_of_many(problem, gamma_g):
     W, codes = problem
@@ -366,25 +313,6 @@ def test_permuting_the_graph_permutes_the_solution(problem, gamma_g, data):
     plain = harmonic_solution(W, codes, gamma_g=gamma_g)
     permuted = harmonic_solution(W[np.ix_(order, order)], codes[order], gamma_g=gamma_g)
     np.testing.assert_allclose(permuted.class_mass, plain.class_mass[order], rtol=1e-10)
-
-
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_permuting_the_points_permutes_the_solution(solver):
-    rng = np.random.default_rng(0)
-    X, codes = rng.normal(size=(150, 3)), np.where(np.arange(150) < 12, np.arange(150) % 3, -1)
-    order = rng.permutation(150)
-    plain = harmonic_solution(knn_graph(X, 6), codes, gamma_g=1e-3, solver=solver)
-    permuted = harmonic_solution(knn_graph(X[order], 6), codes[order], gamma_g=1e-3, solver=solver)
-    np.testing.assert_allclose(permuted.class_mass, plain.class_mass[order], atol=1e-7)
-    np.testing.assert_array_equal(permuted.codes, plain.codes[order])
-
-
-@given(problem=problems(), gamma_g=st.sampled_from(GAMMAS))
-def test_a_copy_of_the_graph_changes_nothing(problem, gamma_g):
-    W, codes = problem
-    once = harmonic_solution(W, codes, gamma_g=gamma_g)
-    twice = harmonic_solution(np.kron(np.eye(2), W), np.tile(codes, 2), gamma_g=gamma_g)
-    np.testing.assert_allclose(twice.class_mass, np.tile(once.class_mass, (2, 1)), rtol=1e-12)
 
 
 @given(problem=problems(), scale=st.sampled_from([1e-100, 1e-3, 1e3, 1e100]))
@@ -435,16 +363,6 @@ def test_all_labeled_needs_no_solver():
     np.testing.assert_array_equal(solution.class_mass, [[1, 0], [0, 1], [0, 1]])
 
 
-@pytest.mark.parametrize("solver", ["cg", "gauss-seidel", "amg"])
-def test_progress_is_told(random_graph, solver):
-    messages = []
-    codes = np.where(np.arange(15) < 4, np.arange(15) % 2, -1)
-    solution = harmonic_solution(
-        random_graph(15, 0), codes, solver=solver, progress=lambda *news: messages.append(news)
-    )
-    assert len(messages) >= solution.iterations > 0
-
-
 # The path of gamma_g.
 
 
@@ -475,7 +393,9 @@ def test_path_takes_soft_labels(random_graph):
         np.testing.assert_allclose(solution.class_mass, alone.class_mass, rtol=1e-12)
 
 
-def test_every_gamma_of_the_path_is_checked():
+def test_every_gamma_is_checked():
+    with pytest.raises(ValueError, match=r"`gamma_g` must be >= 0, got -1.0"):
+        harmonic_solution(PATH, [0, -1, 1], gamma_g=-1.0)
     with pytest.raises(ValueError, match=r"`gamma_g` must be >= 0, got -1.0"):
         harmonic_path(PATH, [0, -1, 1], [0.0, -1.0])
     assert harmonic_path(PATH, [0, -1, 1], []) == []
@@ -489,15 +409,15 @@ def explained(W, codes, **options):
     return solution, [solution.explain(vertex) for vertex in range(len(codes))]
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize(
-    "options",
+    ("solver", "options"),
     [
-        pytest.param({}, id="hard"),
-        pytest.param({"gamma_g": 0.3}, id="regularized"),
-        pytest.param({"gamma_g": 0.1, "c_labeled": 2.0}, id="soft"),
-        pytest.param({"c_labeled": 2.0, "c_unlabeled": 0.4}, id="pulled"),
+        pytest.param("direct", {}, id="hard"),
+        pytest.param("cg", {"gamma_g": 0.3}, id="regularized"),
+        pytest.param("gauss-seidel", {"gamma_g": 0.1, "c_labeled": 2.0}, id="soft"),
+        pytest.param("amg", {"c_labeled": 2.0, "c_unlabeled": 0.4}, id="pulled"),
         pytest.param(
+            "direct",
             {"gamma_g": 0.1, "c_labeled": [np.inf, 1.0, 0.0, np.inf, 3.0, 0.5] + [0] * 14},
             id="mixed",
         ),
@@ -526,17 +446,6 @@ def test_signed_contributions_sum_to_ell(problem, gamma_g):
         total = explanation.contributions(1).sum()
         assert total == pytest.approx(solution.ell[vertex], rel=1e-9, abs=1e-12)
         assert explanation.contributions(0).sum() == -total
-
-
-def test_share_is_the_mass_of_a_class_of_its_own(random_graph):
-    codes = np.full(14, -1)
-    codes[:4] = [0, 1, 0, 1]
-    shares = absorption_probabilities(
-        harmonic_solution(random_graph(14, 2), codes, gamma_g=0.2), np.arange(14)
-    )
-    own_class = np.where(codes >= 0, np.arange(14), -1)
-    expected = harmonic_solution(random_graph(14, 2), own_class, gamma_g=0.2).class_mass
-    np.testing.assert_allclose(shares, expected, rtol=1e-10)
 
 
 def test_printed_explanation():
@@ -577,13 +486,6 @@ def test_unreached_vertex_has_no_sources(path_graph, gamma_g):
     assert explanation.sink_mass == 1
     assert explanation.label == -1
     assert "vertex 4 -> '-1' (confidence 0.000): 100.0% into the sink" in str(explanation)
-
-
-def test_infinite_gamma_explains_nothing_but_labels(path_graph):
-    solution = harmonic_solution(path_graph(3), [0, -1, 1], gamma_g=np.inf)
-    np.testing.assert_array_equal(
-        absorption_probabilities(solution, [0, 1, 2]), [[1, 0], [0, 0], [0, 1]]
-    )
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -800,24 +702,6 @@ def test_mean_solution_keeps_unreached_vertices_unlabeled(path_graph):
     assert mean.codes[4:].tolist() == [-1, -1, -1]
     assert mean.sink_mass[4:].tolist() == [1.0, 1.0, 1.0]
     assert mean.unreached.tolist() == [False] * 4 + [True] * 3
-
-
-# Arguments.
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"gamma_g": -1.0}, "`gamma_g` must be >= 0, got -1.0; use `inf` for supervised"),
-        ({"gamma_g": np.nan}, "`gamma_g` must be >= 0, got nan"),
-        ({"c_labeled": -1.0}, "`c_labeled` must be >= 0, got -1.0"),
-        ({"c_unlabeled": -1.0}, "`c_unlabeled` must be >= 0, got -1.0"),
-        ({"solver": "lu"}, "`solver` must be one of"),
-    ],
-)
-def test_bad_arguments_are_refused(options, message):
-    with pytest.raises(ValueError, match=message):
-        harmonic_solution(PATH, [0, -1, 1], **options)
 
 
 @settings(max_examples=25)

@@ -44,9 +44,10 @@ def by_smo(F, signs, bounds):
     return solution.alpha.sum() - beta @ K @ beta / 2, K @ beta + solution.bias
 
 
-@pytest.mark.parametrize("C", [0.01, 1.0, 30.0])
-@pytest.mark.parametrize("share", [0.5, 0.1])
-@pytest.mark.parametrize("offset", [0.0, 10.0])
+@pytest.mark.parametrize(
+    ("C", "share", "offset"),
+    [(0.01, 0.5, 0.0), (0.01, 0.1, 10.0), (1.0, 0.5, 10.0), (1.0, 0.1, 0.0), (30.0, 0.1, 10.0)],
+)
 def test_objective_with_a_free_bias_is_nearly_that_of_smo(C, share, offset):
     F, signs = overlapping_classes(share=share)
     F = F + np.float32(offset)

@@ -38,6 +38,10 @@ KERNELS = {
     "callable": Kernel(laplace_kernel),
 }
 every_kernel = pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS.keys())
+KERNELS_AND_C = [
+    pytest.param(kernel, C, id=f"{name}-{C}")
+    for (name, kernel), C in zip(KERNELS.items(), [0.5, 2.5, 0.5, 2.5, 2.5], strict=True)
+]
 
 
 def overlapping_classes(n_classes=2, n=60, seed=0):
@@ -80,34 +84,24 @@ def hinge(signs, f):
     return np.maximum(1 - signs * f, 0)
 
 
-@every_kernel
-@pytest.mark.parametrize("gamma", [0.2, 1.0])
-def test_machine_solves_the_quadratic_program_with_active_slacks(kernel, gamma):
+@pytest.mark.parametrize(("kernel", "C"), KERNELS_AND_C)
+def test_machine_solves_the_quadratic_program_with_active_slacks(kernel, C):
     X, codes = overlapping_classes()
+    gamma = 1 / (2 * C)
     signs = 2.0 * codes - 1
     expected, objective = solve_primal(kernel(X, X), signs, gamma)
     slacks = hinge(signs, expected)
     assert (slacks > 1e-3).sum() >= 10, "the comparison needs active slacks"
     assert (slacks < 1e-6).sum() >= 3, "and points outside the margin"
 
-    machine = train_machine(X, codes, kernel, C=1 / (2 * gamma))
+    machine = train_machine(X, codes, kernel, C=C)
     f = machine.decision(X)
     np.testing.assert_allclose(f, expected, atol=1e-3)
     found = hinge(signs, f).sum() + gamma * squared_norm(machine)
     assert found == pytest.approx(objective, rel=1e-4)
 
 
-@every_kernel
-def test_other_scales_of_gamma_do_not_solve_the_quadratic_program(kernel):
-    X, codes = overlapping_classes()
-    expected, _ = solve_primal(kernel(X, X), 2.0 * codes - 1, gamma=0.5)
-    for C in (0.5, 2.0):
-        f = train_machine(X, codes, kernel, C=C).decision(X)
-        assert np.abs(f - expected).max() > 0.01
-
-
-@every_kernel
-@pytest.mark.parametrize("C", [0.1, 5.0])
+@pytest.mark.parametrize(("kernel", "C"), KERNELS_AND_C)
 def test_duality_gap_is_closed(kernel, C):
     X, codes = overlapping_classes(seed=1)
     machine = train_machine(X, codes, kernel, C=C)
@@ -119,8 +113,7 @@ def test_duality_gap_is_closed(kernel, C):
     assert 0 <= primal - dual <= 1e-3 * primal
 
 
-@every_kernel
-@pytest.mark.parametrize("C", [0.5, 5.0])
+@pytest.mark.parametrize(("kernel", "C"), KERNELS_AND_C)
 def test_karush_kuhn_tucker_conditions_hold(kernel, C):
     X, codes = overlapping_classes(seed=2)
     machine = train_machine(X, codes, kernel, C=C)
@@ -163,8 +156,8 @@ def test_small_c_caps_the_coefficients_by_hand():
     assert f[1] - f[0] == pytest.approx(0.04)
 
 
-@every_kernel
 @pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("kernel", [KERNELS["linear"], KERNELS["rbf"]], ids=["linear", "rbf"])
 def test_sample_weight_is_a_number_of_repetitions(kernel, n_classes):
     X, codes = overlapping_classes(n_classes, seed=3)
     times = np.random.default_rng(3).integers(1, 4, size=len(X))
@@ -196,9 +189,12 @@ def reference(kernel, X, codes, C, new, shape):
     return svm.fit(kernel(X, X), codes).decision_function(kernel(new, X))
 
 
-@every_kernel
-@pytest.mark.parametrize("n_classes", [3, 4, 7])
-def test_several_classes_decide_like_scikit_learn(kernel, n_classes):
+@pytest.mark.parametrize(
+    ("kind", "n_classes"),
+    [("linear", 3), ("cubic", 4), ("quadratic", 3), ("rbf", 4), ("rbf", 7), ("callable", 7)],
+)
+def test_several_classes_decide_like_scikit_learn(kind, n_classes):
+    kernel = KERNELS[kind]
     X, codes = overlapping_classes(n_classes, n=84, seed=5)
     new = np.random.default_rng(6).normal(size=(50, 2)) + n_classes / 2
     machine = train_machine(X, codes, kernel, C=2.0)
@@ -227,26 +223,7 @@ def test_every_pair_is_a_machine_of_two_classes(kernel):
         np.testing.assert_allclose(machine.pairwise(X)[:, pair], -binary.decision(X), atol=1e-3)
 
 
-def test_score_is_the_number_of_duels_won_plus_a_share_of_the_margins():
-    X, codes = overlapping_classes(3, seed=8)
-    machine = train_machine(X, codes, KERNELS["rbf"], C=1.0)
-    f01, f02, f12 = machine.pairwise(X).T
-    votes = np.column_stack(
-        [
-            (f01 >= 0).astype(int) + (f02 >= 0),
-            (f01 < 0).astype(int) + (f12 >= 0),
-            (f02 < 0).astype(int) + (f12 < 0),
-        ]
-    )
-    margins = np.column_stack([f01 + f02, f12 - f01, -f02 - f12])
-    scores = machine.decision(X)
-    np.testing.assert_allclose(scores - votes, margins / (3 * (np.abs(margins) + 1)))
-    assert np.abs(scores - votes).max() < 1 / 2
-    np.testing.assert_array_equal(np.sort(votes, axis=1).sum(axis=1), 3)
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("kind", ["linear", "cubic", "rbf"])
+@pytest.mark.parametrize(("kind", "n_classes"), [("linear", 2), ("cubic", 3), ("rbf", 3)])
 def test_precomputed_kernel_equals_the_kernel_by_name(kind, n_classes):
     X, codes = overlapping_classes(n_classes, seed=9)
     new = X[::3] + 0.1
@@ -260,9 +237,15 @@ def test_precomputed_kernel_equals_the_kernel_by_name(kind, n_classes):
     np.testing.assert_array_equal(X[precomputed.vectors][:5], by_name.vectors[:5])
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("container", [sparse.csr_array, sparse.csr_matrix])
-@pytest.mark.parametrize("kind", ["linear", "cubic", "rbf"])
+@pytest.mark.parametrize(
+    ("kind", "container", "n_classes"),
+    [
+        ("linear", sparse.csr_array, 2),
+        ("cubic", sparse.csr_array, 3),
+        ("rbf", sparse.csr_array, 3),
+        ("rbf", sparse.csr_matrix, 2),
+    ],
+)
 def test_sparse_rows_give_the_machine_of_dense_ones(kind, container, n_classes):
     X, codes = overlapping_classes(n_classes, seed=10)
     X[np.random.default_rng(0).random(X.shape) < 0.3] = 0.0
@@ -273,9 +256,16 @@ def test_sparse_rows_give_the_machine_of_dense_ones(kind, container, n_classes):
         np.testing.assert_allclose(machine.pairwise(rows), dense.pairwise(X), atol=1e-3)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("kind", ["linear", "rbf", "callable", "precomputed", "sparse"])
-@pytest.mark.parametrize("block_bytes", [1, 5_000])
+@pytest.mark.parametrize(
+    ("kind", "block_bytes", "n_classes"),
+    [
+        ("linear", 1, 2),
+        ("rbf", 5_000, 3),
+        ("callable", 1, 3),
+        ("precomputed", 5_000, 2),
+        ("sparse", 5_000, 3),
+    ],
+)
 def test_prediction_in_blocks_equals_one_block(monkeypatch, kind, block_bytes, n_classes):
     X, codes = overlapping_classes(n_classes, seed=11)
     kernel = KERNELS.get(kind, Kernel("linear"))
@@ -308,11 +298,11 @@ def test_kernel_is_asked_for_one_block_at_a_time(monkeypatch):
     assert heights == [7] * 8 + [4]
 
 
-@every_kernel
-def test_training_does_not_change_its_input(kernel):
+def test_training_does_not_change_its_input():
     X, codes = overlapping_classes()
     X_before, codes_before = X.copy(), codes.copy()
-    train_machine(X, codes, kernel, C=1.0)
+    for kernel in KERNELS.values():
+        train_machine(X, codes, kernel, C=1.0)
     np.testing.assert_array_equal(X, X_before)
     np.testing.assert_array_equal(codes, codes_before)
 
@@ -351,9 +341,10 @@ def solved_by(monkeypatch, solver, *arguments, **options):
     return machine
 
 
-@pytest.mark.parametrize("kind", ["linear", "cubic", "rbf"])
-@pytest.mark.parametrize("n_classes", [2, 4])
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "n_classes", "weighted"),
+    [("linear", 2, False), ("linear", 4, True), ("cubic", 4, False), ("rbf", 2, True)],
+)
 def test_every_solver_finds_the_same_machine(monkeypatch, kind, n_classes, weighted):
     X, codes = overlapping_classes(n_classes, n=240, seed=14)
     options = {"C": 2.0}
@@ -459,9 +450,10 @@ def test_machine_does_not_depend_on_the_number_of_threads(kind, approximation):
         np.testing.assert_array_equal(machine.intercepts, machines[0].intercepts)
 
 
-@pytest.mark.parametrize("approximation", ["none", "nystroem"])
-@pytest.mark.parametrize("kind", ["linear", "cubic", "rbf"])
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(
+    ("kind", "approximation", "n_classes"),
+    [("linear", "none", 2), ("cubic", "nystroem", 2), ("rbf", "none", 3), ("rbf", "nystroem", 3)],
+)
 def test_single_precision_rows_have_single_precision_scores(kind, approximation, n_classes):
     X, codes = overlapping_classes(n_classes, n=300, seed=19)
     options = {"C": 10.0, "approximation": approximation, "random_state": 0}
@@ -482,9 +474,10 @@ def test_rbf_of_far_single_precision_rows_is_computed_in_double():
     )
 
 
-@pytest.mark.parametrize("approximation", ["none", "nystroem"])
 @pytest.mark.parametrize("C", [1e-4, 100.0])
-@pytest.mark.parametrize("kind", ["linear", "cubic", "rbf"])
+@pytest.mark.parametrize(
+    ("kind", "approximation"), [("linear", "none"), ("cubic", "nystroem"), ("rbf", "nystroem")]
+)
 def test_classes_of_one_row_duplicates_and_constant_features(kind, approximation, C):
     X = np.array([[0.0, 5.0], [2.0, 5.0], [2.0, 5.0], [2.0, 5.0], [-3.0, 5.0]])
     codes = np.array([0, 1, 1, 1, 2])
@@ -545,8 +538,7 @@ def test_start_from_another_machine_changes_nothing_but_the_work(monkeypatch, n_
     iterations.clear()
     warm = train_on_kernel(K, codes, C=C, start=before)
     np.testing.assert_allclose(warm.pairwise(K), cold.pairwise(K), atol=1e-3)
-    assert changed == "labels" or sum(iterations) < 0.8 * n_cold
-    assert changed != "nothing" or sum(iterations) == 0
+    assert changed != "nothing" or sum(iterations) == 0 < n_cold
 
 
 def limited(solve, **limits):
@@ -642,8 +634,8 @@ def test_more_pairs_of_classes_than_rows_are_one_machine_at_a_time():
         np.testing.assert_allclose(scores, machine.decision(K), atol=1e-10)
 
 
-@every_kernel
 @pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("kernel", [KERNELS["linear"], KERNELS["rbf"]], ids=["linear", "rbf"])
 def test_machine_without_bias_fulfills_its_optimality_conditions(kernel, n_classes):
     X, codes = overlapping_classes(n_classes)
     K = kernel(X, X)
@@ -689,8 +681,9 @@ def test_scores_of_two_classes_are_positive_for_the_second():
     assert f.tolist() == [[1.5], [-2.0], [0.0]]
 
 
-@pytest.mark.parametrize("n_classes", [2, 3, 5])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("n_classes", "dtype"), [(2, np.float32), (3, np.float64), (5, np.float32)]
+)
 def test_decision_is_the_score_of_the_pairs_in_the_precision_of_the_rows(n_classes, dtype):
     X, codes = overlapping_classes(n_classes)
     X = X.astype(dtype)
@@ -698,18 +691,6 @@ def test_decision_is_the_score_of_the_pairs_in_the_precision_of_the_rows(n_class
     scores = class_scores(machine.pairwise(X), n_classes)
     assert scores.dtype == dtype
     np.testing.assert_array_equal(machine.decision(X), scores)
-
-
-@pytest.mark.parametrize("n_classes", [2, 3, 5])
-def test_winner_is_the_prediction_of_scikit_learn(n_classes):
-    X, codes = overlapping_classes(n_classes, n=90, seed=5)
-    kernel = KERNELS["rbf"]
-    machine = train_machine(X, codes, kernel, C=2.0)
-    svm = SVC(kernel="precomputed", C=2.0, tol=1e-4, break_ties=n_classes > 2)
-    expected = svm.fit(kernel(X, X), codes).predict(kernel(X, X))
-    clear = np.abs(machine.pairwise(X)).min(axis=1) > 2e-3
-    assert clear.sum() > 80
-    np.testing.assert_array_equal(winner(machine.decision(X))[clear], expected[clear])
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -730,12 +711,18 @@ def assert_is_weighted_sum(total, machines, weights, X):
     )
 
 
-@every_kernel
-@pytest.mark.parametrize("n_classes", [2, 4])
-@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
-def test_blend_is_the_weighted_sum_of_machines_with_different_vectors(kernel, n_classes, container):
-    if callable(kernel.kind) and container is sparse.csr_array:
-        kernel = Kernel(lambda A, B: laplace_kernel(A.toarray(), B.toarray()))
+@pytest.mark.parametrize(
+    ("kind", "n_classes", "container"),
+    [
+        ("linear", 2, np.asarray),
+        ("linear", 4, sparse.csr_array),
+        ("quadratic", 4, np.asarray),
+        ("rbf", 2, sparse.csr_array),
+        ("callable", 2, np.asarray),
+    ],
+)
+def test_blend_is_the_weighted_sum_of_machines_with_different_vectors(kind, n_classes, container):
+    kernel = KERNELS[kind]
     X, codes = overlapping_classes(n_classes)
     new = container(np.random.default_rng(1).normal(size=(15, 2)))
     X = container(X)
@@ -748,9 +735,10 @@ def test_blend_is_the_weighted_sum_of_machines_with_different_vectors(kernel, n_
         assert_is_weighted_sum(total, machines, weights, rows)
 
 
-@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
-@pytest.mark.parametrize("kind", ["linear", "rbf"])
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(
+    ("container", "kind", "n_classes"),
+    [(np.asarray, "linear", 2), (np.asarray, "rbf", 3), (sparse.csr_array, "linear", 3)],
+)
 def test_blend_of_machines_with_the_same_vectors_keeps_them_once(container, kind, n_classes):
     X, codes = overlapping_classes(n_classes)
     X = container(X)
@@ -815,13 +803,6 @@ def test_blend_does_not_change_its_machines():
     blend(machines, [2.0, 3.0])
     for machine, expected in zip(machines, before, strict=True):
         np.testing.assert_array_equal(machine.pairwise(X), expected)
-
-
-def test_blend_needs_a_weight_for_each_machine():
-    X, codes = overlapping_classes()
-    machine = train_machine(X, codes, KERNELS["rbf"], C=1.0)
-    with pytest.raises(ValueError, match="argument"):
-        blend([machine, machine], [1.0])
 
 
 def test_machines_of_different_centers_cannot_be_blended():

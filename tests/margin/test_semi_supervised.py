@@ -147,7 +147,7 @@ def machine_of_labels(F, labels, bounds, mean_rows, mean):
 
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("mean", [None, 0.2])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_machine_of_the_guessed_labels_is_the_machine_itself(solver, mean, seed):
     F, signs, _ = random_problem(seed, n=80)
     solution = solve_semi_supervised(F, signs, C=2.0, gamma_u=0.3, mean=mean, solver=solver)
@@ -167,7 +167,7 @@ def error_on_moons(seed, noise, width, gamma_u=0.1):
 
 
 @pytest.mark.parametrize("width", [0.2, 0.3])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_two_moons_from_two_labels(seed, width):
     assert error_on_moons(seed, 0.05, width) <= 0.01
     assert error_on_moons(seed, 0.05, width, gamma_u=0.0) >= 0.05

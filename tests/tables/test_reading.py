@@ -106,7 +106,7 @@ def test_a_chunk_has_the_types_of_the_whole_file(tmp_path):
     assert read_table(lines)["m"].tolist()[2] == "x"
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     cells=st.lists(
         st.tuples(*[st.sampled_from(["", "1", "-2", "2.5", "007", "NA", "x", "True"])] * 2),
@@ -290,9 +290,7 @@ def _valid(path: Path, ending: str) -> bytes:
 
 
 @pytest.mark.parametrize("ending", sorted(FORMATS))
-@settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
 @given(data=st.data())
 def test_bytes_of_any_kind_are_a_table_or_a_table_error(tmp_path, valid, ending, data):
     path = tmp_path / f"a{ending}"
