@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import graphmargin as gm
 from graphmargin.cli import app, main
 
 COMMANDS = ("label", "suggest", "audit", "explain", "fit", "info")
@@ -192,10 +193,10 @@ def test_disk_full_for_model_and_report(option, table_file, tmp_path, monkeypatc
 
 
 @pytest.fixture
-def model_file(table_file, tmp_path):
+def model_file(labeled_pets, tmp_path):
     """Return a model of the table."""
     path = tmp_path / "pets.skops"
-    assert main([str(w) for w in ("fit", table_file, "-t", "kind", "--model", path, "-q")]) == 0
+    gm.save_model(labeled_pets.model(), path)
     return path
 
 
@@ -228,8 +229,6 @@ def test_model_edited_by_hand(model_file, table_file, tmp_path, refused):
 
 
 def test_model_that_is_not_of_a_table(table_file, tmp_path, refused):
-    import graphmargin as gm
-
     path = tmp_path / "svc.skops"
     gm.save_model(gm.SupervisedSVC().fit([[0.0], [1.0]], ["low", "high"]), path)
     assert "SupervisedSVC" in refused("predict", path, table_file, "--out", tmp_path / "out.csv")

@@ -10,8 +10,8 @@ from graphmargin.tables.reading import read_table
 
 
 @pytest.fixture(scope="module")
-def model(mixed_table):
-    return label_rows(job_of(mixed_table()[0], "kind")).model()
+def model(labeled_pets):
+    return labeled_pets.model()
 
 
 @pytest.fixture
@@ -81,7 +81,6 @@ def test_no_rows(model, mixed_table, tmp_path):
     assert len(read_table(tmp_path / "b.csv")) == 0
 
 
-@pytest.mark.usefixtures("small_chunks")
 @pytest.mark.usefixtures("small_chunks")
 def test_a_bad_chunk_leaves_nothing(model, mixed_table, tmp_path):
     new = mixed_table(50, seed=2)[0].drop(columns="kind")
