@@ -10,6 +10,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 SUITES ?= letter path
+# Whether `make site` runs the examples of the gallery.
+GALLERY ?= 0
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
 .PHONY: test lint types docs site demo reproduction bench clean
@@ -18,13 +20,15 @@ test: $(VENV)/.test
 	@$(MAKE) --no-print-directory --output-sync --jobs=2 lint types site
 	@$(BIN)/python -m pytest --quiet -n 2
 
+docs: GALLERY := 1
 docs: site
 	@$(BIN)/python -m pytest --quiet -n 2 tests/docs src
 	@echo "site: out/site/index.html"
 
 site: $(VENV)/.test
 	@rm -rf out/site docs/api
-	@$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going -j 2 -d out/doctrees docs out/site
+	@$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going -j 2 -D plot_gallery=$(GALLERY) \
+		-d out/doctrees docs out/site
 	@$(BIN)/python tools/check_site.py out/site
 
 lint: $(VENV)/.test
