@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.preprocessing import normalize
 
 from graphmargin.datasets import load_segmentation
-from graphmargin.graph import check_graph, knn_graph, paper_width
+from graphmargin.graph import check_graph, knn_graph
 from graphmargin.graph.neighbors import nearest_neighbors
 
 
@@ -62,12 +62,6 @@ def test_graph_is_clean_and_has_enough_edges(X, width, metric, data):
     assert W.nnz <= 2 * len(X) * k
     assert W.data.max() <= 1
     assert (np.diff(W.indptr) >= k).all()
-
-
-def test_duplicates_are_joined_with_weight_one():
-    X = np.repeat(normal(20, 2), 2, axis=0)
-    W = knn_graph(X, 1)
-    assert (W[np.arange(0, 40, 2), np.arange(1, 40, 2)] == 1).all()
 
 
 def test_equal_rows_make_a_graph_of_unit_weights():
@@ -193,15 +187,6 @@ def test_unknown_options_are_refused(options, message):
 def test_bad_points_are_refused(X, message):
     with pytest.raises(ValueError, match=message):
         knn_graph(X, 1)
-
-
-def test_paper_width_of_the_graph_is_that_of_the_points_in_the_metric():
-    X = normal(50, 3) + 5
-    W = knn_graph(X, 2, metric="cosine").tocoo()
-    unit = normalize(X)
-    squared = np.square(unit[W.row] - unit[W.col]).sum(axis=1)
-    expected = np.exp(-squared / (2 * paper_width(unit) ** 2))
-    np.testing.assert_allclose(W.data, expected, rtol=1e-12)
 
 
 GRAPH = np.array([[0.0, 2.0, 0.0], [2.0, 0.0, 0.5], [0.0, 0.5, 0.0]])

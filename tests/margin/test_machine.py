@@ -168,15 +168,6 @@ def test_sample_weight_is_a_number_of_repetitions(kernel, n_classes):
     assert np.abs(weighted.pairwise(X) - plain.pairwise(X)).max() > 0.01
 
 
-def test_sample_weight_scales_the_loss_of_the_quadratic_program():
-    X, codes = overlapping_classes(seed=4)
-    weights = np.random.default_rng(4).uniform(0.2, 3.0, size=len(X))
-    kernel, gamma = KERNELS["rbf"], 0.5
-    expected, _ = solve_primal(kernel(X, X), 2.0 * codes - 1, gamma, weights)
-    machine = train_machine(X, codes, kernel, C=1 / (2 * gamma), sample_weight=weights)
-    np.testing.assert_allclose(machine.decision(X), expected, atol=1e-3)
-
-
 def reference(kernel, X, codes, C, new, shape):
     """Return the decision values of scikit-learn's SVC on the precomputed kernel."""
     svm = SVC(
@@ -211,16 +202,6 @@ def test_several_classes_decide_like_scikit_learn(kind, n_classes):
     np.testing.assert_allclose(
         machine.decision(clear), reference(kernel, X, codes, 2.0, clear, "ovr"), atol=1e-3
     )
-
-
-@every_kernel
-def test_every_pair_is_a_machine_of_two_classes(kernel):
-    X, codes = overlapping_classes(4, n=80, seed=7)
-    machine = train_machine(X, codes, kernel, C=1.0)
-    for pair, (first, second) in enumerate(itertools.combinations(range(4), 2)):
-        members = (codes == first) | (codes == second)
-        binary = train_machine(X[members], (codes[members] == second).astype(int), kernel, C=1.0)
-        np.testing.assert_allclose(machine.pairwise(X)[:, pair], -binary.decision(X), atol=1e-3)
 
 
 @pytest.mark.parametrize(("kind", "n_classes"), [("linear", 2), ("cubic", 3), ("rbf", 3)])
@@ -769,17 +750,6 @@ def test_blend_of_a_precomputed_kernel_adds_up_coefficients_by_row_number(n_clas
         np.testing.assert_allclose(total.coefficients[i], expected, atol=1e-12)
 
 
-def test_blend_of_row_numbers_that_do_not_overlap():
-    K = np.diag([1.0, 2.0, 3.0, 4.0])
-    one = train_on_kernel(K, np.array([0, 1, 0, 1]), C=1.0, sample_weight=np.array([1.0, 1, 0, 0]))
-    other = train_on_kernel(
-        K, np.array([0, 1, 0, 1]), C=1.0, sample_weight=np.array([0.0, 0, 1, 1])
-    )
-    total = blend([one, other], [3.0, 1.0])
-    assert total.vectors.tolist() == [0, 1, 2, 3]
-    assert_is_weighted_sum(total, [one, other], [3.0, 1.0], K)
-
-
 def test_blend_of_one_machine_is_the_machine_times_its_weight():
     X, codes = overlapping_classes(3)
     machine = train_machine(X, codes, KERNELS["rbf"], C=1.0)
@@ -794,15 +764,6 @@ def test_blend_of_landmark_machines_is_their_weighted_sum():
         for C, seed in ((1.0, 0), (5.0, 1))
     ]
     assert_is_weighted_sum(blend(machines, [0.7, 0.3]), machines, [0.7, 0.3], X)
-
-
-def test_blend_does_not_change_its_machines():
-    X, codes = overlapping_classes()
-    machines = [train_machine(X, codes, KERNELS["rbf"], C=C) for C in (1.0, 5.0)]
-    before = [machine.pairwise(X) for machine in machines]
-    blend(machines, [2.0, 3.0])
-    for machine, expected in zip(machines, before, strict=True):
-        np.testing.assert_array_equal(machine.pairwise(X), expected)
 
 
 def test_machines_of_different_centers_cannot_be_blended():
