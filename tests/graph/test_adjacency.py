@@ -76,13 +76,6 @@ def test_point_beyond_the_range_of_doubles_is_isolated():
     assert W.nnz == 2
 
 
-def test_permuting_the_points_permutes_the_graph():
-    X = normal(150, 3)
-    order = np.random.default_rng(1).permutation(150)
-    W, permuted = knn_graph(X, 4), knn_graph(X[order], 4)
-    np.testing.assert_allclose(permuted.toarray(), W.toarray()[np.ix_(order, order)], rtol=1e-12)
-
-
 @pytest.mark.parametrize("width", ["paper", "self-tuning", 1.5])
 def test_float32_and_float64_give_the_same_graph(width):
     X = normal(300, 5)

@@ -140,13 +140,6 @@ def test_result_does_not_depend_on_the_number_of_threads(recall):
         np.testing.assert_array_equal(other.distances, one.distances)
 
 
-def test_float32_and_float64_find_the_same_neighbors():
-    X = normal(500, 6)
-    single, double = nearest_neighbors(X.astype(np.float32), 5), nearest_neighbors(X, 5)
-    np.testing.assert_array_equal(single.indices, double.indices)
-    np.testing.assert_allclose(single.distances, double.distances, rtol=1e-5)
-
-
 @pytest.mark.parametrize("make", [sparse.csr_array, sparse.csr_matrix])
 def test_sparse_rows_equal_dense_rows(make):
     rng = np.random.default_rng(0)
@@ -169,13 +162,6 @@ def test_dense_and_sparse_queries_may_be_mixed_with_points():
         found = nearest_neighbors(points, 4, queries=probes)
         np.testing.assert_array_equal(found.indices, expected.indices)
         np.testing.assert_allclose(found.distances, expected.distances, rtol=1e-12)
-
-
-def test_sparse_duplicates_are_ranked_by_index_among_few_ties():
-    X = np.repeat(np.eye(6), 4, axis=0)
-    found = nearest_neighbors(sparse.csr_array(X), 3)
-    np.testing.assert_array_equal(found.indices, brute_force(X, 3)[0])
-    assert (found.distances == 0).all()
 
 
 def clustered(n=5_000, d=16):

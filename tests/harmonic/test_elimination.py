@@ -33,17 +33,6 @@ def system(W, absorption):
 
 
 @given(W=graphs)
-def test_order_is_a_permutation_and_later_rows_ascend(W):
-    found = elimination_order(sparse.csr_array(W))
-    n = len(W)
-    assert sorted(found.order.tolist()) == list(range(n))
-    for k in range(n):
-        rows = found.column_rows[found.column_start[k] : found.column_start[k + 1]]
-        assert (np.diff(rows) > 0).all()
-        assert (rows > k).all()
-
-
-@given(W=graphs)
 def test_pattern_is_that_of_the_dense_factor(W):
     found = elimination_order(sparse.csr_array(W))
     permuted = system(W, np.ones(len(W)))[np.ix_(found.order, found.order)]
@@ -99,12 +88,6 @@ def test_solution_accepts_right_hand_sides_of_any_sign():
     np.testing.assert_allclose(system(W.toarray(), absorption) @ X, B, atol=1e-12)
 
 
-def test_right_hand_side_is_not_modified():
-    W, B = grid(4), np.ones((16, 2))
-    eliminate(W, np.ones(16), elimination_order(W)).solve(B)
-    assert (B == 1).all()
-
-
 def test_one_order_serves_all_weights_and_absorptions():
     W = random_sparse(60, 0.05, 0)
     order = elimination_order(W)
@@ -134,11 +117,6 @@ def star(n):
 def test_trees_have_no_fill(path_graph, n):
     for W in (path_graph(n), star(n)):
         assert len(elimination_order(W).column_rows) == n - 1
-
-
-def test_complete_graph_is_full():
-    W = sparse.csr_array(np.ones((9, 9)) - np.eye(9))
-    assert len(elimination_order(W).column_rows) == 9 * 8 // 2
 
 
 def test_order_reduces_the_fill_of_a_grid():

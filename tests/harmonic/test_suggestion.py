@@ -128,14 +128,6 @@ def test_suggestions_are_unlabeled_different_and_worth_something(random_graph, s
 
 
 @given(seed=st.integers(0, 30))
-def test_a_label_saves_no_more_errors_than_are_expected(random_graph, seed):
-    W = random_graph(N, seed)
-    found = suggest_labels(harmonic_solution(W, THREE), 1)
-    now = harmonic_solution(W, THREE, gamma_g=found.gamma_g).label_distributions
-    assert found.gain[0] <= (1 - now.max(axis=1)).sum() + 1e-12
-
-
-@given(seed=st.integers(0, 30))
 def test_order_of_the_vertices_does_not_matter(random_graph, seed):
     W, order = random_graph(N, seed), np.random.default_rng(seed).permutation(N)
     found = suggest_labels(harmonic_solution(W, THREE), 6)

@@ -30,10 +30,6 @@ def test_of_many_labels_a_random_part_is_in_the_sample():
     assert 350 < rows.mean() < 650
 
 
-def test_all_of_few_rows_are_in_the_sample():
-    assert sample_for_map(np.array([-1, 0, -1]), most=10).tolist() == [0, 1, 2]
-
-
 def test_the_whole_graph_keeps_its_edges(digits):
     X, _, W = digits
     found = place(W, X, np.arange(len(X)))
@@ -88,13 +84,6 @@ def test_a_seed_decides_all(digits):
     one, again, other = (place(W, X, rows, random_state=seed) for seed in (1, 1, 2))
     assert np.array_equal(one.x, again.x)
     assert not np.array_equal(one.x, other.x)
-
-
-def test_sparse_rows_are_placed_as_well(digits):
-    X, _, W = digits
-    found = place(W, sparse.csr_array(X), np.arange(len(X)))
-    assert np.isfinite(found.x).all()
-    assert np.ptp(found.x) == pytest.approx(1)
 
 
 def test_a_graph_without_edges_is_placed():

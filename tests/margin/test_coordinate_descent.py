@@ -91,18 +91,6 @@ def test_certificate_encloses_the_optimum_of_an_interior_point_method(seed, n, C
     assert free_objective(F, signs, bounds, solution) <= solution.primal * (1 + 1e-5)
 
 
-def test_smaller_gap_on_request():
-    F, signs = overlapping_classes()
-    bounds = np.full(len(F), 1.0)
-    gaps = [
-        solve_linear(F, np.arange(len(F)), signs, bounds, relative_gap=gap).gap
-        for gap in (0.1, 0.01, 1e-3, 1e-4)
-    ]
-    assert gaps[2] <= 1e-3
-    assert gaps[3] <= 1e-4
-    assert sorted(gaps, reverse=True) == gaps
-
-
 @given(
     seed=st.integers(0, 2**32 - 1),
     n_positive=st.integers(1, 6),

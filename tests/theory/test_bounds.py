@@ -174,14 +174,6 @@ def test_printed_form():
         ),
         ({"threshold_term": 0.5}, "threshold term, which a smaller `eps` would lower."),
         (
-            {"labeled_risk": 0.9},
-            "squared error at labels, which a smaller `gamma_g` or `c_unlabeled` would lower.",
-        ),
-        (
-            {"transductive_error": 0.9},
-            "transductive error, which a larger number of labels would lower.",
-        ),
-        (
             {"transductive_error": 0.9, "beta": 1.0},
             "transductive error, which a smaller `c_labeled` or a larger `gamma_g` would lower.",
         ),
