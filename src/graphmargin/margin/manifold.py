@@ -16,14 +16,12 @@ penalty is on h.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy import linalg, sparse
-from sklearn.exceptions import ConvergenceWarning
 
 from graphmargin._checks import check_integer, check_real
 from graphmargin._threads import pause
@@ -51,7 +49,7 @@ MAX_LOST = 1e-3
 """Share of f that rounding may change without a warning."""
 MAX_DOUBLE = 2**26
 """Entries of the features that are kept in double precision, 512 MB; more are in single."""
-OF_TRAINING = ("solver", "C", "n_rows", "gap", "converged")
+OF_TRAINING = ("solver", "C", "n_rows", "gap", "failure")
 """What a report says of training rather than of features."""
 TOLERANCE = 1e-6
 """Violation of optimality, in units of f: labels are few, so precision is cheap."""
@@ -213,13 +211,11 @@ class WarpedKernel:
             known = 1 + np.abs(self.K @ coefficients) / size
             lost = max(lost, float((moved / known).max()))
         if lost > MAX_LOST * size:
-            warnings.warn(
+            failure = (
                 f"max-margin machine: rounding moves f by {lost:.1e}, as kernel values or gamma_u "
-                "are too large; scale the features and subtract their means, or lower C or gamma_u",
-                ConvergenceWarning,
-                stacklevel=4,
+                "are too large; scale the features and subtract their means, or lower C or gamma_u"
             )
-            return replace(expanded, report=replace(expanded.report, converged=False))
+            return replace(expanded, report=replace(expanded.report, failure=failure))
         return expanded
 
 
@@ -255,8 +251,10 @@ class WarpedFeatures:
                 n_jobs=n_jobs,
                 random_state=0,
             )
-        rows = machine.vectors if machine.kernel.kind == "linear" else warped[machine.vectors]
-        weights = centered(rows, machine.center).T @ machine.coefficients
+        if machine.kernel.kind == "linear":
+            weights = machine.collapsed().coefficients
+        else:
+            weights = warped[machine.vectors].T @ machine.coefficients
         report = replace(
             self.report,
             **{name: getattr(machine.report, name) for name in OF_TRAINING},
