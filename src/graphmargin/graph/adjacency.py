@@ -16,6 +16,7 @@ from graphmargin.graph.neighbors import Neighbors, NeighborSearch, draw_seed
 from graphmargin.graph.weights import Weighting, Width, weighting
 
 Metric = Literal["euclidean", "cosine"]
+METRICS = ("euclidean", "cosine")
 
 SYMMETRY_TOLERANCE = 1e-8
 
@@ -133,7 +134,7 @@ def join_neighbors(neighbors: Neighbors, rule: Weighting) -> sparse.csr_array:
 
 def in_metric(X: Any, metric: Metric) -> Any:
     """Return X where Euclidean distance is the metric: for cosine, rows of unit length."""
-    check_choice("metric", metric, ("euclidean", "cosine"))
+    check_choice("metric", metric, METRICS)
     return normalize(X) if metric == "cosine" else X
 
 

@@ -33,6 +33,14 @@ class PointGraph:
     metric: Metric
 
 
+def attach(points: PointGraph | None, X: Any) -> Attachment:
+    """Return the first step of the walk from new points, or from given weights of their edges."""
+    if points is None:
+        return attach_by_weights(X)
+    neighbors = points.search.neighbors(points.n_neighbors, in_metric(X, points.metric))
+    return attach_by_neighbors(neighbors, points.weighting, points.search.X.shape[0])
+
+
 @dataclass(frozen=True)
 class WalkPart:
     """The part of a blend that walks on one graph.
@@ -50,14 +58,6 @@ class WalkPart:
     class_mass: FloatArray
     sinks: tuple[tuple[float, float], ...]
     points: PointGraph | None
-
-    def attach(self, X: Any) -> Attachment:
-        """Return the first step of the walk from new points."""
-        if self.points is None:
-            return attach_by_weights(X)
-        search = self.points.search
-        neighbors = search.neighbors(self.points.n_neighbors, in_metric(X, self.points.metric))
-        return attach_by_neighbors(neighbors, self.points.weighting, search.X.shape[0])
 
     def move_probability(self, attachment: Attachment) -> FloatArray:
         """Return the probability that the walk from a new point moves, and not into the sink."""
@@ -113,7 +113,7 @@ class HarmonicPredictor:
         identity = np.eye(len(self.classes))
         shares, votes, mass = 0.0, 0.0, 0.0
         for part in self.parts:
-            attachment = part.attach(X)
+            attachment = attach(part.points, X)
             moved = np.asarray(attachment.moves @ part.class_mass)
             shares = shares + moved
             # Neighbors that no label reaches still have a label to vote with.

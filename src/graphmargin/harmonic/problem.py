@@ -128,7 +128,7 @@ def problem_on(
     return HarmonicProblem(
         W,
         labels,
-        _trust(c_labeled, labels.labeled),
+        check_trust(c_labeled, labels.labeled),
         check_real("c_unlabeled", c_unlabeled, hint="; 0 leaves unlabeled vertices free"),
     )
 
@@ -140,7 +140,8 @@ def check_gamma_g(gamma_g: Any) -> float:
     )
 
 
-def _trust(c_labeled: Any, labeled: BoolArray) -> FloatArray:
+def check_trust(c_labeled: Any, labeled: BoolArray) -> FloatArray:
+    """Return the trust in every label as an array, 0 elsewhere, or say what it must be."""
     try:
         trust = np.asarray(c_labeled, dtype=np.float64)
     except (TypeError, ValueError) as error:

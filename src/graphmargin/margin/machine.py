@@ -188,6 +188,24 @@ def winner(scores: FloatArray) -> IntArray:
     return np.asarray(scores.argmax(axis=1))
 
 
+def sum_decision(machines: Sequence[MarginMachine], X: Any) -> FloatArray:
+    """Return the decision of a sum of machines, each with its kernel, as `MarginMachine.decision`.
+
+    Examples
+    --------
+    >>> report = TrainingReport("smo", 1.0, 2)
+    >>> machine = MarginMachine(
+    ...     Kernel("linear"), None, np.array([[-1.0]]), np.zeros(1), 2, 0.0, report
+    ... )
+    >>> sum_decision([machine, machine], np.array([[1.0], [2.0]])).tolist()
+    [2.0, 4.0]
+    """
+    pairwise = machines[0].pairwise(X)
+    for machine in machines[1:]:
+        pairwise += machine.pairwise(X)
+    return class_scores(pairwise, machines[0].n_classes)
+
+
 def joint_decisions(machines: Sequence[MarginMachine], X: Any) -> list[FloatArray]:
     """Return the decisions of several machines on the same landmarks, as from a path.
 

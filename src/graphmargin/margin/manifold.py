@@ -122,34 +122,66 @@ def train_manifold(
     >>> [machine.decision(X).round(3).tolist() for machine in machines]
     [[-1.0, -0.333, 0.333, 1.0], [-0.738, -0.246, 0.246, 0.738]]
     """
-    check_approximation(approximation, kernel.kind)
-    power = check_integer("power", power, low=1)
-    n_landmarks = check_integer("n_landmarks", n_landmarks, low=1)
     ratios = [2 * C * check_gamma_u(gamma_u) for gamma_u in gamma_us]
-    labeled = np.flatnonzero(codes != UNLABELED)
-    if approximation == "auto":
-        small = X.shape[0] <= MAX_WARPED or kernel.kind == "precomputed"
-        approximation = "none" if small and not few_row_features(X, kernel) else "nystroem"
-    form: WarpedKernel | WarpedFeatures
-    if approximation == "none":
-        form = _warp_kernel(X, kernel, labeled, W, normalized, power, fit_intercept)
-    else:
-        form = warp_features(
-            *(X, labeled, kernel, W),
-            normalized=normalized,
-            power=power,
-            fit_intercept=fit_intercept,
-            n_landmarks=n_landmarks,
-            n_jobs=n_jobs,
-            random_state=random_state,
-        )
+    form = warp(
+        X,
+        codes,
+        kernel,
+        W,
+        normalized=normalized,
+        power=power,
+        fit_intercept=fit_intercept,
+        approximation=approximation,
+        n_landmarks=n_landmarks,
+        n_jobs=n_jobs,
+        random_state=random_state,
+    )
+    given = codes[codes != UNLABELED]
     machines = []
     for ratio in ratios:
-        machines.append(form.machine(ratio, codes[labeled], C, fit_intercept, n_jobs))
+        machines.append(form.machine(ratio, given, C, fit_intercept, n_jobs))
         if progress is not None:
             progress(len(machines) / len(ratios), "")
         pause()
     return machines
+
+
+def warp(
+    X: Any,
+    codes: IntArray,
+    kernel: Kernel,
+    W: sparse.csr_array,
+    *,
+    normalized: bool = False,
+    power: int = 1,
+    fit_intercept: bool = True,
+    approximation: Approximation = "auto",
+    n_landmarks: int = N_LANDMARKS,
+    n_jobs: int | None = None,
+    random_state: Any = None,
+) -> WarpedKernel | WarpedFeatures:
+    """Return what machines of any gamma_u and C share; the parameters are `train_manifold`'s."""
+    check_approximation(approximation, kernel.kind)
+    power = check_integer("power", power, low=1)
+    n_landmarks = check_integer("n_landmarks", n_landmarks, low=1)
+    labeled = np.flatnonzero(codes != UNLABELED)
+    if approximation == "auto":
+        small = X.shape[0] <= MAX_WARPED or kernel.kind == "precomputed"
+        approximation = "none" if small and not few_row_features(X, kernel) else "nystroem"
+    if approximation == "none":
+        return _warp_kernel(X, kernel, labeled, W, normalized, power, fit_intercept)
+    return warp_features(
+        X,
+        labeled,
+        kernel,
+        W,
+        normalized=normalized,
+        power=power,
+        fit_intercept=fit_intercept,
+        n_landmarks=n_landmarks,
+        n_jobs=n_jobs,
+        random_state=random_state,
+    )
 
 
 def check_gamma_u(gamma_u: Any) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 
 from graphmargin._typing import AnyArray, FloatArray
 from graphmargin.margin.calibration import Calibration, probabilities
-from graphmargin.margin.machine import MarginMachine, class_scores, winner
+from graphmargin.margin.machine import MarginMachine, sum_decision, winner
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,7 @@ class MarginPredictor:
         X is a float array or CSR matrix of new rows; for a precomputed kernel, the kernel values
         between new and training rows.
         """
-        pairwise = self.machines[0].pairwise(X)
-        for machine in self.machines[1:]:
-            pairwise = pairwise + machine.pairwise(X)
-        return class_scores(pairwise, len(self.classes))
+        return sum_decision(self.machines, X)
 
     def predict(self, X: Any) -> AnyArray:
         """Return the label of every row."""

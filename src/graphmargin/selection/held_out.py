@@ -1,10 +1,10 @@
-"""Cross-validation that hides labels, and leaves the unlabeled rows where they are."""
+"""Held-out labels: cross-validation of the labels that leaves the unlabeled rows where they are."""
 
 from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +15,131 @@ from sklearn.utils.validation import check_consistent_length
 
 from graphmargin._checks import check_integer
 from graphmargin._typing import AnyArray, IntArray
-from graphmargin.labels import UNLABELED, decode_labels, encode_labels, hide_labels
+from graphmargin.labels import UNLABELED, EncodedLabels, decode_labels, encode_labels, hide_labels
+
+FEW_LABELS = 20
+"""Number of labels up to which there are ten folds, and five above."""
+
+
+@dataclass(frozen=True)
+class HeldOutLabels:
+    """The labels on which candidates are tested.
+
+    Attributes
+    ----------
+    folds : tuple of arrays
+        Labeled rows whose labels are held out, fold by fold; the rows stay as unlabeled ones.
+    validation : tuple of rows and class codes, or None
+        Labeled rows outside of the training rows, in place of folds.
+    """
+
+    folds: tuple[IntArray, ...]
+    validation: tuple[Any, IntArray] | None = None
+
+
+def default_held_out(labels: EncodedLabels, seed: int) -> HeldOutLabels:
+    """Return five folds of the labels, ten if there are at most 20 labels.
+
+    Examples
+    --------
+    >>> len(default_held_out(encode_labels([0, 0, 1, 1, -1]), 0).folds)
+    4
+    """
+    few = labels.labeled.sum() <= FEW_LABELS
+    return HeldOutLabels(tuple(label_folds(labels.codes, 10 if few else 5, seed)))
+
+
+def held_out_from(cv: Any, X: Any, y: Any, labels: EncodedLabels, seed: int) -> HeldOutLabels:
+    """Return the folds of labels that a `cv` other than a validation set asks for.
+
+    Parameters
+    ----------
+    cv : None, int, "loo", splitter or iterable of (train, test)
+        None is `default_held_out`.
+    X, y
+        Rows and labels as a splitter should see them.
+    labels : EncodedLabels
+        Encoded y.
+    seed : int
+
+    Raises
+    ------
+    ValueError
+        If this is no cross-validation, holds out no label, or all labels of a class in a fold.
+
+    Examples
+    --------
+    >>> y = ["a", "a", "b", "b", None]
+    >>> held_out = held_out_from("loo", None, y, encode_labels(y), 0)
+    >>> [fold.tolist() for fold in held_out.folds]
+    [[0], [1], [2], [3]]
+    """
+    if cv is None:
+        return default_held_out(labels, seed)
+    if isinstance(cv, str) and cv == "loo":
+        cv = LabeledLeaveOneOut()
+    elif isinstance(cv, int | np.integer) and not isinstance(cv, bool):
+        cv = LabeledKFold(check_integer("cv", cv, low=2), random_state=seed)
+    if hasattr(cv, "split") and not isinstance(cv, str):
+        splits = list(cv.split(X, y))
+    elif isinstance(cv, Iterable) and not isinstance(cv, str):
+        splits = list(cv)
+    else:
+        msg = (
+            "`cv` must be an integer, 'loo', a splitter, an iterable of (train, test) or a "
+            f"tuple (X_val, y_val), got {cv!r}"
+        )
+        raise ValueError(msg)
+    folds = tuple(_labels_in(split, labels) for split in splits)
+    if not any(len(fold) for fold in folds):
+        msg = f"`cv` holds out no label in its {len(folds)} folds; use an integer or LabeledKFold"
+        raise ValueError(msg)
+    return HeldOutLabels(folds)
+
+
+def validation_set(rows: Any, y: Any, classes: AnyArray) -> HeldOutLabels:
+    """Return validated rows outside of the training rows, with their labels, to test on.
+
+    Examples
+    --------
+    >>> validation_set(np.zeros((2, 1)), ["b", "a"], np.array(["a", "b"])).validation[1].tolist()
+    [1, 0]
+    """
+    values = np.asarray(y).ravel().tolist()
+    if len(values) != rows.shape[0]:
+        msg = f"`cv` has {rows.shape[0]} rows in X_val and {len(values)} labels in y_val"
+        raise ValueError(msg)
+    code_of = {value: code for code, value in enumerate(classes.tolist())}
+    unknown = [value for value in values if value not in code_of]
+    if unknown:
+        msg = (
+            f"`cv` has the label {unknown[0]!r} in y_val, but y has {list(code_of)}; "
+            "validation rows must be labeled, with classes that y has"
+        )
+        raise ValueError(msg)
+    codes = np.array([code_of[value] for value in values], dtype=np.int64)
+    return HeldOutLabels((), (rows, codes))
+
+
+def _labels_in(split: Any, labels: EncodedLabels) -> IntArray:
+    """Return the labeled ones of the test rows of a fold, which must leave some of each class."""
+    try:
+        _, test = split
+        rows = np.arange(len(labels.codes))[test]
+    except (IndexError, TypeError, ValueError) as error:
+        msg = f"`cv` must yield (train, test) with the numbers of rows of X, got {split!r}"
+        raise ValueError(msg) from error
+    held_out = np.unique(rows[labels.labeled[rows]])
+    kept = labels.codes.copy()
+    kept[held_out] = UNLABELED
+    lost = np.setdiff1d(labels.codes[held_out], kept)
+    if len(lost):
+        msg = (
+            f"`cv` holds out all labels of class {labels.classes[lost].tolist()[0]!r} in a fold; "
+            "use an integer or LabeledKFold, which keep some of each class"
+        )
+        raise ValueError(msg)
+    return held_out
 
 
 def label_folds(
