@@ -246,7 +246,7 @@ def answers(name: str, kind: str, params: Mapping[str, Any]) -> Iterator[tuple[s
     for method in ("predict", "predict_proba", "decision_function"):
         if hasattr(model, method):
             yield method, getattr(model, method)(rows.new)
-    if hasattr(model, "choice_"):
+    if getattr(model, "choice_", None) is not None:
         tried = model.choice_.trials.params
         numbers = [[p.get("gamma_g", np.inf), p.get("C", -1), p.get("gamma_u", -1)] for p in tried]
         priors = [repr(p.get("class_mass_normalization")) for p in tried]

@@ -187,7 +187,8 @@ def choose(trials: Trials, label_counts: IntArray, max_blended: int | None = Non
     share_evidence = _share_evidence(trials.shares, label_counts)
     log_weights = np.log(_prior(trials.supervised)) + log_likelihood + share_evidence
     weights = np.exp(log_weights - logsumexp(log_weights))
-    order = np.argsort(-weights, kind="stable")
+    # Candidates that differ by rounding alone rank in their order, on every machine.
+    order = np.argsort(-np.round(log_weights, 9), kind="stable")
     before = np.cumsum(weights[order]) - weights[order]
     least = weights[order[before < BLENDED - 1e-9]].min()
     weights[weights < (1 - 1e-9) * least] = 0.0  # equals are not left out for their place
