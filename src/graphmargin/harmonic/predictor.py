@@ -89,9 +89,9 @@ class HarmonicPredictor:
     --------
     >>> part = WalkPart(np.array([[1.0, 0.0], [0.0, 1.0]]), ((1.0, 1.0),), None)
     >>> predictor = HarmonicPredictor(np.array(["a", "b"]), (part,), np.array([0, 1]), 0)
-    >>> predictor.predict([[1.0, 3.0]]).tolist()
+    >>> predictor.predict(np.array([[1.0, 3.0]])).tolist()
     ['b']
-    >>> predictor.probabilities([[1.0, 3.0]]).round(2).tolist()
+    >>> predictor.probabilities(np.array([[1.0, 3.0]])).round(2).tolist()
     [[0.3, 0.7]]
     """
 
@@ -110,17 +110,16 @@ class HarmonicPredictor:
 
     def label(self, X: Any) -> tuple[AnyArray, FloatArray]:
         """Return labels and class probabilities of new points from one search for neighbors."""
-        identity = np.eye(len(self.classes))
-        shares, votes, mass = 0.0, 0.0, 0.0
+        n_classes = len(self.classes)
+        shares, votes, mass = (np.zeros((X.shape[0], n_classes)) for _ in range(3))
         for part in self.parts:
             attachment = attach(part.points, X)
-            moved = np.asarray(attachment.moves @ part.class_mass)
-            shares = shares + moved
+            moved = attachment.moves @ part.class_mass
+            shares += moved
             # Neighbors that no label reaches still have a label to vote with.
-            votes = votes + np.asarray(attachment.moves @ identity[self.codes])
-            mass = mass + moved * part.move_probability(attachment)[:, None]
-        shares, votes, mass = np.asarray(shares), np.asarray(votes), np.asarray(mass)
+            votes += attachment.moves @ np.eye(n_classes)[self.codes]
+            mass += moved * part.move_probability(attachment)[:, None]
         codes = np.where(shares.any(axis=1), shares.argmax(axis=1), votes.argmax(axis=1))
         codes = np.where(votes.any(axis=1), codes, self.majority)
         sink_mass = np.clip(1 - mass.sum(axis=1, keepdims=True), 0.0, 1.0)
-        return np.asarray(self.classes[codes]), mass + sink_mass / len(self.classes)
+        return np.asarray(self.classes[codes]), mass + sink_mass / n_classes
