@@ -14,7 +14,7 @@ from graphmargin.estimators.base import SemiSupervisedClassifier
 from graphmargin.harmonic.predictor import HarmonicPredictor
 from graphmargin.selection.choice import choose
 from graphmargin.selection.execution import Execution
-from graphmargin.selection.graph_report import GraphReport, graph_report
+from graphmargin.selection.graph_reports import GraphReport, graph_report
 from graphmargin.selection.grids import label_counts
 from graphmargin.selection.harmonic import (
     blend_harmonic,

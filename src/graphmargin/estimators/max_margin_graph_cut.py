@@ -14,7 +14,7 @@ from graphmargin.selection.cut_tasks import cut_tasks
 from graphmargin.selection.cut_trials import max_blended, try_cuts
 from graphmargin.selection.cuts import blend_cuts, fit_cut
 from graphmargin.selection.execution import Execution
-from graphmargin.selection.graph_report import GraphReport, graph_report
+from graphmargin.selection.graph_reports import GraphReport, graph_report
 from graphmargin.selection.grids import label_counts
 from graphmargin.selection.parameters import cut_parameters, is_search
 from graphmargin.selection.trials import join
@@ -109,6 +109,8 @@ class MaxMarginGraphCut(MarginClassifier):
     gamma_g_path_ : dict or None
         The same: a row for each gamma_g with the mean confidence, the accuracy of the graph alone
         and of the cut on held-out labels, and the weight in the blend.
+    parameters_ : CutParameters
+        Validated parameters; if they were chosen, of the heaviest part that uses the graph.
     training_mask_ : array of shape (n,)
         Rows that the margin classifier was trained on; if parameters were chosen, the heaviest
         part of the blend that uses the graph.
@@ -221,13 +223,13 @@ class MaxMarginGraphCut(MarginClassifier):
         else:
             (task,) = cut_tasks(X, labels, W, parameters, execution)
             fitted = fit_cut(task, execution)
+        self.parameters_ = fitted.parameters
         self.graph_, self.graph_recall_ = fitted.graph.W, fitted.graph.recall
         self.harmonic_solution_ = fitted.solution
         self.n_iter_ = fitted.solution.iterations
         self.training_mask_ = fitted.training_mask
         self.gamma_g_path_ = fitted.gamma_path
         self._training_scores = fitted.training_scores
-        self._fitted_eps = parameters[0].eps
         self._keep(fitted, choice)
         return self
 
@@ -240,7 +242,7 @@ class MaxMarginGraphCut(MarginClassifier):
         check_is_fitted(self)
         return graph_report(
             self.harmonic_solution_,
-            eps=self._fitted_eps,
+            eps=self.parameters_.eps,
             choice=self.choice_,
             recall=self.graph_recall_,
         )
@@ -302,7 +304,7 @@ class MaxMarginGraphCut(MarginClassifier):
             self.harmonic_solution_,
             self._training_scores,
             vc_dimension=vc_dimension,
-            eps=self._fitted_eps,
+            eps=self.parameters_.eps,
             eta=eta,
             delta=delta,
             stability=stability,

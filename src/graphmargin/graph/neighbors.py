@@ -101,14 +101,14 @@ def nearest_neighbors(
 
 def check_n_neighbors(n_neighbors: Any, n_points: int) -> int:
     """Return the number of neighbors as an int, or raise ValueError unless there are as many."""
-    n_neighbors = check_integer("n_neighbors", n_neighbors, low=1)
-    if n_neighbors >= n_points:
+    number = check_integer("n_neighbors", n_neighbors, low=1)
+    if number >= n_points:
         msg = (
-            f"`n_neighbors` must be below the number of points, got n_neighbors={n_neighbors} "
+            f"`n_neighbors` must be below the number of points, got n_neighbors={number} "
             f"for {n_points} points; take fewer neighbors or pass a precomputed graph"
         )
         raise ValueError(msg)
-    return n_neighbors
+    return number
 
 
 def draw_seed(random_state: Any) -> int:

@@ -1,7 +1,7 @@
 """Choosing parameters: folds that hide labels, trials of candidates, and their weights."""
 
 from graphmargin.selection.choice import Choice, choose
-from graphmargin.selection.graph_report import GraphReport, graph_report
+from graphmargin.selection.graph_reports import GraphReport, graph_report
 from graphmargin.selection.held_out import LabeledKFold, LabeledLeaveOneOut
 from graphmargin.selection.trials import Trials
 

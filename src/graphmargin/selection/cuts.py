@@ -29,7 +29,7 @@ from graphmargin.selection.execution import (
 from graphmargin.selection.fitted import FittedClassifier, calibrate_and_label
 from graphmargin.selection.gamma_path import gamma_path
 from graphmargin.selection.graphs import FittedGraph
-from graphmargin.selection.parameters import fixed_value
+from graphmargin.selection.parameters import CutParameters, fixed_value
 
 CALIBRATION_ROWS = 2_000
 """Training rows, at most, whose scores are calibrated to probabilities."""
@@ -41,6 +41,8 @@ class FittedCut(FittedClassifier):
 
     Attributes
     ----------
+    parameters : CutParameters
+        If parameters were chosen, those of the heaviest part that uses the graph.
     graph : FittedGraph
     solution : HarmonicSolution
         As solved; if parameters were chosen, for the heaviest part that uses the graph.
@@ -53,6 +55,7 @@ class FittedCut(FittedClassifier):
         is proved for.
     """
 
+    parameters: CutParameters
     graph: FittedGraph
     solution: HarmonicSolution
     training_mask: BoolArray
@@ -83,6 +86,7 @@ def blend_cuts(trials: Sequence[CutTrials], choice: Choice, execution: Execution
     first = best - place
     return FittedCut(
         **vars(fitted),
+        parameters=task.parameters,
         graph=task.graph,
         solution=solution,
         training_mask=_induced(heaviest, solutions).mask,
@@ -127,6 +131,7 @@ def fit_cut(task: CutTask, execution: Execution) -> FittedCut:
         label_distributions=distributions,
         confidence=normalized.confidence,
         warnings=(*warnings, *machine_warnings([machine])),
+        parameters=wanted,
         graph=task.graph,
         solution=solution,
         training_mask=induced.mask,

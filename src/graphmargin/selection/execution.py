@@ -42,6 +42,10 @@ class Execution:
         return cls(model.n_jobs, seed, model.verbose)
 
 
+class UnreachedWarning(UserWarning):
+    """Some rows are in components of the graph without a label."""
+
+
 class FitWarning(NamedTuple):
     """A warning as data, until the estimator raises it for the caller of `fit`."""
 
@@ -66,7 +70,7 @@ def solution_warnings(solution: HarmonicSolution) -> list[FitWarning]:
                 f"{n_unreached} of {len(solution.codes)} points are in components of the graph "
                 "without a label: the graph says nothing of them; label one point in each "
                 "component, or raise `n_neighbors`",
-                UserWarning,
+                UnreachedWarning,
             )
         )
     return warnings

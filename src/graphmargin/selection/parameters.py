@@ -135,6 +135,7 @@ def cut_parameters(
 
     `has_graph` tells whether a graph is given, so that none is built.
     """
+    _check_given_graph(model, has_graph=has_graph)
     shared = {
         "gamma_g": _candidates(model, "gamma_g", check_gamma_g),
         "C": _candidates(model, "C", _check_cost),
@@ -151,9 +152,6 @@ def cut_parameters(
         "c_labeled": partial(_check_trust, labels),
         "c_unlabeled": check_c_unlabeled,
     }
-    if not has_graph and is_pairwise(model):
-        msg = "`kernel`='precomputed' leaves no points to build a graph from; pass W to fit"
-        raise ValueError(msg)
     return tuple(
         CutParameters(
             kernel=_kernel_of(model, values),
@@ -221,6 +219,7 @@ def manifold_parameters(
     model: Any, labels: EncodedLabels, *, has_graph: bool
 ) -> tuple[ManifoldParameters, ...]:
     """Return the parameters of a manifold-regularized SVM, a set for each graph and kernel."""
+    _check_given_graph(model, has_graph=has_graph)
     gamma_u = _candidates(model, "gamma_u", check_gamma_u)
     C = _candidates(model, "C", _check_cost)
     checks: dict[str, Check] = {
@@ -230,9 +229,6 @@ def manifold_parameters(
         "normalized": partial(_check_bool, "normalized"),
         "fit_intercept": partial(_check_bool, "fit_intercept"),
     }
-    if not has_graph and is_pairwise(model):
-        msg = "`kernel`='precomputed' leaves no points to build a graph from; pass W to fit"
-        raise ValueError(msg)
     return tuple(
         ManifoldParameters(
             kernel=_kernel_of(model, values),
@@ -384,6 +380,18 @@ def _check_fixed(model: Any, checks: Mapping[str, Check]) -> None:
     """Check parameters that are one value in any case."""
     for name, check in checks.items():
         check(getattr(model, name))
+
+
+def _check_given_graph(model: Any, *, has_graph: bool) -> None:
+    """Refuse a kernel matrix without a graph, and several graphs beside one that is given."""
+    if not has_graph and is_pairwise(model):
+        msg = "`kernel`='precomputed' leaves no points to build a graph from; pass W to fit"
+        raise ValueError(msg)
+    for name in ("n_neighbors", "metric"):
+        value = getattr(model, name)
+        if has_graph and _is_list(name, value):
+            msg = f"`{name}`={value!r} are candidates for a graph, but W is given; pass one of both"
+            raise ValueError(msg)
 
 
 def _kernel_checks(widths: tuple[str, ...]) -> dict[str, Check]:

@@ -1,4 +1,4 @@
-"""What to know about a graph before its labels are trusted."""
+"""The graph report: what to know about a graph before its labels are trusted."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray
 from graphmargin.harmonic.leave_one_out import leave_one_out
 from graphmargin.harmonic.problem import HarmonicProblem
 from graphmargin.harmonic.solution import HarmonicSolution
+from graphmargin.selection.advice import Advice, counted, graph_advice, quoted
 from graphmargin.selection.choice import Choice
 
 MAX_LABELS = 1000
@@ -25,12 +26,11 @@ VANISHED = 0.2
 """Share of its label share, up to which a class is said to vanish."""
 POINTS_A_CLASS = 10
 """Induced labels for each class, at least, to speak of their shares."""
-FEW = 10
-"""Hidden labels below which a comparison is weak evidence; edges between labels likewise."""
 HELPS = 1 / 3
 """Weight of supervised learning up to which the graph is said to help."""
 DOES_NOT_HELP = 2 / 3
 """Weight of supervised learning from which on it is said to be chosen."""
+GRAPH_HELPS, UNDECIDED = "graph helps", "undecided: both are averaged"
 LISTED = 4
 """Classes that a printed report lists."""
 
@@ -44,12 +44,15 @@ class Comparison:
     supervised_share : float
         Weight of supervised learning in the blend.
     n_hidden : int
-        Labels that were hidden to test the candidates.
+        Labels that were held out to test the candidates.
     n_graph, n_supervised : int
         Candidates of both kinds.
     graph_error, supervised_error : float or None
-        Share of the hidden labels that the best candidate of each kind gets wrong, which is
-        optimistic where candidates are many; None if there is no candidate or no hidden label.
+        Share of the held-out labels that the best candidate of each kind gets wrong, which is
+        optimistic where candidates are many; None if there is no candidate or no held-out label.
+    error, majority_error : float
+        Share of them that the blend gets wrong, and that the most frequent class for all gets
+        wrong; nan if no label was held out.
     """
 
     supervised_share: float
@@ -58,21 +61,23 @@ class Comparison:
     n_supervised: int
     graph_error: float | None
     supervised_error: float | None
+    error: float
+    majority_error: float
 
     @property
     def verdict(self) -> str:
         """Whether the graph helps, by `supervised_share`: up to 1/3, from 2/3 on, or between.
 
-        "not compared" unless there are candidates of both kinds and hidden labels: else the
+        "not compared" unless there are candidates of both kinds and held-out labels: else the
         weights are those of priors and class shares.
         """
         if not (self.n_graph and self.n_supervised and self.n_hidden):
             return "not compared"
         if self.supervised_share <= HELPS:
-            return "graph helps"
+            return GRAPH_HELPS
         if self.supervised_share >= DOES_NOT_HELP:
             return "graph does not help: supervised learning chosen"
-        return "undecided: both are averaged"
+        return UNDECIDED
 
     def __str__(self) -> str:
         """Return the numbers behind the verdict."""
@@ -88,8 +93,8 @@ class Comparison:
             for error in (self.graph_error, self.supervised_error)
         )
         return (
-            f"{weight}; hidden labels wrong: {graph} with the best of {self.n_graph} with a graph, "
-            f"{supervised} with the best of {self.n_supervised} without"
+            f"{weight}; held-out labels wrong: {graph} with the best of {self.n_graph} with a "
+            f"graph, {supervised} with the best of {self.n_supervised} without"
         )
 
 
@@ -126,7 +131,20 @@ def compare(choice: Choice) -> Comparison:
         n_supervised=int(np.count_nonzero(supervised)),
         graph_error=best(~supervised),
         supervised_error=best(supervised),
+        error=choice.error,
+        majority_error=majority_error(choice.trials.held_out_codes),
     )
+
+
+def majority_error(codes: IntArray) -> float:
+    """Return the share of some labels that the most frequent class for all gets wrong, or nan.
+
+    Examples
+    --------
+    >>> majority_error(np.array([0, 0, 1, 0]))
+    0.25
+    """
+    return float((codes != np.bincount(codes).argmax()).mean()) if len(codes) else float("nan")
 
 
 @dataclass(frozen=True)
@@ -258,17 +276,17 @@ class GraphReport:
         return "not compared" if self.comparison is None else self.comparison.verdict
 
     @property
-    def advice(self) -> list[str]:
-        """Sentences on what looks wrong, and what to do; empty if nothing does."""
-        signs = [
-            self._use_of_graph(),
-            self._reach(),
-            self._neighbors_disagree(),
-            self._confidence(),
-            self._class_shares(),
-            self._evidence(),
-        ]
-        return [sign for sign in signs if sign]
+    def trusts_graph(self) -> bool:
+        """Whether candidates with a graph were tested, and were not worse than those without.
+
+        Only then may the graph be asked which labels look wrong.
+        """
+        return self.verdict in (GRAPH_HELPS, UNDECIDED)
+
+    @property
+    def advice(self) -> tuple[Advice, ...]:
+        """What looks wrong, and what to do; empty if nothing does."""
+        return graph_advice(self)
 
     def __str__(self) -> str:
         """Return a line for each topic, then the advice."""
@@ -281,23 +299,26 @@ class GraphReport:
             self._share_line(),
             self._verdict_line(),
         ]
-        return "\n".join([line for line in lines if line] + [f"! {text}" for text in self.advice])
+        return "\n".join(
+            [line for line in lines if line] + [f"! {advice.for_python}" for advice in self.advice]
+        )
 
     def _size_line(self) -> str:
         recall = "" if self.recall is None else f", recall {self.recall:.1%}"
+        labels = counted(self.n_labels, "label")
         return (
-            f"graph: {_count(self.n_points, 'point')}, {_count(self.n_edges, 'edge')} "
-            f"({self.mean_degree:.1f} neighbors a point{recall}), {_count(self.n_labels, 'label')} "
-            f"of {len(self.classes)} classes"
+            f"graph: {counted(self.n_points, 'point')}, {counted(self.n_edges, 'edge')} "
+            f"({self.mean_degree:.1f} neighbors a point{recall}), {labels} of "
+            f"{len(self.classes)} classes"
         )
 
     def _component_line(self) -> str:
         notes = []
         if self.n_unreached:
-            where = _count(self.n_unreached_components, "component")
-            notes.append(f"{_count(self.n_unreached, 'point')} in {where} without a label")
+            where = counted(self.n_unreached_components, "component")
+            notes.append(f"{counted(self.n_unreached, 'point')} in {where} without a label")
         if self.n_one_class:
-            points = _count(self.n_one_class, "unlabeled point")
+            points = counted(self.n_one_class, "unlabeled point")
             notes.append(f"{points} with labels of a single class in theirs")
         if not notes:
             notes = ["every unlabeled point has labels of two classes or more in its own"]
@@ -335,7 +356,7 @@ class GraphReport:
             sink = f"; {self.sink_share:.1%} of walks end in the sink"
         return (
             f"confidence: {self.mean_confidence:.3g} on average, at least {self.eps:g} at "
-            f"{self.n_confident:,} of {_count(self.n_unlabeled, 'unlabeled point')}{sink}"
+            f"{self.n_confident:,} of {counted(self.n_unlabeled, 'unlabeled point')}{sink}"
         )
 
     def _share_line(self) -> str:
@@ -345,7 +366,7 @@ class GraphReport:
         if len(order) > LISTED:
             order = np.argsort(-np.abs(self.induced_shares - self.label_shares), kind="stable")
         parts = [
-            f"{_name(self.classes[k])}: {self.label_shares[k]:.1%} -> {self.induced_shares[k]:.1%}"
+            f"{quoted(self.classes[k])}: {self.label_shares[k]:.1%} -> {self.induced_shares[k]:.1%}"
             for k in order[:LISTED]
         ]
         more = f", {len(order) - LISTED} more differ less" if len(order) > LISTED else ""
@@ -356,69 +377,6 @@ class GraphReport:
         if self.comparison is not None:
             reason = str(self.comparison)
         return f"verdict: {self.verdict} ({reason})"
-
-    def _use_of_graph(self) -> str:
-        if np.isinf(self.gamma_g) and self.verdict == "not compared":
-            return "`gamma_g` is inf, so that the graph is not used; pass a finite one."
-        if not self.converged:
-            return "The solver did not converge: labels may be wrong; use solver='direct'."
-        return ""
-
-    def _reach(self) -> str:
-        texts = []
-        if self.n_unreached:
-            way_out = "label a point in each such component, or raise `n_neighbors`"
-            if self.n_unreached_components > self.n_labels:
-                way_out = "raise `n_neighbors`"
-            texts.append(f"{_count(self.n_unreached, 'point')} cannot get a label: {way_out}.")
-        if self.recall is not None and self.recall < 0.9:
-            texts.append(f"Only {self.recall:.1%} of true neighbors are joined; raise `recall`.")
-        return " ".join(texts)
-
-    def _neighbors_disagree(self) -> str:
-        if self.verdict == "graph helps":
-            return ""  # this was tested with the labels themselves
-        error, guess = self.leave_one_out_error, self.guess_error
-        agreement, chance = self.label_agreement, self.chance_agreement
-        if error is not None and guess is not None and error >= guess and error > 0:
-            seen = "This solution predicts hidden labels no better than one guess for all"
-            n_seen = self.n_tested
-        elif agreement is not None and agreement <= chance and 0 < chance < 1:
-            seen = "Neighbors among the labels agree no more than by chance"
-            n_seen = self.n_label_edges
-        else:
-            return ""
-        weak = f" (of {n_seen} only, which is weak evidence)" if n_seen < FEW else ""
-        compare = ", and compare with gamma_g=inf" if self.verdict == "not compared" else ""
-        return f"{seen}{weak}: scale the features or choose others{compare}."
-
-    def _confidence(self) -> str:
-        reached = self.n_unlabeled - self.n_unreached
-        if np.isinf(self.gamma_g) or 2 * self.n_confident >= reached:
-            return ""
-        way_out = "lower `gamma_g` or `eps`" if self.gamma_g > 0 else "lower `eps`"
-        return f"Most points that reach a label have a confidence below {self.eps:g}; {way_out}."
-
-    def _class_shares(self) -> str:
-        k, induced = self.odd_class, self.induced_shares
-        if k is None or induced is None:
-            return ""
-        return (
-            f"Class {_name(self.classes[k])} has {self.label_shares[k]:.1%} of the labels, but "
-            f"gets {induced[k]:.1%} of the points; if you know class shares, pass them as "
-            "`class_mass_normalization`."
-        )
-
-    def _evidence(self) -> str:
-        found = self.comparison
-        if found is None or not (found.n_graph and found.n_supervised):
-            return ""
-        if not found.n_hidden:
-            return "Whether the graph helps cannot be tested: label two points or more of a class."
-        if found.n_hidden < FEW:
-            hidden = _count(found.n_hidden, "hidden label")
-            return f"The verdict rests on {hidden}, which is weak evidence; label more points."
-        return ""
 
 
 def graph_report(
@@ -568,11 +526,3 @@ def _too_many(n_labels: int, n_points: int) -> bool:
 
 def _mean(values: FloatArray) -> float | None:
     return float(values.mean()) if len(values) else None
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
-def _name(label: object) -> str:
-    return repr(str(label)) if isinstance(label, str) else str(label)
