@@ -108,12 +108,12 @@ class MarginClassifier(SemiSupervisedClassifier):
 
     def _validate(self, X: Any, y: npt.ArrayLike) -> tuple[Any, EncodedLabels]:
         X, labels = super()._validate(X, y)
-        if is_pairwise(self):
+        if is_pairwise(self.kernel):
             check_kernel_matrix(X)
         return X, labels
 
     def __sklearn_tags__(self) -> Tags:
         """Say whether X is a kernel matrix."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = is_pairwise(self)
+        tags.input_tags.pairwise = is_pairwise(self.kernel)
         return tags

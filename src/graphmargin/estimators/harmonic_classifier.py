@@ -19,10 +19,10 @@ from graphmargin.selection.grids import label_counts
 from graphmargin.selection.harmonic import (
     blend_harmonic,
     fit_harmonic,
-    harmonic_tasks,
     try_harmonic,
 )
-from graphmargin.selection.parameters import harmonic_parameters, is_search
+from graphmargin.selection.parameters import is_search, read_parameters
+from graphmargin.selection.tasks import make_tasks
 from graphmargin.selection.trials import join
 
 
@@ -157,17 +157,17 @@ class HarmonicClassifier(SemiSupervisedClassifier):
         check_choice("affinity", self.affinity, ("knn", "precomputed"))
         X, labels = self._validate(X, y)
         W = X if self.affinity == "precomputed" else None
-        parameters = harmonic_parameters(self, labels)
+        parameters = read_parameters(self, labels, has_graph=W is not None)
         execution = Execution.of(self)
         choice = None
         if is_search(self, ("gamma_g",)):
             held_out = self._held_out(X, y, labels, execution)
-            tasks = harmonic_tasks(X, labels, W, parameters, execution)
+            tasks = make_tasks(X, labels, W, parameters, execution)
             trials = try_harmonic(tasks, held_out, execution)
             choice = choose(join([part.evidence for part in trials]), label_counts(labels))
             fitted = blend_harmonic(trials, choice, execution)
         else:
-            (task,) = harmonic_tasks(X, labels, W, parameters, execution)
+            (task,) = make_tasks(X, labels, W, parameters, execution)
             fitted = fit_harmonic(task, execution)
         self.graph_, self.graph_recall_ = fitted.graph.W, fitted.graph.recall
         self.harmonic_solution_ = fitted.solution

@@ -8,16 +8,16 @@ import numpy.typing as npt
 
 from graphmargin.estimators.base import MarginClassifier
 from graphmargin.selection.choice import choose
-from graphmargin.selection.cut_trials import MAX_BLENDED
 from graphmargin.selection.execution import Execution
 from graphmargin.selection.grids import label_counts
+from graphmargin.selection.machine_trials import MAX_BLENDED
 from graphmargin.selection.manifold import (
     blend_manifold,
     fit_manifold,
-    manifold_tasks,
     try_manifold,
 )
-from graphmargin.selection.parameters import is_search, manifold_parameters
+from graphmargin.selection.parameters import is_search, read_parameters
+from graphmargin.selection.tasks import make_tasks
 from graphmargin.selection.trials import join
 
 
@@ -147,18 +147,18 @@ class ManifoldSVC(MarginClassifier):
             neighbor graph of the rows.
         """
         X, labels = self._validate(X, y)
-        parameters = manifold_parameters(self, labels, has_graph=W is not None)
+        parameters = read_parameters(self, labels, has_graph=W is not None)
         execution = Execution.of(self)
         choice = None
         if is_search(self, ("gamma_u", "C")):
             held_out = self._held_out(X, y, labels, execution)
-            tasks = manifold_tasks(X, labels, W, parameters, execution)
+            tasks = make_tasks(X, labels, W, parameters, execution)
             trials = try_manifold(tasks, held_out, execution)
             evidence = join([part.evidence for part in trials])
             choice = choose(evidence, label_counts(labels), MAX_BLENDED)
             fitted = blend_manifold(trials, choice, execution)
         else:
-            (task,) = manifold_tasks(X, labels, W, parameters, execution)
+            (task,) = make_tasks(X, labels, W, parameters, execution)
             fitted = fit_manifold(task, execution)
         self.graph_, self.graph_recall_ = fitted.graph.W, fitted.graph.recall
         self._keep(fitted, choice)

@@ -10,13 +10,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from graphmargin.estimators.base import MarginClassifier
 from graphmargin.selection.choice import choose
-from graphmargin.selection.cut_tasks import cut_tasks
 from graphmargin.selection.cut_trials import max_blended, try_cuts
 from graphmargin.selection.cuts import blend_cuts, fit_cut
 from graphmargin.selection.execution import Execution
 from graphmargin.selection.graph_reports import GraphReport, graph_report
 from graphmargin.selection.grids import label_counts
-from graphmargin.selection.parameters import cut_parameters, is_search
+from graphmargin.selection.parameters import is_search, read_parameters
+from graphmargin.selection.tasks import make_tasks
 from graphmargin.selection.trials import join
 from graphmargin.theory.bounds import RiskBound, risk_bound
 from graphmargin.theory.capacity import vc_dimension as kernel_vc_dimension
@@ -109,7 +109,7 @@ class MaxMarginGraphCut(MarginClassifier):
     gamma_g_path_ : dict or None
         The same: a row for each gamma_g with the mean confidence, the accuracy of the graph alone
         and of the cut on held-out labels, and the weight in the blend.
-    parameters_ : CutParameters
+    parameters_ : Parameters
         Validated parameters; if they were chosen, of the heaviest part that uses the graph.
     training_mask_ : array of shape (n,)
         Rows that the margin classifier was trained on; if parameters were chosen, the heaviest
@@ -210,18 +210,18 @@ class MaxMarginGraphCut(MarginClassifier):
             neighbor graph of the rows.
         """
         X, labels = self._validate(X, y)
-        parameters = cut_parameters(self, labels, has_graph=W is not None)
+        parameters = read_parameters(self, labels, has_graph=W is not None)
         execution = Execution.of(self)
         choice = None
         if is_search(self, ("gamma_g", "C")):
             held_out = self._held_out(X, y, labels, execution)
-            tasks = cut_tasks(X, labels, W, parameters, execution)
+            tasks = make_tasks(X, labels, W, parameters, execution)
             trials = try_cuts(tasks, held_out, execution)
             evidence = join([part.evidence for part in trials])
             choice = choose(evidence, label_counts(labels), max_blended(trials))
             fitted = blend_cuts(trials, choice, execution)
         else:
-            (task,) = cut_tasks(X, labels, W, parameters, execution)
+            (task,) = make_tasks(X, labels, W, parameters, execution)
             fitted = fit_cut(task, execution)
         self.parameters_ = fitted.parameters
         self.graph_, self.graph_recall_ = fitted.graph.W, fitted.graph.recall

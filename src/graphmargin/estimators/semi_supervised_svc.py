@@ -8,16 +8,16 @@ import numpy.typing as npt
 
 from graphmargin.estimators.base import MarginClassifier
 from graphmargin.selection.choice import choose
-from graphmargin.selection.cut_trials import MAX_BLENDED
 from graphmargin.selection.execution import Execution
 from graphmargin.selection.grids import label_counts
 from graphmargin.selection.low_density import (
     blend_low_density,
     fit_low_density,
-    low_density_tasks,
     try_low_density,
 )
-from graphmargin.selection.parameters import is_search, low_density_parameters
+from graphmargin.selection.machine_trials import MAX_BLENDED
+from graphmargin.selection.parameters import is_search, read_parameters
+from graphmargin.selection.tasks import make_tasks
 from graphmargin.selection.trials import join
 
 
@@ -135,10 +135,10 @@ class SemiSupervisedSVC(MarginClassifier):
             Labels; unlabeled is -1, None, NaN, pandas.NA or "".
         """
         X, labels = self._validate(X, y)
-        parameters = low_density_parameters(self, labels)
+        parameters = read_parameters(self, labels)
         execution = Execution.of(self)
         choice = None
-        tasks = low_density_tasks(X, labels, parameters)
+        tasks = make_tasks(X, labels, None, parameters, execution)
         if is_search(self, ("gamma_u", "C")):
             held_out = self._held_out(X, y, labels, execution)
             trials = try_low_density(tasks, held_out, execution)

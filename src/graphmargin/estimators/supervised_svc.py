@@ -8,13 +8,13 @@ import numpy.typing as npt
 
 from graphmargin.estimators.base import MarginClassifier
 from graphmargin.selection.choice import choose
-from graphmargin.selection.cut_tasks import supervised_tasks
 from graphmargin.selection.cut_trials import max_blended, try_cuts
 from graphmargin.selection.cuts import blend_cuts, fit_supervised
 from graphmargin.selection.execution import Execution
 from graphmargin.selection.fitted import FittedClassifier
 from graphmargin.selection.grids import label_counts
-from graphmargin.selection.parameters import is_search, supervised_parameters
+from graphmargin.selection.parameters import is_search, read_parameters
+from graphmargin.selection.tasks import make_tasks
 from graphmargin.selection.trials import join
 
 
@@ -100,10 +100,10 @@ class SupervisedSVC(MarginClassifier):
             Labels; unlabeled is -1, None, NaN, pandas.NA or "".
         """
         X, labels = self._validate(X, y)
-        parameters = supervised_parameters(self)
+        parameters = read_parameters(self, labels)
         execution = Execution.of(self)
         choice = None
-        tasks = supervised_tasks(X, labels, parameters)
+        tasks = make_tasks(X, labels, None, parameters, execution)
         fitted: FittedClassifier
         if is_search(self, ("C",)):
             held_out = self._held_out(X, y, labels, execution)

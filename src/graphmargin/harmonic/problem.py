@@ -129,7 +129,7 @@ def problem_on(
         W,
         labels,
         check_trust(c_labeled, labels.labeled),
-        check_real("c_unlabeled", c_unlabeled, hint="; 0 leaves unlabeled vertices free"),
+        check_c_unlabeled(c_unlabeled),
     )
 
 
@@ -138,6 +138,11 @@ def check_gamma_g(gamma_g: Any) -> float:
     return check_real(
         "gamma_g", gamma_g, finite=False, hint="; use `inf` for supervised learning only"
     )
+
+
+def check_c_unlabeled(c_unlabeled: Any) -> float:
+    """Return c_unlabeled as a float, or say what it must be."""
+    return check_real("c_unlabeled", c_unlabeled, hint="; 0 leaves unlabeled vertices free")
 
 
 def check_trust(c_labeled: Any, labeled: BoolArray) -> FloatArray:

@@ -22,13 +22,20 @@ from graphmargin.margin.induced import InducedLabels, given_labels, induced_labe
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine, centered, joint_pairwise
 from graphmargin.margin.training import center_of, train_on_kernel
-from graphmargin.selection.cut_tasks import Candidate, CutTask, cut_candidates, task_problem
 from graphmargin.selection.execution import Execution
 from graphmargin.selection.gamma_path import GammaStatistics, count_right, solution_statistics
-from graphmargin.selection.graphs import build_graph
+from graphmargin.selection.grids import c_grid, gamma_g_grid, prior_grid
 from graphmargin.selection.held_out import HeldOutLabels
-from graphmargin.selection.parameters import CutParameters
-from graphmargin.selection.trials import Trials, pairwise_trials
+from graphmargin.selection.parameters import Parameters
+from graphmargin.selection.tasks import (
+    Candidate,
+    Task,
+    TaskTrials,
+    build_graph,
+    combinations,
+    task_problem,
+)
+from graphmargin.selection.trials import pairwise_trials
 
 InducedLabelKey = tuple[float, Any]
 """gamma_g and class priors, which the induced labels of a candidate depend on."""
@@ -51,13 +58,11 @@ NOTHING_HELD_OUT: IntArray = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)
-class CutTrials:
+class CutTrials(TaskTrials):
     """The trials of a task, and what they leave for the function that is fitted in the end.
 
     Attributes
     ----------
-    task : CutTask
-    evidence : Trials
     n_rows : int
         Rows that were tried on.
     rows : array of shape (s,)
@@ -71,8 +76,6 @@ class CutTrials:
     statistics : dict from gamma_g to GammaStatistics
     """
 
-    task: CutTask
-    evidence: Trials
     n_rows: int
     rows: IntArray
     machines: list[MarginMachine]
@@ -86,8 +89,27 @@ class CutTrials:
         return bool(len(self.rows) == self.task.X.shape[0])
 
 
+def cut_candidates(task: Task) -> list[Candidate]:
+    """Return all combinations of gamma_g, C and class priors; with gamma_g = inf, priors once."""
+    wanted = task.parameters
+    gammas, costs = wanted.gamma_g, wanted.C
+    priors = wanted.class_mass_normalization or prior_grid(task.labels)
+    candidates = combinations(
+        {
+            "gamma_g": gamma_g_grid(task.graph.W) if gammas is None else gammas,
+            "C": c_grid(task.X, task.kernel) if costs is None else costs,
+            "class_mass_normalization": priors,
+        }
+    )
+    return [
+        candidate
+        for candidate in candidates
+        if np.isfinite(candidate["gamma_g"]) or candidate["class_mass_normalization"] == priors[0]
+    ]
+
+
 def try_cuts(
-    tasks: Sequence[CutTask], held_out: HeldOutLabels, execution: Execution
+    tasks: Sequence[Task], held_out: HeldOutLabels, execution: Execution
 ) -> tuple[CutTrials, ...]:
     """Return what the candidates of all tasks say about labels that are held out from them.
 
@@ -99,24 +121,6 @@ def try_cuts(
     Candidates are tried on at most 50,000 unlabeled rows, unless the graph is given: few edges of
     a given graph would be left in a sample. Of more than 1,000 labeled or 1,000 unlabeled rows,
     machines learn from a random sample, whose losses count for all rows.
-
-    Examples
-    --------
-    >>> from graphmargin.labels import encode_labels
-    >>> from graphmargin.selection.cut_tasks import cut_tasks
-    >>> from graphmargin.selection.parameters import KernelParameters
-    >>> X = np.array([[0.0], [1.0], [2.0], [5.0], [6.0], [7.0]])
-    >>> W = np.exp(-np.abs(X - X.T)) - np.eye(6)
-    >>> parameters = CutParameters(
-    ...     KernelParameters(Kernel("linear"), 1.0), None, (0.1,), (10.0,), (False,)
-    ... )
-    >>> labels = encode_labels([0, -1, 0, 1, -1, 1])
-    >>> tasks = cut_tasks(X, labels, W, [parameters], Execution())
-    >>> held_out = HeldOutLabels((np.array([0, 3]), np.array([2, 5])))
-    >>> (trials,) = try_cuts(tasks, held_out, Execution())
-    >>> evidence = trials.evidence
-    >>> (evidence.scores(evidence.held_out_values[0]) > 0).tolist()
-    [False, True, False, True]
     """
     candidates = [cut_candidates(task) for task in tasks]
     sets: dict[int, _TrialRows] = {}
@@ -195,7 +199,7 @@ class _InducedFolds:
     statistics: dict[float, GammaStatistics]
 
 
-def _trial_rows(task: CutTask, held_out: HeldOutLabels, execution: Execution) -> _TrialRows:
+def _trial_rows(task: Task, held_out: HeldOutLabels, execution: Execution) -> _TrialRows:
     labels, wanted = task.labels, task.parameters
     if wanted.graph is None or (~labels.labeled).sum() <= MAX_TRIAL_ROWS:
         return _TrialRows(task.X, labels, task.problem, list(held_out.folds))
@@ -211,7 +215,7 @@ def _trial_rows(task: CutTask, held_out: HeldOutLabels, execution: Execution) ->
 
 
 def _induce_folds(
-    task: CutTask,
+    task: Task,
     trial: _TrialRows,
     keys: Sequence[InducedLabelKey],
     execution: Execution,
@@ -244,7 +248,7 @@ def _solve_folds(
     trial: _TrialRows,
     gammas: Sequence[float],
     folds: Sequence[IntArray],
-    task: CutTask,
+    task: Task,
     execution: Execution,
     progress: ProgressCallback | None,
 ) -> Iterator[tuple[EncodedLabels, dict[float, HarmonicSolution]]]:
@@ -273,7 +277,7 @@ def _induce_at(
     labels: EncodedLabels,
     solutions: dict[float, HarmonicSolution],
     key: InducedLabelKey,
-    wanted: CutParameters,
+    wanted: Parameters,
 ) -> InducedLabels:
     """Return what a fold induces at the sampled rows."""
     gamma_g, priors = key
@@ -287,7 +291,7 @@ def _induce_at(
 
 
 def _try_machines(
-    task: CutTask,
+    task: Task,
     candidates: Sequence[Candidate],
     trial: _TrialRows,
     induced: _InducedFolds,
@@ -318,7 +322,7 @@ def _try_machines(
     unlabeled = np.flatnonzero(labels.codes[rows] == UNLABELED)
     scale_rows = unlabeled[:: -(-len(unlabeled) // MAX_SCALE_ROWS) or 1]
     evidence = pairwise_trials(
-        [{**(task.parameters.listed or {}), **candidate} for candidate in candidates],
+        [{**task.parameters.listed, **candidate} for candidate in candidates],
         [np.isinf(candidate["gamma_g"]) for candidate in candidates],
         held_out_codes,
         [joint_pairwise(some, block) for some, block in zip(trained, values, strict=True)],

@@ -18,7 +18,6 @@ from graphmargin.margin.machine import MarginMachine, blend, winner
 from graphmargin.margin.predictor import MarginPredictor
 from graphmargin.margin.training import train_machine
 from graphmargin.selection.choice import Choice
-from graphmargin.selection.cut_tasks import Candidate, CutTask
 from graphmargin.selection.cut_trials import CutTrials, with_priors
 from graphmargin.selection.execution import (
     Execution,
@@ -28,8 +27,8 @@ from graphmargin.selection.execution import (
 )
 from graphmargin.selection.fitted import FittedClassifier, calibrate_and_label
 from graphmargin.selection.gamma_path import gamma_path
-from graphmargin.selection.graphs import FittedGraph
-from graphmargin.selection.parameters import CutParameters, fixed_value
+from graphmargin.selection.parameters import Parameters, fixed_value
+from graphmargin.selection.tasks import FittedGraph, Member, Task, blend_members
 
 CALIBRATION_ROWS = 2_000
 """Training rows, at most, whose scores are calibrated to probabilities."""
@@ -41,7 +40,7 @@ class FittedCut(FittedClassifier):
 
     Attributes
     ----------
-    parameters : CutParameters
+    parameters : Parameters
         If parameters were chosen, those of the heaviest part that uses the graph.
     graph : FittedGraph
     solution : HarmonicSolution
@@ -55,7 +54,7 @@ class FittedCut(FittedClassifier):
         is proved for.
     """
 
-    parameters: CutParameters
+    parameters: Parameters
     graph: FittedGraph
     solution: HarmonicSolution
     training_mask: BoolArray
@@ -65,12 +64,9 @@ class FittedCut(FittedClassifier):
 
 def blend_cuts(trials: Sequence[CutTrials], choice: Choice, execution: Execution) -> FittedCut:
     """Return the blend of the chosen candidates of all tasks, fitted on all rows."""
-    places = [(part, i) for part in trials for i in range(len(part.machines))]
-    with_graph = [i for i, _ in choice.blended if not choice.trials.supervised[i]]
-    best = max(with_graph, key=lambda i: choice.weights[i], default=choice.best)
-    part, place = places[best]
-    members = [_Member(*places[i], factor) for i, factor in choice.blended]
-    heaviest = _Member(part, place, 1.0)
+    members = blend_members(trials, choice)
+    with_graph = [member for member in members if np.isfinite(member.candidate["gamma_g"])]
+    heaviest = (with_graph or members)[0]
     if all(member.trials.has_all_rows for member in members):
         solutions = _solutions_on_all_rows([heaviest], execution)
         trained = [member.trials.machines[member.place] for member in members]
@@ -79,22 +75,21 @@ def blend_cuts(trials: Sequence[CutTrials], choice: Choice, execution: Execution
         solutions = _solutions_on_all_rows([*members, heaviest], execution)
         trained = _train_members(members, solutions, execution)
         machines = blend(trained, [member.factor for member in members])
-    solution = solutions[heaviest.solution_key]
-    task = part.task
+    solution = solutions[_solution_key(heaviest)]
+    task = heaviest.trials.task
     warnings = [*solution_warnings(solution), *machine_warnings(trained)]
     fitted = calibrate_and_label(task.X, task.labels, machines, choice, warnings)
-    first = best - place
     return FittedCut(
         **vars(fitted),
         parameters=task.parameters,
         graph=task.graph,
         solution=solution,
         training_mask=_induced(heaviest, solutions).mask,
-        gamma_path=gamma_path(choice, range(first, first + len(part.machines)), part.statistics),
+        gamma_path=gamma_path(choice, heaviest.numbers, heaviest.trials.statistics),
     )
 
 
-def fit_cut(task: CutTask, execution: Execution) -> FittedCut:
+def fit_cut(task: Task, execution: Execution) -> FittedCut:
     """Return the max-margin graph cut with the one candidate of a task, fitted on all rows."""
     wanted, labels = task.parameters, task.labels
     n_classes = len(labels.classes)
@@ -139,7 +134,7 @@ def fit_cut(task: CutTask, execution: Execution) -> FittedCut:
     )
 
 
-def fit_supervised(task: CutTask, execution: Execution) -> FittedClassifier:
+def fit_supervised(task: Task, execution: Execution) -> FittedClassifier:
     """Return the supervised SVM with the one C of a task."""
     n_labeled = int(task.labels.labeled.sum())
     stage = f"max-margin classifier on {n_labeled:,} points"
@@ -157,33 +152,20 @@ def fit_supervised(task: CutTask, execution: Execution) -> FittedClassifier:
         )
 
 
-@dataclass(frozen=True)
-class _Member:
-    """A candidate of a blend: its trials, its place among their machines, and its factor."""
-
-    trials: CutTrials
-    place: int
-    factor: float
-
-    @property
-    def candidate(self) -> Candidate:
-        return self.trials.evidence.params[self.place]
-
-    @property
-    def solution_key(self) -> tuple[int, float]:
-        return id(self.trials.task.problem), float(self.candidate["gamma_g"])
-
-
 Solutions = dict[tuple[int, float], HarmonicSolution]
 """Harmonic solutions on all rows and labels, by problem and gamma_g."""
 
 
-def _solutions_on_all_rows(members: Sequence[_Member], execution: Execution) -> Solutions:
+def _solution_key(member: Member) -> tuple[int, float]:
+    return id(member.trials.task.problem), float(member.candidate["gamma_g"])
+
+
+def _solutions_on_all_rows(members: Sequence[Member], execution: Execution) -> Solutions:
     """Return the solutions that members learn from: those of the trials, if they saw all rows."""
     solutions: Solutions = {}
-    missing: dict[int, tuple[CutTask, set[float]]] = {}
+    missing: dict[int, tuple[Task, set[float]]] = {}
     for member in members:
-        problem, gamma_g = member.solution_key
+        problem, gamma_g = _solution_key(member)
         task = member.trials.task
         if member.trials.n_rows == task.X.shape[0] and gamma_g in member.trials.solutions:
             solutions[problem, gamma_g] = member.trials.solutions[gamma_g]
@@ -201,7 +183,7 @@ def _solutions_on_all_rows(members: Sequence[_Member], execution: Execution) -> 
 
 
 def _train_members(
-    members: Sequence[_Member], solutions: Solutions, execution: Execution
+    members: Sequence[Member], solutions: Solutions, execution: Execution
 ) -> list[MarginMachine]:
     """Return the machines of a blend, trained on all rows."""
     with report_stage(f"blend of {len(members)} classifiers", execution.verbose) as progress:
@@ -218,9 +200,9 @@ def _train_members(
         ]
 
 
-def _blend_of_trials(members: Sequence[_Member]) -> tuple[MarginMachine, ...]:
+def _blend_of_trials(members: Sequence[Member]) -> tuple[MarginMachine, ...]:
     """Return the blend of machines that have seen all rows, those of a kernel as one."""
-    groups: dict[Kernel, list[_Member]] = {}
+    groups: dict[Kernel, list[Member]] = {}
     for member in members:
         groups.setdefault(member.trials.task.kernel, []).append(member)
     machines = []
@@ -237,12 +219,12 @@ def _blend_of_trials(members: Sequence[_Member]) -> tuple[MarginMachine, ...]:
     return tuple(machines)
 
 
-def _induced(member: _Member, solutions: Solutions) -> InducedLabels:
+def _induced(member: Member, solutions: Solutions) -> InducedLabels:
     """Return what a candidate learns from, on all rows and labels."""
     candidate, wanted = member.candidate, member.trials.task.parameters
     if np.isinf(candidate["gamma_g"]):
         return given_labels(member.trials.task.labels)
-    solution = with_priors(solutions[member.solution_key], candidate["class_mass_normalization"])
+    solution = with_priors(solutions[_solution_key(member)], candidate["class_mass_normalization"])
     return induced_labels(solution, eps=wanted.eps, loss_weights=wanted.loss_weights)
 
 
@@ -259,7 +241,7 @@ def _induced_warnings(induced: InducedLabels) -> list[FitWarning]:
 
 
 def _train_on_rows(
-    task: CutTask,
+    task: Task,
     induced: InducedLabels,
     C: float,
     center: FloatArray | float | None,
@@ -290,7 +272,7 @@ def _train_on_rows(
 
 
 def _calibrated_on_walks(
-    task: CutTask, machine: MarginMachine, solution: HarmonicSolution, rows: IntArray
+    task: Task, machine: MarginMachine, solution: HarmonicSolution, rows: IntArray
 ) -> MarginPredictor:
     """Return the predictor of a machine, calibrated on the walks from some training rows."""
     sample = rows[:: -(-len(rows) // CALIBRATION_ROWS)]

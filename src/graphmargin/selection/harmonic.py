@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
-from typing import Any
 
 import numpy as np
 
@@ -14,9 +12,8 @@ from graphmargin._typing import FloatArray, IntArray, ProgressCallback
 from graphmargin.graph.neighbors import nearest_neighbors
 from graphmargin.harmonic.hidden_labels import solve_hidden
 from graphmargin.harmonic.predictor import HarmonicPredictor, PointGraph, WalkPart, attach
-from graphmargin.harmonic.problem import HarmonicProblem, problem_on
 from graphmargin.harmonic.solution import HarmonicSolution, mean_solution, solve_path
-from graphmargin.labels import UNLABELED, EncodedLabels
+from graphmargin.labels import UNLABELED
 from graphmargin.selection.choice import Choice
 from graphmargin.selection.cut_trials import NOTHING_HELD_OUT, with_priors
 from graphmargin.selection.execution import Execution, solution_warnings
@@ -27,14 +24,18 @@ from graphmargin.selection.gamma_path import (
     gamma_path,
     solution_statistics,
 )
-from graphmargin.selection.graphs import FittedGraph, fit_graphs
 from graphmargin.selection.grids import gamma_g_grid, label_counts, prior_grid
 from graphmargin.selection.held_out import HeldOutLabels
-from graphmargin.selection.parameters import GraphParameters, HarmonicParameters, fixed_value
+from graphmargin.selection.parameters import fixed_value
+from graphmargin.selection.tasks import (
+    Candidate,
+    FittedGraph,
+    Task,
+    TaskTrials,
+    blend_members,
+    combinations,
+)
 from graphmargin.selection.trials import Trials, smoothed_shares, stack_folds
-
-Candidate = dict[str, Any]
-"""Values of ``gamma_g`` and ``class_mass_normalization`` (False, or a tuple of priors)."""
 
 TINY = float(np.finfo(np.float64).tiny)
 NEAREST_RECALL = 0.9
@@ -42,37 +43,9 @@ NEAREST_RECALL = 0.9
 
 
 @dataclass(frozen=True)
-class HarmonicTask:
-    """The labels and the graph that candidates share.
-
-    Attributes
-    ----------
-    parameters : HarmonicParameters
-    labels : EncodedLabels
-    graph : FittedGraph
-    problem : HarmonicProblem
-    """
-
-    parameters: HarmonicParameters
-    labels: EncodedLabels
-    graph: FittedGraph
-    problem: HarmonicProblem
-
-    @property
-    def points(self) -> PointGraph | None:
-        """What attaches new points to the graph; None for a given one."""
-        wanted, graph = self.parameters.graph, self.graph.points
-        if wanted is None or graph is None:
-            return None
-        return PointGraph(graph.search, graph.weighting, wanted.n_neighbors, wanted.metric)
-
-
-@dataclass(frozen=True)
-class HarmonicTrials:
+class HarmonicTrials(TaskTrials):
     """The trials of a task, and the solutions on all labels, by gamma_g."""
 
-    task: HarmonicTask
-    evidence: Trials
     solutions: dict[float, HarmonicSolution]
     statistics: dict[float, GammaStatistics]
 
@@ -95,45 +68,19 @@ class FittedHarmonic(FittedClassifier):
     gamma_path: dict[str, FloatArray] | None = None
 
 
-def harmonic_tasks(
-    X: Any,
-    labels: EncodedLabels,
-    W: Any,
-    parameters: Sequence[HarmonicParameters],
-    execution: Execution,
-) -> tuple[HarmonicTask, ...]:
-    """Return a task for each set of parameters; every graph is built once."""
-    wanted_graphs: list[GraphParameters | None] = [wanted.graph for wanted in parameters]
-    graphs = fit_graphs(X, W, wanted_graphs, execution)
-    return tuple(
-        HarmonicTask(
-            wanted,
-            labels,
-            graphs[wanted.graph],
-            problem_on(
-                graphs[wanted.graph].W,
-                labels,
-                c_labeled=wanted.c_labeled,
-                c_unlabeled=wanted.c_unlabeled,
-            ),
-        )
-        for wanted in parameters
+def harmonic_candidates(task: Task) -> list[Candidate]:
+    """Return all combinations of gamma_g and class priors; "auto" has finite gamma_g only."""
+    gammas, priors = task.parameters.gamma_g, task.parameters.class_mass_normalization
+    return combinations(
+        {
+            "gamma_g": gamma_g_grid(task.graph.W)[1:] if gammas is None else gammas,
+            "class_mass_normalization": prior_grid(task.labels) if priors is None else priors,
+        }
     )
 
 
-def harmonic_candidates(task: HarmonicTask) -> list[Candidate]:
-    """Return all combinations of gamma_g and class priors; "auto" has finite gamma_g only."""
-    gammas, priors = task.parameters.gamma_g, task.parameters.class_mass_normalization
-    gammas = tuple(gamma_g_grid(task.graph.W)[1:]) if gammas is None else gammas
-    priors = tuple(prior_grid(task.labels)) if priors is None else priors
-    return [
-        {"gamma_g": gamma_g, "class_mass_normalization": prior}
-        for gamma_g, prior in product(gammas, priors)
-    ]
-
-
 def try_harmonic(
-    tasks: Sequence[HarmonicTask], held_out: HeldOutLabels, execution: Execution
+    tasks: Sequence[Task], held_out: HeldOutLabels, execution: Execution
 ) -> tuple[HarmonicTrials, ...]:
     """Return what harmonic solutions say about labels that are held out from them.
 
@@ -142,20 +89,6 @@ def try_harmonic(
     same everywhere. What decides is the best minus the second best, so that the mean confidence
     of the unlabeled vertices is the scale of a candidate, abs(l) for two classes. Without it, a
     large gamma_g would have no say in a blend.
-
-    Examples
-    --------
-    >>> from graphmargin.labels import encode_labels
-    >>> x = np.array([0.0, 1.0, 2.0, 5.0, 6.0, 7.0])
-    >>> W = np.exp(-np.abs(x[:, None] - x)) - np.eye(6)
-    >>> parameters = HarmonicParameters(None, (0.1,), (False,), "auto", np.inf, 0.0)
-    >>> labels = encode_labels([0, -1, 0, 1, -1, 1])
-    >>> tasks = harmonic_tasks(W, labels, W, [parameters], Execution())
-    >>> held_out = HeldOutLabels((np.array([0, 3]), np.array([2, 5])))
-    >>> (trials,) = try_harmonic(tasks, held_out, Execution())
-    >>> evidence = trials.evidence
-    >>> (evidence.scores(evidence.held_out_values[0]) > 0).tolist()
-    [False, True, False, True]
     """
     candidates = [harmonic_candidates(task) for task in tasks]
     n_candidates = sum(map(len, candidates))
@@ -170,34 +103,29 @@ def blend_harmonic(
     trials: Sequence[HarmonicTrials], choice: Choice, execution: Execution
 ) -> FittedHarmonic:
     """Return the mean of the chosen solutions, weighted by their factors."""
-    places = [(part, i) for part in trials for i in range(len(part.evidence.params))]
-    numbers, factors = zip(*choice.blended, strict=True)
-    shares = np.array(factors) / np.sum(factors)
-    members = [(*places[i], share) for i, share in zip(numbers, shares, strict=True)]
-    solutions = [_candidate_solution(part, part.evidence.params[i]) for part, i, _ in members]
-    solution = mean_solution(solutions, shares)
+    members = blend_members(trials, choice)
+    factors = np.array([member.factor for member in members])
+    shares = factors / factors.sum()
+    solutions = [_with_candidate(member.trials.solutions, member.candidate) for member in members]
     parts = []
-    for part in dict.fromkeys(id(part) for part, _, _ in members):
-        own = [k for k, member in enumerate(members) if id(member[0]) == part]
-        task = members[own[0]][0].task
-        mean = mean_solution([solutions[k] for k in own], [shares[k] for k in own])
-        sinks = tuple((float(shares[k]), _sink_rate(solutions[k])) for k in own)
-        parts.append(WalkPart(mean.class_mass, sinks, task.points))
-    heaviest, place = places[numbers[0]]
-    first = numbers[0] - place
+    for part in trials:
+        own = [k for k, member in enumerate(members) if member.trials is part]
+        if own:
+            mean = mean_solution([solutions[k] for k in own], shares[own])
+            sinks = tuple((float(shares[k]), _sink_rate(solutions[k])) for k in own)
+            parts.append(WalkPart(mean.class_mass, sinks, _points(part.task)))
+    heaviest = members[0]
     return _fitted(
-        heaviest.task,
-        solution,
-        heaviest.solutions[solutions[0].gamma_g],
+        heaviest.trials.task,
+        mean_solution(solutions, shares),
+        heaviest.trials.solutions[solutions[0].gamma_g],
         tuple(parts),
         execution,
-        gamma_path(
-            choice, range(first, first + len(heaviest.evidence.params)), heaviest.statistics
-        ),
+        gamma_path(choice, heaviest.numbers, heaviest.trials.statistics),
     )
 
 
-def fit_harmonic(task: HarmonicTask, execution: Execution) -> FittedHarmonic:
+def fit_harmonic(task: Task, execution: Execution) -> FittedHarmonic:
     """Return the harmonic solution with the one candidate of a task."""
     wanted, n_classes = task.parameters, len(task.labels.classes)
     with report_stage(f"harmonic solution of {n_classes} classes", execution.verbose) as progress:
@@ -210,12 +138,12 @@ def fit_harmonic(task: HarmonicTask, execution: Execution) -> FittedHarmonic:
         )[0]
     priors = wanted.class_mass_normalization
     normalized = with_priors(solution, False if priors is None else priors[0])
-    part = WalkPart(normalized.class_mass, ((1.0, _sink_rate(solution)),), task.points)
+    part = WalkPart(normalized.class_mass, ((1.0, _sink_rate(solution)),), _points(task))
     return _fitted(task, normalized, solution, (part,), execution, None)
 
 
 def _try_task(
-    task: HarmonicTask,
+    task: Task,
     candidates: Sequence[Candidate],
     held_out: HeldOutLabels,
     execution: Execution,
@@ -246,13 +174,13 @@ def _try_task(
     held_out_codes = labels.codes[np.concatenate([NOTHING_HELD_OUT, *tested])]
     if held_out.validation is not None:
         X, held_out_codes = held_out.validation
-        moves = attach(task.points, X).moves
+        moves = attach(_points(task), X).moves
         parts = [[np.asarray(moves @ solution.class_mass) for solution in complete]]
     scales = np.array([_mean_confidence(solution) for solution in complete])
     values, fold = stack_folds(parts, scales, n_classes)
     unlabeled = ~labels.labeled
     evidence = Trials(
-        params=[{**(task.parameters.listed or {}), **candidate} for candidate in candidates],
+        params=[{**task.parameters.listed, **candidate} for candidate in candidates],
         supervised=np.zeros(len(candidates), dtype=np.bool_),
         held_out_codes=held_out_codes,
         fold=fold,
@@ -271,15 +199,19 @@ def _try_task(
     return HarmonicTrials(task, evidence, solutions, statistics)
 
 
+def _points(task: Task) -> PointGraph | None:
+    """Return what attaches new points to the graph; None for a given one."""
+    wanted, graph = task.parameters.graph, task.graph.points
+    if wanted is None or graph is None:
+        return None
+    return PointGraph(graph.search, graph.weighting, wanted.n_neighbors, wanted.metric)
+
+
 def _with_candidate(
     solutions: dict[float, HarmonicSolution], candidate: Candidate
 ) -> HarmonicSolution:
     solution = solutions[float(candidate["gamma_g"])]
     return with_priors(solution, candidate["class_mass_normalization"])
-
-
-def _candidate_solution(trials: HarmonicTrials, candidate: Candidate) -> HarmonicSolution:
-    return _with_candidate(trials.solutions, candidate)
 
 
 def _mean_confidence(solution: HarmonicSolution) -> float:
@@ -295,7 +227,7 @@ def _sink_rate(solution: HarmonicSolution) -> float:
 
 
 def _fitted(
-    task: HarmonicTask,
+    task: Task,
     solution: HarmonicSolution,
     as_solved: HarmonicSolution,
     parts: tuple[WalkPart, ...],
@@ -319,7 +251,7 @@ def _fitted(
     )
 
 
-def _complete(codes: IntArray, task: HarmonicTask, majority: int, execution: Execution) -> IntArray:
+def _complete(codes: IntArray, task: Task, majority: int, execution: Execution) -> IntArray:
     """Give points that no label reaches the label of the nearest point that has one."""
     unknown = np.flatnonzero(codes == UNLABELED)
     if task.graph.points is None or not len(unknown):

@@ -1,20 +1,17 @@
-"""Semi-supervised SVMs with fixed or chosen parameters: tasks, trials, and the blend."""
+"""Semi-supervised SVMs with fixed or chosen parameters: candidates, trials, and the blend."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from itertools import product
-from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from graphmargin._progress import report_stage
-from graphmargin._threads import in_threads
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
-from graphmargin.labels import UNLABELED, EncodedLabels
+from graphmargin.labels import UNLABELED
 from graphmargin.margin.features import explicit_features
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine, blend
@@ -27,32 +24,18 @@ from graphmargin.selection.execution import Execution, FitWarning, machine_warni
 from graphmargin.selection.fitted import FittedClassifier, calibrate_and_label
 from graphmargin.selection.grids import HAT_LOSS_GRID, c_grid
 from graphmargin.selection.held_out import HeldOutLabels
-from graphmargin.selection.parameters import LowDensityParameters, fixed_value
-from graphmargin.selection.trials import Trials, codes_by_fold, machine_trials
-
-Candidate = dict[str, Any]
-"""Values of ``gamma_u`` and ``C``; ``gamma_u = 0`` is supervised."""
+from graphmargin.selection.machine_trials import try_machines
+from graphmargin.selection.parameters import Parameters, fixed_value
+from graphmargin.selection.tasks import (
+    Candidate,
+    Task,
+    TaskTrials,
+    blend_members,
+    combinations,
+)
 
 MAX_HAT_LOSSES = 500
 """Unlabeled rows, at most, that trials of semi-supervised machines learn from: they are slow."""
-
-
-@dataclass(frozen=True)
-class LowDensityTask:
-    """The rows, labels and kernel that candidates share."""
-
-    parameters: LowDensityParameters
-    X: Any
-    labels: EncodedLabels
-    kernel: Kernel
-
-
-@dataclass(frozen=True)
-class LowDensityTrials:
-    """The trials of a task."""
-
-    task: LowDensityTask
-    evidence: Trials
 
 
 @dataclass(frozen=True)
@@ -71,44 +54,26 @@ class FittedLowDensity(FittedClassifier):
     solutions: tuple[SemiSupervisedSolution, ...]
 
 
-def low_density_tasks(
-    X: Any, labels: EncodedLabels, parameters: Sequence[LowDensityParameters]
-) -> tuple[LowDensityTask, ...]:
-    """Return a task for each set of parameters."""
-    return tuple(LowDensityTask(wanted, X, labels, wanted.kernel.on(X)) for wanted in parameters)
-
-
-def low_density_candidates(task: LowDensityTask) -> list[Candidate]:
-    """Return all combinations of gamma_u and C."""
+def low_density_candidates(task: Task) -> list[Candidate]:
+    """Return all combinations of gamma_u, of which 0 is supervised, and C."""
     gammas, costs = task.parameters.gamma_u, task.parameters.C
-    gammas = HAT_LOSS_GRID if gammas is None else gammas
-    costs = tuple(c_grid(task.X, task.kernel)) if costs is None else costs
-    return [{"gamma_u": gamma_u, "C": C} for gamma_u, C in product(gammas, costs)]
+    return combinations(
+        {
+            "gamma_u": HAT_LOSS_GRID if gammas is None else gammas,
+            "C": c_grid(task.X, task.kernel) if costs is None else costs,
+        }
+    )
 
 
 def try_low_density(
-    tasks: Sequence[LowDensityTask], held_out: HeldOutLabels, execution: Execution
-) -> tuple[LowDensityTrials, ...]:
+    tasks: Sequence[Task], held_out: HeldOutLabels, execution: Execution
+) -> tuple[TaskTrials, ...]:
     """Return what semi-supervised machines say about labels that are held out from them.
 
     Every fold and candidate is a search of its own, on features that all of them share. The row
     of a held-out label is one more unlabeled row there. Of more than 1,000 labeled or 500
     unlabeled rows, machines learn from a random sample, whose hat losses count for all unlabeled
     rows.
-
-    Examples
-    --------
-    >>> from graphmargin.labels import encode_labels
-    >>> from graphmargin.selection.parameters import KernelParameters
-    >>> X = np.array([[0.0], [1.0], [2.0], [5.0], [6.0], [7.0]])
-    >>> kernel = KernelParameters(Kernel("linear"), 1.0)
-    >>> parameters = LowDensityParameters(kernel, (0.0, 0.1), (10.0,), None, "gradient", "auto")
-    >>> tasks = low_density_tasks(X, encode_labels([0, -1, 0, 1, -1, 1]), [parameters])
-    >>> held_out = HeldOutLabels((np.array([0, 3]), np.array([2, 5])))
-    >>> (trials,) = try_low_density(tasks, held_out, Execution())
-    >>> evidence = trials.evidence
-    >>> (evidence.scores(evidence.held_out_values[1]) > 0).tolist()
-    [False, True, False, True]
     """
     candidates = [low_density_candidates(task) for task in tasks]
     n_candidates = sum(map(len, candidates))
@@ -120,21 +85,19 @@ def try_low_density(
 
 
 def blend_low_density(
-    trials: Sequence[LowDensityTrials], choice: Choice, execution: Execution
+    trials: Sequence[TaskTrials], choice: Choice, execution: Execution
 ) -> FittedLowDensity:
     """Return the blend of the chosen candidates, trained on all rows."""
-    places = [(part, i) for part in trials for i in range(len(part.evidence.params))]
-    members = [(*places[i], factor) for i, factor in choice.blended]
+    members = blend_members(trials, choice)
     with report_stage(f"blend of {len(members)} classifiers", execution.verbose) as progress:
         trained = [
-            _train(part.task, part.evidence.params[i], execution, progress)
-            for part, i, _ in members
+            _train(member.trials.task, member.candidate, execution, progress) for member in members
         ]
-    machines = blend([machine for machine, _ in trained], [factor for _, _, factor in members])
-    return _fitted(members[0][0].task, machines, trained, choice)
+    machines = blend([machine for machine, _ in trained], [member.factor for member in members])
+    return _fitted(members[0].trials.task, machines, trained, choice)
 
 
-def fit_low_density(task: LowDensityTask, execution: Execution) -> FittedLowDensity:
+def fit_low_density(task: Task, execution: Execution) -> FittedLowDensity:
     """Return the semi-supervised SVM with the one candidate of a task."""
     wanted = task.parameters
     candidate = {"gamma_u": fixed_value(wanted.gamma_u), "C": fixed_value(wanted.C)}
@@ -148,7 +111,7 @@ Trained = tuple[MarginMachine, list[SemiSupervisedSolution]]
 
 
 def _fitted(
-    task: LowDensityTask,
+    task: Task,
     machines: Sequence[MarginMachine],
     trained: Sequence[Trained],
     choice: Choice | None,
@@ -182,7 +145,7 @@ def _solution_warnings(solutions: Sequence[SemiSupervisedSolution]) -> list[FitW
 
 
 def _train(
-    task: LowDensityTask,
+    task: Task,
     candidate: Candidate,
     execution: Execution,
     progress: ProgressCallback | None,
@@ -205,51 +168,34 @@ def _train(
 
 
 def _try_task(
-    task: LowDensityTask,
+    task: Task,
     candidates: Sequence[Candidate],
     held_out: HeldOutLabels,
     execution: Execution,
     progress: ProgressCallback | None,
-) -> LowDensityTrials:
+) -> TaskTrials:
     X, labels, wanted = task.X, task.labels, task.parameters
     random = check_random_state(execution.seed)
     rows, _ = sample_rows(labels.codes, random, MAX_HAT_LOSSES)
-    codes = labels.codes[rows]
     is_matrix = task.kernel.kind == "precomputed"
     points = X[rows][:, rows] if is_matrix else X[rows]
-    labeled = np.flatnonzero(codes != UNLABELED)
+    labeled = np.flatnonzero(labels.labeled[rows])
     center = center_of(points, task.kernel)
     feature_map = explicit_features(points, labeled, task.kernel, N_LANDMARKS, center, random)
     F = feature_map.table(points, np.arange(len(rows)), n_jobs=execution.n_jobs, dtype=np.float64)
-    validation = held_out.validation
-    if validation is not None:
-        new = validation[0][:, rows] if is_matrix else validation[0]
-        validation = feature_map(new), validation[1]
-    tested = [np.flatnonzero(np.isin(rows, fold)) for fold in held_out.folds]
-    pieces = product(codes_by_fold(codes, tested), candidates)
-    n_left_out = int((labels.codes == UNLABELED).sum()) - (len(rows) - len(labeled))
-    machines = in_threads(
-        partial(_train_piece, F, n_left_out, wanted),
-        pieces,
-        n_jobs=execution.n_jobs,
-        progress=progress,
-    )
-    m = len(candidates)
-    evidence = machine_trials(
-        [{**(wanted.listed or {}), **candidate} for candidate in candidates],
-        [machines[first : first + m] for first in range(0, len(machines), m)],
-        F,
-        codes,
-        tested,
-        validation,
-    )
-    return LowDensityTrials(task, evidence)
+    if held_out.validation is not None:
+        new, codes = held_out.validation
+        new = feature_map(new[:, rows] if is_matrix else new)
+        held_out = replace(held_out, validation=(new, codes))
+    n_left_out = int((~labels.labeled).sum()) - (len(rows) - len(labeled))
+    train = partial(_train_piece, F, n_left_out, wanted)
+    return try_machines(task, candidates, train, F, rows, held_out, execution, progress)
 
 
 def _train_piece(
     F: FloatArray,
     n_left_out: int,
-    wanted: LowDensityParameters,
+    wanted: Parameters,
     piece: tuple[IntArray, Candidate],
 ) -> MarginMachine:
     """Return the machine of a candidate on the labels that a fold keeps.

@@ -1,54 +1,36 @@
-"""Manifold-regularized SVMs with fixed or chosen parameters: tasks, trials, and the blend."""
+"""Manifold-regularized SVMs with fixed or chosen parameters: candidates, trials, and the blend."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import product
-from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from graphmargin._progress import report_stage
-from graphmargin._threads import in_threads, pause
-from graphmargin._typing import IntArray, ProgressCallback
-from graphmargin.labels import UNLABELED, EncodedLabels
-from graphmargin.margin.kernels import Kernel
+from graphmargin._threads import pause
+from graphmargin._typing import BoolArray, IntArray, ProgressCallback
+from graphmargin.labels import UNLABELED
 from graphmargin.margin.machine import MarginMachine, blend
 from graphmargin.margin.manifold import WarpedFeatures, warp, warp_features
 from graphmargin.selection.choice import Choice
 from graphmargin.selection.cut_trials import sample_rows
 from graphmargin.selection.execution import Execution, machine_warnings
 from graphmargin.selection.fitted import FittedClassifier, calibrate_and_label
-from graphmargin.selection.graphs import FittedGraph, fit_graphs
 from graphmargin.selection.grids import c_grid, gamma_u_grid
 from graphmargin.selection.held_out import HeldOutLabels
-from graphmargin.selection.parameters import GraphParameters, ManifoldParameters, fixed_value
-from graphmargin.selection.trials import Trials, codes_by_fold, machine_trials
-
-Candidate = dict[str, Any]
-"""Values of ``gamma_u`` and ``C``; ``gamma_u = 0`` is supervised."""
-
-
-@dataclass(frozen=True)
-class ManifoldTask:
-    """The rows, labels, graph and kernel that candidates share."""
-
-    parameters: ManifoldParameters
-    X: Any
-    labels: EncodedLabels
-    kernel: Kernel
-    graph: FittedGraph
-
-
-@dataclass(frozen=True)
-class ManifoldTrials:
-    """The trials of a task."""
-
-    task: ManifoldTask
-    evidence: Trials
+from graphmargin.selection.machine_trials import try_machines
+from graphmargin.selection.parameters import fixed_value
+from graphmargin.selection.tasks import (
+    Candidate,
+    FittedGraph,
+    Task,
+    TaskTrials,
+    blend_members,
+    combinations,
+)
 
 
 @dataclass(frozen=True)
@@ -58,57 +40,26 @@ class FittedManifold(FittedClassifier):
     graph: FittedGraph
 
 
-def manifold_tasks(
-    X: Any,
-    labels: EncodedLabels,
-    W: Any,
-    parameters: Sequence[ManifoldParameters],
-    execution: Execution,
-) -> tuple[ManifoldTask, ...]:
-    """Return a task for each set of parameters; every graph is built once."""
-    wanted_graphs: list[GraphParameters | None] = [wanted.graph for wanted in parameters]
-    graphs = fit_graphs(X, W, wanted_graphs, execution)
-    return tuple(
-        ManifoldTask(wanted, X, labels, wanted.kernel.on(X), graphs[wanted.graph])
-        for wanted in parameters
+def manifold_candidates(task: Task) -> list[Candidate]:
+    """Return all combinations of gamma_u, of which 0 is supervised, and C."""
+    gammas, costs = task.parameters.gamma_u, task.parameters.C
+    return combinations(
+        {
+            "gamma_u": gamma_u_grid(task.X.shape[0]) if gammas is None else gammas,
+            "C": c_grid(task.X, task.kernel) if costs is None else costs,
+        }
     )
 
 
-def manifold_candidates(task: ManifoldTask) -> list[Candidate]:
-    """Return all combinations of gamma_u and C."""
-    gammas, costs = task.parameters.gamma_u, task.parameters.C
-    gammas = tuple(gamma_u_grid(task.X.shape[0])) if gammas is None else gammas
-    costs = tuple(c_grid(task.X, task.kernel)) if costs is None else costs
-    return [{"gamma_u": gamma_u, "C": C} for gamma_u, C in product(gammas, costs)]
-
-
 def try_manifold(
-    tasks: Sequence[ManifoldTask], held_out: HeldOutLabels, execution: Execution
-) -> tuple[ManifoldTrials, ...]:
+    tasks: Sequence[Task], held_out: HeldOutLabels, execution: Execution
+) -> tuple[TaskTrials, ...]:
     """Return what manifold-regularized machines say about labels that are held out from them.
 
     The graph does not see the labels: it warps the features once, those of
     ``approximation="nystroem"``, and every fold and candidate is then a small machine on the
     labels that are left. Of more than 1,000 labeled rows, machines learn from and are tested on a
     random sample.
-
-    Examples
-    --------
-    >>> from graphmargin.labels import encode_labels
-    >>> from graphmargin.selection.parameters import KernelParameters
-    >>> X = np.array([[0.0], [1.0], [2.0], [5.0], [6.0], [7.0]])
-    >>> W = np.exp(-np.abs(X - X.T)) - np.eye(6)
-    >>> kernel = KernelParameters(Kernel("linear"), 1.0)
-    >>> parameters = ManifoldParameters(
-    ...     kernel, None, (0.0, 0.1), (10.0,), 1, False, True, "auto"
-    ... )
-    >>> labels = encode_labels([0, -1, 0, 1, -1, 1])
-    >>> tasks = manifold_tasks(X, labels, W, [parameters], Execution())
-    >>> held_out = HeldOutLabels((np.array([0, 3]), np.array([2, 5])))
-    >>> (trials,) = try_manifold(tasks, held_out, Execution())
-    >>> evidence = trials.evidence
-    >>> (evidence.scores(evidence.held_out_values[1]) > 0).tolist()
-    [False, True, False, True]
     """
     candidates = [manifold_candidates(task) for task in tasks]
     n_candidates = sum(map(len, candidates))
@@ -120,33 +71,31 @@ def try_manifold(
 
 
 def blend_manifold(
-    trials: Sequence[ManifoldTrials], choice: Choice, execution: Execution
+    trials: Sequence[TaskTrials], choice: Choice, execution: Execution
 ) -> FittedManifold:
     """Return the blend of the chosen candidates, trained on all rows; a task is warped once."""
-    places = [(part, i) for part in trials for i in range(len(part.evidence.params))]
-    members = [(*places[i], factor) for i, factor in choice.blended]
-    machines: list[MarginMachine] = []
-    factors: list[float] = []
+    members = blend_members(trials, choice)
+    machines: dict[int, MarginMachine] = {}
     with report_stage(f"blend of {len(members)} classifiers", execution.verbose) as progress:
         for part in trials:
-            own = [(i, factor) for member, i, factor in members if member is part]
-            machines += _train(part.task, [part.evidence.params[i] for i, _ in own], execution)
-            factors += [factor for _, factor in own]
+            own = [member for member in members if member.trials is part]
+            trained = _train(part.task, [member.candidate for member in own], execution)
+            machines |= zip((member.number for member in own), trained, strict=True)
             if progress is not None:
                 progress(len(machines) / len(members), "")
-    order = np.argsort(-np.array(factors), kind="stable")
-    task = members[0][0].task
+    ordered = [machines[member.number] for member in members]
+    task = members[0].trials.task
     fitted = calibrate_and_label(
         task.X,
         task.labels,
-        blend([machines[i] for i in order], [factors[i] for i in order]),
+        blend(ordered, [member.factor for member in members]),
         choice,
-        machine_warnings(machines),
+        machine_warnings(ordered),
     )
     return FittedManifold(**vars(fitted), graph=task.graph)
 
 
-def fit_manifold(task: ManifoldTask, execution: Execution) -> FittedManifold:
+def fit_manifold(task: Task, execution: Execution) -> FittedManifold:
     """Return the manifold-regularized SVM with the one candidate of a task."""
     wanted = task.parameters
     candidate = {"gamma_u": fixed_value(wanted.gamma_u), "C": fixed_value(wanted.C)}
@@ -160,7 +109,7 @@ def fit_manifold(task: ManifoldTask, execution: Execution) -> FittedManifold:
 
 
 def _train(
-    task: ManifoldTask, candidates: Sequence[Candidate], execution: Execution
+    task: Task, candidates: Sequence[Candidate], execution: Execution
 ) -> list[MarginMachine]:
     """Return the machines of some candidates, trained on all rows."""
     if not candidates:
@@ -195,12 +144,12 @@ def _train(
 
 
 def _try_task(
-    task: ManifoldTask,
+    task: Task,
     candidates: Sequence[Candidate],
     held_out: HeldOutLabels,
     execution: Execution,
     progress: ProgressCallback | None,
-) -> ManifoldTrials:
+) -> TaskTrials:
     wanted, labels = task.parameters, task.labels
     random = check_random_state(execution.seed)
     labeled = np.flatnonzero(labels.labeled)
@@ -216,31 +165,14 @@ def _try_task(
         random_state=random,
     )
     rows, _ = sample_rows(labels.codes, random)
-    codes = labels.codes[rows]
     form = replace(form, rotated=form.rotated[np.isin(labeled, rows)])
-    tested = [np.flatnonzero(np.isin(rows, fold)) for fold in held_out.folds]
-    pieces = product(codes_by_fold(codes, tested), candidates)
-    machines = in_threads(
-        partial(_train_piece, form, codes != UNLABELED, wanted.fit_intercept),
-        pieces,
-        n_jobs=execution.n_jobs,
-        progress=progress,
-    )
-    m = len(candidates)
-    evidence = machine_trials(
-        [{**(wanted.listed or {}), **candidate} for candidate in candidates],
-        [machines[first : first + m] for first in range(0, len(machines), m)],
-        task.X[rows],
-        codes,
-        tested,
-        held_out.validation,
-    )
-    return ManifoldTrials(task, evidence)
+    train = partial(_train_piece, form, labels.labeled[rows], wanted.fit_intercept)
+    return try_machines(task, candidates, train, task.X[rows], rows, held_out, execution, progress)
 
 
 def _train_piece(
     form: WarpedFeatures,
-    labeled: IntArray,
+    labeled: BoolArray,
     fit_intercept: bool,
     piece: tuple[IntArray, Candidate],
 ) -> MarginMachine:

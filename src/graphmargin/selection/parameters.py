@@ -1,14 +1,14 @@
 """Parameters of the classifiers: read from an estimator once and validated before any work.
 
-A parameter is a value, "auto", or a list of candidates. Candidates for some parameters share a
-graph and a kernel; they are kept together as a tuple of values, None for "auto". All others need a
-graph or a kernel of their own: every combination of them is one set of parameters.
+A parameter is a value, "auto", or a list of candidates. Candidates for the parameters in `SHARED`
+are tried on the same graph with the same kernel; all others need a graph or a kernel of their own,
+and every combination of them is one set of parameters.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import product
 from numbers import Real
@@ -20,14 +20,14 @@ from graphmargin._checks import check_choice, check_integer, check_real
 from graphmargin.graph.adjacency import METRICS, Metric
 from graphmargin.graph.neighbors import check_n_neighbors
 from graphmargin.graph.weights import NAMED_WIDTHS, Width, check_width, kernel_width
-from graphmargin.harmonic.problem import check_gamma_g, check_trust
+from graphmargin.harmonic.problem import check_c_unlabeled, check_gamma_g, check_trust
 from graphmargin.harmonic.solution import check_priors
-from graphmargin.harmonic.solve import Solver, check_solver
+from graphmargin.harmonic.solve import SOLVERS
 from graphmargin.labels import EncodedLabels
 from graphmargin.margin.induced import LOSS_WEIGHTS
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.manifold import check_gamma_u
-from graphmargin.margin.semi_supervised import SEMI_SUPERVISED_SOLVERS, SemiSupervisedSolver
+from graphmargin.margin.semi_supervised import SEMI_SUPERVISED_SOLVERS
 from graphmargin.margin.training import Approximation, check_approximation
 
 Candidates = tuple[Any, ...] | None
@@ -36,6 +36,12 @@ Check = Callable[[Any], Any]
 """Returns the value of a parameter as the maths takes it, or raises ValueError."""
 
 AUTO = "auto"
+SHARED = ("gamma_g", "C", "gamma_u", "class_mass_normalization")
+"""Parameters whose candidates share a graph and a kernel."""
+OF_KERNEL = ("kernel", "degree", "coef0")
+OF_GRAPH = ("n_neighbors", "metric")
+OF_COMPUTATION = ("solver", "approximation")
+"""Parameters that change how, not what is computed; they have no candidates."""
 CLASS_SHARES = ("class_mass_normalization", "class_prior")
 """Parameters of which a sequence of numbers is one value: a share for each class."""
 ARRAY_VALUED = ("c_labeled", *CLASS_SHARES)
@@ -55,8 +61,8 @@ class GraphParameters:
 class KernelParameters:
     """A kernel whose width may still depend on the rows."""
 
-    kernel: Kernel
-    width: Width
+    kernel: Kernel = field(default_factory=lambda: Kernel("linear"))
+    width: Width = 1.0
 
     def on(self, X: Any, width: float | None = None) -> Kernel:
         """Return the kernel for some rows; a `width` that is known already is taken over."""
@@ -66,206 +72,65 @@ class KernelParameters:
 
 
 @dataclass(frozen=True)
-class CutParameters:
-    """Parameters of max-margin graph cuts on one graph with one kernel.
+class Parameters:
+    """Parameters of a classifier on one graph with one kernel; defaults where it has none.
 
-    `graph` is None where a graph is given or none is used. `listed` are the values, here, of those
-    parameters of which several graphs or kernels are tried.
+    Attributes
+    ----------
+    kernel : KernelParameters
+    graph : GraphParameters or None
+        None where a graph is given, or none is used.
+    gamma_g, C, gamma_u, class_mass_normalization : tuple or None
+        Candidates; None is "auto".
+    listed : mapping
+        The values, here, of the other parameters that are lists of candidates.
+    approximation, eps, loss_weights, ...
+        As in the classifiers.
     """
 
-    kernel: KernelParameters
-    graph: GraphParameters | None
-    gamma_g: Candidates
-    C: Candidates
-    class_mass_normalization: Candidates
+    kernel: KernelParameters = field(default_factory=KernelParameters)
+    graph: GraphParameters | None = None
+    gamma_g: Candidates = (np.inf,)
+    C: Candidates = (10.0,)
+    gamma_u: Candidates = (0.0,)
+    class_mass_normalization: Candidates = (False,)
     approximation: Approximation = "auto"
     eps: float = 1e-6
     loss_weights: str = "confidence"
-    solver: Solver = "auto"
+    solver: Any = "auto"
     c_labeled: Any = np.inf
     c_unlabeled: float = 0.0
-    listed: Mapping[str, Any] | None = None
+    laplacian_power: int = 1
+    normalized: bool = False
+    fit_intercept: bool = True
+    class_prior: Any = None
+    listed: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class HarmonicParameters:
-    """Parameters of harmonic solutions on one graph; see `CutParameters`."""
-
-    graph: GraphParameters | None
-    gamma_g: Candidates
-    class_mass_normalization: Candidates
-    solver: Solver
-    c_labeled: Any
-    c_unlabeled: float
-    listed: Mapping[str, Any] | None = None
-
-
-@dataclass(frozen=True)
-class ManifoldParameters:
-    """Parameters of manifold-regularized SVMs on one graph with one kernel."""
-
-    kernel: KernelParameters
-    graph: GraphParameters | None
-    gamma_u: Candidates
-    C: Candidates
-    laplacian_power: int
-    normalized: bool
-    fit_intercept: bool
-    approximation: Approximation
-    listed: Mapping[str, Any] | None = None
-
-
-@dataclass(frozen=True)
-class LowDensityParameters:
-    """Parameters of semi-supervised SVMs with one kernel."""
-
-    kernel: KernelParameters
-    gamma_u: Candidates
-    C: Candidates
-    class_prior: Any
-    solver: SemiSupervisedSolver
-    approximation: Approximation
-    listed: Mapping[str, Any] | None = None
-
-
-def cut_parameters(
-    model: Any, labels: EncodedLabels, *, has_graph: bool
-) -> tuple[CutParameters, ...]:
-    """Return the parameters of a max-margin graph cut, a set for each graph and kernel.
+def read_parameters(
+    model: Any, labels: EncodedLabels, *, has_graph: bool = False
+) -> tuple[Parameters, ...]:
+    """Return the validated parameters of an estimator, a set for each graph and kernel.
 
     `has_graph` tells whether a graph is given, so that none is built.
+
+    Raises
+    ------
+    ValueError
+        If a value, a candidate or a combination of them makes no sense.
     """
-    _check_given_graph(model, has_graph=has_graph)
-    shared = {
-        "gamma_g": _candidates(model, "gamma_g", check_gamma_g),
-        "C": _candidates(model, "C", _check_cost),
-        "class_mass_normalization": _candidates(
-            model, "class_mass_normalization", partial(_check_normalization, labels)
-        ),
+    given = model.get_params(deep=False)
+    if "metric" in given:
+        _check_given_graph(given, has_graph=has_graph)
+    unused = OF_GRAPH if has_graph else ()
+    values = {
+        name: _values(name, given[name], check)
+        for name, check in _checks(given, labels).items()
+        if name in given and name not in unused
     }
-    _check_fixed(model, {"solver": check_solver})
-    checks: dict[str, Check] = {
-        **_kernel_checks(NAMED_WIDTHS),
-        **_graph_checks(labels, has_graph=has_graph),
-        "eps": _check_eps,
-        "loss_weights": _one_of("loss_weights", LOSS_WEIGHTS),
-        "c_labeled": partial(_check_trust, labels),
-        "c_unlabeled": check_c_unlabeled,
-    }
-    return tuple(
-        CutParameters(
-            kernel=_kernel_of(model, values),
-            graph=None if has_graph else _graph_of(values),
-            approximation=model.approximation,
-            eps=values["eps"],
-            loss_weights=values["loss_weights"],
-            solver=model.solver,
-            c_labeled=values["c_labeled"],
-            c_unlabeled=values["c_unlabeled"],
-            listed=_listed(model, values),
-            **shared,
-        )
-        for values in _combinations(model, checks)
-    )
-
-
-def supervised_parameters(model: Any) -> tuple[CutParameters, ...]:
-    """Return the parameters of a supervised SVM: cuts with gamma_g = inf, and without a graph."""
-    C = _candidates(model, "C", _check_cost)
-    return tuple(
-        CutParameters(
-            kernel=_kernel_of(model, values),
-            graph=None,
-            gamma_g=(np.inf,),
-            C=C,
-            class_mass_normalization=(False,),
-            approximation=model.approximation,
-            listed=_listed(model, values),
-        )
-        for values in _combinations(model, _kernel_checks(("paper",)))
-    )
-
-
-def harmonic_parameters(model: Any, labels: EncodedLabels) -> tuple[HarmonicParameters, ...]:
-    """Return the parameters of a harmonic classifier, a set for each graph."""
-    has_graph = model.affinity == "precomputed"
-    shared = {
-        "gamma_g": _candidates(model, "gamma_g", check_gamma_g),
-        "class_mass_normalization": _candidates(
-            model, "class_mass_normalization", partial(_check_normalization, labels)
-        ),
-    }
-    _check_fixed(model, {"solver": check_solver})
-    checks: dict[str, Check] = {
-        **_graph_checks(labels, has_graph=has_graph),
-        "width": partial(_check_width, NAMED_WIDTHS),
-        "c_labeled": partial(_check_trust, labels),
-        "c_unlabeled": check_c_unlabeled,
-    }
-    return tuple(
-        HarmonicParameters(
-            graph=None if has_graph else _graph_of(values),
-            solver=model.solver,
-            c_labeled=values["c_labeled"],
-            c_unlabeled=values["c_unlabeled"],
-            listed=_listed(model, values),
-            **shared,
-        )
-        for values in _combinations(model, checks)
-    )
-
-
-def manifold_parameters(
-    model: Any, labels: EncodedLabels, *, has_graph: bool
-) -> tuple[ManifoldParameters, ...]:
-    """Return the parameters of a manifold-regularized SVM, a set for each graph and kernel."""
-    _check_given_graph(model, has_graph=has_graph)
-    gamma_u = _candidates(model, "gamma_u", check_gamma_u)
-    C = _candidates(model, "C", _check_cost)
-    checks: dict[str, Check] = {
-        **_kernel_checks(NAMED_WIDTHS),
-        **_graph_checks(labels, has_graph=has_graph),
-        "laplacian_power": partial(check_integer, "laplacian_power", low=1),
-        "normalized": partial(_check_bool, "normalized"),
-        "fit_intercept": partial(_check_bool, "fit_intercept"),
-    }
-    return tuple(
-        ManifoldParameters(
-            kernel=_kernel_of(model, values),
-            graph=None if has_graph else _graph_of(values),
-            gamma_u=gamma_u,
-            C=C,
-            laplacian_power=values["laplacian_power"],
-            normalized=values["normalized"],
-            fit_intercept=values["fit_intercept"],
-            approximation=model.approximation,
-            listed=_listed(model, values),
-        )
-        for values in _combinations(model, checks)
-    )
-
-
-def low_density_parameters(model: Any, labels: EncodedLabels) -> tuple[LowDensityParameters, ...]:
-    """Return the parameters of a semi-supervised SVM, a set for each kernel."""
-    gamma_u = _candidates(model, "gamma_u", check_gamma_u)
-    C = _candidates(model, "C", _check_cost)
-    _check_fixed(model, {"solver": _one_of("solver", SEMI_SUPERVISED_SOLVERS)})
-    checks: dict[str, Check] = {
-        **_kernel_checks(("paper",)),
-        "class_prior": partial(_check_class_prior, labels),
-    }
-    return tuple(
-        LowDensityParameters(
-            kernel=_kernel_of(model, values),
-            gamma_u=gamma_u,
-            C=C,
-            class_prior=values["class_prior"],
-            solver=model.solver,
-            approximation=model.approximation,
-            listed=_listed(model, values),
-        )
-        for values in _combinations(model, checks)
-    )
+    shared = {name: values.pop(name) for name in SHARED if name in values}
+    listed = [name for name in values if _is_list(name, given[name])]
+    return tuple(_assemble(point, shared, listed) for point in _combinations(values))
 
 
 def is_search(model: Any, auto: tuple[str, ...]) -> bool:
@@ -276,9 +141,10 @@ def is_search(model: Any, auto: tuple[str, ...]) -> bool:
     ValueError
         If `cv` is given although there is nothing to choose.
     """
-    if any(is_auto(getattr(model, name)) for name in auto):
+    given = model.get_params(deep=False)
+    if any(is_auto(given[name]) for name in auto):
         return True
-    if any(_is_list(name, value) for name, value in model.get_params(deep=False).items()):
+    if any(_is_list(name, value) for name, value in given.items()):
         return True
     if model.cv is not None:
         msg = (
@@ -302,17 +168,11 @@ def is_auto(value: Any) -> bool:
     return isinstance(value, str) and value == AUTO
 
 
-def is_pairwise(model: Any) -> bool:
-    """Tell whether the kernel of an estimator is precomputed."""
-    kernel = model.kernel
+def is_pairwise(kernel: Any) -> bool:
+    """Tell whether a kernel, or the only one of a list, is precomputed."""
     if isinstance(kernel, list | tuple) and len(kernel) == 1:
         kernel = kernel[0]
     return isinstance(kernel, str) and kernel == "precomputed"
-
-
-def check_c_unlabeled(c_unlabeled: Any) -> float:
-    """Return c_unlabeled as a float, or raise ValueError."""
-    return check_real("c_unlabeled", c_unlabeled, hint="; 0 leaves unlabeled vertices free")
 
 
 def _is_list(name: str, value: Any) -> bool:
@@ -329,113 +189,97 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
 
 
-def _candidates(model: Any, name: str, check: Check) -> Candidates:
-    """Return the values of a parameter that are to be tried; None for "auto"."""
-    value = getattr(model, name)
-    return None if is_auto(value) else _values(name, value, check)
-
-
-def _values(name: str, value: Any, check: Check) -> tuple[Any, ...]:
-    """Return the validated candidates of a list, or the one value of a parameter."""
-    if not _is_list(name, value):
+def _values(name: str, value: Any, check: Check) -> Candidates:
+    """Return the validated candidates of a list, the one value, or None for "auto"."""
+    if is_auto(value) and name in SHARED:
+        return None
+    if name in OF_COMPUTATION or not _is_list(name, value):
         return (check(value),)
     if len(value) == 0:
         msg = f"`{name}` must be a value or a list of candidates, got an empty list"
         raise ValueError(msg)
-    for candidate in value:
-        if is_auto(candidate) and name != "approximation":
-            msg = f"`{name}` has 'auto' in a list of candidates; pass 'auto' alone, or values"
-            raise ValueError(msg)
+    if any(map(is_auto, value)):
+        msg = f"`{name}` has 'auto' in a list of candidates; pass 'auto' alone, or values"
+        raise ValueError(msg)
     return tuple(check(candidate) for candidate in value)
 
 
-def _combinations(model: Any, checks: Mapping[str, Check]) -> list[dict[str, Any]]:
-    """Return all combinations of the validated values of some parameters.
-
-    Degree and coef0 make a difference for the cubic kernel only.
-    """
-    values = {name: _values(name, getattr(model, name), check) for name, check in checks.items()}
-    if is_list_of_kernels := len(values.get("kernel", ())) > 1:
-        for kind in values["kernel"]:
-            if isinstance(kind, str) and kind == "precomputed":
-                msg = "`kernel` has 'precomputed' beside others; a kernel matrix has no rows"
-                raise ValueError(msg)
-    combinations = [dict(zip(values, point, strict=True)) for point in product(*values.values())]
-    if not is_list_of_kernels:
-        return combinations
+def _combinations(values: Mapping[str, Candidates]) -> list[dict[str, Any]]:
+    """Return all combinations of values; degree and coef0 concern the cubic kernel only."""
+    kernels = values.get("kernel") or ()
+    if len(kernels) > 1 and any(map(is_pairwise, kernels)):
+        msg = "`kernel` has 'precomputed' beside others; a kernel matrix has no rows for these"
+        raise ValueError(msg)
+    lists = [candidates or () for candidates in values.values()]
+    points = [dict(zip(values, point, strict=True)) for point in product(*lists)]
+    first = points[0]
     return [
         point
-        for point in combinations
-        if point["kernel"] == "cubic"
-        or all(point[name] == values[name][0] for name in ("degree", "coef0"))
+        for point in points
+        if len(kernels) < 2
+        or point["kernel"] == "cubic"
+        or all(point[name] == first[name] for name in ("degree", "coef0"))
     ]
 
 
-def _listed(model: Any, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of those parameters of which an estimator has a list."""
-    return {name: values[name] for name in values if _is_list(name, getattr(model, name))}
+def _assemble(point: dict[str, Any], shared: Mapping[str, Any], listed: list[str]) -> Parameters:
+    """Return one set of parameters from the values of all of them."""
+    others: dict[str, Any] = {"listed": {name: point[name] for name in listed}}
+    width = point.pop("width")
+    if "kernel" in point:
+        kernel = Kernel(**{"kind" if n == "kernel" else n: point.pop(n) for n in OF_KERNEL})
+        check_approximation(point["approximation"], kernel.kind)
+        others["kernel"] = KernelParameters(kernel, width)
+    if "metric" in point:
+        others["graph"] = GraphParameters(point.pop("n_neighbors"), width, point.pop("metric"))
+    return Parameters(**point, **shared, **others)
 
 
-def _check_fixed(model: Any, checks: Mapping[str, Check]) -> None:
-    """Check parameters that are one value in any case."""
-    for name, check in checks.items():
-        check(getattr(model, name))
-
-
-def _check_given_graph(model: Any, *, has_graph: bool) -> None:
+def _check_given_graph(given: Mapping[str, Any], *, has_graph: bool) -> None:
     """Refuse a kernel matrix without a graph, and several graphs beside one that is given."""
-    if not has_graph and is_pairwise(model):
+    if not has_graph and is_pairwise(given.get("kernel")):
         msg = "`kernel`='precomputed' leaves no points to build a graph from; pass W to fit"
         raise ValueError(msg)
-    for name in ("n_neighbors", "metric"):
-        value = getattr(model, name)
-        if has_graph and _is_list(name, value):
-            msg = f"`{name}`={value!r} are candidates for a graph, but W is given; pass one of both"
+    for name in OF_GRAPH:
+        if has_graph and _is_list(name, given[name]):
+            msg = (
+                f"`{name}`={given[name]!r} are candidates for a graph, but a graph is given; pass "
+                "one of both"
+            )
             raise ValueError(msg)
 
 
-def _kernel_checks(widths: tuple[str, ...]) -> dict[str, Check]:
+def _checks(given: Mapping[str, Any], labels: EncodedLabels) -> dict[str, Check]:
+    """Return the check of every parameter that a classifier may have."""
+    has_edges, is_low_density = "metric" in given, "class_prior" in given
+    solvers = SEMI_SUPERVISED_SOLVERS if is_low_density else SOLVERS
     return {
-        "kernel": _check_kernel,
+        "gamma_g": check_gamma_g,
+        "C": partial(check_real, "C", positive=True, hint="; C = 1 / (2 gamma), or use 'auto'"),
+        "gamma_u": check_gamma_u,
+        "class_mass_normalization": partial(_check_normalization, labels),
+        "solver": partial(_check_choice, "solver", solvers),
+        "approximation": partial(_check_choice, "approximation", ("auto", "none", "nystroem")),
+        "kernel": lambda kernel: Kernel(kernel).kind,
         "degree": partial(check_integer, "degree", low=1),
         "coef0": partial(check_real, "coef0", hint="; a negative one gives no kernel"),
-        "width": partial(_check_width, widths),
-    }
-
-
-def _graph_checks(labels: EncodedLabels, *, has_graph: bool) -> dict[str, Check]:
-    if has_graph:
-        return {}
-    return {
+        "width": partial(_check_width, NAMED_WIDTHS if has_edges else ("paper",)),
         "n_neighbors": partial(check_n_neighbors, n_points=len(labels.codes)),
-        "metric": _one_of("metric", METRICS),
+        "metric": partial(_check_choice, "metric", METRICS),
+        "eps": _check_eps,
+        "loss_weights": partial(_check_choice, "loss_weights", LOSS_WEIGHTS),
+        "c_labeled": partial(_check_c_labeled, labels),
+        "c_unlabeled": check_c_unlabeled,
+        "laplacian_power": partial(check_integer, "laplacian_power", low=1),
+        "normalized": partial(_check_bool, "normalized"),
+        "fit_intercept": partial(_check_bool, "fit_intercept"),
+        "class_prior": partial(_check_class_prior, labels),
     }
 
 
-def _kernel_of(model: Any, values: Mapping[str, Any]) -> KernelParameters:
-    kernel = Kernel(values["kernel"], degree=values["degree"], coef0=values["coef0"])
-    check_approximation(model.approximation, kernel.kind)
-    return KernelParameters(kernel, values["width"])
-
-
-def _graph_of(values: Mapping[str, Any]) -> GraphParameters:
-    return GraphParameters(values["n_neighbors"], values["width"], values["metric"])
-
-
-def _one_of(name: str, choices: tuple[str, ...]) -> Check:
-    def check(value: Any) -> Any:
-        check_choice(name, value, choices)
-        return value
-
-    return check
-
-
-def _check_kernel(kernel: Any) -> Any:
-    return Kernel(kernel).kind
-
-
-def _check_cost(C: Any) -> float:
-    return check_real("C", C, positive=True, hint="; C = 1 / (2 gamma), or use 'auto'")
+def _check_choice(name: str, choices: tuple[str, ...], value: Any) -> Any:
+    check_choice(name, value, choices)
+    return value
 
 
 def _check_eps(eps: Any) -> float:
@@ -453,14 +297,14 @@ def _check_bool(name: str, value: Any) -> bool:
     return bool(value)
 
 
-def _check_width(names: tuple[str, ...], width: Any) -> Width:
-    if isinstance(width, str):
-        check_choice("width", width, names, " or a positive number")
-        return width  # type: ignore[return-value]  # one of the names
-    return check_width(width)
+def _check_width(names: tuple[str, ...], width: Any) -> Any:
+    if not isinstance(width, str):
+        return check_width(width)
+    check_choice("width", width, names, " or a positive number")
+    return width
 
 
-def _check_trust(labels: EncodedLabels, c_labeled: Any) -> Any:
+def _check_c_labeled(labels: EncodedLabels, c_labeled: Any) -> Any:
     check_trust(c_labeled, labels.labeled)
     return c_labeled
 

@@ -9,8 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from graphmargin._typing import BoolArray, FloatArray, IntArray
-from graphmargin.labels import UNLABELED
-from graphmargin.margin.machine import MarginMachine, class_scores, joint_pairwise, winner
+from graphmargin.margin.machine import class_scores, winner
 
 
 @dataclass(frozen=True)
@@ -130,62 +129,6 @@ def pairwise_trials(
         held_out_values=held_out_values,
         scales=scales,
         shares=np.array([smoothed_shares(codes, n_classes) for codes in assigned]),
-    )
-
-
-def codes_by_fold(codes: IntArray, tested: Sequence[IntArray]) -> list[IntArray]:
-    """Return the class codes of some rows with all labels, then without those of each fold.
-
-    Examples
-    --------
-    >>> [part.tolist() for part in codes_by_fold(np.array([0, 1, -1]), [np.array([1])])]
-    [[0, 1, -1], [0, -1, -1]]
-    """
-    parts = [codes]
-    for places in tested:
-        kept = codes.copy()
-        kept[places] = UNLABELED
-        parts.append(kept)
-    return parts
-
-
-def machine_trials(
-    params: Sequence[dict[str, Any]],
-    machines: Sequence[Sequence[MarginMachine]],
-    points: Any,
-    codes: IntArray,
-    tested: Sequence[IntArray],
-    validation: tuple[Any, IntArray] | None,
-) -> Trials:
-    """Return the trials of machines on the same landmarks; gamma_u = 0 is supervised.
-
-    Parameters
-    ----------
-    params : sequence of dict
-    machines : sequence of sequences of MarginMachine
-        Candidate by candidate, first those trained on all labels, then fold by fold.
-    points : array or CSR matrix of shape (s, d)
-        Rows as the machines see them.
-    codes : array of shape (s,)
-        Their classes, -1 where there is no label.
-    tested : sequence of arrays
-        Places of the held-out labels of each fold among these rows.
-    validation : tuple of rows and class codes, or None
-        Rows to test on in place of folds.
-    """
-    if validation is None:
-        folds = zip(machines[1:], tested, strict=True)
-        parts = [joint_pairwise(trained, points[places]) for trained, places in folds]
-        held_out_codes = codes[np.concatenate([np.zeros(0, dtype=np.int64), *tested])]
-    else:
-        parts, held_out_codes = [joint_pairwise(machines[0], validation[0])], validation[1]
-    return pairwise_trials(
-        params,
-        [float(candidate["gamma_u"]) == 0 for candidate in params],
-        held_out_codes,
-        parts,
-        joint_pairwise(machines[0], points[codes == UNLABELED]),
-        machines[0][0].n_classes,
     )
 
 
