@@ -1,4 +1,4 @@
-"""How pages look: light and dark, wide and narrow."""
+"""The style sheet that pages share: light and dark, wide and narrow."""
 
 from __future__ import annotations
 
@@ -39,10 +39,6 @@ th, td { padding: .4rem .7rem; text-align: left; vertical-align: top; }
 td { border-top: 1px solid var(--line); min-width: 7rem; overflow-wrap: normal; }
 th { position: sticky; top: 0; background: var(--band); white-space: nowrap; }
 .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-td.number, td.yes, td.no, td.untried { min-width: 0; }
-.yes, .no, .untried { font-weight: 600; white-space: nowrap; }
-.yes { color: var(--yes); background: var(--yes-band); }
-.no { color: var(--no); background: var(--no-band); }
-.untried { color: var(--soft); }
+td.number { min-width: 0; }
 @media print { .scroll { max-height: none; overflow: visible; } th { position: static; } }
 """
