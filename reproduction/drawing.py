@@ -1,4 +1,4 @@
-"""What all figures of the page share."""
+"""The size and the legend that all figures of the page share."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from reproduction.thresholds.section import figure3_section
 
 @dataclass(frozen=True)
 class Experiment:
-    """What computes an experiment, and what reports it.
+    """An experiment: the functions that compute and report it.
 
     Attributes
     ----------

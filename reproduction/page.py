@@ -24,13 +24,22 @@ PAPER = (
 INSTALLATION = "pip install --editable . --group reproduction  # in a clone of the repository"
 HOLDS = "holds?"
 VERDICT_CLASSES = {"yes": "yes", "no": "no", "not tried": "untried"}
-VERDICT_CSS = """\
+STYLES = """\
+:root { --yes-band: #dafbe1; --no: #a40e26; --no-band: #ffebe9; }
+@media (prefers-color-scheme: dark) {
+  :root { --yes-band: #12261e; --no: #ffa198; --no-band: #321a1c; }
+}
+img {
+  display: block; max-width: 100%; height: auto; margin: 1rem auto; padding: .5rem;
+  background: #ffffff; border: 1px solid var(--line); border-radius: 6px;
+}
 td.yes, td.no, td.untried { min-width: 0; }
 .yes, .no, .untried { font-weight: 600; white-space: nowrap; }
 .yes { color: var(--yes); background: var(--yes-band); }
 .no { color: var(--no); background: var(--no-band); }
 .untried { color: var(--soft); }
 """
+"""Styles of pictures and verdicts, beside those that pages of the library have."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +110,7 @@ def page_html(markdown: str, images: Mapping[str, bytes]) -> str:
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
-        f"<title>{title}</title>\n<style>\n{CSS}{VERDICT_CSS}</style>\n</head>\n"
+        f"<title>{title}</title>\n<style>\n{CSS}{STYLES}</style>\n</head>\n"
         f"<body>\n<main>\n{body}</main>\n</body>\n</html>\n"
     )
 

@@ -31,12 +31,12 @@ class Record:
 
     @property
     def setting(self) -> tuple[Any, ...]:
-        """Which rows and labels were used."""
+        """The rows and labels that were used."""
         return tuple(getattr(self, name) for name in self.setting_fields)
 
     @property
     def part(self) -> tuple[Any, ...]:
-        """Which part of the setting it is, such as a method."""
+        """The part of the setting that the record is about, such as a method."""
         return tuple(getattr(self, name) for name in self.part_fields)
 
 

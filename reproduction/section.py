@@ -13,7 +13,7 @@ from reproduction.claims import Claim
 
 @dataclass(frozen=True)
 class Section:
-    """What an experiment adds to the page.
+    """The part of the page that an experiment adds.
 
     Attributes
     ----------
@@ -38,11 +38,11 @@ class MayFail(Protocol):
 
     @property
     def part(self) -> tuple[str, ...]:
-        """What failed."""
+        """The part that failed."""
 
     @property
     def failure(self) -> str:
-        """What the exception said, in one line, or ""."""
+        """The text of the exception in one line, or ""."""
 
 
 def markdown_table(

@@ -57,7 +57,7 @@ METHODS: Mapping[str, Method] = {
 
 @dataclass(frozen=True)
 class SafetyRecord(Record):
-    """What one method did on one draw of a problem.
+    """The errors of one method on one draw of a problem.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class SafetyRecord(Record):
     seconds : float
         Wall time of `fit`, or until it failed.
     failure : str
-        What the exception said, in one line.
+        Text of the exception in one line.
     """
 
     setting_fields: ClassVar = ("problem", "n_labels", "draw")

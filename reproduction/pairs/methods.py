@@ -43,7 +43,7 @@ NO_KERNEL = "none"
 
 @dataclass(frozen=True)
 class Candidates:
-    """What the candidates of a grid decide, the preferred ones first.
+    """Decisions of the candidates of a grid, the preferred ones first.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Candidates:
 
 
 class PairWork:
-    """A split with its graph, found once."""
+    """A split with its graph, which is computed once."""
 
     def __init__(self, split: PairSplit) -> None:
         """Keep the split; nothing is computed before it is asked for."""
@@ -87,7 +87,7 @@ class PairWork:
 
 
 class KernelWork:
-    """The same with a kernel: its matrix, and features that the graph has warped."""
+    """A split with a kernel: its matrix, and features that the graph has warped."""
 
     def __init__(self, pair: PairWork, kernel: str, *, scaled: bool = True) -> None:
         """Keep the names; linear and cubic kernels have width 1 if they are not `scaled`."""

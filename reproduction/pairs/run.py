@@ -47,7 +47,7 @@ QUICK_STEP = 3
 
 @dataclass(frozen=True)
 class PairRecord(Record):
-    """What one method did with one kernel on one draw of a pair.
+    """The errors of one method with one kernel on one draw of a pair.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class PairRecord(Record):
     seconds : float
         Wall time of all candidates, without what methods share.
     failure : str
-        What the exception said, in one line.
+        Text of the exception in one line.
     """
 
     setting_fields: ClassVar = (

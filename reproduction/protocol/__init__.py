@@ -1,1 +1,1 @@
-"""What the paper does not say, and which reading of it comes closest to its numbers."""
+"""Readings of what the paper does not say, compared with its numbers."""
