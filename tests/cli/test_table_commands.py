@@ -219,35 +219,6 @@ def test_demo(tmp_path, capsys, monkeypatch):
     assert told == pytest.approx(is_right[~is_given].mean(), abs=6e-4)
 
 
-def test_bench(capsys, monkeypatch):
-    from graphmargin.experiments import this_machine
-
-    asked = []
-
-    def measure(n_rows, *, n_jobs, progress):
-        asked.append((n_rows, n_jobs))
-        progress(0.5, "theirs")
-        return (
-            this_machine.Measured("labels", "ours", 0.5, 0.125),
-            this_machine.Measured("labels", "theirs", 2.0, 0.25),
-        )
-
-    monkeypatch.setattr(this_machine, "measure", measure)
-    assert run("bench", "--rows", "600", "--jobs", "1", "--json") == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["rows"] == 600
-    assert found["systems"][1] == {
-        "task": "labels",
-        "system": "theirs",
-        "seconds": 2.0,
-        "error": 0.25,
-    }
-    assert run("bench") == 0
-    assert asked == [(600, 1), (10_000, None)]
-    *_, theirs = capsys.readouterr().out.split("theirs")
-    assert theirs.split() == ["2.00", "4", "25.0%"]
-
-
 def test_output_into_a_closed_pipe(table_file):
     """A reader that has had enough, such as head, hears nothing."""
     code = "import sys; from graphmargin.cli import main; sys.exit(main(sys.argv[1:]))"

@@ -12,7 +12,7 @@ from graphmargin import HarmonicClassifier, MaxMarginGraphCut, MaxMarginGraphCut
 from graphmargin.datasets import load_digits, make_lattices, mask_labels
 from graphmargin.harmonic import harmonic_solution
 from graphmargin.plotting import ConfidenceDisplay, CutDisplay, GammaPathDisplay, HarmonicDisplay
-from graphmargin.plotting._matplotlib import CLASS_COLORS, UNKNOWN, YELLOW, tint
+from graphmargin.plotting._matplotlib import CLASS_COLORS, UNKNOWN, YELLOW, mix_with_white
 
 EPS = 0.002
 
@@ -118,7 +118,7 @@ class TestCutDisplay:
         display = CutDisplay.from_estimator(model, X, resolution=30).plot(axes())
         assert len(display.boundaries_) == 3
         colors = display.surface_.get_array().reshape(30, 30, 3)
-        expected = tint(CLASS_COLORS[:3], np.full(3, 0.22))
+        expected = mix_with_white(CLASS_COLORS[:3], np.full(3, 0.22))
         assert np.allclose(colors, expected[display.regions])
 
     def test_a_search_shows_its_best(self, lattice_cut):
@@ -157,7 +157,9 @@ class TestHarmonicDisplay:
         first = display.vertices_[0]
         assert first.get_offsets().tolist() == places[:2].tolist()
         strength = [1.0, 0.15 + 0.85 / 3]
-        assert first.get_facecolors()[:, :3] == pytest.approx(tint(CLASS_COLORS[:1] * 2, strength))
+        assert first.get_facecolors()[:, :3] == pytest.approx(
+            mix_with_white(CLASS_COLORS[:1] * 2, strength)
+        )
         assert display.given_.get_offsets().tolist() == places[[0, 3]].tolist()
 
     def test_vertices_that_no_label_reaches_are_gray(self):

@@ -17,10 +17,10 @@ from graphmargin.plotting._matplotlib import (
     axes_of,
     check_plane,
     class_legend,
-    class_look,
-    ring,
+    class_style,
+    mix_with_white,
+    outline_given,
     scatter_classes,
-    tint,
 )
 
 REGION = 0.22
@@ -168,7 +168,9 @@ class CutDisplay:
         from matplotlib.patches import Patch
 
         n_classes = len(self.classes)
-        colors = tint([class_look(k)[0] for k in range(n_classes)], np.full(n_classes, REGION))
+        colors = mix_with_white(
+            [class_style(k)[0] for k in range(n_classes)], np.full(n_classes, REGION)
+        )
         self.surface_ = self.ax_.pcolormesh(self.x1, self.x2, colors[self.regions], zorder=0)
         self.band_ = None
         extra = []
@@ -190,6 +192,6 @@ class CutDisplay:
         self.points_ = scatter_classes(
             self.ax_, self.points, self.codes, self.learned.astype(np.float64), size
         )
-        self.given_ = ring(self.ax_, self.points[self.labeled], size)
+        self.given_ = outline_given(self.ax_, self.points[self.labeled], size)
         class_legend(self.ax_, self.codes, self.classes, extra)
         return self
