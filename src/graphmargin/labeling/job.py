@@ -166,7 +166,7 @@ class Labeled:
     def model(self, **details: Any) -> TableModel:
         """Return what labels new rows; `details` are kept in its file, with what means no label."""
         features, target = self.job.features, self.job.target
-        known = {**details, "unlabeled": list(target.markers)}
+        known = {**details, "unlabeled": list(target.rule.texts)}
         return TableModel(features, self.cut, target.classes, target.name, known)
 
     @cached_property
