@@ -58,7 +58,8 @@ def doubts_on(
     problem: HarmonicProblem, job: Job, *, n_jobs: int | None = None
 ) -> tuple[RowNote, ...]:
     """Return the doubted labels of a job, on a graph that is known already."""
-    found = label_suspicion(solve_path(problem, [CLEAR_GAMMA_G], n_jobs=n_jobs)[0])
+    (solution,) = solve_path(problem, [CLEAR_GAMMA_G], n_jobs=n_jobs)
+    found = label_suspicion(solution, n_jobs=n_jobs)
     doubted = (found.suspicion > DOUBTFUL) & (found.suggested != UNLABELED)
     order = found.order[doubted[found.order]]
     return row_notes(

@@ -137,7 +137,7 @@ def explain_row(labeled: Labeled, place: int) -> RowExplanation:
     job, cut = labeled.job, labeled.cut
     classes = job.target.classes
     solution = _without_own(labeled, place)
-    walk = solution.explain(place)
+    walk = solution.explain(place, n_jobs=cut.n_jobs)
     order = np.argsort(-cut.label_distributions_[place], kind="stable")
     reached = solution.codes[place] != UNLABELED
     edges = cut.graph_[[place]]

@@ -129,6 +129,7 @@ def _graph_report(labeled: Labeled, *, hide_labels: bool) -> GraphReport:
         choice=cut.choice_,
         recall=cut.graph_recall_,
         hide_labels=hide_labels,
+        n_jobs=cut.n_jobs,
     )
     return replace(found, classes=labeled.job.target.classes)
 
