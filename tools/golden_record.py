@@ -298,7 +298,7 @@ def record(path: Path, contained: str = "") -> int:
                 failures += 1
                 print(f"failed: {title}: {type(error).__name__}: {error}")
                 continue
-        ours = [w for w in caught if w.category in (UserWarning, ConvergenceWarning)]
+        ours = [w for w in caught if issubclass(w.category, UserWarning)]
         found |= {"warnings": sorted(str(w.message) for w in ours)} if ours else {}
         for name, values in found.items():
             array = np.asarray(values)

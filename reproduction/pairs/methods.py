@@ -8,23 +8,27 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from scipy import sparse
 
 from graphmargin._typing import FloatArray
-from graphmargin.estimators import MaxMarginGraphCut, MaxMarginGraphCutCV
+from graphmargin.estimators import MaxMarginGraphCut
 from graphmargin.graph import knn_graph
 from graphmargin.graph.weights import paper_width
 from graphmargin.harmonic import harmonic_path
-from graphmargin.harmonic.problem import problem_on
 from graphmargin.labels import UNLABELED, encode_labels
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import joint_decisions
 from graphmargin.margin.manifold import WarpedFeatures, warp_features
-from graphmargin.selection.cut import cut_trials
-from graphmargin.selection.rivals import semi_supervised_trials
+from graphmargin.selection.cut_trials import try_cuts
+from graphmargin.selection.execution import Execution
+from graphmargin.selection.held_out import HeldOutLabels
+from graphmargin.selection.low_density import try_low_density
+from graphmargin.selection.parameters import KernelParameters, Parameters
+from graphmargin.selection.tasks import make_tasks
+from graphmargin.selection.trials import Trials
 from reproduction.pairs.splits import PairSplit
 from reproduction.published import GC, MR, SVM
 
@@ -167,16 +171,18 @@ def hat_loss(work: KernelWork) -> Candidates:
     y = pair.split.y_validation
     wrong = ((supervised.f_validation > 0) != (y == 1)).sum(axis=1)
     C = pair.Cs[int(wrong.argmin())]
-    trials = semi_supervised_trials(
-        *(pair.split.X, pair.labels, work.kernel),
-        [{"gamma_u": share / (2 * C), "C": C} for share in HAT_SHARES],
-        folds=(),
-        validation=(pair.X_new, pair.y_new),
-        n_jobs=1,
-        random_state=pair.split.seed,
+    parameters = Parameters(
+        kernel=KernelParameters(work.kernel, work.kernel.width),
+        gamma_u=tuple(share / (2 * C) for share in HAT_SHARES),
+        C=(C,),
+        solver="gradient",
     )
+    execution = Execution(1, pair.split.seed)
+    tasks = make_tasks(pair.split.X, pair.labels, None, [parameters], execution)
+    validation = HeldOutLabels((), (pair.X_new, pair.y_new))
+    (trials,) = try_low_density(tasks, validation, execution)
     params = [(C, 1 / share) for share in HAT_SHARES]
-    return pair.candidates(params, _decisions(trials.held_out, trials.scales))
+    return pair.candidates(params, _decisions(trials.evidence))
 
 
 def harmonic(work: KernelWork) -> Candidates:
@@ -195,9 +201,9 @@ def harmonic(work: KernelWork) -> Candidates:
 def automatic_cut(work: KernelWork) -> Candidates:
     """Decide by the blend of cuts that our rule makes of what validation labels say."""
     pair, split = work.pair, work.pair.split
-    model = MaxMarginGraphCut(kernel=work.name, n_jobs=1, random_state=split.seed)
-    search = MaxMarginGraphCutCV(estimator=model, cv=(split.X_validation, split.y_validation))
-    f_new = search.fit(split.X, split.y).decision_function(pair.X_new)
+    validation = split.X_validation, split.y_validation
+    model = MaxMarginGraphCut(kernel=work.name, cv=validation, n_jobs=1, random_state=split.seed)
+    f_new = model.fit(split.X, split.y).decision_function(pair.X_new)
     return pair.candidates([(np.nan, np.nan)], f_new[None])
 
 
@@ -248,20 +254,21 @@ def _cuts(
     """Decide by cuts; without soft labels there is no c_u either."""
     pair = work.pair
     c_unlabeled = 0.0 if np.isinf(c_labeled) else c_unlabeled
-    problem = problem_on(pair.W, pair.labels, c_labeled=c_labeled, c_unlabeled=c_unlabeled)
     K, K_new = work.values
-    params = [(C, gamma_g) for gamma_g in gammas for C in pair.Cs]
-    trials = cut_trials(
-        *(K, pair.labels, Kernel("precomputed"), problem),
-        [{"gamma_g": g, "C": C, "class_mass_normalization": False} for C, g in params],
-        folds=(),
+    parameters = Parameters(
+        kernel=KernelParameters(Kernel("precomputed")),
+        gamma_g=tuple(gammas),
+        C=tuple(pair.Cs),
         eps=EPS,
         loss_weights="equal",
-        validation=(K_new, pair.y_new),
-        n_jobs=1,
-        random_state=pair.split.seed,
-    ).trials
-    return pair.candidates(params, _decisions(trials.held_out, trials.scales))
+        c_labeled=c_labeled,
+        c_unlabeled=c_unlabeled,
+    )
+    execution = Execution(1, pair.split.seed)
+    tasks = make_tasks(K, pair.labels, pair.W, [parameters], execution)
+    (trials,) = try_cuts(tasks, HeldOutLabels((), (K_new, pair.y_new)), execution)
+    params = [(C, gamma_g) for gamma_g in gammas for C in pair.Cs]
+    return pair.candidates(params, _decisions(trials.evidence))
 
 
 def _manifold(work: KernelWork, *, fit_intercept: bool) -> Candidates:
@@ -272,6 +279,6 @@ def _manifold(work: KernelWork, *, fit_intercept: bool) -> Candidates:
     return pair.candidates(params, np.array(joint_decisions(machines, pair.X_new)))
 
 
-def _decisions(held_out: Any, scales: FloatArray) -> FloatArray:
+def _decisions(trials: Trials) -> FloatArray:
     """Return f of trials, positive for class 1."""
-    return np.asarray(-held_out[:, :, 0] * scales[:, None])
+    return np.asarray(-trials.held_out_values[:, :, 0] * trials.scales[:, None])

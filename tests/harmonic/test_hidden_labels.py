@@ -47,7 +47,7 @@ def assert_equals_hiding(problem, gammas, folds, atol=1e-6, **options):
     found = list(solve_hidden(problem, gammas, folds, **options))
     assert len(found) == len(folds)
     for fold, solutions in zip(folds, found, strict=True):
-        expected = solve_path(problem.hide(fold), gammas, solver="direct")
+        expected = solve_path(problem.without_labels(fold), gammas, solver="direct")
         for one, other in zip(solutions, expected, strict=True):
             assert_same_solution(one, other, atol)
     return found
@@ -67,7 +67,7 @@ def two_components_and_a_loner(random_graph, scale=1.0):
 
 def test_hiding_removes_the_labels_and_the_trust_in_them_and_nothing_else(random_graph):
     problem = harmonic_problem(random_graph(N, 0), CODES, c_labeled=MIXED, c_unlabeled=0.4)
-    hidden = problem.hide(np.array([0, 3]))
+    hidden = problem.without_labels(np.array([0, 3]))
     expected, trust = CODES.copy(), MIXED.copy()
     expected[[0, 3]], trust[[0, 3]] = -1, 0.0
     np.testing.assert_array_equal(hidden.labels.codes, expected)
@@ -85,7 +85,7 @@ def test_hiding_after_use_gives_the_problem_of_a_new_graph(random_graph):
     cached = (problem.hard, problem.component, problem.labels_in_component, problem.free)
     cached += (problem.inner_edges, problem.boundary_edges, problem.hard_rates, problem.class_rates)
     assert all(part is not None for part in cached)
-    hidden = problem.hide(np.array([2, 12, 13]))
+    hidden = problem.without_labels(np.array([2, 12, 13]))
     codes[[2, 12, 13]] = -1
     expected = harmonic_problem(W, codes)
     for name in ("hard", "component", "labels_in_component", "reached", "free", "class_rates"):
@@ -96,7 +96,7 @@ def test_hiding_after_use_gives_the_problem_of_a_new_graph(random_graph):
 
 def test_hiding_nothing_gives_the_same_problem(random_graph):
     problem = harmonic_problem(random_graph(N, 0), CODES)
-    hidden = problem.hide(np.zeros(0, dtype=np.int64))
+    hidden = problem.without_labels(np.zeros(0, dtype=np.int64))
     np.testing.assert_array_equal(hidden.labels.codes, CODES)
     np.testing.assert_array_equal(hidden.trust, problem.trust)
 

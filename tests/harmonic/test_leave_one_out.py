@@ -62,7 +62,7 @@ def test_closed_form_equals_hiding_each_label(random_graph, options, seed):
 @pytest.mark.parametrize("options", SETTINGS[:3] + SETTINGS[7:9])
 def test_closed_form_does_not_depend_on_the_solver(random_graph, options, solver):
     W = random_graph(N, 0)
-    found = leave_one_out(harmonic_solution(W, CODES, solver=solver, **options))
+    found = leave_one_out(harmonic_solution(W, CODES, solver=solver, **options), solver=solver)
     assert_equals_hiding(found, W, CODES, rtol=1e-6, atol=1e-6, **options)
 
 

@@ -23,6 +23,7 @@ from graphmargin.distributed.storage import Folder
 from graphmargin.estimators.max_margin_graph_cut import MaxMarginGraphCut
 from graphmargin.harmonic.problem import check_gamma_g
 from graphmargin.labeling.prediction import Predicted
+from graphmargin.labels import UNLABELED_IN_PYTHON
 from graphmargin.selection.grids import is_auto
 
 KERNELS = ("rbf", "linear", "cubic")
@@ -160,7 +161,7 @@ class DistributedGraphCut(BaseEstimator):
         data : Dask DataFrame, path or URL, or a list of paths or URLs
             Parquet files, folders of them, or patterns, on storage that all workers see.
         label : str
-            Column of the labels: text, integers or booleans; unlabeled is null, NaN, -1 or "".
+            Column of the labels: text, integers or booleans; unlabeled is -1, null, NaN or "".
         work_dir : path or URL
             New or empty folder, on storage that all workers see, for everything that is written.
         features : list of str, default=None
@@ -189,7 +190,7 @@ class DistributedGraphCut(BaseEstimator):
                 data,
                 cut,
                 features=features,
-                label=LabelColumn(label),
+                label=LabelColumn(label, UNLABELED_IN_PYTHON),
                 id=id,
                 work_dir=Folder.at(work_dir),
                 resume=resume,

@@ -156,7 +156,7 @@ def do_job(
         "parameters": {name: getattr(parameters, name) for name in SHARED_PARAMETERS},
         "features": list(points.columns),
         "label": label.name,
-        "unlabeled": list(label.unlabeled),
+        "unlabeled": list(label.rule.texts),
         "id": id,
         "data": frame_fingerprint(data) if source is None else source.fingerprint,
     }

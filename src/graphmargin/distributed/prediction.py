@@ -28,10 +28,10 @@ from graphmargin.distributed.source import Piece, Source, batches_of, open_sourc
 from graphmargin.distributed.storage import Folder
 from graphmargin.harmonic.solve import confidence_of
 from graphmargin.labeling.prediction import Predicted, check_labels, new_columns
+from graphmargin.labels import UNLABELED_IN_PYTHON, UnlabeledRule
 from graphmargin.models.table_model import TableModel
 from graphmargin.tables.arrow import frame_of
 from graphmargin.tables.errors import TableError
-from graphmargin.tables.target import NOTHING
 
 ROWS_OF_A_PART = 1 << 20
 """Rows of a file of predictions, of which a batch is in memory at a time."""
@@ -54,8 +54,8 @@ class Labeler(Protocol):
         """Name of the column of labels."""
 
     @property
-    def unlabeled(self) -> Sequence[str]:
-        """Texts in that column which mean no label."""
+    def rule(self) -> UnlabeledRule:
+        """Which cells of that column have no label."""
 
     def label(self, table: pa.Table, first_row: int) -> tuple[AnyArray, FloatArray]:
         """Return the label of each row and its confidence; rows count from `first_row`."""
@@ -83,9 +83,9 @@ class LabelerOfTables:
         return self.model.target
 
     @property
-    def unlabeled(self) -> Sequence[str]:
-        """Texts that meant no label where the model was made."""
-        return tuple(self.model.details.get("unlabeled", NOTHING))
+    def rule(self) -> UnlabeledRule:
+        """Which cells of that column have no label."""
+        return self.model.rule
 
     def label(self, table: pa.Table, first_row: int) -> tuple[AnyArray, FloatArray]:
         """Return the label of each row and its confidence."""
@@ -109,7 +109,7 @@ class LabelerOfNumbers:
     classifier: Any
     columns: tuple[str, ...]
     target: str
-    unlabeled: Sequence[str] = (*NOTHING, "-1")
+    rule: UnlabeledRule = UNLABELED_IN_PYTHON
 
     @property
     def classes(self) -> AnyArray:
@@ -230,7 +230,7 @@ def _predict(
             confidence += float(sure.sum())
             if model.target in batch.column_names:
                 given = frame_of(batch.select([model.target]))[model.target]
-                known, right = check_labels(given, labels, model.unlabeled)
+                known, right = check_labels(given, labels, model.rule)
                 n_checked, n_right = n_checked + int(known.sum()), n_right + int(right.sum())
             done += batch.num_rows
     return {

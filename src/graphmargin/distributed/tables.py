@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from graphmargin import __version__
 from graphmargin._progress import report_stage
-from graphmargin.distributed.classes import TargetColumn, target_column
+from graphmargin.distributed.classes import LabelColumn
 from graphmargin.distributed.cluster import Cluster
 from graphmargin.distributed.errors import WorkDirError
 from graphmargin.distributed.files import check_columns, check_types
@@ -38,6 +38,7 @@ from graphmargin.labeling.advice import advice_on_labels
 from graphmargin.labeling.findings import SOURCES, Findings
 from graphmargin.labeling.inspection import candidates_of, estimate_of
 from graphmargin.labeling.job import N_NEIGHBORS
+from graphmargin.labels import UNLABELED_IN_TABLES
 from graphmargin.models.table_model import TableModel
 from graphmargin.selection.comparison import compare
 from graphmargin.tables.arrow import frame_of
@@ -64,7 +65,7 @@ class TableJob:
     name : str
         Of the table, for people.
     source : Source
-    label : TargetColumn
+    label : LabelColumn
     ignore : tuple of str
         Columns that are no features.
     layout : Layout
@@ -76,7 +77,7 @@ class TableJob:
 
     name: str
     source: Source
-    label: TargetColumn
+    label: LabelColumn
     ignore: tuple[str, ...]
     layout: Layout
     out: Folder
@@ -148,7 +149,7 @@ def open_table(
     return TableJob(
         name=posixpath.basename(place.rstrip("/")) or place,
         source=source,
-        label=target_column(target, unlabeled),
+        label=LabelColumn(target, UNLABELED_IN_TABLES.with_texts(unlabeled)),
         ignore=tuple(ignore),
         layout=table_layout(source, target),
         out=target_folder,
@@ -199,7 +200,7 @@ class LabeledTable:
         )
         is_text = table.classes.dtype.kind == "U"
         classes = table.classes.astype(object) if is_text else table.classes
-        known = {**details, "unlabeled": list(label.unlabeled)}
+        known = {**details, "unlabeled": list(label.rule.texts)}
         return TableModel(self.features, classifier, classes, label.name, known)
 
 
@@ -336,7 +337,7 @@ def sample_rows(cluster: Cluster, asked: TableJob, seed: int) -> pd.DataFrame:
 
 
 def _sample_piece(
-    item: tuple[int, Piece, int, int], schema: pa.Schema, label: TargetColumn
+    item: tuple[int, Piece, int, int], schema: pa.Schema, label: LabelColumn
 ) -> tuple[pa.Table, int]:
     """Return random rows of a piece, and how many of all its rows have a label."""
     number, piece, quota, seed = item

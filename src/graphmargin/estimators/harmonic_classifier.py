@@ -180,7 +180,12 @@ class HarmonicClassifier(SemiSupervisedClassifier):
         """Return what to know before trusting the graph; print it for a text."""
         check_is_fitted(self)
         return graph_report(
-            self.harmonic_solution_, eps=0.0, choice=self.choice_, recall=self.graph_recall_
+            self.harmonic_solution_,
+            eps=0.0,
+            choice=self.choice_,
+            recall=self.graph_recall_,
+            solver=self.solver,
+            n_jobs=self.n_jobs,
         )
 
     def __sklearn_tags__(self) -> Tags:

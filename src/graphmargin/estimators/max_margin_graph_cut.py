@@ -245,6 +245,8 @@ class MaxMarginGraphCut(MarginClassifier):
             eps=self.parameters_.eps,
             choice=self.choice_,
             recall=self.graph_recall_,
+            solver=self.solver,
+            n_jobs=self.n_jobs,
         )
 
     def risk_bound(

@@ -59,7 +59,8 @@ def doubts_on(labeled: Labeled, report: GraphReport) -> SuspiciousLabels:
     if job.n_labels * len(job.X) > MAX_DOUBTED:
         return SuspiciousLabels(None, "There are too many labels to look at each of them.")
     problem, n_jobs = labeled.cut.harmonic_solution_.problem, labeled.cut.n_jobs
-    found = label_suspicion(solve_path(problem, [CLEAR_GAMMA_G], n_jobs=n_jobs)[0])
+    (solution,) = solve_path(problem, [CLEAR_GAMMA_G], n_jobs=n_jobs)
+    found = label_suspicion(solution, n_jobs=n_jobs)
     doubted = (found.suspicion > DOUBTFUL) & (found.suggested != UNLABELED)
     order = found.order[doubted[found.order]]
     return SuspiciousLabels(

@@ -174,7 +174,7 @@ class Labeled:
     def model(self, **details: Any) -> TableModel:
         """Return what labels new rows; `details` are kept in its file, with what means no label."""
         features, target = self.job.features, self.job.target
-        known = {**details, "unlabeled": list(target.markers)}
+        known = {**details, "unlabeled": list(target.rule.texts)}
         return TableModel(features, self.cut, target.classes, target.name, known)
 
     @cached_property
@@ -233,6 +233,7 @@ def table_report(labeled: Labeled, *, hide_labels: bool) -> GraphReport:
         choice=labeled.choice,
         recall=cut.graph_recall_,
         hide_labels=hide_labels,
+        n_jobs=cut.n_jobs,
     )
     return replace(report, classes=labeled.job.target.classes)
 

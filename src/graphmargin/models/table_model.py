@@ -10,6 +10,7 @@ import numpy as np
 
 from graphmargin._typing import AnyArray, FloatArray
 from graphmargin.harmonic.solve import confidence_of
+from graphmargin.labels import UNLABELED_IN_TABLES, UnlabeledRule
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,6 +55,11 @@ class TableModel:
     classes: AnyArray
     target: str
     details: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def rule(self) -> UnlabeledRule:
+        """Which cells of the target have no label, as where the model was made."""
+        return UNLABELED_IN_TABLES.with_texts(self.details.get("unlabeled", ()))
 
     def predict(self, table: pd.DataFrame) -> AnyArray:
         """Return the label of every row."""

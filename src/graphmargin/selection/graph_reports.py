@@ -13,6 +13,7 @@ from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray
 from graphmargin.harmonic.leave_one_out import leave_one_out
 from graphmargin.harmonic.problem import HarmonicProblem
 from graphmargin.harmonic.solution import HarmonicSolution
+from graphmargin.harmonic.solve import Solver
 from graphmargin.selection.advice import Advice, counted, graph_advice, quoted
 from graphmargin.selection.choice import Choice
 
@@ -386,6 +387,8 @@ def graph_report(
     choice: Choice | None = None,
     recall: float | None = None,
     hide_labels: bool = True,
+    solver: Solver = "auto",
+    n_jobs: int | None = None,
 ) -> GraphReport:
     """Return what a user should know before trusting the labels that a graph induces.
 
@@ -402,6 +405,8 @@ def graph_report(
         Share of the true neighbors that are joined, such as ``graph_recall_`` of an estimator.
     hide_labels : bool, default=True
         Whether to hide one label at a time, which may take longer than the solution itself.
+    solver, n_jobs
+        Of the systems with a hidden label, as in `harmonic_solution`.
 
     Returns
     -------
@@ -449,8 +454,9 @@ in the sink
     counts = np.bincount(problem.labels.codes[labeled], minlength=len(classes))
     n_labels = int(counts.sum())
     n_edges, agreement = _label_agreement(problem, np.flatnonzero(labeled))
-    tested = _leave_one_out(solution, counts) if hide_labels else (0, None, None)
-    n_tested, error, guess = tested
+    n_tested, error, guess = 0, None, None
+    if hide_labels:
+        n_tested, error, guess = _leave_one_out(solution, counts, solver, n_jobs)
     induced = solution.codes[unlabeled & (solution.codes >= 0)]
     confidence = solution.confidence[unlabeled]
     return GraphReport(
@@ -504,13 +510,13 @@ def _one_class(problem: HarmonicProblem, labeled: BoolArray) -> BoolArray:
 
 
 def _leave_one_out(
-    solution: HarmonicSolution, counts: IntArray
+    solution: HarmonicSolution, counts: IntArray, solver: Solver, n_jobs: int | None
 ) -> tuple[int, float | None, float | None]:
     """Return the labels that are tested, and the errors of the graph and of a constant guess."""
     n_labels, problem = int(counts.sum()), solution.problem
     if counts.max() < 2 or np.isinf(solution.gamma_g) or _too_many(n_labels, len(problem.trust)):
         return 0, None, None
-    left_out = leave_one_out(solution)
+    left_out = leave_one_out(solution, solver=solver, n_jobs=n_jobs)
     tested = left_out.defined & (problem.trust[left_out.vertices] > 0)
     tested &= counts[left_out.given] > 1
     given = left_out.given[tested]

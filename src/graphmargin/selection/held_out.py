@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from graphmargin._checks import check_integer
 from graphmargin._typing import AnyArray, IntArray
-from graphmargin.labels import UNLABELED, EncodedLabels, decode_labels, encode_labels, hide_labels
+from graphmargin.labels import UNLABELED, EncodedLabels, decode_labels, encode_labels, set_unlabeled
 
 FEW_LABELS = 20
 """Number of labels up to which there are ten folds, and five above."""
@@ -239,7 +239,7 @@ class _LabelSplitter(ABC):
         for hidden in self._hidden(labels.codes):
             mask = np.zeros(len(values), dtype=bool)
             mask[hidden] = True
-            yield hide_labels(values, mask), hidden
+            yield set_unlabeled(values, mask), hidden
 
     def _hidden(self, codes: IntArray) -> list[IntArray]:
         """Return the folds, or raise ValueError if there is none."""
