@@ -119,8 +119,8 @@ points = features.transform(table)
 cut.fit(points, target.codes)
 model = TableModel(features, cut, target.classes, "module")
 with tempfile.TemporaryDirectory() as folder:
-    save_model(model, Path(folder) / "inventory.skops")
-    loaded = load_model(Path(folder) / "inventory.skops")
+    save_model(model, Path(folder) / "inventory.graphmargin")
+    loaded = load_model(Path(folder) / "inventory.graphmargin")
 
 new = pd.DataFrame(
     {
@@ -144,7 +144,7 @@ for label, confidence in zip(*loaded.label(new), strict=True):
 #
 # .. code-block:: console
 #
-#    $ graphmargin label inventory.csv --target module --model inventory.skops
+#    $ graphmargin label inventory.csv --target module --model inventory.graphmargin
 #
 # Take away
 # ---------

@@ -46,7 +46,7 @@ class Text(HTMLParser):
 
 @pytest.fixture
 def page(findings):
-    return labeling_page(findings, table_path="out.csv", model_path="my model.skops")
+    return labeling_page(findings, table_path="out.csv", model_path="my model.graphmargin")
 
 
 def test_the_head_says_what_happened(page):
@@ -86,8 +86,8 @@ def test_sections_show_the_findings(page):
 
 def test_commands_can_be_pasted(page):
     text = Text(page).section("use")
-    assert "graphmargin predict 'my model.skops' new.csv --out labeled.csv" in text
-    assert 'model = gm.load_model("my model.skops")' in text
+    assert "graphmargin predict 'my model.graphmargin' new.csv --out labeled.csv" in text
+    assert 'model = gm.load_model("my model.graphmargin")' in text
 
 
 def test_bars_have_the_length_of_shares(page):
