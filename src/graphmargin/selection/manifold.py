@@ -30,6 +30,7 @@ from graphmargin.selection.tasks import (
     TaskTrials,
     blend_members,
     combinations,
+    try_tasks,
 )
 
 
@@ -61,13 +62,7 @@ def try_manifold(
     labels that are left. Of more than 1,000 labeled rows, machines learn from and are tested on a
     random sample.
     """
-    candidates = [manifold_candidates(task) for task in tasks]
-    n_candidates = sum(map(len, candidates))
-    with report_stage(f"trial of {n_candidates} candidates", execution.verbose) as progress:
-        return tuple(
-            _try_task(task, some, held_out, execution, progress)
-            for task, some in zip(tasks, candidates, strict=True)
-        )
+    return try_tasks(tasks, manifold_candidates, _try_task, held_out, execution)
 
 
 def blend_manifold(
