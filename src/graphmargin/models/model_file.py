@@ -39,11 +39,6 @@ def save_model(model: Any, path: str | PathLike[str]) -> None:
     path : path-like
         Usually named ``*.graphmargin``.
 
-    Raises
-    ------
-    ModelFileError
-        If the model holds something that model files cannot.
-
     Examples
     --------
     >>> import tempfile
@@ -81,15 +76,8 @@ def load_model(path: str | PathLike[str]) -> ArrayModel | TableModel:
     No file can run code: one with anything but numbers, text and the records that models are made
     of is refused as a whole. But what a stranger's model predicts is up to the stranger.
 
-    Parameters
-    ----------
-    path : path-like
-
-    Returns
-    -------
-    ArrayModel or TableModel
-        It predicts. What needs the training rows (`transduction_`, `graph_report()`, ..) is known
-        to the classifier that was fitted, and is not in files.
+    It only predicts. What needs the training rows (`transduction_`, `graph_report()`, ..) is known
+    to the classifier that was fitted.
 
     Raises
     ------
