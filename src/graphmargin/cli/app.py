@@ -20,7 +20,6 @@ EXTRA = {
     "openpyxl": "openpyxl",
     "pandas": "pandas",
     "pyarrow": "pyarrow",
-    "skrub": "skrub",
 }
 """Modules that commands need, and the packages that bring them."""
 INTERRUPTED = 130
