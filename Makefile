@@ -69,6 +69,6 @@ $(VENV)/.bench: pyproject.toml | $(VENV)/.pip
 
 $(VENV)/.test: pyproject.toml | $(VENV)/.pip
 	@echo "installing graphmargin and its tests into $(VENV)"
-	@$(PIP) install --editable '.[amg,cli,dask]' --group dev
+	@$(PIP) install --editable '.[cli,dask]' --group dev
 	@tools/install_chromium
 	@touch $@
