@@ -2,6 +2,7 @@
 # make test          run everything that has to pass before a commit
 # make docs          build the site into out/site, and run every example of it
 # make reproduction  repeat the experiments of the paper, and update their page in docs: an hour
+# make reproduction-test  run all tests of the experiments, also those that fit for long
 # make bench         measure speed and memory beside others; SUITES="cut million" chooses, see docs
 #
 # The first call creates .venv; it needs Python 3.11 or later and pip's package index.
@@ -12,7 +13,7 @@ BIN := $(VENV)/bin
 SUITES ?= letter path
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: test lint types docs site demo reproduction bench clean
+.PHONY: test lint types docs site demo reproduction reproduction-test bench clean
 
 test: $(VENV)/.test
 	@$(MAKE) --no-print-directory --output-sync --jobs=2 lint types site
@@ -39,10 +40,13 @@ demo: $(VENV)/.demo
 	@$(BIN)/python examples/digits_demo.py
 
 reproduction: $(VENV)/.test
-	@$(BIN)/graphmargin reproduce all --out out/reproduction
+	@$(BIN)/python -m reproduction all --out out/reproduction
 	@mkdir -p docs/images
 	@cp out/reproduction/reproduction.md docs/
 	@cp out/reproduction/images/*.png docs/images/
+
+reproduction-test: $(VENV)/.test
+	@$(BIN)/python -m pytest --quiet -n 2 -m "" reproduction
 
 bench: $(VENV)/.bench
 	@$(BIN)/python -m benchmarks $(SUITES)
@@ -69,6 +73,6 @@ $(VENV)/.bench: pyproject.toml | $(VENV)/.pip
 
 $(VENV)/.test: pyproject.toml | $(VENV)/.pip
 	@echo "installing graphmargin and its tests into $(VENV)"
-	@$(PIP) install --editable '.[cli,dask]' --group dev
+	@$(PIP) install --editable '.[cli,dask,plot]' --group dev
 	@tools/install_chromium
 	@touch $@

@@ -31,7 +31,6 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from graphmargin.datasets import load_digits, load_letter, load_segmentation, mask_labels
-from graphmargin.experiments.summaries import table
 from graphmargin.graph import knn_graph
 from graphmargin.graph.weights import paper_width
 from graphmargin.harmonic.problem import harmonic_problem
@@ -40,6 +39,7 @@ from graphmargin.margin.machine import centered
 from graphmargin.selection.choice import BLENDED, SUPERVISED_SHARE, Choice, choose, error_of, join
 from graphmargin.selection.cut import CutTrials, cut_trials
 from graphmargin.selection.grids import default_folds, grid_points, label_counts, prior_grid
+from reproduction.section import markdown_table
 
 MAX_ROWS = 800
 GAMMAS = (np.inf, 10.0, 1.0, 0.1, 0.01)
@@ -258,7 +258,7 @@ def summary(names: Sequence[str], draws: Sequence[dict[str, float]]) -> str:
         lines.append(
             [rule, f"{error.mean():.2f}", *(compared if rule != SUPERVISED else ["", "", ""])]
         )
-    return table(HEAD, lines)
+    return markdown_table(HEAD, lines)
 
 
 def main() -> None:

@@ -117,11 +117,11 @@ def test_given_labels_stay(labels, problem):
     assert labels["kind"][given].tolist() == [f"k{code}" for code in few[given]]
 
 
-def test_the_local_classifier_is_saved_as_a_model_file(fitted, tmp_path):
+def test_the_local_model_is_saved_in_a_file(fitted, tmp_path):
     new = pd.DataFrame(mixture(200, seed=3)[0], columns=FEATURES)
     local = fitted.to_local()
-    save_model(local, tmp_path / "cut.skops")
-    loaded = load_model(tmp_path / "cut.skops")
+    save_model(local, tmp_path / "cut.graphmargin")
+    loaded = load_model(tmp_path / "cut.graphmargin")
     assert loaded.predict(new).tolist() == local.predict(new).tolist()
 
 
@@ -130,8 +130,7 @@ def test_predict_writes_labels_of_new_rows(fitted, client, tmp_path):
     files = write(frame_of(X, np.where(np.arange(len(y)) < 100, y, -1)), tmp_path / "new", 2)
     found = fitted.predict(files, tmp_path / "out", client=client)
     written = pd.read_parquet(tmp_path / "out")
-    local = fitted.to_local()
-    labels, probabilities = local._predict_both(pd.DataFrame(X, columns=FEATURES))
+    labels, probabilities = fitted.predictor_.label(X)
     assert written.columns.tolist() == ["name", "kind", "confidence"]
     assert written["kind"].tolist() == labels.tolist()
     ordered = np.sort(probabilities, axis=1)
@@ -174,8 +173,7 @@ def test_chosen_parameters_are_those_of_the_sample(client, tmp_path):
     same = labels["kind"] == [f"k{code}" for code in single.transduction_]
     assert same[hidden].mean() > 0.98
     # Labels of rows without one are the machine's, as are their confidences.
-    local = cut.to_local()
-    own, probabilities = local._predict_both(pd.DataFrame(X, columns=FEATURES))
+    own, probabilities = cut.predictor_.label(X)
     assert (labels["kind"][hidden] == own[hidden]).all()
     ordered = np.sort(probabilities, axis=1)
     np.testing.assert_allclose(labels["confidence"], ordered[:, -1] - ordered[:, -2], atol=1e-6)

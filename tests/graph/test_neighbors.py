@@ -7,7 +7,7 @@ from scipy import sparse
 
 from graphmargin.graph import cells as cells_module
 from graphmargin.graph import neighbors as module
-from graphmargin.graph.neighbors import NeighborSearch, nearest_neighbors
+from graphmargin.graph.neighbors import NeighborSearch, draw_seed, nearest_neighbors
 
 
 def brute_force(X, k, queries=None):
@@ -232,7 +232,7 @@ def test_approximate_search_repeats_with_the_seed_and_from_call_to_call():
     X = clustered(2_000)
     first, second = (nearest_neighbors(X, 5, recall=0.9, random_state=3) for _ in range(2))
     np.testing.assert_array_equal(first.indices, second.indices)
-    search = NeighborSearch(X, random_state=3)
+    search = NeighborSearch(X, seed=draw_seed(3))
     for _ in range(2):
         found = search.neighbors(5, recall=0.9)
         np.testing.assert_array_equal(found.indices, first.indices)
@@ -294,7 +294,7 @@ def test_some_rows_have_the_neighbors_that_they_have_among_all(form):
     X = np.random.default_rng(0).normal(size=(500, 4))
     X = sparse.csr_array(X) if form == "sparse" else X
     rows = np.array([3, 40, 41, 499])
-    search = NeighborSearch(X, random_state=0)
+    search = NeighborSearch(X, seed=0)
     some, all_of_them = search.neighbors(3, rows=rows), search.neighbors(3)
     np.testing.assert_array_equal(some.indices, all_of_them.indices[rows])
     np.testing.assert_array_equal(some.distances, all_of_them.distances[rows])

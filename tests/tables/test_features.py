@@ -4,7 +4,6 @@ import decimal
 import numpy as np
 import pandas as pd
 import pytest
-import skops.io
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import pdist
@@ -13,7 +12,6 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 from graphmargin.datasets import load_digits, load_letter, load_segmentation
 from graphmargin.tables import TableError, TableFeatures, read_table, table_writer
-from graphmargin.tables.features import TRUSTED_TYPES
 
 N = 120
 WORDS = ["red", "green", "house", "tree", "water", "stone", "wind", "fire", "night", "road"]
@@ -316,18 +314,6 @@ def test_infinite_numbers_and_names_that_are_no_columns_in_training():
     twice = pd.DataFrame([[1, 2], [3, 5]], columns=["x", "x"])
     with pytest.raises(TableError, match="two columns are called 'x'"):
         TableFeatures().fit(twice)
-
-
-def test_files_need_few_types_and_give_the_same_bits():
-    table = mixed()
-    features = TableFeatures().fit(table)
-    content = skops.io.dumps(features)
-    assert set(skops.io.get_untrusted_types(data=content)) == set(TRUSTED_TYPES)
-    again = skops.io.loads(content, trusted=list(TRUSTED_TYPES))
-    new = mixed(seed=1)
-    np.testing.assert_array_equal(again.transform(new), features.transform(new))
-    assert again.columns_ == features.columns_
-    assert again.scaling_ == features.scaling_
 
 
 def test_it_can_be_cloned():

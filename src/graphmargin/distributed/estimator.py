@@ -16,7 +16,7 @@ from graphmargin._progress import report_stage
 from graphmargin.distributed.choosing import SampledChoice
 from graphmargin.distributed.classes import LabelColumn
 from graphmargin.distributed.cluster import cluster_at
-from graphmargin.distributed.job import SHARED_PARAMETERS, Job, do_job, predictor
+from graphmargin.distributed.job import SHARED_PARAMETERS, Job, do_job
 from graphmargin.distributed.output import check_names, ids_layout
 from graphmargin.distributed.prediction import LabelerOfNumbers, predict_parquet
 from graphmargin.distributed.storage import Folder
@@ -24,6 +24,7 @@ from graphmargin.estimators.max_margin_graph_cut import MaxMarginGraphCut
 from graphmargin.harmonic.problem import check_gamma_g
 from graphmargin.labeling.prediction import Predicted
 from graphmargin.labels import UNLABELED_IN_PYTHON
+from graphmargin.models.array_model import ArrayModel, array_model_of
 from graphmargin.selection.grids import is_auto
 
 KERNELS = ("rbf", "linear", "cubic")
@@ -75,7 +76,7 @@ class DistributedGraphCut(BaseEstimator):
     classes_ : array of shape (c,)
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features,)
-    machine_ : MarginMachine
+    predictor_ : MarginPredictor
     choice_ : SampledChoice
         Only if parameters were chosen: candidates and their weights, and the size of the sample.
     graph_recall_ : float
@@ -110,7 +111,7 @@ class DistributedGraphCut(BaseEstimator):
     ...     labels = pd.read_parquet(cut.transduction_)["digit"]
     >>> bool((labels == y).mean() > 0.9)
     True
-    >>> bool(cut.to_local().score(table.drop(columns="digit"), y) > 0.9)
+    >>> bool((cut.to_local().predict(table.drop(columns="digit")) == y).mean() > 0.9)
     True
     """
 
@@ -227,24 +228,15 @@ class DistributedGraphCut(BaseEstimator):
             are the same.
         """
         check_is_fitted(self)
-        model = LabelerOfNumbers(self.to_local(), tuple(self.feature_names_in_), self._label)
+        model = LabelerOfNumbers(self.predictor_, tuple(self.feature_names_in_), self._label)
         columns = [] if self._id is None else [self._id]
         with cluster_at(client) as cluster, report_stage("prediction", self.verbose) as news:
             target = Folder.at(out)
             return predict_parquet(cluster, model, data, target, columns=columns, progress=news)
 
-    def to_local(self) -> MaxMarginGraphCut:
-        """Return the classifier for one machine: it predicts, and `save_model` writes it."""
-        check_is_fitted(self)
-        cut = predictor(
-            self._parameters(),
-            self.machine_,
-            self._calibration,
-            self.classes_,
-            self.n_features_in_,
-        )
-        cut.feature_names_in_ = self.feature_names_in_
-        return cut
+    def to_local(self) -> ArrayModel:
+        """Return the model for one machine: it predicts, and `save_model` writes it."""
+        return array_model_of(self)
 
     def _parameters(self) -> MaxMarginGraphCut:
         """Return the parameters as those of one machine, after a check."""
@@ -268,7 +260,7 @@ class DistributedGraphCut(BaseEstimator):
         self.classes_ = job.table.classes
         self.n_features_in_ = job.table.n_features
         self.feature_names_in_ = np.array(job.points.columns, dtype=object)
-        self.machine_ = fitted.machine
+        self.predictor_ = fitted.predictor(self.classes_)
         self.graph_recall_ = fitted.blocks.recall
         self.n_parts_ = fitted.blocks.n_parts
         self.replication_ = fitted.replication
@@ -276,7 +268,6 @@ class DistributedGraphCut(BaseEstimator):
         self.n_iter_ = max((found.iterations for found in fitted.facts.values()), default=0)
         self.seconds_ = dict(job.run.seconds)
         self.transduction_ = (job.run.folder / TRANSDUCTION).url
-        self._calibration = fitted.calibration
         self._label, self._id = job.label.name, job.id
         if fitted.choice is not None:
             self.choice_: SampledChoice = fitted.choice

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from graphmargin._typing import IntArray
+from graphmargin._typing import AnyArray, IntArray
 from graphmargin.distributed.blocks import Blocks, build_graph
 from graphmargin.distributed.choosing import SampledChoice, choose_parameters
 from graphmargin.distributed.components import Reached, find_reached
@@ -22,8 +22,10 @@ from graphmargin.distributed.run import Run
 from graphmargin.distributed.transducing import label_parts
 from graphmargin.estimators.max_margin_graph_cut import MaxMarginGraphCut
 from graphmargin.graph.weights import paper_width
+from graphmargin.margin.calibration import Calibration
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine
+from graphmargin.margin.predictor import MarginPredictor
 from graphmargin.selection.grids import is_auto
 
 PLAN = "plan.json"
@@ -63,6 +65,11 @@ class Fitted:
     choice: SampledChoice | None
     class_counts: IntArray
     source_counts: IntArray
+
+    def predictor(self, classes: AnyArray) -> MarginPredictor:
+        """Return what labels new rows, with these classes for the codes 0..c-1."""
+        calibration = Calibration(*self.calibration)
+        return MarginPredictor(classes, (self.machine.collapsed(),), calibration)
 
 
 def fit_cut(run: Run, table: Table, cut: MaxMarginGraphCut, *, seed: int) -> Fitted:

@@ -6,10 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sklearn.base import clone
-
 from graphmargin import __version__
-from graphmargin._typing import AnyArray
 from graphmargin.distributed.classes import LabelColumn
 from graphmargin.distributed.cluster import Cluster
 from graphmargin.distributed.files import check_types
@@ -30,7 +27,6 @@ from graphmargin.distributed.source import (
 )
 from graphmargin.distributed.storage import Folder
 from graphmargin.estimators.max_margin_graph_cut import MaxMarginGraphCut
-from graphmargin.margin.machine import MarginMachine
 from graphmargin.tables.errors import TableError
 from graphmargin.tables.features import TableFeatures
 
@@ -78,33 +74,6 @@ class Job:
         """Write the labels of all rows, see `write_labels`."""
         n_parts = self.fitted.blocks.n_parts
         write_labels(self.run, self.table, self.source, layout, n_parts, out)
-
-
-def predictor(
-    parameters: MaxMarginGraphCut,
-    machine: MarginMachine,
-    calibration: tuple[float, float],
-    classes: AnyArray,
-    n_features: int,
-) -> MaxMarginGraphCut:
-    """Return the classifier for one machine that predicts what a job has learned.
-
-    Parameters
-    ----------
-    parameters : MaxMarginGraphCut
-        Of the job.
-    machine, calibration
-        See `Fitted`.
-    classes : array of shape (c,)
-    n_features : int
-    """
-    cut: MaxMarginGraphCut = clone(parameters)
-    cut.classes_ = classes
-    cut.n_features_in_ = n_features
-    cut.machine_ = machine
-    cut._calibration = calibration
-    cut._only_predicts = True
-    return cut
 
 
 def do_job(

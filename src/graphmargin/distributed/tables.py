@@ -20,7 +20,7 @@ from graphmargin.distributed.cluster import Cluster
 from graphmargin.distributed.errors import WorkDirError
 from graphmargin.distributed.files import check_columns, check_types
 from graphmargin.distributed.fitting import Fitted
-from graphmargin.distributed.job import Job, do_job, predictor
+from graphmargin.distributed.job import Job, do_job
 from graphmargin.distributed.output import (
     STAGE,
     Layout,
@@ -194,14 +194,11 @@ class LabeledTable:
     def model(self, **details: Any) -> TableModel:
         """Return what labels new rows; `details` are kept in its file, with what means no label."""
         fitted, table, label = self.done.fitted, self.done.table, self.asked.label
-        codes = np.arange(len(table.classes))
-        classifier = predictor(
-            self.parameters, fitted.machine, fitted.calibration, codes, table.n_features
-        )
         is_text = table.classes.dtype.kind == "U"
         classes = table.classes.astype(object) if is_text else table.classes
         known = {**details, "unlabeled": list(label.rule.texts)}
-        return TableModel(self.features, classifier, classes, label.name, known)
+        predictor = fitted.predictor(np.arange(len(classes)))
+        return TableModel(self.features, predictor, classes, label.name, known)
 
 
 @dataclass(frozen=True, kw_only=True)

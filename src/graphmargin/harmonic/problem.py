@@ -124,8 +124,8 @@ def problem_on(
     return HarmonicProblem(
         W,
         labels,
-        _trust(c_labeled, labels.labeled),
-        check_real("c_unlabeled", c_unlabeled, hint="; 0 leaves unlabeled vertices free"),
+        check_trust(c_labeled, labels.labeled),
+        check_c_unlabeled(c_unlabeled),
         components(W),
     )
 
@@ -137,7 +137,13 @@ def check_gamma_g(gamma_g: Any) -> float:
     )
 
 
-def _trust(c_labeled: Any, labeled: BoolArray) -> FloatArray:
+def check_c_unlabeled(c_unlabeled: Any) -> float:
+    """Return c_unlabeled as a float, or say what it must be."""
+    return check_real("c_unlabeled", c_unlabeled, hint="; 0 leaves unlabeled vertices free")
+
+
+def check_trust(c_labeled: Any, labeled: BoolArray) -> FloatArray:
+    """Return the trust in every label as an array, 0 elsewhere, or say what it must be."""
     try:
         trust = np.asarray(c_labeled, dtype=np.float64)
     except (TypeError, ValueError) as error:

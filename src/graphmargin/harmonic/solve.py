@@ -128,7 +128,7 @@ class HarmonicSystem:
         alone = copy.copy(self)
         alone.n_jobs, alone.progress = 1, None
         return in_threads(
-            lambda B: alone._solve_iteratively(B, n_classes),
+            lambda B: alone.solve([B], n_classes)[0],
             right_hand_sides,
             n_jobs=self.n_jobs,
             progress=self.progress,

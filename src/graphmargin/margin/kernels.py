@@ -119,6 +119,20 @@ class Kernel:
         return np.exp(values, out=values)
 
 
+def check_kernel_matrix(K: Any) -> None:
+    """Raise ValueError unless K can be the kernel matrix of some rows."""
+    if K.shape[0] != K.shape[1]:
+        msg = f"`X` must be a square kernel matrix for kernel='precomputed', got {K.shape}"
+        raise ValueError(msg)
+    if abs(K - K.T).max() > 1e-6 * abs(K).max():
+        msg = "`X` must be a symmetric kernel matrix for kernel='precomputed'"
+        raise ValueError(msg)
+    least = K.diagonal().min()
+    if least < 0:
+        msg = f"`X` must be a kernel matrix, with k(x, x) >= 0, got {least} on its diagonal"
+        raise ValueError(msg)
+
+
 def _products(X: Any, Z: Any) -> FloatArray:
     """Return X Z' as a new dense array, in single precision if both are."""
     products = X @ Z.T
