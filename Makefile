@@ -77,6 +77,6 @@ $(VENV)/.bench: pyproject.toml | $(VENV)/.pip
 
 $(VENV)/.test: pyproject.toml | $(VENV)/.pip
 	@echo "installing graphmargin and its tests into $(VENV)"
-	@$(PIP) install --editable '.[amg,cli,dask,plot]' --group dev
+	@$(PIP) install --editable '.[cli,dask,plot]' --group dev
 	@tools/install_chromium
 	@touch $@

@@ -182,7 +182,7 @@ def test_failed_stage_is_not_done(capsys):
     assert capsys.readouterr().err == "[graphmargin] solve ...\n"
 
 
-@pytest.mark.parametrize("solver", ["cg", "gauss-seidel", "amg"])
+@pytest.mark.parametrize("solver", ["cg", "gauss-seidel"])
 def test_iterations_of_the_solver_are_news(capsys, monkeypatch, solver):
     monkeypatch.setattr(_progress, "SECONDS_BETWEEN_LINES", -1.0)
     monkeypatch.setattr(_progress, "SECONDS_BEFORE_A_BAR", -1.0)

@@ -111,12 +111,6 @@ def test_solutions_are_those_of_the_problems_with_hidden_labels(random_graph, op
     assert_equals_hiding(problem, GAMMAS, FOLDS, solver=solver)
 
 
-def test_multigrid_finds_the_solutions_too(random_graph):
-    W, codes = two_components_and_a_loner(random_graph)
-    folds = [np.array([0]), np.array([12, 13]), np.array([1, 12, 20])]
-    assert_equals_hiding(harmonic_problem(W, codes), [0.0, 0.3, np.inf], folds, solver="amg")
-
-
 @pytest.mark.parametrize("options", SETTINGS)
 @pytest.mark.parametrize("gamma_g", [0.0, 0.3])
 def test_solutions_minimize_the_objective_by_dense_algebra(

@@ -52,7 +52,7 @@ class HarmonicClassifier(SemiSupervisedClassifier):
     affinity : {"knn", "precomputed"}, default="knn"
         With "precomputed", `fit` takes the graph W itself as X, and `predict` takes the weights
         between new points and training points, of shape (m, n).
-    solver : {"auto", "direct", "cg", "gauss-seidel", "amg"}, default="auto"
+    solver : {"auto", "direct", "cg", "gauss-seidel"}, default="auto"
         See `harmonic_solution`.
     class_mass_normalization : bool, array of shape (c,) or "auto", default=False
         Scale class masses to the class shares of the labels (True) or to these priors. "auto" is

@@ -24,8 +24,8 @@ from graphmargin.harmonic.elimination import (
     elimination_order,
 )
 
-Solver = Literal["auto", "direct", "cg", "gauss-seidel", "amg"]
-SOLVERS = ("auto", "direct", "cg", "gauss-seidel", "amg")
+Solver = Literal["auto", "direct", "cg", "gauss-seidel"]
+SOLVERS = ("auto", "direct", "cg", "gauss-seidel")
 
 ROW_TOLERANCE = 1e-7
 """Rows of absorption probabilities must sum to one this well, unless their error is bounded."""
@@ -220,9 +220,7 @@ class HarmonicSystem:
 
     def _run(self, s: FloatArray, B: FloatArray, **options: Any) -> iterative.Iterate:
         options = {"n_jobs": self.n_jobs, "progress": self.progress, **options}
-        if self.solver == "amg":
-            options["turn"] = iterative.algebraic_multigrid(self.W, s)
-        elif self.aggregates is not None:
+        if self.aggregates is not None:
             options["turn"] = self.aggregates.preconditioner(s, s - self.degrees)
         return iterative.conjugate_gradients(self.W, s, B, **options)
 
