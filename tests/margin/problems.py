@@ -20,12 +20,15 @@ KERNELS = {
 every_kernel = pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS.keys())
 
 
-def pairwise_cases(**values):
-    """Return a mark with as many cases as the longest list has values; the others start again.
+def signed_rows(n, d, *, seed=0, share=0.5):
+    """Return rows of two classes that overlap, and signs: the given share of them positive."""
+    rng = np.random.default_rng(seed)
+    signs = np.where(np.arange(n) < share * n, 1.0, -1.0)
+    return rng.normal(size=(n, d)) + 0.5 * signs[:, None], signs
 
-    Every pair of values of two lists meets where their lengths have no common divisor and the
-    number of cases is at least the product of both.
-    """
+
+def pairwise_cases(**values):
+    """Return a mark with as many cases as the longest list has values; shorter lists repeat."""
     n_cases = max(map(len, values.values()))
     cases = [[own[i % len(own)] for own in values.values()] for i in range(n_cases)]
     return pytest.mark.parametrize(list(values), cases)

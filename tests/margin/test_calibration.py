@@ -34,14 +34,6 @@ def test_recovers_the_sharpness(sharpness, n_classes):
     assert fit_sharpness(scores, targets) == pytest.approx(sharpness, rel=1e-3)
 
 
-def test_recovers_the_sharpness_from_drawn_labels():
-    rng = np.random.default_rng(0)
-    scores = rng.normal(size=20_000)
-    labels = (rng.random(20_000) < expit(2.5 * scores)).astype(int)
-    # The standard error of the estimate is about 0.03.
-    assert fit_sharpness(scores, np.eye(2)[labels]) == pytest.approx(2.5, abs=0.15)
-
-
 @given(seed=seeds, n_classes=st.integers(2, 5))
 @settings(max_examples=50)
 def test_derivative_of_the_cross_entropy_vanishes(seed, n_classes):

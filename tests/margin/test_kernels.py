@@ -114,43 +114,34 @@ def test_callable_with_wrong_shape_or_values_is_refused(returned):
         Kernel(lambda _first, _second: returned)(X, Z)
 
 
+SQUARE_IS_NO_NUMBER = r"from 1e-150 to 1e\+150, .* got 1e.*; change the unit"
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "message"),
+    [
+        *((kind, {}, "`kernel` must be one of 'linear', .* got {}") for kind in ("RBF", None, 3)),
+        *(("rbf", {"width": w}, "`width` must be > 0, got {}") for w in (0, np.nan, "paper", True)),
+        *(("rbf", {"width": width}, SQUARE_IS_NO_NUMBER) for width in (1e-151, 1e151)),
+        *(
+            ("cubic", {"degree": degree}, "`degree` must be an integer >= 1, got {}")
+            for degree in (0, 2.5, np.nan, "three", True)
+        ),
+        *(
+            ("cubic", {"coef0": coef0}, "`coef0` must be >= 0, got {}; a negative one")
+            for coef0 in (-0.5, np.nan, "one", None)
+        ),
+    ],
+)
+def test_bad_parameter_is_named(kind, options, message):
+    value = next(iter(options.values()), kind)
+    with pytest.raises(ValueError, match=message.format(repr(value))):
+        Kernel(kind, **options)
+
+
 def test_precomputed_kernel_cannot_be_evaluated():
     with pytest.raises(TypeError, match="a precomputed kernel has no values between rows"):
         Kernel("precomputed")(X, Z)
-
-
-@pytest.mark.parametrize("width", [1e-151, 1e-300, 1e151, 1e300])
-def test_a_width_whose_square_is_no_number(width):
-    with pytest.raises(ValueError, match=r"from 1e-150 to 1e\+150, .* got 1e.*; change the unit"):
-        Kernel("rbf", width=width)
-
-
-@pytest.mark.parametrize("kind", ["sigmoid", "RBF", "", None, 3])
-def test_unknown_kernel(kind):
-    message = (
-        "`kernel` must be one of 'linear', 'cubic', 'rbf', 'precomputed' or a callable, "
-        f"got {kind!r}"
-    )
-    with pytest.raises(ValueError, match=message):
-        Kernel(kind)
-
-
-@pytest.mark.parametrize("width", [0, -1.5, np.nan, "paper", None, True])
-def test_width_out_of_range(width):
-    with pytest.raises(ValueError, match=f"`width` must be > 0, got {width!r}"):
-        Kernel("rbf", width=width)
-
-
-@pytest.mark.parametrize("degree", [0, -3, 2.5, np.nan, "three", True])
-def test_degree_out_of_range(degree):
-    with pytest.raises(ValueError, match=f"`degree` must be an integer >= 1, got {degree!r}"):
-        Kernel("cubic", degree=degree)
-
-
-@pytest.mark.parametrize("coef0", [-0.5, np.nan, "one", None])
-def test_coef0_out_of_range(coef0):
-    with pytest.raises(ValueError, match=f"`coef0` must be >= 0, got {coef0!r}; a negative one"):
-        Kernel("cubic", coef0=coef0)
 
 
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])

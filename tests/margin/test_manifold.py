@@ -288,15 +288,6 @@ def test_lost_digits_are_reported():
 # Section "MR fails": all edges are axis-parallel, and both axes have the same Delta.
 
 
-def test_delta_of_the_lattices():
-    X, _, _, W = make_lattices()
-    edges = W.tocoo()
-    gaps = np.square(X[edges.row] - X[edges.col])
-    delta = (edges.data[:, None] * gaps).sum(axis=0)
-    np.testing.assert_allclose(delta, 218.351, atol=5e-4)
-    np.testing.assert_allclose(delta, 360 * np.exp(-0.5), rtol=1e-12)
-
-
 @pytest.mark.parametrize(
     ("fit_intercept", "approximation"), [(True, "none"), (False, "none"), (True, "nystroem")]
 )

@@ -8,14 +8,12 @@ from sklearn.svm import SVC
 
 from graphmargin.margin import Kernel
 from graphmargin.margin.smo import solve_smo
-from tests.margin.problems import box, quadratic_program
+from tests.margin.problems import box, quadratic_program, signed_rows
 
 
 def overlapping_classes(n=80, seed=0, share=0.5):
     """Return a kernel matrix and signs that no machine separates."""
-    rng = np.random.default_rng(seed)
-    signs = np.where(np.arange(n) < share * n, 1.0, -1.0)
-    X = rng.normal(size=(n, 3)) + 0.5 * signs[:, None]
+    X, signs = signed_rows(n, 3, seed=seed, share=share)
     return Kernel("rbf", width=1.5)(X, X), signs
 
 
