@@ -27,7 +27,7 @@ def signed_rows(n, d, *, seed=0, share=0.5):
     return rng.normal(size=(n, d)) + 0.5 * signs[:, None], signs
 
 
-def pairwise_cases(**values):
+def alternating_cases(**values):
     """Return a mark with as many cases as the longest list has values; shorter lists repeat."""
     n_cases = max(map(len, values.values()))
     cases = [[own[i % len(own)] for own in values.values()] for i in range(n_cases)]

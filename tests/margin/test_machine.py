@@ -25,9 +25,9 @@ from graphmargin.margin.machine import blend, class_scores, joint_pairwise, sum_
 from graphmargin.margin.smo import solve_smo
 from tests.margin.problems import (
     KERNELS,
+    alternating_cases,
     every_kernel,
     laplace_kernel,
-    pairwise_cases,
     quadratic_program,
 )
 
@@ -133,7 +133,7 @@ def test_two_points_by_hand():
     assert np.diff(machine.decision(np.array([[0.0], [1.0]]))) == pytest.approx(0.04)
 
 
-@pairwise_cases(kind=list(KERNELS), n_classes=[3, 2])
+@alternating_cases(kind=list(KERNELS), n_classes=[3, 2])
 def test_sample_weight_is_a_number_of_repetitions(kind, n_classes):
     X, codes = overlapping_classes(n_classes, seed=3)
     kernel = KERNELS[kind]
@@ -154,7 +154,7 @@ def test_sample_weight_scales_the_loss_of_the_quadratic_program():
     np.testing.assert_allclose(machine.decision(X), expected, atol=1e-3)
 
 
-@pairwise_cases(kind=list(KERNELS), n_classes=[3, 4, 7])
+@alternating_cases(kind=list(KERNELS), n_classes=[3, 4, 7])
 def test_several_classes_decide_like_scikit_learn(kind, n_classes):
     kernel = KERNELS[kind]
     X, codes = overlapping_classes(n_classes, n=84, seed=5)
@@ -174,7 +174,7 @@ def test_several_classes_decide_like_scikit_learn(kind, n_classes):
     np.testing.assert_array_equal(winner(scores), svm.predict(values))
 
 
-@pairwise_cases(kind=NAMED, n_classes=[2, 3])
+@alternating_cases(kind=NAMED, n_classes=[2, 3])
 def test_precomputed_kernel_equals_the_kernel_by_name(kind, n_classes):
     X, codes = overlapping_classes(n_classes, seed=9)
     new = X[::3] + 0.1
@@ -188,7 +188,9 @@ def test_precomputed_kernel_equals_the_kernel_by_name(kind, n_classes):
     np.testing.assert_array_equal(X[precomputed.vectors][:5], by_name.vectors[:5])
 
 
-@pairwise_cases(kind=NAMED, container=[sparse.csr_array, sparse.csr_matrix], n_classes=[3, 2, 2, 3])
+@alternating_cases(
+    kind=NAMED, container=[sparse.csr_array, sparse.csr_matrix], n_classes=[3, 2, 2, 3]
+)
 def test_sparse_rows_give_the_machine_of_dense_ones(kind, container, n_classes):
     X, codes = overlapping_classes(n_classes, seed=10)
     X[np.random.default_rng(0).random(X.shape) < 0.3] = 0.0
@@ -199,7 +201,7 @@ def test_sparse_rows_give_the_machine_of_dense_ones(kind, container, n_classes):
         np.testing.assert_allclose(machine.pairwise(rows), dense.pairwise(X), atol=1e-3)
 
 
-@pairwise_cases(
+@alternating_cases(
     kind=["linear", "rbf", "callable", "precomputed", "sparse"],
     block_bytes=[1, 5_000],
     n_classes=[2, 3, 3],
@@ -269,7 +271,7 @@ def solved_by(monkeypatch, solver, *arguments, **options):
     return machine
 
 
-@pairwise_cases(
+@alternating_cases(
     kind=["linear", "rbf", "cubic", "quadratic"],
     n_classes=[2, 4, 4],
     weighted=[False, True, True, False, True],
@@ -381,7 +383,7 @@ def test_machine_does_not_depend_on_the_number_of_threads(kind, approximation):
         np.testing.assert_array_equal(machine.intercepts, machines[0].intercepts)
 
 
-@pairwise_cases(kind=NAMED * 2, approximation=["none", "nystroem"], n_classes=[2, 3, 3, 2])
+@alternating_cases(kind=NAMED * 2, approximation=["none", "nystroem"], n_classes=[2, 3, 3, 2])
 def test_scores_have_the_precision_of_the_rows(kind, approximation, n_classes):
     X, codes = overlapping_classes(n_classes, n=150, seed=19)
     options = {"C": 10.0, "approximation": approximation, "random_state": 0}
@@ -558,7 +560,7 @@ def test_joint_values_on_a_kernel_matrix_are_those_of_each_machine(n_classes, n_
             np.testing.assert_allclose(scores, machine.decision(rows), atol=1e-10)
 
 
-@pairwise_cases(kind=list(KERNELS), n_classes=[2, 3])
+@alternating_cases(kind=list(KERNELS), n_classes=[2, 3])
 def test_machine_without_bias_fulfills_its_optimality_conditions(kind, n_classes):
     X, codes = overlapping_classes(n_classes)
     K = KERNELS[kind](X, X)
@@ -623,8 +625,10 @@ def assert_is_weighted_sum(sums, machines, weights, X):
     )
 
 
-@pairwise_cases(
-    kind=list(KERNELS), n_classes=[2, 4, 4], container=[np.asarray, sparse.csr_array] * 3
+@alternating_cases(
+    kind=list(KERNELS),
+    n_classes=[2, 4, 4],
+    container=[np.asarray, np.asarray, sparse.csr_array, sparse.csr_array, sparse.csr_array],
 )
 def test_blend_is_the_weighted_sum_of_machines_with_different_vectors(kind, n_classes, container):
     kernel = KERNELS[kind]

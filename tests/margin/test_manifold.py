@@ -9,7 +9,7 @@ from scipy import sparse
 from graphmargin import knn_graph, laplacian
 from graphmargin.datasets import make_lattices
 from graphmargin.margin import Kernel, manifold, train_machine, train_manifold, train_on_kernel
-from tests.margin.problems import KERNELS, every_kernel, pairwise_cases, quadratic_program
+from tests.margin.problems import KERNELS, alternating_cases, every_kernel, quadratic_program
 
 GAMMA_US = (0.0, 1e-3, 0.03, 1.0, 30.0)
 
@@ -71,7 +71,7 @@ def assert_same_function(f, expected, codes):
     np.testing.assert_allclose(f - shift, expected, atol=1e-5)
 
 
-@pairwise_cases(
+@alternating_cases(
     kind=list(KERNELS) * 2,
     fit_intercept=[True, False, True, False, False, True, False, True],
     normalized=[False, True, True],
@@ -115,7 +115,7 @@ def test_the_quadratic_program_has_active_slacks():
         assert (margins > 0.9).any()
 
 
-@pairwise_cases(
+@alternating_cases(
     kind=list(KERNELS) * 2,
     n_classes=[2, 3, 3],
     approximation=["none", "nystroem", "nystroem", "none", "nystroem"],
@@ -338,7 +338,7 @@ def test_rbf_manifold_regularization_separates_the_lattices():
 # Degenerate input
 
 
-@pairwise_cases(kind=list(KERNELS), approximation=["none", "nystroem"])
+@alternating_cases(kind=list(KERNELS), approximation=["none", "nystroem"])
 def test_graph_without_edges_is_the_supervised_machine(kind, approximation):
     X, codes, _ = overlapping_classes()
     W = sparse.csr_array((len(X), len(X)))
@@ -347,7 +347,7 @@ def test_graph_without_edges_is_the_supervised_machine(kind, approximation):
     np.testing.assert_allclose(*(machine.decision(X) for machine in machines), atol=1e-8)
 
 
-@pairwise_cases(
+@alternating_cases(
     kind=["linear", "cubic", "rbf"] * 2,
     approximation=["none", "nystroem"],
     fit_intercept=[True, False, False, True],
