@@ -35,11 +35,8 @@ def run(system, problem):
     return SYSTEMS[system].run(SYSTEMS[system].prepare(problem, 5), 5)
 
 
-def test_every_case_names_a_system():
+def test_cases_bases_and_references_of_suites():
     assert {case.system for suite in SUITES.values() for case in suite.cases} == set(SYSTEMS)
-
-
-def test_bases_and_references_are_among_the_cases():
     for suite in SUITES.values():
         assert suite.base in {case.system for case in suite.cases}
         if suite.reference:
