@@ -101,10 +101,7 @@ def test_manifold_regularization_has_the_labels_of_the_dense_lap_svm(blobs):
     expected = run(LAP_SVM, blobs).labels
     np.testing.assert_array_equal(run(MANIFOLD, blobs).labels, expected)
     np.testing.assert_array_equal(run(MANIFOLD_ONE, blobs).labels, expected)
-
-
-def test_path_of_gamma_u_contains_the_single_value(blobs):
-    labels = run(MANIFOLD_PATH, blobs).labels
-    assert labels.shape == (7, 240)
+    path = run(MANIFOLD_PATH, blobs).labels
+    assert path.shape == (7, 240)
     assert GAMMA_US[3] == pytest.approx(GAMMA_U)
-    np.testing.assert_array_equal(labels[3], run(MANIFOLD_ONE, blobs).labels)
+    np.testing.assert_array_equal(path[3], expected)

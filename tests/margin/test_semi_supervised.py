@@ -57,9 +57,7 @@ def smallest_on_a_grid(x, signs, C, gamma_u, mean):
 
 
 @every_solver
-@pytest.mark.parametrize(
-    ("mean", "C"), [(None, 1.0), (None, 10.0), (0.0, 0.1), (0.0, 10.0), (0.5, 1.0), (0.5, 10.0)]
-)
+@pytest.mark.parametrize(("mean", "C"), [(None, 1.0), (None, 10.0), (0.0, 0.1), (0.5, 10.0)])
 def test_objective_is_the_smallest_by_brute_force(solver, mean, C):
     x = np.array([-3.0, 2.0, -2.4, -2.2, -1.8, -1.4, 0.6, 1.2, 1.5, 2.6])
     signs = np.array([-1, 1, 0, 0, 0, 0, 0, 0, 0, 0])
@@ -116,7 +114,7 @@ def test_without_weight_or_rows_it_is_the_supervised_machine(C):
     mean=st.sampled_from([None, -0.3, 0.0, 0.5]),
     solver=st.sampled_from(SOLVERS),
 )
-@settings(max_examples=40)
+@settings(max_examples=25)
 def test_objective_falls_and_is_that_of_the_result(seed, C, gamma_u, mean, solver):
     F, signs, _ = random_problem(seed, n=30)
     solution = solve_semi_supervised(F, signs, C=C, gamma_u=gamma_u, mean=mean, solver=solver)
@@ -145,7 +143,7 @@ def machine_of_labels(F, labels, bounds, mean_rows, mean):
 
 
 @every_solver
-@pytest.mark.parametrize(("mean", "seed"), [(None, 0), (None, 1), (0.2, 2), (0.2, 3)])
+@pytest.mark.parametrize(("mean", "seed"), [(None, 0), (0.2, 1)])
 def test_machine_of_the_guessed_labels_is_the_machine_itself(solver, mean, seed):
     F, signs, _ = random_problem(seed, n=80)
     solution = solve_semi_supervised(F, signs, C=2.0, gamma_u=0.3, mean=mean, solver=solver)
@@ -164,7 +162,7 @@ def error_on_moons(seed, width, gamma_u):
     return np.mean((F @ solution.weights + solution.bias) * truth <= 0)
 
 
-@pytest.mark.parametrize(("seed", "width"), [(0, 0.2), (1, 0.3), (2, 0.2), (3, 0.3)])
+@pytest.mark.parametrize(("seed", "width"), [(0, 0.2), (1, 0.3), (2, 0.2)])
 def test_two_moons_from_two_labels(seed, width):
     assert error_on_moons(seed, width, gamma_u=0.1) <= 0.01
     assert error_on_moons(seed, width, gamma_u=0.0) >= 0.05
