@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import linecache
 import os
 import signal
 import subprocess
@@ -14,13 +15,16 @@ import numpy as np
 import pandas as pd
 import pytest
 from distributed import Client, LocalCluster
+from sklearn.exceptions import ConvergenceWarning
 
 from graphmargin import MaxMarginGraphCut, harmonic_solution, load_model, save_model
 from graphmargin._errors import InputError
 from graphmargin._progress import progress_listener
-from graphmargin.distributed import ClusterError, DistributedGraphCut
+from graphmargin.distributed import ClusterError, DistributedGraphCut, rounds
 from graphmargin.distributed.cluster import local_cluster
 from graphmargin.distributed.storage import Folder
+from graphmargin.selection import Choice
+from graphmargin.selection.execution import UnreachedWarning
 from tests.distributed.rows import assembled, mixture
 
 N = 20_000
@@ -161,11 +165,13 @@ def test_chosen_parameters_are_those_of_the_sample(client, tmp_path):
         files, label="kind", id="name", work_dir=tmp_path / "work", client=client
     )
     choice = cut.choice_
-    assert (choice.n_labeled, choice.n_unlabeled) == ((few != -1).sum(), (few == -1).sum())
-    assert len({params["gamma_g"] for params in choice.choice.trials.params}) == 5
-    assert np.isclose(choice.choice.weights.sum(), 1)
+    assert isinstance(choice, Choice)
+    assert (cut.n_tried_labeled_, cut.n_tried_unlabeled_) == ((few != -1).sum(), (few == -1).sum())
+    assert len({params["gamma_g"] for params in choice.trials.params}) == 5
+    assert np.isclose(choice.weights.sum(), 1)
+    assert 0 <= choice.error < 0.1
     single = MaxMarginGraphCut(random_state=0, class_mass_normalization=False).fit(X, few)
-    assert [p["gamma_g"] for p in choice.choice.trials.params] == [
+    assert [p["gamma_g"] for p in choice.trials.params] == [
         p["gamma_g"] for p in single.choice_.trials.params
     ]
     labels = pd.read_parquet(cut.transduction_)
@@ -208,16 +214,26 @@ def test_supervised_learning_alone(client, tmp_path):
     assert same.mean() > 0.99
 
 
-def test_rows_that_no_label_reaches_are_counted_and_labeled_by_the_machine(client, tmp_path):
+def test_rows_that_no_label_reaches_are_counted_and_labeled_by_the_machine(
+    client, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(rounds, "MAX_EPOCHS", 2)
     X, y = mixture(2_000, seed=2)
     island = np.arange(2_000) % 10 == 0
     X[island] += 1_000
     few = np.where(island, -1, few_of(y, 0.1))
     files = write(frame_of(X, few), tmp_path / "table", 2)
-    cut = DistributedGraphCut(**FIXED)
-    with pytest.warns(UserWarning, match="without a label") as caught:
-        cut.fit(files, label="kind", id="name", work_dir=tmp_path / "work", client=client)
-    assert caught[0].filename == __file__
+    cut = DistributedGraphCut(kernel="linear", gamma_g=0.01, C=100.0)
+    options = {"label": "kind", "id": "name", "work_dir": tmp_path / "work", "client": client}
+    for resume in (False, True):
+        with pytest.warns() as caught:
+            cut.fit(files, resume=resume, **options)
+        # Each is given once, and points to the line that calls `fit`.
+        assert [warning.category for warning in caught] == [UnreachedWarning, ConvergenceWarning]
+        assert "rows are in components of the graph without a label" in str(caught[0].message)
+        for warning in caught:
+            assert warning.filename == __file__
+            assert "cut.fit(files, resume=resume" in linecache.getline(__file__, warning.lineno)
     labels = pd.read_parquet(cut.transduction_)
     assert cut.n_unreached_ >= island.sum()
     assert (labels["confidence"][island] == 0).all()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from os import PathLike
 from typing import Any
@@ -11,24 +12,19 @@ from distributed import Client
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from graphmargin._checks import check_choice, check_integer, check_real
 from graphmargin._progress import report_stage
-from graphmargin.distributed.choosing import SampledChoice
 from graphmargin.distributed.classes import LabelColumn
 from graphmargin.distributed.cluster import cluster_at
-from graphmargin.distributed.job import SHARED_PARAMETERS, Job, do_job
+from graphmargin.distributed.job import Job, do_job
 from graphmargin.distributed.output import check_names, ids_layout
+from graphmargin.distributed.parameters import read_cluster_parameters
 from graphmargin.distributed.prediction import LabelerOfNumbers, predict_parquet
 from graphmargin.distributed.storage import Folder
-from graphmargin.estimators.max_margin_graph_cut import MaxMarginGraphCut
-from graphmargin.harmonic.problem import check_gamma_g
 from graphmargin.labeling.prediction import Predicted
 from graphmargin.labels import UNLABELED_IN_PYTHON
 from graphmargin.models.array_model import ArrayModel, array_model_of
-from graphmargin.selection.grids import is_auto
+from graphmargin.selection.choice import Choice
 
-KERNELS = ("rbf", "linear", "cubic")
-WIDTHS = ("paper", "binary")
 TRANSDUCTION = "transduction"
 
 
@@ -77,8 +73,11 @@ class DistributedGraphCut(BaseEstimator):
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features,)
     predictor_ : MarginPredictor
-    choice_ : SampledChoice
-        Only if parameters were chosen: candidates and their weights, and the size of the sample.
+    choice_ : Choice or None
+        If parameters were chosen: candidates, what speaks for each, their weights, and the
+        estimated error, as in `MaxMarginGraphCut`.
+    n_tried_labeled_, n_tried_unlabeled_ : int
+        Rows of the sample that parameters were chosen on; 0 if they were fixed.
     graph_recall_ : float
         Share of the true neighbors in the graph, measured on a sample.
     n_parts_ : int
@@ -178,18 +177,21 @@ class DistributedGraphCut(BaseEstimator):
 
         Raises
         ------
+        ValueError
+            If a parameter makes no sense, or is a list of candidates; nothing is read then.
         InputError
             If the table, `work_dir` or the workers are not what the job needs; one line that tells
             what to do. Nothing that was there before is overwritten.
         """
-        cut = self._parameters()
+        parameters = read_cluster_parameters(self)
         names = [] if id is None else [id]
         check_names(label, names)
         with cluster_at(client) as cluster:
             job = do_job(
                 cluster,
                 data,
-                cut,
+                parameters,
+                seed=int(self.random_state),
                 features=features,
                 label=LabelColumn(label, UNLABELED_IN_PYTHON),
                 id=id,
@@ -199,6 +201,8 @@ class DistributedGraphCut(BaseEstimator):
             )
             layout = ids_layout(job.source.schema, label, names)
             job.write(layout, job.run.folder / TRANSDUCTION)
+        for warning in job.fitted.warnings:
+            warnings.warn(warning.text, warning.category, stacklevel=2)
         self._keep(job)
         return self
 
@@ -238,22 +242,6 @@ class DistributedGraphCut(BaseEstimator):
         """Return the model for one machine: it predicts, and `save_model` writes it."""
         return array_model_of(self)
 
-    def _parameters(self) -> MaxMarginGraphCut:
-        """Return the parameters as those of one machine, after a check."""
-        check_choice("kernel", self.kernel, KERNELS)
-        if isinstance(self.width, str):
-            check_choice("width", self.width, WIDTHS, " or a positive number")
-        else:
-            check_real("width", self.width, positive=True, hint="; use 'paper' or a number")
-        if not is_auto(self.gamma_g):
-            check_gamma_g(self.gamma_g)
-        check_integer("random_state", self.random_state, low=0)
-        check_integer("n_neighbors", self.n_neighbors, low=1)
-        check_choice("metric", self.metric, ("euclidean", "cosine"))
-        cut = MaxMarginGraphCut(**{name: getattr(self, name) for name in SHARED_PARAMETERS})
-        cut._check_parameters(np.zeros((2, 2)), None)
-        return cut
-
     def _keep(self, job: Job) -> None:
         """Set what `fit` has found."""
         fitted = job.fitted
@@ -269,7 +257,5 @@ class DistributedGraphCut(BaseEstimator):
         self.seconds_ = dict(job.run.seconds)
         self.transduction_ = (job.run.folder / TRANSDUCTION).url
         self._label, self._id = job.label.name, job.id
-        if fitted.choice is not None:
-            self.choice_: SampledChoice = fitted.choice
-        elif hasattr(self, "choice_"):
-            del self.choice_
+        self.choice_: Choice | None = fitted.choice
+        self.n_tried_labeled_, self.n_tried_unlabeled_ = fitted.sample
