@@ -253,12 +253,13 @@ def model_file() -> None:
     for X, y, _, _, random in draws():
         few = mask_labels(y, per_class=5, random_state=random.integers(10**6))
         for name, kernel in (("MaxMarginGraphCut", "rbf"), ("MaxMarginGraphCut, linear", "linear")):
-            vectors = MaxMarginGraphCut(kernel=kernel).fit(X, few).machine_.vectors
-            inside = {row.tobytes() for row in np.asarray(vectors, dtype=X.dtype)}
+            machines = MaxMarginGraphCut(kernel=kernel).fit(X, few).predictor_.machines
+            vectors = [m.vectors for m in machines if m.vectors is not None]  # None: weights only
+            inside = {row.tobytes() for part in vectors for row in part.astype(X.dtype)}
             share = np.mean([row.tobytes() in inside for row in X])
             found[name].append([100 * float(share)])
-        points = HarmonicClassifier().fit(X, few)._points.X
-        found["HarmonicClassifier"].append([100.0 * points.shape[0] / len(X)])
+        points = HarmonicClassifier().fit(X, few).predictor_.parts[0].points
+        found["HarmonicClassifier"].append([100.0 * points.search.X.shape[0] / len(X)])
     for name, values in found.items():
         line(name, np.array(values))
 

@@ -282,7 +282,6 @@ def decision_function(
         "kernel": kernel,
         "width": width,
         "C": 1 / (2 * GAMMA),
-        "affinity": "precomputed",
         "n_jobs": 1,
     }
     model: Any = ManifoldSVC(gamma_u=GAMMA / gamma_g, fit_intercept=False, **shared)

@@ -48,7 +48,8 @@ METHOD_NOTES = f"""\
   and no class prior.
 - **harmonic**: the harmonic solution on a graph of all rows, unlabeled test rows included, so that
   it sees what no other method does; it has no kernel.
-- **{GC_AUTO}**: `MaxMarginGraphCutCV` with the same validation labels, a blend of cuts and SVMs."""
+- **{GC_AUTO}**: `MaxMarginGraphCut` with the same validation labels as `cv`, a blend of cuts
+  and SVMs."""
 
 
 def table_section(records: Sequence[PairRecord], times: Sequence[SpeedRecord] = ()) -> Section:

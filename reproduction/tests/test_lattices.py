@@ -127,7 +127,6 @@ def test_the_sweep_agrees_with_the_estimator(kernel, gamma_u, fit_intercept, swe
         C=1 / (2 * GAMMA),
         gamma_u=gamma_u,
         fit_intercept=fit_intercept,
-        affinity="precomputed",
     )
     f = model.fit(X, y, W=W).decision_function(X)
     [record] = [
