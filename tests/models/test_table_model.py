@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from graphmargin import HarmonicClassifier, MaxMarginGraphCut
+from graphmargin import HarmonicClassifier
 from graphmargin.models import ModelFileError, TableModel, load_model, model_info, save_model
 from graphmargin.models.archive import TREE
 from graphmargin.models.errors import model_file_errors
@@ -17,15 +17,16 @@ from graphmargin.tables.features import TableFeatures
 FEW = np.where(np.arange(60) < 10, np.arange(60) % 2, -1)
 
 
-def fitted(classifier, classes, table, **details):
-    features = TableFeatures(ignore=["same"]).fit(table)
-    predictor = classifier.fit(features.transform(table), FEW).predictor_
-    return TableModel(features, predictor, np.array(classes), "kind", details)
+@pytest.fixture(scope="module")
+def classifier():
+    return HarmonicClassifier()
 
 
 @pytest.fixture(scope="module")
-def model(table):
-    return fitted(HarmonicClassifier(), ["cat", "dog"], table)
+def model(classifier, table):
+    features = TableFeatures(ignore=["same"]).fit(table)
+    predictor = classifier.fit(features.transform(table), FEW).predictor_
+    return TableModel(features, predictor, np.array(["cat", "dog"]), "kind", {})
 
 
 @pytest.fixture
@@ -35,11 +36,7 @@ def saved_table_model(model, tmp_path):
     return path
 
 
-@pytest.mark.parametrize(
-    "classifier", [MaxMarginGraphCut(), HarmonicClassifier()], ids=["cut", "harmonic"]
-)
-def test_labels_are_those_of_the_classifier(classifier, table):
-    model = fitted(classifier, ["cat", "dog"], table)
+def test_labels_are_those_of_the_classifier(classifier, model, table):
     X = model.features.transform(table)
     codes, probabilities = classifier.predict(X), classifier.predict_proba(X)
     np.testing.assert_array_equal(model.predict(table), np.array(["cat", "dog"])[codes])
@@ -55,8 +52,8 @@ def test_labels_are_those_of_the_classifier(classifier, table):
     [["cat", "dog"], [10, 20], [False, True], np.array(["a", "b\0"], dtype=object)],
     ids=["text", "integers", "booleans", "objects"],
 )
-def test_file_of_all_kinds_of_columns(classes, table, tmp_path):
-    model = fitted(MaxMarginGraphCut(), classes, table, n_rows=60, accuracy=0.9)
+def test_file_of_all_kinds_of_columns(classes, model, table, tmp_path):
+    model = replace(model, classes=np.array(classes), details={"n_rows": 60, "accuracy": 0.9})
     roles = [use.role for use in model.features.columns_]
     assert roles == ["number", "category", "date", "text", "embedding", "left out"]
     path = tmp_path / "model.graphmargin"

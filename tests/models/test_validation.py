@@ -11,6 +11,7 @@ from graphmargin.models.errors import ModelFileError, model_file_errors
 from graphmargin.models.records import ARRAY_RECORDS, decode, encode
 from graphmargin.models.validation import check_model
 
+CALIBRATION = {"type": "calibration", "sharpness": 1.0, "doubt": 0.5}
 MACHINE, PART, POINTS = "predictor.machines.0", "predictor.parts.0", "predictor.parts.0.points"
 V = 7  # support vectors of the model below, in 4 dimensions, of 3 classes, hence 3 pairs
 
@@ -24,7 +25,7 @@ def sparse_rows(index, value=1.0, d=4):
 
 MARGIN = [
     *(("n_features", value) for value in (3, 0, "4", None, True)),
-    *(("feature_names", value) for value in (["a"], [1, 2, 3, 4], "abcd")),
+    *(("feature_names", value) for value in (["a"], [1, 2, 3, 4], "abcd", CALIBRATION)),
     ("predictor", None),
     *(("predictor.classes", np.array(labels)) for labels in ([0, 1], [0], [[0], [1], [2]])),
     *(("predictor.classes", value) for value in ([0, 1, 2], None)),
@@ -42,7 +43,7 @@ MARGIN = [
     *((f"{MACHINE}.intercepts", value) for value in (np.zeros(1), np.zeros(3, int), 0.0)),
     *((f"{MACHINE}.n_classes", value) for value in (2, True, 3.0)),
     *((f"{MACHINE}.center", value) for value in (np.zeros(1), "0", None)),
-    *((f"{MACHINE}.kernel", value) for value in (None, "rbf")),
+    *((f"{MACHINE}.kernel", value) for value in (None, "rbf", CALIBRATION)),
     *((f"{MACHINE}.kernel.kind", value) for value in ("sigmoid", "precomputed", None)),
     *((f"{MACHINE}.kernel.width", value) for value in (-1.0, 0, np.nan, "1")),
     *((f"{MACHINE}.kernel.degree", value) for value in (0, 2.5)),
