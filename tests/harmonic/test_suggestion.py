@@ -40,18 +40,18 @@ def refit_gains(W, y, trust, *, labels, **options):
         return (1 - distributions.max(axis=1))[y < 0].sum()
 
     now = harmonic_solution(W, y, c_labeled=trust, **options).label_distributions
+    risk_now = risk(y, trust)
     gains = np.full(len(y), -np.inf)
     for k in np.flatnonzero(y < 0):
         after = [risk(*with_label(y, trust, k, label)) for label in labels]
-        gains[k] = risk(y, trust) - now[k] @ after
+        gains[k] = risk_now - now[k] @ after
     return gains, now
 
 
 @pytest.mark.parametrize(("y", "options"), PROBLEMS)
-@pytest.mark.parametrize("seed", range(3))
-def test_gains_are_those_of_fits_with_every_answer(random_graph, y, options, seed):
-    W = random_graph(N, seed)
-    found = suggest_labels(harmonic_solution(W, y, **options), 4)
+def test_gains_are_those_of_fits_with_every_answer(random_graph, y, options):
+    W = random_graph(N, 0)
+    found = suggest_labels(harmonic_solution(W, y, **options), 3)
     labels = np.unique(y[y >= 0])
     trust = np.broadcast_to(options.get("c_labeled", np.inf), N).copy()
     same = {"c_unlabeled": options.get("c_unlabeled", 0.0), "gamma_g": found.gamma_g}

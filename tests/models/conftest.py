@@ -42,9 +42,14 @@ def table():
 
 
 @pytest.fixture(scope="session")
-def saved_content(data, tmp_path_factory):
+def fitted(data):
+    return SupervisedSVC().fit(*data)
+
+
+@pytest.fixture(scope="session")
+def saved_content(fitted, tmp_path_factory):
     path = tmp_path_factory.mktemp("models") / "model.graphmargin"
-    save_model(SupervisedSVC().fit(*data), path)
+    save_model(fitted, path)
     return path.read_bytes()
 
 
