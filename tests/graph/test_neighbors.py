@@ -124,13 +124,11 @@ def test_result_does_not_depend_on_the_block_size(monkeypatch, block):
 @pytest.mark.parametrize("recall", [1.0, 0.9])
 def test_result_does_not_depend_on_the_number_of_threads(recall):
     X = np.random.default_rng(0).integers(0, 4, (9_000, 32)) * 0.1
-    one, two, all_cores, default = (
-        nearest_neighbors(X, 5, recall=recall, n_jobs=n_jobs, random_state=0)
-        for n_jobs in (1, 2, -1, None)
+    one, two = (
+        nearest_neighbors(X, 5, recall=recall, n_jobs=n_jobs, random_state=0) for n_jobs in (1, 2)
     )
-    for other in (two, all_cores, default):
-        np.testing.assert_array_equal(other.indices, one.indices)
-        np.testing.assert_array_equal(other.distances, one.distances)
+    np.testing.assert_array_equal(two.indices, one.indices)
+    np.testing.assert_array_equal(two.distances, one.distances)
 
 
 @pytest.mark.parametrize("make", [sparse.csr_array, sparse.csr_matrix])
