@@ -116,15 +116,10 @@ def star(n):
     return sparse.csr_array(W)
 
 
-@pytest.mark.parametrize("n", [2, 3, 40])
+@pytest.mark.parametrize("n", [2, 40])
 def test_trees_have_no_fill(path_graph, n):
     for W in (path_graph(n), star(n)):
         assert len(elimination_order(W).column_rows) == n - 1
-
-
-def test_complete_graph_is_full():
-    W = sparse.csr_array(np.ones((9, 9)) - np.eye(9))
-    assert len(elimination_order(W).column_rows) == 9 * 8 // 2
 
 
 def test_order_reduces_the_fill_of_a_grid():

@@ -8,7 +8,7 @@ import pytest
 from graphmargin import HarmonicClassifier, SupervisedSVC
 from graphmargin.models.array_model import array_model_of
 from graphmargin.models.errors import ModelFileError, model_file_errors
-from graphmargin.models.records import ARRAY_RECORDS, decode, encode
+from graphmargin.models.records import decode, encode, table_records
 from graphmargin.models.validation import check_model
 
 CALIBRATION = {"type": "calibration", "sharpness": 1.0, "doubt": 0.5}
@@ -83,17 +83,50 @@ HARMONIC = [
     (f"{POINTS}.metric", "far"),
 ]
 
+ENCODERS = "features.encoders_"  # number, category, date, text, vector
+TABLE = [
+    (f"{ENCODERS}.0.scale", 0.0),
+    (f"{ENCODERS}.0.center", np.inf),
+    (f"{ENCODERS}.0.flag", np.inf),
+    (f"{ENCODERS}.0.name", "weight"),
+    (f"{ENCODERS}.1.values", ["red", "red", "blue"]),
+    (f"{ENCODERS}.1.values", ["red"]),
+    (f"{ENCODERS}.1.height", np.nan),
+    (f"{ENCODERS}.2.median", "yesterday"),
+    (f"{ENCODERS}.2.has_times", False),
+    (f"{ENCODERS}.2.scale", np.ones(3)),
+    (f"{ENCODERS}.3.vocabulary", ["red", "sky"]),
+    (f"{ENCODERS}.3.vocabulary.0", "red"),
+    (f"{ENCODERS}.3.vocabulary.0", 1),
+    (f"{ENCODERS}.3.idf", np.ones(3)),
+    (f"{ENCODERS}.3.components", None),
+    (f"{ENCODERS}.3.components", np.zeros((30, 3))),
+    (f"{ENCODERS}.4.center", np.zeros(4)),
+    (f"{ENCODERS}.4.center", np.full(3, np.nan)),
+    (ENCODERS, []),
+    ("features.columns_.0.role", "code"),
+    ("features.columns_", []),
+    ("features.ignore", "same"),
+    ("features", None),
+    ("classes", np.array(["cat"])),
+    ("classes", np.array([["cat", "dog"]])),
+    ("predictor.classes", np.array([1, 0])),
+    ("predictor.classes", np.array([0.0, 1.0])),
+    ("target", [1]),
+]
+
 
 @pytest.fixture(scope="module")
-def models(data):
+def models(data, fitted, table_model):
     X, y = data
-    fitted = {
-        "margin": SupervisedSVC().fit(X, y),
+    classifiers = {
+        "margin": fitted,
         "precomputed": SupervisedSVC(kernel="precomputed").fit(X @ X.T, y),
         "linear": SupervisedSVC(kernel="linear").fit(X, y),
         "harmonic": HarmonicClassifier().fit(X, y),
     }
-    return {name: array_model_of(classifier) for name, classifier in fitted.items()}
+    found = {name: array_model_of(classifier) for name, classifier in classifiers.items()}
+    return {**found, "table": table_model}
 
 
 @pytest.mark.parametrize(
@@ -103,16 +136,18 @@ def models(data):
         *(("precomputed", *case) for case in PRECOMPUTED),
         *(("linear", *case) for case in LINEAR),
         *(("harmonic", *case) for case in HARMONIC),
+        *(("table", *case) for case in TABLE),
     ],
 )
 def test_parts_that_do_not_fit(name, place, value, models, put):
-    tree, arrays = encode(models[name], ARRAY_RECORDS)
+    records = table_records()
+    tree, arrays = encode(models[name], records)
     put(tree, place, value)  # `decode` leaves arrays in a tree as they are
     with pytest.raises(ModelFileError, match=r"^a (has|is no)"), model_file_errors(Path("a")):
-        check_model(decode(tree, arrays, ARRAY_RECORDS))
+        check_model(decode(tree, arrays, records))
 
 
 def test_the_models_themselves_fit(models):
     assert models["margin"].predictor.machines[0].vectors.shape == (V, 4)
     for model in models.values():
-        check_model(decode(*encode(model, ARRAY_RECORDS), ARRAY_RECORDS))
+        check_model(decode(*encode(model, table_records()), table_records()))
