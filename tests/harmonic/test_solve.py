@@ -33,17 +33,17 @@ def table(load, size):
 
 
 def letter():
-    X, y = table(load_letter, 2_000)
+    X, y = table(load_letter, 1_000)
     return knn_graph(X), y
 
 
 def digits():
-    X, y = table(load_digits, 1_500)
+    X, y = table(load_digits, 1_000)
     return knn_graph(X), y
 
 
 def segmentation():
-    X, y = table(load_segmentation, 2_310)
+    X, y = table(load_segmentation, 1_200)
     spread = X.std(axis=0)
     return knn_graph(X / np.where(spread > 0, spread, 1.0)), y
 

@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from graphmargin import SupervisedSVC
-from graphmargin.models import save_model
+from graphmargin import HarmonicClassifier, SupervisedSVC
+from graphmargin.models import TableModel, save_model
 from graphmargin.models.archive import DESCRIPTION, TREE, pack
+from graphmargin.tables.features import TableFeatures
 
 WORDS = ("red", "green", "blue", "sky", "sea", "tree", "dog", "house", "river", "moon")
 
@@ -42,9 +43,29 @@ def table():
 
 
 @pytest.fixture(scope="session")
-def saved_content(data, tmp_path_factory):
+def fitted(data):
+    return SupervisedSVC().fit(*data)
+
+
+@pytest.fixture(scope="session")
+def table_classifier():
+    """Return the classifier that the model of the table comes from; the model fits it."""
+    return HarmonicClassifier()
+
+
+@pytest.fixture(scope="session")
+def table_model(table_classifier, table):
+    """Return a model of the table, with labels on ten rows."""
+    features = TableFeatures(ignore=["same"]).fit(table)
+    few = np.where(np.arange(60) < 10, np.arange(60) % 2, -1)
+    predictor = table_classifier.fit(features.transform(table), few).predictor_
+    return TableModel(features, predictor, np.array(["cat", "dog"]), "kind", {})
+
+
+@pytest.fixture(scope="session")
+def saved_content(fitted, tmp_path_factory):
     path = tmp_path_factory.mktemp("models") / "model.graphmargin"
-    save_model(SupervisedSVC().fit(*data), path)
+    save_model(fitted, path)
     return path.read_bytes()
 
 

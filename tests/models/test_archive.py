@@ -4,16 +4,15 @@ import zipfile
 import numpy as np
 import pytest
 
-from graphmargin import SupervisedSVC
 from graphmargin.models import ModelFileError, load_model, model_info, save_model
 from graphmargin.models.archive import ALWAYS_ALLOWED_BYTES, DESCRIPTION, TREE
 
 ARRAY = "arrays/0.npy"
 
 
-def npy(array, **options):
+def npy(array):
     stream = io.BytesIO()
-    np.save(stream, array, **options)
+    np.save(stream, array)
     return stream.getvalue()
 
 
@@ -45,10 +44,11 @@ def test_edits_without_a_new_digest(edit, saved, entries_of, as_archive):
             read(saved)
 
 
-def test_other_compression_and_order_of_entries_mean_nothing(saved, entries_of, as_archive, data):
-    before = load_model(saved).predict_proba(data[0])
+def test_other_compression_and_order_of_entries_mean_nothing(
+    saved, entries_of, as_archive, data, fitted
+):
     saved.write_bytes(as_archive(dict(reversed(entries_of(saved).items()))))
-    np.testing.assert_array_equal(load_model(saved).predict_proba(data[0]), before)
+    np.testing.assert_array_equal(load_model(saved).predict(data[0]), fitted.predict(data[0]))
 
 
 @pytest.mark.parametrize("missing", [DESCRIPTION, TREE])
@@ -67,7 +67,6 @@ def test_missing_entries_are_named(missing, saved, entries_of, as_archive):
         npy(np.zeros(1)).replace(b"(1,)", b"(9**9,)"),
         npy(np.zeros(1)).replace(b"(1,), }      ", b"(999999999,), }"),
         npy(np.zeros(1)).replace(b"(1,), }  ", b"(-1, -1), }"),
-        npy(np.array([{}], dtype=object), allow_pickle=True),
         npy(np.zeros(3, dtype=[])),
         npy(np.zeros(3, dtype=[("a", float)])),
         npy(np.zeros(3, dtype=">f8")),
@@ -76,7 +75,7 @@ def test_missing_entries_are_named(missing, saved, entries_of, as_archive):
         b"\x93NUMPY\x03\x00",
     ],
     ids=[
-        *("short", "long", "formula", "claims-more", "negative", "objects", "no-bytes"),
+        *("short", "long", "formula", "claims-more", "negative", "no-bytes"),
         *("fields", "byte-order", "complex", "empty", "version"),
     ],
 )
@@ -106,12 +105,14 @@ def test_archive_that_unpacks_to_far_more_than_it_is(saved):
         load_model(saved)
 
 
-def test_what_would_look_like_a_bomb_is_saved_without_compression(tmp_path, data, monkeypatch):
-    path, model = tmp_path / "model.graphmargin", SupervisedSVC().fit(*data)
+def test_what_would_look_like_a_bomb_is_saved_without_compression(
+    tmp_path, data, fitted, monkeypatch
+):
+    path = tmp_path / "model.graphmargin"
     monkeypatch.setattr("graphmargin.models.archive.ALWAYS_ALLOWED_BYTES", 0)
     monkeypatch.setattr("graphmargin.models.archive.MAX_RATIO", 1)
-    save_model(model, path)
-    np.testing.assert_array_equal(load_model(path).predict(data[0]), model.predict(data[0]))
+    save_model(fitted, path)
+    np.testing.assert_array_equal(load_model(path).predict(data[0]), fitted.predict(data[0]))
 
 
 def test_entries_of_the_same_name(saved):

@@ -1,47 +1,24 @@
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from graphmargin import HarmonicClassifier, MaxMarginGraphCut
-from graphmargin.models import ModelFileError, TableModel, load_model, model_info, save_model
+from graphmargin.models import ModelFileError, load_model, model_info, save_model
 from graphmargin.models.archive import TREE
-from graphmargin.models.errors import model_file_errors
-from graphmargin.models.records import decode, encode, table_records
-from graphmargin.models.validation import check_model
 from graphmargin.tables.errors import TableError
-from graphmargin.tables.features import TableFeatures
-
-FEW = np.where(np.arange(60) < 10, np.arange(60) % 2, -1)
-
-
-def fitted(classifier, classes, table, **details):
-    features = TableFeatures(ignore=["same"]).fit(table)
-    predictor = classifier.fit(features.transform(table), FEW).predictor_
-    return TableModel(features, predictor, np.array(classes), "kind", details)
-
-
-@pytest.fixture(scope="module")
-def model(table):
-    return fitted(HarmonicClassifier(), ["cat", "dog"], table)
 
 
 @pytest.fixture
-def saved_table_model(model, tmp_path):
+def saved_table_model(table_model, tmp_path):
     path = tmp_path / "model.graphmargin"
-    save_model(model, path)
+    save_model(table_model, path)
     return path
 
 
-@pytest.mark.parametrize(
-    "classifier", [MaxMarginGraphCut(), HarmonicClassifier()], ids=["cut", "harmonic"]
-)
-def test_labels_are_those_of_the_classifier(classifier, table):
-    model = fitted(classifier, ["cat", "dog"], table)
-    X = model.features.transform(table)
-    codes, probabilities = classifier.predict(X), classifier.predict_proba(X)
+def test_labels_are_those_of_the_classifier(table_classifier, table_model, table):
+    model, X = table_model, table_model.features.transform(table)
+    codes, probabilities = table_classifier.predict(X), table_classifier.predict_proba(X)
     np.testing.assert_array_equal(model.predict(table), np.array(["cat", "dog"])[codes])
     np.testing.assert_array_equal(model.predict_proba(table), probabilities)
     labels, confidence = model.label(table)
@@ -55,8 +32,9 @@ def test_labels_are_those_of_the_classifier(classifier, table):
     [["cat", "dog"], [10, 20], [False, True], np.array(["a", "b\0"], dtype=object)],
     ids=["text", "integers", "booleans", "objects"],
 )
-def test_file_of_all_kinds_of_columns(classes, table, tmp_path):
-    model = fitted(MaxMarginGraphCut(), classes, table, n_rows=60, accuracy=0.9)
+def test_file_of_all_kinds_of_columns(classes, table_model, table, tmp_path):
+    details = {"n_rows": 60, "accuracy": 0.9}
+    model = replace(table_model, classes=np.array(classes), details=details)
     roles = [use.role for use in model.features.columns_]
     assert roles == ["number", "category", "date", "text", "embedding", "left out"]
     path = tmp_path / "model.graphmargin"
@@ -106,53 +84,7 @@ def test_missing_pandas_names_the_extra(saved_table_model, monkeypatch):
 
 
 @pytest.mark.parametrize("details", [{"error": np.nan}, {"rows": np.arange(3)}, {"f": print}])
-def test_details_must_be_json(details, model, tmp_path):
+def test_details_must_be_json(details, table_model, tmp_path):
     with pytest.raises(ModelFileError, match="`details` must be JSON values"):
-        save_model(replace(model, details=details), tmp_path / "model.graphmargin")
+        save_model(replace(table_model, details=details), tmp_path / "model.graphmargin")
     assert not list(tmp_path.iterdir())
-
-
-ENCODERS = "features.encoders_"  # number, category, date, text, vector
-EDITS = [
-    (f"{ENCODERS}.0.scale", 0.0),
-    (f"{ENCODERS}.0.center", np.inf),
-    (f"{ENCODERS}.0.flag", np.inf),
-    (f"{ENCODERS}.0.name", "weight"),
-    (f"{ENCODERS}.1.values", ["red", "red", "blue"]),
-    (f"{ENCODERS}.1.values", ["red"]),
-    (f"{ENCODERS}.1.height", np.nan),
-    (f"{ENCODERS}.2.median", "yesterday"),
-    (f"{ENCODERS}.2.has_times", False),
-    (f"{ENCODERS}.2.scale", np.ones(3)),
-    (f"{ENCODERS}.3.vocabulary", ["red", "sky"]),
-    (f"{ENCODERS}.3.vocabulary.0", "red"),
-    (f"{ENCODERS}.3.vocabulary.0", 1),
-    (f"{ENCODERS}.3.idf", np.ones(3)),
-    (f"{ENCODERS}.3.components", None),
-    (f"{ENCODERS}.3.components", np.zeros((30, 3))),
-    (f"{ENCODERS}.4.center", np.zeros(4)),
-    (f"{ENCODERS}.4.center", np.full(3, np.nan)),
-    (ENCODERS, []),
-    ("features.columns_.0.role", "code"),
-    ("features.columns_", []),
-    ("features.ignore", "same"),
-    ("features", None),
-    ("classes", np.array(["cat"])),
-    ("classes", np.array([["cat", "dog"]])),
-    ("predictor.classes", np.array([1, 0])),
-    ("predictor.classes", np.array([0.0, 1.0])),
-    ("target", [1]),
-]
-
-
-@pytest.mark.parametrize(("place", "value"), EDITS)
-def test_parts_that_do_not_fit(place, value, model, put):
-    records = table_records()
-    tree, arrays = encode(model, records)
-    put(tree, place, value)
-    with (
-        pytest.raises(ModelFileError, match=r"^a (has|is no)"),
-        model_file_errors(Path("a")),
-        np.errstate(all="ignore"),
-    ):
-        check_model(decode(tree, arrays, records))

@@ -8,9 +8,10 @@ import pytest
 from graphmargin import HarmonicClassifier, SupervisedSVC
 from graphmargin.models.array_model import array_model_of
 from graphmargin.models.errors import ModelFileError, model_file_errors
-from graphmargin.models.records import ARRAY_RECORDS, decode, encode
+from graphmargin.models.records import decode, encode, table_records
 from graphmargin.models.validation import check_model
 
+CALIBRATION = {"type": "calibration", "sharpness": 1.0, "doubt": 0.5}
 MACHINE, PART, POINTS = "predictor.machines.0", "predictor.parts.0", "predictor.parts.0.points"
 V = 7  # support vectors of the model below, in 4 dimensions, of 3 classes, hence 3 pairs
 
@@ -24,7 +25,7 @@ def sparse_rows(index, value=1.0, d=4):
 
 MARGIN = [
     *(("n_features", value) for value in (3, 0, "4", None, True)),
-    *(("feature_names", value) for value in (["a"], [1, 2, 3, 4], "abcd")),
+    *(("feature_names", value) for value in (["a"], [1, 2, 3, 4], "abcd", CALIBRATION)),
     ("predictor", None),
     *(("predictor.classes", np.array(labels)) for labels in ([0, 1], [0], [[0], [1], [2]])),
     *(("predictor.classes", value) for value in ([0, 1, 2], None)),
@@ -42,7 +43,7 @@ MARGIN = [
     *((f"{MACHINE}.intercepts", value) for value in (np.zeros(1), np.zeros(3, int), 0.0)),
     *((f"{MACHINE}.n_classes", value) for value in (2, True, 3.0)),
     *((f"{MACHINE}.center", value) for value in (np.zeros(1), "0", None)),
-    *((f"{MACHINE}.kernel", value) for value in (None, "rbf")),
+    *((f"{MACHINE}.kernel", value) for value in (None, "rbf", CALIBRATION)),
     *((f"{MACHINE}.kernel.kind", value) for value in ("sigmoid", "precomputed", None)),
     *((f"{MACHINE}.kernel.width", value) for value in (-1.0, 0, np.nan, "1")),
     *((f"{MACHINE}.kernel.degree", value) for value in (0, 2.5)),
@@ -82,17 +83,50 @@ HARMONIC = [
     (f"{POINTS}.metric", "far"),
 ]
 
+ENCODERS = "features.encoders_"  # number, category, date, text, vector
+TABLE = [
+    (f"{ENCODERS}.0.scale", 0.0),
+    (f"{ENCODERS}.0.center", np.inf),
+    (f"{ENCODERS}.0.flag", np.inf),
+    (f"{ENCODERS}.0.name", "weight"),
+    (f"{ENCODERS}.1.values", ["red", "red", "blue"]),
+    (f"{ENCODERS}.1.values", ["red"]),
+    (f"{ENCODERS}.1.height", np.nan),
+    (f"{ENCODERS}.2.median", "yesterday"),
+    (f"{ENCODERS}.2.has_times", False),
+    (f"{ENCODERS}.2.scale", np.ones(3)),
+    (f"{ENCODERS}.3.vocabulary", ["red", "sky"]),
+    (f"{ENCODERS}.3.vocabulary.0", "red"),
+    (f"{ENCODERS}.3.vocabulary.0", 1),
+    (f"{ENCODERS}.3.idf", np.ones(3)),
+    (f"{ENCODERS}.3.components", None),
+    (f"{ENCODERS}.3.components", np.zeros((30, 3))),
+    (f"{ENCODERS}.4.center", np.zeros(4)),
+    (f"{ENCODERS}.4.center", np.full(3, np.nan)),
+    (ENCODERS, []),
+    ("features.columns_.0.role", "code"),
+    ("features.columns_", []),
+    ("features.ignore", "same"),
+    ("features", None),
+    ("classes", np.array(["cat"])),
+    ("classes", np.array([["cat", "dog"]])),
+    ("predictor.classes", np.array([1, 0])),
+    ("predictor.classes", np.array([0.0, 1.0])),
+    ("target", [1]),
+]
+
 
 @pytest.fixture(scope="module")
-def models(data):
+def models(data, fitted, table_model):
     X, y = data
-    fitted = {
-        "margin": SupervisedSVC().fit(X, y),
+    classifiers = {
+        "margin": fitted,
         "precomputed": SupervisedSVC(kernel="precomputed").fit(X @ X.T, y),
         "linear": SupervisedSVC(kernel="linear").fit(X, y),
         "harmonic": HarmonicClassifier().fit(X, y),
     }
-    return {name: array_model_of(classifier) for name, classifier in fitted.items()}
+    found = {name: array_model_of(classifier) for name, classifier in classifiers.items()}
+    return {**found, "table": table_model}
 
 
 @pytest.mark.parametrize(
@@ -102,16 +136,18 @@ def models(data):
         *(("precomputed", *case) for case in PRECOMPUTED),
         *(("linear", *case) for case in LINEAR),
         *(("harmonic", *case) for case in HARMONIC),
+        *(("table", *case) for case in TABLE),
     ],
 )
 def test_parts_that_do_not_fit(name, place, value, models, put):
-    tree, arrays = encode(models[name], ARRAY_RECORDS)
+    records = table_records()
+    tree, arrays = encode(models[name], records)
     put(tree, place, value)  # `decode` leaves arrays in a tree as they are
     with pytest.raises(ModelFileError, match=r"^a (has|is no)"), model_file_errors(Path("a")):
-        check_model(decode(tree, arrays, ARRAY_RECORDS))
+        check_model(decode(tree, arrays, records))
 
 
 def test_the_models_themselves_fit(models):
     assert models["margin"].predictor.machines[0].vectors.shape == (V, 4)
     for model in models.values():
-        check_model(decode(*encode(model, ARRAY_RECORDS), ARRAY_RECORDS))
+        check_model(decode(*encode(model, table_records()), table_records()))
