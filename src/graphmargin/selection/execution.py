@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, NamedTuple
 
 from sklearn.exceptions import ConvergenceWarning
@@ -34,12 +35,10 @@ class Execution:
     @classmethod
     def of(cls, model: Any) -> Execution:
         """Return how an estimator asks to be run; without a random state, the seed is 0."""
-        seed = 0
-        if model.random_state is not None:
-            seed = model.random_state
-        if not isinstance(seed, int):
-            seed = int(check_random_state(seed).randint(2**31 - 1))
-        return cls(model.n_jobs, seed, model.verbose)
+        seed = 0 if model.random_state is None else model.random_state
+        if not isinstance(seed, Integral):
+            seed = check_random_state(seed).randint(2**31 - 1)
+        return cls(model.n_jobs, int(seed), model.verbose)
 
 
 class FitWarning(NamedTuple):

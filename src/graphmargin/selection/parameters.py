@@ -40,6 +40,8 @@ CLASS_SHARES = ("class_mass_normalization", "class_prior")
 """Parameters of which a sequence of numbers is one value: a share for each class."""
 ARRAY_VALUED = ("c_labeled", *CLASS_SHARES)
 """Parameters of which an array or a tuple is one value, so that candidates come in a list."""
+NO_CANDIDATES = ("cv", "n_jobs", "random_state", "verbose")
+"""Parameters that say how to fit, and are not chosen."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +147,7 @@ def cut_parameters(
     _check_fixed(model, {"solver": check_solver})
     checks: dict[str, Check] = {
         **_kernel_checks(NAMED_WIDTHS),
-        **_graph_checks(labels, has_graph=has_graph),
+        **_graph_checks(model, labels, has_graph=has_graph),
         "eps": _check_eps,
         "loss_weights": _one_of("loss_weights", LOSS_WEIGHTS),
         "c_labeled": partial(_check_trust, labels),
@@ -199,7 +201,7 @@ def harmonic_parameters(model: Any, labels: EncodedLabels) -> tuple[HarmonicPara
     }
     _check_fixed(model, {"solver": check_solver})
     checks: dict[str, Check] = {
-        **_graph_checks(labels, has_graph=has_graph),
+        **_graph_checks(model, labels, has_graph=has_graph),
         "width": partial(_check_width, NAMED_WIDTHS),
         "c_labeled": partial(_check_trust, labels),
         "c_unlabeled": check_c_unlabeled,
@@ -225,7 +227,7 @@ def manifold_parameters(
     C = _candidates(model, "C", _check_cost)
     checks: dict[str, Check] = {
         **_kernel_checks(NAMED_WIDTHS),
-        **_graph_checks(labels, has_graph=has_graph),
+        **_graph_checks(model, labels, has_graph=has_graph),
         "laplacian_power": partial(check_integer, "laplacian_power", low=1),
         "normalized": partial(_check_bool, "normalized"),
         "fit_intercept": partial(_check_bool, "fit_intercept"),
@@ -309,7 +311,7 @@ def is_auto(value: Any) -> bool:
 def is_pairwise(model: Any) -> bool:
     """Tell whether the kernel of an estimator is precomputed."""
     kernel = model.kernel
-    if isinstance(kernel, list | tuple) and len(kernel) == 1:
+    if _is_list("kernel", kernel) and len(kernel) == 1:
         kernel = kernel[0]
     return isinstance(kernel, str) and kernel == "precomputed"
 
@@ -321,7 +323,7 @@ def check_c_unlabeled(c_unlabeled: Any) -> float:
 
 def _is_list(name: str, value: Any) -> bool:
     """Tell whether a parameter holds candidates: a list, or a sequence where no value is one."""
-    if name == "cv":
+    if name in NO_CANDIDATES:
         return False
     if isinstance(value, list):
         return not (name in CLASS_SHARES and value and all(map(_is_number, value)))
@@ -347,7 +349,7 @@ def _values(name: str, value: Any, check: Check) -> tuple[Any, ...]:
         msg = f"`{name}` must be a value or a list of candidates, got an empty list"
         raise ValueError(msg)
     for candidate in value:
-        if is_auto(candidate) and name != "approximation":
+        if is_auto(candidate):
             msg = f"`{name}` has 'auto' in a list of candidates; pass 'auto' alone, or values"
             raise ValueError(msg)
     return tuple(check(candidate) for candidate in value)
@@ -359,13 +361,12 @@ def _combinations(model: Any, checks: Mapping[str, Check]) -> list[dict[str, Any
     Degree and coef0 make a difference for the cubic kernel only.
     """
     values = {name: _values(name, getattr(model, name), check) for name, check in checks.items()}
-    if is_list_of_kernels := len(values.get("kernel", ())) > 1:
-        for kind in values["kernel"]:
-            if isinstance(kind, str) and kind == "precomputed":
-                msg = "`kernel` has 'precomputed' beside others; a kernel matrix has no rows"
-                raise ValueError(msg)
+    kernels = values.get("kernel", ())
+    if len(kernels) > 1 and any(isinstance(k, str) and k == "precomputed" for k in kernels):
+        msg = "`kernel` has 'precomputed' beside others; a kernel matrix has no rows"
+        raise ValueError(msg)
     combinations = [dict(zip(values, point, strict=True)) for point in product(*values.values())]
-    if not is_list_of_kernels:
+    if not kernels:
         return combinations
     return [
         point
@@ -395,8 +396,13 @@ def _kernel_checks(widths: tuple[str, ...]) -> dict[str, Check]:
     }
 
 
-def _graph_checks(labels: EncodedLabels, *, has_graph: bool) -> dict[str, Check]:
+def _graph_checks(model: Any, labels: EncodedLabels, *, has_graph: bool) -> dict[str, Check]:
+    """Return the checks of what a graph is built from; a given graph has no candidates."""
     if has_graph:
+        for name in ("n_neighbors", "metric"):
+            if _is_list(name, getattr(model, name)):
+                msg = f"`{name}` must be one value where the graph is given, got a list"
+                raise ValueError(msg)
         return {}
     return {
         "n_neighbors": partial(check_n_neighbors, n_points=len(labels.codes)),
