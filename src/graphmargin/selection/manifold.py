@@ -125,21 +125,20 @@ def blend_manifold(
     """Return the blend of the chosen candidates, trained on all rows; a task is warped once."""
     places = [(part, i) for part in trials for i in range(len(part.evidence.params))]
     members = [(*places[i], factor) for i, factor in choice.blended]
-    machines: list[MarginMachine] = []
-    factors: list[float] = []
+    trained: dict[int, MarginMachine] = {}
     with report_stage(f"blend of {len(members)} classifiers", execution.verbose) as progress:
         for part in trials:
-            own = [(i, factor) for member, i, factor in members if member is part]
-            machines += _train(part.task, [part.evidence.params[i] for i, _ in own], execution)
-            factors += [factor for _, factor in own]
+            own = [k for k, member in enumerate(members) if member[0] is part]
+            candidates = [part.evidence.params[members[k][1]] for k in own]
+            trained.update(zip(own, _train(part.task, candidates, execution), strict=True))
             if progress is not None:
-                progress(len(machines) / len(members), "")
-    order = np.argsort(-np.array(factors), kind="stable")
+                progress(len(trained) / len(members), "")
+    machines = [trained[k] for k in range(len(members))]  # the heaviest first
     task = members[0][0].task
     fitted = calibrate_and_label(
         task.X,
         task.labels,
-        blend([machines[i] for i in order], [factors[i] for i in order]),
+        blend(machines, [factor for _, _, factor in members]),
         choice,
         machine_warnings(machines),
     )
@@ -202,7 +201,6 @@ def _try_task(
     progress: ProgressCallback | None,
 ) -> ManifoldTrials:
     wanted, labels = task.parameters, task.labels
-    random = check_random_state(execution.seed)
     labeled = np.flatnonzero(labels.labeled)
     form = warp_features(
         task.X,
@@ -213,9 +211,10 @@ def _try_task(
         power=wanted.laplacian_power,
         fit_intercept=wanted.fit_intercept,
         n_jobs=execution.n_jobs,
-        random_state=random,
+        random_state=execution.seed,
     )
-    rows, _ = sample_rows(labels.codes, random)
+    # The sample is the same for all tasks, however many landmarks each of them draws.
+    rows, _ = sample_rows(labels.codes, check_random_state(execution.seed))
     codes = labels.codes[rows]
     form = replace(form, rotated=form.rotated[np.isin(labeled, rows)])
     tested = [np.flatnonzero(np.isin(rows, fold)) for fold in held_out.folds]
