@@ -108,7 +108,7 @@ def blend_harmonic(
         if own:
             mean = mean_solution([solutions[k] for k in own], shares[own])
             sinks = tuple((float(shares[k]), _sink_rate(solutions[k])) for k in own)
-            parts.append(WalkPart(mean.class_mass, sinks, _points(part.task)))
+            parts.append(WalkPart(mean.class_mass, sinks, point_graph(part.task)))
     heaviest = members[0]
     return _fitted(
         heaviest.trials.task,
@@ -123,7 +123,7 @@ def blend_harmonic(
 def fit_harmonic(task: Task, execution: Execution) -> FittedHarmonic:
     """Return the harmonic solution with the one candidate of a task."""
     solution, normalized = solve_fixed(task, execution)
-    part = WalkPart(normalized.class_mass, ((1.0, _sink_rate(solution)),), _points(task))
+    part = WalkPart(normalized.class_mass, ((1.0, _sink_rate(solution)),), point_graph(task))
     return _fitted(task, normalized, solution, (part,), execution, None)
 
 
@@ -159,7 +159,7 @@ def _try_task(
     held_out_codes = labels.codes[np.concatenate([NOTHING_HELD_OUT, *tested])]
     if held_out.validation is not None:
         X, held_out_codes = held_out.validation
-        moves = attach(_points(task), X).moves
+        moves = attach(point_graph(task), X).moves
         parts = [[np.asarray(moves @ solution.class_mass) for solution in complete]]
     scales = np.array([_mean_confidence(solution) for solution in complete])
     values, fold = stack_folds(parts, scales, n_classes)
@@ -184,7 +184,7 @@ def _try_task(
     return HarmonicTrials(task, evidence, solutions, statistics)
 
 
-def _points(task: Task) -> PointGraph | None:
+def point_graph(task: Task) -> PointGraph | None:
     """Return what attaches new points to the graph; None for a given one."""
     wanted, graph = task.parameters.graph, task.graph.points
     if wanted is None or graph is None:

@@ -146,7 +146,6 @@ def _try_task(
     progress: ProgressCallback | None,
 ) -> TaskTrials:
     wanted, labels = task.parameters, task.labels
-    random = check_random_state(execution.seed)
     labeled = np.flatnonzero(labels.labeled)
     form = warp_features(
         task.X,
@@ -157,9 +156,10 @@ def _try_task(
         power=wanted.laplacian_power,
         fit_intercept=wanted.fit_intercept,
         n_jobs=execution.n_jobs,
-        random_state=random,
+        random_state=execution.seed,
     )
-    rows, _ = sample_rows(labels.codes, random)
+    # The sample is the same for all tasks, however many landmarks each of them draws.
+    rows, _ = sample_rows(labels.codes, check_random_state(execution.seed))
     form = replace(form, rotated=form.rotated[np.isin(labeled, rows)])
     train = partial(_train_piece, form, labels.labeled[rows], wanted.fit_intercept)
     return try_machines(task, candidates, train, task.X[rows], rows, held_out, execution, progress)

@@ -44,6 +44,8 @@ OF_COMPUTATION = ("solver", "approximation")
 """Parameters that change how, not what is computed; they have no candidates."""
 CLASS_SHARES = ("class_mass_normalization", "class_prior")
 """Parameters of which a sequence of numbers is one value: a share for each class."""
+OF_EXECUTION = ("cv", "n_jobs", "random_state", "verbose")
+"""Parameters that say how to fit, and have no candidates."""
 ARRAY_VALUED = ("c_labeled", *CLASS_SHARES)
 """Parameters of which an array or a tuple is one value, so that candidates come in a list."""
 
@@ -171,14 +173,14 @@ def is_auto(value: Any) -> bool:
 
 def is_pairwise(kernel: Any) -> bool:
     """Tell whether a kernel, or the only one of a list, is precomputed."""
-    if isinstance(kernel, list | tuple) and len(kernel) == 1:
+    if _is_list("kernel", kernel) and len(kernel) == 1:
         kernel = kernel[0]
     return isinstance(kernel, str) and kernel == "precomputed"
 
 
 def _is_list(name: str, value: Any) -> bool:
     """Tell whether a parameter holds candidates: a list, or a sequence where no value is one."""
-    if name == "cv":
+    if name in OF_EXECUTION:
         return False
     if isinstance(value, list):
         return not (name in CLASS_SHARES and value and all(map(_is_number, value)))
@@ -217,7 +219,7 @@ def _combinations(values: Mapping[str, Candidates]) -> list[dict[str, Any]]:
     return [
         point
         for point in points
-        if len(kernels) < 2
+        if not kernels
         or point["kernel"] == "cubic"
         or all(point[name] == first[name] for name in ("degree", "coef0"))
     ]
