@@ -13,7 +13,6 @@ import dask
 import numpy as np
 import pandas as pd
 import pytest
-from distributed import LocalCluster
 
 import graphmargin as gm
 from graphmargin.cli import main, on_dask
@@ -23,16 +22,13 @@ from graphmargin.distributed.errors import ClusterError
 from graphmargin.distributed.job import Job
 from graphmargin.tables.reading import read_table
 
-N_ROWS = 1_200
+N_ROWS = 600
 
 
 @pytest.fixture(scope="module")
-def address():
+def address(cluster):
     """Return the address of a cluster of two worker processes."""
-    with LocalCluster(
-        n_workers=2, threads_per_worker=1, memory_limit="2GiB", dashboard_address="localhost:0"
-    ) as local:
-        yield local.scheduler_address
+    return cluster.client.scheduler.address
 
 
 @pytest.fixture(autouse=True)
@@ -57,8 +53,8 @@ def pets(tmp_path_factory, mixed_table):
     table = mixed_table(N_ROWS)[0]
     table.to_parquet(folder / "pets.parquet", index=False)
     (folder / "pets").mkdir()
-    table[:700].to_parquet(folder / "pets" / "2.parquet", index=False, row_group_size=300)
-    table[700:].to_parquet(folder / "pets" / "10.parquet", index=False)
+    table[:350].to_parquet(folder / "pets" / "2.parquet", index=False, row_group_size=150)
+    table[350:].to_parquet(folder / "pets" / "10.parquet", index=False)
     return folder
 
 
@@ -242,8 +238,8 @@ def test_what_a_person_reads(pets, address, tmp_path, capsys):
     words = ("predict", pets / "pets.graphmargin", pets / "pets", "--dask", address)
     assert run(*words, "--out", tmp_path / "out") == 0
     said = capsys.readouterr()
-    assert "1,200 rows, mean confidence" in said.out
-    assert "120 of 120 given labels are the same" in said.out
+    assert "600 rows, mean confidence" in said.out
+    assert "60 of 60 given labels are the same" in said.out
     assert "distributed" not in said.err
 
 

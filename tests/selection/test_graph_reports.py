@@ -222,14 +222,14 @@ def test_neighbors_that_disagree_are_a_sign(path_graph):
     found = graph_report(harmonic_solution(path_graph(20), y))
     assert (found.label_agreement, found.leave_one_out_error, found.guess_error) == (0, 1, 0.5)
     assert advice_of(found) == [
-        "This solution predicts held-out labels no better than one guess for all: scale the features "
-        "or choose others, and compare with gamma_g=inf."
+        "This solution predicts held-out labels no better than one guess for all: scale the "
+        "features or choose others, and compare with gamma_g=inf."
     ]
     solution = harmonic_solution(path_graph(20), y)
     assert advice_of(graph_report(solution, choice=made_choice(0.1))) == []
     assert advice_of(graph_report(solution, choice=made_choice(0.9))) == [
-        "This solution predicts held-out labels no better than one guess for all: scale the features "
-        "or choose others."
+        "This solution predicts held-out labels no better than one guess for all: scale the "
+        "features or choose others."
     ]
 
 
