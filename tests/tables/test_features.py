@@ -271,7 +271,6 @@ def test_numbers_and_text_with_numbers_are_the_same():
         ("kind", {"a": 1}, "column 'kind' has {'a': 1} in row 2, which is not text"),
         ("words", [1], r"column 'words' has \[1\] in row 2, which is not text"),
         ("time", "today", "column 'time' has 'today' in row 2, which is not a date"),
-        ("time", 5, "column 'time' has 5 in row 2, which is not a date"),
         ("day_text", "2023-05-01", "which is not a date such as %d.%m.%Y"),
         ("vector", [1.0], r"has \[1.0\] in row 2, which is not a list of 3 finite numbers"),
         ("vector", "word", "column 'vector' has 'word' in row 2"),
@@ -290,6 +289,12 @@ def test_rows_of_a_later_chunk_have_their_number_in_the_file():
     chunk = pd.DataFrame({"x": ["1", "?!"]}, index=pd.RangeIndex(1000, 1002))
     with pytest.raises(TableError, match="has '\\?!' in row 1002"):
         features.transform(chunk)
+
+
+def test_numbers_where_dates_were():
+    features = TableFeatures().fit(mixed()[["time"]])
+    with pytest.raises(TableError, match="column 'time' has 5 in row 1, which is not a date"):
+        features.transform(pd.DataFrame({"time": [5]}))
 
 
 def test_missing_columns_are_listed():
