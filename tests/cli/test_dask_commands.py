@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import subprocess
-import sys
 from contextlib import redirect_stdout
 from pathlib import Path
 
@@ -333,13 +331,3 @@ def test_missing_extra(command, pets, refused, tmp_path, monkeypatch):
     }
     line = refused(*words[command], "--dask", "local", "--out", tmp_path / "out")
     assert line.endswith('--dask needs dask, distributed; pip install "graphmargin[dask]"')
-
-
-def test_help_does_not_import_dask():
-    code = (
-        "import sys; from graphmargin.cli import main; main(['label', '--help']); "
-        "sys.exit(sum(name in sys.modules for name in ('dask', 'distributed', 'pandas')))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
-    assert done.returncode == 0
-    assert b"--dask" in done.stdout
