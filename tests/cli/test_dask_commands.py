@@ -140,7 +140,7 @@ def test_the_model_predicts_here_and_there_what_the_table_has(pets, there, addre
         there["kind_confidence"][new].to_numpy(), abs=2e-6
     )
     model = gm.load_model(pets / "pets.graphmargin")
-    assert model.classifier.classes_.tolist() == [0, 1, 2]
+    assert model.predictor.classes.tolist() == [0, 1, 2]
     assert model.classes.tolist() == sorted(set(there["kind"]))
     assert model.details["rows"] == N_ROWS
 
