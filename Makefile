@@ -11,6 +11,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 SUITES ?= letter path
+GALLERY ?= 0
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
 .PHONY: test lint types docs site demo reproduction reproduction-test bench clean
@@ -19,13 +20,16 @@ test: $(VENV)/.test
 	@$(MAKE) --no-print-directory --output-sync --jobs=2 lint types site
 	@$(BIN)/python -m pytest --quiet -n 2
 
-docs: site
+docs: $(VENV)/.test
+	@$(MAKE) --no-print-directory site GALLERY=1
 	@$(BIN)/python -m pytest --quiet -n 2 tests/docs src
 	@echo "site: out/site/index.html"
 
+# GALLERY=1 runs the examples of the gallery, which takes a minute; 0 shows their code alone.
 site: $(VENV)/.test
-	@rm -rf out/site docs/api
-	@$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going -j 2 -d out/doctrees docs out/site
+	@rm -rf out/site out/doctrees docs/api docs/gallery
+	@$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going -j 2 -D plot_gallery=$(GALLERY) \
+		-d out/doctrees docs out/site
 	@$(BIN)/python tools/check_site.py out/site
 
 lint: $(VENV)/.test
@@ -73,6 +77,6 @@ $(VENV)/.bench: pyproject.toml | $(VENV)/.pip
 
 $(VENV)/.test: pyproject.toml | $(VENV)/.pip
 	@echo "installing graphmargin and its tests into $(VENV)"
-	@$(PIP) install --editable '.[amg,cli,dask,plot]' --group dev
+	@$(PIP) install --editable '.[cli,dask,plot]' --group dev
 	@tools/install_chromium
 	@touch $@

@@ -1,5 +1,7 @@
 """Settings, and the graphs and dense solutions that several test files compare with."""
 
+import time
+
 import numpy as np
 import pytest
 from hypothesis import settings
@@ -8,6 +10,33 @@ from scipy import sparse
 # Kernels compile on their first call, so that no time limit makes sense.
 settings.register_profile("graphmargin", deadline=None, derandomize=True, max_examples=50)
 settings.load_profile("graphmargin")
+
+
+def pytest_collection_modifyitems(items):
+    """Run all tests of the cluster in one process, so that it is started once."""
+    for item in items:
+        if "cluster" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("cluster"))
+
+
+@pytest.fixture(scope="session")
+def cluster():
+    """Return a real cluster of two worker processes, shared by all tests."""
+    from graphmargin.distributed.cluster import local_cluster
+
+    with local_cluster(2, "2GiB") as workers:
+        yield workers
+
+
+@pytest.fixture
+def mortal_cluster(cluster):
+    """Return the cluster to a test that kills workers; the next test finds two workers again."""
+    before = set(cluster.workers)
+    yield cluster
+    until = time.monotonic() + 180
+    while set(cluster.workers) == before or len(cluster.workers) < 2:
+        assert time.monotonic() < until, "no worker was killed, or none was started again"
+        time.sleep(0.05)
 
 
 @pytest.fixture(scope="session")

@@ -34,7 +34,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix
 from scipy.spatial.distance import cdist
-from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 import graphmargin as gm

@@ -5,13 +5,12 @@ import pytest
 
 from benchmarks.measure import MEMORY_LIMIT, in_own_process, part_of
 from benchmarks.problems import Problem
-from benchmarks.suites import LAP_SVM, OURS, SPREADING, Case
+from benchmarks.suites import LAP_SVM, OURS, Case
 
 
-@pytest.mark.parametrize("system", [OURS, SPREADING])
-def test_a_system_is_measured_in_its_own_process(system, tmp_path):
+def test_a_system_is_measured_in_its_own_process(tmp_path):
     file = tmp_path / "labels.npy"
-    result = in_own_process(Case("letter", system), 0, timeout=60, rows=800, save=file)
+    result = in_own_process(Case("letter", OURS), 0, timeout=60, rows=800, save=file)
     assert set(result) == {"wall", "cpu", "memory", "error", "converged"}
     assert result["wall"] > 0
     assert result["cpu"] > 0
@@ -23,7 +22,6 @@ def test_a_system_is_measured_in_its_own_process(system, tmp_path):
 @pytest.mark.parametrize(
     ("case", "options", "reason"),
     [
-        (Case("letter", SPREADING, k=900), {"rows": 800}, "ValueError: Expected n_neighbors"),
         (Case("letter", OURS), {"timeout": 0.01}, "not done after 0.01 s"),
         (Case("letter", LAP_SVM), {"memory_limit": 2**31}, "MemoryError: Unable to allocate"),
     ],

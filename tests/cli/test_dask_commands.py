@@ -13,7 +13,6 @@ import dask
 import numpy as np
 import pandas as pd
 import pytest
-from distributed import LocalCluster
 
 import graphmargin as gm
 from graphmargin.cli import main, on_dask
@@ -23,16 +22,13 @@ from graphmargin.distributed.errors import ClusterError
 from graphmargin.distributed.job import Job
 from graphmargin.tables.reading import read_table
 
-N_ROWS = 1_200
+N_ROWS = 600
 
 
 @pytest.fixture(scope="module")
-def address():
+def address(cluster):
     """Return the address of a cluster of two worker processes."""
-    with LocalCluster(
-        n_workers=2, threads_per_worker=1, memory_limit="2GiB", dashboard_address="localhost:0"
-    ) as local:
-        yield local.scheduler_address
+    return cluster.client.scheduler.address
 
 
 @pytest.fixture(autouse=True)
@@ -57,8 +53,8 @@ def pets(tmp_path_factory, mixed_table):
     table = mixed_table(N_ROWS)[0]
     table.to_parquet(folder / "pets.parquet", index=False)
     (folder / "pets").mkdir()
-    table[:700].to_parquet(folder / "pets" / "2.parquet", index=False, row_group_size=300)
-    table[700:].to_parquet(folder / "pets" / "10.parquet", index=False)
+    table[:350].to_parquet(folder / "pets" / "2.parquet", index=False, row_group_size=150)
+    table[350:].to_parquet(folder / "pets" / "10.parquet", index=False)
     return folder
 
 
@@ -74,7 +70,7 @@ def summary(pets, address):
     """Label the folder on the cluster, and return what is printed."""
     with redirect_stdout(io.StringIO()) as out:
         words = ("label", pets / "pets", "-t", "kind", "--dask", address, "--json")
-        assert run(*words, "--model", pets / "pets.skops") == 0
+        assert run(*words, "--model", pets / "pets.graphmargin") == 0
     return json.loads(out.getvalue())
 
 
@@ -101,7 +97,7 @@ def test_labels_are_those_of_one_machine(here, there):
 def test_the_summary_is_that_of_the_files(pets, summary, there):
     assert summary["files"] == {
         "labeled": str(pets / "pets-labeled"),
-        "model": str(pets / "pets.skops"),
+        "model": str(pets / "pets.graphmargin"),
     }
     assert summary["table"] == "pets"
     assert summary["n_rows"] == summary["sampled_rows"] == N_ROWS
@@ -125,14 +121,14 @@ def test_the_summary_is_that_of_the_files(pets, summary, there):
 
 
 def test_the_model_predicts_here_and_there_what_the_table_has(pets, there, address, tmp_path):
-    argv = ("predict", pets / "pets.skops", pets / "pets", "--out", tmp_path / "out")
+    argv = ("predict", pets / "pets.graphmargin", pets / "pets", "--out", tmp_path / "out")
     with redirect_stdout(io.StringIO()) as out:
         assert run(*argv, "--dask", address, "--json") == 0
     told = json.loads(out.getvalue())
     found = read_folder(tmp_path / "out")
     single = tmp_path / "single.parquet"
     with redirect_stdout(io.StringIO()) as out:
-        words = ("predict", pets / "pets.skops", pets / "pets.parquet", "--out", single)
+        words = ("predict", pets / "pets.graphmargin", pets / "pets.parquet", "--out", single)
         assert run(*words, "--json") == 0
     assert told["files"] == {"predicted": str(tmp_path / "out")}
     single_told = json.loads(out.getvalue())
@@ -145,7 +141,7 @@ def test_the_model_predicts_here_and_there_what_the_table_has(pets, there, addre
     assert found["kind_confidence"][new].to_numpy() == pytest.approx(
         there["kind_confidence"][new].to_numpy(), abs=2e-6
     )
-    model = gm.load_model(pets / "pets.skops")
+    model = gm.load_model(pets / "pets.graphmargin")
     assert model.classifier.classes_.tolist() == [0, 1, 2]
     assert model.classes.tolist() == sorted(set(there["kind"]))
     assert model.details["rows"] == N_ROWS
@@ -154,7 +150,7 @@ def test_the_model_predicts_here_and_there_what_the_table_has(pets, there, addre
 def test_failures_interruptions_and_the_way_on(pets, there, address, tmp_path, monkeypatch, capsys):
     out, work = tmp_path / "out", tmp_path / "work"
     argv = ("label", pets / "pets", "-t", "kind", "--dask", address, "--out", out, "-q")
-    argv = (*argv, "--work-dir", work, "--model", tmp_path / "pets.skops")
+    argv = (*argv, "--work-dir", work, "--model", tmp_path / "pets.graphmargin")
 
     def fail(*_, **__):
         msg = "learning: there is no worker left; start more workers"
@@ -185,7 +181,7 @@ def test_failures_interruptions_and_the_way_on(pets, there, address, tmp_path, m
 
     assert run(*argv, "--resume") == 0
     assert capsys.readouterr() == ("", "")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "pets.skops", "work"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "pets.graphmargin", "work"]
     assert {path: path.stat().st_mtime_ns for path in notes} == notes
     pd.testing.assert_frame_equal(read_folder(out), there)
 
@@ -231,7 +227,7 @@ def test_a_table_to_be_mended_leaves_nothing_behind(address, refused, tmp_path):
 @pytest.mark.usefixtures("summary")
 def test_a_local_cluster_works_without_a_word(pets, tmp_path, capfd):
     out = tmp_path / "out"
-    words = ("predict", pets / "pets.skops", pets / "pets.parquet", "--dask", "local")
+    words = ("predict", pets / "pets.graphmargin", pets / "pets.parquet", "--dask", "local")
     assert run(*words, "--out", out, "--quiet") == 0
     assert capfd.readouterr() == ("", "")
     assert len(read_folder(out)) == N_ROWS
@@ -239,11 +235,11 @@ def test_a_local_cluster_works_without_a_word(pets, tmp_path, capfd):
 
 @pytest.mark.usefixtures("summary")
 def test_what_a_person_reads(pets, address, tmp_path, capsys):
-    words = ("predict", pets / "pets.skops", pets / "pets", "--dask", address)
+    words = ("predict", pets / "pets.graphmargin", pets / "pets", "--dask", address)
     assert run(*words, "--out", tmp_path / "out") == 0
     said = capsys.readouterr()
-    assert "1,200 rows, mean confidence" in said.out
-    assert "120 of 120 given labels are the same" in said.out
+    assert "600 rows, mean confidence" in said.out
+    assert "60 of 60 given labels are the same" in said.out
     assert "distributed" not in said.err
 
 
@@ -256,7 +252,7 @@ def test_what_a_person_reads(pets, address, tmp_path, capsys):
         (["--ignore", "shape"], "no column 'shape'"),
         (["--out", "{pets}/pets"], "already; choose a new folder"),
         (["--out", "{pets}/pets/new"], "where it would be read the next time"),
-        (["--model", "{pets}/new/pets.skops", "--out", "{pets}/new"], "outside of it"),
+        (["--model", "{pets}/new/pets.graphmargin", "--out", "{pets}/new"], "outside of it"),
         (["--model", "{pets}/pets/2.parquet"], "2.parquet is in use by this command already"),
         (["--work-dir", "{pets}/pets"], "where it would be read the next time"),
         (["--out", "nowhere://a/b"], "nowhere"),
@@ -312,7 +308,7 @@ def test_workers_that_are_too_small(pets, address, refused, tmp_path, monkeypatc
 
 @pytest.mark.usefixtures("summary")
 def test_predict_is_refused_before_any_work(pets, address, refused, monkeypatch):
-    words = ("predict", pets / "pets.skops", pets / "pets", "--dask", address)
+    words = ("predict", pets / "pets.graphmargin", pets / "pets", "--dask", address)
     line = refused(*words, "--out", pets / "pets" / "new")
     assert "where it would be read the next time" in line
     line = refused(*words, "--out", pets / "pets-labeled")
@@ -333,7 +329,7 @@ def test_missing_extra(command, pets, refused, tmp_path, monkeypatch):
     monkeypatch.setattr(on_dask, "find_spec", lambda _: None)
     words = {
         "label": ["label", pets / "pets", "-t", "kind"],
-        "predict": ["predict", pets / "pets.skops", pets / "pets"],
+        "predict": ["predict", pets / "pets.graphmargin", pets / "pets"],
     }
     line = refused(*words[command], "--dask", "local", "--out", tmp_path / "out")
     assert line.endswith('--dask needs dask, distributed; pip install "graphmargin[dask]"')

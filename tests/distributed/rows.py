@@ -26,11 +26,11 @@ def write_rows(folder: Folder, X: FloatArray, codes: IntArray, n_pieces: int) ->
 
 
 def mixture(n: int, *, seed: int = 0) -> tuple[FloatArray, IntArray]:
-    """Return n x 16, ten classes of three clusters each that hardly overlap."""
+    """Return n x 16, three classes of ten clusters each that hardly overlap."""
     random = np.random.default_rng(seed)
     centers = np.random.default_rng(0).normal(size=(30, 16))
     cluster = random.integers(30, size=n)
-    return centers[cluster] + 0.4 * random.normal(size=(n, 16)), cluster % 10
+    return centers[cluster] + 0.4 * random.normal(size=(n, 16)), cluster % 3
 
 
 def assembled(folder: Folder, n_parts: int, n_rows: int) -> sparse.csr_array:

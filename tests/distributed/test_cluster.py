@@ -12,24 +12,12 @@ import pytest
 from distributed import Client, LocalCluster
 
 from graphmargin.distributed import cluster as module
-from graphmargin.distributed.cluster import AT_REST, Cluster, cluster_at, local_cluster
+from graphmargin.distributed.cluster import AT_REST, Cluster, cluster_at
 from graphmargin.distributed.errors import ClusterError
 
 
 def double(x):
     return 2 * x
-
-
-def die(x):
-    os.kill(os.getpid(), signal.SIGKILL)
-    return x
-
-
-def die_once(path):
-    if not os.path.exists(path):  # noqa: PTH110 - it is a text
-        open(path, "w").close()  # noqa: PTH123
-        os.kill(os.getpid(), signal.SIGKILL)
-    return os.getpid()
 
 
 def slow(x):
@@ -44,12 +32,6 @@ def fail(x):
 
 def size_of(number, value):
     return number, value.nbytes
-
-
-@pytest.fixture(scope="module")
-def fragile():
-    with local_cluster(2, "2GiB") as found:
-        yield found
 
 
 def test_results_come_in_the_order_of_the_items(cluster):
@@ -72,7 +54,7 @@ def test_an_error_of_a_task_is_raised_as_it_was(cluster):
 
 def test_an_error_is_raised_before_the_others_are_done(cluster):
     futures = [
-        *cluster.submit("slow", slow, [5]),
+        *cluster.submit("slow", slow, [2]),
         *cluster.submit("fail", fail, [1]),
     ]
     with pytest.raises(ValueError, match="1 is wrong"):
@@ -121,33 +103,44 @@ def test_no_worker_is_said(monkeypatch):
             Cluster(client).run("double", double, [1])
 
 
-def test_a_task_that_kills_its_workers_is_a_matter_of_memory(fragile):
-    fragile.client.run_on_scheduler(_allow_failures, number=0)
-    with pytest.raises(ClusterError, match=r"deadly: a worker died 1 times .* larger memory_limit"):
-        fragile.run("deadly", die, [1])
-    fragile.client.run_on_scheduler(_allow_failures, number=3)
-
-
-def _allow_failures(dask_scheduler, number):
+def allow_failures(dask_scheduler, number):
     dask_scheduler.allowed_failures = number
 
 
-def test_a_task_whose_worker_dies_is_done_by_another(fragile, tmp_path):
-    assert len(fragile.run("dies once", die_once, [str(tmp_path / "died")])) == 1
+def test_a_task_that_kills_its_workers_is_a_matter_of_memory(mortal_cluster):
+    def deadly(_):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    mortal_cluster.client.run_on_scheduler(allow_failures, number=0)
+    with pytest.raises(ClusterError, match=r"deadly: a worker died 1 times .* larger memory_limit"):
+        mortal_cluster.run("deadly", deadly, [1])
+    mortal_cluster.client.run_on_scheduler(allow_failures, number=3)
 
 
-def test_what_is_shared_survives_its_worker(fragile):
-    held = fragile.share("large", np.zeros(10))
-    assert fragile.run("size", size_of, [1], held) == [(1, 80)]
-    (holders,) = fragile.client.who_has([held]).values()
-    for pid in fragile.client.run(os.getpid, workers=list(holders)).values():
+def test_a_task_whose_worker_dies_is_done_by_another(mortal_cluster):
+    first = next(iter(mortal_cluster.client.run(os.getpid).values()))
+
+    def die_or_answer(_):
+        if os.getpid() == first:
+            os.kill(first, signal.SIGKILL)
+        time.sleep(0.2)
+        return os.getpid()
+
+    assert first not in mortal_cluster.run("dies once", die_or_answer, [1, 2])
+
+
+def test_what_is_shared_survives_its_worker(mortal_cluster):
+    held = mortal_cluster.share("large", np.zeros(10))
+    assert mortal_cluster.run("size", size_of, [1], held) == [(1, 80)]
+    (holders,) = mortal_cluster.client.who_has([held]).values()
+    for pid in mortal_cluster.client.run(os.getpid, workers=list(holders)).values():
         os.kill(pid, signal.SIGKILL)
-    assert fragile.run("size", size_of, [2], held) == [(2, 80)]
+    assert mortal_cluster.run("size", size_of, [2], held) == [(2, 80)]
 
 
 def test_a_scheduler_that_goes_is_said():
-    local = LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address="localhost:0")
-    with dask.config.set({"distributed.comm.timeouts.connect": "1s"}), Client(local) as client:
+    local = LocalCluster(n_workers=0, dashboard_address="localhost:0")
+    with dask.config.set({"distributed.comm.timeouts.connect": "300ms"}), Client(local) as client:
         futures = Cluster(client).submit("slow", slow, [60])
         local.close()
         with pytest.raises(ClusterError, match="slow: the scheduler has gone"):
@@ -157,7 +150,7 @@ def test_a_scheduler_that_goes_is_said():
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense", "nonsense://x:1"])
 def test_a_dead_address_is_named(address):
     with (
-        dask.config.set({"distributed.comm.timeouts.connect": "1s"}),
+        dask.config.set({"distributed.comm.timeouts.connect": "300ms"}),
         pytest.raises(ClusterError, match=f"no Dask scheduler answers at '{address}'"),
         cluster_at(address),
     ):
@@ -177,6 +170,6 @@ def test_a_cluster_is_found_by_client_address_or_presence(cluster):
 def test_a_local_cluster_ends_with_the_block():
     with cluster_at("local") as found:
         assert found.n_threads >= 1
-        assert found.run("double", double, [4]) == [8]
+        assert found.run("absolute", abs, [-4]) == [4]
         client = found.client
     assert client.status == "closed"

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import json
+import linecache
 import os
 import signal
 import subprocess
 import sys
-import threading
 import time
+from collections import Counter
 from pathlib import Path
 
 import dask.dataframe
@@ -14,27 +15,48 @@ import numpy as np
 import pandas as pd
 import pytest
 from distributed import Client, LocalCluster
+from sklearn.exceptions import ConvergenceWarning
 
 from graphmargin import MaxMarginGraphCut, harmonic_solution, load_model, save_model
 from graphmargin._errors import InputError
-from graphmargin._progress import progress_listener
-from graphmargin.distributed import ClusterError, DistributedGraphCut
-from graphmargin.distributed.cluster import local_cluster
+from graphmargin.distributed import (
+    ClusterError,
+    DistributedGraphCut,
+    diffusion,
+    learning,
+    planning,
+    rounds,
+)
+from graphmargin.distributed.cluster import Cluster
 from graphmargin.distributed.storage import Folder
+from graphmargin.selection import Choice
+from graphmargin.selection.execution import UnreachedWarning
 from tests.distributed.rows import assembled, mixture
 
-N = 20_000
+N = 6_000
+ROWS_OF_A_PART = 2_000
+"""So few that the table has three parts."""
+ROWS_OF_A_GROUP = 2_000
+"""So few that the machine learns in three groups."""
 FEATURES = [f"x{i}" for i in range(16)]
 FIXED = {"gamma_g": 0.01, "C": 10.0}
 
 
-def few_of(y, share=0.01):
+@pytest.fixture(scope="module", autouse=True)
+def _small_parts():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(planning, "LEAST_ROWS", ROWS_OF_A_PART)
+        patch.setattr(learning, "rows_of_a_group", lambda *_: ROWS_OF_A_GROUP)
+        yield
+
+
+def few_of(y, share=0.03):
     return np.where(np.random.default_rng(1).random(len(y)) < share, y, -1)
 
 
 def frame_of(X, few):
     table = pd.DataFrame(X, columns=FEATURES)
-    table["kind"] = np.where(few == -1, None, np.array([f"k{i}" for i in range(10)])[few])
+    table["kind"] = np.where(few == -1, None, np.array([f"k{i}" for i in range(3)])[few])
     table["name"] = [f"row {i}" for i in range(len(X))]
     return table
 
@@ -117,11 +139,11 @@ def test_given_labels_stay(labels, problem):
     assert labels["kind"][given].tolist() == [f"k{code}" for code in few[given]]
 
 
-def test_the_local_classifier_is_saved_as_a_model_file(fitted, tmp_path):
+def test_the_local_model_is_saved_in_a_file(fitted, tmp_path):
     new = pd.DataFrame(mixture(200, seed=3)[0], columns=FEATURES)
     local = fitted.to_local()
-    save_model(local, tmp_path / "cut.skops")
-    loaded = load_model(tmp_path / "cut.skops")
+    save_model(local, tmp_path / "cut.graphmargin")
+    loaded = load_model(tmp_path / "cut.graphmargin")
     assert loaded.predict(new).tolist() == local.predict(new).tolist()
 
 
@@ -130,8 +152,7 @@ def test_predict_writes_labels_of_new_rows(fitted, client, tmp_path):
     files = write(frame_of(X, np.where(np.arange(len(y)) < 100, y, -1)), tmp_path / "new", 2)
     found = fitted.predict(files, tmp_path / "out", client=client)
     written = pd.read_parquet(tmp_path / "out")
-    local = fitted.to_local()
-    labels, probabilities = local._predict_both(pd.DataFrame(X, columns=FEATURES))
+    labels, probabilities = fitted.predictor_.label(X)
     assert written.columns.tolist() == ["name", "kind", "confidence"]
     assert written["kind"].tolist() == labels.tolist()
     ordered = np.sort(probabilities, axis=1)
@@ -145,7 +166,7 @@ def test_predict_writes_labels_of_new_rows(fitted, client, tmp_path):
 def test_a_dask_dataframe_gives_the_labels_of_its_files(client, tmp_path):
     X, y = mixture(3_000, seed=2)
     files = write(frame_of(X, few_of(y, 0.1)), tmp_path / "table", 3)
-    cut = DistributedGraphCut(**FIXED)
+    cut = DistributedGraphCut(gamma_g=np.inf, C=10.0)
     options = {"label": "kind", "features": FEATURES, "client": client}
     first = cut.fit(files, work_dir=tmp_path / "a", **options).transduction_
     frame = dask.dataframe.read_parquet(files)
@@ -155,18 +176,20 @@ def test_a_dask_dataframe_gives_the_labels_of_its_files(client, tmp_path):
 
 
 def test_chosen_parameters_are_those_of_the_sample(client, tmp_path):
-    X, y = mixture(2_000, seed=4)
-    few = few_of(y, 0.1)
+    X, y = mixture(1_000, seed=4)
+    few = few_of(y, 0.2)
     files = write(frame_of(X, few), tmp_path / "table", 2)
     cut = DistributedGraphCut().fit(
         files, label="kind", id="name", work_dir=tmp_path / "work", client=client
     )
     choice = cut.choice_
-    assert (choice.n_labeled, choice.n_unlabeled) == ((few != -1).sum(), (few == -1).sum())
-    assert len({params["gamma_g"] for params in choice.choice.trials.params}) == 5
-    assert np.isclose(choice.choice.weights.sum(), 1)
+    assert isinstance(choice, Choice)
+    assert (cut.n_tried_labeled_, cut.n_tried_unlabeled_) == ((few != -1).sum(), (few == -1).sum())
+    assert len({params["gamma_g"] for params in choice.trials.params}) == 5
+    assert np.isclose(choice.weights.sum(), 1)
+    assert 0 <= choice.error < 0.1
     single = MaxMarginGraphCut(random_state=0, class_mass_normalization=False).fit(X, few)
-    assert [p["gamma_g"] for p in choice.choice.trials.params] == [
+    assert [p["gamma_g"] for p in choice.trials.params] == [
         p["gamma_g"] for p in single.choice_.trials.params
     ]
     labels = pd.read_parquet(cut.transduction_)
@@ -174,129 +197,109 @@ def test_chosen_parameters_are_those_of_the_sample(client, tmp_path):
     same = labels["kind"] == [f"k{code}" for code in single.transduction_]
     assert same[hidden].mean() > 0.98
     # Labels of rows without one are the machine's, as are their confidences.
-    local = cut.to_local()
-    own, probabilities = local._predict_both(pd.DataFrame(X, columns=FEATURES))
+    own, probabilities = cut.predictor_.label(X)
     assert (labels["kind"][hidden] == own[hidden]).all()
     ordered = np.sort(probabilities, axis=1)
     np.testing.assert_allclose(labels["confidence"], ordered[:, -1] - ordered[:, -2], atol=1e-6)
 
 
-@pytest.mark.parametrize("kernel", ["linear", "cubic"])
-def test_other_kernels(client, tmp_path, kernel):
-    X, y = mixture(3_000, seed=2)
-    few = few_of(y, 0.1)
-    files = write(frame_of(X, few), tmp_path / "table", 2)
-    cut = DistributedGraphCut(kernel=kernel, gamma_g=0.01, C=0.1)
-    cut.fit(files, label="kind", id="name", work_dir=tmp_path / "work", client=client)
-    single = MaxMarginGraphCut(
-        kernel=kernel, gamma_g=0.01, C=0.1, approximation="nystroem", random_state=0
-    ).fit(X, few)
-    new = mixture(2_000, seed=9)[0]
-    own = cut.to_local().predict(pd.DataFrame(new, columns=FEATURES))
-    assert (own == [f"k{code}" for code in single.predict(new)]).mean() > 0.98
-
-
-def test_supervised_learning_alone(client, tmp_path):
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "cubic"])
+def test_supervised_learning_alone(client, tmp_path, kernel):
     X, y = mixture(2_000, seed=2)
     few = few_of(y, 0.1)
     files = write(frame_of(X, few), tmp_path / "table", 2)
-    cut = DistributedGraphCut(gamma_g=np.inf, C=10.0)
+    cut = DistributedGraphCut(kernel=kernel, gamma_g=np.inf, C=10.0)
     cut.fit(files, label="kind", id="name", work_dir=tmp_path / "work", client=client)
     labels = pd.read_parquet(cut.transduction_)
     assert cut.n_iter_ == 0
     np.testing.assert_array_equal(labels["confidence"], (few != -1).astype(float))
-    single = MaxMarginGraphCut(gamma_g=np.inf, C=10.0, random_state=0).fit(X, few)
+    single = MaxMarginGraphCut(kernel=kernel, gamma_g=np.inf, C=10.0, random_state=0).fit(X, few)
     same = labels["kind"] == [f"k{code}" for code in single.transduction_]
     assert same.mean() > 0.99
 
 
-def test_rows_that_no_label_reaches_are_counted_and_labeled_by_the_machine(client, tmp_path):
-    X, y = mixture(2_000, seed=2)
-    island = np.arange(2_000) % 10 == 0
+def test_rows_that_no_label_reaches_are_counted_and_labeled_by_the_machine(
+    client, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(rounds, "MAX_EPOCHS", 2)
+    X, y = mixture(1_000, seed=2)
+    island = np.arange(1_000) % 10 == 0
     X[island] += 1_000
     few = np.where(island, -1, few_of(y, 0.1))
     files = write(frame_of(X, few), tmp_path / "table", 2)
-    cut = DistributedGraphCut(**FIXED)
-    with pytest.warns(UserWarning, match="without a label") as caught:
-        cut.fit(files, label="kind", id="name", work_dir=tmp_path / "work", client=client)
-    assert caught[0].filename == __file__
+    cut = DistributedGraphCut(kernel="linear", gamma_g=0.01, C=100.0)
+    options = {"label": "kind", "id": "name", "work_dir": tmp_path / "work", "client": client}
+    for resume in (False, True):
+        with pytest.warns() as caught:
+            cut.fit(files, resume=resume, **options)
+        # Each is given once, and points to the line that calls `fit`.
+        assert [warning.category for warning in caught] == [UnreachedWarning, ConvergenceWarning]
+        assert "rows are in components of the graph without a label" in str(caught[0].message)
+        for warning in caught:
+            assert warning.filename == __file__
+            assert "cut.fit(files, resume=resume" in linecache.getline(__file__, warning.lineno)
     labels = pd.read_parquet(cut.transduction_)
     assert cut.n_unreached_ >= island.sum()
     assert (labels["confidence"][island] == 0).all()
     assert labels["kind"].notna().all()
 
 
-class Killer:
-    """Kills a worker after the first part of the neighbors, and one in the midst of iterations."""
+def kill_workers(monkeypatch, when):
+    """Kill a worker when tasks of a name are submitted for some times; return the names."""
+    submit, times, killed = Cluster.submit, Counter(), []
 
-    def __init__(self, client: Client, work: Path) -> None:
-        self.client, self.work = client, work
-        self.killed: list[str] = []
+    def submit_and_kill(self, name, *arguments):
+        futures = submit(self, name, *arguments)
+        times[name] += 1
+        if times[name] in when.get(name, ()):
+            os.kill(next(iter(self.client.run(os.getpid).values())), signal.SIGKILL)
+            killed.append(name)
+        return futures
 
-    def __call__(self, name):
-        if name == "neighbors":  # which may take less than a second: nobody is told of a part
-            pid = self._worker()
-            threading.Thread(target=self._kill_after_a_part, args=(pid,), daemon=True).start()
-
-        def tell(share, _):
-            is_midway = share is not None and 0 < share < 1
-            if name.startswith("harmonic") and is_midway and "harmonic" not in self.killed:
-                self._kill("harmonic", self._worker())
-
-        return tell
-
-    def _kill_after_a_part(self, pid):
-        while not list((self.work / "neighbors").glob("*.note")):
-            time.sleep(0.002)
-        assert len(list((self.work / "neighbors").glob("*.note"))) < 8
-        self._kill("neighbors", pid)
-
-    def _worker(self):
-        return next(iter(self.client.run(os.getpid).values()))
-
-    def _kill(self, stage, pid):
-        os.kill(pid, signal.SIGKILL)
-        self.killed.append(stage)
+    monkeypatch.setattr(Cluster, "submit", submit_and_kill)
+    return killed
 
 
-def same_files(one, other):
-    names = [path.name for path in sorted(Path(one).glob("*.parquet"))]
-    assert names == [path.name for path in sorted(Path(other).glob("*.parquet"))]
+def assert_same_results(cut, other):
+    """Compare the labels of all rows and the machine to the last bit."""
+    one, two = Path(cut.transduction_), Path(other.transduction_)
+    names = [path.name for path in sorted(one.glob("*.parquet"))]
+    assert names == [path.name for path in sorted(two.glob("*.parquet"))]
     for name in names:
-        assert (Path(one) / name).read_bytes() == (Path(other) / name).read_bytes()
+        assert (one / name).read_bytes() == (two / name).read_bytes()
+    assert (one.parent / "machine.pack").read_bytes() == (two.parent / "machine.pack").read_bytes()
 
 
-def test_workers_that_are_killed_change_nothing(files, fitted, tmp_path):
-    with local_cluster(2, "2GiB") as cluster:
-        killer = Killer(cluster.client, tmp_path / "work")
-        with progress_listener(killer):
-            cut = DistributedGraphCut(**FIXED).fit(
-                files, label="kind", id="name", work_dir=tmp_path / "work", client=cluster.client
-            )
-    assert killer.killed == ["neighbors", "harmonic"]
+def test_workers_that_are_killed_change_nothing(
+    mortal_cluster, files, fitted, tmp_path, monkeypatch
+):
+    iterations = (diffusion.CHECKPOINT - 2, diffusion.CHECKPOINT + 3)
+    when = {"neighbors": (1,), "harmonic-0.01 product": iterations, "descend": (5,)}
+    killed = kill_workers(monkeypatch, when)
+    cut = DistributedGraphCut(**FIXED).fit(
+        files, label="kind", id="name", work_dir=tmp_path / "work", client=mortal_cluster.client
+    )
+    assert killed == ["neighbors", *["harmonic-0.01 product"] * 2, "descend"]
     assert cut.n_parts_ == fitted.n_parts_
-    same_files(cut.transduction_, fitted.transduction_)
+    assert_same_results(cut, fitted)
 
 
-SCRIPT = """
+SCRIPT = f"""
 import sys
-from graphmargin.distributed import DistributedGraphCut
-from graphmargin.distributed.cluster import local_cluster
+from graphmargin.distributed import DistributedGraphCut, planning
 
-if __name__ == "__main__":
-    with local_cluster(2, "2GiB") as cluster:
-        cut = DistributedGraphCut(gamma_g=0.01, C=10.0)
-        cut.fit(sys.argv[1], label="kind", id="name", work_dir=sys.argv[2], client=cluster.client)
+planning.LEAST_ROWS = {ROWS_OF_A_PART}
+files, work, client = sys.argv[1:]
+cut = DistributedGraphCut(gamma_g=0.01, C=10.0)
+cut.fit(files, label="kind", id="name", work_dir=work, client=client)
 """
 
 
 def test_a_client_that_was_killed_goes_on_where_it_was(files, fitted, client, tmp_path):
-    script, work = tmp_path / "fit.py", tmp_path / "work"
-    script.write_text(SCRIPT)
+    work = tmp_path / "work"
     process = subprocess.Popen(
-        [sys.executable, str(script), str(files), str(work)],
+        [sys.executable, "-c", SCRIPT, str(files), str(work), client.scheduler.address],
         stderr=subprocess.DEVNULL,
-        start_new_session=True,
     )
     try:
         until = time.monotonic() + 120
@@ -305,7 +308,7 @@ def test_a_client_that_was_killed_goes_on_where_it_was(files, fitted, client, tm
             assert process.poll() is None
             time.sleep(0.01)
     finally:
-        os.killpg(process.pid, signal.SIGKILL)
+        process.kill()
         process.wait()
     done = {path: path.stat().st_mtime_ns for path in work.rglob("neighbors/*")}
     cut = DistributedGraphCut(**FIXED)
@@ -313,7 +316,7 @@ def test_a_client_that_was_killed_goes_on_where_it_was(files, fitted, client, tm
     with pytest.raises(InputError, match="resume=True"):
         cut.fit(files, **options)
     cut.fit(files, resume=True, **options)
-    same_files(cut.transduction_, fitted.transduction_)
+    assert_same_results(cut, fitted)
     assert done == {path: path.stat().st_mtime_ns for path in work.rglob("neighbors/*")}
 
 

@@ -1,15 +1,12 @@
 """The machine of rows in parts: the same problem, solved to the same gap, as on one machine."""
 
-import os
-import signal
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.exceptions import ConvergenceWarning
 
 from graphmargin.distributed import learning, rounds
-from graphmargin.distributed.cluster import local_cluster
 from graphmargin.distributed.learning import calibrate, learn, load_machine
 from graphmargin.distributed.lessons import Candidate
 from graphmargin.distributed.run import Run, file_name
@@ -68,8 +65,11 @@ def force_groups(monkeypatch, n_rows, n_groups):
 
 def objectives(machine, X, codes, weights, C):
     """Return the primal objective of every pair of classes, on the machine's own features."""
-    K = machine.kernel(machine.vectors - machine.center, machine.vectors - machine.center)
-    norms = np.einsum("ip,ij,jp->p", machine.coefficients, K, machine.coefficients)
+    if machine.vectors is None:  # a linear machine keeps its weights
+        norms = (machine.coefficients**2).sum(axis=0) / machine.kernel.width**2
+    else:
+        K = machine.kernel(machine.vectors - machine.center, machine.vectors - machine.center)
+        norms = np.einsum("ip,ij,jp->p", machine.coefficients, K, machine.coefficients)
     f, found, pair = machine.pairwise(X.astype(np.float64)), [], 0
     for i in range(machine.n_classes):
         for j in range(i + 1, machine.n_classes):
@@ -100,12 +100,12 @@ def learned_from(given, solution):
 
 @pytest.mark.parametrize(
     ("kind", "n_classes", "n_groups"),
-    [("rbf", 2, 1), ("rbf", 6, 3), ("linear", 2, 5), ("linear", 6, 3)],
+    [("rbf", 2, 1), ("rbf", 4, 3), ("linear", 2, 5), ("linear", 4, 3)],
 )
 def test_objective_and_predictions_are_those_of_one_machine(
     run, monkeypatch, kind, n_classes, n_groups
 ):
-    X, given, solution = mixture(8_000, n_classes, n_modes=1 if kind == "linear" else 3)
+    X, given, solution = mixture(4_000, n_classes, n_modes=1 if kind == "linear" else 3)
     write(run.folder, X, given, solution)
     labels = learned_from(given, solution)
     used = np.flatnonzero(labels.mask)
@@ -135,14 +135,14 @@ def test_objective_and_predictions_are_those_of_one_machine(
     assert agree.mean() > (0.995 if kind == "linear" else 0.99)
 
 
-@pytest.mark.parametrize(("n_classes", "C"), [(2, 30.0), (6, 1.0)])
+@pytest.mark.parametrize(("n_classes", "C"), [(2, 30.0), (4, 1.0)])
 def test_groups_agree_with_a_single_one_on_the_same_landmarks(
     cluster, tmp_path, monkeypatch, n_classes, C
 ):
-    X, given, solution = mixture(8_000, n_classes, seed=1)
+    X, given, solution = mixture(4_000, n_classes, seed=1)
     labels = learned_from(given, solution)
     found = []
-    for n_groups in (1, 4):
+    for n_groups in (1, 3):
         run = Run(Folder(str(tmp_path / str(n_groups))), cluster)
         write(run.folder, X, given, solution)
         force_groups(monkeypatch, int(labels.mask.sum()), n_groups)
@@ -159,40 +159,47 @@ def test_groups_agree_with_a_single_one_on_the_same_landmarks(
     assert agree.mean() > 0.995
 
 
-@pytest.mark.parametrize(("kind", "n_groups"), [("rbf", 3), ("linear", 1), ("linear", 3)])
-def test_sum_of_candidates_and_the_supervised_one(cluster, tmp_path, monkeypatch, kind, n_groups):
-    X, given, first = mixture(3000, 3, n_labels=60)
-    _, _, other = mixture(3000, 3, n_labels=60)
-    other = {**other, "confidence": np.where(given >= 0, 1.0, other["confidence"] ** 2)}
+@pytest.mark.parametrize("n_groups", [1, 3])
+def test_sum_of_candidates(cluster, tmp_path, monkeypatch, n_groups):
+    X, given, first = mixture(2000, 3, n_labels=60)
+    other = {**first, "confidence": np.where(given >= 0, 1.0, first["confidence"] ** 2)}
     candidates = [
         Candidate(1.0, 0.5, "solution-0"),
         Candidate(3.0, 0.3, None),
         Candidate(0.5, 0.2, "solution-1"),
     ]
-    force_groups(monkeypatch, 3000, n_groups)
+    force_groups(monkeypatch, 2000, n_groups)
 
     def sum_of(name, *some):
         run = Run(Folder(str(tmp_path / name)), cluster)
         write(run.folder, X, given, first, other)
-        return learned(run, Kernel(kind, 4.0), 3, *some)
+        # The features of a linear kernel do not depend on the rows.
+        return learned(run, Kernel("linear", 4.0), 3, *some)
 
     together = sum_of("all", *candidates)
-    if kind == "linear":  # where the features do not depend on the rows
-        alone = [
-            sum_of(str(i), replace(candidate, factor=1.0)) for i, candidate in enumerate(candidates)
-        ]
-        expected = blend(alone, [0.5, 0.3, 0.2]).pairwise(X)
-        # One group takes the same steps, whoever learns beside; several take them in turn.
-        tolerance = 1e-4 if n_groups == 1 else 0.2
-        np.testing.assert_allclose(together.pairwise(X), expected, atol=tolerance)
-    supervised = sum_of("supervised", candidates[1])
+    alone = [
+        sum_of(str(i), replace(candidate, factor=1.0)) for i, candidate in enumerate(candidates)
+    ]
+    (mean,) = blend(alone, [0.5, 0.3, 0.2])
+    expected = mean.pairwise(X)
+    # One group takes the same steps, whoever learns beside; several take them in turn.
+    tolerance = 1e-4 if n_groups == 1 else 0.2
+    np.testing.assert_allclose(together.pairwise(X), expected, atol=tolerance)
+
+
+@pytest.mark.parametrize(("kind", "n_groups"), [("rbf", 3), ("linear", 1)])
+def test_supervised_candidate_learns_from_given_labels(run, monkeypatch, kind, n_groups):
+    X, given, solution = mixture(2000, 3, n_labels=60)
+    write(run.folder, X, given, solution)
+    force_groups(monkeypatch, 180, n_groups)
+    supervised = learned(run, Kernel(kind, 4.0), 3, Candidate(3.0, 0.3, None))
     labeled = given >= 0
     assert supervised.report.n_rows == labeled.sum()
     exact = train_machine(
         X[labeled],
         given[labeled],
         Kernel(kind, 4.0),
-        C=9.0 / 3,
+        C=3.0,
         approximation="none",
         center=np.zeros(8),
     )
@@ -201,10 +208,10 @@ def test_sum_of_candidates_and_the_supervised_one(cluster, tmp_path, monkeypatch
 
 
 def test_rows_that_are_drawn_stand_for_the_others(cluster, tmp_path, monkeypatch):
-    X, given, solution = mixture(20_000, 3, n_labels=50)
+    X, given, solution = mixture(8000, 3, n_labels=50)
     labels = learned_from(given, solution)
     found = []
-    for limit in (50_000, 5000):
+    for limit in (50_000, 2000):
         run = Run(Folder(str(tmp_path / str(limit))), cluster)
         write(run.folder, X, given, solution)
         monkeypatch.setattr(learning, "MAX_FEATURE_ROWS", limit)
@@ -219,7 +226,7 @@ def test_rows_that_are_drawn_stand_for_the_others(cluster, tmp_path, monkeypatch
         )
     whole, drawn = found
     assert whole.report.n_rows == labels.mask.sum()
-    assert drawn.report.n_rows == 5000
+    assert drawn.report.n_rows == 2000
     np.testing.assert_array_equal(whole.vectors, drawn.vectors)
     values = [objectives(machine, X, labels.codes, labels.weights, 0.01) for machine in found]
     np.testing.assert_allclose(*values, rtol=0.03)
@@ -249,18 +256,16 @@ def test_biases_are_the_best_for_the_weights(run, monkeypatch):
         assert abs(shift) < 1e-5
 
 
-def test_too_few_epochs_warn_and_are_kept(run, monkeypatch):
+def test_too_few_epochs_are_a_failure_that_is_kept(run, monkeypatch):
     X, given, solution = mixture(2000, 2)
     write(run.folder, X, given, solution)
     monkeypatch.setattr(rounds, "MAX_EPOCHS", 2)
     arguments = (run, 6, [Candidate(100.0, 1.0, "solution-0")], Kernel("linear", 4.0))
     options = {"center": np.zeros(8), "n_classes": 2, **OPTIONS}
-    with pytest.warns(ConvergenceWarning, match="gap is .* scale the features or lower C"):
-        machine = learn(*arguments, **options)
-    assert not machine.report.converged
+    machine = learn(*arguments, **options)
+    assert re.search("gap is .* scale the features or lower C", machine.report.failure)
     assert machine.report.gap > 0.002
-    with pytest.warns(ConvergenceWarning, match="gap is"):
-        learn(*arguments, **options)
+    assert learn(*arguments, **options).report == machine.report
 
 
 def test_run_that_goes_on_reads_the_machine(run, monkeypatch):
@@ -275,38 +280,6 @@ def test_run_that_goes_on_reads_the_machine(run, monkeypatch):
         assert again.report == machine.report
         assert (again.n_classes, again.center) == (3, 0.0)
         np.testing.assert_array_equal(again.decision(X), machine.decision(X))
-
-
-def test_death_of_a_worker_changes_nothing(tmp_path, monkeypatch):
-    X, given, solution = mixture(3000, 3)
-    force_groups(monkeypatch, 3000, 4)
-    machines = []
-    with local_cluster(2, "2GiB") as cluster:
-        for name in ("calm", "deadly"):
-            run = Run(Folder(str(tmp_path / name)), cluster)
-            write(run.folder, X, given, solution)
-            if name == "deadly":
-                moves = kill_after(cluster.client, monkeypatch, n_moves=6)
-            machines.append(learned(run, Kernel("rbf", 4.0), 3, Candidate(30.0, 1.0, "solution-0")))
-    assert len(moves) > 6
-    calm, deadly = machines
-    np.testing.assert_array_equal(calm.coefficients, deadly.coefficients)
-    np.testing.assert_array_equal(calm.intercepts, deadly.intercepts)
-
-
-def kill_after(client, monkeypatch, n_moves):
-    """Kill a worker in the midst of the rounds, after some of their steps, which are returned."""
-    victim = next(iter(client.run(os.getpid).values()))
-    move, seen = rounds._move, []
-
-    def deadly(*arguments):
-        move(*arguments)
-        seen.append(1)
-        if len(seen) == n_moves:
-            os.kill(victim, signal.SIGKILL)
-
-    monkeypatch.setattr(rounds, "_move", deadly)
-    return seen
 
 
 @pytest.mark.parametrize("is_supervised", [False, True])

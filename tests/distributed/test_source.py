@@ -77,9 +77,13 @@ def flat(pieces):
     ],
     ids=["texts", "paths", "folder", "text", "slash", "url", "pattern", "list of patterns"],
 )
+def test_files_may_be_named_in_many_ways(files, name):
+    assert flat(read(open_source(name(files)))) == list(range(17))
+
+
 @pytest.mark.parametrize("rows_at_most", [None, 1, 3, 4, 5, 8, 100])
-def test_every_row_is_read_once_in_order(files, name, rows_at_most):
-    source = open_source(name(files), rows_at_most)
+def test_every_row_is_read_once_in_order(files, rows_at_most):
+    source = open_source(files, rows_at_most)
     found = read(source)
     assert flat(found) == list(range(17))
     assert np.diff(source.offsets).tolist() == [len(rows) for rows in found]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from pathlib import Path
 
 import numpy as np
@@ -154,23 +153,18 @@ def test_what_fails_on_the_way_leaves_the_old_file(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
 
-def _write_often(url: str, value: int) -> None:
+def write_often(value: int, url: str) -> None:
     for _ in range(20):
         Folder(url).write("p", {"x": np.full(20_000, value)})
 
 
-def test_readers_never_see_a_mixture_of_two_writers(tmp_path):
+def test_readers_never_see_a_mixture_of_two_writers(cluster, tmp_path):
     folder = Folder(str(tmp_path))
     folder.write("p", {"x": np.zeros(20_000, dtype=int)})
-    context = multiprocessing.get_context("spawn")
-    writers = [context.Process(target=_write_often, args=(folder.url, k)) for k in (1, 2)]
-    for writer in writers:
-        writer.start()
-    while any(writer.is_alive() for writer in writers):
+    writers = cluster.submit("write", write_often, [1, 2], folder.url)
+    while not all(writer.done() for writer in writers):
         assert np.ptp(folder.read("p")["x"]) == 0
-    for writer in writers:
-        writer.join()
-        assert writer.exitcode == 0
+    assert {writer.status for writer in writers} == {"finished"}
     assert [path.name for path in tmp_path.iterdir()] == ["p"]
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmargin.harmonic import harmonic_solution, hidden_labels, leave_one_out
+from graphmargin.harmonic import hidden_labels
 from graphmargin.harmonic.hidden_labels import solve_hidden
 from graphmargin.harmonic.problem import harmonic_problem
 from graphmargin.harmonic.solution import solve_path
@@ -94,13 +94,6 @@ def test_hiding_after_use_gives_the_problem_of_a_new_graph(random_graph):
     np.testing.assert_array_equal(hidden.inner_edges.toarray(), expected.inner_edges.toarray())
 
 
-def test_hiding_nothing_gives_the_same_problem(random_graph):
-    problem = harmonic_problem(random_graph(N, 0), CODES)
-    hidden = problem.without_labels(np.zeros(0, dtype=np.int64))
-    np.testing.assert_array_equal(hidden.labels.codes, CODES)
-    np.testing.assert_array_equal(hidden.trust, problem.trust)
-
-
 # The solutions.
 
 
@@ -111,24 +104,16 @@ def test_solutions_are_those_of_the_problems_with_hidden_labels(random_graph, op
     assert_equals_hiding(problem, GAMMAS, FOLDS, solver=solver)
 
 
-def test_multigrid_finds_the_solutions_too(random_graph):
-    W, codes = two_components_and_a_loner(random_graph)
-    folds = [np.array([0]), np.array([12, 13]), np.array([1, 12, 20])]
-    assert_equals_hiding(harmonic_problem(W, codes), [0.0, 0.3, np.inf], folds, solver="amg")
-
-
 @pytest.mark.parametrize("options", SETTINGS)
-@pytest.mark.parametrize("gamma_g", [0.0, 0.3])
-def test_solutions_minimize_the_objective_by_dense_algebra(
-    random_graph, dense_class_mass, options, gamma_g
-):
+def test_solutions_minimize_the_objective_by_dense_algebra(random_graph, dense_class_mass, options):
     W = random_graph(N, 1)
     problem = harmonic_problem(W, CODES, **options)
-    for fold, (found,) in zip(FOLDS, solve_hidden(problem, [gamma_g], FOLDS), strict=True):
+    for fold, solutions in zip(FOLDS, solve_hidden(problem, [0.0, 0.3], FOLDS), strict=True):
         codes = CODES.copy()
         codes[fold] = -1
-        expected = dense_class_mass(W, codes, 3, gamma_g=gamma_g, **options)
-        np.testing.assert_allclose(found.class_mass, expected, atol=1e-7)
+        for found in solutions:
+            expected = dense_class_mass(W, codes, 3, gamma_g=found.gamma_g, **options)
+            np.testing.assert_allclose(found.class_mass, expected, atol=1e-7)
 
 
 @given(data=st.data(), seed=st.integers(0, 10**6), gamma_g=st.sampled_from([0.0, 1e-3, 1.0, 1e4]))
@@ -166,21 +151,6 @@ def test_labels_that_a_fold_keeps_are_certain(random_graph):
         np.testing.assert_array_equal(found.class_mass[kept], np.eye(3)[CODES[kept]])
         np.testing.assert_array_equal(found.codes[kept], CODES[kept])
         np.testing.assert_array_equal(found.sink_mass[kept], 0.0)
-
-
-@pytest.mark.parametrize("options", SETTINGS)
-def test_hiding_one_label_at_a_time_equals_the_closed_form(random_graph, options):
-    W = random_graph(N, 3)
-    problem = harmonic_problem(W, CODES, **options)
-    labeled = np.flatnonzero(CODES >= 0)
-    gammas = [0.0, 0.3, 100.0]
-    found = list(solve_hidden(problem, gammas, list(labeled[:, None])))
-    for g, gamma_g in enumerate(gammas):
-        expected = leave_one_out(harmonic_solution(W, CODES, gamma_g=gamma_g, **options))
-        masses = np.array([found[i][g].class_mass[v] for i, v in enumerate(labeled)])
-        codes = np.array([found[i][g].codes[v] for i, v in enumerate(labeled)])
-        np.testing.assert_allclose(masses, expected.class_mass, atol=1e-6)
-        np.testing.assert_array_equal(codes, expected.codes)
 
 
 @every_solver
@@ -224,9 +194,14 @@ def test_all_labels_may_be_hidden(random_graph):
         assert (found.sink_mass == 1).all()
 
 
-@every_solver
-@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
-@pytest.mark.parametrize("trust", [np.inf, 2.0], ids=["hard", "soft"])
+@pytest.mark.parametrize(
+    ("solver", "scale", "trust"),
+    [
+        *(("direct", 1e-8, np.inf), ("direct", 1.0, 2.0), ("direct", 1e8, np.inf)),
+        *(("cg", 1e-8, 2.0), ("cg", 1.0, np.inf), ("cg", 1e8, 2.0)),
+        *(("gauss-seidel", 1e-8, np.inf), ("gauss-seidel", 1.0, 2.0), ("gauss-seidel", 1e8, 2.0)),
+    ],
+)
 def test_component_whose_labels_are_all_hidden_is_not_reached(random_graph, solver, scale, trust):
     W, codes = two_components_and_a_loner(random_graph, scale)
     problem = harmonic_problem(W, codes, c_labeled=trust * scale)
@@ -240,43 +215,8 @@ def test_component_whose_labels_are_all_hidden_is_not_reached(random_graph, solv
             # What no walk leaves must not keep the iteration from ending.
             assert solution.iterations < 500
     assert (found[2][0].codes[12:20] == 1).all()
-
-
-@every_solver
-@pytest.mark.parametrize("trust", [np.inf, 2.0], ids=["hard", "soft"])
-def test_lone_vertex_keeps_its_label_or_has_none(random_graph, solver, trust):
-    W, codes = two_components_and_a_loner(random_graph)
-    problem = harmonic_problem(W, codes, c_labeled=trust)
-    found = assert_equals_hiding(
-        problem, [0.0, 0.5], [np.array([0]), np.array([20])], solver=solver
-    )
-    assert [solution.codes[20] for solution in found[0]] == [1, 1]
-    assert [solution.codes[20] for solution in found[1]] == [-1, -1]
-
-
-@every_solver
-@pytest.mark.parametrize("scale", [1e-8, 1e8])
-@pytest.mark.parametrize("trust", [np.inf, 2.0], ids=["hard", "soft"])
-def test_weights_and_gamma_g_of_another_scale_give_the_same_masses(
-    random_graph, solver, scale, trust
-):
-    W, codes = two_components_and_a_loner(random_graph)
-    folds = [np.array([0]), np.array([12, 13]), np.array([1, 12, 20])]
-    gammas = np.array([0.0, 0.01, 5.0])
-    plain, scaled = (
-        list(
-            solve_hidden(
-                harmonic_problem(unit * W, codes, c_labeled=unit * trust, c_unlabeled=unit * 0.05),
-                unit * gammas,
-                folds,
-                solver=solver,
-            )
-        )
-        for unit in (1.0, scale)
-    )
-    for one, other in zip(chain(*plain), chain(*scaled), strict=True):
-        np.testing.assert_allclose(other.class_mass, one.class_mass, atol=1e-6)
-        np.testing.assert_array_equal(other.codes, one.codes)
+    # The lone vertex has its own label or none.
+    assert [solutions[1].codes[20] for solutions in found] == [1, -1, 1]
 
 
 @pytest.mark.parametrize("memory", [1, 7000])

@@ -18,7 +18,7 @@ from graphmargin.harmonic import (
 from graphmargin.harmonic.elimination import elimination_order
 from graphmargin.harmonic.solution import mean_solution
 
-SOLVERS = ("direct", "cg", "gauss-seidel", "amg")
+SOLVERS = ("direct", "cg", "gauss-seidel")
 GAMMAS = (0.0, 1e-6, 1e-3, 1.0, 1e3, 1e6)
 PATH = np.array([[0, 1, 0], [1, 0, 3], [0, 3, 0.0]])
 
@@ -48,18 +48,19 @@ def binary(codes):
     return np.where(codes < 0, 0.0, 2.0 * codes - 1)
 
 
-# The hard solution.
+# Hard labels.
 
 
-@given(problem=problems(max_classes=2))
-def test_hard_solution_equals_the_closed_form_and_the_random_walk(problem):
+@given(problem=problems(max_classes=2), gamma_g=st.sampled_from(GAMMAS))
+def test_solution_equals_the_closed_form_and_the_random_walk(problem, gamma_g):
     W, codes = problem
-    ell = harmonic_solution(W, codes).ell
+    ell = harmonic_solution(W, codes, gamma_g=gamma_g).ell
     labeled = codes >= 0
     u = np.ix_(~labeled, ~labeled)
     ul = np.ix_(~labeled, labeled)
     y = binary(codes)[labeled]
-    D, P = np.diag(W.sum(axis=1)), W / W.sum(axis=1, keepdims=True)
+    D = np.diag(W.sum(axis=1) + gamma_g)
+    P = W / np.diag(D)[:, None]
     closed_form = np.linalg.solve(D[u] - W[u], W[ul] @ y)
     random_walk = np.linalg.solve(np.eye((~labeled).sum()) - P[u], P[ul] @ y)
     np.testing.assert_array_equal(ell[labeled], y)
@@ -77,16 +78,6 @@ def test_hard_solution_is_harmonic_and_between_its_neighbors(problem):
         neighbors = mass[W[i] > 0]
         assert (mass[i] >= neighbors.min(axis=0) - 1e-12).all()
         assert (mass[i] <= neighbors.max(axis=0) + 1e-12).all()
-
-
-@given(problem=problems())
-def test_class_masses_are_a_distribution_without_regularization(problem):
-    solution = harmonic_solution(*problem)
-    assert (solution.class_mass >= 0).all()
-    np.testing.assert_allclose(solution.class_mass.sum(axis=1), 1, rtol=1e-12)
-    np.testing.assert_allclose(solution.sink_mass, 0, atol=1e-12)
-    labeled = problem[1] >= 0
-    np.testing.assert_array_equal(solution.codes[labeled], problem[1][labeled])
 
 
 @given(problem=problems(max_classes=2), gamma_g=st.sampled_from(GAMMAS))
@@ -138,7 +129,7 @@ def test_lattices_take_the_label_of_their_only_labeled_vertex():
 # The regularized solution.
 
 
-@given(problem=problems(), gamma_g=st.floats(0, 1e6))
+@given(problem=problems(), gamma_g=st.just(0.0) | st.floats(0, 1e6))
 def test_class_masses_and_sink_sum_to_one(problem, gamma_g):
     solution = harmonic_solution(*problem, gamma_g=gamma_g)
     assert (solution.class_mass >= 0).all()
@@ -148,17 +139,11 @@ def test_class_masses_and_sink_sum_to_one(problem, gamma_g):
     np.testing.assert_allclose(solution.label_distributions.sum(axis=1), 1, rtol=1e-12)
     spread = solution.label_distributions - solution.class_mass
     np.testing.assert_allclose(spread, spread[:, :1] * np.ones(spread.shape[1]), atol=1e-12)
-
-
-@given(problem=problems(max_classes=2), gamma_g=st.sampled_from(GAMMAS[1:]))
-def test_regularized_solution_equals_the_closed_form(problem, gamma_g):
-    W, codes = problem
-    labeled = codes >= 0
-    system = np.diag(W.sum(axis=1)) - W + gamma_g * np.eye(len(W))
-    right = W[np.ix_(~labeled, labeled)] @ binary(codes)[labeled]
-    expected = np.linalg.solve(system[np.ix_(~labeled, ~labeled)], right)
-    found = harmonic_solution(W, codes, gamma_g=gamma_g).ell
-    np.testing.assert_allclose(found[~labeled], expected, atol=1e-5)
+    assert (solution.confidence <= 1 - solution.sink_mass + 1e-12).all()
+    labeled = problem[1] >= 0
+    np.testing.assert_array_equal(solution.codes[labeled], problem[1][labeled])
+    if gamma_g == 0:
+        np.testing.assert_allclose(solution.sink_mass, 0, atol=1e-12)
 
 
 @given(problem=problems(), gamma_g=st.sampled_from(GAMMAS[1:]))
@@ -188,12 +173,6 @@ def test_class_masses_fall_with_gamma_and_vanish(problem):
     assert path[-1].class_mass[free].max(initial=0) < 1e-8
 
 
-@given(problem=problems(), gamma_g=st.sampled_from(GAMMAS))
-def test_confidence_is_at_most_the_mass_that_reaches_a_label(problem, gamma_g):
-    solution = harmonic_solution(*problem, gamma_g=gamma_g)
-    assert (solution.confidence <= 1 - solution.sink_mass + 1e-12).all()
-
-
 def test_confidence_falls_with_gamma_except_where_labels_were_balanced():
     # Vertex 0 is next to one label and two steps from the other, on edges that balance them.
     W = np.zeros((4, 4))
@@ -204,13 +183,6 @@ def test_confidence_falls_with_gamma_except_where_labels_were_balanced():
     assert middle[2] == pytest.approx(1 / 13)
     assert (np.diff(next_to_label) < 0).all()
     assert max(middle[-1], next_to_label[-1]) < 2e-6
-
-
-@given(problem=problems())
-def test_small_gamma_tends_to_the_hard_solution(problem):
-    hard = harmonic_solution(*problem).class_mass
-    nearly = harmonic_solution(*problem, gamma_g=1e-14).class_mass
-    np.testing.assert_allclose(nearly, hard, atol=1e-6)
 
 
 def test_infinite_gamma_leaves_the_labels_only(random_graph):
@@ -248,23 +220,6 @@ def test_soft_solution_is_stationary(problem, c_labeled, c_unlabeled, gamma_g):
     assert (np.abs(ell) <= 1).all()
 
 
-@given(problem=problems(max_classes=2), **soft_options)
-def test_soft_solution_is_the_minimum(problem, c_labeled, c_unlabeled, gamma_g):
-    W, codes = problem
-    C = np.where(codes >= 0, c_labeled, c_unlabeled)
-    Q = laplacian(sparse.csr_array(W)).toarray() + gamma_g * np.eye(len(W))
-    y = binary(codes)
-
-    def objective(ell):
-        return (ell - y) @ (C * (ell - y)) + ell @ Q @ ell
-
-    ell = harmonic_solution(
-        W, codes, gamma_g=gamma_g, c_labeled=c_labeled, c_unlabeled=c_unlabeled
-    ).ell
-    step = 1e-3 * np.random.default_rng(0).normal(size=len(W))
-    assert objective(ell) <= min(objective(ell + step), objective(ell - step)) + 1e-12
-
-
 @given(problem=problems(), **soft_options)
 def test_soft_masses_equal_the_dense_solution(
     dense_class_mass, problem, c_labeled, c_unlabeled, gamma_g
@@ -295,13 +250,6 @@ def test_every_label_may_have_its_own_trust(dense_class_mass, problem, data):
     np.testing.assert_allclose(solution.class_mass, expected, atol=1e-8)
 
 
-def test_label_without_trust_is_no_label(path_graph):
-    trust = [np.inf, 0, 0, 0, np.inf]
-    distrusted = harmonic_solution(path_graph(5), [0, -1, 0, -1, 1], c_labeled=trust)
-    hidden = harmonic_solution(path_graph(5), [0, -1, -1, -1, 1])
-    np.testing.assert_allclose(distrusted.class_mass, hidden.class_mass, rtol=1e-12)
-
-
 @given(problem=problems(), gamma_g=st.sampled_from([0.0, 1.0]))
 def test_strong_trust_tends_to_hard_labels(problem, gamma_g):
     hard = harmonic_solution(*problem, gamma_g=gamma_g).class_mass
@@ -328,12 +276,6 @@ def test_soft_labels_at_infinite_gamma_say_nothing(path_graph):
     assert (solution.class_mass == 0).all()
     assert (solution.sink_mass == 1).all()
     assert solution.codes.tolist() == [-1, -1, -1]
-
-
-def test_soft_labels_can_be_outvoted():
-    W = np.ones((5, 5))
-    solution = harmonic_solution(W, [0, 0, 0, 1, -1], c_labeled=[9.0, 9.0, 9.0, 0.1, 0])
-    assert solution.labels[3] == 0
 
 
 # Symmetries.
@@ -368,17 +310,6 @@ def test_permuting_the_graph_permutes_the_solution(problem, gamma_g, data):
     np.testing.assert_allclose(permuted.class_mass, plain.class_mass[order], rtol=1e-10)
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_permuting_the_points_permutes_the_solution(solver):
-    rng = np.random.default_rng(0)
-    X, codes = rng.normal(size=(150, 3)), np.where(np.arange(150) < 12, np.arange(150) % 3, -1)
-    order = rng.permutation(150)
-    plain = harmonic_solution(knn_graph(X, 6), codes, gamma_g=1e-3, solver=solver)
-    permuted = harmonic_solution(knn_graph(X[order], 6), codes[order], gamma_g=1e-3, solver=solver)
-    np.testing.assert_allclose(permuted.class_mass, plain.class_mass[order], atol=1e-7)
-    np.testing.assert_array_equal(permuted.codes, plain.codes[order])
-
-
 @given(problem=problems(), gamma_g=st.sampled_from(GAMMAS))
 def test_a_copy_of_the_graph_changes_nothing(problem, gamma_g):
     W, codes = problem
@@ -394,22 +325,14 @@ def test_scale_of_the_weights_does_not_matter(problem, scale):
     np.testing.assert_allclose(scaled.class_mass, plain.class_mass, rtol=1e-10)
 
 
-@pytest.mark.parametrize("make", [sparse.csr_matrix, sparse.coo_array, np.ndarray.tolist])
-def test_format_of_the_graph_does_not_matter(random_graph, make):
-    W, codes = random_graph(15, 0), np.where(np.arange(15) < 4, np.arange(15) % 2, -1)
-    expected = harmonic_solution(W, codes)
-    np.testing.assert_array_equal(harmonic_solution(make(W), codes).class_mass, expected.class_mass)
-
-
 # Status.
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("gamma_g", [0.0, 1.0])
-def test_components_without_labels_are_reported(path_graph, solver, gamma_g):
+def test_components_without_labels_are_reported(path_graph, gamma_g):
     W = sparse.block_diag([path_graph(4), path_graph(3), sparse.csr_array((1, 1))])
     y = [0, -1, -1, 1, -1, -1, -1, -1]
-    solution = harmonic_solution(W, y, gamma_g=gamma_g, solver=solver)
+    solution = harmonic_solution(W, y, gamma_g=gamma_g)
     assert solution.unreached.tolist() == [False] * 4 + [True] * 4
     assert (solution.sink_mass[4:] == 1).all()
     assert (solution.class_mass[4:] == 0).all()
@@ -435,7 +358,7 @@ def test_all_labeled_needs_no_solver():
     np.testing.assert_array_equal(solution.class_mass, [[1, 0], [0, 1], [0, 1]])
 
 
-@pytest.mark.parametrize("solver", ["cg", "gauss-seidel", "amg"])
+@pytest.mark.parametrize("solver", ["cg", "gauss-seidel"])
 def test_progress_is_told(random_graph, solver):
     messages = []
     codes = np.where(np.arange(15) < 4, np.arange(15) % 2, -1)
@@ -613,24 +536,16 @@ def test_cluster_on_weak_edges_is_explained(solver):
     np.testing.assert_allclose(shares, [[1 / 3, 2 / 3]] * 3, rtol=1e-6)
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_tiny_masses_are_explained(path_graph, solver):
+@pytest.mark.parametrize("solver", [*SOLVERS, "auto"])
+def test_tiny_masses_are_explained(path_graph, monkeypatch, solver):
+    if solver == "auto":  # where the fill is too large to eliminate
+        monkeypatch.setitem(elimination_order.__kwdefaults__, "max_flops", 1)
     y = np.full(31, -1)
     y[[0, 30]] = [0, 1]
     solution = harmonic_solution(path_graph(31), y, gamma_g=100.0, solver=solver)
+    assert solution.solver == ("gauss-seidel" if solver == "auto" else solver)
     explanation = solution.explain(12)
     assert 0 < solution.class_mass[12, 1] < 1e-30
-    assert explanation.sources.tolist() == [0, 30]
-    np.testing.assert_allclose(explanation.shares, solution.class_mass[12], rtol=1e-6)
-
-
-def test_tiny_masses_are_explained_where_the_fill_is_too_large(path_graph, monkeypatch):
-    monkeypatch.setitem(elimination_order.__kwdefaults__, "max_flops", 1)
-    y = np.full(31, -1)
-    y[[0, 30]] = [0, 1]
-    solution = harmonic_solution(path_graph(31), y, gamma_g=100.0)
-    assert solution.solver == "gauss-seidel"
-    explanation = solution.explain(12)
     assert explanation.sources.tolist() == [0, 30]
     np.testing.assert_allclose(explanation.shares, solution.class_mass[12], rtol=1e-6)
 
@@ -677,18 +592,6 @@ def test_scale_of_the_priors_does_not_matter_and_the_solution_is_kept(random_gra
     np.testing.assert_array_equal(solution.class_mass, before)
 
 
-def test_normalization_helps_a_class_that_loses_everywhere():
-    # A star: the middle leans to class 0, hence so do all leaves.
-    W = np.zeros((6, 6))
-    W[0, 1:] = W[1:, 0] = [3, 2, 1, 1, 1]
-    W[5, 2] = W[2, 5] = 1.0
-    solution = harmonic_solution(W, [-1, 0, 1, -1, -1, -1])
-    assert solution.codes[[0, 3, 4]].tolist() == [0, 0, 0]
-    normalized = normalize_class_mass(solution)
-    assert normalized.class_mass[5, 1] > normalized.class_mass[0, 1]
-    assert set(normalized.codes[[0, 3, 4, 5]].tolist()) == {0, 1}
-
-
 def test_normalization_leaves_vertices_without_mass_alone(path_graph):
     W = sparse.block_diag([path_graph(4), path_graph(2)])
     solution = harmonic_solution(W, [0, -1, -1, 1, -1, -1])
@@ -727,30 +630,13 @@ def poisson_learning(W, codes, counts):
     return np.linalg.pinv(np.diag(W.sum(axis=1)) - W) @ sources
 
 
-label_numbers = pytest.mark.parametrize(
+@pytest.mark.parametrize(
     "counts", [[1, 1], [2, 2], [1, 1, 1], [2, 2, 2], [1, 2], [3, 1, 2]], ids=str
 )
-
-
-@label_numbers
 def test_little_trust_adds_poisson_learning_to_the_class_shares(random_graph, counts):
-    """Masses are n_k / n_l + c (u_k - mean of u_k over the labels) + O(c^2)."""
-    counts, trust = np.array(counts), 1e-6
-    codes = np.append(np.repeat(np.arange(len(counts)), counts), [-1] * (30 - counts.sum()))
-    for seed in range(5):
-        W = random_graph(30, seed)
-        u = poisson_learning(W, codes, counts)
-        u -= u[codes >= 0].mean(axis=0)
-        mass = harmonic_solution(W, codes, c_labeled=trust).class_mass
-        np.testing.assert_allclose(
-            (mass - counts / counts.sum()) / trust, u, atol=1e-4 * np.abs(u).max()
-        )
+    """Masses are n_k / n_l + c (u_k - mean of u_k over the labels) + O(c^2).
 
-
-@label_numbers
-def test_little_trust_and_class_mass_normalization_are_poisson_learning(random_graph, counts):
-    """With even priors, normalized masses are proportional to 1 + c n_l u_k / n_k + O(c^2).
-
+    With even priors, normalized masses are proportional to 1 + c n_l u_k / n_k + O(c^2).
     That is the arg max of u_k / n_k: Poisson learning with its correction for even priors. With
     the class shares of the labels as priors they are n_k + c n_l u_k: the arg max of u_k where all
     classes have as many labels, and the class with the most labels everywhere else.
@@ -761,6 +647,11 @@ def test_little_trust_and_class_mass_normalization_are_poisson_learning(random_g
         W = random_graph(30, seed)
         u = poisson_learning(W, codes, counts)
         solution = harmonic_solution(W, codes, c_labeled=trust)
+        np.testing.assert_allclose(
+            (solution.class_mass - counts / counts.sum()) / trust,
+            u - u[codes >= 0].mean(axis=0),
+            atol=1e-4 * np.ptp(u),
+        )
         even = normalize_class_mass(solution, np.ones(len(counts)))
         np.testing.assert_array_equal(even.codes, (u / counts).argmax(axis=1))
         assert len(np.unique(even.codes)) == len(counts)
@@ -802,22 +693,7 @@ def test_mean_solution_keeps_unreached_vertices_unlabeled(path_graph):
     assert mean.unreached.tolist() == [False] * 4 + [True] * 3
 
 
-# Arguments.
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"gamma_g": -1.0}, "`gamma_g` must be >= 0, got -1.0; use `inf` for supervised"),
-        ({"gamma_g": np.nan}, "`gamma_g` must be >= 0, got nan"),
-        ({"c_labeled": -1.0}, "`c_labeled` must be >= 0, got -1.0"),
-        ({"c_unlabeled": -1.0}, "`c_unlabeled` must be >= 0, got -1.0"),
-        ({"solver": "lu"}, "`solver` must be one of"),
-    ],
-)
-def test_bad_arguments_are_refused(options, message):
-    with pytest.raises(ValueError, match=message):
-        harmonic_solution(PATH, [0, -1, 1], **options)
+# Agreement.
 
 
 @settings(max_examples=25)

@@ -18,7 +18,7 @@ from graphmargin.harmonic import harmonic_solution
 from graphmargin.harmonic.elimination import elimination_order
 from graphmargin.harmonic.solve import MASS_ERROR, HarmonicSystem
 
-SOLVERS = ("direct", "cg", "gauss-seidel", "amg")
+SOLVERS = ("direct", "cg", "gauss-seidel")
 GAMMAS = (0.0, 1e-6, 1e-3, 1.0, 1e3, 1e6)
 
 
@@ -33,17 +33,17 @@ def table(load, size):
 
 
 def letter():
-    X, y = table(load_letter, 2_000)
+    X, y = table(load_letter, 1_000)
     return knn_graph(X), y
 
 
 def digits():
-    X, y = table(load_digits, 1_500)
+    X, y = table(load_digits, 1_000)
     return knn_graph(X), y
 
 
 def segmentation():
-    X, y = table(load_segmentation, 2_310)
+    X, y = table(load_segmentation, 1_200)
     spread = X.std(axis=0)
     return knn_graph(X / np.where(spread > 0, spread, 1.0)), y
 
@@ -307,11 +307,8 @@ def test_several_systems_equal_one_by_one(system, solver):
     together = HarmonicSystem(W, solver, n_jobs=2).solve(systems, 2)
     for solved, B in zip(together, systems, strict=True):
         alone = HarmonicSystem(W, solver, n_jobs=1).solve([B], 2)[0]
-        if solver == "amg":  # which draws random numbers
-            np.testing.assert_allclose(solved.X, alone.X, atol=MASS_ERROR)
-        else:
-            np.testing.assert_array_equal(solved.X, alone.X)
-            assert solved.iterations == alone.iterations
+        np.testing.assert_array_equal(solved.X, alone.X)
+        assert solved.iterations == alone.iterations
 
 
 def test_system_without_vertices_needs_no_solver():

@@ -4,7 +4,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from graphmargin.graph import knn_graph
 from graphmargin.harmonic import harmonic_solution, label_suspicion
 
 N = 24
@@ -54,31 +53,22 @@ def test_star_by_hand(gamma_g):
 
 
 @pytest.mark.parametrize("options", SETTINGS)
-@pytest.mark.parametrize("seed", range(3))
-def test_two_classes_equal_one_minus_own_share_after_hiding_the_label(random_graph, options, seed):
-    W = random_graph(N, seed)
-    found = label_suspicion(harmonic_solution(W, TWO, **options))
+@pytest.mark.parametrize("codes", [TWO, THREE], ids=["two-classes", "three-classes"])
+def test_suspicion_compares_the_own_class_with_the_best_other_one_after_hiding_the_label(
+    random_graph, options, codes
+):
+    W = random_graph(N, 0)
+    found = label_suspicion(harmonic_solution(W, codes, **options))
     assert found.vertices.tolist() == list(range(8))
-    assert found.given.tolist() == TWO[:8].tolist()
+    assert found.given.tolist() == codes[:8].tolist()
     for row, vertex in enumerate(found.vertices):
-        hidden = TWO.copy()
+        hidden = codes.copy()
         hidden[vertex] = -1
         refit = harmonic_solution(W, hidden, **options)
-        expected = 1 - refit.label_distributions[vertex, TWO[vertex]]
-        assert found.suspicion[row] == pytest.approx(expected, abs=1e-12)
+        shares = refit.label_distributions[vertex]
+        own, other = shares[codes[vertex]], np.delete(shares, codes[vertex]).max()
+        assert found.suspicion[row] == pytest.approx(other / (other + own), abs=1e-12)
         assert found.suggested[row] == refit.codes[vertex]
-
-
-@pytest.mark.parametrize("options", SETTINGS)
-def test_many_classes_compare_the_own_with_the_best_other_one(random_graph, options):
-    W = random_graph(N, 0)
-    found = label_suspicion(harmonic_solution(W, THREE, **options))
-    for row, vertex in enumerate(found.vertices):
-        hidden = THREE.copy()
-        hidden[vertex] = -1
-        p = harmonic_solution(W, hidden, **options).label_distributions[vertex]
-        best = np.delete(p, THREE[vertex]).max()
-        assert found.suspicion[row] == pytest.approx(best / (best + p[THREE[vertex]]), abs=1e-12)
 
 
 @given(
@@ -123,33 +113,12 @@ def test_wrong_label_in_a_clean_cluster_comes_first(options, n_clusters):
     assert (np.delete(found.suspicion, top) < 0.5).all()
 
 
-def test_flipped_labels_of_two_point_clouds_come_first():
-    rng = np.random.default_rng(0)
-    y = np.repeat([0, 1], 100)
-    few = np.where(rng.random(200) < 0.3, y, -1)
-    wrong = rng.permutation(np.flatnonzero(few >= 0))[:5]
-    few[wrong] = 1 - few[wrong]
-    W = knn_graph(rng.normal(size=(200, 2)) + 6 * y[:, None])
-    found = label_suspicion(harmonic_solution(W, few, gamma_g=0.01))
-    assert sorted(found.vertices[found.order[:5]]) == sorted(wrong)
-
-
 def test_label_without_trust_does_not_accuse_but_is_judged(path_graph):
     W = sparse.block_diag([path_graph(2), path_graph(2)])
     trust = [np.inf, 0.0, 1.0, 1.0]
     found = label_suspicion(harmonic_solution(W, ["a", "b", "a", "b"], c_labeled=trust))
     assert found.suspicion.tolist() == pytest.approx([0.5, 1.0, 1.0, 1.0])
     assert found.suggested_labels.tolist() == ["", "a", "b", "a"]
-
-
-def test_distrusted_labels_accuse_less():
-    y = np.array([0, 0, 1, 1])
-    trust = np.array([1.0, 1.0, 1.0, 0.1])
-    W = clusters(1, 4)
-    even = label_suspicion(harmonic_solution(W, y, c_labeled=1.0))
-    uneven = label_suspicion(harmonic_solution(W, y, c_labeled=trust))
-    assert (uneven.suspicion[:2] < even.suspicion[:2]).all()
-    assert uneven.suspicion[2] > even.suspicion[2]
 
 
 @pytest.mark.parametrize("classes", [["a", "b"], ["a", "b", "c"]])
@@ -171,20 +140,15 @@ def test_label_out_of_reach_of_the_others_is_between_the_confirmed_and_the_accus
 def test_the_sink_pulls_to_one_half(random_graph):
     W = random_graph(N, 0)
     found = [
-        label_suspicion(harmonic_solution(W, THREE, gamma_g=g)).suspicion
+        label_suspicion(harmonic_solution(W, THREE, gamma_g=g))
         for g in (1e2, 1e4, 1e6, 1e300, np.inf)
     ]
-    distances = [np.abs(suspicion - 0.5).max() for suspicion in found]
+    distances = [np.abs(labels.suspicion - 0.5).max() for labels in found]
     assert distances == sorted(distances, reverse=True)
     assert distances[0] < 0.1
     assert distances[-1] == 0.0
-
-
-def test_infinite_gamma_knows_nothing(random_graph):
-    found = label_suspicion(harmonic_solution(random_graph(N, 0), THREE, gamma_g=np.inf))
-    assert (found.suspicion == 0.5).all()
-    assert (found.suggested == -1).all()
-    assert found.vertices[found.order].tolist() == list(range(8))
+    assert (found[-1].suggested == -1).all()
+    assert found[-1].vertices[found[-1].order].tolist() == list(range(8))
 
 
 def test_printed_form_lists_the_most_suspicious_first():

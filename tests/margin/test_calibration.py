@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import brentq
-from scipy.special import expit, log_expit
+from scipy.special import expit, log_expit, softmax
 
 from graphmargin.margin import (
     calibration_targets,
@@ -26,28 +26,12 @@ def random_problem(seed, n_classes, n=40):
     return rng.normal(size=(n, n_classes)), rng.dirichlet(np.ones(n_classes), size=n)
 
 
-@pytest.mark.parametrize("sharpness", [0.01, 0.3, 1.0, 7.0, 100.0])
-def test_recovers_the_sharpness_of_two_classes(sharpness):
-    scores = np.linspace(-2, 2, 41) / np.sqrt(sharpness)
-    second = expit(sharpness * scores)
-    targets = np.column_stack([1 - second, second])
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("sharpness", [0.01, 1.0, 100.0])
+def test_recovers_the_sharpness(sharpness, n_classes):
+    scores = random_problem(0, n_classes)[0] / np.sqrt(sharpness)
+    targets = softmax(sharpness * scores, axis=1)
     assert fit_sharpness(scores, targets) == pytest.approx(sharpness, rel=1e-3)
-
-
-@pytest.mark.parametrize("sharpness", [0.01, 0.3, 1.0, 7.0, 100.0])
-def test_recovers_the_sharpness_of_several_classes(sharpness):
-    scores = random_problem(0, 4)[0] / np.sqrt(sharpness)
-    weights = np.exp(sharpness * scores)
-    targets = weights / weights.sum(axis=1, keepdims=True)
-    assert fit_sharpness(scores, targets) == pytest.approx(sharpness, rel=1e-3)
-
-
-def test_recovers_the_sharpness_from_drawn_labels():
-    rng = np.random.default_rng(0)
-    scores = rng.normal(size=20_000)
-    labels = (rng.random(20_000) < expit(2.5 * scores)).astype(int)
-    # The standard error of the estimate is about 0.03.
-    assert fit_sharpness(scores, np.eye(2)[labels]) == pytest.approx(2.5, abs=0.15)
 
 
 @given(seed=seeds, n_classes=st.integers(2, 5))
@@ -61,31 +45,12 @@ def test_derivative_of_the_cross_entropy_vanishes(seed, n_classes):
     assert a == pytest.approx(by_root, rel=1e-3)
 
 
-@given(seed=seeds, n_classes=st.integers(2, 5), a=st.floats(0.01, 50), b=st.floats(0.01, 50))
-@settings(max_examples=50)
-def test_cross_entropy_is_convex_and_smallest_at_the_sharpness(seed, n_classes, a, b):
-    scores, targets = random_problem(seed, n_classes)
-
-    def cross_entropy(sharpness):
-        return -(targets * np.log(probabilities(scores, sharpness) + 1e-300)).sum(axis=1).mean()
-
-    chord = (cross_entropy(a) + cross_entropy(b)) / 2
-    assert cross_entropy((a + b) / 2) <= chord + 1e-9
-    best = cross_entropy(fit_sharpness(scores, targets))
-    assert best <= min(cross_entropy(a), cross_entropy(b)) + 1e-6
-
-
-def test_sharpness_is_bounded_where_the_scores_separate():
+def test_sharpness_is_bounded_where_the_scores_separate_or_are_wrong():
     scores = np.array([-2.0, -1.0, 1.0, 2.0])
     a = fit_sharpness(scores, np.eye(2)[[0, 0, 1, 1]])
     assert 10 < a <= 1e3
     assert np.isfinite(probabilities(scores, a)).all()
-
-
-def test_sharpness_stays_positive_where_the_scores_are_wrong():
-    scores = np.array([-2.0, -1.0, 1.0, 2.0])
-    a = fit_sharpness(scores, np.eye(2)[[1, 1, 0, 0]])
-    assert 1e-3 <= a < 2e-3
+    assert 1e-3 <= fit_sharpness(scores, np.eye(2)[[1, 1, 0, 0]]) < 2e-3
 
 
 def test_constant_scores_give_even_probabilities():

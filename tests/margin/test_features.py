@@ -13,14 +13,7 @@ from graphmargin.margin.features import (
     landmark_features,
     spread_rows,
 )
-
-KERNELS = {
-    "linear": Kernel("linear", width=1.5),
-    "cubic": Kernel("cubic", width=2.0),
-    "rbf": Kernel("rbf", width=1.2),
-    "callable": Kernel(lambda X, Z: np.minimum(np.abs(X)[:, None], np.abs(Z)[None]).sum(axis=2)),
-}
-every_kernel = pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS.keys())
+from tests.margin.problems import KERNELS, every_kernel
 
 
 def points(n=60, d=3, seed=0):

@@ -4,8 +4,7 @@ import decimal
 import numpy as np
 import pandas as pd
 import pytest
-import skops.io
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import pdist
 from sklearn.base import clone
@@ -13,7 +12,6 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 from graphmargin.datasets import load_digits, load_letter, load_segmentation
 from graphmargin.tables import TableError, TableFeatures, read_table, table_writer
-from graphmargin.tables.features import TRUSTED_TYPES
 
 N = 120
 WORDS = ["red", "green", "house", "tree", "water", "stone", "wind", "fire", "night", "road"]
@@ -64,8 +62,12 @@ def roles(table: pd.DataFrame, **options) -> dict[str, str]:
     return {use.name: use.role for use in TableFeatures(**options).fit(table).columns_}
 
 
-def test_roles_of_mixed_columns():
-    features = TableFeatures().fit(mixed())
+@pytest.fixture(scope="module")
+def features():
+    return TableFeatures().fit(mixed())
+
+
+def test_roles_of_mixed_columns(features):
     assert {use.name: use.role for use in features.columns_} == ROLES
     assert features.n_features_out_ == sum(use.n_features for use in features.columns_)
     assert features.transform(mixed()).shape == (N, features.n_features_out_)
@@ -153,6 +155,7 @@ def test_nothing_of_use():
     ],
 )
 def test_one_unit_or_standardized(X, is_one_unit):
+    X = X[:2_000]
     X = X[:, np.ptp(X, axis=0) > 0].astype(float)
     table = pd.DataFrame(X, columns=[f"x{i}" for i in range(X.shape[1])])
     features = TableFeatures().fit(table)
@@ -241,17 +244,15 @@ def test_unknown_categories_are_zero_and_many_are_grouped():
     assert Z[0, -1] > 0
 
 
-def test_order_of_columns_and_other_columns_do_not_matter():
+def test_order_of_columns_and_other_columns_do_not_matter(features):
     table = mixed()
-    features = TableFeatures().fit(table)
     other = table[table.columns[::-1]].assign(more=1)
     np.testing.assert_array_equal(features.transform(other), features.transform(table))
 
 
-def test_rows_do_not_depend_on_the_chunk():
+def test_rows_do_not_depend_on_the_chunk(features):
     table = mixed()
-    features = TableFeatures().fit(table)
-    parts = [features.transform(table.iloc[i : i + 7]) for i in range(0, N, 7)]
+    parts = [features.transform(table.iloc[i : i + 29]) for i in range(0, N, 29)]
     np.testing.assert_array_equal(np.vstack(parts), features.transform(table))
 
 
@@ -276,8 +277,7 @@ def test_numbers_and_text_with_numbers_are_the_same():
         ("vector", [1.0, np.nan, 2.0], "which is not a list of 3 finite numbers"),
     ],
 )
-def test_a_cell_of_another_kind_is_named(name, cell, message):
-    features = TableFeatures().fit(mixed())
+def test_a_cell_of_another_kind_is_named(features, name, cell, message):
     table = mixed(seed=1).iloc[[0, 20]].reset_index(drop=True).astype(object)
     table.at[1, name] = cell
     with pytest.raises(TableError, match=message):
@@ -318,28 +318,9 @@ def test_infinite_numbers_and_names_that_are_no_columns_in_training():
         TableFeatures().fit(twice)
 
 
-def test_files_need_few_types_and_give_the_same_bits():
-    table = mixed()
-    features = TableFeatures().fit(table)
-    content = skops.io.dumps(features)
-    assert set(skops.io.get_untrusted_types(data=content)) == set(TRUSTED_TYPES)
-    again = skops.io.loads(content, trusted=list(TRUSTED_TYPES))
-    new = mixed(seed=1)
-    np.testing.assert_array_equal(again.transform(new), features.transform(new))
-    assert again.columns_ == features.columns_
-    assert again.scaling_ == features.scaling_
-
-
 def test_it_can_be_cloned():
     features = TableFeatures(ignore=["size"])
     assert clone(features).get_params() == {"ignore": ["size"]}
-
-
-def test_text_with_fewer_n_grams_than_components():
-    table = pd.DataFrame({"t": ["a b", "b a", "a c", "c d", "d e"]})
-    features = TableFeatures().fit(table)
-    assert features.columns_[0].role == "text"
-    assert np.isfinite(features.transform(table)).all()
 
 
 @pytest.mark.parametrize(
@@ -369,7 +350,6 @@ columns = st.one_of(
 )
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.lists(columns, min_size=1, max_size=3))
 def test_features_are_finite_or_a_table_error_is_raised(cells):
     table = pd.DataFrame({f"c{i}": pd.Series(c, dtype=object) for i, c in enumerate(cells)})

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from graphmargin.graph import knn_graph
 from graphmargin.harmonic import harmonic_solution
 from graphmargin.margin import Kernel, train_machine
-from graphmargin.theory import RiskBound, inductive_error, risk_bound, transductive_error
+from graphmargin.theory import RiskBound, risk_bound
 from graphmargin.theory import vc_dimension as dimension_of
 
 SOFT = {"c_labeled": 1.0, "c_unlabeled": 0.25}
@@ -231,14 +231,6 @@ def test_infinite_terms_are_printed(random_graph):
     assert "bound on the risk              inf" in str(found)
 
 
-def test_lemmas_and_bound_agree(random_graph):
-    codes = np.arange(12) % 3 - 1
-    solution = harmonic_solution(random_graph(12, 0), codes, gamma_g=1.0, **SOFT)
-    found = risk_bound(solution, np.ones(12), vc_dimension=4, eta=0.2, delta=0.3)
-    assert found.transductive_error == transductive_error(found.beta, 8, 0.3)
-    assert found.inductive_error == inductive_error(4, 12, 0.2)
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -246,14 +238,10 @@ def test_lemmas_and_bound_agree(random_graph):
         ({"scores": np.full(12, np.nan)}, "got shape (12,) with NaN or infinity"),
         ({"eps": 1.0}, "`eps` must be below 1, got 1.0; no confidence would reach it"),
         ({"eps": -1}, "`eps` must be >= 0, got -1"),
-        ({"eta": 1}, "`eta` must be in (0, 1), got 1"),
-        ({"delta": 0}, "`delta` must be > 0, got 0"),
         (
             {"eta": 0.5, "delta": 0.5},
             "`eta` + `delta` must be below 1, got 1.0; lower one of them",
         ),
-        ({"vc_dimension": 0}, "`vc_dimension` must be > 0, got 0"),
-        ({"stability": None}, "`stability` must be one of"),
     ],
 )
 def test_bad_arguments(random_graph, changes, message):
@@ -280,16 +268,6 @@ def test_bad_arguments(random_graph, changes, message):
             np.arange(12) % 2,
             {"c_labeled": np.arange(1.0, 13.0)},
             "`c_labeled` must be the same at all labels, got 1.0 to 12.0; solve with one number",
-        ),
-        (
-            np.arange(12) % 2,
-            {"c_labeled": 1.0, "c_unlabeled": 1.0},
-            "`c_unlabeled` must be below `c_labeled` = 1.0, got 1.0",
-        ),
-        (
-            np.arange(12) % 2,
-            {**SOFT, "gamma_g": np.inf},
-            "`gamma_g` must be finite, got inf; use a finite `gamma_g`",
         ),
     ],
 )

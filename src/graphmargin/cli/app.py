@@ -20,8 +20,6 @@ EXTRA = {
     "openpyxl": "openpyxl",
     "pandas": "pandas",
     "pyarrow": "pyarrow",
-    "skops": "skops",
-    "skrub": "skrub",
 }
 """Modules that commands need, and the packages that bring them."""
 INTERRUPTED = 130

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 
 from graphmargin._typing import AnyArray, FloatArray, ProgressCallback
@@ -29,6 +28,7 @@ from graphmargin.distributed.storage import Folder
 from graphmargin.harmonic.solve import confidence_of
 from graphmargin.labeling.prediction import Predicted, check_labels, new_columns
 from graphmargin.labels import UNLABELED_IN_PYTHON, UnlabeledRule
+from graphmargin.models.array_model import Predictor
 from graphmargin.models.table_model import TableModel
 from graphmargin.tables.arrow import frame_of
 from graphmargin.tables.errors import TableError
@@ -94,19 +94,19 @@ class LabelerOfTables:
 
 @dataclass(frozen=True)
 class LabelerOfNumbers:
-    """A fitted classifier of graphmargin for columns of numbers, as a `Labeler`.
+    """A predictor for columns of numbers, as a `Labeler`.
 
     Examples
     --------
     >>> from graphmargin import HarmonicClassifier
     >>> X = np.array([[1.0], [1.1], [5.0], [5.1]])
     >>> classifier = HarmonicClassifier(n_neighbors=1).fit(X, ["cat", None, "dog", None])
-    >>> labeler = LabelerOfNumbers(classifier, ("size",), "kind")
+    >>> labeler = LabelerOfNumbers(classifier.predictor_, ("size",), "kind")
     >>> labeler.label(pa.table({"size": [5, 1]}), first_row=0)[0].tolist()
     ['dog', 'cat']
     """
 
-    classifier: Any
+    predictor: Predictor
     columns: tuple[str, ...]
     target: str
     rule: UnlabeledRule = UNLABELED_IN_PYTHON
@@ -114,7 +114,7 @@ class LabelerOfNumbers:
     @property
     def classes(self) -> AnyArray:
         """All labels."""
-        return np.asarray(self.classifier.classes_)
+        return self.predictor.classes
 
     def label(self, table: pa.Table, first_row: int) -> tuple[AnyArray, FloatArray]:
         """Return the label of each row and its confidence."""
@@ -127,9 +127,7 @@ class LabelerOfNumbers:
                 f"{first_row + row + 1:,}; fill missing and infinite values, or drop these rows"
             )
             raise TableError(msg)
-        if hasattr(self.classifier, "feature_names_in_"):  # it learned from a frame
-            X = pd.DataFrame(X, columns=list(self.columns))
-        labels, probabilities = self.classifier._predict_both(X)
+        labels, probabilities = self.predictor.label(X)
         return labels, np.asarray(confidence_of(probabilities))
 
 

@@ -52,7 +52,7 @@ class HarmonicClassifier(SemiSupervisedClassifier):
     affinity : {"knn", "precomputed"}, default="knn"
         With "precomputed", `fit` takes the graph W itself as X, and `predict` takes the weights
         between new points and training points, of shape (m, n).
-    solver : {"auto", "direct", "cg", "gauss-seidel", "amg"}, default="auto"
+    solver : {"auto", "direct", "cg", "gauss-seidel"}, default="auto"
         See `harmonic_solution`.
     class_mass_normalization : bool, array of shape (c,) or "auto", default=False
         Scale class masses to the class shares of the labels (True) or to these priors. "auto" is
@@ -63,11 +63,7 @@ class HarmonicClassifier(SemiSupervisedClassifier):
     c_unlabeled : float >= 0, default=0
         Pull of unlabeled points towards no label.
     cv : int, "loo", splitter, iterable, or tuple (X_val, y_val), default=None
-        Labels on which candidates are tested, where a parameter is "auto" or a list. An integer
-        is a number of folds, "loo" holds out each label on its own, a splitter or an iterable of
-        (train, test) holds out the labels of the test rows; the rows stay as unlabeled ones. A
-        tuple is a validation set of other rows, all of them labeled. None are five folds, ten for
-        up to 20 labels.
+        Labels on which candidates are tested, as in `MaxMarginGraphCut`.
     n_jobs : int, default=None
         Threads of `fit`; None takes as many as BLAS would, -1 all cores. The result does not
         depend on it.

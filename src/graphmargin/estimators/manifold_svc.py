@@ -57,11 +57,7 @@ class ManifoldSVC(MarginClassifier):
     metric : {"euclidean", "cosine"}, default="euclidean"
         Metric of the graph.
     cv : int, "loo", splitter, iterable, or tuple (X_val, y_val), default=None
-        Labels on which candidates are tested, where a parameter is "auto" or a list. An integer
-        is a number of folds, "loo" holds out each label on its own, a splitter or an iterable of
-        (train, test) holds out the labels of the test rows; the rows stay as unlabeled ones. A
-        tuple is a validation set of other rows, all of them labeled. None are five folds, ten for
-        up to 20 labels.
+        Labels on which candidates are tested, as in `MaxMarginGraphCut`.
     n_jobs, random_state, verbose
         As in `HarmonicClassifier`.
 

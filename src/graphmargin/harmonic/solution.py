@@ -220,13 +220,12 @@ def harmonic_solution(
         (entries at unlabeled vertices are not read).
     c_unlabeled : float >= 0, default=0
         Pull c_u of unlabeled vertices towards zero.
-    solver : {"auto", "direct", "cg", "gauss-seidel", "amg"}, default="auto"
+    solver : {"auto", "direct", "cg", "gauss-seidel"}, default="auto"
         "direct" eliminates vertices without subtractions: every entry is right in its leading
         digits for all weights and all gamma_g. "cg" are conjugate gradients on all classes at
-        once, "amg" the same with a multigrid preconditioner (extra ``amg``), "gauss-seidel" the
-        plain positive iteration, fast where gamma_g exceeds the degrees. "auto" is "direct" where
-        the fill is affordable, and "cg" elsewhere. Iterations end when every label with a
-        confidence of at least 1e-6 is certain to be that of the exact solution.
+        once, "gauss-seidel" the plain positive iteration, fast where gamma_g exceeds the degrees.
+        "auto" is "direct" where the fill is affordable, and "cg" elsewhere. Iterations end when
+        every label with a confidence of at least 1e-6 is certain to be that of the exact solution.
     n_jobs : int, default=None
         Threads; None takes as many as BLAS would, -1 all cores. The result does not depend on
         it.

@@ -82,5 +82,5 @@ def _reason(report: GraphReport) -> str:
         )
     return (
         "The graph does not help to predict labels that are held out, so it cannot tell which "
-        "labels look wrong."
+        "labels look wrong: give more labels, or leave out columns that do not matter."
     )

@@ -175,7 +175,7 @@ class Labeled:
         """Return what labels new rows; `details` are kept in its file, with what means no label."""
         features, target = self.job.features, self.job.target
         known = {**details, "unlabeled": list(target.rule.texts)}
-        return TableModel(features, self.cut, target.classes, target.name, known)
+        return TableModel(features, self.cut.predictor_, target.classes, target.name, known)
 
     @cached_property
     def solution(self) -> HarmonicSolution:

@@ -54,7 +54,7 @@ def load_table_model(path: Path) -> TableModel:
     model = load_model(path)
     if not isinstance(model, TableModel):
         msg = (
-            f"{path} holds a {type(model).__name__}, which knows no columns of tables; make a "
+            f"{path} holds a {model.kind} for arrays, which knows no columns of tables; make a "
             "model by `graphmargin fit`, or use this one from Python"
         )
         raise ModelFileError(msg)

@@ -79,21 +79,19 @@ def evidence_advice(n_held_out: int, error: float, majority_error: float) -> Adv
             "Whether the graph helps cannot be tested: label two points or more of a class.",
             "Whether the graph helps is unknown: give two labels or more to a class.",
         )
+    as_bad_as_a_guess = "Held-out labels were not found more often than by one guess for all"
+    for_tables = ""
     if error >= majority_error:
-        return Advice(
-            "no better than a guess",
-            "Held-out labels were not found more often than by one guess for all: label more "
-            "points, scale the features or choose others.",
-            "Held-out labels were not found more often than by one guess for all: give more "
-            "labels, or leave out columns that do not matter.",
+        for_tables = (
+            f"{as_bad_as_a_guess}: give more labels, or leave out columns that do not matter."
         )
     if n_held_out < FEW:
         held_out = counted(n_held_out, "held-out label")
-        return Advice(
-            "few held out",
-            f"The verdict rests on {held_out}, which is weak evidence; label more points.",
-            "",
-        )
+        text = f"The verdict rests on {held_out}, which is weak evidence; label more points."
+        return Advice("few held out", text, for_tables)
+    if error >= majority_error:
+        text = f"{as_bad_as_a_guess}: label more points, scale the features or choose others."
+        return Advice("no better than a guess", text, for_tables)
     return None
 
 

@@ -15,7 +15,7 @@ from graphmargin._threads import in_threads
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
 from graphmargin.harmonic.hidden_labels import solve_hidden
 from graphmargin.harmonic.problem import HarmonicProblem
-from graphmargin.harmonic.solution import HarmonicSolution, normalize_class_mass
+from graphmargin.harmonic.solution import HarmonicSolution
 from graphmargin.labels import UNLABELED, EncodedLabels
 from graphmargin.margin.features import spread_rows
 from graphmargin.margin.induced import InducedLabels, given_labels, induced_labels
@@ -34,6 +34,7 @@ from graphmargin.selection.tasks import (
     build_graph,
     combinations,
     task_problem,
+    with_priors,
 )
 from graphmargin.selection.trials import pairwise_trials
 
@@ -146,11 +147,6 @@ def try_cuts(
 def max_blended(trials: Sequence[CutTrials]) -> int | None:
     """Return how many candidates can be blended; None if all, which are trained already."""
     return None if all(part.has_all_rows for part in trials) else MAX_BLENDED
-
-
-def with_priors(solution: HarmonicSolution, priors: Any) -> HarmonicSolution:
-    """Return the solution with class masses that match the priors of a candidate, if not False."""
-    return solution if priors is False else normalize_class_mass(solution, priors)
 
 
 def sample_rows(

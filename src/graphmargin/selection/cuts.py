@@ -18,7 +18,7 @@ from graphmargin.margin.machine import MarginMachine, blend, winner
 from graphmargin.margin.predictor import MarginPredictor
 from graphmargin.margin.training import train_machine
 from graphmargin.selection.choice import Choice
-from graphmargin.selection.cut_trials import CutTrials, with_priors
+from graphmargin.selection.cut_trials import CutTrials
 from graphmargin.selection.execution import (
     Execution,
     FitWarning,
@@ -28,7 +28,14 @@ from graphmargin.selection.execution import (
 from graphmargin.selection.fitted import FittedClassifier, calibrate_and_label
 from graphmargin.selection.gamma_path import gamma_path
 from graphmargin.selection.parameters import Parameters, fixed_value
-from graphmargin.selection.tasks import FittedGraph, Member, Task, blend_members
+from graphmargin.selection.tasks import (
+    FittedGraph,
+    Member,
+    Task,
+    blend_members,
+    solve_fixed,
+    with_priors,
+)
 
 CALIBRATION_ROWS = 2_000
 """Training rows, at most, whose scores are calibrated to probabilities."""
@@ -92,17 +99,7 @@ def blend_cuts(trials: Sequence[CutTrials], choice: Choice, execution: Execution
 def fit_cut(task: Task, execution: Execution) -> FittedCut:
     """Return the max-margin graph cut with the one candidate of a task, fitted on all rows."""
     wanted, labels = task.parameters, task.labels
-    n_classes = len(labels.classes)
-    with report_stage(f"harmonic solution of {n_classes} classes", execution.verbose) as progress:
-        solution = solve_path(
-            task.problem,
-            [fixed_value(wanted.gamma_g)],
-            solver=wanted.solver,
-            n_jobs=execution.n_jobs,
-            progress=progress,
-        )[0]
-    priors = wanted.class_mass_normalization
-    normalized = with_priors(solution, False if priors is None else priors[0])
+    solution, normalized = solve_fixed(task, execution)
     induced = induced_labels(normalized, eps=wanted.eps, loss_weights=wanted.loss_weights)
     warnings = [*solution_warnings(normalized), *_induced_warnings(induced)]
     rows = np.flatnonzero(induced.mask)
@@ -118,7 +115,7 @@ def fit_cut(task: Task, execution: Execution) -> FittedCut:
             codes = codes.copy()
             codes[unknown] = winner(scores)
     scores_for_bound = None
-    if n_classes == 2 and normalized is solution and not task.problem.hard.any():
+    if len(labels.classes) == 2 and normalized is solution and not task.problem.hard.any():
         scores_for_bound = machine.decision(task.X)
     return FittedCut(
         predictor=predictor,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, NamedTuple
 
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
+from graphmargin.graph.neighbors import draw_seed
 from graphmargin.harmonic.solution import HarmonicSolution
 from graphmargin.margin.machine import MarginMachine
 
@@ -34,11 +35,8 @@ class Execution:
     @classmethod
     def of(cls, model: Any) -> Execution:
         """Return how an estimator asks to be run; without a random state, the seed is 0."""
-        seed = 0
-        if model.random_state is not None:
-            seed = model.random_state
-        if not isinstance(seed, int):
-            seed = int(check_random_state(seed).randint(2**31 - 1))
+        state = 0 if model.random_state is None else model.random_state
+        seed = int(state) if isinstance(state, Integral) else draw_seed(state)
         return cls(model.n_jobs, seed, model.verbose)
 
 

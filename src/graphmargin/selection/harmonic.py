@@ -7,15 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from graphmargin._progress import report_stage
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
 from graphmargin.graph.neighbors import nearest_neighbors
 from graphmargin.harmonic.hidden_labels import solve_hidden
 from graphmargin.harmonic.predictor import HarmonicPredictor, PointGraph, WalkPart, attach
-from graphmargin.harmonic.solution import HarmonicSolution, mean_solution, solve_path
+from graphmargin.harmonic.solution import HarmonicSolution, mean_solution
 from graphmargin.labels import UNLABELED
 from graphmargin.selection.choice import Choice
-from graphmargin.selection.cut_trials import NOTHING_HELD_OUT, with_priors
+from graphmargin.selection.cut_trials import NOTHING_HELD_OUT
 from graphmargin.selection.execution import Execution, solution_warnings
 from graphmargin.selection.fitted import FittedClassifier
 from graphmargin.selection.gamma_path import (
@@ -26,7 +25,6 @@ from graphmargin.selection.gamma_path import (
 )
 from graphmargin.selection.grids import gamma_g_grid, label_counts, prior_grid
 from graphmargin.selection.held_out import HeldOutLabels
-from graphmargin.selection.parameters import fixed_value
 from graphmargin.selection.tasks import (
     Candidate,
     FittedGraph,
@@ -34,6 +32,9 @@ from graphmargin.selection.tasks import (
     TaskTrials,
     blend_members,
     combinations,
+    solve_fixed,
+    try_tasks,
+    with_priors,
 )
 from graphmargin.selection.trials import Trials, smoothed_shares, stack_folds
 
@@ -90,13 +91,7 @@ def try_harmonic(
     of the unlabeled vertices is the scale of a candidate, abs(l) for two classes. Without it, a
     large gamma_g would have no say in a blend.
     """
-    candidates = [harmonic_candidates(task) for task in tasks]
-    n_candidates = sum(map(len, candidates))
-    with report_stage(f"trial of {n_candidates} candidates", execution.verbose) as progress:
-        return tuple(
-            _try_task(task, some, held_out, execution, progress)
-            for task, some in zip(tasks, candidates, strict=True)
-        )
+    return try_tasks(tasks, harmonic_candidates, _try_task, held_out, execution)
 
 
 def blend_harmonic(
@@ -113,7 +108,7 @@ def blend_harmonic(
         if own:
             mean = mean_solution([solutions[k] for k in own], shares[own])
             sinks = tuple((float(shares[k]), _sink_rate(solutions[k])) for k in own)
-            parts.append(WalkPart(mean.class_mass, sinks, _points(part.task)))
+            parts.append(WalkPart(mean.class_mass, sinks, point_graph(part.task)))
     heaviest = members[0]
     return _fitted(
         heaviest.trials.task,
@@ -127,18 +122,8 @@ def blend_harmonic(
 
 def fit_harmonic(task: Task, execution: Execution) -> FittedHarmonic:
     """Return the harmonic solution with the one candidate of a task."""
-    wanted, n_classes = task.parameters, len(task.labels.classes)
-    with report_stage(f"harmonic solution of {n_classes} classes", execution.verbose) as progress:
-        solution = solve_path(
-            task.problem,
-            [fixed_value(wanted.gamma_g)],
-            solver=wanted.solver,
-            n_jobs=execution.n_jobs,
-            progress=progress,
-        )[0]
-    priors = wanted.class_mass_normalization
-    normalized = with_priors(solution, False if priors is None else priors[0])
-    part = WalkPart(normalized.class_mass, ((1.0, _sink_rate(solution)),), _points(task))
+    solution, normalized = solve_fixed(task, execution)
+    part = WalkPart(normalized.class_mass, ((1.0, _sink_rate(solution)),), point_graph(task))
     return _fitted(task, normalized, solution, (part,), execution, None)
 
 
@@ -174,7 +159,7 @@ def _try_task(
     held_out_codes = labels.codes[np.concatenate([NOTHING_HELD_OUT, *tested])]
     if held_out.validation is not None:
         X, held_out_codes = held_out.validation
-        moves = attach(_points(task), X).moves
+        moves = attach(point_graph(task), X).moves
         parts = [[np.asarray(moves @ solution.class_mass) for solution in complete]]
     scales = np.array([_mean_confidence(solution) for solution in complete])
     values, fold = stack_folds(parts, scales, n_classes)
@@ -199,7 +184,7 @@ def _try_task(
     return HarmonicTrials(task, evidence, solutions, statistics)
 
 
-def _points(task: Task) -> PointGraph | None:
+def point_graph(task: Task) -> PointGraph | None:
     """Return what attaches new points to the graph; None for a given one."""
     wanted, graph = task.parameters.graph, task.graph.points
     if wanted is None or graph is None:

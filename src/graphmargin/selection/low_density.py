@@ -32,6 +32,7 @@ from graphmargin.selection.tasks import (
     TaskTrials,
     blend_members,
     combinations,
+    try_tasks,
 )
 
 MAX_HAT_LOSSES = 500
@@ -75,13 +76,7 @@ def try_low_density(
     unlabeled rows, machines learn from a random sample, whose hat losses count for all unlabeled
     rows.
     """
-    candidates = [low_density_candidates(task) for task in tasks]
-    n_candidates = sum(map(len, candidates))
-    with report_stage(f"trial of {n_candidates} candidates", execution.verbose) as progress:
-        return tuple(
-            _try_task(task, some, held_out, execution, progress)
-            for task, some in zip(tasks, candidates, strict=True)
-        )
+    return try_tasks(tasks, low_density_candidates, _try_task, held_out, execution)
 
 
 def blend_low_density(

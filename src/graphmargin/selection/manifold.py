@@ -30,6 +30,7 @@ from graphmargin.selection.tasks import (
     TaskTrials,
     blend_members,
     combinations,
+    try_tasks,
 )
 
 
@@ -61,13 +62,7 @@ def try_manifold(
     labels that are left. Of more than 1,000 labeled rows, machines learn from and are tested on a
     random sample.
     """
-    candidates = [manifold_candidates(task) for task in tasks]
-    n_candidates = sum(map(len, candidates))
-    with report_stage(f"trial of {n_candidates} candidates", execution.verbose) as progress:
-        return tuple(
-            _try_task(task, some, held_out, execution, progress)
-            for task, some in zip(tasks, candidates, strict=True)
-        )
+    return try_tasks(tasks, manifold_candidates, _try_task, held_out, execution)
 
 
 def blend_manifold(
@@ -151,7 +146,6 @@ def _try_task(
     progress: ProgressCallback | None,
 ) -> TaskTrials:
     wanted, labels = task.parameters, task.labels
-    random = check_random_state(execution.seed)
     labeled = np.flatnonzero(labels.labeled)
     form = warp_features(
         task.X,
@@ -162,9 +156,10 @@ def _try_task(
         power=wanted.laplacian_power,
         fit_intercept=wanted.fit_intercept,
         n_jobs=execution.n_jobs,
-        random_state=random,
+        random_state=execution.seed,
     )
-    rows, _ = sample_rows(labels.codes, random)
+    # The sample is the same for all tasks, however many landmarks each of them draws.
+    rows, _ = sample_rows(labels.codes, check_random_state(execution.seed))
     form = replace(form, rotated=form.rotated[np.isin(labeled, rows)])
     train = partial(_train_piece, form, labels.labeled[rows], wanted.fit_intercept)
     return try_machines(task, candidates, train, task.X[rows], rows, held_out, execution, progress)

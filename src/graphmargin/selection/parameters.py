@@ -44,6 +44,8 @@ OF_COMPUTATION = ("solver", "approximation")
 """Parameters that change how, not what is computed; they have no candidates."""
 CLASS_SHARES = ("class_mass_normalization", "class_prior")
 """Parameters of which a sequence of numbers is one value: a share for each class."""
+OF_EXECUTION = ("cv", "n_jobs", "random_state", "verbose")
+"""Parameters that say how to fit, and have no candidates."""
 ARRAY_VALUED = ("c_labeled", *CLASS_SHARES)
 """Parameters of which an array or a tuple is one value, so that candidates come in a list."""
 
@@ -108,11 +110,12 @@ class Parameters:
 
 
 def read_parameters(
-    model: Any, labels: EncodedLabels, *, has_graph: bool = False
+    model: Any, labels: EncodedLabels | None, *, has_graph: bool = False
 ) -> tuple[Parameters, ...]:
     """Return the validated parameters of an estimator, a set for each graph and kernel.
 
-    `has_graph` tells whether a graph is given, so that none is built.
+    `has_graph` tells whether a graph is given, so that none is built. `labels` are None for an
+    estimator that has not read its rows yet, and has no parameter that depends on them.
 
     Raises
     ------
@@ -170,14 +173,14 @@ def is_auto(value: Any) -> bool:
 
 def is_pairwise(kernel: Any) -> bool:
     """Tell whether a kernel, or the only one of a list, is precomputed."""
-    if isinstance(kernel, list | tuple) and len(kernel) == 1:
+    if _is_list("kernel", kernel) and len(kernel) == 1:
         kernel = kernel[0]
     return isinstance(kernel, str) and kernel == "precomputed"
 
 
 def _is_list(name: str, value: Any) -> bool:
     """Tell whether a parameter holds candidates: a list, or a sequence where no value is one."""
-    if name == "cv":
+    if name in OF_EXECUTION:
         return False
     if isinstance(value, list):
         return not (name in CLASS_SHARES and value and all(map(_is_number, value)))
@@ -216,7 +219,7 @@ def _combinations(values: Mapping[str, Candidates]) -> list[dict[str, Any]]:
     return [
         point
         for point in points
-        if len(kernels) < 2
+        if not kernels
         or point["kernel"] == "cubic"
         or all(point[name] == first[name] for name in ("degree", "coef0"))
     ]
@@ -228,7 +231,7 @@ def _assemble(point: dict[str, Any], shared: Mapping[str, Any], listed: list[str
     width = point.pop("width")
     if "kernel" in point:
         kernel = Kernel(**{"kind" if n == "kernel" else n: point.pop(n) for n in OF_KERNEL})
-        check_approximation(point["approximation"], kernel.kind)
+        check_approximation(point.get("approximation", "auto"), kernel.kind)
         others["kernel"] = KernelParameters(kernel, width)
     if "metric" in point:
         others["graph"] = GraphParameters(point.pop("n_neighbors"), width, point.pop("metric"))
@@ -249,31 +252,37 @@ def _check_given_graph(given: Mapping[str, Any], *, has_graph: bool) -> None:
             raise ValueError(msg)
 
 
-def _checks(given: Mapping[str, Any], labels: EncodedLabels) -> dict[str, Check]:
+def _checks(given: Mapping[str, Any], labels: EncodedLabels | None) -> dict[str, Check]:
     """Return the check of every parameter that a classifier may have."""
     has_edges, is_low_density = "metric" in given, "class_prior" in given
     solvers = SEMI_SUPERVISED_SOLVERS if is_low_density else SOLVERS
-    return {
+    checks: dict[str, Check] = {
         "gamma_g": check_gamma_g,
         "C": partial(check_real, "C", positive=True, hint="; C = 1 / (2 gamma), or use 'auto'"),
         "gamma_u": check_gamma_u,
-        "class_mass_normalization": partial(_check_normalization, labels),
         "solver": partial(_check_choice, "solver", solvers),
         "approximation": partial(_check_choice, "approximation", ("auto", "none", "nystroem")),
         "kernel": lambda kernel: Kernel(kernel).kind,
         "degree": partial(check_integer, "degree", low=1),
         "coef0": partial(check_real, "coef0", hint="; a negative one gives no kernel"),
         "width": partial(_check_width, NAMED_WIDTHS if has_edges else ("paper",)),
-        "n_neighbors": partial(check_n_neighbors, n_points=len(labels.codes)),
+        "n_neighbors": partial(check_integer, "n_neighbors", low=1),
         "metric": partial(_check_choice, "metric", METRICS),
         "eps": _check_eps,
         "loss_weights": partial(_check_choice, "loss_weights", LOSS_WEIGHTS),
-        "c_labeled": partial(_check_c_labeled, labels),
+    }
+    if labels is not None:
+        checks |= {
+            "class_mass_normalization": partial(_check_normalization, labels),
+            "n_neighbors": partial(check_n_neighbors, n_points=len(labels.codes)),
+            "c_labeled": partial(_check_c_labeled, labels),
+            "class_prior": partial(_check_class_prior, labels),
+        }
+    return checks | {
         "c_unlabeled": check_c_unlabeled,
         "laplacian_power": partial(check_integer, "laplacian_power", low=1),
         "normalized": partial(_check_bool, "normalized"),
         "fit_intercept": partial(_check_bool, "fit_intercept"),
-        "class_prior": partial(_check_class_prior, labels),
     }
 
 

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Any, TypeVar
 
 from scipy import sparse
 
 from graphmargin._progress import report_stage
 from graphmargin.graph.adjacency import NeighborGraph, check_graph, neighbor_graph
 from graphmargin.harmonic.problem import HarmonicProblem, problem_on
+from graphmargin.harmonic.solution import HarmonicSolution, normalize_class_mass, solve_path
 from graphmargin.labels import EncodedLabels
 from graphmargin.margin.kernels import Kernel
 from graphmargin.selection.choice import Choice
 from graphmargin.selection.execution import Execution
-from graphmargin.selection.parameters import GraphParameters, Parameters
+from graphmargin.selection.held_out import HeldOutLabels
+from graphmargin.selection.parameters import GraphParameters, Parameters, fixed_value
 from graphmargin.selection.trials import Trials
 
 Candidate = dict[str, Any]
 """Values by the name of the parameter."""
+Trial = TypeVar("Trial", bound="TaskTrials")
 
 
 @dataclass(frozen=True)
@@ -148,6 +151,47 @@ def combinations(values: Mapping[str, Sequence[Any]]) -> list[Candidate]:
     [{'C': 1, 'gamma_g': 0.1}, {'C': 2, 'gamma_g': 0.1}]
     """
     return [dict(zip(values, point, strict=True)) for point in product(*values.values())]
+
+
+def try_tasks(
+    tasks: Sequence[Task],
+    candidates_of: Callable[[Task], list[Candidate]],
+    try_task: Callable[..., Trial],
+    held_out: HeldOutLabels,
+    execution: Execution,
+) -> tuple[Trial, ...]:
+    """Return the trials of all tasks, and report the stage.
+
+    `try_task` takes a task, its candidates, the held-out labels, the execution and a callback for
+    progress.
+    """
+    candidates = [candidates_of(task) for task in tasks]
+    n_candidates = sum(map(len, candidates))
+    with report_stage(f"trial of {n_candidates} candidates", execution.verbose) as progress:
+        return tuple(
+            try_task(task, some, held_out, execution, progress)
+            for task, some in zip(tasks, candidates, strict=True)
+        )
+
+
+def solve_fixed(task: Task, execution: Execution) -> tuple[HarmonicSolution, HarmonicSolution]:
+    """Return the solution with the one gamma_g of a task, as solved and with its class priors."""
+    wanted, n_classes = task.parameters, len(task.labels.classes)
+    with report_stage(f"harmonic solution of {n_classes} classes", execution.verbose) as progress:
+        (solution,) = solve_path(
+            task.problem,
+            [fixed_value(wanted.gamma_g)],
+            solver=wanted.solver,
+            n_jobs=execution.n_jobs,
+            progress=progress,
+        )
+    priors = wanted.class_mass_normalization
+    return solution, with_priors(solution, False if priors is None else priors[0])
+
+
+def with_priors(solution: HarmonicSolution, priors: Any) -> HarmonicSolution:
+    """Return the solution with class masses that match the priors of a candidate, if not False."""
+    return solution if priors is False else normalize_class_mass(solution, priors)
 
 
 def blend_members(trials: Sequence[Any], choice: Choice) -> list[Member]:
