@@ -12,6 +12,7 @@ settings.register_profile("graphmargin", deadline=None, derandomize=True, max_ex
 settings.load_profile("graphmargin")
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist makes groups of them
 def pytest_collection_modifyitems(items):
     """Run all tests of the cluster in one process, so that it is started once."""
     for item in items:

@@ -92,7 +92,7 @@ def test_labels_are_those_of_one_machine(here, there):
     )
 
 
-def test_the_summary_is_that_of_the_files(pets, summary, there):
+def test_the_summary_is_that_of_the_files(pets, summary, here, there):  # noqa: ARG001
     assert summary["files"] == {
         "labeled": str(pets / "pets-labeled"),
         "model": str(pets / "pets.graphmargin"),
