@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from graphmargin.graph.adjacency import neighbor_graph
+from graphmargin.graph.neighbors import NeighborSearch
 from graphmargin.harmonic.predictor import HarmonicPredictor, PointGraph, WalkPart, attach
 
 CLASSES = np.array(["a", "b"])
@@ -92,3 +93,12 @@ def test_points_are_joined_to_their_nearest_neighbors(metric):
     np.testing.assert_allclose(predictor.probabilities(new), np.eye(2), atol=1e-12)
     restored = pickle.loads(pickle.dumps(predictor))
     np.testing.assert_array_equal(restored.probabilities(new), predictor.probabilities(new))
+
+
+def test_search_is_kept_without_what_can_be_built_again():
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    search = NeighborSearch(X, seed=3)
+    before = search.neighbors(4)
+    assert set(search.__getstate__()) == {"X", "n_jobs", "seed"}
+    restored = pickle.loads(pickle.dumps(search))
+    np.testing.assert_array_equal(restored.neighbors(4).indices, before.indices)

@@ -340,15 +340,6 @@ def test_order_of_the_candidates_does_not_matter():
     np.testing.assert_allclose(found[1].scales[order], found[0].scales, rtol=TRIAL_ERROR)
 
 
-def test_trials_do_not_depend_on_the_number_of_threads():
-    X, y = clusters(3)
-    tasks = tasks_of_cuts(X, y, gamma_g=[0.1, np.inf], C=[0.5, 5.0])
-    one, two = (
-        try_cuts(tasks, folds_of(y, 5), Execution(n_jobs=n_jobs))[0].evidence for n_jobs in (1, 2)
-    )
-    assert_same_trials(one, two)
-
-
 # Samples of many rows
 
 
@@ -452,14 +443,6 @@ def test_nothing_to_hold_out_leaves_machines_without_held_out_labels(n_classes):
     assert np.isnan(fitted.gamma_path["graph_score"]).all()
 
 
-def test_no_unlabeled_rows():
-    X, y = clusters(n=16, n_labeled=8)
-    (trials,) = try_cuts(tasks_of_cuts(X, y, **BOTH), folds_of(y, 4), RUN)
-    np.testing.assert_array_equal(trials.evidence.shares, 0.5)
-    np.testing.assert_array_equal(trials.evidence.scales, 1.0)
-    assert np.isfinite(trials.evidence.held_out_values).all()
-
-
 @with_classes
 def test_rows_that_are_all_the_same_have_finite_scores(kernel, n_classes):
     _, y = clusters(n_classes, n=18, n_labeled=3)
@@ -500,7 +483,6 @@ BLENDS = {
     "soft-labels": {"c_labeled": [np.inf, 2.0, np.full(60, 3.0)], "c_unlabeled": [0.0, 0.05]},
     "supervised": {"gamma_g": np.inf, "C": [0.1, 1.0, 10.0], "kernel": ["linear", "rbf"]},
 }
-every_blend = pytest.mark.parametrize("parameters", BLENDS.values(), ids=BLENDS.keys())
 
 
 def try_and_choose(tasks, held_out, run=RUN):
@@ -531,7 +513,7 @@ def assert_is_weighted_sum(fitted, choice, new, expected):
     np.testing.assert_allclose(fitted.predictor.decision(new), class_scores(f, n_classes))
 
 
-@every_blend
+@pytest.mark.parametrize("parameters", BLENDS.values(), ids=BLENDS.keys())
 def test_blend_is_the_weighted_sum_of_separate_fits(parameters):
     X, y = clusters(2, n=60)
     X = X + 1.0  # for the cosine metric
@@ -613,10 +595,10 @@ def test_rows_get_their_label_or_that_of_the_blend():
     assert choice.weights.sum() == pytest.approx(1.0)
 
 
-@every_blend
-def test_graph_and_solution_are_those_of_the_heaviest_candidate_that_uses_the_graph(parameters):
+@pytest.mark.parametrize("name", ["kernels", "graphs", "soft-labels", "supervised"])
+def test_graph_and_solution_are_those_of_the_heaviest_candidate_that_uses_the_graph(name):
     X, y = clusters()
-    parameters = {"gamma_g": [0.1, 0.01, np.inf], "C": 5.0, **parameters}
+    parameters = {"gamma_g": [0.1, 0.01, np.inf], "C": 5.0, **BLENDS[name]}
     trials, choice, fitted = try_and_choose(tasks_of_cuts(X + 1, y, **parameters), folds_of(y, 4))
     used = np.where(choice.trials.supervised, -1.0, choice.weights)
     best = int(used.argmax()) if used.max() > 0 else choice.best

@@ -7,10 +7,8 @@ from scipy import sparse
 from graphmargin.graph import knn_graph
 from graphmargin.graph.attachment import attach_by_weights
 from graphmargin.harmonic import harmonic_solution, normalize_class_mass
-from graphmargin.labels import encode_labels
 from graphmargin.selection import harmonic
 from graphmargin.selection.choice import choose
-from graphmargin.selection.execution import Execution
 from graphmargin.selection.grids import gamma_g_grid, label_counts
 from graphmargin.selection.harmonic import (
     blend_harmonic,
@@ -23,7 +21,6 @@ from graphmargin.selection.trials import join, smoothed_shares
 from tests.selection.tasks import (
     RUN,
     assert_consistent,
-    assert_same_trials,
     clusters,
     folds_of,
     tasks_of_harmonic,
@@ -135,24 +132,6 @@ def test_without_an_unlabeled_vertex_that_is_reached_the_scale_is_one(y):
     np.testing.assert_allclose(
         trials.evidence.held_out_values[:, 0], [[1 / 3] * 2, [0.5] * 2, [0.4998] * 2], atol=1e-4
     )
-
-
-def test_nothing_to_hold_out():
-    X, y = clusters(n_labeled=1)
-    trials, choice, fitted = try_and_choose(
-        tasks_of_harmonic(X, y, gamma_g="auto"), HeldOutLabels(())
-    )
-    assert trials[0].evidence.held_out_values.shape == (4, 0, 2)
-    assert np.isnan(choice.error)
-    assert choice.weights.sum() == pytest.approx(1.0)
-    assert np.isfinite(fitted.label_distributions).all()
-
-
-def test_trials_do_not_depend_on_the_number_of_threads():
-    X, y = clusters(3)
-    tasks = tasks_of_harmonic(X, y, gamma_g="auto")
-    one, two = (try_harmonic(tasks, folds_of(y), Execution(n_jobs=n))[0] for n in (1, 2))
-    assert_same_trials(one.evidence, two.evidence)
 
 
 # The blend
@@ -271,4 +250,3 @@ def test_rows_that_no_label_reaches_get_the_nearest_one():
     assert [warning.text[:22] for warning in fitted.warnings] == ["2 of 8 points are in c"]
     (task,) = tasks_of_harmonic(task.graph.W, y, affinity="precomputed")
     assert fit_harmonic(task, RUN).codes.tolist() == [0, 0, 0, 1, 1, 1, 0, 0], "most frequent"
-    assert encode_labels(y).labeled.sum() == 3

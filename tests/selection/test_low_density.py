@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from graphmargin.labels import encode_labels
 from graphmargin.margin import Kernel, train_machine
 from graphmargin.margin.machine import class_scores
 from graphmargin.margin.semi_supervised_training import train_semi_supervised
@@ -140,14 +139,6 @@ def test_trials_depend_on_the_seed_and_not_on_threads(monkeypatch):
     assert not np.allclose(first.scales, other.scales)
 
 
-def test_nothing_to_hold_out():
-    X, y = clusters(n=24, n_labeled=1)
-    trials, choice, fitted = try_and_choose(tasks_of_low_density(X, y, **GRID), HeldOutLabels(()))
-    assert trials[0].evidence.held_out_values.shape == (3, 0, 1)
-    assert np.isnan(choice.error)
-    assert np.isfinite(fitted.label_distributions).all()
-
-
 @pytest.mark.parametrize(
     ("parameters", "n_classes"),
     [
@@ -196,4 +187,3 @@ def test_fixed_machine_and_its_warnings():
     np.testing.assert_allclose(
         fitted.predictor.machines[0].pairwise(X), expected.pairwise(X), atol=1e-9
     )
-    assert encode_labels(y).labeled.sum() == 10

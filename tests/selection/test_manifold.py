@@ -186,23 +186,6 @@ def test_all_kernels_are_tested_on_the_same_sample():
         assert choose(joint, np.array([6, 6, 6])).error < 0.5
 
 
-@pytest.mark.usefixtures("few_labeled")
-def test_folds_that_a_sample_misses():
-    X, y = clusters(n_labeled=6)
-    held_out = folds_of(y, 12)
-    (trials,) = try_manifold(tasks_of_manifold(X, y, **GRID), held_out, RUN)
-    assert trials.evidence.held_out_values.shape[1] == len(trials.evidence.fold) == 9
-    assert len(np.unique(trials.evidence.fold)) == 9
-
-
-def test_nothing_to_hold_out():
-    X, y = clusters(n_labeled=1)
-    trials, choice, fitted = try_and_choose(tasks_of_manifold(X, y, **GRID), HeldOutLabels(()))
-    assert trials[0].evidence.held_out_values.shape == (4, 0, 1)
-    assert np.isnan(choice.error)
-    assert np.isfinite(fitted.label_distributions).all()
-
-
 # The blend
 
 BLENDS = {
