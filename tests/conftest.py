@@ -112,3 +112,11 @@ def mixed_table():
         return table.assign(kind=kind), names
 
     return build
+
+
+@pytest.fixture(scope="session")
+def labeled_pets(mixed_table):
+    """Return what the library makes of the mixed table of 150 rows."""
+    from graphmargin.labeling.job import job_of, label_rows
+
+    return label_rows(job_of(mixed_table()[0], "kind", name="pets.csv"))

@@ -50,7 +50,10 @@ def test_without_the_extra_one_line_names_it(package):
     assert len(done.stderr.splitlines()) == 1
 
 
-HEAVY = ("joblib", "matplotlib", "numba", "numpy", "pandas", "pyarrow", "scipy", "sklearn")
+HEAVY = (
+    *("dask", "distributed", "joblib", "matplotlib", "numba", "numpy", "pandas", "pyarrow"),
+    *("scipy", "sklearn"),
+)
 
 
 @pytest.mark.parametrize("argv", [["--help"], ["--version"], ["label", "--help"]], ids=" ".join)

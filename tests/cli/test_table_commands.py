@@ -10,7 +10,7 @@ import pytest
 
 import graphmargin as gm
 from graphmargin.cli import main
-from graphmargin.labeling.job import job_of, label_rows
+from graphmargin.labeling.job import label_rows
 from graphmargin.tables.reading import read_table
 
 
@@ -19,21 +19,15 @@ def run(*argv):
     return main([str(word) for word in argv])
 
 
-@pytest.fixture(scope="module")
-def expected(mixed_table):
-    """Return what the library makes of the table."""
-    return label_rows(job_of(mixed_table()[0], "kind"))
-
-
-def test_label_writes_the_table_beside_its_source(table_file, expected, capsys):
+def test_label_writes_the_table_beside_its_source(table_file, labeled_pets, capsys):
     before = table_file.read_bytes()
     assert run("label", table_file, "--target", "kind") == 0
     assert table_file.read_bytes() == before
     written = read_table(table_file.with_name("pets-labeled.csv"))
-    assert written["kind"].tolist() == expected.table["kind"].tolist()
-    assert written["kind_confidence"].to_numpy() == pytest.approx(expected.confidence, abs=1e-5)
-    assert written["kind_source"].tolist() == expected.sources.tolist()
-    assert written.columns.tolist() == expected.table.columns.tolist()
+    assert written["kind"].tolist() == labeled_pets.table["kind"].tolist()
+    assert written["kind_confidence"].to_numpy() == pytest.approx(labeled_pets.confidence, abs=1e-5)
+    assert written["kind_source"].tolist() == labeled_pets.sources.tolist()
+    assert written.columns.tolist() == labeled_pets.table.columns.tolist()
     said = capsys.readouterr().out
     assert "pets.csv: 150 rows, 15 with a label in kind, 3 classes" in said
     assert "id (an ID: all values differ), country (constant)" in said
@@ -42,7 +36,7 @@ def test_label_writes_the_table_beside_its_source(table_file, expected, capsys):
 
 
 @pytest.mark.parametrize("suffix", ["csv.gz", "tsv", "parquet", "xlsx", "jsonl"])
-def test_label_in_every_format(suffix, tmp_path, mixed_table, expected):
+def test_label_in_every_format(suffix, tmp_path, mixed_table, labeled_pets):
     from graphmargin.tables.writing import table_writer
 
     table, _ = mixed_table()
@@ -50,7 +44,7 @@ def test_label_in_every_format(suffix, tmp_path, mixed_table, expected):
         write(table)
     assert run("label", tmp_path / f"pets.{suffix}", "-t", "kind", "-q") == 0
     written = read_table(tmp_path / f"pets-labeled.{suffix}")
-    assert written["kind"].tolist() == expected.table["kind"].tolist()
+    assert written["kind"].tolist() == labeled_pets.table["kind"].tolist()
 
 
 def test_label_of_arrays(tmp_path):
@@ -92,15 +86,15 @@ def test_quiet_and_json(table_file, capsys):
     assert found["estimate"]["n_hidden"] == 15
 
 
-def test_model_and_report(table_file, tmp_path, mixed_table, expected, capsys):
+def test_model_and_report(table_file, tmp_path, mixed_table, labeled_pets, capsys):
     model, report = tmp_path / "m" / "pets.graphmargin", tmp_path / "r" / "pets.html"
     argv = ("label", table_file, "-t", "kind", "--model", model, "--report", report)
     assert run(*argv) == 0
     new, _ = mixed_table(60, seed=1)
     loaded = gm.load_model(model)
-    X = expected.job.features.transform(new)
-    classes = expected.job.target.classes
-    assert np.array_equal(loaded.predict(new), classes[expected.cut.predict(X)])
+    X = labeled_pets.job.features.transform(new)
+    classes = labeled_pets.job.target.classes
+    assert np.array_equal(loaded.predict(new), classes[labeled_pets.cut.predict(X)])
     page = report.read_text()
     assert "135 rows labeled from 15 labels" in page
     assert str(model) in page

@@ -10,9 +10,9 @@ from graphmargin.labeling.job import job_of, label_rows
 from graphmargin.tables.errors import TableError
 
 
-@pytest.fixture(scope="module")
-def labeled(mixed_table):
-    return label_rows(job_of(mixed_table()[0], "kind"))
+@pytest.fixture
+def labeled(labeled_pets):
+    return labeled_pets
 
 
 @pytest.mark.parametrize("place", [1, 2, 77])

@@ -11,8 +11,8 @@ from graphmargin.labeling.job import job_of, label_rows
 
 
 @pytest.fixture(scope="module")
-def labeled(mixed_table):
-    return label_rows(job_of(mixed_table()[0], "kind", name="pets.csv"))
+def labeled(labeled_pets):
+    return labeled_pets
 
 
 @pytest.fixture(scope="module")

@@ -10,10 +10,9 @@ from graphmargin.labeling.job import CLEAR_GAMMA_G, check_new_columns, job_of, l
 from graphmargin.tables.errors import TableError
 
 
-@pytest.fixture(scope="module")
-def labeled(mixed_table):
-    table, names = mixed_table()
-    return label_rows(job_of(table, "kind", name="pets.csv")), names
+@pytest.fixture
+def labeled(labeled_pets, mixed_table):
+    return labeled_pets, mixed_table()[1]
 
 
 def test_the_table_is_filled_in_and_not_touched(labeled, mixed_table):
@@ -52,7 +51,7 @@ def test_no_label_is_induced_where_no_label_travels(mixed_table):
 
 def test_the_same_as_the_estimator_on_the_same_numbers():
     X, y = load_digits()
-    rows = np.random.default_rng(0).permutation(len(y))[:800]
+    rows = np.random.default_rng(0).permutation(len(y))[:400]
     X, y = X[rows], y[rows]
     few = mask_labels(y, per_class=3, random_state=0)
     table = pd.DataFrame(X, columns=[f"p{i}" for i in range(64)])

@@ -13,8 +13,8 @@ NAMED = UNLABELED_IN_TABLES.with_texts(["?", "-1"])
 
 
 @pytest.fixture(scope="module")
-def model(mixed_table):
-    return label_rows(job_of(mixed_table()[0], "kind")).model()
+def model(labeled_pets):
+    return labeled_pets.model()
 
 
 @pytest.fixture
@@ -84,7 +84,6 @@ def test_no_rows(model, mixed_table, tmp_path):
     assert len(read_table(tmp_path / "b.csv")) == 0
 
 
-@pytest.mark.usefixtures("small_chunks")
 @pytest.mark.usefixtures("small_chunks")
 def test_a_bad_chunk_leaves_nothing(model, mixed_table, tmp_path):
     new = mixed_table(50, seed=2)[0].drop(columns="kind")

@@ -7,9 +7,8 @@ from graphmargin.labeling.job import job_of, label_rows
 from graphmargin.labeling.suggestions import suggest_rows
 
 
-def test_rows_are_those_of_suggest_labels(mixed_table):
-    labeled = label_rows(job_of(mixed_table()[0], "kind"))
-    found = suggest_rows(labeled, 6)
+def test_rows_are_those_of_suggest_labels(labeled_pets):
+    labeled, found = labeled_pets, suggest_rows(labeled_pets, 6)
     expected = suggest_labels(labeled.solution, 6)
     assert [one.row - 1 for one in found] == expected.vertices.tolist()
     assert [one.gain for one in found] == pytest.approx(expected.gain.tolist())

@@ -222,23 +222,8 @@ def test_every_graph_of_a_blend_is_a_part_of_it(lists):
     np.testing.assert_array_equal(fitted.predictor.predict(new), masses.argmax(axis=1))
     probabilities = fitted.predictor.probabilities(new)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(probabilities.argmax(axis=1), masses.argmax(axis=1))
     assert fitted.graph is places[choice.best].task.graph
-
-
-def test_probabilities_of_a_blend_over_graphs_are_the_mean_of_those_of_its_graphs():
-    """With one gamma_g, each graph is one walk."""
-    X, y = clusters()
-    new = X[::3] + 0.1
-    _, choice, fitted = try_and_choose(
-        tasks_of_harmonic(X, y, gamma_g=0.3, n_neighbors=[4, 6, 8]), folds_of(y)
-    )
-    factors = [factor for _, factor in choice.blended]
-    single = [
-        fit_harmonic(tasks_of_harmonic(X, y, **choice.trials.params[i])[0], RUN).predictor
-        for i, _ in choice.blended
-    ]
-    expected = np.average([one.probabilities(new) for one in single], axis=0, weights=factors)
-    np.testing.assert_allclose(fitted.predictor.probabilities(new), expected, atol=1e-9)
 
 
 def test_infinite_gamma_g_has_no_answer_and_no_weight():

@@ -50,7 +50,8 @@ class WalkPart:
     class_mass : array of shape (n, c)
         Class masses of the vertices, times the weight of this part.
     sinks : tuple of (weight, rate)
-        Rates at which a new point falls into the sink, and the weight of each in the blend.
+        Rates at which a new point falls into the sink, and the weight of each in the blend; those
+        of all parts sum to 1.
     points : PointGraph or None
         None for a precomputed graph, whose new points come with the weights of their edges.
     """
@@ -60,11 +61,10 @@ class WalkPart:
     points: PointGraph | None
 
     def move_probability(self, attachment: Attachment) -> FloatArray:
-        """Return the probability that the walk from a new point moves, and not into the sink."""
-        total = sum(weight for weight, _ in self.sinks)
+        """Return the probability that a new point moves, not into the sink, times the weights."""
         moving = np.zeros(attachment.moves.shape[0])
         for weight, rate in self.sinks:
-            moving += weight / total * attachment.chance_to_move(rate)
+            moving += weight * attachment.chance_to_move(rate)
         return moving
 
 
@@ -73,7 +73,8 @@ class HarmonicPredictor:
     """All that predictions of a harmonic classifier need; plain data.
 
     A new point x moves to a neighbor j with probability ``w(x, x_j) / (sum_j w(x, x_j) + gamma_g)``
-    and gets that neighbor's class masses.
+    and gets that neighbor's class masses. In a blend, the masses of all parts are added up, and the
+    probability to move is their mean: the sink makes a label less certain, but not another one.
 
     Attributes
     ----------
@@ -111,14 +112,15 @@ class HarmonicPredictor:
     def label(self, X: Any) -> tuple[AnyArray, FloatArray]:
         """Return labels and class probabilities of new points from one search for neighbors."""
         n_classes = len(self.classes)
-        shares, votes, mass = (np.zeros((X.shape[0], n_classes)) for _ in range(3))
+        shares, votes = (np.zeros((X.shape[0], n_classes)) for _ in range(2))
+        moving = np.zeros(X.shape[0])
         for part in self.parts:
             attachment = attach(part.points, X)
-            moved = attachment.moves @ part.class_mass
-            shares += moved
+            shares += attachment.moves @ part.class_mass
             # Neighbors that no label reaches still have a label to vote with.
             votes += attachment.moves @ np.eye(n_classes)[self.codes]
-            mass += moved * part.move_probability(attachment)[:, None]
+            moving += part.move_probability(attachment)
+        mass = shares * moving[:, None]
         codes = np.where(shares.any(axis=1), shares.argmax(axis=1), votes.argmax(axis=1))
         codes = np.where(votes.any(axis=1), codes, self.majority)
         sink_mass = np.clip(1 - mass.sum(axis=1, keepdims=True), 0.0, 1.0)

@@ -20,7 +20,16 @@ SAME = 0.1
 
 
 class Calibration(NamedTuple):
-    """The two numbers that turn scores into probabilities, see `fit_calibration`."""
+    """The two numbers that turn scores into probabilities, see `fit_calibration`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphmargin.margin import Calibration, probabilities
+    >>> calibration = Calibration(sharpness=1.0, doubt=0.1)
+    >>> probabilities(np.array([0.0, 2.0]), *calibration).round(2).tolist()
+    [[0.5, 0.5], [0.16, 0.84]]
+    """
 
     sharpness: float
     doubt: float
