@@ -12,12 +12,13 @@ settings.register_profile("graphmargin", deadline=None, derandomize=True, max_ex
 settings.load_profile("graphmargin")
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist makes groups of them
+@pytest.hookimpl(wrapper=True)  # a wrapper comes before the hook in which xdist reads the groups
 def pytest_collection_modifyitems(items):
     """Run all tests of the cluster in one process, so that it is started once."""
     for item in items:
         if "cluster" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.xdist_group("cluster"))
+    return (yield)
 
 
 @pytest.fixture(scope="session")
