@@ -337,13 +337,6 @@ def test_a_folder_among_the_data_is_refused(files, client):
     assert not (files / "work").exists()
 
 
-def test_a_folder_with_something_else_is_left_alone(files, client, tmp_path):
-    (tmp_path / "thesis.tex").write_text("years of work")
-    with pytest.raises(InputError, match=r"thesis\.tex"):
-        DistributedGraphCut().fit(files, label="kind", work_dir=tmp_path, client=client)
-    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
-
-
 def test_a_finished_run_is_read_and_not_repeated(files, fitted, client):
     work = Path(fitted.transduction_).parent
     again = DistributedGraphCut(**FIXED).fit(

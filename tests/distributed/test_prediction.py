@@ -10,7 +10,6 @@ import pyarrow.parquet
 import pytest
 
 from graphmargin import HarmonicClassifier
-from graphmargin._errors import InputError
 from graphmargin.distributed import prediction as module
 from graphmargin.distributed.output import all_or_nothing
 from graphmargin.distributed.prediction import (
@@ -117,14 +116,6 @@ def test_without_columns_rows_have_numbers(cluster, tmp_path, files, model):
     assert found.n_checked == 30
 
 
-def test_what_is_there_is_not_overwritten(cluster, tmp_path, files, model):
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "a").write_text("kept")
-    with pytest.raises(InputError, match="out holds 'a' already"):
-        predict_parquet(cluster, LabelerOfTables(model), files, Folder.at(tmp_path / "out"))
-    assert [path.name for path in (tmp_path / "out").iterdir()] == ["a"]
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -171,12 +162,6 @@ def test_a_column_that_is_no_number_is_named(cluster, tmp_path, table):
     with pytest.raises(TableError, match=r"a\.parquet: feature 'size' is .*string, not numbers"):
         predict_parquet(cluster, labeler, tmp_path / "a.parquet", Folder.at(tmp_path / "out"))
     assert [path.name for path in tmp_path.iterdir()] == ["a.parquet"]
-
-
-def test_the_result_is_not_to_be_among_the_data(cluster, files, model):
-    with pytest.raises(InputError, match=r"data/out is in .*data, where it would be read"):
-        predict_parquet(cluster, LabelerOfTables(model), files, Folder.at(files / "out"))
-    assert not (files / "out").exists()
 
 
 def test_names_of_new_columns_must_be_free(cluster, tmp_path, files, model):

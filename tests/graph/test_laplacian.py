@@ -6,7 +6,6 @@ from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
 from graphmargin import _blocks
-from graphmargin.datasets import make_lattices
 from graphmargin.graph import components, laplacian
 from graphmargin.graph.laplacian import quadratic_form
 
@@ -80,15 +79,6 @@ def test_power_is_the_matrix_power(normalized, power):
 def test_power_must_be_a_positive_integer(power):
     with pytest.raises(ValueError, match=f"`power` must be an integer >= 1, got {power!r}"):
         laplacian(TRIANGLE_AND_ISOLATED, power=power)
-
-
-@pytest.mark.parametrize("axis", [0, 1])
-def test_both_axes_of_the_lattices_are_equally_smooth(axis):
-    X, _, _, W = make_lattices()
-    f = X[:, axis]
-    # Each edge is counted once here and twice in the sum of the paper.
-    assert f @ (laplacian(W) @ f) == pytest.approx(180 * np.exp(-0.5), rel=1e-12)
-    assert f @ (laplacian(W) @ f) == pytest.approx(218.351 / 2, abs=3e-4)
 
 
 def test_components_of_two_paths_and_a_point():

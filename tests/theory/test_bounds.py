@@ -107,17 +107,6 @@ def test_vertex_that_no_label_reaches_counts_as_wrong_unless_below_the_threshold
         assert (found.empirical_risk, found.n_eps) == (0, 1)
 
 
-def test_trust_is_a_matter_of_units(random_graph):
-    W, codes, scores = 100 * random_graph(30, 1), np.arange(30) % 2, np.linspace(-1, 1, 30)
-    codes[20:] = -1
-    first = harmonic_solution(W, codes, gamma_g=2.0, c_labeled=8.0, c_unlabeled=2.0)
-    second = harmonic_solution(W / 8, codes, gamma_g=0.25, **SOFT)
-    for stability in ("graph", "spectral", "lemma"):
-        options = {"vc_dimension": 2, "stability": stability}
-        bounds = [risk_bound(s, scores, **options).bound for s in (first, second)]
-        assert bounds[0] == pytest.approx(bounds[1], rel=1e-9)
-
-
 def blobs(n, share, seed):
     """Return points of two distant normal distributions, their classes and the given labels."""
     rng = np.random.default_rng(seed)

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from scipy.sparse.linalg import ArpackNoConvergence
 
 from graphmargin.graph import laplacian
 from graphmargin.theory import laplacian_eigenvalues, stability_coefficient, transductive_error
@@ -118,15 +117,6 @@ def test_largest_eigenvalue_is_bounded_closely_from_above(n):
         assert exact <= largest * (1 + 1e-14) <= exact * (1 + 1e-6)
         degrees = W.sum(axis=1)
         assert largest <= (degrees[:, None] + degrees)[W > 0].max(initial=0.0)
-
-
-def test_without_convergence_the_bound_of_anderson_and_morley_remains(monkeypatch, path_graph):
-    def fail(*_, **__):
-        message = "%s"
-        raise ArpackNoConvergence(message, np.zeros(0), np.zeros((0, 0)))
-
-    monkeypatch.setattr(module, "eigsh", fail)
-    assert laplacian_eigenvalues(path_graph(50)) == (0.0, 4.0)
 
 
 def test_coefficients_by_hand():
