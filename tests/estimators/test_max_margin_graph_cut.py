@@ -499,7 +499,7 @@ def test_bound_is_for_two_classes_soft_labels_and_masses_as_solved(n_classes, ch
     assert "fit two classes with numbers such as c_labeled=1.0, gamma_g=0.1" in str(caught.value)
 
 
-# Kernels, graphs, widths, metrics, solvers
+# Kernels, graphs, widths, metrics
 
 
 @pytest.mark.parametrize("convert", [np.asarray, sparse.csr_array, sparse.csc_matrix])
@@ -571,20 +571,6 @@ def test_cosine_metric_concerns_the_graph_only():
         for metric in ("cosine", "euclidean")
     ]
     np.testing.assert_array_equal(*supervised)
-
-
-@pytest.mark.parametrize(
-    ("solver", "n_classes", "gamma_g"),
-    [("auto", 2, 0.05), ("cg", 3, 0.0), ("cg", 2, 100.0), ("gauss-seidel", 3, 0.05)],
-)
-def test_every_solver_gives_the_same_transduction(solver, n_classes, gamma_g):
-    X, _, y = blobs(n_classes, n=90)
-    options = {"gamma_g": gamma_g, "C": 2.0, "n_neighbors": 6}
-    expected = paper_cut(solver="direct", **options).fit(X, y)
-    model = paper_cut(solver=solver, **options).fit(X, y)
-    np.testing.assert_array_equal(model.transduction_, expected.transduction_)
-    np.testing.assert_allclose(model.confidence_, expected.confidence_, atol=1e-5)
-    np.testing.assert_array_equal(model.decision_function(X), expected.decision_function(X))
 
 
 # Probabilities
