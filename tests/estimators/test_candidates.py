@@ -273,3 +273,16 @@ def test_lattices_are_solved_with_validation_rows():
     ).fit(X, y, W=W)
     assert model.choice_.best_params["gamma_g"] == 0.01
     np.testing.assert_array_equal(model.transduction_, y_true)
+
+
+def test_a_tuple_of_two_folds_is_no_validation_set():
+    X, _, y = blobs()
+    labeled = np.flatnonzero(y >= 0)
+    rows = np.arange(len(y))
+    folds = tuple((np.setdiff1d(rows, test), test) for test in (labeled[:2], labeled[2:4]))
+    as_tuple, as_list = (
+        HarmonicClassifier(gamma_g=[0.1, 1.0], cv=cv).fit(X, y).choice_
+        for cv in (folds, list(folds))
+    )
+    np.testing.assert_array_equal(as_tuple.weights, as_list.weights)
+    np.testing.assert_array_equal(as_tuple.trials.fold, [0, 0, 1, 1])

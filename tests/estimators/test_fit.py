@@ -27,6 +27,7 @@ from graphmargin.graph import knn_graph
 from graphmargin.harmonic import iterative
 from graphmargin.harmonic.solve import HarmonicSystem
 from graphmargin.margin import semi_supervised, semi_supervised_training, training
+from graphmargin.selection.execution import UnreachedWarning
 from tests.estimators.problems import (
     MODELS,
     WITH_MARGIN,
@@ -61,6 +62,8 @@ def test_failed_fit_is_no_fit(name):
                 check_is_fitted(model)
             with pytest.raises(NotFittedError):
                 model.predict(X)
+            assert not hasattr(model, "choice_")
+            assert not hasattr(model, "predictor_")
 
 
 @every_model
@@ -129,7 +132,7 @@ def test_rows_that_no_label_reaches_are_a_warning(name):
     model = clone(MODELS[name])
     with pytest.warns(UserWarning, match="in components of the graph") as caught:
         model.fit(X, y)
-    assert one_warning(caught, UserWarning).startswith(
+    assert one_warning(caught, UnreachedWarning).startswith(
         "9 of 54 points are in components of the graph without a label: the graph says nothing of "
         "them; label one point in each component, or raise `n_neighbors`"
     )

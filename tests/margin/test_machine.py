@@ -723,3 +723,12 @@ def test_a_collapsed_linear_machine_is_the_same_function(container):
     assert collapsed.coefficients.shape == (2, 3)
     np.testing.assert_allclose(collapsed.pairwise(X), machine.pairwise(X), atol=1e-12)
     assert collapsed.collapsed() is collapsed
+
+
+def test_a_kernel_that_libsvm_does_not_have_is_trained_by_smo(monkeypatch):
+    X, codes = overlapping_classes()
+    monkeypatch.setattr(training, "MAX_SMO", 10)
+    monkeypatch.setattr(training, "LIBSVM_KERNELS", {"linear": "linear"})
+    machine = train_machine(X, codes, KERNELS["rbf"], C=1.0)
+    assert machine.report.solver == "smo"
+    assert train_machine(X, codes, KERNELS["linear"], C=1.0).report.solver == "libsvm"

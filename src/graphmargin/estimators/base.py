@@ -48,8 +48,8 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
 
     def _validate(self, X: Any, y: npt.ArrayLike) -> tuple[Any, EncodedLabels]:
         """Return X as a float array or CSR matrix, and the encoded labels; forget earlier fits."""
-        if hasattr(self, "transduction_"):  # set last: what fails, or ends by Ctrl-C, is no fit
-            del self.transduction_
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)  # what fails, or ends by Ctrl-C, is no fit
         X = validate_data(
             self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2
         )
@@ -69,7 +69,9 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         self, X: Any, y: Any, labels: EncodedLabels, execution: Execution
     ) -> HeldOutLabels:
         """Return the labels on which candidates are tested, as `cv` says."""
-        if isinstance(self.cv, tuple) and len(self.cv) == 2:
+        is_pair = isinstance(self.cv, tuple) and len(self.cv) == 2
+        # A pair of (train, test) pairs is two folds.
+        if is_pair and not all(isinstance(part, tuple) for part in self.cv):
             X_val, y_val = self.cv
             return validation_set(self._validate_new(X_val), y_val, labels.classes)
         return held_out_from(self.cv, X, y, labels, execution.seed)

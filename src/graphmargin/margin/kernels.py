@@ -15,6 +15,8 @@ from graphmargin._typing import FloatArray
 KernelFunction = Callable[[Any, Any], FloatArray]
 KernelName = Literal["linear", "cubic", "rbf", "precomputed"]
 KERNELS = ("linear", "cubic", "rbf", "precomputed")
+LIBSVM_KERNELS = {"linear": "linear", "cubic": "poly", "rbf": "rbf"}
+"""Names of kernels in LIBSVM; a kernel that it does not have is trained by SMO or on landmarks."""
 LEAST_WIDTH = 1e-150
 """Width whose square can still be divided by; its inverse is the largest that can be squared."""
 MAX_SINGLE = 64.0

@@ -34,7 +34,7 @@ from graphmargin.margin.features import (
     rows_are_features,
     spread_rows,
 )
-from graphmargin.margin.kernels import Kernel
+from graphmargin.margin.kernels import LIBSVM_KERNELS, Kernel
 from graphmargin.margin.machine import MarginMachine, TrainingReport, centered
 from graphmargin.margin.smo import MAX_ITERATIONS, TOLERANCE, SmoSolution, solve_smo
 
@@ -130,7 +130,8 @@ def train_machine(
         return _train_on_features(
             X, codes, kernel, C, weights, center, n_jobs, random_state, progress
         )
-    if len(codes) > MAX_SMO and not callable(kernel.kind):
+    in_libsvm = not callable(kernel.kind) and kernel.kind in LIBSVM_KERNELS
+    if len(codes) > MAX_SMO and in_libsvm:
         return _train_by_libsvm(X, codes, kernel, C, weights, center)
     points = centered(X, center)
     machine = _train_by_smo(
@@ -144,7 +145,7 @@ def train_machine(
         n_jobs,
         progress,
     )
-    if not machine.report.converged and not callable(kernel.kind):
+    if not machine.report.converged and in_libsvm:
         # With values of 1e12 and more, LIBSVM is slow but gets there.
         return _train_by_libsvm(X, codes, kernel, C, weights, center)
     return replace(machine, kernel=kernel, vectors=X[machine.vectors], center=center)
@@ -331,7 +332,7 @@ def _train_by_libsvm(
     """Return the exact machine by LIBSVM's own kernels, which need no n x n matrix."""
     svm = SVC(
         C=C,
-        kernel="poly" if kernel.kind == "cubic" else kernel.kind,
+        kernel=LIBSVM_KERNELS[str(kernel.kind)],
         gamma=0.5 if kernel.kind == "rbf" else 1.0,
         degree=kernel.degree,
         coef0=kernel.coef0,
