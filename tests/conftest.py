@@ -1,6 +1,12 @@
 """Settings, and the graphs and dense solutions that several test files compare with."""
 
+import os
 import time
+
+# Tests run in one process for each core, so that more threads of BLAS would only wait for each
+# other. It reads this when NumPy is imported.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import pytest
