@@ -2,6 +2,7 @@
 # make test          run everything that has to pass before a commit
 # make docs          build the site into out/site, and run every example of it
 # make reproduction  repeat the experiments of the paper, and update their page in docs: an hour
+# make reproduction-test  run all tests of the experiments, also those that fit for long
 # make bench         measure speed and memory beside others; SUITES="cut million" chooses, see docs
 #
 # The first call creates .venv; it needs Python 3.11 or later and pip's package index.
@@ -10,23 +11,23 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 SUITES ?= letter path
-# Whether `make site` runs the examples of the gallery.
 GALLERY ?= 0
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: test lint types docs site demo reproduction bench clean
+.PHONY: test lint types docs site demo reproduction reproduction-test bench clean
 
 test: $(VENV)/.test
 	@$(MAKE) --no-print-directory --output-sync --jobs=2 lint types site
 	@$(BIN)/python -m pytest --quiet -n 2
 
-docs: GALLERY := 1
-docs: site
+docs: $(VENV)/.test
+	@$(MAKE) --no-print-directory site GALLERY=1
 	@$(BIN)/python -m pytest --quiet -n 2 tests/docs src
 	@echo "site: out/site/index.html"
 
+# GALLERY=1 runs the examples of the gallery, which takes a minute; 0 shows their code alone.
 site: $(VENV)/.test
-	@rm -rf out/site docs/api
+	@rm -rf out/site out/doctrees docs/api docs/gallery
 	@$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going -j 2 -D plot_gallery=$(GALLERY) \
 		-d out/doctrees docs out/site
 	@$(BIN)/python tools/check_site.py out/site
@@ -43,10 +44,13 @@ demo: $(VENV)/.demo
 	@$(BIN)/python examples/digits_demo.py
 
 reproduction: $(VENV)/.test
-	@$(BIN)/graphmargin reproduce all --out out/reproduction
+	@$(BIN)/python -m reproduction all --out out/reproduction
 	@mkdir -p docs/images
 	@cp out/reproduction/reproduction.md docs/
 	@cp out/reproduction/images/*.png docs/images/
+
+reproduction-test: $(VENV)/.test
+	@$(BIN)/python -m pytest --quiet -n 2 -m "" reproduction
 
 bench: $(VENV)/.bench
 	@$(BIN)/python -m benchmarks $(SUITES)
@@ -73,6 +77,6 @@ $(VENV)/.bench: pyproject.toml | $(VENV)/.pip
 
 $(VENV)/.test: pyproject.toml | $(VENV)/.pip
 	@echo "installing graphmargin and its tests into $(VENV)"
-	@$(PIP) install --editable '.[amg,cli,dask]' --group dev
+	@$(PIP) install --editable '.[cli,dask,plot]' --group dev
 	@tools/install_chromium
 	@touch $@

@@ -10,5 +10,5 @@
 - `session`: a suite in turns over the repeats; every result is stored
 - `report`: tables, plots and the page
 
-`neighbor_search`, `direct_solver` and `defaults` are scripts of their own.
+`neighbor_search`, `direct_solver`, `defaults`, `safety` and others are scripts of their own.
 """

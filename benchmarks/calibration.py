@@ -3,7 +3,7 @@
 Fits `MaxMarginGraphCut` with a few labels a class and prints, for the rows without a label, how
 many are right, and for each calibration the mean of the largest probability, the log loss and the
 Brier score. "sharpness" is ``softmax(a f)``, "doubt" is `fit_calibration`, both fitted to the
-labels that were hidden from f.
+labels that were held out from f.
 
 Two minutes, by `python -m benchmarks.calibration`.
 """
@@ -54,7 +54,8 @@ def main() -> None:
                 few = mask_labels(codes, per_class=per_class, random_state=draw)
                 model = MaxMarginGraphCut().fit(X, few)
                 hidden = few == -1
-                f, given = model.decision_function(X[hidden]), model.choice_.trials.given
+                f = model.decision_function(X[hidden])
+                given = model.choice_.trials.held_out_codes
                 targets = calibration_targets(np.eye(len(model.classes_))[given], given)
                 known, truth = model.choice_.scores, codes[hidden]
                 alone = scores(probabilities(f, fit_sharpness(known, targets)), truth)

@@ -29,6 +29,7 @@ from benchmarks.problems import mixture
 from graphmargin import MaxMarginGraphCut
 from graphmargin.datasets import mask_labels
 from graphmargin.distributed import DistributedGraphCut
+from graphmargin.distributed.choosing import blended_candidates
 from graphmargin.distributed.cluster import local_cluster
 
 SIZES = (200_000, 1_000_000)
@@ -73,7 +74,7 @@ def on_a_cluster(folder: Path, out: Path) -> dict[str, Any]:
             "iterations": cut.n_iter_,
             "gigabytes": max(client.run(_peak_memory).values()),
             "died": client.run(os.getpid) != pids,
-            "blend": cut.choice_.blended,
+            "blend": blended_candidates(cut.choice_),
         }
     labels = pd.read_parquet(cut.transduction_)["y"].to_numpy()
     np.save(out / "cluster.npy", labels)

@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.datasets import load_diabetes
 from sklearn.preprocessing import StandardScaler
 
+from benchmarks.safety.problems import make_problem
 from graphmargin import (
     HarmonicClassifier,
     MaxMarginGraphCut,
@@ -25,7 +26,6 @@ from graphmargin import (
     suggest_labels,
 )
 from graphmargin.datasets import load_digits, mask_labels
-from graphmargin.experiments import problem
 from graphmargin.harmonic.solve import confidence_of
 
 DRAWS = 5
@@ -102,7 +102,7 @@ def estimate() -> None:
     for name in ("letter", "segmentation", "gaussians-50", "crossed-clusters"):
         pairs = []
         for draw in range(DRAWS):
-            table = problem(name, draw)
+            table = make_problem(name, draw)
             few = mask_labels(table.y, fraction=100 / len(table.y), random_state=draw)
             model = MaxMarginGraphCut().fit(table.X, few)
             pairs.append([100 * model.choice_.error, 100 * error(model, table.y, few)])
@@ -116,7 +116,7 @@ def classes() -> None:
     names += ("100 labels, SVM", "100 labels, cut", "100 labels, cut, known shares")
     found: dict[str, list[list[float]]] = {name: [] for name in names}
     for draw in range(DRAWS):
-        table = problem("imbalanced", draw)
+        table = make_problem("imbalanced", draw)
         X, y = table.X, table.y
         for n in (10, 100):
             few = mask_labels(y, fraction=n / len(y), random_state=draw)
@@ -253,12 +253,13 @@ def model_file() -> None:
     for X, y, _, _, random in draws():
         few = mask_labels(y, per_class=5, random_state=random.integers(10**6))
         for name, kernel in (("MaxMarginGraphCut", "rbf"), ("MaxMarginGraphCut, linear", "linear")):
-            vectors = MaxMarginGraphCut(kernel=kernel).fit(X, few).machine_.vectors
-            inside = {row.tobytes() for row in np.asarray(vectors, dtype=X.dtype)}
+            machines = MaxMarginGraphCut(kernel=kernel).fit(X, few).predictor_.machines
+            vectors = [m.vectors for m in machines if m.vectors is not None]  # None: weights only
+            inside = {row.tobytes() for part in vectors for row in part.astype(X.dtype)}
             share = np.mean([row.tobytes() in inside for row in X])
             found[name].append([100 * float(share)])
-        points = HarmonicClassifier().fit(X, few)._points.X
-        found["HarmonicClassifier"].append([100.0 * points.shape[0] / len(X)])
+        points = HarmonicClassifier().fit(X, few).predictor_.parts[0].points
+        found["HarmonicClassifier"].append([100.0 * points.search.X.shape[0] / len(X)])
     for name, values in found.items():
         line(name, np.array(values))
 

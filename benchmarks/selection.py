@@ -1,6 +1,6 @@
 """Choosing gamma_g and C: graphmargin beside fitting every candidate on its own.
 
-All systems have the same candidates and the same folds of hidden labels. Labels are those by the
+All systems have the same candidates and the same folds of held-out labels. Labels are those of the
 max-margin function, on which candidates are tested; they are found when the clock has stopped.
 """
 
@@ -16,13 +16,7 @@ from sklearn.svm import SVC
 
 from benchmarks.adapter import Outcome, System
 from benchmarks.problems import Problem
-from graphmargin import (
-    LabeledKFold,
-    MaxMarginGraphCut,
-    MaxMarginGraphCutCV,
-    harmonic_solution,
-    knn_graph,
-)
+from graphmargin import LabeledKFold, MaxMarginGraphCut, harmonic_solution, knn_graph
 from graphmargin.graph.weights import paper_width
 from graphmargin.margin.induced import induced_labels
 
@@ -61,13 +55,12 @@ def _auto(problem: Problem, k: int) -> Outcome:
 
 
 def _search(problem: Problem, k: int) -> Outcome:
-    plain = _model(problem, k, class_mass_normalization=False)  # gamma_g and C are candidates
-    search = MaxMarginGraphCutCV(FULL_GRID, estimator=plain, cv=FOLDS)
-    return _outcome(problem, search.fit(problem.X, problem.y_few))
+    lists = _model(problem, k, **FULL_GRID, class_mass_normalization=False, cv=FOLDS)
+    return _outcome(problem, lists.fit(problem.X, problem.y_few))
 
 
 def grid_search(problem: Problem, k: int, grid: Grid, n_jobs: int | None = None) -> GridSearchCV:
-    """Return scikit-learn's search, fitted; its hidden rows are not in the graph."""
+    """Return scikit-learn's search, fitted; rows whose label is held out are not in the graph."""
     search = GridSearchCV(
         _model(problem, k, **FIXED), grid, cv=FOLDS, n_jobs=n_jobs, error_score="raise"
     )
@@ -130,7 +123,7 @@ SELECTION_SYSTEMS: dict[str, System] = {
         _one_fit_of, warm_up_rows=LETTER_ROWS
     ),
     "GridSearchCV, 15 candidates": System(_naive),
-    "MaxMarginGraphCutCV, 39 candidates": System(_search),
+    "MaxMarginGraphCut, 39 candidates": System(_search),
     "GridSearchCV, 39 candidates": System(_naive_full),
     "GridSearchCV, 39 candidates, in processes": System(_naive_in_processes),
     "loop over scikit-learn SVC, 39 candidates": System(_loop_with_svc),

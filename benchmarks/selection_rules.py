@@ -2,8 +2,8 @@
 
 Problems of two and of more classes, of at most 800 rows: parts of tables, and rows drawn from
 distributions with and without clusters. Each draw trains max-margin graph cuts with an RBF kernel
-for a grid of gamma_g (inf is supervised learning) and C, hides labels from them fold by fold, and
-lets every rule weigh the candidates by what they said of hidden labels. A table for each number of
+for a grid of gamma_g (inf is supervised learning) and C, holds out labels fold by fold, and lets
+every rule weigh the candidates by their answers to held-out labels. A table for each number of
 labels has a row for each rule, with errors of its blend on the unlabeled rows:
 
 - error: mean over problems and draws in percent;
@@ -12,7 +12,7 @@ labels has a row for each rule, with errors of its blend on the unlabeled rows:
 - worse: the number of problems where it is above by more than one point.
 
 Candidates with normalized class mass belong to the rules where there are up to three labels a
-class. With one label a class none can be hidden, and all candidates are tied. About ten minutes,
+class. With one label a class none can be held out, and all candidates are tied. About ten minutes,
 by `python -m benchmarks.selection_rules`.
 """
 
@@ -21,6 +21,7 @@ from __future__ import annotations
 import argparse
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -31,19 +32,32 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from graphmargin.datasets import load_digits, load_letter, load_segmentation, mask_labels
-from graphmargin.experiments.summaries import table
-from graphmargin.graph import knn_graph
-from graphmargin.graph.weights import paper_width
-from graphmargin.harmonic.problem import harmonic_problem
+from graphmargin.labels import encode_labels
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import centered
-from graphmargin.selection.choice import BLENDED, SUPERVISED_SHARE, Choice, choose, error_of, join
-from graphmargin.selection.cut import CutTrials, cut_trials
-from graphmargin.selection.grids import default_folds, grid_points, label_counts, prior_grid
+from graphmargin.selection.choice import BLENDED, SUPERVISED_SHARE, Choice, choose, error_of
+from graphmargin.selection.cut_trials import CutTrials, try_cuts
+from graphmargin.selection.execution import Execution
+from graphmargin.selection.grids import label_counts
+from graphmargin.selection.held_out import default_held_out
+from graphmargin.selection.parameters import GraphParameters, KernelParameters, Parameters
+from graphmargin.selection.tasks import make_tasks
+from graphmargin.selection.trials import join
+from reproduction.section import markdown_table
 
 MAX_ROWS = 800
 GAMMAS = (np.inf, 10.0, 1.0, 0.1, 0.01)
 CS = (1.0, 10.0, 100.0)
+PARAMETERS = Parameters(
+    kernel=KernelParameters(Kernel("rbf"), "paper"),
+    graph=GraphParameters(5, "paper", "euclidean"),
+    gamma_g=GAMMAS,
+    C=CS,
+    class_mass_normalization=None,  # "auto"
+)
+"""What the rules are about."""
+EQUAL = replace(PARAMETERS, gamma_g=GAMMAS[1:], loss_weights="equal")
+"""Cuts with equal weights of the losses, for a rule of their own."""
 FIXED = {"gamma_g": 0.1, "C": 10.0, "class_mass_normalization": False}
 LABELS = (2, 10, 20, 100)
 PER_CLASS = (1, 3, 10)
@@ -171,7 +185,7 @@ def bayes(
 
 def within(choice: Choice, among: np.ndarray, standard_errors: float) -> np.ndarray:
     """Return equal weights for candidates up to some standard errors behind the best one."""
-    n, errors = len(choice.trials.given), np.where(among, _errors(choice), np.inf)
+    n, errors = len(choice.trials.held_out_codes), np.where(among, _errors(choice), np.inf)
     share = max(errors.min(), 1 / (n + 2))  # no error in n trials is not a share of zero
     step = standard_errors * np.sqrt(share * (1 - share) / max(n, 1))
     near = errors <= errors.min() + step + 1e-12
@@ -213,37 +227,30 @@ def errors_of_rules(name: str, labels: int, draw: int) -> dict[str, float]:
     few = mask_labels(y, **share, random_state=draw)
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # components without labels are expected
-        problem = harmonic_problem(knn_graph(X, n_jobs=1), few)
-        kernel = Kernel("rbf", width=paper_width(X))
-        grid = {"gamma_g": GAMMAS, "C": CS, "class_mass_normalization": prior_grid(problem.labels)}
-        points = grid_points(grid)
-        graph = [p for p in points if np.isfinite(p["gamma_g"])]
-        alone = [p for p in points if p not in graph and not p["class_mass_normalization"]]
-        common = (X, problem.labels, kernel, problem)
-        folds = default_folds(problem.labels.codes, draw).folds
-        options = {"n_jobs": 1, "random_state": draw}
-        ours = cut_trials(*common, [*alone, *graph], folds, **options)
-        equal = cut_trials(*common, graph, folds, loss_weights="equal", **options)
-        hidden = few == -1
-        columns = np.concatenate([columns_at(found, X, hidden, kernel) for found in (ours, equal)])
-    counts = label_counts(problem.labels)
-    choice = choose(join([ours.trials, equal.trials]), counts)
+        encoded, execution = encode_labels(few), Execution(n_jobs=1, seed=draw)
+        tasks = make_tasks(X, encoded, None, [PARAMETERS, EQUAL], execution)
+        ours, equal = try_cuts(tasks, default_held_out(encoded, draw), execution)
+        unlabeled = few == -1
+        columns = np.concatenate([columns_at(part, unlabeled) for part in (ours, equal)])
+    counts = label_counts(encoded)
+    choice = choose(join([ours.evidence, equal.evidence]), counts)
     weights = rules(choice, np.arange(len(columns)) >= len(ours.machines))
     np.testing.assert_allclose(  # what is varied is what the library does
-        weights["the rule"][: len(ours.machines)], choose(ours.trials, counts).weights, atol=1e-9
+        weights["the rule"][: len(ours.machines)], choose(ours.evidence, counts).weights, atol=1e-9
     )
-    decide = choice.trials.decide
+    scores = choice.trials.scores
     return {
-        rule: 100 * error_of(decide(np.tensordot(some, columns, axes=1)), y[hidden])
+        rule: 100 * error_of(scores(np.tensordot(some, columns, axes=1)), y[unlabeled])
         for rule, some in weights.items()
     }
 
 
-def columns_at(found: CutTrials, X: np.ndarray, rows: np.ndarray, kernel: Kernel) -> np.ndarray:
-    """Return f of every candidate and pair of classes, in units of its scale."""
-    K = kernel(centered(X[rows], found.center), centered(X[found.rows], found.center))
-    scales = found.trials.scales
-    return np.array([m.pairwise(K) / s for m, s in zip(found.machines, scales, strict=True)])
+def columns_at(trials: CutTrials, rows: np.ndarray) -> np.ndarray:
+    """Return f of every candidate and pair of classes at some rows, in units of its scale."""
+    X, center = trials.task.X, trials.center
+    K = trials.task.kernel(centered(X[rows], center), centered(X[trials.rows], center))
+    scales = trials.evidence.scales
+    return np.array([m.pairwise(K) / s for m, s in zip(trials.machines, scales, strict=True)])
 
 
 def summary(names: Sequence[str], draws: Sequence[dict[str, float]]) -> str:
@@ -258,7 +265,7 @@ def summary(names: Sequence[str], draws: Sequence[dict[str, float]]) -> str:
         lines.append(
             [rule, f"{error.mean():.2f}", *(compared if rule != SUPERVISED else ["", "", ""])]
         )
-    return table(HEAD, lines)
+    return markdown_table(HEAD, lines)
 
 
 def main() -> None:
@@ -285,7 +292,7 @@ def main() -> None:
 
 
 def _errors(choice: Choice) -> np.ndarray:
-    """Return fold errors, all the same where no label could be hidden."""
+    """Return fold errors, all the same where no label could be held out."""
     return np.nan_to_num(choice.errors)
 
 

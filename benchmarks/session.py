@@ -14,8 +14,8 @@ import numpy as np
 
 from benchmarks.measure import MEMORY_LIMIT, ROOT, THREADS, in_own_process
 from benchmarks.suites import SUITES
-from graphmargin.experiments.provenance import PACKAGES, provenance
-from graphmargin.experiments.storing import write_atomically
+from graphmargin._files import write_atomically
+from reproduction.provenance import PACKAGES, provenance
 
 RESULTS = ROOT / "out" / "benchmarks"
 

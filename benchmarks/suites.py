@@ -30,7 +30,7 @@ FIXED = "MaxMarginGraphCut, fixed gamma_g and C"
 AUTO = "MaxMarginGraphCut, automatic"
 NAIVE = "GridSearchCV, 15 candidates"
 NAIVE_ESTIMATE = "GridSearchCV, 15 candidates (estimate: 76 x one fit)"
-SEARCH = "MaxMarginGraphCutCV, 39 candidates"
+SEARCH = "MaxMarginGraphCut, 39 candidates"
 NAIVE_FULL = "GridSearchCV, 39 candidates"
 NAIVE_IN_PROCESSES = "GridSearchCV, 39 candidates, in processes"
 LOOP_SVC = "loop over scikit-learn SVC, 39 candidates"
@@ -193,8 +193,9 @@ SUITES: dict[str, Suite] = {
     ),
     "selection-pair": Suite(
         "What a grid of 3 C and 13 gamma_g costs in five folds on the letters E and F, 500 rows "
-        "with ten labels: our search; scikit-learn's GridSearchCV of fixed fits, 196 of them, one "
-        "by one with all threads and in a process for each thread (whose memory is not counted); "
+        "with ten labels: one fit with lists of candidates; scikit-learn's GridSearchCV of fixed "
+        "fits, 196 of them, one by one with all threads and in a process for each thread (whose "
+        "memory is not counted); "
         "and a loop that keeps graph and kernel matrix and trains 196 times scikit-learn's SVC on "
         "the induced labels. Errors are those of the max-margin function.",
         _cases(

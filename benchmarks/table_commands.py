@@ -108,7 +108,7 @@ def predict(folder: Path) -> None:
     table, group = rows(10_000)
     table["kind"] = np.where(np.arange(len(group)) < 200, [f"k{g}" for g in group], None)
     table.to_parquet(folder / "few.parquet")
-    model, new, out = folder / "few.skops", folder / "new.parquet", folder / "out.parquet"
+    model, new, out = folder / "few.graphmargin", folder / "new.parquet", folder / "out.parquet"
     fit = ["fit", str(folder / "few.parquet"), "-t", "kind", "--model", str(model), "-q"]
     measured([*COMMAND, *fit])
     writer = None

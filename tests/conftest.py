@@ -12,17 +12,24 @@ import numpy as np
 import pytest
 from hypothesis import settings
 from scipy import sparse
+from xdist.scheduler import LoadScopeScheduling
+
+CLUSTER_TESTS = ("tests/distributed/", "tests/cli/test_dask_commands.py")
 
 # Kernels compile on their first call, so that no time limit makes sense.
 settings.register_profile("graphmargin", deadline=None, derandomize=True, max_examples=50)
 settings.load_profile("graphmargin")
 
 
-def pytest_collection_modifyitems(items):
-    """Run all tests of the cluster in one process, so that it is started once."""
-    for item in items:
-        if "cluster" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group("cluster"))
+class OneCluster(LoadScopeScheduling):
+    """A schedule that runs all tests of the cluster in one process, so that it is started once."""
+
+    def _split_scope(self, nodeid):
+        return "cluster" if nodeid.startswith(CLUSTER_TESTS) else nodeid
+
+
+def pytest_xdist_make_scheduler(config, log):
+    return OneCluster(config, log)
 
 
 @pytest.fixture(scope="session")

@@ -112,15 +112,15 @@ plt.show()
 # %%
 # One model for tables
 # --------------------
-# :class:`~graphmargin.models.TableModel` joins features and classifier. Its file holds no
+# :class:`~graphmargin.models.TableModel` joins features and predictor. Its file holds no
 # code, and new rows may lack cells, or have their columns in another order.
 
 points = features.transform(table)
 cut.fit(points, target.codes)
-model = TableModel(features, cut, target.classes, "module")
+model = TableModel(features, cut.predictor_, target.classes, "module")
 with tempfile.TemporaryDirectory() as folder:
-    save_model(model, Path(folder) / "inventory.skops")
-    loaded = load_model(Path(folder) / "inventory.skops")
+    save_model(model, Path(folder) / "inventory.graphmargin")
+    loaded = load_model(Path(folder) / "inventory.graphmargin")
 
 new = pd.DataFrame(
     {
@@ -144,7 +144,7 @@ for label, confidence in zip(*loaded.label(new), strict=True):
 #
 # .. code-block:: console
 #
-#    $ graphmargin label inventory.csv --target module --model inventory.skops
+#    $ graphmargin label inventory.csv --target module --model inventory.graphmargin
 #
 # Take away
 # ---------

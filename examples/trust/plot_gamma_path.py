@@ -26,9 +26,9 @@ problems = {
 # %%
 # What the few labels say
 # -----------------------
-# ``MaxMarginGraphCut()`` hides labels, fold by fold, and asks all candidates for them.
-# Blue is the share that they get right; green is the same on the graph alone, one label
-# at a time. Gray bars are weights in the blend. For the digits they go to small values,
+# ``MaxMarginGraphCut()`` holds out labels, fold by fold, and asks all candidates for them.
+# Blue is the share that they get right; green is the same for the graph alone, on the same
+# labels. Gray bars are weights in the blend. For the digits they go to small values,
 # for the letters mostly to supervised learning.
 
 models, labels = {}, {}
@@ -40,7 +40,7 @@ for ax, (title, (X, y_true, per_class)) in zip(axes, problems.items(), strict=Tr
     ax.set_title(title)
     ax.get_legend().remove()
     print(f"{title}: {models[title].graph_report().verdict}")
-figure.suptitle("what hidden labels say about gamma_g")
+figure.suptitle("what held-out labels say about gamma_g")
 handles = ax.get_legend_handles_labels()
 figure.legend(*handles, loc="outside lower center", ncols=2, frameon=False)
 plt.show()
@@ -79,7 +79,7 @@ plt.show()
 
 for title, cut in models.items():
     choice = cut.choice_
-    print(f"{title}: {choice.error:.0%} of the hidden labels wrong")
+    print(f"{title}: {choice.error:.0%} of the held-out labels wrong")
     for candidate in np.argsort(-choice.weights)[:3]:
         chosen, weight = choice.trials.params[candidate], choice.weights[candidate]
         print(f"{weight:6.0%}  gamma_g = {chosen['gamma_g']:<6.3g}C = {chosen['C']:.3g}")

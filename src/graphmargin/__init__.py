@@ -17,13 +17,9 @@ if TYPE_CHECKING:
     from graphmargin import datasets, theory
     from graphmargin.estimators import (
         HarmonicClassifier,
-        HarmonicClassifierCV,
         ManifoldSVC,
-        ManifoldSVCCV,
         MaxMarginGraphCut,
-        MaxMarginGraphCutCV,
         SemiSupervisedSVC,
-        SemiSupervisedSVCCV,
         SupervisedSVC,
     )
     from graphmargin.graph import (
@@ -54,16 +50,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "HarmonicClassifier",
-    "HarmonicClassifierCV",
     "HarmonicSolution",
     "LabeledKFold",
     "LabeledLeaveOneOut",
     "ManifoldSVC",
-    "ManifoldSVCCV",
     "MaxMarginGraphCut",
-    "MaxMarginGraphCutCV",
     "SemiSupervisedSVC",
-    "SemiSupervisedSVCCV",
     "Suggestions",
     "SupervisedSVC",
     "components",

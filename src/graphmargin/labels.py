@@ -1,12 +1,9 @@
-"""What counts as a label, and what as its absence.
-
-Unlabeled is -1 in numeric arrays, NaN in float arrays, "" in string arrays, and any of -1, None,
-NaN, ``pandas.NA`` and "" in object arrays (hence in Series and lists).
-"""
+"""Labels, and the two rules that say which rows have none: one for Python, one for tables."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +15,90 @@ from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray
 UNLABELED = -1
 """The code of an unlabeled row."""
 
-MARKERS = "-1, None, NaN or ''"
+
+@dataclass(frozen=True)
+class UnlabeledRule:
+    """The values that mean that a row has no label.
+
+    None, NaN and ``pandas.NA`` always do. The two instances, `UNLABELED_IN_PYTHON` and
+    `UNLABELED_IN_TABLES`, say which other values do.
+
+    Attributes
+    ----------
+    description : str
+        The rule in words, for error messages.
+    values : tuple
+        Values that mean unlabeled if they are equal: the number -1 does, the text "-1" does not.
+    texts : tuple of str
+        Texts that mean unlabeled for every value that reads like one of them: without the blanks at
+        its ends, and a whole number with or without decimals. Empty if text is taken literally.
+
+    Examples
+    --------
+    >>> [UNLABELED_IN_PYTHON.is_unlabeled(value) for value in (-1, None, "", "nan", "-1")]
+    [True, True, True, False, False]
+    >>> rule = UNLABELED_IN_TABLES.with_texts(["?"])
+    >>> [rule.is_unlabeled(cell) for cell in ("?", " ", "nan", -1)]
+    [True, True, True, False]
+    """
+
+    description: str
+    values: tuple[Any, ...] = ()
+    texts: tuple[str, ...] = ()
+
+    def with_texts(self, texts: Iterable[str]) -> UnlabeledRule:
+        """Return the rule in which these texts mean unlabeled, too."""
+        return replace(self, texts=tuple(sorted({*self.texts, *(text.strip() for text in texts)})))
+
+    def is_unlabeled(self, value: Any) -> bool:
+        """Tell whether a value means that there is no label."""
+        if _is_missing(value) or any(value == marker for marker in self.values):
+            return True
+        return not self._readings(value).isdisjoint(self.texts)
+
+    def mask(self, values: AnyArray) -> BoolArray:
+        """Return the mask of the unlabeled entries of an array."""
+        if values.dtype.kind not in "OT" and not self.texts:
+            missing: BoolArray = np.asarray(values != values)
+            for marker in self.values:
+                missing |= values == marker
+            return missing
+        distinct: dict[Any, int] = {}
+        places = [distinct.setdefault(value, len(distinct)) for value in values.tolist()]
+        unlabeled = np.array([self.is_unlabeled(value) for value in distinct], dtype=bool)
+        return unlabeled[np.array(places, dtype=np.int64)]
+
+    def label_of(self, value: Any) -> Any:
+        """Return the label that a value stands for, None if it means unlabeled.
+
+        In tables this is text without blanks at its ends, unless it is a number or a truth value.
+
+        Examples
+        --------
+        >>> UNLABELED_IN_PYTHON.label_of(" cat"), UNLABELED_IN_TABLES.label_of(" cat")
+        (' cat', 'cat')
+        """
+        if self.is_unlabeled(value):
+            return None
+        is_literal = not self.texts or isinstance(value, int | float)
+        return value if is_literal else str(value).strip()
+
+    def _readings(self, value: Any) -> set[str]:
+        """Return the texts that a value reads like."""
+        if not self.texts:
+            return set()
+        is_whole = isinstance(value, float | np.floating) and value.is_integer()
+        return {str(value).strip(), *([str(int(value))] if is_whole else [])}
+
+
+UNLABELED_IN_PYTHON = UnlabeledRule("-1, None, NaN or ''", values=(UNLABELED, ""))
+"""The rule for arrays, lists and Series, and for tables that Python code passes to an estimator."""
+
+UNLABELED_IN_TABLES = UnlabeledRule(
+    "an empty cell, NaN, None, <NA> or what --unlabeled names",
+    texts=("", "<NA>", "NaN", "None", "nan"),
+)
+"""The rule for tables that commands read, in which -1 is a class."""
 
 
 @dataclass(frozen=True)
@@ -50,24 +130,24 @@ def encode_labels(y: npt.ArrayLike) -> EncodedLabels:
     [3, 7]
     """
     values = column_or_1d(_as_array(y), warn=True)
-    if values.dtype.kind in "OT":
-        values, missing = _objects(values)
-    else:
-        missing = is_unlabeled(values)
-    if missing.all():
-        msg = f"`y` has no label: all {len(values)} rows are unlabeled ({MARKERS}); label a few"
+    labeled = ~UNLABELED_IN_PYTHON.mask(values)
+    if not labeled.any():
+        msg = (
+            f"`y` has no label: all {len(values)} rows are unlabeled "
+            f"({UNLABELED_IN_PYTHON.description}); label a few"
+        )
         raise ValueError(msg)
-    given = values[~missing]
+    given = _with_plain_dtype(values[labeled])
     _check_label_type(given)
-    classes, inverse = np.unique(given, return_inverse=True)
+    classes, codes_of_labeled = np.unique(given, return_inverse=True)
     if len(classes) < 2:
         msg = (
             f"`y` has one class only ({classes.tolist()[0]!r}); label rows of at least two classes "
-            f"(unlabeled is {MARKERS})"
+            f"(unlabeled is {UNLABELED_IN_PYTHON.description})"
         )
         raise ValueError(msg)
     codes = np.full(len(values), UNLABELED, dtype=np.int64)
-    codes[~missing] = inverse
+    codes[labeled] = codes_of_labeled
     return EncodedLabels(classes, codes)
 
 
@@ -79,38 +159,31 @@ def decode_labels(classes: AnyArray, codes: IntArray) -> AnyArray:
     >>> decode_labels(np.array(["cat", "dog"]), np.array([1, -1])).tolist()
     ['dog', '']
     """
-    return hide_labels(classes[codes], codes == UNLABELED)
+    return set_unlabeled(classes[codes], codes == UNLABELED)
 
 
-def hide_labels(y: AnyArray, hidden: BoolArray) -> AnyArray:
-    """Return `y` with its own kind of marker for unlabeled in the `hidden` rows.
+def set_unlabeled(y: AnyArray, rows: BoolArray) -> AnyArray:
+    """Return a copy of `y` in which the rows of the mask are unlabeled.
 
-    The marker is -1 for signed integers, NaN for floats, "" for strings; all else becomes an
+    Unlabeled is -1 among signed integers, NaN among floats, "" among strings; all else becomes an
     object array with None.
+
+    Examples
+    --------
+    >>> set_unlabeled(np.array([3, 7]), np.array([True, False])).tolist()
+    [-1, 7]
     """
-    if not hidden.any():
+    if not rows.any():
         return y
     markers: dict[str, Any] = {"i": UNLABELED, "f": np.nan, "U": ""}
     y = y.copy() if y.dtype.kind in markers else y.astype(object)
-    y[hidden] = markers.get(y.dtype.kind)
+    y[rows] = markers.get(y.dtype.kind)
     return y
-
-
-def is_unlabeled(values: AnyArray) -> BoolArray:
-    """Return the mask of the unlabeled entries of an array that does not hold objects."""
-    kind = values.dtype.kind
-    if kind == "i":
-        return np.asarray(values == UNLABELED)
-    if kind == "f":
-        return np.asarray(np.isnan(values) | (values == UNLABELED))
-    if kind == "U":
-        return np.asarray(values == "")
-    return np.zeros(len(values), dtype=bool)
 
 
 def _check_label_type(given: AnyArray) -> None:
     if given.dtype.kind == "f" and not np.isfinite(given).all():
-        msg = f"`y` has an infinite label; unlabeled is {MARKERS}"
+        msg = f"`y` has an infinite label; unlabeled is {UNLABELED_IN_PYTHON.description}"
         raise ValueError(msg)
     if given.dtype.kind == "f" and (given % 1 != 0).any():
         example = given[given % 1 != 0][0]
@@ -126,7 +199,7 @@ def _as_array(y: npt.ArrayLike) -> AnyArray:
     if y is None:
         msg = (
             "learning requires y to be passed, but the target y is None; pass one entry for each "
-            f"row of X, unlabeled rows as {MARKERS}"
+            f"row of X, unlabeled rows as {UNLABELED_IN_PYTHON.description}"
         )
         raise ValueError(msg)
     if hasattr(y, "to_list"):  # of pandas or polars: NumPy would turn missing integers into floats
@@ -140,30 +213,21 @@ def _as_array(y: npt.ArrayLike) -> AnyArray:
     return np.asarray(y)
 
 
-def _objects(values: AnyArray) -> tuple[AnyArray, BoolArray]:
-    """Return the labels with a plain dtype, and the mask of the missing ones."""
-    distinct: dict[Any, int] = {}
-    codes = np.fromiter(
-        (distinct.setdefault(value, len(distinct)) for value in values.tolist()),
-        dtype=np.int64,
-        count=len(values),
-    )
-    present = [value for value in distinct if not _is_missing(value)]
-    if len({isinstance(value, str) for value in present}) > 1:
-        msg = f"`y` mixes strings and numbers: {present[:4]!r}; convert all labels to one type"
+def _with_plain_dtype(given: AnyArray) -> AnyArray:
+    """Return labels that are objects as an array of strings, numbers or truth values."""
+    if given.dtype.kind not in "OT":
+        return given
+    labels = given.tolist()
+    if len({isinstance(label, str) for label in labels}) > 1:
+        some = list(dict.fromkeys(labels))[:4]
+        msg = f"`y` mixes strings and numbers: {some!r}; convert all labels to one type"
         raise ValueError(msg)
-    table = np.array(present if present else [0])
-    lookup = np.full(len(distinct), UNLABELED)
-    lookup[[distinct[value] for value in present]] = np.arange(len(present))
-    return table[lookup[codes]], lookup[codes] == UNLABELED
+    return np.array(labels)
 
 
 def _is_missing(value: Any) -> bool:
-    """Tell whether one object means unlabeled."""
-    if value is None or (isinstance(value, str) and value == ""):
-        return True
+    """Tell whether a value is None, NaN or ``pandas.NA``."""
     try:
-        # NaN is not equal to itself, and pandas.NA refuses to say.
-        return bool(value != value) or bool(value == UNLABELED)
-    except TypeError:
+        return value is None or bool(value != value)  # as only NaN and its likes are
+    except TypeError:  # pandas.NA has no truth value
         return True

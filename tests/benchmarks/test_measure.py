@@ -10,13 +10,13 @@ from benchmarks.suites import LAP_SVM, OURS, Case
 
 def test_a_system_is_measured_in_its_own_process(tmp_path):
     file = tmp_path / "labels.npy"
-    result = in_own_process(Case("letter", OURS), 0, timeout=120, rows=400, save=file)
+    result = in_own_process(Case("letter", OURS), 0, timeout=60, rows=800, save=file)
     assert set(result) == {"wall", "cpu", "memory", "error", "converged"}
     assert result["wall"] > 0
     assert result["cpu"] > 0
     assert math.isfinite(result["memory"])
     assert 0 < result["error"] < 0.9
-    assert np.load(file).shape == (400,)
+    assert np.load(file).shape == (800,)
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ def test_a_system_is_measured_in_its_own_process(tmp_path):
     ],
 )
 def test_a_failure_is_a_result_with_its_reason(case, options, reason):
-    result = in_own_process(case, 0, **{"timeout": 120, "memory_limit": MEMORY_LIMIT} | options)
+    result = in_own_process(case, 0, **{"timeout": 60, "memory_limit": MEMORY_LIMIT} | options)
     assert list(result) == ["failure"]
     assert reason in result["failure"]
 

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from benchmarks.report import comparison, exponent, exponents, medians, plain, profile, write_page
+from benchmarks.report import comparison, exponent, exponents, plain, profile, write_page
 from benchmarks.session import environment, store
 from benchmarks.suites import CUT, CUT_SVC, LAPLACE, OURS, SPREADING, STAGES, SUITES
 from benchmarks.systems import FLOORS
@@ -41,13 +41,6 @@ LETTER = [
 def test_exponent_of_a_power_law(power):
     sizes = [1e5, 2e5, 5e5, 1e6]
     assert exponent(sizes, [3e-5 * n**power for n in sizes]) == pytest.approx(power)
-
-
-def test_medians_over_the_repeats():
-    walls = {(row["system"], row["k"]): row.get("wall") for row in medians(LETTER)}
-    assert walls[OURS, 5] == 2.0
-    assert walls[SPREADING, 5] == 6.0
-    assert walls[LAPLACE, 5] is None
 
 
 def test_ratios_are_to_the_base_with_the_same_k():

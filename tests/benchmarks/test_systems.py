@@ -35,11 +35,8 @@ def run(system, problem):
     return SYSTEMS[system].run(SYSTEMS[system].prepare(problem, 5), 5)
 
 
-def test_every_case_names_a_system():
+def test_cases_bases_and_references_of_suites():
     assert {case.system for suite in SUITES.values() for case in suite.cases} == set(SYSTEMS)
-
-
-def test_bases_and_references_are_among_the_cases():
     for suite in SUITES.values():
         assert suite.base in {case.system for case in suite.cases}
         if suite.reference:
@@ -104,10 +101,7 @@ def test_manifold_regularization_has_the_labels_of_the_dense_lap_svm(blobs):
     expected = run(LAP_SVM, blobs).labels
     np.testing.assert_array_equal(run(MANIFOLD, blobs).labels, expected)
     np.testing.assert_array_equal(run(MANIFOLD_ONE, blobs).labels, expected)
-
-
-def test_path_of_gamma_u_contains_the_single_value(blobs):
-    labels = run(MANIFOLD_PATH, blobs).labels
-    assert labels.shape == (7, 240)
+    path = run(MANIFOLD_PATH, blobs).labels
+    assert path.shape == (7, 240)
     assert GAMMA_US[3] == pytest.approx(GAMMA_U)
-    np.testing.assert_array_equal(labels[3], run(MANIFOLD_ONE, blobs).labels)
+    np.testing.assert_array_equal(path[3], expected)

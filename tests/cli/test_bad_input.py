@@ -20,7 +20,7 @@ COMMANDS = ("label", "suggest", "audit", "explain", "fit", "info")
 
 def words(command, table, target="kind"):
     """Return a command line on a table, with what it needs beside."""
-    extra = {"explain": ["--row", "1"], "fit": ["--model", f"{table}.skops"]}
+    extra = {"explain": ["--row", "1"], "fit": ["--model", f"{table}.graphmargin"]}
     return [command, table, "--target", target, *extra.get(command, [])]
 
 
@@ -195,26 +195,26 @@ def test_disk_full_for_model_and_report(option, table_file, tmp_path, monkeypatc
 @pytest.fixture
 def model_file(labeled_pets, tmp_path):
     """Return a model of the table."""
-    path = tmp_path / "pets.skops"
+    path = tmp_path / "pets.graphmargin"
     gm.save_model(labeled_pets.model(), path)
     return path
 
 
 def test_bad_model_files(model_file, table_file, tmp_path, refused):
-    bad = tmp_path / "bad.skops"
+    bad = tmp_path / "bad.graphmargin"
     start = ("predict", bad, table_file, "--out", tmp_path / "out.csv")
-    assert "bad.skops" in refused(*start)
+    assert "bad.graphmargin" in refused(*start)
     bad.mkdir()
-    assert "bad.skops" in refused(*start)
+    assert "bad.graphmargin" in refused(*start)
     bad.rmdir()
     for content in (b"", b"garbage", model_file.read_bytes()[:-200]):
         bad.write_bytes(content)
-        assert "bad.skops" in refused(*start)
-        assert "bad.skops" in refused("info", bad)
+        assert "bad.graphmargin" in refused(*start)
+        assert "bad.graphmargin" in refused("info", bad)
 
 
 def test_model_of_a_newer_version(model_file, table_file, tmp_path, refused):
-    newer = tmp_path / "newer.skops"
+    newer = tmp_path / "newer.graphmargin"
     _rewrite(model_file, newer, lambda text: text.replace(b'"schema": 1', b'"schema": 99'))
     line = refused("predict", newer, table_file, "--out", tmp_path / "out.csv")
     assert "99" in line
@@ -222,14 +222,14 @@ def test_model_of_a_newer_version(model_file, table_file, tmp_path, refused):
 
 
 def test_model_edited_by_hand(model_file, table_file, tmp_path, refused):
-    edited = tmp_path / "edited.skops"
-    _rewrite(model_file, edited, lambda text: text.replace(b"MarginMachine", b"MarginMachina"))
+    edited = tmp_path / "edited.graphmargin"
+    _rewrite(model_file, edited, lambda text: text.replace(b'"machine"', b'"machina"'))
     line = refused("predict", edited, table_file, "--out", tmp_path / "out.csv")
-    assert "edited.skops" in line
+    assert "edited.graphmargin" in line
 
 
 def test_model_that_is_not_of_a_table(table_file, tmp_path, refused):
-    path = tmp_path / "svc.skops"
+    path = tmp_path / "svc.graphmargin"
     gm.save_model(gm.SupervisedSVC().fit([[0.0], [1.0]], ["low", "high"]), path)
     assert "SupervisedSVC" in refused("predict", path, table_file, "--out", tmp_path / "out.csv")
 

@@ -67,7 +67,7 @@ def summary(pets, address):
     """Label the folder on the cluster, and return what is printed."""
     with redirect_stdout(io.StringIO()) as out:
         words = ("label", pets / "pets", "-t", "kind", "--dask", address, "--json")
-        assert run(*words, "--model", pets / "pets.skops") == 0
+        assert run(*words, "--model", pets / "pets.graphmargin") == 0
     return json.loads(out.getvalue())
 
 
@@ -91,10 +91,10 @@ def test_labels_are_those_of_one_machine(here, there):
     )
 
 
-def test_the_summary_is_that_of_the_files(pets, summary, there):
+def test_the_summary_is_that_of_the_files(pets, summary, here, there):  # noqa: ARG001
     assert summary["files"] == {
         "labeled": str(pets / "pets-labeled"),
-        "model": str(pets / "pets.skops"),
+        "model": str(pets / "pets.graphmargin"),
     }
     assert summary["table"] == "pets"
     assert summary["n_rows"] == summary["sampled_rows"] == N_ROWS
@@ -118,14 +118,14 @@ def test_the_summary_is_that_of_the_files(pets, summary, there):
 
 
 def test_the_model_predicts_here_and_there_what_the_table_has(pets, there, address, tmp_path):
-    argv = ("predict", pets / "pets.skops", pets / "pets", "--out", tmp_path / "out")
+    argv = ("predict", pets / "pets.graphmargin", pets / "pets", "--out", tmp_path / "out")
     with redirect_stdout(io.StringIO()) as out:
         assert run(*argv, "--dask", address, "--json") == 0
     told = json.loads(out.getvalue())
     found = read_folder(tmp_path / "out")
     single = tmp_path / "single.parquet"
     with redirect_stdout(io.StringIO()) as out:
-        words = ("predict", pets / "pets.skops", pets / "pets.parquet", "--out", single)
+        words = ("predict", pets / "pets.graphmargin", pets / "pets.parquet", "--out", single)
         assert run(*words, "--json") == 0
     assert told["files"] == {"predicted": str(tmp_path / "out")}
     single_told = json.loads(out.getvalue())
@@ -138,8 +138,8 @@ def test_the_model_predicts_here_and_there_what_the_table_has(pets, there, addre
     assert found["kind_confidence"][new].to_numpy() == pytest.approx(
         there["kind_confidence"][new].to_numpy(), abs=2e-6
     )
-    model = gm.load_model(pets / "pets.skops")
-    assert model.classifier.classes_.tolist() == [0, 1, 2]
+    model = gm.load_model(pets / "pets.graphmargin")
+    assert model.predictor.classes.tolist() == [0, 1, 2]
     assert model.classes.tolist() == sorted(set(there["kind"]))
     assert model.details["rows"] == N_ROWS
 
@@ -147,7 +147,7 @@ def test_the_model_predicts_here_and_there_what_the_table_has(pets, there, addre
 def test_failures_interruptions_and_the_way_on(pets, there, address, tmp_path, monkeypatch, capsys):
     out, work = tmp_path / "out", tmp_path / "work"
     argv = ("label", pets / "pets", "-t", "kind", "--dask", address, "--out", out, "-q")
-    argv = (*argv, "--work-dir", work, "--model", tmp_path / "pets.skops")
+    argv = (*argv, "--work-dir", work, "--model", tmp_path / "pets.graphmargin")
 
     def fail(*_, **__):
         msg = "learning: there is no worker left; start more workers"
@@ -178,7 +178,7 @@ def test_failures_interruptions_and_the_way_on(pets, there, address, tmp_path, m
 
     assert run(*argv, "--resume") == 0
     assert capsys.readouterr() == ("", "")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "pets.skops", "work"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "pets.graphmargin", "work"]
     assert {path: path.stat().st_mtime_ns for path in notes} == notes
     pd.testing.assert_frame_equal(read_folder(out), there)
 
@@ -224,7 +224,7 @@ def test_a_table_to_be_mended_leaves_nothing_behind(address, refused, tmp_path):
 @pytest.mark.usefixtures("summary")
 def test_a_local_cluster_works_without_a_word(pets, tmp_path, capfd):
     out = tmp_path / "out"
-    words = ("predict", pets / "pets.skops", pets / "pets.parquet", "--dask", "local")
+    words = ("predict", pets / "pets.graphmargin", pets / "pets.parquet", "--dask", "local")
     assert run(*words, "--out", out, "--quiet") == 0
     assert capfd.readouterr() == ("", "")
     assert len(read_folder(out)) == N_ROWS
@@ -232,7 +232,7 @@ def test_a_local_cluster_works_without_a_word(pets, tmp_path, capfd):
 
 @pytest.mark.usefixtures("summary")
 def test_what_a_person_reads(pets, address, tmp_path, capsys):
-    words = ("predict", pets / "pets.skops", pets / "pets", "--dask", address)
+    words = ("predict", pets / "pets.graphmargin", pets / "pets", "--dask", address)
     assert run(*words, "--out", tmp_path / "out") == 0
     said = capsys.readouterr()
     assert "600 rows, mean confidence" in said.out
@@ -247,7 +247,7 @@ def test_what_a_person_reads(pets, address, tmp_path, capsys):
         (["--jobs", "2"], "--jobs is for one machine"),
         (["--target", "kin"], "did you mean 'kind'?"),
         (["--out", "{pets}/pets/new"], "where it would be read the next time"),
-        (["--model", "{pets}/new/pets.skops", "--out", "{pets}/new"], "outside of it"),
+        (["--model", "{pets}/new/pets.graphmargin", "--out", "{pets}/new"], "outside of it"),
         (["--model", "{pets}/pets/2.parquet"], "2.parquet is in use by this command already"),
         (["--out", "nowhere://a/b"], "nowhere"),
     ],
@@ -279,7 +279,7 @@ def test_options_that_need_a_cluster(refused, pets):
 
 @pytest.mark.usefixtures("summary")
 def test_predict_is_refused_before_any_work(pets, address, refused, monkeypatch):
-    words = ("predict", pets / "pets.skops", pets / "pets", "--dask", address)
+    words = ("predict", pets / "pets.graphmargin", pets / "pets", "--dask", address)
     line = refused(*words, "--out", pets / "pets" / "new")
     assert "where it would be read the next time" in line
     line = refused(*words, "--out", pets / "pets-labeled")
@@ -300,7 +300,7 @@ def test_missing_extra(command, pets, refused, tmp_path, monkeypatch):
     monkeypatch.setattr(on_dask, "find_spec", lambda _: None)
     words = {
         "label": ["label", pets / "pets", "-t", "kind"],
-        "predict": ["predict", pets / "pets.skops", pets / "pets"],
+        "predict": ["predict", pets / "pets.graphmargin", pets / "pets"],
     }
     line = refused(*words[command], "--dask", "local", "--out", tmp_path / "out")
     assert line.endswith('--dask needs dask, distributed; pip install "graphmargin[dask]"')

@@ -87,7 +87,7 @@ def test_quiet_and_json(table_file, capsys):
 
 
 def test_model_and_report(table_file, tmp_path, mixed_table, labeled_pets, capsys):
-    model, report = tmp_path / "m" / "pets.skops", tmp_path / "r" / "pets.html"
+    model, report = tmp_path / "m" / "pets.graphmargin", tmp_path / "r" / "pets.html"
     argv = ("label", table_file, "-t", "kind", "--model", model, "--report", report)
     assert run(*argv) == 0
     new, _ = mixed_table(60, seed=1)
@@ -102,7 +102,7 @@ def test_model_and_report(table_file, tmp_path, mixed_table, labeled_pets, capsy
 
 
 def test_fit_then_predict_then_info(table_file, tmp_path, mixed_table, capsys):
-    model = tmp_path / "pets.skops"
+    model = tmp_path / "pets.graphmargin"
     assert run("fit", table_file, "-t", "kind", "--model", model, "--json") == 0
     assert json.loads(capsys.readouterr().out)["files"] == {"model": str(model)}
     new = mixed_table(60, seed=1)[0].drop(columns="kind")
@@ -124,8 +124,8 @@ def test_fit_then_predict_then_info(table_file, tmp_path, mixed_table, capsys):
 def test_a_table_with_all_labels_can_be_learned_from(table_file, tmp_path):
     table = read_table(table_file).assign(kind=np.where(np.arange(150) % 3, "x", "y"))
     table.to_csv(table_file, index=False)
-    assert run("fit", table_file, "-t", "kind", "--model", tmp_path / "m.skops", "-q") == 0
-    assert gm.load_model(tmp_path / "m.skops").classes.tolist() == ["x", "y"]
+    assert run("fit", table_file, "-t", "kind", "--model", tmp_path / "m.graphmargin", "-q") == 0
+    assert gm.load_model(tmp_path / "m.graphmargin").classes.tolist() == ["x", "y"]
 
 
 def test_info_of_a_table(table_file, capsys):
@@ -203,7 +203,7 @@ def test_demo(tmp_path, capsys, monkeypatch):
     said = capsys.readouterr().out
     assert said.startswith("$ graphmargin label graphmargin-demo/digits.csv --target digit")
     names = {path.name for path in (tmp_path / "graphmargin-demo").iterdir()}
-    assert names == {"digits.csv", "digits-labeled.csv", "digits.skops", "digits.html"}
+    assert names == {"digits.csv", "digits-labeled.csv", "digits.graphmargin", "digits.html"}
     written = read_table(tmp_path / "graphmargin-demo" / "digits-labeled.csv")
     _, y = gm.datasets.load_digits()
     is_right, is_given = written["digit"] == y, written["digit_source"] == "given"
@@ -211,35 +211,6 @@ def test_demo(tmp_path, capsys, monkeypatch):
     assert is_right[is_given].all()
     told = float(said.split("The truth is known here: ")[1].split("%")[0]) / 100
     assert told == pytest.approx(is_right[~is_given].mean(), abs=6e-4)
-
-
-def test_bench(capsys, monkeypatch):
-    from graphmargin.experiments import this_machine
-
-    asked = []
-
-    def measure(n_rows, *, n_jobs, progress):
-        asked.append((n_rows, n_jobs))
-        progress(0.5, "theirs")
-        return (
-            this_machine.Measured("labels", "ours", 0.5, 0.125),
-            this_machine.Measured("labels", "theirs", 2.0, 0.25),
-        )
-
-    monkeypatch.setattr(this_machine, "measure", measure)
-    assert run("bench", "--rows", "600", "--jobs", "1", "--json") == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["rows"] == 600
-    assert found["systems"][1] == {
-        "task": "labels",
-        "system": "theirs",
-        "seconds": 2.0,
-        "error": 0.25,
-    }
-    assert run("bench") == 0
-    assert asked == [(600, 1), (10_000, None)]
-    *_, theirs = capsys.readouterr().out.split("theirs")
-    assert theirs.split() == ["2.00", "4", "25.0%"]
 
 
 def test_output_into_a_closed_pipe(table_file):
@@ -261,7 +232,7 @@ def test_names_of_columns_are_no_markup(table_file, tmp_path, capsys):
     read_table(table_file).rename(columns={"weight": "[/b]", "kind": "[red]"}).to_csv(
         table_file, index=False
     )
-    model = tmp_path / "pets.skops"
+    model = tmp_path / "pets.graphmargin"
     assert run("label", table_file, "-t", "[red]", "--model", model) == 0
     assert run("predict", model, table_file) == 0
     for command in ("info", "suggest", "audit"):
@@ -291,7 +262,7 @@ def test_list_of_no_doubts_is_a_table_without_rows(tmp_path):
 
 
 def test_prediction_of_no_rows(table_file, tmp_path, capsys):
-    model = tmp_path / "pets.skops"
+    model = tmp_path / "pets.graphmargin"
     assert run("fit", table_file, "-t", "kind", "--model", model, "--quiet") == 0
     read_table(table_file)[:0].to_csv(tmp_path / "none.csv", index=False)
     assert run("predict", model, tmp_path / "none.csv") == 0

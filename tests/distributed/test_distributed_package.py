@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-CLI = ["jinja2", "matplotlib", "openpyxl", "rich", "skops", "skrub", "typer"]
+CLI = ["jinja2", "matplotlib", "openpyxl", "rich", "typer"]
 
 
 def imported_without(packages):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import linecache
 import os
 import signal
 import subprocess
@@ -14,12 +15,22 @@ import numpy as np
 import pandas as pd
 import pytest
 from distributed import Client, LocalCluster
+from sklearn.exceptions import ConvergenceWarning
 
 from graphmargin import MaxMarginGraphCut, harmonic_solution, load_model, save_model
 from graphmargin._errors import InputError
-from graphmargin.distributed import ClusterError, DistributedGraphCut, diffusion, learning, planning
+from graphmargin.distributed import (
+    ClusterError,
+    DistributedGraphCut,
+    diffusion,
+    learning,
+    planning,
+    rounds,
+)
 from graphmargin.distributed.cluster import Cluster
 from graphmargin.distributed.storage import Folder
+from graphmargin.selection import Choice
+from graphmargin.selection.execution import UnreachedWarning
 from tests.distributed.rows import assembled, mixture
 
 N = 6_000
@@ -128,11 +139,11 @@ def test_given_labels_stay(labels, problem):
     assert labels["kind"][given].tolist() == [f"k{code}" for code in few[given]]
 
 
-def test_the_local_classifier_is_saved_as_a_model_file(fitted, tmp_path):
+def test_the_local_model_is_saved_in_a_file(fitted, tmp_path):
     new = pd.DataFrame(mixture(200, seed=3)[0], columns=FEATURES)
     local = fitted.to_local()
-    save_model(local, tmp_path / "cut.skops")
-    loaded = load_model(tmp_path / "cut.skops")
+    save_model(local, tmp_path / "cut.graphmargin")
+    loaded = load_model(tmp_path / "cut.graphmargin")
     assert loaded.predict(new).tolist() == local.predict(new).tolist()
 
 
@@ -141,8 +152,7 @@ def test_predict_writes_labels_of_new_rows(fitted, client, tmp_path):
     files = write(frame_of(X, np.where(np.arange(len(y)) < 100, y, -1)), tmp_path / "new", 2)
     found = fitted.predict(files, tmp_path / "out", client=client)
     written = pd.read_parquet(tmp_path / "out")
-    local = fitted.to_local()
-    labels, probabilities = local._predict_both(pd.DataFrame(X, columns=FEATURES))
+    labels, probabilities = fitted.predictor_.label(X)
     assert written.columns.tolist() == ["name", "kind", "confidence"]
     assert written["kind"].tolist() == labels.tolist()
     ordered = np.sort(probabilities, axis=1)
@@ -173,11 +183,13 @@ def test_chosen_parameters_are_those_of_the_sample(client, tmp_path):
         files, label="kind", id="name", work_dir=tmp_path / "work", client=client
     )
     choice = cut.choice_
-    assert (choice.n_labeled, choice.n_unlabeled) == ((few != -1).sum(), (few == -1).sum())
-    assert len({params["gamma_g"] for params in choice.choice.trials.params}) == 5
-    assert np.isclose(choice.choice.weights.sum(), 1)
+    assert isinstance(choice, Choice)
+    assert (cut.n_tried_labeled_, cut.n_tried_unlabeled_) == ((few != -1).sum(), (few == -1).sum())
+    assert len({params["gamma_g"] for params in choice.trials.params}) == 5
+    assert np.isclose(choice.weights.sum(), 1)
+    assert 0 <= choice.error < 0.1
     single = MaxMarginGraphCut(random_state=0, class_mass_normalization=False).fit(X, few)
-    assert [p["gamma_g"] for p in choice.choice.trials.params] == [
+    assert [p["gamma_g"] for p in choice.trials.params] == [
         p["gamma_g"] for p in single.choice_.trials.params
     ]
     labels = pd.read_parquet(cut.transduction_)
@@ -185,8 +197,7 @@ def test_chosen_parameters_are_those_of_the_sample(client, tmp_path):
     same = labels["kind"] == [f"k{code}" for code in single.transduction_]
     assert same[hidden].mean() > 0.98
     # Labels of rows without one are the machine's, as are their confidences.
-    local = cut.to_local()
-    own, probabilities = local._predict_both(pd.DataFrame(X, columns=FEATURES))
+    own, probabilities = cut.predictor_.label(X)
     assert (labels["kind"][hidden] == own[hidden]).all()
     ordered = np.sort(probabilities, axis=1)
     np.testing.assert_allclose(labels["confidence"], ordered[:, -1] - ordered[:, -2], atol=1e-6)
@@ -207,16 +218,26 @@ def test_supervised_learning_alone(client, tmp_path, kernel):
     assert same.mean() > 0.99
 
 
-def test_rows_that_no_label_reaches_are_counted_and_labeled_by_the_machine(client, tmp_path):
+def test_rows_that_no_label_reaches_are_counted_and_labeled_by_the_machine(
+    client, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(rounds, "MAX_EPOCHS", 2)
     X, y = mixture(1_000, seed=2)
     island = np.arange(1_000) % 10 == 0
     X[island] += 1_000
     few = np.where(island, -1, few_of(y, 0.1))
     files = write(frame_of(X, few), tmp_path / "table", 2)
-    cut = DistributedGraphCut(gamma_g=1.0, C=10.0)
-    with pytest.warns(UserWarning, match="without a label") as caught:
-        cut.fit(files, label="kind", id="name", work_dir=tmp_path / "work", client=client)
-    assert caught[0].filename == __file__
+    cut = DistributedGraphCut(kernel="linear", gamma_g=0.01, C=100.0)
+    options = {"label": "kind", "id": "name", "work_dir": tmp_path / "work", "client": client}
+    for resume in (False, True):
+        with pytest.warns() as caught:
+            cut.fit(files, resume=resume, **options)
+        # Each is given once, and points to the line that calls `fit`.
+        assert [warning.category for warning in caught] == [UnreachedWarning, ConvergenceWarning]
+        assert "rows are in components of the graph without a label" in str(caught[0].message)
+        for warning in caught:
+            assert warning.filename == __file__
+            assert "cut.fit(files, resume=resume" in linecache.getline(__file__, warning.lineno)
     labels = pd.read_parquet(cut.transduction_)
     assert cut.n_unreached_ >= island.sum()
     assert (labels["confidence"][island] == 0).all()

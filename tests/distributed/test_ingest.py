@@ -22,7 +22,7 @@ from graphmargin.distributed.run import file_name, open_run
 from graphmargin.distributed.source import cut, open_source
 from graphmargin.distributed.storage import Folder
 from graphmargin.graph.weights import paper_width
-from graphmargin.labels import encode_labels
+from graphmargin.labels import UNLABELED_IN_PYTHON, encode_labels
 from graphmargin.tables.errors import TableError
 from graphmargin.tables.features import TableFeatures
 
@@ -31,7 +31,7 @@ from graphmargin.tables.features import TableFeatures
 def read(cluster, tmp_path):
     """Return a function that writes tables to files and ingests them."""
 
-    def run_all(*tables, features=None, label="y", id=None, rows_at_most=5, unlabeled=()):
+    def run_all(*tables, features=None, label="y", id=None, rows_at_most=5):
         (tmp_path / "data").mkdir(exist_ok=True)
         for i, table in enumerate(tables):
             pa.parquet.write_table(pa.table(table), tmp_path / "data" / f"{i}.parquet")
@@ -40,7 +40,7 @@ def read(cluster, tmp_path):
         points = choose_points(source.schema, features, label=label, id=id, where="data")
         check_types(source.files, [*points.columns, label], but=[label])
         source = cut(run, source, rows_at_most)
-        return run, ingest(run, source, points, LabelColumn(label, tuple(unlabeled)), id)
+        return run, ingest(run, source, points, LabelColumn(label, UNLABELED_IN_PYTHON), id)
 
     return run_all
 
@@ -152,11 +152,6 @@ def test_whole_floats_in_one_file_are_the_integers_of_another(read):
     run, table = read({"a": [1.0, 2], "y": [1.0, None]}, {"a": [2.0, 3], "y": [2, 1]})
     assert table.classes.dtype == np.int64
     assert packs(run, table)[1].tolist() == [0, -1, 1, 0]
-
-
-def test_texts_of_the_user_mean_no_label(read):
-    run, table = read({"a": [1.0, 2, 3], "y": ["?", "p", "q"]}, unlabeled=["?"])
-    assert packs(run, table)[1].tolist() == [-1, 0, 1]
 
 
 def test_all_labels_in_one_piece_are_fine(read):

@@ -90,7 +90,7 @@ def test_predictions_are_those_of_one_process(cluster, tmp_path, table, model, h
 def test_a_classifier_of_numbers_labels_columns_by_name(cluster, tmp_path, files, table):
     codes = np.array([{"x": 3, "y": 5, "z": 8}.get(kind, -1) for kind in table["kind"]])
     classifier = HarmonicClassifier().fit(table[["size"]].to_numpy(), codes)
-    labeler = LabelerOfNumbers(classifier, ("size",), "class")
+    labeler = LabelerOfNumbers(classifier.predictor_, ("size",), "class")
 
     found = predict_parquet(cluster, labeler, files, Folder.at(tmp_path / "out"), columns=["key"])
 
@@ -148,7 +148,7 @@ def test_missing_numbers_are_named(cluster, tmp_path, table):
     table.assign(size=np.where(np.arange(150) == 77, np.nan, X[:, 0])).to_parquet(
         tmp_path / "a.parquet"
     )
-    labeler = LabelerOfNumbers(classifier, ("size",), "class")
+    labeler = LabelerOfNumbers(classifier.predictor_, ("size",), "class")
     with pytest.raises(TableError, match=r"a\.parquet: feature 'size' has nan in row 78; fill"):
         predict_parquet(cluster, labeler, tmp_path / "a.parquet", Folder.at(tmp_path / "out"))
     assert [path.name for path in tmp_path.iterdir()] == ["a.parquet"]
@@ -158,17 +158,10 @@ def test_a_column_that_is_no_number_is_named(cluster, tmp_path, table):
     classifier = HarmonicClassifier().fit(table[["size"]], np.arange(150) % 3)
     # Text that can be read as numbers is no column of numbers in `fit` either.
     table.assign(size="1").to_parquet(tmp_path / "a.parquet")
-    labeler = LabelerOfNumbers(classifier, ("size",), "class")
+    labeler = LabelerOfNumbers(classifier.predictor_, ("size",), "class")
     with pytest.raises(TableError, match=r"a\.parquet: feature 'size' is .*string, not numbers"):
         predict_parquet(cluster, labeler, tmp_path / "a.parquet", Folder.at(tmp_path / "out"))
     assert [path.name for path in tmp_path.iterdir()] == ["a.parquet"]
-
-
-def test_a_classifier_that_learned_from_a_frame_is_not_asked_with_an_array(table):
-    classifier = HarmonicClassifier().fit(table[["size"]], np.arange(150) % 3)
-    labeler = LabelerOfNumbers(classifier, ("size",), "class")  # a warning fails the test
-    labels, _ = labeler.label(pa.table({"size": table["size"]}), first_row=0)
-    assert labels.tolist() == classifier.predict(table[["size"]]).tolist()
 
 
 def test_names_of_new_columns_must_be_free(cluster, tmp_path, files, model):

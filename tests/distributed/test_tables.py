@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from graphmargin._errors import InputError
 from graphmargin.distributed import tables
 from graphmargin.distributed.errors import WorkDirError
 from graphmargin.distributed.points import EncodedColumns
 from graphmargin.distributed.tables import open_table, sample_rows
+from graphmargin.selection.execution import FitWarning, UnreachedWarning
 from graphmargin.tables.errors import TableError
 from graphmargin.tables.features import TableFeatures
 from graphmargin.tables.reading import read_table
@@ -102,6 +106,13 @@ def test_no_column_is_left_for_features(cluster, opened):
     names = ["id", "weight", "age", "color", "seen", "note", "country"]
     with pytest.raises(TableError, match=r"no column is of use as a feature: 'id' \(ignored\)"):
         tables.label_table(cluster, opened(ignore=names), seed=0)
+
+
+def test_warnings_that_name_parameters_are_left_to_the_summary(cluster, opened, monkeypatch):
+    warnings = (FitWarning("no label", UnreachedWarning), FitWarning("gap", ConvergenceWarning))
+    done = SimpleNamespace(fitted=SimpleNamespace(warnings=warnings))
+    monkeypatch.setattr(tables, "do_job", lambda *_, **__: done)
+    assert tables.label_table(cluster, opened(), seed=0).warnings == ("gap",)
 
 
 def test_nothing_to_fill_in(cluster, opened, pets):

@@ -16,8 +16,10 @@ from pathlib import Path
 import pytest
 
 from graphmargin.cli import main
+from reproduction.__main__ import main as reproduce
 
 ROOT = Path(__file__).parents[2]
+OURS = {"graphmargin ": main, "python -m reproduction ": reproduce}
 PAGES = [ROOT / "README.md", ROOT / "docs/api.rst", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^\$ (.*(?:\n> .*)*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
@@ -71,8 +73,9 @@ def run_commands(code, place, capsys):
 def result_of(command, capsys):
     """Return the exit code, and what is printed. Ours run here: each import takes 3 seconds."""
     capsys.readouterr()
-    if command.startswith("graphmargin ") and not set(command) & set("|&;<>$*"):
-        return main(shlex.split(command)[1:]), "".join(capsys.readouterr())
+    for name, run in OURS.items():
+        if command.startswith(name) and not set(command) & set("|&;<>$*"):
+            return run(shlex.split(command.removeprefix(name))), "".join(capsys.readouterr())
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     done = subprocess.run(
         ["bash", "-c", command],

@@ -54,32 +54,18 @@ def test_paper_width_of_equal_rows_is_one():
     assert paper_width(np.full((4, 3), 7.0)) == 1.0
 
 
-def test_paper_width_of_sparse_and_single_precision_points():
-    X = normal(200, 5) * (np.arange(5) + 1)
-    assert paper_width(sparse.csr_array(X)) == pytest.approx(paper_width(X), rel=1e-12)
-    assert paper_width(X.astype(np.float32)) == pytest.approx(paper_width(X), rel=1e-6)
-
-
 @given(scale=st.floats(1e-3, 1e3), shift=st.floats(-1e3, 1e3))
 def test_paper_width_moves_with_the_scale_but_not_with_the_origin(scale, shift):
     assert paper_width(scale * POINTS + shift) == pytest.approx(scale * paper_width(POINTS))
 
 
-def test_paper_weights_by_hand():
-    _, found = log_weights(POINTS, 2, "paper")
+def test_weights_of_one_width_by_hand():
     squared = np.array([[4, 36], [4, 40], [36, 40]])
     K, sigma = 2, (np.sqrt(8) / 3 + np.sqrt(8)) / 2
-    np.testing.assert_allclose(found, -squared / (2 * K * sigma**2), rtol=1e-14)
-
-
-def test_weights_of_a_number_by_hand():
-    _, found = log_weights(POINTS, 2, 4.0)
-    np.testing.assert_allclose(found, -np.array([[4, 36], [4, 40], [36, 40]]) / 32, rtol=1e-14)
-
-
-def test_binary_weights_are_one():
-    _, found = log_weights(POINTS, 2, "binary")
-    np.testing.assert_array_equal(np.exp(found), 1.0)
+    expected = {"paper": -squared / (2 * K * sigma**2), 4.0: -squared / 32, "binary": 0 * squared}
+    for width, logarithms in expected.items():
+        _, found = log_weights(POINTS, 2, width)
+        np.testing.assert_allclose(found, logarithms, rtol=1e-14)
 
 
 def test_self_tuning_weights_by_hand():
@@ -131,8 +117,5 @@ def test_unknown_or_non_positive_width_is_refused(width):
         ValueError, match=r"`width` must be > 0, got .*; use 'paper', 'self-tuning'"
     ):
         weighting(POINTS, neighbors, width)
-
-
-def test_infinite_width_is_refused():
     with pytest.raises(ValueError, match="`width` must be finite, got inf"):
-        weighting(POINTS, nearest_neighbors(POINTS, 1), np.inf)
+        weighting(POINTS, neighbors, np.inf)

@@ -54,6 +54,14 @@ def test_vertices_without_edges_do_not_loop_forever():
 
 
 @pytest.mark.usefixtures("small")
+def test_rows_are_a_permutation_and_the_graph_follows():
+    W = islands()
+    aggregates = Aggregates(W)
+    np.testing.assert_array_equal(np.sort(aggregates.rows), np.arange(W.shape[0]))
+    assert (W[aggregates.rows][:, aggregates.rows] != aggregates.W).nnz == 0
+
+
+@pytest.mark.usefixtures("small")
 def test_preconditioner_is_symmetric_and_positive():
     aggregates = Aggregates(islands(600))
     B = absorbed_at_few(aggregates.W)

@@ -33,8 +33,9 @@ def system(W, absorption):
 
 
 @given(W=graphs)
-def test_pattern_is_that_of_the_dense_factor(W):
+def test_order_is_a_permutation_with_the_pattern_of_the_dense_factor(W):
     found = elimination_order(sparse.csr_array(W))
+    assert sorted(found.order.tolist()) == list(range(len(W)))
     permuted = system(W, np.ones(len(W)))[np.ix_(found.order, found.order)]
     # Off-diagonal entries of the Cholesky factor are sums of negative terms: none cancels.
     factor = np.tril(np.linalg.cholesky(permuted), -1)
@@ -81,10 +82,12 @@ def test_solution_equals_scipy(n, density, columns, seed):
     assert (X >= 0).all()
 
 
-def test_solution_accepts_right_hand_sides_of_any_sign():
+def test_solution_accepts_right_hand_sides_of_any_sign_and_leaves_them():
     W, rng = grid(7), np.random.default_rng(0)
     absorption, B = rng.uniform(0, 1, 49), rng.normal(size=(49, 3))
+    before = B.copy()
     X = eliminate(W, absorption, elimination_order(W)).solve(B)
+    np.testing.assert_array_equal(B, before)
     np.testing.assert_allclose(system(W.toarray(), absorption) @ X, B, atol=1e-12)
 
 
@@ -113,7 +116,7 @@ def star(n):
     return sparse.csr_array(W)
 
 
-@pytest.mark.parametrize("n", [2, 3, 40])
+@pytest.mark.parametrize("n", [2, 40])
 def test_trees_have_no_fill(path_graph, n):
     for W in (path_graph(n), star(n)):
         assert len(elimination_order(W).column_rows) == n - 1
@@ -125,16 +128,13 @@ def test_order_reduces_the_fill_of_a_grid():
     assert fill < n**3 / 2  # row by row it is about n^3
 
 
-def test_fill_above_the_cap_gives_no_order():
+def test_fill_or_work_above_the_cap_gives_no_order():
     W = random_sparse(80, 0.1, 0)
-    fill = len(elimination_order(W).column_rows)
+    order = elimination_order(W)
+    fill = len(order.column_rows)
     assert elimination_order(W, max_fill=fill) is not None
     assert elimination_order(W, max_fill=fill - 1) is None
-
-
-def test_work_above_the_cap_gives_no_order():
-    W = random_sparse(80, 0.1, 0)
-    work = np.square(np.diff(elimination_order(W).column_start).astype(float)).sum()
+    work = np.square(np.diff(order.column_start).astype(float)).sum()
     assert elimination_order(W, max_flops=work) is not None
     assert elimination_order(W, max_flops=work - 1) is None
 

@@ -1,5 +1,3 @@
-import sys
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,20 +5,13 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from graphmargin.harmonic.iterative import (
-    algebraic_multigrid,
     conjugate_gradients,
     gauss_seidel,
 )
 
-
-def multigrid_cg(W, s, B, **options):
-    return conjugate_gradients(W, s, B, turn=algebraic_multigrid(W, s), **options)
-
-
 ITERATIONS = [
     pytest.param(conjugate_gradients, id="cg"),
     pytest.param(gauss_seidel, id="gauss-seidel"),
-    pytest.param(multigrid_cg, id="amg"),
 ]
 
 
@@ -148,22 +139,3 @@ def test_sweeps_find_every_digit_of_tiny_entries(path_graph):
     np.testing.assert_allclose(np.log10(found.X[:, 0]) / distance, -6, atol=1e-3)
     balance = (W @ found.X + B) / (W.sum(axis=1) + B.sum(axis=1))[:, None]
     np.testing.assert_allclose(found.X, balance, rtol=1e-9)
-
-
-def test_missing_pyamg_names_the_extra(monkeypatch, system):
-    monkeypatch.setitem(sys.modules, "pyamg", None)
-    W, s, _ = system(10, 0)
-    with pytest.raises(ImportError, match=r"pip install 'graphmargin\[amg\]'"):
-        algebraic_multigrid(W, s)
-
-
-def test_multigrid_needs_fewer_iterations_on_a_long_path(path_graph):
-    n = 2_000
-    W, B = path_graph(n), np.zeros((n, 1))
-    B[0] = 1.0
-    s = W.sum(axis=1) + B.sum(axis=1)
-    plain, multigrid = conjugate_gradients(W, s, B, tol=1e-8), multigrid_cg(W, s, B, tol=1e-8)
-    assert plain.converged
-    assert multigrid.converged
-    assert multigrid.iterations < plain.iterations / 4
-    np.testing.assert_allclose(multigrid.X, 1, atol=1e-2)

@@ -1,7 +1,6 @@
 import functools
 from fractions import Fraction
 from functools import cache
-from itertools import product
 
 import numpy as np
 import pytest
@@ -19,7 +18,7 @@ from graphmargin.harmonic import harmonic_solution
 from graphmargin.harmonic.elimination import elimination_order
 from graphmargin.harmonic.solve import MASS_ERROR, HarmonicSystem
 
-SOLVERS = ("direct", "cg", "gauss-seidel", "amg")
+SOLVERS = ("direct", "cg", "gauss-seidel")
 GAMMAS = (0.0, 1e-6, 1e-3, 1.0, 1e3, 1e6)
 
 
@@ -34,17 +33,17 @@ def table(load, size):
 
 
 def letter():
-    X, y = table(load_letter, 2_000)
+    X, y = table(load_letter, 1_000)
     return knn_graph(X), y
 
 
 def digits():
-    X, y = table(load_digits, 1_500)
+    X, y = table(load_digits, 1_000)
     return knn_graph(X), y
 
 
 def segmentation():
-    X, y = table(load_segmentation, 2_310)
+    X, y = table(load_segmentation, 1_200)
     spread = X.std(axis=0)
     return knn_graph(X / np.where(spread > 0, spread, 1.0)), y
 
@@ -85,7 +84,10 @@ def log_uniform(seed):
     return W, y
 
 
-SMALL_GRAPHS = {
+GRAPHS = {
+    "letter": letter,
+    "digits": digits,
+    "segmentation": segmentation,
     "lattices": lattices,
     "fifty-components": fifty_components,
     "path": path,
@@ -94,7 +96,6 @@ SMALL_GRAPHS = {
     "log-uniform-1": lambda: log_uniform(1),
     "log-uniform-2": lambda: log_uniform(2),
 }
-GRAPHS = {"letter": letter, "digits": digits, "segmentation": segmentation, **SMALL_GRAPHS}
 
 
 @cache
@@ -102,15 +103,8 @@ def graph(name):
     return GRAPHS[name]()
 
 
-@pytest.mark.parametrize(
-    ("name", "gamma_g"),
-    [
-        *product(SMALL_GRAPHS, GAMMAS),
-        *product(["letter"], GAMMAS[::3]),
-        *product(["digits"], GAMMAS[1::3]),
-        *product(["segmentation"], GAMMAS[2::3]),
-    ],
-)
+@pytest.mark.parametrize("gamma_g", GAMMAS)
+@pytest.mark.parametrize("name", GRAPHS)
 def test_every_pair_of_solvers_agrees(name, gamma_g):
     W, y = graph(name)
     solutions = [harmonic_solution(W, y, gamma_g=gamma_g, solver=solver) for solver in SOLVERS]
@@ -313,11 +307,8 @@ def test_several_systems_equal_one_by_one(system, solver):
     together = HarmonicSystem(W, solver, n_jobs=2).solve(systems, 2)
     for solved, B in zip(together, systems, strict=True):
         alone = HarmonicSystem(W, solver, n_jobs=1).solve([B], 2)[0]
-        if solver == "amg":  # which draws random numbers
-            np.testing.assert_allclose(solved.X, alone.X, atol=MASS_ERROR)
-        else:
-            np.testing.assert_array_equal(solved.X, alone.X)
-            assert solved.iterations == alone.iterations
+        np.testing.assert_array_equal(solved.X, alone.X)
+        assert solved.iterations == alone.iterations
 
 
 def test_system_without_vertices_needs_no_solver():

@@ -3,10 +3,13 @@ import pandas as pd
 import pytest
 
 from graphmargin.labeling.job import job_of, label_rows
-from graphmargin.labeling.prediction import predict_file
+from graphmargin.labeling.prediction import check_labels, predict_file
+from graphmargin.labels import UNLABELED_IN_PYTHON, UNLABELED_IN_TABLES
 from graphmargin.tables import reading
 from graphmargin.tables.errors import TableError
 from graphmargin.tables.reading import read_table
+
+NAMED = UNLABELED_IN_TABLES.with_texts(["?", "-1"])
 
 
 @pytest.fixture(scope="module")
@@ -106,3 +109,19 @@ def test_markers_of_unlabeled_rows_are_no_labels(tmp_path):
     table.to_csv(tmp_path / "a.csv", index=False)
     found = predict_file(model, tmp_path / "a.csv", tmp_path / "b.csv")
     assert (found.n_checked, found.n_right) == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("given", "labels", "rule", "known", "right"),
+    [
+        # An empty cell has made floats of integers, of which -1 means unlabeled.
+        ([-1.0, np.nan, 3.0, 4.0], [3, 3, 3, 3], NAMED, [2, 3], [2]),
+        ([-1.0, np.nan, 3.0, 4.0], [3, 3, 3, 3], UNLABELED_IN_PYTHON, [2, 3], [2]),
+        (["?", "", "nan", " a "], ["a", "a", "a", "a"], NAMED, [3], [3]),
+        (["?", "", "nan", " a "], ["a", "a", "nan", " a "], UNLABELED_IN_PYTHON, [0, 2, 3], [2, 3]),
+        ([[1], None, "a"], ["a", "a", "a"], NAMED, [2], [2]),
+    ],
+)
+def test_rows_with_a_label_are_those_of_the_rule(given, labels, rule, known, right):
+    checked = check_labels(pd.Series(given), np.array(labels), rule)
+    assert [np.flatnonzero(mask).tolist() for mask in checked] == [known, right]

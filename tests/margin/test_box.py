@@ -1,6 +1,5 @@
 """Coordinate descent in a box against an interior-point method and its own certificates."""
 
-import cvxopt
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,27 +8,24 @@ from hypothesis import strategies as st
 from graphmargin.margin import Kernel
 from graphmargin.margin.box import solve_box
 from graphmargin.margin.features import landmark_features
+from tests.margin.problems import box, quadratic_program, signed_rows
 
 
 def overlapping_classes(n=80, seed=0, d=5, offset=0.2):
     """Return features, targets and signs of a machine with a fixed bias."""
-    rng = np.random.default_rng(seed)
-    signs = np.where(np.arange(n) < n / 2, 1.0, -1.0)
-    return rng.normal(size=(n, d)) + 0.5 * signs[:, None], signs - offset, signs
+    F, signs = signed_rows(n, d, seed=seed)
+    return F, signs - offset, signs
 
 
-def box(signs, bounds):
+def between(signs, bounds):
+    """Return the lowest and the highest values: 0 and the signed bound."""
     return np.minimum(signs * bounds, 0.0), np.maximum(signs * bounds, 0.0)
 
 
 def by_interior_point(F, targets, lowest, highest):
     """Return the smallest D."""
-    n = len(targets)
-    G, h = np.vstack([-np.eye(n), np.eye(n)]), np.concatenate([-lowest, highest])
-    tight = {"show_progress": False, "abstol": 1e-10, "reltol": 1e-10, "feastol": 1e-10}
-    problem = (F @ F.T + 1e-12 * np.eye(n), -targets, G, h)
-    solution = cvxopt.solvers.qp(*map(cvxopt.matrix, problem), options=tight)
-    return solution["primal objective"]
+    Q = F @ F.T + 1e-12 * np.eye(len(F))
+    return quadratic_program(Q, -targets, *box(lowest, highest))[1]
 
 
 @pytest.mark.parametrize("C", [0.01, 1.0, 30.0])
@@ -37,7 +33,7 @@ def by_interior_point(F, targets, lowest, highest):
 def test_objective_is_that_of_an_interior_point_method(C, offset):
     F, targets, signs = overlapping_classes(offset=offset)
     bounds = C * np.random.default_rng(1).uniform(0.5, 2.0, size=len(signs))
-    lowest, highest = box(signs, bounds)
+    lowest, highest = between(signs, bounds)
     solution = solve_box(F, targets, lowest, highest)
     assert solution.converged
     assert solution.violation <= 1e-6
@@ -52,7 +48,7 @@ def test_box_need_not_touch_zero():
     F, targets, _ = overlapping_classes(seed=2)
     rng = np.random.default_rng(2)
     lowest = rng.normal(size=len(F))
-    highest = lowest + rng.uniform(0.0, 0.5, size=len(F))
+    highest = lowest + np.maximum(rng.uniform(-0.2, 0.5, size=len(F)), 0.0)  # some are fixed
     solution = solve_box(F, targets, lowest, highest)
     assert (solution.beta >= lowest).all()
     assert (solution.beta <= highest).all()
@@ -105,25 +101,11 @@ def test_rows_of_zeros_follow_their_target():
     assert beta.tolist() == [5.0, -2.0, 0.0]
 
 
-def test_fixed_variables_stay_and_count():
-    F, targets, signs = overlapping_classes(n=40)
-    lowest, highest = box(signs, np.full(40, 2.0))
-    fixed = np.arange(40) % 3 == 0
-    lowest[fixed] = highest[fixed] = 0.7
-    solution = solve_box(F, targets, lowest, highest)
-    np.testing.assert_array_equal(solution.beta[fixed], 0.7)
-    shift = F[fixed].T @ solution.beta[fixed]
-    rest = solve_box(
-        F[~fixed], targets[~fixed] - F[~fixed] @ shift, lowest[~fixed], highest[~fixed]
-    )
-    np.testing.assert_allclose(rest.weights + shift, solution.weights, atol=1e-5)
-
-
 @pytest.mark.parametrize("C", [1.0, 1000.0])
 def test_tolerance_is_reached_where_rows_are_alike(C):
     X, targets, signs = overlapping_classes(n=300, d=3)
     F = landmark_features(Kernel("rbf", width=1.5), X)(X).astype(float)
-    solution = solve_box(F, targets, *box(signs, np.full(300, C)), tolerance=1e-7)
+    solution = solve_box(F, targets, *between(signs, np.full(300, C)), tolerance=1e-7)
     assert solution.converged
     assert solution.violation <= 1e-7
     assert solution.primal - solution.dual <= 1e-7 * np.abs(solution.beta).sum() + 300 * C * 1e-7
@@ -131,7 +113,7 @@ def test_tolerance_is_reached_where_rows_are_alike(C):
 
 def test_single_precision_features():
     F, targets, signs = overlapping_classes(n=200)
-    bounds = box(signs, np.full(200, 5.0))
+    bounds = between(signs, np.full(200, 5.0))
     single = solve_box(F.astype(np.float32), targets, *bounds)
     double = solve_box(F.astype(np.float32).astype(float), targets, *bounds)
     assert single.converged
@@ -140,7 +122,7 @@ def test_single_precision_features():
 
 def test_start_at_the_solution_takes_no_epoch():
     F, targets, signs = overlapping_classes(n=200)
-    bounds = box(signs, np.full(200, 5.0))
+    bounds = between(signs, np.full(200, 5.0))
     first = solve_box(F, targets, *bounds)
     assert solve_box(F, targets, *bounds, start=first.beta).epochs == 0
     far = solve_box(F, targets, *bounds, start=100 * np.sin(np.arange(200.0)))
@@ -149,7 +131,7 @@ def test_start_at_the_solution_takes_no_epoch():
 
 def test_too_few_epochs_are_reported():
     F, targets, signs = overlapping_classes(n=200)
-    solution = solve_box(F, targets, *box(signs, np.full(200, 100.0)), max_epochs=3)
+    solution = solve_box(F, targets, *between(signs, np.full(200, 100.0)), max_epochs=3)
     assert not solution.converged
     assert solution.epochs == 3
     assert solution.violation > 1e-6
@@ -158,7 +140,7 @@ def test_too_few_epochs_are_reported():
 
 def test_pauses_do_not_change_the_solution(monkeypatch):
     F, targets, signs = overlapping_classes(n=200)
-    bounds = box(signs, np.full(200, 5.0))
+    bounds = between(signs, np.full(200, 5.0))
     pauses = []
     whole = solve_box(F, targets, *bounds)
     monkeypatch.setattr("graphmargin.margin.box.ENTRIES_AT_ONCE", 5 * 70)

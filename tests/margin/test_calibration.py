@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import brentq
-from scipy.special import expit, log_expit
+from scipy.special import expit, log_expit, softmax
 
 from graphmargin.margin import (
     calibration_targets,
@@ -26,11 +26,11 @@ def random_problem(seed, n_classes, n=40):
     return rng.normal(size=(n, n_classes)), rng.dirichlet(np.ones(n_classes), size=n)
 
 
-@pytest.mark.parametrize("sharpness", [0.01, 0.3, 1.0, 7.0, 100.0])
-def test_recovers_the_sharpness_of_several_classes(sharpness):
-    scores = random_problem(0, 4)[0] / np.sqrt(sharpness)
-    weights = np.exp(sharpness * scores)
-    targets = weights / weights.sum(axis=1, keepdims=True)
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("sharpness", [0.01, 1.0, 100.0])
+def test_recovers_the_sharpness(sharpness, n_classes):
+    scores = random_problem(0, n_classes)[0] / np.sqrt(sharpness)
+    targets = softmax(sharpness * scores, axis=1)
     assert fit_sharpness(scores, targets) == pytest.approx(sharpness, rel=1e-3)
 
 
@@ -45,17 +45,12 @@ def test_derivative_of_the_cross_entropy_vanishes(seed, n_classes):
     assert a == pytest.approx(by_root, rel=1e-3)
 
 
-def test_sharpness_is_bounded_where_the_scores_separate():
+def test_sharpness_is_bounded_where_the_scores_separate_or_are_wrong():
     scores = np.array([-2.0, -1.0, 1.0, 2.0])
     a = fit_sharpness(scores, np.eye(2)[[0, 0, 1, 1]])
     assert 10 < a <= 1e3
     assert np.isfinite(probabilities(scores, a)).all()
-
-
-def test_sharpness_stays_positive_where_the_scores_are_wrong():
-    scores = np.array([-2.0, -1.0, 1.0, 2.0])
-    a = fit_sharpness(scores, np.eye(2)[[1, 1, 0, 0]])
-    assert 1e-3 <= a < 2e-3
+    assert 1e-3 <= fit_sharpness(scores, np.eye(2)[[1, 1, 0, 0]]) < 2e-3
 
 
 def test_constant_scores_give_even_probabilities():
@@ -130,6 +125,14 @@ def test_targets_are_distributions_that_favor_the_given_label(seed, n_classes):
 def cross_entropy(scores, targets, sharpness, doubt=0.0):
     """Of all targets together."""
     return float(-(targets * np.log(probabilities(scores, sharpness, doubt))).sum())
+
+
+@given(seed=seeds, n_classes=st.integers(2, 5))
+@settings(max_examples=30)
+def test_calibration_is_no_worse_than_sharpness_alone(seed, n_classes):
+    scores, targets = random_problem(seed, n_classes)
+    alone = cross_entropy(scores, targets, fit_sharpness(scores, targets))
+    assert cross_entropy(scores, targets, *fit_calibration(scores, targets)) <= alone + 0.15
 
 
 @pytest.mark.parametrize(("sharpness", "doubt"), [(0.5, 0.0), (2.0, 0.2), (5.0, 0.5)])

@@ -13,14 +13,7 @@ from graphmargin.margin.features import (
     landmark_features,
     spread_rows,
 )
-
-KERNELS = {
-    "linear": Kernel("linear", width=1.5),
-    "cubic": Kernel("cubic", width=2.0),
-    "rbf": Kernel("rbf", width=1.2),
-    "callable": Kernel(lambda X, Z: np.minimum(np.abs(X)[:, None], np.abs(Z)[None]).sum(axis=2)),
-}
-every_kernel = pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS.keys())
+from tests.margin.problems import KERNELS, every_kernel
 
 
 def points(n=60, d=3, seed=0):
@@ -53,6 +46,14 @@ def test_error_is_the_share_of_the_diagonal_that_is_missed():
     residual = kernel(X, X) - kernel(X, Z) @ np.linalg.solve(kernel(Z, Z), kernel(Z, X))
     found = landmark_features(kernel, Z).error(X)
     assert found == pytest.approx(np.diag(residual).mean(), rel=1e-4)
+
+
+def test_error_falls_with_the_number_of_landmarks():
+    X, kernel = points(200, seed=4), KERNELS["rbf"]
+    errors = [landmark_features(kernel, X[:m]).error(X) for m in (1, 10, 50, 200)]
+    assert sorted(errors, reverse=True) == errors
+    assert errors[0] > 0.5
+    assert errors[-1] < 1e-4
 
 
 @pytest.mark.parametrize("kind", ["linear", "cubic", "rbf"])

@@ -12,6 +12,7 @@ NAMED = ["linear", "cubic", "rbf"]
 X = np.array([[1.0, 2.0], [0.0, -2.0]])
 Z = np.array([[2.0, 2.0], [3.0, 0.0], [1.0, 2.0]])
 PRODUCTS = np.array([[6.0, 3.0, 5.0], [-4.0, 0.0, -4.0]])
+NOT_FINITE = [np.where(PRODUCTS == 0, value, 1.0) for value in (np.nan, np.inf)]
 SQUARED_DISTANCES = np.array([[1.0, 8.0, 0.0], [20.0, 13.0, 17.0]])
 
 
@@ -19,7 +20,7 @@ SQUARED_DISTANCES = np.array([[1.0, 8.0, 0.0], [20.0, 13.0, 17.0]])
     ("kernel", "expected"),
     [
         pytest.param(Kernel("linear"), PRODUCTS, id="linear"),
-        pytest.param(Kernel("linear", width=2.0), PRODUCTS / 4, id="linear-width"),
+        pytest.param(Kernel("linear", 2.0, degree=5, coef0=7.0), PRODUCTS / 4, id="linear-width"),
         pytest.param(Kernel("cubic"), (PRODUCTS + 1) ** 3, id="cubic"),
         pytest.param(Kernel("cubic", width=2.0), (PRODUCTS / 4 + 1) ** 3, id="cubic-width"),
         pytest.param(
@@ -29,15 +30,19 @@ SQUARED_DISTANCES = np.array([[1.0, 8.0, 0.0], [20.0, 13.0, 17.0]])
         ),
         pytest.param(Kernel("cubic", coef0=0), PRODUCTS**3, id="cubic-homogeneous"),
         pytest.param(Kernel("rbf"), np.exp(-SQUARED_DISTANCES / 2), id="rbf"),
-        pytest.param(Kernel("rbf", width=2.0), np.exp(-SQUARED_DISTANCES / 8), id="rbf-width"),
+        pytest.param(
+            Kernel("rbf", 2.0, degree=5, coef0=7.0), np.exp(-SQUARED_DISTANCES / 8), id="rbf-width"
+        ),
     ],
 )
 def test_values_computed_by_hand(kernel, expected):
     np.testing.assert_allclose(kernel(X, Z), expected, rtol=1e-14)
 
 
-@pytest.mark.parametrize("kind", NAMED)
-@pytest.mark.parametrize("container", [sparse.csr_array, sparse.csr_matrix])
+@pytest.mark.parametrize(
+    ("kind", "container"),
+    [("linear", sparse.csr_array), ("cubic", sparse.csr_matrix), ("rbf", sparse.csr_array)],
+)
 def test_sparse_rows_have_the_values_of_dense_ones(kind, container):
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(7, 5)) * (rng.random((7, 5)) < 0.4)
@@ -76,6 +81,10 @@ def test_matrix_is_symmetric_and_positive_semidefinite(kind, points, width):
     K = Kernel(kind, width=width)(points, points)
     np.testing.assert_allclose(K, K.T, rtol=1e-12)
     assert np.linalg.eigvalsh(K).min() >= -1e-9 * max(1.0, np.trace(K))
+    if kind == "rbf":
+        np.testing.assert_allclose(np.diag(K), 1.0)
+        assert K.min() >= 0.0
+        assert K.max() <= 1.0
 
 
 @pytest.mark.parametrize("kind", NAMED)
@@ -97,23 +106,37 @@ def test_callable_gets_the_rows_as_they_are():
 
 @pytest.mark.parametrize(
     "returned",
-    [np.ones((2, 2)), np.ones(6), np.ones((3, 2)), 1.0],
-    ids=["columns", "flat", "transposed", "scalar"],
+    [np.ones(6), np.ones((3, 2)), 1.0, *NOT_FINITE],
+    ids=["flat", "transposed", "scalar", "nan", "inf"],
 )
-def test_callable_of_the_wrong_shape_is_refused(returned):
+def test_callable_with_wrong_shape_or_values_is_refused(returned):
     with pytest.raises(ValueError, match=r"`kernel` must return finite values of shape \(2, 3\)"):
         Kernel(lambda _first, _second: returned)(X, Z)
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_callable_with_values_that_are_not_finite_is_refused(value):
-    def broken(first, second):
-        values = first @ second.T
-        values[0, 1] = value
-        return values
+SQUARE_IS_NO_NUMBER = r"from 1e-150 to 1e\+150, .* got 1e.*; change the unit"
 
-    with pytest.raises(ValueError, match="`kernel` must return finite values"):
-        Kernel(broken)(X, Z)
+
+@pytest.mark.parametrize(
+    ("kind", "options", "message"),
+    [
+        *((kind, {}, "`kernel` must be one of 'linear', .* got {}") for kind in ("RBF", None, 3)),
+        *(("rbf", {"width": w}, "`width` must be > 0, got {}") for w in (0, np.nan, "paper", True)),
+        *(("rbf", {"width": width}, SQUARE_IS_NO_NUMBER) for width in (1e-151, 1e151)),
+        *(
+            ("cubic", {"degree": degree}, "`degree` must be an integer >= 1, got {}")
+            for degree in (0, 2.5, np.nan, "three", True)
+        ),
+        *(
+            ("cubic", {"coef0": coef0}, "`coef0` must be >= 0, got {}; a negative one")
+            for coef0 in (-0.5, np.nan, "one", None)
+        ),
+    ],
+)
+def test_bad_parameter_is_named(kind, options, message):
+    value = next(iter(options.values()), kind)
+    with pytest.raises(ValueError, match=message.format(repr(value))):
+        Kernel(kind, **options)
 
 
 def test_precomputed_kernel_cannot_be_evaluated():
@@ -121,42 +144,8 @@ def test_precomputed_kernel_cannot_be_evaluated():
         Kernel("precomputed")(X, Z)
 
 
-@pytest.mark.parametrize("width", [1e-151, 1e-300, 1e151, 1e300])
-def test_a_width_whose_square_is_no_number(width):
-    with pytest.raises(ValueError, match=r"from 1e-150 to 1e\+150, .* got 1e.*; change the unit"):
-        Kernel("rbf", width=width)
-
-
-@pytest.mark.parametrize("kind", ["sigmoid", "RBF", "", None, 3])
-def test_unknown_kernel(kind):
-    message = (
-        "`kernel` must be one of 'linear', 'cubic', 'rbf', 'precomputed' or a callable, "
-        f"got {kind!r}"
-    )
-    with pytest.raises(ValueError, match=message):
-        Kernel(kind)
-
-
-@pytest.mark.parametrize("width", [0, -1.5, np.nan, "paper", None, True])
-def test_width_out_of_range(width):
-    with pytest.raises(ValueError, match=f"`width` must be > 0, got {width!r}"):
-        Kernel("rbf", width=width)
-
-
-@pytest.mark.parametrize("degree", [0, -3, 2.5, np.nan, "three", True])
-def test_degree_out_of_range(degree):
-    with pytest.raises(ValueError, match=f"`degree` must be an integer >= 1, got {degree!r}"):
-        Kernel("cubic", degree=degree)
-
-
-@pytest.mark.parametrize("coef0", [-0.5, np.nan, "one", None])
-def test_coef0_out_of_range(coef0):
-    with pytest.raises(ValueError, match=f"`coef0` must be >= 0, got {coef0!r}; a negative one"):
-        Kernel("cubic", coef0=coef0)
-
-
-@pytest.mark.parametrize("kind", NAMED)
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("kind", NAMED)
 def test_diagonal(kind, container):
     kernel = Kernel(kind, width=1.5)
     np.testing.assert_allclose(kernel.diagonal(container(Z)), np.diag(kernel(Z, Z)), rtol=1e-14)

@@ -1,6 +1,5 @@
 """SMO against LIBSVM, an interior-point method and the optimality conditions."""
 
-import cvxopt
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,24 +8,20 @@ from sklearn.svm import SVC
 
 from graphmargin.margin import Kernel
 from graphmargin.margin.smo import solve_smo
+from tests.margin.problems import box, quadratic_program, signed_rows
 
 
 def overlapping_classes(n=80, seed=0, share=0.5):
     """Return a kernel matrix and signs that no machine separates."""
-    rng = np.random.default_rng(seed)
-    signs = np.where(np.arange(n) < share * n, 1.0, -1.0)
-    X = rng.normal(size=(n, 3)) + 0.5 * signs[:, None]
+    X, signs = signed_rows(n, 3, seed=seed, share=share)
     return Kernel("rbf", width=1.5)(X, X), signs
 
 
 def dual_by_interior_point(K, signs, bounds):
     n = len(signs)
     Q = signs[:, None] * K * signs + 1e-10 * np.eye(n)
-    G, h = np.vstack([-np.eye(n), np.eye(n)]), np.concatenate([np.zeros(n), bounds])
-    tight = {"show_progress": False, "abstol": 1e-10, "reltol": 1e-10, "feastol": 1e-10}
-    problem = (Q, -np.ones(n), G, h, signs[None], np.zeros(1))
-    solution = cvxopt.solvers.qp(*map(cvxopt.matrix, problem), options=tight)
-    return -solution["primal objective"]
+    constraints = (*box(np.zeros(n), bounds), signs[None], np.zeros(1))
+    return -quadratic_program(Q, -np.ones(n), *constraints)[1]
 
 
 def objectives(K, signs, bounds, solution):

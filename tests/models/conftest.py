@@ -5,12 +5,15 @@ import json
 import zipfile
 
 import numpy as np
+import pandas as pd
 import pytest
-from scipy import sparse
 
-from graphmargin import SupervisedSVC
-from graphmargin.models import save_model
-from graphmargin.models.archive import DESCRIPTION, OBJECTS, pack
+from graphmargin import HarmonicClassifier, SupervisedSVC
+from graphmargin.models import TableModel, save_model
+from graphmargin.models.archive import DESCRIPTION, TREE, pack
+from graphmargin.tables.features import TableFeatures
+
+WORDS = ("red", "green", "blue", "sky", "sea", "tree", "dog", "house", "river", "moon")
 
 
 @pytest.fixture(scope="session")
@@ -22,11 +25,55 @@ def data():
     return X, np.where(np.arange(60) < 12, codes, -1)
 
 
+@pytest.fixture(scope="session")
+def table():
+    """Return a table with columns of all kinds; its rows are of two classes in turns."""
+    rng = np.random.default_rng(0)
+    n, codes = 60, np.arange(60) % 2
+    return pd.DataFrame(
+        {
+            "size": np.where(rng.random(n) < 0.2, np.nan, codes * 3 + rng.normal(size=n)),
+            "color": np.where(codes, "red", rng.choice(["blue", "green"], n)),
+            "day": pd.date_range("2020-01-01", periods=n, freq="37h"),
+            "text": [" ".join(rng.choice(WORDS, 5)) for _ in range(n)],
+            "vector": [rng.normal(size=3).tolist() for _ in range(n)],
+            "same": 1,
+        }
+    )
+
+
+@pytest.fixture(scope="session")
+def fitted(data):
+    return SupervisedSVC().fit(*data)
+
+
+@pytest.fixture(scope="session")
+def table_classifier():
+    """Return the classifier that the model of the table comes from; the model fits it."""
+    return HarmonicClassifier()
+
+
+@pytest.fixture(scope="session")
+def table_model(table_classifier, table):
+    """Return a model of the table, with labels on ten rows."""
+    features = TableFeatures(ignore=["same"]).fit(table)
+    few = np.where(np.arange(60) < 10, np.arange(60) % 2, -1)
+    predictor = table_classifier.fit(features.transform(table), few).predictor_
+    return TableModel(features, predictor, np.array(["cat", "dog"]), "kind", {})
+
+
+@pytest.fixture(scope="session")
+def saved_content(fitted, tmp_path_factory):
+    path = tmp_path_factory.mktemp("models") / "model.graphmargin"
+    save_model(fitted, path)
+    return path.read_bytes()
+
+
 @pytest.fixture
-def saved(tmp_path, data):
+def saved(tmp_path, saved_content):
     """Return the file of a small model."""
-    path = tmp_path / "model.skops"
-    save_model(SupervisedSVC().fit(*data), path)
+    path = tmp_path / "model.graphmargin"
+    path.write_bytes(saved_content)
     return path
 
 
@@ -56,32 +103,29 @@ def as_archive():
 
 
 @pytest.fixture
-def forge(entries_of, as_archive):
-    """Change the tree of objects of a file and compute its digest again."""
+def forge(entries_of):
+    """Change the tree, entries or description of a file, and compute its digest again."""
 
-    def change(path, edit=None, *, kind=None, entries=None):
+    def change(path, edit=None, *, entries=None, **described):
         found = {**entries_of(path), **(entries or {})}
-        description = json.loads(found.pop(DESCRIPTION))
+        description = {**json.loads(found.pop(DESCRIPTION)), **described}
         del description["digest"]
-        if kind is not None:
-            description["kind"] = kind
-        objects = json.loads(found[OBJECTS])
         if edit is not None:
-            objects = edit(objects) or objects
-        found[OBJECTS] = json.dumps(objects).encode()
-        path.write_bytes(pack(as_archive(found), description))
-        return path
+            tree = json.loads(found[TREE])
+            found[TREE] = json.dumps(edit(tree) or tree).encode()
+        path.write_bytes(pack(found, description))
 
     return change
 
 
-@pytest.fixture(params=["dense", "single", "csr_array", "csr_matrix"])
-def as_input(request):
-    """Return rows in each form that classifiers take."""
-    forms = {
-        "dense": np.asarray,
-        "single": lambda X: X.astype(np.float32),
-        "csr_array": sparse.csr_array,
-        "csr_matrix": sparse.csr_matrix,
-    }
-    return forms[request.param]
+@pytest.fixture(scope="session")
+def put():
+    """Replace a value in a tree, at a place such as ``machines.0.center``."""
+
+    def replace(tree, place, value):
+        *outer, last = [int(key) if key.isdigit() else key for key in place.split(".")]
+        for key in outer:
+            tree = tree[key]
+        tree[last] = value
+
+    return replace

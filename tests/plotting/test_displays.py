@@ -8,11 +8,11 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from sklearn.exceptions import NotFittedError
 
-from graphmargin import HarmonicClassifier, MaxMarginGraphCut, MaxMarginGraphCutCV
+from graphmargin import HarmonicClassifier, MaxMarginGraphCut
 from graphmargin.datasets import load_digits, make_lattices, mask_labels
 from graphmargin.harmonic import harmonic_solution
 from graphmargin.plotting import ConfidenceDisplay, CutDisplay, GammaPathDisplay, HarmonicDisplay
-from graphmargin.plotting._matplotlib import CLASS_COLORS, UNKNOWN, YELLOW, tint
+from graphmargin.plotting._matplotlib import CLASS_COLORS, UNKNOWN, YELLOW, mix_with_white
 
 EPS = 0.002
 
@@ -21,7 +21,7 @@ EPS = 0.002
 def lattice_cut():
     """Return a cut of the lattices that leaves out points in far corners, and its X."""
     X, y, _, W = make_lattices()
-    model = MaxMarginGraphCut(kernel="linear", gamma_g=0.3, C=10.0, eps=EPS, affinity="precomputed")
+    model = MaxMarginGraphCut(kernel="linear", gamma_g=0.3, C=10.0, eps=EPS)
     return model.fit(X, y, W=W), X
 
 
@@ -118,19 +118,17 @@ class TestCutDisplay:
         display = CutDisplay.from_estimator(model, X, resolution=30).plot(axes())
         assert len(display.boundaries_) == 3
         colors = display.surface_.get_array().reshape(30, 30, 3)
-        expected = tint(CLASS_COLORS[:3], np.full(3, 0.22))
+        expected = mix_with_white(CLASS_COLORS[:3], np.full(3, 0.22))
         assert np.allclose(colors, expected[display.regions])
 
-    def test_a_search_shows_its_best(self, lattice_cut):
+    def test_a_choice_among_lists_shows_its_heaviest_part(self, lattice_cut):
         _, X = lattice_cut
         _, _, y_true, W = make_lattices()
         few = mask_labels(y_true, per_class=4, random_state=0)
-        search = MaxMarginGraphCutCV(
-            {"gamma_g": [0.1], "C": [1.0], "kernel": ["linear"]},
-            estimator=MaxMarginGraphCut(affinity="precomputed"),
-        ).fit(X, few, W=W)
-        display = CutDisplay.from_estimator(search, X, resolution=10)
-        assert np.array_equal(display.learned, search.best_estimator_.training_mask_)
+        model = MaxMarginGraphCut(gamma_g=[0.1], C=1.0, kernel=["linear"], eps=[0.01, 0.2])
+        display = CutDisplay.from_estimator(model.fit(X, few, W=W), X, resolution=10)
+        assert np.array_equal(display.learned, model.training_mask_)
+        assert display.eps == model.choice_.best_params["eps"]
 
     def test_other_features_than_two_are_refused(self, digits_cut):
         with pytest.raises(ValueError, match=r"`X` must have shape \(400, 2\).*got \(400, 64\)"):
@@ -157,7 +155,9 @@ class TestHarmonicDisplay:
         first = display.vertices_[0]
         assert first.get_offsets().tolist() == places[:2].tolist()
         strength = [1.0, 0.15 + 0.85 / 3]
-        assert first.get_facecolors()[:, :3] == pytest.approx(tint(CLASS_COLORS[:1] * 2, strength))
+        assert first.get_facecolors()[:, :3] == pytest.approx(
+            mix_with_white(CLASS_COLORS[:1] * 2, strength)
+        )
         assert display.given_.get_offsets().tolist() == places[[0, 3]].tolist()
 
     def test_vertices_that_no_label_reaches_are_gray(self):
@@ -207,15 +207,15 @@ class TestGammaPathDisplay:
         display = GammaPathDisplay(
             gamma_g=np.array([0.1, np.inf]),
             fold_score=np.array([0.9, 0.8]),
-            leave_one_out_score=np.array([0.7, np.nan]),
+            graph_score=np.array([0.7, np.nan]),
             confidence=np.array([0.5, 0.0]),
             weight=np.array([0.6, 0.4]),
         ).plot(axes())
-        assert np.isnan(display.lines_["leave_one_out_score"].get_ydata()[1])
+        assert np.isnan(display.lines_["graph_score"].get_ydata()[1])
         assert len(legend_texts(display.ax_)) == 4
 
     def test_a_fixed_gamma_g_has_no_path(self, lattice_cut):
-        with pytest.raises(AttributeError, match="gamma_g='auto'"):
+        with pytest.raises(ValueError, match="gamma_g='auto'"):
             GammaPathDisplay.from_estimator(lattice_cut[0])
 
 

@@ -60,7 +60,7 @@ def findings(make_map):
         path={
             "gamma_g": (0.01, 0.1, float("inf")),
             "fold_score": (0.9, 0.96, 0.8),
-            "leave_one_out_score": (0.91, 0.95, float("nan")),
+            "graph_score": (0.91, 0.95, float("nan")),
             "confidence": (0.8, 0.6, 0.0),
             "weight": (0.0, 0.75, 0.25),
         },

@@ -51,7 +51,7 @@ def test_a_score_that_is_never_known_has_no_line():
 
 
 def test_classes_have_a_look_of_their_own():
-    assert len({charts.look(code) for code in range(48)}) == 48
+    assert len({charts.class_style(code) for code in range(48)}) == 48
 
 
 def test_classes_look_as_in_figures():
@@ -67,9 +67,9 @@ def test_given_labels_are_on_top_and_others_fade(make_map):
     assert given_first == sorted(given_first)
     induced = [mark.opacity for mark in marks if mark.source == "induced"]
     assert induced == sorted(induced)
-    assert induced[0] >= charts.FAINTEST
-    assert induced[-1] == pytest.approx(charts.FAINTEST + (1 - charts.FAINTEST) * 28 / 29)
-    assert {mark.opacity for mark in marks if mark.source == "model"} == {charts.HOLLOW}
+    assert induced[0] >= charts.MIN_OPACITY
+    assert induced[-1] == pytest.approx(charts.MIN_OPACITY + (1 - charts.MIN_OPACITY) * 28 / 29)
+    assert {mark.opacity for mark in marks if mark.source == "model"} == {charts.MODEL_OPACITY}
 
 
 def test_a_map_of_given_labels_alone_is_drawn(make_map):

@@ -46,7 +46,7 @@ class Text(HTMLParser):
 
 @pytest.fixture
 def page(findings):
-    return labeling_page(findings, table_path="out.csv", model_path="my model.skops")
+    return labeling_page(findings, table_path="out.csv", model_path="my model.graphmargin")
 
 
 def test_the_head_says_what_happened(page):
@@ -86,8 +86,8 @@ def test_sections_show_the_findings(page):
 
 def test_commands_can_be_pasted(page):
     text = Text(page).section("use")
-    assert "graphmargin predict 'my model.skops' new.csv --out labeled.csv" in text
-    assert 'model = gm.load_model("my model.skops")' in text
+    assert "graphmargin predict 'my model.graphmargin' new.csv --out labeled.csv" in text
+    assert 'model = gm.load_model("my model.graphmargin")' in text
 
 
 def test_bars_have_the_length_of_shares(page):
@@ -145,8 +145,10 @@ def test_missing_parts_become_sentences(findings):
 
 
 def test_labels_that_were_not_looked_at_are_not_said_to_be_fine(findings):
-    page = labeling_page(replace(findings, doubts=None), table_path=None, model_path=None)
-    assert "too many labels to look at each" in Text(page).section("doubts")
+    reason = "The graph does not help, so it cannot tell which labels look wrong."
+    hidden = replace(findings, doubts=None, doubts_note=reason)
+    page = labeling_page(hidden, table_path=None, model_path=None)
+    assert reason in Text(page).section("doubts")
 
 
 def test_no_text_of_the_table_becomes_markup(findings, make_map):

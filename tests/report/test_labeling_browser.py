@@ -36,7 +36,7 @@ def visit(browser, tmp_path):
 
     def open_page(findings, *, width=1200, scheme="light"):
         file = tmp_path / "report.html"
-        html = labeling_page(findings, table_path="out.csv", model_path="model.skops")
+        html = labeling_page(findings, table_path="out.csv", model_path="model.graphmargin")
         file.write_text(html, encoding="utf-8")
         page = browser.new_page(
             viewport={"width": width, "height": 900},

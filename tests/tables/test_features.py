@@ -4,7 +4,6 @@ import decimal
 import numpy as np
 import pandas as pd
 import pytest
-import skops.io
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import pdist
@@ -13,7 +12,6 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 from graphmargin.datasets import load_digits, load_letter, load_segmentation
 from graphmargin.tables import TableError, TableFeatures, read_table, table_writer
-from graphmargin.tables.features import TRUSTED_TYPES
 
 N = 120
 WORDS = ["red", "green", "house", "tree", "water", "stone", "wind", "fire", "night", "road"]
@@ -60,13 +58,13 @@ ROLES = {
 }
 
 
-@pytest.fixture(scope="module")
-def features() -> TableFeatures:
-    return TableFeatures().fit(mixed())
-
-
 def roles(table: pd.DataFrame, **options) -> dict[str, str]:
     return {use.name: use.role for use in TableFeatures(**options).fit(table).columns_}
+
+
+@pytest.fixture(scope="module")
+def features():
+    return TableFeatures().fit(mixed())
 
 
 def test_roles_of_mixed_columns(features):
@@ -157,6 +155,7 @@ def test_nothing_of_use():
     ],
 )
 def test_one_unit_or_standardized(X, is_one_unit):
+    X = X[:2_000]
     X = X[:, np.ptp(X, axis=0) > 0].astype(float)
     table = pd.DataFrame(X, columns=[f"x{i}" for i in range(X.shape[1])])
     features = TableFeatures().fit(table)
@@ -253,7 +252,7 @@ def test_order_of_columns_and_other_columns_do_not_matter(features):
 
 def test_rows_do_not_depend_on_the_chunk(features):
     table = mixed()
-    parts = [features.transform(table.iloc[i : i + 25]) for i in range(0, N, 25)]
+    parts = [features.transform(table.iloc[i : i + 29]) for i in range(0, N, 29)]
     np.testing.assert_array_equal(np.vstack(parts), features.transform(table))
 
 
@@ -319,26 +318,9 @@ def test_infinite_numbers_and_names_that_are_no_columns_in_training():
         TableFeatures().fit(twice)
 
 
-def test_files_need_few_types_and_give_the_same_bits(features):
-    content = skops.io.dumps(features)
-    assert set(skops.io.get_untrusted_types(data=content)) == set(TRUSTED_TYPES)
-    again = skops.io.loads(content, trusted=list(TRUSTED_TYPES))
-    new = mixed(seed=1)
-    np.testing.assert_array_equal(again.transform(new), features.transform(new))
-    assert again.columns_ == features.columns_
-    assert again.scaling_ == features.scaling_
-
-
 def test_it_can_be_cloned():
     features = TableFeatures(ignore=["size"])
     assert clone(features).get_params() == {"ignore": ["size"]}
-
-
-def test_text_with_fewer_n_grams_than_components():
-    table = pd.DataFrame({"t": ["a b", "b a", "a c", "c d", "d e"]})
-    features = TableFeatures().fit(table)
-    assert features.columns_[0].role == "text"
-    assert np.isfinite(features.transform(table)).all()
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 from graphmargin._errors import InputError
-from graphmargin.tables import TableError, check_output, read_table, table_writer
+from graphmargin.tables import TableError, check_output, read_chunks, read_table, table_writer
 from graphmargin.tables.arrow import frame_of
 from graphmargin.tables.formats import FORMATS
 from graphmargin.tables.meanings import dates, vectors
@@ -78,9 +78,9 @@ def test_a_frame_without_rows(tmp_path, ending):
     if "json" in ending:
         assert path.stat().st_size < 50  # no line, hence no names
     else:
-        table = read_table(path)
-        assert list(table.columns) == list(mixed().columns)
-        assert len(table) == 0
+        (chunk,) = read_chunks(path, 10)
+        assert list(chunk.columns) == list(mixed().columns)
+        assert len(chunk) == 0
 
 
 def test_text_that_looks_like_a_formula_is_text_in_excel(tmp_path):
@@ -161,32 +161,31 @@ from graphmargin.tables.writing import table_writer
 frame = pd.DataFrame({"x": np.random.default_rng(0).normal(size=20_000)})
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
-for path in sys.argv[1:]:
+for path in map(Path, sys.argv[1:]):
     try:
-        with table_writer(Path(path)) as write:
+        with table_writer(path) as write:
             for _ in range(3):
                 write(frame)
     except OSError as error:
-        print(errno.errorcode.get(error.errno))
+        print(path.name, errno.errorcode.get(error.errno))
 """
 
 
 def test_a_full_disk_keeps_the_old_file_and_leaves_nothing(tmp_path):
-    endings = [".csv", ".csv.gz", ".jsonl", ".npz", ".parquet", ".xlsx"]
-    small = pd.DataFrame({"x": [1.5]})
-    paths = [written(tmp_path / f"a{ending}", small) for ending in endings]
-    before = [path.read_bytes() for path in paths]
+    names = ["a.csv", "a.csv.gz", "a.jsonl", "a.parquet", "a.xlsx", "a.npz"]
+    files = [written(tmp_path / name, pd.DataFrame({"x": [1.5]})) for name in names]
+    before = [path.read_bytes() for path in files]
     done = subprocess.run(
-        [sys.executable, "-c", FULL, *map(str, paths)],
+        [sys.executable, "-c", FULL, *map(str, files)],
         capture_output=True,
         text=True,
         check=True,
         # openpyxl keeps sheets in files, which are as limited.
         env={**os.environ, "TMPDIR": str(tmp_path)},
     )
-    assert done.stdout.split() == ["EFBIG"] * len(endings), done.stderr
-    assert [path.read_bytes() for path in paths] == before
-    assert sorted(tmp_path.iterdir()) == sorted(paths)
+    assert done.stdout.splitlines() == [f"{name} EFBIG" for name in names], done.stderr
+    assert [path.read_bytes() for path in files] == before
+    assert sorted(tmp_path.iterdir()) == sorted(files)
 
 
 def test_output_that_can_be_written_leaves_nothing(tmp_path):

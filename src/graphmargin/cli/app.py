@@ -13,17 +13,13 @@ import typer
 
 from graphmargin import __version__
 from graphmargin._errors import InputError
-from graphmargin.cli import audit, bench, demo, explain, info, label, predict, reproduce, suggest
+from graphmargin.cli import audit, demo, explain, info, label, predict, suggest
 
 EXTRA = {
     "jinja2": "jinja2",
-    "markdown_it": "markdown-it-py",
-    "matplotlib": "matplotlib",
     "openpyxl": "openpyxl",
     "pandas": "pandas",
     "pyarrow": "pyarrow",
-    "skops": "skops",
-    "skrub": "skrub",
 }
 """Modules that commands need, and the packages that bring them."""
 INTERRUPTED = 130
@@ -46,8 +42,6 @@ app.command("audit", help=audit.HELP)(audit.audit)
 app.command("fit", help=label.FIT_HELP)(label.fit)
 app.command("info", help=info.HELP)(info.info)
 app.command("demo", help=demo.HELP)(demo.demo)
-app.command("bench", help=bench.HELP)(bench.bench)
-app.command("reproduce", help=reproduce.HELP)(reproduce.reproduce)
 
 
 def run(argv: Sequence[str] | None = None) -> int:
@@ -76,8 +70,8 @@ def run(argv: Sequence[str] | None = None) -> int:
         return 1
     if code == INTERRUPTED:
         _say(
-            "interrupted; no file is half written, and what `reproduce` and `label --dask` have "
-            "finished is kept, the latter for --resume"
+            "interrupted; no file is half written, and what `label --dask` has finished is kept "
+            "for --resume"
         )
     return code if isinstance(code, int) else 0
 

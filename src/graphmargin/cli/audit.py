@@ -14,8 +14,9 @@ from graphmargin.cli.rows import Out, check_list, list_row, print_list, write_li
 
 HELP = """Find given labels that look wrong.
 
-Every label is hidden once; the suspicion is how strongly the others speak for another class, above
-0.5 for all rows in the list. The most suspicious label comes first.
+Every label is held out once; the suspicion is how strongly the others speak for another class,
+above 0.5 for all rows in the list. The most suspicious label comes first. Where the graph does not
+help to predict held-out labels, it cannot tell, and no label is listed.
 
 Examples:
 
@@ -37,23 +38,35 @@ def audit(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Print a row for each doubtful label."""
-    from graphmargin.labeling.doubts import audit_labels
-    from graphmargin.labeling.job import open_job
+    """Print a row for each label that looks wrong."""
+    from graphmargin.labeling.doubts import doubts_on
+    from graphmargin.labeling.job import label_rows, open_job, table_report
 
     check_list(out, table)
     job = open_job(table, target, unlabeled=unlabeled, ignore=ignore)
     with watching(quiet=quiet or json, patience=PATIENCE) as watch:
-        found = audit_labels(job, n_jobs=jobs, seed=seed, watch=watch)
+        labeled = label_rows(job, n_jobs=jobs, seed=seed, watch=watch)
+        report = table_report(labeled, hide_labels=False)
+        doubts = doubts_on(labeled, report)
+    notes = doubts.notes or ()
     rows = [
         list_row(HEADER, (one.row, one.label, one.other, round(one.score, 3)), one.cells)
-        for one in found[:n]
+        for one in notes[:n]
     ]
     if out is not None:
         write_list(out, HEADER, rows)
     if json:
-        print_json({"labels": job.n_labels, "doubted": len(found), "doubts": found[:n]})
+        print_json(
+            {
+                "labels": job.n_labels,
+                "verdict": report.verdict,
+                "doubted": None if doubts.notes is None else len(notes),
+                "note": doubts.reason,
+                "doubts": notes[:n],
+            }
+        )
     elif not quiet:
-        print_list(HEADER, rows, f"the others contradict none of the {job.n_labels:,} labels")
-        if len(found) > n:
-            console().print(Text(f"and {len(found) - n:,} more; -n shows more"))
+        nothing = f"the others contradict none of the {job.n_labels:,} labels"
+        print_list(HEADER, rows, doubts.reason or nothing)
+        if len(notes) > n:
+            console().print(Text(f"and {len(notes) - n:,} more; -n shows more"))

@@ -36,7 +36,7 @@ def demo(
     from graphmargin.tables.writing import table_writer
 
     table, full = out / "digits.csv", out / "digits-labeled.csv"
-    model, report = out / "digits.skops", out / "digits.html"
+    model, report = out / "digits.graphmargin", out / "digits.html"
     with table_writer(table) as write:
         write(demo_table())
     words = ["graphmargin", "label", table, "--target", TARGET, "--model", model]

@@ -17,7 +17,7 @@ Nothing of a model file is run. With `--target`, the labels of a table are count
 
 Examples:
 
-    graphmargin info cats.skops
+    graphmargin info cats.graphmargin
     graphmargin info cats.csv --target kind
 """
 
@@ -38,7 +38,7 @@ def info(
     json: Json = False,
 ) -> None:
     """Print what a file holds."""
-    if path.suffix == ".skops":
+    if path.suffix == ".graphmargin":
         from graphmargin.models import model_info
 
         found = model_info(path)

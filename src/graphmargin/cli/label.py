@@ -46,7 +46,7 @@ Examples:
 
     graphmargin label cats.csv --target kind
     graphmargin label cats.parquet -t kind --out full.parquet --report cats.html
-    graphmargin label cats.csv -t kind --unlabeled "?" --ignore photo --model cats.skops
+    graphmargin label cats.csv -t kind --unlabeled "?" --ignore photo --model cats.graphmargin
     graphmargin label s3://pets/cats -t kind --dask tcp://10.0.0.1:8786
 """
 FIT_HELP = """Learn a model for new rows from a partly labeled table.
@@ -56,8 +56,8 @@ model.
 
 Examples:
 
-    graphmargin fit cats.csv --target kind --model cats.skops
-    graphmargin fit cats.csv -t kind --model cats.skops --report cats.html
+    graphmargin fit cats.csv --target kind --model cats.graphmargin
+    graphmargin fit cats.csv -t kind --model cats.graphmargin --report cats.html
 """
 REPORT_ONLY = frozenset(
     ("graph_lines", "path", "histogram", "map", "least_certain", "doubts", "certificate")

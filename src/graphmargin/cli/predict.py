@@ -34,9 +34,9 @@ With `--dask`, workers of a cluster label the rows, from Parquet to Parquet.
 
 Examples:
 
-    graphmargin predict cats.skops new.csv
-    graphmargin predict cats.skops new.parquet --out new-labeled.parquet
-    graphmargin predict cats.skops "new/*.parquet" --out labeled --dask local
+    graphmargin predict cats.graphmargin new.csv
+    graphmargin predict cats.graphmargin new.parquet --out new-labeled.parquet
+    graphmargin predict cats.graphmargin "new/*.parquet" --out labeled --dask local
 """
 
 

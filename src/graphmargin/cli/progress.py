@@ -59,7 +59,7 @@ def _bars(console: Console) -> Progress:
             table_column=Column(no_wrap=True, overflow="ellipsis"),
         ),
         console=console,
-        # Cells take seconds or minutes: an estimate from the last half minute would jump.
+        # Steps take seconds or minutes: an estimate from the last half minute would jump.
         speed_estimate_period=600.0,
     )
 

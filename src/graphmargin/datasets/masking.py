@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 
 from graphmargin._checks import check_integer
 from graphmargin._typing import AnyArray, IntArray
-from graphmargin.labels import encode_labels, hide_labels
+from graphmargin.labels import encode_labels, set_unlabeled
 
 
 def mask_labels(
@@ -68,7 +68,7 @@ def mask_labels(
         kept = np.append(kept, np.delete(order, first)[:more])
     hidden = np.ones(len(y), dtype=bool)
     hidden[kept] = False
-    return hide_labels(y, hidden)
+    return set_unlabeled(y, hidden)
 
 
 def _first_of_each_class(codes: IntArray, count: int) -> IntArray:

@@ -20,7 +20,7 @@ from graphmargin.distributed.placing import GUESTS, HOMES, TRUE_NEIGHBORS
 from graphmargin.distributed.run import Run, file_name
 from graphmargin.distributed.storage import Folder
 from graphmargin.graph.adjacency import Metric, in_metric
-from graphmargin.graph.neighbors import Neighbors, NeighborSearch
+from graphmargin.graph.neighbors import Neighbors, NeighborSearch, draw_seed
 from graphmargin.graph.weights import Weighting
 
 NEIGHBORS, REVERSED, POINTS, GRAPH = "neighbors", "reversed", "points", "graph"
@@ -148,7 +148,7 @@ def _neighbors(X: FloatArray, own: IntArray, n_neighbors: int, seed: int) -> Nei
     if most < 1 or not len(own):
         empty = np.zeros((len(own), 0))
         return Neighbors(empty.astype(np.int64), empty, 1.0)
-    return NeighborSearch(X, n_jobs=1, random_state=seed).neighbors(most, rows=own)
+    return NeighborSearch(X, n_jobs=1, seed=draw_seed(seed)).neighbors(most, rows=own)
 
 
 def _count_found(folder: Folder, rows: IntArray, found: Neighbors) -> tuple[int, int]:

@@ -7,110 +7,103 @@ The values of gamma_g are in units of the degrees of the whole graph. Each of th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from graphmargin._typing import FloatArray
+from graphmargin._typing import AnyArray, FloatArray
 from graphmargin.distributed.ingest import Table, draw_rows, rows_at
+from graphmargin.distributed.parameters import graph_parameters
 from graphmargin.distributed.run import Run
 from graphmargin.distributed.storage import Folder
-from graphmargin.estimators.margin_classifier import MAX_BLENDED
-from graphmargin.estimators.max_margin_graph_cut import MAX_TRIED, MaxMarginGraphCut
 from graphmargin.graph.adjacency import Metric, neighbor_graph
 from graphmargin.labels import EncodedLabels
-from graphmargin.margin.calibration import calibration_targets, fit_calibration
+from graphmargin.margin.calibration import Calibration, calibration_targets, fit_calibration
 from graphmargin.margin.features import even_quotas
-from graphmargin.margin.machine import class_scores
-from graphmargin.selection.choice import Choice, Trials, choose, join
-from graphmargin.selection.cut import LABELED_A_CLASS, MAX_LABELED
-from graphmargin.selection.grids import default_folds, is_auto, sink_grid
+from graphmargin.selection.choice import Choice, choose
+from graphmargin.selection.cut_trials import (
+    LABELED_A_CLASS,
+    MAX_BLENDED,
+    MAX_LABELED,
+    MAX_TRIAL_ROWS,
+    try_cuts,
+)
+from graphmargin.selection.execution import Execution
+from graphmargin.selection.grids import sink_grid
+from graphmargin.selection.held_out import default_held_out
+from graphmargin.selection.parameters import Parameters
+from graphmargin.selection.tasks import make_tasks
+from graphmargin.selection.trials import Trials, join
 
 SAMPLE, SAMPLE_GRAPH, TRIALS = "sample.pack", "sample-graph", "trials"
 
 
-@dataclass(frozen=True)
-class SampledChoice:
-    """Which candidates were chosen, on a sample of the rows.
+class SampleSize(NamedTuple):
+    """Numbers of labeled and unlabeled rows that candidates were tried on."""
 
-    Attributes
-    ----------
-    choice : Choice
-        Candidates, what speaks for each, their weights, and the estimated error.
-    n_labeled, n_unlabeled : int
-        Rows of the sample.
-    """
-
-    choice: Choice
     n_labeled: int
     n_unlabeled: int
-
-    @property
-    def blended(self) -> list[tuple[float, float, float]]:
-        """gamma_g, C and factor of the candidates in the blend, the most important first."""
-        params = self.choice.trials.params
-        return [(params[i]["gamma_g"], params[i]["C"], f) for i, f in self.choice.blended]
-
-    @property
-    def calibration(self) -> tuple[float, float] | None:
-        """Sharpness and doubt of probabilities, from hidden labels; None if there were none."""
-        given = self.choice.trials.given
-        if not len(given):
-            return None
-        targets = calibration_targets(np.eye(len(self.choice.label_counts))[given], given)
-        return fit_calibration(self.choice.scores, targets)
 
 
 def choose_parameters(
     run: Run,
     table: Table,
-    cut: MaxMarginGraphCut,
+    parameters: Parameters,
     degrees: FloatArray,
     *,
     widths: tuple[float, float],
     seed: int,
-) -> SampledChoice:
-    """Return the weights of the candidates for gamma_g and C.
+) -> tuple[Choice, SampleSize]:
+    """Return the weights of the candidates for gamma_g and C, and the size of the sample.
 
     Parameters
     ----------
     run : Run
     table : Table
-    cut : MaxMarginGraphCut
-        Its parameters, "auto" where a value is to be chosen.
+    parameters : Parameters
+        Those of the job, None where a value is to be chosen.
     degrees : array
         Of a sample of the vertices of the whole graph.
     widths : tuple of two floats
         Of the kernel and of the edges.
     seed : int
     """
-    n_classes = len(table.classes)
+    n_classes, graph = len(table.classes), graph_parameters(parameters)
     if not run.folder.exists(SAMPLE):
         most = max(MAX_LABELED, LABELED_A_CLASS * n_classes)
         counts = table.label_counts.sum(axis=0)
-        rows = draw_rows(run, table, even_quotas(counts, most), MAX_TRIED, seed)
+        rows = draw_rows(run, table, even_quotas(counts, most), MAX_TRIAL_ROWS, seed)
         X, codes = rows_at(run, table, rows)
         run.folder.write(SAMPLE, {"X": X, "codes": codes})
     kernel_width, edge_width = widths
-    parameters = {
-        **cut.get_params(),
-        "width": kernel_width,
-        "affinity": "precomputed",
-        "class_mass_normalization": False,
-        "n_jobs": 1,
-        "random_state": seed,
-    }
-    run.once(SAMPLE_GRAPH, _sample_graph, cut.n_neighbors, edge_width, cut.metric, seed)
-    gammas = sink_grid(degrees) if is_auto(cut.gamma_g) else [float(cut.gamma_g)]
-    notes = run.stage(TRIALS, _try, gammas, parameters, n_classes, seed)
+    run.once(SAMPLE_GRAPH, _sample_graph, graph.n_neighbors, edge_width, graph.metric, seed)
+    on_sample = replace(
+        parameters, kernel=replace(parameters.kernel, width=kernel_width), graph=None
+    )
+    gammas = sink_grid(degrees) if parameters.gamma_g is None else list(parameters.gamma_g)
+    notes = run.stage(TRIALS, _try, gammas, on_sample, n_classes, seed)
     codes = run.folder.read(SAMPLE, ["codes"])["codes"]
     counts = np.bincount(codes[codes >= 0], minlength=n_classes)
-    trials = join([_trials_of(note, n_classes) for note in notes])
-    choice = choose(trials, counts, MAX_BLENDED)
-    return SampledChoice(choice, int(counts.sum()), int((codes < 0).sum()))
+    choice = choose(join([_trials_of(note) for note in notes]), counts, MAX_BLENDED)
+    return choice, SampleSize(int(counts.sum()), int((codes < 0).sum()))
+
+
+def blended_candidates(choice: Choice) -> list[tuple[float, float, float]]:
+    """Return gamma_g, C and factor of the candidates in the blend, the most important first."""
+    params = choice.trials.params
+    return [(params[i]["gamma_g"], params[i]["C"], factor) for i, factor in choice.blended]
+
+
+def held_out_calibration(choice: Choice) -> Calibration | None:
+    """Return the calibration of the blend on held-out labels; None if no label was held out."""
+    codes = choice.trials.held_out_codes
+    if not len(codes):
+        return None
+    targets = calibration_targets(np.eye(len(choice.label_counts))[codes], codes)
+    return fit_calibration(choice.scores, targets)
 
 
 def _sample_graph(
@@ -136,35 +129,36 @@ def _try(
     folder: Folder,
     _: int,
     gamma_g: float,
-    parameters: dict[str, Any],
+    parameters: Parameters,
     n_classes: int,
     seed: int,
 ) -> dict[str, Any]:
-    """Try all values of C for one gamma_g."""
+    """Return the trials of all values of C for one gamma_g."""
     sample = folder.read(SAMPLE)
-    found = (folder / SAMPLE_GRAPH).read("graph.pack")
+    graph = (folder / SAMPLE_GRAPH).read("graph.pack")
     n = len(sample["codes"])
-    W = sparse.csr_array((found["data"], found["indices"], found["indptr"]), shape=(n, n))
-    cut = MaxMarginGraphCut(**parameters)
+    W = sparse.csr_array((graph["data"], graph["indices"], graph["indptr"]), shape=(n, n))
     labels = EncodedLabels(np.arange(n_classes), sample["codes"].astype(np.int64))
-    hidden = default_folds(labels.codes, seed)
-    trials = cut._search(sample["X"], labels, W, {"gamma_g": [gamma_g]}, hidden).trials
+    execution = Execution(n_jobs=1, seed=seed)
+    tasks = make_tasks(sample["X"], labels, W, [replace(parameters, gamma_g=(gamma_g,))], execution)
+    (trials,) = try_cuts(tasks, default_held_out(labels, seed), execution)
+    evidence = trials.evidence
     return {
-        "gamma_g": [params["gamma_g"] for params in trials.params],
-        "C": [params["C"] for params in trials.params],
-        "supervised": trials.supervised,
-        "given": trials.given,
-        "fold": trials.fold,
-        "held_out": trials.held_out,
-        "scales": trials.scales,
-        "shares": trials.shares,
+        "gamma_g": [params["gamma_g"] for params in evidence.params],
+        "C": [params["C"] for params in evidence.params],
+        "supervised": evidence.supervised,
+        "held_out_codes": evidence.held_out_codes,
+        "fold": evidence.fold,
+        "held_out_values": evidence.held_out_values,
+        "scales": evidence.scales,
+        "shares": evidence.shares,
     }
 
 
-def _trials_of(note: dict[str, Any], n_classes: int) -> Trials:
+def _trials_of(note: Mapping[str, AnyArray]) -> Trials:
     params = [
         {"gamma_g": float(gamma_g), "C": float(C)}
         for gamma_g, C in zip(note["gamma_g"], note["C"], strict=True)
     ]
-    arrays = {name: note[name] for name in note if name not in ("gamma_g", "C")}
-    return Trials(params=params, decide=partial(class_scores, n_classes=n_classes), **arrays)
+    arrays: dict[str, Any] = {name: note[name] for name in note if name not in ("gamma_g", "C")}
+    return Trials(params=params, columns="pairs", **arrays)

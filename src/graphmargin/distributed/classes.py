@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,9 +16,8 @@ from graphmargin._typing import AnyArray, IntArray
 from graphmargin.distributed.run import Run
 from graphmargin.distributed.source import Piece, Source, batches_of
 from graphmargin.distributed.storage import Folder
-from graphmargin.labels import MARKERS, UNLABELED
+from graphmargin.labels import UNLABELED, UnlabeledRule
 from graphmargin.tables.errors import TableError
-from graphmargin.tables.target import NOTHING
 
 STAGE = "labels seen"
 MANY = 10_000
@@ -32,24 +31,26 @@ Label = str | int | bool
 
 @dataclass(frozen=True)
 class LabelColumn:
-    """The column of labels, and the texts that mean no label there, beside the usual markers.
+    """The column of labels, and the rule that says which of its cells have none.
 
-    Missing are null, NaN, "" and -1, as everywhere, and what reads like one of `unlabeled`.
     Numbers that are whole are integers, whatever their type.
 
     Examples
     --------
-    >>> column = pa.chunked_array([[3.0, None, -1.0, 7.0]])
+    >>> from graphmargin.labels import UNLABELED_IN_PYTHON, UNLABELED_IN_TABLES
     >>> piece = Piece("a.parquet", 0, 1, 0, 4, 0)
-    >>> values, codes = LabelColumn("y").encode(column, piece, 0)
+    >>> column = LabelColumn("y", UNLABELED_IN_PYTHON)
+    >>> values, codes = column.encode(pa.chunked_array([[3.0, None, -1.0, 7.0]]), piece, 0)
     >>> [values[code] for code in codes]
     [3, None, None, 7]
+    >>> column = LabelColumn("y", UNLABELED_IN_TABLES)
+    >>> values, codes = column.encode(pa.chunked_array([[" cat", "-1", " ", "nan"]]), piece, 0)
+    >>> [values[code] for code in codes]
+    ['cat', '-1', None, None]
     """
 
-    none_is: ClassVar[str] = MARKERS
-    """What means no label, in words."""
     name: str
-    unlabeled: tuple[str, ...] = ()
+    rule: UnlabeledRule
 
     def encode(
         self, column: pa.ChunkedArray, piece: Piece, first: int
@@ -80,57 +81,14 @@ class LabelColumn:
                     f"label {self.name!r} has {str(value)[:60]!r} in {len(rows):,} rows, first in "
                     f"{piece.where(first + int(rows[0]))}, which is no class; labels are text "
                     f"of up to {LONGEST:,} characters, whole numbers or truth values, and "
-                    f"none is {self.none_is}"
+                    f"unlabeled is {self.rule.description}"
                 )
                 raise TableError(msg)
         return [*map(self._label_of, values), None], codes
 
     def _label_of(self, value: Any) -> Label | None:
-        if value is None or value != value or value == "":
-            return None
-        label: Label = value if isinstance(value, str | bool) else int(value)
-        is_none = label == UNLABELED or str(label) in self.unlabeled
-        return None if is_none else label
-
-
-@dataclass(frozen=True)
-class TargetColumn(LabelColumn):
-    """The column of labels as commands read it, see `graphmargin.tables.target.read_target`.
-
-    Missing are null, NaN, blank text, and what reads like one of `unlabeled`; -1 is a class.
-    Blanks at the ends of text do not count.
-
-    Examples
-    --------
-    >>> column = pa.chunked_array([[" cat", "-1", " ", "nan", "cat"]])
-    >>> values, codes = target_column("y").encode(column, Piece("a.parquet", 0, 1, 0, 5, 0), 0)
-    >>> [values[code] for code in codes]
-    ['cat', '-1', None, None, 'cat']
-    """
-
-    none_is: ClassVar[str] = "an empty cell, NaN, None, <NA> or what --unlabeled names"
-
-    def _label_of(self, value: Any) -> Label | None:
-        if value is None or value != value:
-            return None
-        cell = str(value).strip()
-        label: Label = cell  # as of decimal numbers, whose digits say more than their value
-        if isinstance(value, int | float):
-            label = value if isinstance(value, bool) else int(value)
-        is_none = cell == "" or cell in self.unlabeled or str(label) in self.unlabeled
-        return None if is_none else label
-
-
-def target_column(name: str, unlabeled: Sequence[str] = ()) -> TargetColumn:
-    """Return a column of labels in which some texts mean no label, beside the usual ones.
-
-    Examples
-    --------
-    >>> target_column("y", ["?"]).unlabeled
-    ('<NA>', '?', 'NaN', 'None', 'nan')
-    """
-    markers = {*NOTHING, *(marker.strip() for marker in unlabeled)}
-    return TargetColumn(name, tuple(sorted(markers)))
+        label: Label | float | Decimal | None = self.rule.label_of(value)
+        return int(label) if isinstance(label, float | Decimal) else label
 
 
 def find_classes(run: Run, source: Source, label: LabelColumn) -> tuple[AnyArray, IntArray]:
@@ -154,8 +112,8 @@ def find_classes(run: Run, source: Source, label: LabelColumn) -> tuple[AnyArray
     first = next((i for i, found in enumerate(values) if len(found)), None)
     if first is None:
         msg = (
-            f"label {label.name!r} has no label in all {source.n_rows:,} rows (none is "
-            f"{label.none_is}); label a few rows"
+            f"label {label.name!r} has no label in all {source.n_rows:,} rows (unlabeled is "
+            f"{label.rule.description}); label a few rows"
         )
         raise TableError(msg)
     for i, found in enumerate(values):

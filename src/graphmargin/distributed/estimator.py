@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from os import PathLike
 from typing import Any
@@ -11,22 +12,19 @@ from distributed import Client
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from graphmargin._checks import check_choice, check_integer, check_real
 from graphmargin._progress import report_stage
-from graphmargin.distributed.choosing import SampledChoice
 from graphmargin.distributed.classes import LabelColumn
 from graphmargin.distributed.cluster import cluster_at
-from graphmargin.distributed.job import SHARED_PARAMETERS, Job, do_job, predictor
+from graphmargin.distributed.job import Job, do_job
 from graphmargin.distributed.output import check_names, ids_layout
+from graphmargin.distributed.parameters import read_cluster_parameters
 from graphmargin.distributed.prediction import LabelerOfNumbers, predict_parquet
 from graphmargin.distributed.storage import Folder
-from graphmargin.estimators.max_margin_graph_cut import MaxMarginGraphCut
-from graphmargin.harmonic.problem import check_gamma_g
 from graphmargin.labeling.prediction import Predicted
-from graphmargin.selection.grids import is_auto
+from graphmargin.labels import UNLABELED_IN_PYTHON
+from graphmargin.models.array_model import ArrayModel, array_model_of
+from graphmargin.selection.choice import Choice
 
-KERNELS = ("rbf", "linear", "cubic")
-WIDTHS = ("paper", "binary")
 TRANSDUCTION = "transduction"
 
 
@@ -74,9 +72,12 @@ class DistributedGraphCut(BaseEstimator):
     classes_ : array of shape (c,)
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features,)
-    machine_ : MarginMachine
-    choice_ : SampledChoice
-        Only if parameters were chosen: candidates and their weights, and the size of the sample.
+    predictor_ : MarginPredictor
+    choice_ : Choice or None
+        If parameters were chosen: candidates, what speaks for each, their weights, and the
+        estimated error, as in `MaxMarginGraphCut`.
+    n_tried_labeled_, n_tried_unlabeled_ : int
+        Rows of the sample that parameters were chosen on; 0 if they were fixed.
     graph_recall_ : float
         Share of the true neighbors in the graph, measured on a sample.
     n_parts_ : int
@@ -109,7 +110,7 @@ class DistributedGraphCut(BaseEstimator):
     ...     labels = pd.read_parquet(cut.transduction_)["digit"]
     >>> bool((labels == y).mean() > 0.9)
     True
-    >>> bool(cut.to_local().score(table.drop(columns="digit"), y) > 0.9)
+    >>> bool((cut.to_local().predict(table.drop(columns="digit")) == y).mean() > 0.9)
     True
     """
 
@@ -160,7 +161,7 @@ class DistributedGraphCut(BaseEstimator):
         data : Dask DataFrame, path or URL, or a list of paths or URLs
             Parquet files, folders of them, or patterns, on storage that all workers see.
         label : str
-            Column of the labels: text, integers or booleans; unlabeled is null, NaN, -1 or "".
+            Column of the labels: text, integers or booleans; unlabeled is -1, null, NaN or "".
         work_dir : path or URL
             New or empty folder, on storage that all workers see, for everything that is written.
         features : list of str, default=None
@@ -176,20 +177,23 @@ class DistributedGraphCut(BaseEstimator):
 
         Raises
         ------
+        ValueError
+            If a parameter makes no sense, or is a list of candidates; nothing is read then.
         InputError
             If the table, `work_dir` or the workers are not what the job needs; one line that tells
             what to do. Nothing that was there before is overwritten.
         """
-        cut = self._parameters()
+        parameters = read_cluster_parameters(self)
         names = [] if id is None else [id]
         check_names(label, names)
         with cluster_at(client) as cluster:
             job = do_job(
                 cluster,
                 data,
-                cut,
+                parameters,
+                seed=int(self.random_state),
                 features=features,
-                label=LabelColumn(label),
+                label=LabelColumn(label, UNLABELED_IN_PYTHON),
                 id=id,
                 work_dir=Folder.at(work_dir),
                 resume=resume,
@@ -197,6 +201,8 @@ class DistributedGraphCut(BaseEstimator):
             )
             layout = ids_layout(job.source.schema, label, names)
             job.write(layout, job.run.folder / TRANSDUCTION)
+        for warning in job.fitted.warnings:
+            warnings.warn(warning.text, warning.category, stacklevel=2)
         self._keep(job)
         return self
 
@@ -226,40 +232,15 @@ class DistributedGraphCut(BaseEstimator):
             are the same.
         """
         check_is_fitted(self)
-        model = LabelerOfNumbers(self.to_local(), tuple(self.feature_names_in_), self._label)
+        model = LabelerOfNumbers(self.predictor_, tuple(self.feature_names_in_), self._label)
         columns = [] if self._id is None else [self._id]
         with cluster_at(client) as cluster, report_stage("prediction", self.verbose) as news:
             target = Folder.at(out)
             return predict_parquet(cluster, model, data, target, columns=columns, progress=news)
 
-    def to_local(self) -> MaxMarginGraphCut:
-        """Return the classifier for one machine: it predicts, and `save_model` writes it."""
-        check_is_fitted(self)
-        cut = predictor(
-            self._parameters(),
-            self.machine_,
-            self._calibration,
-            self.classes_,
-            self.n_features_in_,
-        )
-        cut.feature_names_in_ = self.feature_names_in_
-        return cut
-
-    def _parameters(self) -> MaxMarginGraphCut:
-        """Return the parameters as those of one machine, after a check."""
-        check_choice("kernel", self.kernel, KERNELS)
-        if isinstance(self.width, str):
-            check_choice("width", self.width, WIDTHS, " or a positive number")
-        else:
-            check_real("width", self.width, positive=True, hint="; use 'paper' or a number")
-        if not is_auto(self.gamma_g):
-            check_gamma_g(self.gamma_g)
-        check_integer("random_state", self.random_state, low=0)
-        check_integer("n_neighbors", self.n_neighbors, low=1)
-        check_choice("metric", self.metric, ("euclidean", "cosine"))
-        cut = MaxMarginGraphCut(**{name: getattr(self, name) for name in SHARED_PARAMETERS})
-        cut._check_parameters(np.zeros((2, 2)), None)
-        return cut
+    def to_local(self) -> ArrayModel:
+        """Return the model for one machine: it predicts, and `save_model` writes it."""
+        return array_model_of(self)
 
     def _keep(self, job: Job) -> None:
         """Set what `fit` has found."""
@@ -267,7 +248,7 @@ class DistributedGraphCut(BaseEstimator):
         self.classes_ = job.table.classes
         self.n_features_in_ = job.table.n_features
         self.feature_names_in_ = np.array(job.points.columns, dtype=object)
-        self.machine_ = fitted.machine
+        self.predictor_ = fitted.predictor(self.classes_)
         self.graph_recall_ = fitted.blocks.recall
         self.n_parts_ = fitted.blocks.n_parts
         self.replication_ = fitted.replication
@@ -275,9 +256,6 @@ class DistributedGraphCut(BaseEstimator):
         self.n_iter_ = max((found.iterations for found in fitted.facts.values()), default=0)
         self.seconds_ = dict(job.run.seconds)
         self.transduction_ = (job.run.folder / TRANSDUCTION).url
-        self._calibration = fitted.calibration
         self._label, self._id = job.label.name, job.id
-        if fitted.choice is not None:
-            self.choice_: SampledChoice = fitted.choice
-        elif hasattr(self, "choice_"):
-            del self.choice_
+        self.choice_: Choice | None = fitted.choice
+        self.n_tried_labeled_, self.n_tried_unlabeled_ = fitted.sample

@@ -6,16 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sklearn.base import clone
-
 from graphmargin import __version__
-from graphmargin._typing import AnyArray
 from graphmargin.distributed.classes import LabelColumn
 from graphmargin.distributed.cluster import Cluster
 from graphmargin.distributed.files import check_types
 from graphmargin.distributed.fitting import Fitted, fit_cut
 from graphmargin.distributed.ingest import Table, ingest
 from graphmargin.distributed.output import Layout, check_outside, write_labels
+from graphmargin.distributed.parameters import graph_parameters, settings_of
 from graphmargin.distributed.planning import rows_at_once
 from graphmargin.distributed.points import Points, choose_points
 from graphmargin.distributed.run import Run, open_run
@@ -29,25 +27,9 @@ from graphmargin.distributed.source import (
     store_frame,
 )
 from graphmargin.distributed.storage import Folder
-from graphmargin.estimators.max_margin_graph_cut import MaxMarginGraphCut
-from graphmargin.margin.machine import MarginMachine
+from graphmargin.selection.parameters import Parameters
 from graphmargin.tables.errors import TableError
 from graphmargin.tables.features import TableFeatures
-
-SHARED_PARAMETERS = (
-    "kernel",
-    "degree",
-    "coef0",
-    "width",
-    "C",
-    "gamma_g",
-    "eps",
-    "loss_weights",
-    "n_neighbors",
-    "metric",
-    "random_state",
-)
-"""Of `MaxMarginGraphCut`, that a job on a cluster has too."""
 
 
 @dataclass(frozen=True)
@@ -80,38 +62,12 @@ class Job:
         write_labels(self.run, self.table, self.source, layout, n_parts, out)
 
 
-def predictor(
-    parameters: MaxMarginGraphCut,
-    machine: MarginMachine,
-    calibration: tuple[float, float],
-    classes: AnyArray,
-    n_features: int,
-) -> MaxMarginGraphCut:
-    """Return the classifier for one machine that predicts what a job has learned.
-
-    Parameters
-    ----------
-    parameters : MaxMarginGraphCut
-        Of the job.
-    machine, calibration
-        See `Fitted`.
-    classes : array of shape (c,)
-    n_features : int
-    """
-    cut: MaxMarginGraphCut = clone(parameters)
-    cut.classes_ = classes
-    cut.n_features_in_ = n_features
-    cut.machine_ = machine
-    cut._calibration = calibration
-    cut._only_predicts = True
-    return cut
-
-
 def do_job(
     cluster: Cluster,
     data: Any,
-    parameters: MaxMarginGraphCut,
+    parameters: Parameters,
     *,
+    seed: int,
     features: Sequence[str] | TableFeatures | None,
     label: LabelColumn,
     id: str | None,
@@ -125,8 +81,10 @@ def do_job(
     ----------
     cluster : Cluster
     data : Dask DataFrame, Source, str, Path or a sequence of these two
-    parameters : MaxMarginGraphCut
-        Of which `SHARED_PARAMETERS` count.
+    parameters : Parameters
+        See `read_cluster_parameters`.
+    seed : int
+        Seed of samples and folds.
     features : sequence of str, TableFeatures or None
         See `choose_points`.
     label : LabelColumn
@@ -153,21 +111,22 @@ def do_job(
     rows = rows_at_once(cluster, points.n_features)
     settings = {
         "version": __version__,
-        "parameters": {name: getattr(parameters, name) for name in SHARED_PARAMETERS},
+        "parameters": settings_of(parameters, seed),
         "features": list(points.columns),
         "label": label.name,
-        "unlabeled": list(label.unlabeled),
+        "unlabeled": list(label.rule.texts),
         "id": id,
         "data": frame_fingerprint(data) if source is None else source.fingerprint,
     }
     run = open_run(work_dir, cluster, settings, resume=resume, verbose=verbose)
     source = store_frame(run, data, columns, rows) if source is None else cut(run, source, rows)
-    if source.n_rows <= parameters.n_neighbors:
+    n_neighbors = graph_parameters(parameters).n_neighbors
+    if source.n_rows <= n_neighbors:
         msg = (
-            f"`n_neighbors` must be below the number of rows, got n_neighbors="
-            f"{parameters.n_neighbors} for {source.n_rows} rows; take fewer neighbors"
+            f"`n_neighbors` must be below the number of rows, got n_neighbors={n_neighbors} for "
+            f"{source.n_rows} rows; take fewer neighbors"
         )
         raise TableError(msg)
     table = ingest(run, source, points, label, id)
-    fitted = fit_cut(run, table, parameters, seed=int(parameters.random_state))
+    fitted = fit_cut(run, table, parameters, seed=seed)
     return Job(run, source, points, label, id, table, fitted)

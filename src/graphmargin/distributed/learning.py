@@ -27,8 +27,7 @@ from graphmargin.distributed.rounds import biases_of, solve_duels
 from graphmargin.distributed.run import Run, file_name
 from graphmargin.distributed.sampling import apportion, draw
 from graphmargin.distributed.storage import Arrays, Folder
-from graphmargin.estimators.max_margin_graph_cut import CALIBRATION_ROWS
-from graphmargin.margin.calibration import calibration_targets, fit_calibration
+from graphmargin.margin.calibration import Calibration, calibration_targets, fit_calibration
 from graphmargin.margin.coordinate_descent import RELATIVE_GAP
 from graphmargin.margin.features import FeatureMap, even_quotas, landmark_features, row_features
 from graphmargin.margin.kernels import Kernel
@@ -37,14 +36,13 @@ from graphmargin.margin.training import (
     LINEAR_GAP,
     MAX_FEATURE_ROWS,
     N_LANDMARKS,
+    gap_message,
     landmark_precision,
-    warn_of_gap,
 )
+from graphmargin.selection.cuts import CALIBRATION_ROWS
 
 MACHINE = "machine.pack"
 GROUPS = "groups.json"
-CALLER_OF_FIT = 6
-"""Stack level of who calls `DistributedGraphCut.fit`, as seen from `warn_of_gap`."""
 SHARE_OF_A_GROUP = 0.5
 """Of the memory of a task, for the features of its group."""
 REPORT = ("C", "n_rows", "n_landmarks", "approximation_error", "gap", "converged")
@@ -92,10 +90,7 @@ def learn(
     if not run.folder.exists(MACHINE):
         lesson = Lesson(tuple(candidates), n_classes, eps, loss_weights, seed)
         _save_machine(run.folder, _learn(run, n_parts, lesson, kernel, center))
-    machine = load_machine(run.folder)
-    if not machine.report.converged:
-        warn_of_gap(machine.report.gap, stacklevel=CALLER_OF_FIT)
-    return machine
+    return load_machine(run.folder)
 
 
 def _learn(
@@ -150,6 +145,8 @@ def _learn(
         cluster.release(groups)
     run.seconds["machine"] = time.perf_counter() - began
     error, n_measured = np.sum(errors, axis=0)
+    largest_gap = max(point.gap for point in points)
+    converged = all(point.gap <= gap for point in points)
     report = TrainingReport(
         "coordinate descent",
         lesson.candidates[0].C,
@@ -157,8 +154,8 @@ def _learn(
         form="rows" if is_linear else "landmarks",
         n_landmarks=sum(len(note["landmarks"]) for note in samples),
         approximation_error=float(error / max(n_measured, 1)),
-        gap=max(point.gap for point in points),
-        converged=all(point.gap <= gap for point in points),
+        gap=largest_gap,
+        failure="" if converged else gap_message(largest_gap),
     )
     weights = np.column_stack([point.weights for point in points])
     n_pairs = len(points) // len(lesson.candidates)
@@ -170,7 +167,9 @@ def _learn(
             strict=True,
         )
     ]
-    return blend(machines, [candidate.factor for candidate in lesson.candidates])
+    # Machines of one kernel and center add up to a single one.
+    (machine,) = blend(machines, [candidate.factor for candidate in lesson.candidates])
+    return machine
 
 
 def _feature_map(
@@ -195,8 +194,9 @@ def _error_of(group: Any) -> tuple[float, int]:
 
 def _save_machine(folder: Folder, machine: MarginMachine) -> None:
     kernel, report = machine.kernel, machine.report
+    vectors = {} if machine.vectors is None else {"vectors": machine.vectors}
     arrays = {
-        "vectors": machine.vectors,
+        **vectors,
         "coefficients": machine.coefficients,
         "intercepts": machine.intercepts,
         "n_classes": np.array(machine.n_classes),
@@ -223,12 +223,12 @@ def load_machine(folder: Folder) -> MarginMachine:
         n_landmarks=int(numbers["n_landmarks"]),
         approximation_error=numbers["approximation_error"],
         gap=numbers["gap"],
-        converged=bool(numbers["converged"]),
+        failure="" if numbers["converged"] else gap_message(numbers["gap"]),
     )
     center = kept["center"]
     return MarginMachine(
         Kernel(kind, width, int(degree), coef0),
-        kept["vectors"],
+        kept.get("vectors"),
         kept["coefficients"],
         kept["intercepts"],
         n_classes=int(kept["n_classes"]),
@@ -239,8 +239,8 @@ def load_machine(folder: Folder) -> MarginMachine:
 
 def calibrate(
     run: Run, n_parts: int, machine: MarginMachine, solution: str | None, *, eps: float, seed: int
-) -> tuple[float, float]:
-    """Return sharpness and doubt of the machine's probabilities.
+) -> Calibration:
+    """Return the calibration of the machine's probabilities.
 
     They fit the class masses of up to 2,000 rows that the machine has learned from, as those of
     `graphmargin.MaxMarginGraphCut` do.

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 
 from graphmargin._typing import AnyArray, FloatArray, ProgressCallback
@@ -28,10 +27,11 @@ from graphmargin.distributed.source import Piece, Source, batches_of, open_sourc
 from graphmargin.distributed.storage import Folder
 from graphmargin.harmonic.solve import confidence_of
 from graphmargin.labeling.prediction import Predicted, check_labels, new_columns
+from graphmargin.labels import UNLABELED_IN_PYTHON, UnlabeledRule
+from graphmargin.models.array_model import Predictor
 from graphmargin.models.table_model import TableModel
 from graphmargin.tables.arrow import frame_of
 from graphmargin.tables.errors import TableError
-from graphmargin.tables.target import NOTHING
 
 ROWS_OF_A_PART = 1 << 20
 """Rows of a file of predictions, of which a batch is in memory at a time."""
@@ -54,8 +54,8 @@ class Labeler(Protocol):
         """Name of the column of labels."""
 
     @property
-    def unlabeled(self) -> Sequence[str]:
-        """Texts in that column which mean no label."""
+    def rule(self) -> UnlabeledRule:
+        """Which cells of that column have no label."""
 
     def label(self, table: pa.Table, first_row: int) -> tuple[AnyArray, FloatArray]:
         """Return the label of each row and its confidence; rows count from `first_row`."""
@@ -83,9 +83,9 @@ class LabelerOfTables:
         return self.model.target
 
     @property
-    def unlabeled(self) -> Sequence[str]:
-        """Texts that meant no label where the model was made."""
-        return tuple(self.model.details.get("unlabeled", NOTHING))
+    def rule(self) -> UnlabeledRule:
+        """Which cells of that column have no label."""
+        return self.model.rule
 
     def label(self, table: pa.Table, first_row: int) -> tuple[AnyArray, FloatArray]:
         """Return the label of each row and its confidence."""
@@ -94,27 +94,27 @@ class LabelerOfTables:
 
 @dataclass(frozen=True)
 class LabelerOfNumbers:
-    """A fitted classifier of graphmargin for columns of numbers, as a `Labeler`.
+    """A predictor for columns of numbers, as a `Labeler`.
 
     Examples
     --------
     >>> from graphmargin import HarmonicClassifier
     >>> X = np.array([[1.0], [1.1], [5.0], [5.1]])
     >>> classifier = HarmonicClassifier(n_neighbors=1).fit(X, ["cat", None, "dog", None])
-    >>> labeler = LabelerOfNumbers(classifier, ("size",), "kind")
+    >>> labeler = LabelerOfNumbers(classifier.predictor_, ("size",), "kind")
     >>> labeler.label(pa.table({"size": [5, 1]}), first_row=0)[0].tolist()
     ['dog', 'cat']
     """
 
-    classifier: Any
+    predictor: Predictor
     columns: tuple[str, ...]
     target: str
-    unlabeled: Sequence[str] = (*NOTHING, "-1")
+    rule: UnlabeledRule = UNLABELED_IN_PYTHON
 
     @property
     def classes(self) -> AnyArray:
         """All labels."""
-        return np.asarray(self.classifier.classes_)
+        return self.predictor.classes
 
     def label(self, table: pa.Table, first_row: int) -> tuple[AnyArray, FloatArray]:
         """Return the label of each row and its confidence."""
@@ -127,9 +127,7 @@ class LabelerOfNumbers:
                 f"{first_row + row + 1:,}; fill missing and infinite values, or drop these rows"
             )
             raise TableError(msg)
-        if hasattr(self.classifier, "feature_names_in_"):  # it learned from a frame
-            X = pd.DataFrame(X, columns=list(self.columns))
-        labels, probabilities = self.classifier._predict_both(X)
+        labels, probabilities = self.predictor.label(X)
         return labels, np.asarray(confidence_of(probabilities))
 
 
@@ -230,7 +228,7 @@ def _predict(
             confidence += float(sure.sum())
             if model.target in batch.column_names:
                 given = frame_of(batch.select([model.target]))[model.target]
-                known, right = check_labels(given, labels, model.unlabeled)
+                known, right = check_labels(given, labels, model.rule)
                 n_checked, n_right = n_checked + int(known.sum()), n_right + int(right.sum())
             done += batch.num_rows
     return {

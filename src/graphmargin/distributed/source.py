@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 from dask.base import tokenize
@@ -117,7 +118,8 @@ def frame_schema(frame: Any) -> pa.Schema:
     if odd:
         msg = f"the Dask DataFrame has a column {odd[0]!r}, whose name is no text; rename it"
         raise TableError(msg)
-    return pa.Schema.from_pandas(frame._meta, preserve_index=False)
+    columns = {name: pd.Series(dtype=dtype) for name, dtype in frame.dtypes.items()}
+    return pa.Schema.from_pandas(pd.DataFrame(columns), preserve_index=False)
 
 
 def frame_fingerprint(frame: Any) -> str:

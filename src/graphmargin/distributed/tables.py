@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import posixpath
 import time
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -15,12 +14,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from graphmargin import __version__
 from graphmargin._progress import report_stage
-from graphmargin.distributed.classes import TargetColumn, target_column
+from graphmargin.distributed.classes import LabelColumn
 from graphmargin.distributed.cluster import Cluster
 from graphmargin.distributed.errors import WorkDirError
 from graphmargin.distributed.files import check_columns, check_types
 from graphmargin.distributed.fitting import Fitted
-from graphmargin.distributed.job import Job, do_job, predictor
+from graphmargin.distributed.job import Job, do_job
 from graphmargin.distributed.output import (
     STAGE,
     Layout,
@@ -33,21 +32,22 @@ from graphmargin.distributed.output import (
 from graphmargin.distributed.sampling import apportion, draw
 from graphmargin.distributed.source import Piece, Source, batches_of, open_source
 from graphmargin.distributed.storage import Folder
-from graphmargin.estimators.max_margin_graph_cut import MaxMarginGraphCut
-from graphmargin.labeling.advice import advice_on_labels
 from graphmargin.labeling.findings import SOURCES, Findings
 from graphmargin.labeling.inspection import candidates_of, estimate_of
 from graphmargin.labeling.job import N_NEIGHBORS
+from graphmargin.labels import UNLABELED_IN_TABLES
+from graphmargin.margin.kernels import Kernel
 from graphmargin.models.table_model import TableModel
-from graphmargin.selection.comparison import compare
+from graphmargin.selection.advice import counted, evidence_advice
+from graphmargin.selection.choice import Choice
+from graphmargin.selection.graph_reports import compare
+from graphmargin.selection.parameters import GraphParameters, KernelParameters, Parameters
 from graphmargin.tables.arrow import frame_of
 from graphmargin.tables.errors import TableError
 from graphmargin.tables.features import TableFeatures
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from graphmargin.distributed.choosing import SampledChoice
 
 MOST_SAMPLED = 50_000
 """Rows that the features are learned from."""
@@ -64,7 +64,7 @@ class TableJob:
     name : str
         Of the table, for people.
     source : Source
-    label : TargetColumn
+    label : LabelColumn
     ignore : tuple of str
         Columns that are no features.
     layout : Layout
@@ -76,7 +76,7 @@ class TableJob:
 
     name: str
     source: Source
-    label: TargetColumn
+    label: LabelColumn
     ignore: tuple[str, ...]
     layout: Layout
     out: Folder
@@ -148,7 +148,7 @@ def open_table(
     return TableJob(
         name=posixpath.basename(place.rstrip("/")) or place,
         source=source,
-        label=target_column(target, unlabeled),
+        label=LabelColumn(target, UNLABELED_IN_TABLES.with_texts(unlabeled)),
         ignore=tuple(ignore),
         layout=table_layout(source, target),
         out=target_folder,
@@ -169,8 +169,6 @@ class LabeledTable:
         Learned from a sample.
     n_sampled : int
         Rows of the sample.
-    parameters : MaxMarginGraphCut
-        That were not chosen.
     warnings : tuple of str
     seconds : float
     """
@@ -179,7 +177,6 @@ class LabeledTable:
     done: Job
     features: TableFeatures
     n_sampled: int
-    parameters: MaxMarginGraphCut
     warnings: tuple[str, ...]
     seconds: float
 
@@ -193,14 +190,11 @@ class LabeledTable:
     def model(self, **details: Any) -> TableModel:
         """Return what labels new rows; `details` are kept in its file, with what means no label."""
         fitted, table, label = self.done.fitted, self.done.table, self.asked.label
-        codes = np.arange(len(table.classes))
-        classifier = predictor(
-            self.parameters, fitted.machine, fitted.calibration, codes, table.n_features
-        )
         is_text = table.classes.dtype.kind == "U"
         classes = table.classes.astype(object) if is_text else table.classes
-        known = {**details, "unlabeled": list(label.unlabeled)}
-        return TableModel(self.features, classifier, classes, label.name, known)
+        known = {**details, "unlabeled": list(label.rule.texts)}
+        predictor = fitted.predictor(np.arange(len(classes)))
+        return TableModel(self.features, predictor, classes, label.name, known)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -243,32 +237,33 @@ def label_table(cluster: Cluster, asked: TableJob, *, seed: int) -> LabeledTable
         sample.
     """
     began = time.perf_counter()
-    cut = MaxMarginGraphCut(
-        n_neighbors=min(N_NEIGHBORS, asked.source.n_rows - 1), random_state=seed
+    parameters = Parameters(
+        kernel=KernelParameters(Kernel("rbf"), "paper"),
+        graph=GraphParameters(min(N_NEIGHBORS, asked.source.n_rows - 1), "paper", "euclidean"),
+        gamma_g=None,
+        C=None,
     )
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        sample = sample_rows(cluster, asked, seed)
-        features = TableFeatures(ignore=(asked.label.name, *asked.ignore)).fit(sample)
-        done = do_job(
-            cluster,
-            asked.source,
-            cut,
-            features=features,
-            label=asked.label,
-            id=None,
-            work_dir=asked.work_dir,
-            resume=asked.resume,
-        )
-    # Others name parameters, which are chosen here; the summary has its own words for them.
-    said = [warning for warning in caught if issubclass(warning.category, ConvergenceWarning)]
+    sample = sample_rows(cluster, asked, seed)
+    features = TableFeatures(ignore=(asked.label.name, *asked.ignore)).fit(sample)
+    done = do_job(
+        cluster,
+        asked.source,
+        parameters,
+        seed=seed,
+        features=features,
+        label=asked.label,
+        id=None,
+        work_dir=asked.work_dir,
+        resume=asked.resume,
+    )
+    warnings = done.fitted.warnings
     return LabeledTable(
         asked=asked,
         done=done,
         features=features,
         n_sampled=len(sample),
-        parameters=cut,
-        warnings=tuple(dict.fromkeys(str(warning.message) for warning in said)),
+        # Others name parameters, which are chosen here; the summary has its own words for them.
+        warnings=tuple(w.text for w in warnings if issubclass(w.category, ConvergenceWarning)),
         seconds=time.perf_counter() - began,
     )
 
@@ -277,9 +272,10 @@ def summarize_table(labeled: LabeledTable) -> TableFindings:
     """Return what a summary shows; the parts that only a report has are empty."""
     asked, done = labeled.asked, labeled.done
     fitted, table = done.fitted, done.table
-    sampled = cast("SampledChoice", fitted.choice)  # as parameters are "auto"
-    choice = sampled.choice
-    estimate = estimate_of(choice)
+    choice = cast("Choice", fitted.choice)  # as parameters are "auto"
+    comparison = compare(choice)
+    advice = evidence_advice(comparison.n_hidden, comparison.error, comparison.majority_error)
+    on_labels = () if advice is None or not advice.for_tables else (advice.for_tables,)
     return TableFindings(
         table=asked.name,
         target=asked.label.name,
@@ -293,14 +289,14 @@ def summarize_table(labeled: LabeledTable) -> TableFindings:
         scaling=labeled.features.scaling_,
         candidates=candidates_of(choice),
         supervised_share=choice.supervised_share,
-        estimate=estimate,
-        verdict=compare(choice).verdict,
-        warnings=(*labeled.warnings, *_advice_on_reach(fitted), *advice_on_labels(estimate)),
+        estimate=estimate_of(choice),
+        verdict=comparison.verdict,
+        warnings=(*labeled.warnings, *_advice_on_reach(fitted), *on_labels),
         seconds=labeled.seconds,
         version=__version__,
         sampled_rows=labeled.n_sampled,
-        tried_labeled=sampled.n_labeled,
-        tried_unlabeled=sampled.n_unlabeled,
+        tried_labeled=fitted.sample.n_labeled,
+        tried_unlabeled=fitted.sample.n_unlabeled,
         graph_recall=fitted.blocks.recall,
         n_parts=fitted.blocks.n_parts,
     )
@@ -336,7 +332,7 @@ def sample_rows(cluster: Cluster, asked: TableJob, seed: int) -> pd.DataFrame:
 
 
 def _sample_piece(
-    item: tuple[int, Piece, int, int], schema: pa.Schema, label: TargetColumn
+    item: tuple[int, Piece, int, int], schema: pa.Schema, label: LabelColumn
 ) -> tuple[pa.Table, int]:
     """Return random rows of a piece, and how many of all its rows have a label."""
     number, piece, quota, seed = item
@@ -356,5 +352,5 @@ def _advice_on_reach(fitted: Fitted) -> tuple[str, ...]:
     n_unreached = 0 if fitted.reached is None else fitted.reached.n_unreached
     if not n_unreached:
         return ()
-    rows = "1 row" if n_unreached == 1 else f"{n_unreached:,} rows"
+    rows = counted(n_unreached, "row")
     return (f"No label reaches {rows}, which the model alone labels: label some of them.",)

@@ -15,7 +15,7 @@ from graphmargin.distributed.storage import Folder
 from graphmargin.harmonic.solve import confidence_of
 from graphmargin.labeling.findings import GIVEN, INDUCED, MODEL, SOURCES
 from graphmargin.labels import UNLABELED
-from graphmargin.margin.calibration import probabilities
+from graphmargin.margin.calibration import Calibration, probabilities
 from graphmargin.margin.machine import winner
 
 GIVEN_SOURCE, INDUCED_SOURCE, MODEL_SOURCE = map(SOURCES.index, (GIVEN, INDUCED, MODEL))
@@ -27,7 +27,7 @@ def label_parts(
     offsets: IntArray,
     *,
     solution: str | None,
-    calibration: tuple[float, float] | None,
+    calibration: Calibration | None,
 ) -> tuple[IntArray, IntArray]:
     """Write ``labels/``: `rows`, `codes`, `confidence` and `source` of each part, cut by piece.
 
@@ -39,7 +39,7 @@ def label_parts(
         First row of each piece of the input.
     solution : str or None
         Folder of the harmonic solution; None if the graph has no say.
-    calibration : tuple of two floats, or None
+    calibration : Calibration or None
         Of the machine's probabilities, if labels are the machine's. If None, they are those of
         the solution, and the machine's where no label is reached.
 
@@ -62,7 +62,7 @@ def _label(
     part: int,
     offsets: IntArray,
     solution: str | None,
-    calibration: tuple[float, float] | None,
+    calibration: Calibration | None,
 ) -> dict[str, Any]:
     graph = (folder / GRAPH).read(file_name(part), ["rows", "codes"])
     X = (folder / POINTS).read(file_name(part))["X"]

@@ -3,23 +3,13 @@
 from graphmargin.estimators.harmonic_classifier import HarmonicClassifier
 from graphmargin.estimators.manifold_svc import ManifoldSVC
 from graphmargin.estimators.max_margin_graph_cut import MaxMarginGraphCut
-from graphmargin.estimators.search import (
-    HarmonicClassifierCV,
-    ManifoldSVCCV,
-    MaxMarginGraphCutCV,
-    SemiSupervisedSVCCV,
-)
 from graphmargin.estimators.semi_supervised_svc import SemiSupervisedSVC
 from graphmargin.estimators.supervised_svc import SupervisedSVC
 
 __all__ = [
     "HarmonicClassifier",
-    "HarmonicClassifierCV",
     "ManifoldSVC",
-    "ManifoldSVCCV",
     "MaxMarginGraphCut",
-    "MaxMarginGraphCutCV",
     "SemiSupervisedSVC",
-    "SemiSupervisedSVCCV",
     "SupervisedSVC",
 ]

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from graphmargin._progress import report_stage
-from graphmargin._typing import AnyArray, FloatArray, IntArray
-from graphmargin.estimators.base import DiffusionClassifier, known_codes, warn_of
-from graphmargin.estimators.choosing import ChoosingClassifier, Search
-from graphmargin.graph.adjacency import NeighborGraph, in_metric
-from graphmargin.graph.attachment import Attachment, attach_by_neighbors, attach_by_weights
-from graphmargin.graph.neighbors import nearest_neighbors
-from graphmargin.harmonic.solution import HarmonicSolution, mean_solution
-from graphmargin.labels import UNLABELED, EncodedLabels
-from graphmargin.selection.choice import Choice
-from graphmargin.selection.grids import Hidden, gamma_g_grid, grid_points, prior_grid
-from graphmargin.selection.rivals import harmonic_trials
+from graphmargin._checks import check_choice
+from graphmargin.estimators.base import SemiSupervisedClassifier
+from graphmargin.harmonic.predictor import HarmonicPredictor
+from graphmargin.selection.choice import choose
+from graphmargin.selection.execution import Execution
+from graphmargin.selection.graph_reports import GraphReport, graph_report
+from graphmargin.selection.grids import label_counts
+from graphmargin.selection.harmonic import (
+    blend_harmonic,
+    fit_harmonic,
+    try_harmonic,
+)
+from graphmargin.selection.parameters import is_search, read_parameters
+from graphmargin.selection.tasks import make_tasks
+from graphmargin.selection.trials import join
 
 
-class HarmonicClassifier(ChoosingClassifier, DiffusionClassifier):
+class HarmonicClassifier(SemiSupervisedClassifier):
     """Labels by random walks on the k-NN graph; new points ask their neighbors.
 
     Training rows get the regularized harmonic solution
@@ -31,12 +34,16 @@ class HarmonicClassifier(ChoosingClassifier, DiffusionClassifier):
     more step of the same walk: it moves to a neighbor j with probability
     ``w(x, x_j) / (sum_j w(x, x_j) + gamma_g)`` and gets that neighbor's class masses.
 
+    A parameter can be a list of candidates: ``gamma_g``, ``class_mass_normalization``,
+    ``n_neighbors``, ``width``, ``metric``, ``c_labeled`` and ``c_unlabeled``. All combinations are
+    tried, and the class masses of the credible ones are averaged, each on its own graph.
+
     Parameters
     ----------
     gamma_g : float >= 0 or "auto", default=0.1
         Rate of the sink; 0 is the ordinary harmonic solution. A small positive value damps the
         few vertices that would otherwise label everything when labels are rare. "auto" averages
-        the class masses of several values, weighted by how well they predict hidden labels.
+        the class masses of several values, weighted by how well they predict held-out labels.
     n_neighbors : int, default=5
         Neighbors in the graph.
     width : {"paper", "self-tuning", "binary"} or positive float, default="paper"
@@ -45,7 +52,7 @@ class HarmonicClassifier(ChoosingClassifier, DiffusionClassifier):
     affinity : {"knn", "precomputed"}, default="knn"
         With "precomputed", `fit` takes the graph W itself as X, and `predict` takes the weights
         between new points and training points, of shape (m, n).
-    solver : {"auto", "direct", "cg", "gauss-seidel", "amg"}, default="auto"
+    solver : {"auto", "direct", "cg", "gauss-seidel"}, default="auto"
         See `harmonic_solution`.
     class_mass_normalization : bool, array of shape (c,) or "auto", default=False
         Scale class masses to the class shares of the labels (True) or to these priors. "auto" is
@@ -55,6 +62,8 @@ class HarmonicClassifier(ChoosingClassifier, DiffusionClassifier):
         Trust in the labels; inf keeps them as given.
     c_unlabeled : float >= 0, default=0
         Pull of unlabeled points towards no label.
+    cv : int, "loo", splitter, iterable, or tuple (X_val, y_val), default=None
+        Labels on which candidates are tested, as in `MaxMarginGraphCut`.
     n_jobs : int, default=None
         Threads of `fit`; None takes as many as BLAS would, -1 all cores. The result does not
         depend on it.
@@ -80,10 +89,12 @@ class HarmonicClassifier(ChoosingClassifier, DiffusionClassifier):
         precomputed graph.
     harmonic_solution_ : HarmonicSolution
         As solved; if gamma_g was chosen, for the value with the largest weight.
-    choice_ : Choice
-        Only if gamma_g was chosen: the candidates and their weights.
-    gamma_g_path_ : dict
-        The same: a row for each value.
+    choice_ : Choice or None
+        If parameters were chosen: the candidates and their weights.
+    gamma_g_path_ : dict or None
+        The same: a row for each gamma_g, as in `MaxMarginGraphCut`.
+    predictor_ : HarmonicPredictor
+        What predictions need.
     n_iter_ : int
 
     Examples
@@ -97,25 +108,21 @@ class HarmonicClassifier(ChoosingClassifier, DiffusionClassifier):
     ['low', 'high']
     """
 
-    predicting = (
-        *ChoosingClassifier.predicting,
-        *("_points", "_weighting", "_walk", "_class_mass", "_codes", "_most_frequent"),
-    )
-    tuned_parameters = ("gamma_g",)
-    searched_parameters = ("gamma_g", "class_mass_normalization")
+    predictor_: HarmonicPredictor
 
     def __init__(
         self,
         *,
         gamma_g: Any = 0.1,
-        n_neighbors: int = 5,
+        n_neighbors: Any = 5,
         width: Any = "paper",
         metric: Any = "euclidean",
         affinity: str = "knn",
         solver: Any = "auto",
         class_mass_normalization: Any = False,
         c_labeled: Any = np.inf,
-        c_unlabeled: float = 0.0,
+        c_unlabeled: Any = 0.0,
+        cv: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -129,12 +136,13 @@ class HarmonicClassifier(ChoosingClassifier, DiffusionClassifier):
         self.class_mass_normalization = class_mass_normalization
         self.c_labeled = c_labeled
         self.c_unlabeled = c_unlabeled
+        self.cv = cv
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
     def fit(self, X: Any, y: npt.ArrayLike) -> HarmonicClassifier:
-        """Label all rows of X from the labeled ones.
+        """Solve for the labels of all rows.
 
         Parameters
         ----------
@@ -142,131 +150,42 @@ class HarmonicClassifier(ChoosingClassifier, DiffusionClassifier):
         y : array-like of shape (n,)
             Labels; unlabeled is -1, None, NaN, pandas.NA or "".
         """
+        check_choice("affinity", self.affinity, ("knn", "precomputed"))
         X, labels = self._validate(X, y)
-        if self._is_to_choose():
-            self._choose(X, labels)
-            return self
         W = X if self.affinity == "precomputed" else None
-        solution, graph = self._fit_harmonic(X, labels, W)
-        self._keep_points(graph)
-        self._walk = [(1.0, float(self.gamma_g))]
-        self._finish(solution, labels)
+        parameters = read_parameters(self, labels, has_graph=W is not None)
+        execution = Execution.of(self)
+        choice = None
+        if is_search(self, ("gamma_g",)):
+            held_out = self._held_out(X, y, labels, execution)
+            tasks = make_tasks(X, labels, W, parameters, execution)
+            trials = try_harmonic(tasks, held_out, execution)
+            choice = choose(join([part.evidence for part in trials]), label_counts(labels))
+            fitted = blend_harmonic(trials, choice, execution)
+        else:
+            (task,) = make_tasks(X, labels, W, parameters, execution)
+            fitted = fit_harmonic(task, execution)
+        self.graph_, self.graph_recall_ = fitted.graph.W, fitted.graph.recall
+        self.harmonic_solution_ = fitted.solution
+        self.n_iter_ = fitted.solution.iterations
+        self.gamma_g_path_ = fitted.gamma_path
+        self._keep(fitted, choice)
         return self
 
-    def _keep_points(self, graph: NeighborGraph | None) -> None:
-        """Set what attaches new points; with a precomputed graph, they come with their edges."""
-        self._points = None if graph is None else graph.search
-        self._weighting = None if graph is None else graph.weighting
-
-    def _finish(self, solution: HarmonicSolution, labels: EncodedLabels) -> None:
-        """Set what the solution makes of the rows."""
-        self._class_mass = solution.class_mass
-        self._most_frequent = int(np.bincount(labels.codes[labels.labeled]).argmax())
-        self._codes = self._complete(known_codes(solution, labels))
-        self.transduction_: AnyArray = self._decode(self._codes)
-
-    def _check_parameters(self, X: Any, W: Any) -> None:  # noqa: ARG002 - checked with the graph
-        if W is not None:
-            msg = "`W` must be None: the graph is passed as X, with affinity='precomputed'"
-            raise ValueError(msg)
-
-    def _search(
-        self,
-        X: Any,
-        labels: EncodedLabels,
-        W: Any,  # noqa: ARG002 - here X itself is the graph, if one is given
-        grid: Mapping[str, Sequence[Any]],
-        hidden: Hidden,
-    ) -> Search:
-        self._keep_points(self._fit_graph(X, X if self.affinity == "precomputed" else None))
-        auto = gamma_g_grid(self.graph_)[1:]
-        values = self._grid(grid, gamma_g=auto, class_mass_normalization=prior_grid(labels))
-        values["class_mass_normalization"] = self._normalizations(values, labels)
-        candidates = grid_points(values)
-        validation = hidden.validation
-        if validation is not None:
-            validation = self._attachment(validation[0]).moves, validation[1]
-        with report_stage(f"trial of {len(candidates)} candidates", self.verbose) as news:
-            found = harmonic_trials(
-                *(self._problem(labels), candidates, hidden.folds),
-                validation=validation,
-                solver=self.solver,
-                n_jobs=self.n_jobs,
-                progress=news,
-            )
-
-        def finish(choice: Choice) -> None:
-            self.choice_ = choice
-            factors = np.array([factor for _, factor in choice.blended])
-            shares = factors / factors.sum()
-            chosen = [candidates[i] for i, _ in choice.blended]
-            self.harmonic_solution_ = found.solutions[chosen[0]["gamma_g"]]
-            self._walk = [(s, c["gamma_g"]) for s, c in zip(shares, chosen, strict=True)]
-            solution = mean_solution([found.solution(one) for one in chosen], shares)
-            warn_of(solution, deeper=1)
-            self._expose(solution)
-            self._finish(solution, labels)
-
-        return Search(found.trials, finish)
-
-    def predict(self, X: Any) -> AnyArray:
-        """Return the label of new points, by the class masses of their neighbors."""
-        return self._labels_of(self._attach(X))
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Return class probabilities of new points: the walk's, the sink's share spread evenly."""
-        return self._probabilities_of(self._attach(X))
-
-    def _predict_both(self, X: Any) -> tuple[AnyArray, FloatArray]:
-        attachment = self._attach(X)
-        return self._labels_of(attachment), self._probabilities_of(attachment)
-
-    def _labels_of(self, attachment: Attachment) -> AnyArray:
-        shares = attachment.moves @ self._class_mass
-        # Neighbors that no label reaches still have a label to vote with.
-        votes = attachment.moves @ np.eye(len(self.classes_))[self._codes]
-        codes = np.where(shares.any(axis=1), shares.argmax(axis=1), votes.argmax(axis=1))
-        return self._decode(np.where(votes.any(axis=1), codes, self._most_frequent))
-
-    def _probabilities_of(self, attachment: Attachment) -> FloatArray:
-        chance = np.zeros(attachment.moves.shape[0])
-        for share, gamma_g in self._walk:
-            chance += share * attachment.chance_to_move(gamma_g + self.c_unlabeled)
-        mass = (attachment.moves @ self._class_mass) * chance[:, None]
-        sink_mass = np.clip(1 - mass.sum(axis=1, keepdims=True), 0.0, 1.0)
-        return np.asarray(mass + sink_mass / len(self.classes_))
-
-    def _attach(self, X: Any) -> Attachment:
-        """Return the first step of the walk from new points."""
+    def graph_report(self) -> GraphReport:
+        """Return what to know before trusting the graph; print it for a text."""
         check_is_fitted(self)
-        return self._attachment(self._validate_new(X))
-
-    def _attachment(self, X: Any) -> Attachment:
-        """Return the first step of the walk from validated points."""
-        points, weighting = self._points, self._weighting
-        if points is None or weighting is None:
-            return attach_by_weights(X)
-        neighbors = points.neighbors(self.n_neighbors, in_metric(X, self.metric))
-        return attach_by_neighbors(neighbors, weighting, points.X.shape[0])
-
-    def _complete(self, codes: IntArray) -> IntArray:
-        """Give points that no label reaches the label of the nearest point that has one."""
-        unknown = np.flatnonzero(codes == UNLABELED)
-        if self._points is None or not len(unknown):
-            return np.where(codes == UNLABELED, self._most_frequent, codes)
-        known, points = np.flatnonzero(codes != UNLABELED), self._points.X
-        nearest = nearest_neighbors(
-            points[known],
-            1,
-            queries=points[unknown],
-            recall=0.9,  # their confidence is 0, and a near one is as good a guess
+        return graph_report(
+            self.harmonic_solution_,
+            eps=0.0,
+            choice=self.choice_,
+            recall=self.graph_recall_,
+            solver=self.solver,
             n_jobs=self.n_jobs,
-            random_state=self.random_state,
         )
-        codes = codes.copy()
-        codes[unknown] = codes[known[nearest.indices[:, 0]]]
-        return codes
 
-    def _is_pairwise(self) -> bool:
-        """Tell whether X is the graph itself."""
-        return self.affinity == "precomputed"
+    def __sklearn_tags__(self) -> Tags:
+        """Say whether X is the graph itself."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.affinity == "precomputed"
+        return tags

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
-from graphmargin._progress import report_stage
-from graphmargin.estimators.choosing import Search
-from graphmargin.estimators.margin_classifier import MarginClassifier
-from graphmargin.labels import EncodedLabels
-from graphmargin.margin.induced import given_labels
-from graphmargin.selection.grids import Hidden, c_grid, grid_points
+from graphmargin.estimators.base import MarginClassifier
+from graphmargin.selection.choice import choose
+from graphmargin.selection.cut_trials import max_blended, try_cuts
+from graphmargin.selection.cuts import blend_cuts, fit_supervised
+from graphmargin.selection.execution import Execution
+from graphmargin.selection.fitted import FittedClassifier
+from graphmargin.selection.grids import label_counts
+from graphmargin.selection.parameters import is_search, read_parameters
+from graphmargin.selection.tasks import make_tasks
+from graphmargin.selection.trials import join
 
 
 class SupervisedSVC(MarginClassifier):
@@ -24,6 +26,8 @@ class SupervisedSVC(MarginClassifier):
     Kernels, their width (which all rows decide), solvers and the choice of C are those of
     `MaxMarginGraphCut`, so that a comparison shows what the unlabeled rows are worth.
 
+    A parameter can be a list of candidates: ``C``, ``kernel``, ``degree``, ``coef0`` and ``width``.
+
     Parameters
     ----------
     kernel, degree, coef0, approximation, n_jobs, random_state, verbose
@@ -32,6 +36,8 @@ class SupervisedSVC(MarginClassifier):
         1 / (2 gamma); "auto" blends three values as `MaxMarginGraphCut` does.
     width : "paper" or positive float, default="paper"
         Width of the kernel.
+    cv : int, "loo", splitter, iterable, or tuple (X_val, y_val), default=None
+        Labels on which candidates are tested, as in `MaxMarginGraphCut`.
 
     Attributes
     ----------
@@ -42,9 +48,10 @@ class SupervisedSVC(MarginClassifier):
         Probabilities of the training rows, calibrated on the given labels.
     confidence_ : array of shape (n,)
         Best minus second best of these probabilities.
-    machine_ : MarginMachine
-    choice_ : Choice
-        Only if C was chosen: the candidates and their weights.
+    predictor_ : MarginPredictor
+        What predictions need; ``predictor_.machines[0].report`` tells how it was trained.
+    choice_ : Choice or None
+        If parameters were chosen: the candidates and their weights.
 
     Examples
     --------
@@ -54,18 +61,16 @@ class SupervisedSVC(MarginClassifier):
     0.9
     """
 
-    tuned_parameters = ("C",)
-    searched_parameters = ("C",)
-
     def __init__(
         self,
         *,
         kernel: Any = "rbf",
-        degree: int = 3,
-        coef0: float = 1.0,
+        degree: Any = 3,
+        coef0: Any = 1.0,
         width: Any = "paper",
         C: Any = 10.0,
         approximation: Any = "auto",
+        cv: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -76,6 +81,7 @@ class SupervisedSVC(MarginClassifier):
         self.width = width
         self.C = C
         self.approximation = approximation
+        self.cv = cv
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -90,32 +96,18 @@ class SupervisedSVC(MarginClassifier):
             Labels; unlabeled is -1, None, NaN, pandas.NA or "".
         """
         X, labels = self._validate(X, y)
-        self._check_parameters(X, None)
-        if self._is_to_choose():
-            self._choose(X, labels)
-            return self
-        rows = np.flatnonzero(labels.labeled)
-        with report_stage(f"max-margin classifier on {len(rows):,} points", self.verbose) as news:
-            self.machine_ = self._train_on(
-                X, rows, labels.codes[rows], self._kernel(X), self.C, progress=news
-            )
-            self._label_by_machine(X, labels)
+        parameters = read_parameters(self, labels)
+        execution = Execution.of(self)
+        choice = None
+        tasks = make_tasks(X, labels, None, parameters, execution)
+        fitted: FittedClassifier
+        if is_search(self, ("C",)):
+            held_out = self._held_out(X, y, labels, execution)
+            trials = try_cuts(tasks, held_out, execution)
+            evidence = join([part.evidence for part in trials])
+            choice = choose(evidence, label_counts(labels), max_blended(trials))
+            fitted = blend_cuts(trials, choice, execution)
+        else:
+            fitted = fit_supervised(tasks[0], execution)
+        self._keep(fitted, choice)
         return self
-
-    def _check_parameters(self, X: Any, W: Any) -> None:  # noqa: ARG002 - there is no graph
-        self._check_margin(X)
-        self._check_plain_width()
-
-    def _search(
-        self,
-        X: Any,
-        labels: EncodedLabels,
-        W: Any,  # noqa: ARG002 - supervised learning has no graph
-        grid: Mapping[str, Sequence[Any]],
-        hidden: Hidden,
-    ) -> Search:
-        kernel = self._kernel(X)
-        values = self._grid(grid, C=c_grid(X, kernel))
-        fixed: dict[str, Any] = {"gamma_g": [np.inf], "class_mass_normalization": [False]}
-        found = self._try_cuts(X, labels, kernel, None, grid_points({**fixed, **values}), hidden)
-        return self._search_of(found, X, labels, kernel, lambda _: given_labels(labels))

@@ -10,12 +10,13 @@ from scipy import sparse
 from sklearn.preprocessing import normalize
 from sklearn.utils import check_array
 
-from graphmargin._checks import check_choice, check_integer
+from graphmargin._checks import check_choice
 from graphmargin._typing import ProgressCallback
-from graphmargin.graph.neighbors import Neighbors, NeighborSearch
+from graphmargin.graph.neighbors import Neighbors, NeighborSearch, draw_seed
 from graphmargin.graph.weights import Weighting, Width, weighting
 
 Metric = Literal["euclidean", "cosine"]
+METRICS = ("euclidean", "cosine")
 
 SYMMETRY_TOLERANCE = 1e-8
 
@@ -108,10 +109,8 @@ def neighbor_graph(
 ) -> NeighborGraph:
     """Return `knn_graph` of validated X together with its points and weighting."""
     points = in_metric(X, metric)
-    search = NeighborSearch(points, n_jobs=n_jobs, random_state=random_state)
-    neighbors = search.neighbors(
-        check_integer("n_neighbors", n_neighbors, low=1), recall=recall, progress=progress
-    )
+    search = NeighborSearch(points, n_jobs=n_jobs, seed=draw_seed(random_state))
+    neighbors = search.neighbors(n_neighbors, recall=recall, progress=progress)
     rule = weighting(points, neighbors, width)
     return NeighborGraph(join_neighbors(neighbors, rule), search, rule, neighbors.recall)
 
@@ -135,7 +134,7 @@ def join_neighbors(neighbors: Neighbors, rule: Weighting) -> sparse.csr_array:
 
 def in_metric(X: Any, metric: Metric) -> Any:
     """Return X where Euclidean distance is the metric: for cosine, rows of unit length."""
-    check_choice("metric", metric, ("euclidean", "cosine"))
+    check_choice("metric", metric, METRICS)
     return normalize(X) if metric == "cosine" else X
 
 

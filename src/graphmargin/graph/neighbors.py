@@ -25,6 +25,7 @@ from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
 from graphmargin._blocks import ranges, row_blocks
+from graphmargin._checks import check_integer
 from graphmargin._threads import in_threads, n_threads
 from graphmargin._typing import BoolArray, FloatArray, IntArray, ProgressCallback
 from graphmargin.graph.cells import Cells, make_cells, power_of_two, rounding, scale_of
@@ -94,17 +95,34 @@ def nearest_neighbors(
     >>> nearest_neighbors(np.array([[0.0], [1.0], [3.0]]), 1).indices.ravel().tolist()
     [1, 0, 1]
     """
-    search = NeighborSearch(X, n_jobs=n_jobs, random_state=random_state)
+    search = NeighborSearch(X, n_jobs=n_jobs, seed=draw_seed(random_state))
     return search.neighbors(n_neighbors, queries, recall=recall, progress=progress)
+
+
+def check_n_neighbors(n_neighbors: Any, n_points: int) -> int:
+    """Return the number of neighbors as an int, or raise ValueError unless there are as many."""
+    number = check_integer("n_neighbors", n_neighbors, low=1)
+    if number >= n_points:
+        msg = (
+            f"`n_neighbors` must be below the number of points, got n_neighbors={number} "
+            f"for {n_points} points; take fewer neighbors or pass a precomputed graph"
+        )
+        raise ValueError(msg)
+    return number
+
+
+def draw_seed(random_state: Any) -> int:
+    """Return a seed drawn from a random state, which may be an int, a RandomState or None."""
+    return int(check_random_state(random_state).randint(2**31 - 1))
 
 
 class NeighborSearch:
     """The nearest rows of one table, prepared once for many calls."""
 
-    def __init__(self, X: Any, *, n_jobs: int | None = None, random_state: Any = None) -> None:
+    def __init__(self, X: Any, *, n_jobs: int | None = None, seed: int = 0) -> None:
         self.X = X
         self.n_jobs = n_jobs
-        self._seed = int(check_random_state(random_state).randint(2**31 - 1))
+        self.seed = seed
 
     @cached_property
     def _cells(self) -> Cells | None:
@@ -112,7 +130,7 @@ class NeighborSearch:
         X = self.X
         if sparse.issparse(X):
             return None
-        return make_cells(X, scale_of(X), check_random_state(self._seed), self.n_jobs)
+        return make_cells(X, scale_of(X), check_random_state(self.seed), self.n_jobs)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without the cells: rows and seed tell them."""
@@ -132,12 +150,7 @@ class NeighborSearch:
         Without queries, `rows` are the rows of the table whose neighbors are wanted, if not all.
         """
         X = self.X
-        if n_neighbors + (queries is None) > X.shape[0]:
-            msg = (
-                f"`n_neighbors` must be below the number of points, got n_neighbors={n_neighbors} "
-                f"for {X.shape[0]} points; take fewer neighbors or pass a precomputed graph"
-            )
-            raise ValueError(msg)
+        check_n_neighbors(n_neighbors, X.shape[0] + (queries is not None))
         if recall is not None and not (isinstance(recall, Real) and 0 < recall <= 1):
             msg = f"`recall` must be in (0, 1], got {recall!r}; 1 is the exact search"
             raise ValueError(msg)
@@ -152,7 +165,7 @@ class NeighborSearch:
             search.rows = rows
         reach = Reach(1.0, len(self._cells.centers), 1.0)
         if self._may_approximate(recall, len(search.rows)):
-            reach = search.tune(recall, check_random_state(self._seed))
+            reach = search.tune(recall, check_random_state(self.seed))
         found = Neighbors(*search.run(reach, progress), reach.recall)
         return found if rows is None else _some(found, rows)
 

@@ -1,6 +1,7 @@
 """Graph and labels to the harmonic solution: induced labels, confidence, explanations."""
 
 from graphmargin.harmonic.leave_one_out import LeaveOneOut, leave_one_out
+from graphmargin.harmonic.predictor import HarmonicPredictor
 from graphmargin.harmonic.solution import (
     Explanation,
     HarmonicSolution,
@@ -14,6 +15,7 @@ from graphmargin.harmonic.suspicion import LabelSuspicion, label_suspicion
 
 __all__ = [
     "Explanation",
+    "HarmonicPredictor",
     "HarmonicSolution",
     "LabelSuspicion",
     "LeaveOneOut",

@@ -72,7 +72,7 @@ def solve_hidden(
     for first, last in ranges(len(folds), max(1, BATCH_MEMORY // memory)):
         if progress is not None:
             progress(first / len(folds), f"fold {first + 1} of {len(folds)}")
-        hidden = [problem.hide(rows) for rows in folds[first:last]]
+        hidden = [problem.without_labels(rows) for rows in folds[first:last]]
         rates = [_rates(one, vertices, degrees, value) for one in hidden for value in finite]
         solved = iter(system.solve(rates, n_classes) if rates else [])
         for one in hidden:

@@ -301,28 +301,3 @@ def _sweep(indptr, indices, data, X, Q):  # type: ignore[no-untyped-def]
                 largest = max(largest, abs(row[c] - X[i, c]) / row[c])
             X[i, c] = row[c]
     return largest
-
-
-def algebraic_multigrid(W: sparse.csr_array, s: FloatArray) -> Turn:
-    """Return a smoothed-aggregation preconditioner of ``I - s^-1/2 W s^-1/2`` from pyamg."""
-    try:
-        import pyamg
-    except ImportError as error:
-        msg = "`solver`='amg' needs pyamg; pip install 'graphmargin[amg]'"
-        raise ImportError(msg) from error
-    identity = sparse.eye_array(len(s), format="csr")
-    matrix = sparse.csr_matrix(identity - symmetric_scaling(W, s))
-    cycle = pyamg.smoothed_aggregation_solver(
-        matrix, B=np.sqrt(s)[:, None], symmetry="symmetric"
-    ).aspreconditioner()
-
-    def turn(
-        P: FloatArray, R: FloatArray, _: FloatArray, rho_before: FloatArray, __: Team
-    ) -> FloatArray:
-        Z = np.column_stack([cycle @ column for column in R.T])
-        rho = np.einsum("ic,ic->c", R, Z)
-        P *= ratio(rho, rho_before)
-        P += Z
-        return np.asarray(rho)
-
-    return turn

@@ -12,7 +12,7 @@ from graphmargin._blocks import row_blocks
 from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray
 from graphmargin.harmonic.problem import HarmonicProblem
 from graphmargin.harmonic.solution import HarmonicSolution
-from graphmargin.harmonic.solve import HarmonicSystem
+from graphmargin.harmonic.solve import HarmonicSystem, Solver, check_solver
 from graphmargin.labels import UNLABELED, decode_labels
 
 Inverse = Callable[[FloatArray], FloatArray]
@@ -66,7 +66,9 @@ class LeaveOneOut:
         return float((self.codes != self.given).mean())
 
 
-def leave_one_out(solution: HarmonicSolution) -> LeaveOneOut:
+def leave_one_out(
+    solution: HarmonicSolution, *, solver: Solver = "auto", n_jobs: int | None = None
+) -> LeaveOneOut:
     """Return the leave-one-out solution at every labeled vertex in closed form.
 
     With M = L + gamma_g I and S its Schur complement on the hard labels,
@@ -80,6 +82,12 @@ def leave_one_out(solution: HarmonicSolution) -> LeaveOneOut:
     Only the column of the own class differs between h and the solution: one factorization (or
     block iteration) and one or two right-hand sides for each label.
 
+    Parameters
+    ----------
+    solution : HarmonicSolution
+    solver, n_jobs
+        As in `harmonic_solution`; they need not be those of the solution.
+
     Examples
     --------
     >>> from graphmargin.harmonic import harmonic_solution
@@ -87,12 +95,13 @@ def leave_one_out(solution: HarmonicSolution) -> LeaveOneOut:
     >>> leave_one_out(harmonic_solution(path, ["a", "b", "b"])).labels.tolist()
     ['b', 'b', 'b']
     """
+    check_solver(solver)
     problem, gamma_g = solution.problem, solution.gamma_g
     vertices = np.flatnonzero(problem.labels.labeled)
     given = problem.labels.codes[vertices]
     class_mass = np.zeros((len(vertices), len(solution.classes)))
     if np.isfinite(gamma_g):
-        system = HarmonicSystem(problem.inner_edges, "auto")
+        system = HarmonicSystem(problem.inner_edges, solver, n_jobs=n_jobs)
         inverse = system.inverse(problem.rates(gamma_g).sum(axis=1))
         hard = problem.hard[vertices]
         class_mass[hard] = _without_hard(solution, inverse, vertices[hard])

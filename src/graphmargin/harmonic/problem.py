@@ -17,6 +17,7 @@ definite, every row of X sums to one, and a solver needs to know W and B only.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -41,16 +42,13 @@ class HarmonicProblem:
     trust: FloatArray
     """c_labeled at labeled vertices (infinite: hard), zero elsewhere."""
     c_unlabeled: float
+    component: IntArray
+    """Number of the connected component of every vertex."""
 
     @cached_property
     def hard(self) -> BoolArray:
         """Vertices whose label is fixed."""
         return np.isinf(self.trust)
-
-    @cached_property
-    def component(self) -> IntArray:
-        """Number of the connected component of every vertex."""
-        return components(self.W)
 
     @cached_property
     def labels_in_component(self) -> IntArray:
@@ -88,13 +86,11 @@ class HarmonicProblem:
         """Rates of absorption of the free vertices into the classes, (n_free, c)."""
         return self.hard_rates + self.trust[self.free, None] * self.labels.one_hot[self.free]
 
-    def hide(self, rows: IntArray) -> HarmonicProblem:
+    def without_labels(self, vertices: IntArray | Sequence[int]) -> HarmonicProblem:
         """Return the problem in which the labels of some vertices are unknown."""
         codes, trust = self.labels.codes.copy(), self.trust.copy()
-        codes[rows], trust[rows] = UNLABELED, 0.0
-        hidden = replace(self, labels=EncodedLabels(self.labels.classes, codes), trust=trust)
-        hidden.__dict__["component"] = self.component  # cached: the graph is the same
-        return hidden
+        codes[vertices], trust[vertices] = UNLABELED, 0.0
+        return replace(self, labels=replace(self.labels, codes=codes), trust=trust)
 
     def sink_rates(self, gamma_g: float) -> FloatArray:
         """Return the rates at which free vertices lose mass to the sink."""
@@ -128,8 +124,9 @@ def problem_on(
     return HarmonicProblem(
         W,
         labels,
-        _trust(c_labeled, labels.labeled),
-        check_real("c_unlabeled", c_unlabeled, hint="; 0 leaves unlabeled vertices free"),
+        check_trust(c_labeled, labels.labeled),
+        check_c_unlabeled(c_unlabeled),
+        components(W),
     )
 
 
@@ -140,7 +137,13 @@ def check_gamma_g(gamma_g: Any) -> float:
     )
 
 
-def _trust(c_labeled: Any, labeled: BoolArray) -> FloatArray:
+def check_c_unlabeled(c_unlabeled: Any) -> float:
+    """Return c_unlabeled as a float, or say what it must be."""
+    return check_real("c_unlabeled", c_unlabeled, hint="; 0 leaves unlabeled vertices free")
+
+
+def check_trust(c_labeled: Any, labeled: BoolArray) -> FloatArray:
+    """Return the trust in every label as an array, 0 elsewhere, or say what it must be."""
     try:
         trust = np.asarray(c_labeled, dtype=np.float64)
     except (TypeError, ValueError) as error:

@@ -110,12 +110,20 @@ class HarmonicSolution:
             )
         return f"{ending} ({self.solver}, violation {self.residual:.1e}){note}"
 
-    def explain(self, vertex: int) -> Explanation:
+    def explain(
+        self, vertex: int, *, solver: Solver = "auto", n_jobs: int | None = None
+    ) -> Explanation:
         """Return which labeled vertices gave `vertex` its label.
 
         The share of a labeled vertex is the probability that the walk from `vertex` is absorbed
         there. Shares and sink mass sum to one; the shares of a class sum to its class mass (as
         solved, not as normalized by `normalize_class_mass`).
+
+        Parameters
+        ----------
+        vertex : int
+        solver, n_jobs
+            As in `harmonic_solution`; they need not be those of the solution.
 
         Examples
         --------
@@ -124,7 +132,7 @@ class HarmonicSolution:
         vertex 1 -> 'b' (confidence 0.500): 75.0% from vertex 2 ('b'), 25.0% from vertex 0 ('a')
         """
         labeled = np.flatnonzero(self.problem.trust > 0)
-        shares = absorption_probabilities(self, [vertex])[0]
+        shares = absorption_probabilities(self, [vertex], solver=solver, n_jobs=n_jobs)[0]
         order = np.argsort(-shares, kind="stable")
         order = order[shares[order] > 0]
         return Explanation(
@@ -212,13 +220,12 @@ def harmonic_solution(
         (entries at unlabeled vertices are not read).
     c_unlabeled : float >= 0, default=0
         Pull c_u of unlabeled vertices towards zero.
-    solver : {"auto", "direct", "cg", "gauss-seidel", "amg"}, default="auto"
+    solver : {"auto", "direct", "cg", "gauss-seidel"}, default="auto"
         "direct" eliminates vertices without subtractions: every entry is right in its leading
         digits for all weights and all gamma_g. "cg" are conjugate gradients on all classes at
-        once, "amg" the same with a multigrid preconditioner (extra ``amg``), "gauss-seidel" the
-        plain positive iteration, fast where gamma_g exceeds the degrees. "auto" is "direct" where
-        the fill is affordable, and "cg" elsewhere. Iterations end when every label with a
-        confidence of at least 1e-6 is certain to be that of the exact solution.
+        once, "gauss-seidel" the plain positive iteration, fast where gamma_g exceeds the degrees.
+        "auto" is "direct" where the fill is affordable, and "cg" elsewhere. Iterations end when
+        every label with a confidence of at least 1e-6 is certain to be that of the exact solution.
     n_jobs : int, default=None
         Threads; None takes as many as BLAS would, -1 all cores. The result does not depend on
         it.
@@ -320,12 +327,23 @@ def solution_of(problem: HarmonicProblem, gamma_g: float, solved: Solved) -> Har
 
 
 def absorption_probabilities(
-    solution: HarmonicSolution, vertices: Sequence[int] | IntArray
+    solution: HarmonicSolution,
+    vertices: Sequence[int] | IntArray,
+    *,
+    solver: Solver = "auto",
+    n_jobs: int | None = None,
 ) -> FloatArray:
     """Return the probability that the walk from each vertex is absorbed at each label.
 
     Rows are the `vertices`, columns the labeled vertices (with positive trust) in ascending
     order. One solve for each vertex, whatever the number of labels: the system is symmetric.
+
+    Parameters
+    ----------
+    solution : HarmonicSolution
+    vertices : sequence of int
+    solver, n_jobs
+        As in `harmonic_solution`; they need not be those of the solution.
 
     Examples
     --------
@@ -333,6 +351,7 @@ def absorption_probabilities(
     >>> absorption_probabilities(harmonic_solution(path, [0, -1, 1]), [1]).tolist()
     [[0.25, 0.75]]
     """
+    check_solver(solver)
     problem = solution.problem
     labeled = np.flatnonzero(problem.trust > 0)
     result = np.zeros((len(vertices), len(labeled)))
@@ -351,7 +370,7 @@ def absorption_probabilities(
     walking = np.flatnonzero(row_of_free[vertices] >= 0)
     if np.isinf(solution.gamma_g) or not len(walking):
         return result
-    system = HarmonicSystem(problem.inner_edges, "auto")
+    system = HarmonicSystem(problem.inner_edges, solver, n_jobs=n_jobs)
     absorption = problem.rates(solution.gamma_g).sum(axis=1)
     starts = np.zeros((len(problem.free), len(walking)))
     starts[row_of_free[vertices[walking]], np.arange(len(walking))] = 1.0

@@ -24,8 +24,8 @@ from graphmargin.harmonic.elimination import (
     elimination_order,
 )
 
-Solver = Literal["auto", "direct", "cg", "gauss-seidel", "amg"]
-SOLVERS = ("auto", "direct", "cg", "gauss-seidel", "amg")
+Solver = Literal["auto", "direct", "cg", "gauss-seidel"]
+SOLVERS = ("auto", "direct", "cg", "gauss-seidel")
 
 ROW_TOLERANCE = 1e-7
 """Rows of absorption probabilities must sum to one this well, unless their error is bounded."""
@@ -128,7 +128,7 @@ class HarmonicSystem:
         alone = copy.copy(self)
         alone.n_jobs, alone.progress = 1, None
         return in_threads(
-            lambda B: alone._solve_iteratively(B, n_classes),
+            lambda B: alone.solve([B], n_classes)[0],
             right_hand_sides,
             n_jobs=self.n_jobs,
             progress=self.progress,
@@ -220,9 +220,7 @@ class HarmonicSystem:
 
     def _run(self, s: FloatArray, B: FloatArray, **options: Any) -> iterative.Iterate:
         options = {"n_jobs": self.n_jobs, "progress": self.progress, **options}
-        if self.solver == "amg":
-            options["turn"] = iterative.algebraic_multigrid(self.W, s)
-        elif self.aggregates is not None:
+        if self.aggregates is not None:
             options["turn"] = self.aggregates.preconditioner(s, s - self.degrees)
         return iterative.conjugate_gradients(self.W, s, B, **options)
 

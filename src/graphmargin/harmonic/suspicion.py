@@ -9,6 +9,7 @@ import numpy as np
 from graphmargin._typing import AnyArray, FloatArray, IntArray
 from graphmargin.harmonic.leave_one_out import leave_one_out
 from graphmargin.harmonic.solution import HarmonicSolution
+from graphmargin.harmonic.solve import Solver
 from graphmargin.labels import UNLABELED, decode_labels
 
 PRINTED = 5
@@ -80,7 +81,9 @@ class LabelSuspicion:
         return "\n".join(lines)
 
 
-def label_suspicion(solution: HarmonicSolution) -> LabelSuspicion:
+def label_suspicion(
+    solution: HarmonicSolution, *, solver: Solver = "auto", n_jobs: int | None = None
+) -> LabelSuspicion:
     """Return how strongly the other labels speak against each given one.
 
     Let p_k be the mass of class k at a labeled vertex when its own label is hidden
@@ -94,6 +97,12 @@ def label_suspicion(solution: HarmonicSolution) -> LabelSuspicion:
     Soft solutions are judged by their own trust in the other labels. Of gamma_g, small positive
     values are good (0.001 to 0.1 with the weights of `knn_graph`); from 1 on, much of the evidence
     goes down the sink. The cost is that of `leave_one_out`.
+
+    Parameters
+    ----------
+    solution : HarmonicSolution
+    solver, n_jobs
+        As in `harmonic_solution`; they need not be those of the solution.
 
     Examples
     --------
@@ -114,7 +123,7 @@ def label_suspicion(solution: HarmonicSolution) -> LabelSuspicion:
     vertex 7: given 'dog', suggested 'dog', suspicion 0.334
     vertex 3: given 'cat', suggested 'cat', suspicion 0.034
     """
-    left_out = leave_one_out(solution)
+    left_out = leave_one_out(solution, solver=solver, n_jobs=n_jobs)
     mass, rows = left_out.class_mass, np.arange(len(left_out.vertices))
     sink = np.clip(1.0 - mass.sum(axis=1, keepdims=True), 0.0, 1.0)
     others = mass + sink / mass.shape[1]

@@ -2,69 +2,85 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import NamedTuple
 
-from graphmargin._progress import progress_listener, report_stage
-from graphmargin._typing import ProgressListener
-from graphmargin.graph.adjacency import neighbor_graph
-from graphmargin.harmonic.problem import HarmonicProblem, problem_on
 from graphmargin.harmonic.solution import solve_path
 from graphmargin.harmonic.suspicion import label_suspicion
 from graphmargin.labeling.cells import row_notes
 from graphmargin.labeling.findings import RowNote
-from graphmargin.labeling.job import CLEAR_GAMMA_G, Job
-from graphmargin.labels import UNLABELED, EncodedLabels
+from graphmargin.labeling.job import CLEAR_GAMMA_G, Labeled
+from graphmargin.labels import UNLABELED
+from graphmargin.selection.graph_reports import GraphReport
 
 DOUBTFUL = 0.5
 """Suspicion from which on the other labels prefer another one."""
+MAX_DOUBTED = 2 * 10**8
+"""Labels times rows up to which every label is looked at."""
 
 
-def audit_labels(
-    job: Job, *, n_jobs: int | None = None, seed: int = 0, watch: ProgressListener | None = None
-) -> tuple[RowNote, ...]:
-    """Return the given labels that the others contradict, the most suspicious first.
+class SuspiciousLabels(NamedTuple):
+    """Given labels that the others contradict.
 
-    The label of a note is the given one, `other` what the other labels induce with this one hidden,
-    and the score is the suspicion (`graphmargin.label_suspicion`), above 0.5 for all of them. The
-    cost grows with the number of labels times that of the other rows.
+    Attributes
+    ----------
+    notes : tuple of RowNote or None
+        The most suspicious first: the label of a note is the given one, `other` what the other
+        labels induce with this one held out, and the score is the suspicion
+        (`graphmargin.label_suspicion`), above 0.5 for all of them. None if the graph cannot tell.
+    reason : str
+        Why it cannot tell; empty if it can.
+    """
+
+    notes: tuple[RowNote, ...] | None
+    reason: str = ""
+
+
+def doubts_on(labeled: Labeled, report: GraphReport) -> SuspiciousLabels:
+    """Return the given labels that the others contradict, if the graph is worth asking.
+
+    A graph that does not help to predict held-out labels cannot tell which labels are wrong: it
+    would contradict many that are right. The cost grows with the number of labels times that of
+    the rows.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> from graphmargin.labeling.job import job_of
+    >>> from graphmargin.labeling.job import job_of, label_rows, table_report
     >>> size = [1.0, 1.1, 1.2, 1.3, 1.4, 5.0, 5.1, 5.2, 5.3, 5.4]
     >>> kind = ["cat", "cat", "dog", "cat", "cat", "dog", "dog", "dog", "dog", None]
-    >>> (note,) = audit_labels(job_of(pd.DataFrame({"size": size, "kind": kind}), "kind"))
+    >>> labeled = label_rows(job_of(pd.DataFrame({"size": size, "kind": kind}), "kind"))
+    >>> (note,) = doubts_on(labeled, table_report(labeled, hide_labels=False)).notes
     >>> note.row, note.label, note.other
     (3, 'dog', 'cat')
     """
-    labels = EncodedLabels(job.target.classes, job.target.codes)
-    with progress_listener(watch):
-        with report_stage(f"graph of {len(job.X):,} rows", verbose=0) as news:
-            graph = neighbor_graph(
-                *(job.X, job.n_neighbors),
-                width="paper",
-                metric="euclidean",
-                n_jobs=n_jobs,
-                random_state=seed,
-                progress=news,
-            )
-        with report_stage(f"a look at {job.n_labels:,} labels", verbose=0):
-            problem = problem_on(graph.W, labels, c_labeled=np.inf, c_unlabeled=0.0)
-            return doubts_on(problem, job, n_jobs=n_jobs)
-
-
-def doubts_on(
-    problem: HarmonicProblem, job: Job, *, n_jobs: int | None = None
-) -> tuple[RowNote, ...]:
-    """Return the doubted labels of a job, on a graph that is known already."""
-    found = label_suspicion(solve_path(problem, [CLEAR_GAMMA_G], n_jobs=n_jobs)[0])
+    job = labeled.job
+    if not report.trusts_graph:
+        return SuspiciousLabels(None, _reason(report))
+    if job.n_labels * len(job.X) > MAX_DOUBTED:
+        return SuspiciousLabels(None, "There are too many labels to look at each of them.")
+    problem, n_jobs = labeled.cut.harmonic_solution_.problem, labeled.cut.n_jobs
+    (solution,) = solve_path(problem, [CLEAR_GAMMA_G], n_jobs=n_jobs)
+    found = label_suspicion(solution, n_jobs=n_jobs)
     doubted = (found.suspicion > DOUBTFUL) & (found.suggested != UNLABELED)
     order = found.order[doubted[found.order]]
-    return row_notes(
-        job,
-        found.vertices[order].tolist(),
-        job.target.classes[found.given[order]].tolist(),
-        job.target.classes[found.suggested[order]].tolist(),
-        found.suspicion[order].tolist(),
+    return SuspiciousLabels(
+        row_notes(
+            job,
+            found.vertices[order].tolist(),
+            job.target.classes[found.given[order]].tolist(),
+            job.target.classes[found.suggested[order]].tolist(),
+            found.suspicion[order].tolist(),
+        )
+    )
+
+
+def _reason(report: GraphReport) -> str:
+    if report.verdict == "not compared":
+        return (
+            "Whether the graph helps is unknown, so it cannot tell which labels look wrong: give "
+            "two labels or more to a class."
+        )
+    return (
+        "The graph does not help to predict labels that are held out, so it cannot tell which "
+        "labels look wrong: give more labels, or leave out columns that do not matter."
     )

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from graphmargin._typing import IntArray
-from graphmargin.harmonic.problem import problem_on
 from graphmargin.harmonic.solution import Explanation, HarmonicSolution, solve_path
 from graphmargin.labeling.cells import cells_of
 from graphmargin.labeling.job import Job, Labeled
-from graphmargin.labels import UNLABELED, EncodedLabels
+from graphmargin.labels import UNLABELED
 from graphmargin.tables.columns import check_known
 from graphmargin.tables.errors import TableError
 
@@ -138,7 +137,7 @@ def explain_row(labeled: Labeled, place: int) -> RowExplanation:
     job, cut = labeled.job, labeled.cut
     classes = job.target.classes
     solution = _without_own(labeled, place)
-    walk = solution.explain(place)
+    walk = solution.explain(place, n_jobs=cut.n_jobs)
     order = np.argsort(-cut.label_distributions_[place], kind="stable")
     reached = solution.codes[place] != UNLABELED
     edges = cut.graph_[[place]]
@@ -166,17 +165,9 @@ def explain_row(labeled: Labeled, place: int) -> RowExplanation:
 def _without_own(labeled: Labeled, place: int) -> HarmonicSolution:
     """Return the solution with the label at a place hidden."""
     solution = labeled.solution
-    labels = solution.problem.labels
-    if labels.codes[place] == UNLABELED:
+    if solution.problem.labels.codes[place] == UNLABELED:
         return solution
-    codes = labels.codes.copy()
-    codes[place] = UNLABELED
-    problem = problem_on(
-        solution.problem.W,
-        EncodedLabels(labels.classes, codes),
-        c_labeled=np.inf,
-        c_unlabeled=0.0,
-    )
+    problem = solution.problem.without_labels([place])
     return solve_path(problem, [solution.gamma_g], n_jobs=labeled.cut.n_jobs)[0]
 
 

@@ -16,8 +16,8 @@ GIVEN, INDUCED, MODEL = SOURCES = ("given", "induced", "model")
 the classifier alone, as no label reaches the row, or the graph would have said something else.
 """
 PATH_LINES = {
-    "fold_score": "accuracy, labels hidden in folds",
-    "leave_one_out_score": "accuracy of the graph alone, one label hidden",
+    "fold_score": "accuracy, labels held out in folds",
+    "graph_score": "accuracy of the graph alone, labels held out in folds",
     "confidence": "mean confidence of the graph",
 }
 """What is drawn along the path of gamma_g: its columns, and what they are in words."""
@@ -165,8 +165,9 @@ class Findings:
     least_certain : tuple of RowNote
         Rows with the least confidence that got a label.
     doubts : tuple of RowNote or None
-        Given labels that look wrong, the most suspicious first; None if there are too many labels
-        to look at each.
+        Given labels that look wrong, the most suspicious first; None if the graph cannot tell.
+    doubts_note : str
+        Why it cannot tell, in a sentence; empty if it can.
     certificate : tuple of str
         What is proved about the error, in sentences.
     seconds : float
@@ -195,6 +196,7 @@ class Findings:
     map: GraphMap | None = None
     least_certain: tuple[RowNote, ...] = ()
     doubts: tuple[RowNote, ...] | None = ()
+    doubts_note: str = ""
     certificate: tuple[str, ...] = ()
     seconds: float
     version: str

@@ -12,7 +12,6 @@ from scipy.special import betaincinv
 from graphmargin import __version__
 from graphmargin._typing import IntArray
 from graphmargin.estimators.max_margin_graph_cut import MaxMarginGraphCut
-from graphmargin.labeling.advice import advice_on
 from graphmargin.labeling.cells import cells_of, row_notes
 from graphmargin.labeling.doubts import doubts_on
 from graphmargin.labeling.findings import (
@@ -25,17 +24,15 @@ from graphmargin.labeling.findings import (
     GraphMap,
     RowNote,
 )
-from graphmargin.labeling.job import Labeled
+from graphmargin.labeling.job import Labeled, table_report
 from graphmargin.labeling.layout import place, sample_for_map
 from graphmargin.selection.choice import Choice
-from graphmargin.selection.report import GraphReport, graph_report
+from graphmargin.selection.graph_reports import GraphReport
 
 BINS = 20
 """Of the histogram of confidences."""
 LISTED = 20
 """Rows in a list of the report."""
-MAX_DOUBTED = 2 * 10**8
-"""Labels times rows up to which a report looks for labels that look wrong."""
 BOUNDED: dict[str, Any] = {
     "kernel": "linear",
     "gamma_g": 0.1,
@@ -60,7 +57,7 @@ def summarize(labeled: Labeled) -> Findings:
     >>> found.n_rows, found.n_labels, found.final_counts, found.estimate
     (4, 2, (2, 2), None)
     """
-    return _summary(labeled, _graph_report(labeled, hide_labels=False))
+    return _summary(labeled, table_report(labeled, hide_labels=False))
 
 
 def inspect(labeled: Labeled) -> Findings:
@@ -78,11 +75,10 @@ def inspect(labeled: Labeled) -> Findings:
     >>> len(found.map.x), sorted(note.row for note in found.least_certain)
     (4, [2, 4])
     """
-    report = _graph_report(labeled, hide_labels=True)
+    report = table_report(labeled, hide_labels=True)
     findings = _summary(labeled, report)
-    path = labeled.cut.gamma_g_path_
-    too_many = findings.n_labels * findings.n_rows > MAX_DOUBTED
-    problem, n_jobs = labeled.cut.harmonic_solution_.problem, labeled.cut.n_jobs
+    path = labeled.cut.gamma_g_path_ or {}
+    doubts = doubts_on(labeled, report)
     return replace(
         findings,
         graph_lines=tuple(line for line in str(report).splitlines() if not line.startswith("!")),
@@ -90,15 +86,15 @@ def inspect(labeled: Labeled) -> Findings:
         histogram=_histogram(labeled),
         map=_map(labeled),
         least_certain=_least_certain(labeled),
-        doubts=None if too_many else doubts_on(problem, labeled.job, n_jobs=n_jobs)[:LISTED],
+        doubts=None if doubts.notes is None else doubts.notes[:LISTED],
+        doubts_note=doubts.reason,
         certificate=_certificate(labeled, findings),
     )
 
 
 def _summary(labeled: Labeled, report: GraphReport) -> Findings:
-    job, cut = labeled.job, labeled.cut
+    job = labeled.job
     target, n_classes = job.target, len(job.target.classes)
-    estimate = estimate_of(cut.choice_)
     return Findings(
         table=job.name,
         target=target.name,
@@ -110,27 +106,14 @@ def _summary(labeled: Labeled, report: GraphReport) -> Findings:
         source_counts={name: int((labeled.sources == name).sum()) for name in SOURCES},
         columns=job.columns,
         scaling=job.features.scaling_,
-        candidates=candidates_of(cut.choice_),
-        supervised_share=cut.choice_.supervised_share,
-        estimate=estimate,
+        candidates=candidates_of(labeled.choice),
+        supervised_share=labeled.choice.supervised_share,
+        estimate=estimate_of(labeled.choice),
         verdict=report.verdict,
-        warnings=(*labeled.warnings, *advice_on(report, estimate)),
+        warnings=(*labeled.warnings, *(a.for_tables for a in report.advice if a.for_tables)),
         seconds=labeled.seconds,
         version=__version__,
     )
-
-
-def _graph_report(labeled: Labeled, *, hide_labels: bool) -> GraphReport:
-    """Return the report of the cut, which knows codes only, with the classes of the table."""
-    cut = labeled.cut
-    found = graph_report(
-        cut.harmonic_solution_,
-        eps=cut.eps,
-        choice=cut.choice_,
-        recall=cut.graph_recall_,
-        hide_labels=hide_labels,
-    )
-    return replace(found, classes=labeled.job.target.classes)
 
 
 def _counts(codes: IntArray, n_classes: int) -> tuple[int, ...]:
@@ -139,7 +122,7 @@ def _counts(codes: IntArray, n_classes: int) -> tuple[int, ...]:
 
 def candidates_of(choice: Choice) -> tuple[Candidate, ...]:
     """Return all that was tried, the heaviest first."""
-    is_tested = len(choice.trials.given) > 0
+    is_tested = len(choice.trials.held_out_codes) > 0
     order = np.argsort(-choice.weights, kind="stable")
     return tuple(
         Candidate(
@@ -153,8 +136,8 @@ def candidates_of(choice: Choice) -> tuple[Candidate, ...]:
 
 
 def estimate_of(choice: Choice) -> Estimate | None:
-    """Return the accuracy on hidden labels; None if none could be hidden."""
-    given = choice.trials.given
+    """Return the accuracy on held-out labels; None if none could be held out."""
+    given = choice.trials.held_out_codes
     if not len(given):
         return None
     n, right = len(given), round(len(given) * (1 - choice.error))
@@ -234,7 +217,7 @@ def _certificate(labeled: Labeled, findings: Findings) -> tuple[str, ...]:
 
 def _bound(labeled: Labeled) -> list[str]:
     """Return the bound of Propositions 1 and 2, for a cut whose parameters no label has chosen."""
-    cut = MaxMarginGraphCut(**BOUNDED, affinity="precomputed", n_jobs=labeled.cut.n_jobs)
+    cut = MaxMarginGraphCut(**BOUNDED, n_jobs=labeled.cut.n_jobs)
     with warnings.catch_warnings():
         # They are on parameters that nobody has chosen; the bound holds all the same.
         warnings.simplefilter("ignore")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from graphmargin.estimators.max_margin_graph_cut import MaxMarginGraphCut
 from graphmargin.harmonic.solution import HarmonicSolution, solve_path
 from graphmargin.labeling.findings import GIVEN, INDUCED, MODEL
 from graphmargin.models.table_model import TableModel
+from graphmargin.selection.choice import Choice
+from graphmargin.selection.execution import UnreachedWarning
+from graphmargin.selection.graph_reports import GraphReport, graph_report
 from graphmargin.tables.columns import ColumnUse, check_free
 from graphmargin.tables.errors import TableError
 from graphmargin.tables.features import TableFeatures
@@ -137,6 +140,11 @@ class Labeled:
     seconds: float
 
     @property
+    def choice(self) -> Choice:
+        """The choice of parameters, which a table always has."""
+        return cast("Choice", self.cut.choice_)
+
+    @property
     def codes(self) -> IntArray:
         """Class of every row."""
         return np.asarray(self.cut.transduction_)
@@ -166,8 +174,8 @@ class Labeled:
     def model(self, **details: Any) -> TableModel:
         """Return what labels new rows; `details` are kept in its file, with what means no label."""
         features, target = self.job.features, self.job.target
-        known = {**details, "unlabeled": list(target.markers)}
-        return TableModel(features, self.cut, target.classes, target.name, known)
+        known = {**details, "unlabeled": list(target.rule.texts)}
+        return TableModel(features, self.cut.predictor_, target.classes, target.name, known)
 
     @cached_property
     def solution(self) -> HarmonicSolution:
@@ -210,10 +218,24 @@ def label_rows(
     with warnings.catch_warnings(record=True) as caught, progress_listener(watch):
         warnings.simplefilter("always")
         # The advice tells this one in the words of tables.
-        warnings.filterwarnings("ignore", message=".* in components of the graph without a label")
+        warnings.simplefilter("ignore", UnreachedWarning)
         cut.fit(job.X, job.target.codes)
     said = tuple(dict.fromkeys(str(warning.message) for warning in caught))
     return Labeled(job, cut, said, time.perf_counter() - start)
+
+
+def table_report(labeled: Labeled, *, hide_labels: bool) -> GraphReport:
+    """Return the report on the graph, with the classes of the table; see `graph_report`."""
+    cut = labeled.cut
+    report = graph_report(
+        cut.harmonic_solution_,
+        eps=cut.parameters_.eps,
+        choice=labeled.choice,
+        recall=cut.graph_recall_,
+        hide_labels=hide_labels,
+        n_jobs=cut.n_jobs,
+    )
+    return replace(report, classes=labeled.job.target.classes)
 
 
 def check_new_columns(job: Job) -> None:

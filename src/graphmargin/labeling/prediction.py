@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from graphmargin._typing import AnyArray, BoolArray, ProgressCallback
+from graphmargin.labels import UnlabeledRule
 from graphmargin.models.errors import ModelFileError
 from graphmargin.models.model_file import load_model
 from graphmargin.models.table_model import TableModel
 from graphmargin.tables.columns import check_free
 from graphmargin.tables.errors import TableError
-from graphmargin.tables.meanings import texts
+from graphmargin.tables.meanings import plain, texts
 from graphmargin.tables.reading import read_chunks
-from graphmargin.tables.target import NOTHING
 from graphmargin.tables.writing import table_writer
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def load_table_model(path: Path) -> TableModel:
     model = load_model(path)
     if not isinstance(model, TableModel):
         msg = (
-            f"{path} holds a {type(model).__name__}, which knows no columns of tables; make a "
+            f"{path} holds a {model.kind} for arrays, which knows no columns of tables; make a "
             "model by `graphmargin fit`, or use this one from Python"
         )
         raise ModelFileError(msg)
@@ -94,9 +94,7 @@ def predict_file(
                 msg = f"{source.name}: {wrong}"
                 raise TableError(msg) from wrong
             if model.target in chunk.columns:
-                known, right = check_labels(
-                    chunk[model.target], labels, model.details.get("unlabeled", NOTHING)
-                )
+                known, right = check_labels(chunk[model.target], labels, model.rule)
                 n_checked, n_right = n_checked + int(known.sum()), n_right + int(right.sum())
             labeled = chunk.copy()  # not `assign`, to which a column cannot be called "self"
             labeled[column], labeled[confidence] = labels, np.round(sure, 6)
@@ -131,23 +129,25 @@ def new_columns(names: Iterable[str], target: str, table: str) -> tuple[str, str
 
 
 def check_labels(
-    given: pd.Series, labels: AnyArray, unlabeled: Sequence[str]
+    given: pd.Series, labels: AnyArray, rule: UnlabeledRule
 ) -> tuple[BoolArray, BoolArray]:
     """Return which rows have a label, and which of them were predicted right.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> known, right = check_labels(pd.Series(["cat", None, "dog"]), np.array(["cat"] * 3), [])
+    >>> from graphmargin.labels import UNLABELED_IN_TABLES
+    >>> given, labels = pd.Series(["cat", None, "dog"]), np.array(["cat", "cat", "cat"])
+    >>> known, right = check_labels(given, labels, UNLABELED_IN_TABLES)
     >>> known.tolist(), right.tolist()
     ([True, False, True], [True, False, False])
     """
     import pandas as pd
 
-    cells, _ = texts(given)
-    known = (cells.notna() & ~cells.isin(unlabeled)).to_numpy()
+    cells, bad = texts(given)
+    known = ~rule.mask(plain(given).mask(bad).to_numpy(dtype=object))
     if labels.dtype.kind in "iu":  # an empty cell makes floats of integers
         same = pd.to_numeric(cells, errors="coerce").to_numpy(np.float64) == labels
     else:
-        same = cells.to_numpy() == labels.astype(str)
+        same = cells.to_numpy() == np.strings.strip(labels.astype(str))
     return known, known & same

@@ -1,6 +1,7 @@
 """Labels and a kernel to a max-margin function that labels new points too."""
 
 from graphmargin.margin.calibration import (
+    Calibration,
     calibration_targets,
     fit_calibration,
     fit_sharpness,
@@ -9,11 +10,14 @@ from graphmargin.margin.calibration import (
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine, TrainingReport, joint_decisions
 from graphmargin.margin.manifold import train_manifold
+from graphmargin.margin.predictor import MarginPredictor
 from graphmargin.margin.training import train_machine, train_on_kernel
 
 __all__ = [
+    "Calibration",
     "Kernel",
     "MarginMachine",
+    "MarginPredictor",
     "TrainingReport",
     "calibration_targets",
     "fit_calibration",

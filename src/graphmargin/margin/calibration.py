@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
@@ -15,6 +17,22 @@ LEAST_DOUBT = 1e-6
 """That a class of probability 0 has some chance."""
 SAME = 0.1
 """Nats, of all targets together, up to which two calibrations are taken for equally good."""
+
+
+class Calibration(NamedTuple):
+    """The two numbers that turn scores into probabilities, see `fit_calibration`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphmargin.margin import Calibration, probabilities
+    >>> calibration = Calibration(sharpness=1.0, doubt=0.1)
+    >>> probabilities(np.array([0.0, 2.0]), *calibration).round(2).tolist()
+    [[0.5, 0.5], [0.16, 0.84]]
+    """
+
+    sharpness: float
+    doubt: float
 
 
 def calibration_targets(
@@ -81,7 +99,7 @@ def fit_sharpness(scores: FloatArray, targets: FloatArray) -> float:
     return float(np.exp(best.x))
 
 
-def fit_calibration(scores: FloatArray, targets: FloatArray) -> tuple[float, float]:
+def fit_calibration(scores: FloatArray, targets: FloatArray) -> Calibration:
     """Return the sharpness a and the doubt d for which probabilities are closest to the targets.
 
     ``p = (1 - d) softmax(a * scores) + d / c``: with probability d, the scores say nothing. With
@@ -115,7 +133,7 @@ def fit_calibration(scores: FloatArray, targets: FloatArray) -> tuple[float, flo
         Q = _doubted(P, doubts[some, None, None])
         losses[some] = -(targets * np.log(Q)).sum(axis=(1, 2))
     chosen = int(np.argmax(losses <= losses.min() + SAME))
-    return float(SHARPNESSES[chosen]), float(doubts[chosen])
+    return Calibration(float(SHARPNESSES[chosen]), float(doubts[chosen]))
 
 
 def _best_doubts(P: FloatArray, targets: FloatArray) -> FloatArray:

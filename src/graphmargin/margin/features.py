@@ -43,8 +43,9 @@ class FeatureMap:
     Attributes
     ----------
     kernel : Kernel
-    landmarks : array or CSR matrix of shape (m, d)
-        Z, the rows to compare with; for a precomputed kernel their numbers.
+    landmarks : array or CSR matrix of shape (m, d), or None
+        Z, the rows to compare with; for a precomputed kernel their numbers; None if there is no
+        basis.
     basis : array of shape (m, r) or None
         M, without eigenvalues that are tiny; r <= m. None is the map of a linear kernel to the
         rows themselves, in units of its width.
@@ -71,7 +72,7 @@ class FeatureMap:
     @property
     def dimension(self) -> int:
         """Number r of features."""
-        return int(self.landmarks.shape[0] if self.basis is None else self.basis.shape[1])
+        return int(np.size(self.center) if self.basis is None else self.basis.shape[1])
 
     def table(
         self, X: Any, rows: IntArray, *, n_jobs: int | None, dtype: Any = np.float32
@@ -82,7 +83,8 @@ class FeatureMap:
         def fill(block: slice) -> None:
             features[block] = self(X[rows[block]])
 
-        blocks = list(row_blocks(len(rows), 16 * self.landmarks.shape[0]))
+        width = self.dimension if self.landmarks is None else self.landmarks.shape[0]
+        blocks = list(row_blocks(len(rows), 16 * width))
         in_threads(fill, blocks, n_jobs=1 if callable(self.kernel.kind) else n_jobs)
         return features
 
@@ -95,10 +97,14 @@ class FeatureMap:
     ) -> MarginMachine:
         """Return linear functions of the features, a column of weights each, as a machine."""
         weights = weights.astype(np.float64)
+        if self.basis is None:
+            coefficients = self.kernel.width * weights
+        else:
+            coefficients = self.basis.astype(np.float64) @ weights
         return MarginMachine(
             self.kernel,
             self.landmarks,
-            weights if self.basis is None else self.basis.astype(np.float64) @ weights,
+            coefficients,
             intercepts,
             n_classes=n_classes,
             center=self.center,
@@ -200,8 +206,7 @@ def row_features(kernel: Kernel, center: FloatArray) -> FeatureMap:
     >>> row_features(Kernel("linear", width=2.0), np.zeros(2))(np.array([[2.0, 6.0]])).tolist()
     [[1.0, 3.0]]
     """
-    # Landmarks with k(x, z_j) = x_j / width.
-    return FeatureMap(kernel, kernel.width * np.eye(len(center)) + center, None, center)
+    return FeatureMap(kernel, None, None, center)
 
 
 def landmark_features(

@@ -15,6 +15,8 @@ from graphmargin._typing import FloatArray
 KernelFunction = Callable[[Any, Any], FloatArray]
 KernelName = Literal["linear", "cubic", "rbf", "precomputed"]
 KERNELS = ("linear", "cubic", "rbf", "precomputed")
+LIBSVM_KERNELS = {"linear": "linear", "cubic": "poly", "rbf": "rbf"}
+"""Names of kernels in LIBSVM; a kernel that it does not have is trained by SMO or on landmarks."""
 LEAST_WIDTH = 1e-150
 """Width whose square can still be divided by; its inverse is the largest that can be squared."""
 MAX_SINGLE = 64.0
@@ -117,6 +119,20 @@ class Kernel:
         values -= second.astype(values.dtype)
         np.minimum(values, 0, out=values)
         return np.exp(values, out=values)
+
+
+def check_kernel_matrix(K: Any) -> None:
+    """Raise ValueError unless K can be the kernel matrix of some rows."""
+    if K.shape[0] != K.shape[1]:
+        msg = f"`X` must be a square kernel matrix for kernel='precomputed', got {K.shape}"
+        raise ValueError(msg)
+    if abs(K - K.T).max() > 1e-6 * abs(K).max():
+        msg = "`X` must be a symmetric kernel matrix for kernel='precomputed'"
+        raise ValueError(msg)
+    least = K.diagonal().min()
+    if least < 0:
+        msg = f"`X` must be a kernel matrix, with k(x, x) >= 0, got {least} on its diagonal"
+        raise ValueError(msg)
 
 
 def _products(X: Any, Z: Any) -> FloatArray:

@@ -38,8 +38,9 @@ class TrainingReport:
     approximation_error : float
         Mean share of k(x, x) that the landmarks miss.
     gap : float
-        Of coordinate descent: the largest relative duality gap of the pairs; else 0.
-    converged : bool
+        The largest relative duality gap of the pairs, for coordinate descent; else 0.
+    failure : str
+        What went wrong and what to do about it, in a sentence; empty if training converged.
 
     Examples
     --------
@@ -58,7 +59,12 @@ class TrainingReport:
     n_landmarks: int = 0
     approximation_error: float = 0.0
     gap: float = 0.0
-    converged: bool = True
+    failure: str = ""
+
+    @property
+    def converged(self) -> bool:
+        """Whether the solver reached its tolerance."""
+        return not self.failure
 
 
 @dataclass(frozen=True)
@@ -68,10 +74,12 @@ class MarginMachine:
     Attributes
     ----------
     kernel : Kernel
-    vectors : array or CSR matrix of shape (m, d)
-        Support vectors or landmarks; for a precomputed kernel their row numbers in training.
+    vectors : array or CSR matrix of shape (m, d), or None
+        Support vectors or landmarks; for a precomputed kernel their row numbers in training. None
+        for a linear kernel in its `collapsed` form.
     coefficients : array of shape (m, n_pairs)
-        alpha, a column for each pair of classes (0, 1), (0, 2), .., (1, 2), ..
+        alpha, a column for each pair of classes (0, 1), (0, 2), .., (1, 2), ..; in the collapsed
+        form of shape (d, n_pairs), the weights of the features.
     intercepts : array of shape (n_pairs,)
     n_classes : int
     center : array of shape (d,) or 0.0
@@ -102,19 +110,20 @@ class MarginMachine:
         Works in blocks: one kernel block and one product at a time. Dense single precision
         stays what it is.
         """
+        machine = self.collapsed()
         result = np.empty((X.shape[0], len(self.intercepts)), dtype=X.dtype)
-        vectors = centered(self.vectors, self.center)
-        coefficients = self.coefficients.astype(X.dtype, copy=False)
-        if self.kernel.kind == "linear":  # the vectors of a pair add up to one
-            vectors = (vectors.T @ coefficients).T
+        coefficients = machine.coefficients.astype(X.dtype, copy=False)
+        vectors = machine.vectors
+        if vectors is not None:
+            vectors = centered(vectors, self.center)
 
         def fill(rows: slice) -> None:
             if self.kernel.kind == "precomputed":
-                values = X[rows][:, vectors]
+                values = X[rows][:, vectors] @ coefficients
+            elif vectors is None:
+                values = (centered(X[rows], self.center) @ coefficients) / self.kernel.width**2
             else:
-                values = self.kernel(centered(X[rows], self.center), vectors)
-            if self.kernel.kind != "linear":
-                values = values @ coefficients
+                values = self.kernel(centered(X[rows], self.center), vectors) @ coefficients
             result[rows] = values + self.intercepts
 
         blocks = list(row_blocks(X.shape[0], 16 * self.coefficients.shape[0]))
@@ -125,10 +134,20 @@ class MarginMachine:
             in_threads(fill, blocks, n_jobs=None)
         return result
 
+    def collapsed(self) -> MarginMachine:
+        """Return the machine of a linear kernel with its weights in place of vectors, else itself.
+
+        ``f(x) = w.(x - center) / width^2 + b``: the vectors of a pair add up to one.
+        """
+        if self.kernel.kind != "linear" or self.vectors is None:
+            return self
+        weights = np.asarray(centered(self.vectors, self.center).T @ self.coefficients)
+        return replace(self, vectors=None, coefficients=weights)
+
     def decision(self, X: Any) -> FloatArray:
         """Return f(x), positive for class 1, or for c > 2 classes a score for each class.
 
-        The score is the number of duels won plus a share below 1/2 from the summed margins, so
+        The score is the number of pairs won plus a share below 1/2 from the summed margins, so
         that the arg max is the vote with ties broken by margin, as in scikit-learn's SVC.
         """
         return class_scores(self.pairwise(X), self.n_classes)
@@ -139,13 +158,13 @@ def class_scores(pairwise: FloatArray, n_classes: int) -> FloatArray:
 
     Examples
     --------
-    >>> duels = np.array([[1.0, 2.0, -1.0]])  # 0 beats 1 and 2, and 2 beats 1
-    >>> class_scores(duels, 3).round(2).tolist()
+    >>> pairs = np.array([[1.0, 2.0, -1.0]])  # 0 beats 1 and 2, and 2 beats 1
+    >>> class_scores(pairs, 3).round(2).tolist()
     [[2.25, -0.22, 0.83]]
     """
     if n_classes == 2:
         return np.asarray(-pairwise[:, 0])
-    # +1 for the first class of a pair, -1 for the second: a duel that is lost is a win of the
+    # +1 for the first class of a pair, -1 for the second: a pair that is lost is a win of the
     # other, of which class k has k to begin with.
     identity = np.eye(n_classes, dtype=pairwise.dtype)
     first, second = np.triu_indices(n_classes, 1)
@@ -167,6 +186,24 @@ def winner(scores: FloatArray) -> IntArray:
     if scores.ndim == 1:
         return (scores > 0).astype(np.int64)
     return np.asarray(scores.argmax(axis=1))
+
+
+def sum_decision(machines: Sequence[MarginMachine], X: Any) -> FloatArray:
+    """Return the decision of a sum of machines, each with its kernel, as `MarginMachine.decision`.
+
+    Examples
+    --------
+    >>> report = TrainingReport("smo", 1.0, 2)
+    >>> machine = MarginMachine(
+    ...     Kernel("linear"), None, np.array([[-1.0]]), np.zeros(1), 2, 0.0, report
+    ... )
+    >>> sum_decision([machine, machine], np.array([[1.0], [2.0]])).tolist()
+    [2.0, 4.0]
+    """
+    pairwise = machines[0].pairwise(X)
+    for machine in machines[1:]:
+        pairwise += machine.pairwise(X)
+    return class_scores(pairwise, machines[0].n_classes)
 
 
 def joint_decisions(machines: Sequence[MarginMachine], X: Any) -> list[FloatArray]:
@@ -225,48 +262,70 @@ def _joint_products(machines: Sequence[MarginMachine], K: Any) -> list[FloatArra
     return found
 
 
-def blend(machines: Sequence[MarginMachine], weights: Sequence[float]) -> MarginMachine:
-    """Return the weighted sum of machines with the same kernel, as one machine.
+def blend(machines: Sequence[MarginMachine], weights: Sequence[float]) -> tuple[MarginMachine, ...]:
+    """Return machines whose sum is the weighted sum of `machines`, one for each kernel and center.
 
-    Its vectors are those of all of them, once if they are the same for all, or row numbers.
+    Vectors that all machines of a kernel share, and row numbers, are merged; linear machines are
+    collapsed and added up.
 
     Parameters
     ----------
     machines : sequence of MarginMachine
-        Of the same kernel, classes and center. The report of the sum is that of the first.
+        Machines for the same classes. The report of a sum is that of its first part.
     weights : sequence of float
 
     Examples
     --------
     >>> report = TrainingReport("smo", 1.0, 2)
-    >>> one = MarginMachine(
-    ...     Kernel("linear"), np.eye(2), np.array([[1.0], [-1.0]]), np.zeros(1), 2, 0.0, report
+    >>> machine = MarginMachine(
+    ...     Kernel("rbf"), np.eye(2), np.array([[1.0], [-1.0]]), np.zeros(1), 2, 0.0, report
     ... )
-    >>> other = replace(one, intercepts=np.ones(1))
-    >>> blend([one, other], [0.75, 0.25]).pairwise(np.zeros((1, 2))).tolist()
+    >>> other = replace(machine, intercepts=np.ones(1))
+    >>> [blended] = blend([machine, other], [0.75, 0.25])
+    >>> blended.pairwise(np.zeros((1, 2))).tolist()
     [[0.25]]
     """
+    groups: list[list[MarginMachine]] = []
+    for machine, weight in zip(machines, weights, strict=True):
+        scaled = _scaled(machine.collapsed(), weight)
+        for group in groups:
+            same_kernel = group[0].kernel == scaled.kernel
+            if same_kernel and np.array_equal(group[0].center, scaled.center):
+                group.append(scaled)
+                break
+        else:
+            groups.append([scaled])
+    return tuple(_sum(group) for group in groups)
+
+
+def _scaled(machine: MarginMachine, weight: float) -> MarginMachine:
+    return replace(
+        machine,
+        coefficients=weight * machine.coefficients,
+        intercepts=weight * machine.intercepts,
+    )
+
+
+def _sum(machines: Sequence[MarginMachine]) -> MarginMachine:
+    """Return the sum of machines of the same kernel and center as one machine."""
     first = machines[0]
-    if not all(np.array_equal(machine.center, first.center) for machine in machines):
-        msg = "`machines` must have the same `center`; train them with one"
-        raise ValueError(msg)
-    scaled = [w * machine.coefficients for w, machine in zip(weights, machines, strict=True)]
-    intercepts = sum(w * machine.intercepts for w, machine in zip(weights, machines, strict=True))
+    if len(machines) == 1:
+        return first
+    parts = [machine.coefficients for machine in machines]
     vectors, coefficients = first.vectors, np.zeros(0)
     if first.kernel.kind == "precomputed":
         numbers = np.concatenate([machine.vectors for machine in machines])
         vectors, place = np.unique(numbers, return_inverse=True)
-        coefficients = np.zeros((len(vectors), scaled[0].shape[1]))
-        np.add.at(coefficients, place, np.vstack(scaled))
-    elif all(_same(first.vectors, machine.vectors) for machine in machines):
-        coefficients = np.sum(scaled, axis=0)
+        coefficients = np.zeros((len(vectors), parts[0].shape[1]))
+        np.add.at(coefficients, place, np.vstack(parts))
+    elif vectors is None or all(_same(vectors, machine.vectors) for machine in machines):
+        coefficients = np.sum(parts, axis=0)
     else:
-        stack = sparse.vstack if sparse.issparse(first.vectors) else np.vstack
+        stack = sparse.vstack if sparse.issparse(vectors) else np.vstack
         vectors = stack([machine.vectors for machine in machines])
-        coefficients = np.vstack(scaled)
-    return replace(
-        first, vectors=vectors, coefficients=coefficients, intercepts=np.asarray(intercepts)
-    )
+        coefficients = np.vstack(parts)
+    intercepts = np.sum([machine.intercepts for machine in machines], axis=0)
+    return replace(first, vectors=vectors, coefficients=coefficients, intercepts=intercepts)
 
 
 def _same(one: Any, other: Any) -> bool:

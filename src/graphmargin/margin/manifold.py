@@ -16,14 +16,12 @@ penalty is on h.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy import linalg, sparse
-from sklearn.exceptions import ConvergenceWarning
 
 from graphmargin._checks import check_integer, check_real
 from graphmargin._threads import pause
@@ -51,7 +49,7 @@ MAX_LOST = 1e-3
 """Share of f that rounding may change without a warning."""
 MAX_DOUBLE = 2**26
 """Entries of the features that are kept in double precision, 512 MB; more are in single."""
-OF_TRAINING = ("solver", "C", "n_rows", "gap", "converged")
+OF_TRAINING = ("solver", "C", "n_rows", "gap", "failure")
 """What a report says of training rather than of features."""
 TOLERANCE = 1e-6
 """Violation of optimality, in units of f: labels are few, so precision is cheap."""
@@ -124,34 +122,66 @@ def train_manifold(
     >>> [machine.decision(X).round(3).tolist() for machine in machines]
     [[-1.0, -0.333, 0.333, 1.0], [-0.738, -0.246, 0.246, 0.738]]
     """
-    check_approximation(approximation, kernel.kind)
-    power = check_integer("power", power, low=1)
-    n_landmarks = check_integer("n_landmarks", n_landmarks, low=1)
     ratios = [2 * C * check_gamma_u(gamma_u) for gamma_u in gamma_us]
-    labeled = np.flatnonzero(codes != UNLABELED)
-    if approximation == "auto":
-        small = X.shape[0] <= MAX_WARPED or kernel.kind == "precomputed"
-        approximation = "none" if small and not few_row_features(X, kernel) else "nystroem"
-    form: WarpedKernel | WarpedFeatures
-    if approximation == "none":
-        form = _warp_kernel(X, kernel, labeled, W, normalized, power, fit_intercept)
-    else:
-        form = warp_features(
-            *(X, labeled, kernel, W),
-            normalized=normalized,
-            power=power,
-            fit_intercept=fit_intercept,
-            n_landmarks=n_landmarks,
-            n_jobs=n_jobs,
-            random_state=random_state,
-        )
+    form = warp(
+        X,
+        codes,
+        kernel,
+        W,
+        normalized=normalized,
+        power=power,
+        fit_intercept=fit_intercept,
+        approximation=approximation,
+        n_landmarks=n_landmarks,
+        n_jobs=n_jobs,
+        random_state=random_state,
+    )
+    given = codes[codes != UNLABELED]
     machines = []
     for ratio in ratios:
-        machines.append(form.machine(ratio, codes[labeled], C, fit_intercept, n_jobs))
+        machines.append(form.machine(ratio, given, C, fit_intercept, n_jobs))
         if progress is not None:
             progress(len(machines) / len(ratios), "")
         pause()
     return machines
+
+
+def warp(
+    X: Any,
+    codes: IntArray,
+    kernel: Kernel,
+    W: sparse.csr_array,
+    *,
+    normalized: bool = False,
+    power: int = 1,
+    fit_intercept: bool = True,
+    approximation: Approximation = "auto",
+    n_landmarks: int = N_LANDMARKS,
+    n_jobs: int | None = None,
+    random_state: Any = None,
+) -> WarpedKernel | WarpedFeatures:
+    """Return what machines of any gamma_u and C share; the parameters are `train_manifold`'s."""
+    check_approximation(approximation, kernel.kind)
+    power = check_integer("power", power, low=1)
+    n_landmarks = check_integer("n_landmarks", n_landmarks, low=1)
+    labeled = np.flatnonzero(codes != UNLABELED)
+    if approximation == "auto":
+        small = X.shape[0] <= MAX_WARPED or kernel.kind == "precomputed"
+        approximation = "none" if small and not few_row_features(X, kernel) else "nystroem"
+    if approximation == "none":
+        return _warp_kernel(X, kernel, labeled, W, normalized, power, fit_intercept)
+    return warp_features(
+        X,
+        labeled,
+        kernel,
+        W,
+        normalized=normalized,
+        power=power,
+        fit_intercept=fit_intercept,
+        n_landmarks=n_landmarks,
+        n_jobs=n_jobs,
+        random_state=random_state,
+    )
 
 
 def check_gamma_u(gamma_u: Any) -> float:
@@ -213,13 +243,11 @@ class WarpedKernel:
             known = 1 + np.abs(self.K @ coefficients) / size
             lost = max(lost, float((moved / known).max()))
         if lost > MAX_LOST * size:
-            warnings.warn(
+            failure = (
                 f"max-margin machine: rounding moves f by {lost:.1e}, as kernel values or gamma_u "
-                "are too large; scale the features and subtract their means, or lower C or gamma_u",
-                ConvergenceWarning,
-                stacklevel=4,
+                "are too large; scale the features and subtract their means, or lower C or gamma_u"
             )
-            return replace(expanded, report=replace(expanded.report, converged=False))
+            return replace(expanded, report=replace(expanded.report, failure=failure))
         return expanded
 
 
@@ -255,8 +283,10 @@ class WarpedFeatures:
                 n_jobs=n_jobs,
                 random_state=0,
             )
-        rows = machine.vectors if machine.kernel.kind == "linear" else warped[machine.vectors]
-        weights = centered(rows, machine.center).T @ machine.coefficients
+        if machine.kernel.kind == "linear":
+            weights = machine.collapsed().coefficients
+        else:
+            weights = warped[machine.vectors].T @ machine.coefficients
         report = replace(
             self.report,
             **{name: getattr(machine.report, name) for name in OF_TRAINING},

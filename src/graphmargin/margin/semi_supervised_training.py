@@ -133,11 +133,16 @@ def train_semi_supervised(
     solutions = in_threads(solve, pairs, n_jobs=n_jobs, progress=progress)
     report = feature_map.report("coordinate descent", C, len(used), X)
     converged = all(solution.converged for solution in solutions)
+    failure = (
+        "semi-supervised SVM: not converged; scale the features, or lower C or `gamma_u`"
+        if not converged
+        else ""
+    )
     machine = feature_map.machine(
         np.column_stack([solution.weights for solution in solutions]),
         np.array([solution.bias for solution in solutions]),
         n_classes,
-        replace(report, converged=converged),
+        replace(report, failure=failure),
     )
     return machine, solutions
 

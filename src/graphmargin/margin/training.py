@@ -34,7 +34,7 @@ from graphmargin.margin.features import (
     rows_are_features,
     spread_rows,
 )
-from graphmargin.margin.kernels import Kernel
+from graphmargin.margin.kernels import LIBSVM_KERNELS, Kernel
 from graphmargin.margin.machine import MarginMachine, TrainingReport, centered
 from graphmargin.margin.smo import MAX_ITERATIONS, TOLERANCE, SmoSolution, solve_smo
 
@@ -130,10 +130,11 @@ def train_machine(
         return _train_on_features(
             X, codes, kernel, C, weights, center, n_jobs, random_state, progress
         )
-    if len(codes) > MAX_SMO and not callable(kernel.kind):
+    in_libsvm = not callable(kernel.kind) and kernel.kind in LIBSVM_KERNELS
+    if len(codes) > MAX_SMO and in_libsvm:
         return _train_by_libsvm(X, codes, kernel, C, weights, center)
     points = centered(X, center)
-    machine, violation = _train_by_smo(
+    machine = _train_by_smo(
         kernel(points, points),
         codes,
         C,
@@ -144,10 +145,9 @@ def train_machine(
         n_jobs,
         progress,
     )
-    if not machine.report.converged:
-        if not callable(kernel.kind):  # values of 1e12 and more: LIBSVM is slow but gets there
-            return _train_by_libsvm(X, codes, kernel, C, weights, center)
-        _warn_of_violation(violation, FEW_ITERATIONS)
+    if not machine.report.converged and in_libsvm:
+        # With values of 1e12 and more, LIBSVM is slow but gets there.
+        return _train_by_libsvm(X, codes, kernel, C, weights, center)
     return replace(machine, kernel=kernel, vectors=X[machine.vectors], center=center)
 
 
@@ -200,12 +200,7 @@ def train_on_kernel(
     [-1.0, 1.0, 2.0]
     """
     weights = _weights(codes, sample_weight)
-    machine, violation = _train_by_smo(
-        K, codes, C, weights, start, tolerance, MAX_ITERATIONS, n_jobs, progress
-    )
-    if not machine.report.converged:
-        _warn_of_violation(violation, MAX_ITERATIONS)
-    return machine
+    return _train_by_smo(K, codes, C, weights, start, tolerance, MAX_ITERATIONS, n_jobs, progress)
 
 
 def train_without_bias(
@@ -244,14 +239,13 @@ def train_without_bias(
 
     solutions = in_threads(solve, pairs, n_jobs=n_jobs)
     worst = max(solutions, key=lambda solution: solution.violation)
-    if not worst.converged:
-        _warn_of_violation(worst.violation, worst.epochs)
+    failure = "" if worst.converged else violation_message(worst.violation)
     return _machine_of_rows(
         codes,
         pairs,
         [solution.beta for solution in solutions],
         np.zeros(len(pairs)),
-        TrainingReport("coordinate descent", C, len(codes), converged=worst.converged),
+        TrainingReport("coordinate descent", C, len(codes), failure=failure),
     )
 
 
@@ -265,8 +259,8 @@ def _train_by_smo(
     max_iterations: int,
     n_jobs: int | None,
     progress: ProgressCallback | None,
-) -> tuple[MarginMachine, float]:
-    """Return the machine for a kernel matrix, and by how much optimality is violated."""
+) -> MarginMachine:
+    """Return the machine for a kernel matrix."""
     if sparse.issparse(K):
         K = K.toarray()
     K = np.ascontiguousarray(K, dtype=np.float64)
@@ -293,14 +287,15 @@ def _train_by_smo(
     else:
         solutions = in_threads(solve, range(len(pairs)), n_jobs=n_jobs, progress=progress)
     converged = all(solution.converged for solution in solutions)
-    machine = _machine_of_rows(
+    violation = max(solution.violation for solution in solutions)
+    failure = "" if converged else violation_message(violation)
+    return _machine_of_rows(
         codes,
         pairs,
         [signs * found.alpha for (_, signs), found in zip(pairs, solutions, strict=True)],
         np.array([solution.bias for solution in solutions]),
-        TrainingReport("smo", C, len(codes), converged=converged),
+        TrainingReport("smo", C, len(codes), failure=failure),
     )
-    return machine, max(solution.violation for solution in solutions)
 
 
 def _machine_of_rows(
@@ -337,7 +332,7 @@ def _train_by_libsvm(
     """Return the exact machine by LIBSVM's own kernels, which need no n x n matrix."""
     svm = SVC(
         C=C,
-        kernel="poly" if kernel.kind == "cubic" else kernel.kind,
+        kernel=LIBSVM_KERNELS[str(kernel.kind)],
         gamma=0.5 if kernel.kind == "rbf" else 1.0,
         degree=kernel.degree,
         coef0=kernel.coef0,
@@ -347,14 +342,19 @@ def _train_by_libsvm(
     points = centered(X, center) / kernel.width
     if sparse.issparse(points):  # LIBSVM takes no other indices
         points.indices, points.indptr = points.indices.astype("i4"), points.indptr.astype("i4")
-    svm.fit(points, codes, sample_weight=weights)
+    with warnings.catch_warnings():  # the report says so, and its reader decides what to do
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        svm.fit(points, codes, sample_weight=weights)
+    failure = ""
+    if svm.fit_status_:
+        failure = _failure(f"LIBSVM did not converge in {MAX_ITERATIONS:,} iterations")
     return MarginMachine(
         kernel,
         X[svm.support_],
         *_pair_coefficients(svm),
         n_classes=len(svm.classes_),
         center=center,
-        report=TrainingReport("libsvm", C, len(codes), converged=svm.fit_status_ == 0),
+        report=TrainingReport("libsvm", C, len(codes), failure=failure),
     )
 
 
@@ -394,13 +394,11 @@ def _train_on_features(
     solutions = _solve_pairs(features, codes[used], bounds, relative_gap, n_jobs, random, progress)
     gap = max(solution.gap for solution in solutions)
     converged = all(solution.converged for solution in solutions)
-    if not converged:
-        warn_of_gap(gap, stacklevel=4)
     return feature_map.machine(
         np.column_stack([solution.weights for solution in solutions]),
         np.array([solution.bias for solution in solutions]),
         int(codes.max()) + 1,
-        replace(report, gap=gap, converged=converged),
+        replace(report, gap=gap, failure="" if converged else gap_message(gap)),
     )
 
 
@@ -453,21 +451,18 @@ def _weights(codes: IntArray, sample_weight: FloatArray | None) -> FloatArray:
     return weights
 
 
-def _warn_of_violation(violation: float, iterations: int) -> None:
-    _warn(f"optimality is violated by {violation:.1e} after {iterations:,} iterations", 4)
+def violation_message(violation: float) -> str:
+    """Return what to tell a user where the optimality conditions do not hold."""
+    return _failure(f"the optimality conditions are violated by {violation:.1e}")
 
 
-def warn_of_gap(gap: float, *, stacklevel: int) -> None:
-    """Warn that coordinate descent has ended before its gap was small."""
-    _warn(f"the relative duality gap is {gap:.1e} after {MAX_EPOCHS:,} epochs", stacklevel + 1)
+def gap_message(gap: float) -> str:
+    """Return what to tell a user where coordinate descent ended before its gap was small."""
+    return _failure(f"the relative duality gap is {gap:.1e} after {MAX_EPOCHS:,} epochs")
 
 
-def _warn(message: str, stacklevel: int) -> None:
-    warnings.warn(
-        f"max-margin machine: {message}; scale the features or lower C",
-        ConvergenceWarning,
-        stacklevel=stacklevel,
-    )
+def _failure(reason: str) -> str:
+    return f"max-margin machine: {reason}; scale the features or lower C"
 
 
 def landmark_precision(kernel: Kernel) -> type[np.float32 | np.float64]:

@@ -1,11 +1,13 @@
-"""Models that are kept: for tables, and in files."""
+"""Models without their training data, for arrays and tables, and the files that keep them."""
 
+from graphmargin.models.array_model import ArrayModel
 from graphmargin.models.description import ModelInfo
 from graphmargin.models.errors import ModelFileError
 from graphmargin.models.model_file import load_model, model_info, save_model
 from graphmargin.models.table_model import TableModel
 
 __all__ = [
+    "ArrayModel",
     "ModelFileError",
     "ModelInfo",
     "TableModel",

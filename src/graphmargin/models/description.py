@@ -1,4 +1,4 @@
-"""What a model file says of itself, readable without making the model."""
+"""The description of a model file, which is read without making the model."""
 
 from __future__ import annotations
 
@@ -7,20 +7,22 @@ import platform
 import reprlib
 import textwrap
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Any
 
 from graphmargin import __version__
+from graphmargin.models.array_model import ArrayModel
 from graphmargin.models.errors import ModelFileError
 from graphmargin.models.table_model import TableModel
 
 SCHEMA = 1
 """Version of the format of model files; a reader refuses newer ones."""
-PACKAGES = ("numpy", "scipy", "scikit-learn", "skops")
+PACKAGES = ("numpy", "scipy", "scikit-learn")
 SHOWN = 20
-"""Classes, at most, in the text of a description."""
+"""Classes, at most, in the text of a description, and candidates for a parameter in a list."""
+TABLE_KIND = "TableModel"
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class ModelInfo:
     graphmargin : str
         Version that wrote the file.
     kind : str
-        Class of the model.
+        Name of the class of the classifier, or TableModel.
     created : str
         When it was saved, ISO 8601 in UTC.
     python : str
@@ -43,7 +45,7 @@ class ModelInfo:
     classes : tuple of str
         The labels, as text.
     parameters : mapping
-        Of the classifier; what JSON has no word for is text.
+        Parameters of the classifier; what JSON has no word for is text. Empty for tables.
     target : str or None
         Of a table model: the column of labels.
     details : mapping
@@ -58,8 +60,8 @@ class ModelInfo:
     >>> from graphmargin import SupervisedSVC, model_info, save_model
     >>> model = SupervisedSVC().fit([[0.0], [1.0]], ["cat", "dog"])
     >>> with TemporaryDirectory() as folder:
-    ...     save_model(model, Path(folder) / "cats.skops")
-    ...     info = model_info(Path(folder) / "cats.skops")
+    ...     save_model(model, Path(folder) / "cats.graphmargin")
+    ...     info = model_info(Path(folder) / "cats.graphmargin")
     >>> info.kind, info.classes, info.parameters["kernel"]
     ('SupervisedSVC', ('cat', 'dog'), 'rbf')
     """
@@ -87,7 +89,7 @@ class ModelInfo:
             "classes": f"{len(self.classes)}: {shown}",
             "saved": f"{self.created} by graphmargin {self.graphmargin} (schema {self.schema})",
             "with": f"Python {self.python}, {packages}",
-            "parameters": parameters,
+            "parameters": parameters or None,
             **{name.replace("_", " "): value for name, value in self.details.items()},
         }
         width = max(map(len, lines)) + 2
@@ -98,36 +100,27 @@ class ModelInfo:
         )
 
 
-def describe(model: Any) -> dict[str, Any]:
-    """Return the description of a model, without a digest, as JSON values.
-
-    Examples
-    --------
-    >>> from graphmargin import SupervisedSVC
-    >>> found = describe(SupervisedSVC().fit([[0.0], [1.0]], ["a", "b"]))
-    >>> found["kind"], found["classes"], found["parameters"]["kernel"]
-    ('SupervisedSVC', ['a', 'b'], 'rbf')
-    """
-    is_table = isinstance(model, TableModel)
-    classifier = model.classifier if is_table else model
-    classes = model.classes if is_table else model.classes_
-    packages = (*PACKAGES, "skrub") if is_table else PACKAGES
-    parameters = classifier.get_params(deep=False)
-    return {
+def describe(model: ArrayModel | TableModel) -> dict[str, Any]:
+    """Return the description of a model, without a digest, as JSON values."""
+    description = {
         "schema": SCHEMA,
         "graphmargin": __version__,
-        "kind": type(model).__name__,
+        "kind": TABLE_KIND,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "python": platform.python_version(),
-        "packages": {name: version(name) for name in packages},
-        "classes": [str(one) for one in classes.tolist()],
-        "parameters": {name: _plain(value) for name, value in parameters.items()},
-        "target": model.target if is_table else None,
-        "details": dict(model.details) if is_table else {},
+        "packages": {name: version(name) for name in PACKAGES},
+        "classes": [str(label) for label in model.classes.tolist()],
+        "parameters": {},
+        "target": None,
+        "details": {},
     }
+    if isinstance(model, TableModel):
+        return {**description, "target": model.target, "details": dict(model.details)}
+    parameters = {name: _plain(value) for name, value in model.parameters.items()}
+    return {**description, "kind": model.kind, "parameters": parameters}
 
 
-def understand(description: Mapping[str, Any]) -> ModelInfo:
+def parse_description(description: Mapping[str, Any]) -> ModelInfo:
     """Return what a description from a file says, or say what is wrong with it.
 
     A newer schema is told first: nothing else in it need be as it is today.
@@ -145,17 +138,19 @@ def understand(description: Mapping[str, Any]) -> ModelInfo:
         **{"schema": int, "classes": list, "target": str | None},
     }
     wrong = [name for name in types if not isinstance(description.get(name), types[name])]
-    if wrong or schema != SCHEMA or set(description) != {field.name for field in fields(ModelInfo)}:
+    if wrong or schema != SCHEMA or set(description) != set(types):
         msg = f"is no model file of graphmargin: its description is odd {wrong or ''}".rstrip()
         raise ModelFileError(msg)
-    classes = tuple(str(one) for one in description["classes"])
+    classes = tuple(str(label) for label in description["classes"])
     return ModelInfo(**{**description, "classes": classes})
 
 
-def _plain(value: Any) -> Any:
-    """Return a value as JSON has it, or else a short text."""
+def _plain(value: Any, is_candidate: bool = False) -> Any:
+    """Return a value, or the candidates for one, as JSON has it, or else a short text."""
     if value is None or isinstance(value, str | bool | int):
         return value
     if isinstance(value, float) and math.isfinite(value):
         return float(value)
+    if isinstance(value, list | tuple) and len(value) <= SHOWN and not is_candidate:
+        return [_plain(candidate, is_candidate=True) for candidate in value]
     return reprlib.repr(value)

@@ -1,10 +1,11 @@
-"""What can be wrong with a model file."""
+"""The error of model files."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from graphmargin._errors import InputError, one_line
 
@@ -14,32 +15,37 @@ class ModelFileError(InputError):
 
     Examples
     --------
-    >>> from tempfile import TemporaryDirectory
-    >>> from graphmargin.models import ModelFileError, load_model
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "cats.skops"
-    ...     _ = path.write_text("not a model")
-    ...     try:
-    ...         load_model(path)
-    ...     except ModelFileError as error:
-    ...         print(str(error).partition(" is ")[2])
-    no model file, or it is damaged (BadZipFile: File is not a zip file); save the model again
+    >>> from graphmargin import SupervisedSVC
+    >>> from graphmargin.models import ModelFileError, save_model
+    >>> model = SupervisedSVC(kernel=lambda X, Z: X @ Z.T).fit([[0.0], [1.0]], [0, 1])
+    >>> try:
+    ...     save_model(model, "unused")
+    ... except ModelFileError as error:
+    ...     print(str(error)[:51])
+    `kernel` is a function, which a model file cannot h
     """
 
 
+def require(fits: Any, what: str) -> None:
+    """Raise `ModelFileError` unless a part of a model fits."""
+    if not fits:
+        msg = f"has `{what}` that do not fit; save the model again"
+        raise ModelFileError(msg)
+
+
 @contextmanager
-def reading(path: Path) -> Iterator[None]:
+def model_file_errors(path: Path) -> Iterator[None]:
     """Turn whatever a damaged or crafted file provokes into one line that names the file.
 
     A file that was not made by `save_model` can fail in any way that zip, JSON, NumPy, SciPy and
-    skops have to fail, down to running out of memory: no list of exceptions would be complete.
+    pandas have to fail, down to running out of memory: no list of exceptions would be complete.
 
     Examples
     --------
-    >>> with reading(Path("a.skops")):
-    ...     _ = {}["schema.json"]
+    >>> with model_file_errors(Path("a.graphmargin")):
+    ...     _ = {}["model.json"]
     Traceback (most recent call last):
-    graphmargin.models.errors.ModelFileError: a.skops is no model file, or it is damaged (KeyError: 'schema.json'); save the model again
+    graphmargin.models.errors.ModelFileError: a.graphmargin is no model file, or it is damaged (KeyError: 'model.json'); save the model again
     """  # noqa: E501 - an error is one line
     try:
         yield

@@ -1,10 +1,9 @@
 """Models in files that run no code when they are loaded.
 
-A model file is an archive of skops: arrays, and a tree of objects by the names of their types. Two
-things keep a reader safe. The *digest* tells accidents and edits by hand; it is no signature, and
-whoever means harm computes it again. Against harm there is the *allowlist*: no object is made
-unless every type in the file is one of the few that models are built from, none of which runs
-anything, and what was made is checked before it is handed out.
+Two things keep a reader safe. The *digest* tells accidents and edits by hand; it is no signature,
+and whoever means harm computes it again. Against harm there is the *format*: a file holds numbers,
+text and the names of a few records (see `records`), each of which becomes a type that only holds
+data, and what was made is checked before it is handed out (see `validation`).
 """
 
 from __future__ import annotations
@@ -15,13 +14,13 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from sklearn.utils.validation import check_is_fitted
-
 from graphmargin._files import write_atomically
-from graphmargin.models.allowlist import ESTIMATORS, Stranger, allowed_in, strangers
-from graphmargin.models.archive import pack, read_description, read_objects
-from graphmargin.models.description import ModelInfo, describe, understand
-from graphmargin.models.errors import ModelFileError, reading
+from graphmargin.margin.predictor import MarginPredictor
+from graphmargin.models.archive import read_archive, read_description, write_archive
+from graphmargin.models.array_model import ArrayModel, array_model_of
+from graphmargin.models.description import TABLE_KIND, ModelInfo, describe, parse_description
+from graphmargin.models.errors import ModelFileError, model_file_errors, require
+from graphmargin.models.records import ARRAY_RECORDS, Records, decode, encode, table_records
 from graphmargin.models.table_model import TableModel
 from graphmargin.models.validation import check_model
 
@@ -29,22 +28,16 @@ from graphmargin.models.validation import check_model
 def save_model(model: Any, path: str | PathLike[str]) -> None:
     """Write a fitted model to a file, without pickle.
 
-    The file holds what predictions need: support vectors or landmarks, for `HarmonicClassifier`
-    the points and their class masses; not the graph, nor what was learned about the training
-    rows. An existing file is replaced as a whole or not at all.
+    The file holds what predictions need: support vectors, landmarks or weights of features, for
+    `HarmonicClassifier` the points and their class masses; not the graph, nor what was learned
+    about the training rows. An existing file is replaced as a whole or not at all.
 
     Parameters
     ----------
-    model : fitted classifier of graphmargin, or TableModel
-        Its parameters must be plain: numbers, text, lists, arrays. A function as `kernel` cannot
-        be stored without running code when it is loaded.
+    model : fitted classifier of graphmargin, ArrayModel or TableModel
+        A function as `kernel` cannot be stored without running code when it is loaded.
     path : path-like
-        Usually named ``*.skops``.
-
-    Raises
-    ------
-    ModelFileError
-        If the model holds something that model files cannot.
+        Usually named ``*.graphmargin``.
 
     Examples
     --------
@@ -52,41 +45,39 @@ def save_model(model: Any, path: str | PathLike[str]) -> None:
     >>> from graphmargin import SupervisedSVC
     >>> model = SupervisedSVC().fit([[0.0], [1.0]], ["low", "high"])
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save_model(model, Path(folder) / "heights.skops")
-    ...     load_model(Path(folder) / "heights.skops").predict([[0.8]]).tolist()
+    ...     save_model(model, Path(folder) / "heights.graphmargin")
+    ...     load_model(Path(folder) / "heights.graphmargin").predict([[0.8]]).tolist()
     ['high']
     """
-    io = _skops_io()
-    _check_kind(model)
-    kind = type(model).__name__
-    description = _description(model)
-    try:
-        dump = io.dumps(_to_keep(model))
-    except (TypeError, ValueError) as error:
-        msg = f"a {kind} with such parameters cannot be saved ({error}); use plain values"
-        raise ModelFileError(msg) from error
-    content = pack(dump, description)
-    found = sorted(strangers(read_objects(content), allowed_in(kind)), key=_depth)
-    if found:
-        place, _, name = found[0]
+    if not isinstance(model, ArrayModel | TableModel):
+        model = array_model_of(model)
+    predictor = model.predictor
+    if isinstance(predictor, MarginPredictor) and any(
+        callable(machine.kernel.kind) for machine in predictor.machines
+    ):
         msg = (
-            f"`{place}` of this {kind} is a {name}, which model files do not hold (to load it "
-            "could run code); use a plain value: a number, text, list or array"
+            "`kernel` is a function, which a model file cannot hold, as loading it would run code; "
+            "use the name of a kernel, or kernel='precomputed'"
         )
         raise ModelFileError(msg)
-    write_atomically(Path(path), content)
+    description = describe(model)
+    try:
+        json.dumps(description, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        msg = f"`details` must be JSON values, for inf and nan use None or text: {error}"
+        raise ModelFileError(msg) from error
+    tree, arrays = encode(model, _records(is_table=isinstance(model, TableModel)))
+    write_atomically(Path(path), write_archive(tree, arrays, description))
 
 
-def load_model(path: str | PathLike[str]) -> Any:
+def load_model(path: str | PathLike[str]) -> ArrayModel | TableModel:
     """Return the model in a file: its predictions are those of the model that was saved.
 
-    What needs the training rows (`transduction_`, `graph_report()`, ..) asks for a new fit.
-    No file can run code: one that names other types than models are made of is refused as a
-    whole. But what a stranger's model predicts is up to the stranger.
+    No file can run code: one with anything but numbers, text and the records that models are made
+    of is refused as a whole. But what a stranger's model predicts is up to the stranger.
 
-    Parameters
-    ----------
-    path : path-like
+    It only predicts. What needs the training rows (`transduction_`, `graph_report()`, ..) is known
+    to the classifier that was fitted.
 
     Raises
     ------
@@ -99,34 +90,29 @@ def load_model(path: str | PathLike[str]) -> Any:
     >>> from graphmargin import HarmonicClassifier
     >>> model = HarmonicClassifier(n_neighbors=1).fit([[0.0], [0.1], [1.0]], ["a", None, "b"])
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save_model(model, Path(folder) / "letters.skops")
-    ...     loaded = load_model(Path(folder) / "letters.skops")
-    >>> loaded.predict([[0.9]]).tolist(), hasattr(loaded, "transduction_")
-    (['b'], False)
+    ...     save_model(model, Path(folder) / "letters.graphmargin")
+    ...     loaded = load_model(Path(folder) / "letters.graphmargin")
+    >>> loaded.predict([[0.9]]).tolist(), loaded.kind
+    (['b'], 'HarmonicClassifier')
     """
     path = Path(path)
-    io = _skops_io()
     content = path.read_bytes()
-    with reading(path):
-        info = understand(read_description(content))
-    allowed = allowed_in(info.kind)
-    with reading(path):
-        for stranger in strangers(read_objects(content), allowed):
-            msg = (
-                f"names {stranger.name[:100]!r} ({stranger.node[:40]}), which no model is made "
-                "of: do not trust it"
-            )
-            raise ModelFileError(msg)
-        model = io.loads(content, trusted=sorted(frozenset().union(*allowed.values())))
-        if type(model).__name__ != info.kind:
-            msg = f"holds a {type(model).__name__}, not a {info.kind}; save the model again"
-            raise ModelFileError(msg)
+    with model_file_errors(path):
+        info = parse_description(read_description(content))
+    is_table = info.kind == TABLE_KIND
+    records = _records(is_table=is_table)
+    with model_file_errors(path):
+        model = decode(*read_archive(content), records)
+        require(isinstance(model, TableModel if is_table else ArrayModel), "kind")
         check_model(model)
-    return replace(model, details=info.details) if isinstance(model, TableModel) else model
+    if isinstance(model, TableModel):
+        return replace(model, details=info.details)
+    loaded: ArrayModel = replace(model, kind=info.kind, parameters=info.parameters)
+    return loaded
 
 
 def model_info(path: str | PathLike[str]) -> ModelInfo:
-    """Return what a model file says of itself; no model is made, and skops is not needed.
+    """Return what a model file says of itself, if the file is whole; no model is made.
 
     Examples
     --------
@@ -134,58 +120,25 @@ def model_info(path: str | PathLike[str]) -> ModelInfo:
     >>> from graphmargin import SupervisedSVC
     >>> model = SupervisedSVC().fit([[0.0], [1.0]], ["low", "high"])
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save_model(model, Path(folder) / "heights.skops")
-    ...     info = model_info(Path(folder) / "heights.skops")
+    ...     save_model(model, Path(folder) / "heights.graphmargin")
+    ...     info = model_info(Path(folder) / "heights.graphmargin")
     >>> info.kind, info.classes
     ('SupervisedSVC', ('high', 'low'))
     """
     path = Path(path)
     content = path.read_bytes()
-    with reading(path):
-        info = understand(read_description(content))
-        read_objects(content)  # which checks that the file is whole
+    with model_file_errors(path):
+        info = parse_description(read_description(content))
+        read_archive(content)  # which checks the digest
     return info
 
 
-def _check_kind(model: Any) -> None:
-    """Refuse what is no fitted model of ours."""
-    classifier = model.classifier if isinstance(model, TableModel) else model
-    if type(classifier) not in ESTIMATORS:
-        msg = (
-            f"`model` must be a classifier of graphmargin or a TableModel, got {classifier!r}; "
-            "of a pipeline, save the classifier"
-        )
-        raise TypeError(msg)
-    check_is_fitted(classifier)
-
-
-def _to_keep(model: Any) -> Any:
-    """Return a copy with what predictions need; details are kept in the description."""
-    if isinstance(model, TableModel):
-        return replace(model, classifier=model.classifier._predictor(), details={})
-    return model._predictor()
-
-
-def _description(model: Any) -> dict[str, Any]:
-    description = describe(model)
+def _records(*, is_table: bool) -> Records:
+    """Return the records that a model can be made of."""
+    if not is_table:
+        return ARRAY_RECORDS
     try:
-        json.dumps(description, allow_nan=False)
-    except (TypeError, ValueError) as error:
-        msg = f"`details` must be JSON values, for inf and nan use None or text: {error}"
-        raise ModelFileError(msg) from error
-    return description
-
-
-def _depth(stranger: Stranger) -> tuple[int, str]:
-    """Rank the places that a user knows, parameters, before parts of parts."""
-    return stranger.place.count("."), stranger.place
-
-
-def _skops_io() -> Any:
-    """Import skops when it is needed."""
-    try:
-        import skops.io
+        return table_records()
     except ImportError as error:
-        msg = 'model files need skops; pip install "graphmargin[cli]"'
+        msg = f'models of tables need {error.name}; pip install "graphmargin[cli]"'
         raise ImportError(msg) from error
-    return skops.io

@@ -10,6 +10,8 @@ import numpy as np
 
 from graphmargin._typing import AnyArray, FloatArray
 from graphmargin.harmonic.solve import confidence_of
+from graphmargin.labels import UNLABELED_IN_TABLES, UnlabeledRule
+from graphmargin.models.array_model import Predictor
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,14 +21,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TableModel:
-    """Labels for new rows of a table: features of the columns, then a classifier.
+    """Labels for new rows of a table: features of the columns, then a predictor.
 
     Attributes
     ----------
     features : TableFeatures
         Turns a table into an array of numbers, fitted.
-    classifier : classifier of graphmargin
-        Fitted on these numbers; its classes are the codes 0..c-1.
+    predictor : MarginPredictor or HarmonicPredictor
+        Of a classifier that was fitted on these numbers; its classes are the codes 0..c-1.
     classes : array of shape (c,)
         The label of each code: text, integers or booleans.
     target : str
@@ -44,33 +46,41 @@ class TableModel:
     >>> features = TableFeatures().fit(table)
     >>> codes = [0, -1, -1, 1, -1, -1]
     >>> classifier = HarmonicClassifier(n_neighbors=2).fit(features.transform(table), codes)
-    >>> model = TableModel(features, classifier, np.array(["bird", "cat"]), "animal")
+    >>> model = TableModel(
+    ...     features, classifier.predictor_, np.array(["bird", "cat"]), target="animal"
+    ... )
     >>> model.predict(pd.DataFrame({"weight": [1.15, 5.1], "legs": [2, 4]})).tolist()
     ['bird', 'cat']
     """
 
     features: TableFeatures
-    classifier: Any
+    predictor: Predictor
     classes: AnyArray
     target: str
     details: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def rule(self) -> UnlabeledRule:
+        """Which cells of the target have no label, as where the model was made."""
+        return UNLABELED_IN_TABLES.with_texts(self.details.get("unlabeled", ()))
+
     def predict(self, table: pd.DataFrame) -> AnyArray:
         """Return the label of every row."""
-        return self._predict_both(table)[0]
+        return self._label(table)[0]
 
     def predict_proba(self, table: pd.DataFrame) -> FloatArray:
         """Return class probabilities of every row, in the order of `classes`."""
-        return self._predict_both(table)[1]
+        return self._label(table)[1]
 
     def label(self, table: pd.DataFrame) -> tuple[AnyArray, FloatArray]:
         """Return the label of every row and its confidence, best minus second best probability."""
-        labels, probabilities = self._predict_both(table)
+        labels, probabilities = self._label(table)
         return labels, np.asarray(confidence_of(probabilities))
 
-    def _predict_both(self, table: pd.DataFrame) -> tuple[AnyArray, FloatArray]:
+    def _label(self, table: pd.DataFrame) -> tuple[AnyArray, FloatArray]:
+        """Return labels and class probabilities."""
         X = self.features.transform(table)
-        if not len(X):  # which scikit-learn refuses
+        if not len(X):
             return self.classes[:0], np.zeros((0, len(self.classes)))
-        codes, probabilities = self.classifier._predict_both(X)
+        codes, probabilities = self.predictor.label(X)
         return self.classes[codes], probabilities

@@ -1,4 +1,4 @@
-"""The optional import of matplotlib, and what all figures share."""
+"""The optional import of matplotlib, and what all displays share."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ import numpy as np
 
 from graphmargin._typing import AnyArray, FloatArray, IntArray
 
-PINK, BLUE, YELLOW = "#f4b3c6", "#a8c8ee", "#fbeea0"
-RED_DOT, BLUE_DOT = "#c8102e", "#1f4fa3"
-UNSURE = 0.05
-"""Values closer to zero are yellow."""
+YELLOW = "#fbeea0"
+"""Color of the region where no label is certain."""
 CLASS_COLORS = (
     *("#2f6bdb", "#d9730d", "#23934a", "#d1293d", "#8250df", "#0a97a7"),
     *("#d63a96", "#8d5a2b", "#83920a", "#5b6b7f", "#c29a00", "#1b3a8a"),
@@ -20,50 +18,6 @@ MARKERS = ("o", "s", "^", "D")
 UNKNOWN = "#8c959f"
 """Color of a point without a class."""
 LEGEND_SIZE = 9
-PAGE_INCHES = 11.0
-"""Width of a figure: 1100 pixels at 100 dots per inch."""
-
-
-def new_figure(height: float, width: float = PAGE_INCHES) -> Any:
-    """Return an empty figure, or say what to install."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        msg = "figures need matplotlib; run `pip install graphmargin[cli]`"
-        raise ImportError(msg) from error
-    return Figure(figsize=(width, height), dpi=100, layout="constrained")
-
-
-def fill_signs(ax: Any, x1: Any, x2: Any, values: Any) -> None:
-    """Color the plane: pink above zero, blue below, yellow where the values are near zero."""
-    end = 1 + float(np.abs(values).max())
-    ax.contourf(x1, x2, values, levels=[-end, -UNSURE, UNSURE, end], colors=[BLUE, YELLOW, PINK])
-
-
-def sign_legend(figure: Any, name: str, extra: Any = ()) -> None:
-    """Explain the colors below all panels; `name` is the function that is shown, as mathtext."""
-    from matplotlib.patches import Patch
-
-    handles = [
-        Patch(facecolor=PINK, label=f"${name} > 0$"),
-        Patch(facecolor=BLUE, label=f"${name} < 0$"),
-        Patch(facecolor=YELLOW, label=f"$|{name}| < {UNSURE}$"),
-        *extra,
-    ]
-    figure.legend(
-        handles=handles,
-        loc="outside lower center",
-        ncols=len(handles),
-        frameon=False,
-        fontsize=LEGEND_SIZE,
-    )
-
-
-def label_dots(ax: Any, labeled: Any, size: float) -> None:
-    """Draw labeled vertices, given as (x1, x2, sign): red for +1, blue for -1."""
-    for x1, x2, sign in labeled:
-        color = RED_DOT if sign > 0 else BLUE_DOT
-        ax.plot([x1], [x2], "o", color=color, markeredgecolor="white", markersize=size, zorder=5)
 
 
 def axes_of(ax: Any) -> Any:
@@ -78,23 +32,23 @@ def axes_of(ax: Any) -> Any:
     return pyplot.subplots(layout="constrained")[1]
 
 
-def class_look(code: int) -> tuple[str, str]:
+def class_style(code: int) -> tuple[str, str]:
     """Return color and marker of a class; colors repeat with another marker.
 
     Examples
     --------
-    >>> class_look(1), class_look(13)
+    >>> class_style(1), class_style(13)
     (('#d9730d', 'o'), ('#d9730d', 's'))
     """
     return CLASS_COLORS[code % len(CLASS_COLORS)], MARKERS[code // len(CLASS_COLORS) % len(MARKERS)]
 
 
-def tint(colors: Any, strength: Any) -> FloatArray:
+def mix_with_white(colors: Any, strength: Any) -> FloatArray:
     """Return colors mixed with white: strength 1 is the color, 0 is white.
 
     Examples
     --------
-    >>> tint(["#ff0000", "#ff0000"], [1.0, 0.5]).tolist()
+    >>> mix_with_white(["#ff0000", "#ff0000"], [1.0, 0.5]).tolist()
     [[1.0, 0.0, 0.0], [1.0, 0.5, 0.5]]
     """
     from matplotlib.colors import to_rgb
@@ -111,8 +65,8 @@ def scatter_classes(ax: Any, points: FloatArray, codes: IntArray, strength: Any,
     drawn = []
     for code in np.unique(codes):
         mine = codes == code
-        color, marker = (UNKNOWN, "o") if code < 0 else class_look(int(code))
-        faces = tint([color] * int(mine.sum()), np.asarray(strength)[mine])
+        color, marker = (UNKNOWN, "o") if code < 0 else class_style(int(code))
+        faces = mix_with_white([color] * int(mine.sum()), np.asarray(strength)[mine])
         drawn.append(
             ax.scatter(
                 *points[mine].T,
@@ -127,7 +81,7 @@ def scatter_classes(ax: Any, points: FloatArray, codes: IntArray, strength: Any,
     return drawn
 
 
-def ring(ax: Any, points: FloatArray, size: float) -> Any:
+def outline_given(ax: Any, points: FloatArray, size: float) -> Any:
     """Mark given labels by a black ring; return the collection."""
     return ax.scatter(
         *points.T, s=3 * size, facecolors="none", edgecolors="black", linewidths=1.4, zorder=4
@@ -140,7 +94,7 @@ def class_legend(ax: Any, codes: IntArray, classes: AnyArray, extra: Any = ()) -
 
     handles = []
     for code in np.unique(codes):
-        color, marker = (UNKNOWN, "o") if code < 0 else class_look(int(code))
+        color, marker = (UNKNOWN, "o") if code < 0 else class_style(int(code))
         name = "no label" if code < 0 else str(classes[code])
         handles.append(Line2D([], [], color=color, marker=marker, linestyle="", label=name))
     handles.append(

@@ -17,10 +17,10 @@ from graphmargin.plotting._matplotlib import (
     axes_of,
     check_plane,
     class_legend,
-    class_look,
-    ring,
+    class_style,
+    mix_with_white,
+    outline_given,
     scatter_classes,
-    tint,
 )
 
 REGION = 0.22
@@ -73,9 +73,7 @@ class CutDisplay:
     >>> from graphmargin import MaxMarginGraphCut
     >>> from graphmargin.datasets import make_lattices
     >>> X, y, _, W = make_lattices()
-    >>> model = MaxMarginGraphCut(
-    ...     kernel="cubic", gamma_g=0.1, C=10.0, eps=0.01, affinity="precomputed"
-    ... ).fit(X, y, W=W)
+    >>> model = MaxMarginGraphCut(kernel="cubic", gamma_g=0.1, C=10.0, eps=0.01).fit(X, y, W=W)
     >>> display = CutDisplay.from_estimator(model, X, resolution=50).plot(ax=Figure().subplots())
     >>> display.regions.shape, display.band_ is not None
     ((50, 50), True)
@@ -117,7 +115,7 @@ class CutDisplay:
 
         Parameters
         ----------
-        estimator : MaxMarginGraphCut or MaxMarginGraphCutCV
+        estimator : MaxMarginGraphCut
             Fitted on X.
         X : array-like of shape (n, 2)
         resolution : int, default=200
@@ -125,32 +123,34 @@ class CutDisplay:
         margin : float, default=0.08
             Room around the points, as a share of their extent.
         """
-        model = getattr(estimator, "best_estimator_", estimator)  # of a search
-        check_is_fitted(model, "training_mask_")
-        solution = model.harmonic_solution_
+        check_is_fitted(estimator, "training_mask_")
+        solution = estimator.harmonic_solution_
         points = check_plane("X", X, len(solution.codes))
         low, high = points.min(axis=0), points.max(axis=0)
         room = margin * (high - low)
         x1, x2 = np.linspace(low - room, high + room, resolution).T
         grid = np.column_stack([axis.ravel() for axis in np.meshgrid(x1, x2)])
-        k, metric = model.n_neighbors, model.metric
-        graph = neighbor_graph(points, k, width=model.width, metric=metric)
+        used = estimator.parameters_
+        k, metric = estimator.n_neighbors, estimator.metric  # where the graph was given
+        if used.graph is not None:
+            k, metric = used.graph.n_neighbors, used.graph.metric
+        graph = neighbor_graph(points, k, width=used.kernel.width, metric=metric)
         near = graph.search.neighbors(k, in_metric(grid, metric))
         step = attach_by_neighbors(near, graph.weighting, len(points))
-        sink = solution.gamma_g + model.c_unlabeled
+        sink = solution.gamma_g + solution.problem.c_unlabeled
         mass = (step.moves @ solution.class_mass) * step.chance_to_move(sink)[:, None]
-        regions = np.searchsorted(model.classes_, model.predict(grid))
+        regions = np.searchsorted(estimator.classes_, estimator.predict(grid))
         return cls(
             x1=x1,
             x2=x2,
             regions=regions.reshape(resolution, resolution),
             confidence=confidence_of(mass).reshape(resolution, resolution),
-            eps=float(model.eps),
+            eps=used.eps,
             points=points,
             codes=solution.codes,
             labeled=solution.problem.labels.labeled,
-            learned=model.training_mask_,
-            classes=model.classes_,
+            learned=estimator.training_mask_,
+            classes=estimator.classes_,
         )
 
     def plot(self, ax: Any = None, *, size: float = 22.0) -> CutDisplay:
@@ -168,7 +168,9 @@ class CutDisplay:
         from matplotlib.patches import Patch
 
         n_classes = len(self.classes)
-        colors = tint([class_look(k)[0] for k in range(n_classes)], np.full(n_classes, REGION))
+        colors = mix_with_white(
+            [class_style(k)[0] for k in range(n_classes)], np.full(n_classes, REGION)
+        )
         self.surface_ = self.ax_.pcolormesh(self.x1, self.x2, colors[self.regions], zorder=0)
         self.band_ = None
         extra = []
@@ -190,6 +192,6 @@ class CutDisplay:
         self.points_ = scatter_classes(
             self.ax_, self.points, self.codes, self.learned.astype(np.float64), size
         )
-        self.given_ = ring(self.ax_, self.points[self.labeled], size)
+        self.given_ = outline_given(self.ax_, self.points[self.labeled], size)
         class_legend(self.ax_, self.codes, self.classes, extra)
         return self

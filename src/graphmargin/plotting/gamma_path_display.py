@@ -1,4 +1,4 @@
-"""What changes as labels travel less far."""
+"""Display of what changes with gamma_g, as labels travel less far."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from graphmargin.plotting._matplotlib import CLASS_COLORS, LEGEND_SIZE, axes_of
 
 STYLES = {
     "fold_score": (CLASS_COLORS[0], "-"),
-    "leave_one_out_score": (CLASS_COLORS[2], "-"),
+    "graph_score": (CLASS_COLORS[2], "-"),
     "confidence": (CLASS_COLORS[1], "--"),
 }
 """Color and style of each line."""
@@ -29,7 +29,7 @@ class GammaPathDisplay:
     ----------
     gamma_g : array of shape (m,)
         Ascending; inf is supervised learning.
-    fold_score, leave_one_out_score, confidence, weight : array of shape (m,)
+    fold_score, graph_score, confidence, weight : array of shape (m,)
         See `graphmargin.selection.gamma_path`; nan is left out.
 
     Attributes
@@ -59,13 +59,13 @@ class GammaPathDisplay:
         *,
         gamma_g: FloatArray,
         fold_score: FloatArray,
-        leave_one_out_score: FloatArray,
+        graph_score: FloatArray,
         confidence: FloatArray,
         weight: FloatArray,
     ) -> None:
         self.gamma_g = gamma_g
         self.fold_score = fold_score
-        self.leave_one_out_score = leave_one_out_score
+        self.graph_score = graph_score
         self.confidence = confidence
         self.weight = weight
 
@@ -76,10 +76,13 @@ class GammaPathDisplay:
         Parameters
         ----------
         estimator : MaxMarginGraphCut or HarmonicClassifier
-            Fitted with ``gamma_g="auto"``, or one of their searches.
+            Fitted with ``gamma_g="auto"`` or a list of values.
         """
         check_is_fitted(estimator)
         path = estimator.gamma_g_path_
+        if path is None:
+            msg = "`estimator` has chosen no gamma_g; fit it with gamma_g='auto' or a list"
+            raise ValueError(msg)
         return cls(**{name: path[name] for name in ("gamma_g", *PATH_LINES, "weight")})
 
     def plot(self, ax: Any = None) -> GammaPathDisplay:

@@ -15,7 +15,7 @@ from graphmargin.plotting._matplotlib import (
     axes_of,
     check_plane,
     class_legend,
-    ring,
+    outline_given,
     scatter_classes,
 )
 
@@ -138,6 +138,6 @@ class HarmonicDisplay:
         self.ax_.add_collection(self.edges_)
         strength = PALEST + (1 - PALEST) * np.clip(self.confidence, 0.0, 1.0)
         self.vertices_ = scatter_classes(self.ax_, self.coordinates, self.codes, strength, size)
-        self.given_ = ring(self.ax_, self.coordinates[self.labeled], size)
+        self.given_ = outline_given(self.ax_, self.coordinates[self.labeled], size)
         class_legend(self.ax_, self.codes, self.classes)
         return self

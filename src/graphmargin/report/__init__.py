@@ -1,3 +1,3 @@
-"""Pages on what experiments found; nothing here fits."""
+"""The page on a labeled table; nothing here fits."""
 
 __all__: list[str] = []

@@ -23,9 +23,9 @@ MAP_WIDTH, MAP_HEIGHT, MAP_MARGIN = 800.0, 640.0, 16.0
 COLORS = 12
 """Colors of the theme; further classes repeat them with another shape."""
 SHAPES = ("circle", "square", "triangle", "diamond")
-FAINTEST = 0.25
+MIN_OPACITY = 0.25
 """Opacity of a point of confidence 0."""
-HOLLOW = 0.12
+MODEL_OPACITY = 0.12
 """Opacity of a point that the graph has not labeled."""
 
 
@@ -92,12 +92,12 @@ class MapChart:
     edges: str
 
 
-def look(code: int) -> tuple[int, str]:
+def class_style(code: int) -> tuple[int, str]:
     """Return number of the color, and shape, by which a class is known.
 
     Examples
     --------
-    >>> look(0), look(12), look(47), look(48)
+    >>> class_style(0), class_style(12), class_style(47), class_style(48)
     ((0, 'circle'), (0, 'square'), (11, 'diamond'), (0, 'circle'))
     """
     return code % COLORS, SHAPES[code // COLORS % len(SHAPES)]
@@ -202,8 +202,10 @@ def map_chart(found: GraphMap) -> MapChart:
     shown = [1.0 if source == GIVEN else min(value / surest, 1.0) for source, value in pairs]
     marks = [
         Mark(
-            *(i, xs[i], ys[i], *look(found.codes[i])),
-            HOLLOW if found.sources[i] == MODEL else FAINTEST + (1 - FAINTEST) * shown[i],
+            *(i, xs[i], ys[i], *class_style(found.codes[i])),
+            MODEL_OPACITY
+            if found.sources[i] == MODEL
+            else MIN_OPACITY + (1 - MIN_OPACITY) * shown[i],
             found.sources[i],
         )
         for i in order

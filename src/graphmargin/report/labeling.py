@@ -79,7 +79,7 @@ def labeling_page(findings: Findings, *, table_path: str | None, model_path: str
         css=CSS + _text("labeling.css"),
         script=script,
         script_hash=f"sha256-{digest}",
-        looks=[charts.look(code) for code in range(len(findings.classes))],
+        styles=[charts.class_style(code) for code in range(len(findings.classes))],
         class_rows=_class_rows(findings),
         sources=[(name, findings.source_counts.get(name, 0)) for name in SOURCES],
         source_texts=SOURCE_TEXTS,

@@ -1,16 +1,16 @@
-"""How pages look: light and dark, wide and narrow."""
+"""The style sheet that pages share: light and dark, wide and narrow."""
 
 from __future__ import annotations
 
 CSS = """\
 :root {
   --ink: #1f2328; --paper: #ffffff; --soft: #59636e; --line: #d1d9e0; --band: #f6f8fa;
-  --link: #0550ae; --yes: #116329; --yes-band: #dafbe1; --no: #a40e26; --no-band: #ffebe9;
+  --link: #0550ae; --yes: #116329;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --ink: #e6edf3; --paper: #0d1117; --soft: #9198a1; --line: #3d444d; --band: #161b22;
-    --link: #79c0ff; --yes: #7ee787; --yes-band: #12261e; --no: #ffa198; --no-band: #321a1c;
+    --link: #79c0ff; --yes: #7ee787;
   }
 }
 * { box-sizing: border-box; }
@@ -23,10 +23,6 @@ main { max-width: 60rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; overflow-wra
 h1 { font-size: 1.8rem; line-height: 1.25; }
 h2 { margin-top: 2.5rem; padding-bottom: .3rem; border-bottom: 1px solid var(--line); }
 a { color: var(--link); }
-img {
-  display: block; max-width: 100%; height: auto; margin: 1rem auto; padding: .5rem;
-  background: #ffffff; border: 1px solid var(--line); border-radius: 6px;
-}
 code { padding: .1em .3em; background: var(--band); border-radius: 4px; font-size: .9em; }
 pre { padding: .8rem 1rem; overflow-x: auto; background: var(--band); border-radius: 6px; }
 pre code { padding: 0; background: none; }
@@ -39,10 +35,6 @@ th, td { padding: .4rem .7rem; text-align: left; vertical-align: top; }
 td { border-top: 1px solid var(--line); min-width: 7rem; overflow-wrap: normal; }
 th { position: sticky; top: 0; background: var(--band); white-space: nowrap; }
 .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-td.number, td.yes, td.no, td.untried { min-width: 0; }
-.yes, .no, .untried { font-weight: 600; white-space: nowrap; }
-.yes { color: var(--yes); background: var(--yes-band); }
-.no { color: var(--no); background: var(--no-band); }
-.untried { color: var(--soft); }
+td.number { min-width: 0; }
 @media print { .scroll { max-height: none; overflow: visible; } th { position: static; } }
 """

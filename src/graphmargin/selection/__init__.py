@@ -1,8 +1,9 @@
 """Choosing parameters: folds that hide labels, trials of candidates, and their weights."""
 
-from graphmargin.selection.choice import Choice, Trials, choose
-from graphmargin.selection.folds import LabeledKFold, LabeledLeaveOneOut
-from graphmargin.selection.report import GraphReport, graph_report
+from graphmargin.selection.choice import Choice, choose
+from graphmargin.selection.graph_reports import GraphReport, graph_report
+from graphmargin.selection.held_out import LabeledKFold, LabeledLeaveOneOut
+from graphmargin.selection.trials import Trials
 
 __all__ = [
     "Choice",

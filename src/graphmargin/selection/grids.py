@@ -1,61 +1,24 @@
-"""Grids that "auto" stands for, in units of the data, and what candidates are tested on."""
+"""Grids of candidate values that "auto" stands for, in units of the data."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import product
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from graphmargin._typing import FloatArray, IntArray
-from graphmargin.labels import UNLABELED, EncodedLabels
+from graphmargin.labels import EncodedLabels
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import centered
 from graphmargin.margin.training import center_of
-from graphmargin.selection.folds import label_folds
 
-AUTO = "auto"
-FEW_LABELS = 20
-"""Labels up to which there are ten folds, and five above."""
 FEW_A_CLASS = 3
 """Labels a class, on average, up to which class mass normalization is a candidate."""
 SAMPLE = 300
-
-
-@dataclass(frozen=True)
-class Hidden:
-    """The labels on which candidates are tested.
-
-    Attributes
-    ----------
-    folds : list of arrays
-        Labeled rows that are hidden, fold by fold.
-    validation : tuple of rows and class codes, or None
-        Labeled rows outside of the training rows, in place of folds.
-    """
-
-    folds: list[IntArray]
-    validation: tuple[Any, IntArray] | None = None
-
-
-def default_folds(codes: IntArray, random_state: Any) -> Hidden:
-    """Return five folds of hidden labels, ten if there are at most 20 labels.
-
-    Examples
-    --------
-    >>> len(default_folds(np.array([0, 0, 1, 1, -1]), 0).folds)
-    4
-    """
-    few = (codes != UNLABELED).sum() <= FEW_LABELS
-    return Hidden(label_folds(codes, 10 if few else 5, random_state))
-
-
-def is_auto(value: Any) -> bool:
-    """Tell whether the value of a parameter is to be chosen."""
-    return isinstance(value, str) and value == AUTO
+"""Rows that tell the variance of a kernel's features."""
+HAT_LOSS_GRID = (0.0, 0.01, 0.1, 1.0)
+"""Weights gamma_u of the hat losses that "auto" stands for."""
 
 
 def gamma_g_grid(W: sparse.csr_array) -> list[float]:
@@ -138,17 +101,6 @@ def prior_grid(labels: EncodedLabels) -> list[Any]:
 def label_counts(labels: EncodedLabels) -> IntArray:
     """Return the number of labels of each class."""
     return np.bincount(labels.codes[labels.labeled], minlength=len(labels.classes))
-
-
-def grid_points(grid: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
-    """Return all combinations of the values of some parameters.
-
-    Examples
-    --------
-    >>> grid_points({"C": [1, 2], "gamma_g": [0.1]})
-    [{'C': 1, 'gamma_g': 0.1}, {'C': 2, 'gamma_g': 0.1}]
-    """
-    return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
 
 
 def _power_of_ten(exponent: Any) -> float:

@@ -33,11 +33,11 @@ _HOMES = {
     "read_target": "target",
     "table_writer": "writing",
 }
-_OPTIONAL = ("openpyxl", "pandas", "pyarrow", "skrub")
+_OPTIONAL = ("openpyxl", "pandas", "pyarrow")
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first asked for: pandas and skrub take a second."""
+    """Import a public name when it is first asked for: pandas takes a second."""
     if name not in _HOMES:
         msg = f"module 'graphmargin.tables' has no attribute {name!r}"
         raise AttributeError(msg)

@@ -1,26 +1,24 @@
 """Columns as features: what is learned from a column, and how it is applied to a new one.
 
-Instances hold strings, numbers, arrays and encoders of skrub, so that they can be kept in files
-from which nothing is executed.
+Instances hold strings, numbers and arrays, so that model files can keep them.
 """
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import TfidfVectorizer
 
 from graphmargin._typing import BoolArray, FloatArray
 from graphmargin.tables.columns import Role
 from graphmargin.tables.errors import TableError
 from graphmargin.tables.meanings import LARGEST, dates, numbers, texts, vectors
 from graphmargin.tables.roles import MAX_CATEGORIES
-
-if TYPE_CHECKING:  # skrub takes seconds to import, which tables of numbers need not
-    from skrub import DatetimeEncoder, StringEncoder
 
 # Features are far from overflow, whatever is squared or divided.
 _SMALLEST_SCALE = 1 / LARGEST
@@ -30,6 +28,9 @@ _SMALLEST_VARIANCE = 0.1
 # Text is learned from a sample: the vocabulary, hence the file, stays small.
 _TEXT_SAMPLE = 20_000
 _TEXT_COMPONENTS = 30
+_NGRAMS: dict[str, Any] = {"analyzer": "char_wb", "ngram_range": (3, 4)}
+# The places in the calendar, with the length of the circle that each of them goes around.
+_PERIODS = {"month": 12, "day": 30, "hour": 24, "day_of_week": 7}
 # Total variance of text and vectors, a number having 1. On made-up tables of 1,000 rows, 3 classes
 # and 2, 5 or 10 numbers beside a text of 8 words or a vector of 64 numbers, the one, the other or
 # both being informative, 10 nearest neighbors lose at worst this many points of accuracy against
@@ -169,9 +170,10 @@ class DateEncoder:
         Format of dates that are text.
     median : str
         ISO 8601; what missing dates count as.
-    calendar : skrub.DatetimeEncoder
+    has_times : bool
+        Whether any date had a time of day; without, the hour is no feature.
     center, scale : array
-        Of the features; those that are constant have a scale of inf, and are left out.
+        Of the features; those that are constant have a scale of 0, and are left out.
     flag : float or None
         Height of the flag for missing dates.
     """
@@ -180,7 +182,7 @@ class DateEncoder:
     name: str
     layout: str | None
     median: str
-    calendar: DatetimeEncoder
+    has_times: bool
     center: FloatArray
     scale: FloatArray
     flag: float | None
@@ -188,15 +190,15 @@ class DateEncoder:
     @property
     def n_features(self) -> int:
         """Number of features."""
-        return int(np.isfinite(self.scale).sum()) + (self.flag is not None)
+        return int((self.scale > 0).sum()) + (self.flag is not None)
 
     def transform(self, column: pd.Series) -> FloatArray:
         """Return the features of a column."""
         values, bad = dates(column, self.layout)
         refuse(column, bad, "a date" if self.layout is None else f"a date such as {self.layout}")
-        varies = np.isfinite(self.scale)
-        parts = _date_parts(values.fillna(pd.Timestamp(self.median)), self.calendar)
-        result = ((parts - self.center) / self.scale)[:, varies]
+        varies = self.scale > 0
+        parts = _date_parts(values.fillna(pd.Timestamp(self.median)), self.has_times)
+        result = (parts - self.center)[:, varies] / self.scale[varies]
         if self.flag is None:
             return result
         return np.column_stack([result, self.flag * values.isna().to_numpy()])
@@ -215,48 +217,56 @@ def fit_date(name: str, values: pd.Series, layout: str | None) -> DateEncoder:
     missing = values.isna().to_numpy()
     median = values.median().floor("s").isoformat()
     filled = values.fillna(pd.Timestamp(median))
-    from skrub import DatetimeEncoder
-
-    # The seconds of skrub have 32 bits, which is two minutes; they are ours.
-    calendar = DatetimeEncoder(
-        resolution="hour", add_weekday=True, add_total_seconds=False, periodic_encoding="circular"
-    )
-    calendar.fit(filled.rename("date"))
-    parts = _date_parts(filled, calendar)
+    has_times = bool((filled != filled.dt.normalize()).any())
+    parts = _date_parts(filled, has_times)
     deviations = parts.std(axis=0)
     varies = deviations > 1e-6
     return DateEncoder(
         name=name,
         layout=layout,
         median=median,
-        calendar=calendar,
+        has_times=has_times,
         center=parts.mean(axis=0),
-        scale=np.where(varies, deviations * np.sqrt(max(varies.sum(), 1)), np.inf),
+        scale=np.where(varies, deviations * np.sqrt(varies.sum()), 0.0),
         flag=_height(missing[:, None]) if missing.any() else None,
     )
 
 
-def _date_parts(values: pd.Series, calendar: DatetimeEncoder) -> FloatArray:
+def _date_parts(values: pd.Series, has_times: bool) -> FloatArray:
+    """Return seconds since 1970, the year, and sine and cosine of each place in the calendar."""
     seconds = values.to_numpy().astype("datetime64[us]").astype(float) / 1e6
-    parts = calendar.transform(values.rename("date")).to_numpy(dtype=float)
-    return np.column_stack([seconds, parts])
+    parts = [seconds, values.dt.year.to_numpy(float)]
+    for name, period in _PERIODS.items():
+        if name == "hour" and not has_times:
+            continue
+        place = getattr(values.dt, name).to_numpy(float) + (name == "day_of_week")
+        angle = place / period * 2 * np.pi
+        parts += [np.sin(angle), np.cos(angle)]
+    return np.column_stack(parts)
 
 
 @dataclass(frozen=True)
 class TextEncoder:
-    """Latent semantic analysis of the character n-grams of a text (skrub's StringEncoder).
+    """Latent semantic analysis of the n-grams of a text: three or four characters of a word.
 
     Attributes
     ----------
     name : str
-    encoder : skrub.StringEncoder
-    center : array
+    vocabulary : tuple of str
+        The n-grams.
+    idf : array of shape (n_grams,)
+        Inverse document frequencies.
+    components : array of shape (n_components, n_grams) or None
+        Singular vectors; None if there are so few n-grams that they are the features themselves.
+    center : array of shape (n_features,)
     scale : float
     """
 
     role: ClassVar[Role] = "text"
     name: str
-    encoder: StringEncoder
+    vocabulary: tuple[str, ...]
+    idf: FloatArray
+    components: FloatArray | None
     center: FloatArray
     scale: float
 
@@ -269,7 +279,19 @@ class TextEncoder:
         """Return the features of a column."""
         cells, bad = texts(column)
         refuse(column, bad, "text")
-        return (_components(cells, self.encoder) - self.center) / self.scale
+        return (self.coordinates(cells) - self.center) / self.scale
+
+    def coordinates(self, cells: pd.Series) -> FloatArray:
+        """Return the features before they are centered and scaled; missing texts are empty."""
+        weights = self._vectorizer.transform(cells.fillna("")).astype(np.float32)
+        parts = weights.toarray() if self.components is None else weights @ self.components.T
+        return np.asarray(parts, dtype=np.float64)
+
+    @cached_property
+    def _vectorizer(self) -> TfidfVectorizer:
+        vectorizer = TfidfVectorizer(vocabulary=self.vocabulary, **_NGRAMS)
+        vectorizer.idf_ = self.idf
+        return vectorizer
 
 
 def fit_text(name: str, cells: pd.Series) -> TextEncoder:
@@ -284,19 +306,22 @@ def fit_text(name: str, cells: pd.Series) -> TextEncoder:
     sample = cells.dropna()
     if len(sample) > _TEXT_SAMPLE:
         sample = sample.sample(_TEXT_SAMPLE, random_state=0)
-    from skrub import StringEncoder
-
-    encoder = StringEncoder(n_components=min(_TEXT_COMPONENTS, len(sample) - 1), random_state=0)
-    with warnings.catch_warnings():
-        # Fewer n-grams than components: then the n-grams themselves are the features.
-        warnings.filterwarnings("ignore", message="The matrix shape is", category=UserWarning)
-        encoder.fit(sample.rename("text"))
-    parts = _components(cells, encoder)
-    return TextEncoder(name, encoder, parts.mean(axis=0), _space_scale(parts))
-
-
-def _components(cells: pd.Series, encoder: StringEncoder) -> FloatArray:
-    return np.asarray(encoder.transform(cells.rename("text")), dtype=float)
+    vectorizer = TfidfVectorizer(**_NGRAMS)
+    weights = vectorizer.fit_transform(sample).astype(np.float32)
+    n_components = min(_TEXT_COMPONENTS, len(sample) - 1)
+    components = None
+    if weights.shape[1] > n_components:
+        components = TruncatedSVD(n_components, random_state=0).fit(weights).components_
+    unscaled = TextEncoder(
+        name=name,
+        vocabulary=tuple(vectorizer.get_feature_names_out().tolist()),
+        idf=vectorizer.idf_,
+        components=components,
+        center=np.zeros(weights.shape[1] if components is None else n_components),
+        scale=1.0,
+    )
+    parts = unscaled.coordinates(cells)
+    return replace(unscaled, center=parts.mean(axis=0), scale=_space_scale(parts))
 
 
 @dataclass(frozen=True)

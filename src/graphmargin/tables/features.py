@@ -29,24 +29,9 @@ from graphmargin.tables.meanings import LARGEST
 from graphmargin.tables.roles import MAX_CATEGORIES, ColumnReading, read_column
 
 if TYPE_CHECKING:
-    from graphmargin._typing import FloatArray
+    from graphmargin._typing import AnyArray, FloatArray
 
 Encoder: TypeAlias = NumberEncoder | CategoryEncoder | DateEncoder | TextEncoder | EmbeddingEncoder
-
-TRUSTED_TYPES: tuple[str, ...] = (
-    "graphmargin.tables.columns.ColumnUse",
-    "graphmargin.tables.encoders.CategoryEncoder",
-    "graphmargin.tables.encoders.DateEncoder",
-    "graphmargin.tables.encoders.EmbeddingEncoder",
-    "graphmargin.tables.encoders.NumberEncoder",
-    "graphmargin.tables.encoders.TextEncoder",
-    "graphmargin.tables.features.TableFeatures",
-    "skrub._datetime_encoder.DatetimeEncoder",
-    "skrub._datetime_encoder._CircularEncoder",
-    "skrub._string_encoder.StringEncoder",
-    "skrub._to_str.ToStr",
-)
-"""What `skops.io.loads` has to trust for a `TableFeatures`: classes that only hold data."""
 
 # Ratio of the 90th to the 10th percentile of the ranges (max - min) of number columns, up to which
 # they have one unit; of up to nine columns, it is that of the largest to the smallest. It is 1.0 on
@@ -79,6 +64,8 @@ class TableFeatures(TransformerMixin, BaseEstimator):
     ----------
     columns_ : tuple of ColumnUse
         What became of each column, in the order of the table.
+    encoders_ : tuple of encoders
+        How each column that is used becomes features, see `graphmargin.tables.encoders`.
     scaling_ : str
         How numbers were scaled, in words.
     feature_names_in_ : array of str
@@ -126,23 +113,31 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         for name, values in numbers.items():
             refuse(table[name], np.abs(values) > LARGEST, "a finite number")
         unit = _unit(numbers)
-        self._encoders = tuple(
+        self.encoders_ = tuple(
             _fit_encoder(name, reading, unit)
             for name, reading in readings.items()
             if reading.role != "left out"
         )
-        encoders = {encoder.name: encoder for encoder in self._encoders}
+        encoders = {encoder.name: encoder for encoder in self.encoders_}
         self.columns_ = tuple(
             _use(name, reading, encoders.get(name)) for name, reading in readings.items()
         )
-        if not self._encoders:
+        if not self.encoders_:
             why = ", ".join(f"{use.name!r} ({use.note})" for use in self.columns_)
             msg = f"no column is of use as a feature: {why or 'there is none'}"
             raise TableError(msg)
         self.scaling_ = _scaling(len(numbers), unit)
-        self.feature_names_in_ = np.array(names, dtype=object)
-        self.n_features_out_ = sum(encoder.n_features for encoder in self._encoders)
         return self
+
+    @property
+    def feature_names_in_(self) -> AnyArray:
+        """Names of the columns of the table."""
+        return np.array([use.name for use in self.columns_], dtype=object)
+
+    @property
+    def n_features_out_(self) -> int:
+        """Number of features."""
+        return sum(encoder.n_features for encoder in self.encoders_)
 
     def transform(self, table: pd.DataFrame) -> FloatArray:
         """Return the features of a table, which may have its columns in any order, and more.
@@ -154,7 +149,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self, "columns_")
         places: Mapping[str, Any] = {str(name): name for name in table.columns}
-        absent = [encoder.name for encoder in self._encoders if encoder.name not in places]
+        absent = [encoder.name for encoder in self.encoders_ if encoder.name not in places]
         if absent:
             noun, verb = ("column", "is") if len(absent) == 1 else ("columns", "are")
             msg = (
@@ -166,7 +161,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         if not len(table):  # which scikit-learn's encoders refuse
             return result
         start = 0
-        for encoder in self._encoders:
+        for encoder in self.encoders_:
             stop = start + encoder.n_features
             result[:, start:stop] = encoder.transform(table[places[encoder.name]])
             start = stop

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from pandas.tseries.api import guess_datetime_format
 
 from graphmargin.tables.columns import AN_ID, Role
 from graphmargin.tables.meanings import (
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from graphmargin._typing import FloatArray
 
 MAX_CATEGORIES = 40
+DATE_SAMPLE = 1000
+"""Cells whose format is guessed."""
 
 _ID_NAME = re.compile(
     r"(?:^|[_\W])(?:id|uuid|guid|key|index|idx)(?:$|[_\W])|[a-z](?:Id|ID)$|^column 1$|^unnamed",
@@ -159,12 +163,14 @@ def _whole_if_possible(values: FloatArray, cells: pd.Series) -> pd.Series:
 
 
 def _layout(cells: pd.Series) -> str | None:
-    """Return the format of dates; None if the cells are not dates."""
-    from skrub import ToDatetime
-    from skrub.core import RejectColumn
-
-    try:
-        layout: str = ToDatetime().fit(cells).format_
-    except RejectColumn:
-        return None
-    return None if dates(cells, layout)[1].any() else layout
+    """Return the format of dates, month first if both orders fit; None if they are not dates."""
+    given = cells.dropna()
+    sample = given.sample(min(DATE_SAMPLE, len(given)), random_state=0)
+    for day_first in (False, True):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # that a cell fits one order alone
+            layouts = {guess_datetime_format(cell, dayfirst=day_first) for cell in sample}
+        layout = layouts.pop() if len(layouts) == 1 else None
+        if isinstance(layout, str) and not dates(cells, layout)[1].any():
+            return layout
+    return None

@@ -9,12 +9,11 @@ import numpy as np
 import pandas as pd
 
 from graphmargin._typing import AnyArray, BoolArray, IntArray
+from graphmargin.labels import UNLABELED, UNLABELED_IN_TABLES, UnlabeledRule
 from graphmargin.tables.columns import check_known
 from graphmargin.tables.errors import TableError
 from graphmargin.tables.meanings import is_date_type, plain, texts
 
-NOTHING = ("NaN", "nan", "None", "<NA>")
-"""What Python, numpy and pandas write for a label that is missing."""
 _MANY_CLASSES = 100
 
 
@@ -30,8 +29,8 @@ class Target:
         Sorted; of type int64, bool or str (object).
     codes : int array of shape (n_rows,)
         Places in `classes`; -1 is unlabeled.
-    markers : tuple of str
-        Texts that meant no label, sorted.
+    rule : UnlabeledRule
+        Which cells had no label.
 
     Examples
     --------
@@ -42,7 +41,7 @@ class Target:
     name: str
     classes: AnyArray
     codes: IntArray
-    markers: tuple[str, ...] = tuple(sorted(NOTHING))
+    rule: UnlabeledRule = UNLABELED_IN_TABLES
 
     @property
     def labeled(self) -> BoolArray:
@@ -53,9 +52,8 @@ class Target:
 def read_target(table: pd.DataFrame, name: str, *, unlabeled: Sequence[str] = ()) -> Target:
     """Return the labels in a column: classes, and the class of each row that has one.
 
-    A row is unlabeled if its cell is missing, blank, one of the texts NaN, nan, None and <NA>, or
-    reads like an element of `unlabeled`. Blanks at the ends of text do not count. Whole numbers
-    that became 3.0 beside missing cells are 3 again.
+    `UNLABELED_IN_TABLES` says which rows are unlabeled. Blanks at the ends of text do not count.
+    Whole numbers that became 3.0 beside missing cells are 3 again.
 
     Parameters
     ----------
@@ -63,7 +61,7 @@ def read_target(table: pd.DataFrame, name: str, *, unlabeled: Sequence[str] = ()
     name : str
         Of the column.
     unlabeled : sequence of str
-        Texts that mean unlabeled, such as "-1" or "?"; -1 is a class if it is not among them.
+        Texts that mean unlabeled, too, such as "-1" or "?".
 
     Raises
     ------
@@ -87,12 +85,13 @@ def read_target(table: pd.DataFrame, name: str, *, unlabeled: Sequence[str] = ()
         msg = f"column {name!r} has cells of type {kind}; classes are text or whole numbers"
         raise TableError(msg)
     values = _values(column, cells, name)
-    as_text = values.map(str, na_action="ignore")
-    markers = {*NOTHING, *(marker.strip() for marker in unlabeled)}
-    values = values.mask(as_text.isin(markers) | cells.isin(markers))
-    labeled = values.notna().to_numpy()
+    rule = UNLABELED_IN_TABLES.with_texts(unlabeled)
+    labeled = ~rule.mask(column.to_numpy(dtype=object))
     if not labeled.any():
-        msg = f"column {name!r} has no label; at least two classes need one"
+        msg = (
+            f"column {name!r} has no label (unlabeled is {rule.description}); at least two classes "
+            "need one"
+        )
         raise TableError(msg)
     classes, found = np.unique(_array(values[labeled]), return_inverse=True)
     if len(classes) == 1:
@@ -105,9 +104,9 @@ def read_target(table: pd.DataFrame, name: str, *, unlabeled: Sequence[str] = ()
             "these are not classes"
         )
         raise TableError(msg)
-    codes = np.full(len(values), -1)
+    codes = np.full(len(values), UNLABELED)
     codes[labeled] = found
-    return Target(name, classes, codes, tuple(sorted(markers)))
+    return Target(name, classes, codes, rule)
 
 
 def _column(table: pd.DataFrame, name: str) -> pd.Series:

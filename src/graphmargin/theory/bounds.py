@@ -46,7 +46,7 @@ class RiskBound:
     >>> from graphmargin.datasets import make_lattices
     >>> X, y, _, W = make_lattices()
     >>> model = MaxMarginGraphCut(kernel="linear", gamma_g=0.1, C=10.0, c_labeled=1.0)
-    >>> bound = model.set_params(affinity="precomputed").fit(X, y, W=W).risk_bound()
+    >>> bound = model.fit(X, y, W=W).risk_bound()
     >>> bound.empirical_risk, bound.n_labeled, bound.bound > 1
     (0.02, 2, True)
     """

@@ -1,0 +1,1 @@
+"""Figures 1 and 2: two lattices with one label each."""

@@ -1,0 +1,1 @@
+"""Two-class problems of UCI tables, which several experiments share."""

@@ -1,0 +1,284 @@
+"""The methods of the paper's table, on a graph and kernels that they share.
+
+A method decides for all candidates of its grid at once, on validation and test rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+from scipy import sparse
+
+from graphmargin._typing import FloatArray
+from graphmargin.estimators import MaxMarginGraphCut
+from graphmargin.graph import knn_graph
+from graphmargin.graph.weights import paper_width
+from graphmargin.harmonic import harmonic_path
+from graphmargin.labels import UNLABELED, encode_labels
+from graphmargin.margin.kernels import Kernel
+from graphmargin.margin.machine import joint_decisions
+from graphmargin.margin.manifold import WarpedFeatures, warp_features
+from graphmargin.selection.cut_trials import try_cuts
+from graphmargin.selection.execution import Execution
+from graphmargin.selection.held_out import HeldOutLabels
+from graphmargin.selection.low_density import try_low_density
+from graphmargin.selection.parameters import KernelParameters, Parameters
+from graphmargin.selection.tasks import make_tasks
+from graphmargin.selection.trials import Trials
+from reproduction.pairs.splits import PairSplit
+from reproduction.published import GC, MR, SVM
+
+GAMMA_SHARES = (0.1, 0.01)
+"""Values of gamma over the number of labels: the ends of the paper's range."""
+GAMMA_G = tuple(float(f"1e{power}") for power in range(-3, 4))
+"""Values of gamma_g = gamma / gamma_u, for gamma_u from 1e-3 gamma to 1e3 gamma."""
+HAT_SHARES = (10.0, 0.1, 1e-3)
+"""Values of gamma_u / gamma for the hat loss, whose machines cost more than all others."""
+C_UNLABELED, ALMOST_NOTHING = 0.01, 1e-6
+"""c_u of soft labels. It acts like a larger gamma_g, so that it is also tried without, nearly."""
+N_NEIGHBORS = 5
+EPS = 1e-6
+NO_KERNEL = "none"
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Decisions of the candidates of a grid, the preferred ones first.
+
+    Attributes
+    ----------
+    C, strength : arrays of shape (m,)
+        1 / (2 gamma), and gamma_g of a cut or a harmonic solution, gamma / gamma_u of the others.
+    f_validation, f_test : arrays of shape (m, h) and (m, t)
+        Decisions on validation and test rows, positive for class 1.
+    """
+
+    C: FloatArray
+    strength: FloatArray
+    f_validation: FloatArray
+    f_test: FloatArray
+
+
+class PairWork:
+    """A split with its graph, which is computed once."""
+
+    def __init__(self, split: PairSplit) -> None:
+        """Keep the split; nothing is computed before it is asked for."""
+        self.split = split
+        self.labels = encode_labels(split.y)
+        self.X_new = np.concatenate([split.X_validation, split.X_test])
+        self.y_new = np.concatenate([split.y_validation, split.y_test])
+        self.Cs = [float(1 / (2 * share * self.labels.labeled.sum())) for share in GAMMA_SHARES]
+
+    @cached_property
+    def width(self) -> float:
+        """The paper's sqrt(K) sigma."""
+        return paper_width(self.split.X)
+
+    @cached_property
+    def W(self) -> sparse.csr_array:  # noqa: N802 - the graph
+        """Graph of the training rows."""
+        return knn_graph(self.split.X, N_NEIGHBORS, n_jobs=1)
+
+    def candidates(self, params: Sequence[tuple[float, float]], f_new: FloatArray) -> Candidates:
+        """Return the decisions on validation and test rows, for pairs of C and strength."""
+        C, strength = np.array(params, dtype=np.float64).T
+        return Candidates(C, strength, *np.split(f_new, [len(self.split.y_validation)], axis=1))
+
+
+class KernelWork:
+    """A split with a kernel: its matrix, and features that the graph has warped."""
+
+    def __init__(self, pair: PairWork, kernel: str, *, scaled: bool = True) -> None:
+        """Keep the names; linear and cubic kernels have width 1 if they are not `scaled`."""
+        self.pair, self.name = pair, kernel
+        self.kernel = Kernel(kernel, pair.width if scaled or kernel == "rbf" else 1.0)  # type: ignore[arg-type]
+
+    @cached_property
+    def values(self) -> tuple[FloatArray, FloatArray]:
+        """Kernel values of training rows, and of validation and test rows, with training rows."""
+        X = self.pair.split.X
+        return self.kernel(X, X), self.kernel(self.pair.X_new, X)
+
+    @cached_property
+    def warped(self) -> WarpedFeatures:
+        """Features of all training rows, warped by their graph, for machines with any bias."""
+        pair = self.pair
+        return warp_features(
+            *(pair.split.X, np.flatnonzero(pair.labels.labeled), self.kernel, pair.W),
+            fit_intercept=False,
+            n_landmarks=len(pair.split.X),
+            n_jobs=1,
+            random_state=pair.split.seed,
+        )
+
+
+Method: TypeAlias = Callable[[KernelWork], Candidates]
+
+
+def svm(work: KernelWork) -> Candidates:
+    """Decide by SVMs on the labeled rows; the larger gamma comes first."""
+    return _cuts(work, [np.inf])
+
+
+def cut(work: KernelWork) -> Candidates:
+    """Decide by the paper's cuts; smaller gamma_g come first, then the larger gamma."""
+    return _cuts(work, GAMMA_G)
+
+
+def soft_cut(work: KernelWork) -> Candidates:
+    """Decide by cuts of soft labels with c_l = 1."""
+    return _cuts(work, GAMMA_G, c_labeled=1.0)
+
+
+def soft_cut_without_c_u(work: KernelWork) -> Candidates:
+    """Decide by cuts of soft labels with c_l = 1, and nothing else: c_u is next to zero."""
+    return _cuts(work, GAMMA_G, c_labeled=1.0, c_unlabeled=ALMOST_NOTHING)
+
+
+def soft_cut_c10(work: KernelWork) -> Candidates:
+    """Decide by cuts of soft labels with c_l = 10."""
+    return _cuts(work, GAMMA_G, c_labeled=10.0)
+
+
+def soft_cut_of_theory(work: KernelWork) -> Candidates:
+    """Decide by cuts of soft labels with c_l = 1 and the gamma_g = n_l^1.5 of the theory."""
+    n_labeled = int(work.pair.labels.labeled.sum())
+    return _cuts(work, [n_labeled**1.5], c_labeled=1.0)
+
+
+def published_manifold(work: KernelWork) -> Candidates:
+    """Decide by manifold regularization without a bias, as it is written in the paper."""
+    return _manifold(work, fit_intercept=False)
+
+
+def manifold_with_bias(work: KernelWork) -> Candidates:
+    """Decide by manifold regularization with the bias that the other methods have."""
+    return _manifold(work, fit_intercept=True)
+
+
+def hat_loss(work: KernelWork) -> Candidates:
+    """Decide by semi-supervised SVMs, with the gamma of the SVM that errs least on validation.
+
+    No class prior holds their mean, as the paper's objective (eq. S3VM) has none.
+    """
+    pair = work.pair
+    supervised = svm(work)
+    y = pair.split.y_validation
+    wrong = ((supervised.f_validation > 0) != (y == 1)).sum(axis=1)
+    C = pair.Cs[int(wrong.argmin())]
+    parameters = Parameters(
+        kernel=KernelParameters(work.kernel, work.kernel.width),
+        gamma_u=tuple(share / (2 * C) for share in HAT_SHARES),
+        C=(C,),
+        solver="gradient",
+    )
+    execution = Execution(1, pair.split.seed)
+    tasks = make_tasks(pair.split.X, pair.labels, None, [parameters], execution)
+    validation = HeldOutLabels((), (pair.X_new, pair.y_new))
+    (trials,) = try_low_density(tasks, validation, execution)
+    params = [(C, 1 / share) for share in HAT_SHARES]
+    return pair.candidates(params, _decisions(trials.evidence))
+
+
+def harmonic(work: KernelWork) -> Candidates:
+    """Decide by harmonic solutions on a graph of all rows, the test rows among them."""
+    pair, split = work.pair, work.pair.split
+    X = np.concatenate([split.X, pair.X_new, split.X_unused])
+    y = np.full(len(X), UNLABELED)
+    y[: len(split.y)] = split.y
+    W = knn_graph(X, N_NEIGHBORS, n_jobs=1)
+    solutions = harmonic_path(W, y, GAMMA_G, n_jobs=1)
+    rows = slice(len(split.y), len(split.y) + len(pair.X_new))
+    f_new = np.array([solution.ell[rows] for solution in solutions])
+    return pair.candidates([(np.nan, gamma_g) for gamma_g in GAMMA_G], f_new)
+
+
+def automatic_cut(work: KernelWork) -> Candidates:
+    """Decide by the blend of cuts that our rule makes of what validation labels say."""
+    pair, split = work.pair, work.pair.split
+    validation = split.X_validation, split.y_validation
+    model = MaxMarginGraphCut(kernel=work.name, cv=validation, n_jobs=1, random_state=split.seed)
+    f_new = model.fit(split.X, split.y).decision_function(pair.X_new)
+    return pair.candidates([(np.nan, np.nan)], f_new[None])
+
+
+def all_labels_cut(work: KernelWork) -> Candidates:
+    """Decide by the default cut on training and validation rows, unlabeled ones included.
+
+    These are the labels that the paper uses, all of them for learning and choosing.
+    """
+    pair, split = work.pair, work.pair.split
+    unlabeled = np.full(len(split.X_unused), UNLABELED)
+    model = MaxMarginGraphCut(kernel=work.name, n_jobs=1, random_state=split.seed)
+    model.fit(
+        np.concatenate([split.X, split.X_validation, split.X_unused]),
+        np.concatenate([split.y, split.y_validation, unlabeled]),
+    )
+    return pair.candidates([(np.nan, np.nan)], model.decision_function(pair.X_new)[None])
+
+
+MR_WITH_BIAS, S3VM, HARMONIC = "MR fair", "S3VM", "harmonic"
+GC_AUTO, GC_ALL = "GC auto", "GC auto, all labels"
+GC_SOFT, GC_WITHOUT_C_U, GC_C10, GC_OF_THEORY = "GC soft", "GC pure", "GC firm", "GC sound"
+"""Names of the columns, as they are in stored records and on the page."""
+
+METHODS: dict[str, Method] = {
+    SVM: svm,
+    MR: published_manifold,
+    MR_WITH_BIAS: manifold_with_bias,
+    S3VM: hat_loss,
+    HARMONIC: harmonic,
+    GC: cut,
+    GC_AUTO: automatic_cut,
+    GC_ALL: all_labels_cut,
+    GC_SOFT: soft_cut,
+    GC_WITHOUT_C_U: soft_cut_without_c_u,
+    GC_C10: soft_cut_c10,
+    GC_OF_THEORY: soft_cut_of_theory,
+}
+"""All methods by the name of their column."""
+
+
+def _cuts(
+    work: KernelWork,
+    gammas: Sequence[float],
+    *,
+    c_labeled: float = np.inf,
+    c_unlabeled: float = C_UNLABELED,
+) -> Candidates:
+    """Decide by cuts; without soft labels there is no c_u either."""
+    pair = work.pair
+    c_unlabeled = 0.0 if np.isinf(c_labeled) else c_unlabeled
+    K, K_new = work.values
+    parameters = Parameters(
+        kernel=KernelParameters(Kernel("precomputed")),
+        gamma_g=tuple(gammas),
+        C=tuple(pair.Cs),
+        eps=EPS,
+        loss_weights="equal",
+        c_labeled=c_labeled,
+        c_unlabeled=c_unlabeled,
+    )
+    execution = Execution(1, pair.split.seed)
+    tasks = make_tasks(K, pair.labels, pair.W, [parameters], execution)
+    (trials,) = try_cuts(tasks, HeldOutLabels((), (K_new, pair.y_new)), execution)
+    params = [(C, gamma_g) for gamma_g in gammas for C in pair.Cs]
+    return pair.candidates(params, _decisions(trials.evidence))
+
+
+def _manifold(work: KernelWork, *, fit_intercept: bool) -> Candidates:
+    pair, form = work.pair, work.warped
+    codes = pair.labels.codes[pair.labels.labeled]
+    params = [(C, gamma_g) for gamma_g in GAMMA_G for C in pair.Cs]
+    machines = [form.machine(1 / g, codes, C, fit_intercept, n_jobs=1) for C, g in params]
+    return pair.candidates(params, np.array(joint_decisions(machines, pair.X_new)))
+
+
+def _decisions(trials: Trials) -> FloatArray:
+    """Return f of trials, positive for class 1."""
+    return np.asarray(-trials.held_out_values[:, :, 0] * trials.scales[:, None])

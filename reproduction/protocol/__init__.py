@@ -1,0 +1,1 @@
+"""Readings of what the paper does not say, compared with its numbers."""

@@ -1,0 +1,1 @@
+"""Figure 4: test errors on pairs of classes of UCI tables."""

@@ -1,0 +1,195 @@
+"""The section on the table: errors beside the published ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from reproduction.pairs.errors import (
+    ALL_CLASSES,
+    COLUMNS,
+    ROWS,
+    MeanError,
+    Means,
+    deviation,
+    error_of,
+    mean_errors,
+    published,
+    table_settings,
+)
+from reproduction.pairs.methods import GC_AUTO, MR_WITH_BIAS
+from reproduction.pairs.run import PairRecord
+from reproduction.published import GC, KERNELS, MR, SVM, TableSetting
+from reproduction.section import Section, count, failure_list, markdown_table
+from reproduction.table.claims import TOLERANCES, table_claims
+from reproduction.table.draw import draw_errors
+from reproduction.table.run import COLUMNS as METHODS
+from reproduction.table.speed import SpeedRecord
+
+REASONS = {
+    SVM: "how labels are drawn matters more than anything else. With random ones a class may have "
+    "a single label; with balanced ones the error is lower, and the published one lies between "
+    "(see *What the paper does not say*).",
+    MR: "no reading that we tried comes near the published linear column of letter, which hardly "
+    "falls with more labels (see *What the paper does not say*). Ours is solved to a certificate "
+    "and agrees with two other forms of the problem in the tests; we do not know what theirs was.",
+    GC: "the graph is worth more than was published. The harmonic solution alone is below all "
+    "published columns of digits, and cuts with a small gamma_g follow it. Of tied candidates, "
+    "those with the largest gamma_g come closest to the published errors (see *What the paper "
+    "does not say*).",
+}
+METHOD_NOTES = f"""\
+- **SVM**, **MR**, **GC**: the paper's methods, with gamma in {{0.01, 0.1}} n_l and
+  gamma_g = gamma / gamma_u in {{1e-3, .., 1e3}} chosen by the validation error. MR has no bias, as
+  in the paper.
+- **{MR_WITH_BIAS}**: the same with the bias that the other methods have.
+- **S3VM**: hat loss on unlabeled rows, gamma as for the SVM, gamma_u in {{1e-3, 0.1, 10}} gamma,
+  and no class prior.
+- **harmonic**: the harmonic solution on a graph of all rows, unlabeled test rows included, so that
+  it sees what no other method does; it has no kernel.
+- **{GC_AUTO}**: `MaxMarginGraphCut` with the same validation labels as `cv`, a blend of cuts
+  and SVMs."""
+
+
+def table_section(records: Sequence[PairRecord], times: Sequence[SpeedRecord] = ()) -> Section:
+    """Return the section on Figure 4: errors of all methods beside the published ones."""
+    means = mean_errors(records)
+    names = [name for name in ROWS if any(setting[0] == name for setting, _ in means)]
+    draws = len({record.draw for record in records})
+    parts = [
+        "**What the paper shows.** Test errors of SVM, MR and GC on pairs of classes of three UCI "
+        "tables, with 1 to 10 percent of labels and three kernels.",
+        f"**What we see.** Means over pairs and {count(draws, 'draw')} of rows and labels, in "
+        "percent, with the standard error from draw to draw; published values in italics. The "
+        "lowest of ours with a kernel is in bold.",
+        METHOD_NOTES,
+        "![Test errors by share of labels, for three tables and kernels, ours and published]"
+        "(images/table.png)",
+        *(_error_table(means, name) for name in names),
+        "**How far apart.** Ours minus published in points, averaged over the twelve settings of a "
+        "table, and the mean absolute difference in parentheses:",
+        _deviation_table(means, names),
+        _why(means),
+        _times(records),
+    ]
+    if times:
+        parts.append(_speed(times))
+    failures = failure_list(records)
+    if failures:
+        parts += ["### Failures", failures]
+    return Section(
+        "Figure 4: the table",
+        "\n\n".join(parts),
+        {"table": draw_errors(means, [name for name in names if name != ALL_CLASSES])},
+        tuple(table_claims(records)),
+    )
+
+
+def _error_table(means: Means, name: str) -> str:
+    """Return a row for each share of labels and kernel."""
+    head = [name]
+    for method in METHODS:
+        head += [f"*{method}*", method] if method in (SVM, MR, GC) else [method]
+    rows = []
+    for setting in table_settings(means, [name]):
+        errors = [means[setting, method].mean for method in METHODS if (setting, method) in means]
+        least = min((error for error in errors if np.isfinite(error)), default=np.nan)
+        cells = [f"{setting[1]} %, {setting[2]}"]
+        for method in METHODS:
+            if method in (SVM, MR, GC):
+                cells.append(_published(setting, method))
+            is_least = (setting, method) in means and means[setting, method].mean == least
+            text = _with_error(error_of(means, setting, method))
+            cells.append(f"**{text}**" if is_least else text)
+        rows.append(cells)
+    return markdown_table(head, rows)
+
+
+def _published(setting: TableSetting, method: str) -> str:
+    if setting[0] == ALL_CLASSES:
+        return ""
+    return f"*{published(setting, method):.2f}*"
+
+
+def _with_error(error: MeanError | None) -> str:
+    if error is None:
+        return ""
+    if np.isnan(error.mean):
+        return "failed"
+    failed = f" ({error.n_failed} failed)" if error.n_failed else ""
+    if np.isnan(error.standard_error):
+        return f"{error.mean:.1f}{failed}"
+    return f"{error.mean:.1f} ± {error.standard_error:.1f}{failed}"
+
+
+def _deviation_table(means: Means, names: Sequence[str]) -> str:
+    pairs = [*COLUMNS.items(), (GC_AUTO, GC)]
+    rows = []
+    for method, column in pairs:
+        cells = [method if method == column else f"{method} minus {column}"]
+        for name in names:
+            points = deviation(means, name, method, column=column)
+            cells.append(f"{points.signed:+.2f} ({points.absolute:.2f})")
+        rows.append(cells)
+    return markdown_table(["", *names], rows)
+
+
+def _why(means: Means) -> str:
+    """Return which columns are off by more than expected, and what we know of it."""
+    lines = []
+    for method, reason in REASONS.items():
+        signed = {name: deviation(means, name, method).signed for name in TOLERANCES}
+        off = [
+            f"{name} {points:+.1f}"
+            for name, points in signed.items()
+            if abs(points) > TOLERANCES[name]
+        ]
+        if off:
+            lines.append(f"- **{method}** ({', '.join(off)} points): {reason}")
+    if not lines:
+        return "All columns are met within the tolerances of the claims."
+    return "\n".join(["**What does not agree, and why.**", "", *lines])
+
+
+def _times(records: Sequence[PairRecord]) -> str:
+    """Return what all candidates of a method cost, in milliseconds."""
+    seconds = {
+        method: np.mean([record.seconds for record in records if record.method == method])
+        for method in dict.fromkeys(record.method for record in records)
+    }
+    texts = [f"{method} {1000 * mean:.0f}" for method, mean in seconds.items()]
+    return (
+        "Mean milliseconds of a whole grid with one kernel, one thread, for each method (MR "
+        f"includes the warped features that {MR_WITH_BIAS} shares): {', '.join(texts)}."
+    )
+
+
+def _speed(times: Sequence[SpeedRecord]) -> str:
+    rows = []
+    for kernel in KERNELS:
+        grids = [grid for grid in times if grid.kernel == kernel]
+        if not grids:
+            continue
+        ours = 1000 * float(np.mean([grid.seconds / grid.n_fits for grid in grids]))
+        naive = 1000 * float(np.mean([grid.naive_seconds / grid.n_fits for grid in grids]))
+        ratios = [grid.ratio for grid in grids]
+        agreement = 100 * float(np.mean([grid.agreement for grid in grids]))
+        rows.append(
+            [
+                kernel,
+                f"{ours:.2f}",
+                f"{naive:.2f}",
+                f"{naive / ours:.1f}",
+                f"{min(ratios):.1f} to {max(ratios):.1f}",
+                f"{agreement:.2f} %",
+            ]
+        )
+    n_pairs = len({(grid.table, grid.pair) for grid in times})
+    head = ["kernel", "ms a fit", "SVC, ms a fit", "ratio", "from pair to pair", "same decisions"]
+    return (
+        "**Speed.** The 14 fits of a GC grid share a kernel matrix and start at each other; beside "
+        "them, scikit-learn's `SVC` fitted 14 times to the same induced labels. Both solve for all "
+        f"gamma_g at once; {count(n_pairs, 'pair')}, 5 % of labels, one thread."
+        f"\n\n{markdown_table(head, rows)}"
+    )

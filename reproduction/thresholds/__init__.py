@@ -1,0 +1,1 @@
+"""Figure 3: the threshold eps, as a function of gamma_g, and the bounds of the theory."""

@@ -1,0 +1,89 @@
+"""Parameters of a job on a cluster: validated before any work, and kept with its results."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+
+from graphmargin._checks import check_choice, check_integer
+from graphmargin.selection.parameters import (
+    AUTO,
+    SHARED,
+    Candidates,
+    GraphParameters,
+    Parameters,
+    fixed_value,
+    read_parameters,
+)
+
+KERNELS = ("rbf", "linear", "cubic")
+WIDTHS = ("paper", "binary")
+
+
+def read_cluster_parameters(model: Any) -> Parameters:
+    """Return the validated parameters of an estimator for clusters.
+
+    Raises
+    ------
+    ValueError
+        If a value makes no sense, is a list of candidates, or is for one machine only.
+
+    Examples
+    --------
+    >>> from graphmargin.distributed import DistributedGraphCut
+    >>> read_cluster_parameters(DistributedGraphCut(C=[1.0, 10.0]))
+    Traceback (most recent call last):
+    ValueError: `C`=[1.0, 10.0] is a list of candidates, ...; pass 'auto' or one value
+    """
+    for name, value in model.get_params(deep=False).items():
+        if _is_list(value):
+            way_out = "'auto' or one value" if name in SHARED else "one value"
+            msg = (
+                f"`{name}`={value!r} is a list of candidates, which MaxMarginGraphCut takes on one "
+                f"machine, but not a cluster; pass {way_out}"
+            )
+            raise ValueError(msg)
+    check_choice("kernel", model.kernel, KERNELS)
+    if isinstance(model.width, str):
+        check_choice("width", model.width, WIDTHS, " or a positive number")
+    check_integer("random_state", model.random_state, low=0)
+    (parameters,) = read_parameters(model, None)
+    return parameters
+
+
+def graph_parameters(parameters: Parameters) -> GraphParameters:
+    """Return the parameters of the graph, which a cluster always builds."""
+    return cast("GraphParameters", parameters.graph)
+
+
+def is_to_choose(parameters: Parameters) -> bool:
+    """Tell whether gamma_g or C is to be chosen."""
+    return parameters.gamma_g is None or parameters.C is None
+
+
+def settings_of(parameters: Parameters, seed: int) -> dict[str, Any]:
+    """Return the parameters as JSON values, by which a run is known again."""
+    kernel, graph = parameters.kernel, graph_parameters(parameters)
+    return {
+        "kernel": kernel.kernel.kind,
+        "degree": kernel.kernel.degree,
+        "coef0": kernel.kernel.coef0,
+        "width": kernel.width,
+        "C": _value(parameters.C),
+        "gamma_g": _value(parameters.gamma_g),
+        "eps": parameters.eps,
+        "loss_weights": parameters.loss_weights,
+        "n_neighbors": graph.n_neighbors,
+        "metric": graph.metric,
+        "random_state": seed,
+    }
+
+
+def _is_list(value: Any) -> bool:
+    """Tell whether a value is a list of candidates: no parameter here takes a sequence."""
+    return isinstance(value, list | tuple | np.ndarray)
+
+
+def _value(candidates: Candidates) -> Any:
+    return AUTO if candidates is None else fixed_value(candidates)

@@ -1,0 +1,110 @@
+"""Models for the rows of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted
+
+from graphmargin._typing import AnyArray, FloatArray
+from graphmargin.harmonic.predictor import HarmonicPredictor
+from graphmargin.margin.predictor import MarginPredictor
+from graphmargin.tables.columns import listed
+
+Predictor: TypeAlias = MarginPredictor | HarmonicPredictor
+
+
+@dataclass(frozen=True)
+class ArrayModel:
+    """A predictor, with what is known of the rows that it takes and of its origin.
+
+    Attributes
+    ----------
+    predictor : MarginPredictor or HarmonicPredictor
+    n_features : int
+        Columns of new rows; for a precomputed kernel or graph, the number of training rows.
+    feature_names : tuple of str or None
+        Names of the columns, if the model was trained on a data frame.
+    kind : str
+        Name of the class of the classifier that was fitted.
+    parameters : mapping
+        Parameters of this classifier.
+
+    Examples
+    --------
+    >>> from graphmargin import SupervisedSVC
+    >>> model = array_model_of(SupervisedSVC().fit([[0.0], [1.0]], ["low", "high"]))
+    >>> model.predict([[0.8]]).tolist(), model.kind
+    (['high'], 'SupervisedSVC')
+    """
+
+    predictor: Predictor
+    n_features: int
+    feature_names: tuple[str, ...] | None
+    kind: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def classes(self) -> AnyArray:
+        """The labels that are predicted."""
+        return self.predictor.classes
+
+    def predict(self, X: Any) -> AnyArray:
+        """Return the label of every row."""
+        return self.predictor.predict(self._validated(X))
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return class probabilities of every row, in the order of `classes`."""
+        return self.predictor.probabilities(self._validated(X))
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return f(x) of a max-margin classifier, as the classifier itself does."""
+        if isinstance(self.predictor, HarmonicPredictor):
+            msg = f"a {self.kind} has no decision function; use predict_proba"
+            raise TypeError(msg)
+        return self.predictor.decision(self._validated(X))
+
+    def _validated(self, X: Any) -> Any:
+        """Return rows as a float array or CSR matrix; their columns must be those of the fit."""
+        names, expected = getattr(X, "columns", None), self.feature_names
+        if names is not None and expected is not None and tuple(names) != expected:
+            msg = (
+                "The feature names should match those that were passed during fit, in the same "
+                f"order: {listed(expected)}; got {listed(list(names))}"
+            )
+            raise ValueError(msg)
+        options = {"dtype": [np.float64, np.float32], "estimator": self.kind, "input_name": "X"}
+        rows = check_array(X, accept_sparse="csr", **options)
+        if rows.shape[1] != self.n_features:
+            msg = (
+                f"X has {rows.shape[1]} features, but {self.kind} is expecting {self.n_features} "
+                "features as input"
+            )
+            raise ValueError(msg)
+        return rows
+
+
+def array_model_of(classifier: Any) -> ArrayModel:
+    """Return what a fitted classifier of graphmargin needs to predict."""
+    if isinstance(classifier, BaseEstimator):
+        check_is_fitted(classifier)
+    predictor = getattr(classifier, "predictor_", None)
+    if not isinstance(predictor, Predictor):
+        msg = (
+            "`model` must be a classifier of graphmargin, an ArrayModel or a TableModel, got "
+            f"a {type(classifier).__name__}; of a pipeline, save the classifier"
+        )
+        raise TypeError(msg)
+    names = getattr(classifier, "feature_names_in_", None)
+    return ArrayModel(
+        predictor,
+        n_features=classifier.n_features_in_,
+        feature_names=None if names is None else tuple(names.tolist()),
+        kind=type(classifier).__name__,
+        parameters=classifier.get_params(deep=False),
+    )

@@ -1,0 +1,212 @@
+"""Models as trees of records, which are all that a model file can hold.
+
+A record is a JSON mapping with a `type`, a name of the format's own, and a value for each field. A
+name stands for one of the types that are listed here, which hold data and run nothing; nothing
+else in a file can name code. Arrays are entries of their own, to which the tree refers by number.
+"""
+
+from __future__ import annotations
+
+import math
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from types import UnionType
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from scipy import sparse
+
+from graphmargin._typing import AnyArray, FloatArray, IntArray
+from graphmargin.graph.neighbors import NeighborSearch
+from graphmargin.graph.weights import Weighting
+from graphmargin.harmonic.predictor import HarmonicPredictor, PointGraph, WalkPart
+from graphmargin.margin.calibration import Calibration
+from graphmargin.margin.kernels import Kernel
+from graphmargin.margin.machine import MarginMachine, TrainingReport
+from graphmargin.margin.predictor import MarginPredictor
+from graphmargin.models.array_model import ArrayModel, Predictor
+from graphmargin.models.errors import ModelFileError, require
+from graphmargin.models.table_model import TableModel
+
+
+class Record(NamedTuple):
+    """A type of record: what it becomes, its fields with the types of their values, and how."""
+
+    type: type[Any]
+    fields: Mapping[str, Any]
+    make: Callable[..., Any]
+
+
+Records: TypeAlias = Mapping[str, Record]
+
+
+def encode(model: Any, records: Records) -> tuple[Any, list[AnyArray]]:
+    """Return a model as a tree of JSON values, and the arrays that the tree refers to.
+
+    Examples
+    --------
+    >>> encode(Calibration(2.0, np.float64(0.5)), ARRAY_RECORDS)[0]
+    {'type': 'calibration', 'sharpness': 2.0, 'doubt': 0.5}
+    """
+    names = {record.type: name for name, record in records.items()}
+    arrays: dict[int, tuple[int, AnyArray]] = {}  # by identity: parts of a blend may share rows
+
+    def to_json(value: Any) -> Any:
+        if isinstance(value, np.generic):
+            value = value.item()
+        elif sparse.issparse(value):
+            value = sparse.csr_array(value)
+        if type(value) in names:
+            name = names[type(value)]
+            stored = {field: to_json(getattr(value, field)) for field in records[name].fields}
+            return {"type": name, **stored}
+        if isinstance(value, np.ndarray) and value.dtype.kind == "O":
+            return {"type": "texts", "values": to_json(value.tolist())}
+        if isinstance(value, np.ndarray):
+            number, _ = arrays.setdefault(id(value), (len(arrays), value))
+            return {"type": "array", "number": number}
+        if isinstance(value, list | tuple):
+            return [to_json(part) for part in value]
+        if isinstance(value, float) and not math.isfinite(value):
+            return {"type": "number", "value": repr(value)}
+        if value is None or isinstance(value, str | bool | int | float):
+            return value
+        msg = f"a model file cannot hold a {type(value).__name__}, got {value!r:.100}"
+        raise ModelFileError(msg)
+
+    return to_json(model), [array for _, array in arrays.values()]
+
+
+def decode(tree: Any, arrays: Sequence[AnyArray], records: Records) -> Any:
+    """Return what a tree of JSON values and its arrays stand for; lists become tuples.
+
+    Examples
+    --------
+    >>> decode({"type": "calibration", "sharpness": 2.0, "doubt": 0.5}, [], ARRAY_RECORDS)
+    Calibration(sharpness=2.0, doubt=0.5)
+    """
+    if isinstance(tree, list):
+        return tuple(decode(part, arrays, records) for part in tree)
+    if not isinstance(tree, dict):
+        return tree
+    values = {field: decode(part, arrays, records) for field, part in tree.items()}
+    name = values.pop("type", None)
+    if name == "array":
+        return arrays[values["number"]]
+    if name == "number":
+        return float(values["value"])
+    if name == "texts":
+        require(conforms(values["values"], tuple[str, ...]), name)
+        return np.array(values["values"], dtype=object)
+    if name not in records:
+        msg = f"has a record of type {name!r:.100}, of which no model is made: do not trust it"
+        raise ModelFileError(msg)
+    record = records[name]
+    require(set(values) == set(record.fields), name)
+    for field, hint in record.fields.items():
+        require(conforms(values[field], hint), field)
+    return record.make(**values)
+
+
+def conforms(value: Any, hint: Any) -> bool:
+    """Tell whether a value has the very type that a hint says; numbers in arrays must be finite.
+
+    Examples
+    --------
+    >>> conforms((1, 2.5), tuple[float, ...]), conforms(True, int), conforms("a", str | None)
+    (True, False, True)
+    """
+    origin, parts = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, UnionType):
+        return any(conforms(value, part) for part in parts)
+    if origin is typing.Literal:
+        return type(value) is str and value in parts
+    if origin is tuple and type(value) is tuple:
+        each = parts[:1] * len(value) if parts[-1] is ... else parts
+        return len(each) == len(value) and all(map(conforms, value, each))
+    if origin is np.ndarray and type(value) is np.ndarray:
+        scalar = typing.get_origin(typing.get_args(parts[1])[0])  # None is any
+        is_right = scalar is None or issubclass(value.dtype.type, scalar)
+        return is_right and (value.dtype.kind != "f" or bool(np.isfinite(value).all()))
+    return hint is Any or type(value) is hint or (hint is float and type(value) is int)
+
+
+def _records_of(types: Mapping[str, type[Any]]) -> dict[str, Record]:
+    """Return records of types whose annotations are the arguments of their constructors."""
+    records = {}
+    for name, plain in types.items():
+        hints = typing.get_type_hints(plain).items()
+        fields = {key: hint for key, hint in hints if typing.get_origin(hint) != typing.ClassVar}
+        records[name] = Record(plain, fields, plain)
+    return records
+
+
+def _sparse_rows(shape: Any, data: Any, indices: Any, indptr: Any) -> sparse.csr_array:
+    return sparse.csr_array((data, indices, indptr), shape=shape)
+
+
+ARRAY_RECORDS: Records = {
+    **_records_of(
+        {
+            "margin-predictor": MarginPredictor,
+            "machine": MarginMachine,
+            "kernel": Kernel,
+            "training-report": TrainingReport,
+            "calibration": Calibration,
+            "harmonic-predictor": HarmonicPredictor,
+            "walk-part": WalkPart,
+            "point-graph": PointGraph,
+            "weighting": Weighting,
+        }
+    ),
+    "neighbor-search": Record(
+        NeighborSearch, {"X": Any, "n_jobs": int | None, "seed": int}, NeighborSearch
+    ),
+    "sparse-rows": Record(
+        sparse.csr_array,
+        {"shape": tuple[int, int], "data": FloatArray, "indices": IntArray, "indptr": IntArray},
+        _sparse_rows,
+    ),
+    "array-model": Record(
+        ArrayModel,
+        {"predictor": Predictor, "n_features": int, "feature_names": tuple[str, ...] | None},
+        ArrayModel,
+    ),
+}
+"""Records of models for arrays, by the names of their types."""
+
+
+def table_records() -> Records:
+    """Return the records of models for tables, by the names of their types; imports pandas."""
+    from graphmargin.tables import encoders
+    from graphmargin.tables.columns import ColumnUse
+    from graphmargin.tables.features import Encoder, TableFeatures
+
+    def make_features(ignore: Sequence[str], **fitted: Any) -> TableFeatures:
+        features = TableFeatures(ignore=ignore)
+        for name, value in fitted.items():
+            setattr(features, name, value)
+        return features
+
+    state = {
+        "ignore": tuple[str, ...],
+        "columns_": tuple[ColumnUse, ...],
+        "encoders_": tuple[Encoder, ...],
+        "scaling_": str,
+    }
+    model = {"features": TableFeatures, "predictor": Predictor, "classes": AnyArray, "target": str}
+    return {
+        **ARRAY_RECORDS,
+        **_records_of(
+            {
+                "column": ColumnUse,
+                "number-encoder": encoders.NumberEncoder,
+                "category-encoder": encoders.CategoryEncoder,
+                "date-encoder": encoders.DateEncoder,
+                "text-encoder": encoders.TextEncoder,
+                "embedding-encoder": encoders.EmbeddingEncoder,
+            }
+        ),
+        "table-features": Record(TableFeatures, state, make_features),
+        "table-model": Record(TableModel, model, TableModel),
+    }

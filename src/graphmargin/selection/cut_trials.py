@@ -1,0 +1,388 @@
+"""Trials of max-margin graph cuts: shared solutions, one kernel matrix, warm starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_random_state
+
+from graphmargin._progress import report_stage
+from graphmargin._threads import in_threads
+from graphmargin._typing import FloatArray, IntArray, ProgressCallback
+from graphmargin.harmonic.hidden_labels import solve_hidden
+from graphmargin.harmonic.problem import HarmonicProblem
+from graphmargin.harmonic.solution import HarmonicSolution
+from graphmargin.labels import UNLABELED, EncodedLabels
+from graphmargin.margin.features import spread_rows
+from graphmargin.margin.induced import InducedLabels, given_labels, induced_labels
+from graphmargin.margin.kernels import Kernel
+from graphmargin.margin.machine import MarginMachine, centered, joint_pairwise
+from graphmargin.margin.training import center_of, train_on_kernel
+from graphmargin.selection.execution import Execution
+from graphmargin.selection.gamma_path import GammaStatistics, count_right, solution_statistics
+from graphmargin.selection.grids import c_grid, gamma_g_grid, prior_grid
+from graphmargin.selection.held_out import HeldOutLabels
+from graphmargin.selection.parameters import Parameters
+from graphmargin.selection.tasks import (
+    Candidate,
+    Task,
+    TaskTrials,
+    build_graph,
+    combinations,
+    task_problem,
+    with_priors,
+)
+from graphmargin.selection.trials import pairwise_trials
+
+InducedLabelKey = tuple[float, Any]
+"""gamma_g and class priors, which the induced labels of a candidate depend on."""
+
+MAX_TRIAL_ROWS = 50_000
+"""Unlabeled rows from which on candidates are tried on a graph of that many, drawn at random."""
+MAX_LABELED = 1000
+"""Labeled rows, at most, that machines of a trial learn from and are tested on."""
+LABELED_A_CLASS = 10
+"""Labeled rows that are taken of each class in any case, lest a fold holds out all of them."""
+MAX_UNLABELED = 1000
+"""Unlabeled rows, at most, that machines of a trial learn from."""
+MAX_SCALE_ROWS = 500
+"""Rows whose scores tell the scale of a function, and its class shares."""
+MAX_BLENDED = 4
+"""Machines, at most, that are trained and blended where trials have seen a sample of the rows."""
+TRIAL_TOLERANCE = 1e-3
+"""Tolerance of trial machines, in units of f: it moves a score, not a label."""
+NOTHING_HELD_OUT: IntArray = np.zeros(0, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class CutTrials(TaskTrials):
+    """The trials of a task, and what they leave for the function that is fitted in the end.
+
+    Attributes
+    ----------
+    n_rows : int
+        Rows that were tried on.
+    rows : array of shape (s,)
+        Those that the machines learned from: all, or a sample.
+    machines : list of MarginMachine
+        Machines of every candidate, trained on all labels; their vectors are positions in `rows`.
+    center : array or float
+        What was subtracted from the rows before the kernel saw them.
+    solutions : dict from gamma_g to HarmonicSolution
+        Solutions on all labels, for finite gamma_g.
+    statistics : dict from gamma_g to GammaStatistics
+    """
+
+    n_rows: int
+    rows: IntArray
+    machines: list[MarginMachine]
+    center: FloatArray | float
+    solutions: dict[float, HarmonicSolution]
+    statistics: dict[float, GammaStatistics]
+
+    @property
+    def has_all_rows(self) -> bool:
+        """Whether the machines learned from all rows, so that none has to be trained again."""
+        return bool(len(self.rows) == self.task.X.shape[0])
+
+
+def cut_candidates(task: Task) -> list[Candidate]:
+    """Return all combinations of gamma_g, C and class priors; with gamma_g = inf, priors once."""
+    wanted = task.parameters
+    gammas, costs = wanted.gamma_g, wanted.C
+    priors = wanted.class_mass_normalization or prior_grid(task.labels)
+    candidates = combinations(
+        {
+            "gamma_g": gamma_g_grid(task.graph.W) if gammas is None else gammas,
+            "C": c_grid(task.X, task.kernel) if costs is None else costs,
+            "class_mass_normalization": priors,
+        }
+    )
+    return [
+        candidate
+        for candidate in candidates
+        if np.isfinite(candidate["gamma_g"]) or candidate["class_mass_normalization"] == priors[0]
+    ]
+
+
+def try_cuts(
+    tasks: Sequence[Task], held_out: HeldOutLabels, execution: Execution
+) -> tuple[CutTrials, ...]:
+    """Return what the candidates of all tasks say about labels that are held out from them.
+
+    The row of a held-out label stays in the graph as an unlabeled vertex. The harmonic solutions
+    of all folds are solved together (`solve_hidden`), once for each graph; all machines of a task
+    share a kernel matrix, each starts at that of the same candidate on all labels or of the last
+    C, and candidates that induce the same labels with the same weights are one machine.
+
+    Candidates are tried on at most 50,000 unlabeled rows, unless the graph is given: few edges of
+    a given graph would be left in a sample. Of more than 1,000 labeled or 1,000 unlabeled rows,
+    machines learn from a random sample, whose losses count for all rows.
+    """
+    candidates = [cut_candidates(task) for task in tasks]
+    sets: dict[int, _TrialRows] = {}
+    for task in tasks:
+        if id(task.problem) not in sets:
+            sets[id(task.problem)] = _trial_rows(task, held_out, execution)
+    n_candidates = sum(map(len, candidates))
+    trials = []
+    with report_stage(f"trial of {n_candidates} candidates", execution.verbose) as progress:
+        induced: dict[Any, _InducedFolds] = {}
+        for task, some in zip(tasks, candidates, strict=True):
+            wanted, rows = task.parameters, sets[id(task.problem)]
+            keys = list(dict.fromkeys(_induced_label_key(candidate) for candidate in some))
+            known = (id(task.problem), wanted.eps, wanted.loss_weights, tuple(keys))
+            if known not in induced:
+                induced[known] = _induce_folds(task, rows, keys, execution, progress)
+            trials.append(
+                _try_machines(task, some, rows, induced[known], held_out.validation, execution)
+            )
+    return tuple(trials)
+
+
+def max_blended(trials: Sequence[CutTrials]) -> int | None:
+    """Return how many candidates can be blended; None if all, which are trained already."""
+    return None if all(part.has_all_rows for part in trials) else MAX_BLENDED
+
+
+def sample_rows(
+    codes: IntArray, random: np.random.RandomState, max_unlabeled: int | None = None
+) -> tuple[IntArray, FloatArray]:
+    """Return rows for the machines of trials, and how many rows each of them stands for.
+
+    These are up to 1,000 labeled rows, or ten a class, and up to 1,000 unlabeled ones by default.
+
+    Examples
+    --------
+    >>> rows, factors = sample_rows(np.array([0, -1, 1, -1]), np.random.RandomState(0), 1)
+    >>> rows.tolist(), factors.tolist()
+    ([0, 2, 3], [1.0, 1.0, 2.0])
+    """
+    labeled, unlabeled = np.flatnonzero(codes != UNLABELED), np.flatnonzero(codes == UNLABELED)
+    most = max(MAX_LABELED, LABELED_A_CLASS * (int(codes.max()) + 1))
+    if len(labeled) > most:
+        labeled = labeled[spread_rows(codes[labeled], most, random)]
+    most = max_unlabeled or MAX_UNLABELED
+    if len(unlabeled) > most:
+        unlabeled = random.choice(unlabeled, most, replace=False)
+    rows = np.sort(np.concatenate([labeled, unlabeled]))
+    kinds = codes - UNLABELED  # a row stands for rows of the same class, or unlabeled ones
+    factors = np.bincount(kinds) / np.maximum(1, np.bincount(kinds[rows]))
+    return rows, factors[kinds[rows]]
+
+
+@dataclass(frozen=True)
+class _TrialRows:
+    """What candidates are tried on: all rows, or a sample of many with its own graph."""
+
+    X: Any
+    labels: EncodedLabels
+    problem: HarmonicProblem
+    folds: list[IntArray]
+
+
+@dataclass(frozen=True)
+class _InducedFolds:
+    """Induced labels at the rows that machines learn from, first with all labels, then by fold."""
+
+    rows: IntArray
+    parts: list[dict[InducedLabelKey, InducedLabels]]
+    solutions: dict[float, HarmonicSolution]
+    statistics: dict[float, GammaStatistics]
+
+
+def _trial_rows(task: Task, held_out: HeldOutLabels, execution: Execution) -> _TrialRows:
+    labels, wanted = task.labels, task.parameters
+    if wanted.graph is None or (~labels.labeled).sum() <= MAX_TRIAL_ROWS:
+        return _TrialRows(task.X, labels, task.problem, list(held_out.folds))
+    rows, _ = sample_rows(labels.codes, check_random_state(execution.seed), MAX_TRIAL_ROWS)
+    sampled = EncodedLabels(labels.classes, labels.codes[rows])
+    graph = build_graph(task.X[rows], wanted.graph, execution)
+    trust = wanted.c_labeled
+    if np.ndim(trust) > 0:
+        trust = np.asarray(trust)[rows]
+    problem = task_problem(graph.W, sampled, trust, wanted)
+    folds = [np.flatnonzero(np.isin(rows, fold)) for fold in held_out.folds]
+    return _TrialRows(task.X[rows], sampled, problem, folds)
+
+
+def _induce_folds(
+    task: Task,
+    trial: _TrialRows,
+    keys: Sequence[InducedLabelKey],
+    execution: Execution,
+    progress: ProgressCallback | None,
+) -> _InducedFolds:
+    """Return the induced labels of all folds at the rows that machines learn from."""
+    labels, wanted = trial.labels, task.parameters
+    rows, factors = sample_rows(labels.codes, check_random_state(execution.seed))
+    gammas = sorted({gamma_g for gamma_g, _ in keys if np.isfinite(gamma_g)})
+    parts: list[dict[InducedLabelKey, InducedLabels]] = []
+    solutions: dict[float, HarmonicSolution] = {}
+    n_right = dict.fromkeys(gammas, 0)
+    folds = [NOTHING_HELD_OUT, *trial.folds]
+    for number, (kept, solved) in enumerate(
+        _solve_folds(trial, gammas, folds, task, execution, progress)
+    ):
+        solutions = solutions or solved
+        parts.append({key: _induce_at(rows, factors, kept, solved, key, wanted) for key in keys})
+        for gamma_g, solution in solved.items():
+            n_right[gamma_g] += count_right(solution, folds[number], labels.codes)
+    n_held_out = sum(map(len, folds))
+    statistics = {
+        gamma_g: solution_statistics(solution, n_right[gamma_g], n_held_out, eps=wanted.eps)
+        for gamma_g, solution in solutions.items()
+    }
+    return _InducedFolds(rows, parts, solutions, statistics)
+
+
+def _solve_folds(
+    trial: _TrialRows,
+    gammas: Sequence[float],
+    folds: Sequence[IntArray],
+    task: Task,
+    execution: Execution,
+    progress: ProgressCallback | None,
+) -> Iterator[tuple[EncodedLabels, dict[float, HarmonicSolution]]]:
+    """Yield the labels that each fold keeps, and the solutions by gamma_g."""
+    if not gammas:
+        for fold in folds:
+            codes = trial.labels.codes.copy()
+            codes[fold] = UNLABELED
+            yield EncodedLabels(trial.labels.classes, codes), {}
+        return
+    solved = solve_hidden(
+        trial.problem,
+        gammas,
+        folds,
+        solver=task.parameters.solver,
+        n_jobs=execution.n_jobs,
+        progress=progress,
+    )
+    for solutions in solved:
+        yield solutions[0].problem.labels, dict(zip(gammas, solutions, strict=True))
+
+
+def _induce_at(
+    rows: IntArray,
+    factors: FloatArray,
+    labels: EncodedLabels,
+    solutions: dict[float, HarmonicSolution],
+    key: InducedLabelKey,
+    wanted: Parameters,
+) -> InducedLabels:
+    """Return what a fold induces at the sampled rows."""
+    gamma_g, priors = key
+    if np.isinf(gamma_g):
+        induced = given_labels(labels)
+    else:
+        solution = with_priors(solutions[gamma_g], priors)
+        induced = induced_labels(solution, eps=wanted.eps, loss_weights=wanted.loss_weights)
+    weights = induced.weights[rows] * factors
+    return InducedLabels(np.maximum(induced.codes[rows], 0), weights, induced.kept_given)
+
+
+def _try_machines(
+    task: Task,
+    candidates: Sequence[Candidate],
+    trial: _TrialRows,
+    induced: _InducedFolds,
+    validation: tuple[Any, IntArray] | None,
+    execution: Execution,
+) -> CutTrials:
+    """Return the trials of the machines of all candidates."""
+    labels, kernel, rows = trial.labels, task.kernel, induced.rows
+    points = _points(trial.X, rows, kernel)
+    center = center_of(points, kernel)
+    K = _kernel_values(points, points, kernel, center)
+    machines = _train_candidates(K, induced.parts[0], candidates, None)
+    if validation is None:
+        tested = [np.flatnonzero(np.isin(rows, fold)) for fold in trial.folds]
+        trained = in_threads(
+            lambda part: _train_candidates(K, part, candidates, machines),
+            induced.parts[1:],
+            n_jobs=execution.n_jobs,
+        )
+        values = [K[places] for places in tested]
+        held_out_codes = labels.codes[rows[np.concatenate([NOTHING_HELD_OUT, *tested])]]
+    else:
+        trained = [machines]
+        new, held_out_codes = validation
+        if kernel.kind == "precomputed" and len(rows) < new.shape[1]:
+            new = new[:, rows]
+        values = [_kernel_values(new, points, kernel, center)]
+    unlabeled = np.flatnonzero(labels.codes[rows] == UNLABELED)
+    scale_rows = unlabeled[:: -(-len(unlabeled) // MAX_SCALE_ROWS) or 1]
+    evidence = pairwise_trials(
+        [{**task.parameters.listed, **candidate} for candidate in candidates],
+        [np.isinf(candidate["gamma_g"]) for candidate in candidates],
+        held_out_codes,
+        [joint_pairwise(some, block) for some, block in zip(trained, values, strict=True)],
+        joint_pairwise(machines, K[scale_rows]),
+        len(labels.classes),
+    )
+    return CutTrials(
+        task,
+        evidence,
+        len(labels.codes),
+        rows,
+        machines,
+        center,
+        induced.solutions,
+        induced.statistics,
+    )
+
+
+def _induced_label_key(candidate: Candidate) -> InducedLabelKey:
+    gamma_g = float(candidate["gamma_g"])
+    return gamma_g, candidate["class_mass_normalization"] if np.isfinite(gamma_g) else False
+
+
+def _points(X: Any, rows: IntArray, kernel: Kernel) -> Any:
+    """Return some rows, or their part of a kernel matrix, without a copy if these are all."""
+    if len(rows) == X.shape[0]:
+        return X
+    return X[rows] if kernel.kind != "precomputed" else X[rows][:, rows]
+
+
+def _kernel_values(A: Any, B: Any, kernel: Kernel, center: FloatArray | float) -> FloatArray:
+    """Return k(a, b) for rows of A and B, in double precision."""
+    values: Any = A
+    if kernel.kind != "precomputed":
+        values = kernel(centered(A, center), centered(B, center))
+    elif sparse.issparse(A):
+        values = A.toarray()
+    return np.ascontiguousarray(values, dtype=np.float64)
+
+
+def _train_candidates(
+    K: FloatArray,
+    induced: dict[InducedLabelKey, InducedLabels],
+    candidates: Sequence[Candidate],
+    start: list[MarginMachine] | None,
+) -> list[MarginMachine]:
+    """Return the machines of all candidates, each from the nearest one that is known."""
+    machines: list[MarginMachine] = []
+    last: dict[InducedLabelKey, MarginMachine] = {}
+    same: dict[tuple[bytes, bytes, float], MarginMachine] = {}
+    for i, candidate in enumerate(candidates):
+        key, C = _induced_label_key(candidate), float(candidate["C"])
+        labels = induced[key]
+        identity = (labels.codes.tobytes(), labels.weights.tobytes(), C)
+        if identity not in same:
+            same[identity] = train_on_kernel(
+                K,
+                labels.codes,
+                C=C,
+                sample_weight=labels.weights,
+                start=last.get(key) if start is None else start[i],
+                tolerance=TRIAL_TOLERANCE,
+                n_jobs=1,
+            )
+        last[key] = same[identity]
+        machines.append(same[identity])
+    return machines

@@ -1,0 +1,278 @@
+"""Max-margin graph cuts with fixed or chosen parameters, fitted on all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from graphmargin._progress import report_stage
+from graphmargin._typing import BoolArray, FloatArray, IntArray, ProgressCallback
+from graphmargin.harmonic.solution import HarmonicSolution, solve_path
+from graphmargin.labels import UNLABELED
+from graphmargin.margin.calibration import calibration_targets, fit_calibration, probabilities
+from graphmargin.margin.induced import InducedLabels, given_labels, induced_labels
+from graphmargin.margin.kernels import Kernel
+from graphmargin.margin.machine import MarginMachine, blend, winner
+from graphmargin.margin.predictor import MarginPredictor
+from graphmargin.margin.training import train_machine
+from graphmargin.selection.choice import Choice
+from graphmargin.selection.cut_trials import CutTrials
+from graphmargin.selection.execution import (
+    Execution,
+    FitWarning,
+    machine_warnings,
+    solution_warnings,
+)
+from graphmargin.selection.fitted import FittedClassifier, calibrate_and_label
+from graphmargin.selection.gamma_path import gamma_path
+from graphmargin.selection.parameters import Parameters, fixed_value
+from graphmargin.selection.tasks import (
+    FittedGraph,
+    Member,
+    Task,
+    blend_members,
+    solve_fixed,
+    with_priors,
+)
+
+CALIBRATION_ROWS = 2_000
+"""Training rows, at most, whose scores are calibrated to probabilities."""
+
+
+@dataclass(frozen=True)
+class FittedCut(FittedClassifier):
+    """A fitted max-margin graph cut.
+
+    Attributes
+    ----------
+    parameters : Parameters
+        If parameters were chosen, those of the heaviest part that uses the graph.
+    graph : FittedGraph
+    solution : HarmonicSolution
+        As solved; if parameters were chosen, for the heaviest part that uses the graph.
+    training_mask : array of shape (n,)
+        Rows that the margin classifier was trained on, for the same part.
+    gamma_path : dict or None
+        Set if parameters were chosen, see `graphmargin.selection.gamma_path`.
+    training_scores : array of shape (n,) or None
+        f at all rows, for two classes with soft labels and fixed parameters, which the risk bound
+        is proved for.
+    """
+
+    parameters: Parameters
+    graph: FittedGraph
+    solution: HarmonicSolution
+    training_mask: BoolArray
+    gamma_path: dict[str, FloatArray] | None = None
+    training_scores: FloatArray | None = None
+
+
+def blend_cuts(trials: Sequence[CutTrials], choice: Choice, execution: Execution) -> FittedCut:
+    """Return the blend of the chosen candidates of all tasks, fitted on all rows."""
+    members = blend_members(trials, choice)
+    with_graph = [member for member in members if np.isfinite(member.candidate["gamma_g"])]
+    heaviest = (with_graph or members)[0]
+    if all(member.trials.has_all_rows for member in members):
+        solutions = _solutions_on_all_rows([heaviest], execution)
+        trained = [member.trials.machines[member.place] for member in members]
+        machines = _blend_of_trials(members)
+    else:
+        solutions = _solutions_on_all_rows([*members, heaviest], execution)
+        trained = _train_members(members, solutions, execution)
+        machines = blend(trained, [member.factor for member in members])
+    solution = solutions[_solution_key(heaviest)]
+    task = heaviest.trials.task
+    warnings = [*solution_warnings(solution), *machine_warnings(trained)]
+    fitted = calibrate_and_label(task.X, task.labels, machines, choice, warnings)
+    return FittedCut(
+        **vars(fitted),
+        parameters=task.parameters,
+        graph=task.graph,
+        solution=solution,
+        training_mask=_induced(heaviest, solutions).mask,
+        gamma_path=gamma_path(choice, heaviest.numbers, heaviest.trials.statistics),
+    )
+
+
+def fit_cut(task: Task, execution: Execution) -> FittedCut:
+    """Return the max-margin graph cut with the one candidate of a task, fitted on all rows."""
+    wanted, labels = task.parameters, task.labels
+    solution, normalized = solve_fixed(task, execution)
+    induced = induced_labels(normalized, eps=wanted.eps, loss_weights=wanted.loss_weights)
+    warnings = [*solution_warnings(normalized), *_induced_warnings(induced)]
+    rows = np.flatnonzero(induced.mask)
+    stage = f"max-margin classifier on {len(rows):,} points"
+    with report_stage(stage, execution.verbose) as progress:
+        machine = _train_on_rows(task, induced, fixed_value(wanted.C), None, execution, progress)
+        predictor = _calibrated_on_walks(task, machine, normalized, rows)
+        distributions, codes = normalized.label_distributions, induced.codes
+        unknown = codes == UNLABELED
+        if unknown.any():
+            scores = machine.decision(task.X[unknown])
+            distributions[unknown] = probabilities(scores, *predictor.calibration)
+            codes = codes.copy()
+            codes[unknown] = winner(scores)
+    scores_for_bound = None
+    if len(labels.classes) == 2 and normalized is solution and not task.problem.hard.any():
+        scores_for_bound = machine.decision(task.X)
+    return FittedCut(
+        predictor=predictor,
+        codes=codes,
+        label_distributions=distributions,
+        confidence=normalized.confidence,
+        warnings=(*warnings, *machine_warnings([machine])),
+        parameters=wanted,
+        graph=task.graph,
+        solution=solution,
+        training_mask=induced.mask,
+        training_scores=scores_for_bound,
+    )
+
+
+def fit_supervised(task: Task, execution: Execution) -> FittedClassifier:
+    """Return the supervised SVM with the one C of a task."""
+    n_labeled = int(task.labels.labeled.sum())
+    stage = f"max-margin classifier on {n_labeled:,} points"
+    with report_stage(stage, execution.verbose) as progress:
+        machine = _train_on_rows(
+            task,
+            given_labels(task.labels),
+            fixed_value(task.parameters.C),
+            None,
+            execution,
+            progress,
+        ).collapsed()
+        return calibrate_and_label(
+            task.X, task.labels, [machine], None, machine_warnings([machine])
+        )
+
+
+Solutions = dict[tuple[int, float], HarmonicSolution]
+"""Harmonic solutions on all rows and labels, by problem and gamma_g."""
+
+
+def _solution_key(member: Member) -> tuple[int, float]:
+    return id(member.trials.task.problem), float(member.candidate["gamma_g"])
+
+
+def _solutions_on_all_rows(members: Sequence[Member], execution: Execution) -> Solutions:
+    """Return the solutions that members learn from: those of the trials, if they saw all rows."""
+    solutions: Solutions = {}
+    missing: dict[int, tuple[Task, set[float]]] = {}
+    for member in members:
+        problem, gamma_g = _solution_key(member)
+        task = member.trials.task
+        if member.trials.n_rows == task.X.shape[0] and gamma_g in member.trials.solutions:
+            solutions[problem, gamma_g] = member.trials.solutions[gamma_g]
+        else:
+            missing.setdefault(problem, (task, set()))[1].add(gamma_g)
+    for problem, (task, gammas) in missing.items():
+        for solution in solve_path(
+            task.problem,
+            sorted(gammas),
+            solver=task.parameters.solver,
+            n_jobs=execution.n_jobs,
+        ):
+            solutions[problem, solution.gamma_g] = solution
+    return solutions
+
+
+def _train_members(
+    members: Sequence[Member], solutions: Solutions, execution: Execution
+) -> list[MarginMachine]:
+    """Return the machines of a blend, trained on all rows."""
+    with report_stage(f"blend of {len(members)} classifiers", execution.verbose) as progress:
+        return [
+            _train_on_rows(
+                member.trials.task,
+                _induced(member, solutions),
+                member.candidate["C"],
+                member.trials.center,
+                execution,
+                progress,
+            )
+            for member in members
+        ]
+
+
+def _blend_of_trials(members: Sequence[Member]) -> tuple[MarginMachine, ...]:
+    """Return the blend of machines that have seen all rows, those of a kernel as one."""
+    groups: dict[Kernel, list[Member]] = {}
+    for member in members:
+        groups.setdefault(member.trials.task.kernel, []).append(member)
+    machines = []
+    for kernel, group in groups.items():
+        trials = group[0].trials
+        (machine,) = blend(
+            [member.trials.machines[member.place] for member in group],
+            [member.factor for member in group],
+        )
+        if kernel.kind != "precomputed":
+            vectors = trials.task.X[machine.vectors]
+            machine = replace(machine, kernel=kernel, vectors=vectors, center=trials.center)
+        machines.append(machine.collapsed())
+    return tuple(machines)
+
+
+def _induced(member: Member, solutions: Solutions) -> InducedLabels:
+    """Return what a candidate learns from, on all rows and labels."""
+    candidate, wanted = member.candidate, member.trials.task.parameters
+    if np.isinf(candidate["gamma_g"]):
+        return given_labels(member.trials.task.labels)
+    solution = with_priors(solutions[_solution_key(member)], candidate["class_mass_normalization"])
+    return induced_labels(solution, eps=wanted.eps, loss_weights=wanted.loss_weights)
+
+
+def _induced_warnings(induced: InducedLabels) -> list[FitWarning]:
+    if not induced.kept_given:
+        return []
+    return [
+        FitWarning(
+            "the soft solution induces no label of some class; the given labels are kept at the "
+            "labeled points: raise `c_labeled` or lower `gamma_g`",
+            UserWarning,
+        )
+    ]
+
+
+def _train_on_rows(
+    task: Task,
+    induced: InducedLabels,
+    C: float,
+    center: FloatArray | float | None,
+    execution: Execution,
+    progress: ProgressCallback | None,
+) -> MarginMachine:
+    """Return the machine on the rows of X that are learned from."""
+    rows, kernel = np.flatnonzero(induced.mask), task.kernel
+    points = task.X[rows]
+    if kernel.kind == "precomputed":
+        points = points[:, rows]
+    weights = induced.weights[rows]
+    machine = train_machine(
+        points,
+        induced.codes[rows],
+        kernel,
+        C=C,
+        sample_weight=None if (weights == 1.0).all() else weights,
+        approximation=task.parameters.approximation,
+        center=center,
+        n_jobs=execution.n_jobs,
+        random_state=execution.seed,
+        progress=progress,
+    )
+    if kernel.kind == "precomputed":
+        machine = replace(machine, vectors=rows[machine.vectors])
+    return machine
+
+
+def _calibrated_on_walks(
+    task: Task, machine: MarginMachine, solution: HarmonicSolution, rows: IntArray
+) -> MarginPredictor:
+    """Return the predictor of a machine, calibrated on the walks from some training rows."""
+    sample = rows[:: -(-len(rows) // CALIBRATION_ROWS)]
+    targets = calibration_targets(solution.class_mass, task.labels.codes)[sample]
+    calibration = fit_calibration(machine.decision(task.X[sample]), targets)
+    return MarginPredictor(task.labels.classes, (machine.collapsed(),), calibration)

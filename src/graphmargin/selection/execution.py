@@ -1,0 +1,80 @@
+"""How a fit runs, and what it has to tell its caller."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, NamedTuple
+
+from sklearn.exceptions import ConvergenceWarning
+
+from graphmargin.graph.neighbors import draw_seed
+from graphmargin.harmonic.solution import HarmonicSolution
+from graphmargin.margin.machine import MarginMachine
+
+
+@dataclass(frozen=True)
+class Execution:
+    """Threads, seed and verbosity of a fit; the result depends on the seed alone.
+
+    Attributes
+    ----------
+    n_jobs : int or None
+        Threads; None takes as many as BLAS would, -1 all cores.
+    seed : int
+        Seed of folds, samples, landmarks and the approximate neighbor search.
+    verbose : int
+        1 reports the stages of the fit on standard error.
+    """
+
+    n_jobs: int | None = None
+    seed: int = 0
+    verbose: int = 0
+
+    @classmethod
+    def of(cls, model: Any) -> Execution:
+        """Return how an estimator asks to be run; without a random state, the seed is 0."""
+        state = 0 if model.random_state is None else model.random_state
+        seed = int(state) if isinstance(state, Integral) else draw_seed(state)
+        return cls(model.n_jobs, seed, model.verbose)
+
+
+class UnreachedWarning(UserWarning):
+    """Some rows are in components of the graph without a label."""
+
+
+class FitWarning(NamedTuple):
+    """A warning as data, until the estimator raises it for the caller of `fit`."""
+
+    text: str
+    category: type[Warning]
+
+
+def solution_warnings(solution: HarmonicSolution) -> list[FitWarning]:
+    """Return the warnings about a harmonic solution: no convergence, rows out of reach."""
+    warnings = []
+    if not solution.converged:
+        warnings.append(
+            FitWarning(
+                f"harmonic solution: {solution.status}; try solver='direct', or a larger gamma_g",
+                ConvergenceWarning,
+            )
+        )
+    n_unreached = int(solution.unreached.sum())
+    if n_unreached and solution.gamma_g < float("inf"):
+        warnings.append(
+            FitWarning(
+                f"{n_unreached} of {len(solution.codes)} points are in components of the graph "
+                "without a label: the graph says nothing of them; label one point in each "
+                "component, or raise `n_neighbors`",
+                UnreachedWarning,
+            )
+        )
+    return warnings
+
+
+def machine_warnings(machines: Sequence[MarginMachine]) -> list[FitWarning]:
+    """Return the warnings about machines whose training did not converge, each text once."""
+    failures = dict.fromkeys(machine.report.failure for machine in machines)
+    return [FitWarning(failure, ConvergenceWarning) for failure in failures if failure]

@@ -1,0 +1,110 @@
+"""What changes along the path of gamma_g, from the solutions that the trials have found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from graphmargin._typing import AnyArray, FloatArray, IntArray
+from graphmargin.harmonic.solution import HarmonicSolution
+from graphmargin.selection.choice import Choice
+
+
+@dataclass(frozen=True)
+class GammaStatistics:
+    """Means of one harmonic solution over the unlabeled vertices, and its held-out accuracy.
+
+    Attributes
+    ----------
+    confidence : float
+    confident_share : float
+        Share of the vertices with a confidence of at least eps.
+    sink_share : float
+        Mean sink mass.
+    graph_score : float
+        Accuracy of the harmonic solution on held-out labels; nan if there are none.
+    """
+
+    confidence: float
+    confident_share: float
+    sink_share: float
+    graph_score: float
+
+
+def solution_statistics(
+    solution: HarmonicSolution, n_right: int, n_held_out: int, *, eps: float
+) -> GammaStatistics:
+    """Return the statistics of a solution on all labels that got some held-out labels right.
+
+    Examples
+    --------
+    >>> from graphmargin.harmonic import harmonic_solution
+    >>> path = np.array([[0, 1, 0], [1, 0, 3], [0, 3, 0.0]])
+    >>> solution_statistics(harmonic_solution(path, [0, -1, 1]), 1, 2, eps=1e-6)
+    GammaStatistics(confidence=0.5, confident_share=1.0, sink_share=0.0, graph_score=0.5)
+    """
+    unlabeled = ~solution.problem.labels.labeled
+    confidence = solution.confidence[unlabeled]
+    return GammaStatistics(
+        confidence=_mean(confidence),
+        confident_share=_mean(confidence >= eps),
+        sink_share=_mean(solution.sink_mass[unlabeled]),
+        graph_score=n_right / n_held_out if n_held_out else float("nan"),
+    )
+
+
+def count_right(solution: HarmonicSolution, rows: IntArray, codes: IntArray) -> int:
+    """Return how many of some rows, of known classes, the solution gives the right label."""
+    return int((solution.codes[rows] == codes[rows]).sum())
+
+
+def gamma_path(
+    choice: Choice, candidates: Sequence[int], statistics: Mapping[float, GammaStatistics]
+) -> dict[str, FloatArray]:
+    """Return a table with a row for every gamma_g that was a candidate, ascending.
+
+    Parameters
+    ----------
+    choice : Choice
+    candidates : sequence of int
+        Numbers of the candidates on the graph of the `statistics`.
+    statistics : mapping from gamma_g to GammaStatistics
+        With inf, no label travels: nothing is confident.
+
+    Returns
+    -------
+    dict of arrays
+        ``gamma_g``; ``confidence``, ``confident_share`` (at least eps) and ``sink_share``: means
+        over the unlabeled points; ``graph_score``, the accuracy of the harmonic solution alone on
+        held-out labels (nan for inf); ``fold_score``, that of the likeliest candidate with this
+        gamma_g; ``weight`` of all of them in the blend.
+    """
+    numbers = np.asarray(candidates)
+    of_candidate = np.array([choice.trials.params[i]["gamma_g"] for i in numbers])
+    evidence = choice.log_likelihood + choice.share_evidence
+    rows = []
+    for gamma_g in np.unique(of_candidate):
+        own = numbers[of_candidate == gamma_g]
+        known = statistics.get(float(gamma_g), NO_GRAPH)
+        rows.append(
+            {
+                "gamma_g": gamma_g,
+                "confidence": known.confidence,
+                "confident_share": known.confident_share,
+                "sink_share": known.sink_share,
+                "graph_score": known.graph_score,
+                "fold_score": 1 - choice.errors[own[evidence[own].argmax()]],
+                "weight": choice.weights[own].sum(),
+            }
+        )
+    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+
+
+NO_GRAPH = GammaStatistics(0.0, 0.0, 1.0, float("nan"))
+"""The statistics of gamma_g = inf."""
+
+
+def _mean(values: AnyArray) -> float:
+    return float(values.mean()) if len(values) else float("nan")

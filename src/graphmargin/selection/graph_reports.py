@@ -1,0 +1,534 @@
+"""The graph report: what to know about a graph before its labels are trusted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Real
+
+import numpy as np
+from scipy import sparse
+
+from graphmargin._checks import check_real
+from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray
+from graphmargin.harmonic.leave_one_out import leave_one_out
+from graphmargin.harmonic.problem import HarmonicProblem
+from graphmargin.harmonic.solution import HarmonicSolution
+from graphmargin.harmonic.solve import Solver
+from graphmargin.selection.advice import Advice, counted, graph_advice, quoted
+from graphmargin.selection.choice import Choice
+
+MAX_LABELS = 1000
+"""Labels, at most, that are hidden one at a time."""
+MAX_ENTRIES = 2 * 10**7
+"""Numbers, at most, to be solved for to hide them: labels times points."""
+SWALLOWED = 0.4
+"""Share of the points, from which on too many are said to change class (see `share_gap`)."""
+VANISHED = 0.2
+"""Share of its label share, up to which a class is said to vanish."""
+POINTS_A_CLASS = 10
+"""Induced labels for each class, at least, to speak of their shares."""
+HELPS = 1 / 3
+"""Weight of supervised learning up to which the graph is said to help."""
+DOES_NOT_HELP = 2 / 3
+"""Weight of supervised learning from which on it is said to be chosen."""
+GRAPH_HELPS, UNDECIDED = "graph helps", "undecided: both are averaged"
+LISTED = 4
+"""Classes that a printed report lists."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How candidates that use the graph did against supervised learning.
+
+    Attributes
+    ----------
+    supervised_share : float
+        Weight of supervised learning in the blend.
+    n_hidden : int
+        Labels that were held out to test the candidates.
+    n_graph, n_supervised : int
+        Candidates of both kinds.
+    graph_error, supervised_error : float or None
+        Share of the held-out labels that the best candidate of each kind gets wrong, which is
+        optimistic where candidates are many; None if there is no candidate or no held-out label.
+    error, majority_error : float
+        Share of them that the blend gets wrong, and that the most frequent class for all gets
+        wrong; nan if no label was held out.
+    """
+
+    supervised_share: float
+    n_hidden: int
+    n_graph: int
+    n_supervised: int
+    graph_error: float | None
+    supervised_error: float | None
+    error: float
+    majority_error: float
+
+    @property
+    def verdict(self) -> str:
+        """Whether the graph helps, by `supervised_share`: up to 1/3, from 2/3 on, or between.
+
+        "not compared" unless there are candidates of both kinds and held-out labels: else the
+        weights are those of priors and class shares.
+        """
+        if not (self.n_graph and self.n_supervised and self.n_hidden):
+            return "not compared"
+        if self.supervised_share <= HELPS:
+            return GRAPH_HELPS
+        if self.supervised_share >= DOES_NOT_HELP:
+            return "graph does not help: supervised learning chosen"
+        return UNDECIDED
+
+    def __str__(self) -> str:
+        """Return the numbers behind the verdict."""
+        if not self.n_supervised:
+            return "no supervised candidate was tried"
+        if not self.n_graph:
+            return "no candidate with a graph was tried"
+        weight = f"supervised learning has {self.supervised_share:.1%} of the weight"
+        if self.graph_error is None or self.supervised_error is None:
+            return f"with one label a class nothing can be tested; {weight}"
+        graph, supervised = (
+            f"{round(error * self.n_hidden)} of {self.n_hidden}"
+            for error in (self.graph_error, self.supervised_error)
+        )
+        return (
+            f"{weight}; held-out labels wrong: {graph} with the best of {self.n_graph} with a "
+            f"graph, {supervised} with the best of {self.n_supervised} without"
+        )
+
+
+def compare(choice: Choice) -> Comparison:
+    """Return how candidates with a graph did against those without.
+
+    Examples
+    --------
+    >>> from graphmargin.selection import Trials, choose
+    >>> trials = Trials(
+    ...     params=[{"gamma_g": np.inf}, {"gamma_g": 0.1}],
+    ...     supervised=np.array([True, False]),
+    ...     held_out_codes=np.array([0, 1, 0, 1]),
+    ...     fold=np.array([0, 0, 1, 1]),
+    ...     held_out_values=np.array([[[-1.0], [1], [1], [-1]], [[1.0], [-1], [1], [-1]]]),
+    ...     scales=np.ones(2),
+    ...     shares=np.full((2, 2), 0.5),
+    ... )
+    >>> found = compare(choose(trials, np.array([2, 2])))
+    >>> found.verdict, found.graph_error, found.supervised_error
+    ('graph helps', 0.0, 0.5)
+    """
+    supervised = choice.trials.supervised
+    n_hidden = len(choice.trials.held_out_codes)
+    errors = choice.errors if n_hidden else np.zeros(0)
+
+    def best(kind: BoolArray) -> float | None:
+        return float(errors[kind].min()) if n_hidden and kind.any() else None
+
+    return Comparison(
+        supervised_share=choice.supervised_share,
+        n_hidden=n_hidden,
+        n_graph=int(np.count_nonzero(~supervised)),
+        n_supervised=int(np.count_nonzero(supervised)),
+        graph_error=best(~supervised),
+        supervised_error=best(supervised),
+        error=choice.error,
+        majority_error=majority_error(choice.trials.held_out_codes),
+    )
+
+
+def majority_error(codes: IntArray) -> float:
+    """Return the share of some labels that the most frequent class for all gets wrong, or nan.
+
+    Examples
+    --------
+    >>> majority_error(np.array([0, 0, 1, 0]))
+    0.25
+    """
+    return float((codes != np.bincount(codes).argmax()).mean()) if len(codes) else float("nan")
+
+
+@dataclass(frozen=True)
+class GraphReport:
+    """The graph, its labels and what they make of the unlabeled points.
+
+    A label of trust 0 counts as unlabeled.
+
+    Attributes
+    ----------
+    n_points, n_edges, n_components : int
+    classes, label_counts : array of shape (c,)
+        Number of labels of each class.
+    n_unreached, n_unreached_components : int
+        Points without a label in their component, and the number of such components.
+    n_one_class : int
+        Unlabeled points whose component has labels of a single class: they get this class,
+        whatever they are.
+    n_label_edges : int
+        Edges between two labels; few or none if labels are few.
+    label_agreement : float or None
+        Share of the weight of these edges that joins equal labels; None if there is no edge.
+    chance_agreement : float
+        Its mean if labels change places at random: the share of pairs of labels that are equal.
+    n_tested : int
+        Labels that can be hidden to learn something: others of their class are known, and some
+        label is in reach. 0 if gamma_g is inf, or if there are more than 1,000 labels, or
+        2 * 10^7 labels times points.
+    leave_one_out_error : float or None
+        Share of them that the others get wrong (`leave_one_out`). It is pessimistic for a few
+        labels, as each hidden one is missed.
+    guess_error : float or None
+        Share of them that a constant guess gets wrong, that of their largest class.
+    n_alone : int
+        Labels without another one in their component.
+    n_unlabeled, n_confident : int
+        Unlabeled points, and those with a confidence of at least `eps`.
+    mean_confidence : float or None
+        Of the unlabeled points; 0 where no label can be reached.
+    sink_share : float or None
+        Mean sink mass of unlabeled points that reach a label. A large one lowers the confidence,
+        and is no fault in itself.
+    induced_counts : array of shape (c,)
+        Unlabeled points to which the solution gives each class.
+    gamma_g, eps : float
+    converged : bool
+    recall : float or None
+        Share of the true neighbors that are joined.
+    comparison : Comparison or None
+        With supervised learning.
+
+    Examples
+    --------
+    >>> from graphmargin import graph_report, harmonic_solution
+    >>> W = [[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 1, 0]]
+    >>> report = graph_report(harmonic_solution(W, ["a", "", "", "b"]))
+    >>> report.n_points, report.n_edges, report.n_unreached
+    (4, 3, 0)
+    """
+
+    n_points: int
+    n_edges: int
+    n_components: int
+    classes: AnyArray
+    label_counts: IntArray
+    n_unreached: int
+    n_unreached_components: int
+    n_one_class: int
+    n_label_edges: int
+    label_agreement: float | None
+    chance_agreement: float
+    n_tested: int
+    leave_one_out_error: float | None
+    guess_error: float | None
+    n_alone: int
+    n_unlabeled: int
+    n_confident: int
+    mean_confidence: float | None
+    sink_share: float | None
+    induced_counts: IntArray
+    gamma_g: float
+    eps: float
+    converged: bool
+    recall: float | None
+    comparison: Comparison | None
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return int(self.label_counts.sum())
+
+    @property
+    def mean_degree(self) -> float:
+        """Mean number of neighbors of a point."""
+        return 2 * self.n_edges / self.n_points
+
+    @property
+    def label_shares(self) -> FloatArray:
+        """Shares of the classes among the labels."""
+        return np.asarray(self.label_counts / self.n_labels)
+
+    @property
+    def induced_shares(self) -> FloatArray | None:
+        """Shares of the classes among induced labels; None if there are none."""
+        n_induced = self.induced_counts.sum()
+        return np.asarray(self.induced_counts / n_induced) if n_induced else None
+
+    @property
+    def share_gap(self) -> float | None:
+        """Share of the induced labels that would have to change to match the label shares."""
+        if self.induced_shares is None:
+            return None
+        return float(np.abs(self.induced_shares - self.label_shares).sum() / 2)
+
+    @property
+    def odd_class(self) -> int | None:
+        """Place of a class that swallows the others, or vanishes; None if there is none."""
+        given, induced = self.label_shares, self.induced_shares
+        if induced is None or self.induced_counts.sum() < POINTS_A_CLASS * len(given):
+            return None
+        if (induced - given).clip(0).sum() >= SWALLOWED:
+            return int(np.argmax(induced - given))
+        k = int(np.argmin(np.divide(induced, given, out=np.ones_like(given), where=given > 0)))
+        return None if induced[k] > VANISHED * given[k] else k
+
+    @property
+    def verdict(self) -> str:
+        """Whether the graph helps, or "not compared"; see `Comparison`."""
+        return "not compared" if self.comparison is None else self.comparison.verdict
+
+    @property
+    def trusts_graph(self) -> bool:
+        """Whether candidates with a graph were tested, and were not worse than those without.
+
+        Only then may the graph be asked which labels look wrong.
+        """
+        return self.verdict in (GRAPH_HELPS, UNDECIDED)
+
+    @property
+    def advice(self) -> tuple[Advice, ...]:
+        """What looks wrong, and what to do; empty if nothing does."""
+        return graph_advice(self)
+
+    def __str__(self) -> str:
+        """Return a line for each topic, then the advice."""
+        lines = [
+            self._size_line(),
+            self._component_line(),
+            self._edge_line(),
+            self._hidden_line(),
+            self._mass_line(),
+            self._share_line(),
+            self._verdict_line(),
+        ]
+        return "\n".join(
+            [line for line in lines if line] + [f"! {advice.for_python}" for advice in self.advice]
+        )
+
+    def _size_line(self) -> str:
+        recall = "" if self.recall is None else f", recall {self.recall:.1%}"
+        labels = counted(self.n_labels, "label")
+        return (
+            f"graph: {counted(self.n_points, 'point')}, {counted(self.n_edges, 'edge')} "
+            f"({self.mean_degree:.1f} neighbors a point{recall}), {labels} of "
+            f"{len(self.classes)} classes"
+        )
+
+    def _component_line(self) -> str:
+        notes = []
+        if self.n_unreached:
+            where = counted(self.n_unreached_components, "component")
+            notes.append(f"{counted(self.n_unreached, 'point')} in {where} without a label")
+        if self.n_one_class:
+            points = counted(self.n_one_class, "unlabeled point")
+            notes.append(f"{points} with labels of a single class in theirs")
+        if not notes:
+            notes = ["every unlabeled point has labels of two classes or more in its own"]
+        return f"components: {self.n_components:,}; {', '.join(notes)}"
+
+    def _edge_line(self) -> str:
+        if self.label_agreement is None:
+            return "edges between labels: none, so that their agreement is unknown"
+        return (
+            f"edges between labels: {self.n_label_edges:,}, with {self.label_agreement:.1%} of the "
+            f"weight between equal ones ({self.chance_agreement:.1%} by chance)"
+        )
+
+    def _hidden_line(self) -> str:
+        if self.leave_one_out_error is not None and self.guess_error is not None:
+            return (
+                f"one label hidden at a time: {round(self.leave_one_out_error * self.n_tested)} of "
+                f"{self.n_tested} wrong (the same guess for all: "
+                f"{round(self.guess_error * self.n_tested)})"
+            )
+        reason = "says nothing, as no other label is in reach"
+        if np.isinf(self.gamma_g):
+            reason = "says nothing, as no label travels with gamma_g=inf"
+        elif self.label_counts.max() < 2:
+            reason = "says nothing, as each is the only one of its class"
+        elif _too_many(self.n_labels, self.n_points):
+            reason = "skipped, as there are many"
+        return f"one label hidden at a time: {reason}"
+
+    def _mass_line(self) -> str:
+        if not self.n_unlabeled:
+            return ""
+        sink = ""
+        if self.sink_share is not None:
+            sink = f"; {self.sink_share:.1%} of walks end in the sink"
+        return (
+            f"confidence: {self.mean_confidence:.3g} on average, at least {self.eps:g} at "
+            f"{self.n_confident:,} of {counted(self.n_unlabeled, 'unlabeled point')}{sink}"
+        )
+
+    def _share_line(self) -> str:
+        if self.induced_shares is None:
+            return ""
+        order = np.arange(len(self.classes))
+        if len(order) > LISTED:
+            order = np.argsort(-np.abs(self.induced_shares - self.label_shares), kind="stable")
+        parts = [
+            f"{quoted(self.classes[k])}: {self.label_shares[k]:.1%} -> {self.induced_shares[k]:.1%}"
+            for k in order[:LISTED]
+        ]
+        more = f", {len(order) - LISTED} more differ less" if len(order) > LISTED else ""
+        return f"class shares, given -> induced: {', '.join(parts)}{more}"
+
+    def _verdict_line(self) -> str:
+        reason = "pass a `choice` to learn whether the graph helps"
+        if self.comparison is not None:
+            reason = str(self.comparison)
+        return f"verdict: {self.verdict} ({reason})"
+
+
+def graph_report(
+    solution: HarmonicSolution,
+    *,
+    eps: float = 1e-6,
+    choice: Choice | None = None,
+    recall: float | None = None,
+    hide_labels: bool = True,
+    solver: Solver = "auto",
+    n_jobs: int | None = None,
+) -> GraphReport:
+    """Return what a user should know before trusting the labels that a graph induces.
+
+    Parameters
+    ----------
+    solution : HarmonicSolution
+        On the graph in question, as solved: before `normalize_class_mass`.
+    eps : float >= 0, default=1e-6
+        Confidence from which on an induced label counts.
+    choice : Choice, default=None
+        Candidates with and without graph on the same labels; without it the report does not say
+        whether the graph helps.
+    recall : float in (0, 1], default=None
+        Share of the true neighbors that are joined, such as ``graph_recall_`` of an estimator.
+    hide_labels : bool, default=True
+        Whether to hide one label at a time, which may take longer than the solution itself.
+    solver, n_jobs
+        Of the systems with a hidden label, as in `harmonic_solution`.
+
+    Returns
+    -------
+    GraphReport
+        Print it for a text of about ten lines. Beyond ``leave_one_out``, with a right-hand side
+        for each label, it takes time and memory of the size of the graph.
+
+    Examples
+    --------
+    Two clusters of four, and a point on its own:
+
+    >>> from graphmargin.harmonic import harmonic_solution
+    >>> W = np.zeros((9, 9))
+    >>> W[:4, :4] = W[4:8, 4:8] = 1
+    >>> W[3, 4] = W[4, 3] = 0.1
+    >>> y = ["cat", "cat", "", "", "dog", "dog", "", "", ""]
+    >>> report = graph_report(harmonic_solution(W, y, gamma_g=0.1))
+    >>> report.n_unreached, report.label_agreement, report.leave_one_out_error
+    (1, 1.0, 0.0)
+    >>> print(report)
+    graph: 9 points, 13 edges (2.9 neighbors a point), 4 labels of 2 classes
+    components: 2; 1 point in 1 component without a label
+    edges between labels: 2, with 100.0% of the weight between equal ones (33.3% by chance)
+    one label hidden at a time: 0 of 4 wrong (the same guess for all: 2)
+    confidence: 0.744 on average, at least 1e-06 at 4 of 5 unlabeled points; 4.7% of walks end \
+in the sink
+    class shares, given -> induced: 'cat': 50.0% -> 50.0%, 'dog': 50.0% -> 50.0%
+    verdict: not compared (pass a `choice` to learn whether the graph helps)
+    ! 1 point cannot get a label: label a point in each such component, or raise `n_neighbors`.
+    """
+    eps = check_real("eps", eps)
+    if recall is not None and not (isinstance(recall, Real) and 0 < recall <= 1):
+        msg = f"`recall` must be in (0, 1], got {recall!r}; 1 is the exact search"
+        raise ValueError(msg)
+    problem = solution.problem
+    classes = problem.labels.classes
+    if choice is not None and len(choice.label_counts) != len(classes):
+        msg = (
+            f"`choice` must be among functions of the {len(classes)} classes of `solution`, got "
+            f"{len(choice.label_counts)} classes; pass the choice made on the same labels"
+        )
+        raise ValueError(msg)
+    labeled = problem.trust > 0
+    unlabeled, reached = ~labeled, problem.reached
+    counts = np.bincount(problem.labels.codes[labeled], minlength=len(classes))
+    n_labels = int(counts.sum())
+    n_edges, agreement = _label_agreement(problem, np.flatnonzero(labeled))
+    n_tested, error, guess = 0, None, None
+    if hide_labels:
+        n_tested, error, guess = _leave_one_out(solution, counts, solver, n_jobs)
+    induced = solution.codes[unlabeled & (solution.codes >= 0)]
+    confidence = solution.confidence[unlabeled]
+    return GraphReport(
+        n_points=len(labeled),
+        n_edges=problem.W.nnz // 2,
+        n_components=int(problem.component.max()) + 1,
+        classes=classes,
+        label_counts=counts,
+        n_unreached=int(np.count_nonzero(~reached)),
+        n_unreached_components=solution.n_unreached_components,
+        n_one_class=int(np.count_nonzero(unlabeled & _one_class(problem, labeled))),
+        n_label_edges=n_edges,
+        label_agreement=agreement,
+        chance_agreement=float((counts * (counts - 1)).sum() / max(1, n_labels * (n_labels - 1))),
+        n_tested=n_tested,
+        leave_one_out_error=error,
+        guess_error=guess,
+        n_alone=int(np.count_nonzero(problem.labels_in_component[labeled] == 1)),
+        n_unlabeled=len(confidence),
+        n_confident=int(np.count_nonzero(confidence >= eps)),
+        mean_confidence=_mean(confidence),
+        sink_share=_mean(solution.sink_mass[unlabeled & reached]),
+        induced_counts=np.bincount(induced, minlength=len(classes)),
+        gamma_g=solution.gamma_g,
+        eps=eps,
+        converged=solution.converged,
+        recall=None if recall is None else float(recall),
+        comparison=None if choice is None else compare(choice),
+    )
+
+
+def _label_agreement(problem: HarmonicProblem, labeled: IntArray) -> tuple[int, float | None]:
+    """Return the number of edges between labels, and the share of their weight that agrees."""
+    edges = sparse.coo_array(sparse.triu(problem.W[labeled][:, labeled]))
+    if not edges.nnz:
+        return 0, None
+    codes = problem.labels.codes[labeled]
+    equal = codes[edges.coords[0]] == codes[edges.coords[1]]
+    weights = edges.data / edges.data.max()  # tiny ones would vanish in the sums
+    return edges.nnz, float(weights[equal].sum() / weights.sum())
+
+
+def _one_class(problem: HarmonicProblem, labeled: BoolArray) -> BoolArray:
+    """Return the vertices whose component has labels of a single class."""
+    c = len(problem.labels.classes)
+    pairs = np.unique(
+        problem.component[labeled].astype(np.int64) * c + problem.labels.codes[labeled]
+    )
+    n_classes = np.bincount(pairs // c, minlength=int(problem.component.max()) + 1)
+    return np.asarray(n_classes[problem.component] == 1)
+
+
+def _leave_one_out(
+    solution: HarmonicSolution, counts: IntArray, solver: Solver, n_jobs: int | None
+) -> tuple[int, float | None, float | None]:
+    """Return the labels that are tested, and the errors of the graph and of a constant guess."""
+    n_labels, problem = int(counts.sum()), solution.problem
+    if counts.max() < 2 or np.isinf(solution.gamma_g) or _too_many(n_labels, len(problem.trust)):
+        return 0, None, None
+    left_out = leave_one_out(solution, solver=solver, n_jobs=n_jobs)
+    tested = left_out.defined & (problem.trust[left_out.vertices] > 0)
+    tested &= counts[left_out.given] > 1
+    given = left_out.given[tested]
+    if not len(given):
+        return 0, None, None
+    error = float((left_out.codes[tested] != given).mean())
+    return len(given), error, float((given != np.bincount(given).argmax()).mean())
+
+
+def _too_many(n_labels: int, n_points: int) -> bool:
+    return n_labels > MAX_LABELS or n_labels * n_points > MAX_ENTRIES
+
+
+def _mean(values: FloatArray) -> float | None:
+    return float(values.mean()) if len(values) else None

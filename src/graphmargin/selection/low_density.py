@@ -1,0 +1,213 @@
+"""Semi-supervised SVMs with fixed or chosen parameters: candidates, trials, and the blend."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from graphmargin._progress import report_stage
+from graphmargin._typing import FloatArray, IntArray, ProgressCallback
+from graphmargin.labels import UNLABELED
+from graphmargin.margin.features import explicit_features
+from graphmargin.margin.kernels import Kernel
+from graphmargin.margin.machine import MarginMachine, blend
+from graphmargin.margin.semi_supervised import SemiSupervisedSolution
+from graphmargin.margin.semi_supervised_training import train_semi_supervised
+from graphmargin.margin.training import N_LANDMARKS, center_of
+from graphmargin.selection.choice import Choice
+from graphmargin.selection.cut_trials import sample_rows
+from graphmargin.selection.execution import Execution, FitWarning, machine_warnings
+from graphmargin.selection.fitted import FittedClassifier, calibrate_and_label
+from graphmargin.selection.grids import HAT_LOSS_GRID, c_grid
+from graphmargin.selection.held_out import HeldOutLabels
+from graphmargin.selection.machine_trials import try_machines
+from graphmargin.selection.parameters import Parameters, fixed_value
+from graphmargin.selection.tasks import (
+    Candidate,
+    Task,
+    TaskTrials,
+    blend_members,
+    combinations,
+    try_tasks,
+)
+
+MAX_HAT_LOSSES = 500
+"""Unlabeled rows, at most, that trials of semi-supervised machines learn from: they are slow."""
+
+
+@dataclass(frozen=True)
+class FittedLowDensity(FittedClassifier):
+    """A fitted semi-supervised SVM.
+
+    Attributes
+    ----------
+    class_prior : array of shape (c,) or None
+        Class shares that were used, for the heaviest candidate.
+    solutions : tuple of SemiSupervisedSolution
+        One for each pair of classes and blended candidate.
+    """
+
+    class_prior: FloatArray | None
+    solutions: tuple[SemiSupervisedSolution, ...]
+
+
+def low_density_candidates(task: Task) -> list[Candidate]:
+    """Return all combinations of gamma_u, of which 0 is supervised, and C."""
+    gammas, costs = task.parameters.gamma_u, task.parameters.C
+    return combinations(
+        {
+            "gamma_u": HAT_LOSS_GRID if gammas is None else gammas,
+            "C": c_grid(task.X, task.kernel) if costs is None else costs,
+        }
+    )
+
+
+def try_low_density(
+    tasks: Sequence[Task], held_out: HeldOutLabels, execution: Execution
+) -> tuple[TaskTrials, ...]:
+    """Return what semi-supervised machines say about labels that are held out from them.
+
+    Every fold and candidate is a search of its own, on features that all of them share. The row
+    of a held-out label is one more unlabeled row there. Of more than 1,000 labeled or 500
+    unlabeled rows, machines learn from a random sample, whose hat losses count for all unlabeled
+    rows.
+    """
+    return try_tasks(tasks, low_density_candidates, _try_task, held_out, execution)
+
+
+def blend_low_density(
+    trials: Sequence[TaskTrials], choice: Choice, execution: Execution
+) -> FittedLowDensity:
+    """Return the blend of the chosen candidates, trained on all rows."""
+    members = blend_members(trials, choice)
+    with report_stage(f"blend of {len(members)} classifiers", execution.verbose) as progress:
+        trained = [
+            _train(member.trials.task, member.candidate, execution, progress) for member in members
+        ]
+    machines = blend([machine for machine, _ in trained], [member.factor for member in members])
+    return _fitted(members[0].trials.task, machines, trained, choice)
+
+
+def fit_low_density(task: Task, execution: Execution) -> FittedLowDensity:
+    """Return the semi-supervised SVM with the one candidate of a task."""
+    wanted = task.parameters
+    candidate = {"gamma_u": fixed_value(wanted.gamma_u), "C": fixed_value(wanted.C)}
+    stage = f"semi-supervised SVM on {task.X.shape[0]:,} points"
+    with report_stage(stage, execution.verbose) as progress:
+        trained = _train(task, candidate, execution, progress)
+        return _fitted(task, [trained[0].collapsed()], [trained], None)
+
+
+Trained = tuple[MarginMachine, list[SemiSupervisedSolution]]
+
+
+def _fitted(
+    task: Task,
+    machines: Sequence[MarginMachine],
+    trained: Sequence[Trained],
+    choice: Choice | None,
+) -> FittedLowDensity:
+    solutions = tuple(solution for _, some in trained for solution in some)
+    warnings = [
+        *_solution_warnings(solutions),
+        *machine_warnings([machine for machine, _ in trained]),
+    ]
+    fitted = calibrate_and_label(task.X, task.labels, machines, choice, warnings)
+    return FittedLowDensity(
+        **vars(fitted), class_prior=task.parameters.class_prior, solutions=solutions
+    )
+
+
+def _solution_warnings(solutions: Sequence[SemiSupervisedSolution]) -> list[FitWarning]:
+    """Return a warning about local optima that are worse than their supervised start."""
+    kept = [solution for solution in solutions if solution.kept_supervised]
+    if not kept:
+        return []
+    reached, start = kept[0].trace[-1], kept[0].supervised_objective
+    return [
+        FitWarning(
+            f"semi-supervised SVM: {len(kept)} of {len(solutions)} searches ended in a local "
+            f"optimum worse than the supervised start (objective {reached:.6g}, "
+            f"supervised {start:.6g}), which is kept; pass a known `class_prior`, or lower "
+            "`gamma_u`",
+            UserWarning,
+        )
+    ]
+
+
+def _train(
+    task: Task,
+    candidate: Candidate,
+    execution: Execution,
+    progress: ProgressCallback | None,
+) -> Trained:
+    """Return the machine of a candidate, trained on all rows, and the solutions of its pairs."""
+    wanted = task.parameters
+    return train_semi_supervised(
+        task.X,
+        task.labels.codes,
+        task.kernel,
+        C=float(candidate["C"]),
+        gamma_u=candidate["gamma_u"],
+        class_prior=wanted.class_prior,
+        solver=wanted.solver,
+        approximation=wanted.approximation,
+        n_jobs=execution.n_jobs,
+        random_state=execution.seed,
+        progress=progress,
+    )
+
+
+def _try_task(
+    task: Task,
+    candidates: Sequence[Candidate],
+    held_out: HeldOutLabels,
+    execution: Execution,
+    progress: ProgressCallback | None,
+) -> TaskTrials:
+    X, labels, wanted = task.X, task.labels, task.parameters
+    random = check_random_state(execution.seed)
+    rows, _ = sample_rows(labels.codes, random, MAX_HAT_LOSSES)
+    is_matrix = task.kernel.kind == "precomputed"
+    points = X[rows][:, rows] if is_matrix else X[rows]
+    labeled = np.flatnonzero(labels.labeled[rows])
+    center = center_of(points, task.kernel)
+    feature_map = explicit_features(points, labeled, task.kernel, N_LANDMARKS, center, random)
+    F = feature_map.table(points, np.arange(len(rows)), n_jobs=execution.n_jobs, dtype=np.float64)
+    if held_out.validation is not None:
+        new, codes = held_out.validation
+        new = feature_map(new[:, rows] if is_matrix else new)
+        held_out = replace(held_out, validation=(new, codes))
+    n_left_out = int((~labels.labeled).sum()) - (len(rows) - len(labeled))
+    train = partial(_train_piece, F, n_left_out, wanted)
+    return try_machines(task, candidates, train, F, rows, held_out, execution, progress)
+
+
+def _train_piece(
+    F: FloatArray,
+    n_left_out: int,
+    wanted: Parameters,
+    piece: tuple[IntArray, Candidate],
+) -> MarginMachine:
+    """Return the machine of a candidate on the labels that a fold keeps.
+
+    The hat losses of the sampled rows count for `n_left_out` more.
+    """
+    codes, candidate = piece
+    n_unlabeled = int((codes == UNLABELED).sum())
+    return train_semi_supervised(
+        F,
+        codes,
+        Kernel("linear"),
+        C=float(candidate["C"]),
+        gamma_u=candidate["gamma_u"] * (1 + n_left_out / max(1, n_unlabeled)),
+        class_prior=wanted.class_prior,
+        solver=wanted.solver,
+        approximation="nystroem",  # of a linear kernel: the features as they are
+        n_jobs=1,
+        random_state=0,
+    )[0]

@@ -1,0 +1,76 @@
+"""Trials of machines that share explicit features, a machine for each fold and candidate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from graphmargin._threads import in_threads
+from graphmargin._typing import IntArray, ProgressCallback
+from graphmargin.labels import UNLABELED
+from graphmargin.margin.machine import MarginMachine, joint_pairwise
+from graphmargin.selection.execution import Execution
+from graphmargin.selection.held_out import HeldOutLabels
+from graphmargin.selection.tasks import Candidate, Task, TaskTrials
+from graphmargin.selection.trials import pairwise_trials
+
+MAX_BLENDED = 4
+"""Machines, at most, that are trained on all rows and blended."""
+
+
+def try_machines(
+    task: Task,
+    candidates: Sequence[Candidate],
+    train: Callable[[tuple[IntArray, Candidate]], MarginMachine],
+    points: Any,
+    rows: IntArray,
+    held_out: HeldOutLabels,
+    execution: Execution,
+    progress: ProgressCallback | None,
+) -> TaskTrials:
+    """Return the trials of machines on the same landmarks; ``gamma_u = 0`` is supervised.
+
+    Parameters
+    ----------
+    task : Task
+    candidates : sequence of dict
+        With keys ``gamma_u`` and ``C``.
+    train : callable
+        From the classes of the rows, -1 for those without a label, and a candidate to its machine.
+    points : array or CSR matrix of shape (s, d)
+        The rows that machines learn from and are tested on, as they see them.
+    rows : array of shape (s,)
+        Their numbers.
+    held_out : HeldOutLabels
+        A validation set is given as the machines see rows, too.
+    execution : Execution
+    progress : callable or None
+    """
+    codes = task.labels.codes[rows]
+    tested = [np.flatnonzero(np.isin(rows, fold)) for fold in held_out.folds]
+    kept = [codes, *(codes.copy() for _ in tested)]
+    for left, places in zip(kept[1:], tested, strict=True):
+        left[places] = UNLABELED
+    pieces = product(kept, candidates)
+    machines = in_threads(train, pieces, n_jobs=execution.n_jobs, progress=progress)
+    m = len(candidates)
+    by_fold = [machines[first : first + m] for first in range(0, len(machines), m)]
+    if held_out.validation is None:
+        folds = zip(by_fold[1:], tested, strict=True)
+        parts = [joint_pairwise(trained, points[places]) for trained, places in folds]
+        held_out_codes = codes[np.concatenate([np.zeros(0, dtype=np.int64), *tested])]
+    else:
+        new, held_out_codes = held_out.validation
+        parts = [joint_pairwise(by_fold[0], new)]
+    evidence = pairwise_trials(
+        [{**task.parameters.listed, **candidate} for candidate in candidates],
+        [float(candidate["gamma_u"]) == 0 for candidate in candidates],
+        held_out_codes,
+        parts,
+        joint_pairwise(by_fold[0], points[codes == UNLABELED]),
+        len(task.labels.classes),
+    )
+    return TaskTrials(task, evidence)

@@ -1,0 +1,181 @@
+"""Manifold-regularized SVMs with fixed or chosen parameters: candidates, trials, and the blend."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from graphmargin._progress import report_stage
+from graphmargin._threads import pause
+from graphmargin._typing import BoolArray, IntArray, ProgressCallback
+from graphmargin.labels import UNLABELED
+from graphmargin.margin.machine import MarginMachine, blend
+from graphmargin.margin.manifold import WarpedFeatures, warp, warp_features
+from graphmargin.selection.choice import Choice
+from graphmargin.selection.cut_trials import sample_rows
+from graphmargin.selection.execution import Execution, machine_warnings
+from graphmargin.selection.fitted import FittedClassifier, calibrate_and_label
+from graphmargin.selection.grids import c_grid, gamma_u_grid
+from graphmargin.selection.held_out import HeldOutLabels
+from graphmargin.selection.machine_trials import try_machines
+from graphmargin.selection.parameters import fixed_value
+from graphmargin.selection.tasks import (
+    Candidate,
+    FittedGraph,
+    Task,
+    TaskTrials,
+    blend_members,
+    combinations,
+    try_tasks,
+)
+
+
+@dataclass(frozen=True)
+class FittedManifold(FittedClassifier):
+    """A fitted manifold-regularized SVM, with the graph of its heaviest candidate."""
+
+    graph: FittedGraph
+
+
+def manifold_candidates(task: Task) -> list[Candidate]:
+    """Return all combinations of gamma_u, of which 0 is supervised, and C."""
+    gammas, costs = task.parameters.gamma_u, task.parameters.C
+    return combinations(
+        {
+            "gamma_u": gamma_u_grid(task.X.shape[0]) if gammas is None else gammas,
+            "C": c_grid(task.X, task.kernel) if costs is None else costs,
+        }
+    )
+
+
+def try_manifold(
+    tasks: Sequence[Task], held_out: HeldOutLabels, execution: Execution
+) -> tuple[TaskTrials, ...]:
+    """Return what manifold-regularized machines say about labels that are held out from them.
+
+    The graph does not see the labels: it warps the features once, those of
+    ``approximation="nystroem"``, and every fold and candidate is then a small machine on the
+    labels that are left. Of more than 1,000 labeled rows, machines learn from and are tested on a
+    random sample.
+    """
+    return try_tasks(tasks, manifold_candidates, _try_task, held_out, execution)
+
+
+def blend_manifold(
+    trials: Sequence[TaskTrials], choice: Choice, execution: Execution
+) -> FittedManifold:
+    """Return the blend of the chosen candidates, trained on all rows; a task is warped once."""
+    members = blend_members(trials, choice)
+    machines: dict[int, MarginMachine] = {}
+    with report_stage(f"blend of {len(members)} classifiers", execution.verbose) as progress:
+        for part in trials:
+            own = [member for member in members if member.trials is part]
+            trained = _train(part.task, [member.candidate for member in own], execution)
+            machines |= zip((member.number for member in own), trained, strict=True)
+            if progress is not None:
+                progress(len(machines) / len(members), "")
+    ordered = [machines[member.number] for member in members]
+    task = members[0].trials.task
+    fitted = calibrate_and_label(
+        task.X,
+        task.labels,
+        blend(ordered, [member.factor for member in members]),
+        choice,
+        machine_warnings(ordered),
+    )
+    return FittedManifold(**vars(fitted), graph=task.graph)
+
+
+def fit_manifold(task: Task, execution: Execution) -> FittedManifold:
+    """Return the manifold-regularized SVM with the one candidate of a task."""
+    wanted = task.parameters
+    candidate = {"gamma_u": fixed_value(wanted.gamma_u), "C": fixed_value(wanted.C)}
+    stage = f"manifold-regularized SVM on {task.X.shape[0]:,} points"
+    with report_stage(stage, execution.verbose):
+        (machine,) = _train(task, [candidate], execution)
+        fitted = calibrate_and_label(
+            task.X, task.labels, [machine.collapsed()], None, machine_warnings([machine])
+        )
+    return FittedManifold(**vars(fitted), graph=task.graph)
+
+
+def _train(
+    task: Task, candidates: Sequence[Candidate], execution: Execution
+) -> list[MarginMachine]:
+    """Return the machines of some candidates, trained on all rows."""
+    if not candidates:
+        return []
+    wanted, codes = task.parameters, task.labels.codes
+    form = warp(
+        task.X,
+        codes,
+        task.kernel,
+        task.graph.W,
+        normalized=wanted.normalized,
+        power=wanted.laplacian_power,
+        fit_intercept=wanted.fit_intercept,
+        approximation=wanted.approximation,
+        n_jobs=execution.n_jobs,
+        random_state=execution.seed,
+    )
+    machines = []
+    for candidate in candidates:
+        C = float(candidate["C"])
+        machines.append(
+            form.machine(
+                2 * C * candidate["gamma_u"],
+                codes[codes != UNLABELED],
+                C,
+                wanted.fit_intercept,
+                execution.n_jobs,
+            )
+        )
+        pause()
+    return machines
+
+
+def _try_task(
+    task: Task,
+    candidates: Sequence[Candidate],
+    held_out: HeldOutLabels,
+    execution: Execution,
+    progress: ProgressCallback | None,
+) -> TaskTrials:
+    wanted, labels = task.parameters, task.labels
+    labeled = np.flatnonzero(labels.labeled)
+    form = warp_features(
+        task.X,
+        labeled,
+        task.kernel,
+        task.graph.W,
+        normalized=wanted.normalized,
+        power=wanted.laplacian_power,
+        fit_intercept=wanted.fit_intercept,
+        n_jobs=execution.n_jobs,
+        random_state=execution.seed,
+    )
+    # The sample is the same for all tasks, however many landmarks each of them draws.
+    rows, _ = sample_rows(labels.codes, check_random_state(execution.seed))
+    form = replace(form, rotated=form.rotated[np.isin(labeled, rows)])
+    train = partial(_train_piece, form, labels.labeled[rows], wanted.fit_intercept)
+    return try_machines(task, candidates, train, task.X[rows], rows, held_out, execution, progress)
+
+
+def _train_piece(
+    form: WarpedFeatures,
+    labeled: BoolArray,
+    fit_intercept: bool,
+    piece: tuple[IntArray, Candidate],
+) -> MarginMachine:
+    """Return the machine of a candidate on the labels that a fold keeps."""
+    codes, candidate = piece
+    left = codes[labeled]
+    kept = left != UNLABELED
+    C = float(candidate["C"])
+    return replace(form, rotated=form.rotated[kept]).machine(
+        2 * C * candidate["gamma_u"], left[kept], C, fit_intercept, n_jobs=1
+    )

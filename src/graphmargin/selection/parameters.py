@@ -1,0 +1,338 @@
+"""Parameters of the classifiers: read from an estimator once and validated before any work.
+
+A parameter is a value, "auto", or a list of candidates. Candidates for the parameters in `SHARED`
+are tried on the same graph with the same kernel; all others need a graph or a kernel of their own,
+and every combination of them is one set of parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import product
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from graphmargin._checks import check_choice, check_integer, check_real
+from graphmargin.graph.adjacency import METRICS, Metric
+from graphmargin.graph.neighbors import check_n_neighbors
+from graphmargin.graph.weights import NAMED_WIDTHS, Width, check_width, kernel_width
+from graphmargin.harmonic.problem import check_c_unlabeled, check_gamma_g, check_trust
+from graphmargin.harmonic.solution import check_priors
+from graphmargin.harmonic.solve import SOLVERS
+from graphmargin.labels import EncodedLabels
+from graphmargin.margin.induced import LOSS_WEIGHTS
+from graphmargin.margin.kernels import Kernel
+from graphmargin.margin.manifold import check_gamma_u
+from graphmargin.margin.semi_supervised import SEMI_SUPERVISED_SOLVERS
+from graphmargin.margin.training import Approximation, check_approximation
+
+Candidates = tuple[Any, ...] | None
+"""Values of a parameter to try; None stands for "auto"."""
+Check = Callable[[Any], Any]
+"""Returns the value of a parameter as the maths takes it, or raises ValueError."""
+
+AUTO = "auto"
+SHARED = ("gamma_g", "C", "gamma_u", "class_mass_normalization")
+"""Parameters whose candidates share a graph and a kernel."""
+OF_KERNEL = ("kernel", "degree", "coef0")
+OF_GRAPH = ("n_neighbors", "metric")
+OF_COMPUTATION = ("solver", "approximation")
+"""Parameters that change how, not what is computed; they have no candidates."""
+CLASS_SHARES = ("class_mass_normalization", "class_prior")
+"""Parameters of which a sequence of numbers is one value: a share for each class."""
+OF_EXECUTION = ("cv", "n_jobs", "random_state", "verbose")
+"""Parameters that say how to fit, and have no candidates."""
+ARRAY_VALUED = ("c_labeled", *CLASS_SHARES)
+"""Parameters of which an array or a tuple is one value, so that candidates come in a list."""
+
+
+@dataclass(frozen=True)
+class GraphParameters:
+    """What a k-NN graph is built from, beside the rows."""
+
+    n_neighbors: int
+    width: Width
+    metric: Metric
+
+
+@dataclass(frozen=True)
+class KernelParameters:
+    """A kernel whose width may still depend on the rows."""
+
+    kernel: Kernel = field(default_factory=lambda: Kernel("linear"))
+    width: Width = 1.0
+
+    def on(self, X: Any, width: float | None = None) -> Kernel:
+        """Return the kernel for some rows; a `width` that is known already is taken over."""
+        if callable(self.kernel.kind) or self.kernel.kind == "precomputed":
+            return self.kernel
+        return replace(self.kernel, width=kernel_width(X, self.width) if width is None else width)
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Parameters of a classifier on one graph with one kernel; defaults where it has none.
+
+    Attributes
+    ----------
+    kernel : KernelParameters
+    graph : GraphParameters or None
+        None where a graph is given, or none is used.
+    gamma_g, C, gamma_u, class_mass_normalization : tuple or None
+        Candidates; None is "auto".
+    listed : mapping
+        The values, here, of the other parameters that are lists of candidates.
+    approximation, eps, loss_weights, ...
+        As in the classifiers.
+    """
+
+    kernel: KernelParameters = field(default_factory=KernelParameters)
+    graph: GraphParameters | None = None
+    gamma_g: Candidates = (np.inf,)
+    C: Candidates = (10.0,)
+    gamma_u: Candidates = (0.0,)
+    class_mass_normalization: Candidates = (False,)
+    approximation: Approximation = "auto"
+    eps: float = 1e-6
+    loss_weights: str = "confidence"
+    solver: Any = "auto"
+    c_labeled: Any = np.inf
+    c_unlabeled: float = 0.0
+    laplacian_power: int = 1
+    normalized: bool = False
+    fit_intercept: bool = True
+    class_prior: Any = None
+    listed: Mapping[str, Any] = field(default_factory=dict)
+
+
+def read_parameters(
+    model: Any, labels: EncodedLabels | None, *, has_graph: bool = False
+) -> tuple[Parameters, ...]:
+    """Return the validated parameters of an estimator, a set for each graph and kernel.
+
+    `has_graph` tells whether a graph is given, so that none is built. `labels` are None for an
+    estimator that has not read its rows yet, and has no parameter that depends on them.
+
+    Raises
+    ------
+    ValueError
+        If a value, a candidate or a combination of them makes no sense.
+    """
+    given = model.get_params(deep=False)
+    if "metric" in given:
+        _check_given_graph(given, has_graph=has_graph)
+    unused = OF_GRAPH if has_graph else ()
+    values = {
+        name: _values(name, given[name], check)
+        for name, check in _checks(given, labels).items()
+        if name in given and name not in unused
+    }
+    shared = {name: values.pop(name) for name in SHARED if name in values}
+    listed = [name for name in values if _is_list(name, given[name])]
+    return tuple(_assemble(point, shared, listed) for point in _combinations(values))
+
+
+def is_search(model: Any, auto: tuple[str, ...]) -> bool:
+    """Tell whether parameters are to be chosen: one of `auto` is "auto", or any is a list.
+
+    Raises
+    ------
+    ValueError
+        If `cv` is given although there is nothing to choose.
+    """
+    given = model.get_params(deep=False)
+    if any(is_auto(given[name]) for name in auto):
+        return True
+    if any(_is_list(name, value) for name, value in given.items()):
+        return True
+    if model.cv is not None:
+        msg = (
+            f"`cv`={model.cv!r} has no parameter to choose; give a list of candidates, such as "
+            f"{auto[-1]}=[1.0, 10.0], or 'auto'"
+        )
+        raise ValueError(msg)
+    return False
+
+
+def fixed_value(candidates: Candidates) -> Any:
+    """Return the one value of a parameter that is not to be chosen."""
+    if candidates is None or len(candidates) != 1:
+        msg = f"a fixed parameter has one value, got {candidates!r}"
+        raise ValueError(msg)
+    return candidates[0]
+
+
+def is_auto(value: Any) -> bool:
+    """Tell whether the value of a parameter is "auto"."""
+    return isinstance(value, str) and value == AUTO
+
+
+def is_pairwise(kernel: Any) -> bool:
+    """Tell whether a kernel, or the only one of a list, is precomputed."""
+    if _is_list("kernel", kernel) and len(kernel) == 1:
+        kernel = kernel[0]
+    return isinstance(kernel, str) and kernel == "precomputed"
+
+
+def _is_list(name: str, value: Any) -> bool:
+    """Tell whether a parameter holds candidates: a list, or a sequence where no value is one."""
+    if name in OF_EXECUTION:
+        return False
+    if isinstance(value, list):
+        return not (name in CLASS_SHARES and value and all(map(_is_number, value)))
+    is_sequence = isinstance(value, tuple) or (isinstance(value, np.ndarray) and value.ndim > 0)
+    return is_sequence and name not in ARRAY_VALUED
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+
+
+def _values(name: str, value: Any, check: Check) -> Candidates:
+    """Return the validated candidates of a list, the one value, or None for "auto"."""
+    if is_auto(value) and name in SHARED:
+        return None
+    if name in OF_COMPUTATION or not _is_list(name, value):
+        return (check(value),)
+    if len(value) == 0:
+        msg = f"`{name}` must be a value or a list of candidates, got an empty list"
+        raise ValueError(msg)
+    if any(map(is_auto, value)):
+        msg = f"`{name}` has 'auto' in a list of candidates; pass 'auto' alone, or values"
+        raise ValueError(msg)
+    return tuple(check(candidate) for candidate in value)
+
+
+def _combinations(values: Mapping[str, Candidates]) -> list[dict[str, Any]]:
+    """Return all combinations of values; degree and coef0 concern the cubic kernel only."""
+    kernels = values.get("kernel") or ()
+    if len(kernels) > 1 and any(map(is_pairwise, kernels)):
+        msg = "`kernel` has 'precomputed' beside others; a kernel matrix has no rows for these"
+        raise ValueError(msg)
+    lists = [candidates or () for candidates in values.values()]
+    points = [dict(zip(values, point, strict=True)) for point in product(*lists)]
+    first = points[0]
+    return [
+        point
+        for point in points
+        if not kernels
+        or point["kernel"] == "cubic"
+        or all(point[name] == first[name] for name in ("degree", "coef0"))
+    ]
+
+
+def _assemble(point: dict[str, Any], shared: Mapping[str, Any], listed: list[str]) -> Parameters:
+    """Return one set of parameters from the values of all of them."""
+    others: dict[str, Any] = {"listed": {name: point[name] for name in listed}}
+    width = point.pop("width")
+    if "kernel" in point:
+        kernel = Kernel(**{"kind" if n == "kernel" else n: point.pop(n) for n in OF_KERNEL})
+        check_approximation(point.get("approximation", "auto"), kernel.kind)
+        others["kernel"] = KernelParameters(kernel, width)
+    if "metric" in point:
+        others["graph"] = GraphParameters(point.pop("n_neighbors"), width, point.pop("metric"))
+    return Parameters(**point, **shared, **others)
+
+
+def _check_given_graph(given: Mapping[str, Any], *, has_graph: bool) -> None:
+    """Refuse a kernel matrix without a graph, and several graphs beside one that is given."""
+    if not has_graph and is_pairwise(given.get("kernel")):
+        msg = "`kernel`='precomputed' leaves no points to build a graph from; pass W to fit"
+        raise ValueError(msg)
+    for name in OF_GRAPH:
+        if has_graph and _is_list(name, given[name]):
+            msg = (
+                f"`{name}`={given[name]!r} are candidates for a graph, but a graph is given; pass "
+                "one of both"
+            )
+            raise ValueError(msg)
+
+
+def _checks(given: Mapping[str, Any], labels: EncodedLabels | None) -> dict[str, Check]:
+    """Return the check of every parameter that a classifier may have."""
+    has_edges, is_low_density = "metric" in given, "class_prior" in given
+    solvers = SEMI_SUPERVISED_SOLVERS if is_low_density else SOLVERS
+    checks: dict[str, Check] = {
+        "gamma_g": check_gamma_g,
+        "C": partial(check_real, "C", positive=True, hint="; C = 1 / (2 gamma), or use 'auto'"),
+        "gamma_u": check_gamma_u,
+        "solver": partial(_check_choice, "solver", solvers),
+        "approximation": partial(_check_choice, "approximation", ("auto", "none", "nystroem")),
+        "kernel": lambda kernel: Kernel(kernel).kind,
+        "degree": partial(check_integer, "degree", low=1),
+        "coef0": partial(check_real, "coef0", hint="; a negative one gives no kernel"),
+        "width": partial(_check_width, NAMED_WIDTHS if has_edges else ("paper",)),
+        "n_neighbors": partial(check_integer, "n_neighbors", low=1),
+        "metric": partial(_check_choice, "metric", METRICS),
+        "eps": _check_eps,
+        "loss_weights": partial(_check_choice, "loss_weights", LOSS_WEIGHTS),
+    }
+    if labels is not None:
+        checks |= {
+            "class_mass_normalization": partial(_check_normalization, labels),
+            "n_neighbors": partial(check_n_neighbors, n_points=len(labels.codes)),
+            "c_labeled": partial(_check_c_labeled, labels),
+            "class_prior": partial(_check_class_prior, labels),
+        }
+    return checks | {
+        "c_unlabeled": check_c_unlabeled,
+        "laplacian_power": partial(check_integer, "laplacian_power", low=1),
+        "normalized": partial(_check_bool, "normalized"),
+        "fit_intercept": partial(_check_bool, "fit_intercept"),
+    }
+
+
+def _check_choice(name: str, choices: tuple[str, ...], value: Any) -> Any:
+    check_choice(name, value, choices)
+    return value
+
+
+def _check_eps(eps: Any) -> float:
+    hint = "; it is the least confidence to learn from"
+    if check_real("eps", eps, finite=False, hint=hint) >= 1:
+        msg = f"`eps` must be below 1, got {eps!r}; no confidence would reach it"
+        raise ValueError(msg)
+    return float(eps)
+
+
+def _check_bool(name: str, value: Any) -> bool:
+    if type(value) not in (bool, np.bool_):
+        msg = f"`{name}` must be True or False, got {value!r}"
+        raise ValueError(msg)
+    return bool(value)
+
+
+def _check_width(names: tuple[str, ...], width: Any) -> Any:
+    if not isinstance(width, str):
+        return check_width(width)
+    check_choice("width", width, names, " or a positive number")
+    return width
+
+
+def _check_c_labeled(labels: EncodedLabels, c_labeled: Any) -> Any:
+    check_trust(c_labeled, labels.labeled)
+    return c_labeled
+
+
+def _check_normalization(labels: EncodedLabels, value: Any) -> Any:
+    """Return class priors to normalize to as a tuple, or False for none."""
+    if isinstance(value, bool | np.bool_):
+        return tuple(labels.one_hot.sum(axis=0).tolist()) if value else False
+    priors = check_priors("class_mass_normalization", value, len(labels.classes))
+    return tuple(priors.tolist())
+
+
+def _check_class_prior(labels: EncodedLabels, value: Any) -> Any:
+    """Return the shares of the classes that f is held at as an array, or None."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        check_choice("class_prior", value, ("labels",), ", None or an array")
+        shares = labels.one_hot.sum(axis=0)
+    else:
+        shares = check_priors("class_prior", value, len(labels.classes))
+    return np.asarray(shares / shares.sum())

@@ -1,0 +1,217 @@
+"""Tasks: the rows, labels, graph and kernel that candidates share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, TypeVar
+
+from scipy import sparse
+
+from graphmargin._progress import report_stage
+from graphmargin.graph.adjacency import NeighborGraph, check_graph, neighbor_graph
+from graphmargin.harmonic.problem import HarmonicProblem, problem_on
+from graphmargin.harmonic.solution import HarmonicSolution, normalize_class_mass, solve_path
+from graphmargin.labels import EncodedLabels
+from graphmargin.margin.kernels import Kernel
+from graphmargin.selection.choice import Choice
+from graphmargin.selection.execution import Execution
+from graphmargin.selection.held_out import HeldOutLabels
+from graphmargin.selection.parameters import GraphParameters, Parameters, fixed_value
+from graphmargin.selection.trials import Trials
+
+Candidate = dict[str, Any]
+"""Values by the name of the parameter."""
+Trial = TypeVar("Trial", bound="TaskTrials")
+
+
+@dataclass(frozen=True)
+class FittedGraph:
+    """The graph of all rows.
+
+    Attributes
+    ----------
+    W : csr_array of shape (n, n)
+    recall : float or None
+        Share of the true neighbors in the graph, measured on a sample; None for a given graph.
+    points : NeighborGraph or None
+        What attaches new points; None for a given graph.
+    """
+
+    W: sparse.csr_array
+    recall: float | None = None
+    points: NeighborGraph | None = None
+
+
+@dataclass(frozen=True)
+class Task:
+    """What all candidates for one graph and one kernel share.
+
+    Attributes
+    ----------
+    parameters : Parameters
+    X : array or CSR matrix of shape (n, d), or a kernel matrix
+    labels : EncodedLabels
+    kernel : Kernel
+    graph : FittedGraph
+        Without edges where none is used.
+    problem : HarmonicProblem
+        The graph with all labels.
+    """
+
+    parameters: Parameters
+    X: Any
+    labels: EncodedLabels
+    kernel: Kernel
+    graph: FittedGraph
+    problem: HarmonicProblem
+
+
+@dataclass(frozen=True)
+class TaskTrials:
+    """The trials of the candidates of a task."""
+
+    task: Task
+    evidence: Trials
+
+
+@dataclass(frozen=True)
+class Member:
+    """A candidate in a blend: its number in the choice, its trials, its place among them."""
+
+    number: int
+    factor: float
+    trials: Any
+    place: int
+
+    @property
+    def candidate(self) -> Candidate:
+        """Parameters of the candidate."""
+        params: Candidate = self.trials.evidence.params[self.place]
+        return params
+
+    @property
+    def numbers(self) -> range:
+        """Numbers of all candidates of the same task."""
+        first = self.number - self.place
+        return range(first, first + len(self.trials.evidence.params))
+
+
+def make_tasks(
+    X: Any, labels: EncodedLabels, W: Any, parameters: Sequence[Parameters], execution: Execution
+) -> tuple[Task, ...]:
+    """Return a task for each set of parameters; every graph and problem is made once.
+
+    W is the given graph, or None.
+    """
+    graphs: dict[GraphParameters | None, FittedGraph] = {}
+    problems: dict[Any, HarmonicProblem] = {}
+    tasks = []
+    for wanted in parameters:
+        if wanted.graph not in graphs:
+            graphs[wanted.graph] = _fit_graph(X, W, wanted.graph, execution)
+        graph = graphs[wanted.graph]
+        # An array of trust is told from another by its identity, as it has no hash.
+        key = (wanted.graph, id(wanted.c_labeled), wanted.c_unlabeled)
+        if key not in problems:
+            problems[key] = task_problem(graph.W, labels, wanted.c_labeled, wanted)
+        kernel = wanted.kernel.on(X, _shared_width(wanted, graph))
+        tasks.append(Task(wanted, X, labels, kernel, graph, problems[key]))
+    return tuple(tasks)
+
+
+def build_graph(X: Any, parameters: GraphParameters, execution: Execution) -> NeighborGraph:
+    """Return the k-NN graph of some rows, and report the stage."""
+    with report_stage(f"graph of {X.shape[0]:,} points", execution.verbose) as progress:
+        return neighbor_graph(
+            X,
+            parameters.n_neighbors,
+            width=parameters.width,
+            metric=parameters.metric,
+            n_jobs=execution.n_jobs,
+            random_state=execution.seed,
+            progress=progress,
+        )
+
+
+def task_problem(
+    W: sparse.csr_array, labels: EncodedLabels, c_labeled: Any, wanted: Parameters
+) -> HarmonicProblem:
+    """Return the harmonic problem of a task, on its graph or that of a sample of its rows."""
+    return problem_on(W, labels, c_labeled=c_labeled, c_unlabeled=wanted.c_unlabeled)
+
+
+def combinations(values: Mapping[str, Sequence[Any]]) -> list[Candidate]:
+    """Return all combinations of the values of some parameters, the last one changing fastest.
+
+    Examples
+    --------
+    >>> combinations({"C": [1, 2], "gamma_g": [0.1]})
+    [{'C': 1, 'gamma_g': 0.1}, {'C': 2, 'gamma_g': 0.1}]
+    """
+    return [dict(zip(values, point, strict=True)) for point in product(*values.values())]
+
+
+def try_tasks(
+    tasks: Sequence[Task],
+    candidates_of: Callable[[Task], list[Candidate]],
+    try_task: Callable[..., Trial],
+    held_out: HeldOutLabels,
+    execution: Execution,
+) -> tuple[Trial, ...]:
+    """Return the trials of all tasks, and report the stage.
+
+    `try_task` takes a task, its candidates, the held-out labels, the execution and a callback for
+    progress.
+    """
+    candidates = [candidates_of(task) for task in tasks]
+    n_candidates = sum(map(len, candidates))
+    with report_stage(f"trial of {n_candidates} candidates", execution.verbose) as progress:
+        return tuple(
+            try_task(task, some, held_out, execution, progress)
+            for task, some in zip(tasks, candidates, strict=True)
+        )
+
+
+def solve_fixed(task: Task, execution: Execution) -> tuple[HarmonicSolution, HarmonicSolution]:
+    """Return the solution with the one gamma_g of a task, as solved and with its class priors."""
+    wanted, n_classes = task.parameters, len(task.labels.classes)
+    with report_stage(f"harmonic solution of {n_classes} classes", execution.verbose) as progress:
+        (solution,) = solve_path(
+            task.problem,
+            [fixed_value(wanted.gamma_g)],
+            solver=wanted.solver,
+            n_jobs=execution.n_jobs,
+            progress=progress,
+        )
+    priors = wanted.class_mass_normalization
+    return solution, with_priors(solution, False if priors is None else priors[0])
+
+
+def with_priors(solution: HarmonicSolution, priors: Any) -> HarmonicSolution:
+    """Return the solution with class masses that match the priors of a candidate, if not False."""
+    return solution if priors is False else normalize_class_mass(solution, priors)
+
+
+def blend_members(trials: Sequence[Any], choice: Choice) -> list[Member]:
+    """Return the candidates of a blend over all trials, the most important first."""
+    places = [(part, i) for part in trials for i in range(len(part.evidence.params))]
+    return [Member(i, factor, *places[i]) for i, factor in choice.blended]
+
+
+def _fit_graph(X: Any, W: Any, wanted: GraphParameters | None, execution: Execution) -> FittedGraph:
+    """Return the graph that parameters ask for: built, given, or without edges."""
+    n = X.shape[0]
+    if wanted is not None:
+        points = build_graph(X, wanted, execution)
+        return FittedGraph(points.W, points.recall, points)
+    return FittedGraph(sparse.csr_array((n, n)) if W is None else check_graph(W, n))
+
+
+def _shared_width(wanted: Parameters, graph: FittedGraph) -> float | None:
+    """Return the width that the edges have found already, if the kernel has the same."""
+    if graph.points is None or wanted.graph is None:
+        return None
+    is_same = wanted.graph.metric == "euclidean" and wanted.graph.width == "paper"
+    return graph.points.weighting.width if is_same else None

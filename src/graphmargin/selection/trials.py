@@ -1,0 +1,161 @@
+"""Trials: what candidates answer where the true label is known, but held out from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from graphmargin._typing import BoolArray, FloatArray, IntArray
+from graphmargin.margin.machine import class_scores, winner
+
+
+@dataclass(frozen=True)
+class Trials:
+    """The answers of candidates to held-out labels.
+
+    A candidate's function has q columns: f of every pair of classes, or class masses. Columns of
+    several candidates can be averaged, and `scores` turns them into scores.
+
+    Attributes
+    ----------
+    params : list of dict, length m
+    supervised : array of shape (m,)
+        Candidates that do not look at the unlabeled rows.
+    held_out_codes : array of shape (h,)
+        Codes of the labels that were held out.
+    fold : array of shape (h,)
+        Number of the fold in which each was held out.
+    held_out_values : array of shape (m, h, q)
+        Columns of the candidates, trained without the label, in units of their `scales`.
+    scales : array of shape (m,)
+        Mean absolute value of a candidate's function, trained on all labels.
+    shares : array of shape (m, c)
+        Shares of the classes among the rows that this function labels, smoothed so that none is
+        zero.
+    columns : {"pairs", "masses"}
+        What the columns are: f of pairs of classes, or class masses.
+
+    Examples
+    --------
+    >>> from graphmargin import MaxMarginGraphCut
+    >>> from graphmargin.datasets import load_digits, mask_labels
+    >>> X, y = load_digits()
+    >>> few = mask_labels(y[:500], per_class=5, random_state=0)
+    >>> trials = MaxMarginGraphCut(random_state=0).fit(X[:500], few).choice_.trials
+    >>> trials.params[-1], trials.held_out_values.shape[:2]
+    ({'gamma_g': 0.01, 'C': 100.0, 'class_mass_normalization': False}, (15, 50))
+    """
+
+    params: list[dict[str, Any]]
+    supervised: BoolArray
+    held_out_codes: IntArray
+    fold: IntArray
+    held_out_values: FloatArray
+    scales: FloatArray
+    shares: FloatArray
+    columns: Literal["pairs", "masses"] = "pairs"
+
+    def scores(self, values: FloatArray) -> FloatArray:
+        """Return scores from columns: (h,) for two classes, positive for the second, else (h, c).
+
+        Examples
+        --------
+        >>> trials = pairwise_trials([{}], [False], np.zeros(0), [], [np.ones((1, 1))], 2)
+        >>> trials.scores(np.array([[0.5], [-0.25]])).tolist()
+        [-0.5, 0.25]
+        """
+        if self.columns == "pairs":
+            return class_scores(values, self.shares.shape[1])
+        return mass_scores(values)
+
+
+def mass_scores(class_mass: FloatArray) -> FloatArray:
+    """Return scores from class masses: for two classes l, positive for the second, else as is.
+
+    Examples
+    --------
+    >>> mass_scores(np.array([[0.5, 0.25], [0.0, 1.0]])).tolist()
+    [-0.25, 1.0]
+    """
+    if class_mass.shape[1] == 2:
+        return np.asarray(class_mass[:, 1] - class_mass[:, 0])
+    return class_mass
+
+
+def join(parts: Sequence[Trials]) -> Trials:
+    """Return the trials of several groups of candidates on the same held-out labels as one."""
+    return replace(
+        parts[0],
+        params=[params for part in parts for params in part.params],
+        supervised=np.concatenate([part.supervised for part in parts]),
+        held_out_values=np.concatenate([part.held_out_values for part in parts]),
+        scales=np.concatenate([part.scales for part in parts]),
+        shares=np.concatenate([part.shares for part in parts]),
+    )
+
+
+def pairwise_trials(
+    params: Sequence[dict[str, Any]],
+    supervised: Sequence[bool],
+    held_out_codes: IntArray,
+    parts: Sequence[Sequence[FloatArray]],
+    unlabeled_values: Sequence[FloatArray],
+    n_classes: int,
+) -> Trials:
+    """Return the trials of max-margin machines.
+
+    Parameters
+    ----------
+    params, supervised, held_out_codes
+        See `Trials`.
+    parts : sequence of sequences of arrays of shape (h_i, n_pairs)
+        f at the held-out labels, fold by fold and candidate by candidate.
+    unlabeled_values : sequence of arrays of shape (s, n_pairs)
+        f at some unlabeled rows, trained on all labels.
+    n_classes : int
+    """
+    scales = np.array([np.abs(f).mean() if f.size else 1.0 for f in unlabeled_values])
+    scales[scales < np.finfo(np.float64).eps] = 1.0  # zero, as on rows that are all the same
+    held_out_values, fold = stack_folds(parts, scales, n_classes * (n_classes - 1) // 2)
+    assigned = [winner(class_scores(f, n_classes)) for f in unlabeled_values]
+    return Trials(
+        params=[dict(candidate) for candidate in params],
+        supervised=np.array(supervised, dtype=np.bool_),
+        held_out_codes=held_out_codes,
+        fold=fold,
+        held_out_values=held_out_values,
+        scales=scales,
+        shares=np.array([smoothed_shares(codes, n_classes) for codes in assigned]),
+    )
+
+
+def stack_folds(
+    parts: Sequence[Sequence[FloatArray]], scales: FloatArray, n_columns: int
+) -> tuple[FloatArray, IntArray]:
+    """Return the columns of every fold and candidate as one array, and the fold of each row.
+
+    Examples
+    --------
+    >>> values, fold = stack_folds([[np.ones((2, 1))], [np.ones((1, 1))]], np.array([2.0]), 1)
+    >>> values.tolist(), fold.tolist()
+    ([[[0.5], [0.5], [0.5]]], [0, 0, 1])
+    """
+    sizes = [part[0].shape[0] for part in parts]
+    nothing = np.zeros((len(scales), 0, n_columns))
+    values = np.concatenate([nothing, *(np.array(part) for part in parts)], axis=1)
+    return values / scales[:, None, None], np.repeat(np.arange(len(sizes)), sizes)
+
+
+def smoothed_shares(codes: IntArray, n_classes: int) -> FloatArray:
+    """Return the shares of the classes among the codes of some rows, none of them zero.
+
+    Examples
+    --------
+    >>> smoothed_shares(np.array([0, 0, 0, 0, 1, 1]), 2).tolist()
+    [0.625, 0.375]
+    """
+    counts = np.bincount(codes[codes >= 0], minlength=n_classes) + 1.0
+    return np.asarray(counts / counts.sum())

@@ -1,0 +1,26 @@
+"""Progress of commands: a bar on a terminal, a few lines elsewhere."""
+
+from graphmargin.cli.progress import watching
+
+
+def test_lines_are_sparse(capsys):
+    with watching() as watch:
+        report = watch("table")
+        for step in range(1, 1001):
+            report(step / 1000, f"row {step}")
+        report(1.0, "again")
+    lines = capsys.readouterr().err.splitlines()
+    assert 4 <= len(lines) <= 6
+    assert lines[-1].startswith("table  100%")
+    assert lines[-1].endswith("row 1000")
+
+
+def test_a_terminal_has_a_bar(monkeypatch, capsys):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "100")
+    with watching() as watch:
+        watch("table")(1.0, "half [of it]")
+    said = capsys.readouterr().err
+    assert "100%" in said
+    assert "\N{BOX DRAWINGS HEAVY HORIZONTAL}" in said
+    assert "half [of it]" in said

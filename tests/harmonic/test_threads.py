@@ -1,0 +1,74 @@
+"""What solves systems after the solution does so with the solver and the threads of its caller."""
+
+import numpy as np
+import pytest
+
+from graphmargin.graph import knn_graph
+from graphmargin.harmonic import (
+    absorption_probabilities,
+    harmonic_solution,
+    iterative,
+    label_suspicion,
+    leave_one_out,
+    solve,
+)
+from graphmargin.selection import graph_report
+
+FUNCTIONS = {
+    "leave_one_out": lambda solution, **options: leave_one_out(solution, **options).class_mass,
+    "label_suspicion": lambda solution, **options: label_suspicion(solution, **options).suspicion,
+    "absorption_probabilities": lambda solution, **options: absorption_probabilities(
+        solution, np.arange(20, 25), **options
+    ),
+    "explain": lambda solution, **options: solution.explain(20, **options).shares,
+    "graph_report": lambda solution, **options: (
+        graph_report(solution, **options).leave_one_out_error
+    ),
+}
+
+
+@pytest.fixture
+def solution():
+    X = np.random.default_rng(0).normal(size=(400, 2))
+    codes = np.full(400, -1)
+    codes[:12] = np.arange(12) % 3
+    return harmonic_solution(knn_graph(X, n_neighbors=6), codes, gamma_g=0.01)
+
+
+@pytest.fixture
+def threads(monkeypatch):
+    """Let small graphs be solved by iterations in threads, and return how many were asked for."""
+    monkeypatch.setattr(solve, "MIN_AGGREGATED", 100)
+    monkeypatch.setattr(iterative, "MIN_ROWS_AT_ONCE", 64)
+    original, n_threads = iterative.conjugate_gradients, []
+
+    def conjugate_gradients(*system, n_jobs, **options):
+        n_threads.append(n_jobs)
+        return original(*system, n_jobs=n_jobs, **options)
+
+    monkeypatch.setattr(iterative, "conjugate_gradients", conjugate_gradients)
+    return n_threads
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_results_do_not_depend_on_the_number_of_threads(name, solution, threads):
+    results = []
+    for n_jobs in (1, 2, None):
+        threads.clear()
+        results.append(FUNCTIONS[name](solution, solver="cg", n_jobs=n_jobs))
+        assert set(threads) == {n_jobs}
+    np.testing.assert_array_equal(results[1], results[0])
+    np.testing.assert_array_equal(results[2], results[0])
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_results_do_not_depend_on_the_solver(name, solution, threads):
+    exact = FUNCTIONS[name](solution, solver="direct")
+    assert threads == []
+    np.testing.assert_allclose(FUNCTIONS[name](solution, solver="cg"), exact, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_unknown_solvers_are_refused(name, solution):
+    with pytest.raises(ValueError, match=r"`solver` must be .*, got 'lu'"):
+        FUNCTIONS[name](solution, solver="lu")

@@ -1,0 +1,33 @@
+"""Commands solve all systems with the number of threads that the user gave."""
+
+import pytest
+
+from graphmargin.harmonic.solve import HarmonicSystem
+from graphmargin.labeling.doubts import doubts_on
+from graphmargin.labeling.explanation import explain_row
+from graphmargin.labeling.inspection import summarize
+from graphmargin.labeling.job import job_of, label_rows, table_report
+from graphmargin.labeling.suggestions import suggest_rows
+
+
+@pytest.fixture
+def n_threads(monkeypatch):
+    """Return a list of the numbers of threads of the systems that are solved from now on."""
+    original, asked = HarmonicSystem.__init__, []
+
+    def spy(self, *system, n_jobs=None, **options):
+        asked.append(n_jobs)
+        original(self, *system, n_jobs=n_jobs, **options)
+
+    monkeypatch.setattr(HarmonicSystem, "__init__", spy)
+    return asked
+
+
+def test_a_look_at_a_result_takes_as_many_threads_as_its_fit(mixed_table, n_threads):
+    labeled = label_rows(job_of(mixed_table()[0], "kind"), n_jobs=3)
+    n_threads.clear()
+    summarize(labeled)
+    assert doubts_on(labeled, table_report(labeled, hide_labels=True)).notes is not None
+    explain_row(labeled, 0)
+    suggest_rows(labeled, 2)
+    assert set(n_threads) == {3}

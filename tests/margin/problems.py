@@ -1,0 +1,51 @@
+"""Kernels, and the solution of quadratic programs, that several test files compare with."""
+
+import cvxopt
+import numpy as np
+import pytest
+
+from graphmargin.margin import Kernel
+
+
+def laplace_kernel(first, second):
+    return np.exp(-np.abs(first[:, None] - second[None]).sum(axis=2) / 4)
+
+
+KERNELS = {
+    "linear": Kernel("linear", width=1.5),
+    "cubic": Kernel("cubic", width=2.0),
+    "rbf": Kernel("rbf", width=1.2),
+    "callable": Kernel(laplace_kernel),
+}
+every_kernel = pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS.keys())
+
+
+def signed_rows(n, d, *, seed=0, share=0.5):
+    """Return rows of two classes that overlap, and signs: the given share of them positive."""
+    rng = np.random.default_rng(seed)
+    signs = np.where(np.arange(n) < share * n, 1.0, -1.0)
+    return rng.normal(size=(n, d)) + 0.5 * signs[:, None], signs
+
+
+def alternating_cases(**values):
+    """Return a mark with as many cases as the longest list has values; shorter lists repeat."""
+    n_cases = max(map(len, values.values()))
+    cases = [[own[i % len(own)] for own in values.values()] for i in range(n_cases)]
+    return pytest.mark.parametrize(list(values), cases)
+
+
+def quadratic_program(P, q, G, h, *equality, tolerance=1e-10):
+    """Return the minimizer and the minimum of x'Px / 2 + q'x subject to Gx <= h.
+
+    An equality Ax = b may follow as two more arguments.
+    """
+    options = {"show_progress": False} | dict.fromkeys(("abstol", "reltol", "feastol"), tolerance)
+    problem = map(cvxopt.matrix, (P, q, G, h, *equality))
+    solution = cvxopt.solvers.qp(*problem, options=options)
+    return np.array(solution["x"]).ravel(), solution["primal objective"]
+
+
+def box(lowest, highest):
+    """Return G and h of lowest <= x <= highest."""
+    identity = np.eye(len(highest))
+    return np.vstack([-identity, identity]), np.concatenate([-lowest, highest])

@@ -1,0 +1,134 @@
+import io
+import pickle
+
+import numpy as np
+import pytest
+
+from graphmargin.models import ModelFileError, load_model, model_info
+from graphmargin.models.archive import TREE
+from graphmargin.models.records import ARRAY_RECORDS, table_records
+
+FIELDS = {
+    "array-model": "predictor n_features feature_names",
+    "margin-predictor": "classes machines calibration",
+    "machine": "kernel vectors coefficients intercepts n_classes center report",
+    "kernel": "kind width degree coef0",
+    "training-report": "solver C n_rows form n_landmarks approximation_error gap failure",
+    "calibration": "sharpness doubt",
+    "harmonic-predictor": "classes parts codes majority",
+    "walk-part": "class_mass sinks points",
+    "point-graph": "search weighting n_neighbors metric",
+    "weighting": "width scales",
+    "neighbor-search": "X n_jobs seed",
+    "sparse-rows": "shape data indices indptr",
+    "table-model": "features predictor classes target",
+    "table-features": "ignore columns_ encoders_ scaling_",
+    "column": "name role n_features note",
+    "number-encoder": "name median center scale flag",
+    "category-encoder": "name values has_others height",
+    "date-encoder": "name layout median has_times center scale flag",
+    "text-encoder": "name vocabulary idf components center scale",
+    "embedding-encoder": "name center scale",
+}
+"""The format of schema 1; once there was a release, a change here is another schema."""
+
+
+class Evil:
+    """Runs code when it is unpickled."""
+
+    def __init__(self, canary):
+        self.canary = canary
+
+    def __reduce__(self):
+        return eval, (f"open({str(self.canary)!r}, 'w').close()",)
+
+
+@pytest.fixture
+def canary(tmp_path):
+    """Return a file that no payload may create."""
+    return tmp_path / "canary"
+
+
+def pickled_array(payload):
+    stream = io.BytesIO()
+    np.save(stream, np.array([payload], dtype=object), allow_pickle=True)
+    return stream.getvalue()
+
+
+def test_the_payloads_are_alive(canary):
+    """Whoever unpickles them runs them: it is the format that stands in between."""
+    pickle.loads(pickle.dumps(Evil(canary)))
+    assert canary.exists()
+    canary.unlink()
+    np.load(io.BytesIO(pickled_array(Evil(canary))), allow_pickle=True)
+    assert canary.exists()
+
+
+@pytest.mark.parametrize("read", [load_model, model_info])
+def test_pickle_is_no_model_file(read, saved, canary):
+    saved.write_bytes(pickle.dumps(Evil(canary)))
+    with pytest.raises(ModelFileError, match="is no model file"):
+        read(saved)
+    assert not canary.exists()
+
+
+@pytest.mark.parametrize(
+    ("entry", "payload"),
+    [
+        ("arrays/0.npy", pickled_array),
+        ("more.npy", pickled_array),
+        ("more.pkl", pickle.dumps),
+        (TREE, pickle.dumps),
+    ],
+)
+def test_pickle_in_an_entry(entry, payload, saved, forge, canary):
+    forge(saved, entries={entry: payload(Evil(canary))})
+    for read in (load_model, model_info):
+        with pytest.raises(ModelFileError, match="is no model file"):
+            read(saved)
+    assert not canary.exists()
+
+
+CODE = (
+    *("os.system", "builtins.eval", "subprocess.Popen", "numpy.load", "ObjectNode", "type"),
+    *("graphmargin.margin.kernels.Kernel", "Kernel", "object", "table-model", "", None, 1, ["a"]),
+)
+
+
+@pytest.mark.parametrize("name", CODE, ids=repr)
+def test_names_of_code_name_nothing(name, saved, forge):
+    forge(saved, lambda tree: {**tree, "type": name})
+    with pytest.raises(ModelFileError, match=r"model\.graphmargin (has a record of type|is no)"):
+        load_model(saved)
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "predictor.machines.0",
+        "predictor.machines.0.kernel",
+        "predictor.machines.0.kernel.kind",
+        "predictor.machines.0.vectors",
+        "predictor.calibration.doubt",
+        "predictor.classes.number",
+        "predictor.__reduce__",
+        "feature_names",
+    ],
+)
+def test_records_of_other_types_are_found_anywhere(place, saved, forge, put):
+    forge(saved, lambda tree: put(tree, place, {"type": "os.system", "args": ["true"]}))
+    with pytest.raises(ModelFileError, match=r"type 'os\.system', of .* do not trust it$") as error:
+        load_model(saved)
+    assert "\n" not in str(error.value)
+    assert model_info(saved).kind == "SupervisedSVC"
+
+
+def test_the_format_is_that_of_its_schema():
+    found = {name: " ".join(record.fields) for name, record in table_records().items()}
+    assert found == FIELDS
+    assert set(ARRAY_RECORDS) < set(found)
+
+
+def test_a_file_names_no_module(saved, entries_of):
+    tree = entries_of(saved)[TREE].decode()
+    assert not any(word in tree for word in ("graphmargin", "sklearn", "numpy", "scipy", "__"))

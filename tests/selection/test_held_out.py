@@ -1,0 +1,451 @@
+"""Folds of labels, and what `cv` stands for; bad ones are refused without a fit."""
+
+import pickle
+import re
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+
+from graphmargin.estimators import HarmonicClassifier, MaxMarginGraphCut
+from graphmargin.graph import knn_graph
+from graphmargin.labels import encode_labels
+from graphmargin.selection.held_out import (
+    FEW_LABELS,
+    LabeledKFold,
+    LabeledLeaveOneOut,
+    default_held_out,
+    held_out_from,
+    label_folds,
+    validation_set,
+)
+
+codes = st.lists(st.integers(-1, 4), max_size=60).map(lambda rows: np.array(rows, dtype=np.int64))
+n_splits = st.integers(2, 70)
+seeds = st.integers(0, 2**32 - 1)
+
+SPLITTERS = [LabeledKFold(3, random_state=0), LabeledLeaveOneOut()]
+splitters = pytest.mark.parametrize("cv", SPLITTERS, ids=repr)
+
+
+def class_sizes(rows):
+    return np.bincount(rows, minlength=5)
+
+
+@given(codes=codes, n_splits=n_splits, seed=seeds)
+def test_folds_partition_the_labels_of_classes_with_two_or_more(codes, n_splits, seed):
+    folds = label_folds(codes, n_splits, seed)
+    sizes = Counter(codes.tolist())
+    expected = [row for row, code in enumerate(codes) if code != -1 and sizes[code] > 1]
+    assert sorted(row for hidden in folds for row in hidden) == expected
+    assert len(folds) == min(n_splits, len(expected))
+    assert all(len(hidden) and (np.diff(hidden) > 0).all() for hidden in folds)
+
+
+@given(codes=codes, n_splits=n_splits, seed=seeds)
+def test_folds_are_of_equal_size_in_total_and_in_each_class(codes, n_splits, seed):
+    folds = label_folds(codes, n_splits, seed)
+    if folds:
+        assert np.ptp([len(hidden) for hidden in folds]) <= 1
+        assert np.ptp([class_sizes(codes[hidden]) for hidden in folds], axis=0).max() <= 1
+
+
+@given(codes=codes, n_splits=n_splits, seed=seeds)
+def test_every_fold_keeps_a_label_of_each_class(codes, n_splits, seed):
+    every_class = np.unique(codes[codes != -1])
+    for hidden in label_folds(codes, n_splits, seed):
+        kept = np.delete(codes, hidden)
+        np.testing.assert_array_equal(np.unique(kept[kept != -1]), every_class)
+
+
+def test_label_folds_by_hand():
+    codes = np.array([1, -1, 0, 0, 2, 1, -1])
+    first, second = label_folds(codes, 2, random_state=0)
+    assert sorted(codes[first]) == sorted(codes[second]) == [0, 1]
+    assert sorted([*first, *second]) == [0, 2, 3, 5]
+
+
+def test_fewer_labels_than_folds_is_leave_one_out():
+    folds = label_folds(np.array([0, -1, 0, 1, 2, 2]), 10, random_state=0)
+    assert sorted(hidden.tolist() for hidden in folds) == [[0], [2], [4], [5]]
+
+
+@pytest.mark.parametrize("codes", [[], [-1, -1], [0, -1, 1]], ids=str)
+def test_nothing_to_hide_is_no_fold(codes):
+    assert label_folds(np.array(codes, dtype=np.int64), 2) == []
+
+
+def test_every_label_is_equally_likely_in_every_fold():
+    codes = np.array([0, 0, 0, 1, 1, 1, 1, -1])
+    draws = [label_folds(codes, 3, seed)[0] for seed in range(1000)]
+    frequency = np.bincount(np.concatenate(draws), minlength=8) / 1000
+    # Round robin gives the first fold one of the three, and the first of the four and the last.
+    np.testing.assert_allclose(
+        frequency, [1 / 3] * 3 + [1 / 2] * 4 + [0], atol=0.06
+    )  # standard error 0.016
+
+
+Y = np.array([4, -1, 7, 7, -1, 4, 4, 7, -1, 9])
+
+
+@splitters
+def test_train_is_all_but_the_hidden_labels(cv):
+    parts = list(cv.split(np.zeros((10, 2)), Y))
+    assert len(parts) == cv.get_n_splits(None, Y)
+    assert sorted(np.concatenate([test for _, test in parts])) == [0, 2, 3, 5, 6, 7]
+    for train, test in parts:
+        np.testing.assert_array_equal(np.sort([*train, *test]), np.arange(10))
+        assert {1, 4, 8, 9} <= set(train)
+        assert set(Y[train]) == {-1, 4, 7, 9}
+
+
+@splitters
+@pytest.mark.parametrize(
+    "y",
+    [
+        pytest.param(np.where(Y == -1, "", Y.astype(str)), id="str"),
+        pytest.param(pd.Series(Y, dtype="Int64").mask(Y == -1), id="pandas-NA"),
+        pytest.param(pl.Series(Y.tolist()).replace(-1, None), id="polars"),
+    ],
+)
+def test_every_marker_gives_the_same_folds(cv, y):
+    X = pd.DataFrame(np.zeros((10, 2)), index=np.arange(10) + 100)
+    for parts, expected in zip(cv.split(X, y), cv.split(X, Y), strict=True):
+        np.testing.assert_array_equal(parts[0], expected[0])
+        np.testing.assert_array_equal(parts[1], expected[1])
+    for (y_hidden, hidden), (_, test) in zip(cv.hide(y), cv.split(X, Y), strict=True):
+        np.testing.assert_array_equal(hidden, test)
+        unlabeled = np.flatnonzero(encode_labels(y_hidden).codes == -1)
+        np.testing.assert_array_equal(unlabeled, np.sort([1, 4, 8, *hidden]))
+
+
+def test_folds_depend_on_the_seed_alone():
+    y = np.repeat([0, 1], 20)
+
+    def rows(cv):
+        return [test.tolist() for _, test in cv.split(None, y)]
+
+    assert rows(LabeledKFold(random_state=3)) == rows(LabeledKFold(random_state=3))
+    assert rows(LabeledKFold(random_state=3)) != rows(LabeledKFold(random_state=4))
+    assert rows(LabeledKFold()) != rows(LabeledKFold())
+    generator = LabeledKFold(random_state=np.random.RandomState(0))
+    assert rows(generator) != rows(generator)
+
+
+def test_leave_one_out_goes_row_by_row():
+    tests = [test.tolist() for _, test in LabeledLeaveOneOut().split(None, Y)]
+    assert tests == [[0], [2], [3], [5], [6], [7]]
+
+
+@pytest.mark.parametrize(
+    ("y", "dtype", "marker"),
+    [
+        pytest.param(np.array([1, 1, -1, 2], dtype=np.int8), np.int8, -1, id="int8"),
+        pytest.param(np.array([1, 1, -1, 2], dtype=np.float32), np.float32, np.nan, id="float32"),
+        pytest.param(np.array(["a", "a", "", "b"]), np.dtype("U1"), "", id="str"),
+        pytest.param(np.array(["a", "a", None, "b"], dtype=object), object, None, id="object"),
+        pytest.param(np.array([1, 1, 2, 3], dtype=np.uint8), object, None, id="uint8"),
+        pytest.param(pd.Series([1, 1, -1, 2]), np.int64, -1, id="pandas"),
+    ],
+)
+def test_hide_follows_the_dtype_and_copies(y, dtype, marker):
+    before = np.array(y)
+    first, second = LabeledLeaveOneOut().hide(y)
+    for (y_hidden, hidden), row in ((first, 0), (second, 1)):
+        assert hidden.tolist() == [row]
+        assert y_hidden.dtype == dtype
+        expected = before.astype(dtype)
+        expected[row] = marker
+        np.testing.assert_array_equal(y_hidden, expected)
+    np.testing.assert_array_equal(np.array(y), before)
+
+
+@pytest.mark.parametrize(
+    ("y", "expected"),
+    [
+        pytest.param(["a", "a", float("nan"), "b"], ["", "a", "", "b"], id="str-nan"),
+        pytest.param([1, 1, None, 2], [-1, 1, -1, 2], id="int-None"),
+        pytest.param([True, True, -1, False], [None, True, None, False], id="bool"),
+    ],
+)
+def test_hide_takes_lists(y, expected):
+    y_hidden, _ = next(LabeledLeaveOneOut().hide(y))
+    assert y_hidden.tolist() == expected
+
+
+@pytest.mark.parametrize("n_splits", [1, 0, -3, 2.0, True, "five", None])
+def test_n_splits_out_of_range(n_splits):
+    message = f"`n_splits` must be an integer >= 2, got {n_splits!r}"
+    with pytest.raises(ValueError, match=message):
+        LabeledKFold(n_splits)
+    with pytest.raises(ValueError, match=message):
+        label_folds(np.array([0, 0, 1]), n_splits)
+
+
+@splitters
+def test_one_label_in_each_class(cv):
+    message = "`y` has one label in each class, .*; label at least two rows of a class"
+    with pytest.raises(ValueError, match=message):
+        next(cv.split(None, [0, -1, 1]))
+    with pytest.raises(ValueError, match=message):
+        next(cv.hide([0, -1, 1]))
+
+
+def test_more_folds_than_labels_to_hide():
+    message = "`n_splits` must be at most 3, .*, got 5; use LabeledLeaveOneOut"
+    with pytest.raises(ValueError, match=message):
+        next(LabeledKFold(5).split(None, [0, 0, 0, 1, -1, -1]))
+    assert len(list(LabeledKFold(3).split(None, [0, 0, 0, 1, -1, -1]))) == 3
+
+
+@splitters
+def test_bad_y(cv):
+    with pytest.raises(ValueError, match="target y is None"):
+        next(cv.split(np.zeros((4, 1)), None))
+    with pytest.raises(ValueError, match="one class only"):
+        next(cv.split(np.zeros((4, 1)), [1, 1, 1, -1]))
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        next(cv.split(np.zeros((4, 1)), Y))
+
+
+def test_leave_one_out_counts_its_folds_by_y():
+    with pytest.raises(ValueError, match="target y is None"):
+        LabeledLeaveOneOut().get_n_splits()
+
+
+@splitters
+def test_groups_are_ignored_with_a_warning(cv):
+    with pytest.warns(UserWarning, match=f"`groups` is ignored by {type(cv).__name__}"):
+        next(cv.split(None, Y, np.arange(10)))
+
+
+def test_repr_shows_the_call():
+    assert repr(LabeledKFold(3)) == "LabeledKFold(n_splits=3, random_state=None)"
+    assert repr(LabeledLeaveOneOut()) == "LabeledLeaveOneOut()"
+
+
+@splitters
+def test_pickle_and_clone_keep_the_folds(cv):
+    search = GridSearchCV(HarmonicClassifier(), {"gamma_g": [0.1]}, cv=cv)
+    for copy in (pickle.loads(pickle.dumps(cv)), clone(search).cv):
+        assert copy == cv
+        for (_, test), (_, expected) in zip(copy.split(None, Y), cv.split(None, Y), strict=True):
+            np.testing.assert_array_equal(test, expected)
+
+
+# In the tools of scikit-learn
+
+
+MODELS = [MaxMarginGraphCut(gamma_g=0.1, C=10.0), HarmonicClassifier(gamma_g=0.1)]
+models = pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+FOLDS = LabeledKFold(3, random_state=0)
+
+
+def clouds(n=90):
+    """Return rows of three overlapping classes, the class of each, and five labels of each."""
+    truth = np.arange(n) % 3
+    X = np.random.default_rng(0).normal(size=(n, 3)) + 2.0 * np.eye(3)[truth]
+    return X, truth, np.where(np.arange(n) < 15, truth, -1)
+
+
+def accuracy_by_hand(model, X, y):
+    scores = []
+    for train, test in FOLDS.split(X, y):
+        predicted = clone(model).fit(X[train], y[train]).predict(X[test])
+        scores.append(np.mean(predicted == y[test]))
+    return scores
+
+
+@models
+def test_grid_search_is_the_loop_by_hand(model):
+    X, _, few = clouds()
+    grid = [0.01, 1.0]
+    search = clone(GridSearchCV(model, {"gamma_g": grid}, cv=FOLDS, error_score="raise"))
+    search.fit(X, few)
+    expected = [accuracy_by_hand(clone(model).set_params(gamma_g=g), X, few) for g in grid]
+    found = [search.cv_results_[f"split{fold}_test_score"] for fold in range(3)]
+    np.testing.assert_array_equal(np.transpose(found), expected)
+    assert search.n_splits_ == 3
+    assert 0.5 < np.mean(expected) < 1
+
+
+def test_tables_and_metadata_routing_change_nothing():
+    X, _, few = clouds()
+    model = HarmonicClassifier()
+    scores = accuracy_by_hand(model, X, few)
+    words = pd.Series(few.astype(str), index=np.arange(90) + 7).mask(few == -1)
+    table = pd.DataFrame(X, index=words.index, columns=["a", "b", "c"])
+    np.testing.assert_array_equal(cross_val_score(model, table, words, cv=FOLDS), scores)
+    with config_context(enable_metadata_routing=True):
+        np.testing.assert_array_equal(cross_val_score(model, X, few, cv=FOLDS), scores)
+
+
+def test_precomputed_graph_is_split_on_both_sides():
+    X, _, few = clouds()
+    W = knn_graph(X).toarray()
+    model = HarmonicClassifier(affinity="precomputed")
+    expected = [
+        model.fit(W[np.ix_(train, train)], few[train]).score(W[np.ix_(test, train)], few[test])
+        for train, test in FOLDS.split(X, few)
+    ]
+    np.testing.assert_array_equal(cross_val_score(model, W, few, cv=FOLDS), expected)
+
+
+def test_leave_one_out_in_cross_val_score():
+    X, _, few = clouds()
+    scores = cross_val_score(HarmonicClassifier(), X, few, cv=LabeledLeaveOneOut())
+    assert len(scores) == 15
+    assert set(scores) == {0.0, 1.0}
+
+
+@models
+def test_rows_of_held_out_labels_stay_in_the_graph(model):
+    X, truth, few = clouds()
+    right = []
+    for y_hidden, hidden in FOLDS.hide(few):
+        transduction = clone(model).fit(X, y_hidden).transduction_
+        assert len(transduction) == 90
+        right += (transduction[hidden] == truth[hidden]).tolist()
+    assert np.mean(right) > 0.7
+
+
+# What `cv` stands for
+
+LABELS = encode_labels(Y)
+
+
+def folds_for(cv, y=Y, seed=0):
+    return [
+        fold.tolist()
+        for fold in held_out_from(cv, np.zeros((len(y), 2)), y, encode_labels(y), seed).folds
+    ]
+
+
+def test_number_of_folds():
+    expected = [test.tolist() for _, test in LabeledKFold(3, random_state=5).split(None, Y)]
+    assert folds_for(3, seed=5) == folds_for(np.int64(3), seed=5) == expected
+
+
+def test_leave_one_out_by_its_word():
+    assert folds_for("loo") == folds_for(LabeledLeaveOneOut()) == [[0], [2], [3], [5], [6], [7]]
+
+
+def test_labels_of_the_test_rows_of_any_splitter_are_held_out():
+    """Of its unlabeled test rows there is nothing to hold out."""
+    cv = KFold(5)
+    tests = [test for _, test in cv.split(Y)]
+    assert [test.tolist() for test in tests][1:4] == [[2, 3], [4, 5], [6, 7]]
+    assert folds_for([([], test) for test in tests[1:4]]) == [[2, 3], [5], [6, 7]]
+
+
+def test_splitter_sees_the_rows_and_labels_as_they_are_given():
+    class Splitter:
+        def split(self, X, y):
+            self.seen = X, y
+            return [([], [0])]
+
+    splitter, X, y = Splitter(), object(), ["a", "a", "b", "b", None]
+    assert held_out_from(splitter, X, y, encode_labels(y), 0).folds[0].tolist() == [0]
+    assert splitter.seen == (X, y)
+
+
+def test_folds_may_be_numbers_masks_slices_or_a_generator():
+    mask = np.isin(np.arange(10), [2, 3])
+    for fold in ([2, 3], np.array([3, 2]), mask, mask.tolist(), slice(1, 5), [2, 2, 3]):
+        assert folds_for([([], fold)]) == [[2, 3]]
+    assert folds_for(([], test) for test in ([0], [2])) == [[0], [2]]
+    assert folds_for(iter([([], [-8])])) == [[2]], "counted from the end"
+
+
+def test_fold_without_labels_is_empty():
+    assert folds_for([([], [0]), ([], [1, 4]), ([], [2])]) == [[0], [], [2]]
+
+
+@pytest.mark.parametrize(
+    ("cv", "message"),
+    [
+        (1, "`cv` must be an integer >= 2, got 1"),
+        (np.int64(0), "`cv` must be an integer >= 2, got"),
+        (-3, "`cv` must be an integer >= 2, got -3"),
+        (100, "must be at most 6, the number of labels in `y` that can be hidden, got 100"),
+        (True, "`cv` must be an integer, 'loo', a splitter, an iterable of (train, test) or a"),
+        (2.5, "a tuple (X_val, y_val), got 2.5"),
+        ("leave-one-out", "a tuple (X_val, y_val), got 'leave-one-out'"),
+        (LogisticRegression(), "a tuple (X_val, y_val), got LogisticRegression()"),
+        ([], "`cv` holds out no label in its 0 folds; use an integer or LabeledKFold"),
+        ([([], [1, 4])], "`cv` holds out no label in its 1 folds"),
+        ([1, 2], "`cv` must yield (train, test) with the numbers of rows of X, got 1"),
+        ([([], [10])], "`cv` must yield (train, test) with the numbers of rows of X"),
+        ([([], [0.5])], "`cv` must yield (train, test) with the numbers of rows of X"),
+        ([([], [True])], "`cv` must yield (train, test) with the numbers of rows of X"),
+        ({"folds": 3}, "`cv` must yield (train, test) with the numbers of rows of X"),
+        ([([], [0, 5, 6])], "`cv` holds out all labels of class 4 in a fold; use an integer"),
+    ],
+    ids=repr,
+)
+def test_bad_cv(cv, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        folds_for(cv)
+
+
+def test_class_is_named_as_the_user_names_it():
+    y = ["ant", "ant", "bee", "bee", None]
+    with pytest.raises(ValueError, match="`cv` holds out all labels of class 'bee' in a fold"):
+        folds_for([([], [2, 3])], y)
+
+
+def test_default_has_ten_folds_for_few_labels_and_five_for_more():
+    for n_labeled, n_folds, asked in ((4, 4, 10), (FEW_LABELS, 10, 10), (FEW_LABELS + 1, 5, 5)):
+        y = np.append(np.arange(n_labeled) % 2, [-1] * 3)
+        held_out = default_held_out(encode_labels(y), 3)
+        assert held_out.validation is None
+        assert len(held_out.folds) == n_folds
+        expected = [fold.tolist() for fold in label_folds(y, asked, 3)]
+        assert [fold.tolist() for fold in held_out.folds] == folds_for(None, y, 3) == expected
+
+
+def test_one_label_a_class_leaves_the_default_nothing_to_hold_out():
+    assert default_held_out(encode_labels([0, 1, 2, -1]), 0).folds == ()
+    with pytest.raises(ValueError, match="`y` has one label in each class"):
+        folds_for(3, [0, 1, 2, -1])
+
+
+def test_validation_rows_have_the_codes_of_the_classes():
+    classes, rows = np.array(["ant", "bee"]), np.zeros((3, 2))
+    for y_val in (
+        ["bee", "ant", "bee"],
+        np.array(["bee", "ant", "bee"]),
+        pd.Series(["bee", "ant", "bee"], dtype="category"),
+    ):
+        held_out = validation_set(rows, y_val, classes)
+        assert held_out.folds == ()
+        assert held_out.validation[0] is rows
+        assert held_out.validation[1].tolist() == [1, 0, 1]
+    assert (
+        validation_set(rows, [True] * 3, np.array([False, True])).validation[1].tolist() == [1] * 3
+    )
+
+
+@pytest.mark.parametrize(
+    ("y_val", "message"),
+    [
+        ([0, 1, 7], "`cv` has the label 7 in y_val, but y has [0, 1]; validation rows must be"),
+        ([0, -1, 1], "`cv` has the label -1 in y_val"),
+        ([0, None, 1], "`cv` has the label None in y_val"),
+        ([0, np.nan, 1], "`cv` has the label nan in y_val"),
+        (["a", "b", "a"], "`cv` has the label 'a' in y_val"),
+        ([0, 1], "`cv` has 3 rows in X_val and 2 labels in y_val"),
+    ],
+    ids=str,
+)
+def test_bad_validation_labels(y_val, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        validation_set(np.zeros((3, 2)), y_val, np.array([0, 1]))

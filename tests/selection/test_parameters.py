@@ -1,0 +1,497 @@
+"""Errors name the parameter, the value and the way out, before any work; no test here fits."""
+
+import re
+
+import numpy as np
+import pytest
+
+from graphmargin.estimators import (
+    HarmonicClassifier,
+    ManifoldSVC,
+    MaxMarginGraphCut,
+    SemiSupervisedSVC,
+    SupervisedSVC,
+)
+from graphmargin.labels import encode_labels
+from graphmargin.margin import Kernel
+from graphmargin.selection.parameters import (
+    fixed_value,
+    is_auto,
+    is_pairwise,
+    is_search,
+    read_parameters,
+)
+
+LABELS = encode_labels([0, 1, 0, 1, 0, 1, *[-1] * 14])
+AUTO = {
+    HarmonicClassifier: ("gamma_g",),
+    MaxMarginGraphCut: ("gamma_g", "C"),
+    ManifoldSVC: ("gamma_u", "C"),
+    SemiSupervisedSVC: ("gamma_u", "C"),
+    SupervisedSVC: ("C",),
+}
+"""What each classifier passes to `is_search`."""
+FIXED = {"gamma_g": 0.1, "C": 10.0}
+every_class = pytest.mark.parametrize("classifier", AUTO)
+
+
+def read(classifier, **parameters):
+    model = classifier(**parameters)
+    has_graph = getattr(model, "affinity", "knn") == "precomputed"
+    return read_parameters(model, LABELS, has_graph=has_graph)
+
+
+def refuses(message):
+    return pytest.raises(ValueError, match=re.escape(message))
+
+
+# Values
+
+VALUES = {
+    "gamma_g": [
+        (-1.0, "`gamma_g` must be >= 0, got -1.0; use `inf` for supervised learning only"),
+        (np.nan, "`gamma_g` must be >= 0, got nan"),
+        (-np.inf, "`gamma_g` must be >= 0, got -inf"),
+        ("Auto", "`gamma_g` must be >= 0, got 'Auto'"),
+        (None, "`gamma_g` must be >= 0, got None"),
+        (True, "`gamma_g` must be >= 0, got True"),
+    ],
+    "n_neighbors": [
+        (0, "`n_neighbors` must be an integer >= 1, got 0"),
+        (2.5, "`n_neighbors` must be an integer >= 1, got 2.5"),
+        ("five", "`n_neighbors` must be an integer >= 1, got 'five'"),
+        (20, "`n_neighbors` must be below the number of points, got n_neighbors=20 for 20 points"),
+    ],
+    "width": [
+        (0, "`width` must be > 0, got 0; use 'paper'"),
+        (np.nan, "`width` must be > 0, got nan; use 'paper'"),
+        (np.inf, "`width` must be finite, got inf; use 'paper'"),
+        (None, "`width` must be > 0, got None; use 'paper'"),
+        ("wide", "`width` must be one of 'paper', 'self-tuning', 'binary' or a positive number"),
+    ],
+    "metric": [
+        ("manhattan", "`metric` must be one of 'euclidean', 'cosine', got 'manhattan'"),
+        (None, "`metric` must be one of 'euclidean', 'cosine', got None"),
+    ],
+    "c_labeled": [
+        (-2.0, "`c_labeled` must be >= 0, got -2.0; use `inf` for hard labels"),
+        (np.nan, "`c_labeled` must be >= 0, got nan"),
+        (0.0, "`c_labeled` is 0 at every label, so that no label counts"),
+        (np.zeros(20), "`c_labeled` is 0 at every label, so that no label counts"),
+        (np.r_[-3.0, np.ones(19)], "`c_labeled` must be >= 0, got -3.0"),
+        (np.ones(3), "one entry for each of the 20 vertices, got shape (3,)"),
+        (np.ones((20, 1)), "one entry for each of the 20 vertices, got shape (20, 1)"),
+    ],
+    "c_unlabeled": [
+        (-0.5, "`c_unlabeled` must be >= 0, got -0.5"),
+        (np.inf, "`c_unlabeled` must be finite, got inf"),
+        ("none", "`c_unlabeled` must be >= 0, got 'none'; 0 leaves unlabeled vertices free"),
+    ],
+    "class_mass_normalization": [
+        ([0.5, 0.25, 0.25], "must hold 2 positive numbers, one for each class, got [0.5, 0.25, 0"),
+        ([1.0, 0.0], "must hold 2 positive numbers, one for each class, got [1.0, 0.0]"),
+        ((1.0, np.nan), "must hold 2 positive numbers, one for each class, got (1.0, nan)"),
+        (np.ones((2, 2)), "`class_mass_normalization` must hold 2 positive numbers"),
+        ("yes", "`class_mass_normalization` must hold 2 positive numbers, one for each class"),
+    ],
+    "C": [
+        (0, "`C` must be > 0, got 0; C = 1 / (2 gamma), or use 'auto'"),
+        (np.nan, "`C` must be > 0, got nan"),
+        (np.inf, "`C` must be finite, got inf"),
+        ("large", "`C` must be > 0, got 'large'"),
+        (None, "`C` must be > 0, got None"),
+        (True, "`C` must be > 0, got True"),
+    ],
+    "kernel": [
+        ("sigmoid", "'linear', 'cubic', 'rbf', 'precomputed' or a callable, got 'sigmoid'"),
+        (None, "or a callable, got None"),
+        (7, "or a callable, got 7"),
+    ],
+    "degree": [
+        (0, "`degree` must be an integer >= 1, got 0"),
+        (2.5, "`degree` must be an integer >= 1, got 2.5"),
+    ],
+    "coef0": [
+        (-1.0, "`coef0` must be >= 0, got -1.0; a negative one gives no kernel"),
+        ("one", "`coef0` must be >= 0, got 'one'"),
+    ],
+    "approximation": [
+        ("some", "`approximation` must be one of 'auto', 'none', 'nystroem', got 'some'"),
+        (None, "`approximation` must be one of 'auto', 'none', 'nystroem', got None"),
+    ],
+    "eps": [
+        (1.0, "`eps` must be below 1, got 1.0; no confidence would reach it"),
+        (np.inf, "`eps` must be below 1, got inf"),
+        (-1e-9, "`eps` must be >= 0, got -1e-09; it is the least confidence to learn from"),
+    ],
+    "loss_weights": [
+        ("margin", "`loss_weights` must be one of 'confidence', 'equal', got 'margin'"),
+        ("auto", "`loss_weights` must be one of 'confidence', 'equal', got 'auto'"),
+        (None, "`loss_weights` must be one of 'confidence', 'equal', got None"),
+    ],
+    "gamma_u": [
+        (-1.0, "`gamma_u` must be >= 0, got -1.0; 0 is the supervised machine"),
+        (np.inf, "`gamma_u` must be finite, got inf"),
+        ("Auto", "`gamma_u` must be >= 0, got 'Auto'"),
+        (None, "`gamma_u` must be >= 0, got None"),
+    ],
+    "laplacian_power": [
+        (0, "`laplacian_power` must be an integer >= 1, got 0"),
+        (True, "`laplacian_power` must be an integer >= 1, got True"),
+    ],
+    "normalized": [
+        ("yes", "`normalized` must be True or False, got 'yes'"),
+        (1, "`normalized` must be True or False, got 1"),
+    ],
+    "fit_intercept": [
+        (None, "`fit_intercept` must be True or False, got None"),
+        (0.0, "`fit_intercept` must be True or False, got 0.0"),
+    ],
+    "class_prior": [
+        ("uniform", "`class_prior` must be one of 'labels', None or an array, got 'uniform'"),
+        (0.5, "`class_prior` must hold 2 positive numbers, one for each class, got 0.5"),
+        ([1.0], "`class_prior` must hold 2 positive numbers, one for each class, got [1.0]"),
+        ([1.5, -0.5], "`class_prior` must hold 2 positive numbers, one for each class"),
+        ({"no": 0.5, "yes": 0.5}, "`class_prior` must hold 2 positive numbers, one for each"),
+    ],
+}
+OWNERS = {
+    name: [classifier for classifier in AUTO if name in classifier().get_params()]
+    for name in VALUES
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        pytest.param(name, value, message, id=f"{name}={value!s}")
+        for name, cases in VALUES.items()
+        for value, message in cases
+    ],
+)
+def test_value_out_of_range(name, value, message):
+    with refuses(message):
+        read(OWNERS[name][0], **{name: value})
+
+
+@pytest.mark.parametrize(
+    ("classifier", "name"),
+    [
+        pytest.param(classifier, name, id=f"{classifier.__name__}-{name}")
+        for name, owners in OWNERS.items()
+        for classifier in owners
+    ],
+)
+def test_every_class_checks_each_of_its_parameters(classifier, name):
+    """Beside others that are chosen or fixed, and as the last of several candidates."""
+    value, message = VALUES[name][0]
+    known = classifier().get_params()
+    others = {key: given for key, given in FIXED.items() if key in known}
+    with refuses(message):
+        read(classifier, **{name: value})
+    with refuses(message):
+        read(classifier, **{**others, name: value})
+    first = {"class_mass_normalization": [0.5, 0.5], "class_prior": [0.5, 0.5]}
+    good = first.get(name, 0.1 if is_auto(known[name]) else known[name])
+    with pytest.raises(ValueError, match=f"`{name}`"):
+        read(classifier, **{**others, name: [good, value]})
+
+
+@pytest.mark.parametrize("classifier", [SemiSupervisedSVC, SupervisedSVC])
+@pytest.mark.parametrize("width", ["wide", "self-tuning", "binary"])
+def test_widths_of_edges_are_refused_where_there_are_none(classifier, width):
+    with refuses(f"`width` must be one of 'paper' or a positive number, got {width!r}"):
+        read(classifier, width=width)
+
+
+@pytest.mark.parametrize(
+    ("classifier", "known"),
+    [
+        (HarmonicClassifier, "'auto', 'direct', 'cg', 'gauss-seidel'"),
+        (MaxMarginGraphCut, "'auto', 'direct', 'cg', 'gauss-seidel'"),
+        (SemiSupervisedSVC, "'gradient', 'cccp'"),
+    ],
+)
+@pytest.mark.parametrize("solver", ["lu", None, ["direct"]], ids=str)
+def test_unknown_solver(classifier, known, solver):
+    with refuses(f"`solver` must be one of {known}"):
+        read(classifier, solver=solver)
+
+
+@pytest.mark.parametrize("classifier", [MaxMarginGraphCut, ManifoldSVC])
+def test_kernel_matrix_leaves_no_points_to_build_a_graph_from(classifier):
+    for kernel in ("precomputed", ["precomputed"]):
+        with refuses(
+            "`kernel`='precomputed' leaves no points to build a graph from; pass W to fit"
+        ):
+            read(classifier, kernel=kernel)
+
+
+@pytest.mark.parametrize("classifier", [SemiSupervisedSVC, SupervisedSVC])
+def test_landmarks_of_a_kernel_matrix(classifier):
+    with refuses(
+        "`approximation`='nystroem' needs rows to compute kernel values of, got a precomputed "
+        "kernel; use 'auto' or 'none'"
+    ):
+        read(classifier, kernel="precomputed", approximation="nystroem")
+
+
+@pytest.mark.parametrize("classifier", [MaxMarginGraphCut, ManifoldSVC])
+def test_what_a_given_graph_leaves_to_check(classifier):
+    """The width of the kernel; how a graph would be built is not read, and not chosen."""
+    model = classifier()
+    with refuses("`width` must be one of"):
+        read_parameters(model.set_params(width="wide"), LABELS, has_graph=True)
+    model.set_params(width=2.0, n_neighbors=99)
+    (wanted,) = read_parameters(model, LABELS, has_graph=True)
+    assert wanted.graph is None
+    for name, values in (("n_neighbors", [4, 5]), ("metric", [])):
+        with refuses(f"`{name}`={values} are candidates for a graph, but a graph is given"):
+            read_parameters(model.set_params(**{name: values}), LABELS, has_graph=True)
+        model.set_params(**{name: "anything"})
+
+
+# Lists
+
+
+@pytest.mark.parametrize(
+    ("classifier", "name", "value", "message"),
+    [
+        (MaxMarginGraphCut, "gamma_g", [], "`gamma_g` must be a value or a list of candidates"),
+        (HarmonicClassifier, "n_neighbors", (), "`n_neighbors` must be a value or a list of"),
+        (ManifoldSVC, "C", np.zeros(0), "`C` must be a value or a list of candidates, got an em"),
+        (MaxMarginGraphCut, "class_mass_normalization", [], "got an empty list"),
+        (MaxMarginGraphCut, "gamma_g", [0.1, "auto"], "`gamma_g` has 'auto' in a list of candida"),
+        (SupervisedSVC, "C", ["auto"], "`C` has 'auto' in a list of candidates; pass 'auto' alone"),
+        (MaxMarginGraphCut, "class_mass_normalization", ["auto", False], "has 'auto' in a list"),
+        (SupervisedSVC, "kernel", ["rbf", "precomputed"], "'precomputed' beside others; a kernel"),
+        (MaxMarginGraphCut, "kernel", "linear,rbf", "or a callable, got 'linear,rbf'"),
+        (HarmonicClassifier, "gamma_g", "0.1", "`gamma_g` must be >= 0, got '0.1'"),
+        (HarmonicClassifier, "gamma_g", [[0.1, 1.0]], "`gamma_g` must be >= 0, got [0.1, 1.0]"),
+        (SupervisedSVC, "kernel", [["linear"], "rbf"], "or a callable, got ['linear']"),
+        (HarmonicClassifier, "gamma_g", {0.1, 1.0}, "`gamma_g` must be >= 0, got {"),
+        (HarmonicClassifier, "gamma_g", {"gamma_g": 0.1}, "`gamma_g` must be >= 0, got {"),
+        (HarmonicClassifier, "gamma_g", np.array(0.1), "`gamma_g` must be >= 0, got array(0.1)"),
+        (
+            HarmonicClassifier,
+            "n_neighbors",
+            range(3, 6),
+            "must be an integer >= 1, got range(3, 6)",
+        ),
+        (MaxMarginGraphCut, "class_mass_normalization", [0.5, "x"], "must hold 2 positive numbers"),
+        (SemiSupervisedSVC, "class_prior", ["labels", [1.0]], "`class_prior` must hold 2 positive"),
+        (SupervisedSVC, "approximation", ["none", "nystroem"], "`approximation` must be one of"),
+        (ManifoldSVC, "normalized", [True, "yes"], "`normalized` must be True or False, got 'yes'"),
+    ],
+    ids=lambda value: getattr(value, "__name__", repr(value)[:24]),
+)
+def test_bad_list(classifier, name, value, message):
+    with refuses(message):
+        read(classifier, **{name: value})
+
+
+@pytest.mark.parametrize("values", [[0.1, 1], (0.1, 1), np.array([0.1, 1.0])], ids=str)
+def test_candidates_come_in_lists_tuples_and_arrays(values):
+    (wanted,) = read(HarmonicClassifier, gamma_g=values)
+    assert wanted.gamma_g == (0.1, 1.0)
+    assert all(type(value) is float for value in wanted.gamma_g)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (False, (False,)),
+        (True, ((3.0, 3.0),)),
+        ([1, 3], ((1.0, 3.0),)),
+        ((1, 3), ((1.0, 3.0),)),
+        (np.array([0.25, 0.75]), ((0.25, 0.75),)),
+        ([True, False], ((3.0, 3.0), False)),
+        ([np.False_, [1, 3], (2, 2)], (False, (1.0, 3.0), (2.0, 2.0))),
+        ("auto", None),
+    ],
+    ids=str,
+)
+def test_class_masses_take_shares_as_one_value(value, expected):
+    for classifier in (HarmonicClassifier, MaxMarginGraphCut):
+        (wanted,) = read(classifier, class_mass_normalization=value)
+        assert wanted.class_mass_normalization == expected
+
+
+def test_class_prior_takes_shares_as_one_value():
+    def priors(value):
+        return [wanted.class_prior for wanted in read(SemiSupervisedSVC, class_prior=value)]
+
+    assert priors(None) == [None]
+    for value in ([1, 3], (1, 3), np.array([1, 3])):
+        (shares,) = priors(value)
+        np.testing.assert_array_equal(shares, [0.25, 0.75])
+    both, labels, nothing = priors([[1, 3], "labels", None])
+    np.testing.assert_array_equal(both, [0.25, 0.75])
+    np.testing.assert_array_equal(labels, [0.5, 0.5])
+    assert nothing is None
+
+
+def test_trust_takes_an_array_as_one_value_and_a_list_as_candidates():
+    trust = np.linspace(1, 2, 20)
+    for value in (trust, tuple(trust)):
+        (wanted,) = read(HarmonicClassifier, c_labeled=value)
+        assert wanted.c_labeled is value
+    first, second, third = read(MaxMarginGraphCut, c_labeled=[np.inf, 2.0, trust])
+    assert (first.c_labeled, second.c_labeled) == (np.inf, 2.0)
+    assert third.c_labeled is trust
+    assert third.listed["c_labeled"] is trust
+
+
+def test_flags_of_numpy_are_flags():
+    (wanted,) = read(ManifoldSVC, normalized=np.True_, fit_intercept=np.False_)
+    assert (wanted.normalized, wanted.fit_intercept) == (True, False)
+
+
+# Combinations: those that share a graph and a kernel are together
+
+
+def test_sets_are_all_combinations_of_what_needs_a_graph_or_a_kernel_of_its_own():
+    sets = read(
+        MaxMarginGraphCut,
+        gamma_g=[0.1, np.inf],
+        C=[1.0, 10.0],
+        kernel=["linear", "rbf"],
+        n_neighbors=[4, 6],
+        width=["paper", 2.0],
+        eps=0.1,
+    )
+    assert len(sets) == 8
+    assert {wanted.gamma_g for wanted in sets} == {(0.1, np.inf)}
+    assert {wanted.C for wanted in sets} == {(1.0, 10.0)}
+    assert {wanted.eps for wanted in sets} == {0.1}
+    found = [(wanted.kernel.kernel.kind, wanted.graph.n_neighbors) for wanted in sets]
+    assert sorted(set(found)) == [("linear", 4), ("linear", 6), ("rbf", 4), ("rbf", 6)]
+    for wanted in sets:
+        assert wanted.listed == {
+            "kernel": wanted.kernel.kernel.kind,
+            "n_neighbors": wanted.graph.n_neighbors,
+            "width": wanted.kernel.width,
+        }
+        assert wanted.graph.width == wanted.kernel.width
+
+
+@pytest.mark.parametrize(
+    ("classifier", "lists", "n_sets"),
+    [
+        (HarmonicClassifier, {"n_neighbors": [3, 4], "metric": ["euclidean", "cosine"]}, 4),
+        (HarmonicClassifier, {"c_labeled": [1.0, np.inf], "c_unlabeled": [0.0, 0.1]}, 4),
+        (MaxMarginGraphCut, {"eps": [0.0, 0.1], "loss_weights": ["equal", "confidence"]}, 4),
+        (ManifoldSVC, {"laplacian_power": [1, 2], "normalized": [False, True]}, 4),
+        (ManifoldSVC, {"fit_intercept": [False, True], "gamma_u": [0.0, 0.1]}, 2),
+        (SemiSupervisedSVC, {"class_prior": ["labels", None], "width": [1.0, 2.0, "paper"]}, 6),
+        (SupervisedSVC, {"kernel": ("linear", "rbf", np.dot), "C": (1.0, 2.0)}, 3),
+        (SupervisedSVC, {"kernel": ["rbf"]}, 1),
+    ],
+    ids=lambda value: getattr(value, "__name__", repr(value)[:24]),
+)
+def test_number_of_sets(classifier, lists, n_sets):
+    assert len(read(classifier, **lists)) == n_sets
+
+
+def test_degree_and_constant_count_for_the_cubic_kernel_alone():
+    options = {"degree": [2, 3], "coef0": [0.0, 1.0]}
+    sets = read(SupervisedSVC, kernel=["linear", "cubic", "rbf", np.dot], **options)
+    kinds = [wanted.kernel.kernel.kind for wanted in sets]
+    assert kinds == ["linear", *["cubic"] * 4, "rbf", np.dot]
+    cubic = [wanted.kernel.kernel for wanted in sets[1:5]]
+    assert [(kernel.degree, kernel.coef0) for kernel in cubic] == [(2, 0), (2, 1), (3, 0), (3, 1)]
+    assert len(read(ManifoldSVC, kernel="rbf", **options)) == 1
+    assert len(read(ManifoldSVC, kernel="cubic", **options)) == 4
+
+
+def test_auto_is_no_value_and_a_number_is_one_candidate():
+    (wanted,) = read(MaxMarginGraphCut)
+    assert (wanted.gamma_g, wanted.C, wanted.class_mass_normalization) == (None, None, None)
+    (wanted,) = read(ManifoldSVC, gamma_u=0.1, C="auto")
+    assert (wanted.gamma_u, wanted.C) == ((0.1,), None)
+    (wanted,) = read(SupervisedSVC, C=3)
+    assert (wanted.gamma_g, wanted.C, wanted.graph) == ((np.inf,), (3.0,), None)
+    assert wanted.listed == {}
+
+
+def test_precomputed_graph_of_the_harmonic_classifier_is_not_built():
+    (wanted,) = read(HarmonicClassifier, affinity="precomputed", n_neighbors=99)
+    assert wanted.graph is None
+
+
+def test_fixed_value_is_the_only_one():
+    assert fixed_value((0.1,)) == 0.1
+    for candidates in (None, (), (0.1, 1.0)):
+        with pytest.raises(ValueError, match="a fixed parameter has one value, got"):
+            fixed_value(candidates)
+
+
+def test_kernel_takes_its_width_from_the_rows_or_from_what_is_known():
+    X = np.array([[0.0, 1.0], [2.0, 5.0]])
+    (wanted,) = read(SupervisedSVC, kernel="cubic", degree=2)
+    width = np.sqrt(2) * X.std(axis=0).mean()
+    assert wanted.kernel.on(X).width == pytest.approx(width)
+    assert wanted.kernel.on(X, 3.0) == Kernel("cubic", width=3.0, degree=2)
+    for kernel in (np.dot, "precomputed"):
+        (wanted,) = read(SupervisedSVC, kernel=kernel, width=5.0)
+        assert wanted.kernel.on(X, 3.0) == Kernel(kernel)
+
+
+# What is to be chosen
+
+
+@every_class
+def test_auto_and_lists_are_to_be_chosen_and_numbers_are_not(classifier):
+    auto = AUTO[classifier]
+    fixed = dict.fromkeys(auto, 0.1)
+    assert not is_search(classifier(**fixed), auto)
+    for name in auto:
+        for value in ("auto", [0.1], (0.1, 1.0), np.array([0.1])):
+            assert is_search(classifier(**{**fixed, name: value}), auto)
+    assert is_search(classifier(**fixed, width=[1.0, 2.0]), auto)
+    assert not is_search(classifier(**fixed, width=np.float64(2.0)), auto)
+
+
+@pytest.mark.parametrize(
+    ("classifier", "parameters", "expected"),
+    [
+        (MaxMarginGraphCut, {"class_mass_normalization": [0.5, 0.5]}, False),
+        (MaxMarginGraphCut, {"class_mass_normalization": [False, [1, 3]]}, True),
+        (MaxMarginGraphCut, {"class_mass_normalization": "auto"}, False),
+        (MaxMarginGraphCut, {"c_labeled": np.ones(20)}, False),
+        (MaxMarginGraphCut, {"c_labeled": [1.0, 2.0]}, True),
+        (MaxMarginGraphCut, {"approximation": "auto"}, False),
+        (MaxMarginGraphCut, {"verbose": [0, 1]}, False),
+        (SemiSupervisedSVC, {"class_prior": [0.3, 0.7]}, False),
+        (SemiSupervisedSVC, {"class_prior": [None, "labels"]}, True),
+    ],
+    ids=str,
+)
+def test_arrays_and_shares_are_not_candidates(classifier, parameters, expected):
+    fixed = dict.fromkeys(AUTO[classifier], 0.1)
+    assert is_search(classifier(**fixed, **parameters), AUTO[classifier]) == expected
+
+
+@every_class
+def test_cv_without_anything_to_choose(classifier):
+    auto = AUTO[classifier]
+    for cv in (3, "loo", [([], [0])], ([[0.0]], [0])):
+        with refuses(
+            f"`cv`={cv!r} has no parameter to choose; give a list of candidates, such as "
+            f"{auto[-1]}=[1.0, 10.0], or 'auto'"
+        ):
+            is_search(classifier(**dict.fromkeys(auto, 0.1), cv=cv), auto)
+        assert is_search(classifier(**dict.fromkeys(auto, "auto"), cv=cv), auto)
+
+
+@pytest.mark.parametrize("value", [None, 0.1, np.inf, "Auto", "", np.array(["auto", "auto"]), {}])
+def test_only_the_word_is_auto(value):
+    assert not is_auto(value)
+    assert is_auto("auto")
+
+
+@pytest.mark.parametrize("kernel", ["precomputed", ["precomputed"], np.array(["precomputed"])])
+def test_pairwise_is_the_kernel_matrix_alone(kernel):
+    assert is_pairwise(kernel)
+    assert not is_pairwise(["precomputed", "rbf"])
+    assert not is_pairwise(np.dot)

@@ -1,0 +1,110 @@
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graphmargin.margin.machine import class_scores
+from graphmargin.selection.choice import choose
+from graphmargin.selection.trials import (
+    Trials,
+    join,
+    mass_scores,
+    pairwise_trials,
+    smoothed_shares,
+    stack_folds,
+)
+
+
+def random_trials(m, n_classes, seed):
+    """Return trials of m candidates on five held-out labels."""
+    rng = np.random.default_rng(seed)
+    return Trials(
+        params=[{"C": float(i)} for i in range(m)],
+        supervised=rng.random(m) < 0.5,
+        held_out_codes=rng.integers(n_classes, size=5),
+        fold=np.arange(5) // 2,
+        held_out_values=rng.normal(size=(m, 5, n_classes * (n_classes - 1) // 2)),
+        scales=rng.uniform(0.1, 10, size=m),
+        shares=rng.dirichlet(np.full(n_classes, 5.0), size=m),
+    )
+
+
+@settings(max_examples=15)
+@given(m=st.integers(1, 6), seed=st.integers(0, 10**6), data=st.data())
+def test_joined_groups_are_the_whole(m, seed, data):
+    trials = random_trials(m, 3, seed)
+    bounds = [0, *sorted(data.draw(st.lists(st.integers(0, m), max_size=2))), m]
+    parts = [
+        replace(
+            trials,
+            params=trials.params[first:last],
+            **{
+                name: getattr(trials, name)[first:last]
+                for name in ("supervised", "held_out_values", "scales", "shares")
+            },
+        )
+        for first, last in pairwise(bounds)
+    ]
+    joined = join(parts)
+    assert joined.params == trials.params
+    for name in (
+        "supervised",
+        "held_out_codes",
+        "fold",
+        "held_out_values",
+        "scales",
+        "shares",
+    ):
+        np.testing.assert_array_equal(getattr(joined, name), getattr(trials, name))
+    counts = np.array([2, 2, 1])
+    np.testing.assert_array_equal(choose(joined, counts).weights, choose(trials, counts).weights)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_columns_are_pairs_of_classes_or_class_masses(n_classes):
+    trials = random_trials(1, n_classes, 0)
+    pairs = trials.held_out_values[0]
+    np.testing.assert_array_equal(trials.scores(pairs), class_scores(pairs, n_classes))
+    masses = np.random.default_rng(0).random((4, n_classes))
+    scores = replace(trials, columns="masses").scores(masses)
+    np.testing.assert_array_equal(scores, mass_scores(masses))
+    expected = masses[:, 1] - masses[:, 0] if n_classes == 2 else masses
+    np.testing.assert_array_equal(scores, expected)
+
+
+def test_shares_are_smoothed_by_one_row_and_leave_out_rows_without_a_class():
+    np.testing.assert_allclose(
+        smoothed_shares(np.array([0, 0, 2, -1, -1]), 3), [3 / 6, 1 / 6, 2 / 6]
+    )
+    np.testing.assert_allclose(smoothed_shares(np.zeros(0, dtype=np.int64), 4), np.full(4, 0.25))
+
+
+def test_folds_are_stacked_in_units_of_the_scales():
+    parts = [
+        [np.ones((2, 3)), 2 * np.ones((2, 3))],
+        [np.zeros((0, 3)), np.zeros((0, 3))],
+        [3 * np.ones((1, 3)), np.zeros((1, 3))],
+    ]
+    values, fold = stack_folds(parts, np.array([1.0, 4.0]), 3)
+    assert values[:, :, 0].tolist() == [[1.0, 1.0, 3.0], [0.5, 0.5, 0.0]]
+    assert fold.tolist() == [0, 0, 2]
+    nothing, fold = stack_folds([], np.ones(2), 3)
+    assert nothing.shape == (2, 0, 3)
+    assert len(fold) == 0
+
+
+def test_scales_and_shares_of_machines_by_hand():
+    unlabeled = [np.array([[-2.0], [4.0], [6.0]]), np.zeros((3, 1)), np.zeros((0, 1))]
+    parts = [[np.array([[3.0]]), np.array([[-1.0]]), np.array([[0.5]])]]
+    params = [{"C": 1.0}, {"C": 2.0}, {"C": 3.0}]
+    trials = pairwise_trials(params, [True, False, False], np.array([0]), parts, unlabeled, 2)
+    assert trials.scales.tolist() == [4.0, 1.0, 1.0]
+    assert trials.held_out_values[:, 0, 0].tolist() == [0.75, -1.0, 0.5]
+    np.testing.assert_allclose(trials.shares, [[3 / 5, 2 / 5], [4 / 5, 1 / 5], [1 / 2, 1 / 2]])
+    assert trials.supervised.tolist() == [True, False, False]
+    assert trials.params == params
+    assert trials.params[0] is not params[0]
+    assert choose(trials, np.array([2, 2])).errors.tolist() == [0.0, 1.0, 0.0]
