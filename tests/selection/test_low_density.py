@@ -8,6 +8,7 @@ from graphmargin.margin.machine import class_scores
 from graphmargin.margin.semi_supervised_training import train_semi_supervised
 from graphmargin.selection import low_density
 from graphmargin.selection.choice import choose
+from graphmargin.selection.cut_trials import MAX_BLENDED
 from graphmargin.selection.execution import Execution
 from graphmargin.selection.grids import HAT_LOSS_GRID, c_grid, label_counts
 from graphmargin.selection.held_out import HeldOutLabels
@@ -17,7 +18,6 @@ from graphmargin.selection.low_density import (
     low_density_candidates,
     try_low_density,
 )
-from graphmargin.selection.machine_trials import MAX_BLENDED
 from graphmargin.selection.trials import join
 from tests.selection.tasks import (
     RUN,

@@ -9,10 +9,10 @@ from graphmargin.margin import Kernel, train_machine, train_manifold, training
 from graphmargin.margin.machine import class_scores, winner
 from graphmargin.selection import cut_trials, manifold
 from graphmargin.selection.choice import choose
+from graphmargin.selection.cut_trials import MAX_BLENDED
 from graphmargin.selection.execution import Execution
 from graphmargin.selection.grids import c_grid, gamma_u_grid, label_counts
 from graphmargin.selection.held_out import HeldOutLabels
-from graphmargin.selection.machine_trials import MAX_BLENDED
 from graphmargin.selection.manifold import (
     blend_manifold,
     fit_manifold,

@@ -8,9 +8,9 @@ import numpy.typing as npt
 
 from graphmargin.estimators.base import MarginClassifier
 from graphmargin.selection.choice import choose
+from graphmargin.selection.cut_trials import MAX_BLENDED
 from graphmargin.selection.execution import Execution
 from graphmargin.selection.grids import label_counts
-from graphmargin.selection.machine_trials import MAX_BLENDED
 from graphmargin.selection.manifold import (
     blend_manifold,
     fit_manifold,

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from graphmargin.estimators.base import MarginClassifier
 from graphmargin.selection.choice import choose
+from graphmargin.selection.cut_trials import MAX_BLENDED
 from graphmargin.selection.execution import Execution
 from graphmargin.selection.grids import label_counts
 from graphmargin.selection.low_density import (
@@ -15,7 +16,6 @@ from graphmargin.selection.low_density import (
     fit_low_density,
     try_low_density,
 )
-from graphmargin.selection.machine_trials import MAX_BLENDED
 from graphmargin.selection.parameters import is_search, read_parameters
 from graphmargin.selection.tasks import make_tasks
 from graphmargin.selection.trials import join

@@ -17,9 +17,6 @@ from graphmargin.selection.held_out import HeldOutLabels
 from graphmargin.selection.tasks import Candidate, Task, TaskTrials
 from graphmargin.selection.trials import pairwise_trials
 
-MAX_BLENDED = 4
-"""Machines, at most, that are trained on all rows and blended."""
-
 
 def try_machines(
     task: Task,
