@@ -41,6 +41,7 @@ def in_own_process(
     rows: int | None = None,
     save: Path | None = None,
     memory_limit: int = MEMORY_LIMIT,
+    root: Path = ROOT,
 ) -> dict[str, Any]:
     """Return the measurement of a fresh process, or ``{"failure": reason}``.
 
@@ -57,16 +58,19 @@ def in_own_process(
         File for the labels of the new rows where there are some, else of all rows (.npy).
     memory_limit : int
         Bytes.
+    root : Path
+        Checkout whose library and benchmarks are run.
     """
     command = [sys.executable, "-m", "benchmarks.measure", case.problem, case.system, str(case.k)]
     command += [str(seed), str(memory_limit)]
     command += [f"--rows={rows}"] if rows else []
     command += [f"--save={save}"] if save else []
-    threads = {f"{pool}_NUM_THREADS": str(THREADS) for pool in THREAD_POOLS}
+    settings = {f"{pool}_NUM_THREADS": str(THREADS) for pool in THREAD_POOLS}
+    settings["PYTHONPATH"] = str(root / "src")
     with subprocess.Popen(
         command,
-        cwd=ROOT,
-        env=os.environ | threads,
+        cwd=root,
+        env=os.environ | settings,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
