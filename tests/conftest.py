@@ -14,11 +14,21 @@ from hypothesis import settings
 from scipy import sparse
 from xdist.scheduler import LoadScopeScheduling
 
+from graphmargin import _compilation
+
 CLUSTER_TESTS = ("tests/distributed/", "tests/cli/test_dask_commands.py")
 
 # Kernels compile on their first call, so that no time limit makes sense.
 settings.register_profile("graphmargin", deadline=None, derandomize=True, max_examples=50)
 settings.load_profile("graphmargin")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_notice_of_compilation():
+    """Keep the notice out of what tests capture: it depends on what is in numba's cache."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_compilation, "notify", lambda _: None)
+        yield
 
 
 class OneCluster(LoadScopeScheduling):

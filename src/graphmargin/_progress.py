@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -18,6 +18,10 @@ BAR_LENGTH = 24
 _listener: ContextVar[ProgressListener | None] = ContextVar(
     "graphmargin_progress_listener", default=None
 )
+
+
+_notice_handlers: list[Callable[[str], None]] = []
+"""What shows a notice within the stages that are being reported, the innermost one last."""
 
 
 @contextmanager
@@ -72,7 +76,7 @@ def report_stage(name: str, verbose: int | bool) -> Iterator[ProgressCallback | 
     """
     listener = _listener.get()
     if listener is not None:
-        with announce(listener, name) as callback:
+        with announce(listener, name) as callback, _showing(lambda text: callback(None, text)):
             yield callback
         return
     if not verbose:
@@ -92,12 +96,33 @@ def report_stage(name: str, verbose: int | bool) -> Iterator[ProgressCallback | 
             _write(f"{name}: {_bar(share, now - start)}{message}".rstrip(" ,"), moves=moves)
 
     try:
-        yield progress
+        with _showing(_write):
+            yield progress
     except BaseException:
         if moves:
             sys.stderr.write("\n")
         raise
     _write(f"{name}: done in {time.perf_counter() - start:.2f} s", over=moves)
+
+
+@contextmanager
+def _showing(handler: Callable[[str], None]) -> Iterator[None]:
+    _notice_handlers.append(handler)
+    try:
+        yield
+    finally:
+        _notice_handlers.remove(handler)
+
+
+def notify(message: str) -> None:
+    """Show a notice within the stage that is being reported, else on a terminal only.
+
+    Any thread may call it, whichever thread reports the stage.
+    """
+    if _notice_handlers:
+        _notice_handlers[-1](message)
+    elif sys.stderr.isatty():
+        _write(message)
 
 
 def _bar(share: float | None, elapsed: float) -> str:

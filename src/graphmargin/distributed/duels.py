@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 import numpy as np
-from numba import njit
 
+from graphmargin._compilation import kernel
 from graphmargin._typing import AnyArray, FloatArray, IntArray
 from graphmargin.distributed.lessons import Group
 from graphmargin.margin.coordinate_descent import (
@@ -106,7 +106,7 @@ def moments_of(group: Group) -> list[tuple[AnyArray, ...]]:
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _sums(F, rows):  # type: ignore[no-untyped-def]
     """Return the sum of some rows, and that of their squared norms."""
     total, squares = np.zeros(F.shape[1]), 0.0

@@ -20,14 +20,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.random import RandomState
 
+from graphmargin._compilation import kernel
 from graphmargin._threads import in_threads
 from graphmargin._typing import FloatArray, IntArray
 
 ROWS_AT_ONCE = 4096
 QUERIES_AT_ONCE = 1024
+POINTS_AT_ONCE = 512
+CENTERS_AT_ONCE = 64
 ROWS_FOR_THE_CENTER = 10_000
 LLOYD_ITERATIONS = 6
 SAMPLE_A_CELL = 40
@@ -119,9 +121,17 @@ class Cells:
         reach : float
             1 is exact, infinity visits every cell.
         """
-        m = len(queries)
+        m, d = queries.shape
         found = np.full((m, n_found), -1, dtype=np.int32)
         squared = np.full((m, n_found), np.inf, dtype=np.float32)
+        height = min(m, QUERIES_AT_ONCE)
+        # Memory comes from here, as compiling an allocation takes longer than running it.
+        of_queries = np.empty((3, height), dtype=np.float32)
+        chosen = np.empty(height, dtype=np.int64)
+        chosen_rows = np.empty((height, d), dtype=np.float32)
+        products = np.empty(height * POINTS_AT_ONCE, dtype=np.float32)
+        near = np.empty((CENTERS_AT_ONCE, d), dtype=np.float32)
+        from_near = np.empty(height * CENTERS_AT_ONCE, dtype=np.float32)
         for first in range(0, m, QUERIES_AT_ONCE):
             block = slice(first, first + QUERIES_AT_ONCE)
             _visit(
@@ -134,7 +144,14 @@ class Cells:
                 self.centers,
                 np.int64(n_neighbors),
                 np.float32(reach),
-                np.float32(rounding(queries.shape[1])),
+                np.float32(rounding(d)),
+                queries[block] @ self.centers[home],
+                of_queries,
+                chosen,
+                chosen_rows,
+                products,
+                near,
+                from_near,
                 found[block],
                 squared[block],
             )
@@ -232,7 +249,7 @@ def nearest_centers(
     return np.concatenate(in_threads(assign, range(0, len(X), ROWS_AT_ONCE), n_jobs=n_jobs))
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _assign(rows, centers):  # type: ignore[no-untyped-def]
     """Return the nearest center of every row, the first one of equals."""
     height = 256
@@ -254,16 +271,36 @@ def _assign(rows, centers):  # type: ignore[no-untyped-def]
     return nearest
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _visit(  # type: ignore[no-untyped-def]
-    queries, home, cells, points, norms, start, centers, k, reach, rounding, found, squared
+    queries,
+    home,
+    cells,
+    points,
+    norms,
+    start,
+    centers,
+    k,
+    reach,
+    rounding,
+    from_home,
+    of_queries,
+    chosen,
+    chosen_rows,
+    products,
+    near,
+    from_near,
+    found,
+    squared,
 ):
     """Collect in `found` and `squared` the nearest points of some queries, nearest first."""
     m, d = queries.shape
     n_found = found.shape[1]
-    width, chunk = 512, 64
-    query_norms = np.empty(m, np.float32)
-    from_home = np.empty(m, np.float32)
+    query_norms, sizes = of_queries[0], of_queries[1]
+    limits = of_queries[2]  # distance, with room for rounding, beyond which no point counts
+    home_norm = np.float32(0)
+    for f in range(d):
+        home_norm += centers[home, f] ** 2
     farthest = np.float32(0)  # of the queries, from the center of their cell
     for i in range(m):
         norm = np.float32(0)
@@ -273,51 +310,46 @@ def _visit(  # type: ignore[no-untyped-def]
             gap += (queries[i, f] - centers[home, f]) ** 2
         query_norms[i] = norm
         farthest = max(farthest, np.sqrt(gap))
-    home_norm = np.float32(0)
-    for f in range(d):
-        home_norm += centers[home, f] ** 2
-    np.dot(queries, centers[home], from_home)
-    sizes = np.sqrt(query_norms) + np.sqrt(home_norm)
-    # limits[i]: distance, with room for rounding, beyond which a point does not count
-    limits = np.full(m, np.inf, np.float32)
-    chosen = np.empty(m, np.int64)
-    rows = np.empty((m, d), np.float32)
-    products = np.empty(m * width, np.float32)
-    near = np.empty((chunk, d), np.float32)
-    from_near = np.empty((m, chunk), np.float32)
+        sizes[i] = np.sqrt(norm) + np.sqrt(home_norm)
+        limits[i] = np.inf
     for c in range(len(cells)):
-        if c % chunk == 0:
-            size = min(chunk, len(cells) - c)
+        if c % CENTERS_AT_ONCE == 0:
+            size = min(CENTERS_AT_ONCE, len(cells) - c)
             for r in range(size):
-                near[r] = centers[cells[c + r]]
-            from_near_now = from_near.reshape(-1)[: m * size].reshape((m, size))
+                for f in range(d):
+                    near[r, f] = centers[cells[c + r], f]
+            from_near_now = from_near[: m * size].reshape((m, size))
             np.dot(queries, near[:size].T, from_near_now)
         cell = cells[c]
         gap = np.float32(0)
         norm = np.float32(0)
         for f in range(d):
-            gap += (near[c % chunk, f] - centers[home, f]) ** 2
-            norm += near[c % chunk, f] ** 2
+            gap += (near[c % CENTERS_AT_ONCE, f] - centers[home, f]) ** 2
+            norm += near[c % CENTERS_AT_ONCE, f] ** 2
         gap = np.sqrt(gap)
-        if reach * limits.max() < gap / 2 - farthest:
+        largest = np.float32(0)
+        for i in range(m):
+            largest = max(largest, limits[i])
+        if reach * largest < gap / 2 - farthest:
             continue  # h(q, b) >= norm(c_b - c_a) / 2 - norm(q - c_a)
         center_size, everywhere = np.sqrt(norm), gap == 0 or np.isinf(reach)
         per_gap = np.float32(0) if gap == 0 else 1 / gap
         n_chosen = 0
         for i in range(m):
-            h = from_home[i] - from_near_now[i, c % chunk] + (norm - home_norm) / 2
+            h = from_home[i] - from_near_now[i, c % CENTERS_AT_ONCE] + (norm - home_norm) / 2
             slack = rounding * (sizes[i] + center_size + limits[i]) ** 2
             # An infinite limit makes both sides infinite.
             if everywhere or not (h - slack) * per_gap > reach * limits[i]:
                 chosen[n_chosen] = i
-                rows[n_chosen] = queries[i]
+                for f in range(d):
+                    chosen_rows[n_chosen, f] = queries[i, f]
                 n_chosen += 1
         if n_chosen == 0:
             continue
-        for first in range(start[cell], start[cell + 1], width):
-            last = min(first + width, start[cell + 1])
+        for first in range(start[cell], start[cell + 1], POINTS_AT_ONCE):
+            last = min(first + POINTS_AT_ONCE, start[cell + 1])
             block = products[: n_chosen * (last - first)].reshape((n_chosen, last - first))
-            np.dot(rows[:n_chosen], points[first:last].T, block)
+            np.dot(chosen_rows[:n_chosen], points[first:last].T, block)
             for r in range(n_chosen):
                 i = chosen[r]
                 worst = squared[i, n_found - 1] - query_norms[i]

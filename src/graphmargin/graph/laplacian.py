@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 from scipy.sparse import csgraph
 
 from graphmargin._blocks import row_blocks
 from graphmargin._checks import check_integer
+from graphmargin._compilation import kernel
 from graphmargin._threads import in_threads, pause
 from graphmargin._typing import FloatArray, IntArray
 
@@ -119,7 +119,7 @@ def _product(L: sparse.csr_array, R: FloatArray, shift: FloatArray, rows: slice)
     return product
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _add_products(indptr, indices, data, R, shift, first, out):  # type: ignore[no-untyped-def]
     for i in range(out.shape[0]):
         for e in range(indptr[first + i], indptr[first + i + 1]):

@@ -17,7 +17,6 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
@@ -26,6 +25,7 @@ from threadpoolctl import threadpool_limits
 
 from graphmargin._blocks import ranges, row_blocks
 from graphmargin._checks import check_integer
+from graphmargin._compilation import kernel
 from graphmargin._threads import in_threads, n_threads
 from graphmargin._typing import BoolArray, FloatArray, IntArray, ProgressCallback
 from graphmargin.graph.cells import Cells, make_cells, power_of_two, rounding, scale_of
@@ -329,7 +329,9 @@ class _DenseSearch:
 
     def _rank(self, rows: IntArray, found: IntArray, unit: float) -> tuple[IntArray, FloatArray]:
         """Return the best candidates of some queries and their squared distances."""
-        ranked: tuple[IntArray, FloatArray] = _rank(
+        indices = np.empty((len(rows), self.n_neighbors), dtype=np.int64)
+        squared = np.full(indices.shape, np.inf)
+        _rank(
             self.X,
             self.queries,
             rows,
@@ -337,9 +339,10 @@ class _DenseSearch:
             self.cells.order,
             self.itself,
             1 / unit,
-            self.n_neighbors,
+            indices,
+            squared,
         )
-        return ranked
+        return indices, squared
 
 
 def _some(found: Neighbors, rows: IntArray) -> Neighbors:
@@ -384,15 +387,16 @@ def _nearest(
     )
 
 
-@njit(cache=True, nogil=True)
-def _rank(X, queries, rows, found, order, itself, scale, k):  # type: ignore[no-untyped-def]
-    """Return the k nearest candidates of some query rows by distance in double precision.
+@kernel()
+def _rank(  # type: ignore[no-untyped-def]
+    X, queries, rows, found, order, itself, scale, indices, squared
+):
+    """Write the nearest candidates of some query rows by distance in double precision.
 
     `found` are positions in `order`, -1 for none. Equal distances are ranked by index.
     """
     m, n_found = found.shape
-    indices = np.empty((m, k), np.int64)
-    squared = np.full((m, k), np.inf)
+    k = indices.shape[1]
     for i in range(m):
         n_kept = 0
         for c in range(n_found):
@@ -417,7 +421,6 @@ def _rank(X, queries, rows, found, order, itself, scale, k):  # type: ignore[no-
                 squared[i, p] = total
                 indices[i, p] = j
                 n_kept = min(n_kept + 1, k)
-    return indices, squared
 
 
 def _may_miss(probes: FloatArray, last: FloatArray, kth: FloatArray) -> BoolArray:

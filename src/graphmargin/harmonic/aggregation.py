@@ -14,11 +14,11 @@ and again on the contracted graph.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from scipy import linalg, sparse
 from scipy.sparse import csgraph
 
 from graphmargin._blocks import ranges
+from graphmargin._compilation import kernel
 from graphmargin._threads import Team
 from graphmargin._typing import FloatArray, IntArray
 from graphmargin.harmonic.elimination import csr_arrays
@@ -108,7 +108,7 @@ def _fold(group: IntArray, W: sparse.csr_array, target: int) -> tuple[IntArray, 
     return larger[group], W
 
 
-@njit(cache=True)
+@kernel()
 def _match(indptr, indices, data, scale):  # type: ignore[no-untyped-def]
     """Pair every vertex with the free neighbor of the heaviest edge, relative to the degrees."""
     n = len(indptr) - 1
@@ -132,7 +132,7 @@ def _match(indptr, indices, data, scale):  # type: ignore[no-untyped-def]
     return pair, n_pairs
 
 
-@njit(cache=True)
+@kernel()
 def _merge(indptr, indices, data, pair, n_pairs):  # type: ignore[no-untyped-def]
     """Return data, indices and indptr of the graph between pairs; edges within a pair are lost."""
     n = len(pair)
@@ -163,7 +163,7 @@ def _merge(indptr, indices, data, pair, n_pairs):  # type: ignore[no-untyped-def
     return new_data[:used], new_indices[:used], new_indptr
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _add_up(R, root, start, sums, first, last):  # type: ignore[no-untyped-def]
     """Add up ``root R`` over the vertices of some groups."""
     for a in range(first, last):
@@ -174,7 +174,7 @@ def _add_up(R, root, start, sums, first, last):  # type: ignore[no-untyped-def]
                 sums[a, c] += root[i] * R[i, c]
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _turn(P, R, root, start, coarse, keep, first, last):  # type: ignore[no-untyped-def]
     """P <- R + root times the coarse solution + P diag(keep), for the vertices of some groups."""
     for a in range(first, last):

@@ -16,13 +16,14 @@ factor, so fill is known (and capped) before any arithmetic.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from graphmargin._typing import FloatArray, IntArray
+from graphmargin._compilation import kernel
+from graphmargin._typing import BoolArray, FloatArray, IntArray
 
 MAX_FLOPS = 5e8
 """Multiply-adds (about half a second) above which "auto" iterates instead."""
@@ -80,14 +81,24 @@ def elimination_order(
         part = sparse.csr_array(W[ball][:, ball])
         if elimination_order(part, max_fill=max_fill, max_flops=max_flops * BALL / n) is None:
             return None
-    order, start, rows, affordable = _minimum_degree(
-        *csr_arrays(W)[:2], n, int(min(max_fill, 2**40)), float(max_flops)
-    )
-    if not affordable:
-        return None
-    pattern = sparse.csr_array((np.empty(len(rows), np.int8), rows, start), shape=(n, n))
+    graph, pool = _quotient_graph(W), np.empty(max(4 * W.nnz, 1024, n), dtype=np.int32)
+    step, used, lowest, flops = 0, 0, 0, 0.0
+    while step < n:
+        step, used, lowest, flops = _minimum_degree(
+            *graph, pool, step, used, lowest, flops, int(min(max_fill, 2**40)), float(max_flops)
+        )
+        if used > max_fill or flops > max_flops:
+            return None
+        if step < n:  # no room for the next clique
+            larger = np.empty(max(2 * len(pool), used + n - step), dtype=np.int32)
+            larger[:used] = pool[:used]
+            pool = larger
+    position = np.empty(n, dtype=np.int32)
+    position[graph.order] = np.arange(n, dtype=np.int32)
+    rows, start = position[pool[:used]], graph.clique_start
+    pattern = sparse.csr_array((np.empty(used, np.int8), rows, start), shape=(n, n))
     pattern.sort_indices()
-    return EliminationOrder(order, start, pattern.indices.astype(np.int32, copy=False))
+    return EliminationOrder(graph.order, start, pattern.indices.astype(np.int32, copy=False))
 
 
 def eliminate(W: sparse.csr_array, absorption: FloatArray, order: EliminationOrder) -> Elimination:
@@ -99,14 +110,22 @@ def eliminate(W: sparse.csr_array, absorption: FloatArray, order: EliminationOrd
     lanes = 1 if absorption.ndim == 1 else absorption.shape[1]
     position = np.empty(W.shape[0], dtype=np.int32)
     position[order.order] = np.arange(W.shape[0], dtype=np.int32)
-    weights, pivots = _factorize(
+    absorption = np.asarray(absorption, dtype=np.float64).reshape(-1, lanes)
+    weights, pivots = np.empty((len(order.column_rows), lanes)), np.empty((W.shape[0], lanes))
+    _factorize(
         (0,) * lanes,
         *csr_arrays(W),
-        np.ascontiguousarray(absorption, dtype=np.float64).reshape(-1, lanes),
+        absorption[order.order],
         order.order,
         position,
         order.column_start,
         order.column_rows,
+        order.column_start[:-1].copy(),
+        np.full((2, W.shape[0]), -1, dtype=np.int32),
+        np.zeros((W.shape[0], lanes)),
+        np.empty(lanes),
+        weights,
+        pivots,
     )
     return Elimination(order, weights, pivots)
 
@@ -120,43 +139,109 @@ def csr_arrays(W: sparse.csr_array) -> tuple[IntArray, IntArray, FloatArray]:
     )
 
 
-@njit(cache=True)
-def _minimum_degree(indptr, indices, n, max_fill, max_flops):  # type: ignore[no-untyped-def]
-    """Approximate minimum degree; returns order, factor pattern and whether the caps were kept.
+class _QuotientGraph(NamedTuple):
+    """What is left of a graph while its vertices are eliminated.
 
-    Quotient graph: an eliminated vertex becomes an *element*, the clique of its later neighbors.
-    A live vertex keeps a list of elements followed by a list of plain neighbors, in place of
-    its row of W: each elimination adds one element to the list and removes at least one entry.
+    An eliminated vertex becomes an *element*, the clique of its later neighbors in a pool. A live
+    vertex keeps a list of elements followed by a list of plain neighbors, in place of its row of
+    W: each elimination adds one element to the list and removes at least one entry. Live vertices
+    are in buckets by degree, which are doubly linked lists.
     """
-    entries = indices.copy()
-    begin = indptr[:-1].copy()
-    n_elements = np.zeros(n, np.int32)
-    n_plain = (indptr[1:] - indptr[:-1]).astype(np.int32)
-    degree = n_plain.copy()
-    is_live_element = np.zeros(n, np.bool_)
-    clique_start = np.zeros(n + 1, np.int64)
-    clique_size = np.zeros(n, np.int32)
-    clique_of = np.zeros(n, np.int64)  # vertex -> where its clique starts in the pool
-    pool = np.empty(max(4 * len(indices), 1024), np.int32)
-    used = 0
-    flops = 0.0
-    mark = np.full(n, -1, np.int32)
-    seen = np.full(n, -1, np.int32)
-    outside = np.zeros(n, np.int32)  # |clique of e minus clique of the pivot|
-    kept = np.empty(n, np.int32)
-    # degree buckets as doubly linked lists
-    head = np.full(n + 1, -1, np.int32)
-    following = np.full(n, -1, np.int32)
-    previous = np.full(n, -1, np.int32)
-    for v in range(n):
-        d = degree[v]
-        following[v] = head[d]
-        if head[d] >= 0:
-            previous[head[d]] = v
-        head[d] = v
-    order = np.empty(n, np.int32)
-    lowest = 0
-    for step in range(n):
+
+    entries: IntArray
+    begin: IntArray
+    n_elements: IntArray
+    n_plain: IntArray
+    is_live_element: BoolArray
+    clique_of: IntArray
+    """Where the clique of an element starts in the pool."""
+    clique_size: IntArray
+    clique_start: IntArray
+    """The same in the order of elimination."""
+    degree: IntArray
+    head: IntArray
+    following: IntArray
+    previous: IntArray
+    mark: IntArray
+    seen: IntArray
+    outside: IntArray
+    """Size of the clique of an element without the clique of the pivot."""
+    kept: IntArray
+    order: IntArray
+
+
+def _quotient_graph(W: sparse.csr_array) -> _QuotientGraph:
+    """Return a graph before its first elimination.
+
+    Kernels get their memory from here: compiling an allocation takes longer than running it.
+    """
+    indptr, indices, _ = csr_arrays(W)
+    n, degree = len(indptr) - 1, np.diff(indptr).astype(np.int32)
+    by_degree = np.argsort(degree, kind="stable").astype(np.int32)
+    equal = degree[by_degree[:-1]] == degree[by_degree[1:]]
+    head = np.full(n + 1, -1, dtype=np.int32)
+    head[degree] = np.arange(n, dtype=np.int32)  # the last vertex of each degree comes first
+    following, previous = np.full((2, n), -1, dtype=np.int32)
+    following[by_degree[1:][equal]] = by_degree[:-1][equal]
+    previous[by_degree[:-1][equal]] = by_degree[1:][equal]
+    return _QuotientGraph(
+        entries=indices.copy(),
+        begin=indptr[:-1].copy(),
+        n_elements=np.zeros(n, dtype=np.int32),
+        n_plain=degree.copy(),
+        is_live_element=np.zeros(n, dtype=np.bool_),
+        clique_of=np.zeros(n, dtype=np.int64),
+        clique_size=np.zeros(n, dtype=np.int32),
+        clique_start=np.zeros(n + 1, dtype=np.int64),
+        degree=degree,
+        head=head,
+        following=following,
+        previous=previous,
+        mark=np.full(n, -1, dtype=np.int32),
+        seen=np.full(n, -1, dtype=np.int32),
+        outside=np.zeros(n, dtype=np.int32),
+        kept=np.empty(n, dtype=np.int32),
+        order=np.empty(n, dtype=np.int32),
+    )
+
+
+@kernel()
+def _minimum_degree(  # type: ignore[no-untyped-def]
+    entries,
+    begin,
+    n_elements,
+    n_plain,
+    is_live_element,
+    clique_of,
+    clique_size,
+    clique_start,
+    degree,
+    head,
+    following,
+    previous,
+    mark,
+    seen,
+    outside,
+    kept,
+    order,
+    pool,
+    first_step,
+    used,
+    lowest,
+    flops,
+    max_fill,
+    max_flops,
+):
+    """Eliminate vertices by approximate minimum degree, and collect their cliques in a pool.
+
+    It returns where it stands: the step, the entries of the pool that are used, a lower bound on
+    the degrees and the multiply-adds. It stops when all vertices are eliminated, when the pool
+    has no room for the next clique, or beyond one of the caps.
+    """
+    n = len(order)
+    for step in range(first_step, n):
+        if used + n - step > len(pool):
+            return step, used, lowest, flops
         while head[lowest] < 0:
             lowest += 1
         pivot = head[lowest]
@@ -166,11 +251,6 @@ def _minimum_degree(indptr, indices, n, max_fill, max_flops):  # type: ignore[no
         order[step] = pivot
         mark[pivot] = step
 
-        bound = used + n - step
-        if bound > len(pool):
-            larger = np.empty(max(2 * len(pool), bound), np.int32)
-            larger[:used] = pool[:used]
-            pool = larger
         start = used
         first = begin[pivot]
         for p in range(first + n_elements[pivot], first + n_elements[pivot] + n_plain[pivot]):
@@ -197,7 +277,7 @@ def _minimum_degree(indptr, indices, n, max_fill, max_flops):  # type: ignore[no
         is_live_element[pivot] = True
         flops += float(size) * size
         if used > max_fill or flops > max_flops:
-            return order, clique_start, pool[:0], False
+            return step, used, lowest, flops
 
         for p in range(start, used):
             u = pool[p]
@@ -230,7 +310,8 @@ def _minimum_degree(indptr, indices, n, max_fill, max_flops):  # type: ignore[no
             entries[write] = pivot
             write += 1
             n_elements[u] = write - base
-            entries[write : write + n_kept] = kept[:n_kept]
+            for q in range(n_kept):
+                entries[write + q] = kept[q]
             n_plain[u] = n_kept
             new_degree = min(new_degree, n - step - 2, degree[u] + size - 1)
             # move u to its new bucket
@@ -247,33 +328,36 @@ def _minimum_degree(indptr, indices, n, max_fill, max_flops):  # type: ignore[no
                 previous[head[new_degree]] = u
             head[new_degree] = u
             lowest = min(lowest, new_degree)
-
-    position = np.empty(n, np.int32)
-    for step in range(n):
-        position[order[step]] = step
-    for p in range(used):
-        pool[p] = position[pool[p]]
-    return order, clique_start, pool[:used], True
+    return n, used, lowest, flops
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _factorize(  # type: ignore[no-untyped-def]
-    tag, indptr, indices, data, absorption, order, position, column_start, column_rows
+    tag,
+    indptr,
+    indices,
+    data,
+    left,
+    order,
+    position,
+    column_start,
+    column_rows,
+    reached,
+    lists,
+    row,
+    factor,
+    weights,
+    pivots,
 ):
     """Left-looking elimination: weights to later vertices and pivots, sums of positives.
 
     `tag` is a tuple of as many numbers as there are lanes: its length is known to the compiler.
+    `left` is the absorption in the order of elimination, `reached` the entry of each column that
+    meets the next pivot, `row` and `factor` are memory to work with.
     """
     lanes = len(tag)
     n = len(order)
-    weights = np.empty((len(column_rows), lanes))
-    pivots = np.empty((n, lanes))
-    left = absorption[order]
-    row = np.zeros((n, lanes))
-    factor = np.empty(lanes)
-    reached = column_start[:-1].copy()  # entry of column k that meets the next pivot
-    pending = np.full(n, -1, np.int32)  # columns whose next row is j, as linked lists
-    link = np.full(n, -1, np.int32)
+    pending, link = lists[0], lists[1]  # columns whose next row is j, as linked lists
     for j in range(n):
         v = order[j]
         for p in range(indptr[v], indptr[v + 1]):
@@ -314,10 +398,9 @@ def _factorize(  # type: ignore[no-untyped-def]
             i = column_rows[column_start[j]]
             link[j] = pending[i]
             pending[i] = j
-    return weights, pivots
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _substitute(column_start, column_rows, weights, pivots, lane, X):  # type: ignore[no-untyped-def]
     """Forward and backward substitution in place, rows of X in elimination order."""
     n, columns = X.shape

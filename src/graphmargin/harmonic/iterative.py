@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 
 from graphmargin._blocks import ranges
+from graphmargin._compilation import kernel
 from graphmargin._threads import Team, pause
 from graphmargin._typing import BoolArray, FloatArray, ProgressCallback
 from graphmargin.harmonic.elimination import csr_arrays
@@ -172,7 +172,7 @@ def _plain_turn(blocks: list[tuple[int, int]]) -> Turn:
     return turn
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def add_to(P, Z, keep, first, last):  # type: ignore[no-untyped-def]
     """P <- Z + P diag(keep) for some rows."""
     for i in range(first, last):
@@ -180,7 +180,7 @@ def add_to(P, Z, keep, first, last):  # type: ignore[no-untyped-def]
             P[i, c] = Z[i, c] + keep[c] * P[i, c]
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def apply(indptr, indices, data, P, AP, first, last):  # type: ignore[no-untyped-def]
     """AP <- P - S P for some rows; return their part of diag(P' AP).
 
@@ -200,7 +200,7 @@ def apply(indptr, indices, data, P, AP, first, last):  # type: ignore[no-untyped
     return curvature
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def advance(X, R, P, AP, step, root, first, last):  # type: ignore[no-untyped-def]
     """One step for some rows; return their part of diag(R'R) and their largest violations."""
     columns = P.shape[1]
@@ -219,15 +219,14 @@ def advance(X, R, P, AP, step, root, first, last):  # type: ignore[no-untyped-de
 
 def violations(W: sparse.csr_array, s: FloatArray, B: FloatArray, X: FloatArray) -> FloatArray:
     """Return ``max_i abs(x_i - (W x + b)_i / s_i)`` of every column."""
-    return np.asarray(
-        _violations(*csr_arrays(W), s, np.ascontiguousarray(B), np.ascontiguousarray(X))
-    )
+    largest, mean = np.zeros(X.shape[1]), np.empty(X.shape[1])
+    B, X = np.ascontiguousarray(B), np.ascontiguousarray(X)
+    _violations(*csr_arrays(W), s, B, X, mean, largest)
+    return largest
 
 
-@njit(cache=True, nogil=True)
-def _violations(indptr, indices, data, s, B, X):  # type: ignore[no-untyped-def]
-    largest = np.zeros(X.shape[1])
-    mean = np.empty(X.shape[1])
+@kernel()
+def _violations(indptr, indices, data, s, B, X, mean, largest):  # type: ignore[no-untyped-def]
     for i in range(X.shape[0]):
         for c in range(X.shape[1]):
             mean[c] = B[i, c]
@@ -237,7 +236,6 @@ def _violations(indptr, indices, data, s, B, X):  # type: ignore[no-untyped-def]
                 mean[c] += weight * X[j, c]
         for c in range(X.shape[1]):
             largest[c] = max(largest[c], abs(X[i, c] - mean[c] / s[i]))
-    return largest
 
 
 def symmetric_scaling(W: sparse.csr_array, s: FloatArray) -> sparse.csr_array:
@@ -282,7 +280,7 @@ def gauss_seidel(
     return Iterate(X[:, :given], max_iter, converged=False)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _sweep(indptr, indices, data, X, Q):  # type: ignore[no-untyped-def]
     """X <- P X + Q in place, down and up; return the largest relative change on the way up."""
     n, columns = X.shape

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 
 from graphmargin._blocks import ranges
+from graphmargin._compilation import kernel
 from graphmargin._threads import in_threads
 from graphmargin._typing import FloatArray, IntArray
 from graphmargin.harmonic.elimination import csr_arrays
@@ -61,7 +61,7 @@ def pushed_visits(
     return np.concatenate([np.empty((0, len(rows))), *parts])
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _push(indptr, indices, data, s, starts, rows, tol):  # type: ignore[no-untyped-def]
     n = len(s)
     visits = np.empty((len(starts), len(rows)))

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 
 from graphmargin._checks import check_choice
+from graphmargin._compilation import kernel
 from graphmargin._threads import in_threads
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
 from graphmargin.harmonic import iterative
@@ -377,7 +377,7 @@ def is_certain(violations: FloatArray, certain_at: float) -> bool:
     return bool(violations[-1] <= STEPS_TOLERANCE and violations[:-1].max() <= certain_at)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def confidence_of(mass):  # type: ignore[no-untyped-def]
     """Return the best minus the second best class mass of every row."""
     confidence = np.empty(len(mass))

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 from sklearn.utils import check_random_state
 
 from graphmargin._blocks import row_blocks
 from graphmargin._checks import check_integer
+from graphmargin._compilation import kernel
 from graphmargin._typing import AnyArray, FloatArray, IntArray
 from graphmargin.harmonic.problem import HarmonicProblem
 from graphmargin.harmonic.pushing import pushed_visits
@@ -289,7 +289,7 @@ def condition(P: FloatArray, h: FloatArray, k: int, code: int) -> FloatArray:
     return np.maximum(moved, 0.0)
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _gains(visits, P, weights):  # type: ignore[no-untyped-def]
     """Return the expected number of errors that a label of each candidate saves."""
     n_candidates, n = visits.shape

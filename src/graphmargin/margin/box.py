@@ -14,8 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from graphmargin._compilation import kernel
 from graphmargin._threads import pause
 from graphmargin._typing import FloatArray
 
@@ -199,7 +199,7 @@ def _cross_face(
     return beta
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+@kernel(fastmath={"reassoc", "contract", "nsz"})
 def _products(F, rows, beta):  # type: ignore[no-untyped-def]
     """Return ``w = F'b`` for b that is zero beyond the rows, and F w at the rows."""
     r = F.shape[1]
@@ -219,7 +219,7 @@ def _products(F, rows, beta):  # type: ignore[no-untyped-def]
     return weights, values
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+@kernel(fastmath={"reassoc", "contract", "nsz"})
 def _descend(  # type: ignore[no-untyped-def]
     F, targets, lowest, highest, curvature, beta, weights, order, limits, seen
 ):

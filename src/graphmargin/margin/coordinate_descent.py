@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from graphmargin._compilation import kernel
 from graphmargin._threads import pause
 from graphmargin._typing import FloatArray, IntArray
 
@@ -270,7 +270,7 @@ def best_shift(f: FloatArray, signs: FloatArray, bounds: FloatArray) -> float:
     return float(breaks[order[[first, min(last, len(order) - 1)]]].mean())
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@kernel(fastmath=True)
 def _midpoint(F, rows, signs):  # type: ignore[no-untyped-def]
     """Return the midpoint of the class means."""
     n, d = len(rows), F.shape[1]
@@ -285,7 +285,7 @@ def _midpoint(F, rows, signs):  # type: ignore[no-untyped-def]
     return total.astype(np.float32)
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@kernel(fastmath=True)
 def _around(F, rows, center):  # type: ignore[no-untyped-def]
     """Return norm(x - m)^2 and (x - m).m for every row."""
     n, d = len(rows), F.shape[1]
@@ -302,7 +302,7 @@ def _around(F, rows, center):  # type: ignore[no-untyped-def]
     return squares, along
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+@kernel(fastmath={"reassoc", "contract", "nsz"})
 def _descend(  # type: ignore[no-untyped-def]
     F,
     rows,
@@ -354,7 +354,7 @@ def _descend(  # type: ignore[no-untyped-def]
     return kept[:n_kept]
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@kernel(fastmath=True)
 def _values(F, rows, weights, offset):  # type: ignore[no-untyped-def]
     """Return f for the rows."""
     f = np.empty(len(rows))

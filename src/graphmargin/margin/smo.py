@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from graphmargin._compilation import kernel
 from graphmargin._threads import pause
 from graphmargin._typing import FloatArray, IntArray
 
@@ -90,7 +90,9 @@ def solve_smo(
     signs = np.asarray(signs, dtype=np.float64)
     bounds = np.asarray(bounds, dtype=np.float64)
     before = np.zeros(len(rows)) if start is None else np.asarray(start, dtype=np.float64)
-    beta, lowest, highest, diagonal, residual = _prepare(K, rows, signs, bounds, before)
+    state = np.empty((5, len(rows)))
+    _prepare(K, rows, signs, bounds, before, state)
+    beta, lowest, highest, diagonal, residual = state
     at_once = max(1, ENTRIES_AT_ONCE // len(rows))
     iterations, violation = 0, np.inf
     while violation > tolerance and iterations < max_iterations:
@@ -106,26 +108,7 @@ def solve_smo(
     )
 
 
-@njit(cache=True, nogil=True)
-def _feasible(start, signs, bounds):  # type: ignore[no-untyped-def]
-    """Return a point near `start` that keeps the bounds and the balance of the two classes."""
-    alpha = np.empty(len(start))
-    positive = negative = 0.0
-    for i in range(len(start)):
-        alpha[i] = min(max(start[i], 0.0), bounds[i])
-        if signs[i] > 0:
-            positive += alpha[i]
-        else:
-            negative += alpha[i]
-    least = min(positive, negative)
-    if abs(positive - negative) <= 1e-12 * (positive + negative):
-        return alpha  # with the variables at their bounds
-    for i in range(len(start)):
-        alpha[i] *= least / max(positive if signs[i] > 0 else negative, TINY)
-    return alpha
-
-
-@njit(cache=True, nogil=True)
+@kernel()
 def _bias(beta, lowest, highest, residual):  # type: ignore[no-untyped-def]
     """Return the mean residual of free variables, else the middle of what all allow.
 
@@ -145,24 +128,38 @@ def _bias(beta, lowest, highest, residual):  # type: ignore[no-untyped-def]
     return total / n_free if n_free else (low + high) / 2
 
 
-@njit(cache=True, nogil=True)
-def _prepare(K, rows, signs, bounds, start):  # type: ignore[no-untyped-def]
-    """Return the start, its limits, the diagonal of K and the residual s - K beta."""
-    beta = signs * _feasible(start, signs, bounds)
-    lowest, highest = np.minimum(signs * bounds, 0.0), np.maximum(signs * bounds, 0.0)
-    diagonal = np.empty(len(rows))
-    for t in range(len(rows)):
-        diagonal[t] = K[rows[t], rows[t]]
-    residual = signs.copy()
-    for i in range(len(rows)):
+@kernel()
+def _prepare(K, rows, signs, bounds, start, state):  # type: ignore[no-untyped-def]
+    """Fill `state`: the start, its limits, the diagonal of K and the residual s - K beta.
+
+    The start is made feasible: it keeps the bounds and the balance of the two classes.
+    """
+    n = len(rows)
+    beta, lowest, highest, diagonal, residual = state[0], state[1], state[2], state[3], state[4]
+    positive = negative = 0.0
+    for i in range(n):
+        beta[i] = min(max(start[i], 0.0), bounds[i])
+        if signs[i] > 0:
+            positive += beta[i]
+        else:
+            negative += beta[i]
+        lowest[i], highest[i] = min(signs[i] * bounds[i], 0.0), max(signs[i] * bounds[i], 0.0)
+        diagonal[i] = K[rows[i], rows[i]]
+        residual[i] = signs[i]
+    # Where the classes are in balance, the variables at their bounds stay there.
+    balanced = abs(positive - negative) <= 1e-12 * (positive + negative)
+    least = min(positive, negative)
+    for i in range(n):
+        if not balanced:
+            beta[i] *= least / max(positive if signs[i] > 0 else negative, TINY)
+        beta[i] *= signs[i]
         if beta[i] != 0:
             row = K[rows[i]]
-            for t in range(len(rows)):
+            for t in range(n):
                 residual[t] -= beta[i] * row[rows[t]]
-    return beta, lowest, highest, diagonal, residual
 
 
-@njit(cache=True, nogil=True)
+@kernel()
 def _iterate(  # type: ignore[no-untyped-def]
     K, rows, diagonal, lowest, highest, beta, residual, tolerance, max_iterations
 ):

@@ -1,0 +1,62 @@
+"""Tests of the compilation of kernels: its notice, and caches that cannot be written."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+SCRIPT = """
+import numpy as np
+from graphmargin._progress import progress_listener, report_stage
+from graphmargin.harmonic.solve import confidence_of
+
+{block}
+    print(confidence_of(np.array([[3.0, 1.0], [2.0, 2.5]])).tolist())
+    confidence_of(np.array([[3.0, 1.0], [2.0, 2.5]]).T)
+"""
+
+
+@pytest.fixture
+def run(tmp_path):
+    def run(block, **environment):
+        process = subprocess.run(
+            [sys.executable, "-c", SCRIPT.format(block=block)],
+            env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), **environment},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert process.stdout == "[2.0, 0.5]\n"
+        return process.stderr
+
+    return run
+
+
+def test_one_notice_while_kernels_are_compiled_and_none_once_they_are_cached(run):
+    verbose = 'with report_stage("stage", verbose=1):'
+    assert run(verbose).count("compiling numerical kernels") == 1
+    assert "compiling" not in run(verbose)
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        'with report_stage("stage", verbose=0):',
+        'with progress_listener(lambda _: lambda *_: None), report_stage("stage", verbose=1):',
+    ],
+)
+def test_no_notice_unless_it_is_asked_for(run, block):
+    assert not run(block)
+
+
+def test_kernels_that_cannot_be_cached_are_compiled_with_a_warning_that_names_the_variable(run):
+    nowhere = {
+        "NUMBA_CACHE_DIR": "/dev/null/nowhere",
+        "NUMBA_CACHE_LOCATOR_CLASSES": "UserProvidedCacheLocator",
+    }
+    complaint = run("if True:", **nowhere)
+    assert complaint.count("cannot be cached") == 1
+    assert "set the environment variable NUMBA_CACHE_DIR" in complaint
