@@ -1,56 +1,132 @@
-"""How long commands take to say something: help pages import none of what computes.
+"""Wall and CPU seconds until a command answers, and of the first fit of a new installation.
 
-Prints the wall seconds of each command line, the best and the median of ten runs, one after the
-other, and the ratio to the plain interpreter; the last lines are what importing everything costs,
-which is what help would take without lazy imports.
+Help pages import none of what computes; `graphmargin label` on a small table is mostly imports;
+the first fit with an empty cache compiles the kernels. Each line is run a few times, in turns, with
+the library of this checkout and, if one is named, of another:
 
-Half a minute, by `python -m benchmarks.startup`.
+    python -m benchmarks.startup [OTHER_CHECKOUT]
+
+It takes about two minutes, twice as long with another checkout.
 """
 
 from __future__ import annotations
 
+import argparse
+import csv
+import os
+import resource
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
+from pathlib import Path
 
-RUNS = 10
-LIMIT = 0.5
+import numpy as np
+
+from benchmarks.measure import ROOT
+from benchmarks.report import plain
+
+RUNS = 7
+FIRST_FITS = 3
+HELP_LIMIT = 0.4
 """Seconds that `graphmargin --help` may take."""
-PYTHON = [sys.executable]
-COMMAND = [*PYTHON, "-m", "graphmargin"]
-LINES = {
-    "python -c pass": [*PYTHON, "-c", "pass"],
-    "graphmargin --help": [*COMMAND, "--help"],
-    "graphmargin --version": [*COMMAND, "--version"],
-    "graphmargin label --help": [*COMMAND, "label", "--help"],
-    "graphmargin label, no such file": [*COMMAND, "label", "no.csv", "--target", "y"],
-    "import graphmargin": [*PYTHON, "-c", "import graphmargin"],
-    "import sklearn.svm": [*PYTHON, "-c", "import sklearn.svm"],
-    "import all that labels a table": [*PYTHON, "-c", "import graphmargin.labeling.inspection"],
-}
+COMMAND = ["-m", "graphmargin"]
+HELP = "graphmargin --help"
+FIRST_FIT = "first fit, kernels not compiled yet"
+FIT = """
+import numpy as np
+from sklearn.datasets import load_digits
+from graphmargin import MaxMarginGraphCut
+X, y = load_digits(return_X_y=True)
+few = np.where(np.arange(len(y)) < 50, y, -1)
+MaxMarginGraphCut(random_state=0).fit(X, few)
+"""
 
 
-def seconds(command: list[str]) -> float:
-    """Return the wall time of a command."""
-    start = time.perf_counter()
-    subprocess.run(command, check=False, capture_output=True)
-    return time.perf_counter() - start
+def write_table(path: Path) -> None:
+    """Write 344 rows and 8 columns, numbers and categories, with 15 labels of three classes."""
+    rng = np.random.default_rng(0)
+    codes = rng.choice(3, 344, p=[0.44, 0.2, 0.36])
+    centers = np.array([[38.8, 18.3, 190, 3700], [48.8, 18.4, 196, 3733], [47.5, 15, 217, 5076]])
+    numbers = centers[codes] + rng.normal(size=(344, 4)) * [2.7, 1.2, 6.5, 400]
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["kind", "island", "length", "depth", "flipper", "mass", "sex", "year"])
+        for row, (code, values) in enumerate(zip(codes, numbers, strict=True)):
+            writer.writerow(
+                [
+                    f"kind {code}" if row < 15 else "",
+                    rng.choice(["north", "south", "west"]),
+                    *(f"{value:.1f}" for value in values),
+                    rng.choice(["male", "female", ""]),
+                    2007 + rng.integers(3),
+                ]
+            )
+
+
+def seconds(arguments: list[str], root: Path, cache: str | None = None) -> tuple[float, float]:
+    """Return the wall and CPU time of Python with some arguments and the library of a checkout."""
+    settings = {"PYTHONPATH": str(root / "src")} | ({"NUMBA_CACHE_DIR": cache} if cache else {})
+    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    subprocess.run(
+        [sys.executable, *arguments], env=os.environ | settings, check=True, capture_output=True
+    )
+    wall, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def measure(roots: list[Path], folder: Path) -> dict[str, list[list[tuple[float, float]]]]:
+    """Return the times of each line for each checkout, which take turns."""
+    table = folder / "table.csv"
+    write_table(table)
+    label = ["label", str(table), "--target", "kind", "--out", str(folder / "labeled.csv")]
+    lines = {
+        "python -c pass": ["-c", "pass"],
+        HELP: [*COMMAND, "--help"],
+        "graphmargin label --help": [*COMMAND, "label", "--help"],
+        "import graphmargin": ["-c", "import graphmargin"],
+        "graphmargin label, 344 rows": [*COMMAND, *label],
+    }
+    times: dict[str, list[list[tuple[float, float]]]] = {
+        name: [[] for _ in roots] for name in [*lines, FIRST_FIT]
+    }
+    for root in roots:  # compiles and caches
+        seconds(lines["graphmargin label, 344 rows"], root)
+    for run in range(RUNS):
+        for name, line in lines.items():
+            for side, root in enumerate(roots):
+                times[name][side].append(seconds(line, root))
+        if run < FIRST_FITS:
+            for side, root in enumerate(roots):
+                with tempfile.TemporaryDirectory() as cache:
+                    times[FIRST_FIT][side].append(seconds(["-c", FIT], root, cache))
+    return times
 
 
 def main() -> None:
     """Print a line for each command, and whether help keeps to its limit."""
-    # Turn by turn, so that a slow minute of the machine hits all of them.
-    turns = [{name: seconds(line) for name, line in LINES.items()} for _ in range(RUNS)]
-    plain = min(turn["python -c pass"] for turn in turns)
-    print(f"{'':34}{'best':>8}{'median':>8}{'ratio':>8}")
-    for name in LINES:
-        times = [turn[name] for turn in turns]
-        best = min(times)
-        print(f"{name:34}{best:8.3f}{statistics.median(times):8.3f}{best / plain:8.1f}")
-    helps = statistics.median(turn["graphmargin --help"] for turn in turns)
-    verdict = "below" if helps < LIMIT else "NOT below"
-    print(f"graphmargin --help takes {helps:.3f} s, {verdict} {LIMIT} s")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.startup", description=__doc__)
+    parser.add_argument("other", nargs="?", type=Path, help="root of another checkout")
+    given = parser.parse_args()
+    roots = [ROOT] if given.other is None else [ROOT, given.other.resolve()]
+    with tempfile.TemporaryDirectory() as folder:
+        times = measure(roots, Path(folder))
+    medians = {
+        name: [[statistics.median(column) for column in zip(*side, strict=True)] for side in sides]
+        for name, sides in times.items()
+    }
+    table = [["", "wall s", "CPU s"]]
+    if given.other is not None:
+        table[0] += ["other wall s", "other CPU s", "ratio of CPU"]
+    for name, sides in medians.items():
+        row = [name, *(f"{value:.2f}" for side in sides for value in side)]
+        table.append(row + [f"{sides[0][1] / side[1]:.2f}" for side in sides[1:]])
+    print(plain(table))
+    wall = medians[HELP][0][0]
+    print(
+        f"{HELP} takes {wall:.2f} s, {'below' if wall < HELP_LIMIT else 'NOT below'} {HELP_LIMIT} s"
+    )
 
 
 if __name__ == "__main__":
