@@ -604,7 +604,7 @@ def test_graph_and_solution_are_those_of_the_heaviest_candidate_that_uses_the_gr
     best = int(used.argmax()) if used.max() > 0 else choice.best
     places = [part for part in trials for _ in part.machines]
     task = places[best].task
-    assert fitted.graph is task.graph
+    assert fitted.task is task
     candidate = {**parameters, **choice.trials.params[best]}
     (single,) = tasks_of_cuts(X + 1, y, **candidate)
     expected = fit_cut(single, RUN)

@@ -202,7 +202,7 @@ def test_every_graph_of_a_blend_is_a_part_of_it(lists):
     probabilities = fitted.predictor.probabilities(new)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
     np.testing.assert_array_equal(probabilities.argmax(axis=1), masses.argmax(axis=1))
-    assert fitted.graph is places[choice.best].task.graph
+    assert fitted.task is places[choice.best].task
 
 
 def test_infinite_gamma_g_has_no_answer_and_no_weight():

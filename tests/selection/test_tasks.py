@@ -4,7 +4,7 @@ from scipy import sparse
 
 from graphmargin.graph import knn_graph
 from graphmargin.selection import tasks as module
-from graphmargin.selection.tasks import combinations
+from graphmargin.selection.tasks import task_candidates
 from tests.selection.tasks import clusters, tasks_of_cuts, tasks_of_harmonic, tasks_of_manifold
 
 
@@ -30,12 +30,11 @@ def test_given_graph_is_checked_and_has_no_points():
         tasks_of_cuts(X, y, sparse.csr_array((9, 9)))
 
 
-def test_the_last_parameter_changes_fastest():
-    assert combinations({"C": [1, 2], "gamma_g": [0.1, 0.2]}) == [
-        {"C": 1, "gamma_g": 0.1},
-        {"C": 1, "gamma_g": 0.2},
-        {"C": 2, "gamma_g": 0.1},
-        {"C": 2, "gamma_g": 0.2},
+def test_auto_is_the_grid_and_the_last_parameter_changes_fastest():
+    X, y = clusters()
+    task, _ = tasks_of_cuts(X, y, C=[1.0, 2.0], eps=[0.1, 0.2])
+    assert task_candidates(task, {"C": lambda: [], "gamma_g": lambda: [0.3, 0.4]}) == [
+        {"eps": 0.1, "C": C, "gamma_g": gamma_g} for C in (1.0, 2.0) for gamma_g in (0.3, 0.4)
     ]
 
 

@@ -7,18 +7,11 @@ from typing import Any
 import numpy.typing as npt
 
 from graphmargin.estimators.base import MarginClassifier
-from graphmargin.selection.choice import choose
 from graphmargin.selection.cut_trials import MAX_BLENDED
 from graphmargin.selection.execution import Execution
-from graphmargin.selection.grids import label_counts
-from graphmargin.selection.manifold import (
-    blend_manifold,
-    fit_manifold,
-    try_manifold,
-)
-from graphmargin.selection.parameters import is_search, read_parameters
-from graphmargin.selection.tasks import make_tasks
-from graphmargin.selection.trials import join
+from graphmargin.selection.manifold import blend_manifold, fit_manifold, try_manifold
+from graphmargin.selection.parameters import read_parameters
+from graphmargin.selection.tasks import choose_among, make_tasks
 
 
 class ManifoldSVC(MarginClassifier):
@@ -145,17 +138,14 @@ class ManifoldSVC(MarginClassifier):
         X, labels = self._validate(X, y)
         parameters = read_parameters(self, labels, has_graph=W is not None)
         execution = Execution.of(self)
-        choice = None
-        if is_search(self, ("gamma_u", "C")):
-            held_out = self._held_out(X, y, labels, execution)
-            tasks = make_tasks(X, labels, W, parameters, execution)
-            trials = try_manifold(tasks, held_out, execution)
-            evidence = join([part.evidence for part in trials])
-            choice = choose(evidence, label_counts(labels), MAX_BLENDED)
-            fitted = blend_manifold(trials, choice, execution)
+        held_out = self._held_out(X, y, labels, ("gamma_u", "C"), execution)
+        tasks = make_tasks(X, labels, W, parameters, execution)
+        if held_out is None:
+            fitted = fit_manifold(tasks[0], execution)
         else:
-            (task,) = make_tasks(X, labels, W, parameters, execution)
-            fitted = fit_manifold(task, execution)
-        self.graph_, self.graph_recall_ = fitted.graph.W, fitted.graph.recall
-        self._keep(fitted, choice)
+            trials = try_manifold(tasks, held_out, execution)
+            choice = choose_among(trials, MAX_BLENDED)
+            fitted = blend_manifold(trials, choice, execution)
+        self.graph_, self.graph_recall_ = fitted.task.graph.W, fitted.task.graph.recall
+        self._keep(fitted)
         return self

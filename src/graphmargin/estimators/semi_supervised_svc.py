@@ -7,18 +7,11 @@ from typing import Any
 import numpy.typing as npt
 
 from graphmargin.estimators.base import MarginClassifier
-from graphmargin.selection.choice import choose
 from graphmargin.selection.cut_trials import MAX_BLENDED
 from graphmargin.selection.execution import Execution
-from graphmargin.selection.grids import label_counts
-from graphmargin.selection.low_density import (
-    blend_low_density,
-    fit_low_density,
-    try_low_density,
-)
-from graphmargin.selection.parameters import is_search, read_parameters
-from graphmargin.selection.tasks import make_tasks
-from graphmargin.selection.trials import join
+from graphmargin.selection.low_density import blend_low_density, fit_low_density, try_low_density
+from graphmargin.selection.parameters import read_parameters
+from graphmargin.selection.tasks import choose_among, make_tasks
 
 
 class SemiSupervisedSVC(MarginClassifier):
@@ -133,17 +126,15 @@ class SemiSupervisedSVC(MarginClassifier):
         X, labels = self._validate(X, y)
         parameters = read_parameters(self, labels)
         execution = Execution.of(self)
-        choice = None
+        held_out = self._held_out(X, y, labels, ("gamma_u", "C"), execution)
         tasks = make_tasks(X, labels, None, parameters, execution)
-        if is_search(self, ("gamma_u", "C")):
-            held_out = self._held_out(X, y, labels, execution)
-            trials = try_low_density(tasks, held_out, execution)
-            evidence = join([part.evidence for part in trials])
-            choice = choose(evidence, label_counts(labels), MAX_BLENDED)
-            fitted = blend_low_density(trials, choice, execution)
-        else:
+        if held_out is None:
             fitted = fit_low_density(tasks[0], execution)
-        self.class_prior_ = fitted.class_prior
+        else:
+            trials = try_low_density(tasks, held_out, execution)
+            choice = choose_among(trials, MAX_BLENDED)
+            fitted = blend_low_density(trials, choice, execution)
+        self.class_prior_ = fitted.task.parameters.class_prior
         self.solutions_ = fitted.solutions
-        self._keep(fitted, choice)
+        self._keep(fitted)
         return self

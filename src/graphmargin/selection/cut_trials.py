@@ -32,7 +32,7 @@ from graphmargin.selection.tasks import (
     Task,
     TaskTrials,
     build_graph,
-    combinations,
+    task_candidates,
     task_problem,
     with_priors,
 )
@@ -92,20 +92,19 @@ class CutTrials(TaskTrials):
 
 def cut_candidates(task: Task) -> list[Candidate]:
     """Return all combinations of gamma_g, C and class priors; with gamma_g = inf, priors once."""
-    wanted = task.parameters
-    gammas, costs = wanted.gamma_g, wanted.C
-    priors = wanted.class_mass_normalization or prior_grid(task.labels)
-    candidates = combinations(
+    candidates = task_candidates(
+        task,
         {
-            "gamma_g": gamma_g_grid(task.graph.W) if gammas is None else gammas,
-            "C": c_grid(task.X, task.kernel) if costs is None else costs,
-            "class_mass_normalization": priors,
-        }
+            "gamma_g": lambda: gamma_g_grid(task.graph.W),
+            "C": lambda: c_grid(task.X, task.kernel),
+            "class_mass_normalization": lambda: prior_grid(task.labels),
+        },
     )
+    priors = candidates[0]["class_mass_normalization"]
     return [
         candidate
         for candidate in candidates
-        if np.isfinite(candidate["gamma_g"]) or candidate["class_mass_normalization"] == priors[0]
+        if np.isfinite(candidate["gamma_g"]) or candidate["class_mass_normalization"] == priors
     ]
 
 
@@ -318,7 +317,7 @@ def _try_machines(
     unlabeled = np.flatnonzero(labels.codes[rows] == UNLABELED)
     scale_rows = unlabeled[:: -(-len(unlabeled) // MAX_SCALE_ROWS) or 1]
     evidence = pairwise_trials(
-        [{**task.parameters.listed, **candidate} for candidate in candidates],
+        candidates,
         [np.isinf(candidate["gamma_g"]) for candidate in candidates],
         held_out_codes,
         [joint_pairwise(some, block) for some, block in zip(trained, values, strict=True)],

@@ -27,12 +27,11 @@ from graphmargin.selection.grids import gamma_g_grid, label_counts, prior_grid
 from graphmargin.selection.held_out import HeldOutLabels
 from graphmargin.selection.tasks import (
     Candidate,
-    FittedGraph,
     Task,
     TaskTrials,
     blend_members,
-    combinations,
     solve_fixed,
+    task_candidates,
     try_tasks,
     with_priors,
 )
@@ -57,26 +56,24 @@ class FittedHarmonic(FittedClassifier):
 
     Attributes
     ----------
-    graph : FittedGraph
     solution : HarmonicSolution
         As solved; if parameters were chosen, for the heaviest candidate.
     gamma_path : dict or None
         Set if parameters were chosen, see `graphmargin.selection.gamma_path`.
     """
 
-    graph: FittedGraph
     solution: HarmonicSolution
     gamma_path: dict[str, FloatArray] | None = None
 
 
 def harmonic_candidates(task: Task) -> list[Candidate]:
     """Return all combinations of gamma_g and class priors; "auto" has finite gamma_g only."""
-    gammas, priors = task.parameters.gamma_g, task.parameters.class_mass_normalization
-    return combinations(
+    return task_candidates(
+        task,
         {
-            "gamma_g": gamma_g_grid(task.graph.W)[1:] if gammas is None else gammas,
-            "class_mass_normalization": prior_grid(task.labels) if priors is None else priors,
-        }
+            "gamma_g": lambda: gamma_g_grid(task.graph.W)[1:],
+            "class_mass_normalization": lambda: prior_grid(task.labels),
+        },
     )
 
 
@@ -112,6 +109,7 @@ def blend_harmonic(
     heaviest = members[0]
     return _fitted(
         heaviest.trials.task,
+        choice,
         mean_solution(solutions, shares),
         heaviest.trials.solutions[solutions[0].gamma_g],
         tuple(parts),
@@ -124,7 +122,7 @@ def fit_harmonic(task: Task, execution: Execution) -> FittedHarmonic:
     """Return the harmonic solution with the one candidate of a task."""
     solution, normalized = solve_fixed(task, execution)
     part = WalkPart(normalized.class_mass, ((1.0, _sink_rate(solution)),), point_graph(task))
-    return _fitted(task, normalized, solution, (part,), execution, None)
+    return _fitted(task, None, normalized, solution, (part,), execution, None)
 
 
 def _try_task(
@@ -165,7 +163,7 @@ def _try_task(
     values, fold = stack_folds(parts, scales, n_classes)
     unlabeled = ~labels.labeled
     evidence = Trials(
-        params=[{**task.parameters.listed, **candidate} for candidate in candidates],
+        params=list(candidates),
         supervised=np.zeros(len(candidates), dtype=np.bool_),
         held_out_codes=held_out_codes,
         fold=fold,
@@ -213,6 +211,7 @@ def _sink_rate(solution: HarmonicSolution) -> float:
 
 def _fitted(
     task: Task,
+    choice: Choice | None,
     solution: HarmonicSolution,
     as_solved: HarmonicSolution,
     parts: tuple[WalkPart, ...],
@@ -225,12 +224,13 @@ def _fitted(
     induced = np.where(solution.codes == UNLABELED, labels.codes, solution.codes)
     codes = _complete(induced, task, majority, execution)
     return FittedHarmonic(
+        task=task,
+        choice=choice,
         predictor=HarmonicPredictor(labels.classes, parts, codes, majority),
         codes=codes,
         label_distributions=solution.label_distributions,
         confidence=solution.confidence,
         warnings=tuple(solution_warnings(solution)),
-        graph=task.graph,
         solution=as_solved,
         gamma_path=path,
     )

@@ -31,7 +31,7 @@ from graphmargin.selection.tasks import (
     Task,
     TaskTrials,
     blend_members,
-    combinations,
+    task_candidates,
     try_tasks,
 )
 
@@ -41,28 +41,15 @@ MAX_HAT_LOSSES = 500
 
 @dataclass(frozen=True)
 class FittedLowDensity(FittedClassifier):
-    """A fitted semi-supervised SVM.
+    """A fitted semi-supervised SVM, with a solution for each pair of classes and candidate."""
 
-    Attributes
-    ----------
-    class_prior : array of shape (c,) or None
-        Class shares that were used, for the heaviest candidate.
-    solutions : tuple of SemiSupervisedSolution
-        One for each pair of classes and blended candidate.
-    """
-
-    class_prior: FloatArray | None
     solutions: tuple[SemiSupervisedSolution, ...]
 
 
 def low_density_candidates(task: Task) -> list[Candidate]:
     """Return all combinations of gamma_u, of which 0 is supervised, and C."""
-    gammas, costs = task.parameters.gamma_u, task.parameters.C
-    return combinations(
-        {
-            "gamma_u": HAT_LOSS_GRID if gammas is None else gammas,
-            "C": c_grid(task.X, task.kernel) if costs is None else costs,
-        }
+    return task_candidates(
+        task, {"gamma_u": lambda: HAT_LOSS_GRID, "C": lambda: c_grid(task.X, task.kernel)}
     )
 
 
@@ -116,10 +103,8 @@ def _fitted(
         *_solution_warnings(solutions),
         *machine_warnings([machine for machine, _ in trained]),
     ]
-    fitted = calibrate_and_label(task.X, task.labels, machines, choice, warnings)
-    return FittedLowDensity(
-        **vars(fitted), class_prior=task.parameters.class_prior, solutions=solutions
-    )
+    fitted = calibrate_and_label(task, machines, choice, warnings)
+    return FittedLowDensity(**vars(fitted), solutions=solutions)
 
 
 def _solution_warnings(solutions: Sequence[SemiSupervisedSolution]) -> list[FitWarning]:

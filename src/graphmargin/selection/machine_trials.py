@@ -63,7 +63,7 @@ def try_machines(
         new, held_out_codes = held_out.validation
         parts = [joint_pairwise(by_fold[0], new)]
     evidence = pairwise_trials(
-        [{**task.parameters.listed, **candidate} for candidate in candidates],
+        candidates,
         [float(candidate["gamma_u"]) == 0 for candidate in candidates],
         held_out_codes,
         parts,

@@ -15,11 +15,12 @@ from graphmargin.harmonic.problem import HarmonicProblem, problem_on
 from graphmargin.harmonic.solution import HarmonicSolution, normalize_class_mass, solve_path
 from graphmargin.labels import EncodedLabels
 from graphmargin.margin.kernels import Kernel
-from graphmargin.selection.choice import Choice
+from graphmargin.selection.choice import Choice, choose
 from graphmargin.selection.execution import Execution
+from graphmargin.selection.grids import label_counts
 from graphmargin.selection.held_out import HeldOutLabels
 from graphmargin.selection.parameters import GraphParameters, Parameters, fixed_value
-from graphmargin.selection.trials import Trials
+from graphmargin.selection.trials import Trials, join
 
 Candidate = dict[str, Any]
 """Values by the name of the parameter."""
@@ -142,15 +143,18 @@ def task_problem(
     return problem_on(W, labels, c_labeled=c_labeled, c_unlabeled=wanted.c_unlabeled)
 
 
-def combinations(values: Mapping[str, Sequence[Any]]) -> list[Candidate]:
+def task_candidates(
+    task: Task, grids: Mapping[str, Callable[[], Sequence[Any]]]
+) -> list[Candidate]:
     """Return all combinations of the values of some parameters, the last one changing fastest.
 
-    Examples
-    --------
-    >>> combinations({"C": [1, 2], "gamma_g": [0.1]})
-    [{'C': 1, 'gamma_g': 0.1}, {'C': 2, 'gamma_g': 0.1}]
+    Where a task leaves a parameter to "auto", its values are those of the grid. Values that all
+    candidates of the task share, as they are those of its graph or kernel, come first.
     """
-    return [dict(zip(values, point, strict=True)) for point in product(*values.values())]
+    asked = {name: getattr(task.parameters, name) for name in grids}
+    values = [grids[name]() if asked[name] is None else asked[name] for name in grids]
+    shared = task.parameters.listed
+    return [{**shared, **dict(zip(grids, point, strict=True))} for point in product(*values)]
 
 
 def try_tasks(
@@ -172,6 +176,12 @@ def try_tasks(
             try_task(task, some, held_out, execution, progress)
             for task, some in zip(tasks, candidates, strict=True)
         )
+
+
+def choose_among(trials: Sequence[TaskTrials], max_blended: int | None = None) -> Choice:
+    """Return the weights of the candidates of all tasks, see `choose`."""
+    counts = label_counts(trials[0].task.labels)
+    return choose(join([part.evidence for part in trials]), counts, max_blended)
 
 
 def solve_fixed(task: Task, execution: Execution) -> tuple[HarmonicSolution, HarmonicSolution]:
