@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ REGION = 0.22
 """Strength of the color of a region."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class CutDisplay:
     """Regions of a max-margin graph cut in the plane, and what it has learned from.
 
@@ -79,30 +81,16 @@ class CutDisplay:
     ((50, 50), True)
     """
 
-    def __init__(
-        self,
-        *,
-        x1: FloatArray,
-        x2: FloatArray,
-        regions: IntArray,
-        confidence: FloatArray,
-        eps: float,
-        points: FloatArray,
-        codes: IntArray,
-        labeled: BoolArray,
-        learned: BoolArray,
-        classes: AnyArray,
-    ) -> None:
-        self.x1 = x1
-        self.x2 = x2
-        self.regions = regions
-        self.confidence = confidence
-        self.eps = eps
-        self.points = points
-        self.codes = codes
-        self.labeled = labeled
-        self.learned = learned
-        self.classes = classes
+    x1: FloatArray
+    x2: FloatArray
+    regions: IntArray
+    confidence: FloatArray
+    eps: float
+    points: FloatArray
+    codes: IntArray
+    labeled: BoolArray
+    learned: BoolArray
+    classes: AnyArray
 
     @classmethod
     def from_estimator(

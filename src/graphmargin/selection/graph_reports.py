@@ -22,7 +22,7 @@ MAX_LABELS = 1000
 MAX_ENTRIES = 2 * 10**7
 """Numbers, at most, to be solved for to hide them: labels times points."""
 SWALLOWED = 0.4
-"""Share of the points, from which on too many are said to change class (see `share_gap`)."""
+"""Share of the points that change class, from which on one is said to swallow the others."""
 VANISHED = 0.2
 """Share of its label share, up to which a class is said to vanish."""
 POINTS_A_CLASS = 10
@@ -179,8 +179,6 @@ class GraphReport:
         labels, as each hidden one is missed.
     guess_error : float or None
         Share of them that a constant guess gets wrong, that of their largest class.
-    n_alone : int
-        Labels without another one in their component.
     n_unlabeled, n_confident : int
         Unlabeled points, and those with a confidence of at least `eps`.
     mean_confidence : float or None
@@ -220,7 +218,6 @@ class GraphReport:
     n_tested: int
     leave_one_out_error: float | None
     guess_error: float | None
-    n_alone: int
     n_unlabeled: int
     n_confident: int
     mean_confidence: float | None
@@ -252,13 +249,6 @@ class GraphReport:
         """Shares of the classes among induced labels; None if there are none."""
         n_induced = self.induced_counts.sum()
         return np.asarray(self.induced_counts / n_induced) if n_induced else None
-
-    @property
-    def share_gap(self) -> float | None:
-        """Share of the induced labels that would have to change to match the label shares."""
-        if self.induced_shares is None:
-            return None
-        return float(np.abs(self.induced_shares - self.label_shares).sum() / 2)
 
     @property
     def odd_class(self) -> int | None:
@@ -474,7 +464,6 @@ in the sink
         n_tested=n_tested,
         leave_one_out_error=error,
         guess_error=guess,
-        n_alone=int(np.count_nonzero(problem.labels_in_component[labeled] == 1)),
         n_unlabeled=len(confidence),
         n_confident=int(np.count_nonzero(confidence >= eps)),
         mean_confidence=_mean(confidence),
@@ -523,7 +512,7 @@ def _leave_one_out(
     if not len(given):
         return 0, None, None
     error = float((left_out.codes[tested] != given).mean())
-    return len(given), error, float((given != np.bincount(given).argmax()).mean())
+    return len(given), error, majority_error(given)
 
 
 def _too_many(n_labels: int, n_points: int) -> bool:
