@@ -14,7 +14,7 @@ from graphmargin.labels import encode_labels
 from graphmargin.margin import Kernel, train_machine, training
 from graphmargin.margin.induced import induced_labels
 from graphmargin.margin.machine import class_scores, winner
-from graphmargin.selection import cut_trials, cuts
+from graphmargin.selection import cut_trials, cuts, gamma_path
 from graphmargin.selection.choice import choose
 from graphmargin.selection.cut_trials import (
     cut_candidates,
@@ -276,8 +276,8 @@ def test_solutions_are_found_once_for_each_graph(monkeypatch):
         solved.append((id(problem), tuple(gammas)))
         return solve(problem, gammas, folds, **options)
 
-    solve = cut_trials.solve_hidden
-    monkeypatch.setattr(cut_trials, "solve_hidden", count)
+    solve = gamma_path.solve_hidden
+    monkeypatch.setattr(gamma_path, "solve_hidden", count)
     tasks = tasks_of_cuts(
         X, y, gamma_g=[0.1, np.inf], C=1.0, kernel=["linear", "cubic", "rbf"], n_neighbors=[4, 6]
     )

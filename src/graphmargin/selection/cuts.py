@@ -229,12 +229,9 @@ def _train_on_rows(
 ) -> MarginMachine:
     """Return the machine on the rows of X that are learned from."""
     rows, kernel = np.flatnonzero(induced.mask), task.kernel
-    points = task.X[rows]
-    if kernel.kind == "precomputed":
-        points = points[:, rows]
     weights = induced.weights[rows]
     machine = train_machine(
-        points,
+        kernel.part(task.X, rows),
         induced.codes[rows],
         kernel,
         C=C,

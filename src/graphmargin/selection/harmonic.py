@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
 from graphmargin.graph.neighbors import nearest_neighbors
-from graphmargin.harmonic.hidden_labels import solve_hidden
 from graphmargin.harmonic.predictor import HarmonicPredictor, PointGraph, WalkPart, attach
 from graphmargin.harmonic.solution import HarmonicSolution, mean_solution
 from graphmargin.labels import UNLABELED
 from graphmargin.selection.choice import Choice
-from graphmargin.selection.cut_trials import NOTHING_HELD_OUT
 from graphmargin.selection.execution import Execution, solution_warnings
 from graphmargin.selection.fitted import FittedClassifier
-from graphmargin.selection.gamma_path import (
-    GammaStatistics,
-    count_right,
-    gamma_path,
-    solution_statistics,
-)
+from graphmargin.selection.gamma_path import GammaStatistics, gamma_path, solve_folds
 from graphmargin.selection.grids import gamma_g_grid, label_counts, prior_grid
-from graphmargin.selection.held_out import HeldOutLabels
+from graphmargin.selection.held_out import NOTHING_HELD_OUT, HeldOutLabels
 from graphmargin.selection.tasks import (
     Candidate,
     Task,
@@ -135,25 +128,15 @@ def _try_task(
     labels, n_classes = task.labels, len(task.labels.classes)
     tested = [np.sort(fold) for fold in held_out.folds]
     gammas = sorted({float(candidate["gamma_g"]) for candidate in candidates})
-    solved = solve_hidden(
-        task.problem,
-        gammas,
-        [NOTHING_HELD_OUT, *tested],
-        solver=task.parameters.solver,
-        n_jobs=execution.n_jobs,
-        progress=progress,
+
+    def answer(fold: IntArray, solutions: dict[float, HarmonicSolution]) -> list[FloatArray]:
+        return [_with_candidate(solutions, one).class_mass[fold] for one in candidates]
+
+    wanted = replace(task.parameters, eps=0.0)  # it has no eps: every confidence counts
+    (_, *parts), solutions, statistics = solve_folds(
+        task.problem, gammas, tested, answer, wanted, execution, progress
     )
-    solutions = dict(zip(gammas, next(solved), strict=True))
     complete = [_with_candidate(solutions, candidate) for candidate in candidates]
-    n_right = dict.fromkeys(gammas, 0)
-    parts = []
-    for rows, fold_solutions in zip(tested, solved, strict=True):
-        by_gamma = dict(zip(gammas, fold_solutions, strict=True))
-        parts.append(
-            [_with_candidate(by_gamma, candidate).class_mass[rows] for candidate in candidates]
-        )
-        for gamma_g, solution in by_gamma.items():
-            n_right[gamma_g] += count_right(solution, rows, labels.codes)
     held_out_codes = labels.codes[np.concatenate([NOTHING_HELD_OUT, *tested])]
     if held_out.validation is not None:
         X, held_out_codes = held_out.validation
@@ -174,11 +157,6 @@ def _try_task(
         ),
         columns="masses",
     )
-    n_held_out = sum(map(len, tested))
-    statistics = {
-        gamma_g: solution_statistics(solution, n_right[gamma_g], n_held_out, eps=0.0)
-        for gamma_g, solution in solutions.items()
-    }
     return HarmonicTrials(task, evidence, solutions, statistics)
 
 

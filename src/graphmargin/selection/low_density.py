@@ -25,7 +25,7 @@ from graphmargin.selection.fitted import FittedClassifier, calibrate_and_label
 from graphmargin.selection.grids import HAT_LOSS_GRID, c_grid
 from graphmargin.selection.held_out import HeldOutLabels
 from graphmargin.selection.machine_trials import try_machines
-from graphmargin.selection.parameters import Parameters, fixed_value
+from graphmargin.selection.parameters import Parameters
 from graphmargin.selection.tasks import (
     Candidate,
     Task,
@@ -81,8 +81,7 @@ def blend_low_density(
 
 def fit_low_density(task: Task, execution: Execution) -> FittedLowDensity:
     """Return the semi-supervised SVM with the one candidate of a task."""
-    wanted = task.parameters
-    candidate = {"gamma_u": fixed_value(wanted.gamma_u), "C": fixed_value(wanted.C)}
+    (candidate,) = low_density_candidates(task)
     stage = f"semi-supervised SVM on {task.X.shape[0]:,} points"
     with report_stage(stage, execution.verbose) as progress:
         trained = _train(task, candidate, execution, progress)
@@ -157,15 +156,14 @@ def _try_task(
     X, labels, wanted = task.X, task.labels, task.parameters
     random = check_random_state(execution.seed)
     rows, _ = sample_rows(labels.codes, random, MAX_HAT_LOSSES)
-    is_matrix = task.kernel.kind == "precomputed"
-    points = X[rows][:, rows] if is_matrix else X[rows]
+    points = task.kernel.part(X, rows)
     labeled = np.flatnonzero(labels.labeled[rows])
     center = center_of(points, task.kernel)
     feature_map = explicit_features(points, labeled, task.kernel, N_LANDMARKS, center, random)
     F = feature_map.table(points, np.arange(len(rows)), n_jobs=execution.n_jobs, dtype=np.float64)
     if held_out.validation is not None:
         new, codes = held_out.validation
-        new = feature_map(new[:, rows] if is_matrix else new)
+        new = feature_map(new[:, rows] if task.kernel.kind == "precomputed" else new)
         held_out = replace(held_out, validation=(new, codes))
     n_left_out = int((~labels.labeled).sum()) - (len(rows) - len(labeled))
     train = partial(_train_piece, F, n_left_out, wanted)

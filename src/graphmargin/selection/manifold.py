@@ -21,7 +21,6 @@ from graphmargin.selection.fitted import FittedClassifier, calibrate_and_label
 from graphmargin.selection.grids import c_grid, gamma_u_grid
 from graphmargin.selection.held_out import HeldOutLabels
 from graphmargin.selection.machine_trials import try_machines
-from graphmargin.selection.parameters import fixed_value
 from graphmargin.selection.tasks import (
     Candidate,
     Task,
@@ -79,8 +78,7 @@ def blend_manifold(
 
 def fit_manifold(task: Task, execution: Execution) -> FittedClassifier:
     """Return the manifold-regularized SVM with the one candidate of a task."""
-    wanted = task.parameters
-    candidate = {"gamma_u": fixed_value(wanted.gamma_u), "C": fixed_value(wanted.C)}
+    (candidate,) = manifold_candidates(task)
     stage = f"manifold-regularized SVM on {task.X.shape[0]:,} points"
     with report_stage(stage, execution.verbose):
         (machine,) = _train(task, [candidate], execution)
