@@ -12,7 +12,7 @@ from graphmargin.graph import knn_graph
 from graphmargin.harmonic import harmonic_solution, leave_one_out
 from graphmargin.selection import graph_reports as module
 from graphmargin.selection.choice import Choice, choose
-from graphmargin.selection.graph_reports import compare, graph_report
+from graphmargin.selection.graph_reports import graph_report
 from graphmargin.selection.trials import Trials
 
 
@@ -277,9 +277,8 @@ def test_a_class_that_vanishes_is_a_sign():
 def test_verdict_by_the_weight_of_supervised_learning(share, verdict):
     found = small_report(choice=made_choice(share))
     assert found.verdict == verdict
-    assert found.comparison.supervised_share == pytest.approx(share)
-    assert (found.comparison.n_graph, found.comparison.n_supervised) == (2, 1)
-    assert (found.comparison.supervised_error, found.comparison.graph_error) == (0.05, 0.1)
+    assert found.choice.supervised_share == pytest.approx(share)
+    assert (found.choice.supervised_error, found.choice.graph_error) == (0.05, 0.1)
     line = (
         f"verdict: {verdict} (supervised learning has {share:.1%} of the weight; held-out labels "
     )
@@ -304,13 +303,13 @@ def test_verdict_of_a_choice_by_its_own_rule():
             scales=np.ones(2),
             shares=np.full((2, 2), 0.5),
         )
-        assert compare(choose(trials, np.array([6, 6]))).verdict == verdict
+        assert choose(trials, np.array([6, 6])).verdict == verdict
 
 
 def test_not_compared_without_choice():
     found = small_report()
     assert found.verdict == "not compared"
-    assert found.comparison is None
+    assert found.choice is None
     assert "verdict: not compared (pass a `choice`" in str(found)
     assert "graph helps:" not in str(found)
 
@@ -325,14 +324,14 @@ def test_not_compared_without_choice():
 def test_not_compared_with_one_kind_of_candidates(supervised, share, reason):
     found = small_report(choice=made_choice(share, supervised=supervised))
     assert f"verdict: not compared ({reason})" in str(found)
-    assert None in (found.comparison.graph_error, found.comparison.supervised_error)
+    assert None in (found.choice.graph_error, found.choice.supervised_error)
     assert advice_of(found) == []
 
 
 def test_not_compared_without_hidden_labels():
     found = small_report(choice=made_choice(0.1, n_hidden=0))
     assert found.verdict == "not compared"
-    assert (found.comparison.graph_error, found.comparison.supervised_error) == (None, None)
+    assert (found.choice.graph_error, found.choice.supervised_error) == (None, None)
     assert "not compared (with one label a class nothing can be tested; supervised" in str(found)
     assert advice_of(found) == [
         "Whether the graph helps cannot be tested: label two points or more of a class."

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from graphmargin._typing import IntArray
+from graphmargin.selection.choice import majority_error
+
 if TYPE_CHECKING:
     from graphmargin.selection.graph_reports import GraphReport
 
@@ -59,37 +62,38 @@ def unreached_advice(n_unreached: int, n_components: int = 1, n_labels: int = 1)
     )
 
 
-def evidence_advice(n_held_out: int, error: float, majority_error: float) -> Advice | None:
+def evidence_advice(held_out: IntArray, error: float) -> Advice | None:
     """Return the advice on the labels that were held out to test what was chosen.
 
     Parameters
     ----------
-    n_held_out : int
-    error, majority_error : float
-        Shares of them that were wrong, and that the most frequent class for all would get wrong.
+    held_out : int array
+        Their codes.
+    error : float
+        Share of them that were wrong.
 
     Examples
     --------
-    >>> evidence_advice(0, float("nan"), float("nan")).for_tables
+    >>> evidence_advice(np.zeros(0, dtype=np.int64), float("nan")).for_tables
     'Whether the graph helps is unknown: give two labels or more to a class.'
     """
-    if not n_held_out:
+    if not len(held_out):
         return Advice(
             "untested",
             "Whether the graph helps cannot be tested: label two points or more of a class.",
             "Whether the graph helps is unknown: give two labels or more to a class.",
         )
     as_bad_as_a_guess = "Held-out labels were not found more often than by one guess for all"
-    for_tables = ""
-    if error >= majority_error:
+    for_tables, is_as_bad = "", error >= majority_error(held_out)
+    if is_as_bad:
         for_tables = (
             f"{as_bad_as_a_guess}: give more labels, or leave out columns that do not matter."
         )
-    if n_held_out < FEW:
-        held_out = counted(n_held_out, "held-out label")
-        text = f"The verdict rests on {held_out}, which is weak evidence; label more points."
+    if len(held_out) < FEW:
+        labels = counted(len(held_out), "held-out label")
+        text = f"The verdict rests on {labels}, which is weak evidence; label more points."
         return Advice("few held out", text, for_tables)
-    if error >= majority_error:
+    if is_as_bad:
         text = f"{as_bad_as_a_guess}: label more points, scale the features or choose others."
         return Advice("no better than a guess", text, for_tables)
     return None
@@ -112,7 +116,6 @@ def quoted(label: object) -> str:
 
 
 def _pieces(report: GraphReport) -> Iterator[Advice]:
-    comparison = report.comparison
     if np.isinf(report.gamma_g) and report.verdict == "not compared":
         text = "`gamma_g` is inf, so that the graph is not used; pass a finite one."
         yield Advice("not used", text, "")
@@ -132,8 +135,9 @@ def _pieces(report: GraphReport) -> Iterator[Advice]:
         text = f"Most points that reach a label have a confidence below {report.eps:g}; {way_out}."
         yield Advice("low confidence", text, "")
     yield from _class_shares(report)
-    if comparison is not None and comparison.n_graph and comparison.n_supervised:
-        evidence = evidence_advice(comparison.n_hidden, comparison.error, comparison.majority_error)
+    if report.choice is not None and report.choice.has_both_kinds:
+        choice = report.choice
+        evidence = evidence_advice(choice.trials.held_out_codes, choice.error)
         if evidence is not None:
             yield evidence
 

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from graphmargin._progress import report_stage
 from graphmargin._threads import in_threads
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
-from graphmargin.harmonic.problem import HarmonicProblem
+from graphmargin.harmonic.problem import HarmonicProblem, problem_on
 from graphmargin.harmonic.solution import HarmonicSolution
 from graphmargin.labels import UNLABELED, EncodedLabels
 from graphmargin.margin.features import spread_rows
@@ -32,7 +32,6 @@ from graphmargin.selection.tasks import (
     TaskTrials,
     build_graph,
     task_candidates,
-    task_problem,
     with_priors,
 )
 from graphmargin.selection.trials import pairwise_trials
@@ -202,7 +201,7 @@ def _trial_rows(task: Task, held_out: HeldOutLabels, execution: Execution) -> _T
     trust = wanted.c_labeled
     if np.ndim(trust) > 0:
         trust = np.asarray(trust)[rows]
-    problem = task_problem(graph.W, sampled, trust, wanted)
+    problem = problem_on(graph.W, sampled, c_labeled=trust, c_unlabeled=wanted.c_unlabeled)
     folds = [np.flatnonzero(np.isin(rows, fold)) for fold in held_out.folds]
     return _TrialRows(task.X[rows], sampled, problem, folds)
 

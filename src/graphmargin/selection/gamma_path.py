@@ -129,14 +129,10 @@ def gamma_path(
     rows = []
     for gamma_g in np.unique(of_candidate):
         own = numbers[of_candidate == gamma_g]
-        known = statistics.get(float(gamma_g), NO_GRAPH)
         rows.append(
             {
                 "gamma_g": gamma_g,
-                "confidence": known.confidence,
-                "confident_share": known.confident_share,
-                "sink_share": known.sink_share,
-                "graph_score": known.graph_score,
+                **vars(statistics.get(float(gamma_g), NO_GRAPH)),
                 "fold_score": 1 - choice.errors[own[evidence[own].argmax()]],
                 "weight": choice.weights[own].sum(),
             }

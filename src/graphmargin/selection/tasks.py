@@ -116,7 +116,9 @@ def make_tasks(
         # An array of trust is told from another by its identity, as it has no hash.
         key = (wanted.graph, id(wanted.c_labeled), wanted.c_unlabeled)
         if key not in problems:
-            problems[key] = task_problem(graph.W, labels, wanted.c_labeled, wanted)
+            problems[key] = problem_on(
+                graph.W, labels, c_labeled=wanted.c_labeled, c_unlabeled=wanted.c_unlabeled
+            )
         kernel = wanted.kernel.on(X, _shared_width(wanted, graph))
         tasks.append(Task(wanted, X, labels, kernel, graph, problems[key]))
     return tuple(tasks)
@@ -134,13 +136,6 @@ def build_graph(X: Any, parameters: GraphParameters, execution: Execution) -> Ne
             random_state=execution.seed,
             progress=progress,
         )
-
-
-def task_problem(
-    W: sparse.csr_array, labels: EncodedLabels, c_labeled: Any, wanted: Parameters
-) -> HarmonicProblem:
-    """Return the harmonic problem of a task, on its graph or that of a sample of its rows."""
-    return problem_on(W, labels, c_labeled=c_labeled, c_unlabeled=wanted.c_unlabeled)
 
 
 def task_candidates(
