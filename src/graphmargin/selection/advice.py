@@ -38,9 +38,32 @@ class Advice(NamedTuple):
     for_tables: str
 
 
-def graph_advice(report: GraphReport) -> tuple[Advice, ...]:
-    """Return what looks wrong with a graph, its labels and what they make of the other points."""
-    return tuple(_pieces(report))
+def graph_advice(report: GraphReport) -> Iterator[Advice]:
+    """Yield what looks wrong with a graph, its labels and what they make of the other points."""
+    if np.isinf(report.gamma_g) and report.verdict == "not compared":
+        text = "`gamma_g` is inf, so that the graph is not used; pass a finite one."
+        yield Advice("not used", text, "")
+    elif not report.converged:
+        text = "The solver did not converge: labels may be wrong; use solver='direct'."
+        yield Advice("not converged", text, "")
+    if report.n_unreached:
+        yield unreached_advice(report.n_unreached, report.n_unreached_components, report.n_labels)
+    if report.recall is not None and report.recall < LOW_RECALL:
+        text = f"Only {report.recall:.1%} of true neighbors are joined; raise `recall`."
+        yield Advice("low recall", text, "")
+    if report.verdict != "graph helps":  # else this was tested with the labels themselves
+        yield from _neighbors_disagree(report)
+    n_reached = report.n_unlabeled - report.n_unreached
+    if np.isfinite(report.gamma_g) and 2 * report.n_confident < n_reached:
+        way_out = "lower `gamma_g` or `eps`" if report.gamma_g > 0 else "lower `eps`"
+        text = f"Most points that reach a label have a confidence below {report.eps:g}; {way_out}."
+        yield Advice("low confidence", text, "")
+    yield from _class_shares(report)
+    if report.choice is not None and report.choice.has_both_kinds:
+        choice = report.choice
+        evidence = evidence_advice(choice.trials.held_out_codes, choice.error)
+        if evidence is not None:
+            yield evidence
 
 
 def unreached_advice(n_unreached: int, n_components: int = 1, n_labels: int = 1) -> Advice:
@@ -113,33 +136,6 @@ def counted(number: int, thing: str) -> str:
 def quoted(label: object) -> str:
     """Return a class as it is shown in a text: strings in quotes."""
     return repr(str(label)) if isinstance(label, str) else str(label)
-
-
-def _pieces(report: GraphReport) -> Iterator[Advice]:
-    if np.isinf(report.gamma_g) and report.verdict == "not compared":
-        text = "`gamma_g` is inf, so that the graph is not used; pass a finite one."
-        yield Advice("not used", text, "")
-    elif not report.converged:
-        text = "The solver did not converge: labels may be wrong; use solver='direct'."
-        yield Advice("not converged", text, "")
-    if report.n_unreached:
-        yield unreached_advice(report.n_unreached, report.n_unreached_components, report.n_labels)
-    if report.recall is not None and report.recall < LOW_RECALL:
-        text = f"Only {report.recall:.1%} of true neighbors are joined; raise `recall`."
-        yield Advice("low recall", text, "")
-    if report.verdict != "graph helps":  # else this was tested with the labels themselves
-        yield from _neighbors_disagree(report)
-    n_reached = report.n_unlabeled - report.n_unreached
-    if np.isfinite(report.gamma_g) and 2 * report.n_confident < n_reached:
-        way_out = "lower `gamma_g` or `eps`" if report.gamma_g > 0 else "lower `eps`"
-        text = f"Most points that reach a label have a confidence below {report.eps:g}; {way_out}."
-        yield Advice("low confidence", text, "")
-    yield from _class_shares(report)
-    if report.choice is not None and report.choice.has_both_kinds:
-        choice = report.choice
-        evidence = evidence_advice(choice.trials.held_out_codes, choice.error)
-        if evidence is not None:
-            yield evidence
 
 
 def _neighbors_disagree(report: GraphReport) -> Iterator[Advice]:

@@ -160,7 +160,7 @@ class GraphReport:
     @property
     def advice(self) -> tuple[Advice, ...]:
         """What looks wrong, and what to do; empty if nothing does."""
-        return graph_advice(self)
+        return tuple(graph_advice(self))
 
     def __str__(self) -> str:
         """Return a line for each topic, then the advice."""
