@@ -16,7 +16,7 @@ penalty is on h.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,7 +30,7 @@ from graphmargin.graph.laplacian import laplacian, quadratic_form
 from graphmargin.labels import UNLABELED
 from graphmargin.margin.features import FeatureMap, explicit_features, few_row_features
 from graphmargin.margin.kernels import Kernel
-from graphmargin.margin.machine import MarginMachine, TrainingReport, centered
+from graphmargin.margin.machine import MarginMachine, centered
 from graphmargin.margin.training import (
     N_LANDMARKS,
     Approximation,
@@ -49,8 +49,6 @@ MAX_LOST = 1e-3
 """Share of f that rounding may change without a warning."""
 MAX_DOUBLE = 2**26
 """Entries of the features that are kept in double precision, 512 MB; more are in single."""
-OF_TRAINING = ("solver", "C", "n_rows", "gap", "failure")
-"""What a report says of training rather than of features."""
 TOLERANCE = 1e-6
 """Violation of optimality, in units of f: labels are few, so precision is cheap."""
 
@@ -232,8 +230,8 @@ class WarpedFeatures:
     U: FloatArray
     rotated: FloatArray
     """R U at the labeled rows."""
-    report: TrainingReport
-    """On the features; what it says of training is for each machine to tell."""
+    described: Mapping[str, Any]
+    """What a report says of the features."""
 
     def machine(
         self, ratio: float, codes: IntArray, C: float, fit_intercept: bool, n_jobs: int | None
@@ -259,15 +257,11 @@ class WarpedFeatures:
             weights = machine.collapsed().coefficients
         else:
             weights = warped[machine.vectors].T @ machine.coefficients
-        report = replace(
-            self.report,
-            **{name: getattr(machine.report, name) for name in OF_TRAINING},
-        )
         return self.feature_map.machine(
             self.U @ (shrink[:, None] * weights),
             machine.intercepts - np.broadcast_to(machine.center, len(weights)) @ weights,
             machine.n_classes,
-            report,
+            replace(machine.report, **self.described),
         )
 
 
@@ -322,8 +316,7 @@ def warp_features(
         plain = R[labeled]
     S, U = np.linalg.eigh(form)
     rotated = plain.astype(np.float64, copy=False) @ U
-    report = feature_map.report("smo", 0.0, 0, X)
-    return WarpedFeatures(feature_map, np.maximum(S, 0.0), U, rotated, report)
+    return WarpedFeatures(feature_map, np.maximum(S, 0.0), U, rotated, feature_map.described(X))
 
 
 def _warp_kernel(

@@ -388,7 +388,6 @@ def _train_on_features(
         precision = np.float64 if sparse.issparse(X) else landmark_precision(kernel)
         feature_map = landmark_features(kernel, landmarks.astype(precision, copy=False), center)
         relative_gap = RELATIVE_GAP
-    report = feature_map.report("coordinate descent", C, len(used), X)
     features = feature_map.table(X, used, n_jobs=n_jobs)
     bounds = C * weights[used]
     seed = int(random.randint(2**31 - 1))
@@ -403,11 +402,12 @@ def _train_on_features(
     solutions = in_threads(solve, pairs, n_jobs=n_jobs, progress=progress)
     gap = max(solution.gap for solution in solutions)
     converged = all(solution.converged for solution in solutions)
+    failure, described = "" if converged else gap_message(gap), feature_map.described(X)
     return feature_map.machine(
         np.column_stack([solution.weights for solution in solutions]),
         np.array([solution.bias for solution in solutions]),
         int(codes.max()) + 1,
-        replace(report, gap=gap, failure="" if converged else gap_message(gap)),
+        TrainingReport("coordinate descent", C, len(used), gap=gap, failure=failure, **described),
     )
 
 
