@@ -10,8 +10,8 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray
-from graphmargin.graph.adjacency import in_metric, neighbor_graph
-from graphmargin.graph.attachment import attach_by_neighbors
+from graphmargin.graph.adjacency import neighbor_graph
+from graphmargin.harmonic.predictor import PointGraph, attach
 from graphmargin.harmonic.solve import confidence_of
 from graphmargin.plotting._matplotlib import (
     YELLOW,
@@ -123,8 +123,7 @@ class CutDisplay:
         if used.graph is not None:
             k, metric = used.graph.n_neighbors, used.graph.metric
         graph = neighbor_graph(points, k, width=used.kernel.width, metric=metric)
-        near = graph.search.neighbors(k, in_metric(grid, metric))
-        step = attach_by_neighbors(near, graph.weighting, len(points))
+        step = attach(PointGraph(graph.search, graph.weighting, k, metric), grid)
         sink = solution.gamma_g + solution.problem.c_unlabeled
         mass = (step.moves @ solution.class_mass) * step.chance_to_move(sink)[:, None]
         regions = np.searchsorted(estimator.classes_, estimator.predict(grid))
