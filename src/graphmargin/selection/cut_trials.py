@@ -220,8 +220,12 @@ def _induce_folds(
     def induce(
         fold: IntArray, solutions: dict[float, HarmonicSolution]
     ) -> dict[InducedLabelKey, InducedLabels]:
-        kept = labels.without(fold)
-        return {key: _induce_at(rows, factors, kept, solutions, key, wanted) for key in keys}
+        kept, at_rows = labels.without(fold), {}
+        for gamma_g, priors in keys:
+            induced = labels_to_learn(kept, solutions.get(gamma_g), priors, wanted)
+            codes, weights = np.maximum(induced.codes[rows], 0), induced.weights[rows] * factors
+            at_rows[gamma_g, priors] = InducedLabels(codes, weights, induced.kept_given)
+        return at_rows
 
     gammas = sorted({gamma_g for gamma_g, _ in keys if np.isfinite(gamma_g)})
     problem, folds = trial.problem, trial.folds
@@ -230,23 +234,14 @@ def _induce_folds(
     )
 
 
-def _induce_at(
-    rows: IntArray,
-    factors: FloatArray,
-    labels: EncodedLabels,
-    solutions: dict[float, HarmonicSolution],
-    key: InducedLabelKey,
-    wanted: Parameters,
+def labels_to_learn(
+    labels: EncodedLabels, solution: HarmonicSolution | None, priors: Any, wanted: Parameters
 ) -> InducedLabels:
-    """Return what a fold induces at the sampled rows."""
-    gamma_g, priors = key
-    if np.isinf(gamma_g):
-        induced = given_labels(labels)
-    else:
-        solution = with_priors(solutions[gamma_g], priors)
-        induced = induced_labels(solution, eps=wanted.eps, loss_weights=wanted.loss_weights)
-    weights = induced.weights[rows] * factors
-    return InducedLabels(np.maximum(induced.codes[rows], 0), weights, induced.kept_given)
+    """Return what the machine of a candidate learns from; without a solution, the given labels."""
+    if solution is None or np.isinf(solution.gamma_g):
+        return given_labels(labels)
+    normalized = with_priors(solution, priors)
+    return induced_labels(normalized, eps=wanted.eps, loss_weights=wanted.loss_weights)
 
 
 def _try_machines(

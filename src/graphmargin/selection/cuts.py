@@ -18,7 +18,7 @@ from graphmargin.margin.machine import MarginMachine, blend, winner
 from graphmargin.margin.predictor import MarginPredictor
 from graphmargin.margin.training import train_machine
 from graphmargin.selection.choice import Choice
-from graphmargin.selection.cut_trials import CutTrials
+from graphmargin.selection.cut_trials import CutTrials, labels_to_learn
 from graphmargin.selection.execution import (
     Execution,
     FitWarning,
@@ -28,7 +28,7 @@ from graphmargin.selection.execution import (
 from graphmargin.selection.fitted import FittedClassifier, calibrate_and_label
 from graphmargin.selection.gamma_path import gamma_path
 from graphmargin.selection.parameters import fixed_value
-from graphmargin.selection.tasks import Member, Task, blend_members, solve_fixed, with_priors
+from graphmargin.selection.tasks import Member, Task, blend_members, solve_fixed
 
 CALIBRATION_ROWS = 2_000
 """Training rows, at most, whose scores are calibrated to probabilities."""
@@ -200,11 +200,9 @@ def _blend_of_trials(members: Sequence[Member]) -> tuple[MarginMachine, ...]:
 
 def _induced(member: Member, solutions: Solutions) -> InducedLabels:
     """Return what a candidate learns from, on all rows and labels."""
-    candidate, wanted = member.candidate, member.trials.task.parameters
-    if np.isinf(candidate["gamma_g"]):
-        return given_labels(member.trials.task.labels)
-    solution = with_priors(solutions[_solution_key(member)], candidate["class_mass_normalization"])
-    return induced_labels(solution, eps=wanted.eps, loss_weights=wanted.loss_weights)
+    task, priors = member.trials.task, member.candidate["class_mass_normalization"]
+    solution = solutions.get(_solution_key(member))
+    return labels_to_learn(task.labels, solution, priors, task.parameters)
 
 
 def _induced_warnings(induced: InducedLabels) -> list[FitWarning]:
