@@ -41,7 +41,7 @@ def alone(task, y, candidate, **options):
         task.X,
         y,
         task.kernel,
-        task.graph.W,
+        task.W,
         C=candidate["C"],
         gamma_us=[candidate["gamma_u"]],
         normalized=wanted.normalized,

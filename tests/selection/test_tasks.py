@@ -15,8 +15,8 @@ def test_graphs_are_those_of_their_parameters():
     for task in tasks:
         wanted = task.parameters.graph
         expected = knn_graph(X + 1, wanted.n_neighbors, width=wanted.width)
-        np.testing.assert_array_equal(task.graph.W.toarray(), expected.toarray())
-        assert task.graph.recall == 1.0
+        np.testing.assert_array_equal(task.W.toarray(), expected.toarray())
+        assert task.recall == 1.0
         assert task.kernel.width == pytest.approx(np.sqrt(2) * X.std(axis=0).mean())
 
 
@@ -24,8 +24,8 @@ def test_given_graph_is_checked_and_has_no_points():
     X, y = clusters(n=10)
     W = np.ones((10, 10))
     (task,) = tasks_of_cuts(X, y, W)
-    np.testing.assert_array_equal(task.graph.W.toarray(), W - np.eye(10))
-    assert (task.graph.recall, task.graph.points) == (None, None)
+    np.testing.assert_array_equal(task.W.toarray(), W - np.eye(10))
+    assert (task.recall, task.graph) == (None, None)
     with pytest.raises(ValueError, match=r"`W` must have one row for each of the 10 samples"):
         tasks_of_cuts(X, y, sparse.csr_array((9, 9)))
 

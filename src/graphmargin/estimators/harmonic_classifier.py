@@ -156,7 +156,7 @@ class HarmonicClassifier(SemiSupervisedClassifier):
             trials = try_harmonic(tasks, held_out, execution)
             choice = choose_among(trials)
             fitted = blend_harmonic(trials, choice, execution)
-        self.graph_, self.graph_recall_ = fitted.task.graph.W, fitted.task.graph.recall
+        self.graph_, self.graph_recall_ = fitted.task.W, fitted.task.recall
         self.harmonic_solution_ = fitted.solution
         self.n_iter_ = fitted.solution.iterations
         self.gamma_g_path_ = fitted.gamma_path

@@ -56,21 +56,12 @@ class ManifoldSVC(MarginClassifier):
 
     Attributes
     ----------
-    classes_ : array of shape (c,)
-    transduction_ : array of shape (n,)
-        The given labels, and those of the classifier for the other rows.
-    label_distributions_ : array of shape (n, c)
-        Probabilities of the training rows, calibrated on the given labels.
-    confidence_ : array of shape (n,)
-        Best minus second best of these probabilities.
+    classes_, transduction_, label_distributions_, confidence_, predictor_, choice_
+        As in `SupervisedSVC`.
     graph_ : csr_array of shape (n, n)
     graph_recall_ : float or None
         Share of the true neighbors in the graph, measured on a sample; 1 is exact, None is a
         precomputed graph.
-    predictor_ : MarginPredictor
-        What predictions need; ``predictor_.machines[0].report`` tells how it was trained.
-    choice_ : Choice or None
-        If parameters were chosen: the candidates and their weights.
 
     Examples
     --------
@@ -146,6 +137,6 @@ class ManifoldSVC(MarginClassifier):
             trials = try_manifold(tasks, held_out, execution)
             choice = choose_among(trials, MAX_BLENDED)
             fitted = blend_manifold(trials, choice, execution)
-        self.graph_, self.graph_recall_ = fitted.task.graph.W, fitted.task.graph.recall
+        self.graph_, self.graph_recall_ = fitted.task.W, fitted.task.recall
         self._keep(fitted)
         return self

@@ -218,7 +218,7 @@ class MaxMarginGraphCut(MarginClassifier):
             choice = choose_among(trials, max_blended(trials))
             fitted = blend_cuts(trials, choice, execution)
         self.parameters_ = fitted.task.parameters
-        self.graph_, self.graph_recall_ = fitted.task.graph.W, fitted.task.graph.recall
+        self.graph_, self.graph_recall_ = fitted.task.W, fitted.task.recall
         self.harmonic_solution_ = fitted.solution
         self.n_iter_ = fitted.solution.iterations
         self.training_mask_ = fitted.training_mask

@@ -57,22 +57,13 @@ class SemiSupervisedSVC(MarginClassifier):
 
     Attributes
     ----------
-    classes_ : array of shape (c,)
-    transduction_ : array of shape (n,)
-        The given labels, and those of the classifier for the other rows.
-    label_distributions_ : array of shape (n, c)
-        Probabilities of the training rows, calibrated on the given labels.
-    confidence_ : array of shape (n,)
-        Best minus second best of these probabilities.
+    classes_, transduction_, label_distributions_, confidence_, predictor_, choice_
+        As in `SupervisedSVC`.
     class_prior_ : array of shape (c,) or None
         The shares that were used.
     solutions_ : tuple of SemiSupervisedSolution
         One for each pair of classes (and blended candidate): objectives, their trace, and whether
         the supervised SVM was kept.
-    predictor_ : MarginPredictor
-        What predictions need; ``predictor_.machines[0].report`` tells how it was trained.
-    choice_ : Choice or None
-        If parameters were chosen: the candidates and their weights.
 
     Examples
     --------

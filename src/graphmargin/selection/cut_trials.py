@@ -92,7 +92,7 @@ def cut_candidates(task: Task) -> list[Candidate]:
     candidates = task_candidates(
         task,
         {
-            "gamma_g": lambda: gamma_g_grid(task.graph.W),
+            "gamma_g": lambda: gamma_g_grid(task.W),
             "C": lambda: c_grid(task.X, task.kernel),
             "class_mass_normalization": lambda: prior_grid(task.labels),
         },

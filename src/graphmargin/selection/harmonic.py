@@ -64,7 +64,7 @@ def harmonic_candidates(task: Task) -> list[Candidate]:
     return task_candidates(
         task,
         {
-            "gamma_g": lambda: gamma_g_grid(task.graph.W)[1:],
+            "gamma_g": lambda: gamma_g_grid(task.W)[1:],
             "class_mass_normalization": lambda: prior_grid(task.labels),
         },
     )
@@ -162,7 +162,7 @@ def _try_task(
 
 def point_graph(task: Task) -> PointGraph | None:
     """Return what attaches new points to the graph; None for a given one."""
-    wanted, graph = task.parameters.graph, task.graph.points
+    wanted, graph = task.parameters.graph, task.graph
     if wanted is None or graph is None:
         return None
     return PointGraph(graph.search, graph.weighting, wanted.n_neighbors, wanted.metric)
@@ -217,9 +217,9 @@ def _fitted(
 def _complete(codes: IntArray, task: Task, majority: int, execution: Execution) -> IntArray:
     """Give points that no label reaches the label of the nearest point that has one."""
     unknown = np.flatnonzero(codes == UNLABELED)
-    if task.graph.points is None or not len(unknown):
+    if task.graph is None or not len(unknown):
         return np.where(codes == UNLABELED, majority, codes)
-    known, points = np.flatnonzero(codes != UNLABELED), task.graph.points.search.X
+    known, points = np.flatnonzero(codes != UNLABELED), task.graph.search.X
     nearest = nearest_neighbors(
         points[known],
         1,

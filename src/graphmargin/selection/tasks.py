@@ -28,24 +28,6 @@ Trial = TypeVar("Trial", bound="TaskTrials")
 
 
 @dataclass(frozen=True)
-class FittedGraph:
-    """The graph of all rows.
-
-    Attributes
-    ----------
-    W : csr_array of shape (n, n)
-    recall : float or None
-        Share of the true neighbors in the graph, measured on a sample; None for a given graph.
-    points : NeighborGraph or None
-        What attaches new points; None for a given graph.
-    """
-
-    W: sparse.csr_array
-    recall: float | None = None
-    points: NeighborGraph | None = None
-
-
-@dataclass(frozen=True)
 class Task:
     """What all candidates for one graph and one kernel share.
 
@@ -55,18 +37,28 @@ class Task:
     X : array or CSR matrix of shape (n, d), or a kernel matrix
     labels : EncodedLabels
     kernel : Kernel
-    graph : FittedGraph
-        Without edges where none is used.
+    graph : NeighborGraph or None
+        The graph of all rows, if it was built; None for a given one.
     problem : HarmonicProblem
-        The graph with all labels.
+        The graph with all labels; without edges where none is used.
     """
 
     parameters: Parameters
     X: Any
     labels: EncodedLabels
     kernel: Kernel
-    graph: FittedGraph
+    graph: NeighborGraph | None
     problem: HarmonicProblem
+
+    @property
+    def W(self) -> sparse.csr_array:  # noqa: N802 - the paper's name
+        """The graph of all rows."""
+        return self.problem.W
+
+    @property
+    def recall(self) -> float | None:
+        """Share of the true neighbors in the graph, measured on a sample; None if it was given."""
+        return None if self.graph is None else self.graph.recall
 
 
 @dataclass(frozen=True)
@@ -106,18 +98,20 @@ def make_tasks(
 
     W is the given graph, or None.
     """
-    graphs: dict[GraphParameters | None, FittedGraph] = {}
+    given = sparse.csr_array((X.shape[0],) * 2) if W is None else check_graph(W, X.shape[0])
+    graphs: dict[GraphParameters, NeighborGraph] = {}
     problems: dict[Any, HarmonicProblem] = {}
     tasks = []
     for wanted in parameters:
-        if wanted.graph not in graphs:
-            graphs[wanted.graph] = _fit_graph(X, W, wanted.graph, execution)
-        graph = graphs[wanted.graph]
+        if wanted.graph is not None and wanted.graph not in graphs:
+            graphs[wanted.graph] = build_graph(X, wanted.graph, execution)
+        graph = None if wanted.graph is None else graphs[wanted.graph]
         # An array of trust is told from another by its identity, as it has no hash.
         key = (wanted.graph, id(wanted.c_labeled), wanted.c_unlabeled)
         if key not in problems:
+            edges = given if graph is None else graph.W
             problems[key] = problem_on(
-                graph.W, labels, c_labeled=wanted.c_labeled, c_unlabeled=wanted.c_unlabeled
+                edges, labels, c_labeled=wanted.c_labeled, c_unlabeled=wanted.c_unlabeled
             )
         kernel = wanted.kernel.on(X, _shared_width(wanted, graph))
         tasks.append(Task(wanted, X, labels, kernel, graph, problems[key]))
@@ -205,18 +199,9 @@ def blend_members(trials: Sequence[Any], choice: Choice) -> list[Member]:
     return [Member(i, factor, *places[i]) for i, factor in choice.blended]
 
 
-def _fit_graph(X: Any, W: Any, wanted: GraphParameters | None, execution: Execution) -> FittedGraph:
-    """Return the graph that parameters ask for: built, given, or without edges."""
-    n = X.shape[0]
-    if wanted is not None:
-        points = build_graph(X, wanted, execution)
-        return FittedGraph(points.W, points.recall, points)
-    return FittedGraph(sparse.csr_array((n, n)) if W is None else check_graph(W, n))
-
-
-def _shared_width(wanted: Parameters, graph: FittedGraph) -> float | None:
+def _shared_width(wanted: Parameters, graph: NeighborGraph | None) -> float | None:
     """Return the width that the edges have found already, if the kernel has the same."""
-    if graph.points is None or wanted.graph is None:
+    if graph is None or wanted.graph is None:
         return None
     is_same = wanted.graph.metric == "euclidean" and wanted.graph.width == "paper"
-    return graph.points.weighting.width if is_same else None
+    return graph.weighting.width if is_same else None
