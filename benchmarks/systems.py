@@ -35,7 +35,8 @@ from graphmargin.graph.weights import paper_width, weighting
 from graphmargin.harmonic.problem import problem_on
 from graphmargin.harmonic.solution import solve_path
 from graphmargin.labels import encode_labels
-from graphmargin.margin import Kernel, joint_decisions, train_machine, train_manifold
+from graphmargin.margin import Kernel, train_machine, train_manifold
+from graphmargin.margin.machine import class_scores, joint_pairwise
 
 C, EPS, GAMMA_G = 10.0, 1e-6, 0.1
 """Parameters of `MaxMarginGraphCut`, also for the rivals that are put in its place."""
@@ -215,7 +216,10 @@ def _manifold_path(
         machines = train_manifold(
             problem.X, codes, kernel, W, C=C, gamma_us=gamma_us, random_state=0, **options
         )
-        labels = [scores.argmax(axis=1) for scores in joint_decisions(machines, problem.X)]
+        labels = [
+            class_scores(pairwise, machines[0].n_classes).argmax(axis=1)
+            for pairwise in joint_pairwise(machines, problem.X)
+        ]
         return Outcome(np.stack(labels) if len(labels) > 1 else labels[0])
 
     return run

@@ -92,7 +92,7 @@ print(models["graph, blindly"].fit(rows, few).graph_report())
 for name, (rows, truth) in problems.items():
     few = mask_labels(truth, fraction=40 / 600, random_state=0)
     report = models["default"].fit(rows, few).graph_report()
-    print(f"{name}: {report.verdict}\n  {report.comparison}")
+    print(f"{name}: {report.verdict}\n  {report.choice.reason}")
 
 # %%
 # Take away

@@ -22,11 +22,7 @@ if TYPE_CHECKING:
         SemiSupervisedSVC,
         SupervisedSVC,
     )
-    from graphmargin.graph import (
-        components,
-        knn_graph,
-        laplacian,
-    )
+    from graphmargin.graph import components, knn_graph, laplacian
     from graphmargin.harmonic import (
         HarmonicSolution,
         Suggestions,
@@ -37,16 +33,8 @@ if TYPE_CHECKING:
         normalize_class_mass,
         suggest_labels,
     )
-    from graphmargin.models import (
-        load_model,
-        model_info,
-        save_model,
-    )
-    from graphmargin.selection import (
-        LabeledKFold,
-        LabeledLeaveOneOut,
-        graph_report,
-    )
+    from graphmargin.models import load_model, model_info, save_model
+    from graphmargin.selection import LabeledKFold, LabeledLeaveOneOut, graph_report
 
 __all__ = [
     "HarmonicClassifier",

@@ -7,12 +7,13 @@ from numbers import Integral, Real
 from typing import Any
 
 
-def check_choice(name: str, value: Any, choices: Sequence[str], hint: str = "") -> None:
-    """Raise ValueError unless `value` is one of `choices`."""
+def check_choice(name: str, value: Any, choices: Sequence[str], hint: str = "") -> Any:
+    """Return `value`, or raise ValueError unless it is one of `choices`."""
     if not isinstance(value, str) or value not in choices:
         listed = ", ".join(repr(choice) for choice in choices)
         msg = f"`{name}` must be one of {listed}{hint}, got {value!r}"
         raise ValueError(msg)
+    return value
 
 
 def check_integer(name: str, value: Any, *, low: int) -> int:

@@ -118,6 +118,12 @@ class EncodedLabels:
         """(n, c) indicator matrix; an unlabeled row is zero."""
         return np.asarray(self.codes[:, None] == np.arange(len(self.classes)), dtype=np.float64)
 
+    def without(self, rows: Any) -> EncodedLabels:
+        """Return the labels of all rows but these, which become unlabeled."""
+        codes = self.codes.copy()
+        codes[rows] = UNLABELED
+        return replace(self, codes=codes)
+
 
 def encode_labels(y: npt.ArrayLike) -> EncodedLabels:
     """Return the classes and codes of partly labeled `y`, at least two classes required.

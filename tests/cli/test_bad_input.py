@@ -281,9 +281,9 @@ def test_ctrl_c(monkeypatch, refused, table_file):
 
 
 def test_missing_packages_of_the_extra(monkeypatch, refused, table_file):
-    monkeypatch.setitem(app.EXTRA, "no_such_module", "no-such-package")
+    monkeypatch.setattr(app, "EXTRA", ("no_such_package",))
     line = refused(*words("label", table_file))
-    assert 'no-such-package; pip install "graphmargin[cli]"' in line
+    assert 'no_such_package; pip install "graphmargin[cli]"' in line
 
 
 def _rewrite(source, target, change):

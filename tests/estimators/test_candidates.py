@@ -250,7 +250,7 @@ def test_graph_report_and_path_are_those_of_the_heaviest_graph(name):
     model = fit(f"{name}-lists", X, y)
     report, choice = model.graph_report(), model.choice_
     assert report.n_points == len(X)
-    assert report.comparison.n_graph + report.comparison.n_supervised == len(choice.weights)
+    assert report.choice is choice
     path = model.gamma_g_path_
     assert path["gamma_g"].tolist() == sorted(model.gamma_g)
     used = np.where(choice.trials.supervised, -1.0, choice.weights)

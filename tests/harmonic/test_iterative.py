@@ -80,12 +80,11 @@ def test_progress_is_told_about_every_iteration(system, iterate):
     assert all("violation" in message or "sweep" in message for _, message in messages)
 
 
-@pytest.mark.parametrize("iterate", [conjugate_gradients, gauss_seidel])
-def test_start_at_the_solution_ends_at_once(system, iterate):
+def test_sweeps_that_start_at_the_solution_end_at_once(system):
     W, s, B = system(50, 0)
     solution = dense_solution(W, s, B)
     before = solution.copy()
-    found = iterate(W, s, B, start=solution)
+    found = gauss_seidel(W, s, B, start=solution)
     assert found.converged
     assert found.iterations <= 2
     np.testing.assert_array_equal(solution, before)

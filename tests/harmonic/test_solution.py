@@ -442,15 +442,6 @@ def test_shares_explain_the_solution(random_graph, solver, options):
         np.testing.assert_allclose(by_class, solution.class_mass[vertex], atol=1e-5)
 
 
-@given(problem=problems(max_classes=2), gamma_g=st.sampled_from(GAMMAS))
-def test_signed_contributions_sum_to_ell(problem, gamma_g):
-    solution, explanations = explained(*problem, gamma_g=gamma_g)
-    for vertex, explanation in enumerate(explanations):
-        total = explanation.contributions(1).sum()
-        assert total == pytest.approx(solution.ell[vertex], rel=1e-9, abs=1e-12)
-        assert explanation.contributions(0).sum() == -total
-
-
 def test_share_is_the_mass_of_a_class_of_its_own(random_graph):
     codes = np.full(14, -1)
     codes[:4] = [0, 1, 0, 1]

@@ -14,7 +14,6 @@ from sklearn.svm import SVC
 import graphmargin._blocks
 from graphmargin.margin import (
     Kernel,
-    joint_decisions,
     train_machine,
     train_manifold,
     train_on_kernel,
@@ -510,15 +509,15 @@ def test_progress_is_told_and_may_interrupt(approximation):
 
 
 @pytest.mark.parametrize(("kind", "n_classes"), [("linear", 2), ("rbf", 4)])
-def test_joint_decisions_of_a_path_are_those_of_its_machines(kind, n_classes):
+def test_joint_values_of_a_path_are_those_of_its_machines(kind, n_classes):
     X, codes = overlapping_classes(n_classes)
     few = np.where(np.arange(len(codes)) < 24, codes, -1)
     W = sparse.csr_array(np.exp(-np.square(X[:, None] - X).sum(axis=2)))
     machines = train_manifold(
         *(X, few, KERNELS[kind], W), C=2.0, gamma_us=[0.0, 1e-3, 0.1], approximation="nystroem"
     )
-    for machine, scores in zip(machines, joint_decisions(machines, X), strict=True):
-        np.testing.assert_allclose(scores, machine.decision(X), atol=1e-10)
+    for machine, values in zip(machines, joint_pairwise(machines, X), strict=True):
+        np.testing.assert_allclose(values, machine.pairwise(X), atol=1e-10)
 
 
 @pytest.mark.parametrize(
@@ -535,11 +534,9 @@ def test_joint_values_on_a_kernel_matrix_are_those_of_each_machine(n_classes, n_
     ]
     assert n_machines < 5 or len({machine.vectors.tobytes() for machine in machines}) > 1
     for rows in (K, K[::5], K[:0]):
-        found = joint_pairwise(machines, rows), joint_decisions(machines, rows)
-        for machine, values, scores in zip(machines, *found, strict=True):
+        for machine, values in zip(machines, joint_pairwise(machines, rows), strict=True):
             assert values.shape == (len(rows), n_classes * (n_classes - 1) // 2)
             np.testing.assert_allclose(values, machine.pairwise(rows), atol=1e-12)
-            np.testing.assert_allclose(scores, machine.decision(rows), atol=1e-10)
 
 
 @alternating_cases(kind=list(KERNELS), n_classes=[2, 3])

@@ -14,7 +14,7 @@ from graphmargin.labels import encode_labels
 from graphmargin.margin import Kernel, train_machine, training
 from graphmargin.margin.induced import induced_labels
 from graphmargin.margin.machine import class_scores, winner
-from graphmargin.selection import cut_trials, cuts
+from graphmargin.selection import cut_trials, cuts, gamma_path
 from graphmargin.selection.choice import choose
 from graphmargin.selection.cut_trials import (
     cut_candidates,
@@ -68,7 +68,7 @@ def alone(X, y, W, kernel, candidate, eps=1e-6, loss_weights="confidence"):
 def assert_trials_are_separate_fits(trials, y, held_out, **options):
     """Compare a machine for each candidate and fold with those of the trials."""
     task, evidence = trials.task, trials.evidence
-    X, W = task.X, task.graph.W
+    X, W = task.X, task.W
     for i, candidate in enumerate(evidence.params):
         f = alone(X, y, W, task.kernel, candidate, **options)(X)
         assert evidence.scales[i] == pytest.approx(np.abs(f[y < 0]).mean(), rel=TRIAL_ERROR)
@@ -98,7 +98,7 @@ def test_tasks_of_one_graph_share_the_problem_and_their_kernels_its_width():
     for task in tasks:
         assert task.kernel.width == pytest.approx(width, rel=1e-12)
         assert task.kernel.kind == task.parameters.listed["kernel"]
-        np.testing.assert_array_equal(task.problem.W.toarray(), task.graph.W.toarray())
+        np.testing.assert_array_equal(task.problem.W.toarray(), task.W.toarray())
         assert task.problem.hard.any() == (task.parameters.c_labeled is not trust)
 
 
@@ -115,7 +115,7 @@ def test_auto_stands_for_the_grids():
     X, y = clusters(n_labeled=2)
     (task,) = tasks_of_cuts(X, y)
     found = [tuple(candidate.values()) for candidate in cut_candidates(task)]
-    gammas, costs = gamma_g_grid(task.graph.W), c_grid(X, task.kernel)
+    gammas, costs = gamma_g_grid(task.W), c_grid(X, task.kernel)
     assert found == [
         (gamma_g, C, priors)
         for gamma_g, C, priors in product(gammas, costs, [False, (3, 3)])
@@ -244,7 +244,7 @@ def test_solutions_are_those_on_all_labels():
     (trials,) = try_cuts(tasks, folds_of(y, 4), RUN)
     assert sorted(trials.solutions) == [0.1, 1.0]
     for gamma_g, solution in trials.solutions.items():
-        expected = harmonic_solution(trials.task.graph.W, y, gamma_g=gamma_g)
+        expected = harmonic_solution(trials.task.W, y, gamma_g=gamma_g)
         np.testing.assert_allclose(solution.class_mass, expected.class_mass, atol=1e-7)
         np.testing.assert_array_equal(solution.codes, expected.codes)
 
@@ -259,7 +259,7 @@ def test_validation_rows_are_scored_by_the_machines_on_all_labels(kernel, n_clas
     np.testing.assert_array_equal(evidence.held_out_codes, codes)
     np.testing.assert_array_equal(evidence.fold, np.zeros(12))
     for i, candidate in enumerate(evidence.params):
-        f = alone(X, y, trials.task.graph.W, trials.task.kernel, candidate)(new)
+        f = alone(X, y, trials.task.W, trials.task.kernel, candidate)(new)
         values = evidence.held_out_values[i] * evidence.scales[i]
         np.testing.assert_allclose(values, f, atol=TRIAL_ERROR * np.abs(f).max())
 
@@ -276,8 +276,8 @@ def test_solutions_are_found_once_for_each_graph(monkeypatch):
         solved.append((id(problem), tuple(gammas)))
         return solve(problem, gammas, folds, **options)
 
-    solve = cut_trials.solve_hidden
-    monkeypatch.setattr(cut_trials, "solve_hidden", count)
+    solve = gamma_path.solve_hidden
+    monkeypatch.setattr(gamma_path, "solve_hidden", count)
     tasks = tasks_of_cuts(
         X, y, gamma_g=[0.1, np.inf], C=1.0, kernel=["linear", "cubic", "rbf"], n_neighbors=[4, 6]
     )
@@ -604,7 +604,7 @@ def test_graph_and_solution_are_those_of_the_heaviest_candidate_that_uses_the_gr
     best = int(used.argmax()) if used.max() > 0 else choice.best
     places = [part for part in trials for _ in part.machines]
     task = places[best].task
-    assert fitted.graph is task.graph
+    assert fitted.task is task
     candidate = {**parameters, **choice.trials.params[best]}
     (single,) = tasks_of_cuts(X + 1, y, **candidate)
     expected = fit_cut(single, RUN)
@@ -620,7 +620,7 @@ def test_fixed_cut_is_the_machine_of_its_candidate():
     X, y = clusters(3)
     (task,) = tasks_of_cuts(X, y, gamma_g=0.1, C=5.0, eps=0.1, class_mass_normalization=[1, 2, 3])
     fitted = fit_cut(task, RUN)
-    solution = harmonic_solution(task.graph.W, y, gamma_g=0.1)
+    solution = harmonic_solution(task.W, y, gamma_g=0.1)
     np.testing.assert_array_equal(fitted.solution.class_mass, solution.class_mass)
     normalized = normalize_class_mass(solution, [1, 2, 3])
     np.testing.assert_array_equal(fitted.confidence, normalized.confidence)
@@ -628,7 +628,7 @@ def test_fixed_cut_is_the_machine_of_its_candidate():
     np.testing.assert_array_equal(fitted.codes, normalized.codes)
     np.testing.assert_array_equal(fitted.training_mask, (normalized.confidence >= 0.1) | (y >= 0))
     candidate = {"gamma_g": 0.1, "C": 5.0, "class_mass_normalization": [1, 2, 3]}
-    f = alone(X, y, task.graph.W, task.kernel, candidate, eps=0.1)(X)
+    f = alone(X, y, task.W, task.kernel, candidate, eps=0.1)(X)
     np.testing.assert_allclose(fitted.predictor.machines[0].pairwise(X), f, atol=1e-9)
     assert fitted.gamma_path is None
 

@@ -6,7 +6,6 @@ from graphmargin.harmonic import harmonic_solution
 from graphmargin.selection.choice import Choice
 from graphmargin.selection.gamma_path import (
     GammaStatistics,
-    count_right,
     gamma_path,
     solution_statistics,
 )
@@ -63,7 +62,6 @@ def test_statistics_without_unlabeled_vertices_or_held_out_labels_are_not_known(
     found = solution_statistics(solution, 0, 0, eps=0.05)
     assert np.isnan([found.confidence, found.confident_share, found.sink_share]).all()
     assert np.isnan(found.graph_score)
-    assert count_right(solution, np.array([0, 3]), np.array([0, 0, 0, 0])) == 1
 
 
 def test_fold_score_is_that_of_the_likeliest_candidate_and_weights_are_summed():

@@ -69,7 +69,7 @@ def test_trials_are_solutions_without_the_labels(n_classes):
         X, y, gamma_g=[1.0, 0.0, 1e-3], class_mass_normalization=[False, priors]
     )
     (trials,) = try_harmonic([task], held_out, RUN)
-    evidence, W = trials.evidence, task.graph.W
+    evidence, W = trials.evidence, task.W
     assert_consistent(evidence, y, held_out, n_classes)
     assert evidence.columns == "masses"
     assert not evidence.supervised.any()
@@ -155,13 +155,13 @@ def test_class_masses_are_averaged(options, n_classes, n_labeled):
     _, choice, fitted = try_and_choose(tasks, folds_of(y))
     total = factors = 0.0
     for i, factor in choice.blended:
-        solution = solve(tasks[0].graph.W, y, choice.trials.params[i], **soft)
+        solution = solve(tasks[0].W, y, choice.trials.params[i], **soft)
         total, factors = total + factor * solution.label_distributions, factors + factor
     assert len(choice.blended) > 1
     np.testing.assert_allclose(fitted.label_distributions, total / factors, atol=1e-6)
     np.testing.assert_array_equal(fitted.codes, (total / factors).argmax(axis=1))
     best = choice.best_params["gamma_g"]
-    expected = harmonic_solution(tasks[0].graph.W, y, gamma_g=best, **soft)
+    expected = harmonic_solution(tasks[0].W, y, gamma_g=best, **soft)
     np.testing.assert_allclose(fitted.solution.class_mass, expected.class_mass, atol=1e-6)
 
 
@@ -202,7 +202,7 @@ def test_every_graph_of_a_blend_is_a_part_of_it(lists):
     probabilities = fitted.predictor.probabilities(new)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
     np.testing.assert_array_equal(probabilities.argmax(axis=1), masses.argmax(axis=1))
-    assert fitted.graph is places[choice.best].task.graph
+    assert fitted.task is places[choice.best].task
 
 
 def test_infinite_gamma_g_has_no_answer_and_no_weight():
@@ -224,7 +224,7 @@ def test_one_candidate_is_the_fixed_solution(priors):
     options = {"gamma_g": 0.3, "class_mass_normalization": priors}
     (task,) = tasks_of_harmonic(X, y, **options)
     fixed = fit_harmonic(task, RUN)
-    expected = harmonic_solution(task.graph.W, y, gamma_g=0.3)
+    expected = harmonic_solution(task.W, y, gamma_g=0.3)
     np.testing.assert_array_equal(fixed.solution.class_mass, expected.class_mass)
     if priors is not False:
         expected = normalize_class_mass(expected, None if priors is True else priors)
@@ -248,5 +248,5 @@ def test_rows_that_no_label_reaches_get_the_nearest_one():
     assert fitted.codes.tolist() == [0, 0, 0, 1, 1, 1, 1, 1]
     assert fitted.confidence[6:].tolist() == [0.0, 0.0]
     assert [warning.text[:22] for warning in fitted.warnings] == ["2 of 8 points are in c"]
-    (task,) = tasks_of_harmonic(task.graph.W, y, affinity="precomputed")
+    (task,) = tasks_of_harmonic(task.W, y, affinity="precomputed")
     assert fit_harmonic(task, RUN).codes.tolist() == [0, 0, 0, 1, 1, 1, 0, 0], "most frequent"

@@ -166,7 +166,7 @@ def test_blend_is_the_weighted_sum_of_separate_fits(parameters, n_classes):
     np.testing.assert_allclose(fitted.predictor.decision(new), class_scores(f, n_classes))
     assert len(fitted.solutions) == n_solutions == len(choice.blended) * (2 * n_classes - 3)
     places = [part.task for part in trials for _ in part.evidence.params]
-    assert fitted.class_prior is places[choice.best].parameters.class_prior
+    assert fitted.task is places[choice.best]
 
 
 def test_fixed_machine_and_its_warnings():
@@ -175,7 +175,6 @@ def test_fixed_machine_and_its_warnings():
     options = {"kernel": "linear", "class_prior": None, "gamma_u": 0.1, "C": 10.0}
     (task,) = tasks_of_low_density(X, y, **options)
     fitted = fit_low_density(task, RUN)
-    assert fitted.class_prior is None
     assert [solution.kept_supervised for solution in fitted.solutions] == [True]
     (warning,) = fitted.warnings
     assert warning.category is UserWarning

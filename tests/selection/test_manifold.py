@@ -41,7 +41,7 @@ def alone(task, y, candidate, **options):
         task.X,
         y,
         task.kernel,
-        task.graph.W,
+        task.W,
         C=candidate["C"],
         gamma_us=[candidate["gamma_u"]],
         normalized=wanted.normalized,
@@ -223,7 +223,7 @@ def test_blend_is_the_weighted_sum_of_separate_fits(parameters, n_classes):
     np.testing.assert_allclose(f, total, atol=1e-6 * np.abs(total).max())
     np.testing.assert_allclose(f, separate, atol=1e-6 * np.abs(total).max())
     np.testing.assert_allclose(fitted.predictor.decision(new), class_scores(f, n_classes))
-    assert fitted.graph is places[choice.best].graph
+    assert fitted.task is places[choice.best]
     best = choice.best_params
     assert fitted.predictor.machines[0].kernel.kind == best.get(
         "kernel", parameters.get("kernel", "rbf")
@@ -244,7 +244,7 @@ def test_features_are_warped_once_for_a_task(monkeypatch):
         return call
 
     monkeypatch.setattr(manifold, "warp_features", counting("trials", manifold.warp_features))
-    monkeypatch.setattr(manifold, "warp", counting("blend", manifold.warp))
+    monkeypatch.setattr(manifold, "train_manifold", counting("blend", manifold.train_manifold))
     tasks = tasks_of_manifold(
         X, y, kernel=["linear", "rbf"], gamma_u=[0.0, 0.01, 0.1], C=[0.1, 1.0, 10.0]
     )

@@ -4,7 +4,7 @@ from scipy import sparse
 
 from graphmargin.graph import knn_graph
 from graphmargin.selection import tasks as module
-from graphmargin.selection.tasks import combinations
+from graphmargin.selection.tasks import task_candidates
 from tests.selection.tasks import clusters, tasks_of_cuts, tasks_of_harmonic, tasks_of_manifold
 
 
@@ -15,8 +15,8 @@ def test_graphs_are_those_of_their_parameters():
     for task in tasks:
         wanted = task.parameters.graph
         expected = knn_graph(X + 1, wanted.n_neighbors, width=wanted.width)
-        np.testing.assert_array_equal(task.graph.W.toarray(), expected.toarray())
-        assert task.graph.recall == 1.0
+        np.testing.assert_array_equal(task.W.toarray(), expected.toarray())
+        assert task.recall == 1.0
         assert task.kernel.width == pytest.approx(np.sqrt(2) * X.std(axis=0).mean())
 
 
@@ -24,18 +24,17 @@ def test_given_graph_is_checked_and_has_no_points():
     X, y = clusters(n=10)
     W = np.ones((10, 10))
     (task,) = tasks_of_cuts(X, y, W)
-    np.testing.assert_array_equal(task.graph.W.toarray(), W - np.eye(10))
-    assert (task.graph.recall, task.graph.points) == (None, None)
+    np.testing.assert_array_equal(task.W.toarray(), W - np.eye(10))
+    assert (task.recall, task.graph) == (None, None)
     with pytest.raises(ValueError, match=r"`W` must have one row for each of the 10 samples"):
         tasks_of_cuts(X, y, sparse.csr_array((9, 9)))
 
 
-def test_the_last_parameter_changes_fastest():
-    assert combinations({"C": [1, 2], "gamma_g": [0.1, 0.2]}) == [
-        {"C": 1, "gamma_g": 0.1},
-        {"C": 1, "gamma_g": 0.2},
-        {"C": 2, "gamma_g": 0.1},
-        {"C": 2, "gamma_g": 0.2},
+def test_auto_is_the_grid_and_the_last_parameter_changes_fastest():
+    X, y = clusters()
+    task, _ = tasks_of_cuts(X, y, C=[1.0, 2.0], eps=[0.1, 0.2])
+    assert task_candidates(task, {"C": lambda: [], "gamma_g": lambda: [0.3, 0.4]}) == [
+        {"eps": 0.1, "C": C, "gamma_g": gamma_g} for C in (1.0, 2.0) for gamma_g in (0.3, 0.4)
     ]
 
 

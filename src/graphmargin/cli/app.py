@@ -15,13 +15,8 @@ from graphmargin import __version__
 from graphmargin._errors import InputError
 from graphmargin.cli import audit, demo, explain, info, label, predict, suggest
 
-EXTRA = {
-    "jinja2": "jinja2",
-    "openpyxl": "openpyxl",
-    "pandas": "pandas",
-    "pyarrow": "pyarrow",
-}
-"""Modules that commands need, and the packages that bring them."""
+EXTRA = ("jinja2", "openpyxl", "pandas", "pyarrow")
+"""Packages that commands need."""
 INTERRUPTED = 130
 """Exit code that typer makes of Ctrl-C."""
 TRACEBACK = "GRAPHMARGIN_TRACEBACK"
@@ -99,7 +94,7 @@ def _options(
     if context.invoked_subcommand is None:
         typer.echo(context.get_help(), nl=False)
         return
-    missing = [package for module, package in EXTRA.items() if find_spec(module) is None]
+    missing = [package for package in EXTRA if find_spec(package) is None]
     if missing:
         msg = f'commands need {", ".join(missing)}; pip install "graphmargin[cli]"'
         raise typer.TyperException(msg)

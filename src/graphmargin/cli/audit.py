@@ -9,7 +9,7 @@ from rich.text import Text
 
 from graphmargin.cli.options import Ignore, Jobs, Json, Quiet, Seed, Table, Target, Unlabeled
 from graphmargin.cli.printing import console, print_json
-from graphmargin.cli.progress import PATIENCE, watching
+from graphmargin.cli.progress import watching
 from graphmargin.cli.rows import Out, check_list, list_row, print_list, write_list
 
 HELP = """Find given labels that look wrong.
@@ -44,7 +44,7 @@ def audit(
 
     check_list(out, table)
     job = open_job(table, target, unlabeled=unlabeled, ignore=ignore)
-    with watching(quiet=quiet or json, patience=PATIENCE) as watch:
+    with watching(quiet=quiet or json) as watch:
         labeled = label_rows(job, n_jobs=jobs, seed=seed, watch=watch)
         report = table_report(labeled, hide_labels=False)
         doubts = doubts_on(labeled, report)

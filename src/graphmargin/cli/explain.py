@@ -10,7 +10,7 @@ from rich.text import Text
 
 from graphmargin.cli.options import Ignore, Jobs, Json, Seed, Table, Target, Unlabeled
 from graphmargin.cli.printing import console, print_json, print_table
-from graphmargin.cli.progress import PATIENCE, watching
+from graphmargin.cli.progress import watching
 
 if TYPE_CHECKING:
     from graphmargin.labeling.explanation import Influence, RowExplanation
@@ -48,7 +48,7 @@ def explain(
 
     job = open_job(table, target, unlabeled=unlabeled, ignore=ignore)
     place = find_row(job, row, id_column)
-    with watching(quiet=json, patience=PATIENCE) as watch:
+    with watching(quiet=json) as watch:
         labeled = label_rows(job, n_jobs=jobs, seed=seed, watch=watch)
     found = explain_row(labeled, place)
     if json:

@@ -26,7 +26,7 @@ from graphmargin.cli.options import (
     beside,
 )
 from graphmargin.cli.printing import print_json, print_summary
-from graphmargin.cli.progress import PATIENCE, watching
+from graphmargin.cli.progress import watching
 
 if TYPE_CHECKING:
     from graphmargin.labeling.findings import Findings
@@ -169,7 +169,7 @@ def _labeled(
     from graphmargin.labeling.inspection import inspect, summarize
     from graphmargin.labeling.job import label_rows
 
-    with watching(quiet=quiet, patience=PATIENCE) as watch:
+    with watching(quiet=quiet) as watch:
         labeled = label_rows(job, n_jobs=jobs, seed=seed, watch=watch)
         if report is None:
             return labeled, summarize(labeled)

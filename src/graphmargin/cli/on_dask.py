@@ -13,7 +13,7 @@ import typer
 
 from graphmargin._errors import InputError
 from graphmargin.cli.options import folder_beside
-from graphmargin.cli.progress import PATIENCE, watching
+from graphmargin.cli.progress import watching
 
 if TYPE_CHECKING:
     from graphmargin.distributed.storage import Folder
@@ -79,7 +79,7 @@ def label_on_dask(
         )
         if model is not None:
             _check_model(model, asked)
-        watch = stack.enter_context(watching(quiet=quiet, patience=PATIENCE))
+        watch = stack.enter_context(watching(quiet=quiet))
         stack.enter_context(progress_listener(watch))
         cluster = stack.enter_context(cluster_at(dask))
         labeled = label_table(cluster, asked, seed=seed)
@@ -113,7 +113,7 @@ def predict_on_dask(
     learned = LabelerOfTables(load_table_model(model))
     with (
         _telling_to_start_again(),
-        watching(quiet=quiet, patience=PATIENCE) as watch,
+        watching(quiet=quiet) as watch,
         cluster_at(dask) as cluster,
         announce(watch, f"rows of {table}") as tell,
     ):

@@ -19,7 +19,7 @@ from graphmargin.cli.options import (
     beside,
 )
 from graphmargin.cli.printing import console, print_json, print_table
-from graphmargin.cli.progress import PATIENCE, watching
+from graphmargin.cli.progress import watching
 
 if TYPE_CHECKING:
     from graphmargin.labeling.prediction import Predicted
@@ -80,7 +80,7 @@ def _predict_file(model: Path, table: Path, out: Path, *, quiet: bool) -> Predic
     check_output(out, inputs=[table, model])
     learned = load_table_model(model)
     with (
-        watching(quiet=quiet, patience=PATIENCE) as watch,
+        watching(quiet=quiet) as watch,
         announce(watch, f"rows of {table.name}") as tell,
     ):
         return predict_file(learned, table, out, progress=tell)

@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -26,16 +25,13 @@ if TYPE_CHECKING:
     from graphmargin._typing import ProgressListener
 
 PATIENCE = 5.0
-"""Seconds that a part of a quick command may take before a log hears of it."""
+"""Seconds that a part of a command may take before a log hears of it."""
 EVERY_SHARE, EVERY_SECONDS = 0.25, 60.0
 
 
 @contextmanager
-def watching(*, quiet: bool = False, patience: float = 0.0) -> Iterator[ProgressListener]:
-    """Yield what shows the progress of one thing after the other.
-
-    A log hears of a thing once it has taken `patience` seconds.
-    """
+def watching(*, quiet: bool) -> Iterator[ProgressListener]:
+    """Yield what shows the progress of one thing after the other."""
     console = Console(stderr=True)
     if quiet:
         yield lambda _: lambda _share, _news: None
@@ -43,7 +39,7 @@ def watching(*, quiet: bool = False, patience: float = 0.0) -> Iterator[Progress
         with _bars(console) as bars:
             yield lambda name: _bar(bars, name)
     else:
-        yield partial(_lines, patience=patience)
+        yield _lines
 
 
 def _bars(console: Console) -> Progress:
@@ -75,14 +71,14 @@ def _bar(bars: Progress, name: str) -> Tell:
     return tell
 
 
-def _lines(name: str, patience: float) -> Tell:
+def _lines(name: str) -> Tell:
     start = said_at = time.monotonic()
     said_share = -EVERY_SHARE
 
     def tell(share: float | None, news: str) -> None:
         nonlocal said_at, said_share
         now, done = time.monotonic(), share or 0.0
-        if now - start < patience:
+        if now - start < PATIENCE:
             return
         # The end is told once; between, a line in a while is enough for a log.
         last = done >= 1.0 > said_share

@@ -8,7 +8,7 @@ import typer
 
 from graphmargin.cli.options import Ignore, Jobs, Json, Quiet, Seed, Table, Target, Unlabeled
 from graphmargin.cli.printing import print_json
-from graphmargin.cli.progress import PATIENCE, watching
+from graphmargin.cli.progress import watching
 from graphmargin.cli.rows import Out, check_list, list_row, print_list, write_list
 
 HELP = """Tell which rows to label next, and why.
@@ -47,7 +47,7 @@ def suggest(
     if job.target.labeled.all():
         msg = f"all {len(job.table):,} rows of {table.name} have a label in {target!r}"
         raise TableError(msg)
-    with watching(quiet=quiet or json, patience=PATIENCE) as watch:
+    with watching(quiet=quiet or json) as watch:
         labeled = label_rows(job, n_jobs=jobs, seed=seed, watch=watch)
         with announce(watch, "suggestions"):
             found = suggest_rows(labeled, n)

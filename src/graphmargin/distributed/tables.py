@@ -40,7 +40,6 @@ from graphmargin.margin.kernels import Kernel
 from graphmargin.models.table_model import TableModel
 from graphmargin.selection.advice import counted, evidence_advice
 from graphmargin.selection.choice import Choice
-from graphmargin.selection.graph_reports import compare
 from graphmargin.selection.parameters import GraphParameters, KernelParameters, Parameters
 from graphmargin.tables.arrow import frame_of
 from graphmargin.tables.errors import TableError
@@ -273,8 +272,7 @@ def summarize_table(labeled: LabeledTable) -> TableFindings:
     asked, done = labeled.asked, labeled.done
     fitted, table = done.fitted, done.table
     choice = cast("Choice", fitted.choice)  # as parameters are "auto"
-    comparison = compare(choice)
-    advice = evidence_advice(comparison.n_hidden, comparison.error, comparison.majority_error)
+    advice = evidence_advice(choice.trials.held_out_codes, choice.error)
     on_labels = () if advice is None or not advice.for_tables else (advice.for_tables,)
     return TableFindings(
         table=asked.name,
@@ -290,7 +288,7 @@ def summarize_table(labeled: LabeledTable) -> TableFindings:
         candidates=candidates_of(choice),
         supervised_share=choice.supervised_share,
         estimate=estimate_of(choice),
-        verdict=comparison.verdict,
+        verdict=choice.verdict,
         warnings=(*labeled.warnings, *_advice_on_reach(fitted), *on_labels),
         seconds=labeled.seconds,
         version=__version__,

@@ -20,7 +20,7 @@ from graphmargin.selection.choice import Choice
 from graphmargin.selection.execution import Execution
 from graphmargin.selection.fitted import FittedClassifier
 from graphmargin.selection.held_out import HeldOutLabels, held_out_from, validation_set
-from graphmargin.selection.parameters import is_pairwise
+from graphmargin.selection.parameters import is_pairwise, is_search
 
 
 class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
@@ -66,9 +66,14 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         )
 
     def _held_out(
-        self, X: Any, y: Any, labels: EncodedLabels, execution: Execution
-    ) -> HeldOutLabels:
-        """Return the labels on which candidates are tested, as `cv` says."""
+        self, X: Any, y: Any, labels: EncodedLabels, auto: tuple[str, ...], execution: Execution
+    ) -> HeldOutLabels | None:
+        """Return the labels on which candidates are tested, as `cv` says.
+
+        None if all parameters are fixed: none of `auto` is "auto", and none at all a list.
+        """
+        if not is_search(self, auto):
+            return None
         is_pair = isinstance(self.cv, tuple) and len(self.cv) == 2
         # A pair of (train, test) pairs is two folds.
         if is_pair and not all(isinstance(part, tuple) for part in self.cv):
@@ -76,14 +81,14 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
             return validation_set(self._validate_new(X_val), y_val, labels.classes)
         return held_out_from(self.cv, X, y, labels, execution.seed)
 
-    def _keep(self, fitted: FittedClassifier, choice: Choice | None) -> None:
+    def _keep(self, fitted: FittedClassifier) -> None:
         """Set the attributes that all classifiers have, and raise the warnings of the fit."""
         for warning in fitted.warnings:
             warnings.warn(warning.text, warning.category, stacklevel=3)
         self.predictor_ = fitted.predictor
         self.label_distributions_: FloatArray = fitted.label_distributions
         self.confidence_: FloatArray = fitted.confidence
-        self.choice_: Choice | None = choice
+        self.choice_: Choice | None = fitted.choice
         self.transduction_: AnyArray = np.asarray(self.classes_[fitted.codes])
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -12,18 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 from graphmargin._checks import check_choice
 from graphmargin.estimators.base import SemiSupervisedClassifier
 from graphmargin.harmonic.predictor import HarmonicPredictor
-from graphmargin.selection.choice import choose
 from graphmargin.selection.execution import Execution
 from graphmargin.selection.graph_reports import GraphReport, graph_report
-from graphmargin.selection.grids import label_counts
-from graphmargin.selection.harmonic import (
-    blend_harmonic,
-    fit_harmonic,
-    try_harmonic,
-)
-from graphmargin.selection.parameters import is_search, read_parameters
-from graphmargin.selection.tasks import make_tasks
-from graphmargin.selection.trials import join
+from graphmargin.selection.harmonic import blend_harmonic, fit_harmonic, try_harmonic
+from graphmargin.selection.parameters import read_parameters
+from graphmargin.selection.tasks import choose_among, make_tasks
 
 
 class HarmonicClassifier(SemiSupervisedClassifier):
@@ -155,21 +148,19 @@ class HarmonicClassifier(SemiSupervisedClassifier):
         W = X if self.affinity == "precomputed" else None
         parameters = read_parameters(self, labels, has_graph=W is not None)
         execution = Execution.of(self)
-        choice = None
-        if is_search(self, ("gamma_g",)):
-            held_out = self._held_out(X, y, labels, execution)
-            tasks = make_tasks(X, labels, W, parameters, execution)
-            trials = try_harmonic(tasks, held_out, execution)
-            choice = choose(join([part.evidence for part in trials]), label_counts(labels))
-            fitted = blend_harmonic(trials, choice, execution)
+        held_out = self._held_out(X, y, labels, ("gamma_g",), execution)
+        tasks = make_tasks(X, labels, W, parameters, execution)
+        if held_out is None:
+            fitted = fit_harmonic(tasks[0], execution)
         else:
-            (task,) = make_tasks(X, labels, W, parameters, execution)
-            fitted = fit_harmonic(task, execution)
-        self.graph_, self.graph_recall_ = fitted.graph.W, fitted.graph.recall
+            trials = try_harmonic(tasks, held_out, execution)
+            choice = choose_among(trials)
+            fitted = blend_harmonic(trials, choice, execution)
+        self.graph_, self.graph_recall_ = fitted.task.W, fitted.task.recall
         self.harmonic_solution_ = fitted.solution
         self.n_iter_ = fitted.solution.iterations
         self.gamma_g_path_ = fitted.gamma_path
-        self._keep(fitted, choice)
+        self._keep(fitted)
         return self
 
     def graph_report(self) -> GraphReport:

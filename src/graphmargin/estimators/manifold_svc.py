@@ -7,18 +7,11 @@ from typing import Any
 import numpy.typing as npt
 
 from graphmargin.estimators.base import MarginClassifier
-from graphmargin.selection.choice import choose
 from graphmargin.selection.cut_trials import MAX_BLENDED
 from graphmargin.selection.execution import Execution
-from graphmargin.selection.grids import label_counts
-from graphmargin.selection.manifold import (
-    blend_manifold,
-    fit_manifold,
-    try_manifold,
-)
-from graphmargin.selection.parameters import is_search, read_parameters
-from graphmargin.selection.tasks import make_tasks
-from graphmargin.selection.trials import join
+from graphmargin.selection.manifold import blend_manifold, fit_manifold, try_manifold
+from graphmargin.selection.parameters import read_parameters
+from graphmargin.selection.tasks import choose_among, make_tasks
 
 
 class ManifoldSVC(MarginClassifier):
@@ -63,21 +56,12 @@ class ManifoldSVC(MarginClassifier):
 
     Attributes
     ----------
-    classes_ : array of shape (c,)
-    transduction_ : array of shape (n,)
-        The given labels, and those of the classifier for the other rows.
-    label_distributions_ : array of shape (n, c)
-        Probabilities of the training rows, calibrated on the given labels.
-    confidence_ : array of shape (n,)
-        Best minus second best of these probabilities.
+    classes_, transduction_, label_distributions_, confidence_, predictor_, choice_
+        As in `SupervisedSVC`.
     graph_ : csr_array of shape (n, n)
     graph_recall_ : float or None
         Share of the true neighbors in the graph, measured on a sample; 1 is exact, None is a
         precomputed graph.
-    predictor_ : MarginPredictor
-        What predictions need; ``predictor_.machines[0].report`` tells how it was trained.
-    choice_ : Choice or None
-        If parameters were chosen: the candidates and their weights.
 
     Examples
     --------
@@ -145,17 +129,14 @@ class ManifoldSVC(MarginClassifier):
         X, labels = self._validate(X, y)
         parameters = read_parameters(self, labels, has_graph=W is not None)
         execution = Execution.of(self)
-        choice = None
-        if is_search(self, ("gamma_u", "C")):
-            held_out = self._held_out(X, y, labels, execution)
-            tasks = make_tasks(X, labels, W, parameters, execution)
-            trials = try_manifold(tasks, held_out, execution)
-            evidence = join([part.evidence for part in trials])
-            choice = choose(evidence, label_counts(labels), MAX_BLENDED)
-            fitted = blend_manifold(trials, choice, execution)
+        held_out = self._held_out(X, y, labels, ("gamma_u", "C"), execution)
+        tasks = make_tasks(X, labels, W, parameters, execution)
+        if held_out is None:
+            fitted = fit_manifold(tasks[0], execution)
         else:
-            (task,) = make_tasks(X, labels, W, parameters, execution)
-            fitted = fit_manifold(task, execution)
-        self.graph_, self.graph_recall_ = fitted.graph.W, fitted.graph.recall
-        self._keep(fitted, choice)
+            trials = try_manifold(tasks, held_out, execution)
+            choice = choose_among(trials, MAX_BLENDED)
+            fitted = blend_manifold(trials, choice, execution)
+        self.graph_, self.graph_recall_ = fitted.task.W, fitted.task.recall
+        self._keep(fitted)
         return self

@@ -9,15 +9,12 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from graphmargin.estimators.base import MarginClassifier
-from graphmargin.selection.choice import choose
 from graphmargin.selection.cut_trials import max_blended, try_cuts
 from graphmargin.selection.cuts import blend_cuts, fit_cut
 from graphmargin.selection.execution import Execution
 from graphmargin.selection.graph_reports import GraphReport, graph_report
-from graphmargin.selection.grids import label_counts
-from graphmargin.selection.parameters import is_search, read_parameters
-from graphmargin.selection.tasks import make_tasks
-from graphmargin.selection.trials import join
+from graphmargin.selection.parameters import read_parameters
+from graphmargin.selection.tasks import choose_among, make_tasks
 from graphmargin.theory.bounds import RiskBound, risk_bound
 from graphmargin.theory.capacity import vc_dimension as kernel_vc_dimension
 from graphmargin.theory.stability import Stability
@@ -212,25 +209,22 @@ class MaxMarginGraphCut(MarginClassifier):
         X, labels = self._validate(X, y)
         parameters = read_parameters(self, labels, has_graph=W is not None)
         execution = Execution.of(self)
-        choice = None
-        if is_search(self, ("gamma_g", "C")):
-            held_out = self._held_out(X, y, labels, execution)
-            tasks = make_tasks(X, labels, W, parameters, execution)
-            trials = try_cuts(tasks, held_out, execution)
-            evidence = join([part.evidence for part in trials])
-            choice = choose(evidence, label_counts(labels), max_blended(trials))
-            fitted = blend_cuts(trials, choice, execution)
+        held_out = self._held_out(X, y, labels, ("gamma_g", "C"), execution)
+        tasks = make_tasks(X, labels, W, parameters, execution)
+        if held_out is None:
+            fitted = fit_cut(tasks[0], execution)
         else:
-            (task,) = make_tasks(X, labels, W, parameters, execution)
-            fitted = fit_cut(task, execution)
-        self.parameters_ = fitted.parameters
-        self.graph_, self.graph_recall_ = fitted.graph.W, fitted.graph.recall
+            trials = try_cuts(tasks, held_out, execution)
+            choice = choose_among(trials, max_blended(trials))
+            fitted = blend_cuts(trials, choice, execution)
+        self.parameters_ = fitted.task.parameters
+        self.graph_, self.graph_recall_ = fitted.task.W, fitted.task.recall
         self.harmonic_solution_ = fitted.solution
         self.n_iter_ = fitted.solution.iterations
         self.training_mask_ = fitted.training_mask
         self.gamma_g_path_ = fitted.gamma_path
         self._training_scores = fitted.training_scores
-        self._keep(fitted, choice)
+        self._keep(fitted)
         return self
 
     def graph_report(self) -> GraphReport:

@@ -7,18 +7,11 @@ from typing import Any
 import numpy.typing as npt
 
 from graphmargin.estimators.base import MarginClassifier
-from graphmargin.selection.choice import choose
 from graphmargin.selection.cut_trials import MAX_BLENDED
 from graphmargin.selection.execution import Execution
-from graphmargin.selection.grids import label_counts
-from graphmargin.selection.low_density import (
-    blend_low_density,
-    fit_low_density,
-    try_low_density,
-)
-from graphmargin.selection.parameters import is_search, read_parameters
-from graphmargin.selection.tasks import make_tasks
-from graphmargin.selection.trials import join
+from graphmargin.selection.low_density import blend_low_density, fit_low_density, try_low_density
+from graphmargin.selection.parameters import read_parameters
+from graphmargin.selection.tasks import choose_among, make_tasks
 
 
 class SemiSupervisedSVC(MarginClassifier):
@@ -64,22 +57,13 @@ class SemiSupervisedSVC(MarginClassifier):
 
     Attributes
     ----------
-    classes_ : array of shape (c,)
-    transduction_ : array of shape (n,)
-        The given labels, and those of the classifier for the other rows.
-    label_distributions_ : array of shape (n, c)
-        Probabilities of the training rows, calibrated on the given labels.
-    confidence_ : array of shape (n,)
-        Best minus second best of these probabilities.
+    classes_, transduction_, label_distributions_, confidence_, predictor_, choice_
+        As in `SupervisedSVC`.
     class_prior_ : array of shape (c,) or None
         The shares that were used.
     solutions_ : tuple of SemiSupervisedSolution
         One for each pair of classes (and blended candidate): objectives, their trace, and whether
         the supervised SVM was kept.
-    predictor_ : MarginPredictor
-        What predictions need; ``predictor_.machines[0].report`` tells how it was trained.
-    choice_ : Choice or None
-        If parameters were chosen: the candidates and their weights.
 
     Examples
     --------
@@ -133,17 +117,15 @@ class SemiSupervisedSVC(MarginClassifier):
         X, labels = self._validate(X, y)
         parameters = read_parameters(self, labels)
         execution = Execution.of(self)
-        choice = None
+        held_out = self._held_out(X, y, labels, ("gamma_u", "C"), execution)
         tasks = make_tasks(X, labels, None, parameters, execution)
-        if is_search(self, ("gamma_u", "C")):
-            held_out = self._held_out(X, y, labels, execution)
-            trials = try_low_density(tasks, held_out, execution)
-            evidence = join([part.evidence for part in trials])
-            choice = choose(evidence, label_counts(labels), MAX_BLENDED)
-            fitted = blend_low_density(trials, choice, execution)
-        else:
+        if held_out is None:
             fitted = fit_low_density(tasks[0], execution)
-        self.class_prior_ = fitted.class_prior
+        else:
+            trials = try_low_density(tasks, held_out, execution)
+            choice = choose_among(trials, MAX_BLENDED)
+            fitted = blend_low_density(trials, choice, execution)
+        self.class_prior_ = fitted.task.parameters.class_prior
         self.solutions_ = fitted.solutions
-        self._keep(fitted, choice)
+        self._keep(fitted)
         return self

@@ -7,15 +7,12 @@ from typing import Any
 import numpy.typing as npt
 
 from graphmargin.estimators.base import MarginClassifier
-from graphmargin.selection.choice import choose
 from graphmargin.selection.cut_trials import max_blended, try_cuts
 from graphmargin.selection.cuts import blend_cuts, fit_supervised
 from graphmargin.selection.execution import Execution
 from graphmargin.selection.fitted import FittedClassifier
-from graphmargin.selection.grids import label_counts
-from graphmargin.selection.parameters import is_search, read_parameters
-from graphmargin.selection.tasks import make_tasks
-from graphmargin.selection.trials import join
+from graphmargin.selection.parameters import read_parameters
+from graphmargin.selection.tasks import choose_among, make_tasks
 
 
 class SupervisedSVC(MarginClassifier):
@@ -98,16 +95,14 @@ class SupervisedSVC(MarginClassifier):
         X, labels = self._validate(X, y)
         parameters = read_parameters(self, labels)
         execution = Execution.of(self)
-        choice = None
+        held_out = self._held_out(X, y, labels, ("C",), execution)
         tasks = make_tasks(X, labels, None, parameters, execution)
         fitted: FittedClassifier
-        if is_search(self, ("C",)):
-            held_out = self._held_out(X, y, labels, execution)
-            trials = try_cuts(tasks, held_out, execution)
-            evidence = join([part.evidence for part in trials])
-            choice = choose(evidence, label_counts(labels), max_blended(trials))
-            fitted = blend_cuts(trials, choice, execution)
-        else:
+        if held_out is None:
             fitted = fit_supervised(tasks[0], execution)
-        self._keep(fitted, choice)
+        else:
+            trials = try_cuts(tasks, held_out, execution)
+            choice = choose_among(trials, max_blended(trials))
+            fitted = blend_cuts(trials, choice, execution)
+        self._keep(fitted)
         return self

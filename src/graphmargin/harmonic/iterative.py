@@ -42,7 +42,6 @@ def conjugate_gradients(
     s: FloatArray,
     B: FloatArray,
     *,
-    start: FloatArray | None = None,
     turn: Turn | None = None,
     tol: float = TOLERANCE,
     refine: Refine | None = None,
@@ -62,8 +61,6 @@ def conjugate_gradients(
     ----------
     W, s, B
         The system.
-    start : array of the shape of B, default=None
-        Zero by default.
     turn : callable, default=None
         Finds the next directions, see `Turn`; by default without preconditioner.
     tol : float
@@ -82,7 +79,7 @@ def conjugate_gradients(
     root = np.sqrt(s)
     scaled = symmetric_scaling(W, s)
     matrix = csr_arrays(scaled)
-    X = np.zeros((n, columns)) if start is None else padded(start * root[:, None])
+    X = np.zeros((n, columns))
     blocks = ranges(n, max(MIN_ROWS_AT_ONCE, -(-n // N_BLOCKS)))
     turn = turn or _plain_turn(blocks)
     tols = np.full(columns, tol)
@@ -91,9 +88,6 @@ def conjugate_gradients(
         active = np.arange(columns)
         X_now, P, AP = X, np.zeros((n, columns)), np.empty((n, columns))
         R = B / root[:, None]
-        if start is not None:
-            team.run(lambda rows: apply(*matrix, X, AP, *rows), blocks)
-            R -= AP
         squares = np.einsum("ic,ic->c", R, R)
         violation = np.abs(R / root[:, None]).max(axis=0, initial=0.0)
         violations = violation.copy()

@@ -30,7 +30,7 @@ from graphmargin._checks import check_real
 from graphmargin._typing import BoolArray, FloatArray, IntArray
 from graphmargin.graph.adjacency import check_graph
 from graphmargin.graph.laplacian import components
-from graphmargin.labels import UNLABELED, EncodedLabels, encode_labels
+from graphmargin.labels import EncodedLabels, encode_labels
 
 
 @dataclass(frozen=True)
@@ -88,9 +88,9 @@ class HarmonicProblem:
 
     def without_labels(self, vertices: IntArray | Sequence[int]) -> HarmonicProblem:
         """Return the problem in which the labels of some vertices are unknown."""
-        codes, trust = self.labels.codes.copy(), self.trust.copy()
-        codes[vertices], trust[vertices] = UNLABELED, 0.0
-        return replace(self, labels=replace(self.labels, codes=codes), trust=trust)
+        trust = self.trust.copy()
+        trust[vertices] = 0.0
+        return replace(self, labels=self.labels.without(vertices), trust=trust)
 
     def sink_rates(self, gamma_g: float) -> FloatArray:
         """Return the rates at which free vertices lose mass to the sink."""

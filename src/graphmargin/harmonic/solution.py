@@ -157,8 +157,8 @@ class Explanation:
     >>> explanation = harmonic_solution(W, ["a", "", "", "b"]).explain(1)
     >>> print(explanation)
     vertex 1 -> 'a' (confidence 0.333): 66.7% from vertex 0 ('a'), 33.3% from vertex 3 ('b')
-    >>> explanation.contributions("a").round(3).tolist()
-    [0.667, -0.333]
+    >>> explanation.sources.tolist(), explanation.shares.round(3).tolist()
+    ([0, 3], [0.667, 0.333])
     """
 
     vertex: int
@@ -168,10 +168,6 @@ class Explanation:
     source_labels: AnyArray
     shares: FloatArray
     sink_mass: float
-
-    def contributions(self, positive: Any) -> FloatArray:
-        """Return signed shares, + for class `positive`; they sum to ell for two classes."""
-        return np.where(self.source_labels == positive, self.shares, -self.shares)
 
     def __str__(self) -> str:
         """Return one line with the five largest shares."""

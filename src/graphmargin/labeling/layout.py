@@ -48,7 +48,7 @@ class Placed:
     method: str
 
 
-def sample_for_map(codes: IntArray, most: int = MOST_POINTS, random_state: int = 0) -> IntArray:
+def sample_for_map(codes: IntArray, most: int = MOST_POINTS) -> IntArray:
     """Return which rows a map shows: labeled ones first, then others at random, ascending.
 
     Labeled rows are what a person looks for, so they are all kept, up to `most`. Of more rows than
@@ -59,7 +59,6 @@ def sample_for_map(codes: IntArray, most: int = MOST_POINTS, random_state: int =
     codes : array of shape (n,)
         Given labels, -1 for unlabeled.
     most : int, default=1500
-    random_state : int, default=0
 
     Examples
     --------
@@ -67,7 +66,7 @@ def sample_for_map(codes: IntArray, most: int = MOST_POINTS, random_state: int =
     >>> len(rows), 2 in rows, 4 in rows
     (3, True, True)
     """
-    order = np.random.default_rng(random_state).permutation(len(codes))
+    order = np.random.default_rng(0).permutation(len(codes))
     labeled_first = order[np.argsort(codes[order] < 0, kind="stable")]
     return np.sort(labeled_first[:most])
 

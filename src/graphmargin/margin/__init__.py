@@ -8,7 +8,7 @@ from graphmargin.margin.calibration import (
     probabilities,
 )
 from graphmargin.margin.kernels import Kernel
-from graphmargin.margin.machine import MarginMachine, TrainingReport, joint_decisions
+from graphmargin.margin.machine import MarginMachine, TrainingReport
 from graphmargin.margin.manifold import train_manifold
 from graphmargin.margin.predictor import MarginPredictor
 from graphmargin.margin.training import train_machine, train_on_kernel
@@ -22,7 +22,6 @@ __all__ = [
     "calibration_targets",
     "fit_calibration",
     "fit_sharpness",
-    "joint_decisions",
     "probabilities",
     "train_machine",
     "train_manifold",

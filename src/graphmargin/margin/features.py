@@ -22,7 +22,7 @@ from graphmargin._blocks import row_blocks
 from graphmargin._threads import in_threads
 from graphmargin._typing import FloatArray, IntArray
 from graphmargin.margin.kernels import Kernel
-from graphmargin.margin.machine import MarginMachine, Solver, TrainingReport, centered
+from graphmargin.margin.machine import MarginMachine, TrainingReport, centered
 
 EIGENVALUE_CUT = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-11}
 """Eigenvalues below this share of the largest are noise, by the precision of the rows."""
@@ -111,23 +111,17 @@ class FeatureMap:
             report=report,
         )
 
-    def report(self, solver: Solver, C: float, n_rows: int, X: Any) -> TrainingReport:
-        """Return the report on a machine that learns from the features of rows such as those of X.
-
-        The error is that of a sample of these.
-        """
+    def described(self, X: Any) -> dict[str, Any]:
+        """Return what a `TrainingReport` says of the features; the error is on a sample of X."""
         if self.basis is None:
-            return TrainingReport(solver, C, n_rows, form="rows")
+            return {"form": "rows"}
         if self.kernel.kind == "precomputed":
-            return TrainingReport(solver, C, n_rows)
-        return TrainingReport(
-            solver,
-            C,
-            n_rows,
-            form="landmarks",
-            n_landmarks=self.landmarks.shape[0],
-            approximation_error=self.error(X[:: -(-X.shape[0] // ERROR_ROWS)]),
-        )
+            return {"form": "kernel"}
+        return {
+            "form": "landmarks",
+            "n_landmarks": self.landmarks.shape[0],
+            "approximation_error": self.error(X[:: -(-X.shape[0] // ERROR_ROWS)]),
+        }
 
     def error(self, X: Any) -> float:
         """Return the mean share of k(x, x) that the features of the rows of X lack."""

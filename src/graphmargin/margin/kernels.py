@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from graphmargin._checks import check_choice, check_integer, check_real
-from graphmargin._typing import FloatArray
+from graphmargin._typing import FloatArray, IntArray
 
 KernelFunction = Callable[[Any, Any], FloatArray]
 KernelName = Literal["linear", "cubic", "rbf", "precomputed"]
@@ -89,6 +89,10 @@ class Kernel:
         for _ in range(self.degree - 1):
             powers *= values
         return powers
+
+    def part(self, X: Any, rows: IntArray) -> Any:
+        """Return some rows of X as the kernel takes them: of a kernel matrix, columns as well."""
+        return X[rows][:, rows] if self.kind == "precomputed" else X[rows]
 
     def diagonal(self, X: Any) -> FloatArray:
         """Return k(x, x) of the rows of X.

@@ -206,10 +206,11 @@ def sum_decision(machines: Sequence[MarginMachine], X: Any) -> FloatArray:
     return class_scores(pairwise, machines[0].n_classes)
 
 
-def joint_decisions(machines: Sequence[MarginMachine], X: Any) -> list[FloatArray]:
-    """Return the decisions of several machines on the same landmarks, as from a path.
+def joint_pairwise(machines: Sequence[MarginMachine], X: Any) -> list[FloatArray]:
+    """Return f of every row and pair of classes, for several machines on the same landmarks.
 
-    Kernel values, which cost most, are computed once.
+    Kernel values, which cost most, are computed once. Machines of a precomputed kernel may have
+    different vectors: one product serves them all.
 
     Parameters
     ----------
@@ -224,17 +225,8 @@ def joint_decisions(machines: Sequence[MarginMachine], X: Any) -> list[FloatArra
     ...     Kernel("rbf"), np.eye(2), np.array([[1.0], [-1.0]]), np.zeros(1), 2, 0.0, report
     ... )
     >>> other = replace(one, intercepts=np.ones(1))
-    >>> [float(f[0]) for f in joint_decisions([one, other], np.zeros((1, 2)))]
-    [-0.0, -1.0]
-    """
-    n_classes = machines[0].n_classes
-    return [class_scores(pairwise, n_classes) for pairwise in joint_pairwise(machines, X)]
-
-
-def joint_pairwise(machines: Sequence[MarginMachine], X: Any) -> list[FloatArray]:
-    """Return f of every row and pair of classes, for several machines as in `joint_decisions`.
-
-    Machines of a precomputed kernel may have different vectors: one product serves them all.
+    >>> [f.tolist() for f in joint_pairwise([one, other], np.zeros((1, 2)))]
+    [[[0.0]], [[1.0]]]
     """
     if machines[0].kernel.kind == "precomputed":
         return _joint_products(machines, X)

@@ -16,7 +16,7 @@ penalty is on h.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,7 +30,7 @@ from graphmargin.graph.laplacian import laplacian, quadratic_form
 from graphmargin.labels import UNLABELED
 from graphmargin.margin.features import FeatureMap, explicit_features, few_row_features
 from graphmargin.margin.kernels import Kernel
-from graphmargin.margin.machine import MarginMachine, TrainingReport, centered
+from graphmargin.margin.machine import MarginMachine, centered
 from graphmargin.margin.training import (
     N_LANDMARKS,
     Approximation,
@@ -49,8 +49,6 @@ MAX_LOST = 1e-3
 """Share of f that rounding may change without a warning."""
 MAX_DOUBLE = 2**26
 """Entries of the features that are kept in double precision, 512 MB; more are in single."""
-OF_TRAINING = ("solver", "C", "n_rows", "gap", "failure")
-"""What a report says of training rather than of features."""
 TOLERANCE = 1e-6
 """Violation of optimality, in units of f: labels are few, so precision is cheap."""
 
@@ -61,7 +59,7 @@ def train_manifold(
     kernel: Kernel,
     W: sparse.csr_array,
     *,
-    C: float,
+    C: float | Sequence[float],
     gamma_us: Sequence[float],
     normalized: bool = False,
     power: int = 1,
@@ -84,7 +82,7 @@ def train_manifold(
     kernel : Kernel
     W : csr_array of shape (n, n)
         Symmetric graph of all rows.
-    C : float > 0
+    C : float > 0, or a sequence of them, one for each gamma_u
         1 / (2 gamma), the weight of the hinge losses.
     gamma_us : sequence of floats >= 0
         Weights of h'Lh; 0 is the supervised machine.
@@ -122,45 +120,8 @@ def train_manifold(
     >>> [machine.decision(X).round(3).tolist() for machine in machines]
     [[-1.0, -0.333, 0.333, 1.0], [-0.738, -0.246, 0.246, 0.738]]
     """
-    ratios = [2 * C * check_gamma_u(gamma_u) for gamma_u in gamma_us]
-    form = warp(
-        X,
-        codes,
-        kernel,
-        W,
-        normalized=normalized,
-        power=power,
-        fit_intercept=fit_intercept,
-        approximation=approximation,
-        n_landmarks=n_landmarks,
-        n_jobs=n_jobs,
-        random_state=random_state,
-    )
-    given = codes[codes != UNLABELED]
-    machines = []
-    for ratio in ratios:
-        machines.append(form.machine(ratio, given, C, fit_intercept, n_jobs))
-        if progress is not None:
-            progress(len(machines) / len(ratios), "")
-        pause()
-    return machines
-
-
-def warp(
-    X: Any,
-    codes: IntArray,
-    kernel: Kernel,
-    W: sparse.csr_array,
-    *,
-    normalized: bool = False,
-    power: int = 1,
-    fit_intercept: bool = True,
-    approximation: Approximation = "auto",
-    n_landmarks: int = N_LANDMARKS,
-    n_jobs: int | None = None,
-    random_state: Any = None,
-) -> WarpedKernel | WarpedFeatures:
-    """Return what machines of any gamma_u and C share; the parameters are `train_manifold`'s."""
+    costs = np.broadcast_to(C, len(gamma_us)).tolist()
+    ratios = [2 * cost * check_gamma_u(g) for cost, g in zip(costs, gamma_us, strict=True)]
     check_approximation(approximation, kernel.kind)
     power = check_integer("power", power, low=1)
     n_landmarks = check_integer("n_landmarks", n_landmarks, low=1)
@@ -168,20 +129,29 @@ def warp(
     if approximation == "auto":
         small = X.shape[0] <= MAX_WARPED or kernel.kind == "precomputed"
         approximation = "none" if small and not few_row_features(X, kernel) else "nystroem"
+    form: WarpedKernel | WarpedFeatures
     if approximation == "none":
-        return _warp_kernel(X, kernel, labeled, W, normalized, power, fit_intercept)
-    return warp_features(
-        X,
-        labeled,
-        kernel,
-        W,
-        normalized=normalized,
-        power=power,
-        fit_intercept=fit_intercept,
-        n_landmarks=n_landmarks,
-        n_jobs=n_jobs,
-        random_state=random_state,
-    )
+        form = _warp_kernel(X, kernel, labeled, W, normalized, power, fit_intercept)
+    else:
+        form = warp_features(
+            X,
+            labeled,
+            kernel,
+            W,
+            normalized=normalized,
+            power=power,
+            fit_intercept=fit_intercept,
+            n_landmarks=n_landmarks,
+            n_jobs=n_jobs,
+            random_state=random_state,
+        )
+    machines = []
+    for cost, ratio in zip(costs, ratios, strict=True):
+        machines.append(form.machine(ratio, codes[labeled], cost, fit_intercept, n_jobs))
+        if progress is not None:
+            progress(len(machines) / len(ratios), "")
+        pause()
+    return machines
 
 
 def check_gamma_u(gamma_u: Any) -> float:
@@ -260,8 +230,8 @@ class WarpedFeatures:
     U: FloatArray
     rotated: FloatArray
     """R U at the labeled rows."""
-    report: TrainingReport
-    """On the features; what it says of training is for each machine to tell."""
+    described: Mapping[str, Any]
+    """What a report says of the features."""
 
     def machine(
         self, ratio: float, codes: IntArray, C: float, fit_intercept: bool, n_jobs: int | None
@@ -287,15 +257,11 @@ class WarpedFeatures:
             weights = machine.collapsed().coefficients
         else:
             weights = warped[machine.vectors].T @ machine.coefficients
-        report = replace(
-            self.report,
-            **{name: getattr(machine.report, name) for name in OF_TRAINING},
-        )
         return self.feature_map.machine(
             self.U @ (shrink[:, None] * weights),
             machine.intercepts - np.broadcast_to(machine.center, len(weights)) @ weights,
             machine.n_classes,
-            report,
+            replace(machine.report, **self.described),
         )
 
 
@@ -350,8 +316,7 @@ def warp_features(
         plain = R[labeled]
     S, U = np.linalg.eigh(form)
     rotated = plain.astype(np.float64, copy=False) @ U
-    report = feature_map.report("smo", 0.0, 0, X)
-    return WarpedFeatures(feature_map, np.maximum(S, 0.0), U, rotated, report)
+    return WarpedFeatures(feature_map, np.maximum(S, 0.0), U, rotated, feature_map.described(X))
 
 
 def _warp_kernel(

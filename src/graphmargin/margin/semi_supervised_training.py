@@ -7,7 +7,6 @@ concern them. (So are they in one-vs-rest, where a single boundary has to go aro
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -20,7 +19,7 @@ from graphmargin._typing import FloatArray, IntArray, ProgressCallback
 from graphmargin.labels import UNLABELED
 from graphmargin.margin.features import explicit_features
 from graphmargin.margin.kernels import Kernel
-from graphmargin.margin.machine import MarginMachine
+from graphmargin.margin.machine import MarginMachine, TrainingReport
 from graphmargin.margin.semi_supervised import (
     SemiSupervisedSolution,
     SemiSupervisedSolver,
@@ -131,18 +130,15 @@ def train_semi_supervised(
 
     pairs = list(combinations(range(n_classes), 2))
     solutions = in_threads(solve, pairs, n_jobs=n_jobs, progress=progress)
-    report = feature_map.report("coordinate descent", C, len(used), X)
-    converged = all(solution.converged for solution in solutions)
-    failure = (
-        "semi-supervised SVM: not converged; scale the features, or lower C or `gamma_u`"
-        if not converged
-        else ""
-    )
+    failure = ""
+    if not all(solution.converged for solution in solutions):
+        failure = "semi-supervised SVM: not converged; scale the features, or lower C or `gamma_u`"
+    described = feature_map.described(X)
     machine = feature_map.machine(
         np.column_stack([solution.weights for solution in solutions]),
         np.array([solution.bias for solution in solutions]),
         n_classes,
-        replace(report, failure=failure),
+        TrainingReport("coordinate descent", C, len(used), failure=failure, **described),
     )
     return machine, solutions
 

@@ -388,31 +388,9 @@ def _train_on_features(
         precision = np.float64 if sparse.issparse(X) else landmark_precision(kernel)
         feature_map = landmark_features(kernel, landmarks.astype(precision, copy=False), center)
         relative_gap = RELATIVE_GAP
-    report = feature_map.report("coordinate descent", C, len(used), X)
     features = feature_map.table(X, used, n_jobs=n_jobs)
     bounds = C * weights[used]
-    solutions = _solve_pairs(features, codes[used], bounds, relative_gap, n_jobs, random, progress)
-    gap = max(solution.gap for solution in solutions)
-    converged = all(solution.converged for solution in solutions)
-    return feature_map.machine(
-        np.column_stack([solution.weights for solution in solutions]),
-        np.array([solution.bias for solution in solutions]),
-        int(codes.max()) + 1,
-        replace(report, gap=gap, failure="" if converged else gap_message(gap)),
-    )
-
-
-def _solve_pairs(
-    features: FloatArray,
-    codes: IntArray,
-    bounds: FloatArray,
-    relative_gap: float,
-    n_jobs: int | None,
-    random_state: Any,
-    progress: ProgressCallback | None,
-) -> list[LinearSolution]:
-    pairs = list(_pairs_of_rows(codes, bounds))
-    seed = int(check_random_state(random_state).randint(2**31 - 1))
+    seed = int(random.randint(2**31 - 1))
 
     def solve(pair: tuple[IntArray, FloatArray]) -> LinearSolution:
         rows, signs = pair
@@ -420,7 +398,17 @@ def _solve_pairs(
             features, rows, signs, bounds[rows], relative_gap=relative_gap, seed=seed
         )
 
-    return in_threads(solve, pairs, n_jobs=n_jobs, progress=progress)
+    pairs = list(_pairs_of_rows(codes[used], bounds))
+    solutions = in_threads(solve, pairs, n_jobs=n_jobs, progress=progress)
+    gap = max(solution.gap for solution in solutions)
+    converged = all(solution.converged for solution in solutions)
+    failure, described = "" if converged else gap_message(gap), feature_map.described(X)
+    return feature_map.machine(
+        np.column_stack([solution.weights for solution in solutions]),
+        np.array([solution.bias for solution in solutions]),
+        int(codes.max()) + 1,
+        TrainingReport("coordinate descent", C, len(used), gap=gap, failure=failure, **described),
+    )
 
 
 def _pairs_of_rows(codes: IntArray, bounds: FloatArray) -> Iterator[tuple[IntArray, FloatArray]]:

@@ -33,13 +33,15 @@ def axes_of(ax: Any) -> Any:
 
 
 def class_style(code: int) -> tuple[str, str]:
-    """Return color and marker of a class; colors repeat with another marker.
+    """Return color and marker of a class, gray for -1; colors repeat with another marker.
 
     Examples
     --------
     >>> class_style(1), class_style(13)
     (('#d9730d', 'o'), ('#d9730d', 's'))
     """
+    if code < 0:
+        return UNKNOWN, MARKERS[0]
     return CLASS_COLORS[code % len(CLASS_COLORS)], MARKERS[code // len(CLASS_COLORS) % len(MARKERS)]
 
 
@@ -65,7 +67,7 @@ def scatter_classes(ax: Any, points: FloatArray, codes: IntArray, strength: Any,
     drawn = []
     for code in np.unique(codes):
         mine = codes == code
-        color, marker = (UNKNOWN, "o") if code < 0 else class_style(int(code))
+        color, marker = class_style(int(code))
         faces = mix_with_white([color] * int(mine.sum()), np.asarray(strength)[mine])
         drawn.append(
             ax.scatter(
@@ -94,7 +96,7 @@ def class_legend(ax: Any, codes: IntArray, classes: AnyArray, extra: Any = ()) -
 
     handles = []
     for code in np.unique(codes):
-        color, marker = (UNKNOWN, "o") if code < 0 else class_style(int(code))
+        color, marker = class_style(int(code))
         name = "no label" if code < 0 else str(classes[code])
         handles.append(Line2D([], [], color=color, marker=marker, linestyle="", label=name))
     handles.append(

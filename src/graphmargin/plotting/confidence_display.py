@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ SOURCES = {
 }
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ConfidenceDisplay:
     """Histogram of the confidence of rows that got a label, by where the label comes from.
 
@@ -56,12 +58,9 @@ class ConfidenceDisplay:
     270
     """
 
-    def __init__(
-        self, *, confidence: FloatArray, sources: AnyArray, right: BoolArray | None = None
-    ) -> None:
-        self.confidence = confidence
-        self.sources = sources
-        self.right = right
+    confidence: FloatArray
+    sources: AnyArray
+    right: BoolArray | None = None
 
     @classmethod
     def from_estimator(

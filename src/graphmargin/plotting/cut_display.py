@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,8 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray
-from graphmargin.graph.adjacency import in_metric, neighbor_graph
-from graphmargin.graph.attachment import attach_by_neighbors
+from graphmargin.graph.adjacency import neighbor_graph
+from graphmargin.harmonic.predictor import PointGraph, attach
 from graphmargin.harmonic.solve import confidence_of
 from graphmargin.plotting._matplotlib import (
     YELLOW,
@@ -27,6 +28,7 @@ REGION = 0.22
 """Strength of the color of a region."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class CutDisplay:
     """Regions of a max-margin graph cut in the plane, and what it has learned from.
 
@@ -79,30 +81,16 @@ class CutDisplay:
     ((50, 50), True)
     """
 
-    def __init__(
-        self,
-        *,
-        x1: FloatArray,
-        x2: FloatArray,
-        regions: IntArray,
-        confidence: FloatArray,
-        eps: float,
-        points: FloatArray,
-        codes: IntArray,
-        labeled: BoolArray,
-        learned: BoolArray,
-        classes: AnyArray,
-    ) -> None:
-        self.x1 = x1
-        self.x2 = x2
-        self.regions = regions
-        self.confidence = confidence
-        self.eps = eps
-        self.points = points
-        self.codes = codes
-        self.labeled = labeled
-        self.learned = learned
-        self.classes = classes
+    x1: FloatArray
+    x2: FloatArray
+    regions: IntArray
+    confidence: FloatArray
+    eps: float
+    points: FloatArray
+    codes: IntArray
+    labeled: BoolArray
+    learned: BoolArray
+    classes: AnyArray
 
     @classmethod
     def from_estimator(
@@ -135,8 +123,7 @@ class CutDisplay:
         if used.graph is not None:
             k, metric = used.graph.n_neighbors, used.graph.metric
         graph = neighbor_graph(points, k, width=used.kernel.width, metric=metric)
-        near = graph.search.neighbors(k, in_metric(grid, metric))
-        step = attach_by_neighbors(near, graph.weighting, len(points))
+        step = attach(PointGraph(graph.search, graph.weighting, k, metric), grid)
         sink = solution.gamma_g + solution.problem.c_unlabeled
         mass = (step.moves @ solution.class_mass) * step.chance_to_move(sink)[:, None]
         regions = np.searchsorted(estimator.classes_, estimator.predict(grid))

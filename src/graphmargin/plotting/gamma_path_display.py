@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ STYLES = {
 """Color and style of each line."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class GammaPathDisplay:
     """Scores, confidence and weight in the blend for each gamma_g that was a candidate.
 
@@ -54,20 +56,11 @@ class GammaPathDisplay:
     ['0.01', '0.1', '1', '10', 'supervised']
     """
 
-    def __init__(
-        self,
-        *,
-        gamma_g: FloatArray,
-        fold_score: FloatArray,
-        graph_score: FloatArray,
-        confidence: FloatArray,
-        weight: FloatArray,
-    ) -> None:
-        self.gamma_g = gamma_g
-        self.fold_score = fold_score
-        self.graph_score = graph_score
-        self.confidence = confidence
-        self.weight = weight
+    gamma_g: FloatArray
+    fold_score: FloatArray
+    graph_score: FloatArray
+    confidence: FloatArray
+    weight: FloatArray
 
     @classmethod
     def from_estimator(cls, estimator: Any) -> GammaPathDisplay:

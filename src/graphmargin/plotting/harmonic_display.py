@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ PALEST = 0.15
 """Strength of the color of a point whose label is not sure at all."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class HarmonicDisplay:
     """Edges and vertices of a graph, in the color of the induced label, pale where it is unsure.
 
@@ -65,22 +67,12 @@ class HarmonicDisplay:
     (360, 2)
     """
 
-    def __init__(
-        self,
-        *,
-        coordinates: FloatArray,
-        edges: IntArray,
-        codes: IntArray,
-        confidence: FloatArray,
-        labeled: BoolArray,
-        classes: AnyArray,
-    ) -> None:
-        self.coordinates = coordinates
-        self.edges = edges
-        self.codes = codes
-        self.confidence = confidence
-        self.labeled = labeled
-        self.classes = classes
+    coordinates: FloatArray
+    edges: IntArray
+    codes: IntArray
+    confidence: FloatArray
+    labeled: BoolArray
+    classes: AnyArray
 
     @classmethod
     def from_solution(

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from graphmargin._typing import IntArray
+from graphmargin.selection.choice import majority_error
+
 if TYPE_CHECKING:
     from graphmargin.selection.graph_reports import GraphReport
 
@@ -35,9 +38,32 @@ class Advice(NamedTuple):
     for_tables: str
 
 
-def graph_advice(report: GraphReport) -> tuple[Advice, ...]:
-    """Return what looks wrong with a graph, its labels and what they make of the other points."""
-    return tuple(_pieces(report))
+def graph_advice(report: GraphReport) -> Iterator[Advice]:
+    """Yield what looks wrong with a graph, its labels and what they make of the other points."""
+    if np.isinf(report.gamma_g) and report.verdict == "not compared":
+        text = "`gamma_g` is inf, so that the graph is not used; pass a finite one."
+        yield Advice("not used", text, "")
+    elif not report.converged:
+        text = "The solver did not converge: labels may be wrong; use solver='direct'."
+        yield Advice("not converged", text, "")
+    if report.n_unreached:
+        yield unreached_advice(report.n_unreached, report.n_unreached_components, report.n_labels)
+    if report.recall is not None and report.recall < LOW_RECALL:
+        text = f"Only {report.recall:.1%} of true neighbors are joined; raise `recall`."
+        yield Advice("low recall", text, "")
+    if report.verdict != "graph helps":  # else this was tested with the labels themselves
+        yield from _neighbors_disagree(report)
+    n_reached = report.n_unlabeled - report.n_unreached
+    if np.isfinite(report.gamma_g) and 2 * report.n_confident < n_reached:
+        way_out = "lower `gamma_g` or `eps`" if report.gamma_g > 0 else "lower `eps`"
+        text = f"Most points that reach a label have a confidence below {report.eps:g}; {way_out}."
+        yield Advice("low confidence", text, "")
+    yield from _class_shares(report)
+    if report.choice is not None and report.choice.has_both_kinds:
+        choice = report.choice
+        evidence = evidence_advice(choice.trials.held_out_codes, choice.error)
+        if evidence is not None:
+            yield evidence
 
 
 def unreached_advice(n_unreached: int, n_components: int = 1, n_labels: int = 1) -> Advice:
@@ -59,37 +85,38 @@ def unreached_advice(n_unreached: int, n_components: int = 1, n_labels: int = 1)
     )
 
 
-def evidence_advice(n_held_out: int, error: float, majority_error: float) -> Advice | None:
+def evidence_advice(held_out: IntArray, error: float) -> Advice | None:
     """Return the advice on the labels that were held out to test what was chosen.
 
     Parameters
     ----------
-    n_held_out : int
-    error, majority_error : float
-        Shares of them that were wrong, and that the most frequent class for all would get wrong.
+    held_out : int array
+        Their codes.
+    error : float
+        Share of them that were wrong.
 
     Examples
     --------
-    >>> evidence_advice(0, float("nan"), float("nan")).for_tables
+    >>> evidence_advice(np.zeros(0, dtype=np.int64), float("nan")).for_tables
     'Whether the graph helps is unknown: give two labels or more to a class.'
     """
-    if not n_held_out:
+    if not len(held_out):
         return Advice(
             "untested",
             "Whether the graph helps cannot be tested: label two points or more of a class.",
             "Whether the graph helps is unknown: give two labels or more to a class.",
         )
     as_bad_as_a_guess = "Held-out labels were not found more often than by one guess for all"
-    for_tables = ""
-    if error >= majority_error:
+    for_tables, is_as_bad = "", error >= majority_error(held_out)
+    if is_as_bad:
         for_tables = (
             f"{as_bad_as_a_guess}: give more labels, or leave out columns that do not matter."
         )
-    if n_held_out < FEW:
-        held_out = counted(n_held_out, "held-out label")
-        text = f"The verdict rests on {held_out}, which is weak evidence; label more points."
+    if len(held_out) < FEW:
+        labels = counted(len(held_out), "held-out label")
+        text = f"The verdict rests on {labels}, which is weak evidence; label more points."
         return Advice("few held out", text, for_tables)
-    if error >= majority_error:
+    if is_as_bad:
         text = f"{as_bad_as_a_guess}: label more points, scale the features or choose others."
         return Advice("no better than a guess", text, for_tables)
     return None
@@ -109,33 +136,6 @@ def counted(number: int, thing: str) -> str:
 def quoted(label: object) -> str:
     """Return a class as it is shown in a text: strings in quotes."""
     return repr(str(label)) if isinstance(label, str) else str(label)
-
-
-def _pieces(report: GraphReport) -> Iterator[Advice]:
-    comparison = report.comparison
-    if np.isinf(report.gamma_g) and report.verdict == "not compared":
-        text = "`gamma_g` is inf, so that the graph is not used; pass a finite one."
-        yield Advice("not used", text, "")
-    elif not report.converged:
-        text = "The solver did not converge: labels may be wrong; use solver='direct'."
-        yield Advice("not converged", text, "")
-    if report.n_unreached:
-        yield unreached_advice(report.n_unreached, report.n_unreached_components, report.n_labels)
-    if report.recall is not None and report.recall < LOW_RECALL:
-        text = f"Only {report.recall:.1%} of true neighbors are joined; raise `recall`."
-        yield Advice("low recall", text, "")
-    if report.verdict != "graph helps":  # else this was tested with the labels themselves
-        yield from _neighbors_disagree(report)
-    n_reached = report.n_unlabeled - report.n_unreached
-    if np.isfinite(report.gamma_g) and 2 * report.n_confident < n_reached:
-        way_out = "lower `gamma_g` or `eps`" if report.gamma_g > 0 else "lower `eps`"
-        text = f"Most points that reach a label have a confidence below {report.eps:g}; {way_out}."
-        yield Advice("low confidence", text, "")
-    yield from _class_shares(report)
-    if comparison is not None and comparison.n_graph and comparison.n_supervised:
-        evidence = evidence_advice(comparison.n_hidden, comparison.error, comparison.majority_error)
-        if evidence is not None:
-            yield evidence
 
 
 def _neighbors_disagree(report: GraphReport) -> Iterator[Advice]:

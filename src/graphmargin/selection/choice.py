@@ -26,6 +26,11 @@ MOST_SHARE_EVIDENCE = 3.0
 """Nats, at most, that class shares tell against a candidate: labels may be drawn on purpose."""
 BLENDED = 0.9
 """Weight of the candidates that are blended; the least likely ones are left out."""
+HELPS = 1 / 3
+"""Weight of supervised learning up to which the graph is said to help."""
+DOES_NOT_HELP = 2 / 3
+"""Weight of supervised learning from which on it is said to be chosen."""
+GRAPH_HELPS, UNDECIDED = "graph helps", "undecided: both are averaged"
 
 
 @dataclass(frozen=True)
@@ -54,8 +59,8 @@ class Choice:
     >>> choice = MaxMarginGraphCut(random_state=0).fit(X[:500], few).choice_
     >>> choice.best_params, len(choice.blended)
     ({'gamma_g': 0.1, 'C': 100.0, 'class_mass_normalization': False}, 7)
-    >>> round(choice.error, 2)
-    0.1
+    >>> round(choice.error, 2), choice.verdict
+    (0.1, 'graph helps')
     """
 
     trials: Trials
@@ -108,6 +113,61 @@ class Choice:
         trials = self.trials
         return np.array(
             [error_of(trials.scores(one), trials.held_out_codes) for one in trials.held_out_values]
+        )
+
+    @property
+    def has_both_kinds(self) -> bool:
+        """Whether there are candidates with and without a graph."""
+        return bool(self.trials.supervised.any() and not self.trials.supervised.all())
+
+    @property
+    def graph_error(self) -> float | None:
+        """Share of the held-out labels that the best candidate with a graph gets wrong.
+
+        It is optimistic where candidates are many; None if there is no candidate or no label.
+        """
+        return self._least_error(~self.trials.supervised)
+
+    @property
+    def supervised_error(self) -> float | None:
+        """The same for candidates without a graph."""
+        return self._least_error(self.trials.supervised)
+
+    def _least_error(self, kind: BoolArray) -> float | None:
+        is_tested = len(self.trials.held_out_codes) > 0 and kind.any()
+        return float(self.errors[kind].min()) if is_tested else None
+
+    @property
+    def verdict(self) -> str:
+        """Whether the graph helps, by `supervised_share`: up to 1/3, from 2/3 on, or between.
+
+        "not compared" unless there are candidates of both kinds and held-out labels: else the
+        weights are those of priors and class shares.
+        """
+        if not self.has_both_kinds or not len(self.trials.held_out_codes):
+            return "not compared"
+        if self.supervised_share <= HELPS:
+            return GRAPH_HELPS
+        if self.supervised_share >= DOES_NOT_HELP:
+            return "graph does not help: supervised learning chosen"
+        return UNDECIDED
+
+    @property
+    def reason(self) -> str:
+        """The numbers behind the verdict, in words."""
+        n_supervised = np.count_nonzero(self.trials.supervised)
+        n_graph, n = len(self.weights) - n_supervised, len(self.trials.held_out_codes)
+        if not n_supervised:
+            return "no supervised candidate was tried"
+        if not n_graph:
+            return "no candidate with a graph was tried"
+        weight = f"supervised learning has {self.supervised_share:.1%} of the weight"
+        if self.graph_error is None or self.supervised_error is None:
+            return f"with one label a class nothing can be tested; {weight}"
+        return (
+            f"{weight}; held-out labels wrong: {round(self.graph_error * n)} of {n} with the best "
+            f"of {n_graph} with a graph, {round(self.supervised_error * n)} of {n} with the best "
+            f"of {n_supervised} without"
         )
 
     def results(self) -> dict[str, Any]:
@@ -201,6 +261,17 @@ def error_of(scores: FloatArray, given: IntArray) -> float:
     if not len(given):
         return float("nan")
     return float((winner(scores) != given).mean())
+
+
+def majority_error(codes: IntArray) -> float:
+    """Return the share of some labels that the most frequent class for all gets wrong, or nan.
+
+    Examples
+    --------
+    >>> majority_error(np.array([0, 0, 1, 0]))
+    0.25
+    """
+    return float((codes != np.bincount(codes).argmax()).mean()) if len(codes) else float("nan")
 
 
 def _prior(supervised: BoolArray) -> FloatArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +13,7 @@ from sklearn.utils import check_random_state
 from graphmargin._progress import report_stage
 from graphmargin._threads import in_threads
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
-from graphmargin.harmonic.hidden_labels import solve_hidden
-from graphmargin.harmonic.problem import HarmonicProblem
+from graphmargin.harmonic.problem import HarmonicProblem, problem_on
 from graphmargin.harmonic.solution import HarmonicSolution
 from graphmargin.labels import UNLABELED, EncodedLabels
 from graphmargin.margin.features import spread_rows
@@ -23,17 +22,16 @@ from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine, centered, joint_pairwise
 from graphmargin.margin.training import center_of, train_on_kernel
 from graphmargin.selection.execution import Execution
-from graphmargin.selection.gamma_path import GammaStatistics, count_right, solution_statistics
+from graphmargin.selection.gamma_path import GammaStatistics, solve_folds
 from graphmargin.selection.grids import c_grid, gamma_g_grid, prior_grid
-from graphmargin.selection.held_out import HeldOutLabels
+from graphmargin.selection.held_out import NOTHING_HELD_OUT, HeldOutLabels
 from graphmargin.selection.parameters import Parameters
 from graphmargin.selection.tasks import (
     Candidate,
     Task,
     TaskTrials,
     build_graph,
-    combinations,
-    task_problem,
+    task_candidates,
     with_priors,
 )
 from graphmargin.selection.trials import pairwise_trials
@@ -55,7 +53,6 @@ MAX_BLENDED = 4
 """Machines, at most, that are trained and blended where trials have seen a sample of the rows."""
 TRIAL_TOLERANCE = 1e-3
 """Tolerance of trial machines, in units of f: it moves a score, not a label."""
-NOTHING_HELD_OUT: IntArray = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -92,20 +89,19 @@ class CutTrials(TaskTrials):
 
 def cut_candidates(task: Task) -> list[Candidate]:
     """Return all combinations of gamma_g, C and class priors; with gamma_g = inf, priors once."""
-    wanted = task.parameters
-    gammas, costs = wanted.gamma_g, wanted.C
-    priors = wanted.class_mass_normalization or prior_grid(task.labels)
-    candidates = combinations(
+    candidates = task_candidates(
+        task,
         {
-            "gamma_g": gamma_g_grid(task.graph.W) if gammas is None else gammas,
-            "C": c_grid(task.X, task.kernel) if costs is None else costs,
-            "class_mass_normalization": priors,
-        }
+            "gamma_g": lambda: gamma_g_grid(task.W),
+            "C": lambda: c_grid(task.X, task.kernel),
+            "class_mass_normalization": lambda: prior_grid(task.labels),
+        },
     )
+    priors = candidates[0]["class_mass_normalization"]
     return [
         candidate
         for candidate in candidates
-        if np.isfinite(candidate["gamma_g"]) or candidate["class_mass_normalization"] == priors[0]
+        if np.isfinite(candidate["gamma_g"]) or candidate["class_mass_normalization"] == priors
     ]
 
 
@@ -205,7 +201,7 @@ def _trial_rows(task: Task, held_out: HeldOutLabels, execution: Execution) -> _T
     trust = wanted.c_labeled
     if np.ndim(trust) > 0:
         trust = np.asarray(trust)[rows]
-    problem = task_problem(graph.W, sampled, trust, wanted)
+    problem = problem_on(graph.W, sampled, c_labeled=trust, c_unlabeled=wanted.c_unlabeled)
     folds = [np.flatnonzero(np.isin(rows, fold)) for fold in held_out.folds]
     return _TrialRows(task.X[rows], sampled, problem, folds)
 
@@ -220,70 +216,32 @@ def _induce_folds(
     """Return the induced labels of all folds at the rows that machines learn from."""
     labels, wanted = trial.labels, task.parameters
     rows, factors = sample_rows(labels.codes, check_random_state(execution.seed))
+
+    def induce(
+        fold: IntArray, solutions: dict[float, HarmonicSolution]
+    ) -> dict[InducedLabelKey, InducedLabels]:
+        kept, at_rows = labels.without(fold), {}
+        for gamma_g, priors in keys:
+            induced = labels_to_learn(kept, solutions.get(gamma_g), priors, wanted)
+            codes, weights = np.maximum(induced.codes[rows], 0), induced.weights[rows] * factors
+            at_rows[gamma_g, priors] = InducedLabels(codes, weights, induced.kept_given)
+        return at_rows
+
     gammas = sorted({gamma_g for gamma_g, _ in keys if np.isfinite(gamma_g)})
-    parts: list[dict[InducedLabelKey, InducedLabels]] = []
-    solutions: dict[float, HarmonicSolution] = {}
-    n_right = dict.fromkeys(gammas, 0)
-    folds = [NOTHING_HELD_OUT, *trial.folds]
-    for number, (kept, solved) in enumerate(
-        _solve_folds(trial, gammas, folds, task, execution, progress)
-    ):
-        solutions = solutions or solved
-        parts.append({key: _induce_at(rows, factors, kept, solved, key, wanted) for key in keys})
-        for gamma_g, solution in solved.items():
-            n_right[gamma_g] += count_right(solution, folds[number], labels.codes)
-    n_held_out = sum(map(len, folds))
-    statistics = {
-        gamma_g: solution_statistics(solution, n_right[gamma_g], n_held_out, eps=wanted.eps)
-        for gamma_g, solution in solutions.items()
-    }
-    return _InducedFolds(rows, parts, solutions, statistics)
-
-
-def _solve_folds(
-    trial: _TrialRows,
-    gammas: Sequence[float],
-    folds: Sequence[IntArray],
-    task: Task,
-    execution: Execution,
-    progress: ProgressCallback | None,
-) -> Iterator[tuple[EncodedLabels, dict[float, HarmonicSolution]]]:
-    """Yield the labels that each fold keeps, and the solutions by gamma_g."""
-    if not gammas:
-        for fold in folds:
-            codes = trial.labels.codes.copy()
-            codes[fold] = UNLABELED
-            yield EncodedLabels(trial.labels.classes, codes), {}
-        return
-    solved = solve_hidden(
-        trial.problem,
-        gammas,
-        folds,
-        solver=task.parameters.solver,
-        n_jobs=execution.n_jobs,
-        progress=progress,
+    problem, folds = trial.problem, trial.folds
+    return _InducedFolds(
+        rows, *solve_folds(problem, gammas, folds, induce, wanted, execution, progress)
     )
-    for solutions in solved:
-        yield solutions[0].problem.labels, dict(zip(gammas, solutions, strict=True))
 
 
-def _induce_at(
-    rows: IntArray,
-    factors: FloatArray,
-    labels: EncodedLabels,
-    solutions: dict[float, HarmonicSolution],
-    key: InducedLabelKey,
-    wanted: Parameters,
+def labels_to_learn(
+    labels: EncodedLabels, solution: HarmonicSolution | None, priors: Any, wanted: Parameters
 ) -> InducedLabels:
-    """Return what a fold induces at the sampled rows."""
-    gamma_g, priors = key
-    if np.isinf(gamma_g):
-        induced = given_labels(labels)
-    else:
-        solution = with_priors(solutions[gamma_g], priors)
-        induced = induced_labels(solution, eps=wanted.eps, loss_weights=wanted.loss_weights)
-    weights = induced.weights[rows] * factors
-    return InducedLabels(np.maximum(induced.codes[rows], 0), weights, induced.kept_given)
+    """Return what the machine of a candidate learns from; without a solution, the given labels."""
+    if solution is None or np.isinf(solution.gamma_g):
+        return given_labels(labels)
+    normalized = with_priors(solution, priors)
+    return induced_labels(normalized, eps=wanted.eps, loss_weights=wanted.loss_weights)
 
 
 def _try_machines(
@@ -296,7 +254,7 @@ def _try_machines(
 ) -> CutTrials:
     """Return the trials of the machines of all candidates."""
     labels, kernel, rows = trial.labels, task.kernel, induced.rows
-    points = _points(trial.X, rows, kernel)
+    points = trial.X if len(rows) == trial.X.shape[0] else kernel.part(trial.X, rows)
     center = center_of(points, kernel)
     K = _kernel_values(points, points, kernel, center)
     machines = _train_candidates(K, induced.parts[0], candidates, None)
@@ -318,7 +276,7 @@ def _try_machines(
     unlabeled = np.flatnonzero(labels.codes[rows] == UNLABELED)
     scale_rows = unlabeled[:: -(-len(unlabeled) // MAX_SCALE_ROWS) or 1]
     evidence = pairwise_trials(
-        [{**task.parameters.listed, **candidate} for candidate in candidates],
+        candidates,
         [np.isinf(candidate["gamma_g"]) for candidate in candidates],
         held_out_codes,
         [joint_pairwise(some, block) for some, block in zip(trained, values, strict=True)],
@@ -340,13 +298,6 @@ def _try_machines(
 def _induced_label_key(candidate: Candidate) -> InducedLabelKey:
     gamma_g = float(candidate["gamma_g"])
     return gamma_g, candidate["class_mass_normalization"] if np.isfinite(gamma_g) else False
-
-
-def _points(X: Any, rows: IntArray, kernel: Kernel) -> Any:
-    """Return some rows, or their part of a kernel matrix, without a copy if these are all."""
-    if len(rows) == X.shape[0]:
-        return X
-    return X[rows] if kernel.kind != "precomputed" else X[rows][:, rows]
 
 
 def _kernel_values(A: Any, B: Any, kernel: Kernel, center: FloatArray | float) -> FloatArray:

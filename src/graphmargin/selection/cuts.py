@@ -18,7 +18,7 @@ from graphmargin.margin.machine import MarginMachine, blend, winner
 from graphmargin.margin.predictor import MarginPredictor
 from graphmargin.margin.training import train_machine
 from graphmargin.selection.choice import Choice
-from graphmargin.selection.cut_trials import CutTrials
+from graphmargin.selection.cut_trials import CutTrials, labels_to_learn
 from graphmargin.selection.execution import (
     Execution,
     FitWarning,
@@ -27,15 +27,8 @@ from graphmargin.selection.execution import (
 )
 from graphmargin.selection.fitted import FittedClassifier, calibrate_and_label
 from graphmargin.selection.gamma_path import gamma_path
-from graphmargin.selection.parameters import Parameters, fixed_value
-from graphmargin.selection.tasks import (
-    FittedGraph,
-    Member,
-    Task,
-    blend_members,
-    solve_fixed,
-    with_priors,
-)
+from graphmargin.selection.parameters import fixed_value
+from graphmargin.selection.tasks import Member, Task, blend_members, solve_fixed
 
 CALIBRATION_ROWS = 2_000
 """Training rows, at most, whose scores are calibrated to probabilities."""
@@ -47,9 +40,6 @@ class FittedCut(FittedClassifier):
 
     Attributes
     ----------
-    parameters : Parameters
-        If parameters were chosen, those of the heaviest part that uses the graph.
-    graph : FittedGraph
     solution : HarmonicSolution
         As solved; if parameters were chosen, for the heaviest part that uses the graph.
     training_mask : array of shape (n,)
@@ -61,8 +51,6 @@ class FittedCut(FittedClassifier):
         is proved for.
     """
 
-    parameters: Parameters
-    graph: FittedGraph
     solution: HarmonicSolution
     training_mask: BoolArray
     gamma_path: dict[str, FloatArray] | None = None
@@ -83,13 +71,9 @@ def blend_cuts(trials: Sequence[CutTrials], choice: Choice, execution: Execution
         trained = _train_members(members, solutions, execution)
         machines = blend(trained, [member.factor for member in members])
     solution = solutions[_solution_key(heaviest)]
-    task = heaviest.trials.task
     warnings = [*solution_warnings(solution), *machine_warnings(trained)]
-    fitted = calibrate_and_label(task.X, task.labels, machines, choice, warnings)
     return FittedCut(
-        **vars(fitted),
-        parameters=task.parameters,
-        graph=task.graph,
+        **vars(calibrate_and_label(heaviest.trials.task, machines, choice, warnings)),
         solution=solution,
         training_mask=_induced(heaviest, solutions).mask,
         gamma_path=gamma_path(choice, heaviest.numbers, heaviest.trials.statistics),
@@ -118,13 +102,13 @@ def fit_cut(task: Task, execution: Execution) -> FittedCut:
     if len(labels.classes) == 2 and normalized is solution and not task.problem.hard.any():
         scores_for_bound = machine.decision(task.X)
     return FittedCut(
+        task=task,
+        choice=None,
         predictor=predictor,
         codes=codes,
         label_distributions=distributions,
         confidence=normalized.confidence,
         warnings=(*warnings, *machine_warnings([machine])),
-        parameters=wanted,
-        graph=task.graph,
         solution=solution,
         training_mask=induced.mask,
         training_scores=scores_for_bound,
@@ -144,9 +128,7 @@ def fit_supervised(task: Task, execution: Execution) -> FittedClassifier:
             execution,
             progress,
         ).collapsed()
-        return calibrate_and_label(
-            task.X, task.labels, [machine], None, machine_warnings([machine])
-        )
+        return calibrate_and_label(task, [machine], None, machine_warnings([machine]))
 
 
 Solutions = dict[tuple[int, float], HarmonicSolution]
@@ -218,11 +200,9 @@ def _blend_of_trials(members: Sequence[Member]) -> tuple[MarginMachine, ...]:
 
 def _induced(member: Member, solutions: Solutions) -> InducedLabels:
     """Return what a candidate learns from, on all rows and labels."""
-    candidate, wanted = member.candidate, member.trials.task.parameters
-    if np.isinf(candidate["gamma_g"]):
-        return given_labels(member.trials.task.labels)
-    solution = with_priors(solutions[_solution_key(member)], candidate["class_mass_normalization"])
-    return induced_labels(solution, eps=wanted.eps, loss_weights=wanted.loss_weights)
+    task, priors = member.trials.task, member.candidate["class_mass_normalization"]
+    solution = solutions.get(_solution_key(member))
+    return labels_to_learn(task.labels, solution, priors, task.parameters)
 
 
 def _induced_warnings(induced: InducedLabels) -> list[FitWarning]:
@@ -247,12 +227,9 @@ def _train_on_rows(
 ) -> MarginMachine:
     """Return the machine on the rows of X that are learned from."""
     rows, kernel = np.flatnonzero(induced.mask), task.kernel
-    points = task.X[rows]
-    if kernel.kind == "precomputed":
-        points = points[:, rows]
     weights = induced.weights[rows]
     machine = train_machine(
-        points,
+        kernel.part(task.X, rows),
         induced.codes[rows],
         kernel,
         C=C,

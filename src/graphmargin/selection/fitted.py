@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from graphmargin._typing import FloatArray, IntArray
 from graphmargin.harmonic.predictor import HarmonicPredictor
 from graphmargin.harmonic.solve import confidence_of
-from graphmargin.labels import EncodedLabels
 from graphmargin.margin.calibration import calibration_targets, fit_calibration, probabilities
 from graphmargin.margin.machine import MarginMachine, sum_decision, winner
 from graphmargin.margin.predictor import MarginPredictor
 from graphmargin.selection.choice import Choice
 from graphmargin.selection.execution import FitWarning
+from graphmargin.selection.tasks import Task
 
 
 @dataclass(frozen=True)
@@ -25,6 +24,10 @@ class FittedClassifier:
 
     Attributes
     ----------
+    task : Task
+        If parameters were chosen, that of the heaviest candidate (with a graph, if one has it).
+    choice : Choice or None
+        None if parameters were fixed.
     predictor : MarginPredictor or HarmonicPredictor
     codes : array of shape (n,)
         Class of every training row.
@@ -34,6 +37,8 @@ class FittedClassifier:
     warnings : tuple of FitWarning
     """
 
+    task: Task
+    choice: Choice | None
     predictor: MarginPredictor | HarmonicPredictor
     codes: IntArray
     label_distributions: FloatArray
@@ -42,18 +47,17 @@ class FittedClassifier:
 
 
 def calibrate_and_label(
-    X: Any,
-    labels: EncodedLabels,
+    task: Task,
     machines: Sequence[MarginMachine],
     choice: Choice | None,
     warnings: Sequence[FitWarning],
 ) -> FittedClassifier:
-    """Return the classifier whose function is the sum of some machines.
+    """Return the classifier of the rows of a task whose function is the sum of some machines.
 
     Its probabilities are calibrated on the held-out labels of a choice, or else on the given
     labels. Given labels are kept, all other rows get the label of the machines.
     """
-    scores = sum_decision(machines, X)
+    labels, scores = task.labels, sum_decision(machines, task.X)
     known_scores, known_codes = scores[labels.labeled], labels.codes[labels.labeled]
     if choice is not None and len(choice.trials.held_out_codes):
         known_scores, known_codes = choice.scores, choice.trials.held_out_codes
@@ -61,6 +65,8 @@ def calibrate_and_label(
     calibration = fit_calibration(known_scores, targets)
     distributions = probabilities(scores, *calibration)
     return FittedClassifier(
+        task=task,
+        choice=choice,
         predictor=MarginPredictor(labels.classes, tuple(machines), calibration),
         codes=np.where(labels.labeled, labels.codes, winner(scores)),
         label_distributions=distributions,

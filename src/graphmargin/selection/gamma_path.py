@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
-from graphmargin._typing import AnyArray, FloatArray, IntArray
+from graphmargin._typing import AnyArray, FloatArray, IntArray, ProgressCallback
+from graphmargin.harmonic.hidden_labels import solve_hidden
+from graphmargin.harmonic.problem import HarmonicProblem
 from graphmargin.harmonic.solution import HarmonicSolution
 from graphmargin.selection.choice import Choice
+from graphmargin.selection.execution import Execution
+from graphmargin.selection.held_out import NOTHING_HELD_OUT
+from graphmargin.selection.parameters import Parameters
+
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True)
@@ -55,9 +63,43 @@ def solution_statistics(
     )
 
 
-def count_right(solution: HarmonicSolution, rows: IntArray, codes: IntArray) -> int:
-    """Return how many of some rows, of known classes, the solution gives the right label."""
-    return int((solution.codes[rows] == codes[rows]).sum())
+def solve_folds(
+    problem: HarmonicProblem,
+    gammas: Sequence[float],
+    folds: Sequence[IntArray],
+    answer: Callable[[IntArray, dict[float, HarmonicSolution]], Answer],
+    wanted: Parameters,
+    execution: Execution,
+    progress: ProgressCallback | None,
+) -> tuple[list[Answer], dict[float, HarmonicSolution], dict[float, GammaStatistics]]:
+    """Return the answers with all labels and fold by fold, and what the former rest on.
+
+    `answer` takes the rows that are held out, none of them at first, and the solutions by gamma_g.
+    The solutions on all labels and their statistics are by gamma_g as well; folds are solved
+    together (`solve_hidden`), and their solutions are not kept.
+    """
+    codes, every = problem.labels.codes, [NOTHING_HELD_OUT, *folds]
+    solved: Iterable[list[HarmonicSolution]] = [[] for _ in every]
+    if gammas:
+        n_jobs = execution.n_jobs
+        solved = solve_hidden(
+            problem, gammas, every, solver=wanted.solver, n_jobs=n_jobs, progress=progress
+        )
+    answers = []
+    on_all_labels: dict[float, HarmonicSolution] = {}
+    n_right = dict.fromkeys(gammas, 0)
+    for fold, found in zip(every, solved, strict=True):
+        solutions = dict(zip(gammas, found, strict=True))
+        on_all_labels = on_all_labels or solutions
+        answers.append(answer(fold, solutions))
+        for gamma_g, solution in solutions.items():
+            n_right[gamma_g] += int((solution.codes[fold] == codes[fold]).sum())
+    n_held_out = sum(map(len, folds))
+    statistics = {
+        gamma_g: solution_statistics(solution, n_right[gamma_g], n_held_out, eps=wanted.eps)
+        for gamma_g, solution in on_all_labels.items()
+    }
+    return answers, on_all_labels, statistics
 
 
 def gamma_path(
@@ -87,14 +129,10 @@ def gamma_path(
     rows = []
     for gamma_g in np.unique(of_candidate):
         own = numbers[of_candidate == gamma_g]
-        known = statistics.get(float(gamma_g), NO_GRAPH)
         rows.append(
             {
                 "gamma_g": gamma_g,
-                "confidence": known.confidence,
-                "confident_share": known.confident_share,
-                "sink_share": known.sink_share,
-                "graph_score": known.graph_score,
+                **vars(statistics.get(float(gamma_g), NO_GRAPH)),
                 "fold_score": 1 - choice.errors[own[evidence[own].argmax()]],
                 "weight": choice.weights[own].sum(),
             }

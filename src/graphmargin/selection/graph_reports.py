@@ -15,137 +15,20 @@ from graphmargin.harmonic.problem import HarmonicProblem
 from graphmargin.harmonic.solution import HarmonicSolution
 from graphmargin.harmonic.solve import Solver
 from graphmargin.selection.advice import Advice, counted, graph_advice, quoted
-from graphmargin.selection.choice import Choice
+from graphmargin.selection.choice import GRAPH_HELPS, UNDECIDED, Choice, majority_error
 
 MAX_LABELS = 1000
 """Labels, at most, that are hidden one at a time."""
 MAX_ENTRIES = 2 * 10**7
 """Numbers, at most, to be solved for to hide them: labels times points."""
 SWALLOWED = 0.4
-"""Share of the points, from which on too many are said to change class (see `share_gap`)."""
+"""Share of the points that change class, from which on one is said to swallow the others."""
 VANISHED = 0.2
 """Share of its label share, up to which a class is said to vanish."""
 POINTS_A_CLASS = 10
 """Induced labels for each class, at least, to speak of their shares."""
-HELPS = 1 / 3
-"""Weight of supervised learning up to which the graph is said to help."""
-DOES_NOT_HELP = 2 / 3
-"""Weight of supervised learning from which on it is said to be chosen."""
-GRAPH_HELPS, UNDECIDED = "graph helps", "undecided: both are averaged"
 LISTED = 4
 """Classes that a printed report lists."""
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """How candidates that use the graph did against supervised learning.
-
-    Attributes
-    ----------
-    supervised_share : float
-        Weight of supervised learning in the blend.
-    n_hidden : int
-        Labels that were held out to test the candidates.
-    n_graph, n_supervised : int
-        Candidates of both kinds.
-    graph_error, supervised_error : float or None
-        Share of the held-out labels that the best candidate of each kind gets wrong, which is
-        optimistic where candidates are many; None if there is no candidate or no held-out label.
-    error, majority_error : float
-        Share of them that the blend gets wrong, and that the most frequent class for all gets
-        wrong; nan if no label was held out.
-    """
-
-    supervised_share: float
-    n_hidden: int
-    n_graph: int
-    n_supervised: int
-    graph_error: float | None
-    supervised_error: float | None
-    error: float
-    majority_error: float
-
-    @property
-    def verdict(self) -> str:
-        """Whether the graph helps, by `supervised_share`: up to 1/3, from 2/3 on, or between.
-
-        "not compared" unless there are candidates of both kinds and held-out labels: else the
-        weights are those of priors and class shares.
-        """
-        if not (self.n_graph and self.n_supervised and self.n_hidden):
-            return "not compared"
-        if self.supervised_share <= HELPS:
-            return GRAPH_HELPS
-        if self.supervised_share >= DOES_NOT_HELP:
-            return "graph does not help: supervised learning chosen"
-        return UNDECIDED
-
-    def __str__(self) -> str:
-        """Return the numbers behind the verdict."""
-        if not self.n_supervised:
-            return "no supervised candidate was tried"
-        if not self.n_graph:
-            return "no candidate with a graph was tried"
-        weight = f"supervised learning has {self.supervised_share:.1%} of the weight"
-        if self.graph_error is None or self.supervised_error is None:
-            return f"with one label a class nothing can be tested; {weight}"
-        graph, supervised = (
-            f"{round(error * self.n_hidden)} of {self.n_hidden}"
-            for error in (self.graph_error, self.supervised_error)
-        )
-        return (
-            f"{weight}; held-out labels wrong: {graph} with the best of {self.n_graph} with a "
-            f"graph, {supervised} with the best of {self.n_supervised} without"
-        )
-
-
-def compare(choice: Choice) -> Comparison:
-    """Return how candidates with a graph did against those without.
-
-    Examples
-    --------
-    >>> from graphmargin.selection import Trials, choose
-    >>> trials = Trials(
-    ...     params=[{"gamma_g": np.inf}, {"gamma_g": 0.1}],
-    ...     supervised=np.array([True, False]),
-    ...     held_out_codes=np.array([0, 1, 0, 1]),
-    ...     fold=np.array([0, 0, 1, 1]),
-    ...     held_out_values=np.array([[[-1.0], [1], [1], [-1]], [[1.0], [-1], [1], [-1]]]),
-    ...     scales=np.ones(2),
-    ...     shares=np.full((2, 2), 0.5),
-    ... )
-    >>> found = compare(choose(trials, np.array([2, 2])))
-    >>> found.verdict, found.graph_error, found.supervised_error
-    ('graph helps', 0.0, 0.5)
-    """
-    supervised = choice.trials.supervised
-    n_hidden = len(choice.trials.held_out_codes)
-    errors = choice.errors if n_hidden else np.zeros(0)
-
-    def best(kind: BoolArray) -> float | None:
-        return float(errors[kind].min()) if n_hidden and kind.any() else None
-
-    return Comparison(
-        supervised_share=choice.supervised_share,
-        n_hidden=n_hidden,
-        n_graph=int(np.count_nonzero(~supervised)),
-        n_supervised=int(np.count_nonzero(supervised)),
-        graph_error=best(~supervised),
-        supervised_error=best(supervised),
-        error=choice.error,
-        majority_error=majority_error(choice.trials.held_out_codes),
-    )
-
-
-def majority_error(codes: IntArray) -> float:
-    """Return the share of some labels that the most frequent class for all gets wrong, or nan.
-
-    Examples
-    --------
-    >>> majority_error(np.array([0, 0, 1, 0]))
-    0.25
-    """
-    return float((codes != np.bincount(codes).argmax()).mean()) if len(codes) else float("nan")
 
 
 @dataclass(frozen=True)
@@ -179,8 +62,6 @@ class GraphReport:
         labels, as each hidden one is missed.
     guess_error : float or None
         Share of them that a constant guess gets wrong, that of their largest class.
-    n_alone : int
-        Labels without another one in their component.
     n_unlabeled, n_confident : int
         Unlabeled points, and those with a confidence of at least `eps`.
     mean_confidence : float or None
@@ -194,8 +75,8 @@ class GraphReport:
     converged : bool
     recall : float or None
         Share of the true neighbors that are joined.
-    comparison : Comparison or None
-        With supervised learning.
+    choice : Choice or None
+        Among candidates with and without a graph.
 
     Examples
     --------
@@ -220,7 +101,6 @@ class GraphReport:
     n_tested: int
     leave_one_out_error: float | None
     guess_error: float | None
-    n_alone: int
     n_unlabeled: int
     n_confident: int
     mean_confidence: float | None
@@ -230,7 +110,7 @@ class GraphReport:
     eps: float
     converged: bool
     recall: float | None
-    comparison: Comparison | None
+    choice: Choice | None
 
     @property
     def n_labels(self) -> int:
@@ -254,13 +134,6 @@ class GraphReport:
         return np.asarray(self.induced_counts / n_induced) if n_induced else None
 
     @property
-    def share_gap(self) -> float | None:
-        """Share of the induced labels that would have to change to match the label shares."""
-        if self.induced_shares is None:
-            return None
-        return float(np.abs(self.induced_shares - self.label_shares).sum() / 2)
-
-    @property
     def odd_class(self) -> int | None:
         """Place of a class that swallows the others, or vanishes; None if there is none."""
         given, induced = self.label_shares, self.induced_shares
@@ -273,8 +146,8 @@ class GraphReport:
 
     @property
     def verdict(self) -> str:
-        """Whether the graph helps, or "not compared"; see `Comparison`."""
-        return "not compared" if self.comparison is None else self.comparison.verdict
+        """Whether the graph helps, or "not compared"; see `Choice`."""
+        return "not compared" if self.choice is None else self.choice.verdict
 
     @property
     def trusts_graph(self) -> bool:
@@ -287,7 +160,7 @@ class GraphReport:
     @property
     def advice(self) -> tuple[Advice, ...]:
         """What looks wrong, and what to do; empty if nothing does."""
-        return graph_advice(self)
+        return tuple(graph_advice(self))
 
     def __str__(self) -> str:
         """Return a line for each topic, then the advice."""
@@ -375,8 +248,8 @@ class GraphReport:
 
     def _verdict_line(self) -> str:
         reason = "pass a `choice` to learn whether the graph helps"
-        if self.comparison is not None:
-            reason = str(self.comparison)
+        if self.choice is not None:
+            reason = self.choice.reason
         return f"verdict: {self.verdict} ({reason})"
 
 
@@ -474,7 +347,6 @@ in the sink
         n_tested=n_tested,
         leave_one_out_error=error,
         guess_error=guess,
-        n_alone=int(np.count_nonzero(problem.labels_in_component[labeled] == 1)),
         n_unlabeled=len(confidence),
         n_confident=int(np.count_nonzero(confidence >= eps)),
         mean_confidence=_mean(confidence),
@@ -484,7 +356,7 @@ in the sink
         eps=eps,
         converged=solution.converged,
         recall=None if recall is None else float(recall),
-        comparison=None if choice is None else compare(choice),
+        choice=choice,
     )
 
 
@@ -523,7 +395,7 @@ def _leave_one_out(
     if not len(given):
         return 0, None, None
     error = float((left_out.codes[tested] != given).mean())
-    return len(given), error, float((given != np.bincount(given).argmax()).mean())
+    return len(given), error, majority_error(given)
 
 
 def _too_many(n_labels: int, n_points: int) -> bool:

@@ -60,7 +60,7 @@ def c_grid(X: Any, kernel: Kernel) -> list[float]:
     """
     rows = np.arange(0, X.shape[0], -(-X.shape[0] // SAMPLE))
     if kernel.kind == "precomputed":
-        K = X[rows][:, rows]
+        K = kernel.part(X, rows)
         K = K.toarray() if sparse.issparse(K) else K
     else:
         points = centered(X[rows], center_of(X[rows], kernel))

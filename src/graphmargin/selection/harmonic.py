@@ -3,36 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
 from graphmargin.graph.neighbors import nearest_neighbors
-from graphmargin.harmonic.hidden_labels import solve_hidden
 from graphmargin.harmonic.predictor import HarmonicPredictor, PointGraph, WalkPart, attach
 from graphmargin.harmonic.solution import HarmonicSolution, mean_solution
 from graphmargin.labels import UNLABELED
 from graphmargin.selection.choice import Choice
-from graphmargin.selection.cut_trials import NOTHING_HELD_OUT
 from graphmargin.selection.execution import Execution, solution_warnings
 from graphmargin.selection.fitted import FittedClassifier
-from graphmargin.selection.gamma_path import (
-    GammaStatistics,
-    count_right,
-    gamma_path,
-    solution_statistics,
-)
+from graphmargin.selection.gamma_path import GammaStatistics, gamma_path, solve_folds
 from graphmargin.selection.grids import gamma_g_grid, label_counts, prior_grid
-from graphmargin.selection.held_out import HeldOutLabels
+from graphmargin.selection.held_out import NOTHING_HELD_OUT, HeldOutLabels
 from graphmargin.selection.tasks import (
     Candidate,
-    FittedGraph,
     Task,
     TaskTrials,
     blend_members,
-    combinations,
     solve_fixed,
+    task_candidates,
     try_tasks,
     with_priors,
 )
@@ -57,26 +49,24 @@ class FittedHarmonic(FittedClassifier):
 
     Attributes
     ----------
-    graph : FittedGraph
     solution : HarmonicSolution
         As solved; if parameters were chosen, for the heaviest candidate.
     gamma_path : dict or None
         Set if parameters were chosen, see `graphmargin.selection.gamma_path`.
     """
 
-    graph: FittedGraph
     solution: HarmonicSolution
     gamma_path: dict[str, FloatArray] | None = None
 
 
 def harmonic_candidates(task: Task) -> list[Candidate]:
     """Return all combinations of gamma_g and class priors; "auto" has finite gamma_g only."""
-    gammas, priors = task.parameters.gamma_g, task.parameters.class_mass_normalization
-    return combinations(
+    return task_candidates(
+        task,
         {
-            "gamma_g": gamma_g_grid(task.graph.W)[1:] if gammas is None else gammas,
-            "class_mass_normalization": prior_grid(task.labels) if priors is None else priors,
-        }
+            "gamma_g": lambda: gamma_g_grid(task.W)[1:],
+            "class_mass_normalization": lambda: prior_grid(task.labels),
+        },
     )
 
 
@@ -112,6 +102,7 @@ def blend_harmonic(
     heaviest = members[0]
     return _fitted(
         heaviest.trials.task,
+        choice,
         mean_solution(solutions, shares),
         heaviest.trials.solutions[solutions[0].gamma_g],
         tuple(parts),
@@ -124,7 +115,7 @@ def fit_harmonic(task: Task, execution: Execution) -> FittedHarmonic:
     """Return the harmonic solution with the one candidate of a task."""
     solution, normalized = solve_fixed(task, execution)
     part = WalkPart(normalized.class_mass, ((1.0, _sink_rate(solution)),), point_graph(task))
-    return _fitted(task, normalized, solution, (part,), execution, None)
+    return _fitted(task, None, normalized, solution, (part,), execution, None)
 
 
 def _try_task(
@@ -137,25 +128,15 @@ def _try_task(
     labels, n_classes = task.labels, len(task.labels.classes)
     tested = [np.sort(fold) for fold in held_out.folds]
     gammas = sorted({float(candidate["gamma_g"]) for candidate in candidates})
-    solved = solve_hidden(
-        task.problem,
-        gammas,
-        [NOTHING_HELD_OUT, *tested],
-        solver=task.parameters.solver,
-        n_jobs=execution.n_jobs,
-        progress=progress,
+
+    def answer(fold: IntArray, solutions: dict[float, HarmonicSolution]) -> list[FloatArray]:
+        return [_with_candidate(solutions, one).class_mass[fold] for one in candidates]
+
+    wanted = replace(task.parameters, eps=0.0)  # it has no eps: every confidence counts
+    (_, *parts), solutions, statistics = solve_folds(
+        task.problem, gammas, tested, answer, wanted, execution, progress
     )
-    solutions = dict(zip(gammas, next(solved), strict=True))
     complete = [_with_candidate(solutions, candidate) for candidate in candidates]
-    n_right = dict.fromkeys(gammas, 0)
-    parts = []
-    for rows, fold_solutions in zip(tested, solved, strict=True):
-        by_gamma = dict(zip(gammas, fold_solutions, strict=True))
-        parts.append(
-            [_with_candidate(by_gamma, candidate).class_mass[rows] for candidate in candidates]
-        )
-        for gamma_g, solution in by_gamma.items():
-            n_right[gamma_g] += count_right(solution, rows, labels.codes)
     held_out_codes = labels.codes[np.concatenate([NOTHING_HELD_OUT, *tested])]
     if held_out.validation is not None:
         X, held_out_codes = held_out.validation
@@ -165,7 +146,7 @@ def _try_task(
     values, fold = stack_folds(parts, scales, n_classes)
     unlabeled = ~labels.labeled
     evidence = Trials(
-        params=[{**task.parameters.listed, **candidate} for candidate in candidates],
+        params=list(candidates),
         supervised=np.zeros(len(candidates), dtype=np.bool_),
         held_out_codes=held_out_codes,
         fold=fold,
@@ -176,17 +157,12 @@ def _try_task(
         ),
         columns="masses",
     )
-    n_held_out = sum(map(len, tested))
-    statistics = {
-        gamma_g: solution_statistics(solution, n_right[gamma_g], n_held_out, eps=0.0)
-        for gamma_g, solution in solutions.items()
-    }
     return HarmonicTrials(task, evidence, solutions, statistics)
 
 
 def point_graph(task: Task) -> PointGraph | None:
     """Return what attaches new points to the graph; None for a given one."""
-    wanted, graph = task.parameters.graph, task.graph.points
+    wanted, graph = task.parameters.graph, task.graph
     if wanted is None or graph is None:
         return None
     return PointGraph(graph.search, graph.weighting, wanted.n_neighbors, wanted.metric)
@@ -213,6 +189,7 @@ def _sink_rate(solution: HarmonicSolution) -> float:
 
 def _fitted(
     task: Task,
+    choice: Choice | None,
     solution: HarmonicSolution,
     as_solved: HarmonicSolution,
     parts: tuple[WalkPart, ...],
@@ -225,12 +202,13 @@ def _fitted(
     induced = np.where(solution.codes == UNLABELED, labels.codes, solution.codes)
     codes = _complete(induced, task, majority, execution)
     return FittedHarmonic(
+        task=task,
+        choice=choice,
         predictor=HarmonicPredictor(labels.classes, parts, codes, majority),
         codes=codes,
         label_distributions=solution.label_distributions,
         confidence=solution.confidence,
         warnings=tuple(solution_warnings(solution)),
-        graph=task.graph,
         solution=as_solved,
         gamma_path=path,
     )
@@ -239,9 +217,9 @@ def _fitted(
 def _complete(codes: IntArray, task: Task, majority: int, execution: Execution) -> IntArray:
     """Give points that no label reaches the label of the nearest point that has one."""
     unknown = np.flatnonzero(codes == UNLABELED)
-    if task.graph.points is None or not len(unknown):
+    if task.graph is None or not len(unknown):
         return np.where(codes == UNLABELED, majority, codes)
-    known, points = np.flatnonzero(codes != UNLABELED), task.graph.points.search.X
+    known, points = np.flatnonzero(codes != UNLABELED), task.graph.search.X
     nearest = nearest_neighbors(
         points[known],
         1,

@@ -17,6 +17,7 @@ from graphmargin._checks import check_integer
 from graphmargin._typing import AnyArray, IntArray
 from graphmargin.labels import UNLABELED, EncodedLabels, decode_labels, encode_labels, set_unlabeled
 
+NOTHING_HELD_OUT: IntArray = np.zeros(0, dtype=np.int64)
 FEW_LABELS = 20
 """Number of labels up to which there are ten folds, and five above."""
 
@@ -130,9 +131,7 @@ def _labels_in(split: Any, labels: EncodedLabels) -> IntArray:
         msg = f"`cv` must yield (train, test) with the numbers of rows of X, got {split!r}"
         raise ValueError(msg) from error
     held_out = np.unique(rows[labels.labeled[rows]])
-    kept = labels.codes.copy()
-    kept[held_out] = UNLABELED
-    lost = np.setdiff1d(labels.codes[held_out], kept)
+    lost = np.setdiff1d(labels.codes[held_out], labels.without(held_out).codes)
     if len(lost):
         msg = (
             f"`cv` holds out all labels of class {labels.classes[lost].tolist()[0]!r} in a fold; "

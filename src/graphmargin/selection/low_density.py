@@ -25,13 +25,13 @@ from graphmargin.selection.fitted import FittedClassifier, calibrate_and_label
 from graphmargin.selection.grids import HAT_LOSS_GRID, c_grid
 from graphmargin.selection.held_out import HeldOutLabels
 from graphmargin.selection.machine_trials import try_machines
-from graphmargin.selection.parameters import Parameters, fixed_value
+from graphmargin.selection.parameters import Parameters
 from graphmargin.selection.tasks import (
     Candidate,
     Task,
     TaskTrials,
     blend_members,
-    combinations,
+    task_candidates,
     try_tasks,
 )
 
@@ -41,28 +41,15 @@ MAX_HAT_LOSSES = 500
 
 @dataclass(frozen=True)
 class FittedLowDensity(FittedClassifier):
-    """A fitted semi-supervised SVM.
+    """A fitted semi-supervised SVM, with a solution for each pair of classes and candidate."""
 
-    Attributes
-    ----------
-    class_prior : array of shape (c,) or None
-        Class shares that were used, for the heaviest candidate.
-    solutions : tuple of SemiSupervisedSolution
-        One for each pair of classes and blended candidate.
-    """
-
-    class_prior: FloatArray | None
     solutions: tuple[SemiSupervisedSolution, ...]
 
 
 def low_density_candidates(task: Task) -> list[Candidate]:
     """Return all combinations of gamma_u, of which 0 is supervised, and C."""
-    gammas, costs = task.parameters.gamma_u, task.parameters.C
-    return combinations(
-        {
-            "gamma_u": HAT_LOSS_GRID if gammas is None else gammas,
-            "C": c_grid(task.X, task.kernel) if costs is None else costs,
-        }
+    return task_candidates(
+        task, {"gamma_u": lambda: HAT_LOSS_GRID, "C": lambda: c_grid(task.X, task.kernel)}
     )
 
 
@@ -94,8 +81,7 @@ def blend_low_density(
 
 def fit_low_density(task: Task, execution: Execution) -> FittedLowDensity:
     """Return the semi-supervised SVM with the one candidate of a task."""
-    wanted = task.parameters
-    candidate = {"gamma_u": fixed_value(wanted.gamma_u), "C": fixed_value(wanted.C)}
+    (candidate,) = low_density_candidates(task)
     stage = f"semi-supervised SVM on {task.X.shape[0]:,} points"
     with report_stage(stage, execution.verbose) as progress:
         trained = _train(task, candidate, execution, progress)
@@ -116,10 +102,8 @@ def _fitted(
         *_solution_warnings(solutions),
         *machine_warnings([machine for machine, _ in trained]),
     ]
-    fitted = calibrate_and_label(task.X, task.labels, machines, choice, warnings)
-    return FittedLowDensity(
-        **vars(fitted), class_prior=task.parameters.class_prior, solutions=solutions
-    )
+    fitted = calibrate_and_label(task, machines, choice, warnings)
+    return FittedLowDensity(**vars(fitted), solutions=solutions)
 
 
 def _solution_warnings(solutions: Sequence[SemiSupervisedSolution]) -> list[FitWarning]:
@@ -172,15 +156,14 @@ def _try_task(
     X, labels, wanted = task.X, task.labels, task.parameters
     random = check_random_state(execution.seed)
     rows, _ = sample_rows(labels.codes, random, MAX_HAT_LOSSES)
-    is_matrix = task.kernel.kind == "precomputed"
-    points = X[rows][:, rows] if is_matrix else X[rows]
+    points = task.kernel.part(X, rows)
     labeled = np.flatnonzero(labels.labeled[rows])
     center = center_of(points, task.kernel)
     feature_map = explicit_features(points, labeled, task.kernel, N_LANDMARKS, center, random)
     F = feature_map.table(points, np.arange(len(rows)), n_jobs=execution.n_jobs, dtype=np.float64)
     if held_out.validation is not None:
         new, codes = held_out.validation
-        new = feature_map(new[:, rows] if is_matrix else new)
+        new = feature_map(new[:, rows] if task.kernel.kind == "precomputed" else new)
         held_out = replace(held_out, validation=(new, codes))
     n_left_out = int((~labels.labeled).sum()) - (len(rows) - len(labeled))
     train = partial(_train_piece, F, n_left_out, wanted)

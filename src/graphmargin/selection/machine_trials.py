@@ -10,10 +10,10 @@ import numpy as np
 
 from graphmargin._threads import in_threads
 from graphmargin._typing import IntArray, ProgressCallback
-from graphmargin.labels import UNLABELED
+from graphmargin.labels import EncodedLabels
 from graphmargin.margin.machine import MarginMachine, joint_pairwise
 from graphmargin.selection.execution import Execution
-from graphmargin.selection.held_out import HeldOutLabels
+from graphmargin.selection.held_out import NOTHING_HELD_OUT, HeldOutLabels
 from graphmargin.selection.tasks import Candidate, Task, TaskTrials
 from graphmargin.selection.trials import pairwise_trials
 
@@ -46,11 +46,9 @@ def try_machines(
     execution : Execution
     progress : callable or None
     """
-    codes = task.labels.codes[rows]
+    labels = EncodedLabels(task.labels.classes, task.labels.codes[rows])
     tested = [np.flatnonzero(np.isin(rows, fold)) for fold in held_out.folds]
-    kept = [codes, *(codes.copy() for _ in tested)]
-    for left, places in zip(kept[1:], tested, strict=True):
-        left[places] = UNLABELED
+    kept = [labels.without(places).codes for places in (NOTHING_HELD_OUT, *tested)]
     pieces = product(kept, candidates)
     machines = in_threads(train, pieces, n_jobs=execution.n_jobs, progress=progress)
     m = len(candidates)
@@ -58,16 +56,16 @@ def try_machines(
     if held_out.validation is None:
         folds = zip(by_fold[1:], tested, strict=True)
         parts = [joint_pairwise(trained, points[places]) for trained, places in folds]
-        held_out_codes = codes[np.concatenate([np.zeros(0, dtype=np.int64), *tested])]
+        held_out_codes = labels.codes[np.concatenate([NOTHING_HELD_OUT, *tested])]
     else:
         new, held_out_codes = held_out.validation
         parts = [joint_pairwise(by_fold[0], new)]
     evidence = pairwise_trials(
-        [{**task.parameters.listed, **candidate} for candidate in candidates],
+        candidates,
         [float(candidate["gamma_u"]) == 0 for candidate in candidates],
         held_out_codes,
         parts,
-        joint_pairwise(by_fold[0], points[codes == UNLABELED]),
-        len(task.labels.classes),
+        joint_pairwise(by_fold[0], points[~labels.labeled]),
+        len(labels.classes),
     )
     return TaskTrials(task, evidence)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from graphmargin._progress import report_stage
-from graphmargin._threads import pause
 from graphmargin._typing import BoolArray, IntArray, ProgressCallback
 from graphmargin.labels import UNLABELED
 from graphmargin.margin.machine import MarginMachine, blend
-from graphmargin.margin.manifold import WarpedFeatures, warp, warp_features
+from graphmargin.margin.manifold import WarpedFeatures, train_manifold, warp_features
 from graphmargin.selection.choice import Choice
 from graphmargin.selection.cut_trials import sample_rows
 from graphmargin.selection.execution import Execution, machine_warnings
@@ -22,33 +21,24 @@ from graphmargin.selection.fitted import FittedClassifier, calibrate_and_label
 from graphmargin.selection.grids import c_grid, gamma_u_grid
 from graphmargin.selection.held_out import HeldOutLabels
 from graphmargin.selection.machine_trials import try_machines
-from graphmargin.selection.parameters import fixed_value
 from graphmargin.selection.tasks import (
     Candidate,
-    FittedGraph,
     Task,
     TaskTrials,
     blend_members,
-    combinations,
+    task_candidates,
     try_tasks,
 )
 
 
-@dataclass(frozen=True)
-class FittedManifold(FittedClassifier):
-    """A fitted manifold-regularized SVM, with the graph of its heaviest candidate."""
-
-    graph: FittedGraph
-
-
 def manifold_candidates(task: Task) -> list[Candidate]:
     """Return all combinations of gamma_u, of which 0 is supervised, and C."""
-    gammas, costs = task.parameters.gamma_u, task.parameters.C
-    return combinations(
+    return task_candidates(
+        task,
         {
-            "gamma_u": gamma_u_grid(task.X.shape[0]) if gammas is None else gammas,
-            "C": c_grid(task.X, task.kernel) if costs is None else costs,
-        }
+            "gamma_u": lambda: gamma_u_grid(task.X.shape[0]),
+            "C": lambda: c_grid(task.X, task.kernel),
+        },
     )
 
 
@@ -67,54 +57,47 @@ def try_manifold(
 
 def blend_manifold(
     trials: Sequence[TaskTrials], choice: Choice, execution: Execution
-) -> FittedManifold:
+) -> FittedClassifier:
     """Return the blend of the chosen candidates, trained on all rows; a task is warped once."""
     members = blend_members(trials, choice)
     machines: dict[int, MarginMachine] = {}
     with report_stage(f"blend of {len(members)} classifiers", execution.verbose) as progress:
         for part in trials:
             own = [member for member in members if member.trials is part]
+            if not own:
+                continue
             trained = _train(part.task, [member.candidate for member in own], execution)
             machines |= zip((member.number for member in own), trained, strict=True)
             if progress is not None:
                 progress(len(machines) / len(members), "")
     ordered = [machines[member.number] for member in members]
+    blended = blend(ordered, [member.factor for member in members])
     task = members[0].trials.task
-    fitted = calibrate_and_label(
-        task.X,
-        task.labels,
-        blend(ordered, [member.factor for member in members]),
-        choice,
-        machine_warnings(ordered),
-    )
-    return FittedManifold(**vars(fitted), graph=task.graph)
+    return calibrate_and_label(task, blended, choice, machine_warnings(ordered))
 
 
-def fit_manifold(task: Task, execution: Execution) -> FittedManifold:
+def fit_manifold(task: Task, execution: Execution) -> FittedClassifier:
     """Return the manifold-regularized SVM with the one candidate of a task."""
-    wanted = task.parameters
-    candidate = {"gamma_u": fixed_value(wanted.gamma_u), "C": fixed_value(wanted.C)}
+    (candidate,) = manifold_candidates(task)
     stage = f"manifold-regularized SVM on {task.X.shape[0]:,} points"
     with report_stage(stage, execution.verbose):
         (machine,) = _train(task, [candidate], execution)
-        fitted = calibrate_and_label(
-            task.X, task.labels, [machine.collapsed()], None, machine_warnings([machine])
-        )
-    return FittedManifold(**vars(fitted), graph=task.graph)
+        warnings = machine_warnings([machine])
+        return calibrate_and_label(task, [machine.collapsed()], None, warnings)
 
 
 def _train(
     task: Task, candidates: Sequence[Candidate], execution: Execution
 ) -> list[MarginMachine]:
     """Return the machines of some candidates, trained on all rows."""
-    if not candidates:
-        return []
-    wanted, codes = task.parameters, task.labels.codes
-    form = warp(
+    wanted = task.parameters
+    return train_manifold(
         task.X,
-        codes,
+        task.labels.codes,
         task.kernel,
-        task.graph.W,
+        task.W,
+        C=[float(candidate["C"]) for candidate in candidates],
+        gamma_us=[candidate["gamma_u"] for candidate in candidates],
         normalized=wanted.normalized,
         power=wanted.laplacian_power,
         fit_intercept=wanted.fit_intercept,
@@ -122,20 +105,6 @@ def _train(
         n_jobs=execution.n_jobs,
         random_state=execution.seed,
     )
-    machines = []
-    for candidate in candidates:
-        C = float(candidate["C"])
-        machines.append(
-            form.machine(
-                2 * C * candidate["gamma_u"],
-                codes[codes != UNLABELED],
-                C,
-                wanted.fit_intercept,
-                execution.n_jobs,
-            )
-        )
-        pause()
-    return machines
 
 
 def _try_task(
@@ -151,7 +120,7 @@ def _try_task(
         task.X,
         labeled,
         task.kernel,
-        task.graph.W,
+        task.W,
         normalized=wanted.normalized,
         power=wanted.laplacian_power,
         fit_intercept=wanted.fit_intercept,

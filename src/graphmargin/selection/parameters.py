@@ -28,7 +28,7 @@ from graphmargin.margin.induced import LOSS_WEIGHTS
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.manifold import check_gamma_u
 from graphmargin.margin.semi_supervised import SEMI_SUPERVISED_SOLVERS
-from graphmargin.margin.training import Approximation, check_approximation
+from graphmargin.margin.training import APPROXIMATIONS, Approximation, check_approximation
 
 Candidates = tuple[Any, ...] | None
 """Values of a parameter to try; None stands for "auto"."""
@@ -260,16 +260,16 @@ def _checks(given: Mapping[str, Any], labels: EncodedLabels | None) -> dict[str,
         "gamma_g": check_gamma_g,
         "C": partial(check_real, "C", positive=True, hint="; C = 1 / (2 gamma), or use 'auto'"),
         "gamma_u": check_gamma_u,
-        "solver": partial(_check_choice, "solver", solvers),
-        "approximation": partial(_check_choice, "approximation", ("auto", "none", "nystroem")),
+        "solver": partial(check_choice, "solver", choices=solvers),
+        "approximation": partial(check_choice, "approximation", choices=APPROXIMATIONS),
         "kernel": lambda kernel: Kernel(kernel).kind,
         "degree": partial(check_integer, "degree", low=1),
         "coef0": partial(check_real, "coef0", hint="; a negative one gives no kernel"),
         "width": partial(_check_width, NAMED_WIDTHS if has_edges else ("paper",)),
         "n_neighbors": partial(check_integer, "n_neighbors", low=1),
-        "metric": partial(_check_choice, "metric", METRICS),
+        "metric": partial(check_choice, "metric", choices=METRICS),
         "eps": _check_eps,
-        "loss_weights": partial(_check_choice, "loss_weights", LOSS_WEIGHTS),
+        "loss_weights": partial(check_choice, "loss_weights", choices=LOSS_WEIGHTS),
     }
     if labels is not None:
         checks |= {
@@ -284,11 +284,6 @@ def _checks(given: Mapping[str, Any], labels: EncodedLabels | None) -> dict[str,
         "normalized": partial(_check_bool, "normalized"),
         "fit_intercept": partial(_check_bool, "fit_intercept"),
     }
-
-
-def _check_choice(name: str, choices: tuple[str, ...], value: Any) -> Any:
-    check_choice(name, value, choices)
-    return value
 
 
 def _check_eps(eps: Any) -> float:
@@ -309,8 +304,7 @@ def _check_bool(name: str, value: Any) -> bool:
 def _check_width(names: tuple[str, ...], width: Any) -> Any:
     if not isinstance(width, str):
         return check_width(width)
-    check_choice("width", width, names, " or a positive number")
-    return width
+    return check_choice("width", width, names, " or a positive number")
 
 
 def _check_c_labeled(labels: EncodedLabels, c_labeled: Any) -> Any:

@@ -15,33 +15,16 @@ from graphmargin.harmonic.problem import HarmonicProblem, problem_on
 from graphmargin.harmonic.solution import HarmonicSolution, normalize_class_mass, solve_path
 from graphmargin.labels import EncodedLabels
 from graphmargin.margin.kernels import Kernel
-from graphmargin.selection.choice import Choice
+from graphmargin.selection.choice import Choice, choose
 from graphmargin.selection.execution import Execution
+from graphmargin.selection.grids import label_counts
 from graphmargin.selection.held_out import HeldOutLabels
 from graphmargin.selection.parameters import GraphParameters, Parameters, fixed_value
-from graphmargin.selection.trials import Trials
+from graphmargin.selection.trials import Trials, join
 
 Candidate = dict[str, Any]
 """Values by the name of the parameter."""
 Trial = TypeVar("Trial", bound="TaskTrials")
-
-
-@dataclass(frozen=True)
-class FittedGraph:
-    """The graph of all rows.
-
-    Attributes
-    ----------
-    W : csr_array of shape (n, n)
-    recall : float or None
-        Share of the true neighbors in the graph, measured on a sample; None for a given graph.
-    points : NeighborGraph or None
-        What attaches new points; None for a given graph.
-    """
-
-    W: sparse.csr_array
-    recall: float | None = None
-    points: NeighborGraph | None = None
 
 
 @dataclass(frozen=True)
@@ -54,18 +37,28 @@ class Task:
     X : array or CSR matrix of shape (n, d), or a kernel matrix
     labels : EncodedLabels
     kernel : Kernel
-    graph : FittedGraph
-        Without edges where none is used.
+    graph : NeighborGraph or None
+        The graph of all rows, if it was built; None for a given one.
     problem : HarmonicProblem
-        The graph with all labels.
+        The graph with all labels; without edges where none is used.
     """
 
     parameters: Parameters
     X: Any
     labels: EncodedLabels
     kernel: Kernel
-    graph: FittedGraph
+    graph: NeighborGraph | None
     problem: HarmonicProblem
+
+    @property
+    def W(self) -> sparse.csr_array:  # noqa: N802 - the paper's name
+        """The graph of all rows."""
+        return self.problem.W
+
+    @property
+    def recall(self) -> float | None:
+        """Share of the true neighbors in the graph, measured on a sample; None if it was given."""
+        return None if self.graph is None else self.graph.recall
 
 
 @dataclass(frozen=True)
@@ -105,17 +98,21 @@ def make_tasks(
 
     W is the given graph, or None.
     """
-    graphs: dict[GraphParameters | None, FittedGraph] = {}
+    given = sparse.csr_array((X.shape[0],) * 2) if W is None else check_graph(W, X.shape[0])
+    graphs: dict[GraphParameters, NeighborGraph] = {}
     problems: dict[Any, HarmonicProblem] = {}
     tasks = []
     for wanted in parameters:
-        if wanted.graph not in graphs:
-            graphs[wanted.graph] = _fit_graph(X, W, wanted.graph, execution)
-        graph = graphs[wanted.graph]
+        if wanted.graph is not None and wanted.graph not in graphs:
+            graphs[wanted.graph] = build_graph(X, wanted.graph, execution)
+        graph = None if wanted.graph is None else graphs[wanted.graph]
         # An array of trust is told from another by its identity, as it has no hash.
         key = (wanted.graph, id(wanted.c_labeled), wanted.c_unlabeled)
         if key not in problems:
-            problems[key] = task_problem(graph.W, labels, wanted.c_labeled, wanted)
+            edges = given if graph is None else graph.W
+            problems[key] = problem_on(
+                edges, labels, c_labeled=wanted.c_labeled, c_unlabeled=wanted.c_unlabeled
+            )
         kernel = wanted.kernel.on(X, _shared_width(wanted, graph))
         tasks.append(Task(wanted, X, labels, kernel, graph, problems[key]))
     return tuple(tasks)
@@ -135,22 +132,18 @@ def build_graph(X: Any, parameters: GraphParameters, execution: Execution) -> Ne
         )
 
 
-def task_problem(
-    W: sparse.csr_array, labels: EncodedLabels, c_labeled: Any, wanted: Parameters
-) -> HarmonicProblem:
-    """Return the harmonic problem of a task, on its graph or that of a sample of its rows."""
-    return problem_on(W, labels, c_labeled=c_labeled, c_unlabeled=wanted.c_unlabeled)
-
-
-def combinations(values: Mapping[str, Sequence[Any]]) -> list[Candidate]:
+def task_candidates(
+    task: Task, grids: Mapping[str, Callable[[], Sequence[Any]]]
+) -> list[Candidate]:
     """Return all combinations of the values of some parameters, the last one changing fastest.
 
-    Examples
-    --------
-    >>> combinations({"C": [1, 2], "gamma_g": [0.1]})
-    [{'C': 1, 'gamma_g': 0.1}, {'C': 2, 'gamma_g': 0.1}]
+    Where a task leaves a parameter to "auto", its values are those of the grid. Values that all
+    candidates of the task share, as they are those of its graph or kernel, come first.
     """
-    return [dict(zip(values, point, strict=True)) for point in product(*values.values())]
+    asked = {name: getattr(task.parameters, name) for name in grids}
+    values = [grids[name]() if asked[name] is None else asked[name] for name in grids]
+    shared = task.parameters.listed
+    return [{**shared, **dict(zip(grids, point, strict=True))} for point in product(*values)]
 
 
 def try_tasks(
@@ -172,6 +165,12 @@ def try_tasks(
             try_task(task, some, held_out, execution, progress)
             for task, some in zip(tasks, candidates, strict=True)
         )
+
+
+def choose_among(trials: Sequence[TaskTrials], max_blended: int | None = None) -> Choice:
+    """Return the weights of the candidates of all tasks, see `choose`."""
+    counts = label_counts(trials[0].task.labels)
+    return choose(join([part.evidence for part in trials]), counts, max_blended)
 
 
 def solve_fixed(task: Task, execution: Execution) -> tuple[HarmonicSolution, HarmonicSolution]:
@@ -200,18 +199,9 @@ def blend_members(trials: Sequence[Any], choice: Choice) -> list[Member]:
     return [Member(i, factor, *places[i]) for i, factor in choice.blended]
 
 
-def _fit_graph(X: Any, W: Any, wanted: GraphParameters | None, execution: Execution) -> FittedGraph:
-    """Return the graph that parameters ask for: built, given, or without edges."""
-    n = X.shape[0]
-    if wanted is not None:
-        points = build_graph(X, wanted, execution)
-        return FittedGraph(points.W, points.recall, points)
-    return FittedGraph(sparse.csr_array((n, n)) if W is None else check_graph(W, n))
-
-
-def _shared_width(wanted: Parameters, graph: FittedGraph) -> float | None:
+def _shared_width(wanted: Parameters, graph: NeighborGraph | None) -> float | None:
     """Return the width that the edges have found already, if the kernel has the same."""
-    if graph.points is None or wanted.graph is None:
+    if graph is None or wanted.graph is None:
         return None
     is_same = wanted.graph.metric == "euclidean" and wanted.graph.width == "paper"
-    return graph.points.weighting.width if is_same else None
+    return graph.weighting.width if is_same else None
