@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
+
 
 def check_choice(name: str, value: Any, choices: Sequence[str], hint: str = "") -> Any:
     """Return `value`, or raise ValueError unless it is one of `choices`."""
@@ -41,3 +43,18 @@ def check_real(
         msg = f"`{name}` must be finite, got {value!r}{hint}"
         raise ValueError(msg)
     return float(value)
+
+
+def check_random_state(value: Any) -> np.random.RandomState:
+    """Return the generator of random numbers that a seed, a `RandomState` or None stands for.
+
+    Seeds do without scikit-learn, whose import takes longer than most fits of small tables.
+    """
+    if isinstance(value, np.random.RandomState):
+        return value
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        return np.random.RandomState(int(value))
+    from sklearn.utils import check_random_state as scikit_learn_random_state
+
+    random: np.random.RandomState = scikit_learn_random_state(value)
+    return random

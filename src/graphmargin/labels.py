@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import column_or_1d
 
 from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray
 
@@ -135,7 +134,11 @@ def encode_labels(y: npt.ArrayLike) -> EncodedLabels:
     >>> encode_labels([7, -1, 3]).classes.tolist()
     [3, 7]
     """
-    values = column_or_1d(_as_array(y), warn=True)
+    values = _as_array(y)
+    if values.ndim != 1:
+        from sklearn.utils.validation import column_or_1d
+
+        values = column_or_1d(values, warn=True)
     labeled = ~UNLABELED_IN_PYTHON.mask(values)
     if not labeled.any():
         msg = (

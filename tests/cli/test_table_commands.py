@@ -94,7 +94,7 @@ def test_model_and_report(table_file, tmp_path, mixed_table, labeled_pets, capsy
     loaded = gm.load_model(model)
     X = labeled_pets.job.features.transform(new)
     classes = labeled_pets.job.target.classes
-    assert np.array_equal(loaded.predict(new), classes[labeled_pets.cut.predict(X)])
+    assert np.array_equal(loaded.predict(new), classes[labeled_pets.fitted.predictor.predict(X)])
     page = report.read_text()
     assert "135 rows labeled from 15 labels" in page
     assert str(model) in page

@@ -43,7 +43,7 @@ def test_no_parameter_of_python_is_named_where_supervised_learning_is_chosen():
     table["size"] = y + 0.01 * rng.normal(size=120)
     table["kind"] = np.where(np.arange(120) < 60, np.where(y, "cat", "dog"), None)
     labeled = label_rows(job_of(table, "kind"))
-    assert np.isinf(labeled.cut.harmonic_solution_.gamma_g)
+    assert np.isinf(labeled.fitted.solution.gamma_g)
     assert not any("gamma_g" in text for text in summarize(labeled).warnings)
 
 

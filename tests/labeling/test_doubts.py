@@ -33,7 +33,7 @@ def test_wrong_labels_are_found(audited):
 def test_scores_are_those_of_label_suspicion(audited):
     labeled, report, _ = audited
     job = labeled.job
-    W = knn_graph(job.X, job.n_neighbors)
+    W = knn_graph(job.X)
     expected = label_suspicion(harmonic_solution(W, job.target.codes, gamma_g=CLEAR_GAMMA_G))
     by_row = dict(zip(expected.vertices + 1, expected.suspicion, strict=True))
     for note in doubts_on(labeled, report).notes:

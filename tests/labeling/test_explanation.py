@@ -28,7 +28,7 @@ def test_shares_are_those_of_walks(labeled, place):
 
 def test_neighbors_are_those_of_the_graph(labeled):
     found = explain_row(labeled, 5)
-    row = labeled.cut.graph_[[5]].toarray()[0]
+    row = labeled.fitted.task.W[[5]].toarray()[0]
     assert {one.row - 1 for one in found.neighbors} == set(np.flatnonzero(row))
     assert sum(one.share for one in found.neighbors) == pytest.approx(1.0)
 
@@ -39,7 +39,7 @@ def test_the_own_label_of_a_labeled_row_is_hidden(labeled):
     assert 1 not in [one.row for one in found.labels]
     hidden = labeled.job.target.codes.copy()
     hidden[0] = -1
-    solution = harmonic_solution(labeled.cut.graph_, hidden, gamma_g=found.gamma_g)
+    solution = harmonic_solution(labeled.fitted.task.W, hidden, gamma_g=found.gamma_g)
     assert found.graph_confidence == pytest.approx(solution.confidence[0])
 
 
@@ -57,7 +57,7 @@ def test_what_would_change_a_label_does_change_it(labeled, place):
     for n, expected in ((n_named, second), (n_named - 1, best)):
         changed = labeled.job.target.codes.copy()
         changed[own[:n]] = second
-        again = harmonic_solution(labeled.cut.graph_, changed, gamma_g=labeled.solution.gamma_g)
+        again = harmonic_solution(labeled.fitted.task.W, changed, gamma_g=labeled.solution.gamma_g)
         assert again.codes[place] == expected
     assert repr(str(classes[second])) in found.change
 

@@ -36,13 +36,13 @@ def test_candidates_are_those_of_the_choice(labeled, findings):
     assert sum(weights) == pytest.approx(1.0)
     supervised = sum(c.weight for c in findings.candidates if np.isinf(c.gamma_g))
     assert findings.supervised_share == pytest.approx(supervised)
-    assert len(findings.candidates) == len(labeled.cut.choice_.trials.params)
+    assert len(findings.candidates) == len(labeled.choice.trials.params)
 
 
 def test_the_estimate_is_that_of_the_choice(labeled, findings):
     estimate = findings.estimate
     assert estimate.n_hidden == 15
-    assert estimate.accuracy == pytest.approx(1 - labeled.cut.choice_.error)
+    assert estimate.accuracy == pytest.approx(1 - labeled.choice.error)
     assert estimate.low <= estimate.accuracy <= estimate.high
 
 
@@ -63,7 +63,7 @@ def test_the_histogram_counts_every_row_without_a_label(findings):
 
 
 def test_the_path_is_that_of_the_estimator(labeled, findings):
-    path = labeled.cut.gamma_g_path_
+    path = labeled.fitted.gamma_path
     assert findings.path["gamma_g"] == tuple(path["gamma_g"].tolist())
     assert findings.path["weight"] == tuple(path["weight"].tolist())
     assert np.isinf(findings.path["gamma_g"][-1])

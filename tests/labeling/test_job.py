@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -33,17 +35,18 @@ def test_sources_and_confidences(labeled):
     assert (found.sources[given] == GIVEN).all()
     assert set(found.sources[~given]) <= {INDUCED, MODEL}
     assert (found.confidence[given] == 1).all()
-    assert np.array_equal(found.confidence[~given], found.cut.confidence_[~given])
+    assert np.array_equal(found.confidence[~given], found.fitted.confidence[~given])
     induced = found.sources == INDUCED
-    agreed = found.cut.harmonic_solution_.codes == found.codes
+    agreed = found.fitted.solution.codes == found.codes
     assert np.array_equal(agreed[~given], induced[~given])
 
 
 def test_no_label_is_induced_where_no_label_travels(mixed_table):
     """As if supervised learning had been chosen: labels are explained at another gamma_g."""
     found = label_rows(job_of(mixed_table()[0], "kind"))
-    problem = found.cut.harmonic_solution_.problem
-    found.cut.harmonic_solution_ = solve_path(problem, [np.inf])[0]
+    problem = found.fitted.solution.problem
+    fitted = replace(found.fitted, solution=solve_path(problem, [np.inf])[0])
+    found = replace(found, fitted=fitted)
     assert INDUCED not in found.sources
     assert found.solution.gamma_g == CLEAR_GAMMA_G
     assert found.solution.classes.tolist() == ["bird", "cat", "dog"]
@@ -66,7 +69,7 @@ def test_the_model_labels_new_rows_as_the_cut_does(labeled, mixed_table):
     model = found.model(rows=150)
     labels, confidence = model.label(new.drop(columns="kind"))
     X = found.job.features.transform(new)
-    assert np.array_equal(labels, found.job.target.classes[found.cut.predict(X)])
+    assert np.array_equal(labels, found.job.target.classes[found.fitted.predictor.predict(X)])
     assert (labels == names).mean() > 0.9
     assert ((confidence >= 0) & (confidence <= 1)).all()
     assert model.details["rows"] == 150

@@ -6,9 +6,8 @@ from numbers import Real
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils import check_random_state
 
-from graphmargin._checks import check_integer
+from graphmargin._checks import check_integer, check_random_state
 from graphmargin._typing import AnyArray, IntArray
 from graphmargin.labels import encode_labels, set_unlabeled
 

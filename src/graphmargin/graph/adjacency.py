@@ -7,8 +7,6 @@ from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
-from sklearn.preprocessing import normalize
-from sklearn.utils import check_array
 
 from graphmargin._checks import check_choice
 from graphmargin._typing import ProgressCallback
@@ -84,6 +82,8 @@ def knn_graph(
     >>> W.toarray().round(3).tolist()
     [[0.0, 0.607, 0.0], [0.607, 0.0, 0.135], [0.0, 0.135, 0.0]]
     """
+    from sklearn.utils import check_array
+
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
     return neighbor_graph(
         X,
@@ -135,7 +135,11 @@ def join_neighbors(neighbors: Neighbors, rule: Weighting) -> sparse.csr_array:
 def in_metric(X: Any, metric: Metric) -> Any:
     """Return X where Euclidean distance is the metric: for cosine, rows of unit length."""
     check_choice("metric", metric, METRICS)
-    return normalize(X) if metric == "cosine" else X
+    if metric == "euclidean":
+        return X
+    from sklearn.preprocessing import normalize
+
+    return normalize(X)
 
 
 def check_graph(W: Any, n_samples: int | None = None) -> sparse.csr_array:

@@ -19,12 +19,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from scipy.spatial.distance import cdist
-from sklearn.neighbors import NearestNeighbors
-from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
 from graphmargin._blocks import ranges, row_blocks
-from graphmargin._checks import check_integer
+from graphmargin._checks import check_integer, check_random_state
 from graphmargin._compilation import kernel
 from graphmargin._threads import in_threads, n_threads
 from graphmargin._typing import BoolArray, FloatArray, IntArray, ProgressCallback
@@ -354,6 +352,8 @@ def _search_sparse(
     X: sparse.csr_array, queries: sparse.csr_array | None, n_neighbors: int
 ) -> tuple[IntArray, FloatArray]:
     """Return neighbors of sparse rows; scikit-learn's blocks propose, exact distances rank."""
+    from sklearn.neighbors import NearestNeighbors
+
     itself = queries is None
     X = sparse.csr_array(X, dtype=np.float64)
     queries = X if queries is None else sparse.csr_array(queries, dtype=np.float64)

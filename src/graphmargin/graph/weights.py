@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from graphmargin._blocks import row_blocks
 from graphmargin._checks import check_real
@@ -23,6 +22,8 @@ WIDTHS = "'paper', 'self-tuning', 'binary' or a positive number"
 def feature_spread(X: Any) -> FloatArray:
     """Return the standard deviation of every feature, in double precision and without a copy."""
     if sparse.issparse(X):
+        from sklearn.utils.sparsefuncs import mean_variance_axis
+
         return np.asarray(np.sqrt(mean_variance_axis(X, axis=0)[1]), dtype=np.float64)
     unit = power_of_two(max(abs(X.max(initial=0.0)), abs(X.min(initial=0.0))))
     center = X.mean(axis=0, dtype=np.float64)

@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_random_state
 
 from graphmargin._blocks import row_blocks
-from graphmargin._checks import check_integer
+from graphmargin._checks import check_integer, check_random_state
 from graphmargin._compilation import kernel
 from graphmargin._typing import AnyArray, FloatArray, IntArray
 from graphmargin.harmonic.problem import HarmonicProblem

@@ -58,7 +58,7 @@ def doubts_on(labeled: Labeled, report: GraphReport) -> SuspiciousLabels:
         return SuspiciousLabels(None, _reason(report))
     if job.n_labels * len(job.X) > MAX_DOUBTED:
         return SuspiciousLabels(None, "There are too many labels to look at each of them.")
-    problem, n_jobs = labeled.cut.harmonic_solution_.problem, labeled.cut.n_jobs
+    problem, n_jobs = labeled.fitted.task.problem, labeled.n_jobs
     (solution,) = solve_path(problem, [CLEAR_GAMMA_G], n_jobs=n_jobs)
     found = label_suspicion(solution, n_jobs=n_jobs)
     doubted = (found.suspicion > DOUBTFUL) & (found.suggested != UNLABELED)

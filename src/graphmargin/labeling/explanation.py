@@ -134,24 +134,24 @@ def explain_row(labeled: Labeled, place: int) -> RowExplanation:
     >>> found.label, found.graph_label, [one.row for one in found.labels]
     ('cat', 'cat', [1, 3])
     """
-    job, cut = labeled.job, labeled.cut
+    job, fitted = labeled.job, labeled.fitted
     classes = job.target.classes
     solution = _without_own(labeled, place)
-    walk = solution.explain(place, n_jobs=cut.n_jobs)
-    order = np.argsort(-cut.label_distributions_[place], kind="stable")
+    walk = solution.explain(place, n_jobs=labeled.n_jobs)
+    order = np.argsort(-fitted.label_distributions[place], kind="stable")
     reached = solution.codes[place] != UNLABELED
-    edges = cut.graph_[[place]]
+    edges = fitted.task.W[[place]]
     by_weight = np.argsort(-edges.data, kind="stable")[:LISTED]
     return RowExplanation(
         row=place + 1,
         label=str(classes[labeled.codes[place]]),
         source=str(labeled.sources[place]),
         confidence=float(labeled.confidence[place]),
-        probabilities={str(classes[k]): float(cut.label_distributions_[place, k]) for k in order},
+        probabilities={str(classes[k]): float(fitted.label_distributions[place, k]) for k in order},
         graph_label=str(classes[solution.codes[place]]) if reached else None,
         graph_confidence=float(solution.confidence[place]),
         gamma_g=solution.gamma_g,
-        graph_is_used=bool(np.isfinite(cut.harmonic_solution_.gamma_g)),
+        graph_is_used=bool(np.isfinite(fitted.solution.gamma_g)),
         labels=_influences(labeled, walk.sources[:LISTED], walk.shares[:LISTED]),
         sink_share=walk.sink_mass,
         neighbors=_influences(
@@ -168,7 +168,7 @@ def _without_own(labeled: Labeled, place: int) -> HarmonicSolution:
     if solution.problem.labels.codes[place] == UNLABELED:
         return solution
     problem = solution.problem.without_labels([place])
-    return solve_path(problem, [solution.gamma_g], n_jobs=labeled.cut.n_jobs)[0]
+    return solve_path(problem, [solution.gamma_g], n_jobs=labeled.n_jobs)[0]
 
 
 def _influences(labeled: Labeled, places: IntArray, shares: Any) -> tuple[Influence, ...]:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
-from typing import Any
+from typing import cast
 
 import numpy as np
 from scipy.special import betaincinv
 
 from graphmargin import __version__
-from graphmargin._typing import IntArray
-from graphmargin.estimators.max_margin_graph_cut import MaxMarginGraphCut
+from graphmargin._typing import FloatArray, IntArray
 from graphmargin.labeling.cells import cells_of, row_notes
 from graphmargin.labeling.doubts import doubts_on
 from graphmargin.labeling.findings import (
@@ -27,20 +25,20 @@ from graphmargin.labeling.findings import (
 from graphmargin.labeling.job import Labeled, table_report
 from graphmargin.labeling.layout import place, sample_for_map
 from graphmargin.selection.choice import Choice
+from graphmargin.selection.cuts import fit_cut
+from graphmargin.selection.execution import Execution
 from graphmargin.selection.graph_reports import GraphReport
+from graphmargin.selection.parameters import Parameters, fixed_value
+from graphmargin.selection.tasks import make_tasks
+from graphmargin.theory.bounds import risk_bound
+from graphmargin.theory.capacity import vc_dimension
 
 BINS = 20
 """Of the histogram of confidences."""
 LISTED = 20
 """Rows in a list of the report."""
-BOUNDED: dict[str, Any] = {
-    "kernel": "linear",
-    "gamma_g": 0.1,
-    "C": 10.0,
-    "c_labeled": 1.0,
-    "c_unlabeled": 0.01,
-}
-"""Of the cut that the bound is computed for; RBF kernels have no finite VC dimension."""
+BOUNDED = Parameters(gamma_g=(0.1,), C=(10.0,), c_labeled=1.0, c_unlabeled=0.01)
+"""Of the linear cut that the bound is computed for; RBF kernels have no finite VC dimension."""
 MAX_BOUNDED = 20_000
 """Rows up to which a report computes the bound of the paper."""
 
@@ -77,7 +75,7 @@ def inspect(labeled: Labeled) -> Findings:
     """
     report = table_report(labeled, hide_labels=True)
     findings = _summary(labeled, report)
-    path = labeled.cut.gamma_g_path_ or {}
+    path = labeled.fitted.gamma_path or {}
     doubts = doubts_on(labeled, report)
     return replace(
         findings,
@@ -165,7 +163,7 @@ def _least_certain(labeled: Labeled) -> tuple[RowNote, ...]:
     rows = missing[np.argsort(labeled.confidence[missing], kind="stable")[:LISTED]]
     classes = labeled.job.target.classes
     # The blend votes, so that the second best is that of the probabilities without the winner.
-    others = labeled.cut.label_distributions_[rows].copy()
+    others = labeled.fitted.label_distributions[rows].copy()
     others[np.arange(len(rows)), labeled.codes[rows]] = -1.0
     return row_notes(
         labeled.job,
@@ -177,7 +175,7 @@ def _least_certain(labeled: Labeled) -> tuple[RowNote, ...]:
 
 
 def _map(labeled: Labeled) -> GraphMap:
-    job, W = labeled.job, labeled.cut.graph_
+    job, W = labeled.job, labeled.fitted.task.W
     rows = sample_for_map(job.target.codes)
     placed = place(W, job.X, rows)
     return GraphMap(
@@ -217,16 +215,21 @@ def _certificate(labeled: Labeled, findings: Findings) -> tuple[str, ...]:
 
 def _bound(labeled: Labeled) -> list[str]:
     """Return the bound of Propositions 1 and 2, for a cut whose parameters no label has chosen."""
-    cut = MaxMarginGraphCut(**BOUNDED, n_jobs=labeled.cut.n_jobs)
-    with warnings.catch_warnings():
-        # They are on parameters that nobody has chosen; the bound holds all the same.
-        warnings.simplefilter("ignore")
-        cut.fit(labeled.job.X, labeled.job.target.codes, W=labeled.cut.graph_)
-        bound = cut.risk_bound()
+    task, execution = labeled.fitted.task, Execution(labeled.n_jobs)
+    (bounded,) = make_tasks(task.X, task.labels, task.W, [BOUNDED], execution)
+    fitted = fit_cut(bounded, execution)
+    # Its warnings are on parameters that nobody has chosen; the bound holds all the same.
+    bound = risk_bound(
+        fitted.solution,
+        cast("FloatArray", fitted.training_scores),  # of two classes with soft labels
+        vc_dimension=vc_dimension(bounded.kernel, task.X.shape[1]),
+        eps=BOUNDED.eps,
+    )
     is_informative = "" if bound.informative else ", which says nothing, as a coin has 50 %"
+    gamma_g, C = fixed_value(BOUNDED.gamma_g), fixed_value(BOUNDED.C)
     return [
-        f"The bound of the paper for a cut with fixed parameters (gamma_g = {BOUNDED['gamma_g']}, "
-        f"C = {BOUNDED['C']}, soft labels): its risk is below {bound.bound:.3g} with probability "
+        f"The bound of the paper for a cut with fixed parameters (gamma_g = {gamma_g}, C = {C}, "
+        f"soft labels): its risk is below {bound.bound:.3g} with probability "
         f"{bound.probability:g}{is_informative}. The transductive part is "
         f"{bound.transductive_error:.3g}, the inductive one {bound.inductive_error:.3g}."
     ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,13 +14,19 @@ import numpy as np
 
 from graphmargin._progress import progress_listener
 from graphmargin._typing import AnyArray, FloatArray, IntArray, ProgressListener
-from graphmargin.estimators.max_margin_graph_cut import MaxMarginGraphCut
 from graphmargin.harmonic.solution import HarmonicSolution, solve_path
 from graphmargin.labeling.findings import GIVEN, INDUCED, MODEL
+from graphmargin.labels import encode_labels
+from graphmargin.margin.kernels import Kernel
 from graphmargin.models.table_model import TableModel
 from graphmargin.selection.choice import Choice
-from graphmargin.selection.execution import UnreachedWarning
+from graphmargin.selection.cut_trials import max_blended, try_cuts
+from graphmargin.selection.cuts import FittedCut, blend_cuts
+from graphmargin.selection.execution import Execution, UnreachedWarning
 from graphmargin.selection.graph_reports import GraphReport, graph_report
+from graphmargin.selection.held_out import default_held_out
+from graphmargin.selection.parameters import GraphParameters, KernelParameters, Parameters
+from graphmargin.selection.tasks import choose_among, make_tasks
 from graphmargin.tables.columns import ColumnUse, check_free
 from graphmargin.tables.errors import TableError
 from graphmargin.tables.features import TableFeatures
@@ -69,11 +74,6 @@ class Job:
     def columns(self) -> tuple[ColumnUse, ...]:
         """How all columns but the target are used."""
         return tuple(use for use in self.features.columns_ if use.name != self.target.name)
-
-    @property
-    def n_neighbors(self) -> int:
-        """Of a row in the graph."""
-        return min(N_NEIGHBORS, len(self.X) - 1)
 
 
 def open_job(
@@ -126,8 +126,10 @@ class Labeled:
     Attributes
     ----------
     job : Job
-    cut : MaxMarginGraphCut
+    fitted : FittedCut
         Its classes are the codes of those of the target.
+    n_jobs : int or None
+        Threads.
     warnings : tuple of str
         That the fit gave.
     seconds : float
@@ -135,29 +137,30 @@ class Labeled:
     """
 
     job: Job
-    cut: MaxMarginGraphCut
+    fitted: FittedCut
+    n_jobs: int | None
     warnings: tuple[str, ...]
     seconds: float
 
     @property
     def choice(self) -> Choice:
         """The choice of parameters, which a table always has."""
-        return cast("Choice", self.cut.choice_)
+        return cast("Choice", self.fitted.choice)
 
     @property
     def codes(self) -> IntArray:
         """Class of every row."""
-        return np.asarray(self.cut.transduction_)
+        return self.fitted.codes
 
     @cached_property
     def confidence(self) -> FloatArray:
         """Best minus second best class probability; 1 for labels that were given."""
-        return np.where(self.job.target.labeled, 1.0, self.cut.confidence_)
+        return np.where(self.job.target.labeled, 1.0, self.fitted.confidence)
 
     @cached_property
     def sources(self) -> AnyArray:
         """Where every label comes from, see `graphmargin.labeling.findings`."""
-        agreed = self.cut.harmonic_solution_.codes == self.codes
+        agreed = self.fitted.solution.codes == self.codes
         found = np.where(agreed, INDUCED, MODEL)
         return np.where(self.job.target.labeled, GIVEN, found)
 
@@ -175,7 +178,7 @@ class Labeled:
         """Return what labels new rows; `details` are kept in its file, with what means no label."""
         features, target = self.job.features, self.job.target
         known = {**details, "unlabeled": list(target.rule.texts)}
-        return TableModel(features, self.cut.predictor_, target.classes, target.name, known)
+        return TableModel(features, self.fitted.predictor, target.classes, target.name, known)
 
     @cached_property
     def solution(self) -> HarmonicSolution:
@@ -183,9 +186,9 @@ class Labeled:
 
         Its classes are those of the target, not their codes.
         """
-        found = self.cut.harmonic_solution_
+        found = self.fitted.solution
         if np.isinf(found.gamma_g):
-            found = solve_path(found.problem, [CLEAR_GAMMA_G], n_jobs=self.cut.n_jobs)[0]
+            found = solve_path(found.problem, [CLEAR_GAMMA_G], n_jobs=self.n_jobs)[0]
         labels = replace(found.problem.labels, classes=self.job.target.classes)
         return replace(found, problem=replace(found.problem, labels=labels))
 
@@ -214,26 +217,38 @@ def label_rows(
     (['cat', 'cat', 'dog', 'dog'], ['given', 'induced', 'given', 'induced'])
     """
     start = time.perf_counter()
-    cut = MaxMarginGraphCut(n_neighbors=job.n_neighbors, n_jobs=n_jobs, random_state=seed)
-    with warnings.catch_warnings(record=True) as caught, progress_listener(watch):
-        warnings.simplefilter("always")
-        # The advice tells this one in the words of tables.
-        warnings.simplefilter("ignore", UnreachedWarning)
-        cut.fit(job.X, job.target.codes)
-    said = tuple(dict.fromkeys(str(warning.message) for warning in caught))
-    return Labeled(job, cut, said, time.perf_counter() - start)
+    labels, execution = encode_labels(job.target.codes), Execution(n_jobs, seed)
+    with progress_listener(watch):
+        tasks = make_tasks(job.X, labels, None, [table_parameters(len(job.X))], execution)
+        trials = try_cuts(tasks, default_held_out(labels, seed), execution)
+        choice = choose_among(trials, max_blended(trials))
+        fitted = blend_cuts(trials, choice, execution)
+    # The advice says in the words of tables that no label reaches some rows.
+    texts = [w.text for w in fitted.warnings if w.category is not UnreachedWarning]
+    return Labeled(job, fitted, n_jobs, tuple(texts), time.perf_counter() - start)
+
+
+def table_parameters(n_rows: int) -> Parameters:
+    """Return the parameters of the cut for a table: the defaults of `MaxMarginGraphCut`."""
+    return Parameters(
+        kernel=KernelParameters(Kernel("rbf"), "paper"),
+        graph=GraphParameters(min(N_NEIGHBORS, n_rows - 1), "paper", "euclidean"),
+        gamma_g=None,
+        C=None,
+        class_mass_normalization=None,
+    )
 
 
 def table_report(labeled: Labeled, *, hide_labels: bool) -> GraphReport:
     """Return the report on the graph, with the classes of the table; see `graph_report`."""
-    cut = labeled.cut
+    fitted = labeled.fitted
     report = graph_report(
-        cut.harmonic_solution_,
-        eps=cut.parameters_.eps,
+        fitted.solution,
+        eps=fitted.task.parameters.eps,
         choice=labeled.choice,
-        recall=cut.graph_recall_,
+        recall=fitted.task.recall,
         hide_labels=hide_labels,
-        n_jobs=cut.n_jobs,
+        n_jobs=labeled.n_jobs,
     )
     return replace(report, classes=labeled.job.target.classes)
 

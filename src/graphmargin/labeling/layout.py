@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.extmath import randomized_svd
 
 from graphmargin._typing import FloatArray, IntArray
 from graphmargin.graph.adjacency import knn_graph
@@ -120,6 +119,8 @@ def _start(points: Any, rng: np.random.Generator) -> FloatArray:
     """Return ranks along two principal components, with a jitter that tells equal rows apart."""
     n_components, seed = min(2, *points.shape), int(rng.integers(2**31))
     centered = points if sparse.issparse(points) else points - points.mean(axis=0)
+    from sklearn.utils.extmath import randomized_svd
+
     components, *_ = randomized_svd(centered, n_components, random_state=seed)
     plane = np.zeros((len(components), 2))
     ranks = components.argsort(axis=0, kind="stable").argsort(axis=0)

@@ -49,7 +49,7 @@ def suggest_rows(labeled: Labeled, n: int) -> tuple[SuggestedRow, ...]:
     >>> found[0].row > 16, found[0].reason
     (True, 'no label reaches its cluster of 8 rows')
     """
-    found = suggest_labels(labeled.solution, n, n_jobs=labeled.cut.n_jobs)
+    found = suggest_labels(labeled.solution, n, n_jobs=labeled.n_jobs)
     classes = labeled.job.target.classes
     rows = zip(
         found.vertices.tolist(),

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_random_state
 
 from graphmargin._blocks import row_blocks
+from graphmargin._checks import check_random_state
 from graphmargin._threads import in_threads
 from graphmargin._typing import FloatArray, IntArray
 from graphmargin.margin.kernels import Kernel

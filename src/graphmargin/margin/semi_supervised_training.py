@@ -11,9 +11,8 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
-from graphmargin._checks import check_real
+from graphmargin._checks import check_random_state, check_real
 from graphmargin._threads import in_threads
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
 from graphmargin.labels import UNLABELED

@@ -10,15 +10,12 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.svm import SVC
-from sklearn.utils import check_random_state
 
-from graphmargin._checks import check_choice
+from graphmargin._checks import check_choice, check_random_state
 from graphmargin._threads import in_threads
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
 from graphmargin.margin.box import BoxSolution, solve_box
@@ -37,6 +34,9 @@ from graphmargin.margin.features import (
 from graphmargin.margin.kernels import LIBSVM_KERNELS, Kernel
 from graphmargin.margin.machine import MarginMachine, TrainingReport, centered
 from graphmargin.margin.smo import MAX_ITERATIONS, TOLERANCE, SmoSolution, solve_smo
+
+if TYPE_CHECKING:
+    from sklearn.svm import SVC
 
 Approximation = Literal["auto", "none", "nystroem"]
 APPROXIMATIONS = ("auto", "none", "nystroem")
@@ -330,6 +330,9 @@ def _train_by_libsvm(
     center: FloatArray | float,
 ) -> MarginMachine:
     """Return the exact machine by LIBSVM's own kernels, which need no n x n matrix."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.svm import SVC
+
     svm = SVC(
         C=C,
         kernel=LIBSVM_KERNELS[str(kernel.kind)],

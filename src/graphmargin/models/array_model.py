@@ -7,9 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils import check_array
-from sklearn.utils.validation import check_is_fitted
 
 from graphmargin._typing import AnyArray, FloatArray
 from graphmargin.harmonic.predictor import HarmonicPredictor
@@ -78,6 +75,8 @@ class ArrayModel:
                 f"order: {listed(expected)}; got {listed(list(names))}"
             )
             raise ValueError(msg)
+        from sklearn.utils import check_array
+
         options = {"dtype": [np.float64, np.float32], "estimator": self.kind, "input_name": "X"}
         rows = check_array(X, accept_sparse="csr", **options)
         if rows.shape[1] != self.n_features:
@@ -91,6 +90,9 @@ class ArrayModel:
 
 def array_model_of(classifier: Any) -> ArrayModel:
     """Return what a fitted classifier of graphmargin needs to predict."""
+    from sklearn.base import BaseEstimator
+    from sklearn.utils.validation import check_is_fitted
+
     if isinstance(classifier, BaseEstimator):
         check_is_fitted(classifier)
     predictor = getattr(classifier, "predictor_", None)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_random_state
 
+from graphmargin._checks import check_random_state
 from graphmargin._progress import report_stage
 from graphmargin._threads import in_threads
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback

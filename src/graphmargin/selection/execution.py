@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, NamedTuple
 
-from sklearn.exceptions import ConvergenceWarning
-
 from graphmargin.graph.neighbors import draw_seed
 from graphmargin.harmonic.solution import HarmonicSolution
 from graphmargin.margin.machine import MarginMachine
@@ -56,9 +54,8 @@ def solution_warnings(solution: HarmonicSolution) -> list[FitWarning]:
     warnings = []
     if not solution.converged:
         warnings.append(
-            FitWarning(
-                f"harmonic solution: {solution.status}; try solver='direct', or a larger gamma_g",
-                ConvergenceWarning,
+            _convergence_warning(
+                f"harmonic solution: {solution.status}; try solver='direct', or a larger gamma_g"
             )
         )
     n_unreached = int(solution.unreached.sum())
@@ -77,4 +74,10 @@ def solution_warnings(solution: HarmonicSolution) -> list[FitWarning]:
 def machine_warnings(machines: Sequence[MarginMachine]) -> list[FitWarning]:
     """Return the warnings about machines whose training did not converge, each text once."""
     failures = dict.fromkeys(machine.report.failure for machine in machines)
-    return [FitWarning(failure, ConvergenceWarning) for failure in failures if failure]
+    return [_convergence_warning(failure) for failure in failures if failure]
+
+
+def _convergence_warning(text: str) -> FitWarning:
+    from sklearn.exceptions import ConvergenceWarning  # a slow import that few fits need
+
+    return FitWarning(text, ConvergenceWarning)

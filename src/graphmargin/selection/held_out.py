@@ -10,10 +10,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_consistent_length
 
-from graphmargin._checks import check_integer
+from graphmargin._checks import check_integer, check_random_state
 from graphmargin._typing import AnyArray, IntArray
 from graphmargin.labels import UNLABELED, EncodedLabels, decode_labels, encode_labels, set_unlabeled
 
@@ -206,6 +204,8 @@ class _LabelSplitter(ABC):
         if groups is not None:
             msg = f"`groups` is ignored by {type(self).__name__}; its folds are made from `y` alone"
             warnings.warn(msg, UserWarning, stacklevel=2)
+        from sklearn.utils.validation import check_consistent_length
+
         codes = encode_labels(y).codes
         check_consistent_length(X, codes)
         for test in self._hidden(codes):

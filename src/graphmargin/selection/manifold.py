@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from sklearn.utils import check_random_state
 
+from graphmargin._checks import check_random_state
 from graphmargin._progress import report_stage
 from graphmargin._typing import BoolArray, IntArray, ProgressCallback
 from graphmargin.labels import UNLABELED
