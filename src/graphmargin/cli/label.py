@@ -182,22 +182,25 @@ def _write_files(
 ) -> dict[str, str]:
     """Write the files that are asked for, all or none of them; return where they are."""
     from graphmargin._files import replacing
-    from graphmargin.models import save_model
-    from graphmargin.report.labeling import labeling_page
-    from graphmargin.tables.writing import table_writer
 
     named = {"labeled": out, "model": model, "report": report}
     files = {name: str(path) for name, path in named.items() if path is not None}
     # Drafts become files at the end of the block, when nothing is left that can fail.
     with ExitStack() as drafts:
         if model is not None:
+            from graphmargin.models import save_model
+
             save_model(labeled.model(**findings.details), drafts.enter_context(replacing(model)))
         if report is not None:
+            from graphmargin.report.labeling import labeling_page
+
             page = labeling_page(
                 findings, table_path=files.get("labeled"), model_path=files.get("model")
             )
             drafts.enter_context(replacing(report)).write_bytes(page.encode())
         if out is not None:
+            from graphmargin.tables.writing import table_writer
+
             with table_writer(out) as write:
                 write(labeled.table)
     return files

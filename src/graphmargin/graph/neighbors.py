@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.spatial.distance import cdist
 from threadpoolctl import threadpool_limits
 
 from graphmargin._blocks import ranges, row_blocks
@@ -224,6 +223,8 @@ class _DenseSearch:
         before any search. The larger of the quantiles of two halves of the sample is taken: each
         half verifies the other.
         """
+        from scipy.spatial.distance import cdist
+
         cells = self.cells
         rows = np.sort(random.choice(self.rows, SAMPLE, replace=False))
         home = self.home[rows]
@@ -239,7 +240,6 @@ class _DenseSearch:
         parts = in_threads(search, ranges(SAMPLE, 100), n_jobs=self.n_jobs)
         found, squared = (np.concatenate(both) for both in zip(*parts, strict=True))
         kth = np.sqrt(np.maximum(squared[:, -1:], 0.0, dtype=np.float64))
-
         from_centers = cdist(queries, cells.centers, "sqeuclidean")
         gaps = cdist(cells.centers[home], cells.centers)
         own = np.take_along_axis(from_centers, home[:, None], axis=1)
