@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 from graphmargin.graph import knn_graph
 from graphmargin.harmonic import harmonic_solution, suggest_labels, suggestion
 from graphmargin.harmonic.elimination import elimination_order
-from graphmargin.harmonic.suggestion import condition
 
 N = 24
 TWO = np.full(N, -1)
@@ -60,23 +59,6 @@ def test_gains_are_those_of_fits_with_every_answer(random_graph, y, options):
         assert gain == pytest.approx(gains[vertex], abs=1e-10)
         assert gain == pytest.approx(gains.max(), abs=1e-10)
         y, trust = with_label(y, trust, vertex, labels[now[vertex].argmax()])
-
-
-@pytest.mark.parametrize("gamma_g", [0.0, 0.3])
-@pytest.mark.parametrize("n_classes", [2, 4])
-def test_conditioned_distributions_are_those_of_a_fit(random_graph, gamma_g, n_classes):
-    W = random_graph(N, n_classes)
-    y = np.full(N, -1)
-    y[:8] = np.arange(8) % n_classes
-    before = harmonic_solution(W, y, gamma_g=gamma_g).label_distributions
-    k, label = 10, n_classes - 1
-    M = np.diag(W.sum(axis=1) + gamma_g) - W
-    G = np.zeros((N, N))
-    G[8:, 8:] = np.linalg.inv(M[8:, 8:])
-    y[k] = label
-    after = harmonic_solution(W, y, gamma_g=gamma_g).label_distributions
-    found = condition(before, G[:, k] / G[k, k], k, label)
-    np.testing.assert_allclose(found, after, atol=1e-10)
 
 
 def test_path_by_hand(path_graph):
@@ -258,10 +240,3 @@ def test_number_of_suggestions_is_checked(random_graph, n):
     solution = harmonic_solution(random_graph(N, 0), TWO)
     with pytest.raises(ValueError, match="`n` must be an integer >= 1"):
         suggest_labels(solution, n)
-
-
-def test_the_number_of_threads_changes_nothing(random_graph):
-    solution = harmonic_solution(random_graph(60, 0), [0, 1, *[-1] * 58], gamma_g=0.1)
-    one, two = (suggest_labels(solution, 5, n_jobs=n_jobs) for n_jobs in (1, 2))
-    assert np.array_equal(one.vertices, two.vertices)
-    assert np.array_equal(one.gain, two.gain)
