@@ -9,13 +9,9 @@ from graphmargin.harmonic import hidden_labels
 from graphmargin.harmonic.hidden_labels import solve_hidden
 from graphmargin.harmonic.problem import harmonic_problem
 from graphmargin.harmonic.solution import solve_path
+from tests.harmonic.problems import MIXED, SOLVERS, N, first_labels
 
-SOLVERS = ("direct", "cg", "gauss-seidel")
-N = 24
-CODES = np.full(N, -1)
-CODES[:9] = [0, 1, 2, 0, 1, 2, 0, 1, 2]
-MIXED = np.zeros(N)
-MIXED[:9] = [np.inf, 0.5, np.inf, 3.0, 0.0, 1e3, np.inf, 0.01, 2.0]
+CODES = first_labels(N, [0, 1, 2, 0, 1, 2, 0, 1, 2])
 FOLDS = [np.array([0, 1]), np.array([2, 3, 4]), np.array([8]), np.array([5, 6, 7])]
 GAMMAS = [0.3, 0.0, np.inf, 1e3, 1e-6]
 SETTINGS = [

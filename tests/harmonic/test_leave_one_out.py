@@ -4,12 +4,9 @@ from scipy import sparse
 
 from graphmargin.graph import knn_graph
 from graphmargin.harmonic import harmonic_solution, leave_one_out
+from tests.harmonic.problems import MIXED, N, first_labels
 
-N = 24
-CODES = np.full(N, -1)
-CODES[:8] = [0, 1, 2, 0, 1, 2, 0, 1]
-MIXED = np.zeros(N)
-MIXED[:8] = [np.inf, 0.5, np.inf, 3.0, 0.0, 1e3, np.inf, 0.01]
+CODES = first_labels(N, [0, 1, 2, 0, 1, 2, 0, 1])
 SETTINGS = [
     pytest.param({}, id="hard"),
     pytest.param({"gamma_g": 0.3}, id="regularized"),
@@ -140,8 +137,7 @@ def test_infinite_gamma_defines_nothing(random_graph):
 @pytest.mark.parametrize("gamma_g", [1e4, 1e6])
 @pytest.mark.parametrize("c_labeled", [np.inf, 3.0], ids=["hard", "soft"])
 def test_other_labels_are_ranked_where_they_are_hardly_felt(gamma_g, c_labeled):
-    codes = np.full(30, -1)
-    codes[:6] = [0, 0, 1, 1, 2, 2]
+    codes = first_labels(30, [0, 0, 1, 1, 2, 2])
     for seed in (12, 13, 31, 40):  # of the first 60, where differences of masses lose the order
         W = knn_graph(np.random.default_rng(seed).normal(size=(30, 2)), 3)
         options = {"gamma_g": gamma_g, "c_labeled": c_labeled}

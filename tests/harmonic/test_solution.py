@@ -16,9 +16,8 @@ from graphmargin.harmonic import (
 )
 from graphmargin.harmonic.elimination import elimination_order
 from graphmargin.harmonic.solution import mean_solution
+from tests.harmonic.problems import GAMMAS, SOLVERS, first_labels
 
-SOLVERS = ("direct", "cg", "gauss-seidel")
-GAMMAS = (0.0, 1e-6, 1e-3, 1.0, 1e3, 1e6)
 PATH = np.array([[0, 1, 0], [1, 0, 3], [0, 3, 0.0]])
 
 
@@ -91,8 +90,7 @@ def test_path_of_four_by_hand(path_graph):
 
 
 def test_confidence_is_best_minus_second_best(random_graph):
-    codes = np.full(20, -1)
-    codes[:4] = [0, 1, 2, 3]
+    codes = first_labels(20, [0, 1, 2, 3])
     solution = harmonic_solution(random_graph(20, 0), codes, gamma_g=0.1)
     ranked = np.sort(solution.class_mass, axis=1)
     np.testing.assert_allclose(solution.confidence, ranked[:, -1] - ranked[:, -2], rtol=1e-12)
@@ -140,8 +138,7 @@ def test_confidence_falls_with_gamma_except_where_labels_were_balanced():
 
 
 def test_infinite_gamma_leaves_the_hard_labels_only(random_graph):
-    codes = np.full(10, -1)
-    codes[:3] = [0, 1, 2]
+    codes = first_labels(10, [0, 1, 2])
     solution = harmonic_solution(random_graph(10, 0), codes, gamma_g=np.inf)
     np.testing.assert_array_equal(solution.class_mass[:3], np.eye(3))
     assert (solution.class_mass[3:] == 0).all()
@@ -313,8 +310,7 @@ def explained(W, codes, **options):
     ],
 )
 def test_shares_explain_the_solution(random_graph, solver, options):
-    codes = np.full(20, -1)
-    codes[:6] = [0, 1, 2, 0, 1, 2]
+    codes = first_labels(20, [0, 1, 2, 0, 1, 2])
     solution, explanations = explained(random_graph(20, 1), codes, solver=solver, **options)
     for vertex, explanation in enumerate(explanations):
         assert explanation.vertex == vertex
@@ -338,8 +334,7 @@ def test_signed_contributions_sum_to_ell(problem, gamma_g):
 
 
 def test_share_is_the_mass_of_a_class_of_its_own(random_graph):
-    codes = np.full(14, -1)
-    codes[:4] = [0, 1, 0, 1]
+    codes = first_labels(14, [0, 1, 0, 1])
     shares = absorption_probabilities(
         harmonic_solution(random_graph(14, 2), codes, gamma_g=0.2), np.arange(14)
     )
@@ -443,8 +438,7 @@ def test_vertex_out_of_range_is_refused(vertex):
 @pytest.mark.parametrize("gamma_g", [0.0, 0.3])
 @pytest.mark.parametrize("priors", [None, [0.5, 0.3, 0.2], [1, 10, 4]])
 def test_class_masses_are_scaled_to_the_priors(random_graph, gamma_g, priors):
-    codes = np.full(30, -1)
-    codes[:6] = [0, 0, 0, 1, 1, 2]
+    codes = first_labels(30, [0, 0, 0, 1, 1, 2])
     solution = harmonic_solution(random_graph(30, 0), codes, gamma_g=gamma_g)
     found = normalize_class_mass(solution, priors)
     target = np.array([3, 2, 1]) if priors is None else np.array(priors)

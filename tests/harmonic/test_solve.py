@@ -16,9 +16,7 @@ from graphmargin.graph import knn_graph
 from graphmargin.harmonic import harmonic_solution
 from graphmargin.harmonic.elimination import elimination_order
 from graphmargin.harmonic.solve import MASS_ERROR, HarmonicSystem
-
-SOLVERS = ("direct", "cg", "gauss-seidel")
-GAMMAS = (0.0, 1e-6, 1e-3, 1.0, 1e3, 1e6)
+from tests.harmonic.problems import GAMMAS, SOLVERS, first_labels
 
 
 def symmetric(upper):
@@ -64,8 +62,7 @@ def star():
 def log_uniform(seed):
     rng = np.random.default_rng(seed)
     W = symmetric(10 ** rng.uniform(-23, 0, (40, 40)) * (rng.random((40, 40)) < 0.3))
-    y = np.full(40, -1)
-    y[:6] = [0, 1, 2, 0, 1, 2]
+    y = first_labels(40, [0, 1, 2, 0, 1, 2])
     return W, y
 
 

@@ -6,14 +6,10 @@ from hypothesis import strategies as st
 from graphmargin.graph import knn_graph
 from graphmargin.harmonic import harmonic_solution, suggest_labels, suggestion
 from graphmargin.harmonic.elimination import elimination_order
+from tests.harmonic.problems import MIXED, N, first_labels
 
-N = 24
-TWO = np.full(N, -1)
-TWO[:5] = [0, 1, 0, 0, 1]
-THREE = np.full(N, -1)
-THREE[:6] = [0, 1, 2, 0, 1, 2]
-MIXED = np.zeros(N)
-MIXED[:6] = [np.inf, 0.5, np.inf, 3.0, 0.0, 1e3]
+TWO = first_labels(N, [0, 1, 0, 0, 1])
+THREE = first_labels(N, [0, 1, 2, 0, 1, 2])
 PROBLEMS = [
     pytest.param(TWO, {"gamma_g": 0.1}, id="two-classes"),
     pytest.param(THREE, {"gamma_g": 0.1}, id="three-classes"),
@@ -163,8 +159,7 @@ def test_large_cluster_without_a_label_is_a_candidate_of_a_large_graph(path_grap
 def test_sample_stands_for_all_vertices(monkeypatch):
     # Vertices of a clique are alike, so that any sample of them counts the same errors.
     n = 120
-    y = np.full(n, -1)
-    y[:6] = np.arange(6) % 3
+    y = first_labels(n, np.arange(6) % 3)
     solution = harmonic_solution(np.ones((n, n)), y)
     exact = suggest_labels(solution, 5)
     monkeypatch.setattr(suggestion, "SAMPLE", 20)
@@ -191,8 +186,7 @@ def test_large_graphs_are_walked_instead_of_factorized(monkeypatch):
 def test_draws_depend_on_the_random_state_alone(monkeypatch):
     monkeypatch.setattr(suggestion, "SAMPLE", 20)
     monkeypatch.setattr(suggestion, "CANDIDATES", 30)
-    y = np.full(300, -1)
-    y[:4] = [0, 1, 0, 1]
+    y = first_labels(300, [0, 1, 0, 1])
     solution = harmonic_solution(blobs(2, 150), y)
     found = [suggest_labels(solution, 5, random_state=seed) for seed in (0, 0, 1)]
     assert found[0].vertices.tolist() == found[1].vertices.tolist()

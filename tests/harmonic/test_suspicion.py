@@ -5,14 +5,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from graphmargin.harmonic import harmonic_solution, label_suspicion
+from tests.harmonic.problems import MIXED, N, first_labels
 
-N = 24
-TWO = np.full(N, -1)
-TWO[:8] = [0, 1, 0, 0, 1, 1, 0, 1]
-THREE = np.full(N, -1)
-THREE[:8] = [0, 1, 2, 0, 1, 2, 0, 1]
-MIXED = np.zeros(N)
-MIXED[:8] = [np.inf, 0.5, np.inf, 3.0, 0.0, 1e3, np.inf, 0.01]
+TWO = first_labels(N, [0, 1, 0, 0, 1, 1, 0, 1])
+THREE = first_labels(N, [0, 1, 2, 0, 1, 2, 0, 1])
 SETTINGS = [
     pytest.param({}, id="hard"),
     pytest.param({"gamma_g": 0.3}, id="regularized"),

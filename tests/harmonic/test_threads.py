@@ -15,6 +15,7 @@ from graphmargin.harmonic import (
 )
 from graphmargin.harmonic.hidden_labels import solve_hidden
 from graphmargin.selection import graph_report
+from tests.harmonic.problems import first_labels
 
 
 def solve_again(solution, **options):
@@ -45,8 +46,7 @@ FUNCTIONS = {
 @pytest.fixture
 def solution():
     X = np.random.default_rng(0).normal(size=(400, 2))
-    codes = np.full(400, -1)
-    codes[:12] = np.arange(12) % 3
+    codes = first_labels(400, np.arange(12) % 3)
     return harmonic_solution(knn_graph(X, n_neighbors=6), codes, gamma_g=0.01)
 
 
