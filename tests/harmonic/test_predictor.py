@@ -62,9 +62,9 @@ def test_the_likeliest_class_is_the_label(seed, n_parts):
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 def test_points_without_an_edge_or_a_label_in_reach(container):
     unreached = np.zeros((3, 2))
-    predictor = predictor_of(WalkPart(unreached, ((1.0, 0.1),), None), majority=0)
-    labels, probabilities = predictor.label(container([[0.0, 1.0, 0.0], [0.0, 0.0, 0.0]]))
-    assert labels.tolist() == ["b", "a"], "the label of its neighbor, and the most frequent one"
+    predictor = predictor_of(WalkPart(unreached, ((1.0, 0.1),), None), majority=1)
+    labels, probabilities = predictor.label(container([[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]))
+    assert labels.tolist() == ["a", "b"], "the label of its neighbor, and the most frequent one"
     np.testing.assert_array_equal(probabilities, 0.5)
 
 

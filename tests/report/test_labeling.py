@@ -113,20 +113,12 @@ def test_map_data_are_in_the_order_of_the_points(page, findings):
 
 
 def test_missing_parts_become_sentences(findings):
+    lists = ("columns", "candidates", "graph_lines", "warnings", "least_certain", "doubts")
     empty = replace(
         findings,
-        columns=(),
-        candidates=(),
-        estimate=None,
-        verdict="not compared",
-        graph_lines=(),
-        warnings=(),
-        path={},
+        **dict.fromkeys((*lists, "certificate"), ()),
+        **{"estimate": None, "verdict": "not compared", "path": {}, "map": None},
         histogram={"induced": (0, 0), "model": (0, 0)},
-        map=None,
-        least_certain=(),
-        doubts=(),
-        certificate=(),
     )
     page = labeling_page(empty, table_path=None, model_path=None)
     text = Text(page)
