@@ -464,6 +464,7 @@ def test_normalization_leaves_vertices_without_mass_alone(path_graph):
     assert (normalized.class_mass[4:] == 0).all()
     infinite = harmonic_solution(W, [0, -1, -1, 1, -1, -1], gamma_g=np.inf)
     np.testing.assert_array_equal(normalize_class_mass(infinite).codes, infinite.codes)
+    np.testing.assert_array_equal(normalize_class_mass(infinite).class_mass, infinite.class_mass)
 
 
 def test_class_that_reaches_no_unlabeled_vertex_stays_at_zero(path_graph):
