@@ -114,6 +114,10 @@ def test_coefficients_by_hand():
     lemma = stability_coefficient(TRIANGLE, 2, stability="lemma", **options)
     assert lemma == pytest.approx(math.sqrt(2) / 2 + 2.4)
     assert stability_coefficient(TRIANGLE, 2, **options) == 1.0  # 4 / (1 + 3)
+    twice = {"gamma_g": 6.0, "c_unlabeled": 0.5, "c_labeled": 2.0}
+    for form, expected in (("spectral", spectral), ("lemma", lemma), ("graph", 1.0)):
+        found = stability_coefficient(2 * TRIANGLE, 2, stability=form, **twice)
+        assert found == pytest.approx(expected)
 
 
 def test_graph_coefficient_of_a_star_by_hand():
