@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from graphmargin.datasets import make_lattices
 from graphmargin.graph import knn_graph
 from graphmargin.harmonic import (
     absorption_probabilities,
@@ -96,13 +95,6 @@ def test_confidence_is_best_minus_second_best(random_graph):
     np.testing.assert_allclose(solution.confidence, ranked[:, -1] - ranked[:, -2], rtol=1e-12)
     with pytest.raises(ValueError, match="`ell` is defined for two classes, got 4"):
         _ = solution.ell
-
-
-def test_lattices_take_the_label_of_their_only_labeled_vertex():
-    _, y, y_true, W = make_lattices()
-    solution = harmonic_solution(W, y)
-    np.testing.assert_array_equal(solution.labels, y_true)
-    np.testing.assert_allclose(solution.confidence, 1)
 
 
 # The regularized solution.

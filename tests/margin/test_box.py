@@ -104,15 +104,6 @@ def test_tolerance_is_reached_where_rows_are_alike(C):
     assert solution.primal - solution.dual <= 1e-7 * np.abs(solution.beta).sum() + 300 * C * 1e-7
 
 
-def test_single_precision_features():
-    F, targets, signs = overlapping_classes(n=200)
-    bounds = between(signs, np.full(200, 5.0))
-    single = solve_box(F.astype(np.float32), targets, *bounds)
-    double = solve_box(F.astype(np.float32).astype(float), targets, *bounds)
-    assert single.converged
-    np.testing.assert_allclose(single.weights, double.weights, atol=1e-5)
-
-
 def test_start_at_the_solution_takes_no_epoch():
     F, targets, signs = overlapping_classes(n=200)
     bounds = between(signs, np.full(200, 5.0))

@@ -118,15 +118,6 @@ def test_two_rows_by_hand():
     assert solution.primal == pytest.approx(0.125, rel=1e-3)
 
 
-def test_rows_of_shared_features_need_no_copy():
-    F, signs = overlapping_classes()
-    rows = np.random.default_rng(3).permutation(200)[:80]
-    bounds = np.full(80, 2.0)
-    shared = solve_linear(F, rows, signs[rows], bounds)
-    copied = solve_linear(F[rows], np.arange(80), signs[rows], bounds)
-    np.testing.assert_array_equal(shared.weights, copied.weights)
-
-
 def test_equal_rows_leave_only_the_bias():
     F = np.full((9, 4), 2.5, dtype=np.float32)
     signs = np.array([1.0] * 6 + [-1.0] * 3)

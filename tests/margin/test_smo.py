@@ -68,16 +68,6 @@ def test_optimality_conditions_hold_within_the_reported_violation(seed, n, C, sh
     assert (margins[alpha > 0] <= 1 + slack).all()
 
 
-def test_rows_of_a_shared_matrix_need_no_copy():
-    K, signs = overlapping_classes(seed=3)
-    rows = np.random.default_rng(3).permutation(80)[:30]
-    bounds = np.full(30, 2.0)
-    shared = solve_smo(K, rows, signs[rows], bounds)
-    copied = solve_smo(K[np.ix_(rows, rows)].copy(), np.arange(30), signs[rows], bounds)
-    np.testing.assert_array_equal(shared.alpha, copied.alpha)
-    assert shared.bias == copied.bias
-
-
 @pytest.mark.parametrize("ratio", [0.5, 2.0])
 def test_start_at_the_solution_for_another_c_saves_iterations(ratio):
     K, signs = overlapping_classes(n=300, seed=5)
