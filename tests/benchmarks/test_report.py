@@ -17,14 +17,8 @@ def result(problem, system, k, seed, wall, **more):
 
 
 def failure(problem, system, k, reason):
-    return {
-        "problem": problem,
-        "system": system,
-        "k": k,
-        "seed": 0,
-        "failure": reason,
-        "session": SESSION,
-    }
+    case = {"problem": problem, "system": system, "k": k, "seed": 0, "session": SESSION}
+    return case | {"failure": reason}
 
 
 LETTER = [

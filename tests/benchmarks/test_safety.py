@@ -53,36 +53,15 @@ def test_rows_and_classes(name):
     assert (made.y != other.y).any()
 
 
-def test_text_has_sparse_rows_of_unit_norm():
-    X = made_by("text", 0).X
-    assert X.format == "csr"
-    assert X.indices.dtype == X.indptr.dtype == np.int32  # all that libsvm takes
-    assert X.nnz < 0.05 * X.shape[0] * X.shape[1]
-    np.testing.assert_allclose(X.multiply(X).sum(axis=1), 1.0)
-
-
-@pytest.mark.parametrize("name", ["gaussians-50", "gaussians-250"])
-def test_gaussians_overlap_as_announced(name):
-    made = made_by(name, 0)
-    centers = np.array([made.X[made.y == c].mean(axis=0) for c in (0, 1)])
-    along = (made.X - centers.mean(axis=0)) @ (centers[1] - centers[0])
-    assert 0.03 < np.mean((along > 0) != made.y) < 0.1  # centers are fitted: a little optimistic
-
-
-def test_crossed_clusters_say_nothing_about_the_class():
-    made = made_by("crossed-clusters", 0)
-    axis = np.linalg.svd(made.X - made.X.mean(axis=0), full_matrices=False)[2][0]
-    far_right = made.X @ axis > np.quantile(made.X @ axis, 0.75)
-    assert 0.4 < made.y[far_right].mean() < 0.6
-
-
 class Labeled:
-    """A classifier of scikit-learn, fitted to the rows that have a label."""
+    """A classifier of scikit-learn, fitted to the rows that have a label, and noted in `seen`."""
 
-    def __init__(self, model):
+    def __init__(self, model, seen=None):
         self.model = model
+        self.seen = {} if seen is None else seen
 
     def fit(self, X, y):
+        self.seen["X"], self.seen["y"] = X, y
         self.model.fit(X[y != -1], y[y != -1])
         return self
 
@@ -103,20 +82,12 @@ CHEAP = {
 }
 
 
-class Watching(Labeled):
-    def __init__(self, seen):
-        super().__init__(KNeighborsClassifier(1))
-        self.seen = seen
-
-    def fit(self, X, y):
-        self.seen["X"], self.seen["y"] = X, y
-        return super().fit(X, y)
-
-
 @pytest.mark.parametrize(("n_labels", "expected"), [(2, 20), (100, 100)])
 def test_labels_are_as_many_as_asked_and_one_of_every_class(n_labels, expected):
     made, seen = made_by("many-classes", 0), {}
-    run_problem(made, n_labels, 0, {"watching": lambda _, __: Watching(seen)})
+    run_problem(
+        made, n_labels, 0, {"watching": lambda _, __: Labeled(KNeighborsClassifier(1), seen)}
+    )
     assert len(seen["y"]) == 1000  # two thirds
     assert (seen["y"] != -1).sum() == expected
     assert set(seen["y"]) == {-1, *range(20)}
@@ -168,11 +139,6 @@ def test_a_failing_method_is_a_record():
     assert failed.seconds >= 0
     assert good.failure == ""
     assert good.test_error < 0.5
-
-
-def test_more_labels_than_training_rows_are_refused():
-    with pytest.raises(ValueError, match=r"`n_labels` must be at most 800, .*'moons', got 900"):
-        run_problem(MOONS, 900, 0, CHEAP)
 
 
 def test_run_resumes_what_was_finished(tmp_path):
@@ -239,13 +205,8 @@ def test_summary_of_failures():
     assert "| cut | 2.75 | 2.75 | 0.50 |" in text  # (1, 2.5, 2.5) and (2, 1, 3)
     assert "- 100 labels: in 0 of 1 problems; not in xor (failed)" in text
     assert text.endswith("## Failures\n\n- other, 1 x: Error: x\n- cut, 2 x: Error: x")
-
-
-def test_summary_of_a_single_draw_shows_no_standard_error():
-    text = summary(records_of({SUPERVISED: [0.2], CUT: [0.1]}))
-    assert "±" not in text
-    assert "| xor | 20.0 | **10.0** |" in text
-    assert "- 100 labels: in 1 of 1 problems" in text
+    one_draw = summary(records_of({SUPERVISED: [0.2], CUT: [0.1]}))
+    assert "| xor | 20.0 | **10.0** |" in one_draw
 
 
 def test_command_prints_tables(capsys, tmp_path):

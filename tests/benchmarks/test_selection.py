@@ -5,12 +5,11 @@ from itertools import product
 
 import numpy as np
 import pytest
-from joblib.parallel import get_active_backend
 from sklearn.model_selection import ParameterGrid
 
-from benchmarks import measure, selection
+from benchmarks import measure
 from benchmarks.adapter import Outcome, System
-from benchmarks.problems import PROBLEMS, Problem, letter, letter_pair
+from benchmarks.problems import PROBLEMS, Problem, letter
 from benchmarks.selection import (
     AUTO_GRID,
     FIXED,
@@ -28,7 +27,6 @@ from benchmarks.suites import (
     NAIVE_FULL,
     NAIVE_IN_PROCESSES,
     SEARCH,
-    SUITES,
     Case,
 )
 from benchmarks.suites import FIXED as FIXED_FIT
@@ -65,26 +63,11 @@ def test_names_of_systems_tell_the_number_of_candidates_and_of_fits():
         assert {name for name in SELECTION_SYSTEMS if told in name} == names
 
 
-def test_an_estimate_says_so_wherever_it_is_shown():
-    estimates = {case.system for case in SUITES["selection"].cases if "GridSearchCV" in case.system}
-    assert estimates == {NAIVE_ESTIMATE}
-    assert "estimated" in SUITES["selection"].about
-    assert "estimate" in NAIVE_ESTIMATE
-
-
 def test_the_rival_has_the_candidates_of_the_automatic_fit():
     X = letter(0).X
     assert gamma_g_grid(knn_graph(X, 5, random_state=0)) == AUTO_GRID["gamma_g"]
     assert c_grid(X, Kernel("rbf", paper_width(X))) == AUTO_GRID["C"]
     assert all(value in AUTO_GRID[name] for name, value in FIXED.items())
-
-
-def test_pair_has_500_rows_and_ten_labels():
-    problem = letter_pair(0)
-    assert problem.X.shape == (500, 16)
-    assert np.bincount(problem.y_few[~problem.hidden]).tolist() == [5, 5]
-    assert (problem.y_few == problem.y)[~problem.hidden].all()
-    assert not np.array_equal(problem.X, letter_pair(1).X)
 
 
 @pytest.fixture
@@ -140,16 +123,6 @@ def test_times_of_an_estimate_are_multiplied(measured):
     assert "error" not in result
 
 
-def test_labels_may_be_found_when_the_clock_has_stopped(blobs, measured):
-    def labels():
-        time.sleep(0.5)
-        return blobs.y
-
-    result = measured(lambda _problem, _k: Outcome(labels))
-    assert result["wall"] < 0.5
-    assert result["error"] == 0.0
-
-
 def test_loop_with_svc_learns_what_the_fixed_fit_learns(blobs, monkeypatch):
     for name, value in FIXED.items():
         monkeypatch.setitem(FULL_GRID, name, [value])
@@ -161,15 +134,6 @@ def test_all_find_the_labels_of_an_easy_problem(system, blobs, monkeypatch):
     for name, values in SMALL_GRID.items():
         monkeypatch.setitem(FULL_GRID, name, values)
     assert np.mean(labels_by(system, blobs) == blobs.y) > 0.9
-
-
-def test_processes_share_the_threads_among_them(blobs, monkeypatch):
-    def grid_search(_problem, _k, grid, n_jobs):
-        backend, _ = get_active_backend()
-        assert (grid, n_jobs, backend.inner_max_num_threads) == (FULL_GRID, -1, 1)
-
-    monkeypatch.setattr(selection, "grid_search", grid_search)
-    SYSTEMS[NAIVE_IN_PROCESSES].run(blobs, 5)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")

@@ -1,7 +1,5 @@
 import numpy as np
 import pytest
-from cvxopt import matrix, solvers
-from sklearn.svm import SVC
 
 from benchmarks.problems import Problem
 from benchmarks.suites import (
@@ -16,9 +14,7 @@ from benchmarks.suites import (
     STAGES,
     SUITES,
 )
-from benchmarks.systems import FLOORS, GAMMA_U, GAMMA_US, GAMMAS, SYSTEMS, C, dense_lap_svm
-from graphmargin import knn_graph, laplacian
-from graphmargin.graph.weights import paper_width
+from benchmarks.systems import FLOORS, GAMMA_U, GAMMA_US, GAMMAS, SYSTEMS
 
 
 @pytest.fixture(scope="module")
@@ -41,41 +37,6 @@ def test_cases_bases_and_references_of_suites():
         assert suite.base in {case.system for case in suite.cases}
         if suite.reference:
             assert suite.cases[0].system == suite.reference
-
-
-def test_lap_svm_without_its_laplacian_is_the_svm(blobs):
-    labeled = ~blobs.hidden
-    svm = SVC(C=C, gamma=0.5 / paper_width(blobs.X) ** 2, break_ties=True)
-    svm.fit(blobs.X[labeled], blobs.y[labeled])
-    labels = dense_lap_svm(blobs.X, blobs.y_few, 5, 0.0)
-    assert (labels == svm.predict(blobs.X)).all()
-
-
-def test_lap_svm_minimizes_its_objective(blobs):
-    # C sum_labeled xi + a' (K + r K L K) a / 2, f = K a + b, as a QP in (a, b, xi)
-    rows = blobs.y != 2
-    X, y_few, weight = blobs.X[rows], blobs.y_few[rows], 0.5
-    labeled = np.flatnonzero(y_few != -1)
-    n, m = len(X), len(labeled)
-    squares = ((X[:, None] - X[None]) ** 2).sum(axis=2)
-    K = np.exp(-0.5 * squares / paper_width(X) ** 2)
-    L = laplacian(knn_graph(X, 5)).toarray()
-    P = np.zeros((n + 1 + m, n + 1 + m))
-    P[:n, :n] = K + weight * K @ L @ K + 1e-9 * np.eye(n)
-    q = np.r_[np.zeros(n + 1), np.full(m, C)]
-    signs = np.where(y_few[labeled] == 1, 1.0, -1.0)
-    margins = np.hstack([-signs[:, None] * K[labeled], -signs[:, None], -np.eye(m)])
-    slack = np.hstack([np.zeros((m, n + 1)), -np.eye(m)])
-    bounds = np.r_[-np.ones(m), np.zeros(m)]
-    found = solvers.qp(
-        *map(matrix, (P, q, np.vstack([margins, slack]), bounds)), options={"show_progress": False}
-    )
-    solution = np.array(found["x"])[:, 0]
-    f = K @ solution[:n] + solution[n]
-    labels = dense_lap_svm(X, y_few, 5, weight)
-    sure = np.abs(f) > 1e-2
-    assert sure.mean() > 0.95
-    assert (labels[sure] == (f[sure] > 0)).all()
 
 
 def test_cut_agrees_with_its_machine_by_scikit_learn(blobs):

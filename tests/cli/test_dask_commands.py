@@ -38,6 +38,13 @@ def run(*argv):
     return main([str(word) for word in argv])
 
 
+def failing(message):
+    def fail(*_, **__):
+        raise ClusterError(message)
+
+    return fail
+
+
 def read_folder(folder):
     parts = [read_table(path) for path in sorted(folder.glob("part-*.parquet"))]
     return pd.concat(parts, ignore_index=True)
@@ -149,12 +156,8 @@ def test_failures_interruptions_and_the_way_on(pets, there, address, tmp_path, m
     argv = ("label", pets / "pets", "-t", "kind", "--dask", address, "--out", out, "-q")
     argv = (*argv, "--work-dir", work, "--model", tmp_path / "pets.graphmargin")
 
-    def fail(*_, **__):
-        msg = "learning: there is no worker left; start more workers"
-        raise ClusterError(msg)
-
     with monkeypatch.context() as patch:
-        patch.setattr(fitting, "learn", fail)
+        patch.setattr(fitting, "learn", failing("there is no worker left"))
         # Nothing to resume is no error.
         assert run(*argv, "--resume") == 2
     line = capsys.readouterr().err
@@ -187,12 +190,8 @@ def test_a_run_of_other_settings_is_not_gone_on_with(pets, address, tmp_path, re
     argv = ("label", pets / "pets.parquet", "-t", "kind", "--dask", address)
     argv = (*argv, "--out", tmp_path / "out", "--work-dir", tmp_path / "work", "--resume")
 
-    def fail(*_, **__):
-        msg = "enough"
-        raise ClusterError(msg)
-
     with monkeypatch.context() as patch:
-        patch.setattr(fitting, "place_rows", fail)
+        patch.setattr(fitting, "place_rows", failing("enough"))
         assert run(*argv, "-q") == 2
     line = refused(*argv, "-q", "--unlabeled", "?")
     assert "--work-dir" in line
@@ -259,18 +258,15 @@ def test_refused_before_any_work(words, said, pets, refused, tmp_path):
     assert said in line
 
 
-@pytest.mark.parametrize(
-    ("place", "said"), [("no.parquet", "no.parquet is not there"), ("*.parquet", "--out")]
-)
-def test_no_such_files(place, said, refused, tmp_path):
-    assert said in refused("label", tmp_path / place, "-t", "kind", "--dask", "local")
+def test_no_such_files(refused, tmp_path):
+    for place, said in (("no.parquet", "no.parquet is not there"), ("*.parquet", "--out")):
+        assert said in refused("label", tmp_path / place, "-t", "kind", "--dask", "local")
 
 
 def test_options_that_need_a_cluster(refused, pets):
-    line = refused("label", pets / "pets.parquet", "-t", "kind", "--resume")
-    assert line == "graphmargin: --resume goes with --dask"
-    line = refused("label", pets / "pets.parquet", "-t", "kind", "--work-dir", "a")
-    assert line == "graphmargin: --work-dir goes with --dask"
+    for option, *value in (["--resume"], ["--work-dir", "a"]):
+        line = refused("label", pets / "pets.parquet", "-t", "kind", option, *value)
+        assert line == f"graphmargin: {option} goes with --dask"
     # Without a cluster, a table is a file, as ever.
     line = refused("label", pets / "pets", "-t", "kind")
     assert line.startswith("graphmargin label: Invalid value for 'TABLE': file ")
@@ -284,12 +280,8 @@ def test_predict_is_refused_before_any_work(pets, address, refused, monkeypatch)
     assert "where it would be read the next time" in line
     line = refused(*words, "--out", pets / "pets-labeled")
     assert "already; choose a new folder" in line
-
-    def fail(*_, **__):
-        msg = "predicting: there is no worker left; start more, and go on with resume=True"
-        raise ClusterError(msg)
-
-    monkeypatch.setattr(workers.Cluster, "run", fail)
+    message = "predicting: there is no worker left; start more, and go on with resume=True"
+    monkeypatch.setattr(workers.Cluster, "run", failing(message))
     line = refused(*words, "-q")
     assert line.endswith("start more, and start the command again")
 

@@ -8,6 +8,10 @@ import graphmargin
 from graphmargin.cli import main
 
 
+def python(*words):
+    return subprocess.run([sys.executable, *words], check=False, capture_output=True, text=True)
+
+
 def test_the_script_is_main():
     (script,) = entry_points(group="console_scripts", name="graphmargin")
     assert script.load() is main
@@ -38,12 +42,7 @@ def test_an_unknown_command_is_one_line(capsys):
 @pytest.mark.parametrize("package", ["typer", "rich"])
 def test_without_the_extra_one_line_names_it(package):
     code = f"import sys; sys.modules[{package!r}] = None; from graphmargin.cli import main"
-    done = subprocess.run(
-        [sys.executable, "-c", f"{code}; sys.exit(main(['--version']))"],
-        check=False,
-        capture_output=True,
-        text=True,
-    )
+    done = python("-c", f"{code}; sys.exit(main(['--version']))")
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr.endswith('; pip install "graphmargin[cli]"\n')
@@ -62,8 +61,7 @@ def test_help_imports_nothing_that_computes(argv):
         f"import sys; from graphmargin.cli import main; main({argv}); "
         f"print([name for name in {HEAVY} if name in sys.modules], file=sys.stderr)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stderr == "[]\n"
+    assert python("-c", code).stderr == "[]\n"
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -81,12 +79,7 @@ def test_completion_of_shells(shell, capsys):
 
 
 def test_python_m_graphmargin():
-    done = subprocess.run(
-        [sys.executable, "-m", "graphmargin", "info", "no-such-file.csv"],
-        check=False,
-        capture_output=True,
-        text=True,
-    )
+    done = python("-m", "graphmargin", "info", "no-such-file.csv")
     assert done.returncode == 2
     assert "no-such-file.csv" in done.stderr
     assert len(done.stderr.splitlines()) == 1

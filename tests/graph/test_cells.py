@@ -40,21 +40,6 @@ def test_cells_are_many_and_of_similar_size():
     assert sizes.max() < 12 * sizes.mean()
 
 
-def test_bound_on_the_distance_to_points_of_another_cell():
-    """h(q, b) of the module's docstring never exceeds the distance to a point of cell b."""
-    cells = partition(clustered(800, 3))
-    cell = np.repeat(np.arange(len(cells.centers)), np.diff(cells.start))
-    distances = np.sqrt(squared_distances(cells.points, cells.points))
-    to_centers = squared_distances(cells.points, cells.centers)
-    own = to_centers[np.arange(800), cell]
-    for b in range(len(cells.centers)):
-        gaps = np.sqrt(squared_distances(cells.centers[cell], cells.centers[[b]]))[:, 0]
-        other = cell != b
-        h = (to_centers[other, b] - own[other]) / (2 * gaps[other])
-        inside = slice(cells.start[b], cells.start[b + 1])
-        assert (distances[other, inside] >= h[:, None] - 1e-5).all()
-
-
 @pytest.mark.parametrize("reach", [1.0, np.inf])
 def test_search_finds_the_nearest_points(reach):
     cells = partition(clustered(1_000, 5))

@@ -140,19 +140,10 @@ def test_sparse_rows_equal_dense_rows(make):
     np.testing.assert_allclose(found.distances, dense.distances, rtol=1e-12)
     queries = X[:20] + 0.01
     dense = nearest_neighbors(X, 5, queries=queries)
-    found = nearest_neighbors(make(X), 5, queries=make(queries))
-    np.testing.assert_array_equal(found.indices, dense.indices)
-    np.testing.assert_allclose(found.distances, dense.distances, rtol=1e-12)
-
-
-def test_dense_and_sparse_queries_may_be_mixed_with_points():
-    X = np.where(normal(60, 8) > 0.5, normal(60, 8, seed=1), 0.0)
-    queries = X[:10] + 0.25
-    expected = nearest_neighbors(X, 4, queries=queries)
-    for points, probes in [(X, sparse.csr_array(queries)), (sparse.csr_array(X), queries)]:
-        found = nearest_neighbors(points, 4, queries=probes)
-        np.testing.assert_array_equal(found.indices, expected.indices)
-        np.testing.assert_allclose(found.distances, expected.distances, rtol=1e-12)
+    for points, probes in [(make(X), make(queries)), (X, make(queries)), (make(X), queries)]:
+        found = nearest_neighbors(points, 5, queries=probes)
+        np.testing.assert_array_equal(found.indices, dense.indices)
+        np.testing.assert_allclose(found.distances, dense.distances, rtol=1e-12)
 
 
 def test_sparse_duplicates_are_ranked_by_index_among_few_ties():

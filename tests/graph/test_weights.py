@@ -75,13 +75,6 @@ def test_self_tuning_weights_by_hand():
     np.testing.assert_allclose(found, [[-4 / (2 * 2)], [-4 / (2 * 2)], [-36 / (6 * 2)]])
 
 
-def test_self_tuning_weights_do_not_depend_on_the_scale():
-    X = normal(60, 3)
-    np.testing.assert_allclose(
-        log_weights(X, 4, "self-tuning")[1], log_weights(1e5 * X, 4, "self-tuning")[1], rtol=1e-9
-    )
-
-
 def test_duplicates_get_the_smallest_positive_self_tuning_scale():
     X = np.array([[0.0], [0.0], [0.0], [3.0], [5.0]])
     neighbors, found = log_weights(X, 2, "self-tuning")
@@ -89,20 +82,8 @@ def test_duplicates_get_the_smallest_positive_self_tuning_scale():
     assert neighbors.indices[3].tolist() == [4, 0]
     np.testing.assert_allclose(found[0], 0.0)
     np.testing.assert_allclose(found[3], [-4 / (3 * 5), -9 / (3 * 3)])
-
-
-def test_all_duplicates_have_self_tuning_weight_one():
-    _, found = log_weights(np.zeros((5, 2)), 2, "self-tuning")
-    np.testing.assert_array_equal(np.exp(found), 1.0)
-
-
-@pytest.mark.parametrize("width", ["paper", "self-tuning", "binary", 0.7])
-def test_weights_are_in_the_unit_interval_and_fall_with_the_distance(width):
-    X = normal(80, 3)
-    _, found = log_weights(X, 5, width)
-    assert (found <= 0).all()
-    if width != "self-tuning":
-        assert (np.diff(found, axis=1) <= 0).all()
+    _, of_equal_rows = log_weights(np.zeros((5, 2)), 2, "self-tuning")
+    np.testing.assert_array_equal(of_equal_rows, 0.0)
 
 
 def test_log_weights_of_far_points_do_not_underflow():

@@ -67,38 +67,22 @@ def test_factors_multiply_to_the_system(W, data):
     n=st.integers(2, 120),
     density=st.sampled_from([0.01, 0.05, 0.3]),
     columns=st.integers(1, 4),
+    lowest=st.sampled_from([0.0, -1.0]),
     seed=st.integers(0, 10**6),
 )
-def test_solution_equals_scipy(n, density, columns, seed):
+def test_solution_equals_scipy(n, density, columns, lowest, seed):
     rng = np.random.default_rng(seed)
     W = random_sparse(n, density, seed)
     absorption = rng.uniform(0.01, 1, n)
-    B = rng.uniform(0, 1, (n, columns))
-    X = eliminate(W, absorption, elimination_order(W)).solve(B)
-    A = sparse.csc_array(sparse.diags_array(W.sum(axis=1) + absorption) - W)
-    expected = spsolve(A, B).reshape(n, columns)
-    np.testing.assert_allclose(X, expected, rtol=1e-9)
-    np.testing.assert_allclose(A @ X, B, atol=1e-11)
-    assert (X >= 0).all()
-
-
-def test_solution_accepts_right_hand_sides_of_any_sign_and_leaves_them():
-    W, rng = grid(7), np.random.default_rng(0)
-    absorption, B = rng.uniform(0, 1, 49), rng.normal(size=(49, 3))
+    B = rng.uniform(lowest, 1, (n, columns))
     before = B.copy()
     X = eliminate(W, absorption, elimination_order(W)).solve(B)
     np.testing.assert_array_equal(B, before)
-    np.testing.assert_allclose(system(W.toarray(), absorption) @ X, B, atol=1e-12)
-
-
-def test_one_order_serves_all_weights_and_absorptions():
-    W = random_sparse(60, 0.05, 0)
-    order = elimination_order(W)
-    for scale, rate in [(1.0, 1.0), (1e-9, 3.0), (1e9, 1e-3)]:
-        scaled = sparse.csr_array(W * scale)
-        absorption = np.full(60, rate)
-        X = eliminate(scaled, absorption, order).solve(absorption[:, None])
-        np.testing.assert_allclose(X, 1, rtol=1e-12)
+    A = sparse.csc_array(sparse.diags_array(W.sum(axis=1) + absorption) - W)
+    expected = spsolve(A, B).reshape(n, columns)
+    np.testing.assert_allclose(X, expected, rtol=1e-9, atol=0.0 if lowest == 0 else 1e-9)
+    np.testing.assert_allclose(A @ X, B, atol=1e-11)
+    assert lowest < 0 or (X >= 0).all()
 
 
 def test_large_grid_is_solved_to_the_last_digits():

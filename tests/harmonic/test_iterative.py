@@ -4,15 +4,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from graphmargin.harmonic.iterative import (
-    conjugate_gradients,
-    gauss_seidel,
-)
+from graphmargin.harmonic.iterative import conjugate_gradients, gauss_seidel
 
-ITERATIONS = [
-    pytest.param(conjugate_gradients, id="cg"),
-    pytest.param(gauss_seidel, id="gauss-seidel"),
-]
+each_iteration = pytest.mark.parametrize("iterate", [conjugate_gradients, gauss_seidel])
 
 
 @pytest.fixture(scope="session")
@@ -33,18 +27,7 @@ def dense_solution(W, s, B):
     return np.linalg.solve(np.diag(s) - W.toarray(), B)
 
 
-@pytest.mark.parametrize("iterate", ITERATIONS)
-def test_path_between_two_labels_is_a_straight_line(path_graph, iterate):
-    # The ends of a path of four are absorbed at rate 1, as if labels followed.
-    W, B = path_graph(4), np.zeros((4, 2))
-    B[0, 0] = B[3, 1] = 1.0
-    found = iterate(W, W.sum(axis=1) + B.sum(axis=1), B)
-    assert found.converged
-    np.testing.assert_allclose(found.X[:, 1], [0.2, 0.4, 0.6, 0.8], atol=1e-9)
-    np.testing.assert_allclose(found.X.sum(axis=1), 1, atol=1e-9)
-
-
-@pytest.mark.parametrize("iterate", ITERATIONS)
+@each_iteration
 @settings(max_examples=20)
 @given(n=st.integers(3, 40), seed=st.integers(0, 10**6), rate=st.sampled_from([0.1, 1.0, 1e3]))
 def test_iteration_equals_the_dense_solution(system, iterate, n, seed, rate):
@@ -54,24 +37,23 @@ def test_iteration_equals_the_dense_solution(system, iterate, n, seed, rate):
     np.testing.assert_allclose(found.X, dense_solution(W, s, B), atol=1e-7)
 
 
-@pytest.mark.parametrize("iterate", ITERATIONS[::2])
-def test_residual_is_below_the_tolerance(system, iterate):
+def test_residual_is_below_the_tolerance(system):
     W, s, B = system(200, 0)
-    found = iterate(W, s, B, tol=1e-8)
+    found = conjugate_gradients(W, s, B, tol=1e-8)
     residual = np.abs(B - (s[:, None] * found.X - W @ found.X)) / s[:, None]
     assert found.converged
     assert residual.max() <= 1.001e-8
-    assert iterate(W, s, B, tol=1e-3).iterations < found.iterations
+    assert conjugate_gradients(W, s, B, tol=1e-3).iterations < found.iterations
 
 
-@pytest.mark.parametrize("iterate", ITERATIONS)
+@each_iteration
 def test_too_few_iterations_are_reported(system, iterate):
     found = iterate(*system(200, 0, rate=1e-3), max_iter=2)
     assert not found.converged
     assert found.iterations == 2
 
 
-@pytest.mark.parametrize("iterate", [conjugate_gradients, gauss_seidel])
+@each_iteration
 def test_progress_is_told_about_every_iteration(system, iterate):
     messages = []
     found = iterate(*system(30, 0), progress=lambda *news: messages.append(news))
@@ -101,20 +83,13 @@ def test_columns_of_very_different_difficulty_converge_together(path_graph):
     np.testing.assert_allclose(found.X, dense_solution(W, s, B), atol=1e-8)
 
 
-def test_zero_columns_stay_zero(system):
+@each_iteration
+def test_zero_columns_stay_zero(system, iterate):
     W, s, B = system(20, 0)
     B[:, 1] = 0.0
-    for iterate in (conjugate_gradients, gauss_seidel):
-        found = iterate(W, s, B)
-        assert found.converged
-        assert (found.X[:, 1] == 0).all()
-
-
-def test_conjugate_gradients_accept_any_sign(system):
-    W, s, _ = system(40, 0)
-    B = np.random.default_rng(0).normal(size=(40, 2))
-    found = conjugate_gradients(W, s, B)
-    np.testing.assert_allclose(found.X, dense_solution(W, s, B), atol=1e-8)
+    found = iterate(W, s, B)
+    assert found.converged
+    assert (found.X[:, 1] == 0).all()
 
 
 @given(seed=st.integers(0, 10**6), sweeps=st.integers(1, 30))

@@ -28,25 +28,16 @@ def test_one_step_by_hand():
     np.testing.assert_allclose(probabilities[0], mass + (1 - mass.sum()) / 2)
 
 
-def test_several_rates_of_one_graph_are_their_mean():
-    sinks = ((0.25, 0.0), (0.75, 4.0))
-    predictor = predictor_of(WalkPart(MASS, sinks, None))
-    moving = 0.25 * 1 + 0.75 * 4 / (4 + 4)
-    mass = moving * (3 * MASS[0] + MASS[1]) / 4
-    probabilities = predictor.probabilities(np.array([[3.0, 1.0, 0.0]]))
-    np.testing.assert_allclose(probabilities[0], mass + (1 - mass.sum()) / 2)
-
-
 def test_parts_of_a_blend_are_added_up():
-    """Masses have the weights of their parts in them, and so have the rates."""
+    """Masses have the weights of their parts in them, and so have the rates, one or several."""
     other = np.array([[0.0, 0.5], [0.5, 0.0], [0.25, 0.25]])
     parts = (
-        WalkPart(0.75 * MASS, ((0.75, 1.0),), None),
+        WalkPart(0.75 * MASS, ((0.5, 1.0), (0.25, 12.0)), None),
         WalkPart(0.25 * other, ((0.25, 100.0),), None),
     )
     weights = np.array([[0.0, 2.0, 2.0]])
     mean = 0.75 * (MASS[1] + MASS[2]) / 2 + 0.25 * (other[1] + other[2]) / 2
-    moving = 0.75 * 4 / (4 + 1) + 0.25 * 4 / (4 + 100)
+    moving = 0.5 * 4 / (4 + 1) + 0.25 * 4 / (4 + 12) + 0.25 * 4 / (4 + 100)
     labels, probabilities = predictor_of(*parts).label(weights)
     assert labels.tolist() == [CLASSES[mean.argmax()]]
     np.testing.assert_allclose(probabilities[0], moving * mean + (1 - moving * mean.sum()) / 2)
@@ -71,9 +62,9 @@ def test_the_likeliest_class_is_the_label(seed, n_parts):
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 def test_points_without_an_edge_or_a_label_in_reach(container):
     unreached = np.zeros((3, 2))
-    predictor = predictor_of(WalkPart(unreached, ((1.0, 0.1),), None), majority=0)
-    labels, probabilities = predictor.label(container([[0.0, 1.0, 0.0], [0.0, 0.0, 0.0]]))
-    assert labels.tolist() == ["b", "a"], "the label of its neighbor, and the most frequent one"
+    predictor = predictor_of(WalkPart(unreached, ((1.0, 0.1),), None), majority=1)
+    labels, probabilities = predictor.label(container([[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]))
+    assert labels.tolist() == ["a", "b"], "the label of its neighbor, and the most frequent one"
     np.testing.assert_array_equal(probabilities, 0.5)
 
 

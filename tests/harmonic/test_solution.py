@@ -1,14 +1,12 @@
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from graphmargin.datasets import make_lattices
-from graphmargin.graph import knn_graph, laplacian
+from graphmargin.graph import knn_graph
 from graphmargin.harmonic import (
     absorption_probabilities,
     harmonic_path,
@@ -17,9 +15,8 @@ from graphmargin.harmonic import (
 )
 from graphmargin.harmonic.elimination import elimination_order
 from graphmargin.harmonic.solution import mean_solution
+from tests.harmonic.problems import GAMMAS, SOLVERS, first_labels
 
-SOLVERS = ("direct", "cg", "gauss-seidel")
-GAMMAS = (0.0, 1e-6, 1e-3, 1.0, 1e3, 1e6)
 PATH = np.array([[0, 1, 0], [1, 0, 3], [0, 3, 0.0]])
 
 
@@ -54,8 +51,8 @@ def binary(codes):
 @given(problem=problems(max_classes=2), gamma_g=st.sampled_from(GAMMAS))
 def test_solution_equals_the_closed_form_and_the_random_walk(problem, gamma_g):
     W, codes = problem
-    ell = harmonic_solution(W, codes, gamma_g=gamma_g).ell
-    labeled = codes >= 0
+    solution = harmonic_solution(W, codes, gamma_g=gamma_g)
+    ell, labeled = solution.ell, codes >= 0
     u = np.ix_(~labeled, ~labeled)
     ul = np.ix_(~labeled, labeled)
     y = binary(codes)[labeled]
@@ -66,6 +63,8 @@ def test_solution_equals_the_closed_form_and_the_random_walk(problem, gamma_g):
     np.testing.assert_array_equal(ell[labeled], y)
     np.testing.assert_allclose(ell[~labeled], closed_form, atol=1e-5)
     np.testing.assert_allclose(ell[~labeled], random_walk, atol=1e-5)
+    np.testing.assert_array_equal(solution.confidence, np.abs(ell))
+    np.testing.assert_array_equal(solution.codes[ell != 0], ell[ell != 0] > 0)
 
 
 @given(problem=problems())
@@ -80,17 +79,6 @@ def test_hard_solution_is_harmonic_and_between_its_neighbors(problem):
         assert (mass[i] <= neighbors.max(axis=0) + 1e-12).all()
 
 
-@given(problem=problems(max_classes=2), gamma_g=st.sampled_from(GAMMAS))
-def test_ell_is_the_difference_of_the_masses_and_confidence_its_size(problem, gamma_g):
-    solution = harmonic_solution(*problem, gamma_g=gamma_g)
-    np.testing.assert_array_equal(
-        solution.ell, solution.class_mass[:, 1] - solution.class_mass[:, 0]
-    )
-    np.testing.assert_array_equal(solution.confidence, np.abs(solution.ell))
-    sure = solution.confidence > 0
-    np.testing.assert_array_equal(solution.codes[sure], solution.ell[sure] > 0)
-
-
 def test_path_of_four_by_hand(path_graph):
     solution = harmonic_solution(path_graph(4), ["no", "", "", "yes"])
     np.testing.assert_allclose(solution.ell, [-1, -1 / 3, 1 / 3, 1])
@@ -100,30 +88,13 @@ def test_path_of_four_by_hand(path_graph):
     assert solution.converged
 
 
-def test_star_is_the_weighted_vote():
-    W = np.zeros((5, 5))
-    W[0, 1:] = W[1:, 0] = [1, 2, 3, 4]
-    solution = harmonic_solution(W, [-1, 0, 1, 2, -1])
-    np.testing.assert_allclose(solution.class_mass[0], [1 / 6, 2 / 6, 3 / 6])
-    np.testing.assert_allclose(solution.class_mass[4], [1 / 6, 2 / 6, 3 / 6])
-    np.testing.assert_allclose(solution.confidence[[0, 4]], 1 / 6)
-
-
 def test_confidence_is_best_minus_second_best(random_graph):
-    codes = np.full(20, -1)
-    codes[:4] = [0, 1, 2, 3]
+    codes = first_labels(20, [0, 1, 2, 3])
     solution = harmonic_solution(random_graph(20, 0), codes, gamma_g=0.1)
     ranked = np.sort(solution.class_mass, axis=1)
     np.testing.assert_allclose(solution.confidence, ranked[:, -1] - ranked[:, -2], rtol=1e-12)
     with pytest.raises(ValueError, match="`ell` is defined for two classes, got 4"):
         _ = solution.ell
-
-
-def test_lattices_take_the_label_of_their_only_labeled_vertex():
-    _, y, y_true, W = make_lattices()
-    solution = harmonic_solution(W, y)
-    np.testing.assert_array_equal(solution.labels, y_true)
-    np.testing.assert_allclose(solution.confidence, 1)
 
 
 # The regularized solution.
@@ -146,33 +117,6 @@ def test_class_masses_and_sink_sum_to_one(problem, gamma_g):
         np.testing.assert_allclose(solution.sink_mass, 0, atol=1e-12)
 
 
-@given(problem=problems(), gamma_g=st.sampled_from(GAMMAS[1:]))
-def test_sink_is_one_more_absorbing_vertex(problem, gamma_g):
-    W, codes = problem
-    n, n_classes = len(W), codes.max() + 1
-    to_sink = np.where(codes < 0, gamma_g, 0.0)
-    extended = np.block([[W, to_sink[:, None]], [to_sink[None, :], np.zeros((1, 1))]])
-    regularized = harmonic_solution(W, codes, gamma_g=gamma_g)
-    explicit = harmonic_solution(extended, np.append(codes, n_classes))
-    np.testing.assert_allclose(
-        explicit.class_mass[:n, :n_classes], regularized.class_mass, rtol=1e-10
-    )
-    np.testing.assert_allclose(
-        explicit.class_mass[:n, n_classes], regularized.sink_mass, rtol=1e-8, atol=1e-15
-    )
-
-
-@given(problem=problems())
-def test_class_masses_fall_with_gamma_and_vanish(problem):
-    W, codes = problem
-    free = codes < 0
-    path = harmonic_path(W, codes, [*GAMMAS, 1e12])
-    for less, more in pairwise(path):
-        assert (more.class_mass[free] <= less.class_mass[free] * (1 + 1e-12)).all()
-        np.testing.assert_array_equal(more.class_mass[~free], less.class_mass[~free])
-    assert path[-1].class_mass[free].max(initial=0) < 1e-8
-
-
 def test_confidence_falls_with_gamma_except_where_labels_were_balanced():
     # Vertex 0 is next to one label and two steps from the other, on edges that balance them.
     W = np.zeros((4, 4))
@@ -185,9 +129,8 @@ def test_confidence_falls_with_gamma_except_where_labels_were_balanced():
     assert max(middle[-1], next_to_label[-1]) < 2e-6
 
 
-def test_infinite_gamma_leaves_the_labels_only(random_graph):
-    codes = np.full(10, -1)
-    codes[:3] = [0, 1, 2]
+def test_infinite_gamma_leaves_the_hard_labels_only(random_graph):
+    codes = first_labels(10, [0, 1, 2])
     solution = harmonic_solution(random_graph(10, 0), codes, gamma_g=np.inf)
     np.testing.assert_array_equal(solution.class_mass[:3], np.eye(3))
     assert (solution.class_mass[3:] == 0).all()
@@ -195,73 +138,38 @@ def test_infinite_gamma_leaves_the_labels_only(random_graph):
     np.testing.assert_array_equal(solution.codes, codes)
     assert solution.solver == "none"
     assert solution.status == "solved (none, violation 0.0e+00)"
+    soft = harmonic_solution(random_graph(10, 0), codes, c_labeled=5.0, gamma_g=np.inf)
+    assert (soft.class_mass == 0).all()
+    assert (soft.sink_mass == 1).all()
+    assert (soft.codes == -1).all()
 
 
 # Soft labels.
 
-soft_options = {
-    "c_labeled": st.sampled_from([1e-3, 0.5, 3.0, 100.0]),
-    "c_unlabeled": st.sampled_from([0.0, 0.2, 5.0]),
-    "gamma_g": st.sampled_from([0.0, 1e-3, 2.0]),
-}
+
+trusts = st.sampled_from([np.inf, 1e-3, 0.5, 3.0, 100.0])
 
 
-@given(problem=problems(max_classes=2), **soft_options)
-def test_soft_solution_is_stationary(problem, c_labeled, c_unlabeled, gamma_g):
-    W, codes = problem
-    solution = harmonic_solution(
-        W, codes, gamma_g=gamma_g, c_labeled=c_labeled, c_unlabeled=c_unlabeled
-    )
-    ell, y = solution.ell, binary(codes)
-    C = np.where(codes >= 0, c_labeled, c_unlabeled)
-    L = laplacian(sparse.csr_array(W)).toarray()
-    gradient = C * (ell - y) + L @ ell + gamma_g * ell
-    np.testing.assert_allclose(gradient, 0, atol=1e-12 * max(1, L.max()))
-    assert (np.abs(ell) <= 1).all()
-
-
-@given(problem=problems(), **soft_options)
+@given(
+    problem=problems(),
+    trust=trusts | st.lists(trusts | st.just(0.0), min_size=12, max_size=12),
+    c_unlabeled=st.sampled_from([0.0, 0.2, 5.0]),
+    gamma_g=st.sampled_from([0.0, 1e-3, 2.0]),
+)
 def test_soft_masses_equal_the_dense_solution(
-    dense_class_mass, problem, c_labeled, c_unlabeled, gamma_g
+    dense_class_mass, problem, trust, c_unlabeled, gamma_g
 ):
+    """Every label may have its own trust, and that of unlabeled vertices is not read."""
     W, codes = problem
-    options = {"gamma_g": gamma_g, "c_labeled": c_labeled, "c_unlabeled": c_unlabeled}
+    if isinstance(trust, list):
+        trust = np.where(codes >= 0, trust[: len(codes)], np.nan)
+        trust[codes.argmax()] = 1.0
+    options = {"gamma_g": gamma_g, "c_labeled": trust, "c_unlabeled": c_unlabeled}
     solution = harmonic_solution(W, codes, **options)
     expected = dense_class_mass(W, codes, codes.max() + 1, **options)
     np.testing.assert_allclose(solution.class_mass, expected, atol=1e-8)
     assert (solution.class_mass >= 0).all()
     np.testing.assert_allclose(solution.class_mass.sum(axis=1) + solution.sink_mass, 1)
-
-
-@given(problem=problems(), data=st.data())
-def test_every_label_may_have_its_own_trust(dense_class_mass, problem, data):
-    W, codes = problem
-    labeled = np.flatnonzero(codes >= 0)
-    trust = np.full(len(W), np.nan)
-    trust[labeled] = data.draw(
-        st.lists(
-            st.sampled_from([np.inf, 0.3, 20.0, 0.0]),
-            min_size=len(labeled),
-            max_size=len(labeled),
-        ).filter(any)
-    )
-    solution = harmonic_solution(W, codes, c_labeled=trust, gamma_g=0.01)
-    expected = dense_class_mass(W, codes, codes.max() + 1, c_labeled=trust, gamma_g=0.01)
-    np.testing.assert_allclose(solution.class_mass, expected, atol=1e-8)
-
-
-@given(problem=problems(), gamma_g=st.sampled_from([0.0, 1.0]))
-def test_strong_trust_tends_to_hard_labels(problem, gamma_g):
-    hard = harmonic_solution(*problem, gamma_g=gamma_g).class_mass
-    soft = harmonic_solution(*problem, gamma_g=gamma_g, c_labeled=1e12).class_mass
-    np.testing.assert_allclose(soft, hard, atol=1e-6)
-
-
-@given(problem=problems(), gamma_g=st.sampled_from([0.0, 0.5]), pull=st.sampled_from([1e-3, 2.0]))
-def test_pull_on_unlabeled_vertices_acts_as_gamma_for_hard_labels(problem, gamma_g, pull):
-    pulled = harmonic_solution(*problem, gamma_g=gamma_g, c_unlabeled=pull)
-    regularized = harmonic_solution(*problem, gamma_g=gamma_g + pull)
-    np.testing.assert_allclose(pulled.class_mass, regularized.class_mass, rtol=1e-10)
 
 
 def test_soft_pair_by_hand():
@@ -271,24 +179,7 @@ def test_soft_pair_by_hand():
     np.testing.assert_allclose(solution.sink_mass, 1 / 3)
 
 
-def test_soft_labels_at_infinite_gamma_say_nothing(path_graph):
-    solution = harmonic_solution(path_graph(3), [0, -1, 1], c_labeled=5.0, gamma_g=np.inf)
-    assert (solution.class_mass == 0).all()
-    assert (solution.sink_mass == 1).all()
-    assert solution.codes.tolist() == [-1, -1, -1]
-
-
 # Symmetries.
-
-
-@given(problem=problems(max_classes=2), gamma_g=st.sampled_from(GAMMAS))
-def test_a_class_that_no_vertex_is_near_changes_nothing(problem, gamma_g):
-    W, codes = problem
-    two = harmonic_solution(W, codes, gamma_g=gamma_g)
-    apart = np.pad(W, (0, 1))
-    three = harmonic_solution(apart, np.append(codes, 2), gamma_g=gamma_g)
-    np.testing.assert_allclose(three.class_mass[:-1, :2], two.class_mass, rtol=1e-12)
-    assert (three.class_mass[:-1, 2] == 0).all()
 
 
 @given(problem=problems(), gamma_g=st.sampled_from(GAMMAS))
@@ -308,14 +199,6 @@ def test_permuting_the_graph_permutes_the_solution(problem, gamma_g, data):
     plain = harmonic_solution(W, codes, gamma_g=gamma_g)
     permuted = harmonic_solution(W[np.ix_(order, order)], codes[order], gamma_g=gamma_g)
     np.testing.assert_allclose(permuted.class_mass, plain.class_mass[order], rtol=1e-10)
-
-
-@given(problem=problems(), gamma_g=st.sampled_from(GAMMAS))
-def test_a_copy_of_the_graph_changes_nothing(problem, gamma_g):
-    W, codes = problem
-    once = harmonic_solution(W, codes, gamma_g=gamma_g)
-    twice = harmonic_solution(np.kron(np.eye(2), W), np.tile(codes, 2), gamma_g=gamma_g)
-    np.testing.assert_allclose(twice.class_mass, np.tile(once.class_mass, (2, 1)), rtol=1e-12)
 
 
 @given(problem=problems(), scale=st.sampled_from([1e-100, 1e-3, 1e3, 1e100]))
@@ -358,14 +241,15 @@ def test_all_labeled_needs_no_solver():
     np.testing.assert_array_equal(solution.class_mass, [[1, 0], [0, 1], [0, 1]])
 
 
-@pytest.mark.parametrize("solver", ["cg", "gauss-seidel"])
+@pytest.mark.parametrize("solver", SOLVERS)
 def test_progress_is_told(random_graph, solver):
     messages = []
     codes = np.where(np.arange(15) < 4, np.arange(15) % 2, -1)
     solution = harmonic_solution(
         random_graph(15, 0), codes, solver=solver, progress=lambda *news: messages.append(news)
     )
-    assert len(messages) >= solution.iterations > 0
+    assert len(messages) >= max(solution.iterations, 1)
+    assert all(share is None or 0 <= share <= 1 for share, _ in messages)
 
 
 # The path of gamma_g.
@@ -387,15 +271,6 @@ def test_path_equals_separate_solutions(solver):
         np.testing.assert_array_equal(solution.codes, alone.codes)
         assert solution.converged
         assert solution.solver == alone.solver
-
-
-def test_path_takes_soft_labels(random_graph):
-    codes = np.where(np.arange(15) < 4, np.arange(15) % 2, -1)
-    options = {"c_labeled": 2.0, "c_unlabeled": 0.3}
-    path = harmonic_path(random_graph(15, 0), codes, [0.0, 2.0], **options)
-    for solution in path:
-        alone = harmonic_solution(random_graph(15, 0), codes, gamma_g=solution.gamma_g, **options)
-        np.testing.assert_allclose(solution.class_mass, alone.class_mass, rtol=1e-12)
 
 
 def test_every_gamma_of_the_path_is_checked():
@@ -427,8 +302,7 @@ def explained(W, codes, **options):
     ],
 )
 def test_shares_explain_the_solution(random_graph, solver, options):
-    codes = np.full(20, -1)
-    codes[:6] = [0, 1, 2, 0, 1, 2]
+    codes = first_labels(20, [0, 1, 2, 0, 1, 2])
     solution, explanations = explained(random_graph(20, 1), codes, solver=solver, **options)
     for vertex, explanation in enumerate(explanations):
         assert explanation.vertex == vertex
@@ -443,8 +317,7 @@ def test_shares_explain_the_solution(random_graph, solver, options):
 
 
 def test_share_is_the_mass_of_a_class_of_its_own(random_graph):
-    codes = np.full(14, -1)
-    codes[:4] = [0, 1, 0, 1]
+    codes = first_labels(14, [0, 1, 0, 1])
     shares = absorption_probabilities(
         harmonic_solution(random_graph(14, 2), codes, gamma_g=0.2), np.arange(14)
     )
@@ -469,8 +342,9 @@ def test_printed_explanation():
     )
 
 
-def test_hard_label_explains_itself(path_graph):
-    explanation = harmonic_solution(path_graph(4), [0, -1, -1, 1], gamma_g=2.0).explain(3)
+@pytest.mark.parametrize("gamma_g", [2.0, np.inf])
+def test_hard_label_explains_itself(path_graph, gamma_g):
+    explanation = harmonic_solution(path_graph(4), [0, -1, -1, 1], gamma_g=gamma_g).explain(3)
     assert explanation.sources.tolist() == [3]
     assert explanation.shares.tolist() == [1.0]
     assert explanation.sink_mass == 0
@@ -491,13 +365,6 @@ def test_unreached_vertex_has_no_sources(path_graph, gamma_g):
     assert explanation.sink_mass == 1
     assert explanation.label == -1
     assert "vertex 4 -> '-1' (confidence 0.000): 100.0% into the sink" in str(explanation)
-
-
-def test_infinite_gamma_explains_nothing_but_labels(path_graph):
-    solution = harmonic_solution(path_graph(3), [0, -1, 1], gamma_g=np.inf)
-    np.testing.assert_array_equal(
-        absorption_probabilities(solution, [0, 1, 2]), [[1, 0], [0, 0], [0, 1]]
-    )
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -554,8 +421,7 @@ def test_vertex_out_of_range_is_refused(vertex):
 @pytest.mark.parametrize("gamma_g", [0.0, 0.3])
 @pytest.mark.parametrize("priors", [None, [0.5, 0.3, 0.2], [1, 10, 4]])
 def test_class_masses_are_scaled_to_the_priors(random_graph, gamma_g, priors):
-    codes = np.full(30, -1)
-    codes[:6] = [0, 0, 0, 1, 1, 2]
+    codes = first_labels(30, [0, 0, 0, 1, 1, 2])
     solution = harmonic_solution(random_graph(30, 0), codes, gamma_g=gamma_g)
     found = normalize_class_mass(solution, priors)
     target = np.array([3, 2, 1]) if priors is None else np.array(priors)
@@ -572,17 +438,6 @@ def test_class_masses_are_scaled_to_the_priors(random_graph, gamma_g, priors):
     np.testing.assert_array_equal(found.codes[6:], expected.argmax(axis=1))
 
 
-def test_scale_of_the_priors_does_not_matter_and_the_solution_is_kept(random_graph):
-    codes = np.where(np.arange(12) < 4, np.arange(12) % 2, -1)
-    solution = harmonic_solution(random_graph(12, 0), codes)
-    before = solution.class_mass.copy()
-    np.testing.assert_allclose(
-        normalize_class_mass(solution, [0.2, 0.8]).class_mass,
-        normalize_class_mass(solution, [1, 4]).class_mass,
-    )
-    np.testing.assert_array_equal(solution.class_mass, before)
-
-
 def test_normalization_leaves_vertices_without_mass_alone(path_graph):
     W = sparse.block_diag([path_graph(4), path_graph(2)])
     solution = harmonic_solution(W, [0, -1, -1, 1, -1, -1])
@@ -592,6 +447,7 @@ def test_normalization_leaves_vertices_without_mass_alone(path_graph):
     assert (normalized.class_mass[4:] == 0).all()
     infinite = harmonic_solution(W, [0, -1, -1, 1, -1, -1], gamma_g=np.inf)
     np.testing.assert_array_equal(normalize_class_mass(infinite).codes, infinite.codes)
+    np.testing.assert_array_equal(normalize_class_mass(infinite).class_mass, infinite.class_mass)
 
 
 def test_class_that_reaches_no_unlabeled_vertex_stays_at_zero(path_graph):
@@ -682,15 +538,3 @@ def test_mean_solution_keeps_unreached_vertices_unlabeled(path_graph):
     assert mean.codes[4:].tolist() == [-1, -1, -1]
     assert mean.sink_mass[4:].tolist() == [1.0, 1.0, 1.0]
     assert mean.unreached.tolist() == [False] * 4 + [True] * 3
-
-
-# Agreement.
-
-
-@settings(max_examples=25)
-@given(problem=problems(), gamma_g=st.sampled_from(GAMMAS), solver=st.sampled_from(SOLVERS[1:]))
-def test_iterations_agree_with_elimination_on_any_graph(problem, gamma_g, solver):
-    direct = harmonic_solution(*problem, gamma_g=gamma_g, solver="direct")
-    found = harmonic_solution(*problem, gamma_g=gamma_g, solver=solver)
-    np.testing.assert_allclose(found.class_mass, direct.class_mass, atol=1e-6)
-    np.testing.assert_allclose(found.sink_mass, direct.sink_mass, atol=1e-6)

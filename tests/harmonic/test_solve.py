@@ -1,6 +1,5 @@
-import functools
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -17,35 +16,19 @@ from graphmargin.graph import knn_graph
 from graphmargin.harmonic import harmonic_solution
 from graphmargin.harmonic.elimination import elimination_order
 from graphmargin.harmonic.solve import MASS_ERROR, HarmonicSystem
-
-SOLVERS = ("direct", "cg", "gauss-seidel")
-GAMMAS = (0.0, 1e-6, 1e-3, 1.0, 1e3, 1e6)
+from tests.harmonic.problems import GAMMAS, SOLVERS, first_labels
 
 
 def symmetric(upper):
     return np.triu(upper, 1) + np.triu(upper, 1).T
 
 
-def table(load, size):
+def table(load):
     X, y = load()
-    rows = np.random.default_rng(0).permutation(len(X))[:size]
-    return X[rows], mask_labels(y[rows], per_class=2, random_state=0)
-
-
-def letter():
-    X, y = table(load_letter, 1_000)
-    return knn_graph(X), y
-
-
-def digits():
-    X, y = table(load_digits, 1_000)
-    return knn_graph(X), y
-
-
-def segmentation():
-    X, y = table(load_segmentation, 1_200)
-    spread = X.std(axis=0)
-    return knn_graph(X / np.where(spread > 0, spread, 1.0)), y
+    rows = np.random.default_rng(0).permutation(len(X))[:1_000]
+    spread = X[rows].std(axis=0)
+    W = knn_graph(X[rows] / np.where(spread > 0, spread, 1.0))
+    return W, mask_labels(y[rows], per_class=2, random_state=0)
 
 
 def lattices():
@@ -79,22 +62,19 @@ def star():
 def log_uniform(seed):
     rng = np.random.default_rng(seed)
     W = symmetric(10 ** rng.uniform(-23, 0, (40, 40)) * (rng.random((40, 40)) < 0.3))
-    y = np.full(40, -1)
-    y[:6] = [0, 1, 2, 0, 1, 2]
+    y = first_labels(40, [0, 1, 2, 0, 1, 2])
     return W, y
 
 
 GRAPHS = {
-    "letter": letter,
-    "digits": digits,
-    "segmentation": segmentation,
+    "letter": lambda: table(load_letter),
+    "digits": lambda: table(load_digits),
+    "segmentation": lambda: table(load_segmentation),
     "lattices": lattices,
     "fifty-components": fifty_components,
     "path": path,
     "star": star,
-    "log-uniform-0": lambda: log_uniform(0),
-    "log-uniform-1": lambda: log_uniform(1),
-    "log-uniform-2": lambda: log_uniform(2),
+    **{f"log-uniform-{seed}": partial(log_uniform, seed) for seed in range(3)},
 }
 
 
@@ -317,25 +297,6 @@ def test_system_without_vertices_needs_no_solver():
     assert solved.converged
     assert solved.X.shape == (0, 3)
     assert len(solved.best) == 0
-
-
-def test_progress_is_told_by_the_iterations(system):
-    W, B = system
-    for solver in SOLVERS:
-        messages: list[tuple[float | None, str]] = []
-        tell = functools.partial(lambda told, *news: told.append(news), messages)
-        HarmonicSystem(W, solver, progress=tell).solve([B], 2)
-        shares = [share for share, _ in messages if share is not None]
-        assert messages
-        assert all(0 <= share <= 1 for share in shares)
-
-
-@pytest.mark.parametrize("solver", ["cholesky", "CG", None, 3])
-def test_unknown_solver_is_refused(solver):
-    with pytest.raises(
-        ValueError, match="`solver` must be one of 'auto', 'direct', 'cg', 'gauss-seidel'"
-    ):
-        harmonic_solution(np.ones((3, 3)), [0, -1, 1], solver=solver)
 
 
 def test_auto_sweeps_where_absorption_is_strong_and_says_so(system, monkeypatch):

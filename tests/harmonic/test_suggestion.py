@@ -6,15 +6,10 @@ from hypothesis import strategies as st
 from graphmargin.graph import knn_graph
 from graphmargin.harmonic import harmonic_solution, suggest_labels, suggestion
 from graphmargin.harmonic.elimination import elimination_order
-from graphmargin.harmonic.suggestion import condition
+from tests.harmonic.problems import MIXED, N, first_labels
 
-N = 24
-TWO = np.full(N, -1)
-TWO[:5] = [0, 1, 0, 0, 1]
-THREE = np.full(N, -1)
-THREE[:6] = [0, 1, 2, 0, 1, 2]
-MIXED = np.zeros(N)
-MIXED[:6] = [np.inf, 0.5, np.inf, 3.0, 0.0, 1e3]
+TWO = first_labels(N, [0, 1, 0, 0, 1])
+THREE = first_labels(N, [0, 1, 2, 0, 1, 2])
 PROBLEMS = [
     pytest.param(TWO, {"gamma_g": 0.1}, id="two-classes"),
     pytest.param(THREE, {"gamma_g": 0.1}, id="three-classes"),
@@ -60,23 +55,6 @@ def test_gains_are_those_of_fits_with_every_answer(random_graph, y, options):
         assert gain == pytest.approx(gains[vertex], abs=1e-10)
         assert gain == pytest.approx(gains.max(), abs=1e-10)
         y, trust = with_label(y, trust, vertex, labels[now[vertex].argmax()])
-
-
-@pytest.mark.parametrize("gamma_g", [0.0, 0.3])
-@pytest.mark.parametrize("n_classes", [2, 4])
-def test_conditioned_distributions_are_those_of_a_fit(random_graph, gamma_g, n_classes):
-    W = random_graph(N, n_classes)
-    y = np.full(N, -1)
-    y[:8] = np.arange(8) % n_classes
-    before = harmonic_solution(W, y, gamma_g=gamma_g).label_distributions
-    k, label = 10, n_classes - 1
-    M = np.diag(W.sum(axis=1) + gamma_g) - W
-    G = np.zeros((N, N))
-    G[8:, 8:] = np.linalg.inv(M[8:, 8:])
-    y[k] = label
-    after = harmonic_solution(W, y, gamma_g=gamma_g).label_distributions
-    found = condition(before, G[:, k] / G[k, k], k, label)
-    np.testing.assert_allclose(found, after, atol=1e-10)
 
 
 def test_path_by_hand(path_graph):
@@ -181,8 +159,7 @@ def test_large_cluster_without_a_label_is_a_candidate_of_a_large_graph(path_grap
 def test_sample_stands_for_all_vertices(monkeypatch):
     # Vertices of a clique are alike, so that any sample of them counts the same errors.
     n = 120
-    y = np.full(n, -1)
-    y[:6] = np.arange(6) % 3
+    y = first_labels(n, np.arange(6) % 3)
     solution = harmonic_solution(np.ones((n, n)), y)
     exact = suggest_labels(solution, 5)
     monkeypatch.setattr(suggestion, "SAMPLE", 20)
@@ -209,8 +186,7 @@ def test_large_graphs_are_walked_instead_of_factorized(monkeypatch):
 def test_draws_depend_on_the_random_state_alone(monkeypatch):
     monkeypatch.setattr(suggestion, "SAMPLE", 20)
     monkeypatch.setattr(suggestion, "CANDIDATES", 30)
-    y = np.full(300, -1)
-    y[:4] = [0, 1, 0, 1]
+    y = first_labels(300, [0, 1, 0, 1])
     solution = harmonic_solution(blobs(2, 150), y)
     found = [suggest_labels(solution, 5, random_state=seed) for seed in (0, 0, 1)]
     assert found[0].vertices.tolist() == found[1].vertices.tolist()
@@ -258,10 +234,3 @@ def test_number_of_suggestions_is_checked(random_graph, n):
     solution = harmonic_solution(random_graph(N, 0), TWO)
     with pytest.raises(ValueError, match="`n` must be an integer >= 1"):
         suggest_labels(solution, n)
-
-
-def test_the_number_of_threads_changes_nothing(random_graph):
-    solution = harmonic_solution(random_graph(60, 0), [0, 1, *[-1] * 58], gamma_g=0.1)
-    one, two = (suggest_labels(solution, 5, n_jobs=n_jobs) for n_jobs in (1, 2))
-    assert np.array_equal(one.vertices, two.vertices)
-    assert np.array_equal(one.gain, two.gain)

@@ -1,4 +1,4 @@
-"""What solves systems after the solution does so with the solver and the threads of its caller."""
+"""What solves systems does so with the solver and the threads of its caller."""
 
 import numpy as np
 import pytest
@@ -11,10 +11,26 @@ from graphmargin.harmonic import (
     label_suspicion,
     leave_one_out,
     solve,
+    suggest_labels,
 )
+from graphmargin.harmonic.hidden_labels import solve_hidden
 from graphmargin.selection import graph_report
+from tests.harmonic.problems import first_labels
+
+
+def solve_again(solution, **options):
+    problem = solution.problem
+    return harmonic_solution(problem.W, problem.labels.codes, gamma_g=0.01, **options).class_mass
+
+
+def solve_folds(solution, **options):
+    folds = solve_hidden(solution.problem, [0.01, 1.0], [np.arange(3), np.array([7])], **options)
+    return np.array([found.class_mass for solutions in folds for found in solutions])
+
 
 FUNCTIONS = {
+    "harmonic_solution": solve_again,
+    "solve_hidden": solve_folds,
     "leave_one_out": lambda solution, **options: leave_one_out(solution, **options).class_mass,
     "label_suspicion": lambda solution, **options: label_suspicion(solution, **options).suspicion,
     "absorption_probabilities": lambda solution, **options: absorption_probabilities(
@@ -30,8 +46,7 @@ FUNCTIONS = {
 @pytest.fixture
 def solution():
     X = np.random.default_rng(0).normal(size=(400, 2))
-    codes = np.full(400, -1)
-    codes[:12] = np.arange(12) % 3
+    codes = first_labels(400, np.arange(12) % 3)
     return harmonic_solution(knn_graph(X, n_neighbors=6), codes, gamma_g=0.01)
 
 
@@ -56,9 +71,16 @@ def test_results_do_not_depend_on_the_number_of_threads(name, solution, threads)
     for n_jobs in (1, 2, None):
         threads.clear()
         results.append(FUNCTIONS[name](solution, solver="cg", n_jobs=n_jobs))
-        assert set(threads) == {n_jobs}
+        # Folds share the threads, so that each has fewer of them.
+        assert name == "solve_hidden" or set(threads) == {n_jobs}
     np.testing.assert_array_equal(results[1], results[0])
     np.testing.assert_array_equal(results[2], results[0])
+
+
+def test_suggestions_do_not_depend_on_the_number_of_threads(solution):
+    one, two = (suggest_labels(solution, 5, n_jobs=n_jobs) for n_jobs in (1, 2))
+    np.testing.assert_array_equal(one.vertices, two.vertices)
+    np.testing.assert_array_equal(one.gain, two.gain)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -70,5 +92,6 @@ def test_results_do_not_depend_on_the_solver(name, solution, threads):
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_unknown_solvers_are_refused(name, solution):
-    with pytest.raises(ValueError, match=r"`solver` must be .*, got 'lu'"):
+    choices = "'auto', 'direct', 'cg', 'gauss-seidel'"
+    with pytest.raises(ValueError, match=f"`solver` must be one of {choices}, got 'lu'"):
         FUNCTIONS[name](solution, solver="lu")

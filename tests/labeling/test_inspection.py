@@ -11,38 +11,33 @@ from graphmargin.labeling.job import job_of, label_rows
 
 
 @pytest.fixture(scope="module")
-def labeled(labeled_pets):
-    return labeled_pets
+def findings(labeled_pets):
+    return inspect(labeled_pets)
 
 
-@pytest.fixture(scope="module")
-def findings(labeled):
-    return inspect(labeled)
-
-
-def test_counts(labeled, findings):
+def test_counts(labeled_pets, findings):
     assert (findings.n_rows, findings.n_labels) == (150, 15)
     assert sum(findings.given_counts) == 15
     assert sum(findings.final_counts) == 150
     assert sum(findings.source_counts.values()) == 150
     assert tuple(findings.source_counts) == SOURCES
-    filled = labeled.table["kind"].value_counts()
+    filled = labeled_pets.table["kind"].value_counts()
     assert dict(zip(findings.classes, findings.final_counts, strict=True)) == filled.to_dict()
 
 
-def test_candidates_are_those_of_the_choice(labeled, findings):
+def test_candidates_are_those_of_the_choice(labeled_pets, findings):
     weights = [candidate.weight for candidate in findings.candidates]
     assert weights == sorted(weights, reverse=True)
     assert sum(weights) == pytest.approx(1.0)
     supervised = sum(c.weight for c in findings.candidates if np.isinf(c.gamma_g))
     assert findings.supervised_share == pytest.approx(supervised)
-    assert len(findings.candidates) == len(labeled.choice.trials.params)
+    assert len(findings.candidates) == len(labeled_pets.choice.trials.params)
 
 
-def test_the_estimate_is_that_of_the_choice(labeled, findings):
+def test_the_estimate_is_that_of_the_choice(labeled_pets, findings):
     estimate = findings.estimate
     assert estimate.n_hidden == 15
-    assert estimate.accuracy == pytest.approx(1 - labeled.choice.error)
+    assert estimate.accuracy == pytest.approx(1 - labeled_pets.choice.error)
     assert estimate.low <= estimate.accuracy <= estimate.high
 
 
@@ -62,41 +57,31 @@ def test_the_histogram_counts_every_row_without_a_label(findings):
     assert counted == {name: findings.source_counts[name] for name in ("induced", "model")}
 
 
-def test_the_path_is_that_of_the_estimator(labeled, findings):
-    path = labeled.fitted.gamma_path
+def test_the_path_is_that_of_the_estimator(labeled_pets, findings):
+    path = labeled_pets.fitted.gamma_path
     assert findings.path["gamma_g"] == tuple(path["gamma_g"].tolist())
     assert findings.path["weight"] == tuple(path["weight"].tolist())
     assert np.isinf(findings.path["gamma_g"][-1])
 
 
-def test_the_map_shows_rows_of_the_table(labeled, findings):
+def test_the_map_shows_rows_of_the_table(labeled_pets, findings):
     shown = findings.map
     assert shown.rows == tuple(range(1, 151))
-    assert shown.codes == tuple(labeled.codes.tolist())
-    assert shown.sources == tuple(labeled.sources.tolist())
+    assert shown.codes == tuple(labeled_pets.codes.tolist())
+    assert shown.sources == tuple(labeled_pets.sources.tolist())
     assert all(0 <= value <= 1 for value in (*shown.x, *shown.y))
     assert shown.cells[3]["id"] == "a0003"
     assert all(0 <= i < 150 and 0 <= j < 150 for i, j in shown.edges)
 
 
-def test_the_least_certain_rows_come_first(labeled, findings):
+def test_the_least_certain_rows_come_first(labeled_pets, findings):
     notes = findings.least_certain
     scores = [note.score for note in notes]
     assert scores == sorted(scores)
-    missing = ~labeled.job.target.labeled
-    assert scores[0] == pytest.approx(labeled.confidence[missing].min())
+    missing = ~labeled_pets.job.target.labeled
+    assert scores[0] == pytest.approx(labeled_pets.confidence[missing].min())
     for note in notes:
-        assert labeled.table["kind"].iloc[note.row - 1] == note.label != note.other
-
-
-def test_a_wrong_label_is_doubted(mixed_table):
-    table, names = mixed_table()
-    kind = table["kind"].to_numpy(copy=True)
-    kind[::3] = names[::3]
-    kind[30] = "dog"
-    found = inspect(label_rows(job_of(table.assign(kind=kind), "kind")))
-    assert found.doubts[0].row == 31
-    assert (found.doubts[0].label, found.doubts[0].other) == ("dog", "cat")
+        assert labeled_pets.table["kind"].iloc[note.row - 1] == note.label != note.other
 
 
 def test_the_bound_is_computed_for_two_classes(mixed_table):
@@ -115,8 +100,8 @@ def test_without_hidden_labels_there_is_no_estimate():
     assert found.certificate[0].startswith("No label could be hidden")
 
 
-def test_a_summary_is_a_report_without_its_pictures(labeled, findings):
-    summary = summarize(labeled)
+def test_a_summary_is_a_report_without_its_pictures(labeled_pets, findings):
+    summary = summarize(labeled_pets)
     assert summary.map is None
     assert summary.candidates == findings.candidates
     assert summary.warnings == findings.warnings

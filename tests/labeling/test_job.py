@@ -12,14 +12,8 @@ from graphmargin.labeling.job import CLEAR_GAMMA_G, check_new_columns, job_of, l
 from graphmargin.tables.errors import TableError
 
 
-@pytest.fixture
-def labeled(labeled_pets, mixed_table):
-    return labeled_pets, mixed_table()[1]
-
-
-def test_the_table_is_filled_in_and_not_touched(labeled, mixed_table):
-    found, names = labeled
-    before, _ = mixed_table()
+def test_the_table_is_filled_in_and_not_touched(labeled_pets, mixed_table):
+    found, (before, names) = labeled_pets, mixed_table()
     pd.testing.assert_frame_equal(found.job.table, before)
     after = found.table
     assert after.columns.tolist() == [*before.columns, "kind_confidence", "kind_source"]
@@ -29,8 +23,8 @@ def test_the_table_is_filled_in_and_not_touched(labeled, mixed_table):
     assert (after["kind"] == names).all()
 
 
-def test_sources_and_confidences(labeled):
-    found, _ = labeled
+def test_sources_and_confidences(labeled_pets):
+    found = labeled_pets
     given = found.job.target.labeled
     assert (found.sources[given] == GIVEN).all()
     assert set(found.sources[~given]) <= {INDUCED, MODEL}
@@ -63,8 +57,8 @@ def test_the_same_as_the_estimator_on_the_same_numbers():
     assert (found.job.target.classes[found.codes] == model.transduction_).mean() > 0.995
 
 
-def test_the_model_labels_new_rows_as_the_cut_does(labeled, mixed_table):
-    found, _ = labeled
+def test_the_model_labels_new_rows_as_the_cut_does(labeled_pets, mixed_table):
+    found = labeled_pets
     new, names = mixed_table(90, seed=1)
     model = found.model(rows=150)
     labels, confidence = model.label(new.drop(columns="kind"))
@@ -89,14 +83,6 @@ def test_stages_are_told(mixed_table):
         shares = [share for told_name, share in told if told_name == name]
         assert shares[0] == 0.0
         assert shares[-1] == 1.0
-
-
-def test_warnings_of_the_fit_are_kept():
-    x = np.r_[np.arange(10.0), 1000 + np.arange(10.0)]
-    kind = ["a", "b", *[None] * 18]
-    found = label_rows(job_of(pd.DataFrame({"x": x, "kind": kind}), "kind"))
-    assert isinstance(found.warnings, tuple)
-    assert found.codes.shape == (20,)
 
 
 @pytest.mark.parametrize("n", [3, 4, 7])

@@ -59,16 +59,6 @@ def test_classes_that_the_graph_tells_apart_are_apart(digits):
     assert same > 0.85  # 0.1 by chance, 0.57 for two principal components
 
 
-def test_neighbors_are_nearer_than_others(digits):
-    X, _, W = digits
-    found = place(W, X, np.arange(len(X)))
-    points = np.column_stack([found.x, found.y])
-    a, b = found.edges.T
-    joined = np.linalg.norm(points[a] - points[b], axis=1)
-    others = np.linalg.norm(points - np.roll(points, 1, axis=0), axis=1)
-    assert np.median(joined) < np.median(others) / 8
-
-
 def test_an_outlier_does_not_press_the_others_together(digits):
     X, _, _ = digits
     X = X.copy()

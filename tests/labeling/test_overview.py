@@ -10,20 +10,6 @@ def test_columns_and_labels(tmp_path, mixed_table):
     assert found.n_rows == 150
     assert sum(found.label_counts.values()) == 15
     assert found.n_unlabeled == 135
-    roles = {use.name: use.role for use in found.columns}
-    assert roles == {
-        "id": "left out",
-        "weight": "number",
-        "age": "number",
-        "color": "category",
-        "seen": "date",
-        "note": "text",
-        "country": "left out",
-    }
-
-
-def test_without_a_target(tmp_path, mixed_table):
-    mixed_table()[0].to_parquet(tmp_path / "pets.parquet")
-    found = overview(tmp_path / "pets.parquet")
-    assert found.label_counts == {}
-    assert found.n_unlabeled == 150
+    without_target = overview(tmp_path / "pets.parquet")
+    assert without_target.label_counts == {}
+    assert without_target.n_unlabeled == 150

@@ -68,9 +68,10 @@ def test_given_labels_are_compared(model, mixed_table, tmp_path):
     assert written["kind"][0] == "fish"
 
 
-def test_integer_labels_are_compared_as_numbers(tmp_path):
-    table = pd.DataFrame({"x": [0.0, 0.1, 5.0, 5.1], "k": [3, None, 7, None]})
-    model = label_rows(job_of(table, "k")).model()
+@pytest.mark.parametrize("labels", [[3, None, 7, None], ["a", "?", "b", "None"]])
+def test_given_labels_are_read_as_in_training(labels, tmp_path):
+    table = pd.DataFrame({"x": [0.0, 0.1, 5.0, 5.1], "k": labels})
+    model = label_rows(job_of(table, "k", unlabeled=["?"])).model()
     table.to_csv(tmp_path / "a.csv", index=False)
     found = predict_file(model, tmp_path / "a.csv", tmp_path / "b.csv")
     assert (found.n_checked, found.n_right) == (2, 2)
@@ -101,14 +102,6 @@ def test_target_that_is_called_like_an_argument(tmp_path):
     table[["size"]].to_csv(tmp_path / "a.csv", index=False)
     predict_file(model, tmp_path / "a.csv", tmp_path / "b.csv")
     assert read_table(tmp_path / "b.csv")["self"].tolist() == ["cat", "cat", "dog", "dog"]
-
-
-def test_markers_of_unlabeled_rows_are_no_labels(tmp_path):
-    table = pd.DataFrame({"x": [0.0, 0.1, 5.0, 5.1], "k": ["a", "?", "b", "None"]})
-    model = label_rows(job_of(table, "k", unlabeled=["?"])).model()
-    table.to_csv(tmp_path / "a.csv", index=False)
-    found = predict_file(model, tmp_path / "a.csv", tmp_path / "b.csv")
-    assert (found.n_checked, found.n_right) == (2, 2)
 
 
 @pytest.mark.parametrize(

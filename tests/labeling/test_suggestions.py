@@ -1,5 +1,3 @@
-import numpy as np
-import pandas as pd
 import pytest
 
 from graphmargin import suggest_labels
@@ -16,15 +14,6 @@ def test_rows_are_those_of_suggest_labels(labeled_pets):
     for one in found:
         assert labeled.sources[one.row - 1] != "given"
         assert one.cells["id"] == f"a{one.row - 1:04d}"
-
-
-def test_reasons_name_the_classes_of_the_table():
-    x = np.r_[np.linspace(0, 1, 15), np.linspace(1.1, 2, 15)]
-    kind = np.array([None] * 30, dtype=object)
-    kind[::4], kind[2::4] = "tabby", "poodle"
-    labeled = label_rows(job_of(pd.DataFrame({"x": x, "kind": kind}), "kind"))
-    reasons = " ".join(one.reason for one in suggest_rows(labeled, 5))
-    assert "tabby" in reasons or "poodle" in reasons
 
 
 def test_more_than_there_are(mixed_table):

@@ -118,27 +118,6 @@ def test_two_rows_by_hand():
     assert solution.primal == pytest.approx(0.125, rel=1e-3)
 
 
-def test_rows_of_shared_features_need_no_copy():
-    F, signs = overlapping_classes()
-    rows = np.random.default_rng(3).permutation(200)[:80]
-    bounds = np.full(80, 2.0)
-    shared = solve_linear(F, rows, signs[rows], bounds)
-    copied = solve_linear(F[rows], np.arange(80), signs[rows], bounds)
-    np.testing.assert_array_equal(shared.weights, copied.weights)
-
-
-def test_bound_of_a_row_is_a_number_of_repetitions():
-    F, signs = overlapping_classes(seed=4, n=100)
-    times = np.random.default_rng(4).integers(1, 4, size=100)
-    rows = np.repeat(np.arange(100), times)
-    weighted = solve_linear(F, np.arange(100), signs, 0.7 * times, relative_gap=1e-5)
-    repeated = solve_linear(F, rows, signs[rows], np.full(len(rows), 0.7), relative_gap=1e-5)
-    plain = solve_linear(F, np.arange(100), signs, np.full(100, 0.7), relative_gap=1e-5)
-    # The midpoint of the means, and with it the price of the bias, differs a little.
-    np.testing.assert_allclose(weighted.weights, repeated.weights, atol=0.02)
-    assert np.abs(weighted.weights - plain.weights).max() > 0.03
-
-
 def test_equal_rows_leave_only_the_bias():
     F = np.full((9, 4), 2.5, dtype=np.float32)
     signs = np.array([1.0] * 6 + [-1.0] * 3)

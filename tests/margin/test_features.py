@@ -48,14 +48,6 @@ def test_error_is_the_share_of_the_diagonal_that_is_missed():
     assert found == pytest.approx(np.diag(residual).mean(), rel=1e-4)
 
 
-def test_error_falls_with_the_number_of_landmarks():
-    X, kernel = points(200, seed=4), KERNELS["rbf"]
-    errors = [landmark_features(kernel, X[:m]).error(X) for m in (1, 10, 50, 200)]
-    assert sorted(errors, reverse=True) == errors
-    assert errors[0] > 0.5
-    assert errors[-1] < 1e-4
-
-
 @pytest.mark.parametrize("kind", ["linear", "cubic", "rbf"])
 def test_sparse_and_single_precision_rows_have_the_features_of_dense_ones(kind):
     X, kernel = points(), KERNELS[kind]
@@ -106,20 +98,14 @@ def test_rows_are_spread_as_evenly_as_the_classes_allow(counts, n_rows, seed):
 
 @pytest.mark.parametrize(
     ("n_labeled", "n_landmarks", "n_among_labeled"),
-    [(30, 20, 15), (30, 40, 30), (30, 100, 30), (990, 500, 490)],
+    [(30, 20, 15), (30, 40, 30), (30, 100, 30), (990, 500, 490), (3, 2000, 3)],
 )
 def test_landmarks_come_from_labeled_and_other_rows(n_labeled, n_landmarks, n_among_labeled):
     X, labeled = points(1000), np.arange(n_labeled)
     feature_map = explicit_features(X, labeled, KERNELS["rbf"], n_landmarks, 0.0, random_state=0)
     distinct = {tuple(row) for row in feature_map.landmarks}
-    assert len(distinct) == n_landmarks
+    assert len(distinct) == min(n_landmarks, 1000)
     assert len(distinct & {tuple(row) for row in X[labeled]}) == n_among_labeled
-
-
-def test_all_rows_as_landmarks_are_more_than_there_are_rows():
-    X = points(30)
-    feature_map = explicit_features(X, np.arange(3), KERNELS["rbf"], 500, 0.0, random_state=0)
-    assert {tuple(row) for row in feature_map.landmarks} == {tuple(row) for row in X}
 
 
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmargin.harmonic import harmonic_solution, normalize_class_mass
+from graphmargin.harmonic import harmonic_solution
 from graphmargin.labels import encode_labels
 from graphmargin.margin.induced import LEAST_WEIGHT, given_labels, induced_labels
 
@@ -123,18 +123,6 @@ def test_every_class_and_every_labeled_row_is_learned_from(random_graph, seed, e
         np.testing.assert_array_equal(found.codes[codes >= 0], codes[codes >= 0])
         missing = set(range(3)) - set(solution.codes[found.mask])
         assert missing, "labels are kept only where a class would be lost"
-
-
-def test_normalized_masses_induce_other_labels(random_graph):
-    codes = labels_of(16, 2, 5)
-    solution = normalize_class_mass(
-        harmonic_solution(random_graph(16, 5), codes, gamma_g=0.1), [0.05, 0.95]
-    )
-    found = induced_labels(solution, eps=0.0)
-    np.testing.assert_array_equal(found.codes, solution.codes)
-    expected = np.maximum(solution.confidence, LEAST_WEIGHT)
-    np.testing.assert_array_equal(found.weights, expected)
-    assert (found.codes[codes < 0] == 1).all()
 
 
 def test_nothing_is_induced_without_a_walk():

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.svm import SVC
 
 from graphmargin.margin import Kernel
 from graphmargin.margin.smo import solve_smo
@@ -67,39 +66,6 @@ def test_optimality_conditions_hold_within_the_reported_violation(seed, n, C, sh
     slack = 2e-4 + 1e-12 * alpha.sum()
     assert (margins[alpha < bounds] >= 1 - slack).all()
     assert (margins[alpha > 0] <= 1 + slack).all()
-
-
-@pytest.mark.parametrize("C", [0.1, 10.0])
-def test_function_is_that_of_libsvm(C):
-    K, signs = overlapping_classes(n=200, seed=2)
-    solution = solve_smo(K, np.arange(200), signs, np.full(200, C), tolerance=1e-6)
-    svm = SVC(kernel="precomputed", C=C, tol=1e-6).fit(K, signs)
-    f = K @ (signs * solution.alpha) + solution.bias
-    np.testing.assert_allclose(f, svm.decision_function(K), atol=1e-4)
-
-
-def test_rows_of_a_shared_matrix_need_no_copy():
-    K, signs = overlapping_classes(seed=3)
-    rows = np.random.default_rng(3).permutation(80)[:30]
-    bounds = np.full(30, 2.0)
-    shared = solve_smo(K, rows, signs[rows], bounds)
-    copied = solve_smo(K[np.ix_(rows, rows)].copy(), np.arange(30), signs[rows], bounds)
-    np.testing.assert_array_equal(shared.alpha, copied.alpha)
-    assert shared.bias == copied.bias
-
-
-def test_bound_of_a_row_is_a_number_of_repetitions():
-    K, signs = overlapping_classes(seed=4)
-    times = np.random.default_rng(4).integers(1, 4, size=80)
-    rows = np.repeat(np.arange(80), times)
-    weighted = solve_smo(K, np.arange(80), signs, 0.7 * times, tolerance=1e-7)
-    repeated = solve_smo(K, rows, signs[rows], np.full(len(rows), 0.7), tolerance=1e-7)
-    summed = np.bincount(rows, repeated.alpha)
-    np.testing.assert_allclose(
-        K @ (signs * weighted.alpha) + weighted.bias,
-        K @ (signs * summed) + repeated.bias,
-        atol=1e-5,
-    )
 
 
 @pytest.mark.parametrize("ratio", [0.5, 2.0])

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 from graphmargin.models import ModelFileError, load_model, model_info, save_model
-from graphmargin.models.archive import TREE
 from graphmargin.tables.errors import TableError
 
 
@@ -68,12 +67,6 @@ def test_empty_table(table, saved_table_model):
     assert model.predict_proba(table[:0]).shape == (0, 2)
     with pytest.raises(TableError, match="'size' of the model is not in the table"):
         model.predict(table[:0].drop(columns="size"))
-
-
-def test_a_copy_is_the_same_file(saved_table_model, entries_of, tmp_path):
-    copy = tmp_path / "copy.graphmargin"
-    save_model(load_model(saved_table_model), copy)
-    assert entries_of(copy)[TREE] == entries_of(saved_table_model)[TREE]
 
 
 def test_missing_pandas_names_the_extra(saved_table_model, monkeypatch):

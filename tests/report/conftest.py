@@ -1,5 +1,7 @@
 """A labeled table to report on."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -72,3 +74,24 @@ def findings(make_map):
         seconds=2.8,
         version="9.9",
     )
+
+
+@pytest.fixture(scope="session")
+def hostile(findings, make_map):
+    """Return findings whose texts would run code, were they markup, and the text."""
+    text = "</script><img src=x onerror=window.hacked=1><svg onload=window.hacked=1>&\u2028'\""
+    cells = {text: text}
+    return replace(
+        findings,
+        table=text,
+        target=text,
+        classes=(text, "dog", "{{ 7 * 7 }}"),
+        verdict=text,
+        graph_lines=(text,),
+        warnings=(text,),
+        map=replace(make_map(12, 3, cells), method=text),
+        least_certain=(replace(findings.least_certain[0], label=text, cells=cells),),
+        doubts=(replace(findings.doubts[0], other=text, cells=cells),),
+        columns=(replace(findings.columns[0], name=text, note=text),),
+        certificate=(text,),
+    ), text

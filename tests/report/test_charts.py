@@ -37,17 +37,13 @@ def test_ticks_are_few_round_and_even(largest):
     assert len({b - a for a, b in pairwise(values)}) == 1
 
 
-def test_a_line_has_a_gap_where_a_score_is_unknown():
+def test_a_line_has_a_gap_where_a_score_is_unknown_and_is_missing_where_all_are():
     path = {"gamma_g": (0.0, 0.1, 1.0, 10.0, math.inf), "fold_score": (1, 0.9, math.nan, 0.5, 0)}
     (line,) = charts.path_chart(path).lines
     assert [len(piece.split()) for piece in line.pieces] == [2, 2]
     assert [dot[1] for dot in line.dots] == pytest.approx([12, 33.4, 119, 226])
-
-
-def test_a_score_that_is_never_known_has_no_line():
-    chart = charts.path_chart({"gamma_g": (1.0,), "fold_score": (math.nan,), "weight": (math.nan,)})
-    assert chart.lines == ()
-    assert chart.bars == ()
+    unknown = charts.path_chart(dict.fromkeys(("gamma_g", "fold_score", "weight"), (math.nan,)))
+    assert unknown.lines == unknown.bars == ()
 
 
 def test_classes_have_a_look_of_their_own():

@@ -11,8 +11,6 @@ import pytest
 
 from graphmargin.report.labeling import labeling_page
 
-HOSTILE = "</script><img src=x onerror=alert(1)>&\u2028'\""
-
 
 class Text(HTMLParser):
     """Collects the words of each section, and the text of scripts."""
@@ -82,12 +80,9 @@ def test_sections_show_the_findings(page):
     assert "number size, weight 2 category coat 4 left out id 0" in text.section("columns")
     assert "graph: 1,797 points" in text.section("report")
     assert "Nothing is proved for three classes." in text.section("certificate")
-
-
-def test_commands_can_be_pasted(page):
-    text = Text(page).section("use")
-    assert "graphmargin predict 'my model.graphmargin' new.csv --out labeled.csv" in text
-    assert 'model = gm.load_model("my model.graphmargin")' in text
+    commands = text.section("use")
+    assert "graphmargin predict 'my model.graphmargin' new.csv --out labeled.csv" in commands
+    assert 'model = gm.load_model("my model.graphmargin")' in commands
 
 
 def test_bars_have_the_length_of_shares(page):
@@ -118,20 +113,12 @@ def test_map_data_are_in_the_order_of_the_points(page, findings):
 
 
 def test_missing_parts_become_sentences(findings):
+    lists = ("columns", "candidates", "graph_lines", "warnings", "least_certain", "doubts")
     empty = replace(
         findings,
-        columns=(),
-        candidates=(),
-        estimate=None,
-        verdict="not compared",
-        graph_lines=(),
-        warnings=(),
-        path={},
+        **dict.fromkeys((*lists, "certificate"), ()),
+        **{"estimate": None, "verdict": "not compared", "path": {}, "map": None},
         histogram={"induced": (0, 0), "model": (0, 0)},
-        map=None,
-        least_certain=(),
-        doubts=(),
-        certificate=(),
     )
     page = labeling_page(empty, table_path=None, model_path=None)
     text = Text(page)
@@ -151,29 +138,15 @@ def test_labels_that_were_not_looked_at_are_not_said_to_be_fine(findings):
     assert reason in Text(page).section("doubts")
 
 
-def test_no_text_of_the_table_becomes_markup(findings, make_map):
-    cells = {HOSTILE: HOSTILE}
-    hostile = replace(
-        findings,
-        table=HOSTILE,
-        target=HOSTILE,
-        classes=(HOSTILE, "dog", "{{ 7 * 7 }}"),
-        verdict=HOSTILE,
-        graph_lines=(HOSTILE,),
-        warnings=(HOSTILE,),
-        map=replace(make_map(5, 3, cells), method=HOSTILE),
-        least_certain=(replace(findings.least_certain[0], label=HOSTILE, cells=cells),),
-        doubts=(replace(findings.doubts[0], other=HOSTILE, cells=cells),),
-        columns=(replace(findings.columns[0], name=HOSTILE, note=HOSTILE),),
-        certificate=(HOSTILE,),
-    )
-    page = labeling_page(hostile, table_path=HOSTILE, model_path=HOSTILE)
+def test_no_text_of_the_table_becomes_markup(hostile):
+    findings, text = hostile
+    page = labeling_page(findings, table_path=text, model_path=text)
     parser = Text(page)
     assert "img" not in {tag for tag, _ in parser.tags}
     assert page.count("</script>") == 2
     assert not [name for _, found in parser.tags for name in found if name.startswith("on")]
     assert "{{ 7 * 7 }}" in page
-    assert json.loads(parser.scripts[0])["classes"][0] == HOSTILE
+    assert json.loads(parser.scripts[0])["classes"][0] == text
     assert not set("<>&\u2028") & set(parser.scripts[0])
 
 
@@ -204,21 +177,16 @@ def test_two_thousand_points_stay_below_a_megabyte(findings, make_map):
     assert len(page.encode()) < 10**6
 
 
-def test_one_row_and_one_label_are_singular(findings):
-    page = labeling_page(replace(findings, n_rows=2, n_labels=1), table_path=None, model_path=None)
-    assert "<h1>1 row labeled from 1 label</h1>" in page
+def test_numbers_of_one_and_of_many_have_their_own_words(findings):
+    def shown(**changes):
+        return Text(labeling_page(replace(findings, **changes), table_path=None, model_path=None))
 
-
-def test_a_single_part_of_the_blend_is_singular(findings):
-    single = replace(findings, candidates=findings.candidates[:1])
-    text = Text(labeling_page(single, table_path=None, model_path=None)).section("choice")
-    assert "one is blended by how well it predicted those" in text
-
-
-def test_many_parts_of_the_blend_are_counted(findings):
-    many = replace(findings, candidates=(replace(findings.candidates[0], weight=0.05),) * 20)
-    text = Text(labeling_page(many, table_path=None, model_path=None)).section("choice")
-    assert "12 more have 60.0 % together." in text
+    first, *_ = findings.candidates
+    assert "1 row labeled from 1 label " in shown(n_rows=2, n_labels=1).section("")
+    single = shown(candidates=(first,)).section("choice")
+    assert "one is blended by how well it predicted those" in single
+    many = shown(candidates=(replace(first, weight=0.05),) * 20).section("choice")
+    assert "12 more have 60.0 % together." in many
 
 
 def _classes(tag, attributes):

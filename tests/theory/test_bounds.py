@@ -32,20 +32,6 @@ TERMS = {
 }
 
 
-def sign(value):
-    return 1 if value > 0 else -1
-
-
-@given(f=st.floats(-2, 2), ell=st.floats(-1, 1), y=st.sampled_from([-1, 1]))
-def test_loss_is_bounded_by_that_on_the_induced_label_and_its_distance(f, ell, y):
-    loss = sign(f) != y
-    distance = (ell - y) ** 2
-    assert loss <= (sign(f) != np.sign(ell)) + distance
-    eps = 2 * abs(ell)
-    if ell:  # below the threshold, 2 eps takes the place of the loss on the induced label
-        assert loss <= min(2 * eps, 1) + distance
-
-
 def test_every_term_by_hand():
     # Two vertices, w = 1, c_u = 1/4, gamma_g = 0: l_0 = -1 + (l_1 - l_0), l_1 (1 + 1/4) = l_0,
     # so that l = -(5/6, 2/3); the other two vertices mirror them.

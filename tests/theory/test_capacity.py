@@ -3,8 +3,6 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from graphmargin.margin import Kernel
 from graphmargin.theory import inductive_error, vc_dimension
@@ -15,14 +13,6 @@ def test_inductive_error_by_hand():
     assert inductive_error(2, 1, 4 * math.exp(-3)) == pytest.approx(math.sqrt(5))
     # 3 (ln 8 + 1) + ln 80 = 9.238325 + 4.382027, over 12.
     assert inductive_error(3, 12, 0.05) == pytest.approx(1.065377, abs=1e-6)
-
-
-@given(h=st.floats(0.5, 1e6), n=st.integers(1, 10**6), eta=st.floats(1e-6, 0.99))
-def test_inductive_error_decreases_in_n_and_eta_and_increases_in_h(h, n, eta):
-    error = inductive_error(h, n, eta)
-    assert inductive_error(h, n + 1, eta) <= error
-    assert inductive_error(h, n, min(1.01 * eta, 0.999)) <= error
-    assert inductive_error(1.01 * h, n, eta) >= error
 
 
 @pytest.mark.parametrize(("h", "n"), [(7, 3), (math.inf, 10**9), (1e12, 10**6)])
@@ -62,10 +52,6 @@ def test_vc_dimension_is_the_rank_of_the_kernel_with_a_bias(kernel):
     assert np.linalg.matrix_rank(kernel(X, X) + 1) == vc_dimension(kernel, 3)
 
 
-def names(message):
-    return re.escape(message)
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -77,7 +63,7 @@ def names(message):
     ],
 )
 def test_bad_arguments_of_the_inductive_error(arguments, message):
-    with pytest.raises(ValueError, match=names(message)):
+    with pytest.raises(ValueError, match=re.escape(message)):
         inductive_error(*arguments)
 
 
@@ -101,5 +87,5 @@ def test_bad_arguments_of_the_inductive_error(arguments, message):
     ],
 )
 def test_bad_arguments_of_the_vc_dimension(kernel, d, message):
-    with pytest.raises(ValueError, match=names(message)):
+    with pytest.raises(ValueError, match=re.escape(message)):
         vc_dimension(kernel, d)

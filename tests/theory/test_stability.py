@@ -3,8 +3,6 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import sparse
 
 from graphmargin.graph import laplacian
@@ -62,17 +60,6 @@ def test_transductive_error_by_hand():
     assert transductive_error(math.inf, 8, 0.1) == math.inf
 
 
-@given(beta=st.floats(1e-6, 4), delta=st.floats(1e-6, 0.9), n=st.integers(1, 10**6))
-def test_transductive_error_is_monotone(beta, delta, n):
-    error = transductive_error(beta, n, delta)
-    assert transductive_error(1.01 * beta, n, delta) > error
-    assert transductive_error(beta, n, 1.01 * delta) < error
-    # beta fixed: sqrt(n) beta + 4 / sqrt(n) falls up to n = 4 / beta and rises from there.
-    assert (transductive_error(beta, n + 1, delta) < error) == (n * (n + 1) < (4 / beta) ** 2)
-    # With beta of order 1 / n, it falls.
-    assert transductive_error(beta / 2, 2 * n, delta) < error
-
-
 def test_transductive_error_falls_like_the_root_at_gamma_g_of_order_n_to_the_one_and_a_half():
     sizes = [10**2, 10**4, 10**6, 10**8]
     options = {"c_unlabeled": 0.1, "stability": "lemma"}
@@ -127,6 +114,10 @@ def test_coefficients_by_hand():
     lemma = stability_coefficient(TRIANGLE, 2, stability="lemma", **options)
     assert lemma == pytest.approx(math.sqrt(2) / 2 + 2.4)
     assert stability_coefficient(TRIANGLE, 2, **options) == 1.0  # 4 / (1 + 3)
+    twice = {"gamma_g": 6.0, "c_unlabeled": 0.5, "c_labeled": 2.0}
+    for form, expected in (("spectral", spectral), ("lemma", lemma), ("graph", 1.0)):
+        found = stability_coefficient(2 * TRIANGLE, 2, stability=form, **twice)
+        assert found == pytest.approx(expected)
 
 
 def test_graph_coefficient_of_a_star_by_hand():
@@ -136,33 +127,6 @@ def test_graph_coefficient_of_a_star_by_hand():
     # r = 0.01 + 0.00199, 1 / g = 83.402836 + 0.5, t = 2/3, beta = 4 (5/3) (4/3) g.
     found = stability_coefficient(W, 7, gamma_g=0.5, c_unlabeled=0.5)
     assert found == pytest.approx(80 / 9 / 83.902836, rel=1e-7)
-
-
-@settings(max_examples=15)
-@given(
-    seed=st.integers(0, 10**6),
-    c_u=st.floats(1e-9, 0.98),
-    gamma_g=st.floats(0, 1e4),
-    n=st.integers(1, 10**6),
-)
-def test_coefficients_are_monotone(random_graph, seed, c_u, gamma_g, n):
-    W = random_graph(12, seed) * 10 ** (1 + seed % 5)
-
-    def beta(form, **changes):
-        options = {"gamma_g": gamma_g, "c_unlabeled": c_u, "n_labeled": n, **changes}
-        return stability_coefficient(W, stability=form, **options)
-
-    largest, more = laplacian_eigenvalues(W)[1], {"gamma_g": 1.1 * gamma_g + 0.1}
-    for form in ["spectral", "lemma"]:
-        assert beta(form, c_unlabeled=1.01 * c_u) <= beta(form)
-    assert beta("graph", **more) <= beta("graph")
-    # (lambda_M(L) + gamma_g) / (gamma_g + 1)^2 falls from gamma_g = 1 - 2 lambda_M(L) on.
-    assert gamma_g >= 1 - 2 * largest
-    assert beta("spectral", **more) <= beta("spectral")
-    assert beta("graph", c_labeled=0.99) <= beta("graph")
-    assert beta("graph", n_labeled=2 * n) == beta("graph") <= 4 / (1 + gamma_g)
-    assert beta("spectral", n_labeled=2 * n) >= beta("spectral")
-    assert beta("spectral") <= beta("lemma")
 
 
 def test_no_pull_of_unlabeled_vertices():
