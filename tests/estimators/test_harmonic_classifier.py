@@ -113,6 +113,7 @@ def test_precomputed_graph_equals_the_graph_of_the_points(container):
     np.testing.assert_array_equal(model.transduction_, from_points.transduction_)
     np.testing.assert_array_equal(model.confidence_, from_points.confidence_)
     assert model.n_features_in_ == len(X)
+    assert model.graph_recall_ is None
 
     new = X[::4] + 0.1
     squared = ((new[:, None] - X[None]) ** 2).sum(axis=2)
@@ -174,7 +175,7 @@ def test_supervised_limit_gives_unlabeled_rows_the_nearest_given_label():
     assert model.transduction_.tolist() == [0, 0, 0, 1, 1, 1, 1, 1]
 
 
-# Metrics, trust
+# Metrics
 
 
 def test_cosine_metric_ignores_the_length_of_rows():
@@ -189,18 +190,6 @@ def test_cosine_metric_ignores_the_length_of_rows():
     np.testing.assert_allclose(
         model.confidence_, HarmonicClassifier().fit(unit, y).confidence_, rtol=1e-9
     )
-
-
-def test_soft_labels_can_be_overruled():
-    """One wrong label among many right ones, on a complete graph."""
-    W = np.ones((8, 8)) - np.eye(8)
-    y = ["b", "a", "b", "b", "b", "b", None, None]
-    options = {"gamma_g": 0.01, "affinity": "precomputed"}
-    assert HarmonicClassifier(**options).fit(W, y).transduction_[1] == "a"
-    doubting = HarmonicClassifier(c_labeled=0.1, **options).fit(W, y)
-    assert doubting.transduction_.tolist() == ["b"] * 8
-    trust = np.where(np.arange(8) == 1, np.inf, 0.1)
-    assert HarmonicClassifier(c_labeled=trust, **options).fit(W, y).transduction_[1] == "a"
 
 
 @given(

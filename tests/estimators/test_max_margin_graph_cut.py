@@ -16,7 +16,6 @@ from graphmargin.margin import Kernel, train_machine
 from graphmargin.selection import cuts
 from graphmargin.theory import risk_bound, stability_coefficient
 from tests.estimators.problems import (
-    assert_same_results,
     blobs,
     support_vector_machine,
     width_of,
@@ -24,7 +23,6 @@ from tests.estimators.problems import (
 
 SOLVER = {"rtol": 2e-3, "atol": 2e-3}
 """Two solvers that stop at a violation of 1e-4 agree to about this."""
-every_kernel = pytest.mark.parametrize("kernel", ["linear", "cubic", "rbf"])
 
 
 def paper_cut(**parameters):
@@ -102,20 +100,6 @@ def test_soft_labels_end_to_end(kernel, n_classes, c_unlabeled, loss_weights, de
     )
     np.testing.assert_allclose(model.decision_function(X), machine.decision(X), **SOLVER)
     np.testing.assert_array_equal(model.transduction_, mass.argmax(axis=1))
-
-
-# gamma_g = inf, and all rows labeled: the supervised machine
-
-
-@every_kernel
-def test_infinite_gamma_g_with_a_choice_of_c_is_the_supervised_classifier(kernel):
-    X, _, y = blobs(3, distance=1.5)
-    cut = MaxMarginGraphCut(kernel=kernel, gamma_g=np.inf).fit(X, y)
-    supervised = SupervisedSVC(kernel=kernel, C="auto").fit(X, y)
-    assert cut.choice_.supervised_share == pytest.approx(1.0)
-    np.testing.assert_allclose(cut.choice_.weights, supervised.choice_.weights, atol=1e-9)
-    assert_same_results(cut, supervised, X, atol=1e-9)
-    np.testing.assert_array_equal(cut.training_mask_, y >= 0)
 
 
 # The paper's synthetic problem
@@ -245,45 +229,7 @@ def test_components_without_a_label_are_labeled_by_the_machine(eps):
     np.testing.assert_allclose(model.label_distributions_[200:], model.predict_proba(strays))
 
 
-# Symmetries
-
-
 # Soft labels and class masses
-
-
-def test_pull_of_unlabeled_rows_is_a_sink_like_gamma_g():
-    X, _, y = blobs()
-    pulled = paper_cut(gamma_g=0.1, c_unlabeled=0.2, C=2.0).fit(X, y)
-    sunk = paper_cut(gamma_g=0.1 + 0.2, C=2.0).fit(X, y)
-    np.testing.assert_allclose(pulled.confidence_, sunk.confidence_, rtol=1e-12)
-
-
-def cluster_with_a_wrong_label():
-    """Two complete clusters of ten rows; of four labels in the first one, that of row 0 is wrong.
-
-    If row 0 has mass m of class 1, the six unlabeled rows beside it have p = (m + 5 p) / 9 = m / 4,
-    and a trust c in its label gives (c + 9) m = c + 6 p.
-    """
-    X = np.random.default_rng(0).normal(size=(20, 2))
-    X[10:] += 8.0
-    W = np.kron(np.eye(2), np.ones((10, 10))) - np.eye(20)
-    y = np.full(20, -1)
-    y[[0, 1, 2, 3, 10, 11]] = [1, 0, 0, 0, 1, 1]
-    return X, y, W
-
-
-@pytest.mark.parametrize("trust", [1e-6, 0.1, 10.0, 1e9])
-def test_trust_moves_a_wrong_label_from_its_cluster_to_what_is_given(trust):
-    X, y, W = cluster_with_a_wrong_label()
-    c_labeled = np.where(np.arange(20) == 0, trust, np.inf)
-    model = paper_cut(gamma_g=0.0, c_labeled=c_labeled).fit(X, y, W=W)
-    wrong = trust / (trust + 9 - 6 / 4)
-    np.testing.assert_allclose(model.label_distributions_[0, 1], wrong, rtol=1e-9)
-    assert model.transduction_[0] == (wrong > 0.5)
-    # Trust at unlabeled rows is not read.
-    unread = np.where(y < 0, np.nan, c_labeled)
-    other = paper_cut(gamma_g=0.0, c_labeled=unread).fit(X, y, W=W)
-    np.testing.assert_array_equal(other.confidence_, model.confidence_)
 
 
 @pytest.mark.parametrize("priors", [True, [0.1, 0.9], np.array([3.0, 1.0]), False, "auto"], ids=str)
@@ -305,45 +251,6 @@ def test_class_masses_are_normalized_on_request(priors):
         sample_weight=solution.confidence[trained],
     )
     np.testing.assert_array_equal(model.decision_function(X), machine.decision(X))
-
-
-# Weights of the losses
-
-
-def test_weights_are_equal_where_everything_is_certain():
-    """Every cluster has labels of one class, and no walk ends in the sink."""
-    X, _, _, W = make_lattices()
-    classes = np.where(X[:, 0] > X[:, 0].mean(), 1, 0)
-    y = np.where(np.arange(len(X)) % 20 == 0, classes, -1)
-    across = classes[:, None] != classes
-    W = np.where(across, 0.0, W.toarray() + 1e-3 * (1 - np.eye(len(X))))
-    equal = paper_cut(gamma_g=0.0, C=2.0).fit(X, y, W=W)
-    np.testing.assert_allclose(equal.confidence_, 1.0, atol=1e-12)
-    model = paper_cut(loss_weights="confidence", gamma_g=0.0, C=2.0).fit(X, y, W=W)
-    np.testing.assert_allclose(model.decision_function(X), equal.decision_function(X), atol=1e-6)
-
-
-def test_labeled_row_without_confidence_still_counts_a_little():
-    """Two labels that contradict each other, as equally trusted, leave no confidence at all."""
-    X = np.array([[0.0], [1.0], [10.0], [11.0]])
-    W = np.zeros((4, 4))
-    W[0, 1] = W[1, 0] = 1e9
-    model = paper_cut(
-        kernel="linear",
-        loss_weights="confidence",
-        c_labeled=np.array([1.0, 1.0, np.inf, np.inf]),
-        gamma_g=0.0,
-    ).fit(X, [0, 1, 0, 1], W=W)
-    assert model.confidence_[:2].max() < 1e-8
-    assert model.training_mask_.all()
-    machine = train_machine(
-        X,
-        model.transduction_,
-        model.predictor_.machines[0].kernel,
-        C=10.0,
-        sample_weight=np.array([1e-6, 1e-6, 1.0, 1.0]),
-    )
-    np.testing.assert_allclose(model.decision_function(X), machine.decision(X), atol=1e-3)
 
 
 # The bound on the risk
@@ -412,21 +319,6 @@ def test_bound_is_for_two_classes_soft_labels_and_masses_as_solved(n_classes, ch
         model.risk_bound()
     assert shown in str(caught.value)
     assert "fit two classes with numbers such as c_labeled=1.0, gamma_g=0.1" in str(caught.value)
-
-
-# Kernels, graphs, widths, metrics
-
-
-@pytest.mark.parametrize(("degree", "coef0"), [(1, 1.0), (2, 0.5), (4, 0.0)])
-def test_degree_and_constant_of_the_cubic_kernel(degree, coef0):
-    X, truth, _ = blobs(distance=1.0)
-    model = paper_cut(kernel="cubic", degree=degree, coef0=coef0, C=2.0).fit(X, truth)
-    scaled = X / width_of(X)
-    svm = support_vector_machine("cubic", 2.0, degree, coef0).fit(scaled, truth)
-    np.testing.assert_allclose(model.decision_function(X), svm.decision_function(scaled), **SOLVER)
-
-
-# Probabilities
 
 
 # Many rows
