@@ -46,7 +46,7 @@ from graphmargin.selection.manifold import (
 )
 from graphmargin.selection.parameters import read_parameters
 from graphmargin.selection.tasks import make_tasks
-from graphmargin.selection.trials import join
+from graphmargin.selection.trials import Trials, join
 
 RUN = Execution(n_jobs=1)
 TRIAL_ERROR = 1e-2
@@ -171,6 +171,24 @@ HARMONIC, CUT, MANIFOLD, LOW_DENSITY = (
 def function_of(fitted):
     """Return f of every pair of classes, as a function of rows."""
     return lambda rows: sum(machine.pairwise(rows) for machine in fitted.predictor.machines)
+
+
+def trials_of(values, codes, *, n_classes=2, **changed):
+    """Return trials of m candidates with these values at held-out labels, (m, h, q)."""
+    values = np.asarray(values, dtype=np.float64)
+    m = len(values)
+    defaults = {
+        "params": [{"gamma_g": float(i), "C": 10.0} for i in range(m)],
+        "supervised": np.zeros(m, dtype=bool),
+        "fold": np.arange(len(codes)) // 2,
+        "scales": np.ones(m),
+        "shares": np.full((m, n_classes), 1 / n_classes),
+    }
+    for name in ("supervised", "fold", "scales", "shares"):
+        if name in changed:
+            changed[name] = np.asarray(changed[name])
+    held_out_codes = np.asarray(codes, dtype=np.int64)
+    return Trials(held_out_codes=held_out_codes, held_out_values=values, **{**defaults, **changed})
 
 
 def assert_consistent(evidence, y, held_out, n_columns):

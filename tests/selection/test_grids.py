@@ -72,24 +72,12 @@ def test_graph_without_edges_has_a_gamma_g_grid():
 
 
 @powers
-def test_c_falls_as_a_kernel_matrix_grows(power):
-    K = points() @ points().T
-    once, scaled = (c_grid(a * K, Kernel("precomputed")) for a in (1.0, 10.0**power))
-    np.testing.assert_allclose(scaled, 10.0**-power * np.array(once))
-
-
-@powers
-def test_c_of_a_linear_kernel_falls_with_the_square_of_the_rows(power):
-    X = points()
-    once, scaled = (c_grid(a * X, Kernel("linear")) for a in (1.0, 10.0**power))
-    np.testing.assert_allclose(scaled, 100.0**-power * np.array(once))
-
-
-@powers
-def test_c_of_an_rbf_kernel_does_not_depend_on_units(power):
-    X, factor = points(), 10.0**power
-    scaled = c_grid(factor * X, Kernel("rbf", width=factor * 2.0))
-    assert scaled == c_grid(X, Kernel("rbf", width=2.0))
+@pytest.mark.parametrize(("kind", "exponent"), [("precomputed", 1), ("linear", 2), ("rbf", 0)])
+def test_c_falls_as_the_kernel_grows_with_the_units(power, kind, exponent):
+    X, unit = points(), 10.0**power
+    X = X @ X.T if kind == "precomputed" else X
+    once, scaled = (c_grid(a * X, Kernel(kind, width=a if kind == "rbf" else 1)) for a in (1, unit))
+    np.testing.assert_allclose(scaled, unit**-exponent * np.array(once))
 
 
 @given(variance=st.floats(1e-9, 1e9))
