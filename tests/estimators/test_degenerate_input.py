@@ -11,7 +11,6 @@ from graphmargin.estimators import (
     SupervisedSVC,
 )
 from tests.estimators.problems import (
-    MODELS,
     ON_GRAPHS,
     WITH_MARGIN,
     assert_same_results,
@@ -99,23 +98,6 @@ def test_copies_of_rows_are_treated_alike(name, width):
     np.testing.assert_array_equal(model.transduction_, np.repeat(TRUTH, 5))
     np.testing.assert_allclose(np.ptp(model.confidence_.reshape(20, 5), axis=1), 0.0, atol=1e-12)
     assert_sound(model, X)
-
-
-@pytest.mark.parametrize("name", ["manifold", "semi-supervised", "supervised"])
-def test_copies_of_rows_are_the_same_problem(name):
-    """Five copies of each row, with a fifth of C and of gamma_u f'Lf."""
-    W = (np.ones((20, 20)) - np.eye(20)) / 20
-    given = name == "manifold"
-    once, copies = (type(MODELS[name])(**MODELS[name].get_params()) for _ in range(2))
-    once.set_params(width=2.0).fit(X, Y, **({"W": W} if given else {}))
-    copies.set_params(width=2.0, C=once.C / 5)
-    if given:
-        copies.set_params(gamma_u=once.gamma_u / 5)
-    graph = {"W": np.kron(W, np.ones((5, 5)))} if given else {}
-    copies.fit(np.repeat(X, 5, axis=0), np.repeat(Y, 5), **graph)
-    np.testing.assert_allclose(
-        copies.decision_function(X), once.decision_function(X), rtol=1e-3, atol=1e-3
-    )
 
 
 @every_model

@@ -42,16 +42,6 @@ def test_training_rows_get_the_harmonic_solution(options, n_classes):
     np.testing.assert_array_equal(model.transduction_[known], solution.codes[known])
 
 
-def test_priors_move_new_points_too():
-    X, _, y = blobs(distance=1.0)
-    new = np.random.default_rng(1).normal(size=(200, 4)) + 0.5
-    shares = [
-        HarmonicClassifier(gamma_g=0.01, class_mass_normalization=p).fit(X, y).predict(new).mean()
-        for p in ([0.9, 0.1], [0.5, 0.5], [0.1, 0.9])
-    ]
-    assert shares[0] < shares[1] < shares[2]
-
-
 # New points: one more step of the walk
 
 
