@@ -196,6 +196,10 @@ def test_equal_shares_are_no_evidence():
     assert (choice.share_evidence[1:] < 0).all()
     expected = 2 * np.log(0.5 / 0.25) + 6 * np.log(0.5 / 0.75)
     assert choice.share_evidence[1] == pytest.approx(expected)
+    # A class without a label says nothing, but takes shares.
+    trials = without_hidden_labels(2, 3, shares=[[0.5, 0.5, 1e-9], [0.4, 0.4, 0.2]])
+    evidence = choose(trials, np.array([3, 3, 0])).share_evidence
+    np.testing.assert_allclose(evidence, [0.0, 6 * np.log(0.8)], atol=1e-7)
 
 
 def test_class_shares_tell_three_nats_at_most():
@@ -214,13 +218,6 @@ def test_share_evidence_is_between_its_limits(counts, seed):
     trials = without_hidden_labels(4, len(counts), shares=np.maximum(shares, 1e-6))
     evidence = choose(trials, np.array(counts)).share_evidence
     assert ((evidence >= -3) & (evidence <= 1e-4)).all()
-
-
-def test_class_without_a_label_says_nothing_but_takes_shares():
-    shares = np.array([[0.5, 0.5, 1e-9], [0.4, 0.4, 0.2]])
-    trials = without_hidden_labels(2, 3, shares=shares)
-    evidence = choose(trials, np.array([3, 3, 0])).share_evidence
-    np.testing.assert_allclose(evidence, [0.0, 6 * np.log(0.8)], atol=1e-7)
 
 
 # What is left out.
@@ -285,7 +282,7 @@ def test_candidates_that_differ_by_rounding_are_limited_in_their_order():
 
 @few_examples
 @given(found=random_trials())
-def test_blend_lists_the_likeliest_first_in_units_of_their_scales(found):
+def test_blend_lists_the_likeliest_first_and_its_factors_give_the_scores(found):
     trials, _ = found
     choice = choose(*found)
     numbers, factors = zip(*choice.blended, strict=True)
@@ -294,13 +291,6 @@ def test_blend_lists_the_likeliest_first_in_units_of_their_scales(found):
     assert numbers[0] == choice.best
     expected = choice.weights[list(numbers)] / trials.scales[list(numbers)]
     np.testing.assert_allclose(factors, expected, rtol=1e-12)
-
-
-@few_examples
-@given(found=random_trials())
-def test_factors_take_functions_to_the_scores_of_the_blend(found):
-    trials, _ = found
-    choice = choose(*found)
     functions = trials.held_out_values * trials.scales[:, None, None]
     total = sum(factor * functions[i] for i, factor in choice.blended)
     np.testing.assert_allclose(-total[:, 0], choice.scores, atol=1e-10)

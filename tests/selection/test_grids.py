@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from graphmargin.graph import knn_graph
-from graphmargin.labels import UNLABELED, EncodedLabels, encode_labels
+from graphmargin.labels import UNLABELED, EncodedLabels
 from graphmargin.margin import Kernel
 from graphmargin.selection.grids import (
     SAMPLE,
@@ -125,15 +125,9 @@ def test_c_of_many_rows_is_that_of_every_so_manieth():
 # gamma_u: in units of the number of rows
 
 
-@given(n=st.integers(2, 10**6), factor=st.integers(2, 1000))
-def test_gamma_u_falls_with_the_number_of_rows(n, factor):
-    np.testing.assert_allclose(
-        np.array(gamma_u_grid(n)) / factor, gamma_u_grid(factor * n), rtol=1e-12
-    )
-
-
 def test_gamma_u_starts_with_supervised_learning():
     assert gamma_u_grid(200) == [0.0, 0.0005, 0.005, 0.05, 0.5]
+    np.testing.assert_allclose(gamma_u_grid(600), np.array(gamma_u_grid(200)) / 3, rtol=1e-12)
 
 
 # Priors
@@ -153,7 +147,3 @@ def test_gamma_u_starts_with_supervised_learning():
 def test_priors_are_candidates_for_three_labels_a_class_or_less(counts, expected):
     assert prior_grid(labels_of(*counts)) == expected
     assert label_counts(labels_of(*counts)).tolist() == list(counts)
-
-
-def test_label_counts_do_not_count_unlabeled_rows():
-    assert label_counts(encode_labels(["b", None, "a", "b", ""])).tolist() == [1, 2]
