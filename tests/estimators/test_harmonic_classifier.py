@@ -10,7 +10,7 @@ from graphmargin.datasets import make_lattices
 from graphmargin.estimators import HarmonicClassifier
 from graphmargin.graph import knn_graph
 from graphmargin.harmonic import harmonic_solution, normalize_class_mass
-from tests.estimators.problems import blobs
+from tests.estimators.problems import assert_sound, blobs
 
 OPTIONS = {
     "regularized": ({"gamma_g": 0.1}, 2),
@@ -201,10 +201,7 @@ def test_probabilities_are_distributions_that_agree_with_the_prediction(
         model = HarmonicClassifier(gamma_g=gamma_g, n_neighbors=n_neighbors, width=width).fit(X, y)
     new = rng.normal(size=(30, 2)) * 2
     probabilities = model.predict_proba(new)
-    for distributions in (model.label_distributions_, probabilities):
-        assert np.isfinite(distributions).all()
-        assert distributions.min() >= 0
-        np.testing.assert_allclose(distributions.sum(axis=1), 1.0)
+    assert_sound(model, new)
     if gamma_g != np.inf:
         best = np.sort(probabilities, axis=1)
         clear = best[:, -1] - best[:, -2] > 1e-12

@@ -79,14 +79,6 @@ def without(y, rows):
     return y
 
 
-def tasks_of(model, X, y, W=None, run=RUN):
-    """Return the tasks that a classifier makes of its parameters."""
-    labels = encode_labels(y)
-    if getattr(model, "affinity", "knn") == "precomputed":
-        W = X
-    return make_tasks(X, labels, W, read_parameters(model, labels, has_graph=W is not None), run)
-
-
 @dataclass(frozen=True)
 class Family:
     """The functions of `selection` behind a classifier, and a small grid of its candidates."""
@@ -99,22 +91,26 @@ class Family:
     grid: dict
     max_blended: Callable = lambda _trials: MAX_BLENDED
 
-    def tasks(self, X, y, W=None, run=RUN, **parameters):
-        return tasks_of(self.classifier(**{**self.grid, **parameters}), X, y, W, run)
+    def tasks(self, X, y, W=None, **parameters):
+        """Return the tasks that the classifier makes of its parameters."""
+        model, labels = self.classifier(**{**self.grid, **parameters}), encode_labels(y)
+        W = X if getattr(model, "affinity", "knn") == "precomputed" else W
+        wanted = read_parameters(model, labels, has_graph=W is not None)
+        return make_tasks(X, labels, W, wanted, RUN)
 
-    def fit_one(self, X, y, W=None, run=RUN, **parameters):
+    def fit_one(self, X, y, W=None, **parameters):
         """Return the fit with one candidate, of what the classifier has of its parameters."""
         known = self.classifier().get_params()
         own = {key: value for key, value in parameters.items() if key in known}
-        (task,) = self.tasks(X, y, W, run, **own)
-        return self.fit(task, run)
+        (task,) = self.tasks(X, y, W, **own)
+        return self.fit(task, RUN)
 
-    def try_and_choose(self, tasks, held_out, run=RUN):
+    def try_and_choose(self, tasks, held_out):
         """Return the trials, the choice and the blend, as a classifier makes them."""
-        trials = self.try_tasks(tasks, held_out, run)
+        trials = self.try_tasks(tasks, held_out, RUN)
         evidence = join([part.evidence for part in trials])
         choice = choose(evidence, label_counts(tasks[0].labels), self.max_blended(trials))
-        return trials, choice, self.blend(trials, choice, run)
+        return trials, choice, self.blend(trials, choice, RUN)
 
 
 FAMILIES = {
