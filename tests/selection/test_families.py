@@ -180,7 +180,8 @@ def test_validation_rows_are_scored_by_the_fits_on_all_labels(name, kernel):
 @with_margin
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
 def test_kernel_matrix_gives_the_trials_of_its_rows(monkeypatch, name, container):
-    monkeypatch.setattr(low_density, "MAX_HAT_LOSSES", 20)
+    monkeypatch.setattr(low_density, "MAX_HAT_LOSSES", 20)  # machines learn from a sample
+    monkeypatch.setattr(cut_trials, "MAX_UNLABELED", 20)
     X, y = clusters(3, n=45)
     new, codes = clusters(3, n=12, n_labeled=4, seed=1)
     family, K = FAMILIES[name], Kernel("cubic", width=2.0)  # of rows that are not centered
