@@ -8,6 +8,7 @@ from scipy import sparse
 
 from graphmargin.graph import knn_graph
 from graphmargin.margin import Kernel
+from graphmargin.margin.calibration import calibration_targets, fit_calibration
 from graphmargin.margin.machine import class_scores, winner
 from graphmargin.selection import cut_trials, low_density
 from graphmargin.selection.choice import choose
@@ -276,6 +277,10 @@ def test_blend_is_the_weighted_sum_of_separate_fits(name, parameters, n_classes)
     assert len({machine.kernel for machine in machines}) == len(machines), "one for each kernel"
     kind = choice.best_params.get("kernel", parameters.get("kernel", "rbf"))
     assert machines[0].kernel.kind == kind
+    codes = choice.trials.held_out_codes
+    targets = calibration_targets(np.eye(n_classes)[codes], codes)
+    expected = fit_calibration(choice.scores, targets)
+    np.testing.assert_allclose(fitted.predictor.calibration, expected, rtol=1e-9)
     np.testing.assert_array_equal(fitted.label_distributions, fitted.predictor.probabilities(X))
     np.testing.assert_array_equal(fitted.codes[y >= 0], y[y >= 0])
     np.testing.assert_array_equal(fitted.codes[y < 0], fitted.predictor.predict(X)[y < 0])
