@@ -44,6 +44,11 @@ every_family = pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES
 with_margin = pytest.mark.parametrize("name", WITH_MARGIN)
 
 
+def short(value):
+    """Return a name for a case."""
+    return str(value)[:48]
+
+
 # Candidates
 
 
@@ -105,7 +110,7 @@ def values_of(fitted, task):
     return fitted.predictor.parts[0].class_mass
 
 
-@pytest.mark.parametrize(("name", "parameters", "n_classes"), TRIALS, ids=str)
+@pytest.mark.parametrize(("name", "parameters", "n_classes"), TRIALS, ids=short)
 def test_trials_are_fits_without_the_held_out_labels(name, parameters, n_classes):
     X, y = clusters(n_classes, n=40)
     held_out, family, error = folds_of(y), FAMILIES[name], ERRORS.get(name, TRIAL_ERROR)
@@ -266,7 +271,7 @@ BLENDS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "parameters", "n_classes"), BLENDS, ids=str)
+@pytest.mark.parametrize(("name", "parameters", "n_classes"), BLENDS, ids=short)
 def test_blend_is_the_weighted_sum_of_separate_fits(name, parameters, n_classes):
     X, y = clusters(n_classes)
     X, family = X + 1.0, FAMILIES[name]  # for the cosine metric

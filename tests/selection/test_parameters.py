@@ -105,7 +105,7 @@ OWNERS = {
 }
 
 
-@pytest.mark.parametrize(("name", "value", "message"), VALUES, ids=str)
+@pytest.mark.parametrize(("name", "value", "message"), VALUES, ids=lambda value: str(value)[:32])
 def test_value_out_of_range(name, value, message):
     with refuses(f"`{name}` {message}"):
         read(OWNERS[name][0], **{name: value})
