@@ -15,7 +15,6 @@ from graphmargin.estimators import (
     ManifoldSVC,
     MaxMarginGraphCut,
     SemiSupervisedSVC,
-    SupervisedSVC,
 )
 from tests.estimators.problems import CLASSIFIERS, WITH_MARGIN, blobs, every_class, fit
 
@@ -34,32 +33,20 @@ def with_entry(value, container=np.asarray):
     return container(rows)
 
 
-# Rows: scikit-learn's checks, called by the base of all classes
+# Rows; what else scikit-learn refuses is in its own checks, which test_scikit_learn_api.py runs
 
-ROWS = {
-    "none": (np.empty((0, 2)), "Found array with 0 sample(s) (shape=(0, 2)) while a minimum of 2"),
-    "one": (X[:1], "Found array with 1 sample(s) (shape=(1, 2)) while a minimum of 2 is required"),
-    "no-columns": (np.empty((20, 0)), "Found array with 0 feature(s) (shape=(20, 0))"),
-    "nan": (with_entry(np.nan), "Input X contains NaN"),
-    "inf": (with_entry(np.inf), "Input X contains infinity"),
-    "sparse-nan": (with_entry(np.nan, sparse.csr_array), "Input X contains NaN"),
-    "one-dimension": (X[:, 0], "Expected 2D array, got 1D array instead"),
-    "three-dimensions": (X[:, :, None], "Found array with dim 3, while dim <= 2 is required by"),
-    "words": (np.array([["small", "red"]] * 20), "could not convert string to float: "),
-    "table": (pd.DataFrame({"a": [1.0] * 20, "b": ["red"] * 20}), "could not convert string to"),
-    "complex": (X + 1j, "Complex data not supported"),
-}
-
-
-@pytest.mark.parametrize(("rows", "message"), ROWS.values(), ids=ROWS.keys())
-def test_bad_rows(rows, message):
-    with refuses(message):
-        SupervisedSVC().fit(rows, Y[: rows.shape[0]])
+ROWS = (
+    (with_entry(np.nan), "Input X contains NaN"),
+    (with_entry(np.inf), "Input X contains infinity"),
+    (with_entry(np.nan, sparse.csr_array), "Input X contains NaN"),
+    (X[:1], "Found array with 1 sample(s) (shape=(1, 2)) while a minimum of 2 is required"),
+    (pd.DataFrame({"a": [1.0] * 20, "b": ["red"] * 20}), "could not convert string to float"),
+)
 
 
 @every_class
 def test_every_class_checks_rows_in_fit_and_prediction(name):
-    for rows, message in (ROWS["nan"], ROWS["sparse-nan"], ROWS["one"]):
+    for rows, message in ROWS:
         with refuses(message):
             fit(name, rows, Y[: rows.shape[0]])
     model = fit(name, X, Y)
@@ -83,11 +70,9 @@ def test_bad_labels(classifier):
     for y, message in (
         (TRUTH[:19], "inconsistent numbers of samples: [20, 19]"),
         (np.full(20, -1), "`y` has no label: all 20 rows are unlabeled"),
-        ([None] * 20, "`y` has no label: all 20 rows are unlabeled"),
         (["cat"] * 4 + [None] * 16, "`y` has one class only ('cat'); label rows of at least two"),
         (None, "requires y to be passed, but the target y is None"),
         (np.linspace(0.1, 0.9, 20), "Unknown label type: continuous"),
-        (["a", 1] * 10, "`y` mixes strings and numbers: ['a', 1]"),
         (np.column_stack([Y, Y]), "y should be a 1d array, got an array of shape (20, 2) instead"),
     ):
         with refuses(message):
@@ -111,10 +96,9 @@ def changed_graph(value, both=True):
 
 GRAPHS = {
     "asymmetric": (changed_graph(3.0, both=False), "symmetric, got a difference of 2 between w_ij"),
-    "negative": (changed_graph(-0.5), "`W` must be non-negative, got a weight of -0.5"),
-    "sparse-negative": (
+    "negative": (
         sparse.csr_array(changed_graph(-0.5)),
-        "must be non-negative, got a weight",
+        "`W` must be non-negative, got a weight of -0.5",
     ),
     "not-square": (complete_graph()[:, :15], "`W` must be square, got shape (20, 15)"),
     "larger": (complete_graph(25), "one row for each of the 20 samples, got shape (25, 25)"),
@@ -172,23 +156,6 @@ def test_bad_kernel_matrices(classifier):
         model.predict(X)
 
 
-@margin_classifiers
-def test_functions_that_are_no_kernels(classifier):
-    def flat(first, second):
-        return np.ones(len(first) * len(second))
-
-    def undefined(first, second):
-        return np.full((len(first), len(second)), np.nan)
-
-    for kernel, message in (
-        (flat, "`kernel` must return finite values of shape"),
-        (undefined, "with NaN or infinity"),
-    ):
-        for C in (1.0, [1.0, 10.0]):
-            with refuses(message):
-                classifier(kernel=kernel, C=C).fit(X, Y)
-
-
 # Validation rows, which are checked as new rows are
 
 
@@ -198,7 +165,6 @@ def test_bad_validation_sets(classifier):
     for cv, message in (
         ((X[:3, :1], [0, 1, 0]), "X has 1 features, but"),
         ((with_entry(np.nan)[:4], [0, 1, 0, 1]), "Input X contains NaN"),
-        ((X[:3], [0, 1]), "`cv` has 3 rows in X_val and 2 labels in y_val"),
         ((X[:3], [0, 1, -1]), "`cv` has the label -1 in y_val, but y has [0, 1]"),
     ):
         with refuses(message):

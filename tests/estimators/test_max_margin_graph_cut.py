@@ -7,27 +7,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from scipy.special import expit
 
 from graphmargin.datasets import make_lattices
 from graphmargin.estimators import MaxMarginGraphCut, SupervisedSVC
 from graphmargin.graph import knn_graph
 from graphmargin.harmonic import harmonic_solution, normalize_class_mass
-from graphmargin.margin import Kernel, train_machine, training
+from graphmargin.margin import Kernel, train_machine
 from graphmargin.selection import cuts
 from graphmargin.theory import risk_bound, stability_coefficient
 from tests.estimators.problems import (
-    assert_same_results,
-    assert_sound,
     blobs,
-    pairwise,
     support_vector_machine,
     width_of,
 )
 
 SOLVER = {"rtol": 2e-3, "atol": 2e-3}
 """Two solvers that stop at a violation of 1e-4 agree to about this."""
-every_kernel = pytest.mark.parametrize("kernel", ["linear", "cubic", "rbf"])
 
 
 def paper_cut(**parameters):
@@ -107,51 +102,6 @@ def test_soft_labels_end_to_end(kernel, n_classes, c_unlabeled, loss_weights, de
     np.testing.assert_array_equal(model.transduction_, mass.argmax(axis=1))
 
 
-# gamma_g = inf, and all rows labeled: the supervised machine
-
-
-@pytest.mark.parametrize(
-    ("kernel", "n_classes", "C"), [("linear", 2, 0.05), ("cubic", 3, 5.0), ("rbf", 4, 0.05)]
-)
-def test_infinite_gamma_g_is_the_supervised_machine_on_the_labeled_rows(kernel, n_classes, C):
-    X, _, y = blobs(n_classes, n=60, distance=1.0)
-    labeled = y >= 0
-    scaled = rows_for(kernel, X, labeled)
-    svm = support_vector_machine(kernel, C).fit(scaled[labeled], y[labeled])
-    model = paper_cut(kernel=kernel, gamma_g=np.inf, C=C).fit(X, y)
-    np.testing.assert_array_equal(model.training_mask_, labeled)
-    np.testing.assert_allclose(model.decision_function(X), svm.decision_function(scaled), **SOLVER)
-    np.testing.assert_array_equal(model.transduction_[~labeled], svm.predict(scaled[~labeled]))
-    np.testing.assert_array_equal(model.transduction_[labeled], y[labeled])
-    for options in ({"gamma_g": 1e9}, {"eps": np.nextafter(1, 0)}):  # no induced label is learned
-        other = paper_cut(kernel=kernel, C=C, **options).fit(X, y)
-        np.testing.assert_array_equal(other.training_mask_, labeled)
-        np.testing.assert_array_equal(other.decision_function(X), model.decision_function(X))
-
-
-@pytest.mark.parametrize(
-    ("kernel", "gamma_g", "n_classes"), [("linear", 0.0, 3), ("cubic", 0.1, 2), ("rbf", np.inf, 3)]
-)
-def test_all_rows_labeled_is_the_supervised_machine(kernel, gamma_g, n_classes):
-    X, truth, _ = blobs(n_classes, distance=1.0)
-    scaled = rows_for(kernel, X, slice(None))
-    svm = support_vector_machine(kernel, C=2.0).fit(scaled, truth)
-    model = paper_cut(kernel=kernel, gamma_g=gamma_g, C=2.0).fit(X, truth)
-    assert model.training_mask_.all()
-    np.testing.assert_allclose(model.decision_function(X), svm.decision_function(scaled), **SOLVER)
-
-
-@every_kernel
-def test_infinite_gamma_g_with_a_choice_of_c_is_the_supervised_classifier(kernel):
-    X, _, y = blobs(3, distance=1.5)
-    cut = MaxMarginGraphCut(kernel=kernel, gamma_g=np.inf).fit(X, y)
-    supervised = SupervisedSVC(kernel=kernel, C="auto").fit(X, y)
-    assert cut.choice_.supervised_share == pytest.approx(1.0)
-    np.testing.assert_allclose(cut.choice_.weights, supervised.choice_.weights, atol=1e-9)
-    assert_same_results(cut, supervised, X, atol=1e-9)
-    np.testing.assert_array_equal(cut.training_mask_, y >= 0)
-
-
 # The paper's synthetic problem
 
 
@@ -167,17 +117,6 @@ def test_graph_cut_separates_the_lattices_with_every_kernel(kernel, gamma_g):
     assert np.sum(supervised.predict(X) != y_true) >= 10
     chosen = MaxMarginGraphCut(kernel=kernel, gamma_g=0.01).fit(X, y, W=W)  # C is chosen
     np.testing.assert_array_equal(chosen.predict(X), y_true)
-
-
-def test_confident_region_shrinks_on_the_lattices_as_gamma_g_grows():
-    X, y, _, W = make_lattices()
-    sizes = [
-        paper_cut(gamma_g=gamma_g, eps=0.01, C=5.0).fit(X, y, W=W).training_mask_.sum()
-        for gamma_g in (0.0, 0.1, 1.0, 10.0, np.inf)
-    ]
-    assert sizes[0] == 200
-    assert sizes == sorted(sizes, reverse=True)
-    assert sizes[-1] == 2
 
 
 def test_lattices_with_one_label_a_class_are_halfway_to_supervised_learning():
@@ -226,17 +165,6 @@ def test_misleading_graph_is_not_followed():
     ours, theirs = np.mean(errors, axis=0)
     assert ours <= theirs + 0.02, (errors, shares)
     assert np.mean(shares) > 0.5
-
-
-def test_one_class_with_a_single_label():
-    X, truth, _ = blobs(3, distance=5.0)
-    y = np.full(len(X), -1)
-    y[[0, 3, 6, 1, 4, 7, 2]] = [0, 0, 0, 1, 1, 1, 2]
-    for model in (MaxMarginGraphCut(), SupervisedSVC(C="auto")):
-        model.fit(X, y)
-        assert sorted(model.choice_.trials.held_out_codes) == [0, 0, 0, 1, 1, 1]
-        assert np.mean(model.transduction_ != truth) < 0.05
-        assert_sound(model, X)
 
 
 # Which rows take part
@@ -290,66 +218,7 @@ def test_components_without_a_label_are_labeled_by_the_machine(eps):
     np.testing.assert_allclose(model.label_distributions_[200:], model.predict_proba(strays))
 
 
-# Symmetries
-
-
-def test_swapping_two_classes_changes_the_sign():
-    X, _, y = blobs(distance=1.5)
-    model = paper_cut(C=2.0).fit(X, y)
-    swapped = paper_cut(C=2.0).fit(X, np.where(y < 0, -1, 1 - y))
-    np.testing.assert_array_equal(swapped.transduction_, 1 - model.transduction_)
-    np.testing.assert_allclose(swapped.decision_function(X), -model.decision_function(X), atol=1e-3)
-    np.testing.assert_allclose(swapped.predict_proba(X), model.predict_proba(X)[:, ::-1], atol=1e-3)
-
-
-@pytest.mark.parametrize(("kernel", "n_classes"), [("linear", 3), ("cubic", 2), ("rbf", 3)])
-def test_permuting_the_rows_permutes_the_results(kernel, n_classes):
-    X, _, y = blobs(n_classes)
-    order = np.random.default_rng(1).permutation(len(X))
-    model = paper_cut(kernel=kernel, C=2.0).fit(X, y)
-    permuted = paper_cut(kernel=kernel, C=2.0).fit(X[order], y[order])
-    np.testing.assert_array_equal(permuted.transduction_, model.transduction_[order])
-    np.testing.assert_allclose(permuted.confidence_, model.confidence_[order], atol=1e-12)
-    np.testing.assert_array_equal(permuted.training_mask_, model.training_mask_[order])
-    np.testing.assert_allclose(pairwise(permuted, X), pairwise(model, X), atol=2e-3)
-
-
 # Soft labels and class masses
-
-
-def test_pull_of_unlabeled_rows_is_a_sink_like_gamma_g():
-    X, _, y = blobs()
-    pulled = paper_cut(gamma_g=0.1, c_unlabeled=0.2, C=2.0).fit(X, y)
-    sunk = paper_cut(gamma_g=0.1 + 0.2, C=2.0).fit(X, y)
-    np.testing.assert_allclose(pulled.confidence_, sunk.confidence_, rtol=1e-12)
-
-
-def cluster_with_a_wrong_label():
-    """Two complete clusters of ten rows; of four labels in the first one, that of row 0 is wrong.
-
-    If row 0 has mass m of class 1, the six unlabeled rows beside it have p = (m + 5 p) / 9 = m / 4,
-    and a trust c in its label gives (c + 9) m = c + 6 p.
-    """
-    X = np.random.default_rng(0).normal(size=(20, 2))
-    X[10:] += 8.0
-    W = np.kron(np.eye(2), np.ones((10, 10))) - np.eye(20)
-    y = np.full(20, -1)
-    y[[0, 1, 2, 3, 10, 11]] = [1, 0, 0, 0, 1, 1]
-    return X, y, W
-
-
-@pytest.mark.parametrize("trust", [1e-6, 0.1, 10.0, 1e9])
-def test_trust_moves_a_wrong_label_from_its_cluster_to_what_is_given(trust):
-    X, y, W = cluster_with_a_wrong_label()
-    c_labeled = np.where(np.arange(20) == 0, trust, np.inf)
-    model = paper_cut(gamma_g=0.0, c_labeled=c_labeled).fit(X, y, W=W)
-    wrong = trust / (trust + 9 - 6 / 4)
-    np.testing.assert_allclose(model.label_distributions_[0, 1], wrong, rtol=1e-9)
-    assert model.transduction_[0] == (wrong > 0.5)
-    # Trust at unlabeled rows is not read.
-    unread = np.where(y < 0, np.nan, c_labeled)
-    other = paper_cut(gamma_g=0.0, c_labeled=unread).fit(X, y, W=W)
-    np.testing.assert_array_equal(other.confidence_, model.confidence_)
 
 
 @pytest.mark.parametrize("priors", [True, [0.1, 0.9], np.array([3.0, 1.0]), False, "auto"], ids=str)
@@ -371,64 +240,6 @@ def test_class_masses_are_normalized_on_request(priors):
         sample_weight=solution.confidence[trained],
     )
     np.testing.assert_array_equal(model.decision_function(X), machine.decision(X))
-
-
-# Weights of the losses
-
-
-@pytest.mark.parametrize(
-    ("kernel", "n_classes", "gamma_g"), [("linear", 2, 0.0), ("cubic", 3, 0.3), ("rbf", 3, 30.0)]
-)
-def test_losses_are_weighted_by_confidence_on_the_same_training_set(kernel, n_classes, gamma_g):
-    X, _, y = blobs(n_classes, distance=1.5)
-    options = {"kernel": kernel, "gamma_g": gamma_g, "eps": 1e-3, "C": 2.0, "n_neighbors": 6}
-    equal = paper_cut(**options).fit(X, y)
-    model = paper_cut(loss_weights="confidence", **options).fit(X, y)
-    trained = model.training_mask_
-    np.testing.assert_array_equal(trained, equal.training_mask_)
-    np.testing.assert_array_equal(model.transduction_, equal.transduction_)
-    scaled = rows_for(kernel, X, trained)
-    svm = support_vector_machine(kernel, C=2.0).fit(
-        scaled[trained], model.transduction_[trained], sample_weight=model.confidence_[trained]
-    )
-    np.testing.assert_allclose(model.decision_function(X), svm.decision_function(scaled), **SOLVER)
-    assert np.any(pairwise(model, X) != pairwise(equal, X))
-
-
-def test_weights_are_equal_where_everything_is_certain():
-    """Every cluster has labels of one class, and no walk ends in the sink."""
-    X, _, _, W = make_lattices()
-    classes = np.where(X[:, 0] > X[:, 0].mean(), 1, 0)
-    y = np.where(np.arange(len(X)) % 20 == 0, classes, -1)
-    across = classes[:, None] != classes
-    W = np.where(across, 0.0, W.toarray() + 1e-3 * (1 - np.eye(len(X))))
-    equal = paper_cut(gamma_g=0.0, C=2.0).fit(X, y, W=W)
-    np.testing.assert_allclose(equal.confidence_, 1.0, atol=1e-12)
-    model = paper_cut(loss_weights="confidence", gamma_g=0.0, C=2.0).fit(X, y, W=W)
-    np.testing.assert_allclose(model.decision_function(X), equal.decision_function(X), atol=1e-6)
-
-
-def test_labeled_row_without_confidence_still_counts_a_little():
-    """Two labels that contradict each other, as equally trusted, leave no confidence at all."""
-    X = np.array([[0.0], [1.0], [10.0], [11.0]])
-    W = np.zeros((4, 4))
-    W[0, 1] = W[1, 0] = 1e9
-    model = paper_cut(
-        kernel="linear",
-        loss_weights="confidence",
-        c_labeled=np.array([1.0, 1.0, np.inf, np.inf]),
-        gamma_g=0.0,
-    ).fit(X, [0, 1, 0, 1], W=W)
-    assert model.confidence_[:2].max() < 1e-8
-    assert model.training_mask_.all()
-    machine = train_machine(
-        X,
-        model.transduction_,
-        model.predictor_.machines[0].kernel,
-        C=10.0,
-        sample_weight=np.array([1e-6, 1e-6, 1.0, 1.0]),
-    )
-    np.testing.assert_allclose(model.decision_function(X), machine.decision(X), atol=1e-3)
 
 
 # The bound on the risk
@@ -499,130 +310,7 @@ def test_bound_is_for_two_classes_soft_labels_and_masses_as_solved(n_classes, ch
     assert "fit two classes with numbers such as c_labeled=1.0, gamma_g=0.1" in str(caught.value)
 
 
-# Kernels, graphs, widths, metrics
-
-
-@pytest.mark.parametrize("convert", [np.asarray, sparse.csr_array, sparse.csc_matrix])
-def test_graph_that_is_given_equals_the_graph_of_the_points(convert):
-    X, _, y = blobs()
-    W = knn_graph(X, 6).toarray()
-    expected = paper_cut(C=2.0, n_neighbors=6).fit(X, y)
-    for graph in (W, W + 3 * np.eye(45)):  # loops do not matter
-        model = paper_cut(C=2.0).fit(X, y, W=convert(graph))
-        np.testing.assert_array_equal(model.graph_.toarray(), expected.graph_.toarray())
-        assert_same_results(model, expected, X)
-
-
-@pytest.mark.parametrize(("kernel", "n_classes"), [("linear", 2), ("cubic", 3), ("rbf", 3)])
-def test_kernel_matrix_equals_the_kernel_by_name(kernel, n_classes):
-    X, _, y = blobs(n_classes)
-    new, W = X[::3] + 0.1, knn_graph(X, 5)
-    options = {"eps": 0.05, "C": 2.0}
-    by_name = paper_cut(kernel=kernel, **options).fit(X, y, W=W)
-    K = Kernel(kernel, width=width_of(X))
-    given = paper_cut(kernel="precomputed", **options).fit(K(X, X), y, W=W)
-    np.testing.assert_array_equal(given.transduction_, by_name.transduction_)
-    np.testing.assert_allclose(
-        given.decision_function(K(new, X)), by_name.decision_function(new), atol=1e-3
-    )
-    assert given.n_features_in_ == len(X)
-
-
-def test_callable_kernel_equals_the_kernel_by_name():
-    X, _, y = blobs()
-    seen = []
-
-    def cubic(first, second):
-        seen.append(first.shape[1])
-        return (first @ second.T / 9.0 + 1) ** 3
-
-    by_name = paper_cut(kernel="cubic", C=2.0, width=3.0).fit(X, y)
-    model = paper_cut(kernel=cubic, C=2.0, width=3.0).fit(X, y)
-    assert set(seen) == {4}
-    np.testing.assert_allclose(model.decision_function(X), by_name.decision_function(X), atol=1e-3)
-
-
-@pytest.mark.parametrize(("degree", "coef0"), [(1, 1.0), (2, 0.5), (4, 0.0)])
-def test_degree_and_constant_of_the_cubic_kernel(degree, coef0):
-    X, truth, _ = blobs(distance=1.0)
-    model = paper_cut(kernel="cubic", degree=degree, coef0=coef0, C=2.0).fit(X, truth)
-    scaled = X / width_of(X)
-    svm = support_vector_machine("cubic", 2.0, degree, coef0).fit(scaled, truth)
-    np.testing.assert_allclose(model.decision_function(X), svm.decision_function(scaled), **SOLVER)
-
-
-@pytest.mark.parametrize("width", ["paper", "self-tuning", "binary", 3.0])
-def test_width_serves_the_graph_and_a_number_the_kernel_too(width):
-    X, _, y = blobs()
-    model = paper_cut(width=width, C=2.0).fit(X, y)
-    np.testing.assert_array_equal(model.graph_.toarray(), knn_graph(X, 5, width=width).toarray())
-    expected = 3.0 if width == 3.0 else width_of(X)
-    assert model.predictor_.machines[0].kernel.width == pytest.approx(expected, rel=1e-12)
-
-
-def test_cosine_metric_concerns_the_graph_only():
-    X, _, y = blobs()
-    X = X + 1.0
-    model = paper_cut(metric="cosine", C=2.0).fit(X, y)
-    W = knn_graph(X / np.linalg.norm(X, axis=1, keepdims=True), 5).toarray()
-    np.testing.assert_allclose(model.graph_.toarray(), W, rtol=1e-9)
-    supervised = [
-        paper_cut(metric=metric, gamma_g=np.inf, C=2.0).fit(X, y).decision_function(X)
-        for metric in ("cosine", "euclidean")
-    ]
-    np.testing.assert_array_equal(*supervised)
-
-
-# Probabilities
-
-
-def test_probabilities_are_one_increasing_function_of_the_decision():
-    X, _, y = blobs(distance=1.5)
-    model = paper_cut(C=2.0).fit(X, y)
-    f, second = model.decision_function(X), model.predict_proba(X)[:, 1]
-    assert (np.diff(second[np.argsort(f)]) >= 0).all()
-    assert ((second > 0.5) == (f > 0)).all()
-    sharpness, doubt = model.predictor_.calibration
-    np.testing.assert_allclose((1 - doubt) * expit(sharpness * f) + doubt / 2, second)
-
-
-@every_kernel
-def test_probabilities_of_far_away_points_are_finite(kernel):
-    X, _, y = blobs(3)
-    model = paper_cut(kernel=kernel, C=2.0).fit(X, y)
-    probabilities = model.predict_proba(1e6 * np.vstack([np.eye(4), -np.eye(4)]))
-    assert np.isfinite(probabilities).all()
-    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
-
-
 # Many rows
-
-
-@pytest.mark.parametrize(("kernel", "n_classes"), [("linear", 3), ("cubic", 2), ("rbf", 3)])
-def test_landmarks_predict_like_the_exact_machine(kernel, n_classes):
-    X, _, y = blobs(n_classes, n=700, distance=1.5, per_class=20)
-    options = {"kernel": kernel, "C": 2.0, "random_state": 0}
-    exact = paper_cut(approximation="none", **options).fit(X, y)
-    model = paper_cut(approximation="nystroem", **options).fit(X, y)
-    reports = [one.predictor_.machines[0].report for one in (exact, model)]
-    assert [report.solver for report in reports] == ["libsvm", "coordinate descent"]
-    assert reports[1].n_landmarks == (0 if kernel == "linear" else 500)
-    np.testing.assert_array_equal(model.transduction_, exact.transduction_)
-    assert np.mean(model.predict(X) == exact.predict(X)) >= 0.98
-
-
-def test_approximation_is_chosen_by_the_number_of_rows(monkeypatch):
-    X, _, y = blobs(3, n=90)
-    monkeypatch.setattr(training, "N_LANDMARKS", 30)
-
-    def n_landmarks(**options):
-        model = paper_cut(C=2.0, random_state=0, **options).fit(X, y)
-        return model.predictor_.machines[0].report.n_landmarks
-
-    assert n_landmarks() == 0
-    monkeypatch.setattr(training, "MAX_EXACT", 50)
-    assert n_landmarks() == 30
-    assert n_landmarks(approximation="none") == 0
 
 
 def test_probabilities_are_calibrated_on_a_sample_of_many_rows(monkeypatch):

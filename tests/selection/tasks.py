@@ -1,4 +1,7 @@
-"""Rows, labels, tasks and held-out labels that several tests of `selection` share."""
+"""Rows, labels, families, tasks and held-out labels that several tests of `selection` share."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,12 +13,44 @@ from graphmargin.estimators import (
     SupervisedSVC,
 )
 from graphmargin.labels import encode_labels
+from graphmargin.margin.machine import class_scores
+from graphmargin.selection.choice import choose
+from graphmargin.selection.cut_trials import (
+    MAX_BLENDED,
+    TRIAL_TOLERANCE,
+    cut_candidates,
+    max_blended,
+    try_cuts,
+)
+from graphmargin.selection.cuts import blend_cuts, fit_cut, fit_supervised
 from graphmargin.selection.execution import Execution
+from graphmargin.selection.grids import label_counts
+from graphmargin.selection.harmonic import (
+    blend_harmonic,
+    fit_harmonic,
+    harmonic_candidates,
+    try_harmonic,
+)
 from graphmargin.selection.held_out import HeldOutLabels, label_folds
+from graphmargin.selection.low_density import (
+    blend_low_density,
+    fit_low_density,
+    low_density_candidates,
+    try_low_density,
+)
+from graphmargin.selection.manifold import (
+    blend_manifold,
+    fit_manifold,
+    manifold_candidates,
+    try_manifold,
+)
 from graphmargin.selection.parameters import read_parameters
 from graphmargin.selection.tasks import make_tasks
+from graphmargin.selection.trials import Trials, join
 
 RUN = Execution(n_jobs=1)
+TRIAL_ERROR = 1e-2
+"""Error of f relative to its size, for machines that violate optimality by up to 1e-3."""
 
 
 def clusters(n_classes=2, n=60, n_labeled=4, seed=0):
@@ -44,31 +79,112 @@ def without(y, rows):
     return y
 
 
-def tasks_of(model, X, y, W=None, run=RUN):
-    """Return the tasks that a classifier makes of its parameters."""
-    labels = encode_labels(y)
-    return make_tasks(X, labels, W, read_parameters(model, labels, has_graph=W is not None), run)
+@dataclass(frozen=True)
+class Family:
+    """The functions of `selection` behind a classifier, and a small grid of its candidates."""
+
+    classifier: type
+    candidates: Callable
+    try_tasks: Callable
+    blend: Callable
+    fit: Callable
+    grid: dict
+    max_blended: Callable = lambda _trials: MAX_BLENDED
+
+    def tasks(self, X, y, W=None, **parameters):
+        """Return the tasks that the classifier makes of its parameters."""
+        model, labels = self.classifier(**{**self.grid, **parameters}), encode_labels(y)
+        W = X if getattr(model, "affinity", "knn") == "precomputed" else W
+        wanted = read_parameters(model, labels, has_graph=W is not None)
+        return make_tasks(X, labels, W, wanted, RUN)
+
+    def fit_one(self, X, y, W=None, **parameters):
+        """Return the fit with one candidate, of what the classifier has of its parameters."""
+        known = self.classifier().get_params()
+        own = {key: value for key, value in parameters.items() if key in known}
+        (task,) = self.tasks(X, y, W, **own)
+        return self.fit(task, RUN)
+
+    def try_and_choose(self, tasks, held_out):
+        """Return the trials, the choice and the blend, as a classifier makes them."""
+        trials = self.try_tasks(tasks, held_out, RUN)
+        evidence = join([part.evidence for part in trials])
+        choice = choose(evidence, label_counts(tasks[0].labels), self.max_blended(trials))
+        return trials, choice, self.blend(trials, choice, RUN)
 
 
-def tasks_of_cuts(X, y, W=None, run=RUN, **parameters):
-    return tasks_of(MaxMarginGraphCut(**parameters), X, y, W, run)
+FAMILIES = {
+    "harmonic": Family(
+        HarmonicClassifier,
+        harmonic_candidates,
+        try_harmonic,
+        blend_harmonic,
+        fit_harmonic,
+        {"gamma_g": [1.0, 0.0, 1e-3]},
+        lambda _trials: None,
+    ),
+    "cut": Family(
+        MaxMarginGraphCut,
+        cut_candidates,
+        try_cuts,
+        blend_cuts,
+        fit_cut,
+        {"gamma_g": [0.1, np.inf], "C": 5.0, "class_mass_normalization": False},
+        max_blended,
+    ),
+    "supervised": Family(
+        SupervisedSVC,
+        cut_candidates,
+        try_cuts,
+        blend_cuts,
+        fit_supervised,
+        {"C": [0.5, 10.0]},
+        max_blended,
+    ),
+    "manifold": Family(
+        ManifoldSVC,
+        manifold_candidates,
+        try_manifold,
+        blend_manifold,
+        fit_manifold,
+        {"gamma_u": [0.0, 0.01], "C": [1.0, 10.0]},
+    ),
+    "low-density": Family(
+        SemiSupervisedSVC,
+        low_density_candidates,
+        try_low_density,
+        blend_low_density,
+        fit_low_density,
+        {"gamma_u": [0.0, 0.05, 0.3], "C": 1.0},
+    ),
+}
+WITH_MARGIN = ("cut", "supervised", "manifold", "low-density")
+HARMONIC, CUT, MANIFOLD, LOW_DENSITY = (
+    FAMILIES[name] for name in ("harmonic", "cut", "manifold", "low-density")
+)
 
 
-def tasks_of_supervised(X, y, **parameters):
-    return tasks_of(SupervisedSVC(**parameters), X, y)
+def function_of(fitted):
+    """Return f of every pair of classes, as a function of rows."""
+    return lambda rows: sum(machine.pairwise(rows) for machine in fitted.predictor.machines)
 
 
-def tasks_of_harmonic(X, y, run=RUN, **parameters):
-    model = HarmonicClassifier(**parameters)
-    return tasks_of(model, X, y, X if model.affinity == "precomputed" else None, run)
-
-
-def tasks_of_manifold(X, y, W=None, run=RUN, **parameters):
-    return tasks_of(ManifoldSVC(**parameters), X, y, W, run)
-
-
-def tasks_of_low_density(X, y, **parameters):
-    return tasks_of(SemiSupervisedSVC(**parameters), X, y)
+def trials_of(values, codes, *, n_classes=2, **changed):
+    """Return trials of m candidates with these values at held-out labels, (m, h, q)."""
+    values = np.asarray(values, dtype=np.float64)
+    m = len(values)
+    defaults = {
+        "params": [{"gamma_g": float(i), "C": 10.0} for i in range(m)],
+        "supervised": np.zeros(m, dtype=bool),
+        "fold": np.arange(len(codes)) // 2,
+        "scales": np.ones(m),
+        "shares": np.full((m, n_classes), 1 / n_classes),
+    }
+    for name in ("supervised", "fold", "scales", "shares"):
+        if name in changed:
+            changed[name] = np.asarray(changed[name])
+    held_out_codes = np.asarray(codes, dtype=np.int64)
+    return Trials(held_out_codes=held_out_codes, held_out_values=values, **{**defaults, **changed})
 
 
 def assert_consistent(evidence, y, held_out, n_columns):
@@ -88,3 +204,19 @@ def assert_consistent(evidence, y, held_out, n_columns):
 def assert_same_trials(one, other, atol=0.0):
     for name in ("held_out_codes", "fold", "held_out_values", "scales", "shares", "supervised"):
         np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=0, atol=atol)
+
+
+def assert_is_weighted_sum(family, fitted, choice, X, y, W=None, **parameters):
+    """Compare f of a blend with a sum of separate fits, up to the tolerance of trials."""
+    new = X[::3] + (0.1 if parameters.get("kernel") != "precomputed" else 0.0)
+    total = 0.0
+    for i, factor in choice.blended:
+        single = family.fit_one(X, y, W, **{**parameters, **choice.trials.params[i]})
+        total = total + factor * function_of(single)(new)
+    f = function_of(fitted)(new)
+    factors = sum(factor for _, factor in choice.blended)
+    is_from_trials = family.try_tasks is try_cuts
+    atol = 2 * TRIAL_TOLERANCE * factors if is_from_trials else 1e-6 * np.abs(f).max()
+    np.testing.assert_allclose(f, total, atol=atol)
+    scores = class_scores(f, len(fitted.predictor.classes))
+    np.testing.assert_allclose(fitted.predictor.decision(new), scores)

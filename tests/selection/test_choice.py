@@ -7,26 +7,11 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 from graphmargin.selection.choice import BLENDED, MOST_SHARE_EVIDENCE, choose, error_of
-from graphmargin.selection.trials import Trials
+from tests.selection.tasks import trials_of
 
 BINARY = np.array([0, 1, 0, 1, 1])
 EVEN = np.array([2, 2])
 few_examples = settings(max_examples=15)
-
-
-def trials_of(held_out, given, *, supervised=None, shares=None, scales=None, n_classes=2):
-    """Return trials of which the columns are f of every pair of classes, (m, h, q)."""
-    held_out = np.asarray(held_out, dtype=np.float64)
-    m = len(held_out)
-    return Trials(
-        params=[{"gamma_g": float(i), "C": 10.0} for i in range(m)],
-        supervised=np.zeros(m, dtype=bool) if supervised is None else np.array(supervised),
-        held_out_codes=np.asarray(given, dtype=np.int64),
-        fold=np.arange(len(given)) // 2,
-        held_out_values=held_out,
-        scales=np.ones(m) if scales is None else np.asarray(scales),
-        shares=np.full((m, n_classes), 1 / n_classes) if shares is None else np.asarray(shares),
-    )
 
 
 def without_hidden_labels(m, n_classes=2, **options):
@@ -211,6 +196,10 @@ def test_equal_shares_are_no_evidence():
     assert (choice.share_evidence[1:] < 0).all()
     expected = 2 * np.log(0.5 / 0.25) + 6 * np.log(0.5 / 0.75)
     assert choice.share_evidence[1] == pytest.approx(expected)
+    # A class without a label says nothing, but takes shares.
+    trials = without_hidden_labels(2, 3, shares=[[0.5, 0.5, 1e-9], [0.4, 0.4, 0.2]])
+    evidence = choose(trials, np.array([3, 3, 0])).share_evidence
+    np.testing.assert_allclose(evidence, [0.0, 6 * np.log(0.8)], atol=1e-7)
 
 
 def test_class_shares_tell_three_nats_at_most():
@@ -229,28 +218,6 @@ def test_share_evidence_is_between_its_limits(counts, seed):
     trials = without_hidden_labels(4, len(counts), shares=np.maximum(shares, 1e-6))
     evidence = choose(trials, np.array(counts)).share_evidence
     assert ((evidence >= -3) & (evidence <= 1e-4)).all()
-
-
-def test_class_without_a_label_says_nothing_but_takes_shares():
-    shares = np.array([[0.5, 0.5, 1e-9], [0.4, 0.4, 0.2]])
-    trials = without_hidden_labels(2, 3, shares=shares)
-    evidence = choose(trials, np.array([3, 3, 0])).share_evidence
-    np.testing.assert_allclose(evidence, [0.0, 6 * np.log(0.8)], atol=1e-7)
-
-
-def test_prior_and_shares_decide_where_no_label_is_hidden():
-    shares = [[0.5, 0.5], [0.4, 0.6], [0.5, 0.5]]
-    supervised = [True, False, False]
-    choice = choose(without_hidden_labels(3, shares=shares, supervised=supervised), EVEN)
-    assert (choice.log_likelihood == 0).all()
-    expected = np.array([0.5, 0.25 * (0.4 * 0.6 / 0.25) ** 2, 0.25])
-    np.testing.assert_allclose(choice.weights, expected / expected.sum(), rtol=1e-12)
-
-
-def test_function_that_gives_all_rows_to_one_class_is_left_out():
-    shares = [[0.01, 0.99], [0.5, 0.5]]
-    choice = choose(without_hidden_labels(2, shares=shares), np.array([4, 4]))
-    assert choice.weights.tolist() == [0.0, 1.0]
 
 
 # What is left out.
@@ -287,18 +254,6 @@ def test_least_likely_candidates_are_left_out(posterior, kept):
 
 
 @few_examples
-@given(found=random_trials())
-def test_candidates_in_the_blend_are_likelier_than_all_others(found):
-    choice = choose(*found)
-    kept = choice.weights > 0
-    evidence = choice.log_likelihood + choice.share_evidence
-    for supervised in (True, False):
-        group = found[0].supervised == supervised
-        if (group & kept).any() and (group & ~kept).any():
-            assert evidence[group & kept].min() > evidence[group & ~kept].max()
-
-
-@few_examples
 @given(found=random_trials(), limit=st.integers(1, 4))
 def test_number_of_blended_candidates_is_limited_to_the_likeliest(found, limit):
     trials, counts = found
@@ -327,7 +282,7 @@ def test_candidates_that_differ_by_rounding_are_limited_in_their_order():
 
 @few_examples
 @given(found=random_trials())
-def test_blend_lists_the_likeliest_first_in_units_of_their_scales(found):
+def test_blend_lists_the_likeliest_first_and_its_factors_give_the_scores(found):
     trials, _ = found
     choice = choose(*found)
     numbers, factors = zip(*choice.blended, strict=True)
@@ -336,27 +291,9 @@ def test_blend_lists_the_likeliest_first_in_units_of_their_scales(found):
     assert numbers[0] == choice.best
     expected = choice.weights[list(numbers)] / trials.scales[list(numbers)]
     np.testing.assert_allclose(factors, expected, rtol=1e-12)
-
-
-@few_examples
-@given(found=random_trials())
-def test_factors_take_functions_to_the_scores_of_the_blend(found):
-    trials, _ = found
-    choice = choose(*found)
     functions = trials.held_out_values * trials.scales[:, None, None]
     total = sum(factor * functions[i] for i, factor in choice.blended)
     np.testing.assert_allclose(-total[:, 0], choice.scores, atol=1e-10)
-
-
-def test_scores_and_errors_of_two_classes_by_hand():
-    scores = np.array([[-1.0, 1.0, 1.0, -1.0, 1.0], [-3.0, -1.0, -3.0, 1.5, 2.0]])
-    trials = trials_of(sides(scores), BINARY, shares=[[0.5, 0.5], [0.5, 0.5]])
-    choice = choose(trials, EVEN)
-    np.testing.assert_allclose(choice.errors, [2 / 5, 1 / 5])
-    assert (choice.weights > 0).all()
-    blended = choice.weights @ scores
-    np.testing.assert_allclose(choice.scores, blended)
-    assert choice.error == ((blended > 0) != BINARY).mean()
 
 
 def test_scores_and_errors_of_three_classes_by_hand():
@@ -417,11 +354,16 @@ def test_results_have_a_row_for_each_candidate(found):
     assert splits == [f"split{fold}_test_score" for fold in np.unique(trials.fold)]
 
 
-def test_results_by_hand():
+def test_scores_and_results_of_two_classes_by_hand():
     scores = np.array([[-1.0, 1.0, 1.0, -1.0, 1.0], [-3.0, -1.0, -3.0, 1.5, 2.0]])
     trials = trials_of(sides(scores), BINARY)  # folds of two, two and one
     trials.params[1]["class_mass_normalization"] = (1, 2)
     choice = choose(trials, EVEN)
+    assert (choice.weights > 0).all()
+    blended = choice.weights @ scores
+    np.testing.assert_allclose(choice.scores, blended)
+    assert choice.error == ((blended > 0) != BINARY).mean()
+    np.testing.assert_allclose(choice.errors, [2 / 5, 1 / 5])
     results = choice.results()
     np.testing.assert_allclose(results["split0_test_score"], [1.0, 0.5])
     np.testing.assert_allclose(results["split1_test_score"], [0.0, 1.0])

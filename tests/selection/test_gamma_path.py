@@ -9,18 +9,8 @@ from graphmargin.selection.gamma_path import (
     gamma_path,
     solution_statistics,
 )
-from graphmargin.selection.trials import Trials
-from tests.selection.tasks import clusters, folds_of, without
+from tests.selection.tasks import clusters, folds_of, trials_of, without
 
-COLUMNS = {
-    "gamma_g",
-    "confidence",
-    "confident_share",
-    "sink_share",
-    "graph_score",
-    "fold_score",
-    "weight",
-}
 CODES = np.array([0, 1, 2, 0, 1, 2, *[-1] * 18])
 
 
@@ -31,15 +21,9 @@ def choice_of(gammas, right, evidence):
     for i, number in enumerate(right):
         values[i, :, 0] = np.arange(4) < number  # mass of the first class, which is the right one
         values[i, :, 1] = 0.5
-    trials = Trials(
-        params=[{"gamma_g": gamma_g, "C": float(i)} for i, gamma_g in enumerate(gammas)],
-        supervised=np.isinf(gammas),
-        held_out_codes=np.zeros(4, dtype=np.int64),
-        fold=np.arange(4),
-        held_out_values=values,
-        scales=np.ones(m),
-        shares=np.full((m, 2), 0.5),
-        columns="masses",
+    params = [{"gamma_g": gamma_g, "C": float(i)} for i, gamma_g in enumerate(gammas)]
+    trials = trials_of(
+        values, np.zeros(4), params=params, supervised=np.isinf(gammas), columns="masses"
     )
     evidence, weights = np.asarray(evidence), np.arange(1.0, m + 1)
     return Choice(trials, np.array([2, 2]), evidence / 4, 3 * evidence / 4, weights / weights.sum())
@@ -71,17 +55,15 @@ def test_fold_score_is_that_of_the_likeliest_candidate_and_weights_are_summed():
         1.0: GammaStatistics(0.1, 0.2, 0.3, 0.4),
     }
     path = gamma_path(choice, range(5), statistics)
-    assert path.keys() == COLUMNS
-    assert path["gamma_g"].tolist() == [0.1, 1.0]
-    assert path["fold_score"].tolist() == [1.0, 0.25]
-    np.testing.assert_allclose(path["weight"], [(2 + 4 + 5) / 15, (1 + 3) / 15])
-    for name, values in (
-        ("confidence", [0.5, 0.1]),
-        ("confident_share", [0.6, 0.2]),
-        ("sink_share", [0.7, 0.3]),
-        ("graph_score", [0.8, 0.4]),
-    ):
-        assert path[name].tolist() == values
+    np.testing.assert_allclose(path.pop("weight"), [(2 + 4 + 5) / 15, (1 + 3) / 15])
+    assert {name: column.tolist() for name, column in path.items()} == {
+        "gamma_g": [0.1, 1.0],
+        "fold_score": [1.0, 0.25],
+        "confidence": [0.5, 0.1],
+        "confident_share": [0.6, 0.2],
+        "sink_share": [0.7, 0.3],
+        "graph_score": [0.8, 0.4],
+    }
 
 
 def test_path_is_that_of_the_candidates_on_one_graph():

@@ -7,13 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from graphmargin.datasets import load_digits, mask_labels
-from graphmargin.graph import knn_graph
 from graphmargin.harmonic import harmonic_solution, leave_one_out
 from graphmargin.selection import graph_reports as module
-from graphmargin.selection.choice import Choice, choose
+from graphmargin.selection.choice import Choice
 from graphmargin.selection.graph_reports import graph_report
-from graphmargin.selection.trials import Trials
+from tests.selection.tasks import trials_of
 
 
 def advice_of(report):
@@ -37,15 +35,7 @@ def made_choice(supervised_share, *, n_hidden=20, n_classes=2, supervised=(True,
     held_out = np.tile(np.where(given, -1.0, 1.0)[:, None], (m, 1, 1))
     for i in range(m):
         held_out[i, : i + 1] *= -1
-    trials = Trials(
-        params=[{"gamma_g": np.inf if s else 0.1} for s in supervised],
-        supervised=supervised,
-        held_out_codes=given,
-        fold=np.arange(n_hidden),
-        held_out_values=held_out,
-        scales=np.ones(m),
-        shares=np.full((m, n_classes), 1 / n_classes),
-    )
+    trials = trials_of(held_out, given, n_classes=n_classes, supervised=supervised)
     weights = np.where(supervised, supervised_share, 1 - supervised_share)
     weights = weights / np.where(supervised, supervised.sum(), (~supervised).sum())
     zeros = np.zeros(m)
@@ -287,25 +277,6 @@ def test_verdict_by_the_weight_of_supervised_learning(share, verdict):
     assert advice_of(found) == []
 
 
-def test_verdict_of_a_choice_by_its_own_rule():
-    given = np.arange(12) % 2
-    right, wrong = np.where(given, 1.0, -1.0), np.tile([-1.0, -1, 1, 1], 3)
-    for supervised, verdict in [
-        ([True, False], "graph does not help: supervised learning chosen"),
-        ([False, True], "graph helps"),
-    ]:
-        trials = Trials(
-            params=[{}, {}],
-            supervised=np.array(supervised),
-            held_out_codes=given,
-            fold=np.arange(12),
-            held_out_values=-np.stack([right, wrong])[:, :, None],
-            scales=np.ones(2),
-            shares=np.full((2, 2), 0.5),
-        )
-        assert choose(trials, np.array([6, 6])).verdict == verdict
-
-
 def test_not_compared_without_choice():
     found = small_report()
     assert found.verdict == "not compared"
@@ -361,17 +332,18 @@ def test_recall():
     ]
 
 
-@pytest.mark.parametrize("recall", [0, 1.5, -1, "high"])
-def test_recall_out_of_range(recall):
-    with pytest.raises(ValueError, match=re.escape("`recall` must be in (0, 1], got")):
-        small_report(recall=recall)
-
-
-def test_wrong_eps_and_choice():
-    with pytest.raises(ValueError, match="`eps` must be >= 0"):
-        small_report(eps=-1)
-    with pytest.raises(ValueError, match="`choice` must be among functions of the 2 classes"):
-        small_report(choice=made_choice(0.5, n_classes=3))
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        *[({"recall": recall}, "`recall` must be in (0, 1], got") for recall in (0, 1.5, "high")],
+        ({"eps": -1}, "`eps` must be >= 0"),
+        ({"choice": made_choice(0.5, n_classes=3)}, "must be among functions of the 2 classes"),
+    ],
+    ids=["zero", "large", "word", "eps", "choice"],
+)
+def test_bad_options(options, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        small_report(**options)
 
 
 @given(seed=st.integers(0, 1000), gamma_g=st.sampled_from([0.0, 0.1, 10.0, np.inf]))
@@ -390,12 +362,3 @@ def test_report_does_not_depend_on_the_order_of_the_points(seed, gamma_g):
     assert 0 <= found.n_confident <= found.n_unlabeled
     assert found.n_unreached + found.induced_counts.sum() <= found.n_unlabeled
     assert len(str(found).splitlines()) <= 13
-
-
-def test_digits_with_two_labels_a_class():
-    X, y = load_digits()
-    few = mask_labels(y, per_class=2, random_state=0)
-    found = graph_report(harmonic_solution(knn_graph(X, 5), few, gamma_g=0.1), recall=1.0)
-    assert (found.n_labels, found.n_tested, found.n_components) == (20, 20, 1)
-    assert found.leave_one_out_error < 0.5 < found.guess_error == 0.9
-    assert advice_of(found) == []

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from graphmargin.graph import knn_graph
-from graphmargin.labels import UNLABELED, EncodedLabels, encode_labels
+from graphmargin.labels import UNLABELED, EncodedLabels
 from graphmargin.margin import Kernel
 from graphmargin.selection.grids import (
     SAMPLE,
@@ -72,24 +72,12 @@ def test_graph_without_edges_has_a_gamma_g_grid():
 
 
 @powers
-def test_c_falls_as_a_kernel_matrix_grows(power):
-    K = points() @ points().T
-    once, scaled = (c_grid(a * K, Kernel("precomputed")) for a in (1.0, 10.0**power))
-    np.testing.assert_allclose(scaled, 10.0**-power * np.array(once))
-
-
-@powers
-def test_c_of_a_linear_kernel_falls_with_the_square_of_the_rows(power):
-    X = points()
-    once, scaled = (c_grid(a * X, Kernel("linear")) for a in (1.0, 10.0**power))
-    np.testing.assert_allclose(scaled, 100.0**-power * np.array(once))
-
-
-@powers
-def test_c_of_an_rbf_kernel_does_not_depend_on_units(power):
-    X, factor = points(), 10.0**power
-    scaled = c_grid(factor * X, Kernel("rbf", width=factor * 2.0))
-    assert scaled == c_grid(X, Kernel("rbf", width=2.0))
+@pytest.mark.parametrize(("kind", "exponent"), [("precomputed", 1), ("linear", 2), ("rbf", 0)])
+def test_c_falls_as_the_kernel_grows_with_the_units(power, kind, exponent):
+    X, unit = points(), 10.0**power
+    X = X @ X.T if kind == "precomputed" else X
+    once, scaled = (c_grid(a * X, Kernel(kind, width=a if kind == "rbf" else 1)) for a in (1, unit))
+    np.testing.assert_allclose(scaled, unit**-exponent * np.array(once))
 
 
 @given(variance=st.floats(1e-9, 1e9))
@@ -137,15 +125,9 @@ def test_c_of_many_rows_is_that_of_every_so_manieth():
 # gamma_u: in units of the number of rows
 
 
-@given(n=st.integers(2, 10**6), factor=st.integers(2, 1000))
-def test_gamma_u_falls_with_the_number_of_rows(n, factor):
-    np.testing.assert_allclose(
-        np.array(gamma_u_grid(n)) / factor, gamma_u_grid(factor * n), rtol=1e-12
-    )
-
-
 def test_gamma_u_starts_with_supervised_learning():
     assert gamma_u_grid(200) == [0.0, 0.0005, 0.005, 0.05, 0.5]
+    np.testing.assert_allclose(gamma_u_grid(600), np.array(gamma_u_grid(200)) / 3, rtol=1e-12)
 
 
 # Priors
@@ -165,7 +147,3 @@ def test_gamma_u_starts_with_supervised_learning():
 def test_priors_are_candidates_for_three_labels_a_class_or_less(counts, expected):
     assert prior_grid(labels_of(*counts)) == expected
     assert label_counts(labels_of(*counts)).tolist() == list(counts)
-
-
-def test_label_counts_do_not_count_unlabeled_rows():
-    assert label_counts(encode_labels(["b", None, "a", "b", ""])).tolist() == [1, 2]

@@ -9,24 +9,22 @@ from hypothesis import strategies as st
 from graphmargin.margin.machine import class_scores
 from graphmargin.selection.choice import choose
 from graphmargin.selection.trials import (
-    Trials,
     join,
     mass_scores,
     pairwise_trials,
     smoothed_shares,
     stack_folds,
 )
+from tests.selection.tasks import assert_same_trials, trials_of
 
 
 def random_trials(m, n_classes, seed):
     """Return trials of m candidates on five held-out labels."""
     rng = np.random.default_rng(seed)
-    return Trials(
-        params=[{"C": float(i)} for i in range(m)],
+    return trials_of(
+        rng.normal(size=(m, 5, n_classes * (n_classes - 1) // 2)),
+        rng.integers(n_classes, size=5),
         supervised=rng.random(m) < 0.5,
-        held_out_codes=rng.integers(n_classes, size=5),
-        fold=np.arange(5) // 2,
-        held_out_values=rng.normal(size=(m, 5, n_classes * (n_classes - 1) // 2)),
         scales=rng.uniform(0.1, 10, size=m),
         shares=rng.dirichlet(np.full(n_classes, 5.0), size=m),
     )
@@ -50,15 +48,7 @@ def test_joined_groups_are_the_whole(m, seed, data):
     ]
     joined = join(parts)
     assert joined.params == trials.params
-    for name in (
-        "supervised",
-        "held_out_codes",
-        "fold",
-        "held_out_values",
-        "scales",
-        "shares",
-    ):
-        np.testing.assert_array_equal(getattr(joined, name), getattr(trials, name))
+    assert_same_trials(joined, trials)
     counts = np.array([2, 2, 1])
     np.testing.assert_array_equal(choose(joined, counts).weights, choose(trials, counts).weights)
 
