@@ -305,17 +305,6 @@ def test_a_client_that_was_killed_goes_on_where_it_was(files, fitted, client, tm
     assert done == {path: path.stat().st_mtime_ns for path in work.rglob("neighbors/*")}
 
 
-def test_a_folder_of_another_run_is_left_alone(files, fitted, client):
-    work = Path(fitted.transduction_).parent
-    before = {path: path.stat().st_mtime_ns for path in work.rglob("*")}
-    other = DistributedGraphCut(gamma_g=0.1, C=10.0)
-    options = {"label": "kind", "id": "name", "work_dir": work, "client": client}
-    for resume in (False, True):
-        with pytest.raises(InputError, match="another run"):
-            other.fit(files, resume=resume, **options)
-    assert before == {path: path.stat().st_mtime_ns for path in work.rglob("*")}
-
-
 def test_a_folder_among_the_data_is_refused(files, client):
     with pytest.raises(InputError, match=r"work is in .*, where it would be read the next time"):
         DistributedGraphCut().fit(files, label="kind", work_dir=files / "work", client=client)

@@ -1,4 +1,4 @@
-"""Samples of a table in parts are as those of the whole table."""
+"""Samples of a table in partitions are as those of the whole table."""
 
 from __future__ import annotations
 
@@ -15,18 +15,12 @@ COUNTS = hnp.arrays(np.int64, SHAPES, elements=st.integers(0, 50))
 
 
 @given(COUNTS, st.integers(0, 120), st.integers(0, 1000))
-def test_quotas_are_met_and_no_part_gives_more_than_it_has(counts, quota, seed):
-    drawn = allocate_sample(counts, np.full(counts.shape[1], quota), seed)
+def test_quotas_are_met_and_every_partition_gives_its_share_up_to_one_row(counts, quota, seed):
+    drawn, totals = allocate_sample(counts, np.full(counts.shape[1], quota), seed), counts.sum(0)
     assert (drawn >= 0).all()
     assert (drawn <= counts).all()
-    np.testing.assert_array_equal(drawn.sum(axis=0), np.minimum(quota, counts.sum(axis=0)))
-
-
-@given(COUNTS, st.integers(0, 120), st.integers(0, 1000))
-def test_every_part_gives_its_share_up_to_one_row(counts, quota, seed):
-    totals = counts.sum(axis=0)
+    np.testing.assert_array_equal(drawn.sum(axis=0), np.minimum(quota, totals))
     share = counts * np.minimum(quota, totals) / np.maximum(totals, 1)
-    drawn = allocate_sample(counts, np.full(counts.shape[1], quota), seed)
     assert (np.abs(drawn - share) < 1).all()
 
 
@@ -51,10 +45,7 @@ def test_rows_are_drawn_without_repetition_in_their_order():
     assert not np.array_equal(rows, draw_sample(strata, quotas, [3, 8]))
 
 
-def test_more_than_there_are_is_refused():
+def test_more_than_there_are_is_refused_and_nothing_is_no_row():
     with pytest.raises(ValueError, match="larger sample"):
         draw_sample(np.array([0, 0]), np.array([3]), [0])
-
-
-def test_nothing_to_draw_is_no_row():
     assert draw_sample(np.array([0, -1]), np.array([0]), [0]).tolist() == []

@@ -118,21 +118,6 @@ def test_numbers_of_all_types_are_points(read, types, dtype):
     assert X.tolist() == [[0, 0], [1, 1], [1, 1], [0, 0]]
 
 
-@pytest.mark.parametrize(
-    ("labels", "classes", "codes"),
-    [
-        (["b", "", None, "a"], ["a", "b"], [1, -1, -1, 0]),
-        ([7.0, float("nan"), -1.0, 3.0], [3, 7], [1, -1, -1, 0]),
-        ([True, None, False, True], [False, True], [1, -1, 0, 1]),
-    ],
-    ids=["text", "float", "truth"],
-)
-def test_labels_of_all_kinds_mean_what_they_mean_elsewhere(read, labels, classes, codes):
-    run, table = read({"a": [1.0, 2, 3, 4], "y": labels}, rows_at_most=2)
-    assert table.classes.tolist() == classes
-    assert stored(run, table).codes.tolist() == codes
-
-
 def test_files_without_labels_may_have_any_type(read):
     run, table = read(
         {"a": [1.0], "y": pa.nulls(1)},
@@ -256,11 +241,18 @@ SCHEMA = pa.schema(
 )
 
 
+NO_NUMBERS = pa.schema([SCHEMA.field("y"), SCHEMA.field("note")])
+
+
 def test_all_numbers_are_features_unless_some_are_named():
     found = choose_encoder(SCHEMA, None, label="y", id="key", where="t")
     assert found.columns == ("a", "b", "flag", "price")
     found = choose_encoder(SCHEMA, ["b", "a"], label="y", id=None, where="t")
     assert found.columns == ("b", "a")
+    with pytest.raises(TableError, match="t has no column of numbers for features; it has: 'y', "):
+        choose_encoder(
+            SCHEMA.empty_table().select(["y", "note"]).schema, None, label="y", id=None, where="t"
+        )
 
 
 @pytest.mark.parametrize(
@@ -292,13 +284,6 @@ def test_columns_that_cannot_be_are_refused(arguments, message):
     features = wanted.pop("features")
     with pytest.raises(TableError, match=message):
         choose_encoder(SCHEMA, features, **wanted, where="t")
-
-
-def test_a_table_without_numbers_is_refused():
-    with pytest.raises(TableError, match="t has no column of numbers for features; it has: 'y', "):
-        choose_encoder(
-            pa.schema({"y": pa.int64(), "n": pa.string()}), None, label="y", id=None, where="t"
-        )
 
 
 def test_rows_of_a_sample_are_those_of_the_packs(read):

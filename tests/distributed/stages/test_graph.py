@@ -57,24 +57,13 @@ def test_the_blocks_hold_most_edges_of_the_graph_with_their_weights(problem, bui
     run, _, summary = built
     W, whole = assembled(run.folder, summary.n_partitions, len(X)), knn_graph(X, 5)
     in_both = W.multiply(whole > 0)
-    assert in_both.nnz > 0.98 * whole.nnz
-    assert in_both.nnz > 0.98 * W.nnz
+    assert in_both.nnz > 0.98 * max(W.nnz, whole.nnz)
     assert abs(in_both - whole.multiply(W > 0)).max() == 0
-
-
-def test_the_graph_is_symmetric_without_loops(problem, built):
-    run, _, summary = built
-    W = assembled(run.folder, summary.n_partitions, len(problem[0]))
     assert abs(W - W.T).max() == 0
     assert W.diagonal().max() == 0
-
-
-def test_the_measured_recall_is_that_of_all_rows(problem, built):
-    X, _ = problem
-    run, _, summary = built
-    W, whole = assembled(run.folder, summary.n_partitions, len(X)), knn_graph(X, 5)
     assert summary.recall > 0.97
-    assert abs(summary.recall - W.multiply(whole > 0).nnz / whole.nnz) < 0.01
+    assert abs(summary.recall - in_both.nnz / whole.nnz) < 0.01
+    np.testing.assert_allclose(np.sort(summary.degrees), np.sort(W.sum(axis=1)))
 
 
 def test_every_row_is_owned_by_one_partition_with_its_point_and_label(problem, built):
@@ -102,12 +91,6 @@ def test_what_a_partition_sends_is_what_the_other_one_waits_for(built):
             waits = slice(*receiver.halo_start[p : p + 2])
             np.testing.assert_array_equal(sender.rows[sent], receiver.halo_rows[waits])
     assert sum(len(block.halo_rows) for block in blocks) > 0
-
-
-def test_degrees_are_those_of_the_graph(problem, built):
-    run, _, summary = built
-    W = assembled(run.folder, summary.n_partitions, len(problem[0]))
-    np.testing.assert_allclose(np.sort(summary.degrees), np.sort(W.sum(axis=1)))
 
 
 def test_one_partition_is_the_graph_of_one_machine(cluster, problem, tmp_path):
