@@ -258,7 +258,7 @@ def _widths(run: Run, table: TableSummary, graph: GraphParameters) -> tuple[floa
     if graph.width != "paper":
         return float(graph.width), float(graph.width)
     if graph.metric == "cosine":  # where the spread of rows of unit length is known of a sample
-        return paper, paper_width(ExactNeighbors(run.folder).read(Points).X)
+        return paper, paper_width(ExactNeighbors(run.folder).read(0, Points).X)
     return paper, paper
 
 

@@ -50,9 +50,9 @@ def test_every_receiver_reads_its_part_of_all_records(folder):
 
 
 def test_records_of_different_kinds_do_not_meet(folder):
-    assert not SampledRows(folder).exists()
-    SampledRows(folder).write(ROWS)
-    assert_same(SampledRows(folder).read(Rows), ROWS)
+    assert not SampledRows(folder).exists(0)
+    SampledRows(folder).write(0, ROWS)
+    assert_same(SampledRows(folder).read(0, Rows), ROWS)
     StoredSolution(folder, 0.1).write(0, ROWS)
     for other in (StoredRows(folder), StoredSolution(folder, 0.2)):
         with pytest.raises(InputError, match=r"000000\.pack is missing"):

@@ -22,7 +22,7 @@ Record = TypeVar("Record", bound=NamedTuple)
 
 
 class Records:
-    """Numbered records in a folder: one for each row range of the input, or each partition.
+    """Numbered records in a folder: one for each row range or partition, or a single one, 0.
 
     A subclass is a kind of record that all runs have, and names its folder within that of the run.
 
@@ -40,6 +40,10 @@ class Records:
 
     def __init__(self, folder: Folder) -> None:
         self.folder = folder / self.name if self.name else folder
+
+    def exists(self, number: int) -> bool:
+        """Tell whether a record was written."""
+        return self.folder.exists(_file_name(number))
 
     def write(self, number: int, record: NamedTuple, *, start: IntArray | None = None) -> None:
         """Write a record; `start` cuts it into parts, see `Folder.write`."""
@@ -60,27 +64,6 @@ class Records:
     def read_all(self, n: int, fields: type[Record], *, part: int | None = None) -> Record:
         """Return the first `n` records, or one part of each of them, one after the other."""
         return joined([self.read(number, fields, part=part) for number in range(n)])
-
-
-@dataclass(frozen=True)
-class StoredRecord:
-    """A single record in the folder of a run."""
-
-    parent: Folder
-    name: ClassVar[str]
-
-    def exists(self) -> bool:
-        """Tell whether the record was written."""
-        return self.parent.exists(self.name)
-
-    def write(self, record: NamedTuple) -> None:
-        """Write the record."""
-        self.parent.write(self.name, record._asdict())
-
-    def read(self, fields: type[Record]) -> Record:
-        """Return some fields of the record."""
-        arrays = self.parent.read(self.name, fields._fields)
-        return fields._make(arrays[name] for name in fields._fields)
 
 
 def joined(records: list[Record]) -> Record:
@@ -160,10 +143,10 @@ class QueryNeighbors(NamedTuple):
     distances: FloatArray
 
 
-class ExactNeighbors(StoredRecord):
+class ExactNeighbors(Records):
     """The `QueryNeighbors` of a sample among all rows, by which the recall is measured."""
 
-    name = "exact-neighbors.pack"
+    name = "exact-neighbors"
 
 
 class PartitionedPoints(Records):
@@ -207,10 +190,10 @@ class PartitionedGraph(Records):
     name = "graph"
 
 
-class SampledRows(StoredRecord):
+class SampledRows(Records):
     """The `Rows` that parameters are chosen on."""
 
-    name = "sample.pack"
+    name = "sample"
 
 
 class SparseMatrix(NamedTuple):
@@ -221,10 +204,10 @@ class SparseMatrix(NamedTuple):
     indptr: IntArray
 
 
-class SampledGraph(StoredRecord):
+class SampledGraph(Records):
     """The graph of the `SampledRows`, a `SparseMatrix`."""
 
-    name = "sample-graph.pack"
+    name = "sample graph"
 
 
 class Reached(NamedTuple):

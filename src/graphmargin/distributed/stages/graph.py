@@ -181,7 +181,7 @@ def _nearest(X: FloatArray, own: IntArray, n_neighbors: int, seed: int) -> Neigh
 
 def _count_found(folder: Folder, rows: IntArray, neighbors: Neighbors) -> tuple[int, int]:
     """Return how many exact neighbors the sampled rows have, and how many of them were found."""
-    exact = ExactNeighbors(folder).read(QueryNeighbors)
+    exact = ExactNeighbors(folder).read(0, QueryNeighbors)
     _, here, sampled = np.intersect1d(rows, exact.rows, return_indices=True)
     # The exact distances have rounding errors of their own.
     limit = exact.distances[sampled, -1:] * (1 + 1e-6)

@@ -86,7 +86,7 @@ def _exact_neighbors(
     distances = np.concatenate([result["distances"] for result in results], axis=1)
     order = np.lexsort((nearest, distances))[:, : graph.n_neighbors]
     distances = np.take_along_axis(distances, order, axis=1)
-    ExactNeighbors(run.folder).write(QueryNeighbors(rows, queries, distances))
+    ExactNeighbors(run.folder).write(0, QueryNeighbors(rows, queries, distances))
     return np.take_along_axis(nearest, order, axis=1)
 
 

@@ -77,18 +77,18 @@ def choose_parameters(
     """
     n_classes, sampled = len(table.classes), SampledRows(run.folder)
     kernel_width, edge_width = widths
-    if not sampled.exists():
+    if not sampled.exists(0):
         most = max(MAX_LABELED, LABELED_A_CLASS * n_classes)
         counts = table.label_counts.sum(axis=0)
         rows = draw_rows(run, table, even_quotas(counts, most), MAX_TRIAL_ROWS, seed)
-        sampled.write(read_sample(run, table, rows))
-    run.stage("sample graph", _build_graph, 1, graph_parameters(parameters), edge_width, seed)
+        sampled.write(0, read_sample(run, table, rows))
+    run.stage(SampledGraph.name, _build_graph, 1, graph_parameters(parameters), edge_width, seed)
     on_sample = replace(
         parameters, kernel=replace(parameters.kernel, width=kernel_width), graph=None
     )
     gammas = sink_grid(degrees) if parameters.gamma_g is None else list(parameters.gamma_g)
     results = run.stage("trials", _try_gamma, gammas, on_sample, n_classes, seed)
-    codes = sampled.read(Codes).codes
+    codes = sampled.read(0, Codes).codes
     counts = np.bincount(codes[codes >= 0], minlength=n_classes)
     choice = choose(join([_trials_of(result) for result in results]), counts, MAX_BLENDED)
     return choice, SampleSize(int(counts.sum()), int((codes < 0).sum()))
@@ -99,7 +99,7 @@ def _build_graph(
 ) -> dict[str, Any]:
     """Write the graph of the sampled rows."""
     built = neighbor_graph(
-        SampledRows(folder).read(Points).X,
+        SampledRows(folder).read(0, Points).X,
         graph.n_neighbors,
         width="binary" if np.isinf(width) else width,
         metric=graph.metric,
@@ -107,7 +107,7 @@ def _build_graph(
         random_state=seed,
     )
     W = built.W
-    SampledGraph(folder).write(SparseMatrix(W.data, W.indices, W.indptr))
+    SampledGraph(folder).write(0, SparseMatrix(W.data, W.indices, W.indptr))
     return {"recall": built.recall}
 
 
@@ -120,8 +120,8 @@ def _try_gamma(
     seed: int,
 ) -> dict[str, Any]:
     """Return the trials of all values of C for one gamma_g."""
-    X, codes = SampledRows(folder).read(Rows)
-    matrix, n = SampledGraph(folder).read(SparseMatrix), len(codes)
+    X, codes = SampledRows(folder).read(0, Rows)
+    matrix, n = SampledGraph(folder).read(0, SparseMatrix), len(codes)
     W = sparse.csr_array(tuple(matrix), shape=(n, n))
     labels = EncodedLabels(np.arange(n_classes), codes.astype(np.int64))
     execution = Execution(n_jobs=1, seed=seed)
