@@ -206,7 +206,7 @@ class TableFindings(Findings):
     tried_labeled, tried_unlabeled : int
         Rows of the sample that parameters were chosen on.
     graph_recall : float
-        Share of the true neighbors in the graph.
+        Share of the exact neighbors in the graph.
     n_partitions : int
         Number of partitions of the graph.
     """

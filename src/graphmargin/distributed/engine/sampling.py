@@ -20,7 +20,7 @@ def allocate_sample(counts: IntArray, quotas: IntArray, seed: int) -> IntArray:
 
     Returns
     -------
-    array of shape (n_parts, n_strata)
+    array of shape (n_partitions, n_strata)
 
     Examples
     --------
