@@ -13,10 +13,10 @@ import pytest
 
 import graphmargin as gm
 from graphmargin.cli import main, on_dask
-from graphmargin.distributed import cluster as workers
-from graphmargin.distributed import fitting
+from graphmargin.distributed import pipeline
+from graphmargin.distributed.engine import cluster as workers
 from graphmargin.distributed.errors import ClusterError
-from graphmargin.distributed.job import Job
+from graphmargin.distributed.pipeline import FittedOnCluster
 from graphmargin.tables.reading import read_table
 
 N_ROWS = 600
@@ -157,24 +157,24 @@ def test_failures_interruptions_and_the_way_on(pets, there, address, tmp_path, m
     argv = (*argv, "--work-dir", work, "--model", tmp_path / "pets.graphmargin")
 
     with monkeypatch.context() as patch:
-        patch.setattr(fitting, "learn", failing("there is no worker left"))
+        patch.setattr(pipeline, "train", failing("there is no worker left"))
         # Nothing to resume is no error.
         assert run(*argv, "--resume") == 2
     line = capsys.readouterr().err
     assert line.endswith(f"what is done is kept in {work}: go on with --resume\n")
-    notes = {path: path.stat().st_mtime_ns for path in work.rglob("*.note")}
-    assert any(path.parent.name == "rows" for path in notes)
+    markers = {path: path.stat().st_mtime_ns for path in work.rglob("*.done")}
+    assert any(path.parent.name == "rows" for path in markers)
     assert run(*argv) == 2
     assert capsys.readouterr().err.endswith("go on with --resume, or choose another folder\n")
 
-    write = Job.write
+    write = FittedOnCluster.write
 
     def interrupt(*arguments):
         write(*arguments)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(Job, "write", interrupt)
+        patch.setattr(FittedOnCluster, "write", interrupt)
         assert run(*argv, "--resume") == 130
     assert "--resume" in capsys.readouterr().err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["work"]
@@ -182,7 +182,7 @@ def test_failures_interruptions_and_the_way_on(pets, there, address, tmp_path, m
     assert run(*argv, "--resume") == 0
     assert capsys.readouterr() == ("", "")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "pets.graphmargin", "work"]
-    assert {path: path.stat().st_mtime_ns for path in notes} == notes
+    assert {path: path.stat().st_mtime_ns for path in markers} == markers
     pd.testing.assert_frame_equal(read_folder(out), there)
 
 
@@ -191,7 +191,7 @@ def test_a_run_of_other_settings_is_not_gone_on_with(pets, address, tmp_path, re
     argv = (*argv, "--out", tmp_path / "out", "--work-dir", tmp_path / "work", "--resume")
 
     with monkeypatch.context() as patch:
-        patch.setattr(fitting, "place_rows", failing("enough"))
+        patch.setattr(pipeline, "partition_rows", failing("enough"))
         assert run(*argv, "-q") == 2
     line = refused(*argv, "-q", "--unlabeled", "?")
     assert "--work-dir" in line

@@ -16,8 +16,8 @@ from graphmargin.cli.options import folder_beside
 from graphmargin.cli.progress import watching
 
 if TYPE_CHECKING:
-    from graphmargin.distributed.storage import Folder
-    from graphmargin.distributed.tables import TableFindings, TableJob
+    from graphmargin.distributed.engine.storage import Folder
+    from graphmargin.distributed.tables import TableFindings, TableRequest
     from graphmargin.labeling.prediction import Predicted
 
 EXTRA = ("dask", "distributed")
@@ -60,15 +60,15 @@ def label_on_dask(
     _prepare()
     from graphmargin._files import replacing
     from graphmargin._progress import progress_listener
-    from graphmargin.distributed.cluster import cluster_at
-    from graphmargin.distributed.storage import Folder
+    from graphmargin.distributed.engine.cluster import cluster_at
+    from graphmargin.distributed.engine.storage import Folder
     from graphmargin.distributed.tables import label_table, open_table, summarize_table
     from graphmargin.models import save_model
 
     folder = (folder_beside(table, "labeled") if out is None else out).rstrip("/")
     kept = Folder.at(f"{folder}.work" if work_dir is None else work_dir)
     with _telling_how_to_go_on(kept), ExitStack() as stack:
-        asked = open_table(
+        request = open_table(
             table,
             target,
             out=folder,
@@ -78,11 +78,11 @@ def label_on_dask(
             ignore=ignore,
         )
         if model is not None:
-            _check_model(model, asked)
+            _check_model(model, request)
         watch = stack.enter_context(watching(quiet=quiet))
         stack.enter_context(progress_listener(watch))
         cluster = stack.enter_context(cluster_at(dask))
-        labeled = label_table(cluster, asked, seed=seed)
+        labeled = label_table(cluster, request, seed=seed)
         found = summarize_table(labeled)
         if model is not None:
             # The draft becomes a file at the end of the block, when the table is there.
@@ -100,17 +100,17 @@ def predict_on_dask(
     """Label new rows; return what to tell, and the folder of the result."""
     _prepare()
     from graphmargin._progress import announce
-    from graphmargin.distributed.cluster import cluster_at
-    from graphmargin.distributed.output import check_new, check_outside
-    from graphmargin.distributed.prediction import LabelerOfTables, predict_parquet
-    from graphmargin.distributed.storage import Folder
+    from graphmargin.distributed.engine.cluster import cluster_at
+    from graphmargin.distributed.engine.storage import Folder
+    from graphmargin.distributed.io.output import check_empty, check_outside
+    from graphmargin.distributed.io.prediction import RowPredictor, predict_parquet
     from graphmargin.labeling.prediction import load_table_model
 
     place = (folder_beside(table, "predicted") if out is None else out).rstrip("/")
     folder = Folder.at(place)
-    check_new(folder)
+    check_empty(folder)
     check_outside(folder, table)
-    learned = LabelerOfTables(load_table_model(model))
+    learned = RowPredictor.of_table(load_table_model(model))
     with (
         _telling_to_start_again(),
         watching(quiet=quiet) as watch,
@@ -122,14 +122,14 @@ def predict_on_dask(
 
 def sample_in_words(found: TableFindings) -> list[tuple[str, str]]:
     """Return the lines that a summary has with a cluster alone."""
-    parts = "1 part" if found.n_parts == 1 else f"{found.n_parts:,} parts"
+    partitions = "1 partition" if found.n_partitions == 1 else f"{found.n_partitions:,} partitions"
     return [
         (
             "samples",
             f"features learned from {found.sampled_rows:,} rows; chosen on "
             f"{found.tried_labeled:,} labels and {found.tried_unlabeled:,} other rows",
         ),
-        ("parts", f"{parts} of the graph, with {found.graph_recall:.1%} of the true neighbors"),
+        ("graph", f"{partitions}, with {found.graph_recall:.1%} of the exact neighbors"),
     ]
 
 
@@ -143,12 +143,12 @@ def _prepare() -> None:
     os.environ.setdefault(LOGGING, "critical")
 
 
-def _check_model(model: Path, asked: TableJob) -> None:
+def _check_model(model: Path, request: TableRequest) -> None:
     """Refuse a model that cannot be written, is a part of the table, or in the result."""
     from graphmargin._files import check_writable
 
-    check_writable(model, inputs=[Path(file.url) for file in asked.source.files])
-    if Path(asked.out.url) in model.resolve().parents:
+    check_writable(model, inputs=[Path(file.url) for file in request.source.files])
+    if Path(request.out.url) in model.resolve().parents:
         msg = f"{model} is in the folder of the result; choose a place outside of it"
         raise InputError(msg)
 
