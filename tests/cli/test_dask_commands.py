@@ -74,7 +74,8 @@ def summary(pets, address):
     """Label the folder on the cluster, and return what is printed."""
     with redirect_stdout(io.StringIO()) as out:
         words = ("label", pets / "pets", "-t", "kind", "--dask", address, "--json")
-        assert run(*words, "--model", pets / "pets.graphmargin") == 0
+        files = ("--model", pets / "pets.graphmargin", "--report", pets / "pets.html")
+        assert run(*words, *files) == 0
     return json.loads(out.getvalue())
 
 
@@ -102,17 +103,19 @@ def test_the_summary_is_that_of_the_files(pets, summary, here, there):  # noqa: 
     assert summary["files"] == {
         "labeled": str(pets / "pets-labeled"),
         "model": str(pets / "pets.graphmargin"),
+        "report": str(pets / "pets.html"),
     }
     assert summary["table"] == "pets"
-    assert summary["n_rows"] == summary["sampled_rows"] == N_ROWS
-    assert summary["n_labels"] == summary["tried_labeled"] == N_ROWS // 10
-    assert summary["tried_unlabeled"] == N_ROWS - N_ROWS // 10
+    use = summary["cluster"]
+    assert summary["n_rows"] == use["sampled_rows"] == N_ROWS
+    assert summary["n_labels"] == use["tried_labeled"] == N_ROWS // 10
+    assert use["tried_unlabeled"] == N_ROWS - N_ROWS // 10
     counts = there["kind"].value_counts()
     assert dict(zip(summary["classes"], summary["final_counts"], strict=True)) == counts.to_dict()
     sources = there["kind_source"].value_counts()
     assert {k: n for k, n in summary["source_counts"].items() if n} == sources.to_dict()
     assert summary["estimate"]["n_hidden"] == N_ROWS // 10
-    assert 0.9 < summary["graph_recall"] <= 1
+    assert 0.9 < use["graph_recall"] <= 1
     assert summary["verdict"]
     left_out = {use["name"] for use in summary["columns"] if use["role"] == "left out"}
     assert left_out == {"id", "country"}
@@ -121,6 +124,17 @@ def test_the_summary_is_that_of_the_files(pets, summary, here, there):  # noqa: 
     assert sorted(path.name for path in pets.iterdir() if "labeled" in path.name) == [
         "pets-labeled",
         "pets-labeled.parquet",
+    ]
+
+
+def test_the_report_has_what_a_cluster_knows(pets, summary):
+    page = (pets / "pets.html").read_text(encoding="utf-8")
+    assert f"learned from {N_ROWS} rows" in page
+    for name, count in zip(summary["classes"], summary["final_counts"], strict=True):
+        assert name in page
+        assert f">{count:,}<" in page
+    assert [part for part in ("graph", "uncertain", "doubts", "use") if f'id="{part}"' in page] == [
+        "use"
     ]
 
 
@@ -242,7 +256,8 @@ def test_what_a_person_reads(pets, address, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--report", "a.html"], "--report needs all rows on one machine"),
+        (["--report", "{pets}/new/a.html", "--out", "{pets}/new"], "outside of it"),
+        (["--report", "{pets}/a", "--model", "{pets}/a"], "a is in use by this command already"),
         (["--jobs", "2"], "--jobs is for one machine"),
         (["--target", "kin"], "did you mean 'kind'?"),
         (["--out", "{pets}/pets/new"], "where it would be read the next time"),

@@ -31,12 +31,12 @@ from graphmargin.distributed.io.output import (
 from graphmargin.distributed.io.parquet_files import check_columns, check_types
 from graphmargin.distributed.io.row_ranges import RowRange, Source, open_source, read_batches
 from graphmargin.distributed.pipeline import FitRequest, FittedOnCluster, run_fit
-from graphmargin.labeling.findings import SOURCES, Findings
+from graphmargin.labeling.findings import SOURCES, ClusterUse, Findings
 from graphmargin.labeling.inspection import candidates_of, estimate_of
-from graphmargin.labeling.job import table_parameters
+from graphmargin.labeling.job import nothing_to_label, table_parameters
 from graphmargin.labels import UNLABELED_IN_TABLES
 from graphmargin.models.table_model import TableModel
-from graphmargin.selection.advice import counted, evidence_advice
+from graphmargin.selection.advice import evidence_advice, unreached_advice
 from graphmargin.selection.choice import Choice
 from graphmargin.tables.arrow import frame_of
 from graphmargin.tables.errors import TableError
@@ -192,29 +192,6 @@ class LabeledTable:
         return TableModel(self.features, predictor, classes, label.name, details)
 
 
-@dataclass(frozen=True, kw_only=True)
-class TableFindings(Findings):
-    """The findings that a summary shows of a table that was labeled on a cluster.
-
-    Attributes
-    ----------
-    sampled_rows : int
-        Rows that the features were learned from.
-    tried_labeled, tried_unlabeled : int
-        Rows of the sample that parameters were chosen on.
-    graph_recall : float
-        Share of the exact neighbors in the graph.
-    n_partitions : int
-        Number of partitions of the graph.
-    """
-
-    sampled_rows: int
-    tried_labeled: int
-    tried_unlabeled: int
-    graph_recall: float
-    n_partitions: int
-
-
 def label_table(cluster: Cluster, request: TableRequest, *, seed: int) -> LabeledTable:
     """Learn the features from a sample, choose the parameters, and label all rows.
 
@@ -264,14 +241,15 @@ def label_table(cluster: Cluster, request: TableRequest, *, seed: int) -> Labele
     )
 
 
-def summarize_table(labeled: LabeledTable) -> TableFindings:
+def summarize_table(labeled: LabeledTable) -> Findings:
     """Return what a summary shows; the parts that only a report has are empty."""
     request, fitted = labeled.request, labeled.fitted
     table = fitted.table
     choice = cast("Choice", fitted.choice)  # as parameters are "auto"
-    advice = evidence_advice(choice.trials.held_out_codes, choice.error)
-    on_labels = () if advice is None or not advice.for_tables else (advice.for_tables,)
-    return TableFindings(
+    advice = [unreached_advice(fitted.n_unreached)] if fitted.n_unreached else []
+    on_labels = evidence_advice(choice.trials.held_out_codes, choice.error)
+    advice += [] if on_labels is None else [on_labels]
+    return Findings(
         table=request.name,
         target=request.label.name,
         n_rows=table.n_rows,
@@ -286,14 +264,16 @@ def summarize_table(labeled: LabeledTable) -> TableFindings:
         supervised_share=choice.supervised_share,
         estimate=estimate_of(choice),
         verdict=choice.verdict,
-        warnings=(*labeled.warnings, *_advice_on_reach(fitted.n_unreached), *on_labels),
+        warnings=(*labeled.warnings, *(one.for_tables for one in advice if one.for_tables)),
         seconds=labeled.seconds,
         version=__version__,
-        sampled_rows=labeled.n_sampled,
-        tried_labeled=fitted.sample.n_labeled,
-        tried_unlabeled=fitted.sample.n_unlabeled,
-        graph_recall=fitted.graph.recall,
-        n_partitions=fitted.graph.n_partitions,
+        cluster=ClusterUse(
+            sampled_rows=labeled.n_sampled,
+            tried_labeled=fitted.sample.n_labeled,
+            tried_unlabeled=fitted.sample.n_unlabeled,
+            graph_recall=fitted.graph.recall,
+            n_partitions=fitted.graph.n_partitions,
+        ),
     )
 
 
@@ -317,11 +297,7 @@ def sample_rows(cluster: Cluster, request: TableRequest, seed: int) -> pd.DataFr
             "sample", _sample_range, items, schema, request.label, progress=report_progress
         )
     if sum(n_labeled for _, n_labeled in samples) == source.n_rows:
-        msg = (
-            f"all {source.n_rows:,} rows of {request.name} have a label in {request.label.name!r}: "
-            "nothing to fill in"
-        )
-        raise TableError(msg)
+        raise TableError(nothing_to_label(source.n_rows, request.name, request.label.name))
     sample = pa.concat_tables([rows for rows, _ in samples])
     empty = pa.nulls(sum(quotas))
     columns = {name: empty if name in unused else sample[name] for name in source.schema.names}
@@ -343,10 +319,3 @@ def _sample_range(
         drawn.append(batch.select(schema.names).cast(schema).take(here))
         first = end
     return pa.concat_tables(drawn), n_labeled
-
-
-def _advice_on_reach(n_unreached: int) -> tuple[str, ...]:
-    if not n_unreached:
-        return ()
-    rows = counted(n_unreached, "row")
-    return (f"No label reaches {rows}, which the model alone labels: label some of them.",)

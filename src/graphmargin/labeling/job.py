@@ -286,15 +286,18 @@ def check_unlabeled(job: Job) -> None:
         return
     counts = np.bincount(target.codes)
     marker, n_marked = str(target.classes[counts.argmax()]), counts.max()
-    asked = (
+    hint = (
         f"if {marker!r} ({n_marked:,} rows) means that there is none, pass "
         f"--unlabeled={quote(marker)}; "
         if 2 * n_marked >= len(job.table)
         else ""
     )
-    msg = (
-        f"all {len(job.table):,} rows of {job.name} have a label in {target.name!r}: nothing to "
-        f"fill in; {asked}`graphmargin fit` learns a model from them, `graphmargin audit` doubts "
-        "them"
+    raise TableError(nothing_to_label(len(job.table), job.name, target.name, hint))
+
+
+def nothing_to_label(n_rows: int, table: str, target: str, hint: str = "") -> str:
+    """Return the message that refuses a table in which every row has a label."""
+    return (
+        f"all {n_rows:,} rows of {table} have a label in {target!r}: nothing to fill in; {hint}"
+        "`graphmargin fit` learns a model from them, `graphmargin audit` doubts them"
     )
-    raise TableError(msg)
