@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,6 +12,8 @@ import numpy.typing as npt
 from sklearn.utils.validation import column_or_1d
 
 from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray
+
+_WHOLE_WITH_DECIMALS = re.compile(r"^([+-]?\d+)\.0+$")
 
 UNLABELED = -1
 """The code of an unlabeled row."""
@@ -87,8 +90,8 @@ class UnlabeledRule:
         """Return the texts that a value reads like."""
         if not self.texts:
             return set()
-        is_whole = isinstance(value, float | np.floating) and value.is_integer()
-        return {str(value).strip(), *([str(int(value))] if is_whole else [])}
+        text = str(value).strip()
+        return {text, _WHOLE_WITH_DECIMALS.sub(r"\1", text)}
 
 
 UNLABELED_IN_PYTHON = UnlabeledRule("-1, None, NaN or ''", values=(UNLABELED, ""))

@@ -53,6 +53,7 @@ def label_on_dask(
     resume: bool,
     unlabeled: Sequence[str],
     ignore: Sequence[str],
+    keep: Sequence[str],
     seed: int,
     quiet: bool,
 ) -> tuple[TableFindings, dict[str, str]]:
@@ -76,6 +77,7 @@ def label_on_dask(
             resume=resume,
             unlabeled=unlabeled,
             ignore=ignore,
+            keep=keep,
         )
         if model is not None:
             _check_model(model, asked)

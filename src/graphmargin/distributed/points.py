@@ -12,10 +12,10 @@ import pyarrow as pa
 
 from graphmargin._typing import FloatArray
 from graphmargin.distributed.files import check_columns, plain_schema
-from graphmargin.tables.arrow import frame_of
-from graphmargin.tables.columns import listed
+from graphmargin.tables.column_names import format_names
 from graphmargin.tables.errors import TableError
 from graphmargin.tables.features import TableFeatures
+from graphmargin.tables.reading import to_frame
 
 
 class Points(Protocol):
@@ -77,7 +77,7 @@ class EncodedColumns:
     Examples
     --------
     >>> table = pa.table({"color": ["red", "blue", "red", "red"], "where": ["here"] * 4})
-    >>> points = EncodedColumns(TableFeatures().fit(frame_of(table)))
+    >>> points = EncodedColumns(TableFeatures().fit(to_frame(table)))
     >>> points.columns, points.transform(table).shape
     (('color',), (4, 2))
     """
@@ -112,7 +112,7 @@ def numbered_frame(table: pa.Table, first_row: int) -> pd.DataFrame:
     >>> numbered_frame(pa.table({"x": [7, 8]}), 100).index.tolist()
     [100, 101]
     """
-    frame = frame_of(table)
+    frame = to_frame(table)
     frame.index = range(first_row, first_row + len(frame))
     return frame
 
@@ -177,7 +177,8 @@ def _numbers(
     if features is None:
         names = [f.name for f in schema if _is_number(f.type) and f.name not in others]
         if not names:
-            msg = f"{where} has no column of numbers for features; it has: {listed(schema.names)}"
+            has = format_names(schema.names)
+            msg = f"{where} has no column of numbers for features; it has: {has}"
             raise TableError(msg)
     else:
         names = _listed_once(features)

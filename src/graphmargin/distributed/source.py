@@ -17,9 +17,9 @@ from graphmargin._errors import one_line
 from graphmargin._typing import IntArray
 from graphmargin.distributed.files import File, find_files, opened, plain_schema
 from graphmargin.distributed.run import Run
-from graphmargin.tables.arrow import in_chunks
-from graphmargin.tables.columns import check_unique
+from graphmargin.tables.column_names import check_unique
 from graphmargin.tables.errors import TableError
+from graphmargin.tables.reading import in_chunks
 
 BATCH = 1 << 16
 """Rows that are in memory at once, beside what a task makes of them."""
@@ -229,7 +229,7 @@ def batches_of(piece: Piece, columns: Sequence[str], n_rows: int = BATCH) -> Ite
         with opened(piece.url) as file:
             found = pa.schema([file.schema_arrow.field(name) for name in columns])
             for chunk in in_chunks(wanted(file), found, n_rows):
-                yield chunk.cast(plain_schema(found))
+                yield chunk.combine_chunks().cast(plain_schema(found))
     except (pa.ArrowException, OSError, KeyError) as error:
         msg = f"{piece.url} cannot be read, or is not as it was: {one_line(error)}"
         raise TableError(msg) from error

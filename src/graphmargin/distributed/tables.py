@@ -42,9 +42,9 @@ from graphmargin.selection.advice import counted, evidence_advice
 from graphmargin.selection.choice import Choice
 from graphmargin.selection.graph_reports import compare
 from graphmargin.selection.parameters import GraphParameters, KernelParameters, Parameters
-from graphmargin.tables.arrow import frame_of
 from graphmargin.tables.errors import TableError
 from graphmargin.tables.features import TableFeatures
+from graphmargin.tables.reading import to_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,6 +67,8 @@ class TableJob:
     label : LabelColumn
     ignore : tuple of str
         Columns that are no features.
+    keep : tuple of str
+        Columns that are features although they look like an ID.
     layout : Layout
         The columns of the result.
     out, work_dir : Folder
@@ -78,6 +80,7 @@ class TableJob:
     source: Source
     label: LabelColumn
     ignore: tuple[str, ...]
+    keep: tuple[str, ...]
     layout: Layout
     out: Folder
     work_dir: Folder
@@ -93,6 +96,7 @@ def open_table(
     resume: bool = False,
     unlabeled: Sequence[str] = (),
     ignore: Sequence[str] = (),
+    keep: Sequence[str] = (),
 ) -> TableJob:
     """Return a job, after a look at the end of each file: most of what can be wrong is seen now.
 
@@ -112,6 +116,8 @@ def open_table(
         Values of the target that mean that there is no label, beside empty cells.
     ignore : sequence of str
         Columns that are no features.
+    keep : sequence of str
+        Columns that are features although they look like an ID.
 
     Raises
     ------
@@ -143,13 +149,14 @@ def open_table(
         )
         raise WorkDirError(msg)
     source = open_source(place, ROWS_OF_A_PIECE)
-    check_columns(source.schema, [target, *ignore], source.files[0].url)
+    check_columns(source.schema, [target, *ignore, *keep], source.files[0].url)
     check_types(source.files, source.schema.names, but=[target])
     return TableJob(
         name=posixpath.basename(place.rstrip("/")) or place,
         source=source,
         label=LabelColumn(target, UNLABELED_IN_TABLES.with_texts(unlabeled)),
         ignore=tuple(ignore),
+        keep=tuple(keep),
         layout=table_layout(source, target),
         out=target_folder,
         work_dir=work_folder,
@@ -244,7 +251,8 @@ def label_table(cluster: Cluster, asked: TableJob, *, seed: int) -> LabeledTable
         C=None,
     )
     sample = sample_rows(cluster, asked, seed)
-    features = TableFeatures(ignore=(asked.label.name, *asked.ignore)).fit(sample)
+    ignore = (asked.label.name, *asked.ignore)
+    features = TableFeatures(ignore=ignore, keep=asked.keep).fit(sample)
     done = do_job(
         cluster,
         asked.source,
@@ -328,7 +336,7 @@ def sample_rows(cluster: Cluster, asked: TableJob, seed: int) -> pd.DataFrame:
     sample = pa.concat_tables([rows for rows, _ in found])
     empty = pa.nulls(sum(quotas))
     columns = {name: empty if name in unused else sample[name] for name in source.schema.names}
-    return frame_of(pa.table(columns))
+    return to_frame(pa.table(columns))
 
 
 def _sample_piece(

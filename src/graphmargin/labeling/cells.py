@@ -8,7 +8,7 @@ from typing import Any
 
 from graphmargin.labeling.findings import RowNote
 from graphmargin.labeling.job import Job
-from graphmargin.tables.columns import AN_ID
+from graphmargin.tables.column_names import AN_ID
 
 MOST_COLUMNS = 4
 MOST_LETTERS = 60
