@@ -6,8 +6,8 @@
 - predict: a Parquet file of a million rows, by ``graphmargin predict``: seconds, and the peak
   memory of the process, beside a script that reads the whole file and predicts by the same model.
 
-- read: a CSV file of 200,000 rows and 16 columns of numbers, by `read_table` with all columns turned
-  into numbers, and by pandas; the ratio of wall and of processor seconds.
+- read: a CSV file of 200,000 rows and 16 columns of numbers, by `read_table` and as numbers, and by
+  pandas; the ratio of wall and of processor seconds.
 - suggest: 20 suggestions on the graphs of letter and of a mixture of 200,000 rows.
 
 Five minutes, by `python -m benchmarks.table_commands`; names of parts after it run only these.

@@ -261,11 +261,16 @@ def test_n_rows_must_be_positive(tmp_path):
         next(read_chunks(written(tmp_path, "a.csv", "x\n1\n"), 0))
 
 
-def test_a_large_parquet_file_is_read_in_little_memory(tmp_path):
-    path = tmp_path / "a.parquet"
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_large_file_is_read_in_little_memory(tmp_path, ending):
+    path = tmp_path / f"a.{ending}"
     n, d = 100_000, 100
-    columns = {f"x{i}": np.arange(n, dtype=float) for i in range(d)}
-    pa.parquet.write_table(pa.table(columns), path, row_group_size=10_000)
+    names = [f"x{i}" for i in range(d)]
+    if ending == "csv":
+        path.write_text(",".join(names) + "\n" + (",".join(["0.12345"] * d) + "\n") * n)
+    else:
+        columns = dict.fromkeys(names, np.arange(n, dtype=float))
+        pa.parquet.write_table(pa.table(columns), path, row_group_size=10_000)
     script = (
         "import resource, sys; from pathlib import Path\n"
         "from graphmargin.tables.reading import read_chunks\n"
