@@ -80,13 +80,7 @@ def with_natural_dtype(column: pd.Series) -> pd.Series:
 
 
 def is_number_type(column: pd.Series) -> bool:
-    """Tell whether the dtype of the column is numbers, truth values or durations.
-
-    Examples
-    --------
-    >>> is_number_type(pd.Series([True])), is_number_type(pd.Series(["1"]))
-    (True, False)
-    """
+    """Tell whether the dtype of the column is numbers, truth values or durations."""
     dtype = column.dtype
     return (
         types.is_numeric_dtype(dtype) and not types.is_complex_dtype(dtype)
@@ -94,13 +88,7 @@ def is_number_type(column: pd.Series) -> bool:
 
 
 def is_date_type(column: pd.Series) -> bool:
-    """Tell whether the cells of the column are dates, or dates with a time of day.
-
-    Examples
-    --------
-    >>> is_date_type(pd.Series([datetime.date(2024, 5, 1)]))
-    True
-    """
+    """Tell whether the cells of the column are dates, or dates with a time of day."""
     if column.dtype == object:
         return all(isinstance(cell, datetime.date) for cell in column.dropna())
     return bool(types.is_datetime64_any_dtype(column.dtype))
@@ -202,11 +190,7 @@ def find_date_format(cells: pd.Series) -> str | None:
 def parse_dates(column: pd.Series, date_format: str | None) -> tuple[pd.Series, BoolArray]:
     """Return a column as dates without a time zone (UTC), NaT where missing.
 
-    Parameters
-    ----------
-    column : Series
-    date_format : str or None
-        Format of text in the manner of `strptime`; None is ISO 8601.
+    The format of text is that of `strptime`; None is ISO 8601.
 
     Examples
     --------
@@ -235,12 +219,8 @@ def parse_dates(column: pd.Series, date_format: str | None) -> tuple[pd.Series, 
 def parse_vectors(column: pd.Series, width: int | None = None) -> tuple[FloatArray, BoolArray]:
     """Return a column of lists as a matrix; rows of missing cells, and only they, are NaN.
 
-    Parameters
-    ----------
-    column : Series
-        Of lists, arrays, or text with JSON lists.
-    width : int or None
-        Numbers in each list; None is that of the first one.
+    Cells are lists, arrays, or text with JSON lists, of `width` numbers, which are those of the
+    first one if it is None.
 
     Examples
     --------
@@ -265,7 +245,9 @@ def parse_vectors(column: pd.Series, width: int | None = None) -> tuple[FloatArr
     return values, bad | (~(np.abs(values) <= LARGEST).all(axis=1) & ~is_missing)
 
 
-def parse_column(column: pd.Series, role: Role, text_format: str | None, width: int) -> Any:
+def parse_column(
+    column: pd.Series, role: Role, text_format: str | None = None, *, width: int | None = None
+) -> Any:
     """Return the values of a column that has a role, in the form in which encoders take them.
 
     Raises
@@ -276,7 +258,7 @@ def parse_column(column: pd.Series, role: Role, text_format: str | None, width: 
 
     Examples
     --------
-    >>> parse_column(pd.Series(["1", "x"], name="age"), "number", None, 1)
+    >>> parse_column(pd.Series(["1", "x"], name="age"), "number")
     Traceback (most recent call last):
     graphmargin.tables.errors.TableError: column 'age' has 'x' in row 2, which is not a number
     """

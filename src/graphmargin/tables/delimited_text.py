@@ -134,7 +134,8 @@ def _read_head(
         _read_header(read_line, first, candidate, path)
         for candidate in (told[1].decode() if told else separator or _SEPARATORS)
     ]
-    found, header, stop = max(headers, key=lambda candidate: len(candidate[1]))
+    # A header of one cell is what any other separator makes of it, also of quotes that are open.
+    found, header, stop = max(headers, key=lambda h: (len(h[1]) > 1 and h[2] > 0, len(h[1])))
     if not stop:
         msg = f"{path}: the header (line {first + 1}) {_UNCLOSED}"
         raise TableError(msg)

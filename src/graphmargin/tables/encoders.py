@@ -5,6 +5,7 @@ Instances hold strings, numbers and arrays, so that model files can keep them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, TypeAlias
@@ -53,14 +54,9 @@ class ColumnEncoder:
     name: str
     text_format: str | None = None
 
-    @property
-    def n_features(self) -> int:
-        """Number of features."""
-        raise NotImplementedError
-
     def transform(self, column: pd.Series) -> FloatArray:
         """Return the features of a column."""
-        return self.encode(parse_column(column, self.role, self.text_format, self.n_features))
+        return self.encode(parse_column(column, self.role, self.text_format))
 
     def encode(self, values: Any) -> FloatArray:
         """Return the features of the values of a column, as `parse_column` returns them."""
@@ -85,11 +81,6 @@ class NumberEncoder(ColumnEncoder):
     scale: float
     flag: float | None
 
-    @property
-    def n_features(self) -> int:
-        """Number of features."""
-        return 1 if self.flag is None else 2
-
     def encode(self, values: FloatArray) -> FloatArray:
         """Return the features of numbers."""
         missing = np.isnan(values)
@@ -100,14 +91,7 @@ class NumberEncoder(ColumnEncoder):
 def fit_number(
     name: str, values: FloatArray, scale: float | None, number_format: NumberFormat | None = None
 ) -> NumberEncoder:
-    """Return the encoder of a column of numbers; a scale of None is its standard deviation.
-
-    Examples
-    --------
-    >>> encoder = fit_number("x", np.array([1.0, 3.0, np.nan]), None)
-    >>> encoder.median, encoder.n_features
-    (2.0, 2)
-    """
+    """Return the encoder of a column of numbers; a scale of None is its standard deviation."""
     missing = np.isnan(values)
     median = float(np.median(values[~missing]))
     filled = np.where(missing, median, values)
@@ -140,17 +124,12 @@ class CategoryEncoder(ColumnEncoder):
     has_others: bool
     one_hot_value: float
 
-    @property
-    def n_features(self) -> int:
-        """Number of features."""
-        return len(self.values) + self.has_others
-
     def encode(self, values: pd.Series) -> FloatArray:
         """Return the features of text."""
         codes = pd.Index(self.values).get_indexer(values)
         if self.has_others:
             codes = np.where((codes < 0) & values.notna().to_numpy(), len(self.values), codes)
-        result = np.zeros((len(values), self.n_features))
+        result = np.zeros((len(values), len(self.values) + self.has_others))
         known = np.flatnonzero(codes >= 0)
         result[known, codes[known]] = self.one_hot_value
         return result
@@ -200,11 +179,6 @@ class DateEncoder(ColumnEncoder):
     scale: FloatArray
     flag: float | None
 
-    @property
-    def n_features(self) -> int:
-        """Number of features."""
-        return int((self.scale > 0).sum()) + (self.flag is not None)
-
     def encode(self, values: pd.Series) -> FloatArray:
         """Return the features of dates."""
         varies = self.scale > 0
@@ -214,15 +188,7 @@ class DateEncoder(ColumnEncoder):
 
 
 def fit_date(name: str, values: pd.Series, date_format: str | None) -> DateEncoder:
-    """Return the encoder of a column of dates.
-
-    Examples
-    --------
-    >>> days = pd.Series(pd.to_datetime(["2024-05-01", "2024-05-03"]))
-    >>> encoder = fit_date("day", days, None)
-    >>> float(encoder.transform(days).var(axis=0).sum().round(6))
-    1.0
-    """
+    """Return the encoder of a column of dates."""
     missing = values.isna().to_numpy()
     median = values.median().floor("s").isoformat()
     filled = values.fillna(pd.Timestamp(median))
@@ -277,11 +243,6 @@ class TextEncoder(ColumnEncoder):
     center: FloatArray
     scale: float
 
-    @property
-    def n_features(self) -> int:
-        """Number of features."""
-        return len(self.center)
-
     def encode(self, values: pd.Series) -> FloatArray:
         """Return the features of text."""
         return (self.coordinates(values) - self.center) / self.scale
@@ -300,14 +261,7 @@ class TextEncoder(ColumnEncoder):
 
 
 def fit_text(name: str, cells: pd.Series) -> TextEncoder:
-    """Return the encoder of a column of text.
-
-    Examples
-    --------
-    >>> cells = pd.Series(["red house", "red tree", "blue water"])
-    >>> fit_text("words", cells).transform(cells).shape
-    (3, 2)
-    """
+    """Return the encoder of a column of text."""
     sample = cells.dropna()
     if len(sample) > _TEXT_SAMPLE:
         sample = sample.sample(_TEXT_SAMPLE, random_state=0)
@@ -343,10 +297,9 @@ class EmbeddingEncoder(ColumnEncoder):
     center: FloatArray
     scale: float
 
-    @property
-    def n_features(self) -> int:
-        """Number of features."""
-        return len(self.center)
+    def transform(self, column: pd.Series) -> FloatArray:
+        """Return the features of a column of vectors of the same length."""
+        return self.encode(parse_column(column, self.role, width=len(self.center)))
 
     def encode(self, values: FloatArray) -> FloatArray:
         """Return the features of vectors."""
@@ -354,14 +307,7 @@ class EmbeddingEncoder(ColumnEncoder):
 
 
 def fit_embedding(name: str, values: FloatArray) -> EmbeddingEncoder:
-    """Return the encoder of a column of vectors.
-
-    Examples
-    --------
-    >>> encoder = fit_embedding("v", np.array([[0.0, 1.0], [0.0, 3.0]]))
-    >>> encoder.center.tolist()
-    [0.0, 2.0]
-    """
+    """Return the encoder of a column of vectors."""
     present = values[~np.isnan(values).any(axis=1)]
     center, scale = present.mean(axis=0), _vector_scale(present)
     return EmbeddingEncoder(name=name, center=center, scale=scale)
@@ -373,17 +319,13 @@ Encoder: TypeAlias = NumberEncoder | CategoryEncoder | DateEncoder | TextEncoder
 
 def fit_encoder(name: str, reading: ColumnReading, number_scale: float | None) -> Encoder:
     """Return the encoder of a column; a scale of None is the standard deviation of its numbers."""
-    match reading.role:
-        case "number":
-            return fit_number(name, reading.values, number_scale, reading.number_format)
-        case "date":
-            return fit_date(name, reading.values, reading.date_format)
-        case "text":
-            return fit_text(name, reading.values)
-        case "embedding":
-            return fit_embedding(name, reading.values)
-        case _:
-            return fit_category(name, reading.values)
+    if reading.role == "number":
+        return fit_number(name, reading.values, number_scale, reading.number_format)
+    if reading.role == "date":
+        return fit_date(name, reading.values, reading.date_format)
+    others: dict[str, Callable[[str, Any], Encoder]]
+    others = {"text": fit_text, "embedding": fit_embedding, "category": fit_category}
+    return others[reading.role](name, reading.values)
 
 
 def _with_flag(features: FloatArray, missing: BoolArray, flag: float | None) -> FloatArray:

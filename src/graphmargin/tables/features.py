@@ -146,7 +146,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
     @property
     def n_features_out_(self) -> int:
         """Number of features."""
-        return sum(encoder.n_features for encoder in self.encoders_)
+        return sum(use.n_features for use in self.columns_)
 
     def transform(self, table: pd.DataFrame) -> FloatArray:
         """Return the features of a table, which may have its columns in any order, and more.
@@ -204,4 +204,5 @@ def _use(name: str, reading: ColumnReading, encoder: Encoder | None) -> ColumnUs
     notes = [reading.note, f"{n_missing:,} missing" if n_missing else ""]
     if isinstance(encoder, CategoryEncoder) and encoder.has_others:
         notes = [f"all but the {MAX_CATEGORIES} most frequent values are one"]
-    return ColumnUse(name, encoder.role, encoder.n_features, ", ".join(filter(None, notes)))
+    n_features = encoder.encode(reading.values[:1]).shape[1]
+    return ColumnUse(name, encoder.role, n_features, ", ".join(filter(None, notes)))

@@ -56,16 +56,6 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
     """Yield the content of a file as a stream, decompressed if its name ends in .gz or .zip.
 
     A damaged archive, also if it is found while the stream is in use, is a `TableError`.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "a.csv.gz"
-    ...     _ = path.write_bytes(gzip.compress(b"x,y"))
-    ...     with open_bytes(path) as stream:
-    ...         stream.read()
-    b'x,y'
     """
     try:
         with ExitStack() as files:

@@ -25,18 +25,6 @@ from graphmargin.tables.file_formats import ARCHIVE_ERRORS, format_of, open_byte
 _PARQUET_BATCH = 1 << 14
 # Without it, a group of rows, which may be the whole file, is read into memory.
 _PARQUET_BUFFER = 1 << 20
-# pandas would turn whole numbers and truth values into something else where a cell is missing.
-_NULLABLE = {
-    pa.bool_(): pd.BooleanDtype(),
-    pa.int8(): pd.Int8Dtype(),
-    pa.int16(): pd.Int16Dtype(),
-    pa.int32(): pd.Int32Dtype(),
-    pa.int64(): pd.Int64Dtype(),
-    pa.uint8(): pd.UInt8Dtype(),
-    pa.uint16(): pd.UInt16Dtype(),
-    pa.uint32(): pd.UInt32Dtype(),
-    pa.uint64(): pd.UInt64Dtype(),
-}
 
 
 def read_table(path: Path) -> pd.DataFrame:
@@ -190,13 +178,7 @@ def _json_objects(path: Path) -> Iterator[dict[str, object]]:
                 continue
             try:
                 row = json.loads(line.decode("utf-8-sig"), object_pairs_hook=_unique_keys)
-            except UnicodeDecodeError as error:
-                msg = f"{path}: line {i} is not UTF-8 text: {one_line(error)}; save it as UTF-8"
-                raise TableError(msg) from error
-            except _RepeatedKeyError as error:
-                msg = f"{path}: line {i} has two values of {error}; keep one"
-                raise TableError(msg) from error
-            except (ValueError, RecursionError) as error:
+            except (ValueError, RecursionError) as error:  # also of bytes that are not UTF-8
                 msg = f"{path}: line {i} is not JSON: {one_line(error)}"
                 raise TableError(msg) from error
             if not isinstance(row, dict):
@@ -205,15 +187,12 @@ def _json_objects(path: Path) -> Iterator[dict[str, object]]:
             yield row
 
 
-class _RepeatedKeyError(Exception):
-    """A key that occurs twice in a JSON object."""
-
-
 def _unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
     row = dict(pairs)
     if len(row) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise _RepeatedKeyError(repr(next(key for key in keys if keys.count(key) > 1)))
+        names = [key for key, _ in pairs]
+        msg = f"two values of {next(key for key in names if names.count(key) > 1)!r}; keep one"
+        raise ValueError(msg)
     return row
 
 
@@ -331,6 +310,10 @@ def to_frame(table: pa.Table) -> pd.DataFrame:
 
 
 def _pandas_type(kind: pa.DataType) -> pd.api.extensions.ExtensionDtype | None:
-    if pa.types.is_decimal(kind) or pa.types.is_map(kind):
-        return pd.ArrowDtype(kind)
-    return _NULLABLE.get(kind)
+    # pandas would turn whole numbers and truth values into something else where a cell is missing.
+    if pa.types.is_boolean(kind):
+        return pd.BooleanDtype()
+    if pa.types.is_integer(kind):
+        return pd.api.types.pandas_dtype(str(kind).replace("uint", "UInt").replace("int", "Int"))
+    is_exact = pa.types.is_decimal(kind) or pa.types.is_map(kind)
+    return pd.ArrowDtype(kind) if is_exact else None

@@ -77,11 +77,10 @@ def table_writer(path: Path, *, like: Path | None = None) -> Iterator[Write]:
     with replacing(path) as draft, ExitStack() as files:
         match kind:
             case "csv" | "tsv":
-                stream = files.enter_context(_create_text(draft, path))
+                stream = _create_text(draft, path, files)
                 yield _continued(path, _delimited(stream, layout, path))
             case "json lines":
-                stream = files.enter_context(_create_text(draft, path))
-                yield _continued(path, _json_lines(stream))
+                yield _continued(path, _json_lines(_create_text(draft, path, files)))
             case "parquet":
                 yield _continued(path, files.enter_context(_parquet(draft, path)))
             case "excel":
@@ -93,21 +92,10 @@ def table_writer(path: Path, *, like: Path | None = None) -> Iterator[Write]:
 
 
 def check_output(path: Path, *, inputs: Sequence[Path]) -> None:
-    """Raise now what would be raised after all the work if `path` cannot be written.
+    """Raise now what would be raised after all the work if a table cannot be written.
 
-    Parameters
-    ----------
-    path : Path
-        Of a table that is to be written; nothing is written yet.
-    inputs : sequence of Path
-        Files that must not be touched.
-
-    Raises
-    ------
-    InputError
-        If the name ends in no known format, or `path` is a folder or one of `inputs`.
-    OSError
-        If its folder cannot be made or written to.
+    This is a `TableError` if the name ends in no known format, an `InputError` if `path` is a
+    folder or one of `inputs`, and an `OSError` if its folder cannot be made or written to.
 
     Examples
     --------
@@ -143,19 +131,17 @@ def _continued(path: Path, write: Write) -> Write:
     return checked
 
 
-@contextmanager
-def _create_text(draft: Path, path: Path) -> Iterator[TextIO]:
-    """Yield a stream for the text of a draft, compressed as the name of `path` tells."""
-    with ExitStack() as files:
-        raw: Any = files.enter_context(draft.open("wb"))
-        match path.suffix.lower():
-            case ".gz":
-                raw = files.enter_context(gzip.GzipFile(path.stem, "wb", fileobj=raw))
-            case ".zip":
-                archive = files.enter_context(zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED))
-                member = path.stem if Path(path.stem).suffix else f"{path.stem}.csv"
-                raw = files.enter_context(archive.open(member, "w", force_zip64=True))
-        yield files.enter_context(io.TextIOWrapper(raw, encoding="utf-8", newline=""))
+def _create_text(draft: Path, path: Path, files: ExitStack) -> TextIO:
+    """Return a stream for the text of a draft, compressed as the name of `path` tells."""
+    raw: Any = files.enter_context(draft.open("wb"))
+    match path.suffix.lower():
+        case ".gz":
+            raw = files.enter_context(gzip.GzipFile(path.stem, "wb", fileobj=raw))
+        case ".zip":
+            archive = files.enter_context(zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED))
+            member = path.stem if Path(path.stem).suffix else f"{path.stem}.csv"
+            raw = files.enter_context(archive.open(member, "w", force_zip64=True))
+    return files.enter_context(io.TextIOWrapper(raw, encoding="utf-8", newline=""))
 
 
 def _delimited(stream: TextIO, layout: TextLayout, path: Path) -> Write:
