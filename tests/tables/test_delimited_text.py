@@ -1,5 +1,7 @@
 """Text files with a separator: any text that is written is read again, anything else is refused."""
 
+import csv
+import io
 from pathlib import Path
 
 import numpy as np
@@ -71,21 +73,36 @@ def test_any_text_comes_out_as_it_went_in(
 
 
 @on_files
-@given(
-    text=st.text(alphabet='",\n\r;x1', max_size=40).map(lambda text: "a,b\n" + text),
-    n_bytes=st.integers(1, 30),
-)
-def test_blocks_do_not_matter(tmp_path, monkeypatch, text, n_bytes):
+@given(text=st.text(alphabet='"",,\n\r;x1', max_size=40), n_bytes=st.integers(1, 30))
+@example('"1""\n2",3\n', 4)
+@example('x"1,"2\n"', 2)
+def test_tables_are_those_of_the_standard_library_whatever_the_blocks(
+    tmp_path, monkeypatch, text, n_bytes
+):
     def outcome() -> object:
         try:
-            return read_table(written(tmp_path, text)).to_dict("list")
+            return read_table(written(tmp_path, "a,b\n" + text)).fillna("").to_numpy().tolist()
         except TableError as error:
             return str(error)
 
     whole = outcome()
     small_blocks(monkeypatch, n_bytes)
-    np.testing.assert_equal(outcome(), whole)
+    in_blocks = outcome()
     monkeypatch.undo()
+    # Of two bad rows, a block may show the first one alone.
+    assert in_blocks == whole or (isinstance(in_blocks, str) and isinstance(whole, str))
+    try:
+        lines = io.StringIO(text, newline="")
+        rows = [row for row in csv.reader(lines, strict=True) if row]
+    except csv.Error:
+        assert isinstance(whole, str)
+        return
+    if any(len(row) != 2 for row in rows):
+        assert "cells, the header has 2" in whole
+    else:
+        assert isinstance(whole, list)
+        assert whole == rows[: len(whole)]
+        assert all(row == ["", ""] for row in rows[len(whole) :])
 
 
 @pytest.mark.parametrize("n_bytes", [16, 1 << 20])
