@@ -1,5 +1,3 @@
-import gzip
-import io
 import os
 import subprocess
 import sys
@@ -53,20 +51,15 @@ def test_text_files_in_all_their_spellings_are_the_same_table(tmp_path, name, te
     assert table.to_dict("list") == {"a": ["1", "2"], "b": ["x", "y"]}
 
 
-@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.jsonl"])
-def test_compressed_files(tmp_path, name):
-    text = {"a.csv": "a,b\n1,2\n", "a.tsv": "a\tb\n1\t2\n"}.get(name, '{"a": "1", "b": "2"}')
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(name, text * 50 if "json" in name else text)
-        archive.writestr("__MACOSX/._a", "")
-    for ending, content in ((".gz", gzip.compress(text.encode())), (".zip", packed.getvalue())):
-        path = written(tmp_path, name + ending, content)
-        if ending == ".gz" or "json" not in name:
-            assert read_table(path).to_dict("list") == {"a": ["1"], "b": ["2"]}
-        path.write_bytes(path.read_bytes()[:-9])
-        with pytest.raises(TableError, match=f"{name}{ending}: the archive is damaged"):
-            read_table(path)
+@pytest.mark.parametrize("ending", [".csv.gz", ".tsv.gz", ".jsonl.gz", ".csv.zip", ".jsonl.zip"])
+def test_damaged_archives(tmp_path, ending):
+    path = tmp_path / f"a{ending}"
+    with table_writer(path) as write:
+        write(pd.DataFrame({"a": ["1"], "b": ["2"]}))
+    assert read_table(path).to_dict("list") == {"a": ["1"], "b": ["2"]}
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(TableError, match=f"a{ending}: the archive is damaged"):
+        read_table(path)
 
 
 def test_a_zip_archive_holds_one_table(tmp_path):

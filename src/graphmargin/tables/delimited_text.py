@@ -24,6 +24,7 @@ from graphmargin.tables.file_formats import open_bytes
 
 # Larger blocks are slower: cells do not stay in the cache of the processor.
 _BLOCK_BYTES = 1 << 21
+_LONGEST_NAME = (1 << 31) - 1
 _SEPARATORS = ",;\t|"
 _QUOTE = ord('"')
 _LINE_FEED, _RETURN = ord("\n"), ord("\r")
@@ -165,6 +166,7 @@ def _read_header(
             stop += 1
             yield line.decode()
 
+    usual = csv.field_size_limit(_LONGEST_NAME)
     try:
         return separator, next(csv.reader(texts(), delimiter=separator, strict=True)), stop
     except csv.Error:
@@ -172,6 +174,8 @@ def _read_header(
     except UnicodeDecodeError as error:
         msg = f"{path}: not UTF-8 text, {one_line(error)} of line {stop}; {_SAVE_AS}"
         raise TableError(msg) from error
+    finally:
+        csv.field_size_limit(usual)
 
 
 def _tables(
