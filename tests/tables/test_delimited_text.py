@@ -142,6 +142,13 @@ def test_a_quote_that_a_later_one_closes_is_refused(tmp_path):
         read_table(written(tmp_path, "\n".join(["a,b", *rows])))
 
 
+def test_a_quote_that_is_not_closed_does_not_fill_the_memory(tmp_path, monkeypatch):
+    small_blocks(monkeypatch)
+    monkeypatch.setattr(delimited_text, "_LONGEST_ROW", 100)
+    with pytest.raises(TableError, match=r"row 1 \(line 2\) is longer than 1 GB; is a quote not"):
+        read_table(written(tmp_path, 'a,b\n1,"' + "x\n" * 200))
+
+
 def test_lines_in_cells_count_as_lines_of_the_file(tmp_path):
     with pytest.raises(TableError, match=r"row 2 \(line 5\) has 1 cells"):
         read_table(written(tmp_path, 'a,b\n"1\n2\n3",4\n5\n'))

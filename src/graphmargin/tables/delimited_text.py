@@ -25,6 +25,7 @@ from graphmargin.tables.file_formats import open_bytes
 # Larger blocks are slower: cells do not stay in the cache of the processor.
 _BLOCK_BYTES = 1 << 21
 _LONGEST_NAME = (1 << 31) - 1
+_LONGEST_ROW = 1 << 30  # in bytes; a quote that is not closed must not fill the memory
 _SEPARATORS = ",;\t|"
 _QUOTE = ord('"')
 _LINE_FEED, _RETURN = ord("\n"), ord("\r")
@@ -32,6 +33,7 @@ _BOM = b"\xef\xbb\xbf"
 _SEPARATOR_LINE = re.compile(rb"sep=([\t -~])[\t ]*[\r\n]*", re.IGNORECASE)
 _RAGGED = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
 _UNCLOSED = "has a quote that is not closed, or text after a closing quote"
+_TOO_LONG = "is longer than 1 GB; is a quote not closed?"
 _SAVE_AS = "save it as UTF-8 (in Excel: CSV UTF-8)"
 
 
@@ -260,6 +262,8 @@ def _end_of_rows(content: bytes, quotes: IntArray) -> int:
         if n_before % 2 == 0:
             return place + 1
         stop = int(quotes[n_before - 1])
+    if len(content) > _LONGEST_ROW:
+        raise _UnreadableError(_TOO_LONG, 0, quotes)
     return 0
 
 
@@ -333,8 +337,9 @@ def _without_empty_end(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
     held: list[pa.Table] = []
     for table in tables:
         n_kept = table.num_rows
-        while n_kept and not any(column[n_kept - 1].is_valid for column in table.columns):
-            n_kept -= 1
+        if n_kept and not any(column[n_kept - 1].is_valid for column in table.columns):
+            has_cells = ~np.all([column.is_null() for column in table.columns], axis=0)
+            n_kept = int(np.flatnonzero(has_cells)[-1]) + 1 if has_cells.any() else 0
         if n_kept:
             yield from held
             yield table.slice(0, n_kept)
