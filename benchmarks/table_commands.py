@@ -133,27 +133,32 @@ def read(folder: Path) -> None:
     numbers = np.random.default_rng(0).normal(size=(200_000, N_FEATURES))
     pd.DataFrame(numbers, columns=[f"x{i}" for i in range(N_FEATURES)]).to_csv(path, index=False)
 
-    def ours() -> None:
+    def numbers_of_table() -> None:
         table = read_table(path)
         for name in table:
             parse_numbers(table[name])
 
-    calls = ours, partial(pd.read_csv, path)
-    for call in calls:  # the first calls import modules
+    calls = {
+        "pandas": partial(pd.read_csv, path),
+        "read_table, as text": partial(read_table, path),
+        "read_table, as numbers": numbers_of_table,
+    }
+    for call in calls.values():  # the first calls import modules
         call()
     turns = []
     for _ in range(READ_TURNS):
-        for call in calls:
+        for call in calls.values():
             wall, processor = time.perf_counter(), time.process_time()
             call()
             turns.append((time.perf_counter() - wall, time.process_time() - processor))
-    seconds = np.array(turns).reshape(READ_TURNS, 2, 2)
-    for k, name in enumerate(("wall", "processor")):
-        mine, theirs = np.median(seconds[:, :, k], axis=0)
-        ratios = seconds[:, 0, k] / seconds[:, 1, k]
+    seconds = np.array(turns).reshape(READ_TURNS, len(calls), 2)
+    ratios = np.median(seconds / seconds[:, :1], axis=0)
+    for name, (wall, processor), ratio in zip(
+        calls, np.median(seconds, axis=0), ratios, strict=True
+    ):
         print(
-            f"read, {name} seconds: {mine:.2f}, pandas {theirs:.2f}, ratio {np.median(ratios):.2f} "
-            f"({ratios.min():.2f} to {ratios.max():.2f})"
+            f"read, {name}: {wall:.2f} s, {ratio[0]:.2f} times pandas; processor {processor:.2f} "
+            f"s, {ratio[1]:.2f} times"
         )
 
 

@@ -348,20 +348,26 @@ def _cast_plain_numbers(cells: pa.Array) -> FloatArray | None:
     except pa.ArrowInvalid:
         return None
     present = cells.drop_null() if cells.null_count else cells
-    if (np.abs(values) < 1e18).sum() != len(present):
+    if np.count_nonzero(np.abs(values) < 1e18) != len(present):
         return None
-    if not len(present):
-        return values
-    _, offsets, content = present.buffers()
+    if len(present) and _has_leading_zero(present):
+        return None
+    return values
+
+
+def _has_leading_zero(numbers: pa.Array) -> bool:
+    """Tell whether a number begins with a zero and another digit, maybe after a sign."""
+    _, offsets, content = numbers.buffers()
     codes = np.frombuffer(content, dtype=np.uint8)
-    ends = np.frombuffer(offsets, dtype=np.int64)[present.offset :][: len(present) + 1]
-    digits = codes[ends[:-1]]
+    ends = np.frombuffer(offsets, dtype=np.int64)[numbers.offset :][: len(numbers) + 1]
+    firsts, ends = ends[:-1], ends[1:]
+    leading = codes[firsts]
     # A number has a digit, so that the byte after a sign is its own.
-    firsts = ends[:-1] + ((digits == ord("+")) | (digits == ord("-")))
-    has_zero = np.flatnonzero(codes[firsts] == ord("0"))
-    seconds = firsts[has_zero] + 1
-    seconds = seconds[seconds < ends[1:][has_zero]]
-    return None if (codes[seconds] - np.uint8(ord("0")) < 10).any() else values
+    firsts = firsts + ((leading == ord("+")) | (leading == ord("-")))
+    zeros = np.flatnonzero(codes[firsts] == ord("0"))
+    seconds = firsts[zeros] + 1
+    seconds = seconds[seconds < ends[zeros]]
+    return bool((codes[seconds] - np.uint8(ord("0")) < 10).any())
 
 
 def _vector(cell: Any) -> FloatArray | None:

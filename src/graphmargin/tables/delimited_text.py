@@ -7,11 +7,14 @@ Every cell is read as text, exactly as it is in the file; an empty cell without 
 from __future__ import annotations
 
 import csv
+import itertools
 import re
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +27,7 @@ from graphmargin.tables.file_formats import open_bytes
 
 # Larger blocks are slower: cells do not stay in the cache of the processor.
 _BLOCK_BYTES = 1 << 21
+_N_THREADS = 2
 _LONGEST_NAME = (1 << 31) - 1
 _LONGEST_ROW = 1 << 30  # in bytes; a quote that is not closed must not fill the memory
 _SEPARATORS = ",;\t|"
@@ -180,11 +184,42 @@ def _read_header(
         csv.field_size_limit(usual)
 
 
+class _Block(NamedTuple):
+    """Whole rows: their bytes, the quotes that enclose cells, their place, and what is wrong."""
+
+    content: bytes
+    stop: int
+    quotes: IntArray
+    first_byte: int
+    problem: _UnreadableError | None = None
+
+
 def _tables(
     stream: BinaryIO, rest: bytes, first_byte: int, separator: str, names: list[str], path: Path
 ) -> Iterator[pa.Table]:
-    """Yield the rows below the header, block by block."""
+    """Yield the rows below the header, block by block; some blocks are parsed ahead in threads."""
     n_rows = 0
+    waiting: deque[tuple[_Block, Future[pa.Table]]] = deque()
+    blocks = _blocks(stream, rest, first_byte, separator)
+    with ThreadPoolExecutor(_N_THREADS) as pool:
+        while True:
+            for block in itertools.islice(blocks, _N_THREADS + 1 - len(waiting)):
+                waiting.append((block, pool.submit(_parse, block, separator, names)))
+            if not waiting:
+                return
+            block, parsed = waiting.popleft()
+            try:
+                table = parsed.result()
+            except _UnreadableError as error:
+                row, line = _place_of(error, block, path, len(names) == 1)
+                msg = f"{path}: row {n_rows + row:,} (line {line:,}) {error}"
+                raise TableError(msg) from error
+            yield table
+            n_rows += table.num_rows
+
+
+def _blocks(stream: BinaryIO, rest: bytes, first_byte: int, separator: str) -> Iterator[_Block]:
+    """Yield blocks of rows; the last one may be one that cannot be read."""
     is_last = False
     while not is_last:
         # A row that does not fit into a block makes the next one larger.
@@ -194,17 +229,12 @@ def _tables(
         try:
             quotes = _enclosing_quotes(content, separator, is_last=is_last)
             stop = len(content) if is_last else _end_of_rows(content, quotes)
-            rest = content[stop:]
-            if not stop:
-                continue
-            quotes = quotes[: np.searchsorted(quotes, stop)]
-            table = _parse(memoryview(content)[:stop], quotes, separator, names)
-        except _UnreadableError as error:
-            row, line = _place_of(error, content, first_byte, path, len(names) == 1)
-            msg = f"{path}: row {n_rows + row:,} (line {line:,}) {error}"
-            raise TableError(msg) from error
-        yield table
-        n_rows += table.num_rows
+        except _UnreadableError as problem:
+            yield _Block(content, len(content), problem.quotes, first_byte, problem)
+            return
+        rest = content[stop:]
+        if stop:
+            yield _Block(content, stop, quotes[: np.searchsorted(quotes, stop)], first_byte)
         first_byte += stop
 
 
@@ -267,30 +297,31 @@ def _end_of_rows(content: bytes, quotes: IntArray) -> int:
     return 0
 
 
-def _parse(rows: memoryview, quotes: IntArray, separator: str, names: list[str]) -> pa.Table:
+def _parse(block: _Block, separator: str, names: list[str]) -> pa.Table:
     """Return rows as a table of text, null where a cell is empty and has no quotes."""
-    is_ascii = bytes.isascii(cast("bytes", rows.obj))
+    if block.problem is not None:
+        raise block.problem
     try:
         return pyarrow.csv.read_csv(
-            pa.BufferReader(rows),
+            pa.BufferReader(memoryview(block.content)[: block.stop]),
             read_options=pyarrow.csv.ReadOptions(
-                use_threads=False, block_size=len(rows), column_names=names
+                use_threads=False, block_size=block.stop, column_names=names
             ),
             parse_options=pyarrow.csv.ParseOptions(
                 delimiter=separator,
-                newlines_in_values=len(quotes) > 0,
+                newlines_in_values=len(block.quotes) > 0,
                 ignore_empty_lines=len(names) > 1,
             ),
             convert_options=pyarrow.csv.ConvertOptions(
                 column_types=dict.fromkeys(names, pa.large_string()),
-                check_utf8=not is_ascii,
+                check_utf8=not block.content.isascii(),
                 null_values=[""],
                 strings_can_be_null=True,
                 quoted_strings_can_be_null=False,
             ),
         )
     except pa.ArrowInvalid as error:
-        content = bytes(rows)
+        content, quotes = block.content[: block.stop], block.quotes
         if ragged := _RAGGED.search(str(error)):
             row, expected, got = ragged.groups()
             place = int(_row_starts(content, quotes, len(names) == 1)[int(row) - 1])
@@ -322,13 +353,13 @@ def _row_starts(content: bytes, quotes: IntArray, is_one_column: bool) -> IntArr
 
 
 def _place_of(
-    error: _UnreadableError, content: bytes, first_byte: int, path: Path, is_one_column: bool
+    error: _UnreadableError, block: _Block, path: Path, is_one_column: bool
 ) -> tuple[int, int]:
     """Return the row, counted in the block, and the line of the file that cannot be read."""
-    starts = _row_starts(content, error.quotes, is_one_column)
+    starts = _row_starts(block.content, error.quotes, is_one_column)
     row = int(np.searchsorted(starts, error.place, side="right"))
     with open_bytes(path) as stream:
-        before = stream.read(first_byte + error.place)
+        before = stream.read(block.first_byte + error.place)
     return max(row, 1), len(before.splitlines()) + (not before or before.endswith((b"\n", b"\r")))
 
 
