@@ -320,7 +320,7 @@ def test_infinite_numbers_and_names_that_are_no_columns_in_training():
 
 def test_it_can_be_cloned():
     features = TableFeatures(ignore=["size"])
-    assert clone(features).get_params() == {"ignore": ["size"]}
+    assert clone(features).get_params() == {"ignore": ["size"], "keep": ()}
 
 
 @pytest.mark.parametrize(

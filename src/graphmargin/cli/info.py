@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from graphmargin.cli.options import Ignore, Json, Unlabeled
+from graphmargin.cli.options import Ignore, Json, Keep, Unlabeled
 from graphmargin.cli.printing import console, print_json, print_table
 
 HELP = """Show what is in a model file, or how the columns of a table would be used.
@@ -35,6 +35,7 @@ def info(
     ] = None,
     unlabeled: Unlabeled = [],  # noqa: B006 - typer copies it
     ignore: Ignore = [],  # noqa: B006 - typer copies it
+    keep: Keep = [],  # noqa: B006 - typer copies it
     json: Json = False,
 ) -> None:
     """Print what a file holds."""
@@ -49,7 +50,7 @@ def info(
         return
     from graphmargin.labeling.overview import overview
 
-    seen = overview(path, target, unlabeled=unlabeled, ignore=ignore)
+    seen = overview(path, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
     if json:
         print_json(seen)
         return

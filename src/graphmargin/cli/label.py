@@ -16,6 +16,7 @@ from graphmargin.cli.options import (
     Ignore,
     Jobs,
     Json,
+    Keep,
     OutOrFolder,
     Quiet,
     Seed,
@@ -79,6 +80,7 @@ def label(
     report: Report = None,
     unlabeled: Unlabeled = [],  # noqa: B006 - typer copies it
     ignore: Ignore = [],  # noqa: B006 - typer copies it
+    keep: Keep = [],  # noqa: B006 - typer copies it
     jobs: Jobs = None,
     seed: Seed = 0,
     dask: Dask = None,
@@ -110,6 +112,7 @@ def label(
             resume=resume,
             unlabeled=unlabeled,
             ignore=ignore,
+            keep=keep,
             seed=seed,
             quiet=quiet or json,
         )
@@ -117,17 +120,17 @@ def label(
         return
     refuse_options({"--work-dir": work_dir, "--resume": resume}, "goes with --dask")
     from graphmargin.labeling.job import check_new_columns, check_unlabeled, open_job
-    from graphmargin.tables.formats import format_of
+    from graphmargin.tables.writing import check_output
 
     source = Path(table)
     labeled_file = beside(source, "labeled") if out is None else Path(out)
-    format_of(labeled_file)
+    check_output(labeled_file, inputs=[source])
     check_files(source, labeled_file, model, report)
-    job = open_job(source, target, unlabeled=unlabeled, ignore=ignore)
+    job = open_job(source, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
     check_new_columns(job)
     check_unlabeled(job)
     labeled, findings = _labeled(job, jobs, seed, report, quiet=quiet or json)
-    files = _write_files(labeled, findings, labeled_file, model, report)
+    files = _write_files(labeled, findings, source, labeled_file, model, report)
     _tell(findings, files, json=json, quiet=quiet)
 
 
@@ -138,6 +141,7 @@ def fit(
     report: Report = None,
     unlabeled: Unlabeled = [],  # noqa: B006 - typer copies it
     ignore: Ignore = [],  # noqa: B006 - typer copies it
+    keep: Keep = [],  # noqa: B006 - typer copies it
     jobs: Jobs = None,
     seed: Seed = 0,
     json: Json = False,
@@ -147,9 +151,9 @@ def fit(
     from graphmargin.labeling.job import open_job
 
     check_files(table, model, report)
-    job = open_job(table, target, unlabeled=unlabeled, ignore=ignore)
+    job = open_job(table, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
     labeled, findings = _labeled(job, jobs, seed, report, quiet=quiet or json)
-    files = _write_files(labeled, findings, None, model, report)
+    files = _write_files(labeled, findings, table, None, model, report)
     _tell(findings, files, json=json, quiet=quiet)
 
 
@@ -169,7 +173,12 @@ def _labeled(
 
 
 def _write_files(
-    labeled: Labeled, findings: Findings, out: Path | None, model: Path | None, report: Path | None
+    labeled: Labeled,
+    findings: Findings,
+    source: Path,
+    out: Path | None,
+    model: Path | None,
+    report: Path | None,
 ) -> dict[str, str]:
     """Write the files that are asked for, all or none of them; return where they are."""
     named = {"labeled": out, "model": model, "report": report}
@@ -179,7 +188,7 @@ def _write_files(
         if out is not None:
             from graphmargin.tables.writing import table_writer
 
-            with table_writer(out) as write:
+            with table_writer(out, like=source) as write:
                 write(labeled.table)
     return files
 

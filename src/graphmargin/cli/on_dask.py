@@ -56,6 +56,7 @@ def label_on_dask(
     resume: bool,
     unlabeled: Sequence[str],
     ignore: Sequence[str],
+    keep: Sequence[str],
     seed: int,
     quiet: bool,
 ) -> tuple[Findings, dict[str, str]]:
@@ -79,6 +80,7 @@ def label_on_dask(
             resume=resume,
             unlabeled=unlabeled,
             ignore=ignore,
+            keep=keep,
         )
         for path in (model, report):
             if path is not None:

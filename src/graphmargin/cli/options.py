@@ -68,6 +68,13 @@ Ignore: TypeAlias = Annotated[
     list[str],
     typer.Option(metavar="COLUMN", help="Column that is no feature; can be repeated."),
 ]
+Keep: TypeAlias = Annotated[
+    list[str],
+    typer.Option(
+        metavar="COLUMN",
+        help="Column that is a feature although it looks like an ID; can be repeated.",
+    ),
+]
 Jobs: TypeAlias = Annotated[
     int | None, typer.Option(min=1, metavar="N", help="Threads; by default, one a core.")
 ]
@@ -87,7 +94,10 @@ def beside(table: Path, what: str) -> Path:
     'data/cats-labeled.csv.gz'
     """
     stem = table.name.partition(".")[0]
-    return table.with_name(f"{stem}-{what}{table.name[len(stem) :]}")
+    ending = table.name[len(stem) :]
+    # npz files are read, not written.
+    ending = ".parquet" if ending.lower() == ".npz" else ending
+    return table.with_name(f"{stem}-{what}{ending}")
 
 
 def folder_beside(place: str, what: str) -> str:

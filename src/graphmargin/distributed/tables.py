@@ -38,9 +38,9 @@ from graphmargin.labels import UNLABELED_IN_TABLES
 from graphmargin.models.table_model import TableModel
 from graphmargin.selection.advice import evidence_advice, unreached_advice
 from graphmargin.selection.choice import Choice
-from graphmargin.tables.arrow import frame_of
 from graphmargin.tables.errors import TableError
 from graphmargin.tables.features import TableFeatures
+from graphmargin.tables.reading import to_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,6 +63,8 @@ class TableRequest:
     label : LabelColumn
     ignore : tuple of str
         Columns that are no features.
+    keep : tuple of str
+        Columns that are features although they look like an ID.
     layout : Layout
         The columns of the result.
     out, work_dir : Folder
@@ -74,6 +76,7 @@ class TableRequest:
     source: Source
     label: LabelColumn
     ignore: tuple[str, ...]
+    keep: tuple[str, ...]
     layout: Layout
     out: Folder
     work_dir: Folder
@@ -89,6 +92,7 @@ def open_table(
     resume: bool = False,
     unlabeled: Sequence[str] = (),
     ignore: Sequence[str] = (),
+    keep: Sequence[str] = (),
 ) -> TableRequest:
     """Return a request, after most of what can be wrong was checked at the end of each file.
 
@@ -108,6 +112,8 @@ def open_table(
         Values of the target that mean that there is no label, beside empty cells.
     ignore : sequence of str
         Columns that are no features.
+    keep : sequence of str
+        Columns that are features although they look like an ID.
 
     Raises
     ------
@@ -139,13 +145,14 @@ def open_table(
         )
         raise WorkDirError(msg)
     source = open_source(place, ROWS_PER_RANGE)
-    check_columns(source.schema, [target, *ignore], source.files[0].url)
+    check_columns(source.schema, [target, *ignore, *keep], source.files[0].url)
     check_types(source.files, source.schema.names, but=[target])
     return TableRequest(
         name=posixpath.basename(place.rstrip("/")) or place,
         source=source,
         label=LabelColumn(target, UNLABELED_IN_TABLES.with_texts(unlabeled)),
         ignore=tuple(ignore),
+        keep=tuple(keep),
         layout=table_layout(source, target),
         out=target_folder,
         work_dir=work_folder,
@@ -212,7 +219,8 @@ def label_table(cluster: Cluster, request: TableRequest, *, seed: int) -> Labele
     # Class masses are not normalized on a cluster.
     parameters = replace(table_parameters(request.source.n_rows), class_mass_normalization=(False,))
     sample = sample_rows(cluster, request, seed)
-    features = TableFeatures(ignore=(request.label.name, *request.ignore)).fit(sample)
+    ignore = (request.label.name, *request.ignore)
+    features = TableFeatures(ignore=ignore, keep=request.keep).fit(sample)
     fitted = run_fit(
         cluster,
         FitRequest(
@@ -301,7 +309,7 @@ def sample_rows(cluster: Cluster, request: TableRequest, seed: int) -> pd.DataFr
     sample = pa.concat_tables([rows for rows, _ in samples])
     empty = pa.nulls(sum(quotas))
     columns = {name: empty if name in unused else sample[name] for name in source.schema.names}
-    return frame_of(pa.table(columns))
+    return to_frame(pa.table(columns))
 
 
 def _sample_range(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from graphmargin.tables.columns import ColumnUse
+from graphmargin.tables.column_names import ColumnUse
 
 GIVEN, INDUCED, MODEL = SOURCES = ("given", "induced", "model")
 """Where a label comes from.

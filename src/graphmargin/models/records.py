@@ -179,17 +179,19 @@ ARRAY_RECORDS: Records = {
 def table_records() -> Records:
     """Return the records of models for tables, by the names of their types; imports pandas."""
     from graphmargin.tables import encoders
-    from graphmargin.tables.columns import ColumnUse
-    from graphmargin.tables.features import Encoder, TableFeatures
+    from graphmargin.tables.column_names import ColumnUse
+    from graphmargin.tables.encoders import Encoder
+    from graphmargin.tables.features import TableFeatures
 
-    def make_features(ignore: Sequence[str], **fitted: Any) -> TableFeatures:
-        features = TableFeatures(ignore=ignore)
+    def make_features(ignore: Sequence[str], keep: Sequence[str], **fitted: Any) -> TableFeatures:
+        features = TableFeatures(ignore=ignore, keep=keep)
         for name, value in fitted.items():
             setattr(features, name, value)
         return features
 
     state = {
         "ignore": tuple[str, ...],
+        "keep": tuple[str, ...],
         "columns_": tuple[ColumnUse, ...],
         "encoders_": tuple[Encoder, ...],
         "scaling_": str,

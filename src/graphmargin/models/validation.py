@@ -49,7 +49,7 @@ def _check_table_model(model: TableModel) -> None:
     row = pd.DataFrame({use.name: [None] for use in features.columns_}, dtype=object)
     X = features.transform(row)
     d = X.shape[1]
-    require(d >= 1 and np.isfinite(X).all(), "encoders_")
+    require(d == features.n_features_out_ >= 1 and np.isfinite(X).all(), "encoders_")
     _check_predictor(model.predictor, d)
     require(model.classes.shape == codes.shape, "classes")
     require(codes.dtype.kind == "i" and np.array_equal(codes, np.arange(len(codes))), "classes")

@@ -20,7 +20,7 @@ from graphmargin.labeling.findings import (
 )
 from graphmargin.report import charts
 from graphmargin.report.theme import CSS
-from graphmargin.tables.columns import ColumnUse
+from graphmargin.tables.column_names import ColumnUse
 
 MOST_CANDIDATES = 8
 """Parts of the blend that are listed."""

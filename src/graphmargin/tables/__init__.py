@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from graphmargin.tables.columns import ColumnUse
+from graphmargin.tables.column_names import ColumnUse
 from graphmargin.tables.errors import TableError
 
 if TYPE_CHECKING:

@@ -2,36 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from graphmargin.tables.columns import ColumnUse, check_known, check_unique, listed
-from graphmargin.tables.encoders import (
-    CategoryEncoder,
-    DateEncoder,
-    EmbeddingEncoder,
-    NumberEncoder,
-    TextEncoder,
-    fit_category,
-    fit_date,
-    fit_embedding,
-    fit_number,
-    fit_text,
-    refuse,
-)
+from graphmargin.tables.column_names import ColumnUse, check_known, check_unique, format_names
+from graphmargin.tables.column_parsing import LARGEST, raise_bad_cell
+from graphmargin.tables.column_roles import MAX_CATEGORIES, ColumnReading, read_column
+from graphmargin.tables.encoders import CategoryEncoder, Encoder, fit_encoder
 from graphmargin.tables.errors import TableError
-from graphmargin.tables.meanings import LARGEST
-from graphmargin.tables.roles import MAX_CATEGORIES, ColumnReading, read_column
 
 if TYPE_CHECKING:
     from graphmargin._typing import AnyArray, FloatArray
-
-Encoder: TypeAlias = NumberEncoder | CategoryEncoder | DateEncoder | TextEncoder | EmbeddingEncoder
 
 # Ratio of the 90th to the 10th percentile of the ranges (max - min) of number columns, up to which
 # they have one unit; of up to nine columns, it is that of the largest to the smallest. It is 1.0 on
@@ -59,6 +45,8 @@ class TableFeatures(TransformerMixin, BaseEstimator):
     ----------
     ignore : sequence of str
         Columns that are left out, such as the target.
+    keep : sequence of str
+        Columns that are used although they look like an ID, such as whole numbers without gaps.
 
     Attributes
     ----------
@@ -81,8 +69,9 @@ class TableFeatures(TransformerMixin, BaseEstimator):
     (4, 3)
     """
 
-    def __init__(self, *, ignore: Sequence[str] = ()) -> None:
+    def __init__(self, *, ignore: Sequence[str] = (), keep: Sequence[str] = ()) -> None:
         self.ignore = ignore
+        self.keep = keep
 
     def fit(self, table: pd.DataFrame, y: object = None) -> TableFeatures:  # noqa: ARG002 - API
         """Decide what each column is, and learn how it becomes features.
@@ -95,26 +84,46 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         Raises
         ------
         TableError
-            If no column is of use, a number is infinite, or `ignore` has a name that the table
-            does not have.
+            If no column is of use, a number is infinite, or `ignore` or `keep` has a name that the
+            table does not have.
         """
+        self._fit(table)
+        return self
+
+    def fit_transform(
+        self,
+        table: pd.DataFrame,
+        y: object = None,  # noqa: ARG002 - API
+    ) -> FloatArray:
+        """Return the features of the table that they are learned from; cells are read once."""
+        readings = self._fit(table)
+        parts = [encoder.encode(readings[encoder.name].values) for encoder in self.encoders_]
+        return np.hstack(parts)
+
+    def _fit(self, table: pd.DataFrame) -> Mapping[str, ColumnReading]:
+        """Learn, and return the columns as they were read."""
         names = [str(name) for name in table.columns]
         table = table.set_axis(names, axis=1)
         check_unique(names)
-        for name in self.ignore:
-            check_known(name, names, "`ignore`: ")
+        for option, given in (("ignore", self.ignore), ("keep", self.keep)):
+            for name in given:
+                check_known(name, names, f"`{option}`: ")
+        both = [name for name in self.keep if name in self.ignore]
+        if both:
+            msg = f"column {both[0]!r} is to be kept and to be ignored; choose one"
+            raise TableError(msg)
         readings = {
             name: ColumnReading("left out", note="ignored")
             if name in self.ignore
-            else read_column(table[name])
+            else read_column(table[name], keep=name in self.keep)
             for name in names
         }
         numbers = {name: r.values for name, r in readings.items() if r.role == "number"}
         for name, values in numbers.items():
-            refuse(table[name], np.abs(values) > LARGEST, "a finite number")
+            raise_bad_cell(table[name], np.abs(values) > LARGEST, "a finite number")
         unit = _unit(numbers)
         self.encoders_ = tuple(
-            _fit_encoder(name, reading, unit)
+            fit_encoder(name, reading, unit)
             for name, reading in readings.items()
             if reading.role != "left out"
         )
@@ -127,7 +136,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
             msg = f"no column is of use as a feature: {why or 'there is none'}"
             raise TableError(msg)
         self.scaling_ = _scaling(len(numbers), unit)
-        return self
+        return readings
 
     @property
     def feature_names_in_(self) -> AnyArray:
@@ -137,7 +146,7 @@ class TableFeatures(TransformerMixin, BaseEstimator):
     @property
     def n_features_out_(self) -> int:
         """Number of features."""
-        return sum(encoder.n_features for encoder in self.encoders_)
+        return sum(use.n_features for use in self.columns_)
 
     def transform(self, table: pd.DataFrame) -> FloatArray:
         """Return the features of a table, which may have its columns in any order, and more.
@@ -153,19 +162,14 @@ class TableFeatures(TransformerMixin, BaseEstimator):
         if absent:
             noun, verb = ("column", "is") if len(absent) == 1 else ("columns", "are")
             msg = (
-                f"{noun} {listed(absent)} of the model {verb} not in the table; it has: "
-                f"{listed(list(places))}"
+                f"{noun} {format_names(absent)} of the model {verb} not in the table; it has: "
+                f"{format_names(list(places))}"
             )
             raise TableError(msg)
-        result = np.empty((len(table), self.n_features_out_))
         if not len(table):  # which scikit-learn's encoders refuse
-            return result
-        start = 0
-        for encoder in self.encoders_:
-            stop = start + encoder.n_features
-            result[:, start:stop] = encoder.transform(table[places[encoder.name]])
-            start = stop
-        return result
+            return np.empty((0, self.n_features_out_))
+        parts = [encoder.transform(table[places[encoder.name]]) for encoder in self.encoders_]
+        return np.hstack(parts)
 
 
 def _unit(numbers: Mapping[str, Any]) -> float | None:
@@ -192,28 +196,13 @@ def _scaling(n_numbers: int, unit: float | None) -> str:
     return "numbers keep their common unit, as their ranges are alike"
 
 
-def _fit_encoder(name: str, reading: ColumnReading, unit: float | None) -> Encoder:
-    if reading.role == "number":
-        return fit_number(name, reading.values, unit)
-    if reading.role == "date":
-        return fit_date(name, reading.values, reading.layout)
-    fits: dict[str, Callable[[str, Any], Encoder]] = {
-        "category": fit_category,
-        "text": fit_text,
-        "embedding": fit_embedding,
-    }
-    return fits[reading.role](name, reading.values)
-
-
 def _use(name: str, reading: ColumnReading, encoder: Encoder | None) -> ColumnUse:
     if encoder is None:
         return ColumnUse(name, "left out", 0, reading.note)
-    return ColumnUse(name, encoder.role, encoder.n_features, _note(reading.values, encoder))
-
-
-def _note(values: Any, encoder: Encoder) -> str:
-    if isinstance(encoder, CategoryEncoder) and encoder.has_others:
-        return f"all but the {MAX_CATEGORIES} most frequent values are one"
-    missing = np.asarray(pd.isna(values))
+    missing = np.asarray(pd.isna(reading.values))
     n_missing = int((missing if missing.ndim == 1 else missing.all(axis=1)).sum())
-    return f"{n_missing:,} missing" if n_missing else ""
+    notes = [reading.note, f"{n_missing:,} missing" if n_missing else ""]
+    if isinstance(encoder, CategoryEncoder) and encoder.has_others:
+        notes = [f"all but the {MAX_CATEGORIES} most frequent values are one"]
+    n_features = encoder.encode(reading.values[:1]).shape[1]
+    return ColumnUse(name, encoder.role, n_features, ", ".join(filter(None, notes)))

@@ -10,8 +10,8 @@ import pytest
 from graphmargin.distributed.io.labels import LabelColumn
 from graphmargin.distributed.io.row_ranges import RowRange
 from graphmargin.labels import UNLABELED_IN_PYTHON, UNLABELED_IN_TABLES, encode_labels
-from graphmargin.tables.arrow import frame_of
 from graphmargin.tables.errors import TableError
+from graphmargin.tables.reading import to_frame
 from graphmargin.tables.target import read_target
 
 COLUMNS = {
@@ -35,7 +35,7 @@ def test_commands_read_the_labels_of_one_machine(kind, unlabeled):
     cells = COLUMNS[kind]
     labels = labels_of(UNLABELED_IN_TABLES.with_texts(unlabeled), cells)
     try:
-        expected = read_target(frame_of(pa.table({"y": cells})), "y", unlabeled=unlabeled)
+        expected = read_target(to_frame(pa.table({"y": cells})), "y", unlabeled=unlabeled)
     except TableError:  # of a single class, which a column of a row range may have
         assert len({label for label in labels if label is not None}) == 1
         return

@@ -21,7 +21,7 @@ from graphmargin.distributed.engine.storage import DRAFT, Folder
 from graphmargin.distributed.io.parquet_files import places_of
 from graphmargin.distributed.io.row_ranges import RowRange, Source, read_batches
 from graphmargin.labeling.findings import GIVEN, SOURCES
-from graphmargin.tables.columns import check_free, check_unique
+from graphmargin.tables.column_names import check_not_taken, check_unique
 from graphmargin.tables.errors import TableError
 
 STAGE = "writing labels"
@@ -121,7 +121,7 @@ def table_layout(source: Source, label: str) -> Layout:
         If the source has one of the new columns.
     """
     new = f"{label}_confidence", f"{label}_source"
-    check_free(new, source.schema.names, source.files[0].url)
+    check_not_taken(new, source.schema.names, source.files[0].url)
     place = source.schema.get_field_index(label)
     return Layout(source.schema.remove(place), label, *new, digits=6, at=place)
 

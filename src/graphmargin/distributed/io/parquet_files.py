@@ -20,7 +20,7 @@ from dask.utils import natural_sort_key
 
 from graphmargin._errors import one_line
 from graphmargin.distributed.engine.storage import url_to_fs
-from graphmargin.tables.columns import check_unique, listed
+from graphmargin.tables.column_names import check_unique, format_names
 from graphmargin.tables.errors import TableError
 
 ENDINGS = (".parquet", ".parq", ".pq")
@@ -120,7 +120,8 @@ def check_columns(schema: pa.Schema, columns: Sequence[str], where: str) -> None
         if f"/{absent[0]}=" in where:
             hint = "columns in the names of folders are not read, write them to the files; "
         noun = "column" if len(absent) == 1 else "columns"
-        msg = f"{where} has no {noun} {listed(absent)}; {hint}it has: {listed(schema.names)}"
+        has = format_names(schema.names)
+        msg = f"{where} has no {noun} {format_names(absent)}; {hint}it has: {has}"
         raise TableError(msg)
 
 

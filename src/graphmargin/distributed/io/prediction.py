@@ -29,8 +29,8 @@ from graphmargin.labeling.prediction import Predicted, check_labels, new_columns
 from graphmargin.labels import UNLABELED_IN_PYTHON, UnlabeledRule
 from graphmargin.models.array_model import Predictor
 from graphmargin.models.table_model import TableModel
-from graphmargin.tables.arrow import frame_of
 from graphmargin.tables.errors import TableError
+from graphmargin.tables.reading import to_frame
 
 ROWS_PER_FILE = 1 << 20
 """Rows of a file of predictions, of which a batch is in memory at a time."""
@@ -190,7 +190,7 @@ def _predict(
         counts[:] += (labels[:, None] == classes).sum(axis=0)
         total += float(confidence.sum())
         if model.target in batch.column_names:
-            given = frame_of(batch.select([model.target]))[model.target]
+            given = to_frame(batch.select([model.target]))[model.target]
             known, right = check_labels(given, labels, model.rule)
             n_checked, n_right = n_checked + int(known.sum()), n_right + int(right.sum())
         return pa.array(labels.tolist()), confidence, None

@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from graphmargin._typing import FloatArray
 from graphmargin.distributed.io.parquet_files import check_columns, plain_schema
-from graphmargin.tables.arrow import frame_of
-from graphmargin.tables.columns import listed
+from graphmargin.tables.column_names import format_names
 from graphmargin.tables.errors import TableError
 from graphmargin.tables.features import TableFeatures
+from graphmargin.tables.reading import to_frame
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class EncodedColumns:
     Examples
     --------
     >>> table = pa.table({"color": ["red", "blue", "red", "red"], "where": ["here"] * 4})
-    >>> encoder = EncodedColumns(TableFeatures().fit(frame_of(table)))
+    >>> encoder = EncodedColumns(TableFeatures().fit(to_frame(table)))
     >>> encoder.columns, encoder.transform(table).shape
     (('color',), (4, 2))
     """
@@ -78,7 +78,7 @@ class EncodedColumns:
 
     def transform(self, table: pa.Table, first_row: int = 0) -> FloatArray:
         """Return the features of every row; messages count rows from `first_row`."""
-        frame = frame_of(table)
+        frame = to_frame(table)
         frame.index = range(first_row, first_row + len(frame))
         return self.features.transform(frame)
 
@@ -145,7 +145,8 @@ def _numbers(
     if features is None:
         names = [f.name for f in schema if _is_number(f.type) and f.name not in others]
         if not names:
-            msg = f"{where} has no column of numbers for features; it has: {listed(schema.names)}"
+            has = format_names(schema.names)
+            msg = f"{where} has no column of numbers for features; it has: {has}"
             raise TableError(msg)
     else:
         names = _listed_once(features)

@@ -17,9 +17,9 @@ from graphmargin._errors import one_line
 from graphmargin._typing import IntArray
 from graphmargin.distributed.engine.run import Run
 from graphmargin.distributed.io.parquet_files import File, find_files, open_parquet, plain_schema
-from graphmargin.tables.arrow import in_chunks
-from graphmargin.tables.columns import check_unique
+from graphmargin.tables.column_names import check_unique
 from graphmargin.tables.errors import TableError
+from graphmargin.tables.reading import in_chunks
 
 BATCH = 1 << 16
 """Number of rows that are in memory at once, beside what a task makes of them."""
@@ -235,7 +235,7 @@ def read_batches(
         with open_parquet(row_range.url) as file:
             schema = pa.schema([file.schema_arrow.field(name) for name in columns])
             for chunk in in_chunks(wanted(file), schema, n_rows):
-                yield chunk.cast(plain_schema(schema))
+                yield chunk.combine_chunks().cast(plain_schema(schema))
     except (pa.ArrowException, OSError, KeyError) as error:
         msg = f"{row_range.url} cannot be read, or is not as it was: {one_line(error)}"
         raise TableError(msg) from error

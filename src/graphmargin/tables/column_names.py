@@ -1,4 +1,4 @@
-"""What columns are called, and what they are good for."""
+"""Names of columns, and the uses that columns are put to."""
 
 from __future__ import annotations
 
@@ -94,16 +94,16 @@ def check_known(name: str, names: Sequence[str], where: str = "") -> None:
         return
     close = difflib.get_close_matches(name, names, n=1)
     hint = f"did you mean {close[0]!r}? " if close else ""
-    msg = f"{where}there is no column {name!r}; {hint}the table has: {listed(names)}"
+    msg = f"{where}there is no column {name!r}; {hint}the table has: {format_names(names)}"
     raise TableError(msg)
 
 
-def check_free(new: Iterable[str], names: Iterable[str], table: str) -> None:
+def check_not_taken(new: Iterable[str], names: Iterable[str], table: str) -> None:
     """Refuse a table in which a column of the result is taken.
 
     Examples
     --------
-    >>> check_free(["y_source"], ["x", "y", "y_source"], "a.csv")  # doctest: +ELLIPSIS
+    >>> check_not_taken(["y_source"], ["x", "y", "y_source"], "a.csv")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     graphmargin.tables.errors.TableError: a.csv has a column 'y_source', which the result needs...
     """
@@ -116,12 +116,12 @@ def check_free(new: Iterable[str], names: Iterable[str], table: str) -> None:
         raise TableError(msg)
 
 
-def listed(names: Sequence[str]) -> str:
+def format_names(names: Sequence[str]) -> str:
     """Return names for a message, the first ones if there are many.
 
     Examples
     --------
-    >>> listed(["size", "color"])
+    >>> format_names(["size", "color"])
     "'size', 'color'"
     """
     shown = [repr(name) for name in names[:_SHOWN]]
