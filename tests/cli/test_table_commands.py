@@ -189,7 +189,7 @@ def test_whole_numbers_without_gaps_can_be_kept(tmp_path, capsys):
     model = tmp_path / "a.graphmargin"
     argv = ("fit", tmp_path / "a.csv", "-t", "kind", "--model", model, "--keep", "number", "-q")
     assert run(*argv) == 0
-    assert "number" in {encoder.name for encoder in gm.load_model(model).features.encoders_}
+    assert "number" in {encoder.name for encoder in gm.load_model(model).features.encoders}
 
 
 def test_suggest(table_file, tmp_path, capsys):

@@ -18,7 +18,7 @@ from graphmargin.distributed.io.row_encoder import EncodedColumns
 from graphmargin.distributed.tables import open_table, sample_rows
 from graphmargin.selection.execution import FitWarning, UnreachedWarning
 from graphmargin.tables.errors import TableError
-from graphmargin.tables.features import TableFeatures
+from graphmargin.tables.features import fit_features
 from graphmargin.tables.reading import read_table
 
 
@@ -51,9 +51,9 @@ def test_a_small_table_is_its_own_sample(cluster, opened, mixed_table):
     unused = ["kind", "note"]
     assert sample.columns.tolist() == whole.columns.tolist()
     assert sample[unused].isna().all(axis=None)
-    expected = TableFeatures(ignore=unused).fit(whole)
-    found = TableFeatures(ignore=unused).fit(sample)
-    assert found.columns_ == expected.columns_
+    expected = fit_features(whole, ignore=unused)
+    found = fit_features(sample, ignore=unused)
+    assert found.columns == expected.columns
     np.testing.assert_array_equal(found.transform(whole), expected.transform(whole))
 
 
@@ -83,7 +83,7 @@ def test_cells_that_are_missing_only_outside_of_the_sample(cluster, opened, pets
             table[name] = table[name].mask(outside)
         table.to_parquet(path, index=False)
     request = opened()
-    features = TableFeatures(ignore=["kind"]).fit(sample_rows(cluster, request, seed=0))
+    features = fit_features(sample_rows(cluster, request, seed=0), ignore=["kind"])
     used = EncodedColumns(features).columns
     assert used == ("weight", "color", "seen", "note")
     for path in pets.iterdir():

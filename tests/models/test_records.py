@@ -22,7 +22,7 @@ FIELDS = {
     "neighbor-search": "X n_jobs seed",
     "sparse-rows": "shape data indices indptr",
     "table-model": "features predictor classes target",
-    "table-features": "ignore keep columns_ encoders_ scaling_",
+    "table-features": "columns encoders scaling",
     "column": "name role n_features note",
     "number-encoder": "name text_format median center scale flag",
     "category-encoder": "name text_format values has_others one_hot_value",

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmargin.tables import TableFeatures
+from graphmargin.tables import fit_features
 from graphmargin.tables.column_parsing import (
     MISSING_TEXTS,
     find_number_format,
@@ -53,7 +53,7 @@ def test_formats_of_numbers(cells, number_format, numbers):
     values, bad = parse_numbers(column, number_format)
     assert not bad.any()
     np.testing.assert_array_equal(values, numbers)
-    (use,) = TableFeatures().fit(pd.DataFrame({"x": column})).columns_
+    (use,) = fit_features(pd.DataFrame({"x": column})).columns
     assert use.role == "number"
     assert ("" if number_format in ("plain", "truth values") else number_format) in use.note
 

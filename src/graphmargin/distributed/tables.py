@@ -39,7 +39,7 @@ from graphmargin.models.table_model import TableModel
 from graphmargin.selection.advice import evidence_advice, unreached_advice
 from graphmargin.selection.choice import Choice
 from graphmargin.tables.errors import TableError
-from graphmargin.tables.features import TableFeatures
+from graphmargin.tables.features import TableFeatures, fit_features
 from graphmargin.tables.reading import to_frame
 
 if TYPE_CHECKING:
@@ -220,7 +220,7 @@ def label_table(cluster: Cluster, request: TableRequest, *, seed: int) -> Labele
     parameters = replace(table_parameters(request.source.n_rows), class_mass_normalization=(False,))
     sample = sample_rows(cluster, request, seed)
     ignore = (request.label.name, *request.ignore)
-    features = TableFeatures(ignore=ignore, keep=request.keep).fit(sample)
+    features = fit_features(sample, ignore=ignore, keep=request.keep)
     fitted = run_fit(
         cluster,
         FitRequest(
@@ -266,8 +266,8 @@ def summarize_table(labeled: LabeledTable) -> Findings:
         given_counts=tuple(table.label_counts.sum(axis=0).tolist()),
         final_counts=tuple(fitted.class_counts.tolist()),
         source_counts=dict(zip(SOURCES, fitted.source_counts.tolist(), strict=True)),
-        columns=tuple(use for use in labeled.features.columns_ if use.name != request.label.name),
-        scaling=labeled.features.scaling_,
+        columns=tuple(use for use in labeled.features.columns if use.name != request.label.name),
+        scaling=labeled.features.scaling,
         candidates=candidates_of(choice),
         supervised_share=choice.supervised_share,
         estimate=estimate_of(choice),

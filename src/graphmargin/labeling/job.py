@@ -29,7 +29,7 @@ from graphmargin.selection.parameters import GraphParameters, KernelParameters, 
 from graphmargin.selection.tasks import choose_among, make_tasks
 from graphmargin.tables.column_names import ColumnUse, check_not_taken
 from graphmargin.tables.errors import TableError
-from graphmargin.tables.features import TableFeatures
+from graphmargin.tables.features import TableFeatures, fit_transform
 from graphmargin.tables.reading import read_table
 from graphmargin.tables.target import Target, read_target
 
@@ -73,7 +73,7 @@ class Job:
     @property
     def columns(self) -> tuple[ColumnUse, ...]:
         """How all columns but the target are used."""
-        return tuple(use for use in self.features.columns_ if use.name != self.target.name)
+        return tuple(use for use in self.features.columns if use.name != self.target.name)
 
 
 def open_job(
@@ -123,8 +123,7 @@ def job_of(
     (2, ['cat', 'dog'], (4, 1))
     """
     found = read_target(table, target, unlabeled=unlabeled)
-    features = TableFeatures(ignore=(target, *ignore), keep=tuple(keep))
-    X = features.fit_transform(table)
+    features, X = fit_transform(table, ignore=(target, *ignore), keep=keep)
     return Job(name, table, found, features, X)
 
 

@@ -8,17 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 import pandas as pd
-from sklearn.decomposition import TruncatedSVD
-from sklearn.feature_extraction.text import TfidfVectorizer
 
 from graphmargin._typing import BoolArray, FloatArray
 from graphmargin.tables.column_names import Role
 from graphmargin.tables.column_parsing import LARGEST, NumberFormat, parse_column
 from graphmargin.tables.column_roles import MAX_CATEGORIES, ColumnReading
+
+if TYPE_CHECKING:
+    from sklearn.feature_extraction.text import TfidfVectorizer
 
 # Features are far from overflow, whatever is squared or divided.
 _SMALLEST_SCALE = 1 / LARGEST
@@ -255,6 +256,8 @@ class TextEncoder(ColumnEncoder):
 
     @cached_property
     def _vectorizer(self) -> TfidfVectorizer:
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
         vectorizer = TfidfVectorizer(vocabulary=self.vocabulary, **_NGRAMS)
         vectorizer.idf_ = self.idf
         return vectorizer
@@ -262,6 +265,9 @@ class TextEncoder(ColumnEncoder):
 
 def fit_text(name: str, cells: pd.Series) -> TextEncoder:
     """Return the encoder of a column of text."""
+    from sklearn.decomposition import TruncatedSVD
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
     sample = cells.dropna()
     if len(sample) > _TEXT_SAMPLE:
         sample = sample.sample(_TEXT_SAMPLE, random_state=0)

@@ -24,7 +24,7 @@ from graphmargin.distributed.io.row_ranges import open_source, split_rows
 from graphmargin.graph.weights import paper_width
 from graphmargin.labels import UNLABELED_IN_PYTHON, encode_labels
 from graphmargin.tables.errors import TableError
-from graphmargin.tables.features import TableFeatures
+from graphmargin.tables.features import fit_features
 
 
 @pytest.fixture
@@ -203,19 +203,19 @@ def test_labels_of_two_kinds_name_both_files(read):
 
 def test_features_of_any_kind_are_encoded(read, mixed_table):
     frame, _ = mixed_table(60)
-    features = TableFeatures(ignore=("kind",)).fit(frame)
+    features = fit_features(frame, ignore=["kind"])
     table = pa.Table.from_pandas(frame, preserve_index=False)
     run, found = read(table.slice(0, 33), table.slice(33), features=features, label="kind", id="id")
     X, codes = stored(run, found)
     np.testing.assert_allclose(X, features.transform(frame))
-    assert found.n_features == X.shape[1] == features.n_features_out_
+    assert found.n_features == X.shape[1] == features.n_features
     assert "id" not in EncodedColumns(features).columns
     assert (codes >= 0).sum() == frame["kind"].notna().sum()
 
 
 def test_a_cell_that_does_not_fit_the_features_is_named(read):
     frame = pd.DataFrame({"a": [1.5, 2.5, 9.0, 4.0]})
-    features = TableFeatures().fit(frame)
+    features = fit_features(frame)
     with pytest.raises(TableError, match=r"1\.parquet: column 'a' has 'x' in row 3, which is not"):
         read(
             {"a": ["1.5", "2", "2"], "y": ["p", "q", "p"]},

@@ -53,8 +53,9 @@ class EncodedColumns:
 
     Examples
     --------
+    >>> from graphmargin.tables.features import fit_features
     >>> table = pa.table({"color": ["red", "blue", "red", "red"], "where": ["here"] * 4})
-    >>> encoder = EncodedColumns(TableFeatures().fit(to_frame(table)))
+    >>> encoder = EncodedColumns(fit_features(to_frame(table)))
     >>> encoder.columns, encoder.transform(table).shape
     (('color',), (4, 2))
     """
@@ -64,7 +65,7 @@ class EncodedColumns:
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns that are of use."""
-        return tuple(use.name for use in self.features.columns_ if use.n_features)
+        return tuple(use.name for use in self.features.columns if use.n_features)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -74,7 +75,7 @@ class EncodedColumns:
     @property
     def n_features(self) -> int:
         """Number of features of an encoded row."""
-        return int(self.features.n_features_out_)
+        return self.features.n_features
 
     def transform(self, table: pa.Table, first_row: int = 0) -> FloatArray:
         """Return the features of every row; messages count rows from `first_row`."""
