@@ -110,6 +110,14 @@ def fit_features(
     TableError
         If no column is of use, a number is infinite, or `ignore` or `keep` has a name that the
         table does not have.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"number": [7, 8, 9], "size": [1.5, 2.5, 9.0]})
+    >>> fit_features(table).columns[0]
+    ColumnUse(name='number', role='left out', n_features=0, note='an ID: all values differ')
+    >>> fit_features(table, keep=["number"]).n_features
+    2
     """
     return _fit(table, ignore, keep)[0]
 
