@@ -12,6 +12,7 @@ from scipy import sparse
 from graphmargin._blocks import row_blocks
 from graphmargin._checks import check_integer, check_random_state
 from graphmargin._compilation import kernel
+from graphmargin._html import html_table
 from graphmargin._typing import AnyArray, FloatArray, IntArray
 from graphmargin.harmonic.problem import HarmonicProblem
 from graphmargin.harmonic.pushing import pushed_visits
@@ -84,13 +85,22 @@ class Suggestions:
 
     def __str__(self) -> str:
         """Return the sum of the gains, and a line for each vertex."""
-        labels = "1 label" if len(self.vertices) == 1 else f"{len(self.vertices)} labels"
-        lines = [f"{labels} would save about {self.gain.sum():.1f} errors"]
-        lines += [
+        lines = [
             f"vertex {vertex}: {reason}"
             for vertex, reason in zip(self.vertices, self.reasons, strict=True)
         ]
-        return "\n".join(lines)
+        return "\n".join([self._headline, *lines])
+
+    def _repr_html_(self) -> str:
+        """Return the same texts, and the gain of each vertex, as a table for notebooks."""
+        gains = [f"{gain:.1f}" for gain in self.gain]
+        rows = zip(self.vertices, gains, self.reasons, strict=True)
+        return html_table(self._headline, rows, header=("vertex", "errors saved", "why"))
+
+    @property
+    def _headline(self) -> str:
+        labels = "1 label" if len(self.vertices) == 1 else f"{len(self.vertices)} labels"
+        return f"{labels} would save about {self.gain.sum():.1f} errors"
 
 
 def suggest_labels(

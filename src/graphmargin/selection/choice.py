@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
+from graphmargin._html import html_table
 from graphmargin._typing import BoolArray, FloatArray, IntArray
 from graphmargin.margin.calibration import calibration_targets, fit_sharpness, probabilities
 from graphmargin.margin.machine import winner
@@ -169,6 +170,36 @@ class Choice:
             f"of {n_graph} with a graph, {round(self.supervised_error * n)} of {n} with the best "
             f"of {n_supervised} without"
         )
+
+    def __str__(self) -> str:
+        """Return the verdict, and a line for each candidate of the blend."""
+        lines = [
+            f"weight {weight}: {params} ({wrong} held-out labels wrong)"
+            for weight, params, wrong in self._blend_rows()
+        ]
+        return "\n".join([self._headline, *lines])
+
+    def _repr_html_(self) -> str:
+        """Return the same texts as a table for notebooks."""
+        header = ("weight", "parameters", "held-out labels wrong")
+        return html_table(self._headline, self._blend_rows(), header=header)
+
+    @property
+    def _headline(self) -> str:
+        blend = f"{len(self.blended)} of {len(self.weights)} candidates are blended"
+        return f"{self.verdict} ({self.reason}); {blend}"
+
+    def _blend_rows(self) -> list[tuple[str, str, str]]:
+        """Return weight, parameters and errors of the candidates in the blend."""
+        n = len(self.trials.held_out_codes)
+        return [
+            (
+                f"{self.weights[i]:.1%}",
+                ", ".join(f"{name}={value!r}" for name, value in self.trials.params[i].items()),
+                f"{round(self.errors[i] * n) if n else 0} of {n}",
+            )
+            for i, _ in self.blended
+        ]
 
     def results(self) -> dict[str, Any]:
         """Return a table with a row for each candidate, in the manner of ``cv_results_``.

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from graphmargin._checks import check_real
+from graphmargin._html import html_table
 from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray
 from graphmargin.harmonic.leave_one_out import leave_one_out
 from graphmargin.harmonic.problem import HarmonicProblem
@@ -164,29 +165,39 @@ class GraphReport:
 
     def __str__(self) -> str:
         """Return a line for each topic, then the advice."""
-        lines = [
-            self._size_line(),
-            self._component_line(),
-            self._edge_line(),
-            self._hidden_line(),
-            self._mass_line(),
-            self._share_line(),
-            self._verdict_line(),
-        ]
         return "\n".join(
-            [line for line in lines if line] + [f"! {advice.for_python}" for advice in self.advice]
+            [f"{topic}: {text}" for topic, text in self._topics()]
+            + [f"! {advice.for_python}" for advice in self.advice]
         )
 
-    def _size_line(self) -> str:
+    def _repr_html_(self) -> str:
+        """Return the same texts as a table for notebooks."""
+        advice = [("advice", advice.for_python) for advice in self.advice]
+        return html_table(f"graph report: {self.verdict}", [*self._topics(), *advice])
+
+    def _topics(self) -> list[tuple[str, str]]:
+        """Return the topics that have something to say, each with its text."""
+        topics = [
+            ("graph", self._size_text()),
+            ("components", self._component_text()),
+            ("edges between labels", self._edge_text()),
+            ("one label hidden at a time", self._hidden_text()),
+            ("confidence", self._mass_text()),
+            ("class shares, given -> induced", self._share_text()),
+            ("verdict", self._verdict_text()),
+        ]
+        return [(topic, text) for topic, text in topics if text]
+
+    def _size_text(self) -> str:
         recall = "" if self.recall is None else f", recall {self.recall:.1%}"
         labels = counted(self.n_labels, "label")
         return (
-            f"graph: {counted(self.n_points, 'point')}, {counted(self.n_edges, 'edge')} "
+            f"{counted(self.n_points, 'point')}, {counted(self.n_edges, 'edge')} "
             f"({self.mean_degree:.1f} neighbors a point{recall}), {labels} of "
             f"{len(self.classes)} classes"
         )
 
-    def _component_line(self) -> str:
+    def _component_text(self) -> str:
         notes = []
         if self.n_unreached:
             where = counted(self.n_unreached_components, "component")
@@ -196,44 +207,43 @@ class GraphReport:
             notes.append(f"{points} with labels of a single class in theirs")
         if not notes:
             notes = ["every unlabeled point has labels of two classes or more in its own"]
-        return f"components: {self.n_components:,}; {', '.join(notes)}"
+        return f"{self.n_components:,}; {', '.join(notes)}"
 
-    def _edge_line(self) -> str:
+    def _edge_text(self) -> str:
         if self.label_agreement is None:
-            return "edges between labels: none, so that their agreement is unknown"
+            return "none, so that their agreement is unknown"
         return (
-            f"edges between labels: {self.n_label_edges:,}, with {self.label_agreement:.1%} of the "
+            f"{self.n_label_edges:,}, with {self.label_agreement:.1%} of the "
             f"weight between equal ones ({self.chance_agreement:.1%} by chance)"
         )
 
-    def _hidden_line(self) -> str:
+    def _hidden_text(self) -> str:
         if self.leave_one_out_error is not None and self.guess_error is not None:
             return (
-                f"one label hidden at a time: {round(self.leave_one_out_error * self.n_tested)} of "
+                f"{round(self.leave_one_out_error * self.n_tested)} of "
                 f"{self.n_tested} wrong (the same guess for all: "
                 f"{round(self.guess_error * self.n_tested)})"
             )
-        reason = "says nothing, as no other label is in reach"
         if np.isinf(self.gamma_g):
-            reason = "says nothing, as no label travels with gamma_g=inf"
-        elif self.label_counts.max() < 2:
-            reason = "says nothing, as each is the only one of its class"
-        elif _too_many(self.n_labels, self.n_points):
-            reason = "skipped, as there are many"
-        return f"one label hidden at a time: {reason}"
+            return "says nothing, as no label travels with gamma_g=inf"
+        if self.label_counts.max() < 2:
+            return "says nothing, as each is the only one of its class"
+        if _too_many(self.n_labels, self.n_points):
+            return "skipped, as there are many"
+        return "says nothing, as no other label is in reach"
 
-    def _mass_line(self) -> str:
+    def _mass_text(self) -> str:
         if not self.n_unlabeled:
             return ""
         sink = ""
         if self.sink_share is not None:
             sink = f"; {self.sink_share:.1%} of walks end in the sink"
         return (
-            f"confidence: {self.mean_confidence:.3g} on average, at least {self.eps:g} at "
+            f"{self.mean_confidence:.3g} on average, at least {self.eps:g} at "
             f"{self.n_confident:,} of {counted(self.n_unlabeled, 'unlabeled point')}{sink}"
         )
 
-    def _share_line(self) -> str:
+    def _share_text(self) -> str:
         if self.induced_shares is None:
             return ""
         order = np.arange(len(self.classes))
@@ -244,13 +254,13 @@ class GraphReport:
             for k in order[:LISTED]
         ]
         more = f", {len(order) - LISTED} more differ less" if len(order) > LISTED else ""
-        return f"class shares, given -> induced: {', '.join(parts)}{more}"
+        return f"{', '.join(parts)}{more}"
 
-    def _verdict_line(self) -> str:
+    def _verdict_text(self) -> str:
         reason = "pass a `choice` to learn whether the graph helps"
         if self.choice is not None:
             reason = self.choice.reason
-        return f"verdict: {self.verdict} ({reason})"
+        return f"{self.verdict} ({reason})"
 
 
 def graph_report(
@@ -284,8 +294,9 @@ def graph_report(
     Returns
     -------
     GraphReport
-        Print it for a text of about ten lines. Beyond ``leave_one_out``, with a right-hand side
-        for each label, it takes time and memory of the size of the graph.
+        Print it for a text of about ten lines; a notebook shows it as a table. Beyond
+        ``leave_one_out``, with a right-hand side for each label, it takes time and memory of the
+        size of the graph.
 
     Examples
     --------
