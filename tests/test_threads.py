@@ -1,5 +1,6 @@
 import os
 import signal
+import sys
 import threading
 import time
 
@@ -52,6 +53,7 @@ def interrupts():
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="os.kill ends the process on Windows")
 @pytest.mark.usefixtures("interrupts")
 def test_ctrl_c_drops_the_pieces_that_have_not_begun():
     begun = []

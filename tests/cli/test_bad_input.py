@@ -2,8 +2,8 @@
 
 import errno
 import os
-import resource
 import signal
+import sys
 from contextlib import contextmanager
 
 import numpy as np
@@ -128,6 +128,8 @@ def test_output_that_cannot_be_written(option, refused, table_file, tmp_path):
 @contextmanager
 def small_files():
     """Let the system refuse to write on after 2,000 bytes, which is what a full disk does."""
+    import resource  # which Windows does not have
+
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (2000, hard))
     try:
@@ -136,6 +138,7 @@ def small_files():
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows does not limit the size of files")
 def test_disk_full_in_the_middle(table_file, tmp_path, refused):
     out = tmp_path / "out.csv"
     out.write_text("old")

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import threading
 from functools import partial
 from types import SimpleNamespace
@@ -92,6 +93,7 @@ def interrupts():
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="os.kill ends the process on Windows")
 @pytest.mark.usefixtures("interrupts")
 @pytest.mark.parametrize("name", ["cut", "cut-lists", "manifold-lists", "supervised"])
 def test_ctrl_c_ends_a_fit_that_is_then_no_fit(name):
