@@ -3,6 +3,7 @@
 # make docs          build the site into out/site, and run every example of it
 # make reproduction  repeat the experiments of the paper, and update their page in docs: an hour
 # make reproduction-test  run all tests of the experiments, also those that fit for long
+# make dist          build the wheel and the source archive, and try the wheel in an empty environment
 # make bench         measure speed and memory beside others; SUITES="cut million" chooses, see docs
 #
 # The first call creates .venv; it needs Python 3.11 or later and pip's package index.
@@ -14,7 +15,7 @@ SUITES ?= letter path
 GALLERY ?= 0
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: test lint types docs site demo reproduction reproduction-test bench clean
+.PHONY: test lint types docs site demo reproduction reproduction-test bench dist clean
 
 test: $(VENV)/.test
 	@$(MAKE) --no-print-directory --output-sync --jobs=2 lint types site
@@ -52,6 +53,13 @@ reproduction: $(VENV)/.test
 reproduction-test: $(VENV)/.test
 	@$(BIN)/python -m pytest --quiet -n 2 -m "" reproduction
 
+# The package index refuses a description that it cannot show; twine finds that out here.
+dist: $(VENV)/.dist
+	@rm -rf dist
+	@log=$$($(BIN)/python -m build --outdir dist 2>&1) || { echo "$$log"; false; }
+	@$(BIN)/twine check --strict dist/*
+	@$(BIN)/python tools/check_dist.py dist
+
 bench: $(VENV)/.bench
 	@$(BIN)/python -m benchmarks $(SUITES)
 	@echo 'make bench SUITES="cut million report" runs others: $(BIN)/python -m benchmarks --list'
@@ -73,6 +81,10 @@ $(VENV)/.demo: pyproject.toml | $(VENV)/.pip
 $(VENV)/.bench: pyproject.toml | $(VENV)/.pip
 	@echo "installing graphmargin and its rivals into $(VENV)"
 	@$(PIP) install --editable . --group bench
+	@touch $@
+
+$(VENV)/.dist: pyproject.toml | $(VENV)/.pip
+	@$(PIP) install --group dist
 	@touch $@
 
 $(VENV)/.test: pyproject.toml | $(VENV)/.pip
