@@ -234,7 +234,7 @@ def test_explain_by_number_and_by_id(table_file, capsys):
     assert "row 5: kind 'dog'" in said
     assert by_number["change"] in said
     assert run("explain", table_file, "-t", "kind", "--row", "1") == 0
-    assert "its own label being hidden" in capsys.readouterr().out
+    assert "its own label being held out" in capsys.readouterr().out
 
 
 def test_seed_and_jobs_reach_the_fit(table_file, monkeypatch):

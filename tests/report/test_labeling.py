@@ -122,7 +122,7 @@ def test_missing_parts_become_sentences(findings):
     )
     page = labeling_page(empty, table_path=None, model_path=None)
     text = Text(page)
-    assert "Not known No label could be hidden" in text.section("")
+    assert "Not known No label could be held out" in text.section("")
     assert "Worth your attention" not in page
     assert "The labeled table is in" not in page
     for name in ("graph", "confidence", "path", "choice", "uncertain", "doubts", "columns"):

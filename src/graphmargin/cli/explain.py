@@ -82,7 +82,7 @@ def _show(found: RowExplanation, target: str) -> None:
 
 
 def _of_the_graph(found: RowExplanation) -> str:
-    hidden = ", its own label being hidden" if found.source == "given" else ""
+    hidden = ", its own label being held out" if found.source == "given" else ""
     unused = "" if found.graph_is_used else " It was not used: supervised learning was chosen."
     if found.graph_label is None:
         return f"The graph: no label reaches this row{hidden}.{unused}"

@@ -107,10 +107,10 @@ def print_summary(found: Findings, files: Mapping[str, str]) -> None:
 def accuracy_in_words(estimate: Estimate | None) -> str:
     """Return the estimated accuracy and what it rests on."""
     if estimate is None:
-        return "unknown, as no label could be hidden: give two classes two labels or more"
+        return "unknown, as no label could be held out: give two classes two labels or more"
     return (
-        f"about {estimate.accuracy:.0%} ({estimate.n_right} of {estimate.n_hidden} hidden labels "
-        f"were right; 95 %: {estimate.low:.0%} to {estimate.high:.0%}; one guess for all: "
+        f"about {estimate.accuracy:.0%} ({estimate.n_right} of {estimate.n_hidden} held-out "
+        f"labels were right; 95 %: {estimate.low:.0%} to {estimate.high:.0%}; one guess for all: "
         f"{estimate.guess:.0%})"
     )
 

@@ -196,13 +196,13 @@ def _certificate(labeled: Labeled, findings: Findings) -> tuple[str, ...]:
     said = []
     estimate = findings.estimate
     if estimate is None:
-        said.append("No label could be hidden, so nothing is known about the error.")
+        said.append("No label could be held out, so nothing is known about the error.")
     else:
         said.append(
-            f"{estimate.n_right} of {estimate.n_hidden} hidden labels were right. If the labeled "
-            f"rows are a random sample, the accuracy on the others is between {estimate.low:.1%} "
-            f"and {estimate.high:.1%} with 95 % confidence; a little less, as the weights of the "
-            "blend have seen these labels."
+            f"{estimate.n_right} of {estimate.n_hidden} held-out labels were right. If the "
+            "labeled rows are a random sample, the accuracy on the others is between "
+            f"{estimate.low:.1%} and {estimate.high:.1%} with 95 % confidence; a little less, as "
+            "the weights of the blend have seen these labels."
         )
     if len(findings.classes) > 2:
         said.append("The bound of the paper is proved for two classes; here there are more.")

@@ -209,9 +209,9 @@ class GraphReport:
     def _hidden_line(self) -> str:
         if self.leave_one_out_error is not None and self.guess_error is not None:
             return (
-                f"one label hidden at a time: {round(self.leave_one_out_error * self.n_tested)} of "
-                f"{self.n_tested} wrong (the same guess for all: "
-                f"{round(self.guess_error * self.n_tested)})"
+                "one label held out at a time: "
+                f"{round(self.leave_one_out_error * self.n_tested)} of {self.n_tested} wrong "
+                f"(the same guess for all: {round(self.guess_error * self.n_tested)})"
             )
         reason = "says nothing, as no other label is in reach"
         if np.isinf(self.gamma_g):
@@ -220,7 +220,7 @@ class GraphReport:
             reason = "says nothing, as each is the only one of its class"
         elif _too_many(self.n_labels, self.n_points):
             reason = "skipped, as there are many"
-        return f"one label hidden at a time: {reason}"
+        return f"one label held out at a time: {reason}"
 
     def _mass_line(self) -> str:
         if not self.n_unlabeled:
@@ -303,7 +303,7 @@ def graph_report(
     graph: 9 points, 13 edges (2.9 neighbors a point), 4 labels of 2 classes
     components: 2; 1 point in 1 component without a label
     edges between labels: 2, with 100.0% of the weight between equal ones (33.3% by chance)
-    one label hidden at a time: 0 of 4 wrong (the same guess for all: 2)
+    one label held out at a time: 0 of 4 wrong (the same guess for all: 2)
     confidence: 0.744 on average, at least 1e-06 at 4 of 5 unlabeled points; 4.7% of walks end \
 in the sink
     class shares, given -> induced: 'cat': 50.0% -> 50.0%, 'dog': 50.0% -> 50.0%

@@ -305,8 +305,8 @@ class LabeledKFold(_LabelSplitter):
         if available < self.n_splits:
             msg = (
                 f"`n_splits` must be at most {available}, the number of labels in `y` that can be "
-                f"hidden, got {self.n_splits}; use LabeledLeaveOneOut, or label more rows (the "
-                "only label of a class is never hidden)"
+                f"held out, got {self.n_splits}; use LabeledLeaveOneOut, or label more rows (the "
+                "only label of a class is never held out)"
             )
             raise ValueError(msg)
         return label_folds(codes, self.n_splits, self.random_state)
