@@ -51,7 +51,7 @@ def test_the_head_says_what_happened(page):
     text = Text(page).section("")
     assert "1,742 rows labeled from 55 labels" in text
     assert "96.4 %" in text
-    assert "53 of 55 labels were right" in text
+    assert "53 of 55 held-out labels were right" in text
     assert "interval is 87.5 % to 99.6 %" in text
     assert "Graph helps" in text
     assert "1,700 induced" in text
