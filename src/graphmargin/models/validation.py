@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from graphmargin.harmonic.predictor import HarmonicPredictor, PointGraph
+from graphmargin.harmonic.harmonic_predictor import HarmonicPredictor, PointGraph
 from graphmargin.margin.machine import MarginMachine
 from graphmargin.models.array_model import ArrayModel, Predictor
-from graphmargin.models.errors import require
+from graphmargin.models.model_errors import require
 from graphmargin.models.table_model import TableModel
 
 
@@ -31,7 +31,7 @@ def check_model(model: ArrayModel | TableModel) -> None:
     >>> model = array_model_of(SupervisedSVC().fit([[0.0], [1.0]], ["a", "b"]))
     >>> check_model(replace(model, n_features=3))
     Traceback (most recent call last):
-    graphmargin.models.errors.ModelFileError: has `vectors` that do not fit; save the model again
+    graphmargin.models.model_errors.ModelFileError: has `vectors` that do not fit; save the model again
     """
     if isinstance(model, TableModel):
         _check_table_model(model)
