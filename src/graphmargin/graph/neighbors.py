@@ -28,7 +28,7 @@ from graphmargin._typing import BoolArray, FloatArray, IntArray, ProgressCallbac
 from graphmargin.graph.cells import Cells, make_cells, power_of_two, rounding, scale_of
 
 MAX_EXACT = 50_000
-"""Up to this number of points the search is exact unless a recall is asked for."""
+"""Number of points up to which the search is exact unless a recall is asked for."""
 EXACT_WORK = 2**16
 """Features read for a query (points visited times d) up to which exactness is affordable."""
 DEFAULT_RECALL = 0.99
@@ -175,7 +175,7 @@ class NeighborSearch:
 
 @dataclass(frozen=True)
 class Reach:
-    """How far a search looks, and which share of the neighbors it finds."""
+    """The reach of a search, and the share of the neighbors that it finds."""
 
     factor: float
     """Cells are visited up to this multiple of the distance to the k-th neighbor."""
@@ -183,7 +183,7 @@ class Reach:
     """Nearest cells that are considered at all."""
     recall: float
     certified: bool = True
-    """Whether rows that rounding or a tie makes doubtful are searched again."""
+    """True if rows that rounding or a tie makes doubtful are searched again."""
 
 
 class _DenseSearch:

@@ -14,7 +14,7 @@ from graphmargin._typing import FloatArray, IntArray
 SHARPNESSES = np.geomspace(1e-3, 1e3, 61)
 """Values of a that are tried."""
 LEAST_DOUBT = 1e-6
-"""That a class of probability 0 has some chance."""
+"""Lower bound on the doubt, so that no class has probability zero."""
 SAME = 0.1
 """Nats, of all targets together, up to which two calibrations are taken for equally good."""
 

@@ -22,7 +22,7 @@ Solver = Literal["smo", "libsvm", "coordinate descent"]
 
 @dataclass(frozen=True)
 class TrainingReport:
-    """How a machine was trained.
+    """A report on the training of a machine.
 
     Attributes
     ----------

@@ -14,13 +14,13 @@ from graphmargin.tables.errors import TableError
 Role: TypeAlias = Literal["number", "category", "date", "text", "embedding", "left out"]
 
 AN_ID = "an ID: all values differ"
-"""Why a column that names the rows is left out."""
+"""The note on a column that names the rows and is left out."""
 _SHOWN = 20
 
 
 @dataclass(frozen=True)
 class ColumnUse:
-    """How a column is used.
+    """The use of a column.
 
     Attributes
     ----------

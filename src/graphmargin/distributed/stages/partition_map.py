@@ -1,4 +1,4 @@
-"""Which partition owns a point, and which others have a replica of it.
+"""The map from points to the partitions that own them or have a replica of them.
 
 A partition is a region of space whose rows fit in one task. k-means on a sample gives a few *cells*
 for each partition, and cells that are close together make up a partition; all partitions hold about
