@@ -26,7 +26,7 @@ from graphmargin import (
     suggest_labels,
 )
 from graphmargin.datasets import load_digits, mask_labels
-from graphmargin.harmonic.solve import confidence_of
+from graphmargin.harmonic.system import confidence_of
 
 DRAWS = 5
 ROWS = 1500

@@ -173,7 +173,7 @@ def bayes(
     prior = supervised / supervised.sum()
     if graph.any():
         prior = supervised_share * prior + (1 - supervised_share) * graph / graph.sum()
-    evidence = choice.log_likelihood + (choice.share_evidence if with_shares else 0.0)
+    evidence = choice.log_likelihood + (choice.share_log_likelihood if with_shares else 0.0)
     log_weights = np.log(prior[among]) + evidence[among]
     weights = np.zeros(len(among))
     weights[among] = np.exp(log_weights - logsumexp(log_weights))

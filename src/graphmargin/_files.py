@@ -38,7 +38,7 @@ def replacing(path: Path) -> Iterator[Path]:
         draft.unlink(missing_ok=True)
 
 
-def write_atomically(path: Path, content: bytes) -> None:
+def atomic_write(path: Path, content: bytes) -> None:
     """Write a file as a whole, see `replacing`."""
     with replacing(path) as draft:
         draft.write_bytes(content)

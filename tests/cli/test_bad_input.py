@@ -214,16 +214,16 @@ def fail():
 def test_internal_errors_and_ctrl_c_are_one_line(
     event, code, said, monkeypatch, refused, table_file
 ):
-    from graphmargin.labeling import job
+    from graphmargin.labeling import labeling_task
 
-    monkeypatch.setattr(job, "label_rows", lambda *_, **__: event())
+    monkeypatch.setattr(labeling_task, "label_rows", lambda *_, **__: event())
     assert said in refused(*words("label", table_file), code=code)
 
 
 def test_a_traceback_on_demand(monkeypatch, capsys, table_file):
-    from graphmargin.labeling import job
+    from graphmargin.labeling import labeling_task
 
-    monkeypatch.setattr(job, "label_rows", None)
+    monkeypatch.setattr(labeling_task, "label_rows", None)
     monkeypatch.setenv(app.TRACEBACK, "1")
     assert main([str(word) for word in words("label", table_file)]) == 1
     assert capsys.readouterr().err.startswith("Traceback")

@@ -48,7 +48,7 @@ def info(
         else:
             console().print(Text(str(found)))
         return
-    from graphmargin.labeling.overview import overview
+    from graphmargin.labeling.column_overview import overview
 
     seen = overview(path, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
     if json:

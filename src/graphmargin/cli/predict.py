@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from graphmargin.cli.on_dask import predict_on_dask
+from graphmargin.cli.dask_commands import predict_on_dask
 from graphmargin.cli.options import (
     FORMATS,
     Dask,
     Json,
     OutOrFolder,
     Quiet,
-    TableOrPlace,
+    TableOrUrl,
     beside,
 )
 from graphmargin.cli.printing import console, print_json, print_table
-from graphmargin.cli.progress import watching
+from graphmargin.cli.progress import show_progress
 
 if TYPE_CHECKING:
     from graphmargin.labeling.prediction import Predicted
@@ -44,7 +44,7 @@ def predict(
     model: Annotated[
         Path, typer.Argument(metavar="MODEL", exists=True, dir_okay=False, help="A model file.")
     ],
-    table: TableOrPlace,
+    table: TableOrUrl,
     out: OutOrFolder = None,
     dask: Dask = None,
     json: Json = False,
@@ -80,7 +80,7 @@ def _predict_file(model: Path, table: Path, out: Path, *, quiet: bool) -> Predic
     check_output(out, inputs=[table, model])
     learned = load_table_model(model)
     with (
-        watching(quiet=quiet) as watch,
+        show_progress(quiet=quiet) as watch,
         announce(watch, f"rows of {table.name}") as tell,
     ):
         return predict_file(learned, table, out, progress=tell)

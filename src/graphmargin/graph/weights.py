@@ -8,18 +8,18 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from graphmargin._blocks import row_blocks
+from graphmargin._blocks import row_slices
 from graphmargin._checks import check_real
 from graphmargin._typing import FloatArray
-from graphmargin.graph.cells import power_of_two
 from graphmargin.graph.neighbors import Neighbors
+from graphmargin.graph.voronoi_index import power_of_two
 
 Width = Literal["paper", "self-tuning", "binary"] | float
 NAMED_WIDTHS = ("paper", "self-tuning", "binary")
 WIDTHS = "'paper', 'self-tuning', 'binary' or a positive number"
 
 
-def feature_spread(X: Any) -> FloatArray:
+def feature_std(X: Any) -> FloatArray:
     """Return the standard deviation of every feature, in double precision and without a copy."""
     if sparse.issparse(X):
         from sklearn.utils.sparsefuncs import mean_variance_axis
@@ -28,7 +28,7 @@ def feature_spread(X: Any) -> FloatArray:
     unit = power_of_two(max(abs(X.max(initial=0.0)), abs(X.min(initial=0.0))))
     center = X.mean(axis=0, dtype=np.float64)
     squares = np.zeros(X.shape[1])
-    for rows in row_blocks(X.shape[0], 8 * X.shape[1]):
+    for rows in row_slices(X.shape[0], 8 * X.shape[1]):
         squares += np.square((X[rows] - center) / unit).sum(axis=0)
     return np.asarray(np.sqrt(squares / X.shape[0]) * unit)
 
@@ -45,7 +45,7 @@ def paper_width(X: Any) -> float:
     >>> paper_width(np.array([[0.0, 0.0, 0.0, 0.0], [2.0, 2.0, 2.0, 2.0]]))
     2.0
     """
-    spread = feature_spread(X)
+    spread = feature_std(X)
     return float(np.sqrt(len(spread)) * spread.mean()) or 1.0
 
 

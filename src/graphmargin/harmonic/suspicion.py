@@ -9,7 +9,7 @@ import numpy as np
 from graphmargin._typing import AnyArray, FloatArray, IntArray
 from graphmargin.harmonic.leave_one_out import leave_one_out
 from graphmargin.harmonic.solution import HarmonicSolution
-from graphmargin.harmonic.solve import Solver
+from graphmargin.harmonic.system import Solver
 from graphmargin.labels import UNLABELED, decode_labels
 
 PRINTED = 5

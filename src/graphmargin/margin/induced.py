@@ -31,7 +31,7 @@ class InducedLabels:
 
     codes: IntArray
     weights: FloatArray
-    kept_given: bool = False
+    fell_back_to_given: bool = False
 
     @property
     def mask(self) -> BoolArray:
@@ -72,7 +72,7 @@ def induced_labels(
     if len(np.unique(found.codes[found.mask])) == len(labels.classes):
         return found
     codes = np.where(labels.labeled, labels.codes, found.codes)
-    return InducedLabels(codes, found.weights, kept_given=True)
+    return InducedLabels(codes, found.weights, fell_back_to_given=True)
 
 
 def confident_labels(

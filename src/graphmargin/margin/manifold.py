@@ -24,11 +24,11 @@ import numpy as np
 from scipy import linalg, sparse
 
 from graphmargin._checks import check_integer, check_real
-from graphmargin._threads import pause
+from graphmargin._threads import raise_if_cancelled
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
 from graphmargin.graph.laplacian import laplacian, quadratic_form
 from graphmargin.labels import UNLABELED
-from graphmargin.margin.features import FeatureMap, explicit_features, few_row_features
+from graphmargin.margin.feature_maps import FeatureMap, explicit_features, few_row_features
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine, centered
 from graphmargin.margin.training import (
@@ -150,7 +150,7 @@ def train_manifold(
         machines.append(form.machine(ratio, codes[labeled], cost, fit_intercept, n_jobs))
         if progress is not None:
             progress(len(machines) / len(ratios), "")
-        pause()
+        raise_if_cancelled()
     return machines
 
 

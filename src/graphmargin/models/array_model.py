@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from graphmargin._typing import AnyArray, FloatArray
-from graphmargin.harmonic.predictor import HarmonicPredictor
-from graphmargin.margin.predictor import MarginPredictor
+from graphmargin.harmonic.harmonic_predictor import HarmonicPredictor
+from graphmargin.margin.margin_predictor import MarginPredictor
 from graphmargin.tables.column_names import format_names
 
 Predictor: TypeAlias = MarginPredictor | HarmonicPredictor

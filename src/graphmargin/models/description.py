@@ -14,7 +14,7 @@ from typing import Any
 
 from graphmargin import __version__
 from graphmargin.models.array_model import ArrayModel
-from graphmargin.models.errors import ModelFileError
+from graphmargin.models.model_errors import ModelFileError
 from graphmargin.models.table_model import TableModel
 
 SCHEMA = 1

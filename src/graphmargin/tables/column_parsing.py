@@ -25,7 +25,7 @@ from pandas.tseries.api import guess_datetime_format
 
 from graphmargin._typing import BoolArray, FloatArray
 from graphmargin.tables.column_names import Role
-from graphmargin.tables.errors import TableError
+from graphmargin.tables.table_errors import TableError
 
 LARGEST = 1e100
 """Numbers beyond it count as infinite: their squares would be."""
@@ -260,7 +260,7 @@ def parse_column(
     --------
     >>> parse_column(pd.Series(["1", "x"], name="age"), "number")
     Traceback (most recent call last):
-    graphmargin.tables.errors.TableError: column 'age' has 'x' in row 2, which is not a number
+    graphmargin.tables.table_errors.TableError: column 'age' has 'x' in row 2, which is not a number
     """
     values: Any
     match role:

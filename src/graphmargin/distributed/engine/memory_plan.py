@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from dask.utils import format_bytes
 
+from graphmargin.distributed.cluster_errors import ClusterError
 from graphmargin.distributed.engine.cluster import Cluster
-from graphmargin.distributed.errors import ClusterError
 from graphmargin.harmonic.iterative import padded
 
 TASKS_PER_THREAD = 4
