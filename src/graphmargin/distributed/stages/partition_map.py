@@ -10,8 +10,8 @@ it is near enough: a point of cell b is at least
 
 away from x, whose own center is c_a (see `graphmargin.graph.voronoi_index`), and the partition of b
 has a replica of x if ``h(x, b) <= radius * spread_b``, spread_b being the mean distance of the
-points of b from their center. The radius is the one that finds 99 percent of the exact neighbors of a sample
-of rows. So every partition finds the neighbors of its own rows by itself.
+points of b from their center. The radius is the one that finds 99 percent of the exact neighbors
+of a sample of rows. So every partition finds the neighbors of its own rows by itself.
 
 If there are many cells, a row is compared with those near the center of its *coarse cell* alone.
 """
