@@ -151,7 +151,9 @@ def test_pauses_do_not_change_the_solution(monkeypatch):
     pauses = []
     whole = solve_linear(*arguments)
     monkeypatch.setattr("graphmargin.margin.coordinate_descent.ENTRIES_AT_ONCE", 5 * 70)
-    monkeypatch.setattr("graphmargin.margin.coordinate_descent.pause", lambda: pauses.append(1))
+    monkeypatch.setattr(
+        "graphmargin.margin.coordinate_descent.raise_if_cancelled", lambda: pauses.append(1)
+    )
     shares = solve_linear(*arguments)
     np.testing.assert_array_equal(whole.weights, shares.weights)
     assert len(pauses) > whole.epochs

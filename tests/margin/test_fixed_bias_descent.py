@@ -130,7 +130,9 @@ def test_pauses_do_not_change_the_solution(monkeypatch):
     pauses = []
     whole = solve_fixed_bias(F, targets, *bounds)
     monkeypatch.setattr("graphmargin.margin.fixed_bias_descent.ENTRIES_AT_ONCE", 5 * 70)
-    monkeypatch.setattr("graphmargin.margin.fixed_bias_descent.pause", lambda: pauses.append(1))
+    monkeypatch.setattr(
+        "graphmargin.margin.fixed_bias_descent.raise_if_cancelled", lambda: pauses.append(1)
+    )
     shares = solve_fixed_bias(F, targets, *bounds)
     np.testing.assert_array_equal(whole.beta, shares.beta)
     assert len(pauses) > whole.epochs
