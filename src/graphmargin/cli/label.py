@@ -63,7 +63,7 @@ Examples:
 REPORT_ONLY = frozenset(
     ("graph_lines", "path", "histogram", "map", "least_certain", "doubts", "certificate")
 )
-"""Of findings."""
+"""Fields of the findings that only a report shows."""
 
 Report = Annotated[
     Path | None, typer.Option(metavar="FILE.html", help="Write a page with all that was found.")

@@ -1,4 +1,4 @@
-"""From points to the symmetric sparse graph W, and the check of a graph that a user brings."""
+"""The symmetric sparse graph W of some points, and the check of a graph that a user brings."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ from graphmargin.graph.voronoi_index import (
 )
 
 MAX_EXACT = 50_000
-"""Up to this number of points the search is exact unless a recall is asked for."""
+"""Number of points up to which the search is exact unless a recall is asked for."""
 EXACT_WORK = 2**16
 """Features read for a query (points visited times d) up to which exactness is affordable."""
 DEFAULT_RECALL = 0.99
@@ -181,7 +181,7 @@ class NeighborSearch:
 
 @dataclass(frozen=True)
 class SearchRadius:
-    """How far a search looks, and which share of the neighbors it finds."""
+    """The reach of a search, and the share of the neighbors that it finds."""
 
     factor: float
     """Cells are visited up to this multiple of the distance to the k-th neighbor."""
@@ -189,7 +189,7 @@ class SearchRadius:
     """Nearest cells that are considered at all."""
     recall: float
     certified: bool = True
-    """Whether rows that rounding or a tie makes doubtful are searched again."""
+    """True if rows that rounding or a tie makes doubtful are searched again."""
 
 
 class _DenseSearch:

@@ -40,7 +40,7 @@ SAMPLE_A_CELL = 40
 
 @dataclass(frozen=True)
 class Scale:
-    """How rows become float32 without losing digits to a large offset or huge values.
+    """A scale by which rows become float32 without losing digits to an offset or huge values.
 
     The median is not moved by outliers, and dividing by a power of two is exact.
     """

@@ -51,7 +51,7 @@ def paper_width(X: Any) -> float:
 
 @dataclass(frozen=True)
 class Weighting:
-    """How distances become weights: ``exp(-d^2 / (2 width^2))`` or ``exp(-d^2 / (s_i s_j))``.
+    """A rule that turns distances into ``exp(-d^2 / (2 width^2))`` or ``exp(-d^2 / (s_i s_j))``.
 
     `scales` holds, for the self-tuning weights, the distance s_i of every vertex to its k-th
     neighbor; a new point's own scale is at least the smallest of them. A width of infinity gives

@@ -1,4 +1,4 @@
-"""What a labeled table has to show: numbers for a summary, and more of them for a report."""
+"""Inspection of a labeled table: numbers for a summary, and more of them for a report."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from graphmargin.theory.bounds import risk_bound
 from graphmargin.theory.capacity import vc_dimension
 
 BINS = 20
-"""Of the histogram of confidences."""
+"""Number of bins of the histogram of confidences."""
 LISTED = 20
 """Rows in a list of the report."""
 BOUNDED = Parameters(gamma_g=(0.1,), C=(10.0,), c_labeled=1.0, c_unlabeled=0.01)
-"""Of the linear cut that the bound is computed for; RBF kernels have no finite VC dimension."""
+"""Parameters of the linear cut that the bound is for; RBF kernels have no finite VC dimension."""
 MAX_BOUNDED = 20_000
 """Rows up to which a report computes the bound of the paper."""
 

@@ -22,7 +22,7 @@ Solver = Literal["smo", "libsvm", "coordinate descent"]
 
 @dataclass(frozen=True)
 class TrainingReport:
-    """How a machine was trained.
+    """A report on the training of a machine.
 
     Attributes
     ----------
@@ -180,8 +180,10 @@ def predicted_codes(scores: FloatArray) -> IntArray:
 
     Examples
     --------
-    >>> predicted_codes(np.array([-0.5, 0.5])).tolist(), predicted_codes(np.array([[1.0, 3.0, 2.0]])).tolist()
-    ([0, 1], [1])
+    >>> predicted_codes(np.array([-0.5, 0.5])).tolist()
+    [0, 1]
+    >>> predicted_codes(np.array([[1.0, 3.0, 2.0]])).tolist()
+    [1]
     """
     if scores.ndim == 1:
         return (scores > 0).astype(np.int64)

@@ -170,7 +170,7 @@ class WarpedKernel:
     K: FloatArray
     LK: FloatArray
     shared: FloatArray
-    """What was subtracted from rows and columns of K, as the coefficients of f sum to zero."""
+    """Means subtracted from rows and columns of K, as the coefficients of f sum to zero."""
 
     def machine(
         self, ratio: float, codes: IntArray, C: float, fit_intercept: bool, n_jobs: int | None
@@ -231,7 +231,7 @@ class WarpedFeatures:
     rotated: FloatArray
     """R U at the labeled rows."""
     described: Mapping[str, Any]
-    """What a report says of the features."""
+    """The description of the features in a report."""
 
     def machine(
         self, ratio: float, codes: IntArray, C: float, fit_intercept: bool, n_jobs: int | None

@@ -27,7 +27,7 @@ TABLE_KIND = "TableModel"
 
 @dataclass(frozen=True)
 class ModelInfo:
-    """What a model file says of itself; its str is a text of about ten lines.
+    """A description of a model file; its str is a text of about ten lines.
 
     Attributes
     ----------

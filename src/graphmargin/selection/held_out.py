@@ -177,7 +177,7 @@ def stratified_label_folds(
 
 
 class _LabelSplitter(ABC):
-    """What splitters that hide labels have in common."""
+    """Base of the splitters that hold labels out."""
 
     @abstractmethod
     def _folds(self, codes: IntArray) -> list[IntArray]:

@@ -52,7 +52,7 @@ ARRAY_VALUED = ("c_labeled", *CLASS_SHARES)
 
 @dataclass(frozen=True)
 class GraphParameters:
-    """What a k-NN graph is built from, beside the rows."""
+    """Parameters of a k-NN graph."""
 
     n_neighbors: int
     width: Width
