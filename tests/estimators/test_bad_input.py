@@ -169,3 +169,19 @@ def test_bad_validation_sets(classifier):
     ):
         with refuses(message):
             model.set_params(cv=cv).fit(X, Y)
+
+
+@every_classifier
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"n_jobs": "2"}, "`n_jobs` must be None or an integer other than 0, got '2'"),
+        ({"n_jobs": 1.5}, "`n_jobs` must be None or an integer other than 0, got 1.5"),
+        ({"random_state": -1}, "`random_state` must be a seed from 0 to 4294967295, got -1"),
+        ({"random_state": 2**32}, "`random_state` must be a seed from 0 to 4294967295"),
+    ],
+    ids=str,
+)
+def test_threads_and_seeds_are_checked_before_any_work(classifier, changed, message):
+    with refuses(message):
+        classifier(**changed).fit(X, Y)

@@ -19,7 +19,7 @@ import numpy as np
 from graphmargin._checks import check_choice, check_integer, check_real
 from graphmargin.graph.adjacency import METRICS, Metric
 from graphmargin.graph.neighbors import check_n_neighbors
-from graphmargin.graph.weights import NAMED_WIDTHS, Width, check_width, kernel_width
+from graphmargin.graph.weights import NAMED_WIDTHS, Width, check_width, kernel_width, scaled_width
 from graphmargin.harmonic.problem import check_c_unlabeled, check_gamma_g, check_trust
 from graphmargin.harmonic.solution import check_priors
 from graphmargin.harmonic.solve import SOLVERS
@@ -63,14 +63,17 @@ class GraphParameters:
 class KernelParameters:
     """A kernel whose width may still depend on the rows."""
 
-    kernel: Kernel = field(default_factory=lambda: Kernel("linear"))
+    kernel: Kernel = field(default_factory=lambda: Kernel("precomputed"))
     width: Width = 1.0
 
     def on(self, X: Any, width: float | None = None) -> Kernel:
         """Return the kernel for some rows; a `width` that is known already is taken over."""
         if callable(self.kernel.kind) or self.kernel.kind == "precomputed":
             return self.kernel
-        return replace(self.kernel, width=kernel_width(X, self.width) if width is None else width)
+        width = kernel_width(X, self.width) if width is None else width
+        kernel = replace(self.kernel, width=width)
+        kernel.check_range(X)
+        return kernel
 
 
 @dataclass(frozen=True)
@@ -110,12 +113,13 @@ class Parameters:
 
 
 def read_parameters(
-    model: Any, labels: EncodedLabels | None, *, has_graph: bool = False
+    model: Any, labels: EncodedLabels | None, *, has_graph: bool = False, exponent: int = 0
 ) -> tuple[Parameters, ...]:
     """Return the validated parameters of an estimator, a set for each graph and kernel.
 
     `has_graph` tells whether a graph is given, so that none is built. `labels` are None for an
-    estimator that has not read its rows yet, and has no parameter that depends on them.
+    estimator that has not read its rows yet, and has no parameter that depends on them. Rows were
+    multiplied by ``2^-exponent``, and so are widths.
 
     Raises
     ------
@@ -133,7 +137,7 @@ def read_parameters(
     }
     shared = {name: values.pop(name) for name in SHARED if name in values}
     listed = [name for name in values if _is_list(name, given[name])]
-    return tuple(_assemble(point, shared, listed) for point in _combinations(values))
+    return tuple(_assemble(point, shared, listed, exponent) for point in _combinations(values))
 
 
 def is_search(model: Any, auto: tuple[str, ...]) -> bool:
@@ -176,6 +180,11 @@ def is_pairwise(kernel: Any) -> bool:
     if _is_list("kernel", kernel) and len(kernel) == 1:
         kernel = kernel[0]
     return isinstance(kernel, str) and kernel == "precomputed"
+
+
+def has_function(kernel: Any) -> bool:
+    """Tell whether a kernel, or one of a list, is a function of the user."""
+    return any(map(callable, kernel)) if _is_list("kernel", kernel) else callable(kernel)
 
 
 def _is_list(name: str, value: Any) -> bool:
@@ -225,16 +234,21 @@ def _combinations(values: Mapping[str, Candidates]) -> list[dict[str, Any]]:
     ]
 
 
-def _assemble(point: dict[str, Any], shared: Mapping[str, Any], listed: list[str]) -> Parameters:
+def _assemble(
+    point: dict[str, Any], shared: Mapping[str, Any], listed: list[str], exponent: int
+) -> Parameters:
     """Return one set of parameters from the values of all of them."""
     others: dict[str, Any] = {"listed": {name: point[name] for name in listed}}
-    width = point.pop("width")
+    given = point.pop("width")
     if "kernel" in point:
         kernel = Kernel(**{"kind" if n == "kernel" else n: point.pop(n) for n in OF_KERNEL})
         check_approximation(point.get("approximation", "auto"), kernel.kind)
-        others["kernel"] = KernelParameters(kernel, width)
+        others["kernel"] = KernelParameters(kernel, scaled_width(given, exponent))
     if "metric" in point:
-        others["graph"] = GraphParameters(point.pop("n_neighbors"), width, point.pop("metric"))
+        metric = point.pop("metric")
+        # Rows of unit length have no unit.
+        width = given if metric == "cosine" else scaled_width(given, exponent)
+        others["graph"] = GraphParameters(point.pop("n_neighbors"), width, metric)
     return Parameters(**point, **shared, **others)
 
 
