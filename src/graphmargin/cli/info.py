@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.text import Text
 
 from graphmargin.cli.options import Ignore, Json, Unlabeled
-from graphmargin.cli.printing import console, print_json, print_table
+from graphmargin.cli.printing import console, line, print_json, print_table
 
 HELP = """Show what is in a model file, or how the columns of a table would be used.
 
@@ -38,14 +37,17 @@ def info(
     json: Json = False,
 ) -> None:
     """Print what a file holds."""
-    if path.suffix == ".graphmargin":
+    from graphmargin.models import is_model_file
+
+    if path.suffix == ".graphmargin" or is_model_file(path):
         from graphmargin.models import model_info
 
         found = model_info(path)
         if json:
             print_json(found)
         else:
-            console().print(Text(str(found)))
+            for text in str(found).splitlines():
+                console().print(line(text))
         return
     from graphmargin.labeling.overview import overview
 
@@ -53,7 +55,7 @@ def info(
     if json:
         print_json(seen)
         return
-    console().print(Text(f"{seen.table}: {seen.n_rows:,} rows; {seen.scaling}"))
+    console().print(line(f"{seen.table}: {seen.n_rows:,} rows; {seen.scaling}"))
     print_table(
         ["column", "used as", "features", "note"],
         [(use.name, use.role, str(use.n_features), use.note) for use in seen.columns],
@@ -61,4 +63,4 @@ def info(
     if target is not None:
         counts = [(name, f"{count:,}") for name, count in seen.label_counts.items()]
         print_table([target, "labels"], counts)
-        console().print(Text(f"{seen.n_unlabeled:,} rows without a label"))
+        console().print(line(f"{seen.n_unlabeled:,} rows without a label"))

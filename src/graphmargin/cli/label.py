@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -181,23 +180,22 @@ def _write_files(
     labeled: Labeled, findings: Findings, out: Path | None, model: Path | None, report: Path | None
 ) -> dict[str, str]:
     """Write the files that are asked for, all or none of them; return where they are."""
-    from graphmargin._files import replacing
+    from graphmargin._files import all_or_none, write_atomically
 
     named = {"labeled": out, "model": model, "report": report}
     files = {name: str(path) for name, path in named.items() if path is not None}
-    # Drafts become files at the end of the block, when nothing is left that can fail.
-    with ExitStack() as drafts:
+    with all_or_none():
         if model is not None:
             from graphmargin.models import save_model
 
-            save_model(labeled.model(**findings.details), drafts.enter_context(replacing(model)))
+            save_model(labeled.model(**findings.details), model)
         if report is not None:
             from graphmargin.report.labeling import labeling_page
 
             page = labeling_page(
                 findings, table_path=files.get("labeled"), model_path=files.get("model")
             )
-            drafts.enter_context(replacing(report)).write_bytes(page.encode())
+            write_atomically(report, page.encode(errors="backslashreplace"))
         if out is not None:
             from graphmargin.tables.writing import table_writer
 

@@ -72,7 +72,7 @@ Jobs: TypeAlias = Annotated[
     int | None, typer.Option(min=1, metavar="N", help="Threads; by default, one a core.")
 ]
 Seed: TypeAlias = Annotated[
-    int, typer.Option(min=0, metavar="N", help="Seed of folds and samples.")
+    int, typer.Option(min=0, max=2**32 - 1, metavar="N", help="Seed of folds and samples.")
 ]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
@@ -85,9 +85,17 @@ def beside(table: Path, what: str) -> Path:
     --------
     >>> beside(Path("data/cats.csv.gz"), "labeled").as_posix()
     'data/cats-labeled.csv.gz'
+    >>> beside(Path(".cats.csv"), "labeled").as_posix()
+    '.cats-labeled.csv'
     """
-    stem = table.name.partition(".")[0]
+    stem = _stem(table.name)
     return table.with_name(f"{stem}-{what}{table.name[len(stem) :]}")
+
+
+def _stem(name: str) -> str:
+    """Return the name without its endings; the dot of a hidden file is none."""
+    bare = name.lstrip(".")
+    return name[: len(name) - len(bare)] + bare.partition(".")[0]
 
 
 def folder_beside(place: str, what: str) -> str:
@@ -99,8 +107,8 @@ def folder_beside(place: str, what: str) -> str:
     ('s3://pets/cats-labeled', 'data/cats-labeled')
     """
     folder, slash, name = place.rstrip("/").rpartition("/")
-    stem = name.partition(".")[0]
-    if not stem or folder.endswith(":/") or any(sign in place for sign in "*?["):
+    stem = _stem(name)
+    if not stem.strip(".") or folder.endswith(":/") or any(sign in place for sign in "*?["):
         msg = f"{place} has no name for a folder beside it; name the folder of the result by --out"
         raise typer.BadParameter(msg, param_hint="--out")
     return f"{folder}{slash}{stem}-{what}"

@@ -63,7 +63,7 @@ class GraphParameters:
 class KernelParameters:
     """A kernel whose width may still depend on the rows."""
 
-    kernel: Kernel = field(default_factory=lambda: Kernel("precomputed"))
+    kernel: Kernel = field(default_factory=lambda: Kernel("linear"))
     width: Width = 1.0
 
     def on(self, X: Any, width: float | None = None) -> Kernel:
@@ -244,6 +244,8 @@ def _assemble(
         kernel = Kernel(**{"kind" if n == "kernel" else n: point.pop(n) for n in OF_KERNEL})
         check_approximation(point.get("approximation", "auto"), kernel.kind)
         others["kernel"] = KernelParameters(kernel, scaled_width(given, exponent))
+    else:  # nothing is asked of the rows for a kernel that is not used
+        others["kernel"] = KernelParameters(Kernel("precomputed"))
     if "metric" in point:
         metric = point.pop("metric")
         # Rows of unit length have no unit.
