@@ -226,7 +226,7 @@ def _check_label_type(given: AnyArray) -> None:
         msg = f"Unknown label type: continuous, such as {example}; `y` must hold classes"
         raise ValueError(msg)
     if given.dtype.kind not in "biufUS":
-        msg = f"Unknown label type: {given.dtype}; labels are integers, strings or booleans"
+        msg = f"Unknown label type: {given.dtype}; labels in `y` are integers, strings or booleans"
         raise ValueError(msg)
 
 

@@ -56,14 +56,13 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         """
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)  # what fails, or ends by Ctrl-C, is no fit
-        check_no_mask(X)
-        X = canonical_rows(
-            validate_data(
-                self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2
-            )
-        )
+        X = self._validate_rows(X, ensure_min_samples=2)
         if y is not None:  # which `encode_labels` refuses
-            check_consistent_length(X, y)
+            try:
+                check_consistent_length(X, y)
+            except (ValueError, TypeError) as error:
+                msg = f"`y` must have one entry for each row of `X`: {error}"
+                raise type(error)(msg) from error
         labels = encode_labels(y)
         self.classes_: AnyArray = labels.classes
         self._exponent = 0 if get_tags(self).input_tags.pairwise else common_exponent(X)
@@ -77,10 +76,14 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
 
     def _validate_new(self, X: Any) -> Any:
         """Return new rows in the form in which `fit` saw its own."""
+        return self._validate_rows(X, reset=False)
+
+    def _validate_rows(self, X: Any, **options: Any) -> Any:
+        """Return X as an array or canonical CSR matrix of finite floats."""
         check_no_mask(X)
-        return canonical_rows(
-            validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        )
+        kinds = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
+        with np.errstate(invalid="ignore"):  # of the sum by which scikit-learn looks for NaN
+            return canonical_rows(validate_data(self, X, **kinds, **options))
 
     def _held_out(
         self, X: Any, y: Any, labels: EncodedLabels, auto: tuple[str, ...], execution: Execution

@@ -94,15 +94,9 @@ def knn_graph(
     from sklearn.utils import check_array
 
     check_no_mask(X)
-    X = canonical_rows(
-        check_array(
-            X,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            ensure_min_samples=2,
-            input_name="X",
-        )
-    )
+    kinds = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "input_name": "X"}
+    with np.errstate(invalid="ignore"):  # of the sum by which scikit-learn looks for NaN
+        X = canonical_rows(check_array(X, ensure_min_samples=2, **kinds))
     exponent = common_exponent(X)
     return neighbor_graph(
         scale_rows(X, exponent),

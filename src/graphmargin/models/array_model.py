@@ -80,7 +80,8 @@ class ArrayModel:
 
         options = {"dtype": [np.float64, np.float32], "estimator": self.kind, "input_name": "X"}
         check_no_mask(X)
-        rows = canonical_rows(check_array(X, accept_sparse="csr", **options))
+        with np.errstate(invalid="ignore"):  # of the sum by which scikit-learn looks for NaN
+            rows = canonical_rows(check_array(X, accept_sparse="csr", **options))
         if rows.shape[1] != self.n_features:
             msg = (
                 f"X has {rows.shape[1]} features, but {self.kind} is expecting {self.n_features} "
