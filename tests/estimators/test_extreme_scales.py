@@ -185,7 +185,7 @@ def test_graphs_whose_sums_overflow_are_refused_by_name(size):
         HarmonicClassifier(affinity="precomputed").fit(W, y)
 
 
-@pytest.mark.parametrize("size", [5e-324, 1e-310, 1e-200, 1e290])
+@pytest.mark.parametrize("size", [5e-324, 1e-310, 1e-200, 1e280])
 def test_graphs_of_extreme_weights_have_finite_results(size):
     _, y = coarse_blobs("f8")
     W = size * np.random.default_rng(0).integers(1, 4, (45, 45))
@@ -237,3 +237,32 @@ def test_masked_labels_are_no_labels_and_masked_rows_are_refused(name):
 
 def _candidates(name):
     return {"gamma_g": [0.1, 1.0]} if name == "harmonic" else {"C": [1.0, 10.0]}
+
+
+EXTREMES = (5e-324, 1e-300, 1e-30, 1e30, 1e290, 1.7e308)
+
+
+@pytest.mark.parametrize("value", EXTREMES)
+@pytest.mark.parametrize(
+    ("name", "parameter"),
+    [
+        *(("harmonic", "gamma_g"), ("harmonic", "c_labeled"), ("harmonic", "c_unlabeled")),
+        *(("cut", "gamma_g"), ("cut", "C"), ("supervised", "C"), ("semi-supervised", "C")),
+        *(("manifold", "C"), ("manifold", "gamma_u"), ("semi-supervised", "gamma_u")),
+    ],
+)
+def test_extreme_parameters_have_finite_results_or_are_refused_by_name(name, parameter, value):
+    X, y = coarse_blobs("f8")
+    lists = parameter in ("gamma_g", "C", "gamma_u")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        for given in (value, *([[value, 1.0]] if lists else [])):
+            try:
+                model = fit(name, X, y, **{parameter: given})
+            except ValueError as error:
+                refusal = str(error)
+                assert not 1e-30 <= value <= 1e30
+            else:
+                refusal = parameter
+                assert np.isfinite(model.predict_proba(X)).all()
+            assert f"{parameter}" in refusal

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated
+from zipfile import BadZipFile, ZipFile, is_zipfile
 
 import typer
 
@@ -37,9 +38,7 @@ def info(
     json: Json = False,
 ) -> None:
     """Print what a file holds."""
-    from graphmargin.models import is_model_file
-
-    if path.suffix == ".graphmargin" or is_model_file(path):
+    if path.suffix == ".graphmargin" or _holds_model(path):
         from graphmargin.models import model_info
 
         found = model_info(path)
@@ -64,3 +63,16 @@ def info(
         counts = [(name, f"{count:,}") for name, count in seen.label_counts.items()]
         print_table([target, "labels"], counts)
         console().print(line(f"{seen.n_unlabeled:,} rows without a label"))
+
+
+def _holds_model(path: Path) -> bool:
+    """Tell whether a file is a model by what is in it; Excel and npz files are archives, too."""
+    if not is_zipfile(path):
+        return False
+    from graphmargin.models.archive import DESCRIPTION
+
+    try:
+        with ZipFile(path) as archive:
+            return DESCRIPTION in archive.namelist()
+    except (BadZipFile, OSError, ValueError, NotImplementedError):
+        return False

@@ -24,7 +24,7 @@ Metric = Literal["euclidean", "cosine"]
 METRICS = ("euclidean", "cosine")
 
 SYMMETRY_TOLERANCE = 1e-8
-LARGEST_SUM = 1e300
+LARGEST_SUM = 1e290
 """Sum of all weights of a graph that solvers can add up and multiply without overflow."""
 
 

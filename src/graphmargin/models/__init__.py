@@ -3,7 +3,7 @@
 from graphmargin.models.array_model import ArrayModel
 from graphmargin.models.description import ModelInfo
 from graphmargin.models.errors import ModelFileError
-from graphmargin.models.model_file import is_model_file, load_model, model_info, save_model
+from graphmargin.models.model_file import load_model, model_info, save_model
 from graphmargin.models.table_model import TableModel
 
 __all__ = [
@@ -11,7 +11,6 @@ __all__ = [
     "ModelFileError",
     "ModelInfo",
     "TableModel",
-    "is_model_file",
     "load_model",
     "model_info",
     "save_model",

@@ -11,9 +11,8 @@ import io
 import json
 import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
-from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
 import numpy as np
 from numpy.lib import format as npy
@@ -58,15 +57,6 @@ def pack(entries: Mapping[str, bytes], description: Mapping[str, Any]) -> bytes:
     compressed = _zipped(entries, ZIP_DEFLATED)
     is_plausible = sum(map(len, entries.values())) <= _limit(len(compressed))
     return compressed if is_plausible else _zipped(entries, ZIP_STORED)
-
-
-def is_archive(path: Path) -> bool:
-    """Tell whether a file is an archive with a description, whatever its name."""
-    try:
-        with ZipFile(path) as archive:
-            return DESCRIPTION in archive.namelist()
-    except (BadZipFile, OSError, ValueError, NotImplementedError):
-        return False
 
 
 def read_description(content: bytes) -> dict[str, Any]:

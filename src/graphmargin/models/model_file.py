@@ -16,12 +16,7 @@ from typing import Any
 
 from graphmargin._files import write_atomically
 from graphmargin.margin.predictor import MarginPredictor
-from graphmargin.models.archive import (
-    is_archive,
-    read_archive,
-    read_description,
-    write_archive,
-)
+from graphmargin.models.archive import read_archive, read_description, write_archive
 from graphmargin.models.array_model import ArrayModel, array_model_of
 from graphmargin.models.description import TABLE_KIND, ModelInfo, describe, parse_description
 from graphmargin.models.errors import ModelFileError, model_file_errors, require
@@ -114,17 +109,6 @@ def load_model(path: str | PathLike[str]) -> ArrayModel | TableModel:
         return replace(model, details=info.details)
     loaded: ArrayModel = replace(model, kind=info.kind, parameters=info.parameters)
     return loaded
-
-
-def is_model_file(path: str | PathLike[str]) -> bool:
-    """Tell whether a file looks like a model file, by what is in it and not by its name.
-
-    Examples
-    --------
-    >>> is_model_file("no-such-file")
-    False
-    """
-    return is_archive(Path(path))
 
 
 def model_info(path: str | PathLike[str]) -> ModelInfo:

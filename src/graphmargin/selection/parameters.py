@@ -38,6 +38,8 @@ Check = Callable[[Any], Any]
 AUTO = "auto"
 SHARED = ("gamma_g", "C", "gamma_u", "class_mass_normalization")
 """Parameters whose candidates share a graph and a kernel."""
+C_LIMITS = (1e-30, 1e30)
+"""Values of C that single precision can hold, and multiply by losses."""
 OF_KERNEL = ("kernel", "degree", "coef0")
 OF_GRAPH = ("n_neighbors", "metric")
 OF_COMPUTATION = ("solver", "approximation")
@@ -274,7 +276,13 @@ def _checks(given: Mapping[str, Any], labels: EncodedLabels | None) -> dict[str,
     solvers = SEMI_SUPERVISED_SOLVERS if is_low_density else SOLVERS
     checks: dict[str, Check] = {
         "gamma_g": check_gamma_g,
-        "C": partial(check_real, "C", positive=True, hint="; C = 1 / (2 gamma), or use 'auto'"),
+        "C": partial(
+            check_real,
+            "C",
+            positive=True,
+            limits=C_LIMITS,
+            hint="; C = 1 / (2 gamma), or use 'auto'",
+        ),
         "gamma_u": check_gamma_u,
         "solver": partial(check_choice, "solver", choices=solvers),
         "approximation": partial(check_choice, "approximation", choices=APPROXIMATIONS),
