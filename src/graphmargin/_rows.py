@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -24,6 +27,29 @@ def check_no_mask(X: Any, name: str = "X") -> None:
             "their rows or columns out"
         )
         raise ValueError(msg)
+
+
+@contextmanager
+def naming_matrix(name: str) -> Iterator[None]:
+    """Let whatever NumPy, SciPy or scikit-learn refuse in the block name the argument.
+
+    Examples
+    --------
+    >>> with naming_matrix("X"):
+    ...     _ = np.array([["a"]]).astype(float)
+    Traceback (most recent call last):
+    ValueError: `X` must be a matrix of finite numbers: could not convert string to float: np.str_('a')
+    """  # noqa: E501 - an error is one line
+    try:
+        # scikit-learn looks for NaN by a sum, and casts numbers that are out of range.
+        with np.errstate(invalid="ignore", over="ignore"):
+            yield
+    except (ValueError, TypeError, OverflowError) as error:
+        if re.search(rf"\b{name}\b", str(error)):
+            raise
+        msg = f"`{name}` must be a matrix of finite numbers: {error}"
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(msg) from error
 
 
 def canonical_rows(X: Any, name: str = "X") -> Any:

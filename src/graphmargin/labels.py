@@ -206,6 +206,9 @@ def is_label(value: Any) -> bool:
 
 def _check_entries(values: AnyArray) -> None:
     """Refuse lists, mappings and other collections in place of labels."""
+    if values.dtype.kind == "V":
+        msg = f"Unknown label type: {values.dtype}; labels in `y` are integers, strings or booleans"
+        raise ValueError(msg)
     if values.dtype.kind != "O":
         return
     odd = next((value for value in values.ravel().tolist() if not is_label(value)), None)
@@ -248,7 +251,11 @@ def _as_array(y: npt.ArrayLike) -> AnyArray:
         objects = np.empty(len(y), dtype=object)
         objects[:] = [None if value is np.ma.masked else value for value in y]
         return objects
-    return np.asarray(y)
+    try:
+        return np.asarray(y)
+    except (ValueError, TypeError) as error:
+        msg = f"`y` must hold one label for each row: {error}"
+        raise ValueError(msg) from error
 
 
 def _with_plain_dtype(given: AnyArray) -> AnyArray:

@@ -146,6 +146,15 @@ def test_seeds_that_there_are_not(command, refused, table_file):
         assert "--seed" in refused(*words(command, table_file), f"--seed={seed}")
 
 
+@pytest.mark.parametrize("command", [*COMMANDS, "predict"])
+def test_input_that_is_no_regular_file(command, refused, tmp_path):
+    os.mkfifo(tmp_path / "fifo.csv")
+    argv = words(command, tmp_path / "fifo.csv")
+    if command == "predict":
+        argv = ["predict", tmp_path / "fifo.csv", tmp_path / "fifo.csv"]
+    assert "is no regular file" in refused(*argv)
+
+
 @contextmanager
 def small_files():
     """Let the system refuse to write on after 2,000 bytes, which is what a full disk does."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import signal
 import sys
@@ -48,6 +50,9 @@ app.command("demo", help=demo.HELP)(demo.demo)
 
 def run(argv: Sequence[str] | None = None) -> int:
     """Return the exit code; what is wrong is one line on stderr."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal may not have all letters of a table
+            stream.reconfigure(errors="backslashreplace")
     with _stopping_signals() as received:
         code = _run(argv)
     return 128 + received[0] if received and code == INTERRUPTED else code
@@ -92,6 +97,8 @@ def _run(argv: Sequence[str] | None) -> int:
         code = INTERRUPTED
     except OSError as wrong:
         # What the system refuses is a path that the user named, or a disk that is full.
+        if wrong.filename is None and wrong.errno == errno.ENOSPC:  # files would have been named
+            return _say(f"standard output: {wrong.strerror}; make room where it is written to")
         return _say(f"{wrong.filename}: {wrong.strerror}" if wrong.filename else str(wrong))
     except Exception as unexpected:  # noqa: BLE001 - a person with a table wants a line, not a stack
         if os.environ.get(TRACEBACK):

@@ -8,7 +8,7 @@ from zipfile import BadZipFile, ZipFile, is_zipfile
 
 import typer
 
-from graphmargin.cli.options import Ignore, Json, Unlabeled
+from graphmargin.cli.options import Ignore, Json, Unlabeled, check_regular
 from graphmargin.cli.printing import console, line, print_json, print_table
 
 HELP = """Show what is in a model file, or how the columns of a table would be used.
@@ -26,7 +26,11 @@ def info(
     path: Annotated[
         Path,
         typer.Argument(
-            metavar="FILE", exists=True, dir_okay=False, help="A model file or a table."
+            metavar="FILE",
+            exists=True,
+            dir_okay=False,
+            callback=check_regular,
+            help="A model file or a table.",
         ),
     ],
     target: Annotated[

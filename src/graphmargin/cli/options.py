@@ -10,8 +10,24 @@ import typer
 
 FORMATS = "CSV, TSV, Parquet, Excel, JSON lines or npz"
 
+
+def check_regular(path: Path) -> Path:
+    """Refuse an input that exists and is no regular file: a FIFO would block without a word."""
+    if path.exists() and not path.is_file():
+        msg = f"file {str(path)!r} is no regular file."
+        raise typer.BadParameter(msg)
+    return path
+
+
 Table: TypeAlias = Annotated[
-    Path, typer.Argument(metavar="TABLE", exists=True, dir_okay=False, help=f"{FORMATS}.")
+    Path,
+    typer.Argument(
+        metavar="TABLE",
+        exists=True,
+        dir_okay=False,
+        callback=check_regular,
+        help=f"{FORMATS}.",
+    ),
 ]
 Dask: TypeAlias = Annotated[
     str | None,
@@ -37,6 +53,7 @@ def _check_file(context: typer.Context, table: str) -> str:
         if not os.access(path, os.R_OK):
             msg = f"file {table!r} is not readable."
             raise typer.BadParameter(msg)
+        check_regular(path)
     return table
 
 

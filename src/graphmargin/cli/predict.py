@@ -16,6 +16,7 @@ from graphmargin.cli.options import (
     Quiet,
     TableOrPlace,
     beside,
+    check_regular,
 )
 from graphmargin.cli.printing import console, line, print_json, print_table
 from graphmargin.cli.progress import watching
@@ -41,7 +42,14 @@ Examples:
 
 def predict(
     model: Annotated[
-        Path, typer.Argument(metavar="MODEL", exists=True, dir_okay=False, help="A model file.")
+        Path,
+        typer.Argument(
+            metavar="MODEL",
+            exists=True,
+            dir_okay=False,
+            callback=check_regular,
+            help="A model file.",
+        ),
     ],
     table: TableOrPlace,
     out: OutOrFolder = None,

@@ -12,7 +12,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from graphmargin._rows import canonical_rows, check_no_mask, common_exponent, scale_rows
+from graphmargin._rows import (
+    canonical_rows,
+    check_no_mask,
+    common_exponent,
+    naming_matrix,
+    scale_rows,
+)
 from graphmargin._typing import AnyArray, FloatArray
 from graphmargin.harmonic.predictor import HarmonicPredictor
 from graphmargin.labels import EncodedLabels, encode_labels
@@ -82,7 +88,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         """Return X as an array or canonical CSR matrix of finite floats."""
         check_no_mask(X)
         kinds = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
-        with np.errstate(invalid="ignore"):  # of the sum by which scikit-learn looks for NaN
+        with naming_matrix("X"):
             return canonical_rows(validate_data(self, X, **kinds, **options))
 
     def _held_out(

@@ -13,6 +13,7 @@ from graphmargin._rows import (
     canonical_rows,
     check_no_mask,
     common_exponent,
+    naming_matrix,
     scale_rows,
     unit_rows,
 )
@@ -95,7 +96,7 @@ def knn_graph(
 
     check_no_mask(X)
     kinds = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "input_name": "X"}
-    with np.errstate(invalid="ignore"):  # of the sum by which scikit-learn looks for NaN
+    with naming_matrix("X"):
         X = canonical_rows(check_array(X, ensure_min_samples=2, **kinds))
     exponent = common_exponent(X)
     return neighbor_graph(
@@ -167,7 +168,11 @@ def check_graph(W: Any, n_samples: int | None = None) -> sparse.csr_array:
     [[0.0, 2.0], [2.0, 0.0]]
     """
     check_no_mask(W, "W")
-    W = sparse.csr_array(W, dtype=np.float64, copy=True)
+    with naming_matrix("W"):
+        if np.iscomplexobj(W):
+            msg = "`W` must have real weights, got complex ones"
+            raise ValueError(msg)
+        W = sparse.csr_array(W, dtype=np.float64, copy=True)
     if W.ndim != 2 or W.shape[0] != W.shape[1]:
         msg = f"`W` must be square, got shape {W.shape}"
         raise ValueError(msg)

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from graphmargin._rows import canonical_rows, check_no_mask
+from graphmargin._rows import canonical_rows, check_no_mask, naming_matrix
 from graphmargin._typing import AnyArray, FloatArray
 from graphmargin.harmonic.predictor import HarmonicPredictor
 from graphmargin.margin.predictor import MarginPredictor
@@ -80,7 +80,7 @@ class ArrayModel:
 
         options = {"dtype": [np.float64, np.float32], "estimator": self.kind, "input_name": "X"}
         check_no_mask(X)
-        with np.errstate(invalid="ignore"):  # of the sum by which scikit-learn looks for NaN
+        with naming_matrix("X"):
             rows = canonical_rows(check_array(X, accept_sparse="csr", **options))
         if rows.shape[1] != self.n_features:
             msg = (
