@@ -29,8 +29,7 @@ from benchmarks.problems import mixture
 from graphmargin import MaxMarginGraphCut
 from graphmargin.datasets import mask_labels
 from graphmargin.distributed import DistributedGraphCut
-from graphmargin.distributed.choosing import blended_candidates
-from graphmargin.distributed.cluster import local_cluster
+from graphmargin.distributed.engine.cluster import local_cluster
 
 SIZES = (200_000, 1_000_000)
 N_FEATURES, N_FILES = 16, 10
@@ -69,12 +68,15 @@ def on_a_cluster(folder: Path, out: Path) -> dict[str, Any]:
             "cpu": _cpu_of_all(client) - before,
             "stages": cut.seconds_,
             "recall": cut.graph_recall_,
-            "parts": cut.n_parts_,
+            "partitions": cut.n_partitions_,
             "replication": cut.replication_,
             "iterations": cut.n_iter_,
             "gigabytes": max(client.run(_peak_memory).values()),
             "died": client.run(os.getpid) != pids,
-            "blend": blended_candidates(cut.choice_),
+            "blend": [
+                (*cut.choice_.trials.params[i].values(), factor)
+                for i, factor in cut.choice_.blended
+            ],
         }
     labels = pd.read_parquet(cut.transduction_)["y"].to_numpy()
     np.save(out / "cluster.npy", labels)
@@ -143,8 +145,8 @@ def compare(n: int) -> dict[str, Any]:
     errors = {name: (found != y)[hidden].mean() for name, found in labels.items()}
     agreement = (labels["cluster"] == labels["machine"])[hidden].mean()
     print(
-        f"{n:,} rows, {cluster['parts']} parts, {cluster['replication']:.2f} regions a row, recall "
-        f"of the graph {cluster['recall']:.3f}, {cluster['iterations']} iterations"
+        f"{n:,} rows, {cluster['partitions']} partitions, {cluster['replication']:.2f} of them a "
+        f"row, recall of the graph {cluster['recall']:.3f}, {cluster['iterations']} iterations"
     )
     for name, found in (("two workers", cluster), ("one machine", machine)):
         error = errors["cluster" if found is cluster else "machine"]

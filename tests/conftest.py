@@ -45,7 +45,7 @@ def pytest_xdist_make_scheduler(config, log):
 @pytest.fixture(scope="session")
 def cluster():
     """Return a real cluster of two worker processes, shared by all tests."""
-    from graphmargin.distributed.cluster import local_cluster
+    from graphmargin.distributed.engine.cluster import local_cluster
 
     with local_cluster(2, "2GiB") as workers:
         yield workers

@@ -49,9 +49,9 @@ def test_labels_in_tables(value, label):
 
 def test_markers_that_are_named():
     rule = UNLABELED_IN_TABLES.with_texts([" -1 ", "?", "2.0"])
-    unlabeled = [-1, -1.0, np.float32(-1), "-1", " ?", 2.0, "2.0", "nan", None]
+    unlabeled = [-1, -1.0, np.float32(-1), "-1", "-1.0", " ?", 2.0, "2.0", "nan", None]
     assert all(rule.is_unlabeled(value) for value in unlabeled)
-    assert not any(rule.is_unlabeled(value) for value in ["-1.0", 2, "2", "a"])
+    assert not any(rule.is_unlabeled(value) for value in ["-1.5", 2, "2", "a"])
     assert rule.with_texts(rule.texts) == rule
 
 

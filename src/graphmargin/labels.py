@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,6 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray
+
+_WHOLE_WITH_DECIMALS = re.compile(r"^([+-]?\d+)\.0+$")
 
 UNLABELED = -1
 """The code of an unlabeled row."""
@@ -86,8 +89,8 @@ class UnlabeledRule:
         """Return the texts that a value reads like."""
         if not self.texts:
             return set()
-        is_whole = isinstance(value, float | np.floating) and value.is_integer()
-        return {str(value).strip(), *([str(int(value))] if is_whole else [])}
+        text = str(value).strip()
+        return {text, _WHOLE_WITH_DECIMALS.sub(r"\1", text)}
 
 
 UNLABELED_IN_PYTHON = UnlabeledRule("-1, None, NaN or ''", values=(UNLABELED, "", b""))

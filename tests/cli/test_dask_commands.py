@@ -13,10 +13,10 @@ import pytest
 
 import graphmargin as gm
 from graphmargin.cli import main, on_dask
-from graphmargin.distributed import cluster as workers
-from graphmargin.distributed import fitting
+from graphmargin.distributed import pipeline
+from graphmargin.distributed.engine import cluster as workers
 from graphmargin.distributed.errors import ClusterError
-from graphmargin.distributed.job import Job
+from graphmargin.distributed.pipeline import FittedOnCluster
 from graphmargin.tables.reading import read_table
 
 N_ROWS = 600
@@ -74,7 +74,8 @@ def summary(pets, address):
     """Label the folder on the cluster, and return what is printed."""
     with redirect_stdout(io.StringIO()) as out:
         words = ("label", pets / "pets", "-t", "kind", "--dask", address, "--json")
-        assert run(*words, "--model", pets / "pets.graphmargin") == 0
+        files = ("--model", pets / "pets.graphmargin", "--report", pets / "pets.html")
+        assert run(*words, *files) == 0
     return json.loads(out.getvalue())
 
 
@@ -102,17 +103,19 @@ def test_the_summary_is_that_of_the_files(pets, summary, here, there):  # noqa: 
     assert summary["files"] == {
         "labeled": str(pets / "pets-labeled"),
         "model": str(pets / "pets.graphmargin"),
+        "report": str(pets / "pets.html"),
     }
     assert summary["table"] == "pets"
-    assert summary["n_rows"] == summary["sampled_rows"] == N_ROWS
-    assert summary["n_labels"] == summary["tried_labeled"] == N_ROWS // 10
-    assert summary["tried_unlabeled"] == N_ROWS - N_ROWS // 10
+    use = summary["cluster"]
+    assert summary["n_rows"] == use["sampled_rows"] == N_ROWS
+    assert summary["n_labels"] == use["tried_labeled"] == N_ROWS // 10
+    assert use["tried_unlabeled"] == N_ROWS - N_ROWS // 10
     counts = there["kind"].value_counts()
     assert dict(zip(summary["classes"], summary["final_counts"], strict=True)) == counts.to_dict()
     sources = there["kind_source"].value_counts()
     assert {k: n for k, n in summary["source_counts"].items() if n} == sources.to_dict()
     assert summary["estimate"]["n_hidden"] == N_ROWS // 10
-    assert 0.9 < summary["graph_recall"] <= 1
+    assert 0.9 < use["graph_recall"] <= 1
     assert summary["verdict"]
     left_out = {use["name"] for use in summary["columns"] if use["role"] == "left out"}
     assert left_out == {"id", "country"}
@@ -121,6 +124,17 @@ def test_the_summary_is_that_of_the_files(pets, summary, here, there):  # noqa: 
     assert sorted(path.name for path in pets.iterdir() if "labeled" in path.name) == [
         "pets-labeled",
         "pets-labeled.parquet",
+    ]
+
+
+def test_the_report_has_what_a_cluster_knows(pets, summary):
+    page = (pets / "pets.html").read_text(encoding="utf-8")
+    assert f"learned from {N_ROWS} rows" in page
+    for name, count in zip(summary["classes"], summary["final_counts"], strict=True):
+        assert name in page
+        assert f">{count:,}<" in page
+    assert [part for part in ("graph", "uncertain", "doubts", "use") if f'id="{part}"' in page] == [
+        "use"
     ]
 
 
@@ -157,24 +171,24 @@ def test_failures_interruptions_and_the_way_on(pets, there, address, tmp_path, m
     argv = (*argv, "--work-dir", work, "--model", tmp_path / "pets.graphmargin")
 
     with monkeypatch.context() as patch:
-        patch.setattr(fitting, "learn", failing("there is no worker left"))
+        patch.setattr(pipeline, "train", failing("there is no worker left"))
         # Nothing to resume is no error.
         assert run(*argv, "--resume") == 2
     line = capsys.readouterr().err
     assert line.endswith(f"what is done is kept in {work}: go on with --resume\n")
-    notes = {path: path.stat().st_mtime_ns for path in work.rglob("*.note")}
-    assert any(path.parent.name == "rows" for path in notes)
+    markers = {path: path.stat().st_mtime_ns for path in work.rglob("*.done")}
+    assert any(path.parent.name == "rows" for path in markers)
     assert run(*argv) == 2
     assert capsys.readouterr().err.endswith("go on with --resume, or choose another folder\n")
 
-    write = Job.write
+    write = FittedOnCluster.write
 
     def interrupt(*arguments):
         write(*arguments)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(Job, "write", interrupt)
+        patch.setattr(FittedOnCluster, "write", interrupt)
         assert run(*argv, "--resume") == 130
     assert "--resume" in capsys.readouterr().err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["work"]
@@ -182,7 +196,7 @@ def test_failures_interruptions_and_the_way_on(pets, there, address, tmp_path, m
     assert run(*argv, "--resume") == 0
     assert capsys.readouterr() == ("", "")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "pets.graphmargin", "work"]
-    assert {path: path.stat().st_mtime_ns for path in notes} == notes
+    assert {path: path.stat().st_mtime_ns for path in markers} == markers
     pd.testing.assert_frame_equal(read_folder(out), there)
 
 
@@ -191,7 +205,7 @@ def test_a_run_of_other_settings_is_not_gone_on_with(pets, address, tmp_path, re
     argv = (*argv, "--out", tmp_path / "out", "--work-dir", tmp_path / "work", "--resume")
 
     with monkeypatch.context() as patch:
-        patch.setattr(fitting, "place_rows", failing("enough"))
+        patch.setattr(pipeline, "partition_rows", failing("enough"))
         assert run(*argv, "-q") == 2
     line = refused(*argv, "-q", "--unlabeled", "?")
     assert "--work-dir" in line
@@ -242,7 +256,8 @@ def test_what_a_person_reads(pets, address, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--report", "a.html"], "--report needs all rows on one machine"),
+        (["--report", "{pets}/new/a.html", "--out", "{pets}/new"], "outside of it"),
+        (["--report", "{pets}/a", "--model", "{pets}/a"], "a is in use by this command already"),
         (["--jobs", "2"], "--jobs is for one machine"),
         (["--target", "kin"], "did you mean 'kind'?"),
         (["--out", "{pets}/pets/new"], "where it would be read the next time"),

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-import graphmargin
+from graphmargin import __version__
+from graphmargin.__main__ import command
 from graphmargin.cli import main
 
 
@@ -14,14 +15,15 @@ def python(*words):
     return subprocess.run([sys.executable, *words], check=False, capture_output=True, text=True)
 
 
-def test_the_script_is_main():
+def test_the_script_is_the_module():
     (script,) = entry_points(group="console_scripts", name="graphmargin")
-    assert script.load() is main
+    assert script.load() is command
+    assert python("-m", "graphmargin", "--version").stdout == f"graphmargin {__version__}\n"
 
 
 def test_version(capsys):
     assert main(["--version"]) == 0
-    assert capsys.readouterr().out == f"graphmargin {graphmargin.__version__}\n"
+    assert capsys.readouterr().out == f"graphmargin {__version__}\n"
 
 
 COMMANDS = ("label", "predict", "suggest", "explain", "audit", "fit", "info", "demo")
@@ -66,12 +68,22 @@ def test_help_imports_nothing_that_computes(argv):
     assert python("-c", code).stderr == "[]\n"
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_help_of_every_command_has_examples(command, capsys):
-    assert main([command, "--help"]) == 0
+def test_label_imports_no_scikit_learn(tmp_path):
+    table = tmp_path / "pets.csv"
+    table.write_text("size,kind\n1.5,cat\n1.25,\n9.5,dog\n9.25,\n")
+    code = (
+        f"import sys; from graphmargin.cli import main; main(['label', '{table}', '-t', 'kind']); "
+        "print([name for name in ('dask', 'matplotlib', 'sklearn') if name in sys.modules])"
+    )
+    assert python("-c", code).stdout.endswith("[]\n")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_of_every_command_has_examples(name, capsys):
+    assert main([name, "--help"]) == 0
     said = capsys.readouterr().out
     assert "Examples:" in said
-    assert said.count(f"graphmargin {command}") >= 3
+    assert said.count(f"graphmargin {name}") >= 3
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -33,17 +33,16 @@ def test_settings_are_the_values_of_the_user_as_json():
     }
 
 
-@pytest.mark.parametrize("candidates", [[1.0, 10.0], [1.0], (1.0, 10.0), np.array([1.0]), []])
 @pytest.mark.parametrize(
-    ("name", "way_out"),
+    ("name", "candidates", "way_out"),
     [
-        ("C", "'auto' or one value"),
-        ("gamma_g", "'auto' or one value"),
-        ("n_neighbors", "one value"),
-        ("random_state", "one value"),
+        ("C", [1.0, 10.0], "'auto' or one value"),
+        ("gamma_g", np.array([1.0]), "'auto' or one value"),
+        ("n_neighbors", (5,), "one value"),
+        ("random_state", [], "one value"),
     ],
 )
-def test_lists_of_candidates_are_refused(tmp_path, name, way_out, candidates):
+def test_lists_of_candidates_are_refused(tmp_path, name, candidates, way_out):
     message = rf"`{name}`={re.escape(repr(candidates))} is a list of candidates.*; pass {way_out}$"
     cut = DistributedGraphCut(**{name: candidates})
     with pytest.raises(ValueError, match=message):

@@ -14,11 +14,11 @@ from sklearn.exceptions import ConvergenceWarning
 from graphmargin._errors import InputError
 from graphmargin.distributed import tables
 from graphmargin.distributed.errors import WorkDirError
-from graphmargin.distributed.points import EncodedColumns
+from graphmargin.distributed.io.row_encoder import EncodedColumns
 from graphmargin.distributed.tables import open_table, sample_rows
 from graphmargin.selection.execution import FitWarning, UnreachedWarning
 from graphmargin.tables.errors import TableError
-from graphmargin.tables.features import TableFeatures
+from graphmargin.tables.features import fit_features
 from graphmargin.tables.reading import read_table
 
 
@@ -45,36 +45,36 @@ def opened(pets, tmp_path):
 
 
 def test_a_small_table_is_its_own_sample(cluster, opened, mixed_table):
-    asked = opened(ignore=["note"])
-    sample = sample_rows(cluster, asked, seed=3)
+    request = opened(ignore=["note"])
+    sample = sample_rows(cluster, request, seed=3)
     whole = mixed_table(90)[0]
     unused = ["kind", "note"]
     assert sample.columns.tolist() == whole.columns.tolist()
     assert sample[unused].isna().all(axis=None)
-    expected = TableFeatures(ignore=unused).fit(whole)
-    found = TableFeatures(ignore=unused).fit(sample)
-    assert found.columns_ == expected.columns_
+    expected = fit_features(whole, ignore=unused)
+    found = fit_features(sample, ignore=unused)
+    assert found.columns == expected.columns
     np.testing.assert_array_equal(found.transform(whole), expected.transform(whole))
 
 
 def test_a_sample_is_even_in_order_and_that_of_its_seed(cluster, opened, monkeypatch):
-    monkeypatch.setattr(tables, "MOST_SAMPLED", 30)
-    monkeypatch.setattr(tables, "ROWS_OF_A_PIECE", 20)
-    asked = opened()
-    assert len(asked.source.pieces) == 7
-    ids = sample_rows(cluster, asked, seed=0)["id"].tolist()
+    monkeypatch.setattr(tables, "MAX_SAMPLED", 30)
+    monkeypatch.setattr(tables, "ROWS_PER_RANGE", 20)
+    request = opened()
+    assert len(request.source.row_ranges) == 7
+    ids = sample_rows(cluster, request, seed=0)["id"].tolist()
     assert len(ids) == 30
     assert ids == sorted(set(ids))
     rows = np.array([int(name[1:]) for name in ids])
-    in_pieces = np.histogram(rows, asked.source.offsets)[0]
-    shares = np.diff(asked.source.offsets) / 3
-    assert (np.abs(in_pieces - shares) < 1).all()
-    assert sample_rows(cluster, asked, seed=0)["id"].tolist() == ids
-    assert sample_rows(cluster, asked, seed=1)["id"].tolist() != ids
+    in_ranges = np.histogram(rows, request.source.offsets)[0]
+    shares = np.diff(request.source.offsets) / 3
+    assert (np.abs(in_ranges - shares) < 1).all()
+    assert sample_rows(cluster, request, seed=0)["id"].tolist() == ids
+    assert sample_rows(cluster, request, seed=1)["id"].tolist() != ids
 
 
 def test_cells_that_are_missing_only_outside_of_the_sample(cluster, opened, pets, monkeypatch):
-    monkeypatch.setattr(tables, "MOST_SAMPLED", 30)
+    monkeypatch.setattr(tables, "MAX_SAMPLED", 30)
     ids = sample_rows(cluster, opened(), seed=0)["id"].tolist()
     for path in pets.iterdir():
         table = read_table(path).drop(columns="age")
@@ -82,8 +82,8 @@ def test_cells_that_are_missing_only_outside_of_the_sample(cluster, opened, pets
         for name in ("weight", "color", "seen", "note"):
             table[name] = table[name].mask(outside)
         table.to_parquet(path, index=False)
-    asked = opened()
-    features = TableFeatures(ignore=["kind"]).fit(sample_rows(cluster, asked, seed=0))
+    request = opened()
+    features = fit_features(sample_rows(cluster, request, seed=0), ignore=["kind"])
     used = EncodedColumns(features).columns
     assert used == ("weight", "color", "seen", "note")
     for path in pets.iterdir():
@@ -92,7 +92,7 @@ def test_cells_that_are_missing_only_outside_of_the_sample(cluster, opened, pets
 
 
 def test_cells_of_another_kind_outside_of_the_sample(cluster, opened, pets, monkeypatch):
-    monkeypatch.setattr(tables, "MOST_SAMPLED", 30)
+    monkeypatch.setattr(tables, "MAX_SAMPLED", 30)
     ids = sample_rows(cluster, opened(), seed=0)["id"].tolist()
     for path in pets.iterdir():
         table = read_table(path)
@@ -110,8 +110,8 @@ def test_no_column_is_left_for_features(cluster, opened):
 
 def test_warnings_that_name_parameters_are_left_to_the_summary(cluster, opened, monkeypatch):
     warnings = (FitWarning("no label", UnreachedWarning), FitWarning("gap", ConvergenceWarning))
-    done = SimpleNamespace(fitted=SimpleNamespace(warnings=warnings))
-    monkeypatch.setattr(tables, "do_job", lambda *_, **__: done)
+    fitted = SimpleNamespace(warnings=warnings)
+    monkeypatch.setattr(tables, "run_fit", lambda *_, **__: fitted)
     assert tables.label_table(cluster, opened(), seed=0).warnings == ("gap",)
 
 

@@ -122,7 +122,7 @@ def test_open_job_reads_the_file(tmp_path, mixed_table):
     job = open_job(tmp_path / "pets.parquet", "kind", ignore=["color"])
     assert job.name == "pets.parquet"
     assert job.n_labels == 15
-    assert {use.name: use.role for use in job.features.columns_}["color"] == "left out"
+    assert {use.name: use.role for use in job.features.columns}["color"] == "left out"
 
 
 def test_columns_that_are_taken(mixed_table):

@@ -11,7 +11,7 @@ import pytest
 from graphmargin import HarmonicClassifier, SupervisedSVC
 from graphmargin.models import TableModel, save_model
 from graphmargin.models.archive import DESCRIPTION, TREE, pack
-from graphmargin.tables.features import TableFeatures
+from graphmargin.tables.features import fit_features
 
 WORDS = ("red", "green", "blue", "sky", "sea", "tree", "dog", "house", "river", "moon")
 
@@ -56,7 +56,7 @@ def table_classifier():
 @pytest.fixture(scope="session")
 def table_model(table_classifier, table):
     """Return a model of the table, with labels on ten rows."""
-    features = TableFeatures(ignore=["same"]).fit(table)
+    features = fit_features(table, ignore=["same"])
     few = np.where(np.arange(60) < 10, np.arange(60) % 2, -1)
     predictor = table_classifier.fit(features.transform(table), few).predictor_
     return TableModel(features, predictor, np.array(["cat", "dog"]), "kind", {})

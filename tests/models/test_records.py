@@ -22,13 +22,13 @@ FIELDS = {
     "neighbor-search": "X n_jobs seed",
     "sparse-rows": "shape data indices indptr",
     "table-model": "features predictor classes target",
-    "table-features": "ignore columns_ encoders_ scaling_",
+    "table-features": "columns encoders scaling",
     "column": "name role n_features note",
-    "number-encoder": "name median center scale flag",
-    "category-encoder": "name values has_others height",
-    "date-encoder": "name layout median has_times center scale flag",
-    "text-encoder": "name vocabulary idf components center scale",
-    "embedding-encoder": "name center scale",
+    "number-encoder": "name text_format median center scale flag",
+    "category-encoder": "name text_format values has_others one_hot_value",
+    "date-encoder": "name text_format median has_times center scale flag",
+    "text-encoder": "name text_format vocabulary idf components center scale",
+    "embedding-encoder": "name text_format center scale",
 }
 """The format of schema 1; once there was a release, a change here is another schema."""
 

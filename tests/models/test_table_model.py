@@ -34,7 +34,7 @@ def test_labels_are_those_of_the_classifier(table_classifier, table_model, table
 def test_file_of_all_kinds_of_columns(classes, table_model, table, tmp_path):
     details = {"n_rows": 60, "accuracy": 0.9}
     model = replace(table_model, classes=np.array(classes), details=details)
-    roles = [use.role for use in model.features.columns_]
+    roles = [use.role for use in model.features.columns]
     assert roles == ["number", "category", "date", "text", "embedding", "left out"]
     path = tmp_path / "model.graphmargin"
     save_model(model, path)
@@ -48,9 +48,8 @@ def test_file_of_all_kinds_of_columns(classes, table_model, table, tmp_path):
     assert loaded.classes.tolist() == model.classes.tolist()
     assert loaded.classes.dtype == model.classes.dtype
     assert (loaded.target, loaded.details) == ("kind", {"n_rows": 60, "accuracy": 0.9})
-    for name in ("columns_", "scaling_", "n_features_out_"):
+    for name in ("columns", "scaling", "n_features"):
         assert getattr(loaded.features, name) == getattr(model.features, name)
-    assert loaded.features.feature_names_in_.tolist() == table.columns.tolist()
     info = model_info(path)
     assert (info.kind, info.target, info.details) == ("TableModel", "kind", loaded.details)
     assert info.classes == tuple(str(label) for label in np.array(classes).tolist())

@@ -83,7 +83,7 @@ HARMONIC = [
     (f"{POINTS}.metric", "far"),
 ]
 
-ENCODERS = "features.encoders_"  # number, category, date, text, vector
+ENCODERS = "features.encoders"  # number, category, date, text, vector
 TABLE = [
     (f"{ENCODERS}.0.scale", 0.0),
     (f"{ENCODERS}.0.center", np.inf),
@@ -104,8 +104,8 @@ TABLE = [
     (f"{ENCODERS}.4.center", np.zeros(4)),
     (f"{ENCODERS}.4.center", np.full(3, np.nan)),
     (ENCODERS, []),
-    ("features.columns_.0.role", "code"),
-    ("features.columns_", []),
+    ("features.columns.0.role", "code"),
+    ("features.columns", []),
     ("features.ignore", "same"),
     ("features", None),
     ("classes", np.array(["cat"])),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from graphmargin.labeling.findings import SOURCES, Candidate, Estimate, Findings, GraphMap, RowNote
-from graphmargin.tables.columns import ColumnUse
+from graphmargin.tables.column_names import ColumnUse
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,6 @@
 """Every family of classifiers: trials and blends against fits of one candidate at a time."""
 
+import re
 from itertools import product
 
 import numpy as np
@@ -45,8 +46,8 @@ with_margin = pytest.mark.parametrize("name", WITH_MARGIN)
 
 
 def short(value):
-    """Return a name for a case."""
-    return str(value)[:48]
+    """Return the name of a case, which has no address of a function in it."""
+    return re.sub(r"<function (\w+) at \w+>", r"\1", str(value))[:48]
 
 
 # Candidates

@@ -1,8 +1,7 @@
-import gzip
-import json
 import os
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -18,7 +17,7 @@ from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
 from graphmargin.tables import TableError, read_chunks, read_table, table_writer
-from graphmargin.tables.formats import FORMATS
+from graphmargin.tables.file_formats import FORMATS
 
 
 def written(folder: Path, name: str, content: str | bytes) -> Path:
@@ -33,92 +32,55 @@ def written(folder: Path, name: str, content: str | bytes) -> Path:
         ("comma.csv", "a,b\n1,x\n2,y\n"),
         ("semicolon.csv", "a;b\n1;x\n2;y\n"),
         ("tab.csv", "a\tb\n1\tx\n2\ty\n"),
+        ("bar.csv", "a|b\n1|x\n2|y\n"),
         ("tab.tsv", "a\tb\n1\tx\n2\ty\n"),
         ("TAB.TAB", "a\tb\n1\tx\n2\ty\n"),
         ("bom.csv", "\ufeffa,b\r\n1,x\r\n2,y\r\n"),
+        ("excel.csv", "\ufeffsep=;\r\na;b\r\n1;x\r\n2;y\r\n"),
+        ("quoted.csv", '"a","b"\n"1","x"\n2,y\n'),
+        ("told.csv", "sep=\t\na\tb\n1\tx\n2\ty\n"),
+        ("mac.csv", "a,b\r1,x\r2,y\r"),
         ("blanks.csv", "\n a, b\n1,x\n\n2,y"),
-        ("lines.jsonl", '{"a": 1, "b": "x"}\n\n{"b": "y", "a": 2}\n'),
-        ("lines.ndjson", '\ufeff{"a": 1, "b": "x"}\n{"a": 2, "b": "y"}'),
+        ("trailing.csv", "a,b\n1,x\n2,y\n,\n,\n\n"),
+        ("lines.jsonl", '{"a": "1", "b": "x"}\n\n{"b": "y", "a": "2"}\n'),
+        ("lines.ndjson", '\ufeff{"a": "1", "b": "x"}\n{"a": "2", "b": "y"}'),
     ],
 )
 def test_text_files_in_all_their_spellings_are_the_same_table(tmp_path, name, text):
-    expected = pd.DataFrame({"a": pd.array([1, 2], "Int64"), "b": ["x", "y"]})
-    assert_frame_equal(read_table(written(tmp_path, name, text)), expected)
+    table = read_table(written(tmp_path, name, text))
+    assert table.to_dict("list") == {"a": ["1", "2"], "b": ["x", "y"]}
 
 
-@pytest.mark.parametrize("name", ["a.csv.gz", "a.tsv.gz", "a.jsonl.gz"])
-def test_packed_files(tmp_path, name):
-    text = {"a.csv.gz": "a,b\n1,2\n", "a.tsv.gz": "a\tb\n1\t2\n"}.get(name, '{"a": 1, "b": 2}')
-    path = written(tmp_path, name, gzip.compress(text.encode()))
-    assert read_table(path).to_dict("list") == {"a": [1], "b": [2]}
+@pytest.mark.parametrize("ending", [".csv.gz", ".tsv.gz", ".jsonl.gz", ".csv.zip", ".jsonl.zip"])
+def test_damaged_archives(tmp_path, ending):
+    path = tmp_path / f"a{ending}"
+    with table_writer(path) as write:
+        write(pd.DataFrame({"a": ["1"], "b": ["2"]}))
+    assert read_table(path).to_dict("list") == {"a": ["1"], "b": ["2"]}
     path.write_bytes(path.read_bytes()[:-9])
-    with pytest.raises(TableError, match=f"{name}: the archive is damaged"):
+    with pytest.raises(TableError, match=f"a{ending}: the archive is damaged"):
         read_table(path)
 
 
-def test_types_of_text_columns(tmp_path):
-    text = (
-        "whole,number,truth,code,long,words,none\n"
-        "1,1e3,True,007,1234567890123456789,NA,\n"
-        ",NA,,010,2,None,\n"
-        "-3, .5 ,false,1,3,null,\n"
-    )
-    table = read_table(written(tmp_path, "a.csv", text))
-    assert [str(dtype) for dtype in table.dtypes] == [
-        "Int64",
-        "float64",
-        "boolean",
-        "str",
-        "str",
-        "str",
-        "str",
-    ]
-    assert table["whole"].tolist() == [1, pd.NA, -3]
-    np.testing.assert_array_equal(table["number"], [1000, np.nan, 0.5])
-    assert table["truth"].tolist() == [True, pd.NA, False]
-    assert table["code"].tolist() == ["007", "010", "1"]
-    assert table["words"].tolist() == ["NA", "None", "null"]
-    assert table["none"].isna().all()
+def test_a_zip_archive_holds_one_table(tmp_path):
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("cats.csv", "x;y\n1;2\n")
+    assert read_table(tmp_path / "a.zip").to_dict("list") == {"x": ["1"], "y": ["2"]}
+    with zipfile.ZipFile(tmp_path / "a.zip", "a") as archive:
+        archive.writestr("dogs.csv", "x,y\n")
+    with pytest.raises(TableError, match="the archive has 2 files; a table is one file"):
+        read_table(tmp_path / "a.zip")
 
 
-def test_decimal_commas_only_beside_semicolons(tmp_path):
-    assert read_table(written(tmp_path, "a.csv", "x;y\n1,5;0.5\n2;1\n"))["x"].tolist() == [1.5, 2]
-    assert read_table(written(tmp_path, "b.csv", 'x,y\n"1,5",1\n'))["x"].tolist() == ["1,5"]
-
-
-def test_quotes_delimiters_and_lines_in_cells(tmp_path):
-    path = written(tmp_path, "a.csv", 'a,b\n"x,\n""y""",é\n')
-    assert read_table(path).to_dict("list") == {"a": ['x,\n"y"'], "b": ["é"]}
-
-
-def test_a_chunk_has_the_types_of_the_whole_file(tmp_path):
-    csv = written(tmp_path, "a.csv", "n,m,k\n1,1,true\n2,,true\n3,x,\n4.5,4,false\n")
-    rows = [{"n": 1, "m": 1}, {"n": 2}, {"n": 3, "m": "x", "k": True}, {"n": 4.5, "m": 4}]
-    lines = written(tmp_path, "a.jsonl", "\n".join(map(json.dumps, rows)))
-    for path in (csv, lines):
-        chunks = list(read_chunks(path, 1))
-        assert len(chunks) == 4
-        assert {tuple(map(str, chunk.dtypes)) for chunk in chunks} == {
-            ("float64", "str", "boolean")
-        }
-        assert [chunk.index[0] for chunk in chunks] == [0, 1, 2, 3]
-        assert_frame_equal(pd.concat(chunks), read_table(path))
-    assert read_table(lines)["m"].tolist()[2] == "x"
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
-@given(
-    cells=st.lists(
-        st.tuples(*[st.sampled_from(["", "1", "-2", "2.5", "007", "NA", "x", "True"])] * 2),
-        min_size=1,
-        max_size=8,
-    ),
-    n_rows=st.integers(1, 9),
-)
-def test_chunks_together_are_the_table(tmp_path, cells, n_rows):
-    text = "a,b\n" + "".join(f'"{a}","{b}"\n' for a, b in cells)
-    path = written(tmp_path, "a.csv", text)
-    assert_frame_equal(pd.concat(read_chunks(path, n_rows)), read_table(path))
+def test_cells_are_what_they_are_in_the_file(tmp_path):
+    lines = '{"n": 1, "m": 12345678901234567890}\n{"n": 2.5, "m": null, "k": "TRUE"}\n'
+    table = read_table(written(tmp_path, "a.jsonl", lines))
+    assert table["n"].tolist() == [1, 2.5]
+    assert table["m"].tolist() == [12345678901234567890, None]
+    assert table["k"].tolist() == [None, "TRUE"]
+    chunks = list(read_chunks(tmp_path / "a.jsonl", 1))
+    assert [list(chunk.columns) for chunk in chunks] == [["n", "m", "k"]] * 2
+    assert [chunk.index[0] for chunk in chunks] == [0, 1]
 
 
 def test_parquet_types_do_not_depend_on_the_chunk(tmp_path):
@@ -151,8 +113,9 @@ def test_excel_cells(tmp_path):
     book.save(path)
     table = read_table(path)
     assert list(table.columns) == ["n", "column 2", "2024"]
-    assert [str(dtype) for dtype in table.dtypes] == ["float64", "str", "boolean"]
-    assert table["column 2"].tolist()[::2] == ["x", "3"]
+    assert table["n"].tolist() == [1, None, 2.5]
+    assert table["column 2"].tolist() == ["x", None, 3]
+    assert table["2024"].tolist() == [True, None, False]
 
 
 def test_npz_arrays_are_columns_and_matrices_vectors(tmp_path):
@@ -180,22 +143,26 @@ def test_npz_arrays_of_different_lengths(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.xls", "x", "not a known kind of table; names may end in .csv, .csv.gz, .tsv"),
+        ("a.xls", "x", "not a known kind of table; names may end in .csv, .tsv"),
         ("a.csv", "", "the file is empty"),
         ("a.csv", "\n \n", "the file is empty"),
-        ("a.csv", b"a,b\n\0\1\2,3\n", "not a text file"),
-        ("a.csv", "a,b\ncafé,1\n".encode("cp1252"), "not UTF-8 text; save it as UTF-8"),
-        ("a.csv", "a,b\ncafe,1\n".encode("utf-16"), "not UTF-8 text; save it as UTF-8"),
-        ("a.csv", "é,b\ncafe,1\n".encode("cp1252"), "not UTF-8 text; save it as UTF-8"),
-        ("a.csv", "a,b\n1,2\n1,2,3\n", "row 3 has 3 cells, the header (row 1) has 2"),
-        ("a.csv", "a,b\n1,2\n1\n", "row 3 has 1 cells, the header (row 1) has 2"),
+        ("a.csv", b"a,b\n\0\1\2,3\n", "row 1 (line 2) has the byte NUL: this is not a text file"),
+        ("a.csv", b"a\0,b\n1,3\n", "not a text file; is the end of its name right?"),
+        (
+            "a.csv",
+            "a,b\ncafé,1\n".encode("cp1252"),
+            "row 1 (line 2) has the byte 0xe9, which is not",
+        ),
+        ("a.csv", "a,b\ncafe,1\n".encode("utf-16"), "UTF-16, not UTF-8 text; save it as UTF-8"),
+        ("a.csv", "é,b\ncafe,1\n".encode("cp1252"), "not UTF-8 text"),
+        ("a.csv", 'a,"b\n1,2\n', "the header (line 1) has a quote that is not closed"),
         ("a.csv", "x,y,x\n1,2,3\n", "two columns are called 'x'; rename one"),
         ("a.csv", ",column 1\n1,2\n", "two columns are called 'column 1'; rename one"),
         ("a.jsonl", '{"a": 1}\n{"a": 1', "line 2 is not JSON"),
         ("a.jsonl", '{"a": 1}\n[1]\n', "line 2 is not a JSON object"),
-        ("a.jsonl", '{"a": 1, "a": 2}\n', "line 1 has two values of 'a'"),
+        ("a.jsonl", '{"a": 1, "a": 2}\n', "line 1 is not JSON: two values of 'a'; keep one"),
         ("a.jsonl", "\n\n", "the table has no columns"),
-        ("a.jsonl", b'{"a": "\xe9"}', "not UTF-8 text"),
+        ("a.jsonl", b'{"a": "\xe9"}', "line 1 is not JSON: 'utf-8' codec can't decode byte 0xe9"),
         ("a.parquet", "PAR1 no", "not a Parquet file, or a damaged one"),
         ("a.xlsx", "PK no", "not an Excel file (.xlsx), or a damaged one"),
         ("a.npz", "PK no", "not an npz file, or a damaged one"),
@@ -238,6 +205,9 @@ def valid(tmp_path_factory) -> Callable[[str], bytes]:
 
     @cache
     def content(ending: str) -> bytes:
+        if ending == ".npz":
+            np.savez(folder / "valid.npz", x=[1, 2], y=["a", "b"], z=np.eye(2))
+            return (folder / "valid.npz").read_bytes()
         with table_writer(folder / f"valid{ending}") as write:
             write(pd.DataFrame({"x": [1, 2], "y": ["a", "b"], "z": [[1.0, 2.0], [3.0, 4.0]]}))
         return (folder / f"valid{ending}").read_bytes()
@@ -285,11 +255,16 @@ def test_n_rows_must_be_positive(tmp_path):
         next(read_chunks(written(tmp_path, "a.csv", "x\n1\n"), 0))
 
 
-def test_a_large_parquet_file_is_read_in_little_memory(tmp_path):
-    path = tmp_path / "a.parquet"
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_large_file_is_read_in_little_memory(tmp_path, ending):
+    path = tmp_path / f"a.{ending}"
     n, d = 100_000, 100
-    columns = {f"x{i}": np.arange(n, dtype=float) for i in range(d)}
-    pa.parquet.write_table(pa.table(columns), path, row_group_size=10_000)
+    names = [f"x{i}" for i in range(d)]
+    if ending == "csv":
+        path.write_text(",".join(names) + "\n" + (",".join(["0.12345"] * d) + "\n") * n)
+    else:
+        columns = dict.fromkeys(names, np.arange(n, dtype=float))
+        pa.parquet.write_table(pa.table(columns), path, row_group_size=10_000)
     script = (
         "import resource, sys; from pathlib import Path\n"
         "from graphmargin.tables.reading import read_chunks\n"

@@ -20,7 +20,7 @@ def test_public_names_are_there():
 
 def test_the_import_is_light():
     script = (
-        "import sys, graphmargin.tables, graphmargin.tables.formats\n"
+        "import sys, graphmargin.tables, graphmargin.tables.file_formats\n"
         "print({'pandas', 'pyarrow', 'sklearn', 'numpy'} & set(sys.modules))"
     )
     assert run(script) == "set()"

@@ -15,7 +15,10 @@ from graphmargin.tables import TableError, read_target
         ([-1, 2, -1], [-1, 2], [0, 1, 0]),
         ([True, False, True], [False, True], [1, 0, 1]),
         ([True, None, False], [False, True], [1, -1, 0]),
-        (["3", "10", "3.0"], ["10", "3", "3.0"], [1, 0, 2]),
+        (["3", "10", "3.0", "NA"], ["3", "3.0", "10"], [0, 2, 1, -1]),
+        (["10", "9", "x", "NA"], ["10", "9", "NA", "x"], [0, 1, 3, 2]),
+        (["TRUE", "FALSE", "TRUE"], ["FALSE", "TRUE"], [1, 0, 1]),
+        (["007", "07", "7"], ["007", "07", "7"], [0, 1, 2]),
         (pd.array([7, None, 2**60 + 1], "Int64"), [7, 2**60 + 1], [0, -1, 1]),
         (pd.Categorical(["u", "v", None]), ["u", "v"], [0, 1, -1]),
         (pd.array([1.0, None, 0.0], "Float64"), [0, 1], [1, -1, 0]),
@@ -40,6 +43,7 @@ def test_types_of_classes():
     [
         (["a", "?", "b", "NA"], ["?", "NA"], [0, -1, 1, -1]),
         ([-1.0, np.nan, 0.0, 1.0], ["-1"], [-1, -1, 0, 1]),
+        (["-1.0", None, "0.0", "1.0"], ["-1"], [-1, -1, 0, 1]),
     ],
 )
 def test_markers_that_are_named(cells, markers, codes):
@@ -58,6 +62,7 @@ def test_rows_count_by_place_not_by_index():
         ([None, np.nan], r"column 'y' has no label \(unlabeled is an empty cell, NaN"),
         (["a", None, "a"], "all labels of column 'y' are a; at least two"),
         ([1.5, 2.0], "column 'y' has numbers such as 1.5, not classes"),
+        (["1.50", "2.00"], "column 'y' has numbers such as 1.5, not classes"),
         ([1.0, np.inf], "column 'y' has numbers such as inf, not classes"),
         ([[1], [2]], "column 'y' has cells of type list"),
         ([{"a": 1}, "x"], "column 'y' has cells of type dict"),

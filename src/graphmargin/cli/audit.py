@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from graphmargin.cli.options import Ignore, Jobs, Json, Quiet, Seed, Table, Target, Unlabeled
+from graphmargin.cli.options import Ignore, Jobs, Json, Keep, Quiet, Seed, Table, Target, Unlabeled
 from graphmargin.cli.printing import console, line, print_json
 from graphmargin.cli.progress import watching
 from graphmargin.cli.rows import Out, check_list, list_row, print_list, write_list
@@ -32,6 +32,7 @@ def audit(
     out: Out = None,
     unlabeled: Unlabeled = [],  # noqa: B006 - typer copies it
     ignore: Ignore = [],  # noqa: B006 - typer copies it
+    keep: Keep = [],  # noqa: B006 - typer copies it
     jobs: Jobs = None,
     seed: Seed = 0,
     json: Json = False,
@@ -42,7 +43,7 @@ def audit(
     from graphmargin.labeling.job import label_rows, open_job, table_report
 
     check_list(out, table)
-    job = open_job(table, target, unlabeled=unlabeled, ignore=ignore)
+    job = open_job(table, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
     with watching(quiet=quiet or json) as watch:
         labeled = label_rows(job, n_jobs=jobs, seed=seed, watch=watch)
         report = table_report(labeled, hide_labels=False)

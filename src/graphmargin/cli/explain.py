@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graphmargin.cli.options import Ignore, Jobs, Json, Seed, Table, Target, Unlabeled
+from graphmargin.cli.options import Ignore, Jobs, Json, Keep, Seed, Table, Target, Unlabeled
 from graphmargin.cli.printing import console, line, print_json, print_table
 from graphmargin.cli.progress import watching
 
@@ -37,6 +37,7 @@ def explain(
     ] = None,
     unlabeled: Unlabeled = [],  # noqa: B006 - typer copies it
     ignore: Ignore = [],  # noqa: B006 - typer copies it
+    keep: Keep = [],  # noqa: B006 - typer copies it
     jobs: Jobs = None,
     seed: Seed = 0,
     json: Json = False,
@@ -45,7 +46,7 @@ def explain(
     from graphmargin.labeling.explanation import explain_row, find_row
     from graphmargin.labeling.job import label_rows, open_job
 
-    job = open_job(table, target, unlabeled=unlabeled, ignore=ignore)
+    job = open_job(table, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
     place = find_row(job, row, id_column)
     with watching(quiet=json) as watch:
         labeled = label_rows(job, n_jobs=jobs, seed=seed, watch=watch)

@@ -8,7 +8,7 @@ from zipfile import BadZipFile, ZipFile, is_zipfile
 
 import typer
 
-from graphmargin.cli.options import Ignore, Json, Unlabeled, check_regular
+from graphmargin.cli.options import Ignore, Json, Keep, Unlabeled, check_regular
 from graphmargin.cli.printing import console, line, print_json, print_table
 
 HELP = """Show what is in a model file, or how the columns of a table would be used.
@@ -39,6 +39,7 @@ def info(
     ] = None,
     unlabeled: Unlabeled = [],  # noqa: B006 - typer copies it
     ignore: Ignore = [],  # noqa: B006 - typer copies it
+    keep: Keep = [],  # noqa: B006 - typer copies it
     json: Json = False,
 ) -> None:
     """Print what a file holds."""
@@ -54,7 +55,7 @@ def info(
         return
     from graphmargin.labeling.overview import overview
 
-    seen = overview(path, target, unlabeled=unlabeled, ignore=ignore)
+    seen = overview(path, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
     if json:
         print_json(seen)
         return

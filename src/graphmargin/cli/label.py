@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from graphmargin.cli.on_dask import label_on_dask, refuse_options, sample_in_words
+from graphmargin.cli.files import check_files, write_files
+from graphmargin.cli.on_dask import label_on_dask, refuse_options
 from graphmargin.cli.options import (
     Dask,
     Ignore,
     Jobs,
     Json,
+    Keep,
     OutOrFolder,
     Quiet,
     Seed,
@@ -78,6 +79,7 @@ def label(
     report: Report = None,
     unlabeled: Unlabeled = [],  # noqa: B006 - typer copies it
     ignore: Ignore = [],  # noqa: B006 - typer copies it
+    keep: Keep = [],  # noqa: B006 - typer copies it
     jobs: Jobs = None,
     seed: Seed = 0,
     dask: Dask = None,
@@ -97,7 +99,6 @@ def label(
 ) -> None:
     """Write the labeled table, and what else is asked for."""
     if dask is not None:
-        refuse_options({"--report": report}, "needs all rows on one machine: leave --dask out")
         refuse_options({"--jobs": jobs}, "is for one machine: a cluster has its own threads")
         found, files = label_on_dask(
             table,
@@ -105,28 +106,30 @@ def label(
             dask=dask,
             out=out,
             model=model,
+            report=report,
             work_dir=work_dir,
             resume=resume,
             unlabeled=unlabeled,
             ignore=ignore,
+            keep=keep,
             seed=seed,
             quiet=quiet or json,
         )
-        _tell(found, files, json=json, quiet=quiet, more=sample_in_words(found))
+        _tell(found, files, json=json, quiet=quiet)
         return
     refuse_options({"--work-dir": work_dir, "--resume": resume}, "goes with --dask")
     from graphmargin.labeling.job import check_new_columns, check_unlabeled, open_job
-    from graphmargin.tables.formats import format_of
+    from graphmargin.tables.writing import check_output
 
     source = Path(table)
     labeled_file = beside(source, "labeled") if out is None else Path(out)
-    format_of(labeled_file)
-    _check_files(source, labeled_file, model, report)
-    job = open_job(source, target, unlabeled=unlabeled, ignore=ignore)
+    check_output(labeled_file, inputs=[source])
+    check_files(source, labeled_file, model, report)
+    job = open_job(source, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
     check_new_columns(job)
     check_unlabeled(job)
     labeled, findings = _labeled(job, jobs, seed, report, quiet=quiet or json)
-    files = _write_files(labeled, findings, labeled_file, model, report)
+    files = _write_files(labeled, findings, source, labeled_file, model, report)
     _tell(findings, files, json=json, quiet=quiet)
 
 
@@ -137,6 +140,7 @@ def fit(
     report: Report = None,
     unlabeled: Unlabeled = [],  # noqa: B006 - typer copies it
     ignore: Ignore = [],  # noqa: B006 - typer copies it
+    keep: Keep = [],  # noqa: B006 - typer copies it
     jobs: Jobs = None,
     seed: Seed = 0,
     json: Json = False,
@@ -145,20 +149,11 @@ def fit(
     """Write a model."""
     from graphmargin.labeling.job import open_job
 
-    _check_files(table, model, report)
-    job = open_job(table, target, unlabeled=unlabeled, ignore=ignore)
+    check_files(table, model, report)
+    job = open_job(table, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
     labeled, findings = _labeled(job, jobs, seed, report, quiet=quiet or json)
-    files = _write_files(labeled, findings, None, model, report)
+    files = _write_files(labeled, findings, table, None, model, report)
     _tell(findings, files, json=json, quiet=quiet)
-
-
-def _check_files(*files: Path | None) -> None:
-    """Refuse files that cannot be written, or that are an earlier one, before the work begins."""
-    from graphmargin._files import check_writable
-
-    named = [path for path in files if path is not None]
-    for i, path in enumerate(named[1:], start=1):
-        check_writable(path, inputs=named[:i])
 
 
 def _labeled(
@@ -177,45 +172,33 @@ def _labeled(
 
 
 def _write_files(
-    labeled: Labeled, findings: Findings, out: Path | None, model: Path | None, report: Path | None
+    labeled: Labeled,
+    findings: Findings,
+    source: Path,
+    out: Path | None,
+    model: Path | None,
+    report: Path | None,
 ) -> dict[str, str]:
     """Write the files that are asked for, all or none of them; return where they are."""
-    from graphmargin._files import all_or_none, write_atomically
+    from graphmargin._files import all_or_none
 
     named = {"labeled": out, "model": model, "report": report}
     files = {name: str(path) for name, path in named.items() if path is not None}
     with all_or_none():
-        if model is not None:
-            from graphmargin.models import save_model
-
-            save_model(labeled.model(**findings.details), model)
-        if report is not None:
-            from graphmargin.report.labeling import labeling_page
-
-            page = labeling_page(
-                findings, table_path=files.get("labeled"), model_path=files.get("model")
-            )
-            write_atomically(report, page.encode(errors="backslashreplace"))
+        write_files(labeled, findings, files)
         if out is not None:
             from graphmargin.tables.writing import table_writer
 
-            with table_writer(out) as write:
+            with table_writer(out, like=source) as write:
                 write(labeled.table)
     return files
 
 
-def _tell(
-    findings: Findings,
-    files: dict[str, str],
-    *,
-    json: bool,
-    quiet: bool,
-    more: Sequence[tuple[str, str]] = (),
-) -> None:
+def _tell(findings: Findings, files: dict[str, str], *, json: bool, quiet: bool) -> None:
     if json:
         print_json({"files": files, **_summary(findings)})
     elif not quiet:
-        print_summary(findings, files, more)
+        print_summary(findings, files)
 
 
 def _summary(findings: Findings) -> dict[str, Any]:

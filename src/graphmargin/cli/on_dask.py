@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING
 import typer
 
 from graphmargin._errors import InputError
+from graphmargin.cli.files import check_files, write_files
 from graphmargin.cli.options import folder_beside
 from graphmargin.cli.progress import watching
 
 if TYPE_CHECKING:
-    from graphmargin.distributed.storage import Folder
-    from graphmargin.distributed.tables import TableFindings, TableJob
+    from graphmargin.distributed.engine.storage import Folder
+    from graphmargin.distributed.tables import TableRequest
+    from graphmargin.labeling.findings import Findings
     from graphmargin.labeling.prediction import Predicted
 
 EXTRA = ("dask", "distributed")
@@ -49,26 +51,29 @@ def label_on_dask(
     dask: str,
     out: str | None,
     model: Path | None,
+    report: Path | None,
     work_dir: str | None,
     resume: bool,
     unlabeled: Sequence[str],
     ignore: Sequence[str],
+    keep: Sequence[str],
     seed: int,
     quiet: bool,
-) -> tuple[TableFindings, dict[str, str]]:
-    """Label a table, write it and a model, both or none; return what to tell, and the files."""
+) -> tuple[Findings, dict[str, str]]:
+    """Label a table, write it, a model and a report; return what to tell, and the files."""
     _prepare()
-    from graphmargin._files import replacing
+    from graphmargin._files import all_or_none
     from graphmargin._progress import progress_listener
-    from graphmargin.distributed.cluster import cluster_at
-    from graphmargin.distributed.storage import Folder
+    from graphmargin.distributed.engine.cluster import cluster_at
+    from graphmargin.distributed.engine.storage import Folder
     from graphmargin.distributed.tables import label_table, open_table, summarize_table
-    from graphmargin.models import save_model
 
     folder = (folder_beside(table, "labeled") if out is None else out).rstrip("/")
     kept = Folder.at(f"{folder}.work" if work_dir is None else work_dir)
+    named = {"labeled": folder, "model": model, "report": report}
+    files = {name: str(path) for name, path in named.items() if path is not None}
     with _telling_how_to_go_on(kept), ExitStack() as stack:
-        asked = open_table(
+        request = open_table(
             table,
             target,
             out=folder,
@@ -76,22 +81,23 @@ def label_on_dask(
             resume=resume,
             unlabeled=unlabeled,
             ignore=ignore,
+            keep=keep,
         )
-        if model is not None:
-            _check_model(model, asked)
+        for path in (model, report):
+            if path is not None:
+                _check_file(path, request)
+        check_files(model, report)
         watch = stack.enter_context(watching(quiet=quiet))
         stack.enter_context(progress_listener(watch))
         cluster = stack.enter_context(cluster_at(dask))
-        labeled = label_table(cluster, asked, seed=seed)
+        labeled = label_table(cluster, request, seed=seed)
         found = summarize_table(labeled)
-        if model is not None:
-            # The draft becomes a file at the end of the block, when the table is there.
-            draft = stack.enter_context(replacing(model))
-            save_model(labeled.model(**found.details), draft)
-        labeled.write()
+        with all_or_none():  # they become files when the table is there
+            write_files(labeled, found, files)
+            labeled.write()
     if work_dir is None:
         kept.remove()
-    return found, {"labeled": folder, **({} if model is None else {"model": str(model)})}
+    return found, files
 
 
 def predict_on_dask(
@@ -100,17 +106,17 @@ def predict_on_dask(
     """Label new rows; return what to tell, and the folder of the result."""
     _prepare()
     from graphmargin._progress import announce
-    from graphmargin.distributed.cluster import cluster_at
-    from graphmargin.distributed.output import check_new, check_outside
-    from graphmargin.distributed.prediction import LabelerOfTables, predict_parquet
-    from graphmargin.distributed.storage import Folder
+    from graphmargin.distributed.engine.cluster import cluster_at
+    from graphmargin.distributed.engine.storage import Folder
+    from graphmargin.distributed.io.output import check_empty, check_outside
+    from graphmargin.distributed.io.prediction import RowPredictor, predict_parquet
     from graphmargin.labeling.prediction import load_table_model
 
     place = (folder_beside(table, "predicted") if out is None else out).rstrip("/")
     folder = Folder.at(place)
-    check_new(folder)
+    check_empty(folder)
     check_outside(folder, table)
-    learned = LabelerOfTables(load_table_model(model))
+    learned = RowPredictor.of_table(load_table_model(model))
     with (
         _telling_to_start_again(),
         watching(quiet=quiet) as watch,
@@ -118,19 +124,6 @@ def predict_on_dask(
         announce(watch, f"rows of {table}") as tell,
     ):
         return predict_parquet(cluster, learned, table, folder, progress=tell), place
-
-
-def sample_in_words(found: TableFindings) -> list[tuple[str, str]]:
-    """Return the lines that a summary has with a cluster alone."""
-    parts = "1 part" if found.n_parts == 1 else f"{found.n_parts:,} parts"
-    return [
-        (
-            "samples",
-            f"features learned from {found.sampled_rows:,} rows; chosen on "
-            f"{found.tried_labeled:,} labels and {found.tried_unlabeled:,} other rows",
-        ),
-        ("parts", f"{parts} of the graph, with {found.graph_recall:.1%} of the true neighbors"),
-    ]
 
 
 def _prepare() -> None:
@@ -143,13 +136,13 @@ def _prepare() -> None:
     os.environ.setdefault(LOGGING, "critical")
 
 
-def _check_model(model: Path, asked: TableJob) -> None:
-    """Refuse a model that cannot be written, is a part of the table, or in the result."""
+def _check_file(file: Path, request: TableRequest) -> None:
+    """Refuse a file that cannot be written, is a part of the table, or in the result."""
     from graphmargin._files import check_writable
 
-    check_writable(model, inputs=[Path(file.url) for file in asked.source.files])
-    if Path(asked.out.url) in model.resolve().parents:
-        msg = f"{model} is in the folder of the result; choose a place outside of it"
+    check_writable(file, inputs=[Path(file.url) for file in request.source.files])
+    if Path(request.out.url) in file.resolve().parents:
+        msg = f"{file} is in the folder of the result; choose a place outside of it"
         raise InputError(msg)
 
 

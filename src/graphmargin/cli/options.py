@@ -85,6 +85,13 @@ Ignore: TypeAlias = Annotated[
     list[str],
     typer.Option(metavar="COLUMN", help="Column that is no feature; can be repeated."),
 ]
+Keep: TypeAlias = Annotated[
+    list[str],
+    typer.Option(
+        metavar="COLUMN",
+        help="Column that is a feature although it looks like an ID; can be repeated.",
+    ),
+]
 Jobs: TypeAlias = Annotated[
     int | None, typer.Option(min=1, metavar="N", help="Threads; by default, one a core.")
 ]
@@ -106,7 +113,10 @@ def beside(table: Path, what: str) -> Path:
     '.cats-labeled.csv'
     """
     stem = _stem(table.name)
-    return table.with_name(f"{stem}-{what}{table.name[len(stem) :]}")
+    ending = table.name[len(stem) :]
+    # npz files are read, not written.
+    ending = ".parquet" if ending.lower() == ".npz" else ending
+    return table.with_name(f"{stem}-{what}{ending}")
 
 
 def _stem(name: str) -> str:

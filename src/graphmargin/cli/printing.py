@@ -83,10 +83,8 @@ def print_table(
     out.print(table)
 
 
-def print_summary(
-    found: Findings, files: Mapping[str, str], more: Sequence[tuple[str, str]] = ()
-) -> None:
-    """Print what was done to a table, what to expect of it, `more`, and where the files are."""
+def print_summary(found: Findings, files: Mapping[str, str]) -> None:
+    """Print what was done to a table, what to expect of it, and where the files are."""
     out = console()
     n_classes = len(found.classes)
     out.print(
@@ -113,7 +111,7 @@ def print_summary(
         ("accuracy", accuracy_in_words(found.estimate)),
         ("graph", found.verdict),
         ("chosen", _chosen(found)),
-        *more,
+        *_cluster_lines(found),
     ]
     for name, text in lines:
         out.print(line((f"{name:<10}", "dim"), text))
@@ -155,6 +153,25 @@ def _chosen(found: Findings) -> str:
         f"a blend of {blended} of {len(found.candidates)} candidates, supervised learning with "
         f"{found.supervised_share:.0%} of the weight; the heaviest: {gamma_g}, C {best.C:.3g}"
     )
+
+
+def _cluster_lines(found: Findings) -> list[tuple[str, str]]:
+    """Return the lines that a summary has with a cluster alone."""
+    use = found.cluster
+    if use is None:
+        return []
+    partitions = "1 partition" if use.n_partitions == 1 else f"{use.n_partitions:,} partitions"
+    return [
+        (
+            "samples",
+            f"features learned from {use.sampled_rows:,} rows; chosen on "
+            f"{use.tried_labeled:,} labels and {use.tried_unlabeled:,} other rows",
+        ),
+        (
+            "cluster",
+            f"{partitions} of the graph, with {use.graph_recall:.1%} of the exact neighbors",
+        ),
+    ]
 
 
 def _columns(n: int) -> str:

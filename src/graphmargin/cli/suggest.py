@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from graphmargin.cli.options import Ignore, Jobs, Json, Quiet, Seed, Table, Target, Unlabeled
+from graphmargin.cli.options import Ignore, Jobs, Json, Keep, Quiet, Seed, Table, Target, Unlabeled
 from graphmargin.cli.printing import print_json
 from graphmargin.cli.progress import watching
 from graphmargin.cli.rows import Out, check_list, list_row, print_list, write_list
@@ -31,6 +31,7 @@ def suggest(
     out: Out = None,
     unlabeled: Unlabeled = [],  # noqa: B006 - typer copies it
     ignore: Ignore = [],  # noqa: B006 - typer copies it
+    keep: Keep = [],  # noqa: B006 - typer copies it
     jobs: Jobs = None,
     seed: Seed = 0,
     json: Json = False,
@@ -43,7 +44,7 @@ def suggest(
     from graphmargin.tables.errors import TableError
 
     check_list(out, table)
-    job = open_job(table, target, unlabeled=unlabeled, ignore=ignore)
+    job = open_job(table, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
     if job.target.labeled.all():
         msg = f"all {len(job.table):,} rows of {table.name} have a label in {target!r}"
         raise TableError(msg)

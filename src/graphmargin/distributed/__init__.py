@@ -1,4 +1,4 @@
-"""The same job on a Dask cluster, from Parquet to Parquet."""
+"""The max-margin graph cut on a Dask cluster, from Parquet files to Parquet files."""
 
 from importlib.util import find_spec
 

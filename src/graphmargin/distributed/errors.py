@@ -1,4 +1,4 @@
-"""What can be wrong with a cluster."""
+"""Errors about a cluster, and about the folder of a run."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from graphmargin._errors import InputError
 
 
 class ClusterError(InputError):
-    """The workers cannot do the job as it is, in one line that tells the way out.
+    """Raised if the workers cannot do the fit as it is; one line that tells the way out.
 
     Examples
     --------
@@ -21,4 +21,4 @@ class ClusterError(InputError):
 
 
 class WorkDirError(InputError):
-    """A folder for a run holds another one, this one already, or something else."""
+    """Raised if the folder of a run holds another run, this one already, or something else."""

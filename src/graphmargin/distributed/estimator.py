@@ -1,4 +1,4 @@
-"""The max-margin graph cut of a table that no single machine holds."""
+"""The max-margin graph cut of a table that no single machine has to hold."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from graphmargin._progress import report_stage
-from graphmargin.distributed.classes import LabelColumn
-from graphmargin.distributed.cluster import cluster_at
-from graphmargin.distributed.job import Job, do_job
-from graphmargin.distributed.output import check_names, ids_layout
+from graphmargin.distributed.engine.cluster import cluster_at
+from graphmargin.distributed.engine.storage import Folder
+from graphmargin.distributed.io.labels import LabelColumn
+from graphmargin.distributed.io.output import check_names, ids_layout
+from graphmargin.distributed.io.prediction import RowPredictor, predict_parquet
+from graphmargin.distributed.io.row_encoder import NumberColumns
 from graphmargin.distributed.parameters import read_cluster_parameters
-from graphmargin.distributed.prediction import LabelerOfNumbers, predict_parquet
-from graphmargin.distributed.storage import Folder
+from graphmargin.distributed.pipeline import FitRequest, FittedOnCluster, run_fit
 from graphmargin.labeling.prediction import Predicted
 from graphmargin.labels import UNLABELED_IN_PYTHON
 from graphmargin.models.array_model import ArrayModel, array_model_of
@@ -34,13 +35,13 @@ class DistributedGraphCut(BaseEstimator):
     The method is that of `MaxMarginGraphCut`, and so are its solvers; tables, graph and solutions
     lie in files on storage that all workers see, and no machine has to hold them. What differs:
 
-    - A row's neighbors are found among the rows of its region and guests from others: 99 percent
-      of the true ones and more, which is measured (`graph_recall_`).
+    - A row's neighbors are found among the rows of its partition and replicas of others: 99 percent
+      of the exact ones and more, which is measured (`graph_recall_`).
     - Labels are hard, and class masses are not normalized.
     - Harmonic systems are solved by conjugate gradients, until labels of a confidence of at least
       1e-6 are certain.
     - An RBF or cubic machine learns from kernel values to 500 landmarks, and from 200,000 rows
-      that stand for all; a linear one from all rows.
+      that stand for all others; a linear one from all rows.
     - gamma_g and C are chosen on a sample: 1,000 labeled rows, or ten a class, and 50,000
       unlabeled ones. All candidates of the blend share their landmarks.
 
@@ -79,15 +80,16 @@ class DistributedGraphCut(BaseEstimator):
     n_tried_labeled_, n_tried_unlabeled_ : int
         Rows of the sample that parameters were chosen on; 0 if they were fixed.
     graph_recall_ : float
-        Share of the true neighbors in the graph, measured on a sample.
-    n_parts_ : int
-        Parts that the graph lies in, one for each region of space.
+        Share of the exact neighbors in the graph, measured on a sample.
+    n_partitions_ : int
+        Number of partitions of the graph, one for each region of space.
     replication_ : float
-        Regions that a row was known in, on average; the closer to 1, the better for the cost.
+        Number of partitions that a row is in, on average; the cost is the smaller, the closer this
+        is to 1.
     n_unreached_ : int
-        Rows in components of the graph without a label.
+        Number of rows in components of the graph without a label.
     n_iter_ : int
-        Of the harmonic solution that took most.
+        Number of iterations of the harmonic solution that took most.
     seconds_ : dict from str to float
         Time that each stage took, in this call of `fit`.
 
@@ -168,42 +170,43 @@ class DistributedGraphCut(BaseEstimator):
             Columns of numbers, none of them missing. None is all columns of numbers but `label`
             and `id`.
         id : str, default=None
-            Column that names the rows, each of them differently. None is the number of the row.
+            Column that is copied to the labels, to tell the rows apart; nothing else depends on it.
+            None is the number of the row.
         client : Client or str, default=None
             A Dask client, the address of a scheduler, or "local" for a process on every core of
             this machine. None is the present client, if there is one, and else "local".
         resume : bool, default=False
-            Go on with what an earlier call of the same job has left in `work_dir`.
+            Go on with what an earlier call of the same fit has left in `work_dir`.
 
         Raises
         ------
         ValueError
             If a parameter makes no sense, or is a list of candidates; nothing is read then.
         InputError
-            If the table, `work_dir` or the workers are not what the job needs; one line that tells
+            If the table, `work_dir` or the workers are not what the fit needs; one line that tells
             what to do. Nothing that was there before is overwritten.
         """
         parameters = read_cluster_parameters(self)
         names = [] if id is None else [id]
         check_names(label, names)
+        request = FitRequest(
+            data=data,
+            features=features,
+            label=LabelColumn(label, UNLABELED_IN_PYTHON),
+            id=id,
+            parameters=parameters,
+            seed=int(self.random_state),
+            work_dir=Folder.at(work_dir),
+            resume=resume,
+            verbose=self.verbose,
+        )
         with cluster_at(client) as cluster:
-            job = do_job(
-                cluster,
-                data,
-                parameters,
-                seed=int(self.random_state),
-                features=features,
-                label=LabelColumn(label, UNLABELED_IN_PYTHON),
-                id=id,
-                work_dir=Folder.at(work_dir),
-                resume=resume,
-                verbose=self.verbose,
-            )
-            layout = ids_layout(job.source.schema, label, names)
-            job.write(layout, job.run.folder / TRANSDUCTION)
-        for warning in job.fitted.warnings:
+            fitted = run_fit(cluster, request)
+            layout = ids_layout(fitted.source.schema, label, names)
+            fitted.write(layout, request.work_dir / TRANSDUCTION)
+        for warning in fitted.warnings:
             warnings.warn(warning.text, warning.category, stacklevel=2)
-        self._keep(job)
+        self._keep(request, fitted)
         return self
 
     def predict(
@@ -232,30 +235,34 @@ class DistributedGraphCut(BaseEstimator):
             are the same.
         """
         check_is_fitted(self)
-        model = LabelerOfNumbers(self.predictor_, tuple(self.feature_names_in_), self._label)
+        encoder = NumberColumns(tuple(self.feature_names_in_), np.dtype(np.float64))
+        model = RowPredictor(encoder, self.predictor_, self._label)
         columns = [] if self._id is None else [self._id]
-        with cluster_at(client) as cluster, report_stage("prediction", self.verbose) as news:
-            target = Folder.at(out)
-            return predict_parquet(cluster, model, data, target, columns=columns, progress=news)
+        with (
+            cluster_at(client) as cluster,
+            report_stage("prediction", self.verbose) as report_progress,
+        ):
+            return predict_parquet(
+                cluster, model, data, Folder.at(out), columns=columns, progress=report_progress
+            )
 
     def to_local(self) -> ArrayModel:
         """Return the model for one machine: it predicts, and `save_model` writes it."""
         return array_model_of(self)
 
-    def _keep(self, job: Job) -> None:
-        """Set what `fit` has found."""
-        fitted = job.fitted
-        self.classes_ = job.table.classes
-        self.n_features_in_ = job.table.n_features
-        self.feature_names_in_ = np.array(job.points.columns, dtype=object)
-        self.predictor_ = fitted.predictor(self.classes_)
-        self.graph_recall_ = fitted.blocks.recall
-        self.n_parts_ = fitted.blocks.n_parts
+    def _keep(self, request: FitRequest, fitted: FittedOnCluster) -> None:
+        """Set the attributes of a fit."""
+        self.classes_ = fitted.table.classes
+        self.n_features_in_ = fitted.table.n_features
+        self.feature_names_in_ = np.array(fitted.encoder.columns, dtype=object)
+        self.predictor_ = fitted.predictor
+        self.graph_recall_ = fitted.graph.recall
+        self.n_partitions_ = fitted.graph.n_partitions
         self.replication_ = fitted.replication
-        self.n_unreached_ = 0 if fitted.reached is None else fitted.reached.n_unreached
-        self.n_iter_ = max((found.iterations for found in fitted.facts.values()), default=0)
-        self.seconds_ = dict(job.run.seconds)
-        self.transduction_ = (job.run.folder / TRANSDUCTION).url
-        self._label, self._id = job.label.name, job.id
+        self.n_unreached_ = fitted.n_unreached
+        self.n_iter_ = max((report.iterations for report in fitted.reports.values()), default=0)
+        self.seconds_ = dict(fitted.run.seconds)
+        self.transduction_ = (request.work_dir / TRANSDUCTION).url
+        self._label, self._id = request.label.name, request.id
         self.choice_: Choice | None = fitted.choice
         self.n_tried_labeled_, self.n_tried_unlabeled_ = fitted.sample

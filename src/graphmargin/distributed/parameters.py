@@ -1,4 +1,4 @@
-"""Parameters of a job on a cluster: validated before any work, and kept with its results."""
+"""Parameters of a fit on a cluster: validated before any work, and kept with its results."""
 
 from __future__ import annotations
 

@@ -27,6 +27,8 @@ from graphmargin._threads import in_threads
 from graphmargin._typing import FloatArray, IntArray
 
 ROWS_AT_ONCE = 4096
+PRODUCTS_AT_ONCE = 256
+"""Rows whose products with all centers are in memory at once, which a cache holds."""
 QUERIES_AT_ONCE = 1024
 POINTS_AT_ONCE = 512
 CENTERS_AT_ONCE = 64
@@ -243,31 +245,21 @@ def nearest_centers(
 
     def assign(first: int) -> IntArray:
         rows = X[first : first + ROWS_AT_ONCE]
-        nearest: IntArray = _assign(rows if scale is None else scale(rows), centers)
-        return nearest
+        return _assign(rows if scale is None else scale(rows), centers)
 
     return np.concatenate(in_threads(assign, range(0, len(X), ROWS_AT_ONCE), n_jobs=n_jobs))
 
 
-@kernel()
-def _assign(rows, centers):  # type: ignore[no-untyped-def]
+def _assign(rows: FloatArray, centers: FloatArray) -> IntArray:
     """Return the nearest center of every row, the first one of equals."""
-    height = 256
-    nearest = np.zeros(len(rows), np.int64)
-    half_norms = np.empty(len(centers), np.float32)
-    for c in range(len(centers)):
-        half_norms[c] = np.float32(0.5) * np.dot(centers[c], centers[c])
-    products = np.empty((height, len(centers)), np.float32)
-    for first in range(0, len(rows), height):
-        last = min(first + height, len(rows))
-        np.dot(rows[first:last], centers.T, products[: last - first])
-        for i in range(last - first):
-            best = np.float32(-np.inf)
-            for c in range(len(centers)):
-                value = products[i, c] - half_norms[c]
-                if value > best:
-                    best = value
-                    nearest[first + i] = c
+    half_norms = np.float32(0.5) * np.einsum("cd,cd->c", centers, centers)
+    products = np.empty((PRODUCTS_AT_ONCE, len(centers)), dtype=np.float32)
+    nearest = np.empty(len(rows), dtype=np.int64)
+    for first in range(0, len(rows), PRODUCTS_AT_ONCE):
+        block = rows[first : first + PRODUCTS_AT_ONCE]
+        closeness = np.matmul(block, centers.T, out=products[: len(block)])
+        closeness -= half_norms
+        nearest[first : first + PRODUCTS_AT_ONCE] = closeness.argmax(axis=1)
     return nearest
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from textwrap import shorten
 from typing import Any
 
 from graphmargin.labeling.findings import RowNote
 from graphmargin.labeling.job import Job
-from graphmargin.tables.columns import AN_ID
+from graphmargin.tables.column_names import AN_ID
 
 MOST_COLUMNS = 4
 MOST_LETTERS = 60
+_MANY_DECIMALS = re.compile(r"-?\d{1,4}\.\d{4,}")
 _RANK = {"text": 0, "category": 1, "date": 2, "number": 3}
 
 
@@ -63,5 +65,7 @@ def row_notes(
 
 
 def _text(value: Any) -> str:
+    if isinstance(value, str) and _MANY_DECIMALS.fullmatch(value):
+        value = float(value)
     text = f"{value:.4g}" if isinstance(value, float) else str(value).removesuffix(" 00:00:00")
     return shorten(text, MOST_LETTERS, placeholder=" ...")

@@ -36,4 +36,4 @@ def demo_accuracy(labeled: pd.DataFrame) -> float:
     """Return the share of the filled in labels that are right, as the truth is known here."""
     _, y = load_digits()
     filled = (labeled[f"{TARGET}_source"] != "given").to_numpy()
-    return float(np.mean(labeled[TARGET].to_numpy()[filled] == y[filled]))
+    return float(np.mean(labeled[TARGET].astype(int).to_numpy()[filled] == y[filled]))

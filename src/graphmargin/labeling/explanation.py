@@ -13,7 +13,7 @@ from graphmargin.harmonic.solution import Explanation, HarmonicSolution, solve_p
 from graphmargin.labeling.cells import cells_of
 from graphmargin.labeling.job import Job, Labeled
 from graphmargin.labels import UNLABELED
-from graphmargin.tables.columns import check_known
+from graphmargin.tables.column_names import check_known
 from graphmargin.tables.errors import TableError
 
 LISTED = 10

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from graphmargin.tables.columns import ColumnUse
+from graphmargin.tables.column_names import ColumnUse
 
 GIVEN, INDUCED, MODEL = SOURCES = ("given", "induced", "model")
 """Where a label comes from.
@@ -129,6 +129,29 @@ class GraphMap:
     method: str
 
 
+@dataclass(frozen=True)
+class ClusterUse:
+    """How a cluster labeled a table that one machine need not hold.
+
+    Attributes
+    ----------
+    sampled_rows : int
+        Rows that the features were learned from.
+    tried_labeled, tried_unlabeled : int
+        Rows of the sample that parameters were chosen on.
+    graph_recall : float
+        Share of the exact neighbors in the graph.
+    n_partitions : int
+        Partitions of the graph.
+    """
+
+    sampled_rows: int
+    tried_labeled: int
+    tried_unlabeled: int
+    graph_recall: float
+    n_partitions: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class Findings:
     """All that reports and summaries show of a labeled table; a summary leaves the defaults.
@@ -170,6 +193,8 @@ class Findings:
         Why it cannot tell, in a sentence; empty if it can.
     certificate : tuple of str
         What is proved about the error, in sentences.
+    cluster : ClusterUse or None
+        Set if a cluster did the work. A report then has no part that needs all rows in one place.
     seconds : float
     version : str
         Of graphmargin.
@@ -198,6 +223,7 @@ class Findings:
     doubts: tuple[RowNote, ...] | None = ()
     doubts_note: str = ""
     certificate: tuple[str, ...] = ()
+    cluster: ClusterUse | None = None
     seconds: float
     version: str
 

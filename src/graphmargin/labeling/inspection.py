@@ -103,7 +103,7 @@ def _summary(labeled: Labeled, report: GraphReport) -> Findings:
         final_counts=_counts(labeled.codes, n_classes),
         source_counts={name: int((labeled.sources == name).sum()) for name in SOURCES},
         columns=job.columns,
-        scaling=job.features.scaling_,
+        scaling=job.features.scaling,
         candidates=candidates_of(labeled.choice),
         supervised_share=labeled.choice.supervised_share,
         estimate=estimate_of(labeled.choice),

@@ -27,9 +27,9 @@ from graphmargin.selection.graph_reports import GraphReport, graph_report
 from graphmargin.selection.held_out import default_held_out
 from graphmargin.selection.parameters import GraphParameters, KernelParameters, Parameters
 from graphmargin.selection.tasks import choose_among, make_tasks
-from graphmargin.tables.columns import ColumnUse, check_free
+from graphmargin.tables.column_names import ColumnUse, check_not_taken
 from graphmargin.tables.errors import TableError
-from graphmargin.tables.features import TableFeatures
+from graphmargin.tables.features import TableFeatures, fit_transform
 from graphmargin.tables.reading import read_table
 from graphmargin.tables.target import Target, read_target
 
@@ -73,14 +73,20 @@ class Job:
     @property
     def columns(self) -> tuple[ColumnUse, ...]:
         """How all columns but the target are used."""
-        return tuple(use for use in self.features.columns_ if use.name != self.target.name)
+        return tuple(use for use in self.features.columns if use.name != self.target.name)
 
 
 def open_job(
-    path: Path, target: str, *, unlabeled: Sequence[str] = (), ignore: Sequence[str] = ()
+    path: Path,
+    target: str,
+    *,
+    unlabeled: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    keep: Sequence[str] = (),
 ) -> Job:
     """Read a table from a file, see `job_of`."""
-    return job_of(read_table(path), target, name=path.name, unlabeled=unlabeled, ignore=ignore)
+    table = read_table(path)
+    return job_of(table, target, name=path.name, unlabeled=unlabeled, ignore=ignore, keep=keep)
 
 
 def job_of(
@@ -90,6 +96,7 @@ def job_of(
     name: str = "table",
     unlabeled: Sequence[str] = (),
     ignore: Sequence[str] = (),
+    keep: Sequence[str] = (),
 ) -> Job:
     """Return a table as features and classes.
 
@@ -104,6 +111,8 @@ def job_of(
         Values of the target that mean that there is no label, beside empty cells.
     ignore : sequence of str
         Columns that are no features.
+    keep : sequence of str
+        Columns that are features although they look like an ID.
 
     Examples
     --------
@@ -114,8 +123,7 @@ def job_of(
     (2, ['cat', 'dog'], (4, 1))
     """
     found = read_target(table, target, unlabeled=unlabeled)
-    features = TableFeatures(ignore=(target, *ignore))
-    X = features.fit(table).transform(table)
+    features, X = fit_transform(table, ignore=(target, *ignore), keep=keep)
     return Job(name, table, found, features, X)
 
 
@@ -167,9 +175,15 @@ class Labeled:
     @property
     def table(self) -> pd.DataFrame:
         """The table with a label in every row, its confidence and its source."""
+        import pandas as pd
+
         target = self.job.target
         filled = self.job.table.copy()
-        filled[target.name] = target.classes[self.codes]
+        labels = pd.Series(target.classes[self.codes], index=filled.index)
+        given = filled[target.name]
+        # Text stays as it was given; a column of another type gets that of the classes.
+        is_text = pd.api.types.is_string_dtype(given.dtype)
+        filled[target.name] = given.where(target.labeled, labels) if is_text else labels
         filled[f"{target.name}_confidence"] = np.round(self.confidence, 6)
         filled[f"{target.name}_source"] = self.sources
         return filled
@@ -266,7 +280,7 @@ def check_new_columns(job: Job) -> None:
     graphmargin.tables.errors.TableError: table has a column 'y_source', ...
     """
     name = job.target.name
-    check_free([f"{name}_confidence", f"{name}_source"], job.table.columns, job.name)
+    check_not_taken([f"{name}_confidence", f"{name}_source"], job.table.columns, job.name)
 
 
 def check_unlabeled(job: Job) -> None:
@@ -286,15 +300,18 @@ def check_unlabeled(job: Job) -> None:
         return
     counts = np.bincount(target.codes)
     marker, n_marked = str(target.classes[counts.argmax()]), counts.max()
-    asked = (
+    hint = (
         f"if {marker!r} ({n_marked:,} rows) means that there is none, pass "
         f"--unlabeled={quote(marker)}; "
         if 2 * n_marked >= len(job.table)
         else ""
     )
-    msg = (
-        f"all {len(job.table):,} rows of {job.name} have a label in {target.name!r}: nothing to "
-        f"fill in; {asked}`graphmargin fit` learns a model from them, `graphmargin audit` doubts "
-        "them"
+    raise TableError(nothing_to_label(len(job.table), job.name, target.name, hint))
+
+
+def nothing_to_label(n_rows: int, table: str, target: str, hint: str = "") -> str:
+    """Return the message that refuses a table in which every row has a label."""
+    return (
+        f"all {n_rows:,} rows of {table} have a label in {target!r}: nothing to fill in; {hint}"
+        "`graphmargin fit` learns a model from them, `graphmargin audit` doubts them"
     )
-    raise TableError(msg)

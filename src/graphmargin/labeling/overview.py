@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from graphmargin.tables.columns import ColumnUse
-from graphmargin.tables.features import TableFeatures
+from graphmargin.tables.column_names import ColumnUse
+from graphmargin.tables.features import fit_features
 from graphmargin.tables.reading import read_table
 from graphmargin.tables.target import read_target
 
@@ -46,6 +46,7 @@ def overview(
     *,
     unlabeled: Sequence[str] = (),
     ignore: Sequence[str] = (),
+    keep: Sequence[str] = (),
 ) -> Overview:
     r"""Return what `label` would make of the columns of a table.
 
@@ -66,12 +67,12 @@ def overview(
         numbers = np.bincount(found.codes[found.labeled]).tolist()
         counts = dict(zip(map(str, found.classes), numbers, strict=True))
         ignore = (target, *ignore)
-    features = TableFeatures(ignore=tuple(ignore)).fit(table)
+    features = fit_features(table, ignore=ignore, keep=keep)
     return Overview(
         table=path.name,
         n_rows=len(table),
-        columns=tuple(use for use in features.columns_ if use.name != target),
-        scaling=features.scaling_,
+        columns=tuple(use for use in features.columns if use.name != target),
+        scaling=features.scaling,
         label_counts=counts,
         n_unlabeled=len(table) - sum(counts.values()),
     )

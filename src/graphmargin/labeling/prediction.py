@@ -14,9 +14,9 @@ from graphmargin.labels import UnlabeledRule
 from graphmargin.models.errors import ModelFileError
 from graphmargin.models.model_file import load_model
 from graphmargin.models.table_model import TableModel
-from graphmargin.tables.columns import check_free
+from graphmargin.tables.column_names import check_not_taken
+from graphmargin.tables.column_parsing import parse_texts, with_natural_dtype
 from graphmargin.tables.errors import TableError
-from graphmargin.tables.meanings import plain, texts
 from graphmargin.tables.reading import read_chunks
 from graphmargin.tables.writing import table_writer
 
@@ -85,7 +85,7 @@ def predict_file(
     n_rows = n_checked = n_right = 0
     total, counts = 0.0, np.zeros(len(model.classes), dtype=np.int64)
     column = model.target
-    with table_writer(out) as write:
+    with table_writer(out, like=source) as write:
         for chunk in read_chunks(source):
             column, confidence = new_columns(chunk.columns, model.target, source.name)
             try:
@@ -124,7 +124,7 @@ def new_columns(names: Iterable[str], target: str, table: str) -> tuple[str, str
     known = list(names)
     column = f"{target}_predicted" if target in known else target
     new = column, f"{target}_confidence"
-    check_free(new, known, table)
+    check_not_taken(new, known, table)
     return new
 
 
@@ -144,9 +144,9 @@ def check_labels(
     """
     import pandas as pd
 
-    cells, bad = texts(given)
-    known = ~rule.mask(plain(given).mask(bad).to_numpy(dtype=object))
-    if labels.dtype.kind in "iu":  # an empty cell makes floats of integers
+    cells, bad = parse_texts(given)
+    known = ~rule.mask(with_natural_dtype(given).mask(bad).to_numpy(dtype=object))
+    if labels.dtype.kind in "iu":  # text may have decimals, such as 3.0
         same = pd.to_numeric(cells, errors="coerce").to_numpy(np.float64) == labels
     else:
         same = cells.to_numpy() == np.strings.strip(labels.astype(str))

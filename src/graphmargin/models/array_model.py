@@ -12,7 +12,7 @@ from graphmargin._rows import canonical_rows, check_no_mask, naming_matrix
 from graphmargin._typing import AnyArray, FloatArray
 from graphmargin.harmonic.predictor import HarmonicPredictor
 from graphmargin.margin.predictor import MarginPredictor
-from graphmargin.tables.columns import listed
+from graphmargin.tables.column_names import format_names
 
 Predictor: TypeAlias = MarginPredictor | HarmonicPredictor
 
@@ -73,7 +73,7 @@ class ArrayModel:
         if names is not None and expected is not None and tuple(names) != expected:
             msg = (
                 "The feature names should match those that were passed during fit, in the same "
-                f"order: {listed(expected)}; got {listed(list(names))}"
+                f"order: {format_names(expected)}; got {format_names(list(names))}"
             )
             raise ValueError(msg)
         from sklearn.utils import check_array

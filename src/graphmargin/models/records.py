@@ -179,21 +179,9 @@ ARRAY_RECORDS: Records = {
 def table_records() -> Records:
     """Return the records of models for tables, by the names of their types; imports pandas."""
     from graphmargin.tables import encoders
-    from graphmargin.tables.columns import ColumnUse
-    from graphmargin.tables.features import Encoder, TableFeatures
+    from graphmargin.tables.column_names import ColumnUse
+    from graphmargin.tables.features import TableFeatures
 
-    def make_features(ignore: Sequence[str], **fitted: Any) -> TableFeatures:
-        features = TableFeatures(ignore=ignore)
-        for name, value in fitted.items():
-            setattr(features, name, value)
-        return features
-
-    state = {
-        "ignore": tuple[str, ...],
-        "columns_": tuple[ColumnUse, ...],
-        "encoders_": tuple[Encoder, ...],
-        "scaling_": str,
-    }
     model = {"features": TableFeatures, "predictor": Predictor, "classes": AnyArray, "target": str}
     return {
         **ARRAY_RECORDS,
@@ -205,8 +193,8 @@ def table_records() -> Records:
                 "date-encoder": encoders.DateEncoder,
                 "text-encoder": encoders.TextEncoder,
                 "embedding-encoder": encoders.EmbeddingEncoder,
+                "table-features": TableFeatures,
             }
         ),
-        "table-features": Record(TableFeatures, state, make_features),
         "table-model": Record(TableModel, model, TableModel),
     }

@@ -41,9 +41,9 @@ class TableModel:
     --------
     >>> import pandas as pd
     >>> from graphmargin import HarmonicClassifier
-    >>> from graphmargin.tables.features import TableFeatures
+    >>> from graphmargin.tables.features import fit_features
     >>> table = pd.DataFrame({"weight": [1.0, 1.1, 1.2, 5.0, 5.2, 5.5], "legs": [2, 2, 2, 4, 4, 4]})
-    >>> features = TableFeatures().fit(table)
+    >>> features = fit_features(table)
     >>> codes = [0, -1, -1, 1, -1, -1]
     >>> classifier = HarmonicClassifier(n_neighbors=2).fit(features.transform(table), codes)
     >>> model = TableModel(

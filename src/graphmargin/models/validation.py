@@ -49,10 +49,10 @@ def _check_table_model(model: TableModel) -> None:
 
     features, codes = model.features, model.predictor.classes
     # The shapes of all encoders show in the features of a row without values.
-    row = pd.DataFrame({use.name: [None] for use in features.columns_}, dtype=object)
+    row = pd.DataFrame({use.name: [None] for use in features.columns}, dtype=object)
     X = features.transform(row)
     d = X.shape[1]
-    require(d >= 1 and np.isfinite(X).all(), "encoders_")
+    require(d == features.n_features >= 1 and np.isfinite(X).all(), "encoders")
     _check_predictor(model.predictor, d)
     require(model.classes.shape == codes.shape, "classes")
     require(codes.dtype.kind == "i" and np.array_equal(codes, np.arange(len(codes))), "classes")

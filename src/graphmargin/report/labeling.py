@@ -20,7 +20,7 @@ from graphmargin.labeling.findings import (
 )
 from graphmargin.report import charts
 from graphmargin.report.theme import CSS
-from graphmargin.tables.columns import ColumnUse
+from graphmargin.tables.column_names import ColumnUse
 
 MOST_CANDIDATES = 8
 """Parts of the blend that are listed."""
@@ -87,7 +87,7 @@ def labeling_page(findings: Findings, *, table_path: str | None, model_path: str
         most_candidates=MOST_CANDIDATES,
         map=drawn,
         map_data=_json(map_data),
-        histogram=charts.histogram_chart(findings.histogram),
+        histogram=charts.histogram_chart(findings.histogram) if findings.histogram else None,
         path=charts.path_chart(findings.path) if findings.path else None,
         path_columns=[name for name in (*PATH_LINES, "weight") if name in findings.path],
         least_certain_columns=_cell_names(findings.least_certain),

@@ -10,7 +10,12 @@ import numpy as np
 from graphmargin._typing import FloatArray, IntArray
 from graphmargin.harmonic.predictor import HarmonicPredictor
 from graphmargin.harmonic.solve import confidence_of
-from graphmargin.margin.calibration import calibration_targets, fit_calibration, probabilities
+from graphmargin.margin.calibration import (
+    Calibration,
+    calibration_targets,
+    fit_calibration,
+    probabilities,
+)
 from graphmargin.margin.machine import MarginMachine, sum_decision, winner
 from graphmargin.margin.predictor import MarginPredictor
 from graphmargin.selection.choice import Choice
@@ -58,11 +63,10 @@ def calibrate_and_label(
     labels. Given labels are kept, all other rows get the label of the machines.
     """
     labels, scores = task.labels, sum_decision(machines, task.X)
-    known_scores, known_codes = scores[labels.labeled], labels.codes[labels.labeled]
-    if choice is not None and len(choice.trials.held_out_codes):
-        known_scores, known_codes = choice.scores, choice.trials.held_out_codes
-    targets = calibration_targets(np.eye(len(labels.classes))[known_codes], known_codes)
-    calibration = fit_calibration(known_scores, targets)
+    calibration = None if choice is None else held_out_calibration(choice)
+    if calibration is None:
+        given = labels.codes[labels.labeled]
+        calibration = _calibrate(scores[labels.labeled], given, len(labels.classes))
     distributions = probabilities(scores, *calibration)
     return FittedClassifier(
         task=task,
@@ -73,3 +77,13 @@ def calibrate_and_label(
         confidence=np.asarray(confidence_of(distributions)),
         warnings=tuple(warnings),
     )
+
+
+def held_out_calibration(choice: Choice) -> Calibration | None:
+    """Return the calibration of a blend on held-out labels; None if no label was held out."""
+    codes = choice.trials.held_out_codes
+    return _calibrate(choice.scores, codes, len(choice.label_counts)) if len(codes) else None
+
+
+def _calibrate(scores: FloatArray, codes: IntArray, n_classes: int) -> Calibration:
+    return fit_calibration(scores, calibration_targets(np.eye(n_classes)[codes], codes))

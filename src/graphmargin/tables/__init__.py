@@ -3,11 +3,11 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from graphmargin.tables.columns import ColumnUse
+from graphmargin.tables.column_names import ColumnUse
 from graphmargin.tables.errors import TableError
 
 if TYPE_CHECKING:
-    from graphmargin.tables.features import TableFeatures
+    from graphmargin.tables.features import TableFeatures, fit_features
     from graphmargin.tables.reading import read_chunks, read_table
     from graphmargin.tables.target import Target, read_target
     from graphmargin.tables.writing import check_output, table_writer
@@ -18,6 +18,7 @@ __all__ = [
     "TableFeatures",
     "Target",
     "check_output",
+    "fit_features",
     "read_chunks",
     "read_table",
     "read_target",
@@ -28,6 +29,7 @@ _HOMES = {
     "TableFeatures": "features",
     "Target": "target",
     "check_output": "writing",
+    "fit_features": "features",
     "read_chunks": "reading",
     "read_table": "reading",
     "read_target": "target",

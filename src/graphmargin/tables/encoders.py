@@ -1,24 +1,25 @@
-"""Columns as features: what is learned from a column, and how it is applied to a new one.
+"""Encoders of columns: what is learned from a column, and how its values become features.
 
 Instances hold strings, numbers and arrays, so that model files can keep them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 import pandas as pd
-from sklearn.decomposition import TruncatedSVD
-from sklearn.feature_extraction.text import TfidfVectorizer
 
 from graphmargin._typing import BoolArray, FloatArray
-from graphmargin.tables.columns import Role
-from graphmargin.tables.errors import TableError
-from graphmargin.tables.meanings import LARGEST, dates, numbers, texts, vectors
-from graphmargin.tables.roles import MAX_CATEGORIES
+from graphmargin.tables.column_names import Role
+from graphmargin.tables.column_parsing import LARGEST, NumberFormat, parse_column
+from graphmargin.tables.column_roles import MAX_CATEGORIES, ColumnReading
+
+if TYPE_CHECKING:
+    from sklearn.feature_extraction.text import TfidfVectorizer
 
 # Features are far from overflow, whatever is squared or divided.
 _SMALLEST_SCALE = 1 / LARGEST
@@ -38,103 +39,100 @@ _PERIODS = {"month": 12, "day": 30, "hour": 24, "day_of_week": 7}
 _SPACE_VARIANCE = 8.0
 
 
-@dataclass(frozen=True)
-class NumberEncoder:
-    """(x - center) / scale, the median where missing, and a flag if any was missing in training.
+@dataclass(frozen=True, kw_only=True)
+class ColumnEncoder:
+    """The part that all encoders share.
 
     Attributes
     ----------
     name : str
-    median, center, scale : float
-    flag : float or None
-        Height of the flag.
+        Of the column.
+    text_format : str or None
+        How text is read as numbers or dates, as found in the column that was learned from.
     """
 
-    role: ClassVar[Role] = "number"
+    role: ClassVar[Role]
     name: str
+    text_format: str | None = None
+
+    def transform(self, column: pd.Series) -> FloatArray:
+        """Return the features of a column."""
+        return self.encode(parse_column(column, self.role, self.text_format))
+
+    def encode(self, values: Any) -> FloatArray:
+        """Return the features of the values of a column, as `parse_column` returns them."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumberEncoder(ColumnEncoder):
+    """(x - center) / scale, the median where missing, and a flag if any was missing in training.
+
+    Attributes
+    ----------
+    median, center, scale : float
+    flag : float or None
+        Value of the flag for missing numbers.
+    """
+
+    role = "number"
+    text_format: NumberFormat | None = None
     median: float
     center: float
     scale: float
     flag: float | None
 
-    @property
-    def n_features(self) -> int:
-        """Number of features."""
-        return 1 if self.flag is None else 2
-
-    def transform(self, column: pd.Series) -> FloatArray:
-        """Return the features of a column."""
-        values, bad = numbers(column)
-        refuse(column, bad, "a number")
-        refuse(column, np.abs(values) > LARGEST, "a finite number")
+    def encode(self, values: FloatArray) -> FloatArray:
+        """Return the features of numbers."""
         missing = np.isnan(values)
-        values = (np.where(missing, self.median, values) - self.center) / self.scale
-        if self.flag is None:
-            return values[:, None]
-        return np.column_stack([values, self.flag * missing])
+        scaled = (np.where(missing, self.median, values) - self.center) / self.scale
+        return _with_flag(scaled[:, None], missing, self.flag)
 
 
-def fit_number(name: str, values: FloatArray, scale: float | None) -> NumberEncoder:
-    """Return the encoder of a column of numbers; a scale of None is its standard deviation.
-
-    Examples
-    --------
-    >>> encoder = fit_number("x", np.array([1.0, 3.0, np.nan]), None)
-    >>> encoder.median, encoder.n_features
-    (2.0, 2)
-    """
+def fit_number(
+    name: str, values: FloatArray, scale: float | None, number_format: NumberFormat | None = None
+) -> NumberEncoder:
+    """Return the encoder of a column of numbers; a scale of None is its standard deviation."""
     missing = np.isnan(values)
     median = float(np.median(values[~missing]))
     filled = np.where(missing, median, values)
     return NumberEncoder(
         name=name,
+        text_format=number_format,
         median=median,
         center=float(filled.mean()),
         scale=max(float(filled.std()) if scale is None else scale, _SMALLEST_SCALE),
-        flag=_height(missing[:, None]) if missing.any() else None,
+        flag=_flag_value(missing),
     )
 
 
-@dataclass(frozen=True)
-class CategoryEncoder:
+@dataclass(frozen=True, kw_only=True)
+class CategoryEncoder(ColumnEncoder):
     """One feature for each value, all zero where missing or unknown.
 
     Attributes
     ----------
-    name : str
     values : tuple of str
         The values, the most frequent ones if there are many.
     has_others : bool
         Whether all others share one more feature.
-    height : float
+    one_hot_value : float
         What is not zero.
     """
 
-    role: ClassVar[Role] = "category"
-    name: str
+    role = "category"
     values: tuple[str, ...]
     has_others: bool
-    height: float
+    one_hot_value: float
 
-    @property
-    def n_features(self) -> int:
-        """Number of features."""
-        return len(self.values) + self.has_others
-
-    def transform(self, column: pd.Series) -> FloatArray:
-        """Return the features of a column."""
-        cells, bad = texts(column)
-        refuse(column, bad, "text")
-        return self.height * self.one_hot(cells)
-
-    def one_hot(self, cells: pd.Series) -> FloatArray:
-        """Return zeros and ones."""
-        codes = pd.Index(self.values).get_indexer(cells)
+    def encode(self, values: pd.Series) -> FloatArray:
+        """Return the features of text."""
+        codes = pd.Index(self.values).get_indexer(values)
         if self.has_others:
-            codes = np.where((codes < 0) & cells.notna().to_numpy(), len(self.values), codes)
-        result = np.zeros((len(cells), self.n_features))
+            codes = np.where((codes < 0) & values.notna().to_numpy(), len(self.values), codes)
+        result = np.zeros((len(values), len(self.values) + self.has_others))
         known = np.flatnonzero(codes >= 0)
-        result[known, codes[known]] = 1.0
+        result[known, codes[known]] = self.one_hot_value
         return result
 
 
@@ -154,20 +152,17 @@ def fit_category(name: str, cells: pd.Series) -> CategoryEncoder:
         name=name,
         values=tuple(sorted(order[:MAX_CATEGORIES])),
         has_others=len(order) > MAX_CATEGORIES,
-        height=1.0,
+        one_hot_value=1.0,
     )
-    return replace(unscaled, height=_height(unscaled.one_hot(cells)))
+    return replace(unscaled, one_hot_value=_one_hot_value(unscaled.encode(cells)))
 
 
-@dataclass(frozen=True)
-class DateEncoder:
+@dataclass(frozen=True, kw_only=True)
+class DateEncoder(ColumnEncoder):
     """Time since 1970 and the place in the year, month, week and day, each standardized.
 
     Attributes
     ----------
-    name : str
-    layout : str or None
-        Format of dates that are text.
     median : str
         ISO 8601; what missing dates count as.
     has_times : bool
@@ -175,45 +170,26 @@ class DateEncoder:
     center, scale : array
         Of the features; those that are constant have a scale of 0, and are left out.
     flag : float or None
-        Height of the flag for missing dates.
+        Value of the flag for missing dates.
     """
 
-    role: ClassVar[Role] = "date"
-    name: str
-    layout: str | None
+    role = "date"
     median: str
     has_times: bool
     center: FloatArray
     scale: FloatArray
     flag: float | None
 
-    @property
-    def n_features(self) -> int:
-        """Number of features."""
-        return int((self.scale > 0).sum()) + (self.flag is not None)
-
-    def transform(self, column: pd.Series) -> FloatArray:
-        """Return the features of a column."""
-        values, bad = dates(column, self.layout)
-        refuse(column, bad, "a date" if self.layout is None else f"a date such as {self.layout}")
+    def encode(self, values: pd.Series) -> FloatArray:
+        """Return the features of dates."""
         varies = self.scale > 0
         parts = _date_parts(values.fillna(pd.Timestamp(self.median)), self.has_times)
-        result = (parts - self.center)[:, varies] / self.scale[varies]
-        if self.flag is None:
-            return result
-        return np.column_stack([result, self.flag * values.isna().to_numpy()])
+        scaled = (parts - self.center)[:, varies] / self.scale[varies]
+        return _with_flag(scaled, values.isna().to_numpy(), self.flag)
 
 
-def fit_date(name: str, values: pd.Series, layout: str | None) -> DateEncoder:
-    """Return the encoder of a column of dates.
-
-    Examples
-    --------
-    >>> days = pd.Series(pd.to_datetime(["2024-05-01", "2024-05-03"]))
-    >>> encoder = fit_date("day", days, None)
-    >>> float(encoder.transform(days).var(axis=0).sum().round(6))
-    1.0
-    """
+def fit_date(name: str, values: pd.Series, date_format: str | None) -> DateEncoder:
+    """Return the encoder of a column of dates."""
     missing = values.isna().to_numpy()
     median = values.median().floor("s").isoformat()
     filled = values.fillna(pd.Timestamp(median))
@@ -223,12 +199,12 @@ def fit_date(name: str, values: pd.Series, layout: str | None) -> DateEncoder:
     varies = deviations > 1e-6
     return DateEncoder(
         name=name,
-        layout=layout,
+        text_format=date_format,
         median=median,
         has_times=has_times,
         center=parts.mean(axis=0),
         scale=np.where(varies, deviations * np.sqrt(varies.sum()), 0.0),
-        flag=_height(missing[:, None]) if missing.any() else None,
+        flag=_flag_value(missing),
     )
 
 
@@ -245,41 +221,32 @@ def _date_parts(values: pd.Series, has_times: bool) -> FloatArray:
     return np.column_stack(parts)
 
 
-@dataclass(frozen=True)
-class TextEncoder:
+@dataclass(frozen=True, kw_only=True)
+class TextEncoder(ColumnEncoder):
     """Latent semantic analysis of the n-grams of a text: three or four characters of a word.
 
     Attributes
     ----------
-    name : str
     vocabulary : tuple of str
         The n-grams.
     idf : array of shape (n_grams,)
         Inverse document frequencies.
-    components : array of shape (n_components, n_grams) or None
+    components : array of shape (n_features, n_grams) or None
         Singular vectors; None if there are so few n-grams that they are the features themselves.
     center : array of shape (n_features,)
     scale : float
     """
 
-    role: ClassVar[Role] = "text"
-    name: str
+    role = "text"
     vocabulary: tuple[str, ...]
     idf: FloatArray
     components: FloatArray | None
     center: FloatArray
     scale: float
 
-    @property
-    def n_features(self) -> int:
-        """Number of features."""
-        return len(self.center)
-
-    def transform(self, column: pd.Series) -> FloatArray:
-        """Return the features of a column."""
-        cells, bad = texts(column)
-        refuse(column, bad, "text")
-        return (self.coordinates(cells) - self.center) / self.scale
+    def encode(self, values: pd.Series) -> FloatArray:
+        """Return the features of text."""
+        return (self.coordinates(values) - self.center) / self.scale
 
     def coordinates(self, cells: pd.Series) -> FloatArray:
         """Return the features before they are centered and scaled; missing texts are empty."""
@@ -289,20 +256,18 @@ class TextEncoder:
 
     @cached_property
     def _vectorizer(self) -> TfidfVectorizer:
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
         vectorizer = TfidfVectorizer(vocabulary=self.vocabulary, **_NGRAMS)
         vectorizer.idf_ = self.idf
         return vectorizer
 
 
 def fit_text(name: str, cells: pd.Series) -> TextEncoder:
-    """Return the encoder of a column of text.
+    """Return the encoder of a column of text."""
+    from sklearn.decomposition import TruncatedSVD
+    from sklearn.feature_extraction.text import TfidfVectorizer
 
-    Examples
-    --------
-    >>> cells = pd.Series(["red house", "red tree", "blue water"])
-    >>> fit_text("words", cells).transform(cells).shape
-    (3, 2)
-    """
     sample = cells.dropna()
     if len(sample) > _TEXT_SAMPLE:
         sample = sample.sample(_TEXT_SAMPLE, random_state=0)
@@ -321,80 +286,68 @@ def fit_text(name: str, cells: pd.Series) -> TextEncoder:
         scale=1.0,
     )
     parts = unscaled.coordinates(cells)
-    return replace(unscaled, center=parts.mean(axis=0), scale=_space_scale(parts))
+    return replace(unscaled, center=parts.mean(axis=0), scale=_vector_scale(parts))
 
 
-@dataclass(frozen=True)
-class EmbeddingEncoder:
+@dataclass(frozen=True, kw_only=True)
+class EmbeddingEncoder(ColumnEncoder):
     """A vector, centered and divided by one number; the mean where missing.
 
     Attributes
     ----------
-    name : str
-    center : array
+    center : array of shape (n_features,)
     scale : float
     """
 
-    role: ClassVar[Role] = "embedding"
-    name: str
+    role = "embedding"
     center: FloatArray
     scale: float
 
-    @property
-    def n_features(self) -> int:
-        """Number of features."""
-        return len(self.center)
-
     def transform(self, column: pd.Series) -> FloatArray:
-        """Return the features of a column."""
-        values, bad = vectors(column, self.n_features)
-        wanted = f"a list of {self.n_features} finite numbers"
-        refuse(column, bad, wanted)
+        """Return the features of a column of vectors of the same length."""
+        return self.encode(parse_column(column, self.role, width=len(self.center)))
+
+    def encode(self, values: FloatArray) -> FloatArray:
+        """Return the features of vectors."""
         return np.where(np.isnan(values), 0.0, (values - self.center) / self.scale)
 
 
 def fit_embedding(name: str, values: FloatArray) -> EmbeddingEncoder:
-    """Return the encoder of a column of vectors.
-
-    Examples
-    --------
-    >>> encoder = fit_embedding("v", np.array([[0.0, 1.0], [0.0, 3.0]]))
-    >>> encoder.center.tolist()
-    [0.0, 2.0]
-    """
+    """Return the encoder of a column of vectors."""
     present = values[~np.isnan(values).any(axis=1)]
-    return EmbeddingEncoder(name, present.mean(axis=0), _space_scale(present))
+    center, scale = present.mean(axis=0), _vector_scale(present)
+    return EmbeddingEncoder(name=name, center=center, scale=scale)
 
 
-def refuse(column: pd.Series, bad: BoolArray, wanted: str) -> None:
-    """Raise if a cell is not what it should be; the message has the first one, with its row.
-
-    Rows count from 1; chunks of a table, whose index goes on, count on.
-
-    Examples
-    --------
-    >>> refuse(pd.Series([1, "x"], name="age"), np.array([False, True]), "a number")
-    Traceback (most recent call last):
-    graphmargin.tables.errors.TableError: column 'age' has 'x' in row 2, which is not a number
-    """
-    if not bad.any():
-        return
-    place = int(np.argmax(bad))
-    index = column.index
-    row = index[place] if isinstance(index, pd.RangeIndex) and index.step == 1 else place
-    value = column.iloc[place]
-    shown = repr(value.item() if isinstance(value, np.generic) else value)
-    shown = shown if len(shown) <= 60 else f"{shown[:57]}..."
-    msg = f"column {column.name!r} has {shown} in row {row + 1}, which is not {wanted}"
-    raise TableError(msg)
+Encoder: TypeAlias = NumberEncoder | CategoryEncoder | DateEncoder | TextEncoder | EmbeddingEncoder
+"""What turns a column into features."""
 
 
-def _height(one_hot: FloatArray | BoolArray) -> float:
+def fit_encoder(name: str, reading: ColumnReading, number_scale: float | None) -> Encoder:
+    """Return the encoder of a column; a scale of None is the standard deviation of its numbers."""
+    if reading.role == "number":
+        return fit_number(name, reading.values, number_scale, reading.number_format)
+    if reading.role == "date":
+        return fit_date(name, reading.values, reading.date_format)
+    others: dict[str, Callable[[str, Any], Encoder]]
+    others = {"text": fit_text, "embedding": fit_embedding, "category": fit_category}
+    return others[reading.role](name, reading.values)
+
+
+def _with_flag(features: FloatArray, missing: BoolArray, flag: float | None) -> FloatArray:
+    return features if flag is None else np.column_stack([features, flag * missing])
+
+
+def _flag_value(missing: BoolArray) -> float | None:
+    return _one_hot_value(missing[:, None]) if missing.any() else None
+
+
+def _one_hot_value(one_hot: FloatArray | BoolArray) -> float:
     """Return the factor that gives zeros and ones a total variance of one, less if rare."""
     return float(1 / np.sqrt(max(one_hot.var(axis=0).sum(), _SMALLEST_VARIANCE)))
 
 
-def _space_scale(parts: FloatArray) -> float:
+def _vector_scale(parts: FloatArray) -> float:
     """Return the divisor that gives a total variance of `_SPACE_VARIANCE`."""
     scale = np.sqrt(parts.var(axis=0).sum() / _SPACE_VARIANCE)
     return max(float(scale), _SMALLEST_SCALE)

@@ -1,4 +1,4 @@
-"""What can be wrong with a table."""
+"""The error for tables that cannot be used."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from graphmargin._errors import InputError
 
 
 class TableError(InputError):
-    """What is wrong with a table, in one line for its owner, with the way out.
+    """A problem of a table, told in one line with the way out.
 
     Examples
     --------

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import json
 import sys
-import zipfile
-import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -17,16 +15,12 @@ import pyarrow.parquet
 from numpy.lib.npyio import NpzFile
 
 from graphmargin._errors import one_line
-from graphmargin.tables.arrow import frame_of, in_chunks
-from graphmargin.tables.columns import column_names
-from graphmargin.tables.delimited import delimited_chunks
+from graphmargin._typing import AnyArray
+from graphmargin.tables.column_names import column_names
+from graphmargin.tables.column_parsing import DECIMAL_COMMA
+from graphmargin.tables.delimited_text import delimited_tables, read_layout
 from graphmargin.tables.errors import TableError
-from graphmargin.tables.formats import format_of
-from graphmargin.tables.json_lines import json_lines_chunks
-from graphmargin.tables.objects import column_of, kinds_of
-
-if TYPE_CHECKING:
-    from graphmargin._typing import AnyArray
+from graphmargin.tables.file_formats import ARCHIVE_ERRORS, format_of, open_bytes
 
 _PARQUET_BATCH = 1 << 14
 # Without it, a group of rows, which may be the whole file, is read into memory.
@@ -36,12 +30,15 @@ _PARQUET_BUFFER = 1 << 20
 def read_table(path: Path) -> pd.DataFrame:
     r"""Return the table in a file, whose format is told by the end of its name.
 
-    CSV, TSV, Parquet, Excel (the first sheet), JSON lines and npz files are read. One rule holds
-    for all of them: a cell is missing if it is empty, and if its column is numbers otherwise,
-    also if it is one of the usual markers (NA, NaN, None, null, ?, -); in a column of text,
-    "NA" is text. Numbers with leading zeros (007) or 19 digits in a text file are codes, hence
-    text. Text files are UTF-8; the delimiter of a .csv is a comma, a semicolon or a tab. Lists of
-    numbers, and the rows of a 2-D array in an npz file, are arrays in the cells of one column.
+    CSV, TSV, Parquet, Excel (the first sheet), JSON lines and npz files are read. Cells are what
+    they are in the file: all columns of a CSV or TSV file are text, so that 1.50, 007 and TRUE stay
+    what they are, and empty cells are missing; columns of Excel and JSON lines are Python objects;
+    those of Parquet and npz have the types of the file. `TableFeatures` and `read_target` find out
+    what text means.
+
+    Text files are UTF-8, and may be compressed by gzip or zip. The separator of a .csv is a comma,
+    a semicolon, a tab or a vertical bar. Lists of numbers, and the rows of a 2-D array in an npz
+    file, are in the cells of one column.
 
     Parameters
     ----------
@@ -50,8 +47,7 @@ def read_table(path: Path) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        With a `RangeIndex` and unique names of type str. Whole numbers and truth values have
-        pandas' nullable types.
+        With a `RangeIndex` and unique names of type str.
 
     Raises
     ------
@@ -65,11 +61,11 @@ def read_table(path: Path) -> pd.DataFrame:
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "a.csv"
-    ...     _ = path.write_text("x;kind\n1,5;cat\n;NA\n")
+    ...     _ = path.write_text("x;kind\n1.50;cat\n;NA\n")
     ...     read_table(path)
-         x kind
-    0  1.5  cat
-    1  NaN   NA
+          x kind
+    0  1.50  cat
+    1   NaN   NA
     """
     return next(read_chunks(path, sys.maxsize))
 
@@ -77,9 +73,9 @@ def read_table(path: Path) -> pd.DataFrame:
 def read_chunks(path: Path, n_rows: int = 50_000) -> Iterator[pd.DataFrame]:
     r"""Yield the rows of `read_table` in frames of `n_rows`, for files larger than memory.
 
-    Every chunk has the types of the whole table, and the index goes on from chunk to chunk. A
-    table without rows is one empty frame. Text files are read twice; Excel and npz files are in
-    memory as a whole.
+    The index goes on from chunk to chunk. A table without rows is one empty frame. Excel and npz
+    files are in memory as a whole; JSON lines are read twice if they are more than one chunk, since
+    any line may have a new key.
 
     Parameters
     ----------
@@ -108,11 +104,11 @@ def read_chunks(path: Path, n_rows: int = 50_000) -> Iterator[pd.DataFrame]:
         raise TableError(msg)
     match kind:
         case "csv" | "tsv":
-            chunks = _frames(delimited_chunks(path, n_rows, "\t" if kind == "tsv" else None))
+            chunks = _delimited_chunks(path, n_rows, "\t" if kind == "tsv" else None)
         case "parquet":
             chunks = _parquet_chunks(path, n_rows)
         case "json lines":
-            chunks = json_lines_chunks(path, n_rows)
+            chunks = _json_chunks(path, n_rows)
         case "excel":
             chunks = _slices(_excel_table(path), n_rows)
         case "npz":
@@ -124,13 +120,22 @@ def read_chunks(path: Path, n_rows: int = 50_000) -> Iterator[pd.DataFrame]:
         yield chunk
 
 
-def _frames(tables: Iterator[pa.Table]) -> Iterator[pd.DataFrame]:
-    return (frame_of(table) for table in tables)
-
-
 def _slices(table: pd.DataFrame, n_rows: int) -> Iterator[pd.DataFrame]:
     for start in range(0, max(len(table), 1), n_rows):
         yield table.iloc[start : start + n_rows]
+
+
+def _delimited_chunks(path: Path, n_rows: int, separator: str | None) -> Iterator[pd.DataFrame]:
+    layout = read_layout(path, separator)
+    names = column_names(layout.header, path)
+    schema = pa.schema([(name, pa.large_string()) for name in names])
+    tables = delimited_tables(path, names, separator)
+    batches = (batch for table in tables for batch in table.to_batches())
+    for table in in_chunks(batches, schema, n_rows):
+        chunk = to_frame(table)
+        # Between semicolons, a comma in a number is a decimal comma.
+        chunk.attrs[DECIMAL_COMMA] = layout.separator == ";"
+        yield chunk
 
 
 def _parquet_chunks(path: Path, n_rows: int) -> Iterator[pd.DataFrame]:
@@ -143,13 +148,58 @@ def _parquet_chunks(path: Path, n_rows: int) -> Iterator[pd.DataFrame]:
                 for group in range(file.num_row_groups)
             )
             for chunk in in_chunks(batches, file.schema_arrow, n_rows):
-                yield frame_of(chunk.rename_columns(names))
+                yield to_frame(chunk.rename_columns(names))
     except (pa.ArrowException, OSError) as error:
         # Arrow also raises a plain OSError for damaged pages; one of the system has a number.
         if isinstance(error, OSError) and error.errno is not None:
             raise
         msg = f"{path}: not a Parquet file, or a damaged one: {one_line(error)}"
         raise TableError(msg) from error
+
+
+def _json_chunks(path: Path, n_rows: int) -> Iterator[pd.DataFrame]:
+    """Yield chunks of a file with an object in each line; keys that a line lacks are missing."""
+    rows = _json_objects(path)
+    chunk = list(itertools.islice(rows, n_rows))
+    later = list(itertools.islice(rows, n_rows))
+    every = _json_objects(path) if later else chunk
+    keys = list(dict.fromkeys(itertools.chain.from_iterable(every)))
+    names = column_names(keys, path)
+    while chunk:
+        columns = [[row.get(key) for row in chunk] for key in keys]
+        yield _object_frame(names, columns)
+        chunk, later = later, list(itertools.islice(rows, n_rows))
+
+
+def _json_objects(path: Path) -> Iterator[dict[str, object]]:
+    with open_bytes(path) as stream:
+        for i, line in enumerate(stream, start=1):
+            if line.isspace():
+                continue
+            try:
+                row = json.loads(line.decode("utf-8-sig"), object_pairs_hook=_unique_keys)
+            except (ValueError, RecursionError) as error:  # also of bytes that are not UTF-8
+                msg = f"{path}: line {i} is not JSON: {one_line(error)}"
+                raise TableError(msg) from error
+            if not isinstance(row, dict):
+                msg = f'{path}: line {i} is not a JSON object such as {{"x": 1.5}}'
+                raise TableError(msg)
+            yield row
+
+
+def _unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    row = dict(pairs)
+    if len(row) < len(pairs):
+        names = [key for key, _ in pairs]
+        msg = f"two values of {next(key for key in names if names.count(key) > 1)!r}; keep one"
+        raise ValueError(msg)
+    return row
+
+
+def _object_frame(names: Sequence[str], columns: Sequence[Sequence[object]]) -> pd.DataFrame:
+    """Return a frame of Python objects, just as they are."""
+    cells = (pd.Series(column, dtype=object) for column in columns)
+    return pd.DataFrame(dict(zip(names, cells, strict=True)))
 
 
 def _excel_table(path: Path) -> pd.DataFrame:
@@ -161,7 +211,7 @@ def _excel_table(path: Path) -> pd.DataFrame:
             rows = list(book.worksheets[0].iter_rows(values_only=True)) if book.worksheets else []
         finally:
             book.close()
-    except _ARCHIVE_ERRORS as error:
+    except ARCHIVE_ERRORS as error:
         msg = f"{path}: not an Excel file (.xlsx), or a damaged one: {one_line(error)}"
         raise TableError(msg) from error
     while rows and all(cell is None for cell in rows[-1]):
@@ -169,19 +219,10 @@ def _excel_table(path: Path) -> pd.DataFrame:
     if not rows:
         msg = f"{path}: the first sheet is empty"
         raise TableError(msg)
-    width = max(len(row) - _n_trailing_empty(row) for row in rows)
+    width = max(i + 1 for row in rows for i, cell in enumerate(row) if cell is not None)
     header, *body = ((*row, *[None] * width)[:width] for row in rows)
-    columns = zip(*body, strict=True) if body else [()] * width
-    return pd.DataFrame(
-        {
-            name: column_of(cells, kinds_of(cells))
-            for name, cells in zip(column_names(header, path), columns, strict=True)
-        }
-    )
-
-
-def _n_trailing_empty(row: tuple[object, ...]) -> int:
-    return next((i for i, cell in enumerate(reversed(row)) if cell is not None), len(row))
+    columns = list(zip(*body, strict=True)) if body else [()] * width
+    return _object_frame(column_names(header, path), columns)
 
 
 def _npz_table(path: Path) -> pd.DataFrame:
@@ -189,7 +230,7 @@ def _npz_table(path: Path) -> pd.DataFrame:
         # Not np.load, which takes what is no archive for a pickle; nothing is unpickled here.
         with path.open("rb") as stream, NpzFile(stream, allow_pickle=False) as file:
             arrays = {name: np.asarray(file[name]) for name in file.files}
-    except _ARCHIVE_ERRORS as error:
+    except ARCHIVE_ERRORS as error:
         why = (
             "arrays of Python objects are not read"
             if "allow_pickle" in str(error)
@@ -221,19 +262,58 @@ def _npz_column(array: AnyArray) -> pd.Series:
     return pd.Series(array.astype(array.dtype.newbyteorder("=")))
 
 
-# What zipfile, openpyxl and numpy raise on damaged content.
-_ARCHIVE_ERRORS = (
-    zipfile.BadZipFile,
-    ValueError,
-    KeyError,
-    EOFError,
-    TypeError,
-    AttributeError,
-    IndexError,
-    NotImplementedError,
-    RuntimeError,
-    SyntaxError,
-    OverflowError,
-    MemoryError,
-    zlib.error,
-)
+def in_chunks(
+    batches: Iterable[pa.RecordBatch], schema: pa.Schema, n_rows: int
+) -> Iterator[pa.Table]:
+    """Yield the rows of batches in tables of `n_rows`, at least one; the last one has the rest.
+
+    Examples
+    --------
+    >>> batch = pa.record_batch({"x": [1, 2, 3]})
+    >>> [chunk.num_rows for chunk in in_chunks([batch, batch], batch.schema, 4)]
+    [4, 2]
+    """
+    held: list[pa.RecordBatch] = []
+    n_held = 0
+    is_first = True
+    for batch in batches:
+        rest = batch
+        while n_held + rest.num_rows >= n_rows:
+            cut = n_rows - n_held
+            yield pa.Table.from_batches([*held, rest.slice(0, cut)], schema)
+            held, n_held, rest = [], 0, rest.slice(cut)
+            is_first = False
+        held.append(rest)
+        n_held += rest.num_rows
+    if n_held or is_first:
+        yield pa.Table.from_batches(held, schema)
+
+
+def to_frame(table: pa.Table) -> pd.DataFrame:
+    """Return a frame whose types depend on the schema alone, not on what is in the cells.
+
+    Whole numbers and truth values may be missing, dictionaries are decoded, lists are arrays,
+    decimal numbers stay exact, and maps stay maps.
+
+    Examples
+    --------
+    >>> to_frame(pa.table({"x": [1, None]})).dtypes.tolist()
+    [Int64Dtype()]
+    """
+    plain = pa.schema(
+        [
+            field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field
+            for field in table.schema
+        ]
+    )
+    return table.cast(plain).to_pandas(types_mapper=_pandas_type, ignore_metadata=True)
+
+
+def _pandas_type(kind: pa.DataType) -> pd.api.extensions.ExtensionDtype | None:
+    # pandas would turn whole numbers and truth values into something else where a cell is missing.
+    if pa.types.is_boolean(kind):
+        return pd.BooleanDtype()
+    if pa.types.is_integer(kind):
+        return pd.api.types.pandas_dtype(str(kind).replace("uint", "UInt").replace("int", "Int"))
+    is_exact = pa.types.is_decimal(kind) or pa.types.is_map(kind)
+    return pd.ArrowDtype(kind) if is_exact else None

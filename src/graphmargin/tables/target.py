@@ -10,9 +10,16 @@ import pandas as pd
 
 from graphmargin._typing import AnyArray, BoolArray, IntArray
 from graphmargin.labels import UNLABELED, UNLABELED_IN_TABLES, UnlabeledRule
-from graphmargin.tables.columns import check_known
+from graphmargin.tables.column_names import check_known
+from graphmargin.tables.column_parsing import (
+    MISSING_TEXTS,
+    find_number_format,
+    is_date_type,
+    parse_numbers,
+    parse_texts,
+    with_natural_dtype,
+)
 from graphmargin.tables.errors import TableError
-from graphmargin.tables.meanings import is_date_type, plain, texts
 
 _MANY_CLASSES = 100
 
@@ -26,7 +33,7 @@ class Target:
     name : str
         Of the column.
     classes : array of shape (n_classes,)
-        Sorted; of type int64, bool or str (object).
+        Sorted, texts that are whole numbers by their value; of type int64, bool or str (object).
     codes : int array of shape (n_rows,)
         Places in `classes`; -1 is unlabeled.
     rule : UnlabeledRule
@@ -53,7 +60,7 @@ def read_target(table: pd.DataFrame, name: str, *, unlabeled: Sequence[str] = ()
     """Return the labels in a column: classes, and the class of each row that has one.
 
     `UNLABELED_IN_TABLES` says which rows are unlabeled. Blanks at the ends of text do not count.
-    Whole numbers that became 3.0 beside missing cells are 3 again.
+    Numbers that are 3.0 beside missing cells are 3 again; text is never changed.
 
     Parameters
     ----------
@@ -75,60 +82,69 @@ def read_target(table: pd.DataFrame, name: str, *, unlabeled: Sequence[str] = ()
     >>> target.classes.tolist(), target.codes.tolist()
     (['cat', 'dog'], [0, -1, 1, -1])
     """
-    column = _column(table, name)
+    names = [str(column) for column in table.columns]
+    check_known(name, names)
+    column = with_natural_dtype(table.iloc[:, names.index(name)].reset_index(drop=True))
     if is_date_type(column):
         msg = f"column {name!r} has dates, not classes; name another target"
         raise TableError(msg)
-    cells, bad = texts(column)
+    cells, bad = parse_texts(column)
     if bad.any():
         kind = type(column[bad].iloc[0]).__name__
         msg = f"column {name!r} has cells of type {kind}; classes are text or whole numbers"
         raise TableError(msg)
-    values = _values(column, cells, name)
     rule = UNLABELED_IN_TABLES.with_texts(unlabeled)
     labeled = ~rule.mask(column.to_numpy(dtype=object))
+    is_text = pd.api.types.is_string_dtype(column.dtype)
+    is_number = not is_text or find_number_format(cells[labeled]) == "plain"
+    if is_text and is_number:
+        rule = rule.with_texts(MISSING_TEXTS)
+        labeled = ~rule.mask(column.to_numpy(dtype=object))
     if not labeled.any():
         msg = (
             f"column {name!r} has no label (unlabeled is {rule.description}); at least two classes "
             "need one"
         )
         raise TableError(msg)
-    classes, found = np.unique(_array(values[labeled]), return_inverse=True)
+    if is_number:
+        _check_whole(column[labeled])
+    if is_text:
+        classes, codes_of_labeled = _text_classes(cells[labeled], is_number=is_number)
+    else:
+        dtype = bool if pd.api.types.is_bool_dtype(column.dtype) else np.int64
+        values = column[labeled].to_numpy(dtype=dtype)
+        classes, codes_of_labeled = np.unique(values, return_inverse=True)
     if len(classes) == 1:
         msg = f"all labels of column {name!r} are {classes[0]!s}; at least two classes are needed"
         raise TableError(msg)
-    counts = np.bincount(found)
+    counts = np.bincount(codes_of_labeled)
     if len(classes) > _MANY_CLASSES and np.mean(counts == 1) > 0.5:
         msg = (
             f"column {name!r} has {len(classes):,} different values, most of them once; "
             "these are not classes"
         )
         raise TableError(msg)
-    codes = np.full(len(values), UNLABELED)
-    codes[labeled] = found
+    codes = np.full(len(column), UNLABELED)
+    codes[labeled] = codes_of_labeled
     return Target(name, classes, codes, rule)
 
 
-def _column(table: pd.DataFrame, name: str) -> pd.Series:
-    names = [str(column) for column in table.columns]
-    check_known(name, names)
-    return plain(table.iloc[:, names.index(name)].reset_index(drop=True))
-
-
-def _values(column: pd.Series, cells: pd.Series, name: str) -> pd.Series:
-    """Return the cells as Python objects: int, bool or str; missing ones are None or NaN."""
-    if pd.api.types.is_float_dtype(column.dtype):
-        present = column.dropna().to_numpy(dtype=float)
-        if not np.isfinite(present).all() or (present != np.round(present)).any():
-            first = next(x for x in present.tolist() if not float(x).is_integer())
-            msg = f"column {name!r} has numbers such as {first}, not classes; name another target"
+def _check_whole(column: pd.Series) -> None:
+    """Refuse numbers that are no classes."""
+    values, _ = parse_numbers(column)
+    for value in values.tolist():
+        if not value.is_integer():
+            msg = (
+                f"column {column.name!r} has numbers such as {value}, not classes; name another "
+                "target"
+            )
             raise TableError(msg)
-        column = column.astype("Int64")
-    if pd.api.types.is_integer_dtype(column.dtype) or pd.api.types.is_bool_dtype(column.dtype):
-        return column.astype(object).where(column.notna(), None)
-    return cells.astype(object)
 
 
-def _array(labels: pd.Series) -> AnyArray:
-    array = np.array(labels.tolist())
-    return array.astype(object) if array.dtype.kind == "U" else array
+def _text_classes(cells: pd.Series, *, is_number: bool) -> tuple[AnyArray, IntArray]:
+    """Return classes as they are given, numbers sorted by value, and the class of each cell."""
+    classes, codes = np.unique(cells.to_numpy(dtype=object), return_inverse=True)
+    if not is_number:
+        return classes, codes
+    order = np.argsort([float(text) for text in classes], kind="stable")
+    return classes[order], np.argsort(order)[codes]

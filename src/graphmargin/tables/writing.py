@@ -7,24 +7,25 @@ import decimal
 import gzip
 import io
 import json
+import re
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
+from typing import Any, TextIO, TypeAlias
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet
 
 from graphmargin._errors import one_line
 from graphmargin._files import check_writable, replacing
+from graphmargin.tables.column_names import column_names
+from graphmargin.tables.delimited_text import TextLayout, read_layout
 from graphmargin.tables.errors import TableError
-from graphmargin.tables.formats import format_of, is_compressed
-
-if TYPE_CHECKING:
-    from graphmargin._typing import AnyArray
+from graphmargin.tables.file_formats import Format, format_of
 
 Write: TypeAlias = Callable[[pd.DataFrame], None]
 
@@ -35,18 +36,21 @@ _EXCEL_INTEGER = 10**15
 
 
 @contextmanager
-def table_writer(path: Path) -> Iterator[Write]:
+def table_writer(path: Path, *, like: Path | None = None) -> Iterator[Write]:
     r"""Yield a function that appends frames to a table, which becomes the file at the end.
 
     If anything fails, on the way or in the block, the old file stays and nothing else is left.
-    CSV, TSV, Parquet and JSON lines are written frame by frame; Excel and npz collect the whole
-    table. Lists and arrays in cells become JSON lists in CSV, TSV and Excel. All frames must
-    have the columns of the first one, and in Parquet its types.
+    CSV, TSV, Parquet and JSON lines are written frame by frame; Excel collects the whole table.
+    Text is written as it is. Lists and arrays in cells become JSON lists in CSV, TSV and Excel. All
+    frames must have the columns of the first one, and in Parquet its types.
 
     Parameters
     ----------
     path : Path
-        The end of its name tells the format, as in `read_table`.
+        The end of its name tells the format, as in `read_table`; npz files are not written.
+    like : Path, optional
+        File that the rows come from. If both are CSV, the new one has its separator, its header,
+        its line ends and its byte order mark.
 
     Raises
     ------
@@ -62,47 +66,36 @@ def table_writer(path: Path) -> Iterator[Write]:
     ...     path = Path(folder) / "a.csv"
     ...     with table_writer(path) as write:
     ...         write(pd.DataFrame({"x": [1.5]}))
-    ...         write(pd.DataFrame({"x": [2.5]}))
+    ...         write(pd.DataFrame({"x": ["2.50"]}))
     ...     path.read_text()
-    'x\n1.5\n2.5\n'
+    'x\n1.5\n2.50\n'
     """
-    kind = format_of(path)
-    with replacing(path) as draft:
+    kind = _written_format(path)
+    layout = TextLayout(separator="\t" if kind == "tsv" else ",")
+    if like is not None and kind in ("csv", "tsv") and format_of(like) == kind:
+        layout = read_layout(like, layout.separator if kind == "tsv" else None)
+    with replacing(path) as draft, ExitStack() as files:
         match kind:
             case "csv" | "tsv":
-                with _text(draft, packed=is_compressed(path)) as stream:
-                    delimiter = "\t" if kind == "tsv" else ","
-                    yield _continued(path, _delimited(stream, delimiter))
+                stream = _create_text(draft, path, files)
+                yield _continued(path, _delimited(stream, layout, path))
             case "json lines":
-                with _text(draft, packed=is_compressed(path)) as stream:
-                    yield _continued(path, _json_lines(stream))
+                yield _continued(path, _json_lines(_create_text(draft, path, files)))
             case "parquet":
-                with _parquet(draft, path) as write:
-                    yield _continued(path, write)
-            case "excel" | "npz":
+                yield _continued(path, files.enter_context(_parquet(draft, path)))
+            case "excel":
                 frames: list[pd.DataFrame] = []
                 yield _continued(path, frames.append)
                 table = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
-                packed = _excel_bytes if kind == "excel" else _npz_bytes
-                draft.write_bytes(packed(table, path))
+                draft.write_bytes(_excel_bytes(table, path))
+        files.close()
 
 
 def check_output(path: Path, *, inputs: Sequence[Path]) -> None:
-    """Raise now what would be raised after all the work if `path` cannot be written.
+    """Raise now what would be raised after all the work if a table cannot be written.
 
-    Parameters
-    ----------
-    path : Path
-        Of a table that is to be written; nothing is written yet.
-    inputs : sequence of Path
-        Files that must not be touched.
-
-    Raises
-    ------
-    InputError
-        If the name ends in no known format, or `path` is a folder or one of `inputs`.
-    OSError
-        If its folder cannot be made or written to.
+    This is a `TableError` if the name ends in no known format, an `InputError` if `path` is a
+    folder or one of `inputs`, and an `OSError` if its folder cannot be made or written to.
 
     Examples
     --------
@@ -110,8 +103,16 @@ def check_output(path: Path, *, inputs: Sequence[Path]) -> None:
     Traceback (most recent call last):
     graphmargin._errors.InputError: a.csv is in use by this command already; choose another name
     """
-    format_of(path)
+    _written_format(path)
     check_writable(path, inputs=inputs)
+
+
+def _written_format(path: Path) -> Format:
+    kind = format_of(path)
+    if kind == "npz":
+        msg = f"{path}: npz files are read, not written; write Parquet"
+        raise TableError(msg)
+    return kind
 
 
 def _continued(path: Path, write: Write) -> Write:
@@ -130,22 +131,70 @@ def _continued(path: Path, write: Write) -> Write:
     return checked
 
 
-@contextmanager
-def _text(draft: Path, *, packed: bool) -> Iterator[TextIO]:
-    opener: Callable[..., Any] = gzip.open if packed else open
-    with opener(draft, "wt", encoding="utf-8", newline="") as stream:
-        yield stream
+def _create_text(draft: Path, path: Path, files: ExitStack) -> TextIO:
+    """Return a stream for the text of a draft, compressed as the name of `path` tells."""
+    raw: Any = files.enter_context(draft.open("wb"))
+    match path.suffix.lower():
+        case ".gz":
+            raw = files.enter_context(gzip.GzipFile(path.stem, "wb", fileobj=raw))
+        case ".zip":
+            archive = files.enter_context(zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED))
+            member = path.stem if Path(path.stem).suffix else f"{path.stem}.csv"
+            raw = files.enter_context(archive.open(member, "w", force_zip64=True))
+    return files.enter_context(io.TextIOWrapper(raw, encoding="utf-8", newline=""))
 
 
-def _delimited(stream: TextIO, delimiter: str) -> Write:
-    header = True
+def _delimited(stream: TextIO, layout: TextLayout, path: Path) -> Write:
+    separator, line_end = layout.separator, layout.line_end
+    # Quotes also tell text without characters, and a first cell like a mark of the file, apart.
+    special = rf'[{re.escape(separator)}"\r\n]|^$|^\x{{feff}}|^(?i:sep=)'
+    is_first = True
+
+    def write_rows(columns: list[pa.Array]) -> None:
+        cells = [_quoted(column, special) for column in columns]
+        nothing = '""' if len(columns) == 1 else ""
+        rows = pc.binary_join_element_wise(
+            *cells, _scalar(separator), null_handling="replace", null_replacement=nothing
+        )
+        stream.writelines(f"{row}{line_end}" for row in rows.to_pylist())
 
     def write(frame: pd.DataFrame) -> None:
-        nonlocal header
-        _flat(frame).to_csv(stream, sep=delimiter, header=header, index=False, lineterminator="\n")
-        header = False
+        nonlocal is_first
+        if is_first:
+            stream.write("\ufeff" * layout.has_bom)
+            stream.write(f"sep={separator}{line_end}" * layout.has_separator_line)
+            names, n_known = list(frame.columns), len(layout.header)
+            if layout.header and column_names(layout.header, path) == names[:n_known]:
+                names = [*layout.header, *names[n_known:]]
+            write_rows([pa.array([name or None], pa.large_string()) for name in names])
+            is_first = False
+        write_rows([_text_cells(frame.iloc[:, i]) for i in range(frame.shape[1])])
 
     return write
+
+
+def _text_cells(column: pd.Series) -> pa.Array:
+    """Return a column as text, null where missing; lists, arrays and objects are JSON."""
+    if pd.api.types.is_string_dtype(column.dtype) and column.dtype != object:
+        return pa.array(column, pa.large_string(), from_pandas=True)
+    cells = [None if cell is None else str(_flat(cell)) for cell in _cells(column)]
+    return pa.array(cells, pa.large_string())
+
+
+def _quoted(cells: pa.Array, special: str) -> pa.Array:
+    """Return cells with quotes around those that need them."""
+    needed = pc.match_substring_regex(cells, special)
+    if not pc.any(needed).as_py():
+        return cells
+    doubled = pc.replace_substring(cells, '"', '""')
+    quote = _scalar('"')
+    return pc.if_else(
+        needed, pc.binary_join_element_wise(quote, doubled, quote, _scalar("")), cells
+    )
+
+
+def _scalar(text: str) -> pa.Scalar:
+    return pa.scalar(text, pa.large_string())
 
 
 def _json_lines(stream: TextIO) -> Write:
@@ -205,8 +254,8 @@ def _excel_bytes(table: pd.DataFrame, path: Path) -> bytes:
             cell.data_type = "s"  # text that begins with = is no formula
         return cell
 
-    flat = _flat(table)
-    rows = zip(*([_excel(cell) for cell in _cells(flat[name])] for name in flat), strict=True)
+    columns = [map(_excel, _cells(table.iloc[:, i])) for i in range(table.shape[1])]
+    rows = zip(*columns, strict=True)
     try:
         for row in (list(table.columns), *rows):
             sheet.append([cell_of(value) for value in row])
@@ -218,55 +267,6 @@ def _excel_bytes(table: pd.DataFrame, path: Path) -> bytes:
     content = io.BytesIO()
     book.save(content)
     return content.getvalue()
-
-
-def _npz_bytes(table: pd.DataFrame, path: Path) -> bytes:
-    content = io.BytesIO()
-    # Not np.savez, whose own arguments are no names for columns.
-    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name in table.columns:
-            try:
-                array = _npz_array(table[name])
-            except (ValueError, TypeError) as error:
-                msg = f"{path}: column {name!r} cannot be an array of an npz file: {error}"
-                raise TableError(msg) from error
-            with archive.open(f"{name}.npy", "w", force_zip64=True) as stream:
-                np.lib.format.write_array(stream, array, allow_pickle=False)
-    return content.getvalue()
-
-
-def _npz_array(column: pd.Series) -> AnyArray:
-    """Return a column as an array without Python objects; missing numbers are NaN, text is ""."""
-    if pd.api.types.is_datetime64_any_dtype(column.dtype):
-        naive = column if column.dt.tz is None else column.dt.tz_convert(None)
-        return np.asarray(naive.to_numpy())
-    if pd.api.types.is_bool_dtype(column.dtype) and not column.isna().any():
-        return np.asarray(column.to_numpy(dtype=bool))
-    if pd.api.types.is_numeric_dtype(column.dtype):
-        # numpy has no decimal numbers.
-        if column.isna().any() or isinstance(column.dtype, pd.ArrowDtype):
-            return np.asarray(column.to_numpy(dtype=float, na_value=np.nan))
-        return np.asarray(column.to_numpy(dtype=getattr(column.dtype, "numpy_dtype", None)))
-    present = column[column.notna()]
-    if len(present) and all(isinstance(cell, list | tuple | np.ndarray) for cell in present):
-        rows = np.full((len(column), len(present.iloc[0])), np.nan)
-        rows[column.notna().to_numpy()] = np.stack(present.to_list())
-        return rows
-    return np.array(["" if cell is None else str(cell) for cell in _cells(column)], dtype=str)
-
-
-def _flat(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the frame with lists, arrays and objects in cells as JSON."""
-    return pd.DataFrame({name: _flat_column(frame[name]) for name in frame}, index=frame.index)
-
-
-def _flat_column(column: pd.Series) -> pd.Series:
-    is_nested = column.dtype == object or isinstance(column.dtype, pd.ArrowDtype)
-    return column.map(_flat_cell) if is_nested else column
-
-
-def _flat_cell(cell: Any) -> Any:
-    return json.dumps(_json(cell)) if isinstance(cell, list | tuple | dict | np.ndarray) else cell
 
 
 def _cells(column: pd.Series) -> list[Any]:
@@ -292,10 +292,16 @@ def _json(cell: Any) -> Any:
     return cell.isoformat() if isinstance(cell, datetime.date | datetime.time) else str(cell)
 
 
+def _flat(cell: Any) -> Any:
+    """Return a list, an array or an object as JSON, and any other cell as it is."""
+    if isinstance(cell, list | tuple | dict | np.ndarray):
+        return json.dumps(_json(cell), ensure_ascii=False)
+    return cell.item() if isinstance(cell, np.generic) else cell
+
+
 def _excel(cell: Any) -> Any:
     """Return a cell as what Excel has."""
-    if isinstance(cell, np.generic):
-        cell = cell.item()
+    cell = _flat(cell)
     if isinstance(cell, float) and not np.isfinite(cell):
         return str(cell)
     if isinstance(cell, int) and abs(cell) > _EXCEL_INTEGER:

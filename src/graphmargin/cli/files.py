@@ -1,0 +1,41 @@
+"""Files that `label` and `fit` write beside the table: a model and a report, all or none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from graphmargin.labeling.findings import Findings
+    from graphmargin.models.table_model import TableModel
+
+
+class _Labeled(Protocol):
+    def model(self, **details: Any) -> TableModel: ...
+
+
+def check_files(*files: Path | None) -> None:
+    """Refuse files that cannot be written, or that are an earlier one, before the work begins."""
+    from graphmargin._files import check_writable
+
+    named = [path for path in files if path is not None]
+    for i, path in enumerate(named[1:], start=1):
+        check_writable(path, inputs=named[:i])
+
+
+def write_files(labeled: _Labeled, findings: Findings, files: Mapping[str, str]) -> None:
+    """Write the "model" and the "report" among `files`."""
+    from graphmargin._files import write_atomically
+
+    if "model" in files:
+        from graphmargin.models import save_model
+
+        save_model(labeled.model(**findings.details), files["model"])
+    if "report" in files:
+        from graphmargin.report.labeling import labeling_page
+
+        page = labeling_page(
+            findings, table_path=files.get("labeled"), model_path=files.get("model")
+        )
+        write_atomically(Path(files["report"]), page.encode(errors="backslashreplace"))

@@ -1,0 +1,1 @@
+"""The machinery of a run: workers, storage, checkpoints, memory, samples."""

@@ -1,0 +1,69 @@
+"""How many partitions a fit needs, and whether the workers can hold it."""
+
+from __future__ import annotations
+
+import numpy as np
+from dask.utils import format_bytes
+
+from graphmargin.distributed.engine.cluster import Cluster
+from graphmargin.distributed.errors import ClusterError
+from graphmargin.harmonic.iterative import padded
+
+TASKS_PER_THREAD = 4
+"""Number of partitions for every thread, at least, so that none waits for the slowest."""
+MIN_ROWS = 2_500
+"""Least number of rows of a partition: smaller ones are mostly border."""
+MAX_ROWS = 250_000
+"""Largest number of rows of a partition: so much is done again when a worker dies."""
+MAX_REPLICATION = 2.0
+"""Number of partitions that a row is in, at most, as a rule."""
+COPIES = 4
+"""Number of copies of the features of a partition while its neighbors are found."""
+
+
+def rows_per_task(cluster: Cluster, n_columns: int) -> int:
+    """Return the number of rows of a table of so many numbers that a task can hold."""
+    return max(1, cluster.task_memory // _row_bytes(n_columns, 0))
+
+
+def count_partitions(
+    cluster: Cluster, *, n_rows: int, n_features: int, n_neighbors: int, n_classes: int
+) -> int:
+    """Return the number of partitions of a fit.
+
+    Raises
+    ------
+    ClusterError
+        If the workers together cannot hold what the iterations keep in memory.
+    """
+    needed = n_rows * vertex_bytes(n_classes, 2 * n_neighbors)
+    if needed > cluster.memory:
+        msg = (
+            f"{n_rows:,} rows of {n_classes} classes need {format_bytes(needed)} of memory between "
+            f"tasks, and the workers have {format_bytes(max(0, cluster.memory))} for that; start "
+            "more workers, or larger ones"
+        )
+        raise ClusterError(msg)
+    a_row = MAX_REPLICATION * _row_bytes(n_features, n_neighbors)
+    most = min(MAX_ROWS, int(cluster.task_memory / a_row))
+    for_threads = min(TASKS_PER_THREAD * cluster.n_threads, n_rows // MIN_ROWS)
+    return max(1, for_threads, -(-n_rows // max(most, 1)))
+
+
+def vertex_bytes(n_classes: int, n_edges: float) -> int:
+    """Return what a vertex with `n_edges` edges takes between the tasks of the harmonic stage.
+
+    A task takes as much again for the vertices of its partition.
+
+    Examples
+    --------
+    >>> vertex_bytes(10, n_edges=14)
+    808
+    """
+    columns = padded(np.zeros((0, n_classes + 2))).shape[1]
+    state, edges, others = 6 * 8 * columns, 12 * n_edges, 64
+    return int(state + edges + others)
+
+
+def _row_bytes(n_features: int, n_neighbors: int) -> int:
+    return 8 * COPIES * n_features + 64 * n_neighbors + 128

@@ -1,0 +1,301 @@
+"""A fit on a cluster: all stages in their order.
+
+`run_fit` is the whole way: it opens the table and the folder of the run, reads the rows, builds the
+graph, chooses the parameters, solves the harmonic systems, trains the machine and labels all rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from graphmargin import __version__
+from graphmargin._typing import IntArray
+from graphmargin.distributed.engine.cluster import Cluster
+from graphmargin.distributed.engine.handles import ExactNeighbors, Points
+from graphmargin.distributed.engine.memory_plan import count_partitions, rows_per_task
+from graphmargin.distributed.engine.run import Run, open_run
+from graphmargin.distributed.engine.storage import Folder
+from graphmargin.distributed.io.ingest import TableSummary, ingest
+from graphmargin.distributed.io.labels import LabelColumn
+from graphmargin.distributed.io.output import Layout, check_outside, write_labels
+from graphmargin.distributed.io.parquet_files import check_types
+from graphmargin.distributed.io.row_encoder import RowEncoder, choose_encoder
+from graphmargin.distributed.io.row_ranges import (
+    Source,
+    frame_fingerprint,
+    frame_schema,
+    is_dask_frame,
+    open_source,
+    split_rows,
+    store_frame,
+)
+from graphmargin.distributed.parameters import graph_parameters, is_to_choose, settings_of
+from graphmargin.distributed.stages.calibration import calibrate
+from graphmargin.distributed.stages.components import find_reached
+from graphmargin.distributed.stages.graph import GraphSummary, build_graph
+from graphmargin.distributed.stages.harmonic import HarmonicReport, solve
+from graphmargin.distributed.stages.machine import train
+from graphmargin.distributed.stages.partitioning import partition_rows
+from graphmargin.distributed.stages.selection import SampleSize, choose_parameters
+from graphmargin.distributed.stages.training_rows import BlendedCandidate, TrainingPlan
+from graphmargin.distributed.stages.transduction import label_rows
+from graphmargin.graph.weights import paper_width
+from graphmargin.margin.predictor import MarginPredictor
+from graphmargin.selection.choice import Choice
+from graphmargin.selection.execution import FitWarning, UnreachedWarning, machine_warnings
+from graphmargin.selection.fitted import held_out_calibration
+from graphmargin.selection.parameters import GraphParameters, Parameters, fixed_value
+from graphmargin.tables.errors import TableError
+from graphmargin.tables.features import TableFeatures
+
+
+@dataclass(frozen=True)
+class FitRequest:
+    """A fit as a user asks for it: table, columns, parameters and folder.
+
+    Attributes
+    ----------
+    data : Dask DataFrame, Source, str, Path or a sequence of these two
+    features : sequence of str, TableFeatures or None
+        See `choose_encoder`.
+    label : LabelColumn
+    id : str or None
+        Column that names the rows.
+    parameters : Parameters
+        See `read_cluster_parameters`.
+    seed : int
+        Seed of samples and folds.
+    work_dir : Folder
+        Folder that everything is written to.
+    resume : bool
+        Go on with what `work_dir` has of this fit.
+    verbose : int
+    """
+
+    data: Any
+    features: Sequence[str] | TableFeatures | None
+    label: LabelColumn
+    id: str | None
+    parameters: Parameters
+    seed: int
+    work_dir: Folder
+    resume: bool
+    verbose: int = 0
+
+
+@dataclass(frozen=True)
+class FittedOnCluster:
+    """A table whose rows have labels now, and what predicts those of new rows.
+
+    Attributes
+    ----------
+    run : Run
+        Its folder holds the `StoredLabels`, cut by the row ranges of the input.
+    source : Source
+    encoder : RowEncoder
+    table : TableSummary
+    predictor : MarginPredictor
+    graph : GraphSummary
+    replication : float
+        Partitions that a row is in, on average.
+    n_unreached : int
+        Rows in components of the graph without a label; 0 if no harmonic system was to be solved.
+    reports : dict from gamma_g to HarmonicReport
+        How the harmonic systems were solved.
+    choice : Choice or None
+        None if parameters were fixed.
+    sample : SampleSize
+        Rows that parameters were chosen on.
+    class_counts, source_counts : array
+        Rows of each class, and of each of `graphmargin.labeling.findings.SOURCES`.
+    warnings : tuple of FitWarning
+    """
+
+    run: Run
+    source: Source
+    encoder: RowEncoder
+    table: TableSummary
+    predictor: MarginPredictor
+    graph: GraphSummary
+    replication: float
+    n_unreached: int
+    reports: dict[float, HarmonicReport]
+    choice: Choice | None
+    sample: SampleSize
+    class_counts: IntArray
+    source_counts: IntArray
+    warnings: tuple[FitWarning, ...]
+
+    def write(self, layout: Layout, out: Folder) -> None:
+        """Write the labels of all rows, see `write_labels`."""
+        write_labels(
+            self.run, self.table.classes, self.source, layout, self.graph.n_partitions, out
+        )
+
+
+def run_fit(cluster: Cluster, request: FitRequest) -> FittedOnCluster:
+    """Label all rows of a table, and train the machine that labels new ones.
+
+    Raises
+    ------
+    InputError
+        If the table, the folder or the workers are not what the fit needs.
+    """
+    parameters, seed = request.parameters, request.seed
+    graph_options = graph_parameters(parameters)
+    run, source, encoder = _open(cluster, request)
+    table = ingest(run, source, encoder, request.label, request.id)
+    n_partitions, n_classes = _plan(run, table, graph_options), len(table.classes)
+
+    replication = partition_rows(run, table, n_partitions, graph_options, seed)
+    kernel_width, edge_width = _widths(run, table, graph_options)
+    graph = build_graph(run, table.n_ranges, n_partitions, graph_options, edge_width, seed)
+
+    choice, sample = None, SampleSize(0, 0)
+    if is_to_choose(parameters):
+        widths = kernel_width, edge_width
+        choice, sample = choose_parameters(run, table, parameters, graph.degrees, widths, seed)
+    candidates = _candidates(parameters, choice)
+
+    gammas = dict.fromkeys(c.gamma_g for c in candidates if np.isfinite(c.gamma_g))
+    n_unreached = find_reached(run, n_partitions) if gammas else 0
+    reports = {gamma_g: solve(run, n_partitions, n_classes, gamma_g) for gamma_g in gammas}
+    # The candidate that counts most comes first: it tells which labels the graph induces.
+    gamma_g = next(iter(gammas), np.inf)
+
+    plan = TrainingPlan(candidates, n_classes, parameters.eps, parameters.loss_weights, seed)
+    kernel = replace(parameters.kernel.kernel, width=kernel_width)
+    center = table.mean if kernel.kind in ("linear", "rbf") else 0.0
+    machine = train(run, n_partitions, plan, kernel, center)
+    calibration = None if choice is None else held_out_calibration(choice)
+    if calibration is None:
+        calibration = calibrate(run, n_partitions, machine, plan, gamma_g)
+
+    of_machine = None if choice is None else calibration
+    class_counts, source_counts = label_rows(run, n_partitions, table.offsets, gamma_g, of_machine)
+    warnings = *_graph_warnings(n_unreached, table.n_rows, reports), *machine_warnings([machine])
+    return FittedOnCluster(
+        run=run,
+        source=source,
+        encoder=encoder,
+        table=table,
+        predictor=MarginPredictor(table.classes, (machine,), calibration),
+        graph=graph,
+        replication=replication,
+        n_unreached=n_unreached,
+        reports=reports,
+        choice=choice,
+        sample=sample,
+        class_counts=class_counts,
+        source_counts=source_counts,
+        warnings=warnings,
+    )
+
+
+def _open(cluster: Cluster, request: FitRequest) -> tuple[Run, Source, RowEncoder]:
+    """Return the run in its folder, the row ranges of the table, and the encoder of its rows."""
+    data, label, id = request.data, request.label, request.id
+    source: Source | None = None
+    if isinstance(data, Source):
+        source = data
+    elif not is_dask_frame(data):
+        source = open_source(data)
+        check_outside(request.work_dir, data)
+    schema = frame_schema(data) if source is None else source.schema
+    where = "the Dask DataFrame" if source is None else source.files[0].url
+    encoder = choose_encoder(schema, request.features, label=label.name, id=id, where=where)
+    columns = list(dict.fromkeys([*encoder.columns, label.name, *([] if id is None else [id])]))
+    if source is not None:
+        check_types(source.files, columns, but=[label.name])
+    rows_at_most = rows_per_task(cluster, encoder.n_features)
+    settings = {
+        "version": __version__,
+        "parameters": settings_of(request.parameters, request.seed),
+        "features": list(encoder.columns),
+        "label": label.name,
+        "unlabeled": list(label.rule.texts),
+        "id": id,
+        "data": frame_fingerprint(data) if source is None else source.fingerprint,
+    }
+    run = open_run(
+        request.work_dir, cluster, settings, resume=request.resume, verbose=request.verbose
+    )
+    if source is None:
+        source = store_frame(run, data, columns)
+    source = split_rows(run, source, rows_at_most)
+    n_neighbors = graph_parameters(request.parameters).n_neighbors
+    if source.n_rows <= n_neighbors:
+        msg = (
+            f"`n_neighbors` must be below the number of rows, got n_neighbors={n_neighbors} for "
+            f"{source.n_rows} rows; take fewer neighbors"
+        )
+        raise TableError(msg)
+    return run, source, encoder
+
+
+def _plan(run: Run, table: TableSummary, graph: GraphParameters) -> int:
+    """Return the number of partitions; a run that goes on keeps it, whatever the workers are."""
+    n_partitions = count_partitions(
+        run.cluster,
+        n_rows=table.n_rows,
+        n_features=table.n_features,
+        n_neighbors=graph.n_neighbors,
+        n_classes=len(table.classes),
+    )
+    return int(run.checkpointed("plan.json", {"n_partitions": n_partitions})["n_partitions"])
+
+
+def _widths(run: Run, table: TableSummary, graph: GraphParameters) -> tuple[float, float]:
+    """Return the widths of the kernel and of the edges."""
+    paper = float(np.sqrt(table.n_features) * table.spread.mean()) or 1.0
+    if graph.width == "binary":
+        return paper, np.inf
+    if graph.width != "paper":
+        return float(graph.width), float(graph.width)
+    if graph.metric == "cosine":  # where the spread of rows of unit length is known of a sample
+        return paper, paper_width(ExactNeighbors(run.folder).read(0, Points).X)
+    return paper, paper
+
+
+def _candidates(parameters: Parameters, choice: Choice | None) -> tuple[BlendedCandidate, ...]:
+    """Return the machines to train: those of a blend, the heaviest first, or a single one."""
+    if choice is None:
+        gamma_g, C = fixed_value(parameters.gamma_g), fixed_value(parameters.C)
+        return (BlendedCandidate(gamma_g, C, 1.0),)
+    params = choice.trials.params
+    return tuple(
+        BlendedCandidate(params[i]["gamma_g"], params[i]["C"], factor)
+        for i, factor in choice.blended
+    )
+
+
+def _graph_warnings(
+    n_unreached: int, n_rows: int, reports: dict[float, HarmonicReport]
+) -> list[FitWarning]:
+    """Return the warnings about rows that no label reaches, and about labels that may be wrong."""
+    warnings = []
+    if n_unreached:
+        warnings.append(
+            FitWarning(
+                f"{n_unreached:,} of {n_rows:,} rows are in components of the graph "
+                "without a label: the graph says nothing of them; label a row in each component, "
+                "or raise `n_neighbors`",
+                UnreachedWarning,
+            )
+        )
+    for gamma_g, report in reports.items():
+        if not (report.converged and report.certain):
+            warnings.append(
+                FitWarning(
+                    f"harmonic solution for gamma_g={gamma_g:g}: violation {report.violation:.1e} "
+                    f"after {report.iterations:,} iterations, so that some labels of the graph are "
+                    "not certain; try a larger gamma_g",
+                    ConvergenceWarning,
+                )
+            )
+    return warnings

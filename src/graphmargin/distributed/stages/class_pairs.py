@@ -1,0 +1,292 @@
+"""What a group of rows does for a pair of classes: coordinate descent on its own dual variables.
+
+These are the tasks that workers do for the pairs of classes of all candidates, with the kernels of
+a single machine. None changes what it is given, so that each can be done again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from graphmargin._compilation import kernel
+from graphmargin._typing import AnyArray, FloatArray, IntArray
+from graphmargin.distributed.engine.handles import joined
+from graphmargin.distributed.stages.training_rows import RowGroup
+from graphmargin.margin.coordinate_descent import (
+    LinearProblem,
+    descend,
+    hinge_losses,
+    penalty_of,
+    problem_around,
+    square_of_bias,
+    values_at,
+)
+from graphmargin.margin.training import rows_of_pair
+
+
+@dataclass(frozen=True)
+class PairProblem:
+    """Two classes of a candidate, and the center of their features (see `LinearProblem`)."""
+
+    candidate: int
+    first: int
+    second: int
+    center: FloatArray
+    bias_square: float
+    positive: float
+    """Total weight of the losses of the first class."""
+
+
+@dataclass(frozen=True)
+class PairIterate:
+    """The state of the descent for a pair of classes.
+
+    Attributes
+    ----------
+    weights : array of shape (m,)
+    balance, total : float
+        Sums of s_i alpha_i and of alpha_i over all groups.
+    n_active : int
+        Active rows, whose dual variables may still change, of the groups that have improved the
+        pair in this pass.
+    gap : float
+        Relative duality gap, if that is known.
+    """
+
+    weights: FloatArray
+    balance: float = 0.0
+    total: float = 0.0
+    n_active: int = 0
+    gap: float = np.inf
+
+    def offset(self, pair: PairProblem) -> float:
+        """Return ``b - w.m``."""
+        along = float(self.weights @ pair.center.astype(np.float64))
+        return pair.bias_square * self.balance - along
+
+
+Assignments = Mapping[int, tuple[PairProblem, PairIterate]]
+"""The pairs that a group is to work on, by their numbers, and where their descent is."""
+
+
+@dataclass(frozen=True)
+class DualVariables:
+    """The dual variables of a group, by the number of the pair.
+
+    Attributes
+    ----------
+    alpha : dict from int to array
+        Zeros if there are none.
+    active : dict from int to array
+        Numbers of those that were active the last time.
+    iterates : dict from int to PairIterate
+        The states of the pairs after the last task.
+    """
+
+    alpha: dict[int, FloatArray] = field(default_factory=dict)
+    active: dict[int, IntArray] = field(default_factory=dict)
+    iterates: dict[int, PairIterate] = field(default_factory=dict)
+
+
+def class_moments(group: RowGroup) -> list[tuple[AnyArray, ...]]:
+    """Return, for each candidate, count, weight, sum and sum of squares of each class."""
+    moments: list[tuple[AnyArray, ...]] = []
+    for members, bounds in zip(group.members, group.bounds, strict=True):
+        sums = [_sums(group.F, rows) for rows in members]
+        moments.append(
+            (
+                np.array([len(rows) for rows in members]),
+                np.array([bounds[rows].sum(dtype=np.float64) for rows in members]),
+                np.array([total for total, _ in sums]),
+                np.array([squares for _, squares in sums]),
+            )
+        )
+    return moments
+
+
+@kernel()
+def _sums(F, rows):  # type: ignore[no-untyped-def]
+    """Return the sum of some rows, and that of their squared norms."""
+    total, squares = np.zeros(F.shape[1]), 0.0
+    for i in rows:
+        for k in range(F.shape[1]):
+            total[k] += F[i, k]
+            squares += np.float64(F[i, k]) ** 2
+    return total, squares
+
+
+def pair_problems(moments: Sequence[tuple[AnyArray, ...]]) -> list[PairProblem]:
+    """Return the problems of all pairs of classes, from the moments of all groups together."""
+    pairs = []
+    for candidate, (counts, weights, sums, squares) in enumerate(moments):
+        means = sums / counts[:, None]
+        for first, second in combinations(range(len(counts)), 2):
+            both, center = [first, second], (means[first] + means[second]) / 2
+            around = squares[both] - 2 * (sums[both] @ center) + counts[both] * (center @ center)
+            mean_square = max(float(around.sum() / counts[both].sum()), 0.0)
+            bias_square = square_of_bias(mean_square, float(weights[both].min()))
+            pairs.append(
+                PairProblem(
+                    *(candidate, first, second, center.astype(np.float32), bias_square),
+                    positive=float(weights[first]),
+                )
+            )
+    return pairs
+
+
+def _rows(group: RowGroup, pair: PairProblem) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Return the rows of a pair in a group, their signs and bounds."""
+    members = group.members[pair.candidate]
+    rows, signs = rows_of_pair(members[pair.first], members[pair.second])
+    return rows, signs.astype(np.float32), group.bounds[pair.candidate, rows]
+
+
+def _values(
+    group: RowGroup, assignments: Assignments
+) -> Iterator[tuple[FloatArray, FloatArray, FloatArray]]:
+    """Yield f, signs and bounds of the rows of each pair."""
+    for pair, iterate in assignments.values():
+        rows, signs, bounds = _rows(group, pair)
+        yield values_at(group.F, rows, iterate.weights, iterate.offset(pair)), signs, bounds
+
+
+def _improve(
+    problem: LinearProblem,
+    pair: PairProblem,
+    iterate: PairIterate,
+    before: FloatArray,
+    n_epochs: int,
+    seed: list[int],
+) -> tuple[FloatArray, IntArray, PairIterate]:
+    """Return better dual variables of some rows, which are active, and where that leads."""
+    alpha, weights, random = before.copy(), iterate.weights.copy(), np.random.default_rng(seed)
+    _, active = descend(
+        problem, pair.bias_square, alpha, weights, iterate.offset(pair), n_epochs, random
+    )
+    change = alpha.astype(np.float64) - before
+    moved = PairIterate(
+        weights,
+        iterate.balance + problem.balance(change),
+        iterate.total + float(change.sum()),
+        iterate.n_active + len(active),
+    )
+    return alpha, active, moved
+
+
+def descend_group(
+    item: tuple[RowGroup, DualVariables, Assignments, int], n_epochs: int, seed: list[int]
+) -> DualVariables:
+    """Return the dual variables of a group after some epochs on the pairs assigned to it.
+
+    The last value of `item` is the number of the group.
+    """
+    group, duals, assignments, number = item
+    alpha, actives, moved = dict(duals.alpha), dict(duals.active), {}
+    for i, (pair, iterate) in assignments.items():
+        problem = problem_around(group.F, *_rows(group, pair), pair.center.copy())
+        before = alpha.get(i, np.zeros(len(problem.rows), dtype=np.float32))
+        own = [*seed, number, pair.first, pair.second]
+        alpha[i], active, moved[i] = _improve(problem, pair, iterate, before, n_epochs, own)
+        actives[i] = np.sort(active)
+    return DualVariables(alpha, actives, moved)
+
+
+class ActiveRows(NamedTuple):
+    """Active rows of a pair: which, features, signs, bounds and dual variables."""
+
+    active: IntArray
+    F: FloatArray
+    signs: FloatArray
+    bounds: FloatArray
+    alpha: FloatArray
+
+
+def active_rows(
+    item: tuple[RowGroup, DualVariables], i: int, pair: PairProblem, share: float, seed: list[int]
+) -> ActiveRows:
+    """Return the rows of a group that are active in pair i, or a random share of them."""
+    group, duals = item
+    rows, signs, bounds = _rows(group, pair)
+    active = duals.active[i]
+    if share < 1:
+        random = np.random.default_rng([*seed, pair.first, pair.second])
+        active = np.sort(random.choice(active, int(share * len(active)), replace=False))
+    features = group.F[rows[active]]
+    return ActiveRows(active, features, signs[active], bounds[active], duals.alpha[i][active])
+
+
+def descend_pool(
+    pools: Sequence[ActiveRows],
+    i: int,
+    pair: PairProblem,
+    iterate: PairIterate,
+    n_epochs: int,
+    seed: list[int],
+) -> DualVariables:
+    """Return the dual variables of pooled rows after some epochs, by the number of the group."""
+    _, F, signs, bounds, before = joined(list(pools))
+    problem = problem_around(F, np.arange(len(F)), signs, bounds, pair.center.copy())
+    alpha, _, moved = _improve(
+        problem, pair, iterate, before, n_epochs, [*seed, pair.first, pair.second]
+    )
+    ends = np.cumsum([len(pool.alpha) for pool in pools])[:-1]
+    active = {g: pool.active for g, pool in enumerate(pools)}
+    moved = replace(moved, n_active=0)
+    return DualVariables(dict(enumerate(np.split(alpha, ends))), active, {i: moved})
+
+
+def merge_pooled(item: tuple[DualVariables, dict[int, DualVariables], int]) -> DualVariables:
+    """Return the dual variables of a group with those of its rows that were pooled."""
+    duals, improved, number = item
+    alpha = dict(duals.alpha)
+    for i, pool in improved.items():
+        alpha[i] = alpha[i].copy()
+        alpha[i][pool.active[number]] = pool.alpha[number]
+    return DualVariables(alpha, duals.active)
+
+
+def updated_iterates(duals: DualVariables) -> dict[int, PairIterate]:
+    """Return the states of pairs after the last task."""
+    return duals.iterates
+
+
+def group_losses(group: RowGroup, assignments: Assignments) -> FloatArray:
+    """Return the hinge losses of a group, for each pair."""
+    return np.array([hinge_losses(*values) for values in _values(group, assignments)])
+
+
+def duality_gap(pair: PairProblem, iterate: PairIterate, losses: float) -> float:
+    """Return the relative duality gap, from the losses over all groups."""
+    penalty = penalty_of(iterate.weights, pair.bias_square * iterate.balance, pair.bias_square)
+    primal, dual = penalty + losses, iterate.total - penalty
+    return float((primal - dual) / primal)
+
+
+def shift_range(group: RowGroup, assignments: Assignments) -> FloatArray:
+    """Return the smallest and the largest shift at which a row begins or ends to have a loss."""
+    return np.array(
+        [
+            (np.min(signs - f, initial=np.inf), np.max(signs - f, initial=-np.inf))
+            for f, signs, _ in _values(group, assignments)
+        ]
+    )
+
+
+def weight_below(group: RowGroup, assignments: Assignments, thresholds: FloatArray) -> FloatArray:
+    """Return the total weight of the rows with ``s_i - f_i <= t``.
+
+    `thresholds` are sorted values of t, of shape (n_pairs, 2, N_THRESHOLDS).
+    """
+    below = np.empty_like(thresholds)
+    for (f, signs, bounds), lines, weights in zip(
+        _values(group, assignments), thresholds, below, strict=True
+    ):
+        for side, line in enumerate(lines):
+            place = np.searchsorted(line, signs - f)
+            weights[side] = np.cumsum(np.bincount(place, bounds, len(line) + 1))[:-1]
+    return below

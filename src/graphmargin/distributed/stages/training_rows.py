@@ -1,0 +1,274 @@
+"""What max-margin machines learn from, where the rows lie in partitions on storage.
+
+All candidates share their rows and features, so that these are drawn and computed once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from graphmargin._typing import FloatArray, IntArray
+from graphmargin.distributed.engine.handles import (
+    Codes,
+    Induced,
+    PartitionedGraph,
+    PartitionedPoints,
+    Points,
+    StoredSolution,
+)
+from graphmargin.distributed.engine.sampling import draw_sample
+from graphmargin.distributed.engine.storage import Arrays, Folder
+from graphmargin.labels import UNLABELED
+from graphmargin.margin.features import ERROR_ROWS, FeatureMap, even_quotas
+from graphmargin.margin.induced import InducedLabels, confident_labels
+from graphmargin.margin.training import members_of
+
+
+@dataclass(frozen=True)
+class BlendedCandidate:
+    """A machine to train, and its factor in the sum of all of them.
+
+    Attributes
+    ----------
+    gamma_g : float >= 0
+        Names the harmonic solution that induces its labels; infinite for given labels alone.
+    C : float > 0
+        Weight of the hinge losses.
+    factor : float
+    """
+
+    gamma_g: float
+    C: float
+    factor: float
+
+
+@dataclass(frozen=True)
+class TrainingPlan:
+    """The machines to train, and what they are trained on.
+
+    Attributes
+    ----------
+    candidates : tuple of BlendedCandidate
+    n_classes : int
+        All of which have labeled rows.
+    eps, loss_weights
+        As in `graphmargin.margin.induced.induced_labels`.
+    seed : int
+        Seed of the rows that are drawn.
+    """
+
+    candidates: tuple[BlendedCandidate, ...]
+    n_classes: int
+    eps: float
+    loss_weights: str
+    seed: int
+
+    @property
+    def n_strata(self) -> int:
+        """Number of strata: unlabeled rows of each class, then labeled ones."""
+        return 2 * self.n_classes
+
+
+@dataclass(frozen=True)
+class LossTerms:
+    """The terms that the rows of one partition contribute to the losses.
+
+    Attributes
+    ----------
+    labels : list of InducedLabels
+        One for each candidate.
+    strata : array of shape (n,)
+        Class, plus the number of classes for a labeled row; -1 if no candidate learns from it.
+    """
+
+    labels: list[InducedLabels]
+    strata: IntArray
+
+    def weights_of_strata(self, rows: IntArray, n_strata: int) -> FloatArray:
+        """Return the total weight of some rows, for each candidate and stratum."""
+        strata = self.strata[rows]
+        return np.array(
+            [np.bincount(strata, labels.weights[rows], n_strata) for labels in self.labels]
+        )
+
+
+def loss_terms(folder: Folder, partition: int, plan: TrainingPlan) -> LossTerms:
+    """Return what the rows of a partition contribute.
+
+    A row that candidates see in several classes is in the stratum of the first who learns from it.
+    """
+    given = PartitionedGraph(folder).read(partition, Codes).codes
+    labels = [
+        _candidate_labels(folder, partition, candidate.gamma_g, given, plan)
+        for candidate in plan.candidates
+    ]
+    strata = np.full(len(given), -1)
+    for induced in reversed(labels):
+        strata = np.where(induced.mask, induced.codes, strata)
+    strata = np.where(given == UNLABELED, strata, given + plan.n_classes)
+    return LossTerms(labels, strata)
+
+
+def _candidate_labels(
+    folder: Folder, partition: int, gamma_g: float, given: IntArray, plan: TrainingPlan
+) -> InducedLabels:
+    if np.isinf(gamma_g):
+        return InducedLabels(given, (given != UNLABELED).astype(np.float64))
+    induced = StoredSolution(folder, gamma_g).read(partition, Induced)
+    return confident_labels(*induced, given, eps=plan.eps, loss_weights=plan.loss_weights)
+
+
+def count_rows(folder: Folder, partition: int, plan: TrainingPlan) -> Arrays:
+    """Return the number of rows and their total weight in each stratum of a partition."""
+    terms = loss_terms(folder, partition, plan)
+    used = np.flatnonzero(terms.strata >= 0)
+    return {
+        "counts": np.bincount(terms.strata[used], minlength=plan.n_strata),
+        "weights": terms.weights_of_strata(used, plan.n_strata),
+    }
+
+
+def stratum_quotas(counts: IntArray, n_rows: int) -> IntArray:
+    """Return how many rows of each stratum to draw.
+
+    Labeled rows have half of them, or what the others leave: a supervised candidate has no more.
+
+    Parameters
+    ----------
+    counts : array of shape (2 c,)
+        Unlabeled rows of each class, then labeled ones.
+    n_rows : int
+
+    Examples
+    --------
+    >>> stratum_quotas(np.array([900, 900, 50, 10]), 100).tolist()
+    [25, 25, 40, 10]
+    """
+    unlabeled, labeled = np.split(counts, 2)
+    for_labeled = even_quotas(labeled, max(n_rows // 2, n_rows - int(unlabeled.sum())))
+    for_unlabeled = even_quotas(unlabeled, n_rows - int(for_labeled.sum()))
+    return np.concatenate([for_unlabeled, for_labeled])
+
+
+def sample_rows(
+    folder: Folder, partition: int, quotas: tuple[IntArray, IntArray], plan: TrainingPlan
+) -> Arrays:
+    """Return the total weight of the rows that are drawn in a partition, and its landmarks.
+
+    `quotas` are the rows to draw of each stratum, and the landmarks of each class.
+    """
+    terms = loss_terms(folder, partition, plan)
+    drawn = _drawn_rows(terms, partition, quotas[0], plan)
+    classes = np.where(terms.strata < 0, -1, terms.strata % plan.n_classes)
+    chosen = draw_sample(classes, quotas[1], [plan.seed, partition, 1])
+    return {
+        "weights": terms.weights_of_strata(drawn, plan.n_strata),
+        "landmarks": PartitionedPoints(folder).read(partition, Points, rows=chosen).X,
+    }
+
+
+def _drawn_rows(terms: LossTerms, partition: int, quotas: IntArray, plan: TrainingPlan) -> IntArray:
+    return draw_sample(terms.strata, quotas, [plan.seed, partition, 0])
+
+
+@dataclass(frozen=True)
+class RowSlice:
+    """Rows ``first:last`` of those that are drawn in a partition, `quotas` of each stratum."""
+
+    partition: int
+    quotas: IntArray
+    first: int
+    last: int
+
+
+def group_rows(quotas: IntArray, n_rows: int) -> list[list[RowSlice]]:
+    """Return groups of about equal size, of at most `n_rows` rows, in the order of the partitions.
+
+    Parameters
+    ----------
+    quotas : array of shape (n_partitions, n_strata)
+        Rows that are drawn.
+    n_rows : int
+
+    Examples
+    --------
+    >>> groups = group_rows(np.array([[3], [0], [5]]), 4)
+    >>> [[(rows.partition, rows.first, rows.last) for rows in group] for group in groups]
+    [[(0, 0, 3), (2, 0, 1)], [(2, 1, 5)]]
+    """
+    ends = np.cumsum(quotas.sum(axis=1)).tolist()
+    total = ends[-1]
+    n_groups = max(1, -(-total // n_rows))
+    edges = [total * group // n_groups for group in range(n_groups + 1)]
+    groups: list[list[RowSlice]] = []
+    for low, high in pairwise(edges):
+        slices = [
+            RowSlice(partition, quotas[partition], max(low - start, 0), min(high, end) - start)
+            for partition, (start, end) in enumerate(zip([0, *ends[:-1]], ends, strict=True))
+            if max(low, start) < min(high, end)
+        ]
+        groups.append(slices)
+    return groups
+
+
+@dataclass(frozen=True)
+class RowGroup:
+    """Rows that stay together with a worker.
+
+    Attributes
+    ----------
+    F : array of shape (n, m)
+        Their features, float32.
+    bounds : array of shape (n_candidates, n)
+        C_i, the weight of each loss, float32; 0 if a candidate does not learn from the row.
+    members : list of list of array
+        Rows of each class, for each candidate.
+    error : float
+        Sum of what the features lack of `n_measured` rows, as a share of k(x, x).
+    n_measured : int
+    """
+
+    F: FloatArray
+    bounds: FloatArray
+    members: list[list[IntArray]]
+    error: float
+    n_measured: int
+
+
+def load_group(
+    slices: Sequence[RowSlice],
+    folder: Folder,
+    plan: TrainingPlan,
+    feature_map: FeatureMap,
+    factors: FloatArray,
+) -> RowGroup:
+    """Return a group with its features.
+
+    `factors` has a row for each candidate and a column for each stratum: rows of a stratum stand
+    for those that were not drawn, so that their losses count more.
+    """
+    n = sum(rows.last - rows.first for rows in slices)
+    F = np.empty((n, feature_map.dimension), dtype=np.float32)
+    bounds = np.empty((len(plan.candidates), n), dtype=np.float32)
+    codes = np.empty((len(plan.candidates), n), dtype=np.int32)
+    error, n_measured, end = 0.0, 0, 0
+    for each in slices:
+        terms = loss_terms(folder, each.partition, plan)
+        rows = _drawn_rows(terms, each.partition, each.quotas, plan)[each.first : each.last]
+        X = PartitionedPoints(folder).read(each.partition, Points, rows=rows).X
+        here = slice(end, end := end + len(rows))
+        F[here] = feature_map.table(X, np.arange(len(rows)), n_jobs=1)
+        for k, (candidate, labels) in enumerate(zip(plan.candidates, terms.labels, strict=True)):
+            codes[k, here] = labels.codes[rows]
+            weights = labels.weights[rows] * factors[k, terms.strata[rows]]
+            bounds[k, here] = candidate.C * weights
+        if feature_map.basis is not None:
+            measured = X[:: -(-n // ERROR_ROWS)]
+            error += feature_map.error(measured) * len(measured)
+            n_measured += len(measured)
+    members = [members_of(*pair, plan.n_classes) for pair in zip(codes, bounds, strict=True)]
+    return RowGroup(F, bounds, members, error, n_measured)

@@ -1,0 +1,388 @@
+"""What the cells of a column mean: numbers, dates, text or vectors, or that they are missing.
+
+Each function returns the values and a mask of the cells that have another meaning; missing cells
+are never among these. What a cell means depends on the cell and on the format of its column, which
+is found once, where features are learned, and kept by the encoder of the column. So a new table is
+read as the first one, whatever else it holds.
+
+An empty or blank cell is missing. In a column of numbers or dates, so is one of `MISSING_TEXTS`; in
+a column of text, "NA" is text.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import warnings
+from typing import Any, Literal, TypeAlias, cast
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from pandas.api import types
+from pandas.tseries.api import guess_datetime_format
+
+from graphmargin._typing import BoolArray, FloatArray
+from graphmargin.tables.column_names import Role
+from graphmargin.tables.errors import TableError
+
+LARGEST = 1e100
+"""Numbers beyond it count as infinite: their squares would be."""
+MISSING_TEXTS = ("", "-", "?", "NA", "N/A", "#N/A", "NaN", "nan", "None", "null", "NULL", "<NA>")
+"""Texts that mean missing where all other cells are numbers or dates."""
+NumberFormat: TypeAlias = Literal[
+    "plain",
+    "truth values",
+    "decimal comma",
+    "thousands commas",
+    "percent",
+    "percent, decimal comma",
+]
+DECIMAL_COMMA: Literal["decimal comma"] = "decimal comma"
+"""The number format of 1,5; also the attribute of a table that expects it."""
+
+# 007 and numbers of 19 digits are codes: as numbers they would lose what they say.
+_WHOLE = r"(?:0|[1-9]\d{0,17})"
+WHOLE_NUMBER = rf"^-?{_WHOLE}$"
+"""Pattern of whole numbers."""
+_NUMBER = (
+    rf"[+-]?(?:{_WHOLE}\.?|(?:0|[1-9]\d*)?\.\d+)(?:[eE][+-]?\d{{1,3}})?"
+    r"|[+-]?(?:[iI]nf(?:inity)?)"
+)
+_COMMA_NUMBER = rf"[+-]?(?:{_WHOLE}|[1-9]\d{{0,2}}(?:\.\d{{3}})+)(?:,\d+)?"
+_NUMBER_PATTERNS: dict[NumberFormat, str] = {
+    "plain": rf"^(?:{_NUMBER})$",
+    "truth values": r"^(?i:true|false)$",
+    DECIMAL_COMMA: rf"^{_COMMA_NUMBER}$",
+    "thousands commas": rf"^[+-]?(?:{_WHOLE}|[1-9]\d{{0,2}}(?:,\d{{3}})+)(?:\.\d+)?$",
+    "percent": rf"^(?:{_NUMBER})\s?%$",
+    "percent, decimal comma": rf"^{_COMMA_NUMBER}\s?%$",
+}
+_DATE_SAMPLE = 1000
+
+
+def with_natural_dtype(column: pd.Series) -> pd.Series:
+    """Return a column whose dtype tells what its cells are, where there is such a dtype.
+
+    Examples
+    --------
+    >>> with_natural_dtype(pd.Series([True, None], dtype=object)).dtype
+    BooleanDtype
+    """
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        column = column.astype(column.cat.categories.dtype)
+    if isinstance(column.dtype, pd.ArrowDtype):
+        column = column.astype(object)
+    if column.dtype == object:
+        column = column.convert_dtypes()
+    return column
+
+
+def is_number_type(column: pd.Series) -> bool:
+    """Tell whether the dtype of the column is numbers, truth values or durations."""
+    dtype = column.dtype
+    return (
+        types.is_numeric_dtype(dtype) and not types.is_complex_dtype(dtype)
+    ) or types.is_timedelta64_dtype(dtype)
+
+
+def is_date_type(column: pd.Series) -> bool:
+    """Tell whether the cells of the column are dates, or dates with a time of day."""
+    if column.dtype == object:
+        return all(isinstance(cell, datetime.date) for cell in column.dropna())
+    return bool(types.is_datetime64_any_dtype(column.dtype))
+
+
+def parse_texts(column: pd.Series) -> tuple[pd.Series, BoolArray]:
+    """Return a column as text without blanks at its ends; blank cells are missing.
+
+    Examples
+    --------
+    >>> parse_texts(pd.Series([" a", "", 3.0, [1]]))[0].tolist()
+    ['a', nan, '3', nan]
+    """
+    bad = np.zeros(len(column), bool)
+    if isinstance(column.dtype, pd.CategoricalDtype | pd.ArrowDtype):
+        column = column.astype(object)
+    if not types.is_string_dtype(column.dtype) or column.dtype == object:
+        if column.dtype == object or types.is_complex_dtype(column.dtype):
+            bad = column.notna().to_numpy() & ~column.map(_is_scalar).to_numpy(dtype=bool)
+            column = column.mask(bad)
+        column = column.astype(object).map(_cell_text, na_action="ignore")
+    stripped = column.astype("str").str.strip()
+    return stripped.mask(stripped == ""), bad
+
+
+def find_number_format(column: pd.Series) -> NumberFormat | None:
+    """Return the format of a column of text in which all cells are numbers, None if there is none.
+
+    A comma is the decimal point or separates thousands, whichever fits all cells. If both do, as in
+    1,234, it separates thousands, unless the table is one of semicolons.
+
+    Examples
+    --------
+    >>> find_number_format(pd.Series(["1,5", "NA", "2"]))
+    'decimal comma'
+    >>> find_number_format(pd.Series(["007", "1"])) is None
+    True
+    """
+    cells = _strip_markers(_arrow_cells(column.dropna()))
+    cells = cells.drop_null()
+    if not len(cells):
+        return None
+    order = list(_NUMBER_PATTERNS)
+    if not column.attrs.get(DECIMAL_COMMA):
+        order.sort(key=lambda number_format: number_format == DECIMAL_COMMA)
+    for number_format in order:
+        # Most formats fail early, which saves the look at all cells.
+        parts = (_parse_text_numbers(part, number_format) for part in (cells[:100], cells))
+        if not any(bad.any() for _, bad in parts):
+            return number_format
+    return None
+
+
+def parse_numbers(
+    column: pd.Series, number_format: NumberFormat | None = None
+) -> tuple[FloatArray, BoolArray]:
+    """Return a column as numbers, NaN where missing; text has the format.
+
+    Examples
+    --------
+    >>> parse_numbers(pd.Series(["1.5", "x", None]))
+    (array([1.5, nan, nan]), array([False,  True, False]))
+    """
+    if not types.is_string_dtype(column.dtype) or column.dtype == object:
+        column = with_natural_dtype(column)
+    if types.is_timedelta64_dtype(column.dtype):
+        return column.dt.total_seconds().to_numpy(dtype=float), np.zeros(len(column), bool)
+    if is_number_type(column):
+        return column.to_numpy(dtype=float, na_value=np.nan), np.zeros(len(column), bool)
+    if is_date_type(column):
+        return np.full(len(column), np.nan), column.notna().to_numpy()
+    bad = np.zeros(len(column), bool)
+    if column.dtype == object:
+        column, bad = parse_texts(column)
+    values, unread = _parse_text_numbers(_arrow_cells(column), number_format or "plain")
+    return values, bad | unread
+
+
+def find_date_format(cells: pd.Series) -> str | None:
+    """Return the format of dates, month first if both orders fit; None if they are not dates.
+
+    Examples
+    --------
+    >>> find_date_format(pd.Series(["13.2.2024", "01.03.2024"]))
+    '%d.%m.%Y'
+    """
+    given = cells[~cells.isin(MISSING_TEXTS)].dropna()
+    sample = given.sample(min(_DATE_SAMPLE, len(given)), random_state=0)
+    for day_first in (False, True):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # that a cell fits one order alone
+            formats = {guess_datetime_format(cell, dayfirst=day_first) for cell in sample}
+        date_format = formats.pop() if len(formats) == 1 else None
+        if isinstance(date_format, str) and not parse_dates(cells, date_format)[1].any():
+            return date_format
+    return None
+
+
+def parse_dates(column: pd.Series, date_format: str | None) -> tuple[pd.Series, BoolArray]:
+    """Return a column as dates without a time zone (UTC), NaT where missing.
+
+    The format of text is that of `strptime`; None is ISO 8601.
+
+    Examples
+    --------
+    >>> values, bad = parse_dates(pd.Series(["13.2.2024", "x"]), "%d.%m.%Y")
+    >>> values[0].date().isoformat(), bad.tolist()
+    ('2024-02-13', [False, True])
+    """
+    column = with_natural_dtype(column)
+    if is_number_type(column):
+        missing = pd.Series(pd.NaT, index=column.index, dtype="datetime64[us]")
+        return missing, column.notna().to_numpy()
+    if is_date_type(column):
+        cells, bad = column, np.zeros(len(column), bool)
+        values = pd.to_datetime(column, errors="coerce", utc=True)
+    else:
+        cells, bad = parse_texts(column)
+        cells = cells.mask(cells.isin(MISSING_TEXTS))
+        # pandas takes "today" for a date.
+        dated = cells.where(cells.str.contains(r"\d"))
+        values = pd.to_datetime(dated, format=date_format or "ISO8601", errors="coerce", utc=True)
+    # Microseconds reach all years from 1 to 9999, nanoseconds only 1677 to 2262.
+    values = values.dt.tz_localize(None).dt.as_unit("us")
+    return values, bad | (values.isna() & cells.notna()).to_numpy()
+
+
+def parse_vectors(column: pd.Series, width: int | None = None) -> tuple[FloatArray, BoolArray]:
+    """Return a column of lists as a matrix; rows of missing cells, and only they, are NaN.
+
+    Cells are lists, arrays, or text with JSON lists, of `width` numbers, which are those of the
+    first one if it is None.
+
+    Examples
+    --------
+    >>> parse_vectors(pd.Series([[1, 2], None, "[3, 4]", [5]], dtype=object))[0].tolist()
+    [[1.0, 2.0], [nan, nan], [3.0, 4.0], [nan, nan]]
+    """
+    if types.is_string_dtype(column.dtype) and column.dtype != object:
+        column = parse_texts(column)[0]
+    present = np.flatnonzero(column.notna())
+    rows = [_vector(cell) for cell in column.iloc[present]]
+    if width is None:
+        width = next((len(row) for row in rows if row is not None), 0)
+    fits = np.array([row is not None and len(row) == width for row in rows], dtype=bool)
+    values = np.full((len(column), width), np.nan)
+    if fits.any():
+        values[present[fits]] = np.stack(
+            [row for row, fit in zip(rows, fits, strict=True) if row is not None and fit]
+        )
+    bad = np.zeros(len(column), bool)
+    bad[present[~fits]] = True
+    is_missing = np.isnan(values).all(axis=1)
+    return values, bad | (~(np.abs(values) <= LARGEST).all(axis=1) & ~is_missing)
+
+
+def parse_column(
+    column: pd.Series, role: Role, text_format: str | None = None, *, width: int | None = None
+) -> Any:
+    """Return the values of a column that has a role, in the form in which encoders take them.
+
+    Raises
+    ------
+    TableError
+        If a cell has another meaning; it has the cell and its row, which is counted from 1. Chunks
+        of a table, whose index goes on, count on.
+
+    Examples
+    --------
+    >>> parse_column(pd.Series(["1", "x"], name="age"), "number")
+    Traceback (most recent call last):
+    graphmargin.tables.errors.TableError: column 'age' has 'x' in row 2, which is not a number
+    """
+    values: Any
+    match role:
+        case "number":
+            values, bad = parse_numbers(column, cast("NumberFormat | None", text_format))
+            wanted = "a number"
+        case "date":
+            values, bad = parse_dates(column, text_format)
+            wanted = "a date" if text_format is None else f"a date such as {text_format}"
+        case "embedding":
+            values, bad = parse_vectors(column, width)
+            wanted = f"a list of {width} finite numbers"
+        case _:
+            values, bad = parse_texts(column)
+            wanted = "text"
+    raise_bad_cell(column, bad, wanted)
+    if role == "number":
+        raise_bad_cell(column, np.abs(values) > LARGEST, "a finite number")
+    return values
+
+
+def raise_bad_cell(column: pd.Series, bad: BoolArray, wanted: str) -> None:
+    """Raise if a cell is not what it should be; the message has the first one, with its row."""
+    if not bad.any():
+        return
+    place = int(np.argmax(bad))
+    index = column.index
+    row = index[place] if isinstance(index, pd.RangeIndex) and index.step == 1 else place
+    value = column.iloc[place]
+    shown = repr(value.item() if isinstance(value, np.generic) else value)
+    shown = shown if len(shown) <= 60 else f"{shown[:57]}..."
+    msg = f"column {column.name!r} has {shown} in row {row + 1}, which is not {wanted}"
+    raise TableError(msg)
+
+
+def _is_scalar(cell: object) -> bool:
+    return pd.api.types.is_scalar(cell) and not isinstance(cell, bytes | complex)
+
+
+def _cell_text(cell: object) -> str:
+    """Return the text of a cell, which is the same for 3 and 3.0."""
+    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
+
+
+def _arrow_cells(column: pd.Series) -> pa.ChunkedArray:
+    cells = pa.array(column, type=pa.large_string(), from_pandas=True)
+    return cells if isinstance(cells, pa.ChunkedArray) else pa.chunked_array([cells])
+
+
+def _strip_markers(cells: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return cells without blanks at their ends, null where they mean missing."""
+    cells = pc.ascii_trim_whitespace(cells)
+    missing = pc.is_in(cells, value_set=pa.array(MISSING_TEXTS, type=cells.type))
+    return pc.if_else(missing, None, cells)
+
+
+def _parse_text_numbers(
+    cells: pa.ChunkedArray, number_format: NumberFormat
+) -> tuple[FloatArray, BoolArray]:
+    """Return the numbers in text, NaN where there is none, and a mask of what is something else."""
+    if number_format == "plain":
+        plain = [_cast_plain_numbers(chunk) for chunk in cells.chunks]
+        if all(values is not None for values in plain):
+            return np.concatenate([*plain, np.empty(0)]), np.zeros(len(cells), dtype=bool)
+    cells = _strip_markers(cells)
+    is_number = pc.match_substring_regex(cells, _NUMBER_PATTERNS[number_format])
+    bad = pc.fill_null(pc.invert(is_number), False)
+    cells = pc.if_else(bad, None, cells)
+    if number_format == "truth values":
+        numbers = pc.cast(pc.cast(pc.utf8_lower(cells), pa.bool_()), pa.float64())
+    else:
+        if DECIMAL_COMMA in number_format:
+            cells = pc.replace_substring(pc.replace_substring(cells, ".", ""), ",", ".")
+        numbers = pc.cast(pc.replace_substring_regex(cells, r"[,%\s]", ""), pa.float64())
+    return numbers.to_numpy().astype(float), bad.to_numpy().astype(bool)
+
+
+def _cast_plain_numbers(cells: pa.Array) -> FloatArray | None:
+    """Return numbers in text by a cast without patterns; None if a cell needs a closer look.
+
+    Arrow reads 007, nan and numbers of any length, too; those are what is looked for here.
+    """
+    try:
+        values: FloatArray = pc.cast(cells, pa.float64()).to_numpy(zero_copy_only=False)
+    except pa.ArrowInvalid:
+        return None
+    present = cells.drop_null() if cells.null_count else cells
+    if np.count_nonzero(np.abs(values) < 1e18) != len(present):
+        return None
+    if len(present) and _has_leading_zero(present):
+        return None
+    return values
+
+
+def _has_leading_zero(numbers: pa.Array) -> bool:
+    """Tell whether a number begins with a zero and another digit, maybe after a sign."""
+    _, offsets, content = numbers.buffers()
+    codes = np.frombuffer(content, dtype=np.uint8)
+    ends = np.frombuffer(offsets, dtype=np.int64)[numbers.offset :][: len(numbers) + 1]
+    firsts, ends = ends[:-1], ends[1:]
+    leading = codes[firsts]
+    # A number has a digit, so that the byte after a sign is its own.
+    firsts = firsts + ((leading == ord("+")) | (leading == ord("-")))
+    zeros = np.flatnonzero(codes[firsts] == ord("0"))
+    seconds = firsts[zeros] + 1
+    seconds = seconds[seconds < ends[zeros]]
+    return bool((codes[seconds] - np.uint8(ord("0")) < 10).any())
+
+
+def _vector(cell: Any) -> FloatArray | None:
+    """Return the numbers of a list; None if it is none."""
+    if isinstance(cell, str):
+        if not cell.lstrip().startswith("["):
+            return None
+        try:
+            cell = json.loads(cell)
+        except (ValueError, RecursionError):
+            return None
+    if not isinstance(cell, list | tuple | np.ndarray):
+        return None
+    try:
+        row = np.asarray(cell, dtype=float)
+    except (ValueError, TypeError):
+        return None
+    return row if row.ndim == 1 and len(row) else None

@@ -1,0 +1,164 @@
+"""Roles of columns: numbers, a category, a date, text, a vector, or of no use."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from graphmargin._typing import FloatArray
+from graphmargin.tables.column_names import AN_ID, Role
+from graphmargin.tables.column_parsing import (
+    WHOLE_NUMBER,
+    NumberFormat,
+    find_date_format,
+    find_number_format,
+    is_date_type,
+    is_number_type,
+    parse_dates,
+    parse_numbers,
+    parse_texts,
+    parse_vectors,
+    with_natural_dtype,
+)
+
+MAX_CATEGORIES = 40
+"""Values of a category that have a feature each."""
+_ID_NAME = re.compile(
+    r"(?:^|[_\W])(?:id|uuid|guid|key|index|idx)(?:$|[_\W])|[a-z](?:Id|ID)$|^column 1$|^unnamed",
+    flags=re.ASCII,
+)
+
+
+@dataclass(frozen=True)
+class ColumnReading:
+    """A column, read as what it is.
+
+    Attributes
+    ----------
+    role : Role
+    values : array or Series
+        Numbers with NaN, a matrix whose missing rows are NaN, dates, or text. None if left out.
+    note : str
+        Why it is left out, or how its text was read.
+    number_format, date_format : str or None
+        Format of numbers or dates that are text.
+    """
+
+    role: Role
+    values: Any = None
+    note: str = ""
+    number_format: NumberFormat | None = None
+    date_format: str | None = None
+
+
+def read_column(column: pd.Series, *, keep: bool = False) -> ColumnReading:
+    """Return what a column is, with its values.
+
+    Of no use are constants, columns without values, and IDs: whole numbers that all differ and
+    are consecutive or have a name like that of an ID, and single words that all differ. With
+    `keep`, a column that looks like an ID is used.
+
+    Examples
+    --------
+    >>> read_column(pd.Series(["red", "blue", "red"], name="color")).role
+    'category'
+    >>> read_column(pd.Series([17, 4, 9], name="user_id")).note
+    'an ID: all values differ'
+    >>> read_column(pd.Series([17, 4, 9], name="user_id"), keep=True).role
+    'number'
+    """
+    column = with_natural_dtype(column)
+    if column.isna().all():
+        return _left_out("no values")
+    if is_number_type(column):
+        is_truth = pd.api.types.is_bool_dtype(column.dtype)
+        return _number(column, "truth values" if is_truth else "plain", keep=keep)
+    if is_date_type(column):
+        return _date(column, None)
+    first = column.dropna().iloc[0]
+    if isinstance(first, list | tuple | np.ndarray):
+        return _embedding(column)
+    cells, bad = parse_texts(column)
+    if bad.any():
+        kind = type(column[bad].iloc[0]).__name__
+        return _left_out(f"not understood: cells of type {kind}")
+    if cells.isna().all():
+        return _left_out("no values")
+    cells.attrs = column.attrs
+    return _text(cells, keep=keep)
+
+
+def _left_out(note: str) -> ColumnReading:
+    return ColumnReading("left out", note=note)
+
+
+def _number(column: pd.Series, number_format: NumberFormat, *, keep: bool) -> ColumnReading:
+    values, _ = parse_numbers(column, number_format)
+    present = values[~np.isnan(values)]
+    if not present.size:
+        return _left_out("no values")
+    if present.size == values.size:
+        if (present == present[0]).all():
+            return _left_out("constant")
+        if not keep and _is_id(column, values):
+            return _left_out(AN_ID)
+    is_told = number_format not in ("plain", "truth values")
+    return ColumnReading("number", values, number_format if is_told else "", number_format)
+
+
+def _is_id(column: pd.Series, values: FloatArray) -> bool:
+    """Tell whether whole numbers all differ, and are consecutive or are called an ID."""
+    is_consecutive = values.max() - values.min() == len(values) - 1
+    if not (is_consecutive or _is_id_name(column.name)) or not column.is_unique:
+        return False
+    if is_number_type(column):
+        return bool(pd.api.types.is_integer_dtype(column.dtype))
+    return bool(column.str.contains(WHOLE_NUMBER).all())
+
+
+def _is_id_name(name: object) -> bool:
+    text = str(name)
+    return bool(_ID_NAME.search(text) or _ID_NAME.search(text.lower()))
+
+
+def _date(column: pd.Series, date_format: str | None) -> ColumnReading:
+    values, bad = parse_dates(column, date_format)
+    if bad.any():
+        return _left_out("dates out of range")
+    if values.nunique(dropna=False) == 1:
+        return _left_out("constant")
+    return ColumnReading("date", values, date_format=date_format)
+
+
+def _embedding(column: pd.Series) -> ColumnReading:
+    values, bad = parse_vectors(column)
+    present = values[~np.isnan(values).all(axis=1)]
+    if bad.any() or not len(present):
+        return _left_out("not understood: not lists of finite numbers of the same length")
+    if (present == present[0]).all():
+        return _left_out("constant")
+    return ColumnReading("embedding", values)
+
+
+def _text(cells: pd.Series, *, keep: bool) -> ColumnReading:
+    if (number_format := find_number_format(cells)) is not None:
+        return _number(cells, number_format, keep=keep)
+    if cells.dropna().str.startswith("[").all() and not parse_vectors(cells)[1].any():
+        return _embedding(cells)
+    if (date_format := find_date_format(cells)) is not None:
+        return _date(cells, date_format)
+    n_distinct = cells.nunique()
+    n_missing = int(cells.isna().sum())
+    if n_distinct == 1 and not n_missing:
+        return _left_out("constant")
+    has_words = cells.str.contains(r"\s").mean() > 0.5
+    all_differ = n_distinct == len(cells) - n_missing
+    if all_differ and not keep and (not has_words or _is_id_name(cells.name)):
+        return _left_out(AN_ID)
+    if has_words and n_distinct > min(MAX_CATEGORIES, len(cells) / 2):
+        return ColumnReading("text", cells)
+    return ColumnReading("category", cells)
