@@ -99,11 +99,11 @@ def test_models_that_are_pickled_or_saved_are_the_same(
 FAR = st.floats(allow_nan=False, allow_infinity=False, width=64)
 
 
-@given(models, plain_problems(), st.lists(FAR, min_size=5, max_size=5))
-def test_new_rows_of_any_size_have_probabilities(count_case, name, problem, numbers):
+@given(models, plain_problems(), st.lists(FAR, min_size=5, max_size=5), st.floats(-1, 1))
+def test_new_rows_of_any_size_have_probabilities(count_case, name, problem, numbers, share):
     count_case("far rows")
     X, y = problem
-    model = fit(name, X, y)
+    model = fit(name, np.ldexp(X, int(share * LARGEST[X.dtype.str[1:]])), y)
     d = X.shape[1]
     rows = np.array([numbers[:d], numbers[5 - d :], [0.0] * d])
     probabilities(model, rows)

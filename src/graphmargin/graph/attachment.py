@@ -51,7 +51,7 @@ def attach_by_neighbors(neighbors: Neighbors, weighting: Weighting, n: int) -> A
     >>> attach_by_neighbors(near, Weighting(width=1.0), 3).moves.toarray().round(3).tolist()
     [[0.119, 0.881, 0.0]]
     """
-    log_weights = weighting.log_weights(neighbors)
+    log_weights = weighting.log_weights_of_points(neighbors)
     largest = log_weights.max(axis=1, keepdims=True)
     relative = np.exp(log_weights - largest)
     total = relative.sum(axis=1, keepdims=True)

@@ -68,25 +68,28 @@ class Weighting:
     scales: FloatArray | None = None
 
     def log_weights(self, neighbors: Neighbors) -> FloatArray:
-        """Return log w for every query and neighbor; far edges do not underflow here.
-
-        Where even the logarithm leaves the range, the nearest neighbors, in their own units, have
-        the least finite one, and all others none: that is the limit for points far away.
-        """
+        """Return log w for every query and neighbor; far edges do not underflow here."""
         distances = neighbors.distances
         with np.errstate(over="ignore"):
             if self.scales is None:
-                log_weights = -0.5 * np.square(distances / self.width)
-            else:
-                own = np.maximum(distances[:, [-1]], self.scales.min())
-                log_weights = -(distances / own) * (distances / self.scales[neighbors.indices])
+                return np.asarray(-0.5 * np.square(distances / self.width))
+            own = np.maximum(distances[:, [-1]], self.scales.min())
+            return np.asarray(-(distances / own) * (distances / self.scales[neighbors.indices]))
+
+    def log_weights_of_points(self, neighbors: Neighbors) -> FloatArray:
+        """Return log w for new points, each of which has an edge however far away it is.
+
+        Where even the logarithms leave the range, the nearest neighbors, in their own units, have
+        the least finite one, and all others none: that is the limit for points far away.
+        """
+        log_weights = self.log_weights(neighbors)
         beyond = np.flatnonzero(np.isneginf(log_weights).all(axis=1))
         if len(beyond):
             units = 1.0 if self.scales is None else self.scales[neighbors.indices[beyond]]
-            order = 2 * np.log(distances[beyond]) - np.log(units)
+            order = 2 * np.log(neighbors.distances[beyond]) - np.log(units)
             is_nearest = order == order.min(axis=1, keepdims=True)
             log_weights[beyond] = np.where(is_nearest, np.finfo(np.float64).min, -np.inf)
-        return np.asarray(log_weights)
+        return log_weights
 
 
 def weighting(X: Any, neighbors: Neighbors, width: Width) -> Weighting:
