@@ -40,6 +40,7 @@ site: $(VENV)/.test
 lint: $(VENV)/.test
 	@$(BIN)/ruff check --quiet
 	@$(BIN)/ruff format --check --quiet
+	@$(BIN)/python tools/check_docstrings.py src benchmarks reproduction tools tests
 	@report=$$($(BIN)/lint-imports --no-logo) || { echo "$$report"; false; }
 
 types: $(VENV)/.test

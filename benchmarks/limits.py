@@ -1,4 +1,4 @@
-"""What can go wrong, in numbers: the tables of `docs/limits.md`.
+"""Failures in numbers: the tables of `docs/limits.md`.
 
 Handwritten digits (1,500 rows to fit, 1,000 new ones), patients, and generated problems. A line is
 a mean of five or ten draws of rows and labels.
@@ -26,7 +26,7 @@ from graphmargin import (
     suggest_labels,
 )
 from graphmargin.datasets import load_digits, mask_labels
-from graphmargin.harmonic.solve import confidence_of
+from graphmargin.harmonic.system import confidence_of
 
 DRAWS = 5
 ROWS = 1500

@@ -1,4 +1,4 @@
-"""What was measured as tables, a plot and a page; no number comes from anywhere else."""
+"""Measurements as tables, a plot and a page; no number comes from anywhere else."""
 
 from __future__ import annotations
 

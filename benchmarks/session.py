@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.measure import MEMORY_LIMIT, ROOT, THREADS, in_own_process
 from benchmarks.suites import SUITES
-from graphmargin._files import write_atomically
+from graphmargin._files import atomic_write
 from reproduction.provenance import PACKAGES, provenance
 
 RESULTS = ROOT / "out" / "benchmarks"
@@ -66,7 +66,7 @@ def _say(result: dict[str, Any]) -> None:
 def store(result: dict[str, Any], file: Path) -> None:
     """Append a result to a list in a file that is never seen half written."""
     results = json.loads(file.read_text()) if file.exists() else []
-    write_atomically(file, json.dumps([*results, result], indent=1).encode())
+    atomic_write(file, json.dumps([*results, result], indent=1).encode())
 
 
 def environment() -> dict[str, Any]:

@@ -29,14 +29,14 @@ from graphmargin import (
     harmonic_solution,
     knn_graph,
 )
-from graphmargin.graph.adjacency import join_neighbors
+from graphmargin.graph.adjacency import symmetric_graph
 from graphmargin.graph.neighbors import nearest_neighbors
 from graphmargin.graph.weights import paper_width, weighting
 from graphmargin.harmonic.problem import problem_on
 from graphmargin.harmonic.solution import solve_path
 from graphmargin.labels import encode_labels
 from graphmargin.margin import Kernel, train_machine, train_manifold
-from graphmargin.margin.machine import class_scores, joint_pairwise
+from graphmargin.margin.machine import class_scores, pairwise_values
 
 C, EPS, GAMMA_G = 10.0, 1e-6, 0.1
 """Parameters of `MaxMarginGraphCut`, also for the rivals that are put in its place."""
@@ -218,7 +218,7 @@ def _manifold_path(
         )
         labels = [
             class_scores(pairwise, machines[0].n_classes).argmax(axis=1)
-            for pairwise in joint_pairwise(machines, problem.X)
+            for pairwise in pairwise_values(machines, problem.X)
         ]
         return Outcome(np.stack(labels) if len(labels) > 1 else labels[0])
 
@@ -253,7 +253,7 @@ def _stages(problem: Problem, k: int) -> Outcome:
         neighbors = nearest_neighbors(X, k, random_state=0)
     with watch(stage["graph"]):
         rule = weighting(X, neighbors, "paper")
-        W = join_neighbors(neighbors, rule)
+        W = symmetric_graph(neighbors, rule)
     with watch(stage["problem"]):
         labels = encode_labels(problem.y_few)
         harmonic = problem_on(W, labels, c_labeled=np.inf, c_unlabeled=0.0)

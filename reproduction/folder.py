@@ -18,7 +18,7 @@ from typing import Any
 from uuid import uuid4
 
 from graphmargin._errors import InputError
-from graphmargin._files import write_atomically
+from graphmargin._files import atomic_write
 from reproduction.claims import Claim
 from reproduction.options import RunOptions
 from reproduction.page import Chapter, page_html, page_markdown
@@ -35,7 +35,7 @@ SEED_RULE = (
 def check_folder(folder: Path) -> None:
     """Raise InputError unless results can be kept in the folder; it is created if need be."""
     try:
-        write_atomically(folder / ".writable", b"")
+        atomic_write(folder / ".writable", b"")
         (folder / ".writable").unlink()
     except OSError as wrong:
         reason = "it is a file" if folder.is_file() else wrong.strerror
@@ -104,7 +104,7 @@ def store_section(name: str, section: Section, options: RunOptions) -> None:
     for image, figure in section.figures.items():
         png = BytesIO()
         figure.savefig(png, format="png", dpi=150, bbox_inches="tight")
-        write_atomically(options.folder / _address(image), png.getvalue())
+        atomic_write(options.folder / _address(image), png.getvalue())
     stored = {
         "title": section.title,
         "markdown": section.markdown,
@@ -130,8 +130,8 @@ def write_page(folder: Path, names: Sequence[str]) -> None:
     addresses = [_address(image) for section in stored.values() for image in section["images"]]
     images = {address: (folder / address).read_bytes() for address in addresses}
     markdown, html = page_files(folder)
-    write_atomically(markdown, text.encode())
-    write_atomically(html, page_html(text, images).encode())
+    atomic_write(markdown, text.encode())
+    atomic_write(html, page_html(text, images).encode())
 
 
 def _chapter(name: str, stored: dict[str, Any], runs: Sequence[dict[str, Any]]) -> Chapter:
@@ -206,7 +206,7 @@ def _read(file: Path) -> Any:
 
 
 def _write(file: Path, content: Any) -> None:
-    write_atomically(file, (json.dumps(content, indent=1) + "\n").encode())
+    atomic_write(file, (json.dumps(content, indent=1) + "\n").encode())
 
 
 def _now() -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeAlias, TypeVar, get_type_hints
 
 from graphmargin._errors import InputError
-from graphmargin._files import write_atomically
+from graphmargin._files import atomic_write
 
 Tables: TypeAlias = Mapping[str, Sequence[Any]]
 """Records, which are dataclass instances of strings and numbers, by the name of their file."""
@@ -60,7 +60,7 @@ def write_csv(path: Path, records: Sequence[Any]) -> None:
     'claim,published,ours,holds\nGC wins,36,30,\n'
     """
     rows = [_columns(type(records[0])), *(astuple(record) for record in records)]
-    write_atomically(path, _lines(rows).encode())
+    atomic_write(path, _lines(rows).encode())
 
 
 def append_csv(path: Path, records: Sequence[Any]) -> None:

@@ -140,6 +140,6 @@ def mixed_table():
 @pytest.fixture(scope="session")
 def labeled_pets(mixed_table):
     """Return what the library makes of the mixed table of 150 rows."""
-    from graphmargin.labeling.job import job_of, label_rows
+    from graphmargin.labeling.labeling_task import label_rows, task_of
 
-    return label_rows(job_of(mixed_table()[0], "kind", name="pets.csv"))
+    return label_rows(task_of(mixed_table()[0], "kind", name="pets.csv"))

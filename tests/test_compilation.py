@@ -11,7 +11,7 @@ import pytest
 SCRIPT = """
 import numpy as np
 from graphmargin._progress import progress_listener, report_stage
-from graphmargin.harmonic.solve import confidence_of
+from graphmargin.harmonic.system import confidence_of
 
 {block}
     print(confidence_of(np.array([[3.0, 1.0], [2.0, 2.5]])).tolist())

@@ -11,7 +11,7 @@ import pytest
 
 from graphmargin import _files
 from graphmargin._errors import InputError
-from graphmargin._files import all_or_none, check_writable, replacing, write_atomically
+from graphmargin._files import all_or_none, atomic_write, check_writable, replacing
 
 
 def test_a_link_stays_a_link(tmp_path):
@@ -40,7 +40,7 @@ def test_threads_that_write_one_file_see_whole_files_only(tmp_path):
 
     def write_and_read(thread):
         for _ in range(30):
-            write_atomically(path, str(thread).encode() * 100_000)
+            atomic_write(path, str(thread).encode() * 100_000)
             content = path.read_bytes()
             assert len(content) == 100_000
             assert len(set(content)) == 1
@@ -109,7 +109,7 @@ def test_what_is_no_regular_file_is_refused_and_stays(make, through_link, tmp_pa
     with pytest.raises(InputError, match=r"not a file|leads to itself"):
         check_writable(path)
     with pytest.raises(InputError, match=r"not a file|leads to itself"):
-        write_atomically(path, b"new")
+        atomic_write(path, b"new")
     assert place.lstat().st_mode == kind
     assert not list(tmp_path.glob(".graphmargin*"))
 
@@ -117,7 +117,7 @@ def test_what_is_no_regular_file_is_refused_and_stays(make, through_link, tmp_pa
 def test_long_names_are_written_or_refused_before_the_work(tmp_path):
     longest = tmp_path / ("x" * 255)
     check_writable(longest)
-    write_atomically(longest, b"new")
+    atomic_write(longest, b"new")
     for path in (tmp_path / ("x" * 256), tmp_path / ("ü" * 128), tmp_path / "no" / ("x" * 256)):
         with pytest.raises(OSError, match="cannot be written: File name too long"):
             check_writable(path)
@@ -132,8 +132,8 @@ def test_all_files_or_none_are_written(tmp_path):
 
     def fail_in_the_end():
         with all_or_none():
-            write_atomically(first, b"new")
-            write_atomically(second, b"new")
+            atomic_write(first, b"new")
+            atomic_write(second, b"new")
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
@@ -141,8 +141,8 @@ def test_all_files_or_none_are_written(tmp_path):
     assert first.read_text() == "old"
     assert list(tmp_path.iterdir()) == [first]
     with all_or_none():
-        write_atomically(first, b"new")
-        write_atomically(second, b"new")
+        atomic_write(first, b"new")
+        atomic_write(second, b"new")
         assert first.read_text() == "old"
         assert not second.exists()
     assert first.read_text() == second.read_text() == "new"
@@ -151,7 +151,7 @@ def test_all_files_or_none_are_written(tmp_path):
 
 def test_a_draft_can_be_written_as_a_whole(tmp_path):
     with replacing(tmp_path / "a.txt") as draft:
-        write_atomically(draft, b"new")
+        atomic_write(draft, b"new")
         assert list(tmp_path.iterdir()) == [draft]
     assert (tmp_path / "a.txt").read_bytes() == b"new"
 
@@ -169,7 +169,7 @@ def test_drafts_of_killed_processes_are_removed_and_those_of_others_are_not(tmp_
         assert all(draft.read_text() == "secret" for draft in drafts)
         writers[0].kill()
         writers[0].wait()
-        write_atomically(tmp_path / "b.txt", b"new")
+        atomic_write(tmp_path / "b.txt", b"new")
         assert [draft.exists() for draft in drafts] == [False, True]
     finally:
         for writer in writers:
@@ -178,7 +178,7 @@ def test_drafts_of_killed_processes_are_removed_and_those_of_others_are_not(tmp_
             writer.stdout.close()
     (tmp_path / ".graphmargin-link.draft").symlink_to(tmp_path / "b.txt")
     os.mkfifo(tmp_path / ".graphmargin-fifo.draft")
-    write_atomically(tmp_path / "c.txt", b"new")
+    atomic_write(tmp_path / "c.txt", b"new")
     assert not drafts[1].exists()
     assert (tmp_path / "b.txt").read_bytes() == b"new"
     assert len(list(tmp_path.glob(".graphmargin*"))) == 2
@@ -208,7 +208,7 @@ def test_ctrl_c_at_the_end_ends_after_all_files_are_in_place(moment, tmp_path, m
     def write_all():
         with all_or_none():
             for name in "abc":
-                write_atomically(tmp_path / name, b"new")
+                atomic_write(tmp_path / name, b"new")
 
     with pytest.raises(KeyboardInterrupt):
         write_all()

@@ -6,7 +6,7 @@ import time
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from graphmargin._threads import Team, in_threads, n_threads, pause
+from graphmargin._threads import ThreadPool, map_in_threads, n_threads, raise_if_cancelled
 
 
 def blas_threads():
@@ -14,13 +14,13 @@ def blas_threads():
 
 
 def test_results_come_in_order_and_blas_has_one_thread():
-    assert in_threads(lambda i: (i, blas_threads()), range(5), n_jobs=2) == [
+    assert map_in_threads(lambda i: (i, blas_threads()), range(5), n_jobs=2) == [
         (i, {1}) for i in range(5)
     ]
 
 
 def test_no_pieces_give_no_results():
-    assert in_threads(abs, [], n_jobs=1) == []
+    assert map_in_threads(abs, [], n_jobs=1) == []
 
 
 def test_none_takes_the_threads_of_blas():
@@ -40,7 +40,7 @@ def test_an_exception_drops_the_pieces_that_have_not_begun():
         time.sleep(0.01)
 
     with pytest.raises(ZeroDivisionError):
-        in_threads(work, range(1_000), n_jobs=1)
+        map_in_threads(work, range(1_000), n_jobs=1)
     assert len(begun) < 100
 
 
@@ -63,14 +63,14 @@ def test_ctrl_c_drops_the_pieces_that_have_not_begun():
     timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     with pytest.raises(KeyboardInterrupt):
-        in_threads(work, range(10_000), n_jobs=2)
+        map_in_threads(work, range(10_000), n_jobs=2)
     timer.join()
     assert len(begun) < 5_000
 
 
 def test_progress_ends_at_one():
     told = []
-    in_threads(abs, [1, 2, 3, 4], n_jobs=2, progress=lambda share, _: told.append(share))
+    map_in_threads(abs, [1, 2, 3, 4], n_jobs=2, progress=lambda share, _: told.append(share))
     assert told[-1] == 1.0
     assert told == sorted(told)
 
@@ -87,38 +87,38 @@ def test_running_work_ends_at_its_next_pause(error):
         try:
             while True:
                 time.sleep(0.001)
-                pause()
+                raise_if_cancelled()
         finally:
             ended.set()
 
     with pytest.raises(error):
-        in_threads(work, range(50), n_jobs=2)
+        map_in_threads(work, range(50), n_jobs=2)
     assert ended.is_set()
     assert len(begun) == 2
-    pause()  # nothing stops the main thread
+    raise_if_cancelled()  # nothing stops the main thread
 
 
 def test_teams_may_be_nested():
     def work(i):
-        return in_threads(lambda j: i * j, range(3), n_jobs=1)
+        return map_in_threads(lambda j: i * j, range(3), n_jobs=1)
 
-    assert in_threads(work, range(3), n_jobs=2) == [[0, 0, 0], [0, 1, 2], [0, 2, 4]]
+    assert map_in_threads(work, range(3), n_jobs=2) == [[0, 0, 0], [0, 1, 2], [0, 2, 4]]
 
 
 @pytest.mark.parametrize("n_jobs", ["2", 1.5, 0, True, [1], float("nan")])
 def test_numbers_of_threads_that_make_no_sense_are_refused_by_name(n_jobs):
     with pytest.raises(ValueError, match="`n_jobs` must be None or an integer other than 0"):
-        in_threads(abs, [1], n_jobs=n_jobs)
+        map_in_threads(abs, [1], n_jobs=n_jobs)
 
 
-def test_overlapping_teams_restore_the_threads_of_blas():
+def test_overlapping_pools_restore_the_threads_of_blas():
     before = blas_threads()
     with threadpool_limits(limits=3):
         within = blas_threads()
-        first, second = Team(1), Team(2)
+        first, second = ThreadPool(1), ThreadPool(2)
         first.__exit__()
         assert blas_threads() == {1}
-        third = Team(1)
+        third = ThreadPool(1)
         second.__exit__()
         second.__exit__()
         third.__exit__()

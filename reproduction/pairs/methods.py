@@ -20,7 +20,7 @@ from graphmargin.graph.weights import paper_width
 from graphmargin.harmonic import harmonic_path
 from graphmargin.labels import UNLABELED, encode_labels
 from graphmargin.margin.kernels import Kernel
-from graphmargin.margin.machine import joint_pairwise
+from graphmargin.margin.machine import pairwise_values
 from graphmargin.margin.manifold import WarpedFeatures, warp_features
 from graphmargin.selection.cut_trials import try_cuts
 from graphmargin.selection.execution import Execution
@@ -276,7 +276,7 @@ def _manifold(work: KernelWork, *, fit_intercept: bool) -> Candidates:
     codes = pair.labels.codes[pair.labels.labeled]
     params = [(C, gamma_g) for gamma_g in GAMMA_G for C in pair.Cs]
     machines = [form.machine(1 / g, codes, C, fit_intercept, n_jobs=1) for C, g in params]
-    return pair.candidates(params, -np.array(joint_pairwise(machines, pair.X_new))[:, :, 0])
+    return pair.candidates(params, -np.array(pairwise_values(machines, pair.X_new))[:, :, 0])
 
 
 def _decisions(trials: Trials) -> FloatArray:

@@ -22,7 +22,7 @@ MEASURES = {
     "share": "share of rows",
 }
 """Fields of the records, and what they are in words."""
-SAME = 0.01
+LIKELIHOOD_TOLERANCE = 0.01
 """Difference of shares or errors that is left out of account."""
 
 
@@ -182,7 +182,7 @@ def _share_claim(records: Sequence[ThresholdRecord]) -> Claim:
         "in the pictures",
         f"{listed}; the largest rise is of {100 * max(0.0, float(rise)):.2f} points",
         # An l that changes its sign with gamma_g crosses zero, and is below eps for a moment only.
-        holds=bool(rise <= SAME),
+        holds=bool(rise <= LIKELIHOOD_TOLERANCE),
     )
 
 
@@ -200,7 +200,7 @@ def _redundant_claim(records: Sequence[ThresholdRecord]) -> Claim:
         "the same result is often achieved by different combinations",
         f"least test error [%] and its gamma_g for eps = {', '.join(f'{e:g}' for e in THRESHOLDS)}:"
         f" {'; '.join(parts)}",
-        holds=max(ranges) <= SAME,
+        holds=max(ranges) <= LIKELIHOOD_TOLERANCE,
     )
 
 

@@ -65,7 +65,7 @@ __all__ = [
 
 __version__ = "0.1.0"
 
-_HOMES = ("estimators", "graph", "harmonic", "selection", "models")
+_PUBLIC_PACKAGES = ("estimators", "graph", "harmonic", "selection", "models")
 """Packages whose names are public here."""
 _PACKAGES = ("datasets", "theory")
 """Packages that are public themselves."""
@@ -78,7 +78,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(msg)
     if name in _PACKAGES:
         return import_module(f"graphmargin.{name}")
-    packages = (import_module(f"graphmargin.{home}") for home in _HOMES)
+    packages = (import_module(f"graphmargin.{home}") for home in _PUBLIC_PACKAGES)
     return next(getattr(package, name) for package in packages if name in package.__all__)
 
 

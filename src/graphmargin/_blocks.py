@@ -7,7 +7,7 @@ from collections.abc import Iterator
 BLOCK_BYTES = 2**25
 
 
-def row_blocks(n: int, row_bytes: int) -> Iterator[slice]:
+def row_slices(n: int, row_bytes: int) -> Iterator[slice]:
     """Yield slices that cover n rows, each with about 32 MB of `row_bytes` a row."""
     size = max(1, BLOCK_BYTES // max(1, row_bytes))
     for start in range(0, n, size):

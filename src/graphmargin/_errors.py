@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class InputError(ValueError):
-    """What is wrong with a file that the user named, in one line that tells the way out.
+    """An error in a file that the user named, in one line that tells the way out.
 
     The line may quote the file, of which nothing reaches a terminal but printable text.
     """

@@ -92,7 +92,7 @@ def all_or_none() -> Iterator[None]:
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with all_or_none():
-    ...         write_atomically(Path(folder) / "a.txt", b"a")
+    ...         atomic_write(Path(folder) / "a.txt", b"a")
     ...         before = (Path(folder) / "a.txt").exists()
     ...     before, (Path(folder) / "a.txt").exists()
     (False, True)
@@ -156,7 +156,7 @@ def replacing(path: Path) -> Iterator[Path]:
                 draft.close()
 
 
-def write_atomically(path: Path, content: bytes) -> None:
+def atomic_write(path: Path, content: bytes) -> None:
     """Write a file as a whole, see `replacing`."""
     with replacing(path) as draft:
         draft.write_bytes(content)

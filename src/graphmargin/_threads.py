@@ -19,7 +19,7 @@ from graphmargin._typing import ProgressCallback
 Piece = TypeVar("Piece")
 Result = TypeVar("Result")
 
-SECONDS_BETWEEN_LOOKS = 0.2
+POLL_SECONDS = 0.2
 
 _current = threading.local()
 
@@ -58,7 +58,7 @@ def check_n_jobs(n_jobs: Any) -> None:
         raise ValueError(msg)
 
 
-def pause() -> None:
+def raise_if_cancelled() -> None:
     """Raise CancelledError if the work of this thread is no longer wanted.
 
     Long loops call it every few tenths of a second, so that Ctrl-C ends them soon.
@@ -71,7 +71,7 @@ def pause() -> None:
 class _SharedLimit:
     """One thread for BLAS and OpenMP as long as someone holds it.
 
-    Teams overlap where users call from several threads. The first one to begin finds the numbers
+    Pools overlap where users call from several threads. The first one to begin finds the numbers
     that the last one to end restores.
     """
 
@@ -98,7 +98,7 @@ class _SharedLimit:
 _SINGLE_THREAD = _SharedLimit()
 
 
-def in_threads(
+def map_in_threads(
     work: Callable[[Piece], Result],
     pieces: Iterable[Piece],
     *,
@@ -112,19 +112,19 @@ def in_threads(
 
     Examples
     --------
-    >>> in_threads(abs, [-1, 2], n_jobs=2)
+    >>> map_in_threads(abs, [-1, 2], n_jobs=2)
     [1, 2]
     """
-    with Team(n_jobs) as team:
+    with ThreadPool(n_jobs) as team:
         return team.run(work, pieces, progress)
 
 
-class Team:
+class ThreadPool:
     """Threads that stay for many small jobs, with a single BLAS thread each.
 
     Examples
     --------
-    >>> with Team(n_jobs=2) as team:
+    >>> with ThreadPool(n_jobs=2) as team:
     ...     team.run(abs, [-1, 2]), team.run(str, [3])
     ([1, 2], ['3'])
     """
@@ -135,7 +135,7 @@ class Team:
         self._holds_limit = True
         _SINGLE_THREAD.hold()
 
-    def __enter__(self) -> Team:
+    def __enter__(self) -> ThreadPool:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -177,7 +177,7 @@ class Team:
         pending = {self._pool.submit(worker) for _ in range(min(self.size, len(todo)))}
         try:
             while pending:
-                done, pending = wait(pending, timeout=SECONDS_BETWEEN_LOOKS)
+                done, pending = wait(pending, timeout=POLL_SECONDS)
                 for ended in sorted(done, key=_was_cancelled):
                     ended.result()
                 if progress is not None:

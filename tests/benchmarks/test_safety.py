@@ -86,7 +86,7 @@ CHEAP = {
 def test_labels_are_as_many_as_asked_and_one_of_every_class(n_labels, expected):
     made, seen = made_by("many-classes", 0), {}
     run_problem(
-        made, n_labels, 0, {"watching": lambda _, __: Labeled(KNeighborsClassifier(1), seen)}
+        made, n_labels, 0, {"show_progress": lambda _, __: Labeled(KNeighborsClassifier(1), seen)}
     )
     assert len(seen["y"]) == 1000  # two thirds
     assert (seen["y"] != -1).sum() == expected

@@ -127,9 +127,9 @@ def test_output_that_cannot_be_written(option, refused, table_file, tmp_path):
 
 @pytest.mark.parametrize("option", ["--out", "--model", "--report"])
 def test_output_that_is_no_regular_file(option, refused, table_file, tmp_path, monkeypatch):
-    from graphmargin.labeling import job
+    from graphmargin.labeling import labeling_task
 
-    monkeypatch.setattr(job, "open_job", None)  # before any work
+    monkeypatch.setattr(labeling_task, "read_task", None)  # before any work
     os.mkfifo(tmp_path / "fifo.csv")
     (tmp_path / "null.csv").symlink_to("/dev/null")
     (tmp_path / "loop.csv").symlink_to("loop.csv")
@@ -247,20 +247,20 @@ def fail():
 def test_internal_errors_and_ctrl_c_are_one_line(
     event, code, said, monkeypatch, refused, table_file
 ):
-    from graphmargin.labeling import job
+    from graphmargin.labeling import labeling_task
 
-    monkeypatch.setattr(job, "label_rows", lambda *_, **__: event())
+    monkeypatch.setattr(labeling_task, "label_rows", lambda *_, **__: event())
     assert said in refused(*words("label", table_file), code=code)
 
 
 def test_a_hang_up_that_nohup_ignores_is_ignored(monkeypatch, refused, table_file):
-    from graphmargin.labeling import job
+    from graphmargin.labeling import labeling_task
 
     def hang_up_and_fail(*_, **__):
         signal.raise_signal(signal.SIGHUP)
         fail()
 
-    monkeypatch.setattr(job, "label_rows", hang_up_and_fail)
+    monkeypatch.setattr(labeling_task, "label_rows", hang_up_and_fail)
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         assert "a bug" in refused(*words("label", table_file), code=1)
@@ -270,9 +270,9 @@ def test_a_hang_up_that_nohup_ignores_is_ignored(monkeypatch, refused, table_fil
 
 
 def test_a_traceback_on_demand(monkeypatch, capsys, table_file):
-    from graphmargin.labeling import job
+    from graphmargin.labeling import labeling_task
 
-    monkeypatch.setattr(job, "label_rows", None)
+    monkeypatch.setattr(labeling_task, "label_rows", None)
     monkeypatch.setenv(app.TRACEBACK, "1")
     assert main([str(word) for word in words("label", table_file)]) == 1
     assert capsys.readouterr().err.startswith("Traceback")

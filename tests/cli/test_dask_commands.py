@@ -12,10 +12,10 @@ import pandas as pd
 import pytest
 
 import graphmargin as gm
-from graphmargin.cli import main, on_dask
+from graphmargin.cli import dask_commands, main
 from graphmargin.distributed import pipeline
+from graphmargin.distributed.cluster_errors import ClusterError
 from graphmargin.distributed.engine import cluster as workers
-from graphmargin.distributed.errors import ClusterError
 from graphmargin.distributed.pipeline import FittedOnCluster
 from graphmargin.tables.reading import read_table
 
@@ -31,7 +31,7 @@ def address(cluster):
 @pytest.fixture(autouse=True)
 def _environment(monkeypatch):
     """Give back the variable of the log, which commands set for their process."""
-    monkeypatch.setenv(on_dask.LOGGING, "critical")
+    monkeypatch.setenv(dask_commands.LOGGING, "critical")
 
 
 def run(*argv):
@@ -304,7 +304,7 @@ def test_predict_is_refused_before_any_work(pets, address, refused, monkeypatch)
 @pytest.mark.usefixtures("summary")
 @pytest.mark.parametrize("command", ["label", "predict"])
 def test_missing_extra(command, pets, refused, tmp_path, monkeypatch):
-    monkeypatch.setattr(on_dask, "find_spec", lambda _: None)
+    monkeypatch.setattr(dask_commands, "find_spec", lambda _: None)
     words = {
         "label": ["label", pets / "pets", "-t", "kind"],
         "predict": ["predict", pets / "pets.graphmargin", pets / "pets"],

@@ -1,12 +1,12 @@
 """Progress of commands: a bar on a terminal, a few lines elsewhere."""
 
 from graphmargin.cli import progress
-from graphmargin.cli.progress import watching
+from graphmargin.cli.progress import show_progress
 
 
 def test_lines_are_sparse(monkeypatch, capsys):
-    monkeypatch.setattr(progress, "PATIENCE", 0.0)
-    with watching(quiet=False) as watch:
+    monkeypatch.setattr(progress, "QUIET_SECONDS", 0.0)
+    with show_progress(quiet=False) as watch:
         report = watch("table")
         for step in range(1, 1001):
             report(step / 1000, f"row {step}")
@@ -20,7 +20,7 @@ def test_lines_are_sparse(monkeypatch, capsys):
 def test_a_terminal_has_a_bar(monkeypatch, capsys):
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "100")
-    with watching(quiet=False) as watch:
+    with show_progress(quiet=False) as watch:
         watch("table")(1.0, "half [of it]")
     said = capsys.readouterr().err
     assert "100%" in said

@@ -11,7 +11,7 @@ import pytest
 
 import graphmargin as gm
 from graphmargin.cli import main
-from graphmargin.labeling.job import label_rows
+from graphmargin.labeling.labeling_task import label_rows
 from graphmargin.tables.reading import read_table
 
 
@@ -238,7 +238,7 @@ def test_explain_by_number_and_by_id(table_file, capsys):
 
 
 def test_seed_and_jobs_reach_the_fit(table_file, monkeypatch):
-    from graphmargin.labeling import job
+    from graphmargin.labeling import labeling_task
 
     asked = {}
 
@@ -246,7 +246,7 @@ def test_seed_and_jobs_reach_the_fit(table_file, monkeypatch):
         asked.update(options)
         return label_rows(job_)
 
-    monkeypatch.setattr(job, "label_rows", remember)
+    monkeypatch.setattr(labeling_task, "label_rows", remember)
     assert run("label", table_file, "-t", "kind", "-q", "--seed", "7", "--jobs", "1") == 0
     assert (asked["seed"], asked["n_jobs"]) == (7, 1)
 

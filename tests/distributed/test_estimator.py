@@ -22,7 +22,7 @@ from graphmargin.distributed import ClusterError, DistributedGraphCut
 from graphmargin.distributed.engine import memory_plan
 from graphmargin.distributed.engine.cluster import Cluster
 from graphmargin.distributed.engine.storage import Folder
-from graphmargin.distributed.stages import harmonic, machine, pair_solver
+from graphmargin.distributed.stages import harmonic_iteration, machine_training, pair_solver
 from graphmargin.selection import Choice
 from graphmargin.selection.execution import UnreachedWarning
 from tests.distributed.rows import assembled, mixture
@@ -40,7 +40,7 @@ FIXED = {"gamma_g": 0.01, "C": 10.0}
 def _small_partitions():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(memory_plan, "MIN_ROWS", ROWS_PER_PARTITION)
-        patch.setattr(machine, "rows_per_group", lambda *_: ROWS_PER_GROUP)
+        patch.setattr(machine_training, "rows_per_group", lambda *_: ROWS_PER_GROUP)
         yield
 
 
@@ -257,7 +257,7 @@ def assert_same_results(cut, other):
 def test_workers_that_are_killed_change_nothing(
     mortal_cluster, files, fitted, tmp_path, monkeypatch
 ):
-    iterations = (harmonic.CHECKPOINT - 2, harmonic.CHECKPOINT + 3)
+    iterations = (harmonic_iteration.CHECKPOINT - 2, harmonic_iteration.CHECKPOINT + 3)
     when = {"neighbors": (1,), "harmonic-0.01 product": iterations, "descend": (5,)}
     killed = kill_workers(monkeypatch, when)
     cut = DistributedGraphCut(**FIXED).fit(

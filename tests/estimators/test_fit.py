@@ -1,4 +1,4 @@
-"""What a fit leaves behind: failures, Ctrl-C, warnings, threads, refits, stages."""
+"""Fits: failures, Ctrl-C, warnings, threads, refits, stages."""
 
 import os
 import signal
@@ -23,7 +23,7 @@ from graphmargin.estimators import (
 )
 from graphmargin.graph import knn_graph
 from graphmargin.harmonic import iterative
-from graphmargin.margin import semi_supervised, semi_supervised_training, training
+from graphmargin.margin import s3vm, s3vm_training, training
 from graphmargin.selection.execution import UnreachedWarning
 from tests.estimators.problems import (
     MODELS,
@@ -188,7 +188,7 @@ def test_local_optima_that_are_worse_than_their_start_are_a_warning():
 
 
 def test_search_for_a_local_optimum_that_ends_early_is_a_warning(monkeypatch):
-    monkeypatch.setattr(semi_supervised, "MAX_STEPS", 1)
+    monkeypatch.setattr(s3vm, "MAX_STEPS", 1)
     X, _, y = blobs(distance=1.0)
     model = SemiSupervisedSVC(C=2.0, gamma_u=1.0, solver="cccp")
     with pytest.warns(ConvergenceWarning) as caught:
@@ -212,7 +212,7 @@ def test_results_are_equal_for_every_number_of_threads(name):
 
 @pytest.mark.parametrize("name", ["cut", "semi-supervised", "supervised"])
 def test_landmarks_depend_on_the_seed_and_not_on_threads(monkeypatch, name):
-    for module in (training, semi_supervised_training):
+    for module in (training, s3vm_training):
         monkeypatch.setattr(module, "N_LANDMARKS", 12)
     X, truth, y = blobs(3, distance=1.5)
     y = truth if name == "supervised" else y

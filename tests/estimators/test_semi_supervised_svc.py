@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from graphmargin.estimators import SemiSupervisedSVC, SupervisedSVC
-from graphmargin.margin import Kernel, semi_supervised_training
-from graphmargin.margin.semi_supervised_training import train_semi_supervised
+from graphmargin.margin import Kernel, s3vm_training
+from graphmargin.margin.s3vm_training import train_semi_supervised
 from tests.estimators.problems import blobs, laplacian_kernel, pairwise, width_of
 
 every_solver = pytest.mark.parametrize("solver", ["gradient", "cccp"])
@@ -178,11 +178,11 @@ def test_report_tells_the_form_of_the_machine(monkeypatch):
     assert (exact.form, exact.n_landmarks, exact.n_rows) == ("landmarks", 45, 45)
     assert exact.approximation_error < 1e-9
     assert report(fitted(kernel="linear")).form == "rows"
-    monkeypatch.setattr(semi_supervised_training, "N_LANDMARKS", 20)
+    monkeypatch.setattr(s3vm_training, "N_LANDMARKS", 20)
     some = fitted(approximation="nystroem")
     assert report(some).n_landmarks == 20
     assert report(some).approximation_error > 1e-3
-    monkeypatch.setattr(semi_supervised_training, "MAX_EXACT", 44)
+    monkeypatch.setattr(s3vm_training, "MAX_EXACT", 44)
     np.testing.assert_array_equal(fitted().decision_function(X), some.decision_function(X))
     assert report(fitted(approximation="none")).n_landmarks == 45
 
@@ -195,7 +195,7 @@ def test_unlabeled_rows_that_are_drawn_stand_for_the_others(monkeypatch, solver)
     y = np.append(y[y >= 0], [-1] * 64)
     options = {"width": 2.0, "C": 2.0, "class_prior": None, "solver": solver, "random_state": 0}
     expected = SemiSupervisedSVC(**options).fit(X, y)
-    monkeypatch.setattr(semi_supervised_training, "MAX_FEATURE_ROWS", 32)
+    monkeypatch.setattr(s3vm_training, "MAX_FEATURE_ROWS", 32)
     model = SemiSupervisedSVC(**options).fit(X, y)
     n_rows = [one.predictor_.machines[0].report.n_rows for one in (expected, model)]
     assert n_rows == [72, 40]

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
-from graphmargin.graph import cells as cells_module
 from graphmargin.graph import neighbors as module
+from graphmargin.graph import voronoi_index as cells_module
 from graphmargin.graph.neighbors import NeighborSearch, draw_seed, nearest_neighbors
 
 

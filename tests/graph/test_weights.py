@@ -6,7 +6,7 @@ from scipy import sparse
 
 from graphmargin.graph import paper_width
 from graphmargin.graph.neighbors import nearest_neighbors
-from graphmargin.graph.weights import feature_spread, weighting
+from graphmargin.graph.weights import feature_std, weighting
 
 POINTS = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 6.0]])
 
@@ -30,13 +30,13 @@ def log_weights(X, k, width):
 )
 def test_spread_is_the_standard_deviation(X):
     expected = X.astype(np.float64).std(axis=0)
-    np.testing.assert_allclose(feature_spread(X), expected, rtol=1e-10, atol=1e-15)
+    np.testing.assert_allclose(feature_std(X), expected, rtol=1e-10, atol=1e-15)
 
 
 def test_spread_of_sparse_and_huge_points():
     X = np.where(normal(200, 3) > 0.5, normal(200, 3, seed=1), 0.0)
-    np.testing.assert_allclose(feature_spread(sparse.csr_array(X)), X.std(axis=0), rtol=1e-12)
-    np.testing.assert_allclose(feature_spread(X * 1e200), X.std(axis=0) * 1e200, rtol=1e-12)
+    np.testing.assert_allclose(feature_std(sparse.csr_array(X)), X.std(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(feature_std(X * 1e200), X.std(axis=0) * 1e200, rtol=1e-12)
 
 
 def test_paper_width_by_hand():

@@ -1,4 +1,4 @@
-"""What solves systems does so with the solver and the threads of its caller."""
+"""The solver and the threads of the caller reach every function that solves systems."""
 
 import numpy as np
 import pytest
@@ -10,10 +10,10 @@ from graphmargin.harmonic import (
     iterative,
     label_suspicion,
     leave_one_out,
-    solve,
     suggest_labels,
+    system,
 )
-from graphmargin.harmonic.hidden_labels import solve_hidden
+from graphmargin.harmonic.folds import fold_solutions
 from graphmargin.selection import graph_report
 from tests.harmonic.problems import first_labels
 
@@ -24,13 +24,13 @@ def solve_again(solution, **options):
 
 
 def solve_folds(solution, **options):
-    folds = solve_hidden(solution.problem, [0.01, 1.0], [np.arange(3), np.array([7])], **options)
+    folds = fold_solutions(solution.problem, [0.01, 1.0], [np.arange(3), np.array([7])], **options)
     return np.array([found.class_mass for solutions in folds for found in solutions])
 
 
 FUNCTIONS = {
     "harmonic_solution": solve_again,
-    "solve_hidden": solve_folds,
+    "fold_solutions": solve_folds,
     "leave_one_out": lambda solution, **options: leave_one_out(solution, **options).class_mass,
     "label_suspicion": lambda solution, **options: label_suspicion(solution, **options).suspicion,
     "absorption_probabilities": lambda solution, **options: absorption_probabilities(
@@ -53,7 +53,7 @@ def solution():
 @pytest.fixture
 def threads(monkeypatch):
     """Let small graphs be solved by iterations in threads, and return how many were asked for."""
-    monkeypatch.setattr(solve, "MIN_AGGREGATED", 100)
+    monkeypatch.setattr(system, "MIN_AGGREGATED", 100)
     monkeypatch.setattr(iterative, "MIN_ROWS_AT_ONCE", 64)
     original, n_threads = iterative.conjugate_gradients, []
 
@@ -72,7 +72,7 @@ def test_results_do_not_depend_on_the_number_of_threads(name, solution, threads)
         threads.clear()
         results.append(FUNCTIONS[name](solution, solver="cg", n_jobs=n_jobs))
         # Folds share the threads, so that each has fewer of them.
-        assert name == "solve_hidden" or set(threads) == {n_jobs}
+        assert name == "fold_solutions" or set(threads) == {n_jobs}
     np.testing.assert_array_equal(results[1], results[0])
     np.testing.assert_array_equal(results[2], results[0])
 

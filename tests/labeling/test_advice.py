@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 
 from graphmargin.labeling.inspection import inspect, summarize
-from graphmargin.labeling.job import job_of, label_rows
+from graphmargin.labeling.labeling_task import label_rows, task_of
 
 
 def found_on(size, kind):
-    return summarize(label_rows(job_of(pd.DataFrame({"size": size, "kind": kind}), "kind")))
+    return summarize(label_rows(task_of(pd.DataFrame({"size": size, "kind": kind}), "kind")))
 
 
 def test_only_a_cluster_without_a_label_looks_wrong():
@@ -36,12 +36,12 @@ def test_no_parameter_of_python_is_named_where_supervised_learning_is_chosen():
     table = pd.DataFrame(rng.normal(size=(120, 10))).add_prefix("noise ")
     table["size"] = y + 0.01 * rng.normal(size=120)
     table["kind"] = np.where(np.arange(120) < 60, np.where(y, "cat", "dog"), None)
-    labeled = label_rows(job_of(table, "kind"))
+    labeled = label_rows(task_of(table, "kind"))
     assert np.isinf(labeled.fitted.solution.gamma_g)
     assert not any("gamma_g" in text for text in summarize(labeled).warnings)
 
 
 def test_lines_on_the_graph_have_the_names_of_the_table():
     table = pd.DataFrame({"size": [1.0, 1.1, 5.0, 5.2], "kind": ["cat", None, "dog", None]})
-    lines = " ".join(inspect(label_rows(job_of(table, "kind"))).graph_lines)
+    lines = " ".join(inspect(label_rows(task_of(table, "kind"))).graph_lines)
     assert "'cat': 50.0% -> 50.0%" in lines

@@ -6,8 +6,8 @@ import pytest
 
 from graphmargin import harmonic_solution
 from graphmargin.labeling.explanation import explain_row, find_row
-from graphmargin.labeling.job import job_of, label_rows
-from graphmargin.tables.errors import TableError
+from graphmargin.labeling.labeling_task import label_rows, task_of
+from graphmargin.tables.table_errors import TableError
 
 
 @pytest.mark.parametrize("place", [1, 2, 77])
@@ -63,7 +63,7 @@ def test_a_row_that_no_label_reaches():
     x = np.r_[np.arange(12) * 0.1, 1e6 + np.arange(12) * 0.1]
     kind = np.array([None] * 24, dtype=object)
     kind[[0, 11]] = "a", "b"
-    found = explain_row(label_rows(job_of(pd.DataFrame({"x": x, "kind": kind}), "kind")), 20)
+    found = explain_row(label_rows(task_of(pd.DataFrame({"x": x, "kind": kind}), "kind")), 20)
     assert found.graph_label is None
     assert found.labels == ()
     assert "No label reaches this row" in found.change

@@ -7,7 +7,7 @@ from scipy.stats import binom
 
 from graphmargin.labeling.findings import SOURCES
 from graphmargin.labeling.inspection import estimate_of, inspect, summarize
-from graphmargin.labeling.job import job_of, label_rows
+from graphmargin.labeling.labeling_task import label_rows, task_of
 
 
 @pytest.fixture(scope="module")
@@ -87,14 +87,14 @@ def test_the_least_certain_rows_come_first(labeled_pets, findings):
 def test_the_bound_is_computed_for_two_classes(mixed_table):
     table, _ = mixed_table()
     two = table.assign(kind=table["kind"].replace({"bird": "dog"}))
-    assert "proved for two classes" in inspect(label_rows(job_of(table, "kind"))).certificate[-1]
-    said = inspect(label_rows(job_of(two, "kind"))).certificate[-1]
+    assert "proved for two classes" in inspect(label_rows(task_of(table, "kind"))).certificate[-1]
+    said = inspect(label_rows(task_of(two, "kind"))).certificate[-1]
     assert "its risk is below" in said
 
 
 def test_without_hidden_labels_there_is_no_estimate():
     table = pd.DataFrame({"x": [0.0, 0.1, 5.0, 5.1], "kind": ["a", None, "b", None]})
-    found = inspect(label_rows(job_of(table, "kind")))
+    found = inspect(label_rows(task_of(table, "kind")))
     assert found.estimate is None
     assert found.candidates[0].accuracy is None
     assert found.certificate[0].startswith("No label could be hidden")

@@ -2,12 +2,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from graphmargin.labeling.job import job_of, label_rows
+from graphmargin.labeling.labeling_task import label_rows, task_of
 from graphmargin.labeling.prediction import check_labels, predict_file
 from graphmargin.labels import UNLABELED_IN_PYTHON, UNLABELED_IN_TABLES
 from graphmargin.tables import reading
-from graphmargin.tables.errors import TableError
 from graphmargin.tables.reading import read_table
+from graphmargin.tables.table_errors import TableError
 
 NAMED = UNLABELED_IN_TABLES.with_texts(["?", "-1"])
 
@@ -72,7 +72,7 @@ def test_given_labels_are_compared(model, mixed_table, tmp_path):
 @pytest.mark.parametrize("labels", [[3, None, 7, None], ["a", "?", "b", "None"]])
 def test_given_labels_are_read_as_in_training(labels, tmp_path):
     table = pd.DataFrame({"x": [0.0, 0.1, 5.0, 5.1], "k": labels})
-    model = label_rows(job_of(table, "k", unlabeled=["?"])).model()
+    model = label_rows(task_of(table, "k", unlabeled=["?"])).model()
     table.to_csv(tmp_path / "a.csv", index=False)
     found = predict_file(model, tmp_path / "a.csv", tmp_path / "b.csv")
     assert (found.n_checked, found.n_right) == (2, 2)
@@ -99,7 +99,7 @@ def test_a_bad_chunk_leaves_nothing(model, mixed_table, tmp_path):
 
 def test_target_that_is_called_like_an_argument(tmp_path):
     table = pd.DataFrame({"size": [1.0, 1.1, 5.0, 5.2], "self": ["cat", None, "dog", None]})
-    model = label_rows(job_of(table, "self")).model()
+    model = label_rows(task_of(table, "self")).model()
     table[["size"]].to_csv(tmp_path / "a.csv", index=False)
     predict_file(model, tmp_path / "a.csv", tmp_path / "b.csv")
     assert read_table(tmp_path / "b.csv")["self"].tolist() == ["cat", "cat", "dog", "dog"]

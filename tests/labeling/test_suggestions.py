@@ -1,7 +1,7 @@
 import pytest
 
 from graphmargin import suggest_labels
-from graphmargin.labeling.job import job_of, label_rows
+from graphmargin.labeling.labeling_task import label_rows, task_of
 from graphmargin.labeling.suggestions import suggest_rows
 
 
@@ -17,5 +17,5 @@ def test_rows_are_those_of_suggest_labels(labeled_pets):
 
 
 def test_more_than_there_are(mixed_table):
-    labeled = label_rows(job_of(mixed_table(30)[0], "kind"))
+    labeled = label_rows(task_of(mixed_table(30)[0], "kind"))
     assert len(suggest_rows(labeled, 500)) == 27

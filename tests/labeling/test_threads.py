@@ -2,11 +2,11 @@
 
 import pytest
 
-from graphmargin.harmonic.solve import HarmonicSystem
-from graphmargin.labeling.doubts import doubts_on
+from graphmargin.harmonic.system import HarmonicSystem
 from graphmargin.labeling.explanation import explain_row
 from graphmargin.labeling.inspection import summarize
-from graphmargin.labeling.job import job_of, label_rows, table_report
+from graphmargin.labeling.label_audit import audit_labels
+from graphmargin.labeling.labeling_task import label_rows, table_report, task_of
 from graphmargin.labeling.suggestions import suggest_rows
 
 
@@ -24,10 +24,10 @@ def n_threads(monkeypatch):
 
 
 def test_a_look_at_a_result_takes_as_many_threads_as_its_fit(mixed_table, n_threads):
-    labeled = label_rows(job_of(mixed_table()[0], "kind"), n_jobs=3)
+    labeled = label_rows(task_of(mixed_table()[0], "kind"), n_jobs=3)
     n_threads.clear()
     summarize(labeled)
-    assert doubts_on(labeled, table_report(labeled, hide_labels=True)).notes is not None
+    assert audit_labels(labeled, table_report(labeled, hide_labels=True)).notes is not None
     explain_row(labeled, 0)
     suggest_rows(labeled, 2)
     assert set(n_threads) == {3}

@@ -10,12 +10,12 @@ from graphmargin.margin.coordinate_descent import (
     BIAS_REACH,
     BIAS_SHARE,
     best_shift,
+    bias_feature_square,
+    centered_problem,
     descend,
     hinge_losses,
     penalty_of,
-    problem_around,
     solve_linear,
-    square_of_bias,
     values_at,
 )
 from graphmargin.margin.smo import solve_smo
@@ -151,7 +151,9 @@ def test_pauses_do_not_change_the_solution(monkeypatch):
     pauses = []
     whole = solve_linear(*arguments)
     monkeypatch.setattr("graphmargin.margin.coordinate_descent.ENTRIES_AT_ONCE", 5 * 70)
-    monkeypatch.setattr("graphmargin.margin.coordinate_descent.pause", lambda: pauses.append(1))
+    monkeypatch.setattr(
+        "graphmargin.margin.coordinate_descent.raise_if_cancelled", lambda: pauses.append(1)
+    )
     shares = solve_linear(*arguments)
     np.testing.assert_array_equal(whole.weights, shares.weights)
     assert len(pauses) > whole.epochs
@@ -162,9 +164,9 @@ def test_blocks_of_rows_in_turn_lead_to_the_same_optimum():
     signs, bounds = signs.astype(np.float32), np.full(200, 2.0, dtype=np.float32)
     center = (F[signs > 0].mean(axis=0) + F[signs < 0].mean(axis=0)) / 2
     blocks = np.array_split(np.arange(200), 3)  # of one class, of both, and of the other
-    problems = [problem_around(F, rows, signs[rows], bounds[rows], center) for rows in blocks]
+    problems = [centered_problem(F, rows, signs[rows], bounds[rows], center) for rows in blocks]
     squares = np.concatenate([problem.squares for problem in problems])
-    bias_square = square_of_bias(float(squares.mean()), 200.0)
+    bias_square = bias_feature_square(float(squares.mean()), 200.0)
     alphas = [np.zeros(len(rows), dtype=np.float32) for rows in blocks]
     weights, random = np.zeros(5, dtype=np.float32), np.random.default_rng(0)
 
@@ -188,7 +190,7 @@ def test_blocks_of_rows_in_turn_lead_to_the_same_optimum():
 
 def test_no_rows_change_nothing():
     F, none = np.ones((3, 2), dtype=np.float32), np.zeros(0, dtype=np.float32)
-    problem = problem_around(F, np.zeros(0, dtype=np.int64), none, none, F[0])
+    problem = centered_problem(F, np.zeros(0, dtype=np.int64), none, none, F[0])
     weights = np.array([1.0, 2.0], dtype=np.float32)
     _, active = descend(problem, 1.0, none.copy(), weights, 0.5, 4, np.random.default_rng(0))
     assert weights.tolist() == [1.0, 2.0]
@@ -198,7 +200,7 @@ def test_no_rows_change_nothing():
 def test_rows_that_stay_active_are_those_near_the_margin():
     F, signs = overlapping_classes(n=2000)
     signs, bounds = signs.astype(np.float32), np.full(2000, 1.0, dtype=np.float32)
-    problem = problem_around(F, np.arange(2000), signs, bounds, np.zeros(5, dtype=np.float32))
+    problem = centered_problem(F, np.arange(2000), signs, bounds, np.zeros(5, dtype=np.float32))
     alpha, weights = np.zeros(2000, dtype=np.float32), np.zeros(5, dtype=np.float32)
     _, active = descend(problem, 1.0, alpha, weights, 0.0, 50, np.random.default_rng(0))
     free = np.flatnonzero((alpha > 0) & (alpha < 1))

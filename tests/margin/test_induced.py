@@ -31,7 +31,7 @@ def test_points_are_those_of_the_sum_in_the_papers_objective(random_graph, seed,
     np.testing.assert_array_equal(found.codes[chosen], solution.codes[chosen])
     sure = np.abs(solution.ell) > 0
     np.testing.assert_array_equal(found.codes[sure], solution.ell[sure] > 0)
-    assert not found.kept_given
+    assert not found.fell_back_to_given
 
 
 @given(seed=seeds, eps=EPS, trust=st.sampled_from([np.inf, 2.0]))
@@ -94,7 +94,7 @@ def test_soft_solution_may_turn_a_label():
     found = induced_labels(solution)
     assert found.codes.tolist() == [1, 1, 1, 1, 0, 0]
     assert found.mask.all()
-    assert not found.kept_given
+    assert not found.fell_back_to_given
 
 
 @pytest.mark.parametrize("loss_weights", ["confidence", "equal"])
@@ -105,7 +105,7 @@ def test_soft_solution_that_loses_a_class_keeps_the_given_labels(loss_weights):
     found = induced_labels(solution, loss_weights=loss_weights)
     assert (solution.codes == 1).all(), "the solution itself is left alone"
     assert solution.problem.labels.codes.tolist() == [1, 1, 1, 0, -1]
-    assert found.kept_given
+    assert found.fell_back_to_given
     assert found.codes.tolist() == [1, 1, 1, 0, 1]
     assert found.mask.all()
     expected = solution.confidence if loss_weights == "confidence" else np.ones(5)
@@ -119,7 +119,7 @@ def test_every_class_and_every_labeled_row_is_learned_from(random_graph, seed, e
     found = induced_labels(solution, eps=eps)
     assert found.mask[codes >= 0].all()
     assert np.unique(found.codes[found.mask]).tolist() == [0, 1, 2]
-    if found.kept_given:
+    if found.fell_back_to_given:
         np.testing.assert_array_equal(found.codes[codes >= 0], codes[codes >= 0])
         missing = set(range(3)) - set(solution.codes[found.mask])
         assert missing, "labels are kept only where a class would be lost"
@@ -137,4 +137,4 @@ def test_given_labels_are_the_labels_with_weight_one():
     assert found.codes.tolist() == [1, -1, 0, 1]
     assert found.weights.tolist() == [1.0, 0.0, 1.0, 1.0]
     assert found.mask.tolist() == [True, False, True, True]
-    assert not found.kept_given
+    assert not found.fell_back_to_given

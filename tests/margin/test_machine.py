@@ -20,7 +20,13 @@ from graphmargin.margin import (
     training,
 )
 from graphmargin.margin.coordinate_descent import solve_linear
-from graphmargin.margin.machine import blend, class_scores, joint_pairwise, sum_decision, winner
+from graphmargin.margin.machine import (
+    blend,
+    class_scores,
+    pairwise_values,
+    predicted_codes,
+    sum_decision,
+)
 from graphmargin.margin.smo import solve_smo
 from tests.margin.problems import (
     KERNELS,
@@ -131,7 +137,7 @@ def test_several_classes_decide_like_scikit_learn(kind, n_classes):
     svm.set_params(decision_function_shape="ovr", break_ties=True)
     scores, values = machine.decision(clear), kernel(clear, X)
     np.testing.assert_allclose(scores, svm.decision_function(values), atol=1e-3)
-    np.testing.assert_array_equal(winner(scores), svm.predict(values))
+    np.testing.assert_array_equal(predicted_codes(scores), svm.predict(values))
 
 
 @alternating_cases(
@@ -161,7 +167,7 @@ def test_prediction_in_blocks_equals_one_block(monkeypatch, kind, block_bytes, n
     machine = train_machine(rows, codes, kernel, C=1.0)
     at_once = machine.decision(rows)
     monkeypatch.setattr(graphmargin._blocks, "BLOCK_BYTES", block_bytes)
-    blocks = graphmargin._blocks.row_blocks(len(X), 16 * len(machine.coefficients))
+    blocks = graphmargin._blocks.row_slices(len(X), 16 * len(machine.coefficients))
     assert len(list(blocks)) > 1
     np.testing.assert_allclose(machine.decision(rows), at_once, rtol=1e-12, atol=1e-12)
 
@@ -458,7 +464,7 @@ def test_joint_values_of_a_path_are_those_of_its_machines(kind, n_classes):
     machines = train_manifold(
         *(X, few, KERNELS[kind], W), C=2.0, gamma_us=[0.0, 1e-3, 0.1], approximation="nystroem"
     )
-    for machine, values in zip(machines, joint_pairwise(machines, X), strict=True):
+    for machine, values in zip(machines, pairwise_values(machines, X), strict=True):
         np.testing.assert_allclose(values, machine.pairwise(X), atol=1e-10)
 
 
@@ -476,7 +482,7 @@ def test_joint_values_on_a_kernel_matrix_are_those_of_each_machine(n_classes, n_
     ]
     assert n_machines < 5 or len({machine.vectors.tobytes() for machine in machines}) > 1
     for rows in (K, K[::5], K[:0]):
-        for machine, values in zip(machines, joint_pairwise(machines, rows), strict=True):
+        for machine, values in zip(machines, pairwise_values(machines, rows), strict=True):
             assert values.shape == (len(rows), n_classes * (n_classes - 1) // 2)
             np.testing.assert_allclose(values, machine.pairwise(rows), atol=1e-12)
 
@@ -505,8 +511,8 @@ def test_machine_without_bias_fulfills_its_optimality_conditions(kind, n_classes
 def test_scores_of_two_classes_are_positive_for_the_second():
     scores = class_scores(np.array([[1.5], [-2.0], [0.0]]), 2)
     assert scores.tolist() == [-1.5, 2.0, 0.0]
-    assert winner(scores).tolist() == [0, 1, 0]
-    assert winner(scores[:0]).shape == (0,)
+    assert predicted_codes(scores).tolist() == [0, 1, 0]
+    assert predicted_codes(scores[:0]).shape == (0,)
 
 
 @given(seed=st.integers(0, 10**6), n=st.integers(0, 9), n_classes=st.integers(3, 6))
@@ -516,7 +522,7 @@ def test_scores_of_pairs_are_votes_and_a_share_of_the_margins(seed, n, n_classes
     f = rng.normal(size=(n, len(pairs))) * rng.choice([0.0, 1e-3, 1.0, 1e6], size=(n, len(pairs)))
     scores = class_scores(f, n_classes)
     assert scores.shape == (n, n_classes)
-    assert winner(scores).shape == (n,)
+    assert predicted_codes(scores).shape == (n,)
     for row in range(n):
         votes, margins = np.zeros(n_classes), np.zeros(n_classes)
         for (i, j), value in zip(pairs, f[row], strict=True):
@@ -524,7 +530,7 @@ def test_scores_of_pairs_are_votes_and_a_share_of_the_margins(seed, n, n_classes
             margins[i] += value
             margins[j] -= value
         np.testing.assert_allclose(scores[row], votes + margins / (3 * (np.abs(margins) + 1)))
-        assert votes[winner(scores)[row]] == votes.max()
+        assert votes[predicted_codes(scores)[row]] == votes.max()
 
 
 # Weighted sums.

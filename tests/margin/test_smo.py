@@ -105,7 +105,7 @@ def test_pauses_do_not_change_the_solution(monkeypatch):
     pauses = []
     whole = solve_smo(K, np.arange(80), signs, np.full(80, 5.0))
     monkeypatch.setattr("graphmargin.margin.smo.ENTRIES_AT_ONCE", 80 * 10)
-    monkeypatch.setattr("graphmargin.margin.smo.pause", lambda: pauses.append(1))
+    monkeypatch.setattr("graphmargin.margin.smo.raise_if_cancelled", lambda: pauses.append(1))
     shares = solve_smo(K, np.arange(80), signs, np.full(80, 5.0))
     np.testing.assert_array_equal(whole.alpha, shares.alpha)
     assert whole.iterations == shares.iterations

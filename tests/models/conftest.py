@@ -11,7 +11,7 @@ import pytest
 from graphmargin import HarmonicClassifier, SupervisedSVC
 from graphmargin.models import TableModel, save_model
 from graphmargin.models.archive import DESCRIPTION, TREE, pack
-from graphmargin.tables.features import fit_features
+from graphmargin.tables.table_features import fit_features
 
 WORDS = ("red", "green", "blue", "sky", "sea", "tree", "dog", "house", "river", "moon")
 

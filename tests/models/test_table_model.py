@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from graphmargin.models import ModelFileError, load_model, model_info, save_model
-from graphmargin.tables.errors import TableError
+from graphmargin.tables.table_errors import TableError
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def test_empty_table(table, saved_table_model):
 
 
 def test_missing_pandas_names_the_extra(saved_table_model, monkeypatch):
-    monkeypatch.setitem(sys.modules, "graphmargin.tables.features", None)
+    monkeypatch.setitem(sys.modules, "graphmargin.tables.table_features", None)
     with pytest.raises(ImportError, match=r'pip install "graphmargin\[cli\]"'):
         load_model(saved_table_model)
     assert model_info(saved_table_model).kind == "TableModel"

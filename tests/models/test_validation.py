@@ -7,7 +7,7 @@ import pytest
 
 from graphmargin import HarmonicClassifier, SupervisedSVC
 from graphmargin.models.array_model import array_model_of
-from graphmargin.models.errors import ModelFileError, model_file_errors
+from graphmargin.models.model_errors import ModelFileError, model_file_errors
 from graphmargin.models.records import decode, encode, table_records
 from graphmargin.models.validation import check_model
 

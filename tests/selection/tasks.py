@@ -25,20 +25,20 @@ from graphmargin.selection.cut_trials import (
 from graphmargin.selection.cuts import blend_cuts, fit_cut, fit_supervised
 from graphmargin.selection.execution import Execution
 from graphmargin.selection.grids import label_counts
-from graphmargin.selection.harmonic import (
+from graphmargin.selection.harmonic_fits import (
     blend_harmonic,
     fit_harmonic,
     harmonic_candidates,
     try_harmonic,
 )
-from graphmargin.selection.held_out import HeldOutLabels, label_folds
+from graphmargin.selection.held_out import HeldOutLabels, stratified_label_folds
 from graphmargin.selection.low_density import (
     blend_low_density,
     fit_low_density,
     low_density_candidates,
     try_low_density,
 )
-from graphmargin.selection.manifold import (
+from graphmargin.selection.manifold_fits import (
     blend_manifold,
     fit_manifold,
     manifold_candidates,
@@ -69,7 +69,7 @@ def laplace_kernel(first, second):
 
 
 def folds_of(y, n_splits=3):
-    return HeldOutLabels(tuple(label_folds(y, n_splits, 0)))
+    return HeldOutLabels(tuple(stratified_label_folds(y, n_splits, 0)))
 
 
 def without(y, rows):

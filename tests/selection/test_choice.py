@@ -86,7 +86,7 @@ def test_weights_are_a_distribution_and_the_largest_is_the_best(found):
     assert choice.weights.sum() == pytest.approx(1.0)
     assert choice.weights[choice.best] == choice.weights.max() > 0
     assert choice.best_params is found[0].params[choice.best]
-    assert choice.share_evidence.shape == choice.log_likelihood.shape == choice.weights.shape
+    assert choice.share_log_likelihood.shape == choice.log_likelihood.shape == choice.weights.shape
 
 
 @few_examples
@@ -97,7 +97,9 @@ def test_order_of_the_candidates_does_not_matter(found, data):
     choice, other = choose(trials, counts), choose(reordered(trials, order), counts)
     np.testing.assert_allclose(other.weights, choice.weights[order], rtol=1e-9)
     np.testing.assert_allclose(other.log_likelihood, choice.log_likelihood[order], rtol=1e-12)
-    np.testing.assert_allclose(other.share_evidence, choice.share_evidence[order], rtol=1e-12)
+    np.testing.assert_allclose(
+        other.share_log_likelihood, choice.share_log_likelihood[order], rtol=1e-12
+    )
     np.testing.assert_allclose(other.scores, choice.scores, rtol=1e-9, atol=1e-12)
     assert other.supervised_share == pytest.approx(choice.supervised_share)
 
@@ -123,7 +125,7 @@ def test_weights_are_those_of_bayes_rule():
     )
     choice = choose(trials, np.array([3, 5]))
     posterior = np.array([0.25, 0.5, 0.25])
-    posterior *= np.exp(choice.log_likelihood + choice.share_evidence)
+    posterior *= np.exp(choice.log_likelihood + choice.share_log_likelihood)
     assert (posterior / posterior.sum()).min() > 0.1, "none should be left out"
     np.testing.assert_allclose(choice.weights, posterior / posterior.sum(), rtol=1e-12)
 
@@ -192,20 +194,20 @@ def test_units_of_two_classes_do_not_matter(factor):
 def test_equal_shares_are_no_evidence():
     shares = np.array([[0.25, 0.75], [0.5, 0.5], [0.2, 0.8]])
     choice = choose(without_hidden_labels(3, shares=shares), np.array([2, 6]))
-    assert choice.share_evidence[0] == 0
-    assert (choice.share_evidence[1:] < 0).all()
+    assert choice.share_log_likelihood[0] == 0
+    assert (choice.share_log_likelihood[1:] < 0).all()
     expected = 2 * np.log(0.5 / 0.25) + 6 * np.log(0.5 / 0.75)
-    assert choice.share_evidence[1] == pytest.approx(expected)
+    assert choice.share_log_likelihood[1] == pytest.approx(expected)
     # A class without a label says nothing, but takes shares.
     trials = without_hidden_labels(2, 3, shares=[[0.5, 0.5, 1e-9], [0.4, 0.4, 0.2]])
-    evidence = choose(trials, np.array([3, 3, 0])).share_evidence
+    evidence = choose(trials, np.array([3, 3, 0])).share_log_likelihood
     np.testing.assert_allclose(evidence, [0.0, 6 * np.log(0.8)], atol=1e-7)
 
 
 def test_class_shares_tell_three_nats_at_most():
     shares = np.array([[0.5, 0.5], [1e-4, 1 - 1e-4], [0.999, 0.001]])
     choice = choose(without_hidden_labels(3, shares=shares), np.array([50, 50]))
-    np.testing.assert_allclose(choice.share_evidence, [0, -3, -3], atol=1e-12)
+    np.testing.assert_allclose(choice.share_log_likelihood, [0, -3, -3], atol=1e-12)
     assert MOST_SHARE_EVIDENCE == 3.0
 
 
@@ -216,7 +218,7 @@ def test_class_shares_tell_three_nats_at_most():
 def test_share_evidence_is_between_its_limits(counts, seed):
     shares = np.random.default_rng(seed).dirichlet(np.ones(len(counts)), size=4)
     trials = without_hidden_labels(4, len(counts), shares=np.maximum(shares, 1e-6))
-    evidence = choose(trials, np.array(counts)).share_evidence
+    evidence = choose(trials, np.array(counts)).share_log_likelihood
     assert ((evidence >= -3) & (evidence <= 1e-4)).all()
 
 
@@ -371,6 +373,6 @@ def test_scores_and_results_of_two_classes_by_hand():
     np.testing.assert_allclose(results["mean_test_score"], [3 / 5, 4 / 5])
     np.testing.assert_array_equal(results["weight"], choice.weights)
     np.testing.assert_array_equal(results["log_likelihood"], choice.log_likelihood)
-    np.testing.assert_array_equal(results["share_evidence"], choice.share_evidence)
+    np.testing.assert_array_equal(results["share_log_likelihood"], choice.share_log_likelihood)
     assert results["param_class_mass_normalization"].tolist() == [None, (1, 2)]
     assert results["rank_test_score"].tolist() == [2, 1]

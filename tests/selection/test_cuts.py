@@ -13,7 +13,7 @@ from graphmargin.harmonic import harmonic_solution
 from graphmargin.labels import encode_labels
 from graphmargin.margin import Kernel, train_machine, training
 from graphmargin.margin.induced import induced_labels
-from graphmargin.margin.machine import class_scores, winner
+from graphmargin.margin.machine import class_scores, predicted_codes
 from graphmargin.selection import cut_trials, cuts, gamma_path
 from graphmargin.selection.choice import choose
 from graphmargin.selection.cut_trials import cut_candidates, max_blended, sample_rows, try_cuts
@@ -73,7 +73,7 @@ def test_shares_and_scales_are_those_of_the_machines_at_a_sample_of_unlabeled_ro
         K = trials.task.kernel(seen, X[machine.vectors])
         f = K @ machine.coefficients + machine.intercepts
         assert trials.evidence.scales[i] == pytest.approx(np.abs(f).mean())
-        codes = winner(class_scores(f, n_classes))
+        codes = predicted_codes(class_scores(f, n_classes))
         expected = (np.bincount(codes, minlength=n_classes) + 1) / (len(seen) + n_classes)
         np.testing.assert_allclose(trials.evidence.shares[i], expected)
 
@@ -90,8 +90,8 @@ def test_solutions_are_found_once_for_each_graph(monkeypatch):
         solved.append((id(problem), tuple(gammas)))
         return solve(problem, gammas, folds, **options)
 
-    solve = gamma_path.solve_hidden
-    monkeypatch.setattr(gamma_path, "solve_hidden", count)
+    solve = gamma_path.fold_solutions
+    monkeypatch.setattr(gamma_path, "fold_solutions", count)
     tasks = CUT.tasks(
         X, y, gamma_g=[0.1, np.inf], C=1.0, kernel=["linear", "cubic", "rbf"], n_neighbors=[4, 6]
     )

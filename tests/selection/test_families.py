@@ -10,7 +10,7 @@ from scipy import sparse
 from graphmargin.graph import knn_graph
 from graphmargin.margin import Kernel
 from graphmargin.margin.calibration import calibration_targets, fit_calibration
-from graphmargin.margin.machine import class_scores, winner
+from graphmargin.margin.machine import class_scores, predicted_codes
 from graphmargin.selection import cut_trials, low_density
 from graphmargin.selection.choice import choose
 from graphmargin.selection.execution import Execution
@@ -129,7 +129,7 @@ def test_trials_are_fits_without_the_held_out_labels(name, parameters, n_classes
             if name == "harmonic":
                 scale, codes = fitted.confidence[y < 0].mean(), g.argmax(axis=1)
             else:
-                scale, codes = np.abs(g).mean(), winner(class_scores(g, n_classes))
+                scale, codes = np.abs(g).mean(), predicted_codes(class_scores(g, n_classes))
                 n_unclear = (np.abs(g) < error * np.abs(f).max()).any(axis=1).sum()
             assert evidence.scales[i] == pytest.approx(scale, rel=error)
             shares = smoothed_shares(codes, n_classes)

@@ -11,10 +11,10 @@ from graphmargin.selection.grids import (
     SAMPLE,
     c_grid,
     gamma_g_grid,
+    gamma_g_grid_of_degrees,
     gamma_u_grid,
     label_counts,
     prior_grid,
-    sink_grid,
 )
 
 powers = pytest.mark.parametrize("power", [-8, -1, 7])
@@ -61,7 +61,7 @@ def test_vertices_without_edges_have_no_say_in_gamma_g():
 
 def test_sample_of_the_degrees_has_the_grid_of_the_graph():
     W = knn_graph(points())
-    assert sink_grid(np.asarray(W.sum(axis=1))[::2]) == gamma_g_grid(W)
+    assert gamma_g_grid_of_degrees(np.asarray(W.sum(axis=1))[::2]) == gamma_g_grid(W)
 
 
 def test_graph_without_edges_has_a_gamma_g_grid():

@@ -23,7 +23,7 @@ from graphmargin.selection.held_out import (
     LabeledLeaveOneOut,
     default_held_out,
     held_out_from,
-    label_folds,
+    stratified_label_folds,
     validation_set,
 )
 
@@ -41,7 +41,7 @@ def class_sizes(rows):
 
 @given(codes=codes, n_splits=n_splits, seed=seeds)
 def test_folds_partition_the_labels_of_classes_with_two_or_more(codes, n_splits, seed):
-    folds = label_folds(codes, n_splits, seed)
+    folds = stratified_label_folds(codes, n_splits, seed)
     sizes = Counter(codes.tolist())
     expected = [row for row, code in enumerate(codes) if code != -1 and sizes[code] > 1]
     assert sorted(row for hidden in folds for row in hidden) == expected
@@ -51,7 +51,7 @@ def test_folds_partition_the_labels_of_classes_with_two_or_more(codes, n_splits,
 
 @given(codes=codes, n_splits=n_splits, seed=seeds)
 def test_folds_are_of_equal_size_in_total_and_in_each_class(codes, n_splits, seed):
-    folds = label_folds(codes, n_splits, seed)
+    folds = stratified_label_folds(codes, n_splits, seed)
     if folds:
         assert np.ptp([len(hidden) for hidden in folds]) <= 1
         assert np.ptp([class_sizes(codes[hidden]) for hidden in folds], axis=0).max() <= 1
@@ -60,14 +60,14 @@ def test_folds_are_of_equal_size_in_total_and_in_each_class(codes, n_splits, see
 @given(codes=codes, n_splits=n_splits, seed=seeds)
 def test_every_fold_keeps_a_label_of_each_class(codes, n_splits, seed):
     every_class = np.unique(codes[codes != -1])
-    for hidden in label_folds(codes, n_splits, seed):
+    for hidden in stratified_label_folds(codes, n_splits, seed):
         kept = np.delete(codes, hidden)
         np.testing.assert_array_equal(np.unique(kept[kept != -1]), every_class)
 
 
 def test_every_label_is_equally_likely_in_every_fold():
     codes = np.array([0, 0, 0, 1, 1, 1, 1, -1])
-    draws = [label_folds(codes, 3, seed)[0] for seed in range(1000)]
+    draws = [stratified_label_folds(codes, 3, seed)[0] for seed in range(1000)]
     frequency = np.bincount(np.concatenate(draws), minlength=8) / 1000
     # Round robin gives the first fold one of the three, and the first of the four and the last.
     np.testing.assert_allclose(
@@ -162,7 +162,7 @@ def test_n_splits_out_of_range(n_splits):
     with pytest.raises(ValueError, match=message):
         LabeledKFold(n_splits)
     with pytest.raises(ValueError, match=message):
-        label_folds(np.array([0, 0, 1]), n_splits)
+        stratified_label_folds(np.array([0, 0, 1]), n_splits)
 
 
 @splitters
@@ -325,7 +325,7 @@ def test_default_has_ten_folds_for_few_labels_and_five_for_more():
         held_out = default_held_out(encode_labels(y), 3)
         assert held_out.validation is None
         assert len(held_out.folds) == n_folds
-        expected = [fold.tolist() for fold in label_folds(y, asked, 3)]
+        expected = [fold.tolist() for fold in stratified_label_folds(y, asked, 3)]
         assert [fold.tolist() for fold in held_out.folds] == folds_for(None, y, 3) == expected
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from graphmargin.margin.semi_supervised_training import train_semi_supervised
+from graphmargin.margin.s3vm_training import train_semi_supervised
 from graphmargin.selection import low_density
 from graphmargin.selection.held_out import HeldOutLabels
 from graphmargin.selection.low_density import fit_low_density, try_low_density

@@ -8,7 +8,7 @@ import typer
 
 from graphmargin.cli.options import Ignore, Jobs, Json, Keep, Quiet, Seed, Table, Target, Unlabeled
 from graphmargin.cli.printing import console, line, print_json
-from graphmargin.cli.progress import watching
+from graphmargin.cli.progress import show_progress
 from graphmargin.cli.rows import Out, check_list, list_row, print_list, write_list
 
 HELP = """Find given labels that look wrong.
@@ -39,15 +39,15 @@ def audit(
     quiet: Quiet = False,
 ) -> None:
     """Print a row for each label that looks wrong."""
-    from graphmargin.labeling.doubts import doubts_on
-    from graphmargin.labeling.job import label_rows, open_job, table_report
+    from graphmargin.labeling.label_audit import audit_labels
+    from graphmargin.labeling.labeling_task import label_rows, read_task, table_report
 
     check_list(out, table)
-    job = open_job(table, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
-    with watching(quiet=quiet or json) as watch:
+    job = read_task(table, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
+    with show_progress(quiet=quiet or json) as watch:
         labeled = label_rows(job, n_jobs=jobs, seed=seed, watch=watch)
         report = table_report(labeled, hide_labels=False)
-        doubts = doubts_on(labeled, report)
+        doubts = audit_labels(labeled, report)
     notes = doubts.notes or ()
     rows = [
         list_row(HEADER, (one.row, one.label, one.other, round(one.score, 3)), one.cells)

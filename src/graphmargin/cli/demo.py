@@ -30,7 +30,7 @@ def demo(
     ),
 ) -> None:
     """Write a table, label it, and compare with the truth."""
-    from graphmargin.labeling.demo import TARGET, demo_accuracy, demo_table
+    from graphmargin.labeling.demo_table import TARGET, demo_accuracy, demo_table
     from graphmargin.tables.reading import read_table
     from graphmargin.tables.writing import table_writer
 

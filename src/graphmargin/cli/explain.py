@@ -9,7 +9,7 @@ import typer
 
 from graphmargin.cli.options import Ignore, Jobs, Json, Keep, Seed, Table, Target, Unlabeled
 from graphmargin.cli.printing import console, line, print_json, print_table
-from graphmargin.cli.progress import watching
+from graphmargin.cli.progress import show_progress
 
 if TYPE_CHECKING:
     from graphmargin.labeling.explanation import Influence, RowExplanation
@@ -44,11 +44,11 @@ def explain(
 ) -> None:
     """Print an explanation."""
     from graphmargin.labeling.explanation import explain_row, find_row
-    from graphmargin.labeling.job import label_rows, open_job
+    from graphmargin.labeling.labeling_task import label_rows, read_task
 
-    job = open_job(table, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
+    job = read_task(table, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
     place = find_row(job, row, id_column)
-    with watching(quiet=json) as watch:
+    with show_progress(quiet=json) as watch:
         labeled = label_rows(job, n_jobs=jobs, seed=seed, watch=watch)
     found = explain_row(labeled, place)
     if json:

@@ -26,7 +26,7 @@ def check_files(*files: Path | None) -> None:
 
 def write_files(labeled: _Labeled, findings: Findings, files: Mapping[str, str]) -> None:
     """Write the "model" and the "report" among `files`."""
-    from graphmargin._files import write_atomically
+    from graphmargin._files import atomic_write
 
     if "model" in files:
         from graphmargin.models import save_model
@@ -38,4 +38,4 @@ def write_files(labeled: _Labeled, findings: Findings, files: Mapping[str, str])
         page = labeling_page(
             findings, table_path=files.get("labeled"), model_path=files.get("model")
         )
-        write_atomically(Path(files["report"]), page.encode(errors="backslashreplace"))
+        atomic_write(Path(files["report"]), page.encode(errors="backslashreplace"))

@@ -53,7 +53,7 @@ def info(
             for text in str(found).splitlines():
                 console().print(line(text))
         return
-    from graphmargin.labeling.overview import overview
+    from graphmargin.labeling.column_overview import overview
 
     seen = overview(path, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
     if json:

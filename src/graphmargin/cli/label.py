@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from graphmargin.cli.dask_commands import check_option_conflicts, label_on_dask
 from graphmargin.cli.files import check_files, write_files
-from graphmargin.cli.on_dask import label_on_dask, refuse_options
 from graphmargin.cli.options import (
     Dask,
     Ignore,
@@ -20,17 +20,17 @@ from graphmargin.cli.options import (
     Quiet,
     Seed,
     Table,
-    TableOrPlace,
+    TableOrUrl,
     Target,
     Unlabeled,
     beside,
 )
 from graphmargin.cli.printing import print_json, print_summary
-from graphmargin.cli.progress import watching
+from graphmargin.cli.progress import show_progress
 
 if TYPE_CHECKING:
     from graphmargin.labeling.findings import Findings
-    from graphmargin.labeling.job import Job, Labeled
+    from graphmargin.labeling.labeling_task import LabeledTable, LabelingTask
 
 LABEL_HELP = """Fill in the missing labels of a table.
 
@@ -62,7 +62,7 @@ Examples:
 REPORT_ONLY = frozenset(
     ("graph_lines", "path", "histogram", "map", "least_certain", "doubts", "certificate")
 )
-"""Of findings."""
+"""Fields of the findings that only a report shows."""
 
 Report = Annotated[
     Path | None, typer.Option(metavar="FILE.html", help="Write a page with all that was found.")
@@ -70,7 +70,7 @@ Report = Annotated[
 
 
 def label(
-    table: TableOrPlace,
+    table: TableOrUrl,
     target: Target,
     out: OutOrFolder = None,
     model: Annotated[
@@ -99,7 +99,9 @@ def label(
 ) -> None:
     """Write the labeled table, and what else is asked for."""
     if dask is not None:
-        refuse_options({"--jobs": jobs}, "is for one machine: a cluster has its own threads")
+        check_option_conflicts(
+            {"--jobs": jobs}, "is for one machine: a cluster has its own threads"
+        )
         found, files = label_on_dask(
             table,
             target,
@@ -117,15 +119,15 @@ def label(
         )
         _tell(found, files, json=json, quiet=quiet)
         return
-    refuse_options({"--work-dir": work_dir, "--resume": resume}, "goes with --dask")
-    from graphmargin.labeling.job import check_new_columns, check_unlabeled, open_job
+    check_option_conflicts({"--work-dir": work_dir, "--resume": resume}, "goes with --dask")
+    from graphmargin.labeling.labeling_task import check_new_columns, check_unlabeled, read_task
     from graphmargin.tables.writing import check_output
 
     source = Path(table)
     labeled_file = beside(source, "labeled") if out is None else Path(out)
     check_output(labeled_file, inputs=[source])
     check_files(source, labeled_file, model, report)
-    job = open_job(source, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
+    job = read_task(source, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
     check_new_columns(job)
     check_unlabeled(job)
     labeled, findings = _labeled(job, jobs, seed, report, quiet=quiet or json)
@@ -147,23 +149,23 @@ def fit(
     quiet: Quiet = False,
 ) -> None:
     """Write a model."""
-    from graphmargin.labeling.job import open_job
+    from graphmargin.labeling.labeling_task import read_task
 
     check_files(table, model, report)
-    job = open_job(table, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
+    job = read_task(table, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
     labeled, findings = _labeled(job, jobs, seed, report, quiet=quiet or json)
     files = _write_files(labeled, findings, table, None, model, report)
     _tell(findings, files, json=json, quiet=quiet)
 
 
 def _labeled(
-    job: Job, jobs: int | None, seed: int, report: Path | None, *, quiet: bool
-) -> tuple[Labeled, Findings]:
+    job: LabelingTask, jobs: int | None, seed: int, report: Path | None, *, quiet: bool
+) -> tuple[LabeledTable, Findings]:
     from graphmargin._progress import announce
     from graphmargin.labeling.inspection import inspect, summarize
-    from graphmargin.labeling.job import label_rows
+    from graphmargin.labeling.labeling_task import label_rows
 
-    with watching(quiet=quiet) as watch:
+    with show_progress(quiet=quiet) as watch:
         labeled = label_rows(job, n_jobs=jobs, seed=seed, watch=watch)
         if report is None:
             return labeled, summarize(labeled)
@@ -172,7 +174,7 @@ def _labeled(
 
 
 def _write_files(
-    labeled: Labeled,
+    labeled: LabeledTable,
     findings: Findings,
     source: Path,
     out: Path | None,

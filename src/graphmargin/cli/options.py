@@ -57,7 +57,7 @@ def _check_file(context: typer.Context, table: str) -> str:
     return table
 
 
-TableOrPlace: TypeAlias = Annotated[
+TableOrUrl: TypeAlias = Annotated[
     str,
     typer.Argument(
         metavar="TABLE",

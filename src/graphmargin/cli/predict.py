@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graphmargin.cli.on_dask import predict_on_dask
+from graphmargin.cli.dask_commands import predict_on_dask
 from graphmargin.cli.options import (
     FORMATS,
     Dask,
     Json,
     OutOrFolder,
     Quiet,
-    TableOrPlace,
+    TableOrUrl,
     beside,
     check_regular,
 )
 from graphmargin.cli.printing import console, line, print_json, print_table
-from graphmargin.cli.progress import watching
+from graphmargin.cli.progress import show_progress
 
 if TYPE_CHECKING:
     from graphmargin.labeling.prediction import Predicted
@@ -51,7 +51,7 @@ def predict(
             help="A model file.",
         ),
     ],
-    table: TableOrPlace,
+    table: TableOrUrl,
     out: OutOrFolder = None,
     dask: Dask = None,
     json: Json = False,
@@ -87,7 +87,7 @@ def _predict_file(model: Path, table: Path, out: Path, *, quiet: bool) -> Predic
     check_output(out, inputs=[table, model])
     learned = load_table_model(model)
     with (
-        watching(quiet=quiet) as watch,
+        show_progress(quiet=quiet) as watch,
         announce(watch, f"rows of {table.name}") as tell,
     ):
         return predict_file(learned, table, out, progress=tell)

@@ -1,4 +1,4 @@
-"""What commands print: for people, and as JSON for machines."""
+"""Output of the commands: text for people, and JSON for machines."""
 
 from __future__ import annotations
 

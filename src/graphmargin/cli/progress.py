@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from graphmargin._typing import ProgressCallback as Tell
     from graphmargin._typing import ProgressListener
 
-PATIENCE = 5.0
+QUIET_SECONDS = 5.0
 """Seconds that a part of a command may take before a log hears of it."""
 EVERY_SHARE, EVERY_SECONDS = 0.25, 60.0
 
 
 @contextmanager
-def watching(*, quiet: bool) -> Iterator[ProgressListener]:
+def show_progress(*, quiet: bool) -> Iterator[ProgressListener]:
     """Yield what shows the progress of one thing after the other."""
     console = Console(stderr=True)
     if quiet:
@@ -83,7 +83,7 @@ def _lines(name: str) -> Tell:
     def tell(share: float | None, news: str) -> None:
         nonlocal said_at, said_share
         now, done = time.monotonic(), share or 0.0
-        if now - start < PATIENCE:
+        if now - start < QUIET_SECONDS:
             return
         # The end is told once; between, a line in a while is enough for a log.
         last = done >= 1.0 > said_share

@@ -8,7 +8,7 @@ import typer
 
 from graphmargin.cli.options import Ignore, Jobs, Json, Keep, Quiet, Seed, Table, Target, Unlabeled
 from graphmargin.cli.printing import print_json
-from graphmargin.cli.progress import watching
+from graphmargin.cli.progress import show_progress
 from graphmargin.cli.rows import Out, check_list, list_row, print_list, write_list
 
 HELP = """Tell which rows to label next, and why.
@@ -39,16 +39,16 @@ def suggest(
 ) -> None:
     """Print a row for each suggestion."""
     from graphmargin._progress import announce
-    from graphmargin.labeling.job import label_rows, open_job
+    from graphmargin.labeling.labeling_task import label_rows, read_task
     from graphmargin.labeling.suggestions import suggest_rows
-    from graphmargin.tables.errors import TableError
+    from graphmargin.tables.table_errors import TableError
 
     check_list(out, table)
-    job = open_job(table, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
+    job = read_task(table, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
     if job.target.labeled.all():
         msg = f"all {len(job.table):,} rows of {table.name} have a label in {target!r}"
         raise TableError(msg)
-    with watching(quiet=quiet or json) as watch:
+    with show_progress(quiet=quiet or json) as watch:
         labeled = label_rows(job, n_jobs=jobs, seed=seed, watch=watch)
         with announce(watch, "suggestions"):
             found = suggest_rows(labeled, n)

@@ -1,8 +1,8 @@
 """Tables that ship with the package, and problems whose answer is known."""
 
+from graphmargin.datasets.loaders import load_digits, load_letter, load_segmentation
 from graphmargin.datasets.masking import mask_labels
 from graphmargin.datasets.problems import LatticeProblem, make_lattices
-from graphmargin.datasets.tables import load_digits, load_letter, load_segmentation
 
 __all__ = [
     "LatticeProblem",

@@ -7,7 +7,7 @@ for _package in ("dask", "distributed", "pandas", "pyarrow"):
         msg = f'clusters need {_package}; pip install "graphmargin[dask]"'
         raise ImportError(msg)
 
-from graphmargin.distributed.errors import ClusterError  # noqa: E402 - these need Dask
+from graphmargin.distributed.cluster_errors import ClusterError  # noqa: E402 - these need Dask
 from graphmargin.distributed.estimator import DistributedGraphCut  # noqa: E402
 
 __all__ = ["ClusterError", "DistributedGraphCut"]

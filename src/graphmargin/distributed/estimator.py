@@ -13,13 +13,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from graphmargin._progress import report_stage
+from graphmargin.distributed.cluster_parameters import read_cluster_parameters
 from graphmargin.distributed.engine.cluster import cluster_at
 from graphmargin.distributed.engine.storage import Folder
-from graphmargin.distributed.io.labels import LabelColumn
+from graphmargin.distributed.io.label_column import LabelColumn
 from graphmargin.distributed.io.output import check_names, ids_layout
-from graphmargin.distributed.io.prediction import RowPredictor, predict_parquet
 from graphmargin.distributed.io.row_encoder import NumberColumns
-from graphmargin.distributed.parameters import read_cluster_parameters
+from graphmargin.distributed.io.row_prediction import RowPredictor, predict_parquet
 from graphmargin.distributed.pipeline import FitRequest, FittedOnCluster, run_fit
 from graphmargin.labeling.prediction import Predicted
 from graphmargin.labels import UNLABELED_IN_PYTHON

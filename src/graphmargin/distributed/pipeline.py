@@ -15,13 +15,14 @@ from sklearn.exceptions import ConvergenceWarning
 
 from graphmargin import __version__
 from graphmargin._typing import IntArray
+from graphmargin.distributed.cluster_parameters import graph_parameters, is_to_choose, settings_of
 from graphmargin.distributed.engine.cluster import Cluster
 from graphmargin.distributed.engine.handles import ExactNeighbors, Points
 from graphmargin.distributed.engine.memory_plan import count_partitions, rows_per_task
 from graphmargin.distributed.engine.run import Run, open_run
 from graphmargin.distributed.engine.storage import Folder
 from graphmargin.distributed.io.ingest import TableSummary, ingest
-from graphmargin.distributed.io.labels import LabelColumn
+from graphmargin.distributed.io.label_column import LabelColumn
 from graphmargin.distributed.io.output import Layout, check_outside, write_labels
 from graphmargin.distributed.io.parquet_files import check_types
 from graphmargin.distributed.io.row_encoder import RowEncoder, choose_encoder
@@ -34,24 +35,23 @@ from graphmargin.distributed.io.row_ranges import (
     split_rows,
     store_frame,
 )
-from graphmargin.distributed.parameters import graph_parameters, is_to_choose, settings_of
-from graphmargin.distributed.stages.calibration import calibrate
 from graphmargin.distributed.stages.components import find_reached
 from graphmargin.distributed.stages.graph import GraphSummary, build_graph
-from graphmargin.distributed.stages.harmonic import HarmonicReport, solve
-from graphmargin.distributed.stages.machine import train
+from graphmargin.distributed.stages.harmonic_iteration import HarmonicReport, solve
+from graphmargin.distributed.stages.machine_training import train
+from graphmargin.distributed.stages.parameter_choice import SampleSize, choose_parameters
 from graphmargin.distributed.stages.partitioning import partition_rows
-from graphmargin.distributed.stages.selection import SampleSize, choose_parameters
+from graphmargin.distributed.stages.score_calibration import calibrate
 from graphmargin.distributed.stages.training_rows import BlendedCandidate, TrainingPlan
 from graphmargin.distributed.stages.transduction import label_rows
 from graphmargin.graph.weights import paper_width
-from graphmargin.margin.predictor import MarginPredictor
+from graphmargin.margin.margin_predictor import MarginPredictor
 from graphmargin.selection.choice import Choice
 from graphmargin.selection.execution import FitWarning, UnreachedWarning, machine_warnings
 from graphmargin.selection.fitted import held_out_calibration
 from graphmargin.selection.parameters import GraphParameters, Parameters, fixed_value
-from graphmargin.tables.errors import TableError
-from graphmargin.tables.features import TableFeatures
+from graphmargin.tables.table_errors import TableError
+from graphmargin.tables.table_features import TableFeatures
 
 
 @dataclass(frozen=True)

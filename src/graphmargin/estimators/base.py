@@ -20,10 +20,10 @@ from graphmargin._rows import (
     scale_rows,
 )
 from graphmargin._typing import AnyArray, FloatArray
-from graphmargin.harmonic.predictor import HarmonicPredictor
+from graphmargin.harmonic.harmonic_predictor import HarmonicPredictor
 from graphmargin.labels import EncodedLabels, encode_labels
 from graphmargin.margin.kernels import check_kernel_matrix
-from graphmargin.margin.predictor import MarginPredictor
+from graphmargin.margin.margin_predictor import MarginPredictor
 from graphmargin.selection.choice import Choice
 from graphmargin.selection.execution import Execution
 from graphmargin.selection.fitted import FittedClassifier

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from graphmargin.estimators.base import MarginClassifier
 from graphmargin.selection.cut_trials import MAX_BLENDED
 from graphmargin.selection.execution import Execution
-from graphmargin.selection.manifold import blend_manifold, fit_manifold, try_manifold
+from graphmargin.selection.manifold_fits import blend_manifold, fit_manifold, try_manifold
 from graphmargin.selection.parameters import read_parameters
 from graphmargin.selection.tasks import choose_among, make_tasks
 

@@ -1,4 +1,4 @@
-"""From points to the symmetric sparse graph W, and the check of a graph that a user brings."""
+"""The symmetric sparse graph W of some points, and the check of a graph that a user brings."""
 
 from __future__ import annotations
 
@@ -122,14 +122,14 @@ def neighbor_graph(
     progress: ProgressCallback | None = None,
 ) -> NeighborGraph:
     """Return `knn_graph` of validated X together with its points and weighting."""
-    points = in_metric(X, metric)
+    points = metric_points(X, metric)
     search = NeighborSearch(points, n_jobs=n_jobs, seed=draw_seed(random_state))
     neighbors = search.neighbors(n_neighbors, recall=recall, progress=progress)
     rule = weighting(points, neighbors, width)
-    return NeighborGraph(join_neighbors(neighbors, rule), search, rule, neighbors.recall)
+    return NeighborGraph(symmetric_graph(neighbors, rule), search, rule, neighbors.recall)
 
 
-def join_neighbors(neighbors: Neighbors, rule: Weighting) -> sparse.csr_array:
+def symmetric_graph(neighbors: Neighbors, rule: Weighting) -> sparse.csr_array:
     """Return W, in which two points are joined if one is a neighbor of the other."""
     n, k = neighbors.indices.shape
     directed = sparse.csr_array(
@@ -146,7 +146,7 @@ def join_neighbors(neighbors: Neighbors, rule: Weighting) -> sparse.csr_array:
     return W
 
 
-def in_metric(X: Any, metric: Metric) -> Any:
+def metric_points(X: Any, metric: Metric) -> Any:
     """Return X where Euclidean distance is the metric: for cosine, rows of unit length."""
     check_choice("metric", metric, METRICS)
     if metric == "euclidean":

@@ -6,10 +6,10 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from graphmargin._blocks import row_blocks
+from graphmargin._blocks import row_slices
 from graphmargin._checks import check_integer
 from graphmargin._compilation import kernel
-from graphmargin._threads import in_threads, pause
+from graphmargin._threads import map_in_threads, raise_if_cancelled
 from graphmargin._typing import FloatArray, IntArray
 
 N_SUMS = 16
@@ -81,7 +81,7 @@ def quadratic_form(
     """
     R = np.ascontiguousarray(R)
     n, r = R.shape
-    blocks = list(row_blocks(n, 16 * r))
+    blocks = list(row_slices(n, 16 * r))
     shift = np.array(np.broadcast_to(center, r), dtype=np.float64)
     for _ in range(power // 2):
         R, shift = _products(L, R, shift, blocks, n_jobs), np.zeros(r)
@@ -91,11 +91,11 @@ def quadratic_form(
         for rows in some:
             left = R[rows] - shift
             total += left.T @ (_product(L, R, shift, rows) if power % 2 else left)
-            pause()
+            raise_if_cancelled()
         return total
 
     shares = [blocks[first::N_SUMS] for first in range(N_SUMS)]
-    total = np.sum(in_threads(add_up, shares, n_jobs=n_jobs), axis=0)
+    total = np.sum(map_in_threads(add_up, shares, n_jobs=n_jobs), axis=0)
     return np.asarray((total + total.T) / 2)
 
 
@@ -108,7 +108,7 @@ def _products(
     def fill(rows: slice) -> None:
         result[rows] = _product(L, R, shift, rows)
 
-    in_threads(fill, blocks, n_jobs=n_jobs)
+    map_in_threads(fill, blocks, n_jobs=n_jobs)
     return result
 
 

@@ -20,16 +20,22 @@ import numpy as np
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from graphmargin._blocks import ranges, row_blocks
+from graphmargin._blocks import ranges, row_slices
 from graphmargin._checks import check_integer, check_random_state
 from graphmargin._compilation import kernel
 from graphmargin._rows import limit_rows, range_exponent
-from graphmargin._threads import in_threads, n_threads
+from graphmargin._threads import map_in_threads, n_threads
 from graphmargin._typing import BoolArray, FloatArray, IntArray, ProgressCallback
-from graphmargin.graph.cells import Cells, make_cells, power_of_two, rounding, scale_of
+from graphmargin.graph.voronoi_index import (
+    VoronoiIndex,
+    make_voronoi_index,
+    power_of_two,
+    rounding,
+    scale_of,
+)
 
 MAX_EXACT = 50_000
-"""Up to this number of points the search is exact unless a recall is asked for."""
+"""Number of points up to which the search is exact unless a recall is asked for."""
 EXACT_WORK = 2**16
 """Features read for a query (points visited times d) up to which exactness is affordable."""
 DEFAULT_RECALL = 0.99
@@ -125,12 +131,12 @@ class NeighborSearch:
         self.seed = seed
 
     @cached_property
-    def _cells(self) -> Cells | None:
+    def _cells(self) -> VoronoiIndex | None:
         """The partition of dense rows, found when it is first needed."""
         X = self.X
         if sparse.issparse(X):
             return None
-        return make_cells(X, scale_of(X), check_random_state(self.seed), self.n_jobs)
+        return make_voronoi_index(X, scale_of(X), check_random_state(self.seed), self.n_jobs)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without the cells: rows and seed tell them."""
@@ -165,7 +171,7 @@ class NeighborSearch:
         search = _DenseSearch(X, self._cells, queries, n_neighbors, self.n_jobs)
         if rows is not None:
             search.rows = rows
-        reach = Reach(1.0, len(self._cells.centers), 1.0)
+        reach = SearchRadius(1.0, len(self._cells.centers), 1.0)
         if self._may_approximate(recall, len(search.rows)):
             reach = search.tune(recall, check_random_state(self.seed))
         found = Neighbors(*search.run(reach, progress), reach.recall)
@@ -179,8 +185,8 @@ class NeighborSearch:
 
 
 @dataclass(frozen=True)
-class Reach:
-    """How far a search looks, and which share of the neighbors it finds."""
+class SearchRadius:
+    """The reach of a search, and the share of the neighbors that it finds."""
 
     factor: float
     """Cells are visited up to this multiple of the distance to the k-th neighbor."""
@@ -188,7 +194,7 @@ class Reach:
     """Nearest cells that are considered at all."""
     recall: float
     certified: bool = True
-    """Whether rows that rounding or a tie makes doubtful are searched again."""
+    """True if rows that rounding or a tie makes doubtful are searched again."""
 
 
 class _DenseSearch:
@@ -197,7 +203,7 @@ class _DenseSearch:
     def __init__(
         self,
         X: FloatArray,
-        cells: Cells,
+        cells: VoronoiIndex,
         queries: FloatArray | None,
         n_neighbors: int,
         n_jobs: int | None,
@@ -221,7 +227,7 @@ class _DenseSearch:
             queries = queries[self.rows]
         self.home[self.rows] = cells.homes(queries, n_jobs)
 
-    def tune(self, recall: float | None, random: np.random.RandomState) -> Reach:
+    def tune(self, recall: float | None, random: np.random.RandomState) -> SearchRadius:
         """Return the reach that finds a share `recall` of the true neighbors.
 
         They are found for a sample of queries. A neighbor in cell b is met if the reach is at
@@ -243,7 +249,7 @@ class _DenseSearch:
                 queries[slice(*part)], 0, everywhere, n_found=met, n_neighbors=met, reach=np.inf
             )
 
-        parts = in_threads(search, ranges(SAMPLE, 100), n_jobs=self.n_jobs)
+        parts = map_in_threads(search, ranges(SAMPLE, 100), n_jobs=self.n_jobs)
         found, squared = (np.concatenate(both) for both in zip(*parts, strict=True))
         kth = np.sqrt(np.maximum(squared[:, -1:], 0.0, dtype=np.float64))
         from_centers = cdist(queries, cells.centers, "sqeuclidean")
@@ -265,27 +271,29 @@ class _DenseSearch:
         sizes = np.diff(cells.start)
         exact_work = float(((ratio <= 1.0) @ sizes).mean()) * self.X.shape[1]
         if factor >= 1 or (recall is None and exact_work <= EXACT_WORK):
-            return Reach(1.0, len(cells.centers), 1.0, certified=False)
+            return SearchRadius(1.0, len(cells.centers), 1.0, certified=False)
         is_met = needed <= factor
         farthest = np.take_along_axis(rank, cell, axis=1)[is_met].max()
         n_cells = min(len(cells.centers), int(1.25 * farthest) + 2)
         found_share = float(is_met.sum() / np.isfinite(needed).sum())
-        return Reach(max(factor, 0.0), n_cells, found_share, certified=False)
+        return SearchRadius(max(factor, 0.0), n_cells, found_share, certified=False)
 
-    def run(self, reach: Reach, progress: ProgressCallback | None) -> tuple[IntArray, FloatArray]:
+    def run(
+        self, reach: SearchRadius, progress: ProgressCallback | None
+    ) -> tuple[IntArray, FloatArray]:
         """Return indices and distances of the neighbors of all queries."""
         n, k, n_points = len(self.queries), self.n_neighbors, len(self.X)
         self.indices = np.empty((n, k), dtype=np.int32 if n_points < 2**31 else np.int64)
         self.distances = np.empty((n, k))
         n_found = k + self.itself + SPARE_CANDIDATES
         again = self._search(self.rows, min(n_found, n_points), reach, progress)
-        exact = Reach(1.0, len(self.cells.centers), 1.0)
+        exact = SearchRadius(1.0, len(self.cells.centers), 1.0)
         again = self._search(again, min(4 * n_found, n_points), exact, None)
-        in_threads(self._scan, np.concatenate([self.far, again]), n_jobs=self.n_jobs)
+        map_in_threads(self._scan, np.concatenate([self.far, again]), n_jobs=self.n_jobs)
         return self.indices, self.distances
 
     def _search(
-        self, rows: IntArray, n_found: int, reach: Reach, progress: ProgressCallback | None
+        self, rows: IntArray, n_found: int, reach: SearchRadius, progress: ProgressCallback | None
     ) -> IntArray:
         """Search some queries, cell by cell; return those that may have missed a neighbor."""
         if not len(rows):
@@ -319,7 +327,7 @@ class _DenseSearch:
                 unsure |= _may_miss(queries, fast[:, -1], squared[:, -1])
             return rows[unsure]
 
-        return np.concatenate(in_threads(work, groups, n_jobs=self.n_jobs, progress=progress))
+        return np.concatenate(map_in_threads(work, groups, n_jobs=self.n_jobs, progress=progress))
 
     def _scan(self, row: int) -> None:
         """Find the neighbors of a single query from all its distances."""
@@ -372,7 +380,7 @@ def _search_sparse(
     candidates = search.kneighbors(queries, return_distance=False)
     squared = np.empty(candidates.shape)
     row_bytes = 12 * n_candidates * (1 + X.nnz // X.shape[0])
-    for rows in row_blocks(queries.shape[0], row_bytes):
+    for rows in row_slices(queries.shape[0], row_bytes):
         block = candidates[rows]
         repeated = np.repeat(np.arange(rows.start, rows.stop), n_candidates)
         gaps = X[block.ravel()] - queries[repeated]

@@ -9,12 +9,12 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from graphmargin._blocks import row_blocks
+from graphmargin._blocks import row_slices
 from graphmargin._checks import check_real
 from graphmargin._rows import common_exponent, scale_rows
 from graphmargin._typing import FloatArray
-from graphmargin.graph.cells import power_of_two
 from graphmargin.graph.neighbors import Neighbors
+from graphmargin.graph.voronoi_index import power_of_two
 
 Width = Literal["paper", "self-tuning", "binary"] | float
 NAMED_WIDTHS = ("paper", "self-tuning", "binary")
@@ -23,7 +23,7 @@ LARGEST_SCALED = 500
 WIDTHS = "'paper', 'self-tuning', 'binary' or a positive number"
 
 
-def feature_spread(X: Any) -> FloatArray:
+def feature_std(X: Any) -> FloatArray:
     """Return the standard deviation of every feature, in double precision and without a copy."""
     if sparse.issparse(X):
         from sklearn.utils.sparsefuncs import mean_variance_axis
@@ -33,7 +33,7 @@ def feature_spread(X: Any) -> FloatArray:
     # The unit is that of the spread, which an offset of all rows may exceed by far.
     unit = power_of_two(float(max((X.max(axis=0) - center).max(), (center - X.min(axis=0)).max())))
     squares = np.zeros(X.shape[1])
-    for rows in row_blocks(X.shape[0], 8 * X.shape[1]):
+    for rows in row_slices(X.shape[0], 8 * X.shape[1]):
         squares += np.square((X[rows] - center) / unit).sum(axis=0)
     return np.asarray(np.sqrt(squares / X.shape[0]) * unit)
 
@@ -51,13 +51,13 @@ def paper_width(X: Any) -> float:
     2.0
     """
     exponent = common_exponent(X)
-    spread = feature_spread(scale_rows(X, exponent))
+    spread = feature_std(scale_rows(X, exponent))
     return float(np.ldexp(np.sqrt(len(spread)) * spread.mean(), exponent)) or 1.0
 
 
 @dataclass(frozen=True)
 class Weighting:
-    """How distances become weights: ``exp(-d^2 / (2 width^2))`` or ``exp(-d^2 / (s_i s_j))``.
+    """A rule that turns distances into ``exp(-d^2 / (2 width^2))`` or ``exp(-d^2 / (s_i s_j))``.
 
     `scales` holds, for the self-tuning weights, the distance s_i of every vertex to its k-th
     neighbor; a new point's own scale is at least the smallest of them. A width of infinity gives

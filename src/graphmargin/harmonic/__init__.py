@@ -1,7 +1,7 @@
 """Graph and labels to the harmonic solution: induced labels, confidence, explanations."""
 
+from graphmargin.harmonic.harmonic_predictor import HarmonicPredictor
 from graphmargin.harmonic.leave_one_out import LeaveOneOut, leave_one_out
-from graphmargin.harmonic.predictor import HarmonicPredictor
 from graphmargin.harmonic.solution import (
     Explanation,
     HarmonicSolution,

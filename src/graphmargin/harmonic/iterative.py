@@ -10,11 +10,11 @@ from scipy import sparse
 
 from graphmargin._blocks import ranges
 from graphmargin._compilation import kernel
-from graphmargin._threads import Team, pause
+from graphmargin._threads import ThreadPool, raise_if_cancelled
 from graphmargin._typing import BoolArray, FloatArray, ProgressCallback
 from graphmargin.harmonic.elimination import csr_arrays
 
-Turn = Callable[[FloatArray, FloatArray, FloatArray, FloatArray, Team], FloatArray]
+DirectionUpdate = Callable[[FloatArray, FloatArray, FloatArray, FloatArray, ThreadPool], FloatArray]
 """``turn(P, R, squares, rho_before, team)`` sets the directions P to ``Z + P rho / rho_before``.
 
 Z is the preconditioned residual R, `squares` are diag(R'R), and rho are diag(R'Z), the result.
@@ -30,7 +30,7 @@ LANES = 4
 
 @dataclass(frozen=True)
 class Iterate:
-    """Where an iteration ended."""
+    """The end of an iteration: its solution, and whether it converged."""
 
     X: FloatArray
     iterations: int
@@ -42,7 +42,7 @@ def conjugate_gradients(
     s: FloatArray,
     B: FloatArray,
     *,
-    turn: Turn | None = None,
+    turn: DirectionUpdate | None = None,
     tol: float = TOLERANCE,
     refine: Refine | None = None,
     max_iter: int = 10_000,
@@ -62,7 +62,7 @@ def conjugate_gradients(
     W, s, B
         The system.
     turn : callable, default=None
-        Finds the next directions, see `Turn`; by default without preconditioner.
+        Finds the next directions, see `DirectionUpdate`; by default without preconditioner.
     tol : float
     refine : callable, default=None
         Is called with the violations and a function that returns X whenever all columns but the
@@ -84,7 +84,7 @@ def conjugate_gradients(
     turn = turn or _plain_turn(blocks)
     tols = np.full(columns, tol)
     first_violation: float | None = None
-    with Team(n_jobs if len(blocks) > 1 else 1) as team:
+    with ThreadPool(n_jobs if len(blocks) > 1 else 1) as team:
         active = np.arange(columns)
         X_now, P, AP = X, np.zeros((n, columns)), np.empty((n, columns))
         R = B / root[:, None]
@@ -93,10 +93,10 @@ def conjugate_gradients(
         violations = violation.copy()
         rho_before: FloatArray = np.ones(columns)
         for iteration in range(max_iter + 1):
-            pause()
+            raise_if_cancelled()
             if progress is not None:
                 first_violation = first_violation or violation.max(initial=0.0)
-                progress(*distance_gone(first_violation, violation.max(initial=0.0), tols.min()))
+                progress(*log_progress(first_violation, violation.max(initial=0.0), tols.min()))
             violations[active] = violation
             if refine is not None and (violations[: given - 1] <= tol).all():
                 refined = refine(violations[:given], lambda: X[:, :given] / root[:, None])
@@ -145,7 +145,7 @@ def ratio(above: FloatArray, below: FloatArray) -> FloatArray:
     return np.divide(above, below, out=np.zeros(len(above)), where=below > 0)
 
 
-def distance_gone(first: float, now: float, goal: float) -> tuple[float | None, str]:
+def log_progress(first: float, now: float, goal: float) -> tuple[float | None, str]:
     """Return the share of the way to the goal, on a logarithmic scale, and words for it."""
     message = f"violation {now:.1e}"
     if now <= goal or first <= goal:
@@ -153,11 +153,11 @@ def distance_gone(first: float, now: float, goal: float) -> tuple[float | None, 
     return max(0.0, float(np.log(first / now) / np.log(first / goal))), message
 
 
-def _plain_turn(blocks: list[tuple[int, int]]) -> Turn:
+def _plain_turn(blocks: list[tuple[int, int]]) -> DirectionUpdate:
     """Return the next directions without a preconditioner."""
 
     def turn(
-        P: FloatArray, R: FloatArray, squares: FloatArray, rho_before: FloatArray, team: Team
+        P: FloatArray, R: FloatArray, squares: FloatArray, rho_before: FloatArray, team: ThreadPool
     ) -> FloatArray:
         keep = ratio(squares, rho_before)
         team.run(lambda rows: add_to(P, R, keep, *rows), blocks)
@@ -263,7 +263,7 @@ def gauss_seidel(
     X = Q.copy() if start is None else padded(start)
     last_change = np.inf
     for iteration in range(1, max_iter + 1):
-        pause()
+        raise_if_cancelled()
         change = _sweep(*matrix, X, Q)
         rate = change / last_change if np.isfinite(last_change) else 1.0
         last_change = change

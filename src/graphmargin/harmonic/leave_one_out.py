@@ -1,4 +1,4 @@
-"""What the graph says about a label when that label is hidden, without solving n_l times."""
+"""Leave-one-out solutions at the labeled vertices, without solving n_l times."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from graphmargin._blocks import row_blocks
+from graphmargin._blocks import row_slices
 from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray
 from graphmargin.harmonic.problem import HarmonicProblem
 from graphmargin.harmonic.solution import HarmonicSolution
-from graphmargin.harmonic.solve import HarmonicSystem, Solver, check_solver
+from graphmargin.harmonic.system import HarmonicSystem, Solver, check_solver
 from graphmargin.labels import UNLABELED, decode_labels
 
 Inverse = Callable[[FloatArray], FloatArray]
@@ -20,7 +20,7 @@ Inverse = Callable[[FloatArray], FloatArray]
 
 @dataclass(frozen=True)
 class LeaveOneOut:
-    """For every labeled vertex, the solution there if its own label were unknown.
+    """Solutions at every labeled vertex as if its own label were unknown.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ def _without_hard(solution: HarmonicSolution, inverse: Inverse, vertices: IntArr
     mass = np.empty_like(from_hard)
     leaving = solution.gamma_g + problem.c_unlabeled + from_hard.sum(axis=1)
     f, sink = solution.class_mass[problem.free], solution.sink_mass[problem.free]
-    for batch in row_blocks(len(vertices), 8 * len(problem.free)):
+    for batch in row_slices(len(vertices), 8 * len(problem.free)):
         edges, own = to_free[batch].tocsr(), codes[vertices[batch]]
         at = np.repeat(np.arange(len(own)), np.diff(edges.indptr))
         # Rates into the own class, at the neighbors without those into the hidden label.
@@ -157,7 +157,7 @@ def _without_soft(solution: HarmonicSolution, inverse: Inverse, vertices: IntArr
     mass = solution.class_mass[vertices]
     leaving = np.zeros(len(vertices))
     reached = np.flatnonzero(np.isin(vertices, problem.free))
-    for batch in row_blocks(len(reached), 16 * len(problem.free)):
+    for batch in row_slices(len(reached), 16 * len(problem.free)):
         rows = reached[batch]
         here, columns = vertices[rows], np.arange(len(rows))
         place, own = np.searchsorted(problem.free, here), problem.labels.codes[here]

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray, ProgressCallback
 from graphmargin.harmonic.problem import HarmonicProblem, check_gamma_g, harmonic_problem
-from graphmargin.harmonic.solve import (
+from graphmargin.harmonic.system import (
     NOTHING_TO_SOLVE,
     HarmonicSystem,
     Solved,
@@ -24,7 +24,7 @@ from graphmargin.labels import UNLABELED, decode_labels
 
 @dataclass(frozen=True)
 class HarmonicSolution:
-    """Where the random walks from all vertices end, and the labels that this induces.
+    """The ends of random walks from all vertices, and the labels that they induce.
 
     Attributes
     ----------
@@ -296,10 +296,12 @@ def solve_path(
         system = HarmonicSystem(problem.inner_edges, solver, n_jobs=n_jobs, progress=progress)
         solved = system.solve([problem.rates(value) for value in finite], n_classes)
         found = dict(zip(finite, solved, strict=True))
-    return [solution_of(problem, value, found.get(value, NOTHING_TO_SOLVE)) for value in values]
+    return [
+        assemble_solution(problem, value, found.get(value, NOTHING_TO_SOLVE)) for value in values
+    ]
 
 
-def solution_of(problem: HarmonicProblem, gamma_g: float, solved: Solved) -> HarmonicSolution:
+def assemble_solution(problem: HarmonicProblem, gamma_g: float, solved: Solved) -> HarmonicSolution:
     """Return what was solved for the free vertices together with all others."""
     class_mass = np.where(problem.hard[:, None], problem.labels.one_hot, 0.0)
     sink_mass = np.where(problem.hard, 0.0, 1.0)

@@ -1,4 +1,4 @@
-"""Which vertices to label next: those whose labels save most errors."""
+"""Suggestions of vertices to label next: those whose labels save most errors."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from graphmargin._blocks import row_blocks
+from graphmargin._blocks import row_slices
 from graphmargin._checks import check_integer, check_random_state
 from graphmargin._compilation import kernel
 from graphmargin._typing import AnyArray, FloatArray, IntArray
+from graphmargin.harmonic.local_push import push_visits
 from graphmargin.harmonic.problem import HarmonicProblem
-from graphmargin.harmonic.pushing import pushed_visits
 from graphmargin.harmonic.solution import HarmonicSolution
-from graphmargin.harmonic.solve import HarmonicSystem, confidence_of
+from graphmargin.harmonic.system import HarmonicSystem, confidence_of
 
 CANDIDATES = 300
 """Vertices, at least, that compete for being suggested; each costs a right-hand side."""
@@ -28,10 +28,10 @@ SAMPLE = 4_000
 WEAK_SINK, STRONG_SINK = 0.01, 0.1
 """Range of the sink's rate, in units of the median degree, in which suggestions are good."""
 TOLERANCE = 1e-4
-"""Where a graph is too large for the direct solver: more digits change no suggestion."""
+"""Tolerance on graphs too large for the direct solver: more digits change no suggestion."""
 FAR = 0.5
 """Sink mass from which on a vertex is called far from all labels."""
-SURE = 0.5
+SURE_CONFIDENCE = 0.5
 """Confidence from which on only the best class is named."""
 
 
@@ -133,7 +133,7 @@ def suggest_labels(
     Notes
     -----
     One right-hand side for each candidate: by elimination in blocks of 32 MB, or on a large graph
-    by `pushed_visits`, in a time that does not depend on its size. Memory is that of the edges, of
+    by `push_visits`, in a time that does not depend on its size. Memory is that of the edges, of
     the class masses and of ``candidates x (candidates + 4,000)`` numbers.
 
     Examples
@@ -155,7 +155,7 @@ def suggest_labels(
     walk = _Walk.on(problem, _moderate(solution.gamma_g, problem.W), n_jobs)
     mass = walk.class_mass
     P = mass + (1.0 - mass.sum(axis=1, keepdims=True)) / mass.shape[1]
-    candidates, others = _compete(walk, 1.0 - P.max(axis=1), n, random)
+    candidates, others = _candidate_pool(walk, 1.0 - P.max(axis=1), n, random)
     sample = random.permutation(others)[:SAMPLE]
     rows = np.concatenate([candidates, sample])
     weights = np.ones(len(rows))
@@ -193,7 +193,7 @@ class _Walk:
     absorption: FloatArray
     class_mass: FloatArray
     inverse: Callable[[FloatArray], FloatArray] | None
-    """Where the graph is small enough to be factorized."""
+    """The inverse of the system, if the graph is small enough to be factorized."""
     n_jobs: int | None
 
     @classmethod
@@ -215,20 +215,20 @@ class _Walk:
     def visits(self, candidates: IntArray, rows: IntArray) -> FloatArray:
         """Return G between candidates and rows, a line for each candidate."""
         if self.inverse is None:
-            return pushed_visits(
+            return push_visits(
                 *(self.edges, self.absorption, candidates, rows),
                 tol=TOLERANCE,
                 n_jobs=self.n_jobs,
             )
         visits = np.empty((len(candidates), len(rows)))
-        for batch in row_blocks(len(candidates), 8 * len(self.vertices)):
+        for batch in row_slices(len(candidates), 8 * len(self.vertices)):
             starts = np.zeros((len(self.vertices), batch.stop - batch.start))
             starts[candidates[batch], np.arange(starts.shape[1])] = 1.0
             visits[batch] = self.inverse(starts)[rows].T
         return visits
 
 
-def _compete(
+def _candidate_pool(
     walk: _Walk, risk: FloatArray, n: int, random: np.random.RandomState
 ) -> tuple[IntArray, IntArray]:
     """Return the candidates and the other unlabeled vertices, as rows of the walk.
@@ -251,20 +251,20 @@ def _compete(
     return order[:size], order[size:]
 
 
-class _Pick(NamedTuple):
+class _Selected(NamedTuple):
     candidate: int
     gain: float
     rows: float
 
 
-def _pick(visits: FloatArray, P: FloatArray, weights: FloatArray, n: int) -> list[_Pick]:
+def _pick(visits: FloatArray, P: FloatArray, weights: FloatArray, n: int) -> list[_Selected]:
     """Return up to n candidates, greedily; the first rows of P are those of the candidates."""
     weights, picks = weights.copy(), []
     for _ in range(min(n, len(visits))):
         gains = _gains(visits, P, weights)
         k = int(gains.argmax())
         h = visits[k] / visits[k, k]
-        picks.append(_Pick(k, float(gains[k]), float(h @ weights)))
+        picks.append(_Selected(k, float(gains[k]), float(h @ weights)))
         P = condition(P, h, k, int(P[k].argmax()))
         # G without vertex k; what rounding leaves of its row and column is zero.
         visits = np.maximum(visits - np.outer(visits[:, k], h), 0.0)
@@ -334,7 +334,7 @@ def _reason(
     first, second = np.argsort(-class_mass, kind="stable")[:2]
     if sink_mass > FAR:
         known = f"far from all labels ({sink_mass:.0%} of its walks meet none)"
-    elif class_mass[first] - class_mass[second] > SURE:
+    elif class_mass[first] - class_mass[second] > SURE_CONFIDENCE:
         known = f"probably {_share(classes, class_mass, first)}"
     else:
         pair = [_share(classes, class_mass, code) for code in (first, second)]

@@ -1,4 +1,4 @@
-"""Which of the given labels the others would not have given."""
+"""Suspicion of given labels: the evidence of the other labels against each of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from graphmargin._typing import AnyArray, FloatArray, IntArray
 from graphmargin.harmonic.leave_one_out import leave_one_out
 from graphmargin.harmonic.solution import HarmonicSolution
-from graphmargin.harmonic.solve import Solver
+from graphmargin.harmonic.system import Solver
 from graphmargin.labels import UNLABELED, decode_labels
 
 PRINTED = 5
@@ -18,7 +18,7 @@ PRINTED = 5
 
 @dataclass(frozen=True)
 class LabelSuspicion:
-    """For every labeled vertex, the evidence of the other labels against its own.
+    """The evidence of the other labels against the own label of every labeled vertex.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Why a row has its label, and what would change it."""
+"""Explanations of the label of a row, and of what would change it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 
 from graphmargin._typing import IntArray
 from graphmargin.harmonic.solution import Explanation, HarmonicSolution, solve_path
-from graphmargin.labeling.cells import cells_of
-from graphmargin.labeling.job import Job, Labeled
+from graphmargin.labeling.labeling_task import LabeledTable, LabelingTask
+from graphmargin.labeling.row_preview import preview_rows
 from graphmargin.labels import UNLABELED
 from graphmargin.tables.column_names import check_known
-from graphmargin.tables.errors import TableError
+from graphmargin.tables.table_errors import TableError
 
 LISTED = 10
 """Labels behind a row, and neighbors, that are listed."""
@@ -86,17 +86,17 @@ class RowExplanation:
     cells: Mapping[str, str]
 
 
-def find_row(job: Job, row: str, column: str | None = None) -> int:
+def find_row(job: LabelingTask, row: str, column: str | None = None) -> int:
     """Return the place of a row, from 0: by its number from 1, or by its value in a column.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> from graphmargin.labeling.job import job_of
+    >>> from graphmargin.labeling.labeling_task import task_of
     >>> table = pd.DataFrame(
     ...     {"id": ["a7", "b1", "c3"], "x": [1.0, 1.5, 5.0], "kind": ["cat", None, "dog"]}
     ... )
-    >>> job = job_of(table, "kind")
+    >>> job = task_of(table, "kind")
     >>> find_row(job, "2"), find_row(job, "c3", "id")
     (1, 2)
     """
@@ -118,7 +118,7 @@ def find_row(job: Job, row: str, column: str | None = None) -> int:
     return int(found[0])
 
 
-def explain_row(labeled: Labeled, place: int) -> RowExplanation:
+def explain_row(labeled: LabeledTable, place: int) -> RowExplanation:
     """Return why the row at a place (from 0) has its label.
 
     A walk starts at the row and moves along edges until it meets a label, or falls into the sink.
@@ -128,9 +128,9 @@ def explain_row(labeled: Labeled, place: int) -> RowExplanation:
     Examples
     --------
     >>> import pandas as pd
-    >>> from graphmargin.labeling.job import job_of, label_rows
+    >>> from graphmargin.labeling.labeling_task import task_of, label_rows
     >>> table = pd.DataFrame({"size": [1.0, 1.1, 5.0, 5.2], "kind": ["cat", None, "dog", None]})
-    >>> found = explain_row(label_rows(job_of(table, "kind")), 1)
+    >>> found = explain_row(label_rows(task_of(table, "kind")), 1)
     >>> found.label, found.graph_label, [one.row for one in found.labels]
     ('cat', 'cat', [1, 3])
     """
@@ -158,11 +158,11 @@ def explain_row(labeled: Labeled, place: int) -> RowExplanation:
             labeled, edges.indices[by_weight], edges.data[by_weight] / edges.data.sum()
         ),
         change=_change(job, walk, solution.class_mass[place]),
-        cells=cells_of(job, [place])[0],
+        cells=preview_rows(job, [place])[0],
     )
 
 
-def _without_own(labeled: Labeled, place: int) -> HarmonicSolution:
+def _without_own(labeled: LabeledTable, place: int) -> HarmonicSolution:
     """Return the solution with the label at a place hidden."""
     solution = labeled.solution
     if solution.problem.labels.codes[place] == UNLABELED:
@@ -171,15 +171,15 @@ def _without_own(labeled: Labeled, place: int) -> HarmonicSolution:
     return solve_path(problem, [solution.gamma_g], n_jobs=labeled.n_jobs)[0]
 
 
-def _influences(labeled: Labeled, places: IntArray, shares: Any) -> tuple[Influence, ...]:
+def _influences(labeled: LabeledTable, places: IntArray, shares: Any) -> tuple[Influence, ...]:
     classes, sources = labeled.job.target.classes, labeled.sources
     return tuple(
         Influence(int(i) + 1, str(classes[labeled.codes[i]]), str(sources[i]), float(share), cells)
-        for i, share, cells in zip(places, shares, cells_of(labeled.job, places), strict=True)
+        for i, share, cells in zip(places, shares, preview_rows(labeled.job, places), strict=True)
     )
 
 
-def _change(job: Job, walk: Explanation, mass: Any) -> str:
+def _change(job: LabelingTask, walk: Explanation, mass: Any) -> str:
     """Return which labels would have to be others for the graph to change its mind.
 
     Another label at a row moves its whole share from one class to another; shares stay.

@@ -1,4 +1,4 @@
-"""What a labeled table has to show: numbers for a summary, and more of them for a report."""
+"""Inspection of a labeled table: numbers for a summary, and more of them for a report."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from scipy.special import betaincinv
 
 from graphmargin import __version__
 from graphmargin._typing import FloatArray, IntArray
-from graphmargin.labeling.cells import cells_of, row_notes
-from graphmargin.labeling.doubts import doubts_on
 from graphmargin.labeling.findings import (
     INDUCED,
     MODEL,
@@ -22,8 +20,10 @@ from graphmargin.labeling.findings import (
     GraphMap,
     RowNote,
 )
-from graphmargin.labeling.job import Labeled, table_report
-from graphmargin.labeling.layout import place, sample_for_map
+from graphmargin.labeling.graph_layout import place, sample_for_map
+from graphmargin.labeling.label_audit import audit_labels
+from graphmargin.labeling.labeling_task import LabeledTable, table_report
+from graphmargin.labeling.row_preview import preview_rows, row_notes
 from graphmargin.selection.choice import Choice
 from graphmargin.selection.cuts import fit_cut
 from graphmargin.selection.execution import Execution
@@ -34,31 +34,31 @@ from graphmargin.theory.bounds import risk_bound
 from graphmargin.theory.capacity import vc_dimension
 
 BINS = 20
-"""Of the histogram of confidences."""
+"""Number of bins of the histogram of confidences."""
 LISTED = 20
 """Rows in a list of the report."""
 BOUNDED = Parameters(gamma_g=(0.1,), C=(10.0,), c_labeled=1.0, c_unlabeled=0.01)
-"""Of the linear cut that the bound is computed for; RBF kernels have no finite VC dimension."""
+"""Parameters of the linear cut that the bound is for; RBF kernels have no finite VC dimension."""
 MAX_BOUNDED = 20_000
 """Rows up to which a report computes the bound of the paper."""
 
 
-def summarize(labeled: Labeled) -> Findings:
+def summarize(labeled: LabeledTable) -> Findings:
     """Return what a summary shows; the parts that only a report has are empty.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> from graphmargin.labeling.job import job_of, label_rows
+    >>> from graphmargin.labeling.labeling_task import task_of, label_rows
     >>> table = pd.DataFrame({"size": [1.0, 1.1, 5.0, 5.2], "kind": ["cat", None, "dog", None]})
-    >>> found = summarize(label_rows(job_of(table, "kind")))
+    >>> found = summarize(label_rows(task_of(table, "kind")))
     >>> found.n_rows, found.n_labels, found.final_counts, found.estimate
     (4, 2, (2, 2), None)
     """
     return _summary(labeled, table_report(labeled, hide_labels=False))
 
 
-def inspect(labeled: Labeled) -> Findings:
+def inspect(labeled: LabeledTable) -> Findings:
     """Return all that a report shows.
 
     Beyond `summarize`, this places a sample of the rows on a map, follows the path of gamma_g, and
@@ -67,16 +67,16 @@ def inspect(labeled: Labeled) -> Findings:
     Examples
     --------
     >>> import pandas as pd
-    >>> from graphmargin.labeling.job import job_of, label_rows
+    >>> from graphmargin.labeling.labeling_task import task_of, label_rows
     >>> table = pd.DataFrame({"size": [1.0, 1.1, 5.0, 5.2], "kind": ["cat", None, "dog", None]})
-    >>> found = inspect(label_rows(job_of(table, "kind")))
+    >>> found = inspect(label_rows(task_of(table, "kind")))
     >>> len(found.map.x), sorted(note.row for note in found.least_certain)
     (4, [2, 4])
     """
     report = table_report(labeled, hide_labels=True)
     findings = _summary(labeled, report)
     path = labeled.fitted.gamma_path or {}
-    doubts = doubts_on(labeled, report)
+    doubts = audit_labels(labeled, report)
     return replace(
         findings,
         graph_lines=tuple(line for line in str(report).splitlines() if not line.startswith("!")),
@@ -90,7 +90,7 @@ def inspect(labeled: Labeled) -> Findings:
     )
 
 
-def _summary(labeled: Labeled, report: GraphReport) -> Findings:
+def _summary(labeled: LabeledTable, report: GraphReport) -> Findings:
     job = labeled.job
     target, n_classes = job.target, len(job.target.classes)
     return Findings(
@@ -148,7 +148,7 @@ def estimate_of(choice: Choice) -> Estimate | None:
     )
 
 
-def _histogram(labeled: Labeled) -> dict[str, tuple[int, ...]]:
+def _histogram(labeled: LabeledTable) -> dict[str, tuple[int, ...]]:
     edges = np.linspace(0, 1, BINS + 1)
     return {
         source: tuple(
@@ -158,7 +158,7 @@ def _histogram(labeled: Labeled) -> dict[str, tuple[int, ...]]:
     }
 
 
-def _least_certain(labeled: Labeled) -> tuple[RowNote, ...]:
+def _least_certain(labeled: LabeledTable) -> tuple[RowNote, ...]:
     missing = np.flatnonzero(~labeled.job.target.labeled)
     rows = missing[np.argsort(labeled.confidence[missing], kind="stable")[:LISTED]]
     classes = labeled.job.target.classes
@@ -174,7 +174,7 @@ def _least_certain(labeled: Labeled) -> tuple[RowNote, ...]:
     )
 
 
-def _map(labeled: Labeled) -> GraphMap:
+def _map(labeled: LabeledTable) -> GraphMap:
     job, W = labeled.job, labeled.fitted.task.W
     rows = sample_for_map(job.target.codes)
     placed = place(W, job.X, rows)
@@ -185,13 +185,13 @@ def _map(labeled: Labeled) -> GraphMap:
         codes=tuple(labeled.codes[rows].tolist()),
         confidence=tuple(labeled.confidence[rows].tolist()),
         sources=tuple(labeled.sources[rows].tolist()),
-        cells=tuple(cells_of(job, rows)),
+        cells=tuple(preview_rows(job, rows)),
         edges=tuple((i, j) for i, j in placed.edges.tolist()),
         method=placed.method,
     )
 
 
-def _certificate(labeled: Labeled, findings: Findings) -> tuple[str, ...]:
+def _certificate(labeled: LabeledTable, findings: Findings) -> tuple[str, ...]:
     """Return what is known for sure about the error, in sentences."""
     said = []
     estimate = findings.estimate
@@ -213,7 +213,7 @@ def _certificate(labeled: Labeled, findings: Findings) -> tuple[str, ...]:
     return tuple(said)
 
 
-def _bound(labeled: Labeled) -> list[str]:
+def _bound(labeled: LabeledTable) -> list[str]:
     """Return the bound of Propositions 1 and 2, for a cut whose parameters no label has chosen."""
     task, execution = labeled.fitted.task, Execution(labeled.n_jobs)
     (bounded,) = make_tasks(task.X, task.labels, task.W, [BOUNDED], execution)

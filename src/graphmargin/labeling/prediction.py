@@ -11,13 +11,13 @@ import numpy as np
 
 from graphmargin._typing import AnyArray, BoolArray, ProgressCallback
 from graphmargin.labels import UnlabeledRule
-from graphmargin.models.errors import ModelFileError
+from graphmargin.models.model_errors import ModelFileError
 from graphmargin.models.model_file import load_model
 from graphmargin.models.table_model import TableModel
 from graphmargin.tables.column_names import check_not_taken
 from graphmargin.tables.column_parsing import parse_texts, with_natural_dtype
-from graphmargin.tables.errors import TableError
 from graphmargin.tables.reading import read_chunks
+from graphmargin.tables.table_errors import TableError
 from graphmargin.tables.writing import table_writer
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Predicted:
-    """What was written.
+    """A summary of the predictions that were written.
 
     Attributes
     ----------
@@ -73,9 +73,9 @@ def predict_file(
     --------
     >>> import tempfile
     >>> import pandas as pd
-    >>> from graphmargin.labeling.job import job_of, label_rows
+    >>> from graphmargin.labeling.labeling_task import task_of, label_rows
     >>> table = pd.DataFrame({"size": [1.0, 1.1, 5.0, 5.2], "kind": ["cat", None, "dog", None]})
-    >>> model = label_rows(job_of(table, "kind")).model()
+    >>> model = label_rows(task_of(table, "kind")).model()
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     source = Path(folder) / "new.csv"
     ...     table[["size"]].to_csv(source, index=False)

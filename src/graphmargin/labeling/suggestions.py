@@ -1,4 +1,4 @@
-"""Which rows to label next."""
+"""Rows to label next."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from graphmargin.harmonic.suggestion import suggest_labels
-from graphmargin.labeling.cells import cells_of
-from graphmargin.labeling.job import Labeled
+from graphmargin.labeling.labeling_task import LabeledTable
+from graphmargin.labeling.row_preview import preview_rows
 
 
 @dataclass(frozen=True)
@@ -36,16 +36,16 @@ class SuggestedRow:
     cells: Mapping[str, str]
 
 
-def suggest_rows(labeled: Labeled, n: int) -> tuple[SuggestedRow, ...]:
+def suggest_rows(labeled: LabeledTable, n: int) -> tuple[SuggestedRow, ...]:
     """Return the rows to label next, the most helpful first, see `graphmargin.suggest_labels`.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> from graphmargin.labeling.job import job_of, label_rows
+    >>> from graphmargin.labeling.labeling_task import task_of, label_rows
     >>> size = [place + step / 10 for place in (1, 5, 9) for step in range(8)]
     >>> kind = ["cat", *[None] * 7, "dog", *[None] * 15]
-    >>> found = suggest_rows(label_rows(job_of(pd.DataFrame({"a": size, "b": kind}), "b")), 1)
+    >>> found = suggest_rows(label_rows(task_of(pd.DataFrame({"a": size, "b": kind}), "b")), 1)
     >>> found[0].row > 16, found[0].reason
     (True, 'no label reaches its cluster of 8 rows')
     """
@@ -55,7 +55,7 @@ def suggest_rows(labeled: Labeled, n: int) -> tuple[SuggestedRow, ...]:
         found.vertices.tolist(),
         found.gain.tolist(),
         found.reasons,
-        cells_of(labeled.job, found.vertices),
+        preview_rows(labeled.job, found.vertices),
         strict=True,
     )
     return tuple(

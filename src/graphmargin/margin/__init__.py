@@ -10,7 +10,7 @@ from graphmargin.margin.calibration import (
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine, TrainingReport
 from graphmargin.margin.manifold import train_manifold
-from graphmargin.margin.predictor import MarginPredictor
+from graphmargin.margin.margin_predictor import MarginPredictor
 from graphmargin.margin.training import train_machine, train_on_kernel
 
 __all__ = [

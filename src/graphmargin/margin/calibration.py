@@ -8,14 +8,14 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 
-from graphmargin._blocks import row_blocks
+from graphmargin._blocks import row_slices
 from graphmargin._typing import FloatArray, IntArray
 
 SHARPNESSES = np.geomspace(1e-3, 1e3, 61)
 """Values of a that are tried."""
 LEAST_DOUBT = 1e-6
-"""That a class of probability 0 has some chance."""
-SAME = 0.1
+"""Lower bound on the doubt, so that no class has probability zero."""
+LIKELIHOOD_TOLERANCE = 0.1
 """Nats, of all targets together, up to which two calibrations are taken for equally good."""
 
 
@@ -105,8 +105,8 @@ def fit_calibration(scores: FloatArray, targets: FloatArray) -> Calibration:
     ``p = (1 - d) softmax(a * scores) + d / c``: with probability d, the scores say nothing. With
     several classes, votes of pairs put a true class that was missed far down the list, and no
     sharpness alone can allow for that without doubting every row. Where labels are few, all large
-    values of a fit as well; the smallest within `SAME` nats of the best is taken, so that
-    probabilities still tell sure rows from surer ones.
+    values of a fit as well; the smallest within `LIKELIHOOD_TOLERANCE` nats of the best is taken,
+    so that probabilities still tell sure rows from surer ones.
 
     Parameters
     ----------
@@ -127,12 +127,12 @@ def fit_calibration(scores: FloatArray, targets: FloatArray) -> Calibration:
     """
     columns = _per_class(scores)
     losses, doubts = np.empty(len(SHARPNESSES)), np.empty(len(SHARPNESSES))
-    for some in row_blocks(len(SHARPNESSES), 256 * columns.size):  # which a cache holds
+    for some in row_slices(len(SHARPNESSES), 256 * columns.size):  # which a cache holds
         P = softmax(SHARPNESSES[some, None, None] * columns, axis=2)
         doubts[some] = _best_doubts(P, targets)
-        Q = _doubted(P, doubts[some, None, None])
+        Q = _mixed_with_uniform(P, doubts[some, None, None])
         losses[some] = -(targets * np.log(Q)).sum(axis=(1, 2))
-    chosen = int(np.argmax(losses <= losses.min() + SAME))
+    chosen = int(np.argmax(losses <= losses.min() + LIKELIHOOD_TOLERANCE))
     return Calibration(float(SHARPNESSES[chosen]), float(doubts[chosen]))
 
 
@@ -144,7 +144,7 @@ def _best_doubts(P: FloatArray, targets: FloatArray) -> FloatArray:
     low, high = np.full(len(P), LEAST_DOUBT), np.ones(len(P))
     doubts = np.full(len(P), 0.1)
     for _ in range(50):
-        ratio = (1 / P.shape[2] - P) / _doubted(P, doubts[:, None, None])
+        ratio = (1 / P.shape[2] - P) / _mixed_with_uniform(P, doubts[:, None, None])
         slope = -(targets * ratio).sum(axis=(1, 2))
         curvature = (targets * ratio**2).sum(axis=(1, 2))
         low, high = np.where(slope < 0, doubts, low), np.where(slope > 0, doubts, high)
@@ -167,10 +167,10 @@ def probabilities(scores: FloatArray, sharpness: float, doubt: float = 0.0) -> F
     >>> probabilities(np.array([-2.0, 0.0, 2.0]), sharpness=1.0).round(2).tolist()
     [[0.88, 0.12], [0.5, 0.5], [0.12, 0.88]]
     """
-    return _doubted(softmax(sharpness * _per_class(scores), axis=1), doubt)
+    return _mixed_with_uniform(softmax(sharpness * _per_class(scores), axis=1), doubt)
 
 
-def _doubted(P: FloatArray, doubt: float | FloatArray) -> FloatArray:
+def _mixed_with_uniform(P: FloatArray, doubt: float | FloatArray) -> FloatArray:
     return np.asarray((1 - doubt) * P + doubt / P.shape[-1])
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from graphmargin._compilation import kernel
-from graphmargin._threads import pause
+from graphmargin._threads import raise_if_cancelled
 from graphmargin._typing import FloatArray, IntArray
 
 RELATIVE_GAP = 0.01
@@ -103,8 +103,8 @@ def solve_linear(
     signs = np.ascontiguousarray(signs, dtype=np.float32)
     bounds = np.ascontiguousarray(bounds, dtype=np.float32)
     random = np.random.default_rng(seed)
-    problem = problem_around(F, rows, signs, bounds, _midpoint(F, rows, signs))
-    bias_square = square_of_bias(
+    problem = centered_problem(F, rows, signs, bounds, _midpoint(F, rows, signs))
+    bias_square = bias_feature_square(
         float(problem.squares.mean()),
         min(float(bounds[signs > 0].sum()), float(bounds[signs < 0].sum())),
     )
@@ -113,7 +113,7 @@ def solve_linear(
     offset = 0.0
     epochs, primal, dual = 0, np.inf, 0.0
     while dual < (1 - relative_gap) * primal and epochs < max_epochs:
-        n_epochs = min(next_round(epochs), max_epochs - epochs)
+        n_epochs = min(epochs_before_check(epochs), max_epochs - epochs)
         done, _ = descend(problem, bias_square, alpha, weights, offset, n_epochs, random)
         epochs += done
         bias = bias_square * problem.balance(alpha)
@@ -159,7 +159,7 @@ class LinearProblem:
         return float(self.signs @ alpha.astype(np.float64))
 
 
-def problem_around(
+def centered_problem(
     F: FloatArray, rows: IntArray, signs: FloatArray, bounds: FloatArray, center: FloatArray
 ) -> LinearProblem:
     """Return the problem on some rows of the features, seen from a point."""
@@ -176,7 +176,7 @@ def hinge_losses(f: FloatArray, signs: FloatArray, bounds: FloatArray) -> float:
     return float(bounds @ np.maximum(1 - signs * f, 0.0))
 
 
-def square_of_bias(mean_square: float, least: float) -> float:
+def bias_feature_square(mean_square: float, least: float) -> float:
     """Return B, from the mean of norm(x - m)^2 and the smaller total weight of the two classes."""
     return BIAS_SHARE * mean_square + BIAS_REACH / least
 
@@ -186,7 +186,7 @@ def penalty_of(weights: FloatArray, bias: float, bias_square: float) -> float:
     return (float(np.square(weights, dtype=np.float64).sum()) + bias**2 / bias_square) / 2
 
 
-def next_round(epochs: int) -> int:
+def epochs_before_check(epochs: int) -> int:
     """Return how many epochs the next round has, after some.
 
     It is as long as all before it: to look at every row again is what costs most.
@@ -246,7 +246,7 @@ def descend(
                     *(alpha, weights, moving, order[first : first + at_once], limits, seen),
                 )
             )
-            pause()
+            raise_if_cancelled()
         active = np.concatenate(kept)
         if not len(active):
             return epoch + 1, active

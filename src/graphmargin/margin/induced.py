@@ -1,4 +1,4 @@
-"""What a max-margin graph cut learns from: points whose label the graph is confident about."""
+"""Induced labels: points whose label the graph is confident about, to learn from."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from graphmargin.labels import UNLABELED, EncodedLabels
 
 LOSS_WEIGHTS = ("confidence", "equal")
 LEAST_WEIGHT = 1e-6
-"""Of a loss that is weighted by confidence: a labeled row without any still says a little."""
+"""Least weight of a loss weighted by confidence: a labeled row without any counts a little."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class InducedLabels:
 
     codes: IntArray
     weights: FloatArray
-    kept_given: bool = False
+    fell_back_to_given: bool = False
 
     @property
     def mask(self) -> BoolArray:
@@ -72,7 +72,7 @@ def induced_labels(
     if len(np.unique(found.codes[found.mask])) == len(labels.classes):
         return found
     codes = np.where(labels.labeled, labels.codes, found.codes)
-    return InducedLabels(codes, found.weights, kept_given=True)
+    return InducedLabels(codes, found.weights, fell_back_to_given=True)
 
 
 def confident_labels(

@@ -12,8 +12,8 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from graphmargin._blocks import row_blocks
-from graphmargin._threads import in_threads
+from graphmargin._blocks import row_slices
+from graphmargin._threads import map_in_threads
 from graphmargin._typing import FloatArray, IntArray
 from graphmargin.margin.kernels import Kernel
 
@@ -22,7 +22,7 @@ Solver = Literal["smo", "libsvm", "coordinate descent"]
 
 @dataclass(frozen=True)
 class TrainingReport:
-    """How a machine was trained.
+    """A report on the training of a machine.
 
     Attributes
     ----------
@@ -130,12 +130,12 @@ class MarginMachine:
                 values = self.kernel(points, vectors) @ coefficients
             result[rows] = values + self.intercepts
 
-        blocks = list(row_blocks(X.shape[0], 16 * self.coefficients.shape[0]))
+        blocks = list(row_slices(X.shape[0], 16 * self.coefficients.shape[0]))
         if len(blocks) == 1 or callable(self.kernel.kind):
             for rows in blocks:
                 fill(rows)
         else:
-            in_threads(fill, blocks, n_jobs=None)
+            map_in_threads(fill, blocks, n_jobs=None)
         return result
 
     def collapsed(self) -> MarginMachine:
@@ -179,13 +179,15 @@ def class_scores(pairwise: FloatArray, n_classes: int) -> FloatArray:
     return np.asarray(votes + margins / (3 * (np.abs(margins) + 1)), dtype=pairwise.dtype)
 
 
-def winner(scores: FloatArray) -> IntArray:
+def predicted_codes(scores: FloatArray) -> IntArray:
     """Return the class code with the largest score.
 
     Examples
     --------
-    >>> winner(np.array([-0.5, 0.5])).tolist(), winner(np.array([[1.0, 3.0, 2.0]])).tolist()
-    ([0, 1], [1])
+    >>> predicted_codes(np.array([-0.5, 0.5])).tolist()
+    [0, 1]
+    >>> predicted_codes(np.array([[1.0, 3.0, 2.0]])).tolist()
+    [1]
     """
     if scores.ndim == 1:
         return (scores > 0).astype(np.int64)
@@ -210,7 +212,7 @@ def sum_decision(machines: Sequence[MarginMachine], X: Any) -> FloatArray:
     return class_scores(pairwise, machines[0].n_classes)
 
 
-def joint_pairwise(machines: Sequence[MarginMachine], X: Any) -> list[FloatArray]:
+def pairwise_values(machines: Sequence[MarginMachine], X: Any) -> list[FloatArray]:
     """Return f of every row and pair of classes, for several machines on the same landmarks.
 
     Kernel values, which cost most, are computed once. Machines of a precomputed kernel may have
@@ -229,7 +231,7 @@ def joint_pairwise(machines: Sequence[MarginMachine], X: Any) -> list[FloatArray
     ...     Kernel("rbf"), np.eye(2), np.array([[1.0], [-1.0]]), np.zeros(1), 2, 0.0, report
     ... )
     >>> other = replace(one, intercepts=np.ones(1))
-    >>> [f.tolist() for f in joint_pairwise([one, other], np.zeros((1, 2)))]
+    >>> [f.tolist() for f in pairwise_values([one, other], np.zeros((1, 2)))]
     [[[0.0]], [[1.0]]]
     """
     if machines[0].kernel.kind == "precomputed":

@@ -24,11 +24,11 @@ import numpy as np
 from scipy import linalg, sparse
 
 from graphmargin._checks import check_integer, check_real
-from graphmargin._threads import pause
+from graphmargin._threads import raise_if_cancelled
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
 from graphmargin.graph.laplacian import laplacian, quadratic_form
 from graphmargin.labels import UNLABELED
-from graphmargin.margin.features import FeatureMap, explicit_features, few_row_features
+from graphmargin.margin.feature_maps import FeatureMap, explicit_features, few_row_features
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine, centered
 from graphmargin.margin.training import (
@@ -152,7 +152,7 @@ def train_manifold(
         machines.append(form.machine(ratio, codes[labeled], cost, fit_intercept, n_jobs))
         if progress is not None:
             progress(len(machines) / len(ratios), "")
-        pause()
+        raise_if_cancelled()
     return machines
 
 
@@ -173,7 +173,7 @@ class WarpedKernel:
     K: FloatArray
     LK: FloatArray
     shared: FloatArray
-    """What was subtracted from rows and columns of K, as the coefficients of f sum to zero."""
+    """Means subtracted from rows and columns of K, as the coefficients of f sum to zero."""
 
     def machine(
         self, ratio: float, codes: IntArray, C: float, fit_intercept: bool, n_jobs: int | None
@@ -234,7 +234,7 @@ class WarpedFeatures:
     rotated: FloatArray
     """R U at the labeled rows."""
     described: Mapping[str, Any]
-    """What a report says of the features."""
+    """The description of the features in a report."""
 
     def machine(
         self, ratio: float, codes: IntArray, C: float, fit_intercept: bool, n_jobs: int | None

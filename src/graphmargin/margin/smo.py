@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from graphmargin._compilation import kernel
-from graphmargin._threads import pause
+from graphmargin._threads import raise_if_cancelled
 from graphmargin._typing import FloatArray, IntArray
 
 TOLERANCE = 1e-4
@@ -101,7 +101,7 @@ def solve_smo(
             K, rows, diagonal, lowest, highest, beta, residual, float(tolerance), share
         )
         iterations += steps
-        pause()
+        raise_if_cancelled()
     bias = float(_bias(beta, lowest, highest, residual))
     return SmoSolution(
         signs * beta, bias, iterations, bool(violation <= tolerance), float(violation)

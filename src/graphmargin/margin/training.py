@@ -16,21 +16,21 @@ import numpy as np
 from scipy import sparse
 
 from graphmargin._checks import check_choice, check_random_state
-from graphmargin._threads import in_threads
+from graphmargin._threads import map_in_threads
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
-from graphmargin.margin.box import BoxSolution, solve_box
 from graphmargin.margin.coordinate_descent import (
     MAX_EPOCHS,
     RELATIVE_GAP,
     LinearSolution,
     solve_linear,
 )
-from graphmargin.margin.features import (
+from graphmargin.margin.feature_maps import (
     landmark_features,
     row_features,
     rows_are_features,
-    spread_rows,
+    stratified_sample,
 )
+from graphmargin.margin.fixed_bias_descent import BoxSolution, solve_fixed_bias
 from graphmargin.margin.kernels import LIBSVM_KERNELS, Kernel
 from graphmargin.margin.machine import MarginMachine, TrainingReport, centered
 from graphmargin.margin.smo import MAX_ITERATIONS, TOLERANCE, SmoSolution, solve_smo
@@ -44,7 +44,7 @@ APPROXIMATIONS = ("auto", "none", "nystroem")
 MAX_SMO = 500
 """Rows up to which the whole kernel matrix is cheaper than the rows that LIBSVM asks for."""
 FEW_ITERATIONS = 1_000_000
-"""Of SMO, before LIBSVM is tried on a badly scaled problem."""
+"""Iterations of SMO, before LIBSVM is tried on a badly scaled problem."""
 MAX_EXACT = 10_000
 """Rows up to which "auto" is exact. On 20,000 letters landmarks take as long to train, a quarter
 of the time to predict, and err as often."""
@@ -55,7 +55,7 @@ N_LANDMARKS = 500
 MAX_FEATURE_ROWS = 200_000
 """Rows whose landmark features are kept; of more rows, these stand for the others."""
 LINEAR_GAP = RELATIVE_GAP / 5
-"""Of rows that are features themselves: they are few and without error."""
+"""Relative gap for rows that are features themselves: they are few and without error."""
 CENTER_ROWS = 100_000
 
 
@@ -235,9 +235,9 @@ def train_without_bias(
     def solve(pair: tuple[IntArray, FloatArray]) -> BoxSolution:
         rows, signs = pair
         limits = signs * bounds[rows]
-        return solve_box(F[rows], signs, np.minimum(limits, 0.0), np.maximum(limits, 0.0))
+        return solve_fixed_bias(F[rows], signs, np.minimum(limits, 0.0), np.maximum(limits, 0.0))
 
-    solutions = in_threads(solve, pairs, n_jobs=n_jobs)
+    solutions = map_in_threads(solve, pairs, n_jobs=n_jobs)
     worst = max(solutions, key=lambda solution: solution.violation)
     failure = "" if worst.converged else violation_message(worst.violation)
     return _machine_of_rows(
@@ -285,7 +285,7 @@ def _train_by_smo(
     if len(pairs) == 1 and progress is None:  # threads would take longer than many a fit
         solutions = [solve(0)]
     else:
-        solutions = in_threads(solve, range(len(pairs)), n_jobs=n_jobs, progress=progress)
+        solutions = map_in_threads(solve, range(len(pairs)), n_jobs=n_jobs, progress=progress)
     converged = all(solution.converged for solution in solutions)
     violation = max(solution.violation for solution in solutions)
     failure = "" if converged else violation_message(violation)
@@ -390,10 +390,10 @@ def _train_on_features(
         relative_gap = LINEAR_GAP
     else:
         if len(used) > MAX_FEATURE_ROWS:
-            used = used[spread_rows(codes[used], MAX_FEATURE_ROWS, random)]
+            used = used[stratified_sample(codes[used], MAX_FEATURE_ROWS, random)]
             share = np.bincount(codes[used], weights[used]) / np.bincount(codes, weights)
             weights = weights / share[codes]
-        chosen = used[spread_rows(codes[used], N_LANDMARKS, random)]
+        chosen = used[stratified_sample(codes[used], N_LANDMARKS, random)]
         landmarks = X[chosen]
         precision = np.float64 if sparse.issparse(X) else landmark_precision(kernel)
         feature_map = landmark_features(kernel, landmarks.astype(precision, copy=False), center)
@@ -409,7 +409,7 @@ def _train_on_features(
         )
 
     pairs = list(_pairs_of_rows(codes[used], bounds))
-    solutions = in_threads(solve, pairs, n_jobs=n_jobs, progress=progress)
+    solutions = map_in_threads(solve, pairs, n_jobs=n_jobs, progress=progress)
     gap = max(solution.gap for solution in solutions)
     converged = all(solution.converged for solution in solutions)
     failure, described = "" if converged else gap_message(gap), feature_map.described(X)
@@ -423,12 +423,12 @@ def _train_on_features(
 
 def _pairs_of_rows(codes: IntArray, bounds: FloatArray) -> Iterator[tuple[IntArray, FloatArray]]:
     """Yield the rows of each pair of classes, and their signs."""
-    members = members_of(codes, bounds, int(codes.max()) + 1)
+    members = rows_by_class(codes, bounds, int(codes.max()) + 1)
     for first, second in combinations(members, 2):
         yield rows_of_pair(first, second)
 
 
-def members_of(codes: IntArray, bounds: FloatArray, n_classes: int) -> list[IntArray]:
+def rows_by_class(codes: IntArray, bounds: FloatArray, n_classes: int) -> list[IntArray]:
     """Return the rows of each class whose losses count."""
     return [np.flatnonzero((codes == c) & (bounds > 0)) for c in range(n_classes)]
 

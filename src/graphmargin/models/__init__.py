@@ -2,7 +2,7 @@
 
 from graphmargin.models.array_model import ArrayModel
 from graphmargin.models.description import ModelInfo
-from graphmargin.models.errors import ModelFileError
+from graphmargin.models.model_errors import ModelFileError
 from graphmargin.models.model_file import load_model, model_info, save_model
 from graphmargin.models.table_model import TableModel
 

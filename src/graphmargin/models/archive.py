@@ -18,7 +18,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from graphmargin._typing import AnyArray
-from graphmargin.models.errors import ModelFileError
+from graphmargin.models.model_errors import ModelFileError
 
 DESCRIPTION, TREE, ARRAY = "graphmargin.json", "model.json", "arrays/{}.npy"
 MAX_RATIO = 200

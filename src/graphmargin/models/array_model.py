@@ -10,8 +10,8 @@ import numpy as np
 
 from graphmargin._rows import canonical_rows, check_no_mask, naming_matrix
 from graphmargin._typing import AnyArray, FloatArray
-from graphmargin.harmonic.predictor import HarmonicPredictor
-from graphmargin.margin.predictor import MarginPredictor
+from graphmargin.harmonic.harmonic_predictor import HarmonicPredictor
+from graphmargin.margin.margin_predictor import MarginPredictor
 from graphmargin.tables.column_names import format_names
 
 Predictor: TypeAlias = MarginPredictor | HarmonicPredictor

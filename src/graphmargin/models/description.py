@@ -15,7 +15,7 @@ from typing import Any
 from graphmargin import __version__
 from graphmargin._errors import printable
 from graphmargin.models.array_model import ArrayModel
-from graphmargin.models.errors import ModelFileError
+from graphmargin.models.model_errors import ModelFileError
 from graphmargin.models.table_model import TableModel
 
 SCHEMA = 1
@@ -28,7 +28,7 @@ TABLE_KIND = "TableModel"
 
 @dataclass(frozen=True)
 class ModelInfo:
-    """What a model file says of itself; its str is a text of about ten lines.
+    """A description of a model file; its str is a text of about ten lines.
 
     Attributes
     ----------

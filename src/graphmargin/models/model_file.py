@@ -14,12 +14,12 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from graphmargin._files import write_atomically
-from graphmargin.margin.predictor import MarginPredictor
+from graphmargin._files import atomic_write
+from graphmargin.margin.margin_predictor import MarginPredictor
 from graphmargin.models.archive import read_archive, read_description, write_archive
 from graphmargin.models.array_model import ArrayModel, array_model_of
 from graphmargin.models.description import TABLE_KIND, ModelInfo, describe, parse_description
-from graphmargin.models.errors import ModelFileError, model_file_errors, require
+from graphmargin.models.model_errors import ModelFileError, model_file_errors, require
 from graphmargin.models.records import ARRAY_RECORDS, Records, decode, encode, table_records
 from graphmargin.models.table_model import TableModel
 from graphmargin.models.validation import check_model
@@ -67,7 +67,7 @@ def save_model(model: Any, path: str | PathLike[str]) -> None:
         msg = f"`details` must be JSON values, for inf and nan use None or text: {error}"
         raise ModelFileError(msg) from error
     tree, arrays = encode(model, _records(is_table=isinstance(model, TableModel)))
-    write_atomically(Path(path), write_archive(tree, arrays, description))
+    atomic_write(Path(path), write_archive(tree, arrays, description))
 
 
 def load_model(path: str | PathLike[str]) -> ArrayModel | TableModel:

@@ -19,13 +19,13 @@ from scipy import sparse
 from graphmargin._typing import AnyArray, FloatArray, IntArray
 from graphmargin.graph.neighbors import NeighborSearch
 from graphmargin.graph.weights import Weighting
-from graphmargin.harmonic.predictor import HarmonicPredictor, PointGraph, WalkPart
+from graphmargin.harmonic.harmonic_predictor import HarmonicPredictor, PointGraph, WalkPart
 from graphmargin.margin.calibration import Calibration
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine, TrainingReport
-from graphmargin.margin.predictor import MarginPredictor
+from graphmargin.margin.margin_predictor import MarginPredictor
 from graphmargin.models.array_model import ArrayModel, Predictor
-from graphmargin.models.errors import ModelFileError, require
+from graphmargin.models.model_errors import ModelFileError, require
 from graphmargin.models.table_model import TableModel
 
 
@@ -180,7 +180,7 @@ def table_records() -> Records:
     """Return the records of models for tables, by the names of their types; imports pandas."""
     from graphmargin.tables import encoders
     from graphmargin.tables.column_names import ColumnUse
-    from graphmargin.tables.features import TableFeatures
+    from graphmargin.tables.table_features import TableFeatures
 
     model = {"features": TableFeatures, "predictor": Predictor, "classes": AnyArray, "target": str}
     return {

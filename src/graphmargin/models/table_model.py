@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphmargin._typing import AnyArray, FloatArray
-from graphmargin.harmonic.solve import confidence_of
+from graphmargin.harmonic.system import confidence_of
 from graphmargin.labels import UNLABELED_IN_TABLES, UnlabeledRule
 from graphmargin.models.array_model import Predictor
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from graphmargin.tables.features import TableFeatures
+    from graphmargin.tables.table_features import TableFeatures
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class TableModel:
     --------
     >>> import pandas as pd
     >>> from graphmargin import HarmonicClassifier
-    >>> from graphmargin.tables.features import fit_features
+    >>> from graphmargin.tables.table_features import fit_features
     >>> table = pd.DataFrame({"weight": [1.0, 1.1, 1.2, 5.0, 5.2, 5.5], "legs": [2, 2, 2, 4, 4, 4]})
     >>> features = fit_features(table)
     >>> codes = [0, -1, -1, 1, -1, -1]

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from graphmargin.harmonic.predictor import HarmonicPredictor, PointGraph
+from graphmargin.harmonic.harmonic_predictor import HarmonicPredictor, PointGraph
 from graphmargin.margin.machine import MarginMachine
 from graphmargin.models.array_model import ArrayModel, Predictor
-from graphmargin.models.errors import require
+from graphmargin.models.model_errors import require
 from graphmargin.models.table_model import TableModel
 
 MAX_EXPONENT = 1100
@@ -32,9 +32,9 @@ def check_model(model: ArrayModel | TableModel) -> None:
     >>> from graphmargin import SupervisedSVC
     >>> from graphmargin.models.array_model import array_model_of
     >>> model = array_model_of(SupervisedSVC().fit([[0.0], [1.0]], ["a", "b"]))
-    >>> check_model(replace(model, n_features=3))
+    >>> check_model(replace(model, n_features=3))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    graphmargin.models.errors.ModelFileError: has `vectors` that do not fit; save the model again
+    graphmargin.models.model_errors.ModelFileError: has `vectors` that do not fit; save the ...
     """
     if isinstance(model, TableModel):
         _check_table_model(model)

@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray
 from graphmargin.graph.adjacency import neighbor_graph
-from graphmargin.harmonic.predictor import PointGraph, attach
-from graphmargin.harmonic.solve import confidence_of
+from graphmargin.harmonic.harmonic_predictor import PointGraph, attach
+from graphmargin.harmonic.system import confidence_of
 from graphmargin.plotting._matplotlib import (
     YELLOW,
     axes_of,
@@ -125,7 +125,7 @@ class CutDisplay:
         graph = neighbor_graph(points, k, width=used.kernel.width, metric=metric)
         step = attach(PointGraph(graph.search, graph.weighting, k, metric), grid)
         sink = solution.gamma_g + solution.problem.c_unlabeled
-        mass = (step.moves @ solution.class_mass) * step.chance_to_move(sink)[:, None]
+        mass = (step.moves @ solution.class_mass) * step.move_probability(sink)[:, None]
         regions = np.searchsorted(estimator.classes_, estimator.predict(grid))
         return cls(
             x1=x1,

@@ -156,7 +156,7 @@ def _neighbors_disagree(report: GraphReport) -> Iterator[Advice]:
 
 
 def _class_shares(report: GraphReport) -> Iterator[Advice]:
-    k, induced = report.odd_class, report.induced_shares
+    k, induced = report.shifted_class, report.induced_shares
     if k is None or induced is None:
         return
     name, given = quoted(report.classes[k]), report.label_shares[k]

@@ -1,4 +1,4 @@
-"""Which candidates to trust, and how much: a blend weighted by what is known of each.
+"""The choice among candidates: a blend weighted by what is known of each.
 
 With 2 to 20 labels, most candidates of a grid make the same number of errors on held-out labels,
 and the first of the ties is a matter of chance. Here no candidate is picked: the functions of all
@@ -17,7 +17,7 @@ from scipy.special import logsumexp
 
 from graphmargin._typing import BoolArray, FloatArray, IntArray
 from graphmargin.margin.calibration import calibration_targets, fit_sharpness, probabilities
-from graphmargin.margin.machine import winner
+from graphmargin.margin.machine import predicted_codes
 from graphmargin.selection.trials import Trials
 
 SUPERVISED_SHARE = 0.5
@@ -66,7 +66,7 @@ class Choice:
     trials: Trials
     label_counts: IntArray
     log_likelihood: FloatArray
-    share_evidence: FloatArray
+    share_log_likelihood: FloatArray
     weights: FloatArray
 
     @property
@@ -174,7 +174,7 @@ class Choice:
         """Return a table with a row for each candidate, in the manner of ``cv_results_``.
 
         Columns: ``params``, ``param_*``, ``split{i}_test_score`` and ``mean_test_score``
-        (accuracies on held-out labels), ``log_likelihood``, ``share_evidence``, ``weight``,
+        (accuracies on held-out labels), ``log_likelihood``, ``share_log_likelihood``, ``weight``,
         ``rank_test_score`` (1 is the largest weight).
         """
         trials = self.trials
@@ -193,7 +193,7 @@ class Choice:
             table[f"split{fold}_test_score"] = 1 - np.array(errors)
         table["mean_test_score"] = 1 - self.errors
         table["log_likelihood"] = self.log_likelihood
-        table["share_evidence"] = self.share_evidence
+        table["share_log_likelihood"] = self.share_log_likelihood
         table["weight"] = self.weights
         order = np.argsort(-self.weights, kind="stable")
         table["rank_test_score"] = np.argsort(order, kind="stable") + 1
@@ -244,8 +244,8 @@ def choose(trials: Trials, label_counts: IntArray, max_blended: int | None = Non
     log_likelihood = np.array(
         [_log_likelihood(one, trials.held_out_codes, len(label_counts)) for one in scores]
     )
-    share_evidence = _share_evidence(trials.shares, label_counts)
-    log_weights = np.log(_prior(trials.supervised)) + log_likelihood + share_evidence
+    share_log_likelihood = _share_evidence(trials.shares, label_counts)
+    log_weights = np.log(_prior(trials.supervised)) + log_likelihood + share_log_likelihood
     weights = np.exp(log_weights - logsumexp(log_weights))
     # Candidates that differ by rounding alone rank in their order, on every machine.
     order = np.argsort(-np.round(log_weights, 9), kind="stable")
@@ -253,14 +253,16 @@ def choose(trials: Trials, label_counts: IntArray, max_blended: int | None = Non
     least = weights[order[before < BLENDED - 1e-9]].min()
     weights[weights < (1 - 1e-9) * least] = 0.0  # equals are not left out for their place
     weights[order[max_blended:] if max_blended is not None else []] = 0.0
-    return Choice(trials, label_counts, log_likelihood, share_evidence, weights / weights.sum())
+    return Choice(
+        trials, label_counts, log_likelihood, share_log_likelihood, weights / weights.sum()
+    )
 
 
 def error_of(scores: FloatArray, given: IntArray) -> float:
     """Return the share of wrong labels, nan for none at all."""
     if not len(given):
         return float("nan")
-    return float((winner(scores) != given).mean())
+    return float((predicted_codes(scores) != given).mean())
 
 
 def majority_error(codes: IntArray) -> float:

@@ -11,15 +11,15 @@ from scipy import sparse
 
 from graphmargin._checks import check_random_state
 from graphmargin._progress import report_stage
-from graphmargin._threads import in_threads
+from graphmargin._threads import map_in_threads
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
 from graphmargin.harmonic.problem import HarmonicProblem, problem_on
 from graphmargin.harmonic.solution import HarmonicSolution
 from graphmargin.labels import UNLABELED, EncodedLabels
-from graphmargin.margin.features import spread_rows
+from graphmargin.margin.feature_maps import stratified_sample
 from graphmargin.margin.induced import InducedLabels, given_labels, induced_labels
 from graphmargin.margin.kernels import Kernel
-from graphmargin.margin.machine import MarginMachine, centered, joint_pairwise
+from graphmargin.margin.machine import MarginMachine, centered, pairwise_values
 from graphmargin.margin.training import center_of, train_on_kernel
 from graphmargin.selection.execution import Execution
 from graphmargin.selection.gamma_path import GammaStatistics, solve_folds
@@ -111,7 +111,7 @@ def try_cuts(
     """Return what the candidates of all tasks say about labels that are held out from them.
 
     The row of a held-out label stays in the graph as an unlabeled vertex. The harmonic solutions
-    of all folds are solved together (`solve_hidden`), once for each graph; all machines of a task
+    of all folds are solved together (`fold_solutions`), once for each graph; all machines of a task
     share a kernel matrix, each starts at that of the same candidate on all labels or of the last
     C, and candidates that induce the same labels with the same weights are one machine.
 
@@ -161,7 +161,7 @@ def sample_rows(
     labeled, unlabeled = np.flatnonzero(codes != UNLABELED), np.flatnonzero(codes == UNLABELED)
     most = max(MAX_LABELED, LABELED_A_CLASS * (int(codes.max()) + 1))
     if len(labeled) > most:
-        labeled = labeled[spread_rows(codes[labeled], most, random)]
+        labeled = labeled[stratified_sample(codes[labeled], most, random)]
     most = max_unlabeled or MAX_UNLABELED
     if len(unlabeled) > most:
         unlabeled = random.choice(unlabeled, most, replace=False)
@@ -173,7 +173,7 @@ def sample_rows(
 
 @dataclass(frozen=True)
 class _TrialRows:
-    """What candidates are tried on: all rows, or a sample of many with its own graph."""
+    """Rows that candidates are tried on: all of them, or a sample of many with its own graph."""
 
     X: Any
     labels: EncodedLabels
@@ -224,7 +224,7 @@ def _induce_folds(
         for gamma_g, priors in keys:
             induced = labels_to_learn(kept, solutions.get(gamma_g), priors, wanted)
             codes, weights = np.maximum(induced.codes[rows], 0), induced.weights[rows] * factors
-            at_rows[gamma_g, priors] = InducedLabels(codes, weights, induced.kept_given)
+            at_rows[gamma_g, priors] = InducedLabels(codes, weights, induced.fell_back_to_given)
         return at_rows
 
     gammas = sorted({gamma_g for gamma_g, _ in keys if np.isfinite(gamma_g)})
@@ -260,7 +260,7 @@ def _try_machines(
     machines = _train_candidates(K, induced.parts[0], candidates, None)
     if validation is None:
         tested = [np.flatnonzero(np.isin(rows, fold)) for fold in trial.folds]
-        trained = in_threads(
+        trained = map_in_threads(
             lambda part: _train_candidates(K, part, candidates, machines),
             induced.parts[1:],
             n_jobs=execution.n_jobs,
@@ -279,8 +279,8 @@ def _try_machines(
         candidates,
         [np.isinf(candidate["gamma_g"]) for candidate in candidates],
         held_out_codes,
-        [joint_pairwise(some, block) for some, block in zip(trained, values, strict=True)],
-        joint_pairwise(machines, K[scale_rows]),
+        [pairwise_values(some, block) for some, block in zip(trained, values, strict=True)],
+        pairwise_values(machines, K[scale_rows]),
         len(labels.classes),
     )
     return CutTrials(

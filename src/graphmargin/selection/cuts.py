@@ -14,8 +14,8 @@ from graphmargin.labels import UNLABELED
 from graphmargin.margin.calibration import calibration_targets, fit_calibration, probabilities
 from graphmargin.margin.induced import InducedLabels, given_labels, induced_labels
 from graphmargin.margin.kernels import Kernel
-from graphmargin.margin.machine import MarginMachine, blend, winner
-from graphmargin.margin.predictor import MarginPredictor
+from graphmargin.margin.machine import MarginMachine, blend, predicted_codes
+from graphmargin.margin.margin_predictor import MarginPredictor
 from graphmargin.margin.training import train_machine
 from graphmargin.selection.choice import Choice
 from graphmargin.selection.cut_trials import CutTrials, labels_to_learn
@@ -97,7 +97,7 @@ def fit_cut(task: Task, execution: Execution) -> FittedCut:
             scores = machine.decision(task.X[unknown])
             distributions[unknown] = probabilities(scores, *predictor.calibration)
             codes = codes.copy()
-            codes[unknown] = winner(scores)
+            codes[unknown] = predicted_codes(scores)
     scores_for_bound = None
     if len(labels.classes) == 2 and normalized is solution and not task.problem.hard.any():
         scores_for_bound = machine.decision(task.X)
@@ -206,7 +206,7 @@ def _induced(member: Member, solutions: Solutions) -> InducedLabels:
 
 
 def _induced_warnings(induced: InducedLabels) -> list[FitWarning]:
-    if not induced.kept_given:
+    if not induced.fell_back_to_given:
         return []
     return [
         FitWarning(

@@ -1,4 +1,4 @@
-"""How a fit runs, and what it has to tell its caller."""
+"""The execution of a fit, and the warnings for its caller."""
 
 from __future__ import annotations
 

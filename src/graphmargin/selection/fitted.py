@@ -8,16 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from graphmargin._typing import FloatArray, IntArray
-from graphmargin.harmonic.predictor import HarmonicPredictor
-from graphmargin.harmonic.solve import confidence_of
+from graphmargin.harmonic.harmonic_predictor import HarmonicPredictor
+from graphmargin.harmonic.system import confidence_of
 from graphmargin.margin.calibration import (
     Calibration,
     calibration_targets,
     fit_calibration,
     probabilities,
 )
-from graphmargin.margin.machine import MarginMachine, sum_decision, winner
-from graphmargin.margin.predictor import MarginPredictor
+from graphmargin.margin.machine import MarginMachine, predicted_codes, sum_decision
+from graphmargin.margin.margin_predictor import MarginPredictor
 from graphmargin.selection.choice import Choice
 from graphmargin.selection.execution import FitWarning
 from graphmargin.selection.tasks import Task
@@ -72,7 +72,7 @@ def calibrate_and_label(
         task=task,
         choice=choice,
         predictor=MarginPredictor(labels.classes, tuple(machines), calibration),
-        codes=np.where(labels.labeled, labels.codes, winner(scores)),
+        codes=np.where(labels.labeled, labels.codes, predicted_codes(scores)),
         label_distributions=distributions,
         confidence=np.asarray(confidence_of(distributions)),
         warnings=tuple(warnings),

@@ -1,4 +1,4 @@
-"""What changes along the path of gamma_g, from the solutions that the trials have found."""
+"""Statistics along the path of gamma_g, from the solutions that the trials have found."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from graphmargin._typing import AnyArray, FloatArray, IntArray, ProgressCallback
-from graphmargin.harmonic.hidden_labels import solve_hidden
+from graphmargin.harmonic.folds import fold_solutions
 from graphmargin.harmonic.problem import HarmonicProblem
 from graphmargin.harmonic.solution import HarmonicSolution
 from graphmargin.selection.choice import Choice
@@ -76,13 +76,13 @@ def solve_folds(
 
     `answer` takes the rows that are held out, none of them at first, and the solutions by gamma_g.
     The solutions on all labels and their statistics are by gamma_g as well; folds are solved
-    together (`solve_hidden`), and their solutions are not kept.
+    together (`fold_solutions`), and their solutions are not kept.
     """
     codes, every = problem.labels.codes, [NOTHING_HELD_OUT, *folds]
     solved: Iterable[list[HarmonicSolution]] = [[] for _ in every]
     if gammas:
         n_jobs = execution.n_jobs
-        solved = solve_hidden(
+        solved = fold_solutions(
             problem, gammas, every, solver=wanted.solver, n_jobs=n_jobs, progress=progress
         )
     answers = []
@@ -125,7 +125,7 @@ def gamma_path(
     """
     numbers = np.asarray(candidates)
     of_candidate = np.array([choice.trials.params[i]["gamma_g"] for i in numbers])
-    evidence = choice.log_likelihood + choice.share_evidence
+    evidence = choice.log_likelihood + choice.share_log_likelihood
     rows = []
     for gamma_g in np.unique(of_candidate):
         own = numbers[of_candidate == gamma_g]

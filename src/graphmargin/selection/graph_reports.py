@@ -13,7 +13,7 @@ from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray
 from graphmargin.harmonic.leave_one_out import leave_one_out
 from graphmargin.harmonic.problem import HarmonicProblem
 from graphmargin.harmonic.solution import HarmonicSolution
-from graphmargin.harmonic.solve import Solver
+from graphmargin.harmonic.system import Solver
 from graphmargin.selection.advice import Advice, counted, graph_advice, quoted
 from graphmargin.selection.choice import GRAPH_HELPS, UNDECIDED, Choice, majority_error
 
@@ -21,9 +21,9 @@ MAX_LABELS = 1000
 """Labels, at most, that are hidden one at a time."""
 MAX_ENTRIES = 2 * 10**7
 """Numbers, at most, to be solved for to hide them: labels times points."""
-SWALLOWED = 0.4
+DOMINANT_SHIFT = 0.4
 """Share of the points that change class, from which on one is said to swallow the others."""
-VANISHED = 0.2
+MISSING_RATIO = 0.2
 """Share of its label share, up to which a class is said to vanish."""
 POINTS_A_CLASS = 10
 """Induced labels for each class, at least, to speak of their shares."""
@@ -134,15 +134,15 @@ class GraphReport:
         return np.asarray(self.induced_counts / n_induced) if n_induced else None
 
     @property
-    def odd_class(self) -> int | None:
+    def shifted_class(self) -> int | None:
         """Place of a class that swallows the others, or vanishes; None if there is none."""
         given, induced = self.label_shares, self.induced_shares
         if induced is None or self.induced_counts.sum() < POINTS_A_CLASS * len(given):
             return None
-        if (induced - given).clip(0).sum() >= SWALLOWED:
+        if (induced - given).clip(0).sum() >= DOMINANT_SHIFT:
             return int(np.argmax(induced - given))
         k = int(np.argmin(np.divide(induced, given, out=np.ones_like(given), where=given > 0)))
-        return None if induced[k] > VANISHED * given[k] else k
+        return None if induced[k] > MISSING_RATIO * given[k] else k
 
     @property
     def verdict(self) -> str:

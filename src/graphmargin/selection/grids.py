@@ -29,17 +29,17 @@ def gamma_g_grid(W: sparse.csr_array) -> list[float]:
     >>> gamma_g_grid(sparse.csr_array(3 * np.ones((2, 2))))
     [inf, 10.0, 1.0, 0.1, 0.01]
     """
-    return sink_grid(np.asarray(W.sum(axis=1)))
+    return gamma_g_grid_of_degrees(np.asarray(W.sum(axis=1)))
 
 
-def sink_grid(degrees: FloatArray) -> list[float]:
+def gamma_g_grid_of_degrees(degrees: FloatArray) -> list[float]:
     """Return the same from the degrees, of all vertices or of a sample.
 
     The walk falls into the sink with probability ``gamma_g / (d_i + gamma_g)``.
 
     Examples
     --------
-    >>> sink_grid(np.array([30.0, 60.0]))
+    >>> gamma_g_grid_of_degrees(np.array([30.0, 60.0]))
     [inf, 100.0, 10.0, 1.0, 0.1]
     """
     positive = degrees[degrees > 0]

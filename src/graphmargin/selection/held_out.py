@@ -53,7 +53,7 @@ def default_held_out(labels: EncodedLabels, seed: int) -> HeldOutLabels:
     4
     """
     few = labels.labeled.sum() <= FEW_LABELS
-    return HeldOutLabels(tuple(label_folds(labels.codes, 10 if few else 5, seed)))
+    return HeldOutLabels(tuple(stratified_label_folds(labels.codes, 10 if few else 5, seed)))
 
 
 def held_out_from(cv: Any, X: Any, y: Any, labels: EncodedLabels, seed: int) -> HeldOutLabels:
@@ -97,7 +97,7 @@ def held_out_from(cv: Any, X: Any, y: Any, labels: EncodedLabels, seed: int) -> 
             f"tuple (X_val, y_val), got {cv!r}"
         )
         raise ValueError(msg)
-    folds = tuple(_labels_in(split, labels) for split in splits)
+    folds = tuple(_held_out_rows(split, labels) for split in splits)
     if not any(len(fold) for fold in folds):
         msg = f"`cv` holds out no label in its {len(folds)} folds; use an integer or LabeledKFold"
         raise ValueError(msg)
@@ -129,7 +129,7 @@ def validation_set(rows: Any, y: Any, classes: AnyArray) -> HeldOutLabels:
     return HeldOutLabels((), (rows, codes))
 
 
-def _labels_in(split: Any, labels: EncodedLabels) -> IntArray:
+def _held_out_rows(split: Any, labels: EncodedLabels) -> IntArray:
     """Return the labeled ones of the test rows of a fold, which must leave some of each class."""
     try:
         _, test = split
@@ -148,7 +148,7 @@ def _labels_in(split: Any, labels: EncodedLabels) -> IntArray:
     return held_out
 
 
-def label_folds(
+def stratified_label_folds(
     codes: IntArray,
     n_splits: int,
     random_state: int | np.random.RandomState | None = None,
@@ -176,17 +176,17 @@ def label_folds(
     Examples
     --------
     >>> codes = np.array([0, 0, 0, 0, 1, 1, 2, -1])
-    >>> [hidden.tolist() for hidden in label_folds(codes, 2, random_state=0)]
+    >>> [hidden.tolist() for hidden in stratified_label_folds(codes, 2, random_state=0)]
     [[2, 3, 5], [0, 1, 4]]
     """
     n_splits = check_integer("n_splits", n_splits, low=2)
-    rows = check_random_state(random_state).permutation(_hideable(codes))
+    rows = check_random_state(random_state).permutation(_rows_that_can_be_held_out(codes))
     rows = rows[np.argsort(codes[rows], kind="stable")]
     return [np.sort(rows[first::n_splits]) for first in range(min(n_splits, len(rows)))]
 
 
 class _LabelSplitter(ABC):
-    """What splitters that hide labels have in common."""
+    """Base of the splitters that hold labels out."""
 
     @abstractmethod
     def _folds(self, codes: IntArray) -> list[IntArray]:
@@ -251,7 +251,7 @@ class _LabelSplitter(ABC):
 
     def _hidden(self, codes: IntArray) -> list[IntArray]:
         """Return the folds, or raise ValueError if there is none."""
-        if not len(_hideable(codes)):
+        if not len(_rows_that_can_be_held_out(codes)):
             msg = (
                 "`y` has one label in each class, and hiding it would hide the class; label at "
                 "least two rows of a class"
@@ -310,7 +310,7 @@ class LabeledKFold(_LabelSplitter):
         return self.n_splits
 
     def _folds(self, codes: IntArray) -> list[IntArray]:
-        available = len(_hideable(codes))
+        available = len(_rows_that_can_be_held_out(codes))
         if available < self.n_splits:
             msg = (
                 f"`n_splits` must be at most {available}, the number of labels in `y` that can be "
@@ -318,7 +318,7 @@ class LabeledKFold(_LabelSplitter):
                 "only label of a class is never hidden)"
             )
             raise ValueError(msg)
-        return label_folds(codes, self.n_splits, self.random_state)
+        return stratified_label_folds(codes, self.n_splits, self.random_state)
 
 
 @dataclass(frozen=True)
@@ -349,10 +349,10 @@ class LabeledLeaveOneOut(_LabelSplitter):
         return len(self._hidden(encode_labels(y).codes))
 
     def _folds(self, codes: IntArray) -> list[IntArray]:
-        return list(_hideable(codes)[:, None])
+        return list(_rows_that_can_be_held_out(codes)[:, None])
 
 
-def _hideable(codes: IntArray) -> IntArray:
+def _rows_that_can_be_held_out(codes: IntArray) -> IntArray:
     """Return the rows with a label that is not the only one of its class."""
     labeled = np.flatnonzero(codes != UNLABELED)
     sizes = np.bincount(codes[labeled])

@@ -12,11 +12,11 @@ from graphmargin._checks import check_random_state
 from graphmargin._progress import report_stage
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
 from graphmargin.labels import UNLABELED
-from graphmargin.margin.features import explicit_features
+from graphmargin.margin.feature_maps import explicit_features
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine, blend
-from graphmargin.margin.semi_supervised import SemiSupervisedSolution
-from graphmargin.margin.semi_supervised_training import train_semi_supervised
+from graphmargin.margin.s3vm import SemiSupervisedSolution
+from graphmargin.margin.s3vm_training import train_semi_supervised
 from graphmargin.margin.training import N_LANDMARKS, center_of
 from graphmargin.selection.choice import Choice
 from graphmargin.selection.cut_trials import sample_rows

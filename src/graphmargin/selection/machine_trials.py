@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from graphmargin._threads import in_threads
+from graphmargin._threads import map_in_threads
 from graphmargin._typing import IntArray, ProgressCallback
 from graphmargin.labels import EncodedLabels
-from graphmargin.margin.machine import MarginMachine, joint_pairwise
+from graphmargin.margin.machine import MarginMachine, pairwise_values
 from graphmargin.selection.execution import Execution
 from graphmargin.selection.held_out import NOTHING_HELD_OUT, HeldOutLabels
 from graphmargin.selection.tasks import Candidate, Task, TaskTrials
@@ -50,22 +50,22 @@ def try_machines(
     tested = [np.flatnonzero(np.isin(rows, fold)) for fold in held_out.folds]
     kept = [labels.without(places).codes for places in (NOTHING_HELD_OUT, *tested)]
     pieces = product(kept, candidates)
-    machines = in_threads(train, pieces, n_jobs=execution.n_jobs, progress=progress)
+    machines = map_in_threads(train, pieces, n_jobs=execution.n_jobs, progress=progress)
     m = len(candidates)
     by_fold = [machines[first : first + m] for first in range(0, len(machines), m)]
     if held_out.validation is None:
         folds = zip(by_fold[1:], tested, strict=True)
-        parts = [joint_pairwise(trained, points[places]) for trained, places in folds]
+        parts = [pairwise_values(trained, points[places]) for trained, places in folds]
         held_out_codes = labels.codes[np.concatenate([NOTHING_HELD_OUT, *tested])]
     else:
         new, held_out_codes = held_out.validation
-        parts = [joint_pairwise(by_fold[0], new)]
+        parts = [pairwise_values(by_fold[0], new)]
     evidence = pairwise_trials(
         candidates,
         [float(candidate["gamma_u"]) == 0 for candidate in candidates],
         held_out_codes,
         parts,
-        joint_pairwise(by_fold[0], points[~labels.labeled]),
+        pairwise_values(by_fold[0], points[~labels.labeled]),
         len(labels.classes),
     )
     return TaskTrials(task, evidence)

@@ -22,12 +22,12 @@ from graphmargin.graph.neighbors import check_n_neighbors
 from graphmargin.graph.weights import NAMED_WIDTHS, Width, check_width, kernel_width, scaled_width
 from graphmargin.harmonic.problem import check_c_unlabeled, check_gamma_g, check_trust
 from graphmargin.harmonic.solution import check_priors
-from graphmargin.harmonic.solve import SOLVERS
+from graphmargin.harmonic.system import SOLVERS
 from graphmargin.labels import EncodedLabels
 from graphmargin.margin.induced import LOSS_WEIGHTS
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.manifold import check_gamma_u
-from graphmargin.margin.semi_supervised import SEMI_SUPERVISED_SOLVERS
+from graphmargin.margin.s3vm import SEMI_SUPERVISED_SOLVERS
 from graphmargin.margin.training import APPROXIMATIONS, Approximation, check_approximation
 
 Candidates = tuple[Any, ...] | None
@@ -54,7 +54,7 @@ ARRAY_VALUED = ("c_labeled", *CLASS_SHARES)
 
 @dataclass(frozen=True)
 class GraphParameters:
-    """What a k-NN graph is built from, beside the rows."""
+    """Parameters of a k-NN graph."""
 
     n_neighbors: int
     width: Width

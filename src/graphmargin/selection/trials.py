@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from graphmargin._typing import BoolArray, FloatArray, IntArray
-from graphmargin.margin.machine import class_scores, winner
+from graphmargin.margin.machine import class_scores, predicted_codes
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def pairwise_trials(
     scales = np.array([np.abs(f).mean() if f.size else 1.0 for f in unlabeled_values])
     scales[scales < np.finfo(np.float64).eps] = 1.0  # zero, as on rows that are all the same
     held_out_values, fold = stack_folds(parts, scales, n_classes * (n_classes - 1) // 2)
-    assigned = [winner(class_scores(f, n_classes)) for f in unlabeled_values]
+    assigned = [predicted_codes(class_scores(f, n_classes)) for f in unlabeled_values]
     return Trials(
         params=[dict(candidate) for candidate in params],
         supervised=np.array(supervised, dtype=np.bool_),

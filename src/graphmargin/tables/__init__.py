@@ -4,11 +4,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from graphmargin.tables.column_names import ColumnUse
-from graphmargin.tables.errors import TableError
+from graphmargin.tables.table_errors import TableError
 
 if TYPE_CHECKING:
-    from graphmargin.tables.features import TableFeatures, fit_features
     from graphmargin.tables.reading import read_chunks, read_table
+    from graphmargin.tables.table_features import TableFeatures, fit_features
     from graphmargin.tables.target import Target, read_target
     from graphmargin.tables.writing import check_output, table_writer
 
@@ -25,11 +25,11 @@ __all__ = [
     "table_writer",
 ]
 
-_HOMES = {
-    "TableFeatures": "features",
+_PUBLIC_PACKAGES = {
+    "TableFeatures": "table_features",
     "Target": "target",
     "check_output": "writing",
-    "fit_features": "features",
+    "fit_features": "table_features",
     "read_chunks": "reading",
     "read_table": "reading",
     "read_target": "target",
@@ -40,11 +40,11 @@ _OPTIONAL = ("openpyxl", "pandas", "pyarrow")
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first asked for: pandas takes a second."""
-    if name not in _HOMES:
+    if name not in _PUBLIC_PACKAGES:
         msg = f"module 'graphmargin.tables' has no attribute {name!r}"
         raise AttributeError(msg)
     try:
-        return getattr(import_module(f"graphmargin.tables.{_HOMES[name]}"), name)
+        return getattr(import_module(f"graphmargin.tables.{_PUBLIC_PACKAGES[name]}"), name)
     except ModuleNotFoundError as missing:
         if missing.name not in _OPTIONAL:
             raise

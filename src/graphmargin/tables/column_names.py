@@ -9,18 +9,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from graphmargin.tables.errors import TableError
+from graphmargin.tables.table_errors import TableError
 
 Role: TypeAlias = Literal["number", "category", "date", "text", "embedding", "left out"]
 
 AN_ID = "an ID: all values differ"
-"""Why a column that names the rows is left out."""
+"""The note on a column that names the rows and is left out."""
 _SHOWN = 20
 
 
 @dataclass(frozen=True)
 class ColumnUse:
-    """How a column is used.
+    """The use of a column.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ def column_names(header: Iterable[object], path: Path) -> list[str]:
     ['column 1', 'age', '2024']
     >>> column_names(["x", "y", "x"], Path("a.csv"))
     Traceback (most recent call last):
-    graphmargin.tables.errors.TableError: a.csv: two columns are called 'x'; rename one
+    graphmargin.tables.table_errors.TableError: a.csv: two columns are called 'x'; rename one
     """
     texts = ["" if name is None else str(name).strip() for name in header]
     names = [text or f"column {i}" for i, text in enumerate(texts, start=1)]
@@ -72,7 +72,7 @@ def check_unique(names: Iterable[str], where: str = "") -> None:
     --------
     >>> check_unique(["x", "y", "x"])
     Traceback (most recent call last):
-    graphmargin.tables.errors.TableError: two columns are called 'x'; rename one
+    graphmargin.tables.table_errors.TableError: two columns are called 'x'; rename one
     """
     for name, count in Counter(names).most_common(1):
         if count > 1:
@@ -88,7 +88,7 @@ def check_known(name: str, names: Sequence[str], where: str = "") -> None:
     --------
     >>> check_known("colour", ["size", "color"])
     Traceback (most recent call last):
-    graphmargin.tables.errors.TableError: there is no column 'colour'; did you mean 'color'? the table has: 'size', 'color'
+    graphmargin.tables.table_errors.TableError: there is no column 'colour'; did you mean 'color'? the table has: 'size', 'color'
     """  # noqa: E501 - an error is one line
     if name in names:
         return
@@ -105,7 +105,7 @@ def check_not_taken(new: Iterable[str], names: Iterable[str], table: str) -> Non
     --------
     >>> check_not_taken(["y_source"], ["x", "y", "y_source"], "a.csv")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    graphmargin.tables.errors.TableError: a.csv has a column 'y_source', which the result needs...
+    graphmargin.tables.table_errors.TableError: a.csv has a column 'y_source', which the result...
     """
     taken = [name for name in new if name in set(names)]
     if taken:

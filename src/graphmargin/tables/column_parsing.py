@@ -1,4 +1,4 @@
-"""What the cells of a column mean: numbers, dates, text or vectors, or that they are missing.
+"""The meaning of the cells of a column: numbers, dates, text, vectors, or missing.
 
 Each function returns the values and a mask of the cells that have another meaning; missing cells
 are never among these. What a cell means depends on the cell and on the format of its column, which
@@ -25,7 +25,7 @@ from pandas.tseries.api import guess_datetime_format
 
 from graphmargin._typing import BoolArray, FloatArray
 from graphmargin.tables.column_names import Role
-from graphmargin.tables.errors import TableError
+from graphmargin.tables.table_errors import TableError
 
 LARGEST = 1e100
 """Numbers beyond it count as infinite: their squares would be."""
@@ -260,7 +260,7 @@ def parse_column(
     --------
     >>> parse_column(pd.Series(["1", "x"], name="age"), "number")
     Traceback (most recent call last):
-    graphmargin.tables.errors.TableError: column 'age' has 'x' in row 2, which is not a number
+    graphmargin.tables.table_errors.TableError: column 'age' has 'x' in row 2, which is not a number
     """
     values: Any
     match role:

@@ -22,8 +22,8 @@ import pyarrow.csv
 
 from graphmargin._errors import one_line
 from graphmargin._typing import BoolArray, IntArray
-from graphmargin.tables.errors import TableError
 from graphmargin.tables.file_formats import open_bytes
+from graphmargin.tables.table_errors import TableError
 
 # Larger blocks are slower: cells do not stay in the cache of the processor.
 _BLOCK_BYTES = 1 << 21

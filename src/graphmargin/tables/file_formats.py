@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO, Literal, TypeAlias, cast
 
 from graphmargin._errors import one_line
-from graphmargin.tables.errors import TableError
+from graphmargin.tables.table_errors import TableError
 
 Format: TypeAlias = Literal["csv", "tsv", "parquet", "excel", "json lines", "npz"]
 
@@ -103,4 +103,4 @@ ARCHIVE_ERRORS = (
     MemoryError,
     zlib.error,
 )
-"""What zipfile, openpyxl and NumPy raise on damaged content."""
+"""Exceptions that zipfile, openpyxl and NumPy raise on damaged content."""

@@ -19,8 +19,8 @@ from graphmargin._typing import AnyArray
 from graphmargin.tables.column_names import column_names
 from graphmargin.tables.column_parsing import DECIMAL_COMMA
 from graphmargin.tables.delimited_text import delimited_tables, read_layout
-from graphmargin.tables.errors import TableError
 from graphmargin.tables.file_formats import ARCHIVE_ERRORS, format_of, open_bytes
+from graphmargin.tables.table_errors import TableError
 
 _PARQUET_BATCH = 1 << 14
 # Without it, a group of rows, which may be the whole file, is read into memory.

@@ -19,7 +19,7 @@ from graphmargin.tables.column_parsing import (
     parse_texts,
     with_natural_dtype,
 )
-from graphmargin.tables.errors import TableError
+from graphmargin.tables.table_errors import TableError
 
 _MANY_CLASSES = 100
 

@@ -24,8 +24,8 @@ from graphmargin._errors import one_line
 from graphmargin._files import check_writable, replacing
 from graphmargin.tables.column_names import column_names
 from graphmargin.tables.delimited_text import TextLayout, read_layout
-from graphmargin.tables.errors import TableError
 from graphmargin.tables.file_formats import Format, format_of
+from graphmargin.tables.table_errors import TableError
 
 Write: TypeAlias = Callable[[pd.DataFrame], None]
 

@@ -1,4 +1,4 @@
-"""What users hear when workers are missing, too small or dying."""
+"""Errors when workers are missing, too small or dying."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from distributed import Client, LocalCluster
 
+from graphmargin.distributed.cluster_errors import ClusterError
 from graphmargin.distributed.engine import cluster as module
 from graphmargin.distributed.engine.cluster import IDLE_BYTES, Cluster, cluster_at
-from graphmargin.distributed.errors import ClusterError
 
 
 def double(x):

@@ -4,13 +4,13 @@ from types import SimpleNamespace
 
 import pytest
 
+from graphmargin.distributed.cluster_errors import ClusterError
 from graphmargin.distributed.engine.memory_plan import (
     MAX_ROWS,
     MIN_ROWS,
     count_partitions,
     rows_per_task,
 )
-from graphmargin.distributed.errors import ClusterError
 
 MB = 2**20
 

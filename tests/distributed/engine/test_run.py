@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from graphmargin._errors import InputError
+from graphmargin.distributed.cluster_errors import WorkDirError
 from graphmargin.distributed.engine.run import marker_name, open_run
 from graphmargin.distributed.engine.storage import Folder
-from graphmargin.distributed.errors import WorkDirError
 
 SETTINGS = {"k": 5, "columns": ("a", "b"), "width": float("inf")}
 FILES = [[str(i), 5] for i in range(1000)]

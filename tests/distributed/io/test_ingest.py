@@ -1,4 +1,4 @@
-"""From Parquet files to encoder and codes, and what users hear of bad cells."""
+"""Encoded rows and codes of Parquet files, and errors about bad cells."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from graphmargin.distributed.engine.handles import Rows, StoredRows
 from graphmargin.distributed.engine.run import open_run
 from graphmargin.distributed.engine.storage import Folder
 from graphmargin.distributed.io.ingest import draw_rows, ingest, moments_of, read_sample
-from graphmargin.distributed.io.labels import LabelColumn
+from graphmargin.distributed.io.label_column import LabelColumn
 from graphmargin.distributed.io.parquet_files import check_types
 from graphmargin.distributed.io.row_encoder import EncodedColumns, choose_encoder
 from graphmargin.distributed.io.row_ranges import open_source, split_rows
 from graphmargin.graph.weights import paper_width
 from graphmargin.labels import UNLABELED_IN_PYTHON, encode_labels
-from graphmargin.tables.errors import TableError
-from graphmargin.tables.features import fit_features
+from graphmargin.tables.table_errors import TableError
+from graphmargin.tables.table_features import fit_features
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from graphmargin.distributed.io.output import (
 )
 from graphmargin.distributed.io.row_ranges import open_source, read_batches, split_rows
 from graphmargin.labeling.findings import SOURCES
-from graphmargin.tables.errors import TableError
+from graphmargin.tables.table_errors import TableError
 
 N, N_PARTITIONS = 47, 3
 CLASSES = np.array(["ant", "bee", "cat"])

@@ -28,7 +28,7 @@ from graphmargin.distributed.io.row_ranges import (
     split_rows,
     store_frame,
 )
-from graphmargin.tables.errors import TableError
+from graphmargin.tables.table_errors import TableError
 
 
 def write(path, first, n_rows, group=4, **columns):

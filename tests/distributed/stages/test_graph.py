@@ -15,7 +15,7 @@ from graphmargin.distributed.engine.storage import Folder
 from graphmargin.distributed.stages.graph import build_graph
 from graphmargin.distributed.stages.partitioning import partition_rows
 from graphmargin.graph import knn_graph, paper_width
-from graphmargin.graph.adjacency import in_metric
+from graphmargin.graph.adjacency import metric_points
 from graphmargin.selection.parameters import GraphParameters
 from tests.distributed.rows import assembled, mixture, write_rows
 
@@ -25,7 +25,7 @@ def build(
 ):
     run = Run(Folder(str(folder)), cluster)
     table = write_rows(run.folder, X, codes, n_ranges)
-    width = paper_width(in_metric(X, metric)) if width is None else width
+    width = paper_width(metric_points(X, metric)) if width is None else width
     options = GraphParameters(k, width, metric)
     replication = partition_rows(run, table, n_partitions, options, 0)
     summary = build_graph(run, n_ranges, n_partitions, options, width, 0)

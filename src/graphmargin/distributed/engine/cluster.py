@@ -14,7 +14,7 @@ from distributed import Client, Future, KilledWorker, LocalCluster, get_client, 
 from distributed.client import FuturesCancelledError
 
 from graphmargin._typing import ProgressCallback
-from graphmargin.distributed.errors import ClusterError
+from graphmargin.distributed.cluster_errors import ClusterError
 
 LOCAL = "local"
 IGNORE_SIGINT = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"

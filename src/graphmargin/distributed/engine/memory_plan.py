@@ -1,12 +1,12 @@
-"""How many partitions a fit needs, and whether the workers can hold it."""
+"""The number of partitions that a fit needs, and the check that the workers can hold it."""
 
 from __future__ import annotations
 
 import numpy as np
 from dask.utils import format_bytes
 
+from graphmargin.distributed.cluster_errors import ClusterError
 from graphmargin.distributed.engine.cluster import Cluster
-from graphmargin.distributed.errors import ClusterError
 from graphmargin.harmonic.iterative import padded
 
 TASKS_PER_THREAD = 4

@@ -22,9 +22,9 @@ import numpy as np
 
 from graphmargin._progress import report_stage
 from graphmargin._typing import AnyArray
+from graphmargin.distributed.cluster_errors import WorkDirError
 from graphmargin.distributed.engine.cluster import Cluster
 from graphmargin.distributed.engine.storage import Folder
-from graphmargin.distributed.errors import WorkDirError
 
 SETTINGS = "run.json"
 MARKER = ".done"

@@ -1,4 +1,4 @@
-"""From Parquet files to encoded rows and codes of labels, and a summary of all rows."""
+"""Ingestion of Parquet files: encoded rows, codes of labels, and a summary of all rows."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from graphmargin.distributed.engine.handles import Codes, Rows, StoredRows, join
 from graphmargin.distributed.engine.run import Run
 from graphmargin.distributed.engine.sampling import allocate_sample, draw_sample
 from graphmargin.distributed.engine.storage import Folder
-from graphmargin.distributed.io.labels import LabelColumn, codes_of, find_classes
+from graphmargin.distributed.io.label_column import LabelColumn, codes_of, find_classes
 from graphmargin.distributed.io.row_encoder import RowEncoder
 from graphmargin.distributed.io.row_ranges import RowRange, Source, read_batches, show_cell
-from graphmargin.graph.weights import feature_spread
+from graphmargin.graph.weights import feature_std
 from graphmargin.labels import UNLABELED
-from graphmargin.tables.errors import TableError
+from graphmargin.tables.table_errors import TableError
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Moments:
 
 def moments_of(X: FloatArray) -> Moments:
     """Return the moments of at least one point, in double precision and without a copy."""
-    return Moments(len(X), X.mean(axis=0, dtype=np.float64), feature_spread(X))
+    return Moments(len(X), X.mean(axis=0, dtype=np.float64), feature_std(X))
 
 
 def ingest(

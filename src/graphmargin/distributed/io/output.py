@@ -22,7 +22,7 @@ from graphmargin.distributed.io.parquet_files import places_of
 from graphmargin.distributed.io.row_ranges import RowRange, Source, read_batches
 from graphmargin.labeling.findings import GIVEN, SOURCES
 from graphmargin.tables.column_names import check_not_taken, check_unique
-from graphmargin.tables.errors import TableError
+from graphmargin.tables.table_errors import TableError
 
 STAGE = "writing labels"
 """Stage that writes the labels of a fit."""
@@ -103,7 +103,7 @@ def check_names(label: str, columns: Sequence[str]) -> None:
     --------
     >>> check_names("confidence", ["key"])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    graphmargin.tables.errors.TableError: the table of labels: ...
+    graphmargin.tables.table_errors.TableError: the table of labels: ...
     """
     if label in columns:
         msg = f"`label` and `id` are both {label!r}; labels do not name rows"

@@ -21,10 +21,10 @@ from dask.utils import natural_sort_key
 from graphmargin._errors import one_line
 from graphmargin.distributed.engine.storage import url_to_fs
 from graphmargin.tables.column_names import check_unique, format_names
-from graphmargin.tables.errors import TableError
+from graphmargin.tables.table_errors import TableError
 
 ENDINGS = (".parquet", ".parq", ".pq")
-"""Of the names of files that are read in a folder."""
+"""Endings of the names of files that are read in a folder."""
 _BUFFER = 1 << 20
 _READERS = 16
 
@@ -88,7 +88,7 @@ def check_types(files: Sequence[File], columns: Sequence[str], *, but: Sequence[
     >>> files = File("a", (1,), first, ()), File("b", (1,), second, ())
     >>> check_types(files, ["x"])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    graphmargin.tables.errors.TableError: column 'x' is int64 in a, and string in b; write...
+    graphmargin.tables.table_errors.TableError: column 'x' is int64 in a, and string in b; write...
     """
     first = files[0]
     for file in files:
@@ -111,7 +111,7 @@ def check_columns(schema: pa.Schema, columns: Sequence[str], where: str) -> None
     >>> schema = pa.schema({"size": pa.int64(), "color": pa.string()})
     >>> check_columns(schema, ["size", "colour"], "a.parquet")
     Traceback (most recent call last):
-    graphmargin.tables.errors.TableError: a.parquet has no column 'colour'; did you mean 'color'? it has: 'size', 'color'
+    graphmargin.tables.table_errors.TableError: a.parquet has no column 'colour'; did you mean 'color'? it has: 'size', 'color'
     """  # noqa: E501 - an error is one line
     absent = [name for name in columns if name not in schema.names]
     if absent:

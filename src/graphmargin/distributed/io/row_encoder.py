@@ -12,9 +12,9 @@ import pyarrow as pa
 from graphmargin._typing import FloatArray
 from graphmargin.distributed.io.parquet_files import check_columns, plain_schema
 from graphmargin.tables.column_names import format_names
-from graphmargin.tables.errors import TableError
-from graphmargin.tables.features import TableFeatures
 from graphmargin.tables.reading import to_frame
+from graphmargin.tables.table_errors import TableError
+from graphmargin.tables.table_features import TableFeatures
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class EncodedColumns:
 
     Examples
     --------
-    >>> from graphmargin.tables.features import fit_features
+    >>> from graphmargin.tables.table_features import fit_features
     >>> table = pa.table({"color": ["red", "blue", "red", "red"], "where": ["here"] * 4})
     >>> encoder = EncodedColumns(fit_features(to_frame(table)))
     >>> encoder.columns, encoder.transform(table).shape

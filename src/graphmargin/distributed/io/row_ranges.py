@@ -18,8 +18,8 @@ from graphmargin._typing import IntArray
 from graphmargin.distributed.engine.run import Run
 from graphmargin.distributed.io.parquet_files import File, find_files, open_parquet, plain_schema
 from graphmargin.tables.column_names import check_unique
-from graphmargin.tables.errors import TableError
 from graphmargin.tables.reading import in_chunks
+from graphmargin.tables.table_errors import TableError
 
 BATCH = 1 << 16
 """Number of rows that are in memory at once, beside what a task makes of them."""

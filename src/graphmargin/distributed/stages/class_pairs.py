@@ -1,4 +1,4 @@
-"""What a group of rows does for a pair of classes: coordinate descent on its own dual variables.
+"""Work of a group of rows for a pair of classes: coordinate descent on its own dual variables.
 
 These are the tasks that workers do for the pairs of classes of all candidates, with the kernels of
 a single machine. None changes what it is given, so that each can be done again.
@@ -19,11 +19,11 @@ from graphmargin.distributed.engine.handles import joined
 from graphmargin.distributed.stages.training_rows import RowGroup
 from graphmargin.margin.coordinate_descent import (
     LinearProblem,
+    bias_feature_square,
+    centered_problem,
     descend,
     hinge_losses,
     penalty_of,
-    problem_around,
-    square_of_bias,
     values_at,
 )
 from graphmargin.margin.training import rows_of_pair
@@ -129,7 +129,7 @@ def pair_problems(moments: Sequence[tuple[AnyArray, ...]]) -> list[PairProblem]:
             both, center = [first, second], (means[first] + means[second]) / 2
             around = squares[both] - 2 * (sums[both] @ center) + counts[both] * (center @ center)
             mean_square = max(float(around.sum() / counts[both].sum()), 0.0)
-            bias_square = square_of_bias(mean_square, float(weights[both].min()))
+            bias_square = bias_feature_square(mean_square, float(weights[both].min()))
             pairs.append(
                 PairProblem(
                     *(candidate, first, second, center.astype(np.float32), bias_square),
@@ -188,7 +188,7 @@ def descend_group(
     group, duals, assignments, number = item
     alpha, actives, moved = dict(duals.alpha), dict(duals.active), {}
     for i, (pair, iterate) in assignments.items():
-        problem = problem_around(group.F, *_rows(group, pair), pair.center.copy())
+        problem = centered_problem(group.F, *_rows(group, pair), pair.center.copy())
         before = alpha.get(i, np.zeros(len(problem.rows), dtype=np.float32))
         own = [*seed, number, pair.first, pair.second]
         alpha[i], active, moved[i] = _improve(problem, pair, iterate, before, n_epochs, own)
@@ -230,7 +230,7 @@ def descend_pool(
 ) -> DualVariables:
     """Return the dual variables of pooled rows after some epochs, by the number of the group."""
     _, F, signs, bounds, before = joined(list(pools))
-    problem = problem_around(F, np.arange(len(F)), signs, bounds, pair.center.copy())
+    problem = centered_problem(F, np.arange(len(F)), signs, bounds, pair.center.copy())
     alpha, _, moved = _improve(
         problem, pair, iterate, before, n_epochs, [*seed, pair.first, pair.second]
     )

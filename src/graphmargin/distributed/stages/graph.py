@@ -34,7 +34,7 @@ from graphmargin.distributed.engine.handles import (
 )
 from graphmargin.distributed.engine.run import Run
 from graphmargin.distributed.engine.storage import Folder
-from graphmargin.graph.adjacency import Metric, in_metric
+from graphmargin.graph.adjacency import Metric, metric_points
 from graphmargin.graph.neighbors import Neighbors, NeighborSearch, draw_seed
 from graphmargin.graph.weights import Weighting
 from graphmargin.selection.parameters import GraphParameters
@@ -153,7 +153,7 @@ def _find_neighbors(
     del owned, replicas
     own = np.flatnonzero(owner == partition)
     PartitionedPoints(folder).write(partition, Points(X[own]))
-    neighbors = _nearest(in_metric(X, metric), own, n_neighbors, seed)
+    neighbors = _nearest(metric_points(X, metric), own, n_neighbors, seed)
     k, target = neighbors.indices.shape[1], neighbors.indices.ravel()
     edges = Edges(
         source=np.repeat(np.arange(len(own), dtype=np.int32), k),

@@ -1,6 +1,6 @@
 """Tasks of the harmonic stage, and what the workers know of a partition between them.
 
-See `graphmargin.distributed.stages.harmonic`. No task changes what it is given.
+See `graphmargin.distributed.stages.harmonic_iteration`. No task changes what it is given.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from graphmargin._threads import Team
+from graphmargin._threads import ThreadPool
 from graphmargin._typing import BoolArray, FloatArray, IntArray
 from graphmargin.distributed.engine.handles import (
     Codes,
@@ -25,10 +25,10 @@ from graphmargin.distributed.engine.handles import (
 )
 from graphmargin.distributed.engine.run import trim_malloc
 from graphmargin.distributed.engine.storage import Folder
-from graphmargin.harmonic.aggregation import Aggregates
+from graphmargin.harmonic.coarse_graph import Aggregates
 from graphmargin.harmonic.elimination import csr_arrays
-from graphmargin.harmonic.iterative import Turn, add_to, advance, apply, padded
-from graphmargin.harmonic.solve import certain_violation, confidence_of
+from graphmargin.harmonic.iterative import DirectionUpdate, add_to, advance, apply, padded
+from graphmargin.harmonic.system import certifying_tolerance, confidence_of
 from graphmargin.labels import UNLABELED
 
 MAX_AGGREGATES = 500
@@ -127,7 +127,7 @@ class System(NamedTuple):
     """Rows whose values other partitions need, sorted by receiver."""
     send_start: IntArray
     halo_start: IntArray
-    preconditioner: Turn | None
+    preconditioner: DirectionUpdate | None
     """None for a small partition."""
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -190,7 +190,7 @@ def read_system(partition: int, problem: PartitionedProblem) -> System:
     if aggregates is not None:
         # For the coarse graph of a partition, all that leaves the partition is absorbed.
         leaving = absorption + inner[:, len(vertices) :].sum(axis=1)
-        with Team(1):  # the same bits on all workers
+        with ThreadPool(1):  # the same bits on all workers
             preconditioner = aggregates.preconditioner(s, leaving)
     row_of = np.full(m, -1)
     row_of[vertices] = np.arange(len(vertices))
@@ -230,7 +230,7 @@ def _state_after(
     U, rho = R, squares
     if system.preconditioner is not None:
         U = np.zeros_like(R)
-        with Team(1) as team:
+        with ThreadPool(1) as team:
             rho = system.preconditioner(U, R, squares, np.ones(len(squares)), team)
     return State(X, R, P, S, U, np.stack([rho, violation]))
 
@@ -304,7 +304,7 @@ def _masses(system: System, state: State) -> FloatArray:
 def certain_at(item: tuple[System, State]) -> float:
     """Return the violation at which the labels of a partition are certain."""
     system, state = item
-    return certain_violation(_masses(system, state), system.problem.n_classes)
+    return certifying_tolerance(_masses(system, state), system.problem.n_classes)
 
 
 def checkpoint_state(item: tuple[System, State], iteration: int) -> None:

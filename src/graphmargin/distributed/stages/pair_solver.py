@@ -39,7 +39,7 @@ from graphmargin.distributed.stages.class_pairs import (
     updated_iterates,
     weight_below,
 )
-from graphmargin.margin.coordinate_descent import MAX_EPOCHS, next_round
+from graphmargin.margin.coordinate_descent import MAX_EPOCHS, epochs_before_check
 
 FIRST_EPOCHS = 2
 """Epochs of a pass in the groups. After more, rows seem inactive to their group that are not."""
@@ -80,7 +80,7 @@ def solve_pairs(
     duals: list[Any] = [DualVariables() for _ in groups]
     unsolved, epochs = list(range(len(pairs))), 0
     while unsolved and epochs < MAX_EPOCHS:
-        n_epochs = min(next_round(epochs), MAX_EPOCHS - epochs)
+        n_epochs = min(epochs_before_check(epochs), MAX_EPOCHS - epochs)
         alone = len(groups) == 1
         first = n_epochs if alone else min(FIRST_EPOCHS, n_epochs)
         for step in range(len(groups)):

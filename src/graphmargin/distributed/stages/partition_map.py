@@ -1,4 +1,4 @@
-"""Which partition owns a point, and which others have a replica of it.
+"""The map from points to the partitions that own them or have a replica of them.
 
 A partition is a region of space whose rows fit in one task. k-means on a sample gives a few *cells*
 for each partition, and cells that are close together make up a partition; all partitions hold about
@@ -8,10 +8,10 @@ it is near enough: a point of cell b is at least
 
     ``h(x, b) = (norm(x - c_b)^2 - norm(x - c_a)^2) / (2 norm(c_b - c_a))``
 
-away from x, whose own center is c_a (see `graphmargin.graph.cells`), and the partition of b has a
-replica of x if ``h(x, b) <= radius * spread_b``, spread_b being the mean distance of the points of
-b from their center. The radius is the one that finds 99 percent of the exact neighbors of a sample
-of rows. So every partition finds the neighbors of its own rows by itself.
+away from x, whose own center is c_a (see `graphmargin.graph.voronoi_index`), and the partition of b
+has a replica of x if ``h(x, b) <= radius * spread_b``, spread_b being the mean distance of the
+points of b from their center. The radius is the one that finds 99 percent of the exact neighbors
+of a sample of rows. So every partition finds the neighbors of its own rows by itself.
 
 If there are many cells, a row is compared with those near the center of its *coarse cell* alone.
 """
@@ -26,7 +26,7 @@ from numpy.random import RandomState
 
 from graphmargin._typing import FloatArray, IntArray
 from graphmargin.distributed.engine.storage import Folder
-from graphmargin.graph.cells import Scale, nearest_centers, scale_of, two_level_means
+from graphmargin.graph.voronoi_index import Scale, nearest_centers, scale_of, two_level_kmeans
 
 CELLS_PER_PARTITION = 8
 """More cells balance the partitions better, and give them a longer border."""
@@ -150,7 +150,7 @@ def make_partition_map(sample: FloatArray, n_partitions: int, seed: int) -> Part
     scale, random = scale_of(sample), RandomState(seed)
     points = scale(sample)
     n_cells = 1 if n_partitions == 1 else min(len(sample), CELLS_PER_PARTITION * n_partitions)
-    centers = two_level_means(points, n_cells, random, n_jobs=1)
+    centers = two_level_kmeans(points, n_cells, random, n_jobs=1)
     cell = nearest_centers(points, centers, None, 1)
     sizes = np.bincount(cell, minlength=len(centers))
     distances = np.linalg.norm(points - centers[cell], axis=1)
@@ -158,7 +158,7 @@ def make_partition_map(sample: FloatArray, n_partitions: int, seed: int) -> Part
     partition = _balanced(centers, sizes + 1e-3, min(n_partitions, len(centers)))
     coarse_centers, near = centers.mean(axis=0, keepdims=True), np.arange(len(centers))[None]
     if len(centers) > NEAR_CELLS:
-        coarse_centers = two_level_means(centers, int(np.sqrt(len(centers))), random, n_jobs=1)
+        coarse_centers = two_level_kmeans(centers, int(np.sqrt(len(centers))), random, n_jobs=1)
         near = np.array([_nearest_to(center, centers) for center in coarse_centers])
     return PartitionMap(
         scale, centers, spread.astype(np.float32), partition, coarse_centers, near, n_partitions

@@ -30,7 +30,7 @@ from graphmargin.distributed.stages.partition_map import (
     sample_size,
     with_replica_radius,
 )
-from graphmargin.graph.adjacency import Metric, in_metric
+from graphmargin.graph.adjacency import Metric, metric_points
 from graphmargin.selection.parameters import GraphParameters
 
 N_QUERIES = 1000
@@ -60,13 +60,13 @@ def _make_partition_map(
     random = np.random.default_rng(seed)
     wanted = max(sample_size(n_partitions), N_QUERIES)
     sample = np.sort(random.choice(table.n_rows, min(wanted, table.n_rows), replace=False))
-    X = in_metric(read_sample(run, table, sample).X, graph.metric)
+    X = metric_points(read_sample(run, table, sample).X, graph.metric)
     partitions = make_partition_map(X, n_partitions, seed)
     chosen = np.sort(random.choice(len(sample), min(N_QUERIES, len(sample)), replace=False))
     queries = X[chosen]
     neighbors = _exact_neighbors(run, table, sample[chosen], queries, graph)
     distinct, place = np.unique(neighbors, return_inverse=True)
-    points = in_metric(read_sample(run, table, distinct).X, graph.metric)
+    points = metric_points(read_sample(run, table, distinct).X, graph.metric)
     partitions = with_replica_radius(
         partitions, queries, points[place.reshape(neighbors.shape)], REPLICA_RECALL
     )
@@ -100,7 +100,7 @@ def _nearest_in_range(
 ) -> dict[str, Any]:
     """Return the nearest rows of a row range for every query, none of which is its own neighbor."""
     rows, queries = shared
-    X = in_metric(StoredRows(folder).read(number, Points).X, metric)
+    X = metric_points(StoredRows(folder).read(number, Points).X, metric)
     most = min(n_neighbors + 1, len(X))
     if not most:
         empty = np.zeros((len(rows), 0))
@@ -116,7 +116,7 @@ def _partition(folder: Folder, number: int, offset: int, metric: Metric) -> dict
     """Write the rows of a row range by partition."""
     rows = StoredRows(folder).read(number, Rows)
     partitions = load_partition_map(folder)
-    owner, replica, host = partitions.replicas(in_metric(rows.X, metric))
+    owner, replica, host = partitions.replicas(metric_points(rows.X, metric))
     owned = PartitionRows(*rows, offset + np.arange(len(owner)), owner)
     order, start = cut_by(owner, partitions.n_partitions)
     OwnedRows(folder).write(number, taken(owned, order), start=start)

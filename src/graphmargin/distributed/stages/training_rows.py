@@ -1,4 +1,4 @@
-"""What max-margin machines learn from, where the rows lie in partitions on storage.
+"""Training rows of max-margin machines, where the rows lie in partitions on storage.
 
 All candidates share their rows and features, so that these are drawn and computed once.
 """
@@ -23,9 +23,9 @@ from graphmargin.distributed.engine.handles import (
 from graphmargin.distributed.engine.sampling import draw_sample
 from graphmargin.distributed.engine.storage import Arrays, Folder
 from graphmargin.labels import UNLABELED
-from graphmargin.margin.features import ERROR_ROWS, FeatureMap, even_quotas
+from graphmargin.margin.feature_maps import ERROR_ROWS, FeatureMap, balanced_quotas
 from graphmargin.margin.induced import InducedLabels, confident_labels
-from graphmargin.margin.training import members_of
+from graphmargin.margin.training import rows_by_class
 
 
 @dataclass(frozen=True)
@@ -149,8 +149,8 @@ def stratum_quotas(counts: IntArray, n_rows: int) -> IntArray:
     [25, 25, 40, 10]
     """
     unlabeled, labeled = np.split(counts, 2)
-    for_labeled = even_quotas(labeled, max(n_rows // 2, n_rows - int(unlabeled.sum())))
-    for_unlabeled = even_quotas(unlabeled, n_rows - int(for_labeled.sum()))
+    for_labeled = balanced_quotas(labeled, max(n_rows // 2, n_rows - int(unlabeled.sum())))
+    for_unlabeled = balanced_quotas(unlabeled, n_rows - int(for_labeled.sum()))
     return np.concatenate([for_unlabeled, for_labeled])
 
 
@@ -270,5 +270,5 @@ def load_group(
             measured = X[:: -(-n // ERROR_ROWS)]
             error += feature_map.error(measured) * len(measured)
             n_measured += len(measured)
-    members = [members_of(*pair, plan.n_classes) for pair in zip(codes, bounds, strict=True)]
+    members = [rows_by_class(*pair, plan.n_classes) for pair in zip(codes, bounds, strict=True)]
     return RowGroup(F, bounds, members, error, n_measured)

@@ -20,11 +20,11 @@ from graphmargin.distributed.engine.handles import (
 )
 from graphmargin.distributed.engine.run import Run
 from graphmargin.distributed.engine.storage import Folder
-from graphmargin.harmonic.solve import confidence_of
+from graphmargin.harmonic.system import confidence_of
 from graphmargin.labeling.findings import GIVEN, INDUCED, MODEL, SOURCES
 from graphmargin.labels import UNLABELED
 from graphmargin.margin.calibration import Calibration, probabilities
-from graphmargin.margin.machine import winner
+from graphmargin.margin.machine import predicted_codes
 
 GIVEN_SOURCE, INDUCED_SOURCE, MODEL_SOURCE = map(SOURCES.index, (GIVEN, INDUCED, MODEL))
 
@@ -80,7 +80,7 @@ def _label_partition(
     if np.isfinite(gamma_g):
         induced = StoredSolution(folder, gamma_g).read(partition, Induced)
     scores = machine.decision(X) if len(X) else np.zeros((0, machine.n_classes))
-    codes, confidence = winner(scores), induced.confidence
+    codes, confidence = predicted_codes(scores), induced.confidence
     if calibration is None:
         codes = np.where(induced.codes == UNLABELED, codes, induced.codes)
     else:

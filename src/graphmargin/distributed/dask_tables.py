@@ -1,0 +1,329 @@
+"""Tables of columns of any kind on a cluster: what the commands compute with ``--dask``."""
+
+from __future__ import annotations
+
+import posixpath
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import pyarrow as pa
+from sklearn.exceptions import ConvergenceWarning
+
+from graphmargin import __version__
+from graphmargin._progress import report_stage
+from graphmargin.distributed.cluster_errors import WorkDirError
+from graphmargin.distributed.engine.cluster import Cluster
+from graphmargin.distributed.engine.sampling import allocate_sample, draw_sample
+from graphmargin.distributed.engine.storage import Folder
+from graphmargin.distributed.io.label_column import LabelColumn
+from graphmargin.distributed.io.output import (
+    STAGE,
+    Layout,
+    atomic_folder,
+    check_apart,
+    check_empty,
+    check_outside,
+    table_layout,
+)
+from graphmargin.distributed.io.parquet_files import check_columns, check_types
+from graphmargin.distributed.io.row_ranges import RowRange, Source, open_source, read_batches
+from graphmargin.distributed.pipeline import FitRequest, FittedOnCluster, run_fit
+from graphmargin.labeling.findings import SOURCES, ClusterUse, Findings
+from graphmargin.labeling.inspection import candidates_of, estimate_of
+from graphmargin.labeling.labeling_task import nothing_to_label, table_parameters
+from graphmargin.labels import UNLABELED_IN_TABLES
+from graphmargin.models.table_model import TableModel
+from graphmargin.selection.advice import evidence_advice, unreached_advice
+from graphmargin.selection.choice import Choice
+from graphmargin.tables.reading import to_frame
+from graphmargin.tables.table_errors import TableError
+from graphmargin.tables.table_features import TableFeatures, fit_features
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MAX_SAMPLED = 50_000
+"""Number of rows that the features are learned from."""
+ROWS_PER_RANGE = 1 << 20
+"""The same for all workers, so that the sample is the same."""
+
+
+@dataclass(frozen=True)
+class TableRequest:
+    """A table with a column of labels, some of them missing, and where to write it.
+
+    Attributes
+    ----------
+    name : str
+        Name of the table, for people.
+    source : Source
+    label : LabelColumn
+    ignore : tuple of str
+        Columns that are no features.
+    keep : tuple of str
+        Columns that are features although they look like an ID.
+    layout : Layout
+        The columns of the result.
+    out, work_dir : Folder
+    resume : bool
+        Go on with what `work_dir` has of this fit, if anything.
+    """
+
+    name: str
+    source: Source
+    label: LabelColumn
+    ignore: tuple[str, ...]
+    keep: tuple[str, ...]
+    layout: Layout
+    out: Folder
+    work_dir: Folder
+    resume: bool
+
+
+def open_table(
+    place: str,
+    target: str,
+    *,
+    out: str,
+    work_dir: str,
+    resume: bool = False,
+    unlabeled: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    keep: Sequence[str] = (),
+) -> TableRequest:
+    """Return a request, after most of what can be wrong was checked at the end of each file.
+
+    Parameters
+    ----------
+    place : str
+        See `open_source`.
+    target : str
+        Column of the labels.
+    out : str
+        New or empty folder for the result.
+    work_dir : str
+        Folder for all that is kept between stages.
+    resume : bool, default=False
+        Go on with what `work_dir` has of the same fit, if anything.
+    unlabeled : sequence of str
+        Values of the target that mean that there is no label, beside empty cells.
+    ignore : sequence of str
+        Columns that are no features.
+    keep : sequence of str
+        Columns that are features although they look like an ID.
+
+    Raises
+    ------
+    InputError
+        If the table has not these columns, or the folders are in use or in each other.
+    WorkDirError
+        If there is something to go on with, and nobody wants to.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     table = pa.table({"size": [1.0, 5.0, 5.2], "kind": ["cat", "dog", None]})
+    ...     pa.parquet.write_table(table, f"{folder}/cats.parquet")
+    ...     out, work = f"{folder}/cats-labeled", f"{folder}/work"
+    ...     request = open_table(f"{folder}/cats.parquet", "kind", out=out, work_dir=work)
+    >>> request.name, request.layout.confidence
+    ('cats.parquet', 'kind_confidence')
+    """
+    target_folder, work_folder = Folder.at(out), Folder.at(work_dir)
+    check_empty(target_folder)
+    for folder in (target_folder, work_folder):
+        check_outside(folder, place)
+    check_apart(work_folder, target_folder, "which must be empty")
+    if not resume and work_folder.names():
+        msg = (
+            f"work_dir {work_folder.url} is in use; go on with resume=True, or choose another "
+            "folder"
+        )
+        raise WorkDirError(msg)
+    source = open_source(place, ROWS_PER_RANGE)
+    check_columns(source.schema, [target, *ignore, *keep], source.files[0].url)
+    check_types(source.files, source.schema.names, but=[target])
+    return TableRequest(
+        name=posixpath.basename(place.rstrip("/")) or place,
+        source=source,
+        label=LabelColumn(target, UNLABELED_IN_TABLES.with_texts(unlabeled)),
+        ignore=tuple(ignore),
+        keep=tuple(keep),
+        layout=table_layout(source, target),
+        out=target_folder,
+        work_dir=work_folder,
+        resume=resume,
+    )
+
+
+@dataclass(frozen=True)
+class LabeledOnCluster:
+    """A label for every row of a table, on storage, and what labels new rows.
+
+    Attributes
+    ----------
+    request : TableRequest
+    fitted : FittedOnCluster
+    features : TableFeatures
+        Learned from a sample.
+    n_sampled : int
+        Rows of the sample.
+    warnings : tuple of str
+    seconds : float
+    """
+
+    request: TableRequest
+    fitted: FittedOnCluster
+    features: TableFeatures
+    n_sampled: int
+    warnings: tuple[str, ...]
+    seconds: float
+
+    def write(self) -> None:
+        """Write the table with labels, confidences and sources, as a whole or not at all."""
+        with atomic_folder(self.request.out) as draft:
+            # Markers of an earlier attempt are on files that are gone.
+            self.fitted.run.folder.remove([STAGE])
+            self.fitted.write(self.request.layout, draft)
+
+    def model(self, **details: Any) -> TableModel:
+        """Return what labels new rows; `details` are kept in its file, with what means no label."""
+        classes, label = self.fitted.table.classes, self.request.label
+        classes = classes.astype(object) if classes.dtype.kind == "U" else classes
+        predictor = replace(self.fitted.predictor, classes=np.arange(len(classes)))
+        details = {**details, "unlabeled": list(label.rule.texts)}
+        return TableModel(self.features, predictor, classes, label.name, details)
+
+
+def label_table(cluster: Cluster, request: TableRequest, *, seed: int) -> LabeledOnCluster:
+    """Learn the features from a sample, choose the parameters, and label all rows.
+
+    Parameters
+    ----------
+    cluster : Cluster
+    request : TableRequest
+    seed : int
+        Seed of samples and folds.
+
+    Raises
+    ------
+    TableError
+        If no row is to be labeled, there are no two classes, or a cell is not like those of the
+        sample.
+    """
+    began = time.perf_counter()
+    # Class masses are not normalized on a cluster.
+    parameters = replace(table_parameters(request.source.n_rows), class_mass_normalization=(False,))
+    sample = sample_rows(cluster, request, seed)
+    ignore = (request.label.name, *request.ignore)
+    features = fit_features(sample, ignore=ignore, keep=request.keep)
+    fitted = run_fit(
+        cluster,
+        FitRequest(
+            data=request.source,
+            features=features,
+            label=request.label,
+            id=None,
+            parameters=parameters,
+            seed=seed,
+            work_dir=request.work_dir,
+            resume=request.resume,
+        ),
+    )
+    return LabeledOnCluster(
+        request=request,
+        fitted=fitted,
+        features=features,
+        n_sampled=len(sample),
+        # Others name parameters, which are chosen here; the summary has its own words for them.
+        warnings=tuple(
+            warning.text
+            for warning in fitted.warnings
+            if issubclass(warning.category, ConvergenceWarning)
+        ),
+        seconds=time.perf_counter() - began,
+    )
+
+
+def summarize_table(labeled: LabeledOnCluster) -> Findings:
+    """Return what a summary shows; the parts that only a report has are empty."""
+    request, fitted = labeled.request, labeled.fitted
+    table = fitted.table
+    choice = cast("Choice", fitted.choice)  # as parameters are "auto"
+    advice = [unreached_advice(fitted.n_unreached)] if fitted.n_unreached else []
+    on_labels = evidence_advice(choice.trials.held_out_codes, choice.error)
+    advice += [] if on_labels is None else [on_labels]
+    return Findings(
+        table=request.name,
+        target=request.label.name,
+        n_rows=table.n_rows,
+        n_labels=table.n_labeled,
+        classes=tuple(map(str, table.classes.tolist())),
+        given_counts=tuple(table.label_counts.sum(axis=0).tolist()),
+        final_counts=tuple(fitted.class_counts.tolist()),
+        source_counts=dict(zip(SOURCES, fitted.source_counts.tolist(), strict=True)),
+        columns=tuple(use for use in labeled.features.columns if use.name != request.label.name),
+        scaling=labeled.features.scaling,
+        candidates=candidates_of(choice),
+        supervised_share=choice.supervised_share,
+        estimate=estimate_of(choice),
+        verdict=choice.verdict,
+        warnings=(*labeled.warnings, *(one.for_tables for one in advice if one.for_tables)),
+        seconds=labeled.seconds,
+        version=__version__,
+        cluster=ClusterUse(
+            sampled_rows=labeled.n_sampled,
+            tried_labeled=fitted.sample.n_labeled,
+            tried_unlabeled=fitted.sample.n_unlabeled,
+            graph_recall=fitted.graph.recall,
+            n_partitions=fitted.graph.n_partitions,
+        ),
+    )
+
+
+def sample_rows(cluster: Cluster, request: TableRequest, seed: int) -> pd.DataFrame:
+    """Return up to `MAX_SAMPLED` random rows in the order of the table, all if there are no more.
+
+    Cells of columns that are no features are empty.
+
+    Raises
+    ------
+    TableError
+        If all rows of the table have a label, or one is no class.
+    """
+    source, unused = request.source, {request.label.name, *request.ignore}
+    schema = pa.schema([field for field in source.schema if field.name not in unused])
+    counts = np.array([[row_range.n_rows] for row_range in source.row_ranges])
+    quotas = allocate_sample(counts, np.array([MAX_SAMPLED]), seed)[:, 0].tolist()
+    items = [(i, row_range, quotas[i], seed) for i, row_range in enumerate(source.row_ranges)]
+    with report_stage("sample for features", verbose=0) as report_progress:
+        samples = cluster.run(
+            "sample", _sample_range, items, schema, request.label, progress=report_progress
+        )
+    if sum(n_labeled for _, n_labeled in samples) == source.n_rows:
+        raise TableError(nothing_to_label(source.n_rows, request.name, request.label.name))
+    sample = pa.concat_tables([rows for rows, _ in samples])
+    empty = pa.nulls(sum(quotas))
+    columns = {name: empty if name in unused else sample[name] for name in source.schema.names}
+    return to_frame(pa.table(columns))
+
+
+def _sample_range(
+    item: tuple[int, RowRange, int, int], schema: pa.Schema, label: LabelColumn
+) -> tuple[pa.Table, int]:
+    """Return random rows of a row range, and how many of all its rows have a label."""
+    number, row_range, quota, seed = item
+    rows = draw_sample(np.zeros(row_range.n_rows, dtype=np.int8), np.array([quota]), [seed, number])
+    drawn, n_labeled, first = [], 0, 0
+    for batch in read_batches(row_range, [*schema.names, label.name]):
+        values, codes = label.encode(batch.column(label.name), row_range, first)
+        n_labeled += int(np.array([value is not None for value in values])[codes].sum())
+        end = first + batch.num_rows
+        here = rows[np.searchsorted(rows, first) : np.searchsorted(rows, end)] - first
+        drawn.append(batch.select(schema.names).cast(schema).take(here))
+        first = end
+    return pa.concat_tables(drawn), n_labeled

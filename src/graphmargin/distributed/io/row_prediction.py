@@ -1,0 +1,199 @@
+"""Labels for the rows of new tables, from Parquet to Parquet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from graphmargin._typing import AnyArray, FloatArray, ProgressCallback
+from graphmargin.distributed.engine.cluster import Cluster
+from graphmargin.distributed.engine.storage import Folder
+from graphmargin.distributed.io.output import (
+    Labeled,
+    Layout,
+    atomic_folder,
+    check_empty,
+    check_outside,
+    ids_layout,
+    write_range,
+)
+from graphmargin.distributed.io.parquet_files import check_types
+from graphmargin.distributed.io.row_encoder import EncodedColumns, RowEncoder
+from graphmargin.distributed.io.row_ranges import RowRange, Source, open_source
+from graphmargin.harmonic.system import confidence_of
+from graphmargin.labeling.prediction import Predicted, check_labels, new_columns
+from graphmargin.labels import UNLABELED_IN_PYTHON, UnlabeledRule
+from graphmargin.models.array_model import Predictor
+from graphmargin.models.table_model import TableModel
+from graphmargin.tables.reading import to_frame
+from graphmargin.tables.table_errors import TableError
+
+ROWS_PER_FILE = 1 << 20
+"""Rows of a file of predictions, of which a batch is in memory at a time."""
+DIGITS = 6
+
+
+@dataclass(frozen=True)
+class RowPredictor:
+    """A predictor that knows the columns of tables that it needs.
+
+    Attributes
+    ----------
+    encoder : RowEncoder
+    predictor : MarginPredictor or HarmonicPredictor
+        Its classes are the labels.
+    target : str
+        Column of the labels.
+    rule : UnlabeledRule
+        Tells which cells of that column have no label.
+
+    Examples
+    --------
+    >>> from graphmargin import HarmonicClassifier
+    >>> from graphmargin.distributed.io.row_encoder import NumberColumns
+    >>> X = np.array([[1.0], [1.1], [5.0], [5.1]])
+    >>> classifier = HarmonicClassifier(n_neighbors=1).fit(X, ["cat", None, "dog", None])
+    >>> size = NumberColumns(("size",), np.dtype(np.float64))
+    >>> predictor = RowPredictor(size, classifier.predictor_, "kind")
+    >>> predictor.label(pa.table({"size": [5, 1]}), first_row=0)[0].tolist()
+    ['dog', 'cat']
+    """
+
+    encoder: RowEncoder
+    predictor: Predictor
+    target: str
+    rule: UnlabeledRule = UNLABELED_IN_PYTHON
+
+    @classmethod
+    def of_table(cls, model: TableModel) -> RowPredictor:
+        """Return the predictor of a model of tables."""
+        predictor = replace(model.predictor, classes=model.classes)
+        return cls(EncodedColumns(model.features), predictor, model.target, model.rule)
+
+    def label(self, table: pa.Table, first_row: int) -> tuple[AnyArray, FloatArray]:
+        """Return the label of each row and its confidence; rows count from `first_row`."""
+        X = self.encoder.transform(table, first_row)
+        bad = ~np.isfinite(X)
+        if bad.any():
+            row, column = np.argwhere(bad)[0].tolist()
+            msg = (
+                f"feature {self.encoder.columns[column]!r} has {X[row, column]} in row "
+                f"{first_row + row + 1:,}; fill missing and infinite values, or drop these rows"
+            )
+            raise TableError(msg)
+        labels, probabilities = self.predictor.label(X)
+        return labels, np.asarray(confidence_of(probabilities))
+
+
+def predict_parquet(
+    cluster: Cluster,
+    model: RowPredictor,
+    data: Any,
+    out: Folder,
+    *,
+    columns: Sequence[str] | None = None,
+    progress: ProgressCallback | None = None,
+) -> Predicted:
+    """Write the labels of the rows of Parquet files and their confidences, in the same order.
+
+    A task for each row range reads it batch by batch and writes ``part-NNNNNN.parquet``. If the
+    table has a column of the target, predictions of rows with a label are counted as right or
+    wrong. If anything fails, nothing is left.
+
+    Parameters
+    ----------
+    cluster : Cluster
+    model : RowPredictor
+    data : str, Path or a sequence of them
+        See `open_source`.
+    out : Folder
+        New or empty. In an object store, the file ``_SUCCESS`` says that all is there.
+    columns : sequence of str, default=None
+        Columns of the input to keep, such as the id; the number of the row if empty. None is all,
+        as the command `predict` has it: then predictions do not take the place of a column of
+        the target, but go to ``<target>_predicted``.
+    progress : callable, default=None
+
+    Raises
+    ------
+    TableError
+        If the table has not the columns of the model, or a cell cannot be read.
+    InputError
+        If `out` holds something, or is in a folder of `data`.
+    """
+    check_empty(out)
+    check_outside(out, data)
+    source = open_source(data, ROWS_PER_FILE)
+    layout = _layout(source, model, columns)
+    read = _needed(source.schema.names, model, columns)
+    held = cluster.share("model", model)
+    items = list(enumerate(zip(source.row_ranges, source.offsets.tolist(), strict=False)))
+    with atomic_folder(out) as folder:
+        results = cluster.run(
+            "predicting", _predict, items, held, read, layout, folder, progress=progress
+        )
+    n_rows = source.n_rows
+    counts = np.sum([result["counts"] for result in results], axis=0)
+    return Predicted(
+        column=layout.label,
+        n_rows=n_rows,
+        counts={
+            str(k): int(count) for k, count in zip(model.predictor.classes, counts, strict=True)
+        },
+        mean_confidence=sum(result["confidence"] for result in results) / n_rows,
+        n_checked=sum(result["n_checked"] for result in results),
+        n_right=sum(result["n_right"] for result in results),
+    )
+
+
+def _layout(source: Source, model: RowPredictor, columns: Sequence[str] | None) -> Layout:
+    """Return the columns to write, after a check that those to read are in all files."""
+    schema, where = source.schema, source.files[0].url
+    check_types(source.files, _needed(schema.names, model, columns))
+    if columns is None:
+        label, confidence = new_columns(schema.names, model.target, where)
+        return Layout(schema, label, confidence, digits=DIGITS)
+    return ids_layout(schema, model.target, columns)
+
+
+def _needed(names: Sequence[str], model: RowPredictor, columns: Sequence[str] | None) -> list[str]:
+    """Return the columns to read."""
+    copied = names if columns is None else columns
+    target = [model.target] if model.target in names else []
+    return list(dict.fromkeys([*model.encoder.columns, *copied, *target]))
+
+
+def _predict(
+    item: tuple[int, tuple[RowRange, int]],
+    model: RowPredictor,
+    columns: list[str],
+    layout: Layout,
+    out: Folder,
+) -> dict[str, Any]:
+    """Write the labels of a row range, and return what to count."""
+    number, (row_range, first_row) = item
+    classes = model.predictor.classes
+    counts = np.zeros(len(classes), dtype=np.int64)
+    total, n_checked, n_right = 0.0, 0, 0
+
+    def label_batch(batch: pa.Table, first: int) -> Labeled:
+        nonlocal total, n_checked, n_right
+        try:
+            labels, confidence = model.label(batch, row_range.first_row + first)
+        except TableError as error:
+            msg = f"{row_range.url}: {error}"
+            raise TableError(msg) from error
+        counts[:] += (labels[:, None] == classes).sum(axis=0)
+        total += float(confidence.sum())
+        if model.target in batch.column_names:
+            given = to_frame(batch.select([model.target]))[model.target]
+            known, right = check_labels(given, labels, model.rule)
+            n_checked, n_right = n_checked + int(known.sum()), n_right + int(right.sum())
+        return pa.array(labels.tolist()), confidence, None
+
+    write_range(out, number, (row_range, first_row), layout, columns, label_batch)
+    return {"counts": counts, "confidence": total, "n_checked": n_checked, "n_right": n_right}

@@ -1,0 +1,152 @@
+"""The choice of gamma_g and C by the rule of one machine, on a sample of the rows.
+
+Candidates are tried on a graph of the labeled rows, up to 1,000 of them or ten a class, and of up
+to 50,000 unlabeled ones, drawn at random, as `MaxMarginGraphCut` does with more rows than that.
+The values of gamma_g are in units of the degrees of the whole graph. Each of them is a task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from graphmargin._typing import AnyArray, FloatArray
+from graphmargin.distributed.cluster_parameters import graph_parameters
+from graphmargin.distributed.engine.handles import (
+    Codes,
+    Points,
+    Rows,
+    SampledGraph,
+    SampledRows,
+    SparseMatrix,
+)
+from graphmargin.distributed.engine.run import Run
+from graphmargin.distributed.engine.storage import Folder
+from graphmargin.distributed.io.ingest import TableSummary, draw_rows, read_sample
+from graphmargin.graph.adjacency import neighbor_graph
+from graphmargin.labels import EncodedLabels
+from graphmargin.margin.feature_maps import balanced_quotas
+from graphmargin.selection.choice import Choice, choose
+from graphmargin.selection.cut_trials import (
+    LABELED_A_CLASS,
+    MAX_BLENDED,
+    MAX_LABELED,
+    MAX_TRIAL_ROWS,
+    try_cuts,
+)
+from graphmargin.selection.execution import Execution
+from graphmargin.selection.grids import gamma_g_grid_of_degrees
+from graphmargin.selection.held_out import default_held_out
+from graphmargin.selection.parameters import GraphParameters, Parameters
+from graphmargin.selection.tasks import make_tasks
+from graphmargin.selection.trials import Trials, join
+
+
+class SampleSize(NamedTuple):
+    """Numbers of labeled and unlabeled rows that candidates were tried on."""
+
+    n_labeled: int
+    n_unlabeled: int
+
+
+def choose_parameters(
+    run: Run,
+    table: TableSummary,
+    parameters: Parameters,
+    degrees: FloatArray,
+    widths: tuple[float, float],
+    seed: int,
+) -> tuple[Choice, SampleSize]:
+    """Return the weights of the candidates for gamma_g and C, and the size of the sample.
+
+    Parameters
+    ----------
+    run : Run
+    table : TableSummary
+    parameters : Parameters
+        Those of the fit, None where a value is to be chosen.
+    degrees : array
+        Degrees of a sample of the vertices of the whole graph.
+    widths : tuple of two floats
+        Widths of the kernel and of the edges.
+    seed : int
+    """
+    n_classes, sampled = len(table.classes), SampledRows(run.folder)
+    kernel_width, edge_width = widths
+    if not sampled.exists(0):
+        most = max(MAX_LABELED, LABELED_A_CLASS * n_classes)
+        counts = table.label_counts.sum(axis=0)
+        rows = draw_rows(run, table, balanced_quotas(counts, most), MAX_TRIAL_ROWS, seed)
+        sampled.write(0, read_sample(run, table, rows))
+    run.stage(SampledGraph.name, _build_graph, 1, graph_parameters(parameters), edge_width, seed)
+    on_sample = replace(
+        parameters, kernel=replace(parameters.kernel, width=kernel_width), graph=None
+    )
+    gammas = (
+        gamma_g_grid_of_degrees(degrees) if parameters.gamma_g is None else list(parameters.gamma_g)
+    )
+    results = run.stage("trials", _try_gamma, gammas, on_sample, n_classes, seed)
+    codes = sampled.read(0, Codes).codes
+    counts = np.bincount(codes[codes >= 0], minlength=n_classes)
+    choice = choose(join([_trials_of(result) for result in results]), counts, MAX_BLENDED)
+    return choice, SampleSize(int(counts.sum()), int((codes < 0).sum()))
+
+
+def _build_graph(
+    folder: Folder, _: int, graph: GraphParameters, width: float, seed: int
+) -> dict[str, Any]:
+    """Write the graph of the sampled rows."""
+    built = neighbor_graph(
+        SampledRows(folder).read(0, Points).X,
+        graph.n_neighbors,
+        width="binary" if np.isinf(width) else width,
+        metric=graph.metric,
+        n_jobs=1,
+        random_state=seed,
+    )
+    W = built.W
+    SampledGraph(folder).write(0, SparseMatrix(W.data, W.indices, W.indptr))
+    return {"recall": built.recall}
+
+
+def _try_gamma(
+    folder: Folder,
+    _: int,
+    gamma_g: float,
+    parameters: Parameters,
+    n_classes: int,
+    seed: int,
+) -> dict[str, Any]:
+    """Return the trials of all values of C for one gamma_g."""
+    X, codes = SampledRows(folder).read(0, Rows)
+    matrix, n = SampledGraph(folder).read(0, SparseMatrix), len(codes)
+    W = sparse.csr_array(tuple(matrix), shape=(n, n))
+    labels = EncodedLabels(np.arange(n_classes), codes.astype(np.int64))
+    execution = Execution(n_jobs=1, seed=seed)
+    tasks = make_tasks(X, labels, W, [replace(parameters, gamma_g=(gamma_g,))], execution)
+    (trials,) = try_cuts(tasks, default_held_out(labels, seed), execution)
+    evidence = trials.evidence
+    return {
+        "gamma_g": [params["gamma_g"] for params in evidence.params],
+        "C": [params["C"] for params in evidence.params],
+        "supervised": evidence.supervised,
+        "held_out_codes": evidence.held_out_codes,
+        "fold": evidence.fold,
+        "held_out_values": evidence.held_out_values,
+        "scales": evidence.scales,
+        "shares": evidence.shares,
+    }
+
+
+def _trials_of(result: Mapping[str, AnyArray]) -> Trials:
+    """Return the trials of one gamma_g from what `_try_gamma` has returned."""
+    params = [
+        {"gamma_g": float(gamma_g), "C": float(C)}
+        for gamma_g, C in zip(result["gamma_g"], result["C"], strict=True)
+    ]
+    arrays: dict[str, Any] = {name: result[name] for name in result if name not in ("gamma_g", "C")}
+    return Trials(params=params, columns="pairs", **arrays)

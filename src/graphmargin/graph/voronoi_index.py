@@ -1,0 +1,369 @@
+"""A partition of points into cells, and the search that visits only the cells that matter.
+
+Cells are the Voronoi cells of k-means centers. Let q be a query whose nearest center is c_a. A
+point of cell b is not nearer to c_a than to c_b, so it lies behind the hyperplane halfway between
+both centers, at least
+
+    ``h(q, b) = (norm(q - c_b)^2 - norm(q - c_a)^2) / (2 norm(c_b - c_a))``
+
+away from q. A search that visits the cells with ``h(q, b) <= reach * d_k``, d_k the distance of
+the k-th neighbor so far, is exact for ``reach = 1``. A smaller reach misses some neighbors, and
+from the true neighbors of a sample of queries it is known how many (see `neighbors`).
+
+All queries of a cell share one product of matrices for every cell that they visit; scanning that
+product takes the rest of the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import RandomState
+
+from graphmargin._compilation import kernel
+from graphmargin._threads import map_in_threads
+from graphmargin._typing import FloatArray, IntArray
+
+ROWS_AT_ONCE = 4096
+PRODUCTS_AT_ONCE = 256
+"""Rows whose products with all centers are in memory at once, which a cache holds."""
+QUERIES_AT_ONCE = 1024
+POINTS_AT_ONCE = 512
+CENTERS_AT_ONCE = 64
+ROWS_FOR_THE_CENTER = 10_000
+LLOYD_ITERATIONS = 6
+SAMPLE_A_CELL = 40
+"""Rows that k-means sees for each cell."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A scale by which rows become float32 without losing digits to an offset or huge values.
+
+    The median is not moved by outliers, and dividing by a power of two is exact.
+    """
+
+    center: FloatArray
+    unit: float
+
+    def __call__(self, X: FloatArray) -> FloatArray:
+        """Return rows in float32, centered and of unit size."""
+        return np.ascontiguousarray((X - self.center) / self.unit, dtype=np.float32)
+
+
+def scale_of(X: FloatArray) -> Scale:
+    """Return the scale of the rows of a table."""
+    center = np.median(X[:: max(1, len(X) // ROWS_FOR_THE_CENTER)], axis=0)
+    reach = float(max((X.max(axis=0) - center).max(), (center - X.min(axis=0)).max()))
+    return Scale(center, power_of_two(reach))
+
+
+def power_of_two(largest: float) -> float:
+    """Return the power of two above a positive number, 1 for zero; its inverse is finite, too."""
+    return float(2.0 ** np.clip(np.frexp(largest)[1], -1000, 1000)) if 0 < largest < np.inf else 1.0
+
+
+@dataclass(frozen=True)
+class VoronoiIndex:
+    """Points in float32, sorted by cell.
+
+    Attributes
+    ----------
+    points : float32 array of shape (n, d)
+    norms : float32 array of shape (n,)
+        Squared norms of the points.
+    order : array of shape (n,)
+        Row of the table that each point was.
+    start : array of shape (n_cells + 1,)
+        Cell c holds ``points[start[c]:start[c + 1]]``.
+    centers : float32 array of shape (n_cells, d)
+    scale : Scale
+    """
+
+    points: FloatArray
+    norms: FloatArray
+    order: IntArray
+    start: IntArray
+    centers: FloatArray
+    scale: Scale
+
+    def homes(self, X: FloatArray, n_jobs: int | None) -> IntArray:
+        """Return the cell of the nearest center for rows of a table."""
+        return nearest_centers(X, self.centers, self.scale, n_jobs)
+
+    def gaps(self, home: int) -> FloatArray:
+        """Return the distances of all centers from one of them."""
+        return np.asarray(np.linalg.norm(self.centers - self.centers[home], axis=1))
+
+    def search(
+        self,
+        queries: FloatArray,
+        home: int,
+        cells: IntArray,
+        *,
+        n_found: int,
+        n_neighbors: int,
+        reach: float,
+    ) -> tuple[IntArray, FloatArray]:
+        """Return the nearest points, and their squared distances, of queries of one cell.
+
+        Parameters
+        ----------
+        queries : float32 array of shape (m, d)
+        home : int
+            The cell whose center is nearest to all of them.
+        cells : array of shape (n_cells,)
+            Cells to be visited, in this order where it matters.
+        n_found : int
+            Number of points to return, at least `n_neighbors`; missing ones are -1, at infinity.
+        n_neighbors : int
+            d_k is the distance of this neighbor (a query's own point counts).
+        reach : float
+            1 is exact, infinity visits every cell.
+        """
+        m, d = queries.shape
+        found = np.full((m, n_found), -1, dtype=np.int32)
+        squared = np.full((m, n_found), np.inf, dtype=np.float32)
+        height = min(m, QUERIES_AT_ONCE)
+        # Memory comes from here, as compiling an allocation takes longer than running it.
+        of_queries = np.empty((3, height), dtype=np.float32)
+        chosen = np.empty(height, dtype=np.int64)
+        chosen_rows = np.empty((height, d), dtype=np.float32)
+        products = np.empty(height * POINTS_AT_ONCE, dtype=np.float32)
+        near = np.empty((CENTERS_AT_ONCE, d), dtype=np.float32)
+        from_near = np.empty(height * CENTERS_AT_ONCE, dtype=np.float32)
+        for first in range(0, m, QUERIES_AT_ONCE):
+            block = slice(first, first + QUERIES_AT_ONCE)
+            _scan_cells(
+                queries[block],
+                np.int64(home),
+                cells.astype(np.int32, copy=False),
+                self.points,
+                self.norms,
+                self.start,
+                self.centers,
+                np.int64(n_neighbors),
+                np.float32(reach),
+                np.float32(rounding(d)),
+                queries[block] @ self.centers[home],
+                of_queries,
+                chosen,
+                chosen_rows,
+                products,
+                near,
+                from_near,
+                found[block],
+                squared[block],
+            )
+        return found, squared
+
+
+def rounding(d: int) -> float:
+    """Return the relative error of a squared distance from float32 products of d features.
+
+    It is relative to the squared sum of the norms that take part.
+    """
+    return float(8 * np.sqrt(d) * np.finfo(np.float32).eps)
+
+
+def make_voronoi_index(
+    X: FloatArray, scale: Scale, random_state: RandomState, n_jobs: int | None
+) -> VoronoiIndex:
+    """Return a partition of the rows of X into about ``sqrt(n)`` cells of similar points.
+
+    Cells of ``2 n^0.4`` points balance the search of a center against that within cells. Centers
+    come from two levels of k-means on a sample, at a cost of O(n_cells^1.5); then every row finds
+    the nearest of them.
+    """
+    n = len(X)
+    n_cells = max(1, round(n / (2 * n**0.4)))
+    sample = scale(X[random_state.choice(n, min(n, SAMPLE_A_CELL * n_cells), replace=False)])
+    centers = two_level_kmeans(sample, n_cells, random_state, n_jobs)
+    home = nearest_centers(X, centers, scale, n_jobs)
+    order = np.argsort(home, kind="stable")
+    points = np.empty(X.shape, dtype=np.float32)
+
+    def sort_rows(first: int) -> None:
+        points[first : first + ROWS_AT_ONCE] = scale(X[order[first : first + ROWS_AT_ONCE]])
+
+    map_in_threads(sort_rows, range(0, n, ROWS_AT_ONCE), n_jobs=n_jobs)
+    return VoronoiIndex(
+        points,
+        np.einsum("nd,nd->n", points, points),
+        order.astype(np.int32 if n < 2**31 else np.int64),
+        np.searchsorted(home[order], np.arange(len(centers) + 1)),
+        centers,
+        scale,
+    )
+
+
+def two_level_kmeans(
+    sample: FloatArray, n_cells: int, random_state: RandomState, n_jobs: int | None
+) -> FloatArray:
+    """Return centers: k-means of the sample, then k-means within each of its parts."""
+
+    def in_parallel(rows: FloatArray, centers: FloatArray) -> IntArray:
+        return nearest_centers(rows, centers, None, n_jobs)
+
+    parts = _means(sample, max(1, int(np.sqrt(n_cells))), random_state, in_parallel)
+    part = in_parallel(sample, parts)
+    seeds = random_state.randint(2**31 - 1, size=len(parts))
+
+    def split(p: int) -> FloatArray:
+        rows = sample[part == p]
+        share = min(len(rows), max(1, round(n_cells * len(rows) / len(sample))))
+        return _means(rows, share, RandomState(seeds[p]), _assign)
+
+    return np.ascontiguousarray(
+        np.concatenate(map_in_threads(split, range(len(parts)), n_jobs=n_jobs))
+    )
+
+
+def _means(
+    rows: FloatArray,
+    n_centers: int,
+    random_state: RandomState,
+    nearest_centers: Callable[[FloatArray, FloatArray], IntArray],
+) -> FloatArray:
+    """Return the centers of a few iterations of Lloyd's algorithm; a deserted one stays."""
+    centers = rows[random_state.choice(len(rows), n_centers, replace=False)]
+    for _ in range(LLOYD_ITERATIONS):
+        home = nearest_centers(rows, centers)
+        counts = np.bincount(home, minlength=n_centers)
+        order = np.argsort(home, kind="stable")
+        start = np.cumsum(counts) - counts
+        used = counts > 0
+        sums = np.add.reduceat(rows[order], start[used], axis=0, dtype=np.float64)
+        centers[used] = sums / counts[used, None]
+    return centers
+
+
+def nearest_centers(
+    X: FloatArray, centers: FloatArray, scale: Scale | None, n_jobs: int | None
+) -> IntArray:
+    """Return the nearest center of every row, found in threads."""
+    if len(centers) == 1 or not len(X):
+        return np.zeros(len(X), dtype=np.int64)
+
+    def assign(first: int) -> IntArray:
+        rows = X[first : first + ROWS_AT_ONCE]
+        return _assign(rows if scale is None else scale(rows), centers)
+
+    return np.concatenate(map_in_threads(assign, range(0, len(X), ROWS_AT_ONCE), n_jobs=n_jobs))
+
+
+def _assign(rows: FloatArray, centers: FloatArray) -> IntArray:
+    """Return the nearest center of every row, the first one of equals."""
+    half_norms = np.float32(0.5) * np.einsum("cd,cd->c", centers, centers)
+    products = np.empty((PRODUCTS_AT_ONCE, len(centers)), dtype=np.float32)
+    nearest = np.empty(len(rows), dtype=np.int64)
+    for first in range(0, len(rows), PRODUCTS_AT_ONCE):
+        block = rows[first : first + PRODUCTS_AT_ONCE]
+        closeness = np.matmul(block, centers.T, out=products[: len(block)])
+        closeness -= half_norms
+        nearest[first : first + PRODUCTS_AT_ONCE] = closeness.argmax(axis=1)
+    return nearest
+
+
+@kernel()
+def _scan_cells(  # type: ignore[no-untyped-def]
+    queries,
+    home,
+    cells,
+    points,
+    norms,
+    start,
+    centers,
+    k,
+    reach,
+    rounding,
+    from_home,
+    of_queries,
+    chosen,
+    chosen_rows,
+    products,
+    near,
+    from_near,
+    found,
+    squared,
+):
+    """Collect in `found` and `squared` the nearest points of some queries, nearest first."""
+    m, d = queries.shape
+    n_found = found.shape[1]
+    query_norms, sizes = of_queries[0], of_queries[1]
+    limits = of_queries[2]  # distance, with room for rounding, beyond which no point counts
+    home_norm = np.float32(0)
+    for f in range(d):
+        home_norm += centers[home, f] ** 2
+    farthest = np.float32(0)  # of the queries, from the center of their cell
+    for i in range(m):
+        norm = np.float32(0)
+        gap = np.float32(0)
+        for f in range(d):
+            norm += queries[i, f] ** 2
+            gap += (queries[i, f] - centers[home, f]) ** 2
+        query_norms[i] = norm
+        farthest = max(farthest, np.sqrt(gap))
+        sizes[i] = np.sqrt(norm) + np.sqrt(home_norm)
+        limits[i] = np.inf
+    for c in range(len(cells)):
+        if c % CENTERS_AT_ONCE == 0:
+            size = min(CENTERS_AT_ONCE, len(cells) - c)
+            for r in range(size):
+                for f in range(d):
+                    near[r, f] = centers[cells[c + r], f]
+            from_near_now = from_near[: m * size].reshape((m, size))
+            np.dot(queries, near[:size].T, from_near_now)
+        cell = cells[c]
+        gap = np.float32(0)
+        norm = np.float32(0)
+        for f in range(d):
+            gap += (near[c % CENTERS_AT_ONCE, f] - centers[home, f]) ** 2
+            norm += near[c % CENTERS_AT_ONCE, f] ** 2
+        gap = np.sqrt(gap)
+        largest = np.float32(0)
+        for i in range(m):
+            largest = max(largest, limits[i])
+        if reach * largest < gap / 2 - farthest:
+            continue  # h(q, b) >= norm(c_b - c_a) / 2 - norm(q - c_a)
+        center_size, everywhere = np.sqrt(norm), gap == 0 or np.isinf(reach)
+        per_gap = np.float32(0) if gap == 0 else 1 / gap
+        n_chosen = 0
+        for i in range(m):
+            h = from_home[i] - from_near_now[i, c % CENTERS_AT_ONCE] + (norm - home_norm) / 2
+            slack = rounding * (sizes[i] + center_size + limits[i]) ** 2
+            # An infinite limit makes both sides infinite.
+            if everywhere or not (h - slack) * per_gap > reach * limits[i]:
+                chosen[n_chosen] = i
+                for f in range(d):
+                    chosen_rows[n_chosen, f] = queries[i, f]
+                n_chosen += 1
+        if n_chosen == 0:
+            continue
+        for first in range(start[cell], start[cell + 1], POINTS_AT_ONCE):
+            last = min(first + POINTS_AT_ONCE, start[cell + 1])
+            block = products[: n_chosen * (last - first)].reshape((n_chosen, last - first))
+            np.dot(chosen_rows[:n_chosen], points[first:last].T, block)
+            for r in range(n_chosen):
+                i = chosen[r]
+                worst = squared[i, n_found - 1] - query_norms[i]
+                for j in range(last - first):
+                    value = norms[first + j] - np.float32(2) * block[r, j]
+                    if value < worst:
+                        value += query_norms[i]
+                        p = n_found - 1
+                        while p > 0 and squared[i, p - 1] > value:
+                            squared[i, p] = squared[i, p - 1]
+                            found[i, p] = found[i, p - 1]
+                            p -= 1
+                        squared[i, p] = value
+                        found[i, p] = first + j
+                        worst = squared[i, n_found - 1] - query_norms[i]
+        for r in range(n_chosen):
+            i = chosen[r]
+            kth = max(squared[i, k - 1], np.float32(0))
+            if kth < np.inf:
+                room = rounding * (np.float32(2) * np.sqrt(query_norms[i]) + np.sqrt(kth)) ** 2
+                limits[i] = np.sqrt(kth + np.float32(2) * room)

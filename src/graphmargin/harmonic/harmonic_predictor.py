@@ -1,0 +1,132 @@
+"""The predictor of harmonic solutions: one more step of the walk, into each graph of a blend."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from graphmargin._rows import scale_rows
+from graphmargin._typing import AnyArray, FloatArray, IntArray
+from graphmargin.graph.adjacency import Metric, metric_points
+from graphmargin.graph.neighbors import NeighborSearch
+from graphmargin.graph.out_of_sample import Attachment, attach_by_neighbors, attach_by_weights
+from graphmargin.graph.weights import Weighting
+
+
+@dataclass(frozen=True)
+class PointGraph:
+    """The points of a k-NN graph, to which new points can be joined.
+
+    Attributes
+    ----------
+    search : NeighborSearch
+        Finds neighbors among the points, where Euclidean distance is the metric.
+    weighting : Weighting
+    n_neighbors : int
+    metric : {"euclidean", "cosine"}
+    """
+
+    search: NeighborSearch
+    weighting: Weighting
+    n_neighbors: int
+    metric: Metric
+
+
+def attach(points: PointGraph | None, X: Any) -> Attachment:
+    """Return the first step of the walk from new points, or from given weights of their edges."""
+    if points is None:
+        return attach_by_weights(X)
+    neighbors = points.search.neighbors(points.n_neighbors, metric_points(X, points.metric))
+    return attach_by_neighbors(neighbors, points.weighting, points.search.X.shape[0])
+
+
+@dataclass(frozen=True)
+class WalkPart:
+    """The part of a blend that walks on one graph.
+
+    Attributes
+    ----------
+    class_mass : array of shape (n, c)
+        Class masses of the vertices, times the weight of this part.
+    sinks : tuple of (weight, rate)
+        Rates at which a new point falls into the sink, and the weight of each in the blend; those
+        of all parts sum to 1.
+    points : PointGraph or None
+        None for a precomputed graph, whose new points come with the weights of their edges.
+    """
+
+    class_mass: FloatArray
+    sinks: tuple[tuple[float, float], ...]
+    points: PointGraph | None
+
+    def move_probability(self, attachment: Attachment) -> FloatArray:
+        """Return the probability that a new point moves, not into the sink, times the weights."""
+        moving = np.zeros(attachment.moves.shape[0])
+        for weight, rate in self.sinks:
+            moving += weight * attachment.move_probability(rate)
+        return moving
+
+
+@dataclass(frozen=True)
+class HarmonicPredictor:
+    """All that predictions of a harmonic classifier need; plain data.
+
+    A new point x moves to a neighbor j with probability ``w(x, x_j) / (sum_j w(x, x_j) + gamma_g)``
+    and gets that neighbor's class masses. In a blend, the masses of all parts are added up, and the
+    probability to move is their mean: the sink makes a label less certain, but not another one.
+
+    Attributes
+    ----------
+    classes : array of shape (c,)
+    parts : tuple of WalkPart
+        The graphs of the blend, the heaviest first.
+    codes : array of shape (n,)
+        Label of every vertex.
+    majority : int
+        Code of the most frequent label, for points without an edge.
+    exponent : int
+        Points are multiplied by ``2^-exponent`` first, which is how the graphs know theirs; 0
+        unless the training rows had huge or tiny numbers.
+
+    Examples
+    --------
+    >>> part = WalkPart(np.array([[1.0, 0.0], [0.0, 1.0]]), ((1.0, 1.0),), None)
+    >>> predictor = HarmonicPredictor(np.array(["a", "b"]), (part,), np.array([0, 1]), 0)
+    >>> predictor.predict(np.array([[1.0, 3.0]])).tolist()
+    ['b']
+    >>> predictor.probabilities(np.array([[1.0, 3.0]])).round(2).tolist()
+    [[0.3, 0.7]]
+    """
+
+    classes: AnyArray
+    parts: tuple[WalkPart, ...]
+    codes: IntArray
+    majority: int
+    exponent: int = 0
+
+    def predict(self, X: Any) -> AnyArray:
+        """Return the label of new points, by the class masses of their neighbors."""
+        return self.label(X)[0]
+
+    def probabilities(self, X: Any) -> FloatArray:
+        """Return class probabilities of new points; the sink's share is spread evenly."""
+        return self.label(X)[1]
+
+    def label(self, X: Any) -> tuple[AnyArray, FloatArray]:
+        """Return labels and class probabilities of new points from one search for neighbors."""
+        X, n_classes = scale_rows(X, self.exponent), len(self.classes)
+        shares, votes = (np.zeros((X.shape[0], n_classes)) for _ in range(2))
+        moving = np.zeros(X.shape[0])
+        for part in self.parts:
+            attachment = attach(part.points, X)
+            shares += attachment.moves @ part.class_mass
+            # Neighbors that no label reaches still have a label to vote with.
+            votes += attachment.moves @ np.eye(n_classes)[self.codes]
+            moving += part.move_probability(attachment)
+        mass = shares * moving[:, None]
+        codes = np.where(shares.any(axis=1), shares.argmax(axis=1), votes.argmax(axis=1))
+        codes = np.where(votes.any(axis=1), codes, self.majority)
+        sink_mass = np.clip(1 - mass.sum(axis=1, keepdims=True), 0.0, 1.0)
+        return np.asarray(self.classes[codes]), mass + sink_mass / n_classes

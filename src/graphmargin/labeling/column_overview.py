@@ -1,0 +1,78 @@
+"""An overview of how a table would be used, without learning from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from graphmargin.tables.column_names import ColumnUse
+from graphmargin.tables.reading import read_table
+from graphmargin.tables.table_features import fit_features
+from graphmargin.tables.target import read_target
+
+
+@dataclass(frozen=True)
+class Overview:
+    """The columns and labels of a table.
+
+    Attributes
+    ----------
+    table : str
+        Name of the file.
+    n_rows : int
+    columns : tuple of ColumnUse
+    scaling : str
+        What the features do to columns of numbers, in words.
+    label_counts : mapping from str to int
+        Labels of each class; empty without a target.
+    n_unlabeled : int
+        Rows without a label; all of them without a target.
+    """
+
+    table: str
+    n_rows: int
+    columns: tuple[ColumnUse, ...]
+    scaling: str
+    label_counts: Mapping[str, int]
+    n_unlabeled: int
+
+
+def overview(
+    path: Path,
+    target: str | None = None,
+    *,
+    unlabeled: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    keep: Sequence[str] = (),
+) -> Overview:
+    r"""Return what `label` would make of the columns of a table.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "pets.csv"
+    ...     _ = path.write_text("size,kind\n1.5,cat\n1.6,\n5.0,dog\n")
+    ...     found = overview(path, "kind")
+    >>> [(use.name, use.role) for use in found.columns], found.label_counts, found.n_unlabeled
+    ([('size', 'number')], {'cat': 1, 'dog': 1}, 1)
+    """
+    table = read_table(path)
+    counts: dict[str, int] = {}
+    if target is not None:
+        found = read_target(table, target, unlabeled=unlabeled)
+        numbers = np.bincount(found.codes[found.labeled]).tolist()
+        counts = dict(zip(map(str, found.classes), numbers, strict=True))
+        ignore = (target, *ignore)
+    features = fit_features(table, ignore=ignore, keep=keep)
+    return Overview(
+        table=path.name,
+        n_rows=len(table),
+        columns=tuple(use for use in features.columns if use.name != target),
+        scaling=features.scaling,
+        label_counts=counts,
+        n_unlabeled=len(table) - sum(counts.values()),
+    )

@@ -1,0 +1,50 @@
+"""Parameters of a job on a cluster are read once, before any work."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from graphmargin import MaxMarginGraphCut
+from graphmargin.distributed import DistributedGraphCut
+from graphmargin.distributed.cluster_parameters import read_cluster_parameters, settings_of
+from graphmargin.labels import encode_labels
+from graphmargin.selection.parameters import read_parameters
+
+
+def test_parameters_are_those_of_one_machine():
+    options = {"kernel": "cubic", "degree": 2, "C": 3, "eps": 0.1, "width": 2, "n_neighbors": 3}
+    single = MaxMarginGraphCut(**options, class_mass_normalization=False)
+    labels = encode_labels([0, 1, -1, -1, -1])
+    (expected,) = read_parameters(single, labels)
+    assert read_cluster_parameters(DistributedGraphCut(**options)) == expected
+
+
+def test_settings_are_the_values_of_the_user_as_json():
+    values = {"gamma_g": np.inf, "C": "auto", "width": "binary", "metric": "cosine"}
+    cut = DistributedGraphCut(**values, n_neighbors=np.int64(7))
+    settings = json.loads(json.dumps(settings_of(read_cluster_parameters(cut), seed=5)))
+    assert settings == {
+        **{name: value for name, value in cut.get_params().items() if name != "verbose"},
+        "random_state": 5,
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "candidates", "way_out"),
+    [
+        ("C", [1.0, 10.0], "'auto' or one value"),
+        ("gamma_g", np.array([1.0]), "'auto' or one value"),
+        ("n_neighbors", (5,), "one value"),
+        ("random_state", [], "one value"),
+    ],
+)
+def test_lists_of_candidates_are_refused(tmp_path, name, candidates, way_out):
+    message = rf"`{name}`={re.escape(repr(candidates))} is a list of candidates.*; pass {way_out}$"
+    cut = DistributedGraphCut(**{name: candidates})
+    with pytest.raises(ValueError, match=message):
+        cut.fit("nowhere", label="y", work_dir=tmp_path / "work")
+    assert not (tmp_path / "work").exists()
