@@ -1,5 +1,6 @@
 # make demo          run the example on handwritten digits
 # make test          run everything that has to pass before a commit
+# make fuzz          try random input for MINUTES (20), see tests/fuzz
 # make docs          build the site into out/site, and run every example of it
 # make reproduction  repeat the experiments of the paper, and update their page in docs: an hour
 # make reproduction-test  run all tests of the experiments, also those that fit for long
@@ -11,14 +12,18 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 SUITES ?= letter path
+MINUTES ?= 20
 GALLERY ?= 0
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: test lint types docs site demo reproduction reproduction-test bench clean
+.PHONY: test fuzz lint types docs site demo reproduction reproduction-test bench clean
 
 test: $(VENV)/.test
 	@$(MAKE) --no-print-directory --output-sync --jobs=2 lint types site
 	@$(BIN)/python -m pytest --quiet -n 2
+
+fuzz: $(VENV)/.test
+	@$(BIN)/python tools/fuzz.py --minutes $(MINUTES)
 
 docs: $(VENV)/.test
 	@$(MAKE) --no-print-directory site GALLERY=1

@@ -118,12 +118,16 @@ class MarginMachine:
             vectors = centered(vectors, self.center)
 
         def fill(rows: slice) -> None:
+            points = X[rows]
+            if self.kernel.kind != "precomputed":
+                points = centered(points, self.center)
+            points = self.kernel.limit(points, vectors, coefficients)
             if self.kernel.kind == "precomputed":
-                values = X[rows][:, vectors] @ coefficients
+                values = points[:, vectors] @ coefficients
             elif vectors is None:
-                values = (centered(X[rows], self.center) @ coefficients) / self.kernel.width**2
+                values = (points @ coefficients) / self.kernel.width**2
             else:
-                values = self.kernel(centered(X[rows], self.center), vectors) @ coefficients
+                values = self.kernel(points, vectors) @ coefficients
             result[rows] = values + self.intercepts
 
         blocks = list(row_slices(X.shape[0], 16 * self.coefficients.shape[0]))

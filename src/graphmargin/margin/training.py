@@ -347,7 +347,14 @@ def _train_by_libsvm(
         points.indices, points.indptr = points.indices.astype("i4"), points.indptr.astype("i4")
     with warnings.catch_warnings():  # the report says so, and its reader decides what to do
         warnings.simplefilter("ignore", ConvergenceWarning)
-        svm.fit(points, codes, sample_weight=weights)
+        try:
+            svm.fit(points, codes, sample_weight=weights)
+        except ValueError as error:  # that its solution is not finite
+            msg = (
+                f"LIBSVM finds no finite solution with C={C:.3g}: numbers of `X` are too large for "
+                f"the width of the `kernel`, {kernel.width:.3g}; center and scale the features"
+            )
+            raise ValueError(msg) from error
     failure = ""
     if svm.fit_status_:
         failure = _failure(f"LIBSVM did not converge in {MAX_ITERATIONS:,} iterations")
