@@ -1,5 +1,6 @@
 # make demo          run the example on handwritten digits
 # make test          run everything that has to pass before a commit
+# make fuzz          try random input for MINUTES (20), see tests/fuzz
 # make docs          build the site into out/site, and run every example of it
 # make reproduction  repeat the experiments of the paper, and update their page in docs: an hour
 # make reproduction-test  run all tests of the experiments, also those that fit for long
@@ -12,14 +13,18 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 SUITES ?= letter path
+MINUTES ?= 20
 GALLERY ?= 0
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: test lint types docs site demo reproduction reproduction-test bench dist clean
+.PHONY: test fuzz lint types docs site demo reproduction reproduction-test bench dist clean
 
 test: $(VENV)/.test
 	@$(MAKE) --no-print-directory --output-sync --jobs=2 lint types site
 	@$(BIN)/python -m pytest --quiet -n 2
+
+fuzz: $(VENV)/.test
+	@$(BIN)/python tools/fuzz.py --minutes $(MINUTES)
 
 docs: $(VENV)/.test
 	@$(MAKE) --no-print-directory site GALLERY=1
@@ -36,6 +41,7 @@ site: $(VENV)/.test
 lint: $(VENV)/.test
 	@$(BIN)/ruff check --quiet
 	@$(BIN)/ruff format --check --quiet
+	@$(BIN)/python tools/check_docstrings.py src benchmarks reproduction tools tests
 	@report=$$($(BIN)/lint-imports --no-logo) || { echo "$$report"; false; }
 
 types: $(VENV)/.test

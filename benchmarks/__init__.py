@@ -1,4 +1,4 @@
-"""What graphmargin costs beside its rivals: time, memory and error, as ratios of one run.
+"""Benchmarks of graphmargin beside its rivals: time, memory and error, as ratios of one run.
 
 `python -m benchmarks SUITE ...` measures, `python -m benchmarks report` writes
 `docs/performance.md` from what was measured.

@@ -15,7 +15,7 @@ WARM_UP_ROWS = 500
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a system returned, and how long its stages took.
+    """The labels that a system returned, and the times of its stages.
 
     `labels` are those of all rows (a line for each gamma_g on a path), or a function that finds
     them when the clock has stopped, or None where the run has no answer; `new_labels` are those of

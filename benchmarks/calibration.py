@@ -1,4 +1,4 @@
-"""Whether probabilities of the chosen cut are to be believed: one number fitted, or two.
+"""Calibration of the probabilities of the chosen cut: one number fitted, or two.
 
 Fits `MaxMarginGraphCut` with a few labels a class and prints, for the rows without a label, how
 many are right, and for each calibration the mean of the largest probability, the log loss and the

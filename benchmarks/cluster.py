@@ -1,4 +1,4 @@
-"""What the job costs on two workers, beside one machine with two threads.
+"""The cost of a fit on two workers, beside one machine with two threads.
 
 A mixture of 16 features, 10 classes and 50 clusters, a label in 1 % of the rows, in Parquet files:
 once by `DistributedGraphCut` on a local cluster of two worker processes of one thread and 2 GiB

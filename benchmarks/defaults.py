@@ -1,4 +1,4 @@
-"""What `MaxMarginGraphCut` does with fixed gamma_g and C, and with other targets of calibration.
+"""`MaxMarginGraphCut` with fixed gamma_g and C, and with other targets of calibration.
 
 Prints errors on unlabeled rows over a grid of gamma_g and C, and log losses for three targets of
 the calibration, on parts of digits, letter and (standardized) segmentation with 2 and 10 labels

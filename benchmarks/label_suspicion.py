@@ -1,4 +1,4 @@
-"""What `label_suspicion` rests on: which score finds flipped labels, at which gamma_g.
+"""Scores that find flipped labels, at several gamma_g: the evidence for `label_suspicion`.
 
 Labels a share of the rows, flips 5 % and 10 % of these labels, and prints how well scores rank the
 flipped ones first: the area under the ROC curve in percent, as the mean of both shares, of two

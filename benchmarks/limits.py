@@ -1,4 +1,4 @@
-"""What can go wrong, in numbers: the tables of `docs/limits.md`.
+"""Failures in numbers: the tables of `docs/limits.md`.
 
 Handwritten digits (1,500 rows to fit, 1,000 new ones), patients, and generated problems. A line is
 a mean of five or ten draws of rows and labels.

@@ -1,4 +1,4 @@
-"""What one system costs on one problem, in a process of its own.
+"""The cost of one system on one problem, in a process of its own.
 
 `in_own_process` starts ``python -m benchmarks.measure``, which makes the problem, warms up on a
 part of its rows, runs the system once and prints one line of JSON. An exception, a lack of

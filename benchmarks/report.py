@@ -1,4 +1,4 @@
-"""What was measured as tables, a plot and a page; no number comes from anywhere else."""
+"""Measurements as tables, a plot and a page; no number comes from anywhere else."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Written by `python -m benchmarks report`; `python -m benchmarks SUITE ...` measu
 suite lists them all. Every run has a process of its own, systems take turns, with the same rows,
 labels and threads, and libraries are loaded before the clock starts. Numbers are medians over the
 repeats, each with labels of its own; MB is the peak of memory beyond what the process held when
-it started the run, with the rows already there. Errors are those of the hidden labels. Ratios are
+it started the run, with the rows already there. Errors are those of the unlabeled rows. Ratios are
 of wall times on the same problem and, where the system they are to was run with it, the same k.
 """
 

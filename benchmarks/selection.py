@@ -26,7 +26,7 @@ FIXED = {"gamma_g": 0.1, "C": 10.0}
 """The single fit, in the middle of the grids."""
 
 AUTO_GRID: Grid = {"gamma_g": [np.inf, 10.0, 1.0, 0.1, 0.01], "C": [1.0, 10.0, 100.0]}
-"""What "auto" stands for on the letter table."""
+"""Candidates that "auto" stands for on the letter table."""
 
 FULL_GRID: Grid = {"gamma_g": [*np.logspace(-3, 3, 12).tolist(), np.inf], "C": [1.0, 10.0, 100.0]}
 

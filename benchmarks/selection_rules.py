@@ -1,4 +1,4 @@
-"""How to weigh candidates with few labels: the rule of `choose`, and others it was chosen from.
+"""Rules that weigh candidates with few labels: that of `choose`, and others it was chosen from.
 
 Problems of two and of more classes, of at most 800 rows: parts of tables, and rows drawn from
 distributions with and without clusters. Each draw trains max-margin graph cuts with an RBF kernel
@@ -55,7 +55,7 @@ PARAMETERS = Parameters(
     C=CS,
     class_mass_normalization=None,  # "auto"
 )
-"""What the rules are about."""
+"""Parameters of the trials that the rules weigh."""
 EQUAL = replace(PARAMETERS, gamma_g=GAMMAS[1:], loss_weights="equal")
 """Cuts with equal weights of the losses, for a rule of their own."""
 FIXED = {"gamma_g": 0.1, "C": 10.0, "class_mass_normalization": False}

@@ -1,4 +1,4 @@
-"""What `suggest_labels` is worth: errors after labels that were chosen in three ways.
+"""Errors after labels that were chosen in three ways, one of them `suggest_labels`.
 
 Starts with one or two labels a class, fits `MaxMarginGraphCut`, labels a batch of rows and fits
 again, round by round. Rows are chosen at random, by the lowest confidence of the fitted classifier,

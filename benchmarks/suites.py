@@ -1,4 +1,4 @@
-"""Which systems meet on which problems, and what the numbers are compared with."""
+"""Suites: the systems that meet on a problem, and the one that numbers are compared with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the commands for tables cost and reach, as a person would use them.
+"""The cost and accuracy of the commands for tables, as a person would use them.
 
 - digits: the table of handwritten digits as a CSV file with labels in 1 % of the rows, labeled by
   ``graphmargin label``; its error beside that of `MaxMarginGraphCut` on the same numbers.

@@ -1,4 +1,4 @@
-"""How much of an experiment is run, and where its results go."""
+"""Options: how much of an experiment is run, and where its results go."""
 
 from __future__ import annotations
 

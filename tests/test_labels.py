@@ -270,3 +270,52 @@ def test_rows_of_a_copy_are_set_unlabeled(classes, dtype, marker):
 def test_no_row_set_unlabeled_keeps_the_dtype():
     labels = np.array([3, 7], dtype=np.uint8)
     assert set_unlabeled(labels, np.zeros(2, dtype=bool)).dtype == np.uint8
+
+
+@pytest.mark.parametrize(
+    "odd", [[1], (1, 2), {"kind": 1}, {1, 2}, np.array([1, 2]), bytearray(b"a"), range(2)], ids=repr
+)
+def test_collections_in_place_of_labels_are_refused_by_name(odd):
+    for y in ([None, odd, 1, 0], ["a", "b", odd], [odd, None]):
+        values = np.empty(len(y), dtype=object)
+        for i, value in enumerate(y):
+            values[i] = value
+        with pytest.raises(ValueError, match="`y` must hold one label for each row, got a"):
+            encode_labels(values)
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        [2**63, 2**63 + 1, -5],
+        [2**53, 2**53 + 1, 1.0],
+        [2**64, 2**64 + 1, 3],
+        [10**400, 1, 2],
+        ["a", "a\0"],
+        ["a\0", "b"],
+        [b"a", b"a\0"],
+        [b"a", 1],
+    ],
+    ids=lambda y: repr(y)[:40],
+)
+def test_labels_that_an_array_cannot_tell_apart_are_refused(y):
+    with pytest.raises(ValueError, match=r"`y` has the label|Unknown label type: object|`y` mixes"):
+        encode_labels([*y, None])
+
+
+@pytest.mark.parametrize(
+    "y", [[2**63, 2**63 + 1, 5], [2**62, 2**62 + 1, -5], [1e20, 2e20, -1e20], ["a", "a\0b", "b"]]
+)
+def test_labels_that_an_array_can_tell_apart_stay_apart(y):
+    encoded = encode_labels([*y, None])
+    assert encoded.classes[encoded.codes[:3]].tolist() == y
+
+
+def test_empty_bytes_and_masked_entries_are_unlabeled():
+    assert encode_labels([b"a", b"", b"b"]).codes.tolist() == [0, -1, 1]
+    assert encode_labels(np.array([b"a", b"", b"b"])).codes.tolist() == [0, -1, 1]
+    masked = np.ma.array([3, 3, 7], mask=[False, True, False])
+    assert encode_labels(masked).codes.tolist() == [0, -1, 1]
+    assert encode_labels(list(masked)).codes.tolist() == [0, -1, 1]
+    texts = np.ma.array(["a", "b", "c"], mask=[True, False, False])
+    assert encode_labels(texts).codes.tolist() == [-1, 0, 1]

@@ -1,4 +1,4 @@
-"""What the README points at is there; tests/docs/test_pages.py runs its examples."""
+"""Targets of the README's links; tests/docs/test_pages.py runs its examples."""
 
 import re
 from pathlib import Path

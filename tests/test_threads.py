@@ -7,7 +7,7 @@ import time
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from graphmargin._threads import map_in_threads, n_threads, raise_if_cancelled
+from graphmargin._threads import ThreadPool, map_in_threads, n_threads, raise_if_cancelled
 
 
 def blas_threads():
@@ -105,3 +105,24 @@ def test_teams_may_be_nested():
         return map_in_threads(lambda j: i * j, range(3), n_jobs=1)
 
     assert map_in_threads(work, range(3), n_jobs=2) == [[0, 0, 0], [0, 1, 2], [0, 2, 4]]
+
+
+@pytest.mark.parametrize("n_jobs", ["2", 1.5, 0, True, [1], float("nan")])
+def test_numbers_of_threads_that_make_no_sense_are_refused_by_name(n_jobs):
+    with pytest.raises(ValueError, match="`n_jobs` must be None or an integer other than 0"):
+        map_in_threads(abs, [1], n_jobs=n_jobs)
+
+
+def test_overlapping_pools_restore_the_threads_of_blas():
+    before = blas_threads()
+    with threadpool_limits(limits=3):
+        within = blas_threads()
+        first, second = ThreadPool(1), ThreadPool(2)
+        first.__exit__()
+        assert blas_threads() == {1}
+        third = ThreadPool(1)
+        second.__exit__()
+        second.__exit__()
+        third.__exit__()
+        assert blas_threads() == within
+    assert blas_threads() == before

@@ -19,12 +19,12 @@ import graphmargin
 LISTS = ("genindex.html", "search.html", "py-modindex.html", "changelog.html")
 """Pages that need no example, beside those that list the gallery."""
 LOADED = {"img": "src", "script": "src", "link": "href", "source": "src", "iframe": "src"}
-"""What a browser fetches by itself: nothing of it may be elsewhere."""
+"""Attributes that a browser fetches by itself: nothing of it may be elsewhere."""
 
 
 @dataclass
 class Page(HTMLParser):
-    """What a page has: places to link to, links, what it loads, pictures without a text.
+    """A page: places to link to, links, files that it loads, pictures without a text.
 
     A thumbnail is a link: no example, and its title is beside it.
     """

@@ -1,4 +1,4 @@
-"""Whether semi-supervised learning is ever worse than supervised learning.
+"""A search for problems on which semi-supervised learning is worse than supervised learning.
 
 Every method meets every problem with 2, 10 and 100 labels, in ten draws of rows and labels.
 ``python -m benchmarks.safety --out FILE.csv`` runs, prints the tables, and goes on where it was

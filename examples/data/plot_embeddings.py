@@ -2,13 +2,14 @@
 Embeddings: angles in place of distances
 ========================================
 
-A network has turned your texts, images or molecules into vectors. Such an embedding often
-says *what* a thing is by its direction, and something else by its length. You will see
-what a graph by Euclidean distance makes of it, what ``metric="cosine"`` changes, and how
-many dimensions are needed.
+A network has turned your texts, images or molecules into vectors. The direction of such an
+embedding often says *what* a thing is, and its length says something else. This example
+shows how a graph by Euclidean distance treats embeddings, what ``metric="cosine"`` changes,
+and how many dimensions are needed.
 
-No network ships with scikit-learn, so the vectors here come from a latent semantic analysis
-of its docstrings. Those of any network go in the same way: an array, a row for each thing.
+No network ships with scikit-learn, so the vectors come from a latent semantic analysis of
+its docstrings. Vectors of any network are used in the same way: an array with a row for
+each thing.
 """
 
 import importlib
@@ -43,8 +44,8 @@ print(f"{E.shape[0]} texts as {E.dtype} vectors of {E.shape[1]} dimensions")
 # Length is not meaning
 # ---------------------
 # Long texts have long vectors. By Euclidean distance, the neighbor of a text is one of a
-# similar length; by angle, it is one with similar words. The share of edges that join two
-# texts of the same module tells which graph labels should travel on.
+# similar length; by angle, it is one with similar words. The better graph for labels has
+# the larger share of edges that join two texts of the same module.
 
 
 def agreement(metric):
@@ -75,8 +76,8 @@ plt.show()
 # %%
 # How many dimensions?
 # --------------------
-# The first dimensions hold what most texts have in common. More of them help the
-# angles and harm the distances, to which every dimension adds its share of the length.
+# The first dimensions hold what most texts have in common. More dimensions improve the
+# angles and worsen the distances, because every dimension adds its share of the length.
 
 sizes, draws = [5, 10, 20, 50, 100], range(5)
 figure, ax = plt.subplots(figsize=(6, 3.6), layout="constrained")
@@ -102,8 +103,8 @@ plt.show()
 # %%
 # Labels for new vectors
 # ----------------------
-# ``metric`` is that of the graph. The kernel of the classifier sees rows as they are, so
-# give it rows of unit length, and it sees angles, too. Single precision stays single
+# ``metric`` is that of the graph. The kernel of the classifier uses rows as they are. Give
+# it rows of unit length, so that it compares angles as well. Single precision stays single
 # precision: an embedding is not copied to twice its size.
 
 U = normalize(E)
@@ -119,5 +120,5 @@ print(f"error on them: {np.mean(cut.predict(U[new]) != y_true[new]):.1%}")
 # For embeddings, use ``metric="cosine"``, and rows of unit length for a
 # :class:`~graphmargin.MaxMarginGraphCut`. If you do not know which metric is right, let
 # held-out labels decide: ``metric`` can be a list, as ``n_neighbors`` is in
-# :ref:`sphx_glr_gallery_trust_plot_scikit_learn_tools.py`. From the command line, a column with
-# lists of numbers is an embedding: :doc:`/command-line`.
+# :ref:`sphx_glr_gallery_trust_plot_scikit_learn_tools.py`. On the command line, a column
+# with lists of numbers is an embedding: :doc:`/command-line`.

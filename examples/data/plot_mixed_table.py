@@ -2,12 +2,12 @@
 A table with numbers, categories, dates and text
 ================================================
 
-Most tables are not matrices. You will see how one with a column of each kind, and with
-missing cells, becomes points whose distances make sense, what every kind of column is
-worth, and how features and classifier are saved as one model.
+Most tables are not matrices. This example shows how a table with a column of each kind, and
+with missing cells, becomes points whose distances make sense. It also shows what every kind
+of column is worth, and how features and classifier are saved as one model.
 
-The table is scikit-learn's own inventory: a row for each public class or function of eight
-modules. The label is the module, which is known for every fifth row.
+The table is scikit-learn's own inventory, with a row for each public class or function of
+eight modules. The label is the module, which is known for every fifth row.
 """
 
 import importlib
@@ -59,10 +59,10 @@ print(table.sample(5, random_state=3).drop(columns="summary").to_string(index=Fa
 # %%
 # What becomes of each column
 # ---------------------------
-# :class:`~graphmargin.tables.TableFeatures` recognizes columns by their cells. Numbers are
-# scaled, categories get a feature for each value, dates their time and their place in the
-# calendar, text 30 coordinates of a latent semantic analysis. ``columns_`` tells what
-# happened, and what was missing.
+# :class:`~graphmargin.tables.TableFeatures` recognizes columns by their cells. It scales
+# numbers. A category becomes a feature for each value, a date becomes its time and its
+# position in the calendar, and text becomes 30 coordinates of a latent semantic analysis.
+# ``columns_`` tells how each column is used and what was missing.
 
 features = TableFeatures(ignore=["module"]).fit(table)
 for use in features.columns_:
@@ -72,8 +72,8 @@ print(features.scaling_)
 # %%
 # What each column is worth
 # -------------------------
-# Leave one kind of column out, and count errors on the rows without a label. Names of
-# columns to ignore are all that this takes.
+# Leave one kind of column out, and count errors on the unlabeled rows. All that this takes
+# is the names of the columns to ignore.
 
 KINDS = {
     "numbers": ["n_arguments", "n_words"],
@@ -113,7 +113,7 @@ plt.show()
 # One model for tables
 # --------------------
 # :class:`~graphmargin.models.TableModel` joins features and predictor. Its file holds no
-# code, and new rows may lack cells, or have their columns in another order.
+# code. New rows may lack cells or have their columns in another order.
 
 points = features.transform(table)
 cut.fit(points, target.codes)
@@ -148,6 +148,6 @@ for label, confidence in zip(*loaded.label(new), strict=True):
 #
 # Take away
 # ---------
-# Hand over the table as it is, and look at ``columns_`` to see how it was read. Every
-# column moves the neighbors, so ignore those that have nothing to do with the label.
+# Pass the table as it is, and look at ``columns_`` to see how it was read. Every column
+# influences the neighbors, so ignore those that have nothing to do with the label.
 # :doc:`/command-line` has the rules for columns and all commands.

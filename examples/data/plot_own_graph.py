@@ -2,11 +2,11 @@
 Your own graph: the cross-references of scikit-learn
 ====================================================
 
-Some data are no points in a space: papers that cite each other, pages with links,
-people who know each other. If you have a graph, graphmargin needs nothing else. Here
-the vertices are functions and classes of scikit-learn, and an edge joins two of them
-if the docstring of one mentions the other under "See Also". From the module of one
-vertex in each module, the graph tells the modules of the others.
+Some data are not points in a space: papers that cite each other, pages with links, people
+who know each other. If you have a graph, graphmargin needs nothing else. Here the vertices
+are functions and classes of scikit-learn. An edge joins two of them if the docstring of one
+mentions the other under "See Also". One vertex of each module has a label, and the graph
+induces the modules of the others.
 """
 
 import inspect
@@ -23,8 +23,8 @@ from graphmargin.plotting import HarmonicDisplay
 # %%
 # From docstrings to a graph
 # --------------------------
-# A graph is a symmetric matrix of weights that are not negative, here 0 and 1. Names
-# without any reference are left out.
+# A graph is a symmetric matrix of non-negative weights, here 0 and 1. Names without any
+# reference are left out.
 
 MODULES = ["cluster", "covariance", "decomposition", "ensemble", "feature_selection",
            "linear_model", "metrics", "neighbors", "preprocessing", "svm"]  # fmt: skip
@@ -55,7 +55,7 @@ print(f"{len(names)} names, {int(W.sum() / 2)} edges, {parts} components")
 # %%
 # One label in each module
 # ------------------------
-# The name with most references keeps its module; all others are hidden.
+# The name with most references keeps its module; all others are unlabeled.
 
 y = np.full(len(names), "", dtype=truth.dtype)
 for module in MODULES:
@@ -72,8 +72,8 @@ print(f"of the {sure.sum()} with a confidence above 0.3, {right[sure].mean():.0%
 # %%
 # Edges pull, colors follow
 # -------------------------
-# Black rings are the given labels. Strong colors are sure, pale ones are not, and gray
-# vertices are in components without a label: no walk from there meets one.
+# Black rings are the given labels. Strong colors have a high confidence, pale ones a low
+# one. Gray vertices are in components without a label: no walk from there meets one.
 
 
 def spring_layout(W, steps=150):
@@ -101,8 +101,8 @@ plt.show()
 # Why is it called that?
 # ----------------------
 # :meth:`~graphmargin.HarmonicSolution.explain` tells at which labels the walks from a
-# vertex end. ``lars_path`` is a linear model, but many of its walks meet
-# ``sparse_encode`` first.
+# vertex end. ``lars_path`` is a linear model, but many of its walks meet ``sparse_encode``
+# first.
 
 vertex = int(np.flatnonzero(names == "lars_path")[0])
 why = solution.explain(vertex)
@@ -111,24 +111,24 @@ for source, share in list(zip(why.sources, why.shares, strict=True))[:3]:
     print(f"{share:6.0%} of its walks end at {names[source]} ({y[source]})")
 
 # %%
-# Where the graph is wrong and unsure, one label may mend a whole neighborhood:
+# Where the graph is wrong and uncertain, one label may correct a whole neighborhood:
 
 y[vertex] = truth[vertex]
 again = harmonic_solution(W, y, gamma_g=0.01).labels == truth
 print(f"with {names[vertex]} labeled, {again[hidden].mean():.0%} are right")
 
 # %%
-# A label can also be wrong and sure. These belong to other modules, but they detect
-# outliers, and so they refer to ``EllipticEnvelope``. The graph knows subjects:
+# An induced label can also be wrong with a high confidence. These names belong to other
+# modules, but they detect outliers, and so they refer to ``EllipticEnvelope``. The graph
+# follows subjects:
 
 wrong = np.flatnonzero(hidden & ~right & (solution.confidence > 0.9))
 for vertex in wrong:
     print(f"{names[vertex]}: {truth[vertex]}, called {solution.labels[vertex]}")
 
 # %%
-# What to take away: any symmetric matrix of weights will do as a graph. Look at
-# ``status`` for components that no label reaches, and at ``explain`` before you believe
-# a label. As an estimator, :class:`~graphmargin.HarmonicClassifier` with
-# ``affinity="precomputed"`` takes W in the place of X. If you have points as well,
-# :class:`~graphmargin.MaxMarginGraphCut` takes both, ``fit(X, y, W=W)``, and labels new
-# points without edges.
+# What to take away: any symmetric matrix of weights can be a graph. Look at ``status`` for
+# components that no label reaches, and at ``explain`` before you believe a label. The
+# estimator :class:`~graphmargin.HarmonicClassifier` with ``affinity="precomputed"`` takes W
+# in the place of X. If you have points as well, :class:`~graphmargin.MaxMarginGraphCut`
+# takes both, ``fit(X, y, W=W)``, and labels new points without edges.

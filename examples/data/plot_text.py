@@ -3,9 +3,9 @@ Text: three labels a class sort a library's docstrings
 ======================================================
 
 You have many texts and read only a few of them. Here the texts are the docstrings of
-scikit-learn, and the class of a text is the module that it belongs to. Three labels a
-module are given. You will see how many of the other texts land in the right module, which
-labels a text got its own from, and which texts to check by hand.
+scikit-learn, and the class of a text is its module. Three labels a module are given. This
+example shows how many of the other texts get the right module, which labels an induced
+label comes from, and which texts to check by hand.
 """
 
 # sphinx_gallery_thumbnail_number = 2
@@ -36,7 +36,7 @@ MODULES = [
 # %%
 # Real text, without what gives it away
 # -------------------------------------
-# Examples import the module that is to be guessed, and references name it. Such lines,
+# Examples import the module that is to be predicted, and references name it. Such lines,
 # dotted names and the names of the modules are removed. What remains is prose.
 
 PATTERN = rf"^ *(>>>|\.\.\.).*|\S*sklearn\S*|\b({'|'.join(MODULES)})\b"
@@ -63,8 +63,9 @@ print(f"{X.shape[0]} texts, {X.shape[1]:,} words, {len(MODULES)} modules; X is {
 # %%
 # Labels travel from text to similar text
 # ---------------------------------------
-# The sparse matrix goes in as it is. ``metric="cosine"`` joins texts by the angle between
-# their rows, and ``""`` is unlabeled. Four draws of labels, so that no result is luck:
+# The sparse matrix is used as it is. ``metric="cosine"`` joins texts by the angle between
+# their rows, and ``""`` is unlabeled. There are four draws of labels, so that no result is
+# luck:
 
 
 def error(model, labels):
@@ -91,9 +92,9 @@ plt.show()
 # %%
 # Why does this text have its label?
 # ----------------------------------
-# A walk starts at the text and steps to similar ones until it meets a label or falls into
-# the sink. ``explain`` tells how often it ends at which label. Here is ``DBSCAN``, which is
-# hard: it belongs to the module ``cluster``, and its text speaks of neighborhoods.
+# A walk starts at the text and moves to similar ones until it meets a label or falls into
+# the sink. ``explain`` tells how often it ends at which label. The example ``DBSCAN`` is
+# hard: it belongs to the module ``cluster``, and its text is about neighborhoods.
 
 labels = mask_labels(module_of, per_class=3, random_state=0)
 row = int(np.flatnonzero(names == "DBSCAN")[0])
@@ -133,8 +134,8 @@ print(f"error, more certain half: {wrong[order[half:]].mean():.0%}")
 # Take away
 # ---------
 # TF-IDF rows need no preparation: pass the sparse matrix and ``metric="cosine"``. With few
-# labels the graph finds what the texts have in common; with many, the SVM catches up.
-# Whether the graph helps on your texts is what the default parameters of
-# :class:`~graphmargin.MaxMarginGraphCut` test: see :doc:`/selection`. For dense embeddings
-# of texts go on to :ref:`sphx_glr_gallery_data_plot_embeddings.py`; for a table with a column
-# of text, to :ref:`sphx_glr_gallery_data_plot_mixed_table.py`.
+# labels the graph finds what the texts have in common; with many, the SVM catches up. The
+# default parameters of :class:`~graphmargin.MaxMarginGraphCut` test whether the graph helps
+# on your texts: see :doc:`/selection`. For dense embeddings of texts, see
+# :ref:`sphx_glr_gallery_data_plot_embeddings.py`; for a table with a column of text, see
+# :ref:`sphx_glr_gallery_data_plot_mixed_table.py`.

@@ -2,9 +2,9 @@
 Handwritten digits: fifty labels for 5,000 images
 =================================================
 
-You have thousands of images and the patience to label fifty of them. This example
-labels the others, shows which ones the model is unsure about, checks whether its
-confidence can be believed, and labels images that it has never seen.
+You have thousands of images and the patience to label fifty of them. This example labels
+the others, shows the least certain ones, checks how well the confidence predicts errors,
+and labels new images.
 """
 
 import matplotlib.pyplot as plt
@@ -24,9 +24,9 @@ print(f"{len(seen):,} images, {np.sum(~hidden)} of them labeled; {len(new)} new 
 # %%
 # Three ways to use fifty labels
 # ------------------------------
-# The supervised SVM sees the fifty labels alone. The harmonic solution lets them travel
-# from image to similar image. The cut trains a classifier on what the graph is sure
-# about, so that new images need no graph.
+# The supervised SVM sees the fifty labels alone. The harmonic solution propagates them from
+# image to similar image. The cut trains a classifier on the confident labels of the graph,
+# so that new images need no graph.
 
 models = {
     "supervised SVM": SupervisedSVC(),
@@ -43,10 +43,10 @@ for name, model in models.items():
 # %%
 # Look at what it is least sure about
 # -----------------------------------
-# ``confidence_`` is the best minus the second best class of each row. Above the 16
-# least certain images is what the cut says; where it is wrong, in red with the truth
-# in brackets. Most are nines with a straight tail; the five labeled nines all have a
-# curled one.
+# ``confidence_`` is the best minus the second best class probability of each row. The title
+# of each of the 16 least certain images is the label of the cut; wrong ones are red, with
+# the truth in brackets. Most are nines with a straight tail; the five labeled nines all
+# have a curled one.
 
 cut, truth = models["max-margin graph cut"], y_true[seen]
 unlabeled = np.flatnonzero(hidden)
@@ -66,10 +66,10 @@ plt.show()
 # %%
 # Can the confidence be believed?
 # -------------------------------
-# :class:`~graphmargin.plotting.ConfidenceDisplay` counts rows by confidence, and as the
-# truth is known here, it draws the share that is right. Most errors are on the
-# left. The sink lowers the confidence of all rows, so compare it between rows, not with
-# a number that you have in mind.
+# :class:`~graphmargin.plotting.ConfidenceDisplay` counts rows by confidence. The truth is
+# known here, so it also draws the share that is right. Most errors are on the left. The
+# sink lowers the confidence of all rows, so compare it between rows, not with a fixed
+# number.
 
 figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 ConfidenceDisplay.from_estimator(cut, truth).plot(ax)
@@ -82,8 +82,8 @@ print(f"{wrong[unsure].sum()} of {wrong.sum()} errors are in the 500 least sure 
 # %%
 # One more label
 # --------------
-# Give the least certain image its label and fit again. In this draw of labels, that
-# one answer halves the errors.
+# Give the least certain image its label and fit again. In this draw of labels, that one
+# answer halves the errors.
 
 y[least[0]] = truth[least[0]]
 cut.fit(X[seen], y)
@@ -92,8 +92,8 @@ error_new = np.mean(cut.predict(X[new]) != y_true[new])
 print(f"with 51 labels: {error:.1%} of the unlabeled, {error_new:.1%} of the new wrong")
 
 # %%
-# What to take away: images that look alike share a label, so fifty labels do the work
-# of many more, and the confidence tells where to look. Not every label helps as much
-# as this one; :func:`~graphmargin.suggest_labels` ranks rows by the errors that
-# their labels are expected to save. Parameters were set by hand to be quick:
-# ``MaxMarginGraphCut()`` chooses them (:doc:`how </selection>`).
+# What to take away: images that look alike share a label, so fifty labels do the work of
+# many more, and the confidence tells where to look. Not every label helps as much as this
+# one; :func:`~graphmargin.suggest_labels` ranks rows by the errors that their labels are
+# expected to save. Parameters were set by hand to save time: ``MaxMarginGraphCut()``
+# chooses them (:doc:`how </selection>`).

@@ -2,10 +2,10 @@
 Five classifiers, three problems: who loses where
 =================================================
 
-Semi-supervised learning bets that points of one cluster have the same class. This
-example runs all five classifiers of graphmargin with 12 labels on two problems where
-the bet is right, and on one where it is wrong. Use the picture to guess what may
-happen on your own data, and which rival to try beside the cut.
+Semi-supervised learning assumes that points of one cluster have the same class. This
+example runs all five classifiers of graphmargin with 12 labels on two problems where the
+assumption is right, and on one where it is wrong. Use the picture to guess what may happen
+on your own data, and which classifier to try beside the cut.
 """
 
 import matplotlib.pyplot as plt
@@ -25,9 +25,9 @@ from graphmargin.datasets import mask_labels
 # %%
 # For the graph, and against it
 # -----------------------------
-# Moons and circles are thin, and the graph follows them. The third problem has four
-# stripes as well, but the class changes along a stripe, not from stripe to stripe:
-# there are clusters, and they say nothing about the classes.
+# Moons and circles are thin, and the graph follows them. The third problem has four stripes
+# as well, but the class changes along a stripe, not from stripe to stripe: there are
+# clusters, and they say nothing about the classes.
 
 
 def make_stripes(n, random_state):
@@ -85,7 +85,7 @@ plt.show()
 # %%
 # Who loses where
 # ---------------
-# One draw is one draw. These are the means over ten, with ``SEED`` from 0 to 9:
+# A single draw proves little. These are the means over ten, with ``SEED`` from 0 to 9:
 #
 # ================== ===== ======= =======
 # mean error, %      moons circles stripes
@@ -97,19 +97,20 @@ plt.show()
 # MaxMarginGraphCut    6.4     0.4     7.4
 # ================== ===== ======= =======
 #
-# - :class:`~graphmargin.HarmonicClassifier` believes the graph. It is the best on the
-#   moons and by far the worst on the stripes, where each label floods its stripe.
+# - :class:`~graphmargin.HarmonicClassifier` trusts the graph. It is the best on the
+#   moons and by far the worst on the stripes, where each label spreads over its stripe.
 # - :class:`~graphmargin.SupervisedSVC` does not look at the unlabeled points. Nothing
 #   can mislead it, and nothing helps it around the bend of the moons.
 # - :class:`~graphmargin.ManifoldSVC` is close to it: with its default ``gamma_u``, the
 #   graph counts little.
 # - :class:`~graphmargin.SemiSupervisedSVC` has no graph. It looks for a boundary
 #   through empty space, which is all that the circles need.
-# - :class:`~graphmargin.MaxMarginGraphCut` hides labels to see whether the graph helps,
-#   and blends. It never wins here, and it never loses much: on the moons it pays for
-#   its doubts, and on the stripes it is level with the supervised SVM.
+# - :class:`~graphmargin.MaxMarginGraphCut` holds out labels to test whether the graph
+#   helps, and blends. It is never the best here, and never much worse: on the moons its
+#   caution costs accuracy, and on the stripes it is close to the supervised SVM.
 #
-# What to take away: ask first whether your clusters are your classes. If you know that
-# they are, take the harmonic solution or a small ``gamma_g``; if you do not know, leave
-# ``gamma_g="auto"``. :doc:`Choosing parameters </selection>` compares four of them on sixteen
-# problems, and :doc:`When the graph hurts </when-the-graph-hurts>` tells how to notice.
+# What to take away: ask first whether your clusters are your classes. If you know that they
+# are, use the harmonic solution or a small ``gamma_g``; if you do not know, leave
+# ``gamma_g="auto"``. :doc:`Evidence </evidence>` compares four of these classifiers on
+# sixteen problems, and :doc:`When the graph hurts </when-the-graph-hurts>` tells how to
+# notice.

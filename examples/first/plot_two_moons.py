@@ -40,8 +40,9 @@ X, y_true, y = two_moons(noise=0.07, random_state=4)
 # %%
 # The graph joins neighbors
 # -------------------------
-# Every point is joined with its five nearest neighbors, and close pairs have heavy
-# edges. Labels play no part in this. Here no edge leads from moon to moon.
+# The graph joins every point with its five nearest neighbors, and edges between close
+# points have large weights. Labels play no part in this. Here no edge leads from moon to
+# moon.
 
 W = knn_graph(X, n_neighbors=5)
 i, j = np.nonzero(np.triu(W.toarray()))
@@ -61,11 +62,11 @@ print(f"{len(i)} edges, {np.sum(y_true[i] != y_true[j])} of them between the moo
 # A random walk carries the labels
 # --------------------------------
 # Start a random walk at a point and follow it until it meets a label.
-# :func:`~graphmargin.harmonic_solution` computes how likely it meets each class. The
-# likelier class is the label of the point, and the difference of the two its
-# confidence: strong colors are sure, pale ones are not. On the left, no walk leaves
-# its moon. On the right are noisier moons with a bridge of two edges: labels leak
-# across it, and the pale points tell where.
+# :func:`~graphmargin.harmonic_solution` computes the probability that it meets each class.
+# The more probable class is the label of the point, and the difference of the two
+# probabilities is its confidence: strong colors have a high confidence, pale ones a low
+# one. On the left, no walk leaves its moon. On the right are noisier moons with a bridge of
+# two edges: labels cross it, and the pale points show where.
 
 noisy = two_moons(noise=0.1, random_state=0)
 
@@ -82,9 +83,9 @@ plt.show()
 # %%
 # The sink ends walks that are long
 # ---------------------------------
-# With a positive ``gamma_g``, the walk may fall into a sink at every step. Points far
-# from all labels, counted in steps, keep little confidence. That is how you say how
-# far labels may travel: 0 trusts the graph all the way, infinity not at all.
+# With a positive ``gamma_g``, the walk may fall into a sink at every step. Points that are
+# many steps away from all labels have a low confidence. ``gamma_g`` thus says how far
+# labels may travel: 0 trusts the graph most, infinity not at all.
 
 figure, axes = plt.subplots(1, 3, figsize=(10, 2.4), layout="constrained")
 for ax, one in zip(axes, harmonic_path(W, y, [0.0, 0.01, 0.1]), strict=True):
@@ -98,9 +99,9 @@ plt.show()
 # %%
 # The cut labels new points
 # -------------------------
-# :class:`~graphmargin.MaxMarginGraphCut` trains a max-margin classifier on the points
-# whose label is sure enough; here that is all of them. At the top is the supervised
-# SVM, which has nothing but the two labels.
+# :class:`~graphmargin.MaxMarginGraphCut` trains a max-margin classifier on the points with
+# sufficient confidence; here that is all of them. At the top is the supervised SVM, which
+# has only the two labels.
 
 X_new, new, _ = two_moons(noise=0.07, random_state=1, n=2000)
 models = {
@@ -123,10 +124,10 @@ axes[1].get_legend().remove()
 plt.show()
 
 # %%
-# What to take away: the graph says which points belong together, the few labels say
-# what the groups are called, and the cut turns both into a classifier:
-# :doc:`How it works </how-it-works>` has the whole story. Parameters were set by hand
-# here. With ``gamma_g="auto"``, the default, they are chosen by hiding labels, which
-# takes a few more of them (:doc:`how that works </selection>`). Where the graph is
-# wrong, the labels that travel on it are wrong too: :doc:`the rivals
-# </gallery/first/plot_rivals>` have such a problem.
+# What to take away: the graph says which points belong together, the few labels say what
+# the groups are called, and the cut turns both into a classifier. :doc:`How it works
+# </how-it-works>` explains the method. Parameters were set by hand here. With
+# ``gamma_g="auto"``, the default, held-out labels choose them, which takes a few more
+# labels (:doc:`how that works </selection>`). Where the graph is wrong, the labels that it
+# induces are wrong too: :doc:`five classifiers, three problems
+# </gallery/first/plot_rivals>` has such a problem.

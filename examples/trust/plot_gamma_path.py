@@ -3,9 +3,9 @@ How far may labels travel? The path of gamma_g
 ==============================================
 
 One number matters more than all others: ``gamma_g``, the rate of the sink. Small values
-trust the graph, and infinity is supervised learning. This example shows what changes
-along its path, on a problem where the graph helps and on one where it hurts, and how
-``gamma_g="auto"``, the default, finds out which is which from the few labels.
+trust the graph, and infinity is supervised learning. This example shows what changes along
+its path, on a problem where the graph helps and on one where it hurts. It also shows how
+``gamma_g="auto"``, the default, tells them apart from the few labels.
 """
 
 import matplotlib.pyplot as plt
@@ -26,10 +26,10 @@ problems = {
 # %%
 # What the few labels say
 # -----------------------
-# ``MaxMarginGraphCut()`` holds out labels, fold by fold, and asks all candidates for them.
-# Blue is the share that they get right; green is the same for the graph alone, on the same
-# labels. Gray bars are weights in the blend. For the digits they go to small values,
-# for the letters mostly to supervised learning.
+# ``MaxMarginGraphCut()`` holds out labels, fold by fold, and predicts them with all
+# candidates. Blue is the share that is predicted right; green is the same for the graph
+# alone, on the same labels. Gray bars are weights in the blend. For the digits, small
+# values have most of the weight; for the letters, supervised learning has.
 
 models, labels = {}, {}
 figure, axes = plt.subplots(1, 2, figsize=(9, 4.6), layout="constrained")
@@ -46,8 +46,8 @@ figure.legend(*handles, loc="outside lower center", ncols=2, frameon=False)
 plt.show()
 
 # %%
-# What the hidden truth says
-# --------------------------
+# What the truth says
+# -------------------
 # Here the truth is known, and the errors on the unlabeled rows can be drawn. The line is
 # the harmonic solution along :func:`~graphmargin.harmonic_path`. The cut is close to the
 # better of graph and supervised learning, and it has seen none of these errors.
@@ -75,7 +75,8 @@ plt.show()
 # %%
 # What was chosen, and how firmly
 # -------------------------------
-# Nothing is picked: all credible candidates are averaged. ``choice_`` has their weights.
+# No single candidate is picked: all credible candidates are averaged. ``choice_`` has their
+# weights.
 
 for title, cut in models.items():
     choice = cut.choice_
@@ -87,8 +88,8 @@ for title, cut in models.items():
 # %%
 # Along the path, walks end in the sink
 # -------------------------------------
-# Labels often stay the same while their confidence falls: compare thresholds of it on
-# one ``gamma_g`` only.
+# Labels often stay the same while their confidence falls. Compare confidences only for one
+# ``gamma_g``.
 
 cut = models["digits, 5 labels a class"]
 y = labels["digits, 5 labels a class"]
@@ -101,6 +102,7 @@ for one in path:
 
 # %%
 # What to take away: leave ``gamma_g`` to the model unless you know that your classes are
-# clusters. Ten labels can be misleading about it, so the blend keeps its doubts.
-# :doc:`Choosing parameters </selection>` has the rule and how often it errs;
-# :meth:`~graphmargin.MaxMarginGraphCut.graph_report` puts the verdict in words.
+# clusters. Ten labels can be misleading, so the blend keeps several candidates.
+# :doc:`Choosing parameters </selection>` has the rule, and :doc:`Evidence </evidence>` how
+# often it errs. :meth:`~graphmargin.MaxMarginGraphCut.graph_report` puts the verdict in
+# words.

@@ -2,9 +2,10 @@
 When the graph hurts, and how to know
 =====================================
 
-Unlabeled rows help where classes form clusters. Not every table is like that. You will see
-a real problem on which a graph that is trusted blindly doubles the error, one on which the
-same setting lowers it, and what tells the two apart when the truth is not known.
+Unlabeled rows help where classes form clusters. Not every table is like that. This example
+has a real problem on which a graph that is trusted blindly doubles the error, and one on
+which the same setting lowers it. It shows what distinguishes the two when the truth is not
+known.
 """
 
 import matplotlib.pyplot as plt
@@ -34,7 +35,7 @@ problems = {
 # Three ways to use 40 labels
 # ---------------------------
 # ``gamma_g=inf`` is supervised learning, ``gamma_g=0.1`` trusts the graph whatever the
-# labels say, and the default hides labels to find out. Each dot is a draw of labels.
+# labels say, and the default holds out labels to find out. Each dot is a draw of labels.
 
 models = {
     "supervised": MaxMarginGraphCut(n_neighbors=7, gamma_g=np.inf, C=10.0),
@@ -77,7 +78,7 @@ print(models["graph, blindly"].fit(rows, few).graph_report())
 # *edges between labels*
 #   Labels that are neighbors should agree more often than by chance. With few such
 #   edges this is a hint, no more.
-# *one label hidden at a time*
+# *one label held out at a time*
 #   How often the other labels get it wrong along the graph. Compare this with the error
 #   that you would expect of a classifier, not with zero.
 # *confidence*
@@ -87,7 +88,8 @@ print(models["graph, blindly"].fit(rows, few).graph_report())
 # *verdict*
 #   "Not compared", as ``gamma_g`` was fixed: nobody asked whether the graph helps.
 #
-# The default model asks. It hides labels from candidates with a graph and without one:
+# The default model tests it. It holds out labels and predicts them with candidates with a
+# graph and without one:
 
 for name, (rows, truth) in problems.items():
     few = mask_labels(truth, fraction=40 / 600, random_state=0)
@@ -97,7 +99,7 @@ for name, (rows, truth) in problems.items():
 # %%
 # Take away
 # ---------
-# A fixed ``gamma_g`` is a belief about your table. Leave it at its default, print
+# A fixed ``gamma_g`` is an assumption about your table. Leave it at its default, print
 # ``graph_report()``, and read the verdict first. With few labels it may be wrong, or
 # undecided; then both are averaged. :doc:`/when-the-graph-hurts` has more tables and the
-# signs to look for, :doc:`/selection` the rule and what it reaches.
+# signs to look for, :doc:`/selection` the rule, and :doc:`/evidence` what it reaches.

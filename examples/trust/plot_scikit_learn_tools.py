@@ -3,7 +3,7 @@ With scikit-learn: pipelines, cross-validation, grids
 =====================================================
 
 Classifiers of graphmargin are scikit-learn estimators. One thing differs: most rows have no
-label, and scikit-learn's splitters take "unlabeled" for a class. You will see what to
+label, and scikit-learn's splitters treat "unlabeled" as a class. This example shows what to
 pass in their place, and whether a score from a few held-out labels finds good parameters.
 """
 
@@ -27,8 +27,8 @@ print(f"{len(X)} rows, {np.sum(~unlabeled)} labels")
 # %%
 # A pipeline
 # ----------
-# Steps before the classifier see the unlabeled rows as well: in semi-supervised learning
-# that is no leak, and better principal components.
+# Steps before the classifier see the unlabeled rows as well. In semi-supervised learning
+# that is no leak, and it gives better principal components.
 
 cut = MaxMarginGraphCut(gamma_g=0.1, C=10.0)
 pipeline = make_pipeline(PCA(20, random_state=0), cut).fit(X, few)
@@ -77,12 +77,12 @@ print("chosen:", grid.best_params_)
 # %%
 # Blend or pick
 # -------------
-# With a few dozen labels the best score is partly luck. A parameter of
-# :class:`~graphmargin.MaxMarginGraphCut` can be a list of candidates: ``fit`` tries all
+# With a few dozen labels, the best score is partly luck. A parameter of
+# :class:`~graphmargin.MaxMarginGraphCut` can be a list of candidates. ``fit`` tries all
 # combinations on labels that ``cv`` holds out, keeps the rows of these labels in the graph,
 # and blends the candidates, weighted by the likelihood of the held-out labels. Work that
-# candidates have in common is done once. Here the blend is about as good as a pick: over
-# six draws of the labels it is better three times, worse once and equal twice.
+# candidates have in common is done once. Here the blend is about as good as the best score:
+# over six draws of the labels it is better three times, worse once and equal twice.
 
 lists = MaxMarginGraphCut(
     n_neighbors=[5, 10], kernel=["linear", "rbf"], gamma_g=[0.1, 1.0, np.inf], C=10.0, cv=cv

@@ -2,8 +2,8 @@
 Which rows to label next
 ========================
 
-You can label a few more rows. Which ones? You will see the images that
-:func:`~graphmargin.suggest_labels` asks for, and how the error falls when they are labeled,
+You can label a few more rows. This example shows the images that
+:func:`~graphmargin.suggest_labels` suggests, and how the error falls when they are labeled,
 round by round, beside a random choice of as many.
 """
 
@@ -21,12 +21,12 @@ start = mask_labels(y_true, per_class=1, random_state=0)
 print(f"{len(X):,} images, {np.sum(start >= 0)} labels")
 
 # %%
-# What is asked for
+# What is suggested
 # -----------------
 # A label is worth much where the classes are undecided and many other rows depend on the
 # answer. ``gain`` is the number of errors that a label is expected to save once those
-# before it are given, and ``reasons`` says why in words. Nobody told it to ask for
-# different digits: labels of the same one would save less.
+# before it are given, and ``reasons`` says why in words. The suggestions are different
+# digits, because further labels of the same digit would save less.
 
 suggested = suggest_labels(harmonic_solution(W, start, gamma_g=0.1), 10)
 print(suggested)
@@ -41,8 +41,8 @@ plt.show()
 # %%
 # Ten labels a round
 # ------------------
-# A person would now label these ten images, and ask again. Here the truth plays the
-# person. Random choice gets five attempts, as each of them is luck.
+# A person would now label these ten images and ask for more. Here the truth replaces the
+# person. Random choice gets five attempts, because each of them depends on luck.
 
 ROUNDS, BATCH = 5, 10
 
@@ -85,7 +85,7 @@ for n, ours, theirs in zip(labels, guided, np.mean(chance, axis=0), strict=True)
 # %%
 # Take away
 # ---------
-# Label in small batches, and ask again after each: later suggestions know the answers to
-# earlier ones. Rows with the lowest confidence are a worse choice, as many of them stand
-# for nobody but themselves. From the command line this is ``graphmargin suggest``;
+# Label in small batches, and ask again after each: later suggestions use the answers to
+# earlier ones. Rows with the lowest confidence are a worse choice, because many of them
+# stand only for themselves. On the command line this is ``graphmargin suggest``;
 # :doc:`/command-line` has the measurements on three tables.

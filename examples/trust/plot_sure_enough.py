@@ -2,9 +2,9 @@
 Sure enough: answer what is certain, pass on the rest
 =====================================================
 
-No classifier is right about every row, but many applications allow it to say "I do not
-know". You will see how accuracy grows when the least certain rows are left to a person, how
-to find the threshold from the labels alone, and whether probabilities can be believed.
+No classifier is right about every row, but many applications allow it to abstain. This
+example shows how accuracy grows when the least certain rows are left to a person, how to
+find the threshold from the labels alone, and how well probabilities are calibrated.
 """
 
 import matplotlib.pyplot as plt
@@ -25,10 +25,11 @@ print(f"accuracy on the others: {right.mean():.1%}")
 # %%
 # Coverage against accuracy
 # -------------------------
-# Sort rows by confidence and answer only the most certain share of them. The blue line is
-# the truth. In practice you do not have it, but you have labels.
-# :func:`~graphmargin.leave_one_out` hides each of them in turn, and tells what the others
-# say and how surely. This draws the orange line, without any truth.
+# Sort rows by confidence and answer only the most certain share of them, the coverage. The
+# blue line is the truth. In practice you do not have it, but you have labels.
+# :func:`~graphmargin.leave_one_out` holds out each of them in turn, and returns the
+# prediction of the others with its confidence. This draws the orange line, without any
+# truth.
 
 
 def curve(sure, is_right):
@@ -46,7 +47,7 @@ truth = curve(model.confidence_[hidden], right)
 figure, ax = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
 for name, (share, accuracy), color in [
     ("rows without a label (truth)", truth, "#2a6fb0"),
-    ("hidden labels (estimate)", estimate, "#d9822b"),
+    ("held-out labels (estimate)", estimate, "#d9822b"),
 ]:
     ax.plot(100 * share, 100 * accuracy, color=color, label=name)
 ax.set(xlabel="coverage: share of rows with an answer [%]")
@@ -59,7 +60,7 @@ plt.show()
 # %%
 # A threshold for 90 %
 # --------------------
-# Take the largest coverage at which the estimate reaches the accuracy that you need, and
+# Use the largest coverage at which the estimate reaches the accuracy that you need, and
 # answer the rows that are at least as certain as that.
 
 share, accuracy = estimate
@@ -73,10 +74,9 @@ print(f"       {right[~answered].mean():.1%} of the others")
 # %%
 # Can probabilities be believed?
 # ------------------------------
-# ``predict_proba`` of a :class:`~graphmargin.MaxMarginGraphCut` is calibrated on labels
-# that were hidden from it. Here are two letters that look alike, and rows that it has
-# never seen. On the line, of rows with a probability of 80 %, 80 % are right; above it,
-# the model is too modest.
+# ``predict_proba`` of a :class:`~graphmargin.MaxMarginGraphCut` is calibrated on held-out
+# labels. The example has two letters that look alike, and new rows. On the diagonal, 80 %
+# of the rows with a probability of 80 % are right; above it, the probabilities are too low.
 
 pair = np.flatnonzero(np.isin(letters, ["B", "R"]))
 train, test = pair[:500], pair[500:]
@@ -103,9 +103,9 @@ print(f"mean probability {top.mean():.2f}, share that is right {hit.mean():.2f}"
 # %%
 # Which confidence, with several classes?
 # ---------------------------------------
-# The cut of several classes lets pairs of classes vote, and votes know few shades. To order
-# rows by certainty, the confidence of the graph is better. Accuracy on the most certain
-# quarter of new letters:
+# With several classes, every pair of classes of the cut votes, and votes have few different
+# values. To order rows by certainty, the confidence of the graph is better. Accuracy on the
+# most certain quarter of new letters:
 
 
 def quarter(classifier):
@@ -122,9 +122,9 @@ print(f"by the graph {quarter(model):.1%}, by votes {quarter(votes):.1%}")
 # %%
 # Take away
 # ---------
-# Confidence on the graph orders rows well, so abstaining buys accuracy, and hidden labels
-# tell how much, about. Leave a margin: with 260 labels, the estimate is off by a few points.
-# It holds for rows like the labeled ones: if you labeled easy rows, it is too high
-# (:doc:`/limits`). :class:`~graphmargin.plotting.ConfidenceDisplay` draws the
-# confidence of training rows, and rows that you pass on are candidates for
+# The confidence of the graph orders rows well, so abstaining raises accuracy, and held-out
+# labels estimate by how much. Leave a margin: with 260 labels, the estimate is off by a few
+# points. It holds for rows like the labeled ones: if you labeled easy rows, it is too high
+# (:doc:`/limits`). :class:`~graphmargin.plotting.ConfidenceDisplay` draws the confidence of
+# training rows. The rows that you leave to a person are candidates for
 # :ref:`sphx_glr_gallery_trust_plot_suggest.py`.

@@ -2,9 +2,10 @@
 Find wrong labels, and repair them
 ==================================
 
-Labels are typed by people, and some are wrong. You will see a tenth of the labels of
-handwritten digits flipped, how many of these :func:`~graphmargin.label_suspicion` finds
-without knowing the truth, what they look like, and what it is worth to act on it.
+People type labels, and some are wrong. In this example, a tenth of the labels of
+handwritten digits are flipped. It shows how many of these
+:func:`~graphmargin.label_suspicion` finds without knowing the truth, what they look like,
+and how much the error falls if you act on it.
 """
 
 # sphinx_gallery_thumbnail_number = 2
@@ -26,9 +27,9 @@ print(f"{len(X):,} images, {len(labeled)} labels, {len(flipped)} of them wrong")
 # %%
 # Ask the other labels
 # --------------------
-# Each label is hidden in turn, and the others say along the graph what it should be.
-# Suspicion is 1 where they contradict it, 0 where they confirm it, and 0.5 where they do
-# not know. It takes the solution of a fitted model.
+# Each label is held out in turn, and the graph predicts it from the others. Suspicion is 1
+# where they contradict it, 0 where they confirm it, and 0.5 where they do not know. It is
+# computed from the solution of a fitted model.
 
 model = HarmonicClassifier(gamma_g=0.01).fit(X, given)
 found = label_suspicion(model.harmonic_solution_)
@@ -59,8 +60,9 @@ print(f"the {len(flipped)} most suspicious: {hits[len(flipped) - 1]} are wrong")
 # %%
 # Look at them
 # ------------
-# The most suspicious images: what the label says, and what the others say. Then the
-# ones that were *not* flipped: these are labels of the original table worth a second look.
+# The first row has the most suspicious flipped labels, each with the label that the
+# others suggest. The second row has those that were *not* flipped: these labels of the
+# original table are worth a second look.
 
 figure, axes = plt.subplots(2, 8, figsize=(9, 3.4), layout="constrained")
 order = found.order
@@ -76,9 +78,9 @@ plt.show()
 # %%
 # What it is worth
 # ----------------
-# Four ways to go on: trust all labels; trust every label by how little it is suspected
-# (``c_labeled`` with a number for each row); drop the suspicious ones; or have them
-# checked by a person. A single draw can mislead, so here are six on the same graph, each with
+# There are four ways to continue: trust all labels; trust every label by how little it is
+# suspected (``c_labeled`` with a number for each row); drop the suspicious ones; or have a
+# person check them. A single draw can mislead, so here are six on the same graph, each with
 # other labels and other mistakes.
 
 W = model.graph_
@@ -114,7 +116,7 @@ for name, found_errors in zip(names, errors, strict=True):
 # An audit takes a second, needs no truth, and tells where to look first. Have the
 # suspicious labels checked if you can. To trust them less or to drop them helps as well on
 # average, but not in every draw: some of them are right. An audit finds what contradicts
-# the neighbors; wrong labels that come in clusters, as from one careless person on one kind
-# of image, confirm each other and stay hidden. From the command line this is
-# ``graphmargin audit``: see :doc:`/command-line`. How well the ranking works on other tables
-# is in :doc:`/design`.
+# the neighbors. Wrong labels that come in clusters, as from one careless person on one kind
+# of image, confirm each other and are not found. On the command line this is ``graphmargin
+# audit``: see :doc:`/command-line`. :doc:`/design` tells how well the ranking works on
+# other tables.

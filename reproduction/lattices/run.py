@@ -91,7 +91,7 @@ class FieldRecord:
 
 @dataclass(frozen=True)
 class SeparationRecord:
-    """How many of the 200 vertices a decision function has on the wrong side, or on none.
+    """Number of the 200 vertices that a decision function has on the wrong side, or on none.
 
     Attributes
     ----------

@@ -149,7 +149,7 @@ def wins(means: Means, settings: Iterable[TableSetting], method: str, other: str
 
 @dataclass(frozen=True)
 class Deviation:
-    """How far means are from the published ones, in points, over the settings of a table.
+    """Distances of means from the published ones, in points, over the settings of a table.
 
     Attributes
     ----------

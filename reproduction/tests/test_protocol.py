@@ -1,4 +1,4 @@
-"""What the paper does not say."""
+"""Tests of the readings of what the paper does not say."""
 
 from collections import Counter
 from dataclasses import replace
@@ -25,7 +25,7 @@ from reproduction.published import GC, MR, SVM
 BOTH = {"SVM": SVM, "GC": GC}
 ALL = {"SVM": SVM, "MR": MR, "MR fair": MR, "GC": GC, "GC auto": GC}
 POINTS = {"raw": 1.0, "standardized": 2.0, "plain": 4.0, "scaled": 0.0, "balanced": 0.5}
-"""By how much a reading is worse than what is published."""
+"""Points by which a reading is worse than what is published."""
 
 
 def answers(readings, **wanted):

@@ -32,9 +32,13 @@ def check_real(
     *,
     positive: bool = False,
     finite: bool = True,
+    limits: tuple[float, float] = (0.0, float("inf")),
     hint: str = "",
 ) -> float:
-    """Return `value` as a float, or raise ValueError unless it is a number >= 0 (or > 0)."""
+    """Return `value` as a float, or raise ValueError unless it is a number >= 0 (or > 0).
+
+    `limits` are the least and the largest number that can be computed with, beside 0 and infinity.
+    """
     is_number = isinstance(value, Real) and not isinstance(value, bool)
     if not is_number or not (value > 0 or (value == 0 and not positive)):
         msg = f"`{name}` must be {'>' if positive else '>='} 0, got {value!r}{hint}"
@@ -42,7 +46,11 @@ def check_real(
     if finite and value == float("inf"):
         msg = f"`{name}` must be finite, got {value!r}{hint}"
         raise ValueError(msg)
-    return float(value)
+    number = float(value)
+    if 0 < number < float("inf") and not limits[0] <= number <= limits[1]:
+        msg = f"`{name}` must be from {limits[0]:g} to {limits[1]:g}, got {value!r}{hint}"
+        raise ValueError(msg)
+    return number
 
 
 def check_random_state(value: Any) -> np.random.RandomState:

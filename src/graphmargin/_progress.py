@@ -21,7 +21,7 @@ _listener: ContextVar[ProgressListener | None] = ContextVar(
 
 
 _notice_handlers: list[Callable[[str], None]] = []
-"""What shows a notice within the stages that are being reported, the innermost one last."""
+"""Handlers that show a notice within the stages being reported, the innermost one last."""
 
 
 @contextmanager

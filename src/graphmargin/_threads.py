@@ -7,8 +7,10 @@ import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from functools import cache
+from numbers import Integral
 from typing import Any, TypeVar
 
+import numpy as np
 from joblib import effective_n_jobs
 from threadpoolctl import ThreadpoolController
 
@@ -39,10 +41,21 @@ def n_threads(n_jobs: int | None) -> int:
     -1 are all cores. None is what BLAS would take, so that ``OMP_NUM_THREADS`` and
     ``threadpool_limits`` are respected.
     """
+    check_n_jobs(n_jobs)
     if n_jobs is not None:
         return int(effective_n_jobs(n_jobs))
     pools = [pool["num_threads"] for pool in _libraries().info() if pool["user_api"] == "blas"]
     return int(max(pools, default=1))
+
+
+def check_n_jobs(n_jobs: Any) -> None:
+    """Raise ValueError unless `n_jobs` is None or an integer other than 0."""
+    is_integer = isinstance(n_jobs, Integral) and not isinstance(n_jobs, bool | np.bool_)
+    if n_jobs is not None and (not is_integer or n_jobs == 0):
+        msg = (
+            f"`n_jobs` must be None or an integer other than 0, got {n_jobs!r}; -1 takes all cores"
+        )
+        raise ValueError(msg)
 
 
 def raise_if_cancelled() -> None:
@@ -53,6 +66,36 @@ def raise_if_cancelled() -> None:
     stop = getattr(_current, "stop", None)
     if stop is not None and stop.is_set():
         raise CancelledError
+
+
+class _SharedLimit:
+    """One thread for BLAS and OpenMP as long as someone holds it.
+
+    Pools overlap where users call from several threads. The first one to begin finds the numbers
+    that the last one to end restores.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._holders = 0
+        self._limits: Any = None
+
+    def hold(self) -> None:
+        """Set the limit, unless another holder has."""
+        with self._lock:
+            if self._holders == 0:
+                self._limits = _libraries().limit(limits=1)
+            self._holders += 1
+
+    def release(self) -> None:
+        """Restore what was there before the first holder, if this is the last one."""
+        with self._lock:
+            self._holders -= 1
+            if self._holders == 0:
+                self._limits.restore_original_limits()
+
+
+_SINGLE_THREAD = _SharedLimit()
 
 
 def map_in_threads(
@@ -89,14 +132,17 @@ class ThreadPool:
     def __init__(self, n_jobs: int | None) -> None:
         self.size = n_threads(n_jobs)
         self._pool = ThreadPoolExecutor(self.size)  # starts threads when they are needed
-        self._limits = _libraries().limit(limits=1)
+        self._holds_limit = True
+        _SINGLE_THREAD.hold()
 
     def __enter__(self) -> ThreadPool:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._pool.shutdown()
-        self._limits.restore_original_limits()
+        if self._holds_limit:
+            self._holds_limit = False
+            _SINGLE_THREAD.release()
 
     def run(
         self,

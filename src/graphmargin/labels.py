@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -93,7 +93,7 @@ class UnlabeledRule:
         return {text, _WHOLE_WITH_DECIMALS.sub(r"\1", text)}
 
 
-UNLABELED_IN_PYTHON = UnlabeledRule("-1, None, NaN or ''", values=(UNLABELED, ""))
+UNLABELED_IN_PYTHON = UnlabeledRule("-1, None, NaN or ''", values=(UNLABELED, "", b""))
 """The rule for arrays, lists and Series, and for tables that Python code passes to an estimator."""
 
 UNLABELED_IN_TABLES = UnlabeledRule(
@@ -138,6 +138,7 @@ def encode_labels(y: npt.ArrayLike) -> EncodedLabels:
     [3, 7]
     """
     values = _as_array(y)
+    _check_entries(values)
     if values.ndim != 1:
         from sklearn.utils.validation import column_or_1d
 
@@ -193,6 +194,35 @@ def set_unlabeled(y: AnyArray, rows: BoolArray) -> AnyArray:
     return y
 
 
+def is_label(value: Any) -> bool:
+    """Tell whether a value can be a label, or mean that there is none: it holds no others.
+
+    Examples
+    --------
+    >>> [is_label(value) for value in ("cat", 3, None, [3], ("cat",), {"kind": "cat"})]
+    [True, True, True, False, False, False]
+    """
+    if isinstance(value, str | bytes):
+        return True
+    return isinstance(value, Hashable) and not isinstance(value, Iterable)
+
+
+def _check_entries(values: AnyArray) -> None:
+    """Refuse lists, mappings and other collections in place of labels."""
+    if values.dtype.kind == "V":
+        msg = f"Unknown label type: {values.dtype}; labels in `y` are integers, strings or booleans"
+        raise ValueError(msg)
+    if values.dtype.kind != "O":
+        return
+    odd = next((value for value in values.ravel().tolist() if not is_label(value)), None)
+    if odd is not None:
+        msg = (
+            f"`y` must hold one label for each row, got a {type(odd).__name__}, {odd!r:.100}; "
+            "labels are integers, strings or booleans"
+        )
+        raise ValueError(msg)
+
+
 def _check_label_type(given: AnyArray) -> None:
     if given.dtype.kind == "f" and not np.isfinite(given).all():
         msg = f"`y` has an infinite label; unlabeled is {UNLABELED_IN_PYTHON.description}"
@@ -202,7 +232,7 @@ def _check_label_type(given: AnyArray) -> None:
         msg = f"Unknown label type: continuous, such as {example}; `y` must hold classes"
         raise ValueError(msg)
     if given.dtype.kind not in "biufUS":
-        msg = f"Unknown label type: {given.dtype}; labels are integers, strings or booleans"
+        msg = f"Unknown label type: {given.dtype}; labels in `y` are integers, strings or booleans"
         raise ValueError(msg)
 
 
@@ -214,15 +244,21 @@ def _as_array(y: npt.ArrayLike) -> AnyArray:
             f"row of X, unlabeled rows as {UNLABELED_IN_PYTHON.description}"
         )
         raise ValueError(msg)
+    if isinstance(y, np.ma.MaskedArray):
+        return set_unlabeled(np.ma.getdata(y), np.ma.getmaskarray(y))
     if hasattr(y, "to_list"):  # of pandas or polars: NumPy would turn missing integers into floats
         y = y.to_list()
     nested = isinstance(y, list | tuple) and len(y) and isinstance(y[0], list | tuple | np.ndarray)
     if isinstance(y, list | tuple) and not nested:
         # NumPy would turn [1, "a"] into strings and ["a", nan] into "nan".
         objects = np.empty(len(y), dtype=object)
-        objects[:] = y
+        objects[:] = [None if value is np.ma.masked else value for value in y]
         return objects
-    return np.asarray(y)
+    try:
+        return np.asarray(y)
+    except (ValueError, TypeError) as error:
+        msg = f"`y` must hold one label for each row: {error}"
+        raise ValueError(msg) from error
 
 
 def _with_plain_dtype(given: AnyArray) -> AnyArray:
@@ -234,12 +270,26 @@ def _with_plain_dtype(given: AnyArray) -> AnyArray:
         some = list(dict.fromkeys(labels))[:4]
         msg = f"`y` mixes strings and numbers: {some!r}; convert all labels to one type"
         raise ValueError(msg)
-    return np.array(labels)
+    # NumPy makes floats of integers below and above 2^63, of whatever sign.
+    is_large = all(type(label) is int and label >= 0 for label in labels) and max(labels) >= 2**63
+    plain = np.array(labels, dtype=np.uint64 if is_large and max(labels) < 2**64 else None)
+    # It also strips zero bytes from the ends of text.
+    changed = next(
+        (label for label, kept in zip(labels, plain.tolist(), strict=True) if label != kept), None
+    )
+    if changed is not None:
+        msg = (
+            f"`y` has the label {changed!r:.100}, which an array of {plain.dtype} cannot hold "
+            "beside the others; use other names, such as text without zero bytes"
+        )
+        raise ValueError(msg)
+    return plain
 
 
 def _is_missing(value: Any) -> bool:
     """Tell whether a value is None, NaN or ``pandas.NA``."""
     try:
-        return value is None or bool(value != value)  # as only NaN and its likes are
+        # Only NaN and its likes differ from themselves.
+        return value is None or bool(value != value)
     except TypeError:  # pandas.NA has no truth value
         return True

@@ -125,6 +125,36 @@ def test_output_that_cannot_be_written(option, refused, table_file, tmp_path):
     assert "pets.csv" in refused(*start, option, table_file)
 
 
+@pytest.mark.parametrize("option", ["--out", "--model", "--report"])
+def test_output_that_is_no_regular_file(option, refused, table_file, tmp_path, monkeypatch):
+    from graphmargin.labeling import labeling_task
+
+    monkeypatch.setattr(labeling_task, "read_task", None)  # before any work
+    os.mkfifo(tmp_path / "fifo.csv")
+    (tmp_path / "null.csv").symlink_to("/dev/null")
+    (tmp_path / "loop.csv").symlink_to("loop.csv")
+    start = words("label", table_file)
+    assert "a FIFO, not a file" in refused(*start, option, tmp_path / "fifo.csv")
+    assert "a device, not a file" in refused(*start, option, tmp_path / "null.csv")
+    assert "leads to itself" in refused(*start, option, tmp_path / "loop.csv")
+    assert "File name too long" in refused(*start, option, tmp_path / f"{'x' * 300}.csv")
+
+
+@pytest.mark.parametrize("command", ["label", "suggest", "audit", "explain", "fit"])
+def test_seeds_that_there_are_not(command, refused, table_file):
+    for seed in (2**32, -1):
+        assert "--seed" in refused(*words(command, table_file), f"--seed={seed}")
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, "predict"])
+def test_input_that_is_no_regular_file(command, refused, tmp_path):
+    os.mkfifo(tmp_path / "fifo.csv")
+    argv = words(command, tmp_path / "fifo.csv")
+    if command == "predict":
+        argv = ["predict", tmp_path / "fifo.csv", tmp_path / "fifo.csv"]
+    assert "is no regular file" in refused(*argv)
+
+
 @contextmanager
 def small_files():
     """Let the system refuse to write on after 2,000 bytes, which is what a full disk does."""
@@ -145,7 +175,8 @@ def test_disk_full_in_the_middle(table_file, tmp_path, refused):
     argv = [str(word) for word in words("label", table_file)]
     assert main([*argv, "--quiet"]) == 0  # what is not compiled yet is, and kept in its cache
     with small_files():
-        assert "File too large" in refused(*argv, "--quiet", "--out", out)
+        line = refused(*argv, "--quiet", "--out", out)
+    assert f"{out}: File too large; nothing was written: make room there" in line
 
 
 @pytest.mark.parametrize("option", ["--model", "--report"])
@@ -157,7 +188,7 @@ def test_disk_full_for_model_and_report(option, table_file, tmp_path, monkeypatc
 
     monkeypatch.setattr(Path, "write_bytes", full)
     line = refused(*words("label", table_file), option, tmp_path / "file", "--quiet")
-    assert "No space left on device" in line
+    assert f"{tmp_path / 'file'}: No space left on device; nothing was written: make room" in line
 
 
 @pytest.fixture
@@ -211,8 +242,10 @@ def fail():
     [
         (fail, 1, f"internal error, KeyError: 'a bug' ({app.TRACEBACK}=1"),
         (lambda: signal.raise_signal(signal.SIGINT), 130, "interrupted"),
+        (lambda: signal.raise_signal(signal.SIGTERM), 143, "interrupted"),
+        (lambda: signal.raise_signal(signal.SIGHUP), 129, "interrupted"),
     ],
-    ids=["internal-error", "ctrl-c"],
+    ids=["internal-error", "ctrl-c", "kill", "hang-up"],
 )
 def test_internal_errors_and_ctrl_c_are_one_line(
     event, code, said, monkeypatch, refused, table_file
@@ -221,6 +254,22 @@ def test_internal_errors_and_ctrl_c_are_one_line(
 
     monkeypatch.setattr(labeling_task, "label_rows", lambda *_, **__: event())
     assert said in refused(*words("label", table_file), code=code)
+
+
+def test_a_hang_up_that_nohup_ignores_is_ignored(monkeypatch, refused, table_file):
+    from graphmargin.labeling import labeling_task
+
+    def hang_up_and_fail(*_, **__):
+        signal.raise_signal(signal.SIGHUP)
+        fail()
+
+    monkeypatch.setattr(labeling_task, "label_rows", hang_up_and_fail)
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        assert "a bug" in refused(*words("label", table_file), code=1)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
 
 
 def test_a_traceback_on_demand(monkeypatch, capsys, table_file):

@@ -1,6 +1,8 @@
+import os
 import subprocess
 import sys
 from importlib.metadata import entry_points
+from pathlib import Path
 
 import pytest
 
@@ -95,3 +97,33 @@ def test_python_m_graphmargin():
     assert done.returncode == 2
     assert "no-such-file.csv" in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]], ids=["text", "json"])
+def test_output_in_an_encoding_without_the_letters_of_a_table(options, tmp_path):
+    path = tmp_path / "größe.csv"
+    path.write_text("size,größe\n1.5,klein\n2.5,groß\n3.5,\n4.5,groß\n", encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "graphmargin", "info", str(path), "-t", "größe", *options],
+        check=False,
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert rb"gro\xdf" in done.stdout
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no full device")
+def test_standard_output_that_is_full(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("size,kind\n1.5,a\n2.5,b\n")
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "graphmargin", "info", str(path)],
+            check=False,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert done.returncode in (2, 120)  # 120 is Python's own, if it cannot write at its end
+    assert "standard output: No space left on device" in done.stderr

@@ -1,7 +1,12 @@
+import io
+import json
+
+import numpy as np
+import pandas as pd
 import pytest
 from rich.console import Console
 
-from graphmargin.cli import printing
+from graphmargin.cli import main, printing, progress
 
 
 @pytest.fixture
@@ -39,3 +44,89 @@ def test_numbers_stay_whole_and_text_is_there_on_a_narrow_terminal(width, printe
 def test_numbers_are_on_the_right(printed):
     lines = printed(80, ["size", "kind"], [("-1.5", "cat"), ("10.25", "dog")])
     assert lines[-2:] == ["  -1.5   cat", " 10.25   dog"]
+
+
+HOSTILE = "cat\x1b]0;pwned\x07\x9b31m\u202egnp.\r\n\ud800"
+"""A name that sets the title of a terminal, its color and its direction of writing."""
+
+
+def assert_harmless(text):
+    assert all(sign.isprintable() or sign == "\n" for sign in text), repr(text)
+
+
+def test_nothing_steers_the_terminal(capsys):
+    printing.print_table([HOSTILE, "n"], [[HOSTILE, "1"]])
+    printing.print_json({HOSTILE: [HOSTILE, "größe 😀"]})
+    printing.console().print(printing.line(HOSTILE, (HOSTILE, "bold"), style="dim"))
+    said = capsys.readouterr().out
+    assert_harmless(said)
+    assert said.count("pwned") == 6
+    _, _, written = said.partition("{")
+    written, _, _ = written.rpartition("}")
+    assert json.loads(f"{{{written}}}") == {HOSTILE: [HOSTILE, "größe 😀"]}
+
+
+def test_names_of_tables_steer_no_progress(monkeypatch, capsys):
+    monkeypatch.setattr(progress, "QUIET_SECONDS", 0.0)
+    with progress.show_progress(quiet=False) as watch:
+        watch(f"rows of {HOSTILE}")(1.0, HOSTILE)
+    assert_harmless(capsys.readouterr().err)
+    terminal = Console(force_terminal=True, file=io.StringIO(), width=200, color_system=None)
+    with progress._bars(terminal) as bars:
+        progress._bar(bars, f"[red]{HOSTILE}")(0.5, HOSTILE)
+    said = terminal.file.getvalue()
+    assert "\x1b]0;" not in said
+    assert "\x9b" not in said
+    assert "[red]cat" in said
+
+
+@pytest.fixture
+def hostile_files(tmp_path):
+    """Return a table and a model whose columns and classes have escapes in their names."""
+    rng = np.random.default_rng(0)
+    group = np.arange(40) % 2
+    names = np.array(["cat\x1b]0;pwned\x07", "dog\x9b31m\u202e"])
+    table = pd.DataFrame({"a\x1b[31m": rng.normal(size=40) + 4 * group, "b": rng.normal(size=40)})
+    table["kind\x1b[2J"] = np.where(np.arange(40) < 12, names[group], "")
+    path = tmp_path / "pets\x1b[31m.csv"
+    table.to_csv(path, index=False)
+    return path, tmp_path / "model without an ending"
+
+
+def test_commands_print_nothing_that_steers_the_terminal(hostile_files, capsys):
+    table, model = map(str, hostile_files)
+    target = ["-t", "kind\x1b[2J"]
+    for argv in (
+        ["label", table, *target, "--model", model],
+        ["info", model],
+        ["info", model, "--json"],
+        ["info", table, *target],
+        ["predict", model, table, "--out", f"{table}.tsv"],
+        ["suggest", table, *target, "-n", "2"],
+        ["audit", table, *target],
+        ["explain", table, *target, "--row", "20"],
+        ["explain", table, *target, "--row", "20", "--json"],
+    ):
+        assert main(argv) == 0, argv
+        said = capsys.readouterr()
+        assert_harmless(said.out)
+        assert_harmless(said.err)
+        assert "x1b" in said.out or "u001b" in said.out or argv[0] == "audit"
+    for argv in (
+        ["label", table, "-t", "kind\x1b"],
+        ["label", f"{table}\x1b"],
+        ["predict", table, table],
+        ["predict", model, table, "--out", f"{table}\x1b"],
+    ):
+        assert main(argv) == 2
+        assert_harmless(capsys.readouterr().err)
+
+
+def test_info_knows_a_model_by_what_is_in_it(hostile_files, capsys):
+    table, model = hostile_files
+    assert main(["fit", str(table), "-t", "kind\x1b[2J", "--model", str(model), "-q"]) == 0
+    for name in ("model", "model.skops", "model.csv", "model.xlsx", "model.npz"):
+        renamed = model.with_name(name)
+        renamed.write_bytes(model.read_bytes())
+        assert main(["info", str(renamed)]) == 0
+        assert capsys.readouterr().out.startswith("model ")

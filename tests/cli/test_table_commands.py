@@ -234,7 +234,7 @@ def test_explain_by_number_and_by_id(table_file, capsys):
     assert "row 5: kind 'dog'" in said
     assert by_number["change"] in said
     assert run("explain", table_file, "-t", "kind", "--row", "1") == 0
-    assert "its own label being hidden" in capsys.readouterr().out
+    assert "its own label being held out" in capsys.readouterr().out
 
 
 def test_seed_and_jobs_reach_the_fit(table_file, monkeypatch):
@@ -334,3 +334,14 @@ def test_report_warns_on_the_page_alone(tmp_path, capsys, recwarn):
     assert run("label", tmp_path / "a.csv", "-t", "kind", "--report", tmp_path / "a.html") == 0
     assert capsys.readouterr().err == ""
     assert not recwarn.list
+
+
+@pytest.mark.parametrize(
+    "classes", [("1e20", "2e20"), ("1e300", "-1e300"), ("18446744073709551616", "3")]
+)
+def test_classes_beyond_64_bits(classes, tmp_path):
+    rows = [f"{i % 2 + i / 1000},{classes[i % 2] if i < 16 else ''}" for i in range(40)]
+    (tmp_path / "a.csv").write_text("\n".join(["size,kind", *rows]) + "\n")
+    assert run("label", tmp_path / "a.csv", "-t", "kind", "-q") == 0
+    written = (tmp_path / "a-labeled.csv").read_text().splitlines()[1:]
+    assert [line.split(",")[1] for line in written] == [classes[i % 2] for i in range(40)]

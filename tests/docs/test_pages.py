@@ -20,7 +20,7 @@ from reproduction.__main__ import main as reproduce
 
 ROOT = Path(__file__).parents[2]
 OURS = {"graphmargin ": main, "python -m reproduction ": reproduce}
-PAGES = [ROOT / "README.md", ROOT / "docs/api.rst", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [*ROOT.glob("*.md"), ROOT / "docs/api.rst", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^\$ (.*(?:\n> .*)*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

@@ -10,12 +10,14 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
+from graphmargin import harmonic_solution, knn_graph
 from graphmargin.estimators import (
     HarmonicClassifier,
     ManifoldSVC,
     MaxMarginGraphCut,
     SemiSupervisedSVC,
 )
+from graphmargin.models.array_model import array_model_of
 from tests.estimators.problems import CLASSIFIERS, WITH_MARGIN, blobs, every_class, fit
 
 every_classifier = pytest.mark.parametrize("classifier", CLASSIFIERS)
@@ -169,3 +171,57 @@ def test_bad_validation_sets(classifier):
     ):
         with refuses(message):
             model.set_params(cv=cv).fit(X, Y)
+
+
+@every_classifier
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"n_jobs": "2"}, "`n_jobs` must be None or an integer other than 0, got '2'"),
+        ({"n_jobs": 1.5}, "`n_jobs` must be None or an integer other than 0, got 1.5"),
+        ({"random_state": -1}, "`random_state` must be a seed from 0 to 4294967295, got -1"),
+        ({"random_state": 2**32}, "`random_state` must be a seed from 0 to 4294967295"),
+    ],
+    ids=str,
+)
+def test_threads_and_seeds_are_checked_before_any_work(classifier, changed, message):
+    with refuses(message):
+        classifier(**changed).fit(X, Y)
+
+
+NO_MATRICES = {
+    "beyond the range": [[10**400, 1]] * 20,
+    "long double": np.full((20, 2), np.longdouble(10) ** 4000),
+    "complex": 1j * X,
+    "text": [["a", "b"]] * 20,
+    "ragged": [[1], [1, 2]] * 10,
+    "three dimensions": X[None],
+    "one dimension": X[:, 0],
+    "number": 5,
+    "mapping": {"a": 1},
+    "records": np.zeros(20, dtype=[("a", "f8"), ("b", "f8")]),
+    "NaN": np.nan * X,
+}
+
+
+@pytest.mark.parametrize("rows", NO_MATRICES.values(), ids=NO_MATRICES.keys())
+def test_what_is_no_matrix_of_numbers_is_refused_by_name(rows):
+    model = SemiSupervisedSVC().fit(X, Y)
+    saved = array_model_of(model)
+    for use in (model.predict, saved.predict, knn_graph, lambda rows: model.fit(rows, Y)):
+        with pytest.raises((ValueError, TypeError), match=r"\bX\b"):
+            use(rows)
+    for use in (lambda W: MaxMarginGraphCut().fit(X, Y, W=W), lambda W: harmonic_solution(W, Y)):
+        with pytest.raises((ValueError, TypeError), match=r"\bW\b"):
+            use(rows)
+
+
+@pytest.mark.parametrize(
+    "y",
+    [5, "text", {1: 2}, Y[:10], np.zeros(20, dtype=[("a", "i4")]), [[1], [1, 2]] * 10],
+    ids=["number", "text", "mapping", "short", "records", "ragged"],
+)
+@every_classifier
+def test_what_is_no_list_of_labels_is_refused_by_name(classifier, y):
+    with pytest.raises((ValueError, TypeError), match="`y`"):
+        classifier().fit(X, y)

@@ -1,4 +1,4 @@
-"""What looks odd but is well defined works, once for each class and kind of input."""
+"""Input that looks odd but is well defined, once for each class and kind of input."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What a fit leaves behind: failures, Ctrl-C, warnings, threads, refits, stages."""
+"""Fits: failures, Ctrl-C, warnings, threads, refits, stages."""
 
 import os
 import signal

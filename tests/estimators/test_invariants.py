@@ -1,4 +1,4 @@
-"""What the order, the names and the form of the input must not change, once for each class."""
+"""Invariants: the order, the names and the form of the input change nothing."""
 
 import numpy as np
 import pytest

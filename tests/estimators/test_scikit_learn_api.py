@@ -1,4 +1,4 @@
-"""What scikit-learn, pandas and polars users take for granted."""
+"""Conventions that users of scikit-learn, pandas and polars take for granted."""
 
 import pickle
 

@@ -113,7 +113,7 @@ def test_the_sink_pulls_to_one_half(random_graph):
     W = random_graph(N, 0)
     found = [
         label_suspicion(harmonic_solution(W, THREE, gamma_g=g))
-        for g in (1e2, 1e4, 1e6, 1e300, np.inf)
+        for g in (1e2, 1e4, 1e6, 1e290, np.inf)
     ]
     distances = [np.abs(labels.suspicion - 0.5).max() for labels in found]
     assert distances == sorted(distances, reverse=True)

@@ -1,4 +1,4 @@
-"""What solves systems does so with the solver and the threads of its caller."""
+"""The solver and the threads of the caller reach every function that solves systems."""
 
 import numpy as np
 import pytest

@@ -97,7 +97,7 @@ def test_without_hidden_labels_there_is_no_estimate():
     found = inspect(label_rows(task_of(table, "kind")))
     assert found.estimate is None
     assert found.candidates[0].accuracy is None
-    assert found.certificate[0].startswith("No label could be hidden")
+    assert found.certificate[0].startswith("No label could be held out")
 
 
 def test_a_summary_is_a_report_without_its_pictures(labeled_pets, findings):

@@ -1,4 +1,4 @@
-"""What displays compute, and what they draw of it."""
+"""Displays: the numbers that they compute, and their drawings."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Where marks go."""
+"""Places of marks."""
 
 import math
 import re

@@ -51,7 +51,7 @@ def test_the_head_says_what_happened(page):
     text = Text(page).section("")
     assert "1,742 rows labeled from 55 labels" in text
     assert "96.4 %" in text
-    assert "53 of 55 labels were right" in text
+    assert "53 of 55 held-out labels were right" in text
     assert "interval is 87.5 % to 99.6 %" in text
     assert "Graph helps" in text
     assert "1,700 induced" in text
@@ -122,7 +122,7 @@ def test_missing_parts_become_sentences(findings):
     )
     page = labeling_page(empty, table_path=None, model_path=None)
     text = Text(page)
-    assert "Not known No label could be hidden" in text.section("")
+    assert "Not known No label could be held out" in text.section("")
     assert "Worth your attention" not in page
     assert "The labeled table is in" not in page
     for name in ("graph", "confidence", "path", "choice", "uncertain", "doubts", "columns"):

@@ -74,7 +74,7 @@ def test_counts_of_a_graph_by_hand():
     assert "graph: 9 points, 6 edges (1.3 neighbors a point), 4 labels of 2 classes" in text
     assert "components: 4; 3 points in 2 components without a label, 2 unlabeled points" in text
     assert "edges between labels: 3, with 50.0% of the weight between equal ones (33.3% by" in text
-    assert "hidden at a time: 1 of 3 wrong (the same guess for all: 1)" in text
+    assert "held out at a time: 1 of 3 wrong (the same guess for all: 1)" in text
     assert "! 3 points cannot get a label: label a point in each such component, or" in text
     assert "no better than one guess for all (of 3 only, which is weak evidence)" in text
 
@@ -90,7 +90,7 @@ def test_sink_and_confidence_of_a_path_by_hand(path_graph):
     assert found.leave_one_out_error is None
     text = str(found)
     assert "edges between labels: none" in text
-    assert "hidden at a time: says nothing, as each is the only one of its class" in text
+    assert "held out at a time: says nothing, as each is the only one of its class" in text
     assert "0.25 on average, at least 0.3 at 0 of 2 unlabeled points; 50.0% of walks end" in text
     assert "a confidence below 0.3; lower `gamma_g` or `eps`." in text
 
@@ -184,7 +184,7 @@ def test_a_graph_without_edges():
     assert (found.n_edges, found.mean_degree, found.n_components) == (0, 0.0, 5)
     assert (found.n_unreached, found.n_unreached_components) == (2, 2)
     assert (found.n_tested, found.sink_share, found.induced_shares) == (0, None, None)
-    assert "hidden at a time: says nothing, as no other label is in reach" in str(found)
+    assert "held out at a time: says nothing, as no other label is in reach" in str(found)
 
 
 def test_many_components_without_labels_are_not_to_be_labeled_one_by_one():
@@ -198,7 +198,7 @@ def test_too_many_labels_are_not_hidden(monkeypatch):
     monkeypatch.setattr(module, "MAX_LABELS", 3)
     found = small_report()
     assert (found.n_tested, found.leave_one_out_error, found.guess_error) == (0, None, None)
-    assert "hidden at a time: skipped, as there are many" in str(found)
+    assert "held out at a time: skipped, as there are many" in str(found)
     monkeypatch.setattr(module, "MAX_LABELS", 4)
     assert small_report().n_tested == 4
     monkeypatch.setattr(module, "MAX_ENTRIES", 31)

@@ -292,7 +292,7 @@ def test_fold_without_labels_is_empty():
         (1, "`cv` must be an integer >= 2, got 1"),
         (np.int64(0), "`cv` must be an integer >= 2, got"),
         (-3, "`cv` must be an integer >= 2, got -3"),
-        (100, "must be at most 6, the number of labels in `y` that can be hidden, got 100"),
+        (100, "must be at most 6, the number of labels in `y` that can be held out, got 100"),
         (True, "`cv` must be an integer, 'loo', a splitter, an iterable of (train, test) or a"),
         (2.5, "a tuple (X_val, y_val), got 2.5"),
         ("leave-one-out", "a tuple (X_val, y_val), got 'leave-one-out'"),

@@ -30,7 +30,7 @@ AUTO = {
     SemiSupervisedSVC: ("gamma_u", "C"),
     SupervisedSVC: ("C",),
 }
-"""What each classifier passes to `is_search`."""
+"""Parameters that each classifier passes to `is_search`."""
 FIXED = {"gamma_g": 0.1, "C": 10.0}
 every_class = pytest.mark.parametrize("classifier", AUTO)
 

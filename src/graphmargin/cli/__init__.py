@@ -14,8 +14,8 @@ __all__ = ["main"]
 def main(argv: Sequence[str] | None = None) -> int:
     """Return the exit code of a command line.
 
-    0 is success, 1 an internal error, 2 something that the user has to change, and 130 an
-    interruption. What went wrong is one line on stderr.
+    0 is success, 1 an internal error, 2 something that the user has to change, and 130, 143 or 129
+    an interruption by Ctrl-C, SIGTERM or SIGHUP. What went wrong is one line on stderr.
 
     Parameters
     ----------

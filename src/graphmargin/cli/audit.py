@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.text import Text
 
 from graphmargin.cli.options import Ignore, Jobs, Json, Keep, Quiet, Seed, Table, Target, Unlabeled
-from graphmargin.cli.printing import console, print_json
+from graphmargin.cli.printing import console, line, print_json
 from graphmargin.cli.progress import show_progress
 from graphmargin.cli.rows import Out, check_list, list_row, print_list, write_list
 
@@ -70,4 +69,4 @@ def audit(
         nothing = f"the others contradict none of the {job.n_labels:,} labels"
         print_list(HEADER, rows, doubts.reason or nothing)
         if len(notes) > n:
-            console().print(Text(f"and {len(notes) - n:,} more; -n shows more"))
+            console().print(line(f"and {len(notes) - n:,} more; -n shows more"))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from graphmargin._errors import InputError
-from graphmargin.cli.files import check_files, draft_files
+from graphmargin.cli.files import check_files, write_files
 from graphmargin.cli.options import folder_beside
 from graphmargin.cli.progress import show_progress
 
@@ -62,6 +62,7 @@ def label_on_dask(
 ) -> tuple[Findings, dict[str, str]]:
     """Label a table, write it, a model and a report; return what to tell, and the files."""
     _prepare()
+    from graphmargin._files import all_or_none
     from graphmargin._progress import progress_listener
     from graphmargin.distributed.dask_tables import label_table, open_table, summarize_table
     from graphmargin.distributed.engine.cluster import cluster_at
@@ -91,8 +92,9 @@ def label_on_dask(
         cluster = stack.enter_context(cluster_at(dask))
         labeled = label_table(cluster, request, seed=seed)
         found = summarize_table(labeled)
-        draft_files(stack, labeled, found, files)
-        labeled.write()
+        with all_or_none():  # they become files when the table is there
+            write_files(labeled, found, files)
+            labeled.write()
     if work_dir is None:
         kept.remove()
     return found, files

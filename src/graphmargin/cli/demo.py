@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.text import Text
 
 from graphmargin.cli.label import label
-from graphmargin.cli.printing import console
+from graphmargin.cli.printing import console, line
 
 HELP = """Try it on a table of handwritten digits.
 
@@ -40,12 +39,12 @@ def demo(
     with table_writer(table) as write:
         write(demo_table())
     words = ["graphmargin", "label", table, "--target", TARGET, "--model", model]
-    console().print(Text(f"$ {shlex.join(map(str, [*words, '--report', report]))}", style="bold"))
+    console().print(line(f"$ {shlex.join(map(str, [*words, '--report', report]))}", style="bold"))
     label(str(table), TARGET, out=str(full), model=model, report=report)
     accuracy = demo_accuracy(read_table(full))
     console().print(
-        Text(f"The truth is known here: {accuracy:.1%} of the filled in labels are right.")
+        line(f"The truth is known here: {accuracy:.1%} of the filled in labels are right.")
     )
     for name in ("suggest", "audit"):
         words = ["graphmargin", name, table, "--target", TARGET]
-        console().print(Text(f"next: {shlex.join(map(str, words))}", style="dim"))
+        console().print(line(f"next: {shlex.join(map(str, words))}", style="dim"))

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.text import Text
 
 from graphmargin.cli.options import Ignore, Jobs, Json, Keep, Seed, Table, Target, Unlabeled
-from graphmargin.cli.printing import console, print_json, print_table
+from graphmargin.cli.printing import console, line, print_json, print_table
 from graphmargin.cli.progress import show_progress
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ def explain(
 def _show(found: RowExplanation, target: str) -> None:
     out = console()
     out.print(
-        Text.assemble(
+        line(
             (f"row {found.row:,}", "bold"),
             f": {target} ",
             (repr(found.label), "bold"),
@@ -69,20 +68,20 @@ def _show(found: RowExplanation, target: str) -> None:
         )
     )
     for name, value in found.cells.items():
-        out.print(Text.assemble((f"  {name}: ", "dim"), value))
+        out.print(line((f"  {name}: ", "dim"), value))
     best = list(found.probabilities.items())[:MOST_CLASSES]
     shares = ", ".join(f"{name!r} {share:.1%}" for name, share in best)
-    out.print(Text(f"The classifier: {shares}."))
-    out.print(Text(_of_the_graph(found)))
+    out.print(line(f"The classifier: {shares}."))
+    out.print(line(_of_the_graph(found)))
     if found.labels:
         _show_rows("labels behind it", found.labels)
     if found.neighbors:
         _show_rows("neighbors", found.neighbors)
-    out.print(Text(found.change))
+    out.print(line(found.change))
 
 
 def _of_the_graph(found: RowExplanation) -> str:
-    hidden = ", its own label being hidden" if found.source == "given" else ""
+    hidden = ", its own label being held out" if found.source == "given" else ""
     unused = "" if found.graph_is_used else " It was not used: supervised learning was chosen."
     if found.graph_label is None:
         return f"The graph: no label reaches this row{hidden}.{unused}"

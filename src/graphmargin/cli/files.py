@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -25,24 +24,18 @@ def check_files(*files: Path | None) -> None:
         check_writable(path, inputs=named[:i])
 
 
-def draft_files(
-    drafts: ExitStack, labeled: _Labeled, findings: Findings, files: Mapping[str, str]
-) -> None:
-    """Write the drafts of the "model" and the "report" among `files`.
-
-    They become files when `drafts` is closed, when nothing is left that can fail.
-    """
-    from graphmargin._files import replacing
+def write_files(labeled: _Labeled, findings: Findings, files: Mapping[str, str]) -> None:
+    """Write the "model" and the "report" among `files`."""
+    from graphmargin._files import atomic_write
 
     if "model" in files:
         from graphmargin.models import save_model
 
-        draft = drafts.enter_context(replacing(Path(files["model"])))
-        save_model(labeled.model(**findings.details), draft)
+        save_model(labeled.model(**findings.details), files["model"])
     if "report" in files:
         from graphmargin.report.labeling import labeling_page
 
         page = labeling_page(
             findings, table_path=files.get("labeled"), model_path=files.get("model")
         )
-        drafts.enter_context(replacing(Path(files["report"]))).write_bytes(page.encode())
+        atomic_write(Path(files["report"]), page.encode(errors="backslashreplace"))

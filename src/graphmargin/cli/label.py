@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from graphmargin.cli.dask_commands import check_option_conflicts, label_on_dask
-from graphmargin.cli.files import check_files, draft_files
+from graphmargin.cli.files import check_files, write_files
 from graphmargin.cli.options import (
     Dask,
     Ignore,
@@ -63,7 +62,7 @@ Examples:
 REPORT_ONLY = frozenset(
     ("graph_lines", "path", "histogram", "map", "least_certain", "doubts", "certificate")
 )
-"""Of findings."""
+"""Fields of the findings that only a report shows."""
 
 Report = Annotated[
     Path | None, typer.Option(metavar="FILE.html", help="Write a page with all that was found.")
@@ -183,10 +182,12 @@ def _write_files(
     report: Path | None,
 ) -> dict[str, str]:
     """Write the files that are asked for, all or none of them; return where they are."""
+    from graphmargin._files import all_or_none
+
     named = {"labeled": out, "model": model, "report": report}
     files = {name: str(path) for name, path in named.items() if path is not None}
-    with ExitStack() as drafts:
-        draft_files(drafts, labeled, findings, files)
+    with all_or_none():
+        write_files(labeled, findings, files)
         if out is not None:
             from graphmargin.tables.writing import table_writer
 

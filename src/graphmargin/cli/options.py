@@ -10,8 +10,24 @@ import typer
 
 FORMATS = "CSV, TSV, Parquet, Excel, JSON lines or npz"
 
+
+def check_regular(path: Path) -> Path:
+    """Refuse an input that exists and is no regular file: a FIFO would block without a word."""
+    if path.exists() and not path.is_file():
+        msg = f"file {str(path)!r} is no regular file."
+        raise typer.BadParameter(msg)
+    return path
+
+
 Table: TypeAlias = Annotated[
-    Path, typer.Argument(metavar="TABLE", exists=True, dir_okay=False, help=f"{FORMATS}.")
+    Path,
+    typer.Argument(
+        metavar="TABLE",
+        exists=True,
+        dir_okay=False,
+        callback=check_regular,
+        help=f"{FORMATS}.",
+    ),
 ]
 Dask: TypeAlias = Annotated[
     str | None,
@@ -37,6 +53,7 @@ def _check_file(context: typer.Context, table: str) -> str:
         if not os.access(path, os.R_OK):
             msg = f"file {table!r} is not readable."
             raise typer.BadParameter(msg)
+        check_regular(path)
     return table
 
 
@@ -79,7 +96,7 @@ Jobs: TypeAlias = Annotated[
     int | None, typer.Option(min=1, metavar="N", help="Threads; by default, one a core.")
 ]
 Seed: TypeAlias = Annotated[
-    int, typer.Option(min=0, metavar="N", help="Seed of folds and samples.")
+    int, typer.Option(min=0, max=2**32 - 1, metavar="N", help="Seed of folds and samples.")
 ]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
@@ -92,12 +109,20 @@ def beside(table: Path, what: str) -> Path:
     --------
     >>> beside(Path("data/cats.csv.gz"), "labeled").as_posix()
     'data/cats-labeled.csv.gz'
+    >>> beside(Path(".cats.csv"), "labeled").as_posix()
+    '.cats-labeled.csv'
     """
-    stem = table.name.partition(".")[0]
+    stem = _stem(table.name)
     ending = table.name[len(stem) :]
     # npz files are read, not written.
     ending = ".parquet" if ending.lower() == ".npz" else ending
     return table.with_name(f"{stem}-{what}{ending}")
+
+
+def _stem(name: str) -> str:
+    """Return the name without its endings; the dot of a hidden file is none."""
+    bare = name.lstrip(".")
+    return name[: len(name) - len(bare)] + bare.partition(".")[0]
 
 
 def folder_beside(place: str, what: str) -> str:
@@ -109,8 +134,8 @@ def folder_beside(place: str, what: str) -> str:
     ('s3://pets/cats-labeled', 'data/cats-labeled')
     """
     folder, slash, name = place.rstrip("/").rpartition("/")
-    stem = name.partition(".")[0]
-    if not stem or folder.endswith(":/") or any(sign in place for sign in "*?["):
+    stem = _stem(name)
+    if not stem.strip(".") or folder.endswith(":/") or any(sign in place for sign in "*?["):
         msg = f"{place} has no name for a folder beside it; name the folder of the result by --out"
         raise typer.BadParameter(msg, param_hint="--out")
     return f"{folder}{slash}{stem}-{what}"

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.text import Text
 
 from graphmargin.cli.dask_commands import predict_on_dask
 from graphmargin.cli.options import (
@@ -17,8 +16,9 @@ from graphmargin.cli.options import (
     Quiet,
     TableOrUrl,
     beside,
+    check_regular,
 )
-from graphmargin.cli.printing import console, print_json, print_table
+from graphmargin.cli.printing import console, line, print_json, print_table
 from graphmargin.cli.progress import show_progress
 
 if TYPE_CHECKING:
@@ -42,7 +42,14 @@ Examples:
 
 def predict(
     model: Annotated[
-        Path, typer.Argument(metavar="MODEL", exists=True, dir_okay=False, help="A model file.")
+        Path,
+        typer.Argument(
+            metavar="MODEL",
+            exists=True,
+            dir_okay=False,
+            callback=check_regular,
+            help="A model file.",
+        ),
     ],
     table: TableOrUrl,
     out: OutOrFolder = None,
@@ -65,11 +72,11 @@ def predict(
             text += f", mean confidence {found.mean_confidence:.3f}"
         if found.n_checked:
             text += f"; {found.n_right:,} of {found.n_checked:,} given labels are the same"
-        console().print(Text(text))
+        console().print(line(text))
         print_table(
             [found.column, "rows"], [(name, f"{count:,}") for name, count in found.counts.items()]
         )
-        console().print(Text(place, style="green"))
+        console().print(line(place, style="green"))
 
 
 def _predict_file(model: Path, table: Path, out: Path, *, quiet: bool) -> Predicted:

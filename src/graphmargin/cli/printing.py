@@ -1,10 +1,11 @@
-"""What commands print: for people, and as JSON for machines."""
+"""Output of the commands: text for people, and JSON for machines."""
 
 from __future__ import annotations
 
 import itertools
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,8 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+from graphmargin._errors import printable
 
 if TYPE_CHECKING:
     from graphmargin.labeling.findings import Estimate, Findings
@@ -25,17 +28,32 @@ WRAPPED, GAP = 24, 3
 """Width at which a column of text may be wrapped, and that between columns."""
 
 
+_UNPRINTABLE = re.compile(r"[^\n -~\w]")
+"""Characters of JSON that may have to be escaped, too: all that are no letters or digits."""
+
+
 def console() -> Console:
     """Return the terminal; where there is none, lines are as long as they are."""
     found = Console(highlight=False)
     return found if found.is_terminal else Console(highlight=False, width=10_000)
 
 
+def line(*parts: str | tuple[str, str], style: str = "") -> Text:
+    r"""Return a line of texts, some with a style, in which nothing can steer a terminal.
+
+    Examples
+    --------
+    >>> line("cat\x1b[31m, ", ("dog", "bold")).plain
+    'cat\\x1b[31m, dog'
+    """
+    texts = [part if isinstance(part, tuple) else (part, "") for part in parts]
+    return Text.assemble(*((printable(text), mark) for text, mark in texts), style=style)
+
+
 def print_json(content: Any) -> None:
     """Print JSON: dataclasses are objects, inf is a text and nan is null."""
-    Console(highlight=False).print(
-        Text(json.dumps(_plain(content), indent=1, ensure_ascii=False)), soft_wrap=True
-    )
+    written = json.dumps(_plain(content), indent=1, ensure_ascii=False)
+    Console(highlight=False).print(Text(_UNPRINTABLE.sub(_json_escape, written)), soft_wrap=True)
 
 
 def print_table(
@@ -55,13 +73,13 @@ def print_table(
         is_number = all(_is_number(row[i]) for row in rows)
         narrowest = max((len(row[i]) for row in rows), default=0)
         table.add_column(
-            Text(name),
+            line(name),
             justify="right" if is_number else "left",
             min_width=narrowest if is_number else min(narrowest, WRAPPED // 3),
             overflow="fold",
         )
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row[:shown]))
+        table.add_row(*(line(cell) for cell in row[:shown]))
     out.print(table)
 
 
@@ -70,7 +88,7 @@ def print_summary(found: Findings, files: Mapping[str, str]) -> None:
     out = console()
     n_classes = len(found.classes)
     out.print(
-        Text.assemble(
+        line(
             (found.table, "bold"),
             f": {found.n_rows:,} rows, {found.n_labels:,} with a label in ",
             (found.target, "bold"),
@@ -96,21 +114,21 @@ def print_summary(found: Findings, files: Mapping[str, str]) -> None:
         *_cluster_lines(found),
     ]
     for name, text in lines:
-        out.print(Text.assemble((f"{name:<10}", "dim"), text))
+        out.print(line((f"{name:<10}", "dim"), text))
     _print_classes(found)
     for warning in found.warnings:
-        out.print(Text.assemble(("! ", "bold yellow"), warning))
+        out.print(line(("! ", "bold yellow"), warning))
     for name, path in files.items():
-        out.print(Text.assemble((f"{name:<10}", "dim"), (path, "green")))
+        out.print(line((f"{name:<10}", "dim"), (path, "green")))
 
 
 def accuracy_in_words(estimate: Estimate | None) -> str:
     """Return the estimated accuracy and what it rests on."""
     if estimate is None:
-        return "unknown, as no label could be hidden: give two classes two labels or more"
+        return "unknown, as no label could be held out: give two classes two labels or more"
     return (
-        f"about {estimate.accuracy:.0%} ({estimate.n_right} of {estimate.n_hidden} hidden labels "
-        f"were right; 95 %: {estimate.low:.0%} to {estimate.high:.0%}; one guess for all: "
+        f"about {estimate.accuracy:.0%} ({estimate.n_right} of {estimate.n_hidden} held-out "
+        f"labels were right; 95 %: {estimate.low:.0%} to {estimate.high:.0%}; one guess for all: "
         f"{estimate.guess:.0%})"
     )
 
@@ -124,7 +142,7 @@ def _print_classes(found: Findings) -> None:
     ]
     print_table(["class", "given", "now", "share"], rows[:MOST_CLASSES])
     if len(rows) > MOST_CLASSES:
-        console().print(Text(f"and {len(rows) - MOST_CLASSES} more classes", style="dim"))
+        console().print(line(f"and {len(rows) - MOST_CLASSES} more classes", style="dim"))
 
 
 def _chosen(found: Findings) -> str:
@@ -163,6 +181,13 @@ def _columns(n: int) -> str:
 def _some(names: Sequence[str]) -> str:
     more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
     return ", ".join(names[:MOST_NAMES]) + more
+
+
+def _json_escape(found: re.Match[str]) -> str:
+    if found[0].isprintable():
+        return found[0]
+    units = found[0].encode("utf-16-be", errors="surrogatepass")
+    return "".join(f"\\u{units[i : i + 2].hex()}" for i in range(0, len(units), 2))
 
 
 def _is_number(text: str) -> bool:

@@ -20,6 +20,8 @@ from rich.progress import (
 )
 from rich.table import Column
 
+from graphmargin._errors import printable
+
 if TYPE_CHECKING:
     from graphmargin._typing import ProgressCallback as Tell
     from graphmargin._typing import ProgressListener
@@ -61,11 +63,14 @@ def _bars(console: Console) -> Progress:
 
 
 def _bar(bars: Progress, name: str) -> Tell:
-    task = bars.add_task("", total=None, name=name, news="begins")
+    task = bars.add_task("", total=None, name=escape(printable(name)), news="begins")
 
     def tell(share: float | None, news: str) -> None:
         bars.update(
-            task, total=None if share is None else 1.0, completed=share or 0.0, news=escape(news)
+            task,
+            total=None if share is None else 1.0,
+            completed=share or 0.0,
+            news=escape(printable(news)),
         )
 
     return tell
@@ -84,6 +89,7 @@ def _lines(name: str) -> Tell:
         last = done >= 1.0 > said_share
         if last or done - said_share >= EVERY_SHARE or now - said_at >= EVERY_SECONDS:
             said_at, said_share = now, done
-            sys.stderr.write(f"{name}  {done:4.0%}  {now - start:6.1f} s  {news}\n")
+            text = f"{name}  {done:4.0%}  {now - start:6.1f} s  {news}"
+            sys.stderr.write(f"{printable(text)}\n")
 
     return tell

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
 import typer
-from rich.text import Text
 
-from graphmargin.cli.printing import console, print_table
+from graphmargin.cli.printing import console, line, print_table
 
 Out: TypeAlias = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Write the list as a table, too.")
@@ -51,7 +50,7 @@ def write_list(out: Path, header: Sequence[str], rows: Sequence[Mapping[str, Any
 def print_list(header: Sequence[str], rows: Sequence[Mapping[str, Any]], nothing: str) -> None:
     """Print rows as a table, numbers with three digits, or a sentence if there is none."""
     if not rows:
-        console().print(Text(nothing))
+        console().print(line(nothing))
         return
     texts = [[_text(value) for value in row.values()] for row in rows]
     print_table(list(rows[0]), texts, n_needed=len(header))

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags
+from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
+from graphmargin._rows import (
+    canonical_rows,
+    check_no_mask,
+    common_exponent,
+    naming_matrix,
+    scale_rows,
+)
 from graphmargin._typing import AnyArray, FloatArray
 from graphmargin.harmonic.harmonic_predictor import HarmonicPredictor
 from graphmargin.labels import EncodedLabels, encode_labels
@@ -20,7 +28,7 @@ from graphmargin.selection.choice import Choice
 from graphmargin.selection.execution import Execution
 from graphmargin.selection.fitted import FittedClassifier
 from graphmargin.selection.held_out import HeldOutLabels, held_out_from, validation_set
-from graphmargin.selection.parameters import is_pairwise, is_search
+from graphmargin.selection.parameters import has_function, is_pairwise, is_search
 
 
 class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
@@ -47,23 +55,41 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         return self.predictor_.probabilities(self._validate_new(X))
 
     def _validate(self, X: Any, y: npt.ArrayLike) -> tuple[Any, EncodedLabels]:
-        """Return X as a float array or CSR matrix, and the encoded labels; forget earlier fits."""
+        """Return X as a float array or CSR matrix, and the encoded labels; forget earlier fits.
+
+        Rows of uncommon size are scaled by a power of two, which `_keep` tells the predictor, so
+        that squares of their numbers do not leave the range.
+        """
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)  # what fails, or ends by Ctrl-C, is no fit
-        X = validate_data(
-            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2
-        )
+        X = self._validate_rows(X, ensure_min_samples=2)
         if y is not None:  # which `encode_labels` refuses
-            check_consistent_length(X, y)
+            try:
+                check_consistent_length(X, y)
+            except (ValueError, TypeError) as error:
+                msg = f"`y` must have one entry for each row of `X`: {error}"
+                raise type(error)(msg) from error
         labels = encode_labels(y)
         self.classes_: AnyArray = labels.classes
-        return X, labels
+        self._exponent = 0 if get_tags(self).input_tags.pairwise else common_exponent(X)
+        if self._exponent and has_function(self.get_params(deep=False).get("kernel")):
+            msg = (
+                f"`X` has numbers up to 2^{self._exponent} in size, whose squares a callable "
+                "`kernel` may not be able to form; change the unit of the features"
+            )
+            raise ValueError(msg)
+        return scale_rows(X, self._exponent), labels
 
     def _validate_new(self, X: Any) -> Any:
         """Return new rows in the form in which `fit` saw its own."""
-        return validate_data(
-            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False
-        )
+        return self._validate_rows(X, reset=False)
+
+    def _validate_rows(self, X: Any, **options: Any) -> Any:
+        """Return X as an array or canonical CSR matrix of finite floats."""
+        check_no_mask(X)
+        kinds = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
+        with naming_matrix("X"):
+            return canonical_rows(validate_data(self, X, **kinds, **options))
 
     def _held_out(
         self, X: Any, y: Any, labels: EncodedLabels, auto: tuple[str, ...], execution: Execution
@@ -78,14 +104,15 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         # A pair of (train, test) pairs is two folds.
         if is_pair and not all(isinstance(part, tuple) for part in self.cv):
             X_val, y_val = self.cv
-            return validation_set(self._validate_new(X_val), y_val, labels.classes)
+            X_val = scale_rows(self._validate_new(X_val), self._exponent)
+            return validation_set(X_val, y_val, labels.classes)
         return held_out_from(self.cv, X, y, labels, execution.seed)
 
     def _keep(self, fitted: FittedClassifier) -> None:
         """Set the attributes that all classifiers have, and raise the warnings of the fit."""
         for warning in fitted.warnings:
             warnings.warn(warning.text, warning.category, stacklevel=3)
-        self.predictor_ = fitted.predictor
+        self.predictor_ = replace(fitted.predictor, exponent=self._exponent)
         self.label_distributions_: FloatArray = fitted.label_distributions
         self.confidence_: FloatArray = fitted.confidence
         self.choice_: Choice | None = fitted.choice

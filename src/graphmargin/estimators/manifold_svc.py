@@ -127,7 +127,7 @@ class ManifoldSVC(MarginClassifier):
             neighbor graph of the rows.
         """
         X, labels = self._validate(X, y)
-        parameters = read_parameters(self, labels, has_graph=W is not None)
+        parameters = read_parameters(self, labels, has_graph=W is not None, exponent=self._exponent)
         execution = Execution.of(self)
         held_out = self._held_out(X, y, labels, ("gamma_u", "C"), execution)
         tasks = make_tasks(X, labels, W, parameters, execution)

@@ -1,4 +1,4 @@
-"""From points to the symmetric sparse graph W, and the check of a graph that a user brings."""
+"""The symmetric sparse graph W of some points, and the check of a graph that a user brings."""
 
 from __future__ import annotations
 
@@ -9,14 +9,24 @@ import numpy as np
 from scipy import sparse
 
 from graphmargin._checks import check_choice
+from graphmargin._rows import (
+    canonical_rows,
+    check_no_mask,
+    common_exponent,
+    naming_matrix,
+    scale_rows,
+    unit_rows,
+)
 from graphmargin._typing import ProgressCallback
 from graphmargin.graph.neighbors import Neighbors, NeighborSearch, draw_seed
-from graphmargin.graph.weights import Weighting, Width, weighting
+from graphmargin.graph.weights import Weighting, Width, scaled_width, weighting
 
 Metric = Literal["euclidean", "cosine"]
 METRICS = ("euclidean", "cosine")
 
 SYMMETRY_TOLERANCE = 1e-8
+LARGEST_SUM = 1e290
+"""Sum of all weights of a graph that solvers can add up and multiply without overflow."""
 
 
 @dataclass(frozen=True)
@@ -84,11 +94,15 @@ def knn_graph(
     """
     from sklearn.utils import check_array
 
-    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=2)
+    check_no_mask(X)
+    kinds = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "input_name": "X"}
+    with naming_matrix("X"):
+        X = canonical_rows(check_array(X, ensure_min_samples=2, **kinds))
+    exponent = common_exponent(X)
     return neighbor_graph(
-        X,
+        scale_rows(X, exponent),
         n_neighbors,
-        width=width,
+        width=scaled_width(width, exponent) if metric == "euclidean" else width,
         metric=metric,
         recall=recall,
         n_jobs=n_jobs,
@@ -139,7 +153,7 @@ def metric_points(X: Any, metric: Metric) -> Any:
         return X
     from sklearn.preprocessing import normalize
 
-    return normalize(X)
+    return normalize(unit_rows(X))  # which takes tiny rows for zero
 
 
 def check_graph(W: Any, n_samples: int | None = None) -> sparse.csr_array:
@@ -153,7 +167,12 @@ def check_graph(W: Any, n_samples: int | None = None) -> sparse.csr_array:
     >>> check_graph([[0.0, 2.0], [2.0, 5.0]]).toarray().tolist()
     [[0.0, 2.0], [2.0, 0.0]]
     """
-    W = sparse.csr_array(W, dtype=np.float64, copy=True)
+    check_no_mask(W, "W")
+    with naming_matrix("W"):
+        if np.iscomplexobj(W):
+            msg = "`W` must have real weights, got complex ones"
+            raise ValueError(msg)
+        W = sparse.csr_array(W, dtype=np.float64, copy=True)
     if W.ndim != 2 or W.shape[0] != W.shape[1]:
         msg = f"`W` must be square, got shape {W.shape}"
         raise ValueError(msg)
@@ -163,6 +182,14 @@ def check_graph(W: Any, n_samples: int | None = None) -> sparse.csr_array:
     W.sum_duplicates()
     if not np.isfinite(W.data).all():
         msg = "`W` must be finite, got NaN or infinity; drop such edges"
+        raise ValueError(msg)
+    with np.errstate(over="ignore"):
+        total = W.sum()
+    if total > LARGEST_SUM:
+        msg = (
+            f"`W` has weights up to {W.data.max():.3g}, whose sums leave the range of numbers; "
+            "divide all weights, and gamma_g, by the same number"
+        )
         raise ValueError(msg)
     if W.nnz and W.data.min() < 0:
         msg = f"`W` must be non-negative, got a weight of {W.data.min()}"

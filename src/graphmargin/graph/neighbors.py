@@ -23,6 +23,7 @@ from threadpoolctl import threadpool_limits
 from graphmargin._blocks import ranges, row_slices
 from graphmargin._checks import check_integer, check_random_state
 from graphmargin._compilation import kernel
+from graphmargin._rows import limit_rows, range_exponent
 from graphmargin._threads import map_in_threads, n_threads
 from graphmargin._typing import BoolArray, FloatArray, IntArray, ProgressCallback
 from graphmargin.graph.voronoi_index import (
@@ -34,7 +35,7 @@ from graphmargin.graph.voronoi_index import (
 )
 
 MAX_EXACT = 50_000
-"""Up to this number of points the search is exact unless a recall is asked for."""
+"""Number of points up to which the search is exact unless a recall is asked for."""
 EXACT_WORK = 2**16
 """Features read for a query (points visited times d) up to which exactness is affordable."""
 DEFAULT_RECALL = 0.99
@@ -43,6 +44,8 @@ SAMPLE = 800
 SPARE_CANDIDATES = 6
 FAR = 2.0**40
 """Size of a query, in units of the data, beyond which float32 is of no use."""
+FAR_SPARSE = 400
+"""The same for sparse rows, whose squares are formed as they are, as a power of two."""
 
 
 @dataclass(frozen=True)
@@ -159,6 +162,8 @@ class NeighborSearch:
             raise ValueError(msg)
         if queries is not None and sparse.issparse(queries) != sparse.issparse(X):
             queries = sparse.csr_array(queries) if sparse.issparse(X) else queries.toarray()
+        if queries is not None:
+            queries = limit_rows(queries, range_exponent(queries))
         if self._cells is None:
             with threadpool_limits(limits=n_threads(self.n_jobs)):
                 found = Neighbors(*_search_sparse(X, queries, n_neighbors), recall=1.0)
@@ -181,7 +186,7 @@ class NeighborSearch:
 
 @dataclass(frozen=True)
 class SearchRadius:
-    """How far a search looks, and which share of the neighbors it finds."""
+    """The reach of a search, and the share of the neighbors that it finds."""
 
     factor: float
     """Cells are visited up to this multiple of the distance to the k-th neighbor."""
@@ -189,7 +194,7 @@ class SearchRadius:
     """Nearest cells that are considered at all."""
     recall: float
     certified: bool = True
-    """Whether rows that rounding or a tie makes doubtful are searched again."""
+    """True if rows that rounding or a tie makes doubtful are searched again."""
 
 
 class _DenseSearch:
@@ -215,7 +220,8 @@ class _DenseSearch:
         if queries is None:
             self.home[cells.order] = np.repeat(np.arange(len(cells.centers)), np.diff(cells.start))
             return
-        is_far = np.abs(queries - cells.scale.center).max(axis=1) > FAR * cells.scale.unit
+        offsets = np.subtract(queries, cells.scale.center, dtype=np.float64)
+        is_far = np.abs(offsets).max(axis=1) > FAR * cells.scale.unit
         if is_far.any():
             self.rows, self.far = np.flatnonzero(~is_far), np.flatnonzero(is_far)
             queries = queries[self.rows]
@@ -326,7 +332,8 @@ class _DenseSearch:
     def _scan(self, row: int) -> None:
         """Find the neighbors of a single query from all its distances."""
         scale = self.cells.scale
-        unit = max(scale.unit, power_of_two(np.abs(self.queries[row] - scale.center).max()))
+        offset = np.subtract(self.queries[row], scale.center, dtype=np.float64)
+        unit = max(scale.unit, power_of_two(float(np.abs(offset).max())))
         everything = np.arange(len(self.X), dtype=np.int32)[None]
         self.indices[row], squared = (
             found[0] for found in self._rank(np.array([row]), everything, unit)
@@ -364,7 +371,10 @@ def _search_sparse(
 
     itself = queries is None
     X = sparse.csr_array(X, dtype=np.float64)
-    queries = X if queries is None else sparse.csr_array(queries, dtype=np.float64)
+    if queries is None:
+        queries = X
+    else:  # what is far beyond all rows keeps its direction, and its squared distance is finite
+        queries = limit_rows(sparse.csr_array(queries, dtype=np.float64), FAR_SPARSE)
     n_candidates = min(n_neighbors + itself + SPARE_CANDIDATES, X.shape[0])
     search = NearestNeighbors(n_neighbors=n_candidates, algorithm="brute").fit(X)
     candidates = search.kneighbors(queries, return_distance=False)

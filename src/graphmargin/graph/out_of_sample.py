@@ -8,9 +8,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from graphmargin._rows import row_exponents, scale_each_row
 from graphmargin._typing import FloatArray
 from graphmargin.graph.neighbors import Neighbors
 from graphmargin.graph.weights import Weighting
+
+UNCOMMON_EXPONENT = 900
+"""Powers of two from which sums of weights, or their inverses, may leave the range."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +51,7 @@ def attach_by_neighbors(neighbors: Neighbors, weighting: Weighting, n: int) -> A
     >>> attach_by_neighbors(near, Weighting(width=1.0), 3).moves.toarray().round(3).tolist()
     [[0.119, 0.881, 0.0]]
     """
-    log_weights = weighting.log_weights(neighbors)
+    log_weights = weighting.log_weights_of_points(neighbors)
     largest = log_weights.max(axis=1, keepdims=True)
     relative = np.exp(log_weights - largest)
     total = relative.sum(axis=1, keepdims=True)
@@ -71,8 +75,11 @@ def attach_by_weights(weights: Any) -> Attachment:
     if weights.nnz and weights.data.min() < 0:
         msg = f"weights to new points must be non-negative, got {weights.data.min()}"
         raise ValueError(msg)
+    exponents = row_exponents(weights)
+    exponents[abs(exponents) < UNCOMMON_EXPONENT] = 0
+    weights = scale_each_row(weights, exponents)
     degrees = weights.sum(axis=1)
     with np.errstate(divide="ignore"):
         scale = np.where(degrees > 0, 1 / degrees, 0.0)
-        log_degrees = np.log(degrees)
+        log_degrees = np.log(degrees) + exponents * np.log(2)
     return Attachment(sparse.csr_array(sparse.diags_array(scale) @ weights), log_degrees)

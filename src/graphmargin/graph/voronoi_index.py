@@ -40,7 +40,7 @@ SAMPLE_A_CELL = 40
 
 @dataclass(frozen=True)
 class Scale:
-    """How rows become float32 without losing digits to a large offset or huge values.
+    """A scale by which rows become float32 without losing digits to an offset or huge values.
 
     The median is not moved by outliers, and dividing by a power of two is exact.
     """
@@ -61,8 +61,8 @@ def scale_of(X: FloatArray) -> Scale:
 
 
 def power_of_two(largest: float) -> float:
-    """Return the power of two above a positive number; 1 for zero."""
-    return float(2.0 ** np.frexp(largest)[1]) if 0 < largest < np.inf else 1.0
+    """Return the power of two above a positive number, 1 for zero; its inverse is finite, too."""
+    return float(2.0 ** np.clip(np.frexp(largest)[1], -1000, 1000)) if 0 < largest < np.inf else 1.0
 
 
 @dataclass(frozen=True)
@@ -244,7 +244,7 @@ def nearest_centers(
     X: FloatArray, centers: FloatArray, scale: Scale | None, n_jobs: int | None
 ) -> IntArray:
     """Return the nearest center of every row, found in threads."""
-    if len(centers) == 1:
+    if len(centers) == 1 or not len(X):
         return np.zeros(len(X), dtype=np.int64)
 
     def assign(first: int) -> IntArray:

@@ -45,7 +45,7 @@ class EliminationOrder:
     """Vertex that is eliminated k-th."""
     column_start: IntArray
     column_rows: IntArray
-    """For the k-th pivot, the later positions that it is joined to, ascending."""
+    """Later positions that the k-th pivot is joined to, ascending."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ def csr_arrays(W: sparse.csr_array) -> tuple[IntArray, IntArray, FloatArray]:
 
 
 class _QuotientGraph(NamedTuple):
-    """What is left of a graph while its vertices are eliminated.
+    """The rest of a graph while its vertices are eliminated.
 
     An eliminated vertex becomes an *element*, the clique of its later neighbors in a pool. A live
     vertex keeps a list of elements followed by a list of plain neighbors, in place of its row of
@@ -154,7 +154,7 @@ class _QuotientGraph(NamedTuple):
     n_plain: IntArray
     is_live_element: BoolArray
     clique_of: IntArray
-    """Where the clique of an element starts in the pool."""
+    """Start of the clique of an element in the pool."""
     clique_size: IntArray
     clique_start: IntArray
     """The same in the order of elimination."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from graphmargin._rows import scale_rows
 from graphmargin._typing import AnyArray, FloatArray, IntArray
 from graphmargin.graph.adjacency import Metric, metric_points
 from graphmargin.graph.neighbors import NeighborSearch
@@ -85,6 +86,9 @@ class HarmonicPredictor:
         Label of every vertex.
     majority : int
         Code of the most frequent label, for points without an edge.
+    exponent : int
+        Points are multiplied by ``2^-exponent`` first, which is how the graphs know theirs; 0
+        unless the training rows had huge or tiny numbers.
 
     Examples
     --------
@@ -100,6 +104,7 @@ class HarmonicPredictor:
     parts: tuple[WalkPart, ...]
     codes: IntArray
     majority: int
+    exponent: int = 0
 
     def predict(self, X: Any) -> AnyArray:
         """Return the label of new points, by the class masses of their neighbors."""
@@ -111,7 +116,7 @@ class HarmonicPredictor:
 
     def label(self, X: Any) -> tuple[AnyArray, FloatArray]:
         """Return labels and class probabilities of new points from one search for neighbors."""
-        n_classes = len(self.classes)
+        X, n_classes = scale_rows(X, self.exponent), len(self.classes)
         shares, votes = (np.zeros((X.shape[0], n_classes)) for _ in range(2))
         moving = np.zeros(X.shape[0])
         for part in self.parts:

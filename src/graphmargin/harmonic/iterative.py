@@ -30,7 +30,7 @@ LANES = 4
 
 @dataclass(frozen=True)
 class Iterate:
-    """Where an iteration ended."""
+    """The end of an iteration: its solution, and whether it converged."""
 
     X: FloatArray
     iterations: int

@@ -1,4 +1,4 @@
-"""What the graph says about a label when that label is hidden, without solving n_l times."""
+"""Leave-one-out solutions at the labeled vertices, without solving n_l times."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Inverse = Callable[[FloatArray], FloatArray]
 
 @dataclass(frozen=True)
 class LeaveOneOut:
-    """For every labeled vertex, the solution there if its own label were unknown.
+    """Solutions at every labeled vertex as if its own label were unknown.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Where walks from single vertices go, on graphs of any size: only what is near is looked at."""
+"""Visits of walks from single vertices, on graphs of any size: only what is near is looked at."""
 
 from __future__ import annotations
 

@@ -32,6 +32,9 @@ from graphmargin.graph.adjacency import check_graph
 from graphmargin.graph.laplacian import components
 from graphmargin.labels import EncodedLabels, encode_labels
 
+MAX_RATE = 1e290
+"""Rates of absorption, at most, beside infinity: solvers multiply them by a billion."""
+
 
 @dataclass(frozen=True)
 class HarmonicProblem:
@@ -132,14 +135,14 @@ def problem_on(
 
 def check_gamma_g(gamma_g: Any) -> float:
     """Return gamma_g as a float, or say what it must be."""
-    return check_real(
-        "gamma_g", gamma_g, finite=False, hint="; use `inf` for supervised learning only"
-    )
+    hint = "; use `inf` for supervised learning only"
+    return check_real("gamma_g", gamma_g, finite=False, limits=(0.0, MAX_RATE), hint=hint)
 
 
 def check_c_unlabeled(c_unlabeled: Any) -> float:
     """Return c_unlabeled as a float, or say what it must be."""
-    return check_real("c_unlabeled", c_unlabeled, hint="; 0 leaves unlabeled vertices free")
+    hint = "; 0 leaves unlabeled vertices free"
+    return check_real("c_unlabeled", c_unlabeled, limits=(0.0, MAX_RATE), hint=hint)
 
 
 def check_trust(c_labeled: Any, labeled: BoolArray) -> FloatArray:
@@ -159,6 +162,8 @@ def check_trust(c_labeled: Any, labeled: BoolArray) -> FloatArray:
     if not (trust >= 0).all():
         msg = f"`c_labeled` must be >= 0, got {trust.min()}; use `inf` for hard labels"
         raise ValueError(msg)
+    largest = float(trust[np.isfinite(trust)].max(initial=0.0))
+    check_real("c_labeled", largest, limits=(0.0, MAX_RATE), hint="; use `inf` for hard labels")
     if not trust.any():
         msg = "`c_labeled` is 0 at every label, so that no label counts; use `inf` for hard labels"
         raise ValueError(msg)

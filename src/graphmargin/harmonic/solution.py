@@ -24,7 +24,7 @@ from graphmargin.labels import UNLABELED, decode_labels
 
 @dataclass(frozen=True)
 class HarmonicSolution:
-    """Where the random walks from all vertices end, and the labels that this induces.
+    """The ends of random walks from all vertices, and the labels that they induce.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Which vertices to label next: those whose labels save most errors."""
+"""Suggestions of vertices to label next: those whose labels save most errors."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SAMPLE = 4_000
 WEAK_SINK, STRONG_SINK = 0.01, 0.1
 """Range of the sink's rate, in units of the median degree, in which suggestions are good."""
 TOLERANCE = 1e-4
-"""Where a graph is too large for the direct solver: more digits change no suggestion."""
+"""Tolerance on graphs too large for the direct solver: more digits change no suggestion."""
 FAR = 0.5
 """Sink mass from which on a vertex is called far from all labels."""
 SURE_CONFIDENCE = 0.5
@@ -203,7 +203,7 @@ class _Walk:
     absorption: FloatArray
     class_mass: FloatArray
     inverse: Callable[[FloatArray], FloatArray] | None
-    """Where the graph is small enough to be factorized."""
+    """The inverse of the system, if the graph is small enough to be factorized."""
     n_jobs: int | None
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Which of the given labels the others would not have given."""
+"""Suspicion of given labels: the evidence of the other labels against each of them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PRINTED = 5
 
 @dataclass(frozen=True)
 class LabelSuspicion:
-    """For every labeled vertex, the evidence of the other labels against its own.
+    """The evidence of the other labels against the own label of every labeled vertex.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Which solver when, and the check that every row of its answer deserves its arg max."""
+"""The choice of a solver, and the check that every row of its answer deserves its arg max."""
 
 from __future__ import annotations
 

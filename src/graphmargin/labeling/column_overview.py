@@ -1,4 +1,4 @@
-"""How a table would be used, without learning from it."""
+"""An overview of how a table would be used, without learning from it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a row has its label, and what would change it."""
+"""Explanations of the label of a row, and of what would change it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person should know about a table that was labeled: small, frozen, ready to be shown."""
+"""Findings on a table that was labeled: small, frozen, and ready to be shown."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from graphmargin.tables.column_names import ColumnUse
 
 GIVEN, INDUCED, MODEL = SOURCES = ("given", "induced", "model")
-"""Where a label comes from.
+"""Sources of labels.
 
 "given" was in the table. "induced" was found by the graph, and the classifier agrees. "model" is by
 the classifier alone, as no label reaches the row, or the graph would have said something else.
@@ -20,7 +20,7 @@ PATH_LINES = {
     "graph_score": "accuracy of the graph alone, labels held out in folds",
     "confidence": "mean confidence of the graph",
 }
-"""What is drawn along the path of gamma_g: its columns, and what they are in words."""
+"""Columns of the path of gamma_g that are drawn, and what they are in words."""
 
 
 def gamma_text(gamma_g: float) -> str:
@@ -131,7 +131,7 @@ class GraphMap:
 
 @dataclass(frozen=True)
 class ClusterUse:
-    """How a cluster labeled a table that one machine need not hold.
+    """The work of a cluster on a table that one machine need not hold.
 
     Attributes
     ----------

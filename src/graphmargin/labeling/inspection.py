@@ -1,4 +1,4 @@
-"""What a labeled table has to show: numbers for a summary, and more of them for a report."""
+"""Inspection of a labeled table: numbers for a summary, and more of them for a report."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from graphmargin.theory.bounds import risk_bound
 from graphmargin.theory.capacity import vc_dimension
 
 BINS = 20
-"""Of the histogram of confidences."""
+"""Number of bins of the histogram of confidences."""
 LISTED = 20
 """Rows in a list of the report."""
 BOUNDED = Parameters(gamma_g=(0.1,), C=(10.0,), c_labeled=1.0, c_unlabeled=0.01)
-"""Of the linear cut that the bound is computed for; RBF kernels have no finite VC dimension."""
+"""Parameters of the linear cut that the bound is for; RBF kernels have no finite VC dimension."""
 MAX_BOUNDED = 20_000
 """Rows up to which a report computes the bound of the paper."""
 
@@ -196,13 +196,13 @@ def _certificate(labeled: LabeledTable, findings: Findings) -> tuple[str, ...]:
     said = []
     estimate = findings.estimate
     if estimate is None:
-        said.append("No label could be hidden, so nothing is known about the error.")
+        said.append("No label could be held out, so nothing is known about the error.")
     else:
         said.append(
-            f"{estimate.n_right} of {estimate.n_hidden} hidden labels were right. If the labeled "
-            f"rows are a random sample, the accuracy on the others is between {estimate.low:.1%} "
-            f"and {estimate.high:.1%} with 95 % confidence; a little less, as the weights of the "
-            "blend have seen these labels."
+            f"{estimate.n_right} of {estimate.n_hidden} held-out labels were right. If the "
+            "labeled rows are a random sample, the accuracy on the others is between "
+            f"{estimate.low:.1%} and {estimate.high:.1%} with 95 % confidence; a little less, as "
+            "the weights of the blend have seen these labels."
         )
     if len(findings.classes) > 2:
         said.append("The bound of the paper is proved for two classes; here there are more.")

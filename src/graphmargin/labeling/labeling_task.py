@@ -1,4 +1,4 @@
-"""From a partly labeled table to a label for every row, and a model for new ones."""
+"""Labels for all rows of a partly labeled table, and a model for new ones."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 N_NEIGHBORS = 5
-"""Of a row in the graph, as in `MaxMarginGraphCut`; fewer in a table of fewer rows."""
+"""Number of neighbors in the graph, as in `MaxMarginGraphCut`; fewer in a table of fewer rows."""
 EXPLANATION_GAMMA_G = 0.01
-"""Where labels are explained or doubted and no gamma_g was chosen: little goes down the sink."""
+"""The gamma_g that explains and checks labels if none was chosen: little goes to the sink."""
 
 
 @dataclass(frozen=True)

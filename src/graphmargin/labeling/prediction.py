@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Predicted:
-    """What was written.
+    """A summary of the predictions that were written.
 
     Attributes
     ----------

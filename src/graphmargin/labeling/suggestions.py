@@ -1,4 +1,4 @@
-"""Which rows to label next."""
+"""Rows to label next."""
 
 from __future__ import annotations
 

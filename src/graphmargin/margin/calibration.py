@@ -14,7 +14,7 @@ from graphmargin._typing import FloatArray, IntArray
 SHARPNESSES = np.geomspace(1e-3, 1e3, 61)
 """Values of a that are tried."""
 LEAST_DOUBT = 1e-6
-"""That a class of probability 0 has some chance."""
+"""Lower bound on the doubt, so that no class has probability zero."""
 LIKELIHOOD_TOLERANCE = 0.1
 """Nats, of all targets together, up to which two calibrations are taken for equally good."""
 
@@ -105,8 +105,8 @@ def fit_calibration(scores: FloatArray, targets: FloatArray) -> Calibration:
     ``p = (1 - d) softmax(a * scores) + d / c``: with probability d, the scores say nothing. With
     several classes, votes of pairs put a true class that was missed far down the list, and no
     sharpness alone can allow for that without doubting every row. Where labels are few, all large
-    values of a fit as well; the smallest within `LIKELIHOOD_TOLERANCE` nats of the best is taken, so that
-    probabilities still tell sure rows from surer ones.
+    values of a fit as well; the smallest within `LIKELIHOOD_TOLERANCE` nats of the best is taken,
+    so that probabilities still tell sure rows from surer ones.
 
     Parameters
     ----------

@@ -27,11 +27,11 @@ from graphmargin.margin.machine import MarginMachine, TrainingReport, centered
 EIGENVALUE_CUT = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-11}
 """Eigenvalues below this share of the largest are noise, by the precision of the rows."""
 LABELED_SHARE = 0.75
-"""Of landmarks that may be labeled rows: f bends there most."""
+"""Share of the landmarks that may be labeled rows: f bends there most."""
 DISTINCT = 8
 """Times the landmarks that are looked through for distinct rows."""
 ERROR_ROWS = 1000
-"""On which the error of landmarks is measured."""
+"""Number of rows on which the error of landmarks is measured."""
 MAX_ROW_FEATURES = 2000
 """Columns of dense rows up to which `explicit_features` of a linear kernel are the rows."""
 

@@ -97,7 +97,8 @@ def solve_fixed_bias(
     Examples
     --------
     >>> F = np.array([[2.0], [-1.0]])
-    >>> solution = solve_fixed_bias(F, np.array([1.0, -1.0]), np.array([0.0, -9.0]), np.array([9.0, 0.0]))
+    >>> low, high = np.array([0.0, -9.0]), np.array([9.0, 0.0])
+    >>> solution = solve_fixed_bias(F, np.array([1.0, -1.0]), low, high)
     >>> solution.weights.tolist(), solution.beta.tolist()
     ([1.0], [0.0, -1.0])
     """

@@ -1,4 +1,4 @@
-"""What a max-margin graph cut learns from: points whose label the graph is confident about."""
+"""Induced labels: points whose label the graph is confident about, to learn from."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from graphmargin.labels import UNLABELED, EncodedLabels
 
 LOSS_WEIGHTS = ("confidence", "equal")
 LEAST_WEIGHT = 1e-6
-"""Of a loss that is weighted by confidence: a labeled row without any still says a little."""
+"""Least weight of a loss weighted by confidence: a labeled row without any counts a little."""
 
 
 @dataclass(frozen=True)

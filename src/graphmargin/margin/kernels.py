@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from graphmargin._checks import check_choice, check_integer, check_real
+from graphmargin._rows import largest_exponent, limit_rows, range_exponent
 from graphmargin._typing import FloatArray, IntArray
 
 KernelFunction = Callable[[Any, Any], FloatArray]
@@ -21,6 +22,8 @@ LEAST_WIDTH = 1e-150
 """Width whose square can still be divided by; its inverse is the largest that can be squared."""
 MAX_SINGLE = 64.0
 """Squared norm, in units of the width, up to which single precision gives RBF values to 1e-5."""
+MAX_MATRIX_EXPONENT = 100
+"""Size of the values of a kernel matrix, as a power of two, up to which machines are trained."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,45 @@ class Kernel:
             powers *= values
         return powers
 
+    def limit(self, X: Any, vectors: Any, coefficients: FloatArray) -> Any:
+        """Return X, in which rows so far away that sums of kernel values overflow are nearer.
+
+        They keep their direction, by which alone kernel values at such distances differ. The sums
+        are those with the `coefficients` of the `vectors`, which are None for a linear kernel whose
+        coefficients are weights of the features.
+        """
+        if callable(self.kind):
+            return X
+        room = range_exponent(X) - 20 - _log2(X.shape[1])
+        total = _log2(np.abs(coefficients).sum(axis=0).max(initial=0.0))
+        if self.kind == "precomputed":
+            return limit_rows(X, room - max(total, 0.0))
+        squared_width = 2 * _log2(self.width)
+        if vectors is None:
+            return limit_rows(X, room - max(total - squared_width, total, 0.0))
+        largest = largest_exponent(vectors) or 0
+        of_products = room - max(largest, 0)
+        if self.kind == "rbf":
+            return limit_rows(X, min(of_products, room / 2, (room + squared_width) / 2))
+        degree = self.degree if self.kind == "cubic" else 1
+        of_base = (room - max(total, 0.0)) / degree - max(_log2(self.coef0), 0.0)
+        return limit_rows(X, min(of_products, of_base + squared_width - largest))
+
+    def check_range(self, X: Any) -> None:
+        """Raise ValueError if values of the kernel between rows of X leave the range of numbers."""
+        largest = largest_exponent(X)
+        if callable(self.kind) or self.kind == "precomputed" or largest is None:
+            return
+        degree = self.degree if self.kind == "cubic" else 1
+        of_product = 2 * largest + _log2(X.shape[1]) - 2 * _log2(self.width)
+        if degree * max(of_product, _log2(self.coef0)) > range_exponent(X):
+            msg = (
+                f"`width`={self.width:.3g} is too small, or `degree` or `coef0` too large, for "
+                f"rows of `X` with numbers up to {2.0**largest:.3g}: kernel values overflow; "
+                "center and scale the features"
+            )
+            raise ValueError(msg)
+
     def part(self, X: Any, rows: IntArray) -> Any:
         """Return some rows of X as the kernel takes them: of a kernel matrix, columns as well."""
         return X[rows][:, rows] if self.kind == "precomputed" else X[rows]
@@ -133,10 +175,21 @@ def check_kernel_matrix(K: Any) -> None:
     if abs(K - K.T).max() > 1e-6 * abs(K).max():
         msg = "`X` must be a symmetric kernel matrix for kernel='precomputed'"
         raise ValueError(msg)
+    size = largest_exponent(K)
+    if size is not None and abs(size) > MAX_MATRIX_EXPONENT:
+        msg = (
+            f"`X` must be a kernel matrix with values from 2^-{MAX_MATRIX_EXPONENT} to "
+            f"2^{MAX_MATRIX_EXPONENT}, got up to 2^{size}; divide it by a number, and multiply C"
+        )
+        raise ValueError(msg)
     least = K.diagonal().min()
     if least < 0:
         msg = f"`X` must be a kernel matrix, with k(x, x) >= 0, got {least} on its diagonal"
         raise ValueError(msg)
+
+
+def _log2(number: float) -> float:
+    return float(np.log2(number)) if number > 0 else 0.0
 
 
 def _products(X: Any, Z: Any) -> FloatArray:

@@ -22,7 +22,7 @@ Solver = Literal["smo", "libsvm", "coordinate descent"]
 
 @dataclass(frozen=True)
 class TrainingReport:
-    """How a machine was trained.
+    """A report on the training of a machine.
 
     Attributes
     ----------
@@ -118,12 +118,16 @@ class MarginMachine:
             vectors = centered(vectors, self.center)
 
         def fill(rows: slice) -> None:
+            points = X[rows]
+            if self.kernel.kind != "precomputed":
+                points = centered(points, self.center)
+            points = self.kernel.limit(points, vectors, coefficients)
             if self.kernel.kind == "precomputed":
-                values = X[rows][:, vectors] @ coefficients
+                values = points[:, vectors] @ coefficients
             elif vectors is None:
-                values = (centered(X[rows], self.center) @ coefficients) / self.kernel.width**2
+                values = (points @ coefficients) / self.kernel.width**2
             else:
-                values = self.kernel(centered(X[rows], self.center), vectors) @ coefficients
+                values = self.kernel(points, vectors) @ coefficients
             result[rows] = values + self.intercepts
 
         blocks = list(row_slices(X.shape[0], 16 * self.coefficients.shape[0]))
@@ -180,8 +184,10 @@ def predicted_codes(scores: FloatArray) -> IntArray:
 
     Examples
     --------
-    >>> predicted_codes(np.array([-0.5, 0.5])).tolist(), predicted_codes(np.array([[1.0, 3.0, 2.0]])).tolist()
-    ([0, 1], [1])
+    >>> predicted_codes(np.array([-0.5, 0.5])).tolist()
+    [0, 1]
+    >>> predicted_codes(np.array([[1.0, 3.0, 2.0]])).tolist()
+    [1]
     """
     if scores.ndim == 1:
         return (scores > 0).astype(np.int64)

@@ -49,6 +49,8 @@ MAX_LOST = 1e-3
 """Share of f that rounding may change without a warning."""
 MAX_DOUBLE = 2**26
 """Entries of the features that are kept in double precision, 512 MB; more are in single."""
+MAX_GAMMA_U = 1e100
+"""The largest gamma_u that can be multiplied by C and by entries of L K."""
 TOLERANCE = 1e-6
 """Violation of optimality, in units of f: labels are few, so precision is cheap."""
 
@@ -156,7 +158,8 @@ def train_manifold(
 
 def check_gamma_u(gamma_u: Any) -> float:
     """Return gamma_u as a float, or say what it must be."""
-    return check_real("gamma_u", gamma_u, hint="; 0 is the supervised machine")
+    hint = "; 0 is the supervised machine"
+    return check_real("gamma_u", gamma_u, limits=(0.0, MAX_GAMMA_U), hint=hint)
 
 
 @dataclass(frozen=True)
@@ -170,7 +173,7 @@ class WarpedKernel:
     K: FloatArray
     LK: FloatArray
     shared: FloatArray
-    """What was subtracted from rows and columns of K, as the coefficients of f sum to zero."""
+    """Means subtracted from rows and columns of K, as the coefficients of f sum to zero."""
 
     def machine(
         self, ratio: float, codes: IntArray, C: float, fit_intercept: bool, n_jobs: int | None
@@ -231,7 +234,7 @@ class WarpedFeatures:
     rotated: FloatArray
     """R U at the labeled rows."""
     described: Mapping[str, Any]
-    """What a report says of the features."""
+    """The description of the features in a report."""
 
     def machine(
         self, ratio: float, codes: IntArray, C: float, fit_intercept: bool, n_jobs: int | None

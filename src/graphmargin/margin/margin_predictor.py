@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from graphmargin._rows import scale_rows
 from graphmargin._typing import AnyArray, FloatArray
 from graphmargin.margin.calibration import Calibration, probabilities
 from graphmargin.margin.machine import MarginMachine, predicted_codes, sum_decision
@@ -22,6 +23,9 @@ class MarginPredictor:
     machines : tuple of MarginMachine
         f is their sum, each with its kernel and its own weight in it; the heaviest first.
     calibration : Calibration
+    exponent : int
+        Rows are multiplied by ``2^-exponent`` first, which is how the machines know them; 0 unless
+        the training rows had huge or tiny numbers.
 
     Examples
     --------
@@ -38,6 +42,7 @@ class MarginPredictor:
     classes: AnyArray
     machines: tuple[MarginMachine, ...]
     calibration: Calibration
+    exponent: int = 0
 
     def decision(self, X: Any) -> FloatArray:
         """Return f(x): (m,) for two classes, positive for the second, else a score a class.
@@ -45,7 +50,7 @@ class MarginPredictor:
         X is a float array or CSR matrix of new rows; for a precomputed kernel, the kernel values
         between new and training rows.
         """
-        return sum_decision(self.machines, X)
+        return sum_decision(self.machines, scale_rows(X, self.exponent))
 
     def predict(self, X: Any) -> AnyArray:
         """Return the label of every row."""

@@ -35,7 +35,7 @@ SemiSupervisedSolver = Literal["gradient", "cccp"]
 SEMI_SUPERVISED_SOLVERS = ("gradient", "cccp")
 
 TOLERANCE, STAGE_TOLERANCE = 1e-6, 1e-3
-"""Of f, in the machines on labels and on guesses; in stages before the last."""
+"""Tolerances of f, in the machines on labels and on guesses; in stages before the last."""
 STAGES = np.geomspace(1e-3, 1.0, 10)
 """Shares of gamma_u, one after the other."""
 MAX_STEPS = 50

@@ -44,7 +44,7 @@ APPROXIMATIONS = ("auto", "none", "nystroem")
 MAX_SMO = 500
 """Rows up to which the whole kernel matrix is cheaper than the rows that LIBSVM asks for."""
 FEW_ITERATIONS = 1_000_000
-"""Of SMO, before LIBSVM is tried on a badly scaled problem."""
+"""Iterations of SMO, before LIBSVM is tried on a badly scaled problem."""
 MAX_EXACT = 10_000
 """Rows up to which "auto" is exact. On 20,000 letters landmarks take as long to train, a quarter
 of the time to predict, and err as often."""
@@ -55,7 +55,7 @@ N_LANDMARKS = 500
 MAX_FEATURE_ROWS = 200_000
 """Rows whose landmark features are kept; of more rows, these stand for the others."""
 LINEAR_GAP = RELATIVE_GAP / 5
-"""Of rows that are features themselves: they are few and without error."""
+"""Relative gap for rows that are features themselves: they are few and without error."""
 CENTER_ROWS = 100_000
 
 
@@ -347,7 +347,14 @@ def _train_by_libsvm(
         points.indices, points.indptr = points.indices.astype("i4"), points.indptr.astype("i4")
     with warnings.catch_warnings():  # the report says so, and its reader decides what to do
         warnings.simplefilter("ignore", ConvergenceWarning)
-        svm.fit(points, codes, sample_weight=weights)
+        try:
+            svm.fit(points, codes, sample_weight=weights)
+        except ValueError as error:  # that its solution is not finite
+            msg = (
+                f"LIBSVM finds no finite solution with C={C:.3g}: numbers of `X` are too large for "
+                f"the width of the `kernel`, {kernel.width:.3g}; center and scale the features"
+            )
+            raise ValueError(msg) from error
     failure = ""
     if svm.fit_status_:
         failure = _failure(f"LIBSVM did not converge in {MAX_ITERATIONS:,} iterations")

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from graphmargin._rows import canonical_rows, check_no_mask, naming_matrix
 from graphmargin._typing import AnyArray, FloatArray
 from graphmargin.harmonic.harmonic_predictor import HarmonicPredictor
 from graphmargin.margin.margin_predictor import MarginPredictor
@@ -78,7 +79,9 @@ class ArrayModel:
         from sklearn.utils import check_array
 
         options = {"dtype": [np.float64, np.float32], "estimator": self.kind, "input_name": "X"}
-        rows = check_array(X, accept_sparse="csr", **options)
+        check_no_mask(X)
+        with naming_matrix("X"):
+            rows = canonical_rows(check_array(X, accept_sparse="csr", **options))
         if rows.shape[1] != self.n_features:
             msg = (
                 f"X has {rows.shape[1]} features, but {self.kind} is expecting {self.n_features} "

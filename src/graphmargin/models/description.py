@@ -13,6 +13,7 @@ from importlib.metadata import version
 from typing import Any
 
 from graphmargin import __version__
+from graphmargin._errors import printable
 from graphmargin.models.array_model import ArrayModel
 from graphmargin.models.model_errors import ModelFileError
 from graphmargin.models.table_model import TableModel
@@ -27,7 +28,7 @@ TABLE_KIND = "TableModel"
 
 @dataclass(frozen=True)
 class ModelInfo:
-    """What a model file says of itself; its str is a text of about ten lines.
+    """A description of a model file; its str is a text of about ten lines.
 
     Attributes
     ----------
@@ -94,7 +95,9 @@ class ModelInfo:
         }
         width = max(map(len, lines)) + 2
         return "\n".join(
-            textwrap.fill(f"{name:<{width}}{value}", width=100, subsequent_indent=" " * width)
+            textwrap.fill(
+                printable(f"{name:<{width}}{value}"), width=100, subsequent_indent=" " * width
+            )
             for name, value in lines.items()
             if value is not None
         )

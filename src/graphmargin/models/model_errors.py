@@ -11,7 +11,7 @@ from graphmargin._errors import InputError, one_line
 
 
 class ModelFileError(InputError):
-    """What is wrong with a model or its file, in one line, with the way out.
+    """An error in a model or its file, in one line, with the way out.
 
     Examples
     --------

@@ -19,6 +19,9 @@ from graphmargin.models.array_model import ArrayModel, Predictor
 from graphmargin.models.model_errors import require
 from graphmargin.models.table_model import TableModel
 
+MAX_EXPONENT = 1100
+"""Powers of two beyond which there are no doubles."""
+
 
 def check_model(model: ArrayModel | TableModel) -> None:
     """Raise `ModelFileError` for a model whose parts do not fit together, naming the part.
@@ -29,9 +32,9 @@ def check_model(model: ArrayModel | TableModel) -> None:
     >>> from graphmargin import SupervisedSVC
     >>> from graphmargin.models.array_model import array_model_of
     >>> model = array_model_of(SupervisedSVC().fit([[0.0], [1.0]], ["a", "b"]))
-    >>> check_model(replace(model, n_features=3))
+    >>> check_model(replace(model, n_features=3))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    graphmargin.models.model_errors.ModelFileError: has `vectors` that do not fit; save the model again
+    graphmargin.models.model_errors.ModelFileError: has `vectors` that do not fit; save the ...
     """
     if isinstance(model, TableModel):
         _check_table_model(model)
@@ -58,6 +61,7 @@ def _check_table_model(model: TableModel) -> None:
 def _check_predictor(predictor: Predictor, d: int) -> None:
     require(predictor.classes.ndim == 1 and len(predictor.classes) >= 2, "classes")
     n_classes = len(predictor.classes)
+    require(abs(predictor.exponent) <= MAX_EXPONENT, "exponent")
     if isinstance(predictor, HarmonicPredictor):
         _check_harmonic(predictor, d, n_classes)
         return

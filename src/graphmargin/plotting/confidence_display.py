@@ -1,4 +1,4 @@
-"""How sure the labels of a table are."""
+"""A display of the confidence of labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the marks of a chart go: numbers for an SVG, in its own units; nothing is drawn here."""
+"""Places of the marks of a chart: numbers for an SVG, in its own units; nothing is drawn here."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from graphmargin.labeling.findings import (
 )
 
 WIDTH, HEIGHT = 460.0, 270.0
-"""Of a chart."""
+"""Size of a chart."""
 LEFT, RIGHT, TOP, BOTTOM = 46.0, 10.0, 12.0, 44.0
 """Margins for the axes."""
 MAP_WIDTH, MAP_HEIGHT, MAP_MARGIN = 800.0, 640.0, 16.0

@@ -1,4 +1,4 @@
-"""Which candidates to trust, and how much: a blend weighted by what is known of each.
+"""The choice among candidates: a blend weighted by what is known of each.
 
 With 2 to 20 labels, most candidates of a grid make the same number of errors on held-out labels,
 and the first of the ties is a matter of chance. Here no candidate is picked: the functions of all

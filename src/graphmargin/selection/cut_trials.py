@@ -173,7 +173,7 @@ def sample_rows(
 
 @dataclass(frozen=True)
 class _TrialRows:
-    """What candidates are tried on: all rows, or a sample of many with its own graph."""
+    """Rows that candidates are tried on: all of them, or a sample of many with its own graph."""
 
     X: Any
     labels: EncodedLabels

@@ -1,4 +1,4 @@
-"""How a fit runs, and what it has to tell its caller."""
+"""The execution of a fit, and the warnings for its caller."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, NamedTuple
 
+from graphmargin._threads import check_n_jobs
 from graphmargin.graph.neighbors import draw_seed
 from graphmargin.harmonic.solution import HarmonicSolution
 from graphmargin.margin.machine import MarginMachine
+
+N_SEEDS = 2**32
+"""Number of seeds that NumPy takes."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,11 @@ class Execution:
     @classmethod
     def of(cls, model: Any) -> Execution:
         """Return how an estimator asks to be run; without a random state, the seed is 0."""
+        check_n_jobs(model.n_jobs)
         state = 0 if model.random_state is None else model.random_state
+        if isinstance(state, Integral) and not 0 <= int(state) < N_SEEDS:
+            msg = f"`random_state` must be a seed from 0 to {N_SEEDS - 1}, got {state!r}"
+            raise ValueError(msg)
         seed = int(state) if isinstance(state, Integral) else draw_seed(state)
         return cls(model.n_jobs, seed, model.verbose)
 

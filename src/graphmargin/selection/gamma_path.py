@@ -1,4 +1,4 @@
-"""What changes along the path of gamma_g, from the solutions that the trials have found."""
+"""Statistics along the path of gamma_g, from the solutions that the trials have found."""
 
 from __future__ import annotations
 

@@ -181,7 +181,7 @@ class GraphReport:
             ("graph", self._size_text()),
             ("components", self._component_text()),
             ("edges between labels", self._edge_text()),
-            ("one label hidden at a time", self._hidden_text()),
+            ("one label held out at a time", self._held_out_text()),
             ("confidence", self._mass_text()),
             ("class shares, given -> induced", self._share_text()),
             ("verdict", self._verdict_text()),
@@ -217,7 +217,7 @@ class GraphReport:
             f"weight between equal ones ({self.chance_agreement:.1%} by chance)"
         )
 
-    def _hidden_text(self) -> str:
+    def _held_out_text(self) -> str:
         if self.leave_one_out_error is not None and self.guess_error is not None:
             return (
                 f"{round(self.leave_one_out_error * self.n_tested)} of "
@@ -314,7 +314,7 @@ def graph_report(
     graph: 9 points, 13 edges (2.9 neighbors a point), 4 labels of 2 classes
     components: 2; 1 point in 1 component without a label
     edges between labels: 2, with 100.0% of the weight between equal ones (33.3% by chance)
-    one label hidden at a time: 0 of 4 wrong (the same guess for all: 2)
+    one label held out at a time: 0 of 4 wrong (the same guess for all: 2)
     confidence: 0.744 on average, at least 1e-06 at 4 of 5 unlabeled points; 4.7% of walks end \
 in the sink
     class shares, given -> induced: 'cat': 50.0% -> 50.0%, 'dog': 50.0% -> 50.0%

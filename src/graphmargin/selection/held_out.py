@@ -12,8 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from graphmargin._checks import check_integer, check_random_state
+from graphmargin._rows import check_no_mask
 from graphmargin._typing import AnyArray, IntArray
-from graphmargin.labels import UNLABELED, EncodedLabels, decode_labels, encode_labels, set_unlabeled
+from graphmargin.labels import (
+    UNLABELED,
+    EncodedLabels,
+    decode_labels,
+    encode_labels,
+    is_label,
+    set_unlabeled,
+)
 
 NOTHING_HELD_OUT: IntArray = np.zeros(0, dtype=np.int64)
 FEW_LABELS = 20
@@ -104,12 +112,13 @@ def validation_set(rows: Any, y: Any, classes: AnyArray) -> HeldOutLabels:
     >>> validation_set(np.zeros((2, 1)), ["b", "a"], np.array(["a", "b"])).validation[1].tolist()
     [1, 0]
     """
+    check_no_mask(y, "y_val")
     values = np.asarray(y).ravel().tolist()
     if len(values) != rows.shape[0]:
         msg = f"`cv` has {rows.shape[0]} rows in X_val and {len(values)} labels in y_val"
         raise ValueError(msg)
     code_of = {value: code for code, value in enumerate(classes.tolist())}
-    unknown = [value for value in values if value not in code_of]
+    unknown = [value for value in values if not is_label(value) or value not in code_of]
     if unknown:
         msg = (
             f"`cv` has the label {unknown[0]!r} in y_val, but y has {list(code_of)}; "
@@ -177,7 +186,7 @@ def stratified_label_folds(
 
 
 class _LabelSplitter(ABC):
-    """What splitters that hide labels have in common."""
+    """Base of the splitters that hold labels out."""
 
     @abstractmethod
     def _folds(self, codes: IntArray) -> list[IntArray]:
@@ -305,8 +314,8 @@ class LabeledKFold(_LabelSplitter):
         if available < self.n_splits:
             msg = (
                 f"`n_splits` must be at most {available}, the number of labels in `y` that can be "
-                f"hidden, got {self.n_splits}; use LabeledLeaveOneOut, or label more rows (the "
-                "only label of a class is never hidden)"
+                f"held out, got {self.n_splits}; use LabeledLeaveOneOut, or label more rows (the "
+                "only label of a class is never held out)"
             )
             raise ValueError(msg)
         return stratified_label_folds(codes, self.n_splits, self.random_state)

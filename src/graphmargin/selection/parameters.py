@@ -19,7 +19,7 @@ import numpy as np
 from graphmargin._checks import check_choice, check_integer, check_real
 from graphmargin.graph.adjacency import METRICS, Metric
 from graphmargin.graph.neighbors import check_n_neighbors
-from graphmargin.graph.weights import NAMED_WIDTHS, Width, check_width, kernel_width
+from graphmargin.graph.weights import NAMED_WIDTHS, Width, check_width, kernel_width, scaled_width
 from graphmargin.harmonic.problem import check_c_unlabeled, check_gamma_g, check_trust
 from graphmargin.harmonic.solution import check_priors
 from graphmargin.harmonic.system import SOLVERS
@@ -38,6 +38,8 @@ Check = Callable[[Any], Any]
 AUTO = "auto"
 SHARED = ("gamma_g", "C", "gamma_u", "class_mass_normalization")
 """Parameters whose candidates share a graph and a kernel."""
+C_LIMITS = (1e-30, 1e30)
+"""Values of C that single precision can hold, and multiply by losses."""
 OF_KERNEL = ("kernel", "degree", "coef0")
 OF_GRAPH = ("n_neighbors", "metric")
 OF_COMPUTATION = ("solver", "approximation")
@@ -52,7 +54,7 @@ ARRAY_VALUED = ("c_labeled", *CLASS_SHARES)
 
 @dataclass(frozen=True)
 class GraphParameters:
-    """What a k-NN graph is built from, beside the rows."""
+    """Parameters of a k-NN graph."""
 
     n_neighbors: int
     width: Width
@@ -70,7 +72,10 @@ class KernelParameters:
         """Return the kernel for some rows; a `width` that is known already is taken over."""
         if callable(self.kernel.kind) or self.kernel.kind == "precomputed":
             return self.kernel
-        return replace(self.kernel, width=kernel_width(X, self.width) if width is None else width)
+        width = kernel_width(X, self.width) if width is None else width
+        kernel = replace(self.kernel, width=width)
+        kernel.check_range(X)
+        return kernel
 
 
 @dataclass(frozen=True)
@@ -110,12 +115,13 @@ class Parameters:
 
 
 def read_parameters(
-    model: Any, labels: EncodedLabels | None, *, has_graph: bool = False
+    model: Any, labels: EncodedLabels | None, *, has_graph: bool = False, exponent: int = 0
 ) -> tuple[Parameters, ...]:
     """Return the validated parameters of an estimator, a set for each graph and kernel.
 
     `has_graph` tells whether a graph is given, so that none is built. `labels` are None for an
-    estimator that has not read its rows yet, and has no parameter that depends on them.
+    estimator that has not read its rows yet, and has no parameter that depends on them. Rows were
+    multiplied by ``2^-exponent``, and so are widths.
 
     Raises
     ------
@@ -133,7 +139,7 @@ def read_parameters(
     }
     shared = {name: values.pop(name) for name in SHARED if name in values}
     listed = [name for name in values if _is_list(name, given[name])]
-    return tuple(_assemble(point, shared, listed) for point in _combinations(values))
+    return tuple(_assemble(point, shared, listed, exponent) for point in _combinations(values))
 
 
 def is_search(model: Any, auto: tuple[str, ...]) -> bool:
@@ -176,6 +182,11 @@ def is_pairwise(kernel: Any) -> bool:
     if _is_list("kernel", kernel) and len(kernel) == 1:
         kernel = kernel[0]
     return isinstance(kernel, str) and kernel == "precomputed"
+
+
+def has_function(kernel: Any) -> bool:
+    """Tell whether a kernel, or one of a list, is a function of the user."""
+    return any(map(callable, kernel)) if _is_list("kernel", kernel) else callable(kernel)
 
 
 def _is_list(name: str, value: Any) -> bool:
@@ -225,16 +236,23 @@ def _combinations(values: Mapping[str, Candidates]) -> list[dict[str, Any]]:
     ]
 
 
-def _assemble(point: dict[str, Any], shared: Mapping[str, Any], listed: list[str]) -> Parameters:
+def _assemble(
+    point: dict[str, Any], shared: Mapping[str, Any], listed: list[str], exponent: int
+) -> Parameters:
     """Return one set of parameters from the values of all of them."""
     others: dict[str, Any] = {"listed": {name: point[name] for name in listed}}
-    width = point.pop("width")
+    given = point.pop("width")
     if "kernel" in point:
         kernel = Kernel(**{"kind" if n == "kernel" else n: point.pop(n) for n in OF_KERNEL})
         check_approximation(point.get("approximation", "auto"), kernel.kind)
-        others["kernel"] = KernelParameters(kernel, width)
+        others["kernel"] = KernelParameters(kernel, scaled_width(given, exponent))
+    else:  # nothing is asked of the rows for a kernel that is not used
+        others["kernel"] = KernelParameters(Kernel("precomputed"))
     if "metric" in point:
-        others["graph"] = GraphParameters(point.pop("n_neighbors"), width, point.pop("metric"))
+        metric = point.pop("metric")
+        # Rows of unit length have no unit.
+        width = given if metric == "cosine" else scaled_width(given, exponent)
+        others["graph"] = GraphParameters(point.pop("n_neighbors"), width, metric)
     return Parameters(**point, **shared, **others)
 
 
@@ -258,7 +276,13 @@ def _checks(given: Mapping[str, Any], labels: EncodedLabels | None) -> dict[str,
     solvers = SEMI_SUPERVISED_SOLVERS if is_low_density else SOLVERS
     checks: dict[str, Check] = {
         "gamma_g": check_gamma_g,
-        "C": partial(check_real, "C", positive=True, hint="; C = 1 / (2 gamma), or use 'auto'"),
+        "C": partial(
+            check_real,
+            "C",
+            positive=True,
+            limits=C_LIMITS,
+            hint="; C = 1 / (2 gamma), or use 'auto'",
+        ),
         "gamma_u": check_gamma_u,
         "solver": partial(check_choice, "solver", choices=solvers),
         "approximation": partial(check_choice, "approximation", choices=APPROXIMATIONS),

@@ -29,7 +29,7 @@ Trial = TypeVar("Trial", bound="TaskTrials")
 
 @dataclass(frozen=True)
 class Task:
-    """What all candidates for one graph and one kernel share.
+    """The part of a fit that all candidates for one graph and one kernel share.
 
     Attributes
     ----------

@@ -26,10 +26,10 @@ __all__ = [
 ]
 
 _PUBLIC_PACKAGES = {
-    "TableFeatures": "features",
+    "TableFeatures": "table_features",
     "Target": "target",
     "check_output": "writing",
-    "fit_features": "features",
+    "fit_features": "table_features",
     "read_chunks": "reading",
     "read_table": "reading",
     "read_target": "target",

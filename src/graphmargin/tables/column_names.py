@@ -14,13 +14,13 @@ from graphmargin.tables.table_errors import TableError
 Role: TypeAlias = Literal["number", "category", "date", "text", "embedding", "left out"]
 
 AN_ID = "an ID: all values differ"
-"""Why a column that names the rows is left out."""
+"""The note on a column that names the rows and is left out."""
 _SHOWN = 20
 
 
 @dataclass(frozen=True)
 class ColumnUse:
-    """How a column is used.
+    """The use of a column.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ def check_not_taken(new: Iterable[str], names: Iterable[str], table: str) -> Non
     --------
     >>> check_not_taken(["y_source"], ["x", "y", "y_source"], "a.csv")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    graphmargin.tables.table_errors.TableError: a.csv has a column 'y_source', which the result needs...
+    graphmargin.tables.table_errors.TableError: a.csv has a column 'y_source', which the result...
     """
     taken = [name for name in new if name in set(names)]
     if taken:

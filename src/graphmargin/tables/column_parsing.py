@@ -1,4 +1,4 @@
-"""What the cells of a column mean: numbers, dates, text or vectors, or that they are missing.
+"""The meaning of the cells of a column: numbers, dates, text, vectors, or missing.
 
 Each function returns the values and a mask of the cells that have another meaning; missing cells
 are never among these. What a cell means depends on the cell and on the format of its column, which

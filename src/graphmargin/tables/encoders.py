@@ -320,7 +320,7 @@ def fit_embedding(name: str, values: FloatArray) -> EmbeddingEncoder:
 
 
 Encoder: TypeAlias = NumberEncoder | CategoryEncoder | DateEncoder | TextEncoder | EmbeddingEncoder
-"""What turns a column into features."""
+"""Encoders that turn a column into features."""
 
 
 def fit_encoder(name: str, reading: ColumnReading, number_scale: float | None) -> Encoder:

@@ -103,4 +103,4 @@ ARCHIVE_ERRORS = (
     MemoryError,
     zlib.error,
 )
-"""What zipfile, openpyxl and NumPy raise on damaged content."""
+"""Exceptions that zipfile, openpyxl and NumPy raise on damaged content."""

@@ -1,4 +1,4 @@
-"""How rich a class of functions is, and the inductive error that follows."""
+"""The VC dimension of a class of functions, and the inductive error that follows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much one label can move the soft harmonic solution, and the transductive error that follows.
+"""Stability coefficients of the soft harmonic solution, and the transductive error that follows.
 
 The soft solution minimizes ``(l - y)' C (l - y) + l' Q l`` with ``Q = L + gamma_g I``, trust c_l in
 each of the n_l labels and c_u elsewhere. Dividing by c_l gives the problem of Lemma 2, in which
@@ -30,7 +30,7 @@ MAX_DENSE = 32
 """Vertices up to which a dense eigensolver is used; Lanczos fails on one to three."""
 LANCZOS_TOLERANCE = 1e-8
 MAX_RESTARTS = 100
-"""Of Lanczos, before it is given up; the largest eigenvalues of a path are very close."""
+"""Restarts of Lanczos before it is given up; the largest eigenvalues of a path are very close."""
 ROUNDING = 1e-12
 
 

@@ -1,4 +1,4 @@
-"""What users hear when workers are missing, too small or dying."""
+"""Errors when workers are missing, too small or dying."""
 
 from __future__ import annotations
 

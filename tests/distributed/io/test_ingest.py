@@ -1,4 +1,4 @@
-"""From Parquet files to encoder and codes, and what users hear of bad cells."""
+"""Encoded rows and codes of Parquet files, and errors about bad cells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which cells are labels: for estimators, and for commands as on one machine."""
+"""Cells that are labels: for estimators, and for commands as on one machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What lies on storage between the stages of a run: a handle for each thing, with its fields.
+"""Handles of what lies on storage between the stages of a run, each with its fields.
 
 A stage does not import another one: it writes records through a handle, and later stages read them
 through the same handle. A record is a named tuple of arrays. A reader names the type of record that

@@ -1,4 +1,4 @@
-"""How many partitions a fit needs, and whether the workers can hold it."""
+"""The number of partitions that a fit needs, and the check that the workers can hold it."""
 
 from __future__ import annotations
 

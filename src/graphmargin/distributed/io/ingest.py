@@ -1,4 +1,4 @@
-"""From Parquet files to encoded rows and codes of labels, and a summary of all rows."""
+"""Ingestion of Parquet files: encoded rows, codes of labels, and a summary of all rows."""
 
 from __future__ import annotations
 

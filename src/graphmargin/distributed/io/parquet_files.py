@@ -24,7 +24,7 @@ from graphmargin.tables.column_names import check_unique, format_names
 from graphmargin.tables.table_errors import TableError
 
 ENDINGS = (".parquet", ".parq", ".pq")
-"""Of the names of files that are read in a folder."""
+"""Endings of the names of files that are read in a folder."""
 _BUFFER = 1 << 20
 _READERS = 16
 

@@ -1,4 +1,4 @@
-"""What a group of rows does for a pair of classes: coordinate descent on its own dual variables.
+"""Work of a group of rows for a pair of classes: coordinate descent on its own dual variables.
 
 These are the tasks that workers do for the pairs of classes of all candidates, with the kernels of
 a single machine. None changes what it is given, so that each can be done again.

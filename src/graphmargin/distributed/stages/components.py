@@ -1,4 +1,4 @@
-"""Which vertices a label can reach, on a graph that lies in partitions.
+"""Vertices that a label can reach, on a graph that lies in partitions.
 
 The component of a vertex is found within its partition first. Partitions then send each other the
 components of the vertices at cross-partition edges, and the client joins components of different

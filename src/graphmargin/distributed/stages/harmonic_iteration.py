@@ -43,7 +43,7 @@ SCALARS = "scalars.pack"
 
 @dataclass(frozen=True)
 class HarmonicReport:
-    """How a harmonic solution was found.
+    """A report on the solver of a harmonic system.
 
     Attributes
     ----------
@@ -130,7 +130,7 @@ class _Scalars:
     """The sums diag(R'U) of the iteration before, zero at the first."""
     step: FloatArray
     tols: FloatArray
-    """At which violations to end; not a number as long as that is unknown."""
+    """Violations at which to end; not a number as long as they are unknown."""
     first_violation: float
 
 

@@ -1,4 +1,4 @@
-"""Which partition owns a point, and which others have a replica of it.
+"""The map from points to the partitions that own them or have a replica of them.
 
 A partition is a region of space whose rows fit in one task. k-means on a sample gives a few *cells*
 for each partition, and cells that are close together make up a partition; all partitions hold about
@@ -8,10 +8,10 @@ it is near enough: a point of cell b is at least
 
     ``h(x, b) = (norm(x - c_b)^2 - norm(x - c_a)^2) / (2 norm(c_b - c_a))``
 
-away from x, whose own center is c_a (see `graphmargin.graph.voronoi_index`), and the partition of b has a
-replica of x if ``h(x, b) <= radius * spread_b``, spread_b being the mean distance of the points of
-b from their center. The radius is the one that finds 99 percent of the exact neighbors of a sample
-of rows. So every partition finds the neighbors of its own rows by itself.
+away from x, whose own center is c_a (see `graphmargin.graph.voronoi_index`), and the partition of b
+has a replica of x if ``h(x, b) <= radius * spread_b``, spread_b being the mean distance of the
+points of b from their center. The radius is the one that finds 99 percent of the exact neighbors
+of a sample of rows. So every partition finds the neighbors of its own rows by itself.
 
 If there are many cells, a row is compared with those near the center of its *coarse cell* alone.
 """

@@ -1,4 +1,4 @@
-"""What max-margin machines learn from, where the rows lie in partitions on storage.
+"""Training rows of max-margin machines, where the rows lie in partitions on storage.
 
 All candidates share their rows and features, so that these are drawn and computed once.
 """

@@ -1,0 +1,25 @@
+"""The number of cases that a run has tried, which `make fuzz` adds up."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import settings
+
+# `make fuzz` loads this profile, with another seed in each round.
+settings.register_profile("fuzz", deadline=None, max_examples=250, print_blob=True)
+CASES = Counter()
+
+
+@pytest.fixture(scope="session")
+def count_case():
+    """Return a function that counts a case of a test."""
+
+    def count(name):
+        CASES[name] += 1
+
+    return count
+
+
+def pytest_terminal_summary(terminalreporter):
+    for name, number in sorted(CASES.items()):
+        terminalreporter.write_line(f"cases of {name}: {number}")

@@ -1,0 +1,165 @@
+"""Model files with random damage: an error of model files or the same model, and nothing else."""
+
+import io
+import json
+import zipfile
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphmargin import HarmonicClassifier, MaxMarginGraphCut, SupervisedSVC
+from graphmargin.models import ModelFileError, load_model, model_info, save_model
+from graphmargin.models.archive import DESCRIPTION, TREE, pack
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(30, 3))
+Y = np.where(np.arange(30) < 9, np.arange(30) % 3, -1)
+CLASSIFIERS = (
+    SupervisedSVC(),
+    SupervisedSVC(kernel="linear"),
+    MaxMarginGraphCut(gamma_g=0.1, C=1.0, kernel="cubic"),
+    HarmonicClassifier(gamma_g=[0.1, 1.0]),
+    HarmonicClassifier(width="self-tuning"),
+)
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """Return the contents of some model files, and the probabilities of their models."""
+    path = tmp_path_factory.mktemp("models") / "a.graphmargin"
+    files = []
+    for classifier in CLASSIFIERS:
+        save_model(classifier.fit(X, Y), path)
+        files.append((path.read_bytes(), classifier.predict_proba(X)))
+    return files
+
+
+@pytest.fixture(scope="module")
+def scratch(tmp_path_factory):
+    return tmp_path_factory.mktemp("damaged") / "a.graphmargin"
+
+
+def load(path, content):
+    """Return the model in a file of this content, or None if it is refused."""
+    path.write_bytes(content)
+    try:
+        model_info(path)
+        return load_model(path)
+    except ModelFileError:
+        return None
+
+
+@st.composite
+def damages(draw):
+    """Return a function that damages some bytes."""
+    kind = draw(st.sampled_from(["flip", "cut", "insert", "remove", "swap", "zero", "double"]))
+    start, length = draw(st.floats(0, 1)), draw(st.integers(1, 40))
+    noise = draw(st.binary(min_size=1, max_size=40))
+
+    def damage(content):
+        i = int(start * (len(content) - 1))
+        head, part, tail = content[:i], content[i : i + length], content[i + length :]
+        match kind:
+            case "flip":
+                return head + bytes([content[i] ^ (noise[0] or 1)]) + content[i + 1 :]
+            case "cut":
+                return head
+            case "insert":
+                return head + noise + content[i:]
+            case "remove":
+                return head + tail
+            case "swap":
+                return tail + part + head
+            case "zero":
+                return head + bytes(len(part)) + tail
+            case _:
+                return head + part + part + tail
+
+    return damage
+
+
+@given(st.integers(0, len(CLASSIFIERS) - 1), st.lists(damages(), min_size=1, max_size=3))
+def test_damaged_bytes_are_refused_or_make_no_difference(count_case, saved, scratch, which, damage):
+    count_case("damaged model files")
+    content, expected = saved[which]
+    for change in damage:
+        content = change(content) or b"\0"
+    model = load(scratch, content)
+    if model is not None:
+        np.testing.assert_array_equal(model.predict_proba(X), expected)
+
+
+JSON_VALUES = st.recursive(
+    st.one_of(
+        *(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=8)),
+        st.sampled_from([-1, 0, 2**31, 2**63, 10**30, 1e308, 5e-324, "rbf", "precomputed", []]),
+        st.builds(lambda number: {"type": "array", "number": number}, st.integers(-2, 9)),
+    ),
+    lambda parts: st.lists(parts, max_size=3) | st.dictionaries(st.text(max_size=4), parts),
+    max_leaves=4,
+)
+
+
+def places(tree, place=()):
+    """Return the paths to all values of a tree."""
+    pairs = tree.items() if isinstance(tree, dict) else enumerate(tree)
+    found = [place] if place else []
+    for key, value in pairs if isinstance(tree, dict | list) else ():
+        found += places(value, (*place, key)) if isinstance(value, dict | list) else [(*place, key)]
+    return found
+
+
+@given(
+    st.integers(0, len(CLASSIFIERS) - 1),
+    st.sampled_from([TREE, TREE, TREE, DESCRIPTION]),
+    st.floats(0, 1, exclude_max=True),
+    JSON_VALUES,
+)
+def test_crafted_values_are_refused_or_make_a_model(
+    count_case, saved, scratch, which, entry, where, value
+):
+    """Whoever means harm computes the digest again; then types and shapes are what is checked."""
+    count_case("crafted model files")
+    content, _ = saved[which]
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        entries = {name: archive.read(name) for name in archive.namelist()}
+    trees = {name: json.loads(entries.pop(name)) for name in (TREE, DESCRIPTION)}
+    found = places(trees[entry])
+    *outer, last = found[int(where * len(found))]
+    inner = trees[entry]
+    for key in outer:
+        inner = inner[key]
+    inner[last] = value
+    try:
+        entries[TREE] = json.dumps(trees[TREE], allow_nan=True).encode()
+        trees[DESCRIPTION].pop("digest", None)
+        crafted = pack(entries, trees[DESCRIPTION])
+    except ValueError:
+        return  # JSON has no such number
+    model = load(scratch, crafted)
+    if model is not None:
+        try:
+            proba = model.predict_proba(X)
+        except (ValueError, TypeError):
+            return
+        assert proba.shape == (30, len(model.classes))
+
+
+@given(st.integers(0, len(CLASSIFIERS) - 1), st.floats(0, 1, exclude_max=True), damages())
+def test_crafted_arrays_are_refused_or_make_a_model(
+    count_case, saved, scratch, which, where, damage
+):
+    count_case("crafted arrays")
+    content, _ = saved[which]
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        entries = {name: archive.read(name) for name in archive.namelist()}
+    description = json.loads(entries.pop(DESCRIPTION))
+    del description["digest"]
+    arrays = sorted(name for name in entries if name != TREE)
+    name = arrays[int(where * len(arrays))]
+    entries[name] = damage(entries[name])
+    model = load(scratch, pack(entries, description))
+    if model is not None:
+        assert model.predict_proba(X).shape == (30, len(model.classes))
