@@ -6,7 +6,9 @@ import pytest
 from hypothesis import settings
 
 # `make fuzz` loads this profile, with another seed in each round.
-settings.register_profile("fuzz", deadline=None, max_examples=250, print_blob=True)
+settings.register_profile(
+    "fuzz", deadline=None, derandomize=False, database=None, max_examples=250, print_blob=True
+)
 CASES = Counter()
 
 

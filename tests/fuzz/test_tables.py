@@ -1,0 +1,184 @@
+"""Random tables as bytes through `label` and `predict`: all rows come out, or one line says why.
+
+The standard library's csv module reads input and output once more, as a second opinion on what a
+row and a cell are.
+"""
+
+import csv
+import io
+import tempfile
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+
+import pytest
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+
+from graphmargin.cli import main
+
+FEW = settings().max_examples // 4
+"""Number of examples: each of them is several commands."""
+NUMBERS = st.sampled_from(["1.50", "-2", "0.25", "1e3", "3.0", "12345678901234567.09", "007", "+4"])
+WORDS = st.sampled_from(["TRUE", "FALSE", "unknown", "NA", "n.a.", "1.50", "2.00", "red", " red "])
+DATES = st.sampled_from(["2024-05-01", "2023-11-30", "1999-01-02", "2024-05-01T10:00:00"])
+TEXTS = st.text(st.sampled_from("ab \t,;|'\"\r\n\\=é\u2028€"), max_size=8)
+COLUMNS = (NUMBERS, WORDS, DATES, TEXTS)
+CLASSES = (["cat", "dog"], ["1.0", "2", "30"], ["TRUE", "FALSE"], ["a,b", 'c"d', "e\rf"])
+
+
+@st.composite
+def tables(draw):
+    """Return the header and the rows of a table; a third or so of its rows have a label."""
+    n_rows = draw(st.integers(9, 24))
+    classes = draw(st.sampled_from(CLASSES))
+    columns = [
+        draw(st.lists(draw(st.sampled_from(COLUMNS)), min_size=n_rows, max_size=n_rows))
+        for _ in range(draw(st.integers(1, 3)))
+    ]
+    numbers = [f"{draw(st.integers(-300, 300)) / 100:.2f}" for _ in range(n_rows)]
+    labels = [classes[i % len(classes)] if i < 6 or i % 4 == 0 else "" for i in range(n_rows)]
+    header = ["kind", "size", *(f"column {i}" for i in range(len(columns)))]
+    return header, list(zip(labels, numbers, *columns, strict=True))
+
+
+@st.composite
+def layouts(draw):
+    """Return how a table becomes bytes: separator, line ends, quotes, byte order mark."""
+    return {
+        "delimiter": draw(st.sampled_from(",;\t|")),
+        "lineterminator": draw(st.sampled_from(["\n", "\r\n"])),
+        "quoting": draw(st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL])),
+        "bom": draw(st.booleans()),
+    }
+
+
+def as_bytes(header, rows, layout):
+    text = io.StringIO(newline="")
+    options = {name: value for name, value in layout.items() if name != "bom"}
+    if any("\r" in cell for row in rows for cell in row):  # which older writers do not quote
+        options["quoting"] = csv.QUOTE_ALL
+    csv.writer(text, **options).writerows([header, *rows])
+    return text.getvalue().encode("utf-8-sig" if layout["bom"] else "utf-8")
+
+
+def cells(content, delimiter):
+    """Return the cells of a file as the csv module reads them, blank lines left out."""
+    text = io.StringIO(content.decode("utf-8-sig"), newline="")
+    return [row for row in csv.reader(text, delimiter=delimiter, strict=True) if row]
+
+
+def run(*words):
+    """Return the exit code of a command and the lines that it wrote to stderr."""
+    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()) as err:
+        code = main([*map(str, words), "-q"])
+    return code, err.getvalue().splitlines()
+
+
+@pytest.fixture(scope="module")
+def folder():
+    with tempfile.TemporaryDirectory() as name:
+        yield Path(name)
+
+
+def fresh(folder):
+    for file in folder.iterdir():
+        file.unlink()
+    return folder / "in.csv", folder / "out.csv", folder / "model.graphmargin"
+
+
+def assert_refused(code, lines, folder):
+    """Check that a failure is one line of the user's words, and that nothing was written."""
+    assert code == 2, lines
+    assert len(lines) == 1
+    assert {file.name for file in folder.iterdir()} == {"in.csv"}
+
+
+@settings(max_examples=FEW)
+@given(table=tables(), layout=layouts(), data=st.data())
+def test_rows_come_out_as_they_went_in_and_new_files_are_read_as_the_first(
+    folder, count_case, table, layout, data
+):
+    count_case("tables")
+    (header, rows), delimiter = table, layout["delimiter"]
+    source, out, model = fresh(folder)
+    content = as_bytes(header, rows, layout)
+    source.write_bytes(content)
+    code, lines = run("label", source, "-t", "kind", "--out", out, "--model", model)
+    event("refused" if code else "labeled")
+    if code:
+        assert_refused(code, lines, folder)
+        return
+    given, written = cells(content, delimiter), cells(out.read_bytes(), delimiter)
+    assert len(given) == len(rows) + 1
+    assert written[0] == [*header, "kind_confidence", "kind_source"]
+    assert [row[1 : len(header)] for row in written] == [row[1:] for row in given]
+    for before, after in zip(given[1:], written[1:], strict=True):
+        if before[0].strip():
+            assert (after[0], after[-1]) == (before[0], "given")
+        else:
+            assert after[0]
+            assert after[-1] in ("induced", "model")
+    again = folder / "again.csv"
+    assert run("label", source, "-t", "kind", "--out", again)[0] == 0
+    assert again.read_bytes() == out.read_bytes()
+    predicted = predictions(model, header[1:], [row[1:] for row in given[1:]], layout, folder)
+    some = data.draw(st.lists(st.integers(0, len(rows) - 1), min_size=1, max_size=6, unique=True))
+    part = [given[1 + i][1:] for i in some]
+    assert predictions(model, header[1:], part, layout, folder) == [predicted[i] for i in some]
+
+
+def predictions(model, header, rows, layout, folder):
+    """Return the labels and confidences of new rows, whose own cells come out untouched."""
+    source, out = folder / "new.csv", folder / "predicted.csv"
+    content = as_bytes(header, rows, layout)
+    source.write_bytes(content)
+    code, lines = run("predict", model, source, "--out", out)
+    assert code == 0, lines
+    given, written = (
+        cells(content, layout["delimiter"]),
+        cells(out.read_bytes(), layout["delimiter"]),
+    )
+    assert [row[: len(header)] for row in written] == given
+    assert written[0][len(header) :] == ["kind", "kind_confidence"]
+    return [row[len(header) :] for row in written[1:]]
+
+
+@settings(max_examples=2 * FEW)
+@given(table=tables(), layout=layouts(), data=st.data())
+def test_damaged_bytes_are_refused_in_one_line_or_all_rows_are_labeled(
+    folder, count_case, table, layout, data
+):
+    count_case("damaged tables")
+    source, out, _ = fresh(folder)
+    content = bytearray(as_bytes(*table, layout))
+    for _ in range(data.draw(st.integers(1, 3))):
+        place = data.draw(st.integers(0, len(content) - 1))
+        noise = data.draw(
+            st.binary(max_size=3) | st.sampled_from([b'"', b"\n", b",", b"\0", b"\r"])
+        )
+        content[place : place + data.draw(st.integers(0, 3))] = noise
+    source.write_bytes(content)
+    code, lines = run("label", source, "-t", "kind", "--out", out)
+    event("refused" if code else "labeled")
+    if code:
+        assert_refused(code, lines, folder)
+        return
+    with out.open(encoding="utf-8-sig", newline="") as file:
+        width = len(next(csv.reader(file, delimiter=separator_of(out))))
+    written = cells(out.read_bytes(), separator_of(out))
+    assert all(len(row) == width for row in written)
+    try:
+        given = cells(bytes(content), separator_of(out))
+    except (csv.Error, UnicodeDecodeError):
+        return
+    if all(len(row) == len(given[0]) for row in given):
+        # Rows of empty cells at the end of a file are no rows.
+        while len(given) > 1 and not any(given[-1]):
+            given.pop()
+        assert len(written) == len(given)
+
+
+def separator_of(path):
+    """Return the separator of a file that was written: the one between its last two columns."""
+    header = path.read_text(encoding="utf-8-sig").split("kind_source")[0].rstrip('"')
+    return header[-1]
