@@ -132,6 +132,16 @@ def test_rows_far_away_have_finite_probabilities(name, form, kernel):
             assert set(model.predict(far)) <= {0, 1, 2}
 
 
+@pytest.mark.parametrize("exponent", [-190, -60, 60, 190])
+@every_class
+def test_single_precision_rows_have_the_probabilities_of_double_ones(name, exponent):
+    X, y = coarse_blobs("f8")
+    model = fit(name, np.ldexp(X, exponent), y)
+    for rows in (np.zeros((2, X.shape[1])), np.ones((1, X.shape[1]))):
+        single = model.predict_proba(rows.astype("f4"))
+        np.testing.assert_allclose(single, model.predict_proba(rows), atol=1e-4)
+
+
 @pytest.mark.parametrize("kernel", ["linear", "cubic"])
 def test_a_row_far_away_has_the_label_of_its_direction(kernel):
     X, y = coarse_blobs("f8")

@@ -2,6 +2,8 @@ import sys
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
 from graphmargin.models import ModelFileError, load_model, model_info, save_model
@@ -80,3 +82,15 @@ def test_details_must_be_json(details, table_model, tmp_path):
     with pytest.raises(ModelFileError, match="`details` must be JSON values"):
         save_model(replace(table_model, details=details), tmp_path / "model.graphmargin")
     assert not list(tmp_path.iterdir())
+
+
+def test_frames_of_other_packages_are_tables_and_all_else_is_refused_by_name(table_model, table):
+    expected = table_model.predict(table).tolist()
+    columns = {name: table[name].tolist() for name in table.columns}
+    assert table_model.predict(columns).tolist() == expected
+    assert table_model.predict(pl.from_pandas(table)).tolist() == expected
+    for wrong in (None, np.zeros((3, 2)), [1, 2], "table.csv"):
+        with pytest.raises(TypeError, match="`table` must be a pandas or polars frame"):
+            table_model.predict(wrong)
+    with pytest.raises(TableError, match="two columns are called 'size'"):
+        table_model.predict_proba(pd.concat([table, table], axis=1))

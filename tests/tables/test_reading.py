@@ -134,6 +134,13 @@ def test_npz_never_unpickles(tmp_path):
         read_table(tmp_path / "a.npz")
 
 
+@pytest.mark.parametrize("dtype", [[("p", "f8"), ("q", "i4")], "V8"])
+def test_npz_records_are_refused_by_name(tmp_path, dtype):
+    np.savez(tmp_path / "a.npz", x=np.zeros(3, dtype=dtype), y=np.zeros(3))
+    with pytest.raises(TableError, match=r"array .x. is of type .* cells must be numbers"):
+        read_table(tmp_path / "a.npz")
+
+
 def test_npz_arrays_of_different_lengths(tmp_path):
     np.savez(tmp_path / "a.npz", x=np.zeros(3), y=np.zeros(2))
     with pytest.raises(TableError, match=r"array 'y' has the shape \(2,\)"):
@@ -161,6 +168,8 @@ def test_npz_arrays_of_different_lengths(tmp_path):
         ("a.jsonl", '{"a": 1}\n{"a": 1', "line 2 is not JSON"),
         ("a.jsonl", '{"a": 1}\n[1]\n', "line 2 is not a JSON object"),
         ("a.jsonl", '{"a": 1, "a": 2}\n', "line 1 is not JSON: two values of 'a'; keep one"),
+        ("a.jsonl", '{"a": 1}\n{"a": ["x\\ud800"]}', "line 2 has half of a character"),
+        ("a.jsonl", '{"\\udc00": 1}\n', "line 1 has half of a character"),
         ("a.jsonl", "\n\n", "the table has no columns"),
         ("a.jsonl", b'{"a": "\xe9"}', "line 1 is not JSON: 'utf-8' codec can't decode byte 0xe9"),
         ("a.parquet", "PAR1 no", "not a Parquet file, or a damaged one"),

@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from graphmargin._blocks import row_slices
+from graphmargin._rows import COMMON_EXPONENT_SINGLE
 from graphmargin._threads import map_in_threads
 from graphmargin._typing import FloatArray, IntArray
 from graphmargin.margin.kernels import Kernel
@@ -108,8 +109,10 @@ class MarginMachine:
         """Return f for every row and pair (i, j) of classes, positive for class i.
 
         Works in blocks: one kernel block and one product at a time. Dense single precision
-        stays what it is.
+        stays what it is, unless the training rows were too large or too small for it.
         """
+        if X.dtype == np.float32 and not self._fits_single_precision:
+            X = X.astype(np.float64)
         machine = self.collapsed()
         result = np.empty((X.shape[0], len(self.intercepts)), dtype=X.dtype)
         coefficients = machine.coefficients.astype(X.dtype, copy=False)
@@ -137,6 +140,13 @@ class MarginMachine:
         else:
             map_in_threads(fill, blocks, n_jobs=None)
         return result
+
+    @property
+    def _fits_single_precision(self) -> bool:
+        """Whether center and width are in the range in which squares of squares are finite."""
+        sizes = np.abs([self.kernel.width, *np.atleast_1d(self.center)])
+        largest = 2.0**COMMON_EXPONENT_SINGLE
+        return bool(sizes.max() <= largest and sizes[0] >= 1 / largest)
 
     def collapsed(self) -> MarginMachine:
         """Return the machine of a linear kernel with its weights in place of vectors, else itself.

@@ -64,23 +64,43 @@ class TableModel:
         """Which cells of the target have no label, as where the model was made."""
         return UNLABELED_IN_TABLES.with_texts(self.details.get("unlabeled", ()))
 
-    def predict(self, table: pd.DataFrame) -> AnyArray:
-        """Return the label of every row."""
+    def predict(self, table: Any) -> AnyArray:
+        """Return the label of every row of a pandas or polars frame, or a mapping of columns."""
         return self._label(table)[0]
 
-    def predict_proba(self, table: pd.DataFrame) -> FloatArray:
+    def predict_proba(self, table: Any) -> FloatArray:
         """Return class probabilities of every row, in the order of `classes`."""
         return self._label(table)[1]
 
-    def label(self, table: pd.DataFrame) -> tuple[AnyArray, FloatArray]:
+    def label(self, table: Any) -> tuple[AnyArray, FloatArray]:
         """Return the label of every row and its confidence, best minus second best probability."""
         labels, probabilities = self._label(table)
         return labels, np.asarray(confidence_of(probabilities))
 
-    def _label(self, table: pd.DataFrame) -> tuple[AnyArray, FloatArray]:
+    def _label(self, table: Any) -> tuple[AnyArray, FloatArray]:
         """Return labels and class probabilities."""
-        X = self.features.transform(table)
+        X = self.features.transform(_as_frame(table))
         if not len(X):
             return self.classes[:0], np.zeros((0, len(self.classes)))
         codes, probabilities = self.predictor.label(X)
         return self.classes[codes], probabilities
+
+
+def _as_frame(table: Any) -> pd.DataFrame:
+    """Return a table as a pandas frame whose columns have unique names."""
+    import pandas as pd
+
+    from graphmargin.tables.column_names import check_unique
+
+    if hasattr(table, "to_pandas"):  # polars, pyarrow
+        table = table.to_pandas()
+    elif isinstance(table, Mapping):
+        table = pd.DataFrame(table)
+    if not isinstance(table, pd.DataFrame):
+        msg = (
+            "`table` must be a pandas or polars frame, or a mapping from names to columns, got a "
+            f"{type(table).__name__}; the model knows columns by their names"
+        )
+        raise TypeError(msg)
+    check_unique([str(name) for name in table.columns])
+    return table

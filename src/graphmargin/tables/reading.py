@@ -184,7 +184,19 @@ def _json_objects(path: Path) -> Iterator[dict[str, object]]:
             if not isinstance(row, dict):
                 msg = f'{path}: line {i} is not a JSON object such as {{"x": 1.5}}'
                 raise TableError(msg)
+            if b"\\u" in line and not _is_text(row):
+                msg = f"{path}: line {i} has half of a character, such as \\ud800, which is no text"
+                raise TableError(msg)
             yield row
+
+
+def _is_text(row: dict[str, object]) -> bool:
+    """Tell whether the texts of a row can be written: JSON may escape halves of characters."""
+    try:
+        json.dumps(row, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -240,6 +252,12 @@ def _npz_table(path: Path) -> pd.DataFrame:
         raise TableError(msg) from error
     n = max((len(array) for array in arrays.values() if array.ndim), default=0)
     for name, array in arrays.items():
+        if array.dtype.kind not in "biufcmMUS":
+            msg = (
+                f"{path}: array {name!r} is of type {array.dtype}; cells must be numbers, dates or "
+                "text, and fields of records arrays of their own"
+            )
+            raise TableError(msg)
         if array.ndim not in (1, 2) or len(array) != n:
             msg = (
                 f"{path}: array {name!r} has the shape {array.shape}; all arrays must have one or "
