@@ -26,12 +26,14 @@ from tests.fuzz.problems import (
 models = st.sampled_from(sorted(MODELS))
 fixed_models = st.sampled_from(sorted(FIXED))
 LARGEST = {"f4": 120, "f8": 1000}
+ROUNDING = {"f4": 1e-4, "f8": 1e-10}
+"""Relative difference of probabilities that rounding explains."""
 SOLVER_TOLERANCE = 5e-3
 """Difference of probabilities that the stopping rules of the machines allow."""
 
 
 @given(models, plain_problems(), st.data())
-def test_a_power_of_two_changes_nothing(count_case, name, problem, data):
+def test_a_power_of_two_changes_no_more_than_rounding(count_case, name, problem, data):
     count_case("scaling")
     X, y = problem
     largest = LARGEST[X.dtype.str[1:]]
@@ -42,10 +44,11 @@ def test_a_power_of_two_changes_nothing(count_case, name, problem, data):
     assert (model is None) == (expected is None)
     if model is not None:
         check_fit(model)
-        np.testing.assert_array_equal(model.label_distributions_, expected.label_distributions_)
-        np.testing.assert_array_equal(
-            probabilities(model, scaled), probabilities(expected, form(X))
-        )
+        for found, wanted in (
+            (model.label_distributions_, expected.label_distributions_),
+            (probabilities(model, scaled), probabilities(expected, form(X))),
+        ):
+            np.testing.assert_allclose(found, wanted, rtol=ROUNDING[X.dtype.str[1:]], atol=1e-300)
 
 
 @given(fixed_models, plain_problems(), st.randoms(use_true_random=False))
