@@ -1,8 +1,8 @@
-"""Check that docstrings of modules, classes and constants say what the thing is.
+"""Check that docstrings of modules, classes, functions and constants say what the thing is.
 
 ``python tools/check_docstrings.py src benchmarks`` prints every docstring that begins with a word
 of a fragment or of an indirect question ("Of values in grids.", "What a part does."), and fails if
-there is one. ruff's D401 looks after the docstrings of functions.
+there is one. ruff's D401 asks functions for a verb, but leaves properties out.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ class Finding(NamedTuple):
 
 
 def fragments(path: Path) -> Iterator[Finding]:
-    """Yield the docstrings of a module, its classes and its constants that are fragments."""
+    """Yield the docstrings of a module that are fragments: its own and those of all in it."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for node in ast.walk(tree):
-        if not isinstance(node, ast.Module | ast.ClassDef):
+        if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
             continue
         for place, statement in enumerate(node.body):
             is_text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)

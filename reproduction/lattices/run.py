@@ -114,7 +114,7 @@ class SeparationRecord:
 
     @property
     def separated(self) -> bool:
-        """Whether all vertices are on the right side."""
+        """True if all vertices are on the right side."""
         return self.wrong + self.undecided == 0
 
 

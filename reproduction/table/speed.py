@@ -56,7 +56,7 @@ class SpeedRecord:
 
     @property
     def ratio(self) -> float:
-        """How many times as long the machines take one by one."""
+        """The ratio of the time that the machines take one by one."""
         return self.naive_seconds / self.seconds
 
 

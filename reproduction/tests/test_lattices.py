@@ -118,7 +118,7 @@ def test_linear_mr_only_scales_the_regularizer(fields):
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize(("kernel", "gamma_u"), [("linear", 1e-2), ("cubic", 1e-4), ("cubic", 1.0)])
 def test_the_sweep_agrees_with_the_estimator(kernel, gamma_u, fit_intercept, swept):
-    """Where kernel matrices are not rounded off; by symmetry, the bias changes nothing."""
+    """Kernel matrices are not rounded off here; by symmetry, the bias changes nothing."""
     X, y, y_true, W = make_lattices()
     width = other_widths()[1]
     model = ManifoldSVC(

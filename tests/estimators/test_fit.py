@@ -66,7 +66,7 @@ def test_failed_fit_is_no_fit(name):
 
 @every_model
 def test_fit_that_fails_late_is_no_fit(name):
-    """In a kernel, or by a warning that is an error."""
+    """The failure is in a kernel, or a warning that is an error."""
     X, _, y = blobs()
     model = fit(name, X, y)
     if name.removesuffix("-lists") in WITH_MARGIN:

@@ -127,7 +127,7 @@ def test_probabilities_are_one_increasing_function_of_the_decision(name):
 
 
 def test_width_of_the_paper_is_that_of_all_rows():
-    """Through which alone unlabeled rows matter to the supervised machine."""
+    """Unlabeled rows matter to the supervised machine through the width alone."""
     X, _, y = blobs(3)
     labeled = y >= 0
     for kernel in ("linear", "rbf"):

@@ -83,7 +83,7 @@ def test_without_weight_or_unlabeled_rows_it_is_the_supervised_machine(
 
 @every_solver
 def test_every_pair_of_classes_is_a_problem_of_two(solver):
-    """With its own labels, and the rows that the supervised machine gives to one of the two."""
+    """A pair has its labels, and the rows that the supervised machine gives to one of the two."""
     X, _, y = blobs(3, distance=2.0)
     width, shares = 2.0, np.array([0.3, 0.3, 0.4])
     options = {"C": 2.0, "gamma_u": 0.1, "solver": solver, "width": width}
@@ -189,7 +189,7 @@ def test_report_tells_the_form_of_the_machine(monkeypatch):
 
 @every_solver
 def test_unlabeled_rows_that_are_drawn_stand_for_the_others(monkeypatch, solver):
-    """Of equal rows, half of them with twice the weight are the same problem."""
+    """Half of equal rows with twice the weight are the same problem."""
     X, _, y = blobs(distance=1.0)
     X = np.vstack([X[y >= 0], np.repeat(X[[-1]], 64, axis=0)])
     y = np.append(y[y >= 0], [-1] * 64)

@@ -43,7 +43,7 @@ def test_the_estimate_is_that_of_the_choice(labeled_pets, findings):
 
 @pytest.mark.parametrize("right", [0, 1, 11, 14, 15])
 def test_the_interval_is_that_of_clopper_and_pearson(right):
-    """At its ends, as many right ones as seen, or as few, have a probability of 2.5 %."""
+    """The ends are where as many right ones as seen, or as few, have a probability of 2.5 %."""
     trials = SimpleNamespace(held_out_codes=np.array([0] * 10 + [1] * 5))
     found = estimate_of(SimpleNamespace(trials=trials, error=1 - right / 15))
     assert (found.n_hidden, found.n_right, found.guess) == (15, right, 10 / 15)

@@ -42,7 +42,7 @@ def test_sources_and_confidences(labeled_pets):
 
 
 def test_no_label_is_induced_where_no_label_travels(mixed_table):
-    """As if supervised learning had been chosen: labels are explained at another gamma_g."""
+    """Labels are explained at another gamma_g if supervised learning is chosen."""
     found = label_rows(task_of(mixed_table()[0], "kind"))
     problem = found.fitted.solution.problem
     fitted = replace(found.fitted, solution=solve_path(problem, [np.inf])[0])

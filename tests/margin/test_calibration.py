@@ -97,7 +97,7 @@ def test_targets_computed_by_hand():
 
 
 def cross_entropy(scores, targets, sharpness, doubt=0.0):
-    """Of all targets together."""
+    """The tolerance is that of all targets together."""
     return float(-(targets * np.log(probabilities(scores, sharpness, doubt))).sum())
 
 

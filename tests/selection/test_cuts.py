@@ -82,7 +82,7 @@ def test_shares_and_scales_are_those_of_the_machines_at_a_sample_of_unlabeled_ro
 
 
 def test_solutions_are_found_once_for_each_graph(monkeypatch):
-    """Of twelve tasks: two graphs, with and without an `eps`, and three kernels."""
+    """There are twelve tasks: two graphs, with and without an `eps`, and three kernels."""
     X, y = clusters()
     solved = []
 

@@ -256,7 +256,7 @@ def test_leave_one_out_by_its_word():
 
 
 def test_labels_of_the_test_rows_of_any_splitter_are_held_out():
-    """Of its unlabeled test rows there is nothing to hold out."""
+    """Unlabeled test rows have nothing to hold out."""
     cv = KFold(5)
     tests = [test for _, test in cv.split(Y)]
     assert [test.tolist() for test in tests][1:4] == [[2, 3], [4, 5], [6, 7]]

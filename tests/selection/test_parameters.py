@@ -120,7 +120,7 @@ def test_value_out_of_range(name, value, message):
     ],
 )
 def test_every_class_checks_each_of_its_parameters(classifier, name):
-    """Beside others that are chosen or fixed, and as the last of several candidates."""
+    """The value is beside others, chosen or fixed, and the last of several candidates."""
     value, message = FIRST[name]
     known = classifier().get_params()
     others = {key: given for key, given in FIXED.items() if key in known}

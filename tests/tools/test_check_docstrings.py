@@ -31,6 +31,7 @@ class Table:
         ("Rows, at most, of", "Of", 4),
         ("A table.", "Which table, and why.", 8),
         ("Number of its rows.", "For its rows.", 11),
+        ("Return what comes first.", "Whether it is first.", 14),
     ],
 )
 def test_fragments_of_modules_classes_and_constants_are_found(tmp_path, capsys, good, bad, line):

@@ -95,7 +95,7 @@ class HarmonicSolution:
 
     @property
     def status(self) -> str:
-        """What happened, in words."""
+        """The outcome of the solver, in words."""
         if not self.converged:
             ending = f"stopped after {self.iterations} iterations without convergence"
         elif self.iterations:

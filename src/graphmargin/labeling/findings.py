@@ -229,7 +229,7 @@ class Findings:
 
     @property
     def details(self) -> dict[str, Any]:
-        """What a model file tells of the table that it was learned from."""
+        """Details of the table, which the model file keeps."""
         estimate = self.estimate
         return {
             "table": self.table,

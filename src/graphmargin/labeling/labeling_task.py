@@ -72,7 +72,7 @@ class LabelingTask:
 
     @property
     def columns(self) -> tuple[ColumnUse, ...]:
-        """How all columns but the target are used."""
+        """The use of all columns but the target."""
         return tuple(use for use in self.features.columns if use.name != self.target.name)
 
 
@@ -167,7 +167,7 @@ class LabeledTable:
 
     @cached_property
     def sources(self) -> AnyArray:
-        """Where every label comes from, see `graphmargin.labeling.findings`."""
+        """The source of every label, see `graphmargin.labeling.findings`."""
         agreed = self.fitted.solution.codes == self.codes
         found = np.where(agreed, INDUCED, MODEL)
         return np.where(self.job.target.labeled, GIVEN, found)

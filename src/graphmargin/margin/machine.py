@@ -64,7 +64,7 @@ class TrainingReport:
 
     @property
     def converged(self) -> bool:
-        """Whether the solver reached its tolerance."""
+        """True if the solver reached its tolerance."""
         return not self.failure
 
 
@@ -143,7 +143,7 @@ class MarginMachine:
 
     @property
     def _fits_single_precision(self) -> bool:
-        """Whether center and width are in the range in which squares of squares are finite."""
+        """True if center and width are in the range in which squares of squares are finite."""
         sizes = np.abs([self.kernel.width, *np.atleast_1d(self.center)])
         largest = 2.0**COMMON_EXPONENT_SINGLE
         return bool(sizes.max() <= largest and sizes[0] >= 1 / largest)

@@ -61,7 +61,7 @@ class TableModel:
 
     @property
     def rule(self) -> UnlabeledRule:
-        """Which cells of the target have no label, as where the model was made."""
+        """The rule of cells of the target without a label, as where the model was made."""
         return UNLABELED_IN_TABLES.with_texts(self.details.get("unlabeled", ()))
 
     def predict(self, table: Any) -> AnyArray:

@@ -118,7 +118,7 @@ class Choice:
 
     @property
     def has_both_kinds(self) -> bool:
-        """Whether there are candidates with and without a graph."""
+        """True if there are candidates with and without a graph."""
         return bool(self.trials.supervised.any() and not self.trials.supervised.all())
 
     @property
@@ -140,7 +140,7 @@ class Choice:
 
     @property
     def verdict(self) -> str:
-        """Whether the graph helps, by `supervised_share`: up to 1/3, from 2/3 on, or between.
+        """The verdict on the graph, by `supervised_share`: up to 1/3, from 2/3 on, or between.
 
         "not compared" unless there are candidates of both kinds and held-out labels: else the
         weights are those of priors and class shares.

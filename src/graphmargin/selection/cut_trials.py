@@ -83,7 +83,7 @@ class CutTrials(TaskTrials):
 
     @property
     def has_all_rows(self) -> bool:
-        """Whether the machines learned from all rows, so that none has to be trained again."""
+        """True if the machines learned from all rows, so that none has to be trained again."""
         return bool(len(self.rows) == self.task.X.shape[0])
 
 

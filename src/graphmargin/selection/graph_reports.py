@@ -147,12 +147,12 @@ class GraphReport:
 
     @property
     def verdict(self) -> str:
-        """Whether the graph helps, or "not compared"; see `Choice`."""
+        """The verdict on the graph, or "not compared"; see `Choice`."""
         return "not compared" if self.choice is None else self.choice.verdict
 
     @property
     def trusts_graph(self) -> bool:
-        """Whether candidates with a graph were tested, and were not worse than those without.
+        """True if candidates with a graph were tested, and were not worse than those without.
 
         Only then may the graph be asked which labels look wrong.
         """
@@ -160,7 +160,7 @@ class GraphReport:
 
     @property
     def advice(self) -> tuple[Advice, ...]:
-        """What looks wrong, and what to do; empty if nothing does."""
+        """Advice on what looks wrong, and what to do; empty if nothing does."""
         return tuple(graph_advice(self))
 
     def __str__(self) -> str:

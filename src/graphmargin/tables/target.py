@@ -52,7 +52,7 @@ class Target:
 
     @property
     def labeled(self) -> BoolArray:
-        """Which rows have a label."""
+        """A mask of the rows that have a label."""
         return self.codes >= 0
 
 

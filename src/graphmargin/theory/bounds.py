@@ -84,7 +84,7 @@ class RiskBound:
 
     @property
     def informative(self) -> bool:
-        """Whether the bound is below 1/2, the risk of a coin, for which no data are needed."""
+        """True if the bound is below 1/2, the risk of a coin, for which no data are needed."""
         return self.bound < 0.5
 
     @property

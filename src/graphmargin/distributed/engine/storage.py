@@ -70,7 +70,7 @@ class Folder:
 
     @property
     def is_local(self) -> bool:
-        """Whether it is on a file system, where files and folders can be renamed."""
+        """True on a file system, where files and folders can be renamed."""
         return isinstance(self._place[0], LocalFileSystem)
 
     @property
