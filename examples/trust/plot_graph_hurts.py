@@ -75,18 +75,18 @@ print(models["graph, blindly"].fit(rows, few).graph_report())
 #
 # *graph, components*
 #   How many neighbors a row has, and whether labels reach every row.
-# *edges between labels*
+# *edges between labeled points*
 #   Labels that are neighbors should agree more often than by chance. With few such
 #   edges this is a hint, no more.
 # *one label held out at a time*
 #   How often the other labels get it wrong along the graph. Compare this with the error
 #   that you would expect of a classifier, not with zero.
 # *confidence*
-#   A large sink is no fault in itself: it is what keeps labels from traveling far.
+#   A large sink is no problem in itself: it limits how far labels are propagated.
 # *class shares*
-#   A class that swallows the other one would show here.
+#   A class with far too many induced labels would show here.
 # *verdict*
-#   "Not compared", as ``gamma_g`` was fixed: nobody asked whether the graph helps.
+#   "Not compared", as ``gamma_g`` was fixed: no candidate without a graph was tried.
 #
 # The default model tests it. It holds out labels and predicts them with candidates with a
 # graph and without one:
