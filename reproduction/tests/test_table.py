@@ -114,7 +114,7 @@ def test_rows_have_published_errors_in_italics_beside_ours(section, table_rows):
     cells = row(table_rows(section.markdown, "| image, 7 classes"), "1 %, linear")
     assert cells["*SVM*"] == ""
     assert section.markdown.count("| 10 %, rbf |") == 4
-    rows = table_rows(section.markdown, "**How far apart.**")
+    rows = table_rows(section.markdown, "**Differences.**")
     for start in ("SVM", "GC auto minus GC"):
         assert list(row(rows, start).values())[1:] == ["+0.50 (0.50)"] * 4
 
