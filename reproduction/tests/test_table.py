@@ -158,7 +158,7 @@ def test_speed_is_a_table_of_kernels(drawn_records, table_rows):
     rows = table_rows(text, "**Speed.**")
     assert [line[0] for line in rows[1:]] == ["linear", "rbf"]
     assert rows[-1][1:] == ["1.00", "3.00", "3.0", "2.0 to 4.0", "99.90 %"]
-    assert "2 pairs, 5 % of labels" in text
+    assert "2 pairs with 5 % of labels" in text
 
 
 @pytest.mark.slow_reproduction
