@@ -3,8 +3,8 @@ A table with numbers, categories, dates and text
 ================================================
 
 Most tables are not matrices. This example shows how a table with a column of each kind, and
-with missing cells, becomes points whose distances make sense. It also shows what every kind
-of column is worth, and how features and classifier are saved as one model.
+with missing cells, becomes points whose distances make sense. It also shows how much every
+kind of column helps, and how features and classifier are saved as one model.
 
 The table is scikit-learn's own inventory, with a row for each public class or function of
 eight modules. The label is the module, which is known for every fifth row.
@@ -57,8 +57,8 @@ table["module"] = mask_labels(y_true, fraction=0.2, random_state=0)
 print(table.sample(5, random_state=3).drop(columns="summary").to_string(index=False))
 
 # %%
-# What becomes of each column
-# ---------------------------
+# How each column is used
+# -----------------------
 # :class:`~graphmargin.tables.TableFeatures` recognizes columns by their cells. It scales
 # numbers. A category becomes a feature for each value, a date becomes its time and its
 # position in the calendar, and text becomes 30 coordinates of a latent semantic analysis.
@@ -70,10 +70,10 @@ for use in features.columns_:
 print(features.scaling_)
 
 # %%
-# What each column is worth
-# -------------------------
-# Leave one kind of column out, and count errors on the unlabeled rows. All that this takes
-# is the names of the columns to ignore.
+# How much each kind of column helps
+# ----------------------------------
+# Leave one kind of column out, and count errors on the unlabeled rows. ``ignore`` takes
+# the names of the columns to leave out.
 
 KINDS = {
     "numbers": ["n_arguments", "n_words"],
@@ -146,8 +146,8 @@ for label, confidence in zip(*loaded.label(new), strict=True):
 #
 #    $ graphmargin label inventory.csv --target module --model inventory.graphmargin
 #
-# Take away
-# ---------
+# Summary
+# -------
 # Pass the table as it is, and look at ``columns_`` to see how it was read. Every column
 # influences the neighbors, so ignore those that have nothing to do with the label.
 # :doc:`/command-line` has the rules for columns and all commands.
