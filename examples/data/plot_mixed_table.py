@@ -24,7 +24,7 @@ from sklearn.metrics import DistanceMetric  # compiled, so without a signature
 from graphmargin import MaxMarginGraphCut, load_model, save_model
 from graphmargin.datasets import mask_labels
 from graphmargin.models import TableModel
-from graphmargin.tables import TableFeatures, read_target
+from graphmargin.tables import fit_features, read_target
 
 MODULES = ["cluster", "covariance", "datasets", "decomposition"]
 MODULES += ["ensemble", "linear_model", "metrics", "preprocessing"]
@@ -59,15 +59,15 @@ print(table.sample(5, random_state=3).drop(columns="summary").to_string(index=Fa
 # %%
 # How each column is used
 # -----------------------
-# :class:`~graphmargin.tables.TableFeatures` recognizes columns by their cells. It scales
+# :func:`~graphmargin.tables.fit_features` recognizes columns by their cells. It scales
 # numbers. A category becomes a feature for each value, a date becomes its time and its
 # position in the calendar, and text becomes 30 coordinates of a latent semantic analysis.
-# ``columns_`` tells how each column is used and what was missing.
+# ``columns`` says how each column is used and what was missing.
 
-features = TableFeatures(ignore=["module"]).fit(table)
-for use in features.columns_:
+features = fit_features(table, ignore=["module"])
+for use in features.columns:
     print(f"{use.name:16}{use.role:10}{use.n_features:3} features  {use.note}")
-print(features.scaling_)
+print(features.scaling)
 
 # %%
 # How much each kind of column helps
@@ -90,7 +90,7 @@ cut = MaxMarginGraphCut(n_neighbors=10, gamma_g=0.1, C=10.0)
 
 def error(unused):
     """Return the error on unlabeled rows if some columns are left out."""
-    points = TableFeatures(ignore=["module", *unused]).fit_transform(table)
+    points = fit_features(table, ignore=["module", *unused]).transform(table)
     codes = cut.fit(points, target.codes).transduction_
     return 100 * np.mean(target.classes[codes[hidden]] != y_true[hidden])
 
@@ -148,6 +148,6 @@ for label, confidence in zip(*loaded.label(new), strict=True):
 #
 # Summary
 # -------
-# Pass the table as it is, and look at ``columns_`` to see how it was read. Every column
+# Pass the table as it is, and look at ``columns`` to see how it was read. Every column
 # influences the neighbors, so ignore those that have nothing to do with the label.
 # :doc:`/command-line` has the rules for columns and all commands.
