@@ -75,7 +75,7 @@ def test_every_text_is_escaped(text):
     assert table.tags == TAGS
 
 
-def test_a_table_without_a_header_or_rows():
+def test_table_without_header_and_rows_is_empty():
     table = Table(html_table("nothing", []))
     assert (table.caption, table.rows) == ("nothing", [])
 

@@ -72,7 +72,7 @@ def test_bad_labels(classifier):
     for y, message in (
         (TRUTH[:19], "inconsistent numbers of samples: [20, 19]"),
         (np.full(20, -1), "`y` has no label: all 20 rows are unlabeled"),
-        (["cat"] * 4 + [None] * 16, "`y` has one class only ('cat'); label rows of at least two"),
+        (["cat"] * 4 + [None] * 16, "`y` has only one class ('cat'); label rows of at least two"),
         (None, "requires y to be passed, but the target y is None"),
         (np.linspace(0.1, 0.9, 20), "Unknown label type: continuous"),
         (np.column_stack([Y, Y]), "y should be a 1d array, got an array of shape (20, 2) instead"),
@@ -167,7 +167,7 @@ def test_bad_validation_sets(classifier):
     for cv, message in (
         ((X[:3, :1], [0, 1, 0]), "X has 1 features, but"),
         ((with_entry(np.nan)[:4], [0, 1, 0, 1]), "Input X contains NaN"),
-        ((X[:3], [0, 1, -1]), "`cv` has the label -1 in y_val, but y has [0, 1]"),
+        ((X[:3], [0, 1, -1]), "`cv` has the label -1 in y_val, but the classes of y are [0, 1]"),
     ):
         with refuses(message):
             model.set_params(cv=cv).fit(X, Y)

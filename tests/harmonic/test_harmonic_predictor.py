@@ -74,7 +74,7 @@ def test_points_are_joined_to_their_nearest_neighbors(metric):
     graph = neighbor_graph(X, 2, width=1.0, metric=metric)
     points = PointGraph(graph.search, graph.weighting, 2, metric)
     attachment = attach(points, np.array([[5.0, 0.2]]))
-    near = attachment.moves.toarray()[0]
+    near = attachment.transition.toarray()[0]
     assert set(np.flatnonzero(near)) <= {0, 1}
     assert near.sum() == pytest.approx(1.0)
     part = WalkPart(np.array([[1.0, 0.0]] * 2 + [[0.0, 1.0]] * 2), ((1.0, 0.0),), points)

@@ -16,7 +16,7 @@ from graphmargin._rows import (
     canonical_rows,
     check_no_mask,
     common_exponent,
-    naming_matrix,
+    errors_name_argument,
     scale_rows,
 )
 from graphmargin._typing import AnyArray, FloatArray
@@ -88,7 +88,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         """Return X as an array or canonical CSR matrix of finite floats."""
         check_no_mask(X)
         kinds = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
-        with naming_matrix("X"):
+        with errors_name_argument("X"):
             return canonical_rows(validate_data(self, X, **kinds, **options))
 
     def _held_out(

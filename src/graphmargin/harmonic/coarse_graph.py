@@ -17,7 +17,7 @@ import numpy as np
 from scipy import linalg, sparse
 from scipy.sparse import csgraph
 
-from graphmargin._blocks import ranges
+from graphmargin._blocks import chunk_ranges
 from graphmargin._compilation import kernel
 from graphmargin._threads import ThreadPool
 from graphmargin._typing import FloatArray, IntArray
@@ -63,7 +63,7 @@ class Aggregates:
         inverse = linalg.inv(matrix, overwrite_a=True, check_finite=False)
         root = np.sqrt(s)
         size = -(-len(rates) // N_BLOCKS)
-        blocks = ranges(len(rates), size)
+        blocks = chunk_ranges(len(rates), size)
 
         def turn(
             P: FloatArray,

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from scipy import sparse
 
-from graphmargin._blocks import ranges
+from graphmargin._blocks import chunk_ranges
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
 from graphmargin.harmonic.problem import HarmonicProblem, check_gamma_g
 from graphmargin.harmonic.solution import HarmonicSolution, assemble_solution
@@ -69,7 +69,7 @@ def fold_solutions(
     system = HarmonicSystem(edges, solver, n_jobs=n_jobs)
     n_classes = len(problem.labels.classes)
     memory = 8 * len(vertices) * (n_classes + 1) * max(1, len(finite))
-    for first, last in ranges(len(folds), max(1, BATCH_MEMORY // memory)):
+    for first, last in chunk_ranges(len(folds), max(1, BATCH_MEMORY // memory)):
         if progress is not None:
             progress(first / len(folds), f"fold {first + 1} of {len(folds)}")
         hidden = [problem.without_labels(rows) for rows in folds[first:last]]

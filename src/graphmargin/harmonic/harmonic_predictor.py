@@ -63,7 +63,7 @@ class WalkPart:
 
     def move_probability(self, attachment: Attachment) -> FloatArray:
         """Return the probability that a new point moves, not into the sink, times the weights."""
-        moving = np.zeros(attachment.moves.shape[0])
+        moving = np.zeros(attachment.transition.shape[0])
         for weight, rate in self.sinks:
             moving += weight * attachment.move_probability(rate)
         return moving
@@ -121,9 +121,9 @@ class HarmonicPredictor:
         moving = np.zeros(X.shape[0])
         for part in self.parts:
             attachment = attach(part.points, X)
-            shares += attachment.moves @ part.class_mass
+            shares += attachment.transition @ part.class_mass
             # Neighbors that no label reaches still have a label to vote with.
-            votes += attachment.moves @ np.eye(n_classes)[self.codes]
+            votes += attachment.transition @ np.eye(n_classes)[self.codes]
             moving += part.move_probability(attachment)
         mass = shares * moving[:, None]
         codes = np.where(shares.any(axis=1), shares.argmax(axis=1), votes.argmax(axis=1))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from graphmargin._blocks import ranges
+from graphmargin._blocks import chunk_ranges
 from graphmargin._compilation import kernel
 from graphmargin._threads import ThreadPool, raise_if_cancelled
 from graphmargin._typing import BoolArray, FloatArray, ProgressCallback
@@ -80,7 +80,7 @@ def conjugate_gradients(
     scaled = symmetric_scaling(W, s)
     matrix = csr_arrays(scaled)
     X = np.zeros((n, columns))
-    blocks = ranges(n, max(MIN_ROWS_AT_ONCE, -(-n // N_BLOCKS)))
+    blocks = chunk_ranges(n, max(MIN_ROWS_AT_ONCE, -(-n // N_BLOCKS)))
     turn = turn or _plain_turn(blocks)
     tols = np.full(columns, tol)
     first_violation: float | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from graphmargin._blocks import ranges
+from graphmargin._blocks import chunk_ranges
 from graphmargin._compilation import kernel
 from graphmargin._threads import map_in_threads
 from graphmargin._typing import FloatArray, IntArray
@@ -55,7 +55,7 @@ def push_visits(
     matrix = csr_arrays(W)
     parts = map_in_threads(
         lambda part: _push(*matrix, s, starts[part[0] : part[1]], rows, tol),
-        ranges(len(starts), STARTS_AT_ONCE),
+        chunk_ranges(len(starts), STARTS_AT_ONCE),
         n_jobs=n_jobs,
     )
     return np.concatenate([np.empty((0, len(rows))), *parts])

@@ -20,7 +20,7 @@ UNKNOWN = "#8c959f"
 LEGEND_SIZE = 9
 
 
-def axes_of(ax: Any) -> Any:
+def get_axes(ax: Any) -> Any:
     """Return the given axes, or new ones of pyplot; say what to install without matplotlib."""
     if ax is not None:
         return ax

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from graphmargin._typing import AnyArray, BoolArray, FloatArray
 from graphmargin.labeling.findings import INDUCED, MODEL
-from graphmargin.plotting._matplotlib import CLASS_COLORS, LEGEND_SIZE, axes_of
+from graphmargin.plotting._matplotlib import CLASS_COLORS, LEGEND_SIZE, get_axes
 
 SOURCES = {
     INDUCED: ("induced: the graph and the classifier agree", CLASS_COLORS[0]),
@@ -98,7 +98,7 @@ class ConfidenceDisplay:
         bins : int, default=20
             Of equal width in [0, 1].
         """
-        self.ax_ = axes_of(ax)
+        self.ax_ = get_axes(ax)
         self.figure_ = self.ax_.figure
         edges = np.linspace(0, 1, bins + 1)
         middles, below = (edges[1:] + edges[:-1]) / 2, np.zeros(bins)

@@ -15,10 +15,10 @@ from graphmargin.harmonic.harmonic_predictor import PointGraph, attach
 from graphmargin.harmonic.system import confidence_of
 from graphmargin.plotting._matplotlib import (
     YELLOW,
-    axes_of,
     check_plane,
     class_legend,
     class_style,
+    get_axes,
     mix_with_white,
     outline_given,
     scatter_classes,
@@ -125,7 +125,7 @@ class CutDisplay:
         graph = neighbor_graph(points, k, width=used.kernel.width, metric=metric)
         step = attach(PointGraph(graph.search, graph.weighting, k, metric), grid)
         sink = solution.gamma_g + solution.problem.c_unlabeled
-        mass = (step.moves @ solution.class_mass) * step.move_probability(sink)[:, None]
+        mass = (step.transition @ solution.class_mass) * step.move_probability(sink)[:, None]
         regions = np.searchsorted(estimator.classes_, estimator.predict(grid))
         return cls(
             x1=x1,
@@ -150,7 +150,7 @@ class CutDisplay:
         size : float, default=22
             Area of a point, in points squared.
         """
-        self.ax_ = axes_of(ax)
+        self.ax_ = get_axes(ax)
         self.figure_ = self.ax_.figure
         from matplotlib.patches import Patch
 

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from graphmargin._typing import FloatArray
 from graphmargin.labeling.findings import PATH_LINES, gamma_text
-from graphmargin.plotting._matplotlib import CLASS_COLORS, LEGEND_SIZE, axes_of
+from graphmargin.plotting._matplotlib import CLASS_COLORS, LEGEND_SIZE, get_axes
 
 STYLES = {
     "fold_score": (CLASS_COLORS[0], "-"),
@@ -86,7 +86,7 @@ class GammaPathDisplay:
         ax : matplotlib Axes, default=None
             New ones by default.
         """
-        self.ax_ = axes_of(ax)
+        self.ax_ = get_axes(ax)
         self.figure_ = self.ax_.figure
         places = np.arange(len(self.gamma_g))
         self.bars_ = self.ax_.bar(

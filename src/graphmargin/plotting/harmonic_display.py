@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray
 from graphmargin.harmonic.solution import HarmonicSolution
 from graphmargin.plotting._matplotlib import (
-    axes_of,
     check_plane,
     class_legend,
+    get_axes,
     outline_given,
     scatter_classes,
 )
@@ -121,7 +121,7 @@ class HarmonicDisplay:
         size : float, default=24
             Area of a vertex, in points squared.
         """
-        self.ax_ = axes_of(ax)
+        self.ax_ = get_axes(ax)
         self.figure_ = self.ax_.figure
         from matplotlib.collections import LineCollection
 

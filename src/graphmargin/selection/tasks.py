@@ -106,7 +106,7 @@ def make_tasks(
         if parameters.graph is not None and parameters.graph not in graphs:
             graphs[parameters.graph] = build_graph(X, parameters.graph, execution)
         graph = None if parameters.graph is None else graphs[parameters.graph]
-        # Arrays of label weights have no hash, and are distinguished by their identity.
+        # Arrays of trust have no hash, and are distinguished by their identity.
         key = (parameters.graph, id(parameters.c_labeled), parameters.c_unlabeled)
         if key not in problems:
             edges = given if graph is None else graph.W
