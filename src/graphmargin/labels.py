@@ -226,7 +226,10 @@ def _check_entries(values: AnyArray) -> None:
 
 def _check_label_type(given: AnyArray) -> None:
     if given.dtype.kind == "f" and not np.isfinite(given).all():
-        msg = f"`y` must have finite labels, got an infinite one; unlabeled is {UNLABELED_IN_PYTHON.description}"
+        msg = (
+            "`y` must have finite labels, got an infinite one; unlabeled is "
+            f"{UNLABELED_IN_PYTHON.description}"
+        )
         raise ValueError(msg)
     if given.dtype.kind == "f" and (given % 1 != 0).any():
         example = given[given % 1 != 0][0]
