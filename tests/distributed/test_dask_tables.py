@@ -104,7 +104,7 @@ def test_cells_of_another_kind_outside_of_the_sample(cluster, opened, pets, monk
 
 def test_no_column_is_left_for_features(cluster, opened):
     names = ["id", "weight", "age", "color", "seen", "note", "country"]
-    with pytest.raises(TableError, match=r"no column is of use as a feature: 'id' \(ignored\)"):
+    with pytest.raises(TableError, match=r"no column can be used as a feature: 'id' \(ignored\)"):
         dask_tables.label_table(cluster, opened(ignore=names), seed=0)
 
 

@@ -24,9 +24,9 @@ FIELDS = {
     "table-model": "features predictor classes target",
     "table-features": "columns encoders scaling",
     "column": "name role n_features note",
-    "number-encoder": "name text_format median center scale flag",
+    "number-encoder": "name text_format median center scale missing_indicator",
     "category-encoder": "name text_format values has_others one_hot_value",
-    "date-encoder": "name text_format median has_times center scale flag",
+    "date-encoder": "name text_format median has_times center scale missing_indicator",
     "text-encoder": "name text_format vocabulary idf components center scale",
     "embedding-encoder": "name text_format center scale",
 }

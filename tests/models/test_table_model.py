@@ -92,5 +92,5 @@ def test_frames_of_other_packages_are_tables_and_all_else_is_refused_by_name(tab
     for wrong in (None, np.zeros((3, 2)), [1, 2], "table.csv"):
         with pytest.raises(TypeError, match="`table` must be a pandas or polars frame"):
             table_model.predict(wrong)
-    with pytest.raises(TableError, match="two columns are called 'size'"):
+    with pytest.raises(TableError, match="two columns are named 'size'"):
         table_model.predict_proba(pd.concat([table, table], axis=1))

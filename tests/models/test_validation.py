@@ -87,7 +87,7 @@ ENCODERS = "features.encoders"  # number, category, date, text, vector
 TABLE = [
     (f"{ENCODERS}.0.scale", 0.0),
     (f"{ENCODERS}.0.center", np.inf),
-    (f"{ENCODERS}.0.flag", np.inf),
+    (f"{ENCODERS}.0.missing_indicator", np.inf),
     (f"{ENCODERS}.0.name", "weight"),
     (f"{ENCODERS}.1.values", ["red", "red", "blue"]),
     (f"{ENCODERS}.1.values", ["red"]),

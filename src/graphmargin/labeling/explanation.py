@@ -13,7 +13,7 @@ from graphmargin.harmonic.solution import Explanation, HarmonicSolution, solve_p
 from graphmargin.labeling.labeling_task import LabeledTable, LabelingTask
 from graphmargin.labeling.row_preview import preview_rows
 from graphmargin.labels import UNLABELED
-from graphmargin.tables.column_names import check_known
+from graphmargin.tables.column_names import check_column_exists
 from graphmargin.tables.table_errors import TableError
 
 LISTED = 10
@@ -109,7 +109,7 @@ def find_row(job: LabelingTask, row: str, column: str | None = None) -> int:
             )
             raise TableError(msg)
         return int(row) - 1
-    check_known(column, job.table.columns, f"{job.name}: ")
+    check_column_exists(column, job.table.columns, f"{job.name}: ")
     found = np.flatnonzero(job.table[column].astype(str).to_numpy() == row)
     if len(found) != 1:
         problem = "no row" if not len(found) else f"{len(found):,} rows"

@@ -9,7 +9,7 @@ from typing import Any
 
 from graphmargin.labeling.findings import RowNote
 from graphmargin.labeling.labeling_task import LabelingTask
-from graphmargin.tables.column_names import AN_ID
+from graphmargin.tables.column_names import ID_NOTE
 
 MOST_COLUMNS = 4
 MOST_LETTERS = 60
@@ -31,7 +31,7 @@ def shown_columns(job: LabelingTask) -> tuple[str, ...]:
     ('id', 'size')
     """
     uses = job.columns
-    names = [use.name for use in uses if use.note == AN_ID]
+    names = [use.name for use in uses if use.note == ID_NOTE]
     readable = sorted((use for use in uses if use.role in _RANK), key=lambda use: _RANK[use.role])
     return tuple([*names, *(use.name for use in readable)][:MOST_COLUMNS])
 
