@@ -114,12 +114,12 @@ def test_the_summary_is_that_of_the_files(pets, summary, here, there):  # noqa: 
     assert dict(zip(summary["classes"], summary["final_counts"], strict=True)) == counts.to_dict()
     sources = there["kind_source"].value_counts()
     assert {k: n for k, n in summary["source_counts"].items() if n} == sources.to_dict()
-    assert summary["estimate"]["n_hidden"] == N_ROWS // 10
+    assert summary["estimate"]["n_held_out"] == N_ROWS // 10
     assert 0.9 < use["graph_recall"] <= 1
     assert summary["verdict"]
     left_out = {use["name"] for use in summary["columns"] if use["role"] == "left out"}
     assert left_out == {"id", "country"}
-    assert not {"map", "doubts"} & set(summary)
+    assert not {"map", "suspicious_labels"} & set(summary)
     # The work is done, and nobody asked to keep what was between.
     assert sorted(path.name for path in pets.iterdir() if "labeled" in path.name) == [
         "pets-labeled",
@@ -133,9 +133,9 @@ def test_the_report_has_what_a_cluster_knows(pets, summary):
     for name, count in zip(summary["classes"], summary["final_counts"], strict=True):
         assert name in page
         assert f">{count:,}<" in page
-    assert [part for part in ("graph", "uncertain", "doubts", "use") if f'id="{part}"' in page] == [
-        "use"
-    ]
+    assert [
+        part for part in ("graph", "uncertain", "suspicious", "use") if f'id="{part}"' in page
+    ] == ["use"]
 
 
 def test_the_model_predicts_here_and_there_what_the_table_has(pets, there, address, tmp_path):

@@ -68,8 +68,8 @@ def test_nothing_steers_the_terminal(capsys):
 
 def test_names_of_tables_steer_no_progress(monkeypatch, capsys):
     monkeypatch.setattr(progress, "QUIET_SECONDS", 0.0)
-    with progress.show_progress(quiet=False) as watch:
-        watch(f"rows of {HOSTILE}")(1.0, HOSTILE)
+    with progress.show_progress(quiet=False) as listener:
+        listener(f"rows of {HOSTILE}")(1.0, HOSTILE)
     assert_harmless(capsys.readouterr().err)
     terminal = Console(force_terminal=True, file=io.StringIO(), width=200, color_system=None)
     with progress._bars(terminal) as bars:

@@ -6,8 +6,8 @@ from graphmargin.cli.progress import show_progress
 
 def test_lines_are_sparse(monkeypatch, capsys):
     monkeypatch.setattr(progress, "QUIET_SECONDS", 0.0)
-    with show_progress(quiet=False) as watch:
-        report = watch("table")
+    with show_progress(quiet=False) as listener:
+        report = listener("table")
         for step in range(1, 1001):
             report(step / 1000, f"row {step}")
         report(1.0, "again")
@@ -20,8 +20,8 @@ def test_lines_are_sparse(monkeypatch, capsys):
 def test_a_terminal_has_a_bar(monkeypatch, capsys):
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "100")
-    with show_progress(quiet=False) as watch:
-        watch("table")(1.0, "half [of it]")
+    with show_progress(quiet=False) as listener:
+        listener("table")(1.0, "half [of it]")
     said = capsys.readouterr().err
     assert "100%" in said
     assert "\N{BOX DRAWINGS HEAVY HORIZONTAL}" in said

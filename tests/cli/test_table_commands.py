@@ -78,7 +78,7 @@ def test_quiet_and_json(table_file, capsys):
     assert found["files"] == {"labeled": str(table_file.with_name("pets-labeled.csv"))}
     assert found["source_counts"]["given"] == 15
     assert "inf" in [candidate["gamma_g"] for candidate in found["candidates"]]
-    assert found["estimate"]["n_hidden"] == 15
+    assert found["estimate"]["n_held_out"] == 15
 
 
 def test_model_and_report(table_file, tmp_path, mixed_table, labeled_pets, capsys):
@@ -87,8 +87,8 @@ def test_model_and_report(table_file, tmp_path, mixed_table, labeled_pets, capsy
     assert run(*argv) == 0
     new, _ = mixed_table(60, seed=1)
     loaded = gm.load_model(model)
-    X = labeled_pets.job.features.transform(new)
-    classes = labeled_pets.job.target.classes
+    X = labeled_pets.task.features.transform(new)
+    classes = labeled_pets.task.target.classes
     assert np.array_equal(loaded.predict(new), classes[labeled_pets.fitted.predictor.predict(X)])
     page = report.read_text()
     assert "135 rows labeled from 15 labels" in page
@@ -210,15 +210,15 @@ def test_audit(table_file, tmp_path, mixed_table, capsys):
     wrong = names.copy()
     wrong[[30, 60]] = "dog"
     table.assign(kind=wrong).to_csv(table_file, index=False)
-    assert run("audit", table_file, "-t", "kind", "--out", tmp_path / "doubts.csv") == 0
+    assert run("audit", table_file, "-t", "kind", "--out", tmp_path / "suspicious.csv") == 0
     assert "others say" in capsys.readouterr().out
-    written = read_table(tmp_path / "doubts.csv")
+    written = read_table(tmp_path / "suspicious.csv")
     assert set(written["row"][:2]) == {"31", "61"}
     assert written["suspicion"].astype(float).between(0.5, 1).all()
     assert run("audit", table_file, "-t", "kind", "-n", "1", "--json") == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["doubted"] >= 2
-    assert len(found["doubts"]) == 1
+    assert found["n_suspicious"] >= 2
+    assert len(found["suspicious_labels"]) == 1
     assert run("audit", table_file, "-t", "kind", "-n", "1") == 0
     assert "more; -n shows more" in capsys.readouterr().out
 
@@ -232,7 +232,7 @@ def test_explain_by_number_and_by_id(table_file, capsys):
     assert run("explain", table_file, "-t", "kind", "--row", "5") == 0
     said = capsys.readouterr().out
     assert "row 5: kind 'dog'" in said
-    assert by_number["change"] in said
+    assert by_number["counterfactual"] in said
     assert run("explain", table_file, "-t", "kind", "--row", "1") == 0
     assert "its own label being held out" in capsys.readouterr().out
 
@@ -309,8 +309,8 @@ def test_cells_do_not_replace_what_is_said_of_a_row(table_file, capsys):
     assert line.split()[0] == str(found["row"])
 
 
-def test_list_of_no_doubts_is_a_table_without_rows(tmp_path):
-    table, out = tmp_path / "a.csv", tmp_path / "doubts.csv"
+def test_a_list_without_suspicious_labels_is_a_table_without_rows(tmp_path):
+    table, out = tmp_path / "a.csv", tmp_path / "suspicious.csv"
     table.write_text("size,kind\n1.5,cat\n1.6,cat\n9.5,dog\n9.6,dog\n")
     assert run("audit", table, "-t", "kind", "--out", out) == 0
     assert out.read_text() == "row,given,others say,suspicion\n"

@@ -61,7 +61,16 @@ def test_the_head_says_what_happened(page):
 def test_sections_come_in_the_order_in_which_questions_do(page):
     order = re.findall(r'<section id="(\w+)">', page)
     assert order == [
-        *("classes", "graph", "confidence", "path", "choice", "uncertain", "doubts", "columns"),
+        *(
+            "classes",
+            "graph",
+            "confidence",
+            "path",
+            "choice",
+            "uncertain",
+            "suspicious_labels",
+            "columns",
+        ),
         *("report", "certificate", "use"),
     ]
 
@@ -75,7 +84,7 @@ def test_sections_show_the_findings(page):
     assert "Supervised learning has 25.0 % of the weight" in text.section("choice")
     assert "supervised 1 25.0 % -" in text.section("choice")
     assert "1,234 dog cat 2.1 % 31 cm" in text.section("uncertain")
-    assert "7 eel dog 93.0 % long" in text.section("doubts")
+    assert "7 eel dog 93.0 % long" in text.section("suspicious")
     assert "Numbers are divided by their spread." in text.section("columns")
     assert "number size, weight 2 category coat 4 left out id 0" in text.section("columns")
     assert "graph: 1,797 points" in text.section("report")
@@ -113,7 +122,14 @@ def test_map_data_are_in_the_order_of_the_points(page, findings):
 
 
 def test_missing_parts_become_sentences(findings):
-    lists = ("columns", "candidates", "graph_lines", "warnings", "least_certain", "doubts")
+    lists = (
+        "columns",
+        "candidates",
+        "graph_lines",
+        "warnings",
+        "least_certain",
+        "suspicious_labels",
+    )
     empty = replace(
         findings,
         **dict.fromkeys((*lists, "certificate"), ()),
@@ -125,7 +141,15 @@ def test_missing_parts_become_sentences(findings):
     assert "Not known No label could be held out" in text.section("")
     assert "Worth your attention" not in page
     assert "The labeled table is in" not in page
-    for name in ("graph", "confidence", "path", "choice", "uncertain", "doubts", "columns"):
+    for name in (
+        "graph",
+        "confidence",
+        "path",
+        "choice",
+        "uncertain",
+        "suspicious_labels",
+        "columns",
+    ):
         assert text.section(name).endswith(".")
     assert "--model FILE" in text.section("use")
     assert text.scripts == []
@@ -133,9 +157,9 @@ def test_missing_parts_become_sentences(findings):
 
 def test_labels_that_were_not_looked_at_are_not_said_to_be_fine(findings):
     reason = "The graph does not help, so it cannot tell which labels look wrong."
-    hidden = replace(findings, doubts=None, doubts_note=reason)
+    hidden = replace(findings, suspicious_labels=None, audit_note=reason)
     page = labeling_page(hidden, table_path=None, model_path=None)
-    assert reason in Text(page).section("doubts")
+    assert reason in Text(page).section("suspicious")
 
 
 def test_no_text_of_the_table_becomes_markup(hostile):

@@ -68,7 +68,7 @@ def test_npz_files_are_not_written(tmp_path):
         match=r"a\.npz: npz files cannot be written; choose a name that ends in .parquet",
     ):
         written(tmp_path / "a.npz", mixed())
-    with pytest.raises(TableError, match="ends in .parquet"):
+    with pytest.raises(TableError, match=r"ends in \.parquet"):
         check_output(tmp_path / "a.npz", inputs=[])
 
 

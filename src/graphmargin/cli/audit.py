@@ -43,9 +43,9 @@ def audit(
     from graphmargin.labeling.labeling_task import label_rows, read_task, table_report
 
     check_list(out, table)
-    job = read_task(table, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
-    with show_progress(quiet=quiet or json) as watch:
-        labeled = label_rows(job, n_jobs=jobs, seed=seed, watch=watch)
+    task = read_task(table, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
+    with show_progress(quiet=quiet or json) as listener:
+        labeled = label_rows(task, n_jobs=jobs, seed=seed, listener=listener)
         report = table_report(labeled, hide_labels=False)
         doubts = audit_labels(labeled, report)
     notes = doubts.notes or ()
@@ -58,7 +58,7 @@ def audit(
     if json:
         print_json(
             {
-                "labels": job.n_labels,
+                "labels": task.n_labels,
                 "verdict": report.verdict,
                 "doubted": None if doubts.notes is None else len(notes),
                 "note": doubts.reason,
@@ -66,7 +66,7 @@ def audit(
             }
         )
     elif not quiet:
-        nothing = f"the others contradict none of the {job.n_labels:,} labels"
+        nothing = f"the others contradict none of the {task.n_labels:,} labels"
         print_list(HEADER, rows, doubts.reason or nothing)
         if len(notes) > n:
             console().print(line(f"and {len(notes) - n:,} more; -n shows more"))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from graphmargin.distributed.dask_tables import TableRequest
     from graphmargin.distributed.engine.storage import Folder
     from graphmargin.labeling.findings import Findings
-    from graphmargin.labeling.prediction import Predicted
+    from graphmargin.labeling.prediction import PredictionSummary
 
 EXTRA = ("dask", "distributed")
 """Packages that only clusters need."""
@@ -87,8 +87,8 @@ def label_on_dask(
             if path is not None:
                 _check_file(path, request)
         check_files(model, report)
-        watch = stack.enter_context(show_progress(quiet=quiet))
-        stack.enter_context(progress_listener(watch))
+        listener = stack.enter_context(show_progress(quiet=quiet))
+        stack.enter_context(progress_listener(listener))
         cluster = stack.enter_context(cluster_at(dask))
         labeled = label_table(cluster, request, seed=seed)
         found = summarize_table(labeled)
@@ -102,7 +102,7 @@ def label_on_dask(
 
 def predict_on_dask(
     model: Path, table: str, *, dask: str, out: str | None, quiet: bool
-) -> tuple[Predicted, str]:
+) -> tuple[PredictionSummary, str]:
     """Label new rows; return what to tell, and the folder of the result."""
     _prepare()
     from graphmargin._progress import announce
@@ -119,9 +119,9 @@ def predict_on_dask(
     learned = RowPredictor.of_table(load_table_model(model))
     with (
         _with_restart_hint(),
-        show_progress(quiet=quiet) as watch,
+        show_progress(quiet=quiet) as listener,
         cluster_at(dask) as cluster,
-        announce(watch, f"rows of {table}") as tell,
+        announce(listener, f"rows of {table}") as tell,
     ):
         return predict_parquet(cluster, learned, table, folder, progress=tell), place
 

@@ -46,10 +46,10 @@ def explain(
     from graphmargin.labeling.explanation import explain_row, find_row
     from graphmargin.labeling.labeling_task import label_rows, read_task
 
-    job = read_task(table, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
-    place = find_row(job, row, id_column)
-    with show_progress(quiet=json) as watch:
-        labeled = label_rows(job, n_jobs=jobs, seed=seed, watch=watch)
+    task = read_task(table, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
+    place = find_row(task, row, id_column)
+    with show_progress(quiet=json) as listener:
+        labeled = label_rows(task, n_jobs=jobs, seed=seed, listener=listener)
     found = explain_row(labeled, place)
     if json:
         print_json(found)

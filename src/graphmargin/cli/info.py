@@ -53,9 +53,9 @@ def info(
             for text in str(found).splitlines():
                 console().print(line(text))
         return
-    from graphmargin.labeling.column_overview import overview
+    from graphmargin.labeling.column_overview import column_overview
 
-    seen = overview(path, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
+    seen = column_overview(path, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
     if json:
         print_json(seen)
         return

@@ -60,7 +60,7 @@ Examples:
     graphmargin fit cats.csv -t kind --model cats.graphmargin --report cats.html
 """
 REPORT_ONLY = frozenset(
-    ("graph_lines", "path", "histogram", "map", "least_certain", "doubts", "certificate")
+    ("graph_lines", "path", "histogram", "map", "least_certain", "suspicious_labels", "certificate")
 )
 """Fields of the findings that only a report shows."""
 
@@ -120,17 +120,17 @@ def label(
         _tell(found, files, json=json, quiet=quiet)
         return
     check_option_conflicts({"--work-dir": work_dir, "--resume": resume}, "goes with --dask")
-    from graphmargin.labeling.labeling_task import check_new_columns, check_unlabeled, read_task
+    from graphmargin.labeling.labeling_task import check_has_unlabeled, check_new_columns, read_task
     from graphmargin.tables.writing import check_output
 
     source = Path(table)
     labeled_file = beside(source, "labeled") if out is None else Path(out)
     check_output(labeled_file, inputs=[source])
     check_files(source, labeled_file, model, report)
-    job = read_task(source, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
-    check_new_columns(job)
-    check_unlabeled(job)
-    labeled, findings = _labeled(job, jobs, seed, report, quiet=quiet or json)
+    task = read_task(source, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
+    check_new_columns(task)
+    check_has_unlabeled(task)
+    labeled, findings = _labeled(task, jobs, seed, report, quiet=quiet or json)
     files = _write_files(labeled, findings, source, labeled_file, model, report)
     _tell(findings, files, json=json, quiet=quiet)
 
@@ -152,25 +152,25 @@ def fit(
     from graphmargin.labeling.labeling_task import read_task
 
     check_files(table, model, report)
-    job = read_task(table, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
-    labeled, findings = _labeled(job, jobs, seed, report, quiet=quiet or json)
+    task = read_task(table, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
+    labeled, findings = _labeled(task, jobs, seed, report, quiet=quiet or json)
     files = _write_files(labeled, findings, table, None, model, report)
     _tell(findings, files, json=json, quiet=quiet)
 
 
 def _labeled(
-    job: LabelingTask, jobs: int | None, seed: int, report: Path | None, *, quiet: bool
+    task: LabelingTask, jobs: int | None, seed: int, report: Path | None, *, quiet: bool
 ) -> tuple[LabeledTable, Findings]:
     from graphmargin._progress import announce
-    from graphmargin.labeling.inspection import inspect, summarize
+    from graphmargin.labeling.inspection import full_findings, summarize
     from graphmargin.labeling.labeling_task import label_rows
 
-    with show_progress(quiet=quiet) as watch:
-        labeled = label_rows(job, n_jobs=jobs, seed=seed, watch=watch)
+    with show_progress(quiet=quiet) as listener:
+        labeled = label_rows(task, n_jobs=jobs, seed=seed, listener=listener)
         if report is None:
             return labeled, summarize(labeled)
-        with announce(watch, "report"):
-            return labeled, inspect(labeled)
+        with announce(listener, "report"):
+            return labeled, full_findings(labeled)
 
 
 def _write_files(

@@ -22,7 +22,7 @@ from graphmargin.cli.printing import console, line, print_json, print_table
 from graphmargin.cli.progress import show_progress
 
 if TYPE_CHECKING:
-    from graphmargin.labeling.prediction import Predicted
+    from graphmargin.labeling.prediction import PredictionSummary
 
 HELP = f"""Label new rows with a model of `label` or `fit`.
 
@@ -79,7 +79,7 @@ def predict(
         console().print(line(place, style="green"))
 
 
-def _predict_file(model: Path, table: Path, out: Path, *, quiet: bool) -> Predicted:
+def _predict_file(model: Path, table: Path, out: Path, *, quiet: bool) -> PredictionSummary:
     from graphmargin._progress import announce
     from graphmargin.labeling.prediction import load_table_model, predict_file
     from graphmargin.tables.writing import check_output
@@ -87,7 +87,7 @@ def _predict_file(model: Path, table: Path, out: Path, *, quiet: bool) -> Predic
     check_output(out, inputs=[table, model])
     learned = load_table_model(model)
     with (
-        show_progress(quiet=quiet) as watch,
-        announce(watch, f"rows of {table.name}") as tell,
+        show_progress(quiet=quiet) as listener,
+        announce(listener, f"rows of {table.name}") as tell,
     ):
         return predict_file(learned, table, out, progress=tell)

@@ -127,9 +127,9 @@ def accuracy_in_words(estimate: Estimate | None) -> str:
     if estimate is None:
         return "unknown, as no label could be held out: give two classes two labels or more"
     return (
-        f"about {estimate.accuracy:.0%} ({estimate.n_right} of {estimate.n_hidden} held-out "
+        f"about {estimate.accuracy:.0%} ({estimate.n_right} of {estimate.n_held_out} held-out "
         f"labels were right; 95 %: {estimate.low:.0%} to {estimate.high:.0%}; one guess for all: "
-        f"{estimate.guess:.0%})"
+        f"{estimate.majority_accuracy:.0%})"
     )
 
 

@@ -44,13 +44,13 @@ def suggest(
     from graphmargin.tables.table_errors import TableError
 
     check_list(out, table)
-    job = read_task(table, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
-    if job.target.labeled.all():
-        msg = f"all {len(job.table):,} rows of {table.name} have a label in {target!r}"
+    task = read_task(table, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
+    if task.target.labeled.all():
+        msg = f"all {len(task.table):,} rows of {table.name} have a label in {target!r}"
         raise TableError(msg)
-    with show_progress(quiet=quiet or json) as watch:
-        labeled = label_rows(job, n_jobs=jobs, seed=seed, watch=watch)
-        with announce(watch, "suggestions"):
+    with show_progress(quiet=quiet or json) as listener:
+        labeled = label_rows(task, n_jobs=jobs, seed=seed, listener=listener)
+        with announce(listener, "suggestions"):
             found = suggest_rows(labeled, n)
     rows = [
         list_row(

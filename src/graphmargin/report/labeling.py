@@ -56,7 +56,7 @@ def labeling_page(findings: Findings, *, table_path: str | None, model_path: str
     ...     source_counts={"given": 2, "induced": 4, "model": 0}, columns=(), scaling="",
     ...     candidates=(), supervised_share=0.5, estimate=None, verdict="not compared",
     ...     graph_lines=(), warnings=(), path={}, map=None,
-    ...     histogram={"induced": (1, 3), "model": (0, 0)}, least_certain=(), doubts=(),
+    ...     histogram={"induced": (1, 3), "model": (0, 0)}, least_certain=(), suspicious_labels=(),
     ...     certificate=(), seconds=0.1, version="1.0",
     ... )
     >>> page = labeling_page(findings, table_path="out.csv", model_path=None)
@@ -91,7 +91,7 @@ def labeling_page(findings: Findings, *, table_path: str | None, model_path: str
         path=charts.path_chart(findings.path) if findings.path else None,
         path_columns=[name for name in (*PATH_LINES, "weight") if name in findings.path],
         least_certain_columns=_cell_names(findings.least_certain),
-        doubt_columns=_cell_names(findings.doubts or ()),
+        suspicious_columns=_cell_names(findings.suspicious_labels or ()),
         column_groups=_column_groups(findings.columns),
         command=None if model_path is None else _command(model_path),
         python_path=json.dumps(model_path, ensure_ascii=False),

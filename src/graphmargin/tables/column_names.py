@@ -20,7 +20,7 @@ _MAX_SHOWN = 20
 
 @dataclass(frozen=True)
 class ColumnUse:
-    """What a column is used for.
+    """The role of a column, and how many features it becomes.
 
     Attributes
     ----------
