@@ -249,7 +249,7 @@ def test_the_summary_has_the_lines_of_a_cluster(pets, address, tmp_path, capsys)
     assert run(*words, "--out", tmp_path / "out") == 0
     output = capsys.readouterr()
     assert "600 rows, mean confidence" in output.out
-    assert "60 of 60 given labels agree" in output.out
+    assert "60 of 60 agree with given labels" in output.out
     assert "distributed" not in output.err
 
 
@@ -310,4 +310,6 @@ def test_missing_dask_names_the_extra(command, pets, refused, tmp_path, monkeypa
         "predict": ["predict", pets / "pets.graphmargin", pets / "pets"],
     }
     line = refused(*words[command], "--dask", "local", "--out", tmp_path / "out")
-    assert line.endswith('--dask needs dask, distributed; pip install "graphmargin[dask]"')
+    assert line.endswith(
+        '--dask needs the packages dask, distributed; pip install "graphmargin[dask]"'
+    )

@@ -77,7 +77,7 @@ def _print_explanation(explanation: RowExplanation, target: str) -> None:
     out.print(line(f"Classifier: {shares}."))
     out.print(line(_graph_line(explanation)))
     if explanation.labels:
-        _print_influences("supporting label", explanation.labels)
+        _print_influences("labeled row", explanation.labels)
     if explanation.neighbors:
         _print_influences("neighbor", explanation.neighbors)
     out.print(line(explanation.counterfactual))

@@ -70,7 +70,7 @@ def predict(
         if summary.n_rows:
             text += f", mean confidence {summary.mean_confidence:.3f}"
         if summary.n_checked:
-            text += f"; {summary.n_right:,} of {summary.n_checked:,} given labels agree"
+            text += f"; {summary.n_right:,} of {summary.n_checked:,} agree with given labels"
         console().print(line(text))
         counts = [(name, f"{count:,}") for name, count in summary.counts.items()]
         print_table([summary.column, "rows"], counts)

@@ -89,7 +89,7 @@ class TableFeatures:
             noun, verb = ("column", "is") if len(absent) == 1 else ("columns", "are")
             msg = (
                 f"{noun} {format_names(absent)} of the model {verb} not in the table (columns: "
-                f"{format_names(list(names))}); add or rename what is missing"
+                f"{format_names(list(names))}); rename or add the missing columns"
             )
             raise TableError(msg)
         if not len(table):  # scikit-learn's encoders raise without rows
