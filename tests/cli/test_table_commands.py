@@ -200,9 +200,9 @@ def test_suggest_lists_rows(table_file, tmp_path, capsys):
     assert run(*argv, "--out", tmp_path / "next.csv") == 0
     assert result[0]["reason"] in capsys.readouterr().out
     written = read_table(tmp_path / "next.csv")
-    assert written["row"].tolist() == [str(one["row"]) for one in result]
+    assert written["row"].tolist() == [str(row["row"]) for row in result]
     labels = read_table(table_file)["kind"]
-    assert labels.iloc[[one["row"] - 1 for one in result]].isna().all()
+    assert labels.iloc[[row["row"] - 1 for row in result]].isna().all()
 
 
 def test_audit_lists_wrong_labels(table_file, tmp_path, mixed_table, capsys):

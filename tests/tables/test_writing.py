@@ -96,7 +96,7 @@ def test_integers_keep_all_their_digits(tmp_path, ending):
 
 
 @pytest.mark.parametrize(
-    ("cell", "message"), [("a\x01", "Excel cannot store the text"), ("a" * 40_000, "32,767")]
+    ("cell", "message"), [("a\x01", "Excel cannot store the text"), ("a" * 40_000, "40,000")]
 )
 def test_cells_that_excel_cannot_store_raise_an_error(tmp_path, cell, message):
     with pytest.raises(TableError, match=message):
@@ -105,9 +105,7 @@ def test_cells_that_excel_cannot_store_raise_an_error(tmp_path, cell, message):
 
 
 def test_too_many_rows_for_excel_raise_an_error(tmp_path):
-    with pytest.raises(
-        TableError, match="an Excel sheet has at most 1,048,575 rows, got 1,048,576"
-    ):
+    with pytest.raises(TableError, match="1,048,576 rows are too many for Excel"):
         written(tmp_path / "a.xlsx", pd.DataFrame({"x": np.zeros(1_048_576)}))
 
 
@@ -134,7 +132,7 @@ def test_parquet_keeps_the_types_of_the_first_frame(tmp_path):
     first = pd.DataFrame({"x": [1.5]})
     path = written(tmp_path / "a.parquet", first, pd.DataFrame({"x": [2]}))
     assert read_table(path)["x"].tolist() == [1.5, 2.0]
-    with pytest.raises(TableError, match=r"a\.parquet: a later chunk has other types.*'?word'?"):
+    with pytest.raises(TableError, match=r"a\.parquet: Parquet needs one type.*'?word'?"):
         written(path, first, pd.DataFrame({"x": ["word"]}))
     assert read_table(path)["x"].tolist() == [1.5, 2.0]
 

@@ -33,9 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as missing:
         if missing.name is None or missing.name.partition(".")[0] not in ("rich", "typer"):
             raise
-        sys.stderr.write(
-            f"graphmargin: commands need the package {missing.name}; "
-            'pip install "graphmargin[cli]"\n'
-        )
+        install = 'pip install "graphmargin[cli]"'
+        sys.stderr.write(f"graphmargin: commands need the package {missing.name}; {install}\n")
         return 2
     return run(argv)

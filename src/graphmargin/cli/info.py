@@ -8,7 +8,7 @@ from zipfile import BadZipFile, ZipFile, is_zipfile
 
 import typer
 
-from graphmargin.cli.options import Ignore, Json, Keep, Unlabeled, check_regular
+from graphmargin.cli.options import Ignore, Json, Keep, Unlabeled, file_argument
 from graphmargin.cli.printing import console, line, print_json, print_table
 
 HELP = """Describe a model file, or show how the columns of a table would be used.
@@ -23,16 +23,7 @@ Examples:
 
 
 def info(
-    path: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE",
-            exists=True,
-            dir_okay=False,
-            callback=check_regular,
-            help="A model file or a table.",
-        ),
-    ],
+    path: Annotated[Path, file_argument("FILE", "A model file or a table.")],
     target: Annotated[
         str | None,
         typer.Option("--target", "-t", metavar="COLUMN", help="Column with the labels of a table."),

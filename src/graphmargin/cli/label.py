@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -199,11 +199,7 @@ def _write_files(
 
 def _print_result(findings: Findings, files: dict[str, str], *, json: bool, quiet: bool) -> None:
     if json:
-        print_json({"files": files, **_summary(findings)})
+        summary = {k: value for k, value in asdict(findings).items() if k not in REPORT_ONLY}
+        print_json({"files": files, **summary})
     elif not quiet:
         print_summary(findings, files)
-
-
-def _summary(findings: Findings) -> dict[str, Any]:
-    """Return the findings without the fields that only a report shows."""
-    return {k: value for k, value in asdict(findings).items() if k not in REPORT_ONLY}

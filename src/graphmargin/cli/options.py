@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
@@ -19,16 +19,14 @@ def check_regular(path: Path) -> Path:
     return path
 
 
-Table: TypeAlias = Annotated[
-    Path,
-    typer.Argument(
-        metavar="TABLE",
-        exists=True,
-        dir_okay=False,
-        callback=check_regular,
-        help=f"A {FORMATS} file.",
-    ),
-]
+def file_argument(metavar: str, help_text: str) -> Any:
+    """Return an argument that must be an existing regular file."""
+    return typer.Argument(
+        metavar=metavar, exists=True, dir_okay=False, callback=check_regular, help=help_text
+    )
+
+
+Table: TypeAlias = Annotated[Path, file_argument("TABLE", f"A {FORMATS} file.")]
 Dask: TypeAlias = Annotated[
     str | None,
     typer.Option(

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from graphmargin.cli.dask_commands import predict_on_dask
 from graphmargin.cli.options import (
     Dask,
@@ -14,8 +12,8 @@ from graphmargin.cli.options import (
     OutOrFolder,
     Quiet,
     TableOrUrl,
-    check_regular,
     default_output,
+    file_argument,
 )
 from graphmargin.cli.printing import console, line, print_json, print_table
 from graphmargin.cli.progress import show_progress
@@ -40,16 +38,7 @@ Examples:
 
 
 def predict(
-    model: Annotated[
-        Path,
-        typer.Argument(
-            metavar="MODEL",
-            exists=True,
-            dir_okay=False,
-            callback=check_regular,
-            help="A model file.",
-        ),
-    ],
+    model: Annotated[Path, file_argument("MODEL", "A model file.")],
     table: TableOrUrl,
     out: OutOrFolder = None,
     dask: Dask = None,

@@ -97,7 +97,8 @@ def print_summary(findings: Findings, files: Mapping[str, str]) -> None:
     )
     used = [use for use in findings.columns if use.role != "left out"]
     n_features = sum(use.n_features for use in used)
-    lines = [("features", f"{n_features} from {_columns(len(used))}; {findings.scaling}")]
+    columns = _number_of(len(used), "column")
+    lines = [("features", f"{n_features} from {columns}; {findings.scaling}")]
     left_out = [f"{use.name} ({use.note})" for use in findings.columns if use.role == "left out"]
     if left_out:
         lines.append(("left out", _format_some(left_out)))
@@ -160,7 +161,6 @@ def _cluster_lines(findings: Findings) -> list[tuple[str, str]]:
     use = findings.cluster
     if use is None:
         return []
-    partitions = "1 partition" if use.n_partitions == 1 else f"{use.n_partitions:,} partitions"
     return [
         (
             "samples",
@@ -169,13 +169,14 @@ def _cluster_lines(findings: Findings) -> list[tuple[str, str]]:
         ),
         (
             "cluster",
-            f"{partitions} of the graph, with {use.graph_recall:.1%} of the exact neighbors",
+            f"{_number_of(use.n_partitions, 'partition')} of the graph, with "
+            f"{use.graph_recall:.1%} of the exact neighbors",
         ),
     ]
 
 
-def _columns(n: int) -> str:
-    return f"{n:,} column{'' if n == 1 else 's'}"
+def _number_of(n: int, noun: str) -> str:
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 def _format_some(names: Sequence[str]) -> str:

@@ -40,18 +40,12 @@ def suggest(
 ) -> None:
     """Print the suggested rows."""
     from graphmargin._progress import announce
-    from graphmargin.labeling.labeling_task import label_rows, read_task
+    from graphmargin.labeling.labeling_task import check_has_unlabeled, label_rows, read_task
     from graphmargin.labeling.suggestions import suggest_rows
-    from graphmargin.tables.table_errors import TableError
 
     check_list(out, table)
     task = read_task(table, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
-    if task.target.labeled.all():
-        msg = (
-            f"all {len(task.table):,} rows of {table.name} have a label in {target!r}, so there is "
-            "nothing to suggest"
-        )
-        raise TableError(msg)
+    check_has_unlabeled(task)
     with show_progress(quiet=quiet or json) as listener:
         labeled = label_rows(task, n_jobs=n_jobs, seed=seed, listener=listener)
         with announce(listener, "suggestions"):

@@ -57,10 +57,8 @@ def column_overview(
     ...     path = Path(folder) / "pets.csv"
     ...     _ = path.write_text("size,kind\n1.5,cat\n1.6,\n5.0,dog\n")
     ...     overview = column_overview(path, "kind")
-    >>> [(use.name, use.role) for use in overview.columns]
-    [('size', 'number')]
-    >>> overview.label_counts, overview.n_unlabeled
-    ({'cat': 1, 'dog': 1}, 1)
+    >>> overview.columns[0].role, overview.label_counts, overview.n_unlabeled
+    ('number', {'cat': 1, 'dog': 1}, 1)
     """
     table = read_table(path)
     counts: dict[str, int] = {}

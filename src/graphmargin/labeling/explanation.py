@@ -132,10 +132,8 @@ def explain_row(labeled: LabeledTable, position: int) -> RowExplanation:
     >>> from graphmargin.labeling.labeling_task import task_of, label_rows
     >>> table = pd.DataFrame({"size": [1.0, 1.1, 5.0, 5.2], "kind": ["cat", None, "dog", None]})
     >>> explanation = explain_row(label_rows(task_of(table, "kind")), 1)
-    >>> explanation.label, explanation.graph_label
-    ('cat', 'cat')
-    >>> [influence.row for influence in explanation.labels]
-    [1, 3]
+    >>> explanation.label, [influence.row for influence in explanation.labels]
+    ('cat', [1, 3])
     """
     task, fitted = labeled.task, labeled.fitted
     classes = task.target.classes

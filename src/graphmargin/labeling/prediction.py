@@ -114,9 +114,7 @@ def predict_file(
 
 
 def prediction_columns(names: Iterable[str], target: str, table: str) -> tuple[str, str]:
-    """Return the names of the new columns for labels and confidences.
-
-    They must not be names of the table, or `TableError` is raised.
+    """Return the names of the columns for labels and confidences, which the table must not have.
 
     Examples
     --------

@@ -38,9 +38,7 @@ class SuggestedRow:
 
 
 def suggest_rows(labeled: LabeledTable, n: int) -> tuple[SuggestedRow, ...]:
-    """Return the rows to label next, the one with the largest gain first.
-
-    See `graphmargin.suggest_labels`.
+    """Return the rows to label next, the largest gain first; see `graphmargin.suggest_labels`.
 
     Examples
     --------

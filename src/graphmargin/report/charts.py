@@ -233,12 +233,11 @@ def _line(kind: str, centers: Sequence[float], values: Sequence[float]) -> Line:
         if math.isfinite(value):
             dots.append((center, _y(value), percent(value)))
             segment += f"{center:.1f},{_y(value):.1f} "
-        elif segment:
+        else:
             segments.append(segment)
             segment = ""
-    return Line(
-        kind, PATH_LINES[kind], (*segments, segment) if segment else tuple(segments), tuple(dots)
-    )
+    runs = tuple(points for points in (*segments, segment) if points)
+    return Line(kind, PATH_LINES[kind], runs, tuple(dots))
 
 
 def _y(share: float) -> float:

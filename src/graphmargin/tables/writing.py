@@ -219,12 +219,7 @@ def _parquet_writer(draft: Path, path: Path) -> Iterator[Write]:
             schema = None if writer is None else writer.schema
             table = pa.Table.from_pandas(frame, schema=schema, preserve_index=False)
         except (pa.ArrowException, OverflowError) as error:
-            problem = (
-                "the table cannot be written as Parquet"
-                if writer is None
-                else "a later chunk has other types than the first"
-            )
-            msg = f"{path}: {problem}: {one_line(error)}"
+            msg = f"{path}: Parquet needs one type for each column: {one_line(error)}"
             raise TableError(msg) from error
         if writer is None:
             writer = pa.parquet.ParquetWriter(draft, table.schema)
@@ -245,20 +240,14 @@ def _excel_bytes(table: pd.DataFrame, path: Path) -> bytes:
     from openpyxl.utils.exceptions import IllegalCharacterError
 
     if len(table) >= _EXCEL_ROWS:
-        msg = (
-            f"{path}: an Excel sheet has at most {_EXCEL_ROWS - 1:,} rows, got {len(table):,}; "
-            f"{_WRITE_PARQUET}"
-        )
+        msg = f"{path}: {len(table):,} rows are too many for Excel; {_WRITE_PARQUET}"
         raise TableError(msg)
     book = openpyxl.Workbook(write_only=True)
     sheet = book.create_sheet("table")
 
     def cell_of(value: object) -> WriteOnlyCell:
         if isinstance(value, str) and len(value) > _EXCEL_CHARACTERS:
-            msg = (
-                f"{path}: an Excel cell has at most {_EXCEL_CHARACTERS:,} characters, got "
-                f"{len(value):,}; {_WRITE_PARQUET}"
-            )
+            msg = f"{path}: {len(value):,} characters are too many for Excel; {_WRITE_PARQUET}"
             raise TableError(msg)
         cell = WriteOnlyCell(sheet, value=value)
         if isinstance(value, str):
