@@ -142,17 +142,17 @@ def test_the_model_predicts_the_same_labels_with_and_without_dask(pets, there, a
     argv = ("predict", pets / "pets.graphmargin", pets / "pets", "--out", tmp_path / "out")
     with redirect_stdout(io.StringIO()) as out:
         assert run(*argv, "--dask", address, "--json") == 0
-    told = json.loads(out.getvalue())
+    summary_json = json.loads(out.getvalue())
     result = read_folder(tmp_path / "out")
     single = tmp_path / "single.parquet"
     with redirect_stdout(io.StringIO()) as out:
         words = ("predict", pets / "pets.graphmargin", pets / "pets.parquet", "--out", single)
         assert run(*words, "--json") == 0
-    assert told["files"] == {"predicted": str(tmp_path / "out")}
-    single_told = json.loads(out.getvalue())
-    sure = [each["predicted"].pop("mean_confidence") for each in (told, single_told)]
-    assert sure[0] == pytest.approx(sure[1])
-    assert told["predicted"] == single_told["predicted"]
+    assert summary_json["files"] == {"predicted": str(tmp_path / "out")}
+    single_summary = json.loads(out.getvalue())
+    means = [each["predicted"].pop("mean_confidence") for each in (summary_json, single_summary)]
+    assert means[0] == pytest.approx(means[1])
+    assert summary_json["predicted"] == single_summary["predicted"]
     pd.testing.assert_frame_equal(result, read_table(single))
     new = (there["kind_source"] != "given").to_numpy()
     assert (result["kind_predicted"] == there["kind"])[new].all()

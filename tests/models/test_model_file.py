@@ -36,15 +36,15 @@ MODELS = {
 }
 
 
-def answers(model, X):
-    """Return all that a model says of rows."""
+def predictions_of(model, X):
+    """Return all predictions of a model."""
     harmonic = "HarmonicClassifier" in (type(model).__name__, getattr(model, "kind", None))
-    said = [model.predict(X), model.predict_proba(X)]
-    return said if harmonic else [*said, model.decision_function(X)]
+    predictions = [model.predict(X), model.predict_proba(X)]
+    return predictions if harmonic else [*predictions, model.decision_function(X)]
 
 
-def assert_same(one, other):
-    for first, second in zip(one, other, strict=True):
+def assert_same(predictions, expected):
+    for first, second in zip(predictions, expected, strict=True):
         assert first.dtype == second.dtype
         np.testing.assert_array_equal(first, second)
 
@@ -71,8 +71,8 @@ def test_what_is_loaded_predicts_the_same_bits(name, form, data, tmp_path):
     again = load_model(tmp_path / "b.graphmargin")
     assert again.parameters == loaded.parameters
     for rows in (X, data[0] + 0.3):
-        assert_same(answers(loaded, rows), answers(model, rows))
-        assert_same(answers(again, rows), answers(model, rows))
+        assert_same(predictions_of(loaded, rows), predictions_of(model, rows))
+        assert_same(predictions_of(again, rows), predictions_of(model, rows))
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_models_with_precomputed_kernels_and_graphs_are_saved(data, tmp_path):
         save_model(model, tmp_path / "a.graphmargin")
         loaded = load_model(tmp_path / "a.graphmargin")
         assert loaded.n_features == 60
-        assert_same(answers(loaded, K[:5]), answers(model, K[:5]))
+        assert_same(predictions_of(loaded, K[:5]), predictions_of(model, K[:5]))
 
 
 def array_sizes(path, entries_of):
@@ -219,4 +219,4 @@ def test_a_changed_byte_raises_or_makes_no_difference(
     except ModelFileError as error:
         assert "\n" not in str(error)  # noqa: PT017 - both outcomes are right, for other bytes
     else:  # such as the date of an entry
-        assert_same(answers(loaded, data[0]), answers(fitted, data[0]))
+        assert_same(predictions_of(loaded, data[0]), predictions_of(fitted, data[0]))

@@ -109,9 +109,9 @@ def print_summary(findings: Findings, files: Mapping[str, str]) -> None:
             f"{counts['given']:,} given, {counts['induced']:,} induced by the graph, "
             f"{counts['model']:,} by the model alone",
         ),
-        ("accuracy", accuracy_in_words(findings.estimate)),
+        ("accuracy", accuracy_text(findings.estimate)),
         ("graph", findings.verdict),
-        ("chosen", _chosen(findings)),
+        ("chosen", _choice_text(findings)),
         *_cluster_lines(findings),
     ]
     for name, text in lines:
@@ -123,7 +123,7 @@ def print_summary(findings: Findings, files: Mapping[str, str]) -> None:
         out.print(line((f"{name:<10}", "dim"), (path, "green")))
 
 
-def accuracy_in_words(estimate: Estimate | None) -> str:
+def accuracy_text(estimate: Estimate | None) -> str:
     """Return a text on the estimated accuracy."""
     if estimate is None:
         return "unknown, as no label can be held out; label two or more rows of two classes"
@@ -146,7 +146,7 @@ def _print_classes(findings: Findings) -> None:
         console().print(line(f"and {len(rows) - MAX_CLASSES} more classes", style="dim"))
 
 
-def _chosen(findings: Findings) -> str:
+def _choice_text(findings: Findings) -> str:
     best = findings.candidates[0]
     blended = sum(candidate.weight > 0 for candidate in findings.candidates)
     gamma_g = "no graph" if math.isinf(best.gamma_g) else f"gamma_g {best.gamma_g:.3g}"

@@ -202,7 +202,7 @@ def _parse_blocks(
     with ThreadPoolExecutor(_N_THREADS) as pool:
         while True:
             for block in itertools.islice(blocks, _N_THREADS + 1 - len(waiting)):
-                waiting.append((block, pool.submit(_parse, block, separator, names)))
+                waiting.append((block, pool.submit(_parse_block, block, separator, names)))
             if not waiting:
                 return
             block, parsed = waiting.popleft()
@@ -295,7 +295,7 @@ def _end_of_complete_rows(content: bytes, quotes: IntArray) -> int:
     return 0
 
 
-def _parse(block: _Block, separator: str, names: list[str]) -> pa.Table:
+def _parse_block(block: _Block, separator: str, names: list[str]) -> pa.Table:
     """Return rows as a table of text, null where a cell is empty and not quoted."""
     if block.problem is not None:
         raise block.problem

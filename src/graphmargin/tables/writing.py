@@ -79,14 +79,14 @@ def table_writer(path: Path, *, like: Path | None = None) -> Iterator[Write]:
         match file_format:
             case "csv" | "tsv":
                 stream = _create_text(draft, path, files)
-                yield _checking_columns(path, _delimited_writer(stream, layout, path))
+                yield _with_column_check(path, _delimited_writer(stream, layout, path))
             case "json lines":
-                yield _checking_columns(path, _json_lines_writer(_create_text(draft, path, files)))
+                yield _with_column_check(path, _json_lines_writer(_create_text(draft, path, files)))
             case "parquet":
-                yield _checking_columns(path, files.enter_context(_parquet_writer(draft, path)))
+                yield _with_column_check(path, files.enter_context(_parquet_writer(draft, path)))
             case "excel":
                 frames: list[pd.DataFrame] = []
-                yield _checking_columns(path, frames.append)
+                yield _with_column_check(path, frames.append)
                 table = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
                 draft.write_bytes(_excel_bytes(table, path))
         files.close()
@@ -116,7 +116,7 @@ def _output_format(path: Path) -> Format:
     return file_format
 
 
-def _checking_columns(path: Path, write: Write) -> Write:
+def _with_column_check(path: Path, write: Write) -> Write:
     """Return `write`, preceded by a check that every frame has the columns of the first one."""
     names: list[str] | None = None
 
