@@ -26,8 +26,8 @@ def test_the_warning_has_the_name_of_a_class_without_predictions():
     kind = np.array([None] * 400, dtype=object)
     kind[:200], kind[399] = "usual", "rare"
     texts = " ".join(findings_on(rng.normal(size=400), kind).warnings)
-    assert "Class 'rare' has 0.5% of the given labels and 0.0% of those" in texts
-    assert "one guess for all" in texts
+    assert "Class 'rare' has 0.5% of the given labels, but 0.0% of those" in texts
+    assert "the most frequent class for all" in texts
 
 
 def test_warnings_have_no_parameters_of_python_if_supervised_learning_is_chosen():

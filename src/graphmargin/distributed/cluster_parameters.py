@@ -9,7 +9,7 @@ import numpy as np
 from graphmargin._checks import check_choice, check_integer
 from graphmargin.selection.parameters import (
     AUTO,
-    SHARED,
+    SHARED_PARAMETERS,
     Candidates,
     GraphParameters,
     Parameters,
@@ -38,7 +38,7 @@ def read_cluster_parameters(model: Any) -> Parameters:
     """
     for name, value in model.get_params(deep=False).items():
         if _is_list(value):
-            way_out = "'auto' or one value" if name in SHARED else "one value"
+            way_out = "'auto' or one value" if name in SHARED_PARAMETERS else "one value"
             msg = (
                 f"`{name}`={value!r} is a list of candidates, which MaxMarginGraphCut takes on one "
                 f"machine, but not a cluster; pass {way_out}"

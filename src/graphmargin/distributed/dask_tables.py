@@ -269,7 +269,7 @@ def summarize_table(labeled: LabeledOnCluster) -> Findings:
         columns=tuple(use for use in labeled.features.columns if use.name != request.label.name),
         scaling=labeled.features.scaling,
         candidates=candidates_of(choice),
-        supervised_share=choice.supervised_share,
+        supervised_share=choice.supervised_weight,
         estimate=estimate_of(choice),
         verdict=choice.verdict,
         warnings=(*labeled.warnings, *(one.for_tables for one in advice if one.for_tables)),

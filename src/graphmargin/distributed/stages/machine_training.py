@@ -39,7 +39,7 @@ from graphmargin.margin.feature_maps import (
     row_features,
 )
 from graphmargin.margin.kernels import Kernel
-from graphmargin.margin.machine import MarginMachine, TrainingReport, blend
+from graphmargin.margin.machine import MarginMachine, TrainingReport, blend_machines
 from graphmargin.margin.training import (
     LINEAR_GAP,
     MAX_FEATURE_ROWS,
@@ -205,14 +205,14 @@ def _blended_machine(
     n_candidates = len(plan.candidates)
     weights = np.column_stack([iterate.weights for iterate in solution.iterates])
     machines = [
-        features.machine(of_candidate, intercepts, plan.n_classes, report)
+        features.machine_from_weights(of_candidate, intercepts, plan.n_classes, report)
         for of_candidate, intercepts in zip(
             np.split(weights, n_candidates, axis=1),
             solution.biases.reshape(n_candidates, -1),
             strict=True,
         )
     ]
-    (machine,) = blend(machines, [candidate.factor for candidate in plan.candidates])
+    (machine,) = blend_machines(machines, [candidate.factor for candidate in plan.candidates])
     return machine
 
 
