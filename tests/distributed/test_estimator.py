@@ -341,8 +341,8 @@ def test_parameters_are_checked_before_anything_is_read(tmp_path, parameters, me
 @pytest.mark.parametrize(
     ("label", "id", "said"),
     [
-        ("confidence", "name", "two columns are called 'confidence'"),
-        ("row", None, "two columns are called 'row'"),
+        ("confidence", "name", "two columns are named 'confidence'"),
+        ("row", None, "two columns are named 'row'"),
         ("y", "y", "`label` and `id` are both 'y'"),
     ],
 )

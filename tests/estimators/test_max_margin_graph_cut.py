@@ -311,7 +311,7 @@ def test_bound_needs_two_classes_soft_labels_and_no_normalization(n_classes, cha
     with pytest.raises(ValueError, match="`risk_bound` needs two classes, soft labels") as caught:
         model.risk_bound()
     assert shown in str(caught.value)
-    assert "fit two classes with numbers such as c_labeled=1.0, gamma_g=0.1" in str(caught.value)
+    assert "fit two classes with, for example, c_labeled=1.0, gamma_g=0.1" in str(caught.value)
 
 
 # Many rows

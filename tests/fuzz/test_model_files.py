@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from graphmargin import HarmonicClassifier, MaxMarginGraphCut, SupervisedSVC
 from graphmargin.models import ModelFileError, load_model, model_info, save_model
-from graphmargin.models.archive import DESCRIPTION, TREE, pack
+from graphmargin.models.archive import DESCRIPTION, TREE, pack_entries
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(30, 3))
@@ -135,7 +135,7 @@ def test_crafted_values_are_refused_or_make_a_model(
     try:
         entries[TREE] = json.dumps(trees[TREE], allow_nan=True).encode()
         trees[DESCRIPTION].pop("digest", None)
-        crafted = pack(entries, trees[DESCRIPTION])
+        crafted = pack_entries(entries, trees[DESCRIPTION])
     except ValueError:
         return  # JSON has no such number
     model = load(scratch, crafted)
@@ -160,6 +160,6 @@ def test_crafted_arrays_are_refused_or_make_a_model(
     arrays = sorted(name for name in entries if name != TREE)
     name = arrays[int(where * len(arrays))]
     entries[name] = damage(entries[name])
-    model = load(scratch, pack(entries, description))
+    model = load(scratch, pack_entries(entries, description))
     if model is not None:
         assert model.predict_proba(X).shape == (30, len(model.classes))

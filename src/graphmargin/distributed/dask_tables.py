@@ -33,7 +33,7 @@ from graphmargin.distributed.io.row_ranges import RowRange, Source, open_source,
 from graphmargin.distributed.pipeline import FitRequest, FittedOnCluster, run_fit
 from graphmargin.labeling.findings import SOURCES, ClusterUse, Findings
 from graphmargin.labeling.inspection import candidates_of, estimate_of
-from graphmargin.labeling.labeling_task import nothing_to_label, table_parameters
+from graphmargin.labeling.labeling_task import all_labeled_message, table_parameters
 from graphmargin.labels import UNLABELED_IN_TABLES
 from graphmargin.models.table_model import TableModel
 from graphmargin.selection.advice import evidence_advice, unreached_advice
@@ -305,7 +305,7 @@ def sample_rows(cluster: Cluster, request: TableRequest, seed: int) -> pd.DataFr
             "sample", _sample_range, items, schema, request.label, progress=report_progress
         )
     if sum(n_labeled for _, n_labeled in samples) == source.n_rows:
-        raise TableError(nothing_to_label(source.n_rows, request.name, request.label.name))
+        raise TableError(all_labeled_message(source.n_rows, request.name, request.label.name))
     sample = pa.concat_tables([rows for rows, _ in samples])
     empty = pa.nulls(sum(quotas))
     columns = {name: empty if name in unused else sample[name] for name in source.schema.names}

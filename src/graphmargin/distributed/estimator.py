@@ -21,7 +21,7 @@ from graphmargin.distributed.io.output import check_names, ids_layout
 from graphmargin.distributed.io.row_encoder import NumberColumns
 from graphmargin.distributed.io.row_prediction import RowPredictor, predict_parquet
 from graphmargin.distributed.pipeline import FitRequest, FittedOnCluster, run_fit
-from graphmargin.labeling.prediction import Predicted
+from graphmargin.labeling.prediction import PredictionSummary
 from graphmargin.labels import UNLABELED_IN_PYTHON
 from graphmargin.models.array_model import ArrayModel, array_model_of
 from graphmargin.selection.choice import Choice
@@ -215,7 +215,7 @@ class DistributedGraphCut(BaseEstimator):
         out: str | PathLike[str],
         *,
         client: Client | str | None = None,
-    ) -> Predicted:
+    ) -> PredictionSummary:
         """Write labels and confidences of the rows of Parquet files, a file for each million rows.
 
         Parameters
@@ -230,7 +230,7 @@ class DistributedGraphCut(BaseEstimator):
 
         Returns
         -------
-        Predicted
+        PredictionSummary
             How many rows of each class there are, and, if the table has labels, how many of them
             are the same.
         """

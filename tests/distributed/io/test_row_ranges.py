@@ -182,7 +182,9 @@ def test_what_is_no_table_is_named(tmp_path, data, message):
 def test_columns_of_the_same_name_are_refused(tmp_path):
     table = pa.table([[1], [2]], names=["x", "x"])
     pa.parquet.write_table(table, tmp_path / "a.parquet")
-    with pytest.raises(TableError, match=r"a\.parquet: two columns are called 'x'; rename one"):
+    with pytest.raises(
+        TableError, match=r"a\.parquet: two columns are named 'x'; rename one of them"
+    ):
         open_source(tmp_path)
 
 
@@ -286,7 +288,10 @@ def test_a_dask_frame_that_is_not_what_it_says_is_refused(cluster, tmp_path, cha
 
 @pytest.mark.parametrize(
     ("names", "message"),
-    [(["x", "x"], "two columns are called 'x'; rename one"), ([0, "x"], "column 0, whose name")],
+    [
+        (["x", "x"], "two columns are named 'x'; rename one of them"),
+        ([0, "x"], "column 0, whose name"),
+    ],
     ids=["twice", "number"],
 )
 def test_a_dask_frame_whose_columns_have_no_names_is_refused(names, message):

@@ -25,7 +25,7 @@ from graphmargin.distributed.io.parquet_files import check_types
 from graphmargin.distributed.io.row_encoder import EncodedColumns, RowEncoder
 from graphmargin.distributed.io.row_ranges import RowRange, Source, open_source
 from graphmargin.harmonic.system import confidence_of
-from graphmargin.labeling.prediction import Predicted, check_labels, new_columns
+from graphmargin.labeling.prediction import PredictionSummary, compare_labels, prediction_columns
 from graphmargin.labels import UNLABELED_IN_PYTHON, UnlabeledRule
 from graphmargin.models.array_model import Predictor
 from graphmargin.models.table_model import TableModel
@@ -97,7 +97,7 @@ def predict_parquet(
     *,
     columns: Sequence[str] | None = None,
     progress: ProgressCallback | None = None,
-) -> Predicted:
+) -> PredictionSummary:
     """Write the labels of the rows of Parquet files and their confidences, in the same order.
 
     A task for each row range reads it batch by batch and writes ``part-NNNNNN.parquet``. If the
@@ -138,7 +138,7 @@ def predict_parquet(
         )
     n_rows = source.n_rows
     counts = np.sum([result["counts"] for result in results], axis=0)
-    return Predicted(
+    return PredictionSummary(
         column=layout.label,
         n_rows=n_rows,
         counts={
@@ -155,7 +155,7 @@ def _layout(source: Source, model: RowPredictor, columns: Sequence[str] | None) 
     schema, where = source.schema, source.files[0].url
     check_types(source.files, _needed(schema.names, model, columns))
     if columns is None:
-        label, confidence = new_columns(schema.names, model.target, where)
+        label, confidence = prediction_columns(schema.names, model.target, where)
         return Layout(schema, label, confidence, digits=DIGITS)
     return ids_layout(schema, model.target, columns)
 
@@ -191,7 +191,7 @@ def _predict(
         total += float(confidence.sum())
         if model.target in batch.column_names:
             given = to_frame(batch.select([model.target]))[model.target]
-            known, right = check_labels(given, labels, model.rule)
+            known, right = compare_labels(given, labels, model.rule)
             n_checked, n_right = n_checked + int(known.sum()), n_right + int(right.sum())
         return pa.array(labels.tolist()), confidence, None
 

@@ -18,7 +18,7 @@ from graphmargin._typing import IntArray
 from graphmargin.distributed.engine.run import Run
 from graphmargin.distributed.io.parquet_files import File, find_files, open_parquet, plain_schema
 from graphmargin.tables.column_names import check_unique
-from graphmargin.tables.reading import in_chunks
+from graphmargin.tables.reading import rechunk
 from graphmargin.tables.table_errors import TableError
 
 BATCH = 1 << 16
@@ -234,7 +234,7 @@ def read_batches(
     try:
         with open_parquet(row_range.url) as file:
             schema = pa.schema([file.schema_arrow.field(name) for name in columns])
-            for chunk in in_chunks(wanted(file), schema, n_rows):
+            for chunk in rechunk(wanted(file), schema, n_rows):
                 yield chunk.combine_chunks().cast(plain_schema(schema))
     except (pa.ArrowException, OSError, KeyError) as error:
         msg = f"{row_range.url} cannot be read, or is not as it was: {one_line(error)}"
