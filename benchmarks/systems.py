@@ -31,7 +31,7 @@ from graphmargin import (
 )
 from graphmargin.graph.adjacency import symmetric_graph
 from graphmargin.graph.neighbors import nearest_neighbors
-from graphmargin.graph.weights import paper_width, weighting
+from graphmargin.graph.weights import fit_weighting, paper_width
 from graphmargin.harmonic.problem import make_harmonic_problem
 from graphmargin.harmonic.solution import solve_path
 from graphmargin.labels import encode_labels
@@ -252,7 +252,7 @@ def _stages(problem: Problem, k: int) -> Outcome:
     with watch(stage["search"]):
         neighbors = nearest_neighbors(X, k, random_state=0)
     with watch(stage["graph"]):
-        rule = weighting(X, neighbors, "paper")
+        rule = fit_weighting(X, neighbors, "paper")
         W = symmetric_graph(neighbors, rule)
     with watch(stage["problem"]):
         labels = encode_labels(problem.y_few)
