@@ -52,7 +52,7 @@ def errors_name_argument(name: str) -> Iterator[None]:
         raise kind(msg) from error
 
 
-def canonical_rows(X: Any, name: str = "X") -> Any:
+def canonical_rows(X: Any) -> Any:
     """Return a sparse matrix with sorted indices and without duplicate entries, an array as it is.
 
     Duplicates are added up in a copy, so that the matrix of the caller does not change.
@@ -62,7 +62,7 @@ def canonical_rows(X: Any, name: str = "X") -> Any:
     X = X.copy()
     X.sum_duplicates()
     if not np.isfinite(X.data).all():
-        msg = f"`{name}` has duplicate entries whose sum overflows {X.dtype}; scale them down"
+        msg = f"`X` has duplicate entries whose sum overflows {X.dtype}; scale them down"
         raise ValueError(msg)
     return X
 

@@ -58,10 +58,8 @@ class ManifoldSVC(MarginClassifier):
     ----------
     classes_, transduction_, label_distributions_, confidence_, predictor_, choice_
         As in `SupervisedSVC`.
-    graph_ : csr_array of shape (n, n)
-    graph_recall_ : float or None
-        Share of the true nearest neighbors in the graph, measured on a sample; 1 is exact, None is
-        a precomputed graph.
+    graph_, graph_recall_
+        As in `HarmonicClassifier`.
 
     Examples
     --------

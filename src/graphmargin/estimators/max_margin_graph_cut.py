@@ -112,10 +112,8 @@ class MaxMarginGraphCut(MarginClassifier):
     training_mask_ : array of shape (n,)
         Rows that the max-margin classifier was trained on; if parameters were chosen, for the
         heaviest candidate that uses the graph.
-    graph_ : csr_array of shape (n, n)
-    graph_recall_ : float or None
-        Share of the true nearest neighbors in the graph, measured on a sample; 1 is exact, None is
-        a precomputed graph.
+    graph_, graph_recall_
+        As in `HarmonicClassifier`.
     harmonic_solution_ : HarmonicSolution
         Solution before class mass normalization; if parameters were chosen, for the heaviest
         candidate that uses the graph.

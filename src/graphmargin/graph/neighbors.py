@@ -66,7 +66,6 @@ def nearest_neighbors(
     recall: float | None = None,
     n_jobs: int | None = None,
     random_state: Any = None,
-    progress: ProgressCallback | None = None,
 ) -> Neighbors:
     """Return the `n_neighbors` nearest rows of X, by Euclidean distance, for every query.
 
@@ -87,8 +86,6 @@ def nearest_neighbors(
         depend on it.
     random_state : int, RandomState or None
         Seed of the partition into cells and of the sample on which the recall is measured.
-    progress : callable, default=None
-        Called with the finished share of the queries.
 
     Returns
     -------
@@ -102,7 +99,7 @@ def nearest_neighbors(
     [1, 0, 1]
     """
     search = NeighborSearch(X, n_jobs=n_jobs, seed=draw_seed(random_state))
-    return search.neighbors(n_neighbors, queries, recall=recall, progress=progress)
+    return search.neighbors(n_neighbors, queries, recall=recall)
 
 
 def check_n_neighbors(n_neighbors: Any, n_points: int) -> int:

@@ -69,7 +69,6 @@ def solve_fixed_bias(
     start: FloatArray | None = None,
     tolerance: float = TOLERANCE,
     max_epochs: int = MAX_EPOCHS,
-    seed: int = 0,
 ) -> FixedBiasSolution:
     """Return the minimum of ``norm(F'b)^2 / 2 - t'b`` in the box ``lowest <= b <= highest``.
 
@@ -86,9 +85,7 @@ def solve_fixed_bias(
     tolerance : float > 0
         Violation of the optimality conditions at which to stop.
     max_epochs : int
-        Largest number of passes over the rows.
-    seed : int
-        Seed of the order of the rows, which is new in each epoch.
+        Largest number of passes over the rows, in a random order.
 
     Returns
     -------
@@ -110,7 +107,7 @@ def solve_fixed_bias(
     n, r = F.shape
     beta: FloatArray = np.zeros(n) if start is None else np.asarray(start, dtype=np.float64)
     beta = np.clip(beta, lowest, highest)
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(0)
     curvature = np.einsum("nr,nr->n", F, F, dtype=np.float64)
     at_once = max(1, ENTRIES_AT_ONCE // max(r, 1))
     every, epochs = np.arange(n), 0

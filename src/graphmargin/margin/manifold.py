@@ -26,7 +26,7 @@ from scipy import linalg, sparse
 
 from graphmargin._checks import check_integer, check_real
 from graphmargin._threads import raise_if_cancelled
-from graphmargin._typing import FloatArray, IntArray, ProgressCallback
+from graphmargin._typing import FloatArray, IntArray
 from graphmargin.graph.laplacian import laplacian, quadratic_form
 from graphmargin.labels import UNLABELED
 from graphmargin.margin.feature_maps import FeatureMap, explicit_features, rows_are_few_features
@@ -71,7 +71,6 @@ def train_manifold(
     n_landmarks: int = N_LANDMARKS,
     n_jobs: int | None = None,
     random_state: Any = None,
-    progress: ProgressCallback | None = None,
 ) -> list[MarginMachine]:
     """Return the manifold-regularized machine for each gamma_u (eq. MR).
 
@@ -104,7 +103,7 @@ def train_manifold(
     n_landmarks : int, default=500
         The cubic kernel gets up to twice as many, where these can span its space; all rows as
         landmarks are exact.
-    n_jobs, random_state, progress
+    n_jobs, random_state
         As in `train_machine`.
 
     Returns
@@ -151,8 +150,6 @@ def train_manifold(
     machines = []
     for cost, ratio in zip(costs, ratios, strict=True):
         machines.append(warped.train(ratio, codes[labeled], cost, fit_intercept, n_jobs))
-        if progress is not None:
-            progress(len(machines) / len(ratios), "")
         raise_if_cancelled()
     return machines
 

@@ -32,7 +32,7 @@ from graphmargin.margin.feature_maps import (
 )
 from graphmargin.margin.fixed_bias_descent import FixedBiasSolution, solve_fixed_bias
 from graphmargin.margin.kernels import LIBSVM_KERNELS, Kernel
-from graphmargin.margin.machine import MarginMachine, TrainingReport, subtract_center
+from graphmargin.margin.machine import MarginMachine, Solver, TrainingReport, subtract_center
 from graphmargin.margin.smo import MAX_ITERATIONS, TOLERANCE, SmoSolution, solve_smo
 
 if TYPE_CHECKING:
@@ -136,16 +136,14 @@ def train_machine(
     if len(codes) > MAX_SMO and in_libsvm:
         return _train_by_libsvm(X, codes, kernel, C, weights, center)
     points = subtract_center(X, center)
-    machine = _train_by_smo(
+    machine = train_on_kernel(
         kernel(points, points),
         codes,
-        C,
-        weights,
-        None,
-        TOLERANCE,
-        FEW_ITERATIONS,
-        n_jobs,
-        progress,
+        C=C,
+        sample_weight=weights,
+        max_iterations=FEW_ITERATIONS,
+        n_jobs=n_jobs,
+        progress=progress,
     )
     if not machine.report.converged and in_libsvm:
         # With kernel values of 1e12 and more, LIBSVM is slow but converges.
@@ -172,6 +170,7 @@ def train_on_kernel(
     sample_weight: FloatArray | None = None,
     start: MarginMachine | None = None,
     tolerance: float = TOLERANCE,
+    max_iterations: int | None = None,
     n_jobs: int | None = None,
     progress: ProgressCallback | None = None,
 ) -> MarginMachine:
@@ -187,6 +186,8 @@ def train_on_kernel(
         matrix. The solution is the same; a more similar machine saves more iterations.
     tolerance : float > 0
         Violation of the optimality conditions, in units of f, at which to stop.
+    max_iterations : int, default=None
+        Largest number of iterations for a pair of classes; None is 10,000,000.
 
     Returns
     -------
@@ -201,8 +202,34 @@ def train_on_kernel(
     >>> machine.decision(X @ X.T).round(3).tolist()
     [-1.0, 1.0, 2.0]
     """
-    weights = _check_sample_weight(codes, sample_weight)
-    return _train_by_smo(K, codes, C, weights, start, tolerance, MAX_ITERATIONS, n_jobs, progress)
+    if sparse.issparse(K):
+        K = K.toarray()
+    K = np.ascontiguousarray(K, dtype=np.float64)
+    bounds = C * _check_sample_weight(codes, sample_weight)
+    pairs = list(_class_pairs(codes, bounds))
+    initial = np.zeros((len(codes), len(pairs)))
+    if start is not None:
+        initial[start.vectors] = start.coefficients * (C / start.report.C)
+
+    def solve(pair: int) -> SmoSolution:
+        rows, signs = pairs[pair]
+        return solve_smo(
+            K,
+            rows,
+            signs,
+            bounds[rows],
+            start=signs * initial[rows, pair],
+            tolerance=tolerance,
+            max_iterations=max_iterations or MAX_ITERATIONS,
+        )
+
+    if len(pairs) == 1 and progress is None:  # starting threads would take longer than many fits
+        solutions = [solve(0)]
+    else:
+        solutions = map_in_threads(solve, range(len(pairs)), n_jobs=n_jobs, progress=progress)
+    duals = [signs * solved.alpha for (_, signs), solved in zip(pairs, solutions, strict=True)]
+    intercepts = np.array([solution.bias for solution in solutions])
+    return _machine_of_rows("smo", C, codes, pairs, solutions, duals, intercepts)
 
 
 def train_without_bias(
@@ -240,74 +267,26 @@ def train_without_bias(
         return solve_fixed_bias(F[rows], signs, np.minimum(limits, 0.0), np.maximum(limits, 0.0))
 
     solutions = map_in_threads(solve, pairs, n_jobs=n_jobs)
-    worst = max(solutions, key=lambda solution: solution.violation)
-    failure = "" if worst.converged else violation_message(worst.violation)
-    return _machine_of_rows(
-        codes,
-        pairs,
-        [solution.beta for solution in solutions],
-        np.zeros(len(pairs)),
-        TrainingReport("coordinate descent", C, len(codes), failure=failure),
-    )
-
-
-def _train_by_smo(
-    K: Any,
-    codes: IntArray,
-    C: float,
-    weights: FloatArray,
-    start: MarginMachine | None,
-    tolerance: float,
-    max_iterations: int,
-    n_jobs: int | None,
-    progress: ProgressCallback | None,
-) -> MarginMachine:
-    """Return the exact machine for a kernel matrix, by SMO."""
-    if sparse.issparse(K):
-        K = K.toarray()
-    K = np.ascontiguousarray(K, dtype=np.float64)
-    bounds = C * weights
-    pairs = list(_class_pairs(codes, bounds))
-    initial = np.zeros((len(codes), len(pairs)))
-    if start is not None:
-        initial[start.vectors] = start.coefficients * (C / start.report.C)
-
-    def solve(pair: int) -> SmoSolution:
-        rows, signs = pairs[pair]
-        return solve_smo(
-            K,
-            rows,
-            signs,
-            bounds[rows],
-            start=signs * initial[rows, pair],
-            tolerance=tolerance,
-            max_iterations=max_iterations,
-        )
-
-    if len(pairs) == 1 and progress is None:  # starting threads would take longer than many fits
-        solutions = [solve(0)]
-    else:
-        solutions = map_in_threads(solve, range(len(pairs)), n_jobs=n_jobs, progress=progress)
-    converged = all(solution.converged for solution in solutions)
-    violation = max(solution.violation for solution in solutions)
-    failure = "" if converged else violation_message(violation)
-    return _machine_of_rows(
-        codes,
-        pairs,
-        [signs * solved.alpha for (_, signs), solved in zip(pairs, solutions, strict=True)],
-        np.array([solution.bias for solution in solutions]),
-        TrainingReport("smo", C, len(codes), failure=failure),
-    )
+    duals, intercepts = [solution.beta for solution in solutions], np.zeros(len(pairs))
+    return _machine_of_rows("coordinate descent", C, codes, pairs, solutions, duals, intercepts)
 
 
 def _machine_of_rows(
+    solver: Solver,
+    C: float,
     codes: IntArray,
     pairs: Sequence[tuple[IntArray, FloatArray]],
+    solutions: Sequence[SmoSolution | FixedBiasSolution],
     duals: Sequence[FloatArray],
     intercepts: FloatArray,
-    report: TrainingReport,
 ) -> MarginMachine:
     """Return the machine on row numbers, from the signed dual variables of every pair."""
+    worst = max(solutions, key=lambda solution: solution.violation)
+    failure = ""
+    if not worst.converged:
+        failure = _failure_message(
+            f"the optimality conditions are violated by {worst.violation:.1e}"
+        )
     coefficients = np.zeros((len(codes), len(pairs)))
     for pair, ((rows, _), dual) in enumerate(zip(pairs, duals, strict=True)):
         coefficients[rows, pair] = dual
@@ -319,7 +298,7 @@ def _machine_of_rows(
         intercepts,
         n_classes=int(codes.max()) + 1,
         center=0.0,
-        report=report,
+        report=TrainingReport(solver, C, len(codes), failure=failure),
     )
 
 
@@ -450,11 +429,6 @@ def _check_sample_weight(codes: IntArray, sample_weight: FloatArray | None) -> F
         msg = "`sample_weight` must be >= 0, with a positive weight in every class"
         raise ValueError(msg)
     return weights
-
-
-def violation_message(violation: float) -> str:
-    """Return the message for a solver that stopped before its tolerance."""
-    return _failure_message(f"the optimality conditions are violated by {violation:.1e}")
 
 
 def gap_message(gap: float) -> str:

@@ -123,14 +123,8 @@ def fit_supervised(task: Task, execution: Execution) -> FittedClassifier:
     n_labeled = int(task.labels.labeled.sum())
     stage = f"max-margin classifier on {n_labeled:,} points"
     with report_stage(stage, execution.verbose) as progress:
-        machine = _train_on_rows(
-            task,
-            supervised_labels(task.labels),
-            fixed_value(task.parameters.C),
-            None,
-            execution,
-            progress,
-        ).collapse_linear()
+        labels, C = supervised_labels(task.labels), fixed_value(task.parameters.C)
+        machine = _train_on_rows(task, labels, C, None, execution, progress).collapse_linear()
         return calibrate_and_label(task, [machine], None, machine_warnings([machine]))
 
 
