@@ -116,10 +116,10 @@ def test_failures_are_counted_and_left_out(record):
 
 
 def test_rules_have_errors_of_their_own(record):
-    one = record(**{rule: i / 10 for i, rule in enumerate(RULES)})
+    single = record(**{rule: i / 10 for i, rule in enumerate(RULES)})
     for i, rule in enumerate(RULES):
-        assert mean_of([one], rule=rule).mean == pytest.approx(10 * i)
-    assert mean_of([one]).mean == pytest.approx(30.0)  # expected
+        assert mean_of([single], rule=rule).mean == pytest.approx(10 * i)
+    assert mean_of([single]).mean == pytest.approx(30.0)  # expected
 
 
 def test_image_is_there_with_and_without_a_class(record):

@@ -122,7 +122,7 @@ def test_rows_have_published_errors_in_italics_beside_ours(section, table_rows):
 def test_one_draw_has_no_standard_errors(section, drawn_records):
     assert "2 draws of" in section.markdown
     assert "### Failures" not in section.markdown
-    text = table_section([one for one in drawn_records if one.draw == 0]).markdown
+    text = table_section([row for row in drawn_records if row.draw == 0]).markdown
     assert "1 draw of" in text
     assert " ± " not in text
     assert "nan" not in text
@@ -131,11 +131,11 @@ def test_one_draw_has_no_standard_errors(section, drawn_records):
 def test_failures_hide_nothing_else(drawn_records, table_rows):
     failed = [("letter", 1, "linear", "SVM"), ("digits", 2, "rbf", "GC")]
     records = [
-        replace(one, **dict.fromkeys(RULES), failure="Error: x")
-        if (key := (one.table, one.percent, *one.part)) == failed[0]
-        or (key == failed[1] and one.draw == 0 and one.pair == "0-4")
-        else one
-        for one in drawn_records
+        replace(row, **dict.fromkeys(RULES), failure="Error: x")
+        if (key := (row.table, row.percent, *row.part)) == failed[0]
+        or (key == failed[1] and row.draw == 0 and row.pair == "0-4")
+        else row
+        for row in drawn_records
     ]
     section = table_section(records)
     cells = row(table_rows(section.markdown, "| letter"), "1 %, linear")
@@ -169,8 +169,8 @@ def test_a_run_on_one_pair_has_every_column(options, monkeypatch, table_rows):
     options = replace(options, quick=True, draws=1)
     records, times = run_table(options).values()
     assert len(records) == 3 * (len(COLUMNS) - 1) + 1
-    assert {one.failure for one in records} == {""}
-    assert max(one.expected for one in records) < 0.1
+    assert {row.failure for row in records} == {""}
+    assert max(row.expected for row in records) < 0.1
     assert run_table(options)["table"] == records  # from the file
     section = table_section(records, times)
     assert "nan" not in section.markdown
@@ -204,8 +204,8 @@ def test_lines_are_our_errors_and_the_published_ones():
     drawn = lines(figure.axes[1])
     values = np.asarray(drawn["GC"].get_ydata(), dtype=float)
     np.testing.assert_array_equal(values, [21.0, 20.0, np.nan, 12.0])
-    known = [PUBLISHED["letter", percent, "cubic"]["GC"] for percent in PERCENT]
-    assert drawn["GC, published"].get_ydata().tolist() == known
+    expected = [PUBLISHED["letter", percent, "cubic"]["GC"] for percent in PERCENT]
+    assert drawn["GC, published"].get_ydata().tolist() == expected
     assert drawn["GC, published"].get_linestyle() == ":"
     assert drawn["GC"].get_color() == drawn["GC, published"].get_color() == COLORS["GC"]
     assert drawn["harmonic"].get_ydata().tolist() == [5.0] * 4

@@ -25,7 +25,7 @@ def test_a_sound_site_has_no_problem(site):
 @pytest.mark.parametrize("url", ["gone.html", "other.html#gone", "#gone", "gone.png"])
 def test_a_link_to_nothing_is_a_problem(site, url):
     found = site(index=f'{EXAMPLE}<a href="{url}">', other=EXAMPLE)
-    assert found == [f"index.html: nothing is at {url}"]
+    assert found == [f"index.html: the link {url} leads nowhere"]
 
 
 def test_what_a_browser_loads_is_on_the_site(site):
@@ -34,7 +34,7 @@ def test_what_a_browser_loads_is_on_the_site(site):
     )
     assert found == [
         "index.html: https://x.org/a.js is loaded from elsewhere",
-        "index.html: nothing is at b.css",
+        "index.html: the link b.css leads nowhere",
     ]
 
 
@@ -54,14 +54,14 @@ def test_pages_have_an_example(site, tmp_path):
     found = site(
         index=f"<p>words</p>{thumbnail}", genindex="", **{"gallery/index": "<p>a list</p>"}
     )
-    assert found == ["index.html: there is no example"]
+    assert found == ["index.html: the page has no example"]
 
 
 def test_public_names_have_a_place(site):
     places = "".join(f'<p id="graphmargin.{name}">' for name in ("graph.components", "knn_graph"))
     found = site(["graphmargin.graph"], index=EXAMPLE + places)
     assert found == [
-        f"graphmargin.graph.{name} has no place in the API reference"
+        f"graphmargin.graph.{name} is not in the API reference"
         for name in ("check_graph", "laplacian", "paper_width")
     ]
 
