@@ -61,11 +61,11 @@ for ax, (title, (X, y_true, _)) in zip(axes, problems.items(), strict=True):
     errors = [np.mean(solution.labels[hidden] != y_true[hidden]) for solution in path]
     supervised = SupervisedSVC(C="auto").fit(X, y).predict(X)
     ax.semilogx(gammas, errors, "o-", color="#23934a", label="harmonic solution")
-    for name, found, color in [
+    for name, predicted, color in [
         ("supervised SVM", supervised, "#d9730d"),
         ("cut, auto", cut.transduction_, "#2f6bdb"),
     ]:
-        ax.axhline(np.mean(found[hidden] != y_true[hidden]), color=color, label=name)
+        ax.axhline(np.mean(predicted[hidden] != y_true[hidden]), color=color, label=name)
     ax.set(title=title, xlabel=r"$\gamma_g$", ylabel="error, unlabeled rows", ylim=0)
     ax.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
 axes[0].legend(frameon=False)

@@ -106,9 +106,9 @@ def errors_of(seed):
 
 errors = np.transpose([errors_of(seed) for seed in range(6)])
 names = ["all trusted", "soft trust", "suspicious dropped", "suspicious checked"]
-for name, found_errors in zip(names, errors, strict=True):
-    draws = "  ".join(f"{error:.1f}" for error in found_errors)
-    print(f"{name:20} mean error {found_errors.mean():.1f} %   draws {draws}")
+for name, draw_errors in zip(names, errors, strict=True):
+    draws = "  ".join(f"{error:.1f}" for error in draw_errors)
+    print(f"{name:20} mean error {draw_errors.mean():.1f} %   draws {draws}")
 
 # %%
 # Take away

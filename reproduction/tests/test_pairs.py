@@ -156,7 +156,7 @@ def test_settings_are_in_the_order_of_the_paper(record):
     assert error_of(means, ("letter", 2, "rbf"), "harmonic") is None
 
 
-def test_deviation_by_hand():
+def test_the_deviation_is_that_by_hand():
     ours = {"linear": 18.90 + 1.0, "cubic": 20.54 - 3.0, "rbf": 20.06 + 0.5}
     means = {
         (("letter", 1, kernel), "SVM"): MeanError(error, 0.1, 2, 0)

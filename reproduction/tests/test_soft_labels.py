@@ -51,7 +51,7 @@ def overall(records):
     ],
     ids=["lower", "higher", "both", "zero", "one"],
 )
-def test_verdicts(pairs_of, differences, verdict):
+def test_the_verdict_and_its_test_are_those_by_hand(pairs_of, differences, verdict):
     records = pairs_of(differences)
     test = overall(records)[GC_SOFT]
     assert test.verdict == verdict
@@ -106,7 +106,7 @@ def test_differences_that_cancel_are_zero(record):
     assert (test.difference, test.lower, test.higher) == (0.0, 0, 0)
 
 
-def test_failures_and_what_has_no_partner_are_left_out(pairs_of, record):
+def test_failures_and_unpaired_records_are_left_out(pairs_of, record):
     records = [
         *pairs_of(-RISING),
         record(error=None, method=GC),

@@ -40,7 +40,7 @@ def test_the_published_errors_bear_the_claims_out(published_records):
         assert claims[text].ours.lstrip("+-") == "0.00 points"
 
 
-def test_errors_of_another_world_do_not(published_records):
+def test_other_errors_do_not_bear_the_claims_out(published_records):
     swapped = {"SVM": GC, "MR": GC, "MR fair": GC, "GC": MR, "GC auto": SVM}
     claims = by_claim(published_records(swapped))
     assert claims["GC has a lower error than MR"].ours == "7 of 36"
@@ -58,7 +58,7 @@ def test_columns_are_met_within_a_tolerance(published_records, shift, holds):
     assert claims["The GC column of letter is met within 1.5 points on average"].holds
 
 
-def test_a_part_of_the_pairs_is_no_trial(published_records):
+def test_claims_are_not_tried_on_a_part_of_the_pairs(published_records):
     claims = by_claim(published_records(AS_PUBLISHED, where=slice(None, None, 3)))
     assert {claim.holds for claim in claims.values()} == {None}
     assert claims["GC has a lower error than SVM"].ours == "36 of 36"
@@ -69,7 +69,9 @@ def test_a_part_of_the_pairs_is_no_trial(published_records):
     [({}, 10, 91), ({"quick": True}, 1, 31), ({"draws": 2}, 2, 91)],
     ids=["full", "quick", "two"],
 )
-def test_what_is_run(monkeypatch, options, changes, draws, n_pairs):
+def test_draws_and_pairs_of_a_full_and_of_a_quick_run(
+    monkeypatch, options, changes, draws, n_pairs
+):
     calls = []
     monkeypatch.setattr(module, "run_pairs", lambda *given, **_: calls.append(given))
     monkeypatch.setattr(module, "run_speed", lambda _: [])
@@ -128,7 +130,7 @@ def test_one_draw_has_no_standard_errors(section, drawn_records):
     assert "nan" not in text
 
 
-def test_failures_hide_nothing_else(drawn_records, table_rows):
+def test_failures_do_not_affect_other_cells(drawn_records, table_rows):
     failed = [("letter", 1, "linear", "SVM"), ("digits", 2, "rbf", "GC")]
     records = [
         replace(row, **dict.fromkeys(RULES), failure="Error: x")

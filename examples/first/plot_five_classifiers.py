@@ -1,6 +1,6 @@
 """
-Five classifiers, three problems: who loses where
-=================================================
+Five classifiers, three problems: which fails where
+===================================================
 
 Semi-supervised learning assumes that points of one cluster have the same class. This
 example runs all five classifiers of graphmargin with 12 labels on two problems where the
@@ -23,18 +23,18 @@ from graphmargin import (
 from graphmargin.datasets import mask_labels
 
 # %%
-# For the graph, and against it
-# -----------------------------
+# Two problems for the graph, and one against it
+# ----------------------------------------------
 # Moons and circles are thin, and the graph follows them. The third problem has four stripes
 # as well, but the class changes along a stripe, not from stripe to stripe: there are
 # clusters, and they say nothing about the classes.
 
 
 def make_stripes(n, random_state):
-    """Return points on four stripes; the class depends on the place along a stripe."""
+    """Return points on four stripes, whose class depends on the position along a stripe."""
     noise = np.random.default_rng(random_state).normal(0, 0.03, (n, 2))
-    place = np.column_stack([np.linspace(-1, 1, n), np.arange(n) % 4 / 2 - 0.75])
-    X = place + noise
+    position = np.column_stack([np.linspace(-1, 1, n), np.arange(n) % 4 / 2 - 0.75])
+    X = position + noise
     return X, (X[:, 0] > 0).astype(int)
 
 
@@ -83,8 +83,8 @@ figure.suptitle("regions and test errors with 12 labels")
 plt.show()
 
 # %%
-# Who loses where
-# ---------------
+# Which fails where
+# -----------------
 # A single draw proves little. These are the means over ten, with ``SEED`` from 0 to 9:
 #
 # ================== ===== ======= =======
