@@ -21,12 +21,13 @@ SCALING_PLOT = ROOT / "docs" / "images" / "scaling.png"
 METRICS = ("wall", "cpu", "memory", "error", "new_error", "agreement")
 INTRODUCTION = """# Performance
 
-Written by `python -m benchmarks report`; `python -m benchmarks SUITE ...` measures, and without a
-suite lists them all. Every run has a process of its own, systems take turns, with the same rows,
-labels and threads, and libraries are loaded before the clock starts. Numbers are medians over the
-repeats, each with labels of its own; MB is the peak of memory beyond what the process held when
-it started the run, with the rows already there. Errors are those of the unlabeled rows. Ratios are
-of wall times on the same problem and, where the system they are to was run with it, the same k.
+`python -m benchmarks report` writes this page. `python -m benchmarks SUITE ...` measures, and
+without a suite it lists all suites. Every run has a process of its own, and systems take turns
+with the same rows, labels and threads. Libraries are loaded before the clock starts. Numbers are
+medians over the repeats, each of which has its own labels. MB is the peak of memory beyond what
+the process held when the run started, with the rows in memory. Errors are those of the unlabeled
+rows. Ratios compare wall times on the same problem, with the same k if the reference was run with
+it.
 """
 
 Result = dict[str, Any]

@@ -104,7 +104,7 @@ def _loop_with_svc(problem: Problem, k: int) -> Outcome:
         return rows, [svm.fit(block, labels, sample_weight=weights) for svm in svms]
 
     scores = np.zeros((len(FULL_GRID["gamma_g"]), len(FULL_GRID["C"])))
-    for y_left, tested in FOLDS.hide(y_few):
+    for y_left, tested in FOLDS.split_labels(y_few):
         for i, gamma_g in enumerate(FULL_GRID["gamma_g"]):
             rows, svms = machines(y_left, gamma_g, FULL_GRID["C"])
             block = K[np.ix_(tested, rows)]

@@ -34,15 +34,15 @@ from threadpoolctl import threadpool_limits
 from graphmargin.datasets import load_digits, load_letter, load_segmentation, mask_labels
 from graphmargin.labels import encode_labels
 from graphmargin.margin.kernels import Kernel
-from graphmargin.margin.machine import centered
-from graphmargin.selection.choice import BLENDED, SUPERVISED_SHARE, Choice, choose, error_of
+from graphmargin.margin.machine import subtract_center
+from graphmargin.selection.choice import BLENDED, SUPERVISED_PRIOR, Choice, choose, error_rate
 from graphmargin.selection.cut_trials import CutTrials, try_cuts
 from graphmargin.selection.execution import Execution
 from graphmargin.selection.grids import label_counts
 from graphmargin.selection.held_out import default_held_out
 from graphmargin.selection.parameters import GraphParameters, KernelParameters, Parameters
 from graphmargin.selection.tasks import make_tasks
-from graphmargin.selection.trials import join
+from graphmargin.selection.trials import join_trials
 from reproduction.section import markdown_table
 
 MAX_ROWS = 800
@@ -164,7 +164,7 @@ def bayes(
     choice: Choice,
     among: np.ndarray,
     *,
-    supervised_share: float = SUPERVISED_SHARE,
+    supervised_share: float = SUPERVISED_PRIOR,
     with_shares: bool = True,
     kept: float = BLENDED,
 ) -> np.ndarray:
@@ -233,14 +233,14 @@ def errors_of_rules(name: str, labels: int, draw: int) -> dict[str, float]:
         unlabeled = few == -1
         columns = np.concatenate([columns_at(part, unlabeled) for part in (ours, equal)])
     counts = label_counts(encoded)
-    choice = choose(join([ours.evidence, equal.evidence]), counts)
+    choice = choose(join_trials([ours.evidence, equal.evidence]), counts)
     weights = rules(choice, np.arange(len(columns)) >= len(ours.machines))
     np.testing.assert_allclose(  # the rule that is varied is that of the library
         weights["the rule"][: len(ours.machines)], choose(ours.evidence, counts).weights, atol=1e-9
     )
     scores = choice.trials.scores
     return {
-        rule: 100 * error_of(scores(np.tensordot(rule_weights, columns, axes=1)), y[unlabeled])
+        rule: 100 * error_rate(scores(np.tensordot(rule_weights, columns, axes=1)), y[unlabeled])
         for rule, rule_weights in weights.items()
     }
 
@@ -248,7 +248,9 @@ def errors_of_rules(name: str, labels: int, draw: int) -> dict[str, float]:
 def columns_at(trials: CutTrials, rows: np.ndarray) -> np.ndarray:
     """Return f of every candidate and pair of classes at some rows, in units of its scale."""
     X, center = trials.task.X, trials.center
-    K = trials.task.kernel(centered(X[rows], center), centered(X[trials.rows], center))
+    K = trials.task.kernel(
+        subtract_center(X[rows], center), subtract_center(X[trials.rows], center)
+    )
     scales = trials.evidence.scales
     return np.array([m.pairwise(K) / s for m, s in zip(trials.machines, scales, strict=True)])
 

@@ -82,9 +82,10 @@ OTHERS_BY_SIZE = {
 
 SUITES: dict[str, Suite] = {
     "letter": Suite(
-        "Transduction of the letter table: 20,000 rows of 16 features, 26 classes, ten labels a "
-        "class. scikit-learn's own choice is k = 7, graphlearning's examples use k = 10. The "
-        "default weights of graphlearning fail on duplicates, of which this table has many.",
+        "The task is the transduction of the letter table: 20,000 rows of 16 features, 26 "
+        "classes, ten labels a class. scikit-learn's default is k = 7, and graphlearning's "
+        "examples use k = 10. The default weights of graphlearning fail on duplicates, of which "
+        "this table has many.",
         _cases(
             "letter",
             *((OURS, 5), (PROPAGATION, 5), (SPREADING, 5), (LAPLACE, 5), (LAPLACE_UNIFORM, 5)),
@@ -125,11 +126,11 @@ SUITES: dict[str, Suite] = {
         ),
     ),
     "cut": Suite(
-        "Max-margin graph cut on the mixture of 100,000 rows, and prediction of 100,000 new "
-        "ones, with gamma_g = 0.1, C = 10 and equal losses, beside the same pipeline with a "
-        "machine of scikit-learn. Agreement is that of the labels of the new rows with those by "
-        "SVC. The clusters overlap; the farther they are "
-        "apart, the fewer support vectors SVC has and the smaller the ratio.",
+        "The task is a max-margin graph cut on the mixture of 100,000 rows and the prediction of "
+        "100,000 new ones, with gamma_g = 0.1, C = 10 and equal losses. The other systems are "
+        "the same pipeline with an SVM of scikit-learn. Agreement is the share of new rows that "
+        "have the same label as with SVC. The clusters overlap. If they are farther apart, SVC has "
+        "fewer support vectors and the ratio is smaller.",
         _cases("mixture-1e5", (CUT_SVC, 5), (CUT, 5), (CUT_LINEAR, 5)),
         base=CUT,
         reference=CUT_SVC,
@@ -141,10 +142,10 @@ SUITES: dict[str, Suite] = {
         base=CUT,
     ),
     "path": Suite(
-        "Harmonic solutions on a given graph for 13 values of gamma_g from 1e-3 to 1e3 (the "
-        "range of the paper), as one path and one by one. Ratios are to a single solution with "
-        "gamma_g = 0; errors are means over the values; agreement is that of all labels with those "
-        "of the solutions one by one.",
+        "The task is to compute harmonic solutions on a given graph for 13 values of gamma_g "
+        "from 1e-3 to 1e3 (the range of the paper), as one path and one by one. Ratios are to a "
+        "single solution with gamma_g = 0, and errors are means over the values. Agreement is "
+        "the share of labels that equal those of the solutions one by one.",
         tuple(
             case
             for problem in ("letter", "mixture-1e5")
@@ -154,9 +155,10 @@ SUITES: dict[str, Suite] = {
         reference=SEPARATE,
     ),
     "manifold": Suite(
-        "Manifold-regularized SVM with an RBF kernel on a mixture, 4,000 rows of 16 features: the "
-        "dense warped kernel of most codes, ours, and ours with landmarks on a given graph. "
-        "Agreement is that of the labels with those of the dense one.",
+        "The task is a manifold-regularized SVM with an RBF kernel on a mixture of 4,000 rows of "
+        "16 features. The systems are the dense warped kernel of most implementations, ours, and "
+        "ours with landmarks on a given graph. Agreement is the share of labels that equal those "
+        "of the dense one.",
         _cases(
             "mixture16-4e3", (LAP_SVM, 5), (MANIFOLD, 5), (MANIFOLD_ONE, 5), (MANIFOLD_DEFAULT, 5)
         ),
@@ -177,12 +179,12 @@ SUITES: dict[str, Suite] = {
         base=MANIFOLD_LINEAR,
     ),
     "selection": Suite(
-        "What choosing gamma_g and C costs on the letter table, 20,000 rows of 26 classes, ten "
-        "labels a class: a fit with fixed values, the automatic fit, and scikit-learn's search "
-        "GridSearchCV over the same candidates in five folds. It is not run, but estimated as 76 x "
-        "(75, and the best one again) a fit of one fold in the middle of the grid, which says "
-        "nothing on its error; selection-whole runs it. Errors are those of the max-margin "
-        "function.",
+        "The suite measures the cost of choosing gamma_g and C on the letter table: 20,000 rows "
+        "of 26 classes, ten labels a class. The systems are a fit with fixed values, the "
+        "automatic fit, and scikit-learn's GridSearchCV over the same candidates in five folds. "
+        "The time of GridSearchCV is an estimate, 76 times a fit of one fold in the middle of "
+        "the grid (75 fits, and the best one again), so its error is not known; selection-whole "
+        "runs it. Errors are those of the max-margin function.",
         _cases("letter", (FIXED, 5), (AUTO, 5), (NAIVE_ESTIMATE, 5)),
         base=FIXED,
     ),
@@ -192,12 +194,12 @@ SUITES: dict[str, Suite] = {
         base=FIXED,
     ),
     "selection-pair": Suite(
-        "What a grid of 3 C and 13 gamma_g costs in five folds on the letters E and F, 500 rows "
-        "with ten labels: one fit with lists of candidates; scikit-learn's GridSearchCV of fixed "
-        "fits, 196 of them, one by one with all threads and in a process for each thread (whose "
-        "memory is not counted); "
-        "and a loop that keeps graph and kernel matrix and trains 196 times scikit-learn's SVC on "
-        "the induced labels. Errors are those of the max-margin function.",
+        "The suite measures the cost of a grid of 3 C and 13 gamma_g in five folds on the "
+        "letters E and F, 500 rows with ten labels. The systems are one fit with lists of "
+        "candidates; scikit-learn's GridSearchCV with 196 fixed fits, one by one with all "
+        "threads and in a process for each thread (whose memory is not counted); and a loop that "
+        "keeps graph and kernel matrix and trains scikit-learn's SVC 196 times on the induced "
+        "labels. Errors are those of the max-margin function.",
         _cases(
             "letter-pair",
             *((SEARCH, 5), (FIXED, 5), (NAIVE_FULL, 5), (NAIVE_IN_PROCESSES, 5), (LOOP_SVC, 5)),
@@ -213,8 +215,9 @@ SUITES: dict[str, Suite] = {
         ),
     ),
     "profile": Suite(
-        "Stages of the max-margin graph cut on the mixture of a million rows, with prediction of "
-        "100,000 new ones, beside the work that no program for them can avoid.",
+        "The table has the stages of the max-margin graph cut on the mixture of a million rows, "
+        "with the prediction of 100,000 new ones. The floor is the time of work that no program "
+        "for the stage can avoid.",
         _cases("mixture-1e6", (STAGES, 5)),
         base=STAGES,
     ),

@@ -128,15 +128,15 @@ def anchor(title: str) -> str:
 
 def _claims(claims: Sequence[Claim]) -> list[str]:
     if not claims:
-        return ["None was tried yet."]
+        return ["No claim was tested yet."]
     tried = [claim for claim in claims if claim.holds is not None]
     held = sum(claim.holds is True for claim in tried)
     text = (
-        f"{held} of {len(tried)} statements hold. Some are not the paper's own; what it says is "
-        "under *published*."
+        f"{held} of {len(tried)} statements hold. The column *published* has what the paper says; "
+        "some statements are ours."
     )
     if len(tried) < len(claims):
-        text += f" {len(claims) - len(tried)} could not be tried with what was run."
+        text += f" {len(claims) - len(tried)} could not be tested by what was run."
     rows = [(claim.claim, claim.published, claim.ours, claim.verdict) for claim in claims]
     return [text, markdown_table(["claim", "published", "ours", HOLDS], rows, numbers=False)]
 
@@ -157,8 +157,8 @@ def _repetition(chapters: Sequence[Chapter]) -> list[str]:
     head = ["section", "command", "finished", "seconds", "commit"]
     return [
         "\n".join(["```sh", INSTALLATION, *commands, "```"]),
-        "Seeds derive from what is computed: every run draws the same rows and labels. Seconds are "
-        "those of all runs that worked on it.",
+        "Seeds depend only on the setting, so every run draws the same rows and labels. Seconds "
+        "are the sum over all runs of a section.",
         markdown_table(head, rows, numbers=False),
         "Versions: " + "; ".join(versions or ["not known"]) + ".",
     ]

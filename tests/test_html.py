@@ -107,9 +107,9 @@ def test_choice_shows_the_lines_that_it_prints():
     choice = choice_among(params)
     table = shown(choice)
     header, *rows = table.rows
-    assert header == ["weight", "parameters", "held-out labels wrong"]
+    assert header == ["weight", "parameters", "wrong held-out labels"]
     lines = [
-        f"weight {weight}: {parameters} ({wrong} held-out labels wrong)"
+        f"weight {weight}: {parameters} ({wrong} held-out labels are wrong)"
         for weight, parameters, wrong in rows
     ]
     assert [table.caption, *lines] == str(choice).splitlines()
@@ -124,5 +124,5 @@ def test_choice_shows_the_lines_that_it_prints():
 
 def test_choice_without_held_out_labels_shows_that_none_was_wrong():
     table = shown(choice_among([{"C": 1.0}, {"C": 10.0}], n_held_out=0))
-    assert table.caption.startswith("not compared (with one label a class nothing can be tested")
+    assert table.caption.startswith("not compared (no label could be held out")
     assert {row[-1] for row in table.rows[1:]} == {"0 of 0"}

@@ -1,6 +1,6 @@
 """
-Embeddings: angles in place of distances
-========================================
+Embeddings: cosine in place of Euclidean distance
+=================================================
 
 A network has turned your texts, images or molecules into vectors. The direction of such an
 embedding often says *what* a thing is, and its length says something else. This example
@@ -9,7 +9,7 @@ and how many dimensions are needed.
 
 No network ships with scikit-learn, so the vectors come from a latent semantic analysis of
 its docstrings. Vectors of any network are used in the same way: an array with a row for
-each thing.
+each item.
 """
 
 import importlib
@@ -41,8 +41,8 @@ E = TruncatedSVD(100, random_state=0).fit_transform(logs)  # the embedding
 print(f"{E.shape[0]} texts as {E.dtype} vectors of {E.shape[1]} dimensions")
 
 # %%
-# Length is not meaning
-# ---------------------
+# The length of a vector
+# ----------------------
 # Long texts have long vectors. By Euclidean distance, the neighbor of a text is one of a
 # similar length; by angle, it is one with similar words. The better graph for labels has
 # the larger share of edges that join two texts of the same module.
@@ -103,9 +103,9 @@ plt.show()
 # %%
 # Labels for new vectors
 # ----------------------
-# ``metric`` is that of the graph. The kernel of the classifier uses rows as they are. Give
-# it rows of unit length, so that it compares angles as well. Single precision stays single
-# precision: an embedding is not copied to twice its size.
+# ``metric`` is that of the graph. The kernel of the classifier uses rows as they are.
+# Give it rows of unit length, so that it compares angles as well. Single precision stays
+# single precision: an embedding is not copied to twice its size.
 
 U = normalize(E)
 new = np.arange(len(U)) % 5 == 0
@@ -115,8 +115,8 @@ print(f"rows of {U.dtype}; {new.sum()} new texts")
 print(f"error on them: {np.mean(cut.predict(U[new]) != y_true[new]):.1%}")
 
 # %%
-# Take away
-# ---------
+# Summary
+# -------
 # For embeddings, use ``metric="cosine"``, and rows of unit length for a
 # :class:`~graphmargin.MaxMarginGraphCut`. If you do not know which metric is right, let
 # held-out labels decide: ``metric`` can be a list, as ``n_neighbors`` is in

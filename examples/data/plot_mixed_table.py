@@ -3,8 +3,8 @@ A table with numbers, categories, dates and text
 ================================================
 
 Most tables are not matrices. This example shows how a table with a column of each kind, and
-with missing cells, becomes points whose distances make sense. It also shows what every kind
-of column is worth, and how features and classifier are saved as one model.
+with missing cells, becomes points whose distances make sense. It also shows how much every
+kind of column helps, and how features and classifier are saved as one model.
 
 The table is scikit-learn's own inventory, with a row for each public class or function of
 eight modules. The label is the module, which is known for every fifth row.
@@ -24,7 +24,7 @@ from sklearn.metrics import DistanceMetric  # compiled, so without a signature
 from graphmargin import MaxMarginGraphCut, load_model, save_model
 from graphmargin.datasets import mask_labels
 from graphmargin.models import TableModel
-from graphmargin.tables import TableFeatures, read_target
+from graphmargin.tables import fit_features, read_target
 
 MODULES = ["cluster", "covariance", "datasets", "decomposition"]
 MODULES += ["ensemble", "linear_model", "metrics", "preprocessing"]
@@ -57,23 +57,23 @@ table["module"] = mask_labels(y_true, fraction=0.2, random_state=0)
 print(table.sample(5, random_state=3).drop(columns="summary").to_string(index=False))
 
 # %%
-# What becomes of each column
-# ---------------------------
-# :class:`~graphmargin.tables.TableFeatures` recognizes columns by their cells. It scales
+# How each column is used
+# -----------------------
+# :func:`~graphmargin.tables.fit_features` recognizes columns by their cells. It scales
 # numbers. A category becomes a feature for each value, a date becomes its time and its
 # position in the calendar, and text becomes 30 coordinates of a latent semantic analysis.
-# ``columns_`` tells how each column is used and what was missing.
+# ``columns`` says how each column is used and what was missing.
 
-features = TableFeatures(ignore=["module"]).fit(table)
-for use in features.columns_:
+features = fit_features(table, ignore=["module"])
+for use in features.columns:
     print(f"{use.name:16}{use.role:10}{use.n_features:3} features  {use.note}")
-print(features.scaling_)
+print(features.scaling)
 
 # %%
-# What each column is worth
-# -------------------------
-# Leave one kind of column out, and count errors on the unlabeled rows. All that this takes
-# is the names of the columns to ignore.
+# How much each kind of column helps
+# ----------------------------------
+# Leave one kind of column out, and count errors on the unlabeled rows. ``ignore`` takes
+# the names of the columns to leave out.
 
 KINDS = {
     "numbers": ["n_arguments", "n_words"],
@@ -90,7 +90,7 @@ cut = MaxMarginGraphCut(n_neighbors=10, gamma_g=0.1, C=10.0)
 
 def error(unused):
     """Return the error on unlabeled rows if some columns are left out."""
-    points = TableFeatures(ignore=["module", *unused]).fit_transform(table)
+    points = fit_features(table, ignore=["module", *unused]).transform(table)
     codes = cut.fit(points, target.codes).transduction_
     return 100 * np.mean(target.classes[codes[hidden]] != y_true[hidden])
 
@@ -146,8 +146,8 @@ for label, confidence in zip(*loaded.label(new), strict=True):
 #
 #    $ graphmargin label inventory.csv --target module --model inventory.graphmargin
 #
-# Take away
-# ---------
-# Pass the table as it is, and look at ``columns_`` to see how it was read. Every column
+# Summary
+# -------
+# Pass the table as it is, and look at ``columns`` to see how it was read. Every column
 # influences the neighbors, so ignore those that have nothing to do with the label.
 # :doc:`/command-line` has the rules for columns and all commands.

@@ -70,8 +70,8 @@ confident = hidden & (solution.confidence > 0.3)
 print(f"of the {confident.sum()} with a confidence above 0.3, {right[confident].mean():.0%}")
 
 # %%
-# Edges pull, colors follow
-# -------------------------
+# The induced labels
+# ------------------
 # Black rings are the given labels. Strong colors have a high confidence, pale ones a low
 # one. Gray vertices are in components without a label: no walk from there meets one.
 
@@ -98,11 +98,11 @@ ax.axis("off")
 plt.show()
 
 # %%
-# Why is it called that?
-# ----------------------
+# Why does a vertex have its label?
+# ---------------------------------
 # :meth:`~graphmargin.HarmonicSolution.explain` tells at which labels the walks from a
-# vertex end. ``lars_path`` is a linear model, but many of its walks meet ``sparse_encode``
-# first.
+# vertex end. ``lars_path`` is a linear model, but many of its walks meet
+# ``sparse_encode`` first.
 
 vertex = int(np.flatnonzero(names == "lars_path")[0])
 why = solution.explain(vertex)
@@ -127,8 +127,10 @@ for vertex in wrong:
     print(f"{names[vertex]}: {truth[vertex]}, called {solution.labels[vertex]}")
 
 # %%
-# What to take away: any symmetric matrix of weights can be a graph. Look at ``status`` for
-# components that no label reaches, and at ``explain`` before you believe a label. The
-# estimator :class:`~graphmargin.HarmonicClassifier` with ``affinity="precomputed"`` takes W
-# in the place of X. If you have points as well, :class:`~graphmargin.MaxMarginGraphCut`
-# takes both, ``fit(X, y, W=W)``, and labels new points without edges.
+# Summary
+# -------
+# Any symmetric matrix of weights can be a graph. Look at ``status`` for components that
+# no label reaches, and at ``explain`` before you believe a label. The estimator
+# :class:`~graphmargin.HarmonicClassifier` with ``affinity="precomputed"`` takes W in the
+# place of X. If you have points as well, :class:`~graphmargin.MaxMarginGraphCut` takes
+# both, ``fit(X, y, W=W)``, and labels new points without edges.

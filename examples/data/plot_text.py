@@ -34,10 +34,10 @@ MODULES = [
 ]
 
 # %%
-# Real text, without what gives it away
+# Text without the names of the classes
 # -------------------------------------
 # Examples import the module that is to be predicted, and references name it. Such lines,
-# dotted names and the names of the modules are removed. What remains is prose.
+# dotted names and the names of the modules are removed, so that prose remains.
 
 PATTERN = rf"^ *(>>>|\.\.\.).*|\S*sklearn\S*|\b({'|'.join(MODULES)})\b"
 CLUES = re.compile(PATTERN, re.MULTILINE)
@@ -64,8 +64,8 @@ print(f"{X.shape[0]} texts, {X.shape[1]:,} words, {len(MODULES)} modules; X is {
 # Labels travel from text to similar text
 # ---------------------------------------
 # The sparse matrix is used as it is. ``metric="cosine"`` joins texts by the angle between
-# their rows, and ``""`` is unlabeled. There are four draws of labels, so that no result is
-# luck:
+# their rows, and ``""`` is unlabeled. Four draws of labels show how much depends on
+# chance:
 
 
 def error(model, labels):
@@ -98,7 +98,7 @@ plt.show()
 
 labels = mask_labels(module_of, per_class=3, random_state=0)
 row = int(np.flatnonzero(names == "DBSCAN")[0])
-labels[row] = ""  # in case that it is among the labeled ones
+labels[row] = ""  # it may be among the labeled ones
 cut.fit(X, labels)
 why = cut.harmonic_solution_.explain(row)
 top = slice(6, None, -1)
@@ -117,7 +117,7 @@ plt.show()
 # %%
 # Which texts to check by hand
 # ----------------------------
-# ``confidence_`` orders the texts. Errors are among the least certain ones.
+# ``confidence_`` ranks the texts. Most errors are among the least certain ones.
 
 hidden = np.flatnonzero(labels == "")
 order = hidden[np.argsort(cut.confidence_[hidden])]
@@ -131,11 +131,11 @@ print(f"error, less certain half: {wrong[order[:half]].mean():.0%}")
 print(f"error, more certain half: {wrong[order[half:]].mean():.0%}")
 
 # %%
-# Take away
-# ---------
-# TF-IDF rows need no preparation: pass the sparse matrix and ``metric="cosine"``. With few
-# labels the graph finds what the texts have in common; with many, the SVM catches up. The
-# default parameters of :class:`~graphmargin.MaxMarginGraphCut` test whether the graph helps
-# on your texts: see :doc:`/selection`. For dense embeddings of texts, see
+# Summary
+# -------
+# TF-IDF rows need no preparation: pass the sparse matrix and ``metric="cosine"``. With
+# few labels the graph finds what the texts have in common; with many, the SVM catches up.
+# The default parameters of :class:`~graphmargin.MaxMarginGraphCut` test whether the graph
+# helps on your texts: see :doc:`/selection`. For dense embeddings of texts, see
 # :ref:`sphx_glr_gallery_data_plot_embeddings.py`; for a table with a column of text, see
 # :ref:`sphx_glr_gallery_data_plot_mixed_table.py`.

@@ -24,9 +24,9 @@ print(f"{len(seen):,} images, {np.sum(~hidden)} of them labeled; {len(new)} new 
 # %%
 # Three ways to use fifty labels
 # ------------------------------
-# The supervised SVM sees the fifty labels alone. The harmonic solution propagates them from
-# image to similar image. The cut trains a classifier on the confident labels of the graph,
-# so that new images need no graph.
+# The supervised SVM sees the fifty labels alone. The harmonic solution propagates them
+# from image to similar image. The cut trains a classifier on the confident labels of the
+# graph, so that new images need no graph.
 
 models = {
     "supervised SVM": SupervisedSVC(),
@@ -43,10 +43,10 @@ for name, model in models.items():
 # %%
 # The least certain images
 # ------------------------
-# ``confidence_`` is the best minus the second best class probability of each row. The title
-# of each of the 16 least certain images is the label of the cut; wrong ones are red, with
-# the truth in brackets. Most are nines with a straight tail; the five labeled nines all
-# have a curled one.
+# ``confidence_`` is the best minus the second best class probability of each row. The
+# title of each of the 16 least certain images is the label of the cut; wrong ones are
+# red, with the truth in brackets. Most are nines with a straight tail; the five labeled
+# nines all have a curled one.
 
 cut, truth = models["max-margin graph cut"], y_true[seen]
 unlabeled = np.flatnonzero(hidden)
@@ -73,7 +73,7 @@ plt.show()
 
 figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 ConfidenceDisplay.from_estimator(cut, truth).plot(ax)
-ax.set_title("labels with a higher confidence are right more often")
+ax.set_title("accuracy grows with the confidence")
 plt.show()
 unsure = np.isin(unlabeled, least[:500])
 wrong = cut.transduction_[hidden] != truth[hidden]
@@ -92,8 +92,10 @@ error_new = np.mean(cut.predict(X[new]) != y_true[new])
 print(f"with 51 labels: {error:.1%} of the unlabeled, {error_new:.1%} of the new wrong")
 
 # %%
-# What to take away: images that look alike share a label, so fifty labels do the work of
-# many more, and the confidence tells where to look. Not every label helps as much as this
-# one; :func:`~graphmargin.suggest_labels` ranks rows by the errors that their labels are
+# Summary
+# -------
+# Images that look alike share a label, so fifty labels do the work of many more, and the
+# confidence tells where to look. Not every label helps as much as this one;
+# :func:`~graphmargin.suggest_labels` ranks rows by the errors that their labels are
 # expected to save. Parameters were set by hand to save time: ``MaxMarginGraphCut()``
 # chooses them (:doc:`how </selection>`).

@@ -1,6 +1,7 @@
 """
-Five classifiers, three problems: which fails where
-===================================================
+=======
+Five classifiers on three problems
+==================================
 
 Semi-supervised learning assumes that points of one cluster have the same class. This
 example runs all five classifiers of graphmargin with 12 labels on two problems where the
@@ -25,9 +26,9 @@ from graphmargin.datasets import mask_labels
 # %%
 # Two problems for the graph, and one against it
 # ----------------------------------------------
-# Moons and circles are thin, and the graph follows them. The third problem has four stripes
-# as well, but the class changes along a stripe, not from stripe to stripe: there are
-# clusters, and they say nothing about the classes.
+# Moons and circles are thin, and the graph follows them. The third problem has four
+# stripes as well, but the class changes along a stripe, not from stripe to stripe: there
+# are clusters, but they do not correspond to the classes.
 
 
 def make_stripes(n, random_state):
@@ -52,8 +53,8 @@ classifiers = {
 }
 
 # %%
-# One picture for all
-# -------------------
+# Regions and errors
+# ------------------
 # Each row is a problem, each column a classifier. Large points are labeled, small ones
 # are not, and the number in the corner is the error on 1,000 new points.
 
@@ -83,9 +84,9 @@ figure.suptitle("regions and test errors with 12 labels")
 plt.show()
 
 # %%
-# Which fails where
-# -----------------
-# A single draw proves little. These are the means over ten, with ``SEED`` from 0 to 9:
+# Which classifier fails where
+# ----------------------------
+# A single draw proves little. The table has means over ten draws (``SEED`` 0 to 9):
 #
 # ================== ===== ======= =======
 # mean error, %      moons circles stripes
@@ -109,8 +110,9 @@ plt.show()
 #   helps, and blends. It is never the best here, and never much worse: on the moons its
 #   caution costs accuracy, and on the stripes it is close to the supervised SVM.
 #
-# What to take away: ask first whether your clusters are your classes. If you know that they
-# are, use the harmonic solution or a small ``gamma_g``; if you do not know, leave
-# ``gamma_g="auto"``. :doc:`Evidence </evidence>` compares four of these classifiers on
-# sixteen problems, and :doc:`When the graph hurts </when-the-graph-hurts>` tells how to
-# notice.
+# Summary
+# -------
+# Ask first whether your clusters are your classes. If you know that they are, use the
+# harmonic solution or a small ``gamma_g``; if you do not know, leave ``gamma_g="auto"``.
+# :doc:`Evidence </evidence>` compares four of these classifiers on sixteen problems, and
+# :doc:`When the graph hurts </when-the-graph-hurts>` tells how to notice.

@@ -2,10 +2,10 @@
 Segment a photo from a few scribbles
 ====================================
 
-You draw a few strokes on a photo: this is sky, this is water, these are trees, this is the
-pagoda. Every other pixel shall get one of the four labels. Labels are few, pixels are many,
-and pixels that look alike and lie close are mostly parts of the same thing. A graph solves
-this kind of problem.
+You draw a few strokes on a photo, for sky, water, trees and the pagoda. This example gives
+every other pixel one of the four labels. There are few labels and many pixels, and pixels
+that look alike and are close mostly belong to the same object. A graph solves this kind of
+problem.
 """
 
 # sphinx_gallery_thumbnail_number = 3
@@ -82,9 +82,10 @@ print(f"{y.size:,} blocks, {np.mean(y != ''):.0%} of them under a stroke")
 # %%
 # The graph finds the outlines
 # ----------------------------
-# With ``width="self-tuning"``, edges adapt to the distances between neighbors, in the even
-# sky as well as in the detailed trees. Dark blocks are those whose walks do not agree:
-# along the outlines, and in the haze between lake and sky, where no stroke helps.
+# With ``width="self-tuning"``, edges adapt to the distances between neighbors, in the
+# even sky as well as in the detailed trees. Dark blocks have a low confidence, because
+# their walks end at different labels. They are along the outlines, and in the haze
+# between lake and sky, where no stroke helps.
 
 model = MaxMarginGraphCut(
     gamma_g=0.001, C=10.0, n_neighbors=8, width="self-tuning", approximation="nystroem"
@@ -100,9 +101,9 @@ plt.show()
 # %%
 # The cut labels pixels that it has not seen
 # ------------------------------------------
-# The classifier learned from blocks, but it is a function of color and position. Applied to
-# every second pixel of the photo, it draws sharp outlines: columns, twigs and the tips of
-# the roofs.
+# The classifier learned from blocks, but it is a function of color and position. Applied
+# to every second pixel of the photo, it draws sharp outlines: columns, twigs and the tips
+# of the roofs.
 
 half = photo[::2, ::2]
 labels = model.predict(features(half, 2))
@@ -118,9 +119,11 @@ for name in model.classes_:
     print(f"{name:8}{np.mean(labels == name):5.0%} of the photo")
 
 # %%
-# What to take away: a few strokes can label any data that you can turn into rows, so that
-# rows of one class are neighbors. Where the result is wrong, draw one more stroke and fit
-# again. The haze above the lake is labeled water, because no stroke says otherwise. The
-# features are very simple; embeddings of a vision network would contain more.
+# Summary
+# -------
+# A few strokes can label any data that you can turn into rows, so that rows of one class
+# are neighbors. Where the result is wrong, draw one more stroke and fit again. The haze
+# above the lake is labeled water, because no stroke says otherwise. The features are very
+# simple; embeddings of a vision network would contain more.
 # :class:`~graphmargin.MaxMarginGraphCut` explains all parameters, and :doc:`Choosing
 # parameters </selection>` how to have them chosen.

@@ -62,11 +62,11 @@ print(f"{len(i)} edges, {np.sum(y_true[i] != y_true[j])} of them between the moo
 # A random walk carries the labels
 # --------------------------------
 # Start a random walk at a point and follow it until it meets a label.
-# :func:`~graphmargin.harmonic_solution` computes the probability that it meets each class.
-# The more probable class is the label of the point, and the difference of the two
+# :func:`~graphmargin.harmonic_solution` computes the probability that it meets each
+# class. The more probable class is the label of the point, and the difference of the two
 # probabilities is its confidence: strong colors have a high confidence, pale ones a low
-# one. On the left, no walk leaves its moon. On the right are noisier moons with a bridge of
-# two edges: labels cross it, and the pale points show where.
+# one. On the left, no walk leaves its moon. On the right are noisier moons with a bridge
+# of two edges: labels cross it, and the pale points show where.
 
 noisy = two_moons(noise=0.1, random_state=0)
 
@@ -83,8 +83,8 @@ plt.show()
 # %%
 # The sink ends walks that are long
 # ---------------------------------
-# With a positive ``gamma_g``, the walk may fall into a sink at every step. Points that are
-# many steps away from all labels have a low confidence. ``gamma_g`` thus says how far
+# With a positive ``gamma_g``, the walk may fall into a sink at every step. Points that
+# are many steps away from all labels have a low confidence. ``gamma_g`` thus says how far
 # labels may travel: 0 trusts the graph most, infinity not at all.
 
 figure, axes = plt.subplots(1, 3, figsize=(10, 2.4), layout="constrained")
@@ -99,9 +99,9 @@ plt.show()
 # %%
 # The cut labels new points
 # -------------------------
-# :class:`~graphmargin.MaxMarginGraphCut` trains a max-margin classifier on the points with
-# sufficient confidence; here that is all of them. At the top is the supervised SVM, which
-# has only the two labels.
+# :class:`~graphmargin.MaxMarginGraphCut` trains a max-margin classifier on the points
+# with sufficient confidence; here that is all of them. At the top is the supervised SVM,
+# which has only the two labels.
 
 X_new, new, _ = two_moons(noise=0.07, random_state=1, n=2000)
 models = {
@@ -124,10 +124,12 @@ axes[1].get_legend().remove()
 plt.show()
 
 # %%
-# What to take away: the graph says which points belong together, the few labels say what
-# the groups are called, and the cut turns both into a classifier. :doc:`How it works
-# </how-it-works>` explains the method. Parameters were set by hand here. With
-# ``gamma_g="auto"``, the default, held-out labels choose them, which takes a few more
-# labels (:doc:`how that works </selection>`). Where the graph is wrong, the labels that it
-# induces are wrong too: :doc:`five classifiers, three problems
-# </gallery/first/plot_five_classifiers>` has such a problem.
+# Summary
+# -------
+# The graph says which points belong together, the few labels say what the groups are
+# called, and the cut turns both into a classifier. :doc:`How it works </how-it-works>`
+# explains the method. Parameters were set by hand here. With ``gamma_g="auto"``, the
+# default, held-out labels choose them, which takes a few more labels (:doc:`how that
+# works </selection>`). Where the graph is wrong, the labels that it induces are wrong
+# too: :doc:`five classifiers on three problems </gallery/first/plot_five_classifiers>` has such a
+# problem.

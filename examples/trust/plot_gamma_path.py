@@ -24,12 +24,12 @@ problems = {
 }
 
 # %%
-# What the few labels say
-# -----------------------
+# Scores on held-out labels
+# -------------------------
 # ``MaxMarginGraphCut()`` holds out labels, fold by fold, and predicts them with all
 # candidates. Blue is the share that is predicted right; green is the same for the graph
 # alone, on the same labels. Gray bars are weights in the blend. For the digits, small
-# values have most of the weight; for the letters, supervised learning has.
+# values have most of the weight; for the letters, supervised learning has most of it.
 
 models, labels = {}, {}
 figure, axes = plt.subplots(1, 2, figsize=(9, 4.6), layout="constrained")
@@ -46,8 +46,8 @@ figure.legend(*handles, loc="outside lower center", ncols=2, frameon=False)
 plt.show()
 
 # %%
-# What the truth says
-# -------------------
+# Errors on the unlabeled rows
+# ----------------------------
 # Here the truth is known, and the errors on the unlabeled rows can be drawn. The line is
 # the harmonic solution along :func:`~graphmargin.harmonic_path`. The cut is close to the
 # better of graph and supervised learning, and it has seen none of these errors.
@@ -73,10 +73,10 @@ figure.suptitle("true errors along the path of gamma_g")
 plt.show()
 
 # %%
-# What was chosen, and how firmly
-# -------------------------------
-# No single candidate is picked: all credible candidates are averaged. ``choice_`` has their
-# weights.
+# The weights of the candidates
+# -----------------------------
+# ``fit`` does not pick a single candidate. It blends all credible candidates, and
+# ``choice_`` has their weights.
 
 for title, cut in models.items():
     choice = cut.choice_
@@ -88,8 +88,8 @@ for title, cut in models.items():
 # %%
 # Along the path, walks end in the sink
 # -------------------------------------
-# Labels often stay the same while their confidence falls. Compare confidences only for one
-# ``gamma_g``.
+# Labels often stay the same while their confidence falls. Compare confidences only for
+# one ``gamma_g``.
 
 cut = models["digits, 5 labels a class"]
 y = labels["digits, 5 labels a class"]
@@ -101,8 +101,9 @@ for solution in path:
     print(f"{solution.gamma_g:8g}{sunk:18.0%}{median:20.3f}{same:12.0%}")
 
 # %%
-# What to take away: leave ``gamma_g`` to the model unless you know that your classes are
-# clusters. Ten labels can be misleading, so the blend keeps several candidates.
-# :doc:`Choosing parameters </selection>` has the rule, and :doc:`Evidence </evidence>` how
-# often it errs. :meth:`~graphmargin.MaxMarginGraphCut.graph_report` puts the verdict in
-# words.
+# Summary
+# -------
+# Leave ``gamma_g`` to the model unless you know that your classes are clusters. Ten
+# labels can be misleading, so the blend keeps several candidates. :doc:`Choosing
+# parameters </selection>` has the rule, and :doc:`Evidence </evidence>` how often it
+# errs. :meth:`~graphmargin.MaxMarginGraphCut.graph_report` puts the verdict in words.

@@ -2,10 +2,9 @@
 When the graph hurts, and how to know
 =====================================
 
-Unlabeled rows help where classes form clusters. Not every table is like that. This example
-has a real problem on which a graph that is trusted blindly doubles the error, and one on
-which the same setting lowers it. It shows what distinguishes the two when the truth is not
-known.
+Unlabeled rows help if classes form clusters, which is not so in every table. This example
+has a real problem on which a fixed trust in the graph doubles the error, and one on which
+the same setting lowers it. It shows how to distinguish the two if the truth is not known.
 """
 
 import matplotlib.pyplot as plt
@@ -17,11 +16,13 @@ from graphmargin.datasets import load_digits, load_letter, mask_labels
 # %%
 # Two problems
 # ------------
-# *Letters*: H or K? 16 counts and moments describe an image. By these, many an H has a K as
-# its neighbor, though a smooth function tells them apart. This pair was picked because the
-# graph hurts: of the pairs of letters and the small tables that were tried, on most it
-# changes the error by a few points, in either direction.
-# *Digits*: odd or even? Here the rows are pixels, and neighbors are the same digit.
+# *Letters*: the classes are H and K. 16 counts and moments describe an image. Many rows
+# of H have a row of K as a neighbor, although a smooth function separates the two. We
+# picked this pair because the graph hurts. On most of the pairs of letters and small
+# tables that we tried, the graph changes the error by a few points, in either direction.
+#
+# *Digits*: the classes are odd and even. The rows are pixels, and neighbors are mostly
+# the same digit.
 
 X, letters = load_letter()
 h_or_k = np.flatnonzero(np.isin(letters, ["H", "K"]))[:600]
@@ -63,33 +64,33 @@ plt.show()
 # %%
 # The report
 # ----------
-# You have no truth to compare with, but you have labels. ``graph_report`` tells what they
-# say about the graph of the letters, and what to do:
+# In practice you do not know the truth, but you have labels. ``graph_report`` says what
+# they show about the graph of the letters, and what to do:
 
 rows, truth = problems["letters, H or K"]
 few = mask_labels(truth, fraction=40 / 600, random_state=0)
 print(models["graph, blindly"].fit(rows, few).graph_report())
 
 # %%
-# Line by line:
+# These are its lines:
 #
 # *graph, components*
-#   How many neighbors a row has, and whether labels reach every row.
-# *edges between labels*
+#   They say how many neighbors a row has, and whether labels reach every row.
+# *edges between labeled points*
 #   Labels that are neighbors should agree more often than by chance. With few such
-#   edges this is a hint, no more.
+#   edges this is weak evidence.
 # *one label held out at a time*
-#   How often the other labels get it wrong along the graph. Compare this with the error
-#   that you would expect of a classifier, not with zero.
+#   The graph predicts each label from the others. Compare its errors with those that you
+#   would expect of a classifier, not with zero.
 # *confidence*
-#   A large sink is no fault in itself: it is what keeps labels from traveling far.
+#   A large share in the sink is not an error: the sink keeps labels from traveling far.
 # *class shares*
-#   A class that swallows the other one would show here.
+#   This line would show a class that absorbs the other one.
 # *verdict*
-#   "Not compared", as ``gamma_g`` was fixed: nobody asked whether the graph helps.
+#   It is "not compared" because ``gamma_g`` was fixed, so no label was held out.
 #
-# The default model tests it. It holds out labels and predicts them with candidates with a
-# graph and without one:
+# The default model tests whether the graph helps. It holds out labels and predicts them
+# with candidates with a graph and without one:
 
 for name, (rows, truth) in problems.items():
     few = mask_labels(truth, fraction=40 / 600, random_state=0)
@@ -97,8 +98,8 @@ for name, (rows, truth) in problems.items():
     print(f"{name}: {report.verdict}\n  {report.choice.reason}")
 
 # %%
-# Take away
-# ---------
+# Summary
+# -------
 # A fixed ``gamma_g`` is an assumption about your table. Leave it at its default, print
 # ``graph_report()``, and read the verdict first. With few labels it may be wrong, or
 # undecided; then both are averaged. :doc:`/when-the-graph-hurts` has more tables and the

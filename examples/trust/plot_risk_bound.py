@@ -4,8 +4,8 @@ The risk bound, term by term
 
 The theory of max-margin graph cuts bounds the probability that a new point gets a wrong
 label. This example prints the bound of a fitted cut, shows which of its terms is large and
-why, and finds out how many labels it takes until the bound is informative. With few labels
-it is not, as the first section shows.
+why, and counts how many labels the bound needs to be informative. With few labels it is
+not informative, as the first section shows.
 """
 
 import matplotlib.pyplot as plt
@@ -39,10 +39,11 @@ def stack_terms(ax, bounds, names):
 
 
 # %%
-# In words
-# --------
-# The bound is proved for soft labels, which pull at the solution without fixing it:
-# ``c_labeled`` is their trust. It is small here, so that no label alone changes much.
+# The terms of the bound
+# ----------------------
+# The bound is proved for soft labels, which pull the solution toward them without fixing
+# it. ``c_labeled`` is the trust in them. It is small here, so that no label alone changes
+# much.
 
 X, y = load_digits()
 X, y = X[y < 2], y[y < 2]  # zeros and ones
@@ -58,8 +59,8 @@ print(f"\nerror on the {unlabeled.sum():,} unlabeled rows: {error:.1%}")
 # --------------------------
 # The cut is right about nearly all of these images, but the bound does not show it. More
 # labels lower the bound only to a limit: the inductive error depends on the number of
-# images and of their pixels, and is above 1/2 by itself. (The risk on induced labels is too
-# small to be seen, and left out.)
+# images and of their pixels, and is above 1/2 by itself. (The risk on induced labels is
+# too small to be seen, and left out.)
 
 shares = [0.01, 0.1, 0.3, 0.9]
 bounds = []
@@ -74,10 +75,10 @@ ax.legend(frameon=False)
 plt.show()
 
 # %%
-# What gamma_g trades
-# -------------------
-# A larger ``gamma_g`` makes the solution stable, so that the transductive error falls. But
-# it pulls the solution to zero, away from the given labels.
+# The effect of gamma_g
+# ---------------------
+# A larger ``gamma_g`` makes the solution stable, so that the transductive error falls.
+# But it pulls the solution to zero, away from the given labels.
 
 gammas = np.logspace(-8, -4, 5)
 bounds = [soft_cut(gamma_g=gamma_g).fit(X, few).risk_bound() for gamma_g in gammas]
@@ -93,10 +94,10 @@ ax.legend(frameon=False)
 plt.show()
 
 # %%
-# Where it speaks
-# ---------------
-# This problem is made for the bound: two features, two clusters that no edge joins, and
-# labels in 90 % of the rows. Each label counts even less here.
+# Where the bound is informative
+# ------------------------------
+# This problem is made for the bound. It has two features, two clusters that no edge
+# joins, and labels in 90 % of the rows. Each label has even less weight here.
 
 
 def two_clusters(n, random_state=0):
@@ -120,9 +121,11 @@ plt.show()
 print(bounds[-1])
 
 # %%
-# What to take away: the bound explains what the method depends on (labels that agree with
-# the graph, a stable solution, a simple function), but it is no estimate of your error.
-# Even where nothing can go wrong, it takes more than ten thousand labels to be better than
-# a coin. For an estimate, hold out labels: ``choice_.error`` of a cut with chosen
-# parameters, or :class:`~graphmargin.LabeledKFold`. :doc:`What can be proved </theory>` has
-# the propositions, and :class:`~graphmargin.theory.RiskBound` the terms.
+# Summary
+# -------
+# The bound explains what the method depends on (labels that agree with the graph, a
+# stable solution, a simple function), but it is no estimate of your error. Even where
+# nothing can go wrong, it takes more than ten thousand labels to be better than a coin.
+# For an estimate, hold out labels: ``choice_.error`` of a cut with chosen parameters, or
+# :class:`~graphmargin.LabeledKFold`. :doc:`What can be proved </theory>` has the
+# propositions, and :class:`~graphmargin.theory.RiskBound` the terms.

@@ -28,7 +28,7 @@ print(f"{len(X)} rows, {np.sum(~unlabeled)} labels")
 # A pipeline
 # ----------
 # Steps before the classifier see the unlabeled rows as well. In semi-supervised learning
-# that is no leak, and it gives better principal components.
+# this is not a leak, and it gives better principal components.
 
 cut = MaxMarginGraphCut(gamma_g=0.1, C=10.0)
 pipeline = make_pipeline(PCA(20, random_state=0), cut).fit(X, few)
@@ -45,10 +45,10 @@ scores = cross_validate(pipeline, X, few, cv=cv)["test_score"]
 print(f"accuracy on held-out labels: {scores.mean():.1%} (folds {scores.tolist()})")
 
 # %%
-# A grid, and what a few labels can tell
-# --------------------------------------
+# A grid search with few labels
+# -----------------------------
 # ``GridSearchCV`` takes the same splitter. Here the truth is known, so its score can be
-# compared with the error on all unlabeled rows; ``clone`` and ``set_params`` do that.
+# compared with the error on all unlabeled rows, by ``clone`` and ``set_params``.
 
 values = [3, 10, 30, 80]
 name = "maxmargingraphcut__n_neighbors"
@@ -79,10 +79,11 @@ print("chosen:", grid.best_params_)
 # -------------
 # With a few dozen labels, the best score is partly luck. A parameter of
 # :class:`~graphmargin.MaxMarginGraphCut` can be a list of candidates. ``fit`` tries all
-# combinations on labels that ``cv`` holds out, keeps the rows of these labels in the graph,
-# and blends the candidates, weighted by the likelihood of the held-out labels. Work that
-# candidates have in common is done once. Here the blend is about as good as the best score:
-# over six draws of the labels it is better three times, worse once and equal twice.
+# combinations on labels that ``cv`` holds out, keeps the rows of these labels in the
+# graph, and blends the candidates, weighted by the likelihood of the held-out labels.
+# Work that candidates have in common is done once. Here the blend is about as good as the
+# best score: over six draws of the labels it is better three times, worse once and equal
+# twice.
 
 lists = MaxMarginGraphCut(
     n_neighbors=[5, 10], kernel=["linear", "rbf"], gamma_g=[0.1, 1.0, np.inf], C=10.0, cv=cv
@@ -96,11 +97,11 @@ for params, weight in zip(results["params"], results["weight"], strict=True):
 print(f"error of the blend: {1 - blend.score(X[unlabeled], y_true[unlabeled]):.1%}")
 
 # %%
-# Take away
-# ---------
+# Summary
+# -------
 # Pipelines, ``clone``, ``set_params``, ``cross_validate`` and ``GridSearchCV`` work as
 # usual if ``cv`` is a :class:`~graphmargin.LabeledKFold` or
 # :class:`~graphmargin.LabeledLeaveOneOut`. To choose parameters, prefer the default of
 # :class:`~graphmargin.MaxMarginGraphCut`, or lists of candidates: :doc:`/selection` tells
-# why.
-# Coming from ``LabelPropagation`` or ``SelfTrainingClassifier``: :doc:`/migration`.
+# why. If you come from ``LabelPropagation`` or ``SelfTrainingClassifier``, see
+# :doc:`/migration`.

@@ -21,12 +21,12 @@ start = mask_labels(y_true, per_class=1, random_state=0)
 print(f"{len(X):,} images, {np.sum(start >= 0)} labels")
 
 # %%
-# What is suggested
-# -----------------
-# A label is worth much where the classes are undecided and many other rows depend on the
-# answer. ``gain`` is the number of errors that a label is expected to save once those
-# before it are given, and ``reasons`` says why in words. The suggestions are different
-# digits, because further labels of the same digit would save less.
+# The suggestions
+# ---------------
+# A label helps most where the classes are undecided and many other rows depend on it.
+# ``gain`` is the number of errors that a label is expected to save once those before it
+# are given, and ``reasons`` says why in words. The suggestions are different digits,
+# because further labels of the same digit would save less.
 
 suggested = suggest_labels(harmonic_solution(W, start, gamma_g=0.1), 10)
 print(suggested)
@@ -83,8 +83,8 @@ for n, ours, theirs in zip(labels, guided, np.mean(chance, axis=0), strict=True)
     print(f"{n} labels: {ours:4.1f} % suggested, {theirs:4.1f} % random")
 
 # %%
-# Take away
-# ---------
+# Summary
+# -------
 # Label in small batches, and ask again after each: later suggestions use the answers to
 # earlier ones. Rows with the lowest confidence are a worse choice, because many of them
 # stand only for themselves. On the command line this is ``graphmargin suggest``;

@@ -1,6 +1,6 @@
 """
-Sure enough: answer what is certain, pass on the rest
-=====================================================
+Coverage: answer certain rows, leave the rest to a person
+=========================================================
 
 No classifier is right about every row, but many applications allow it to abstain. This
 example shows how accuracy grows when the least certain rows are left to a person, how to
@@ -25,8 +25,8 @@ print(f"accuracy on the others: {right.mean():.1%}")
 # %%
 # Coverage against accuracy
 # -------------------------
-# Sort rows by confidence and answer only the most certain share of them, the coverage. The
-# blue line is the truth. In practice you do not have it, but you have labels.
+# Sort rows by confidence and answer only the most certain share of them, the coverage.
+# The blue line is the truth. In practice you do not have it, but you have labels.
 # :func:`~graphmargin.leave_one_out` holds out each of them in turn, and returns the
 # prediction of the others with its confidence. This draws the orange line, without any
 # truth.
@@ -72,11 +72,12 @@ print(f"right: {right[answered].mean():.1%} of these")
 print(f"       {right[~answered].mean():.1%} of the others")
 
 # %%
-# Can probabilities be believed?
-# ------------------------------
+# Are the probabilities calibrated?
+# ---------------------------------
 # ``predict_proba`` of a :class:`~graphmargin.MaxMarginGraphCut` is calibrated on held-out
 # labels. The example has two letters that look alike, and new rows. On the diagonal, 80 %
-# of the rows with a probability of 80 % are right; above it, the probabilities are too low.
+# of the rows with a probability of 80 % are right; above it, the probabilities are too
+# low.
 
 pair = np.flatnonzero(np.isin(letters, ["B", "R"]))
 train, test = pair[:500], pair[500:]
@@ -103,9 +104,9 @@ print(f"mean probability {top.mean():.2f}, share that is right {hit.mean():.2f}"
 # %%
 # Which confidence, with several classes?
 # ---------------------------------------
-# With several classes, every pair of classes of the cut votes, and votes have few different
-# values. To order rows by certainty, the confidence of the graph is better. Accuracy on the
-# most certain quarter of new letters:
+# With several classes, every pair of classes of the cut votes, and votes have few
+# different values. The confidence of the graph ranks rows better. This is the accuracy on
+# the most certain quarter of new letters:
 
 
 def quarter(classifier):
@@ -120,11 +121,11 @@ votes = MaxMarginGraphCut(n_neighbors=12, gamma_g=0.1, C=10.0).fit(X[seen], few)
 print(f"by the graph {quarter(model):.1%}, by votes {quarter(votes):.1%}")
 
 # %%
-# Take away
-# ---------
-# The confidence of the graph orders rows well, so abstaining raises accuracy, and held-out
-# labels estimate by how much. Leave a margin: with 260 labels, the estimate is off by a few
-# points. It holds for rows like the labeled ones: if you labeled easy rows, it is too high
-# (:doc:`/limits`). :class:`~graphmargin.plotting.ConfidenceDisplay` draws the confidence of
-# training rows. The rows that you leave to a person are candidates for
+# Summary
+# -------
+# The confidence of the graph ranks rows well, so abstaining raises accuracy, and held-out
+# labels estimate by how much. Leave a margin: with 260 labels, the estimate is off by a
+# few points. It holds for rows like the labeled ones: if you labeled easy rows, it is too
+# high (:doc:`/limits`). :class:`~graphmargin.plotting.ConfidenceDisplay` draws the
+# confidence of training rows. The rows that you leave to a person are candidates for
 # :ref:`sphx_glr_gallery_trust_plot_suggest.py`.

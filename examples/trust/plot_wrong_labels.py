@@ -5,7 +5,7 @@ Find wrong labels, and repair them
 People type labels, and some are wrong. In this example, a tenth of the labels of
 handwritten digits are flipped. It shows how many of these
 :func:`~graphmargin.label_suspicion` finds without knowing the truth, what they look like,
-and how much the error falls if you act on it.
+and how much the error falls if you correct them.
 """
 
 # sphinx_gallery_thumbnail_number = 2
@@ -25,11 +25,11 @@ given[flipped] = (given[flipped] + rng.integers(1, 10, len(flipped))) % 10
 print(f"{len(X):,} images, {len(labeled)} labels, {len(flipped)} of them wrong")
 
 # %%
-# Ask the other labels
-# --------------------
-# Each label is held out in turn, and the graph predicts it from the others. Suspicion is 1
-# where they contradict it, 0 where they confirm it, and 0.5 where they do not know. It is
-# computed from the solution of a fitted model.
+# The suspicion of a label
+# ------------------------
+# Each label is held out in turn, and the graph predicts it from the others. Suspicion is
+# 1 where they contradict it, 0 where they confirm it, and 0.5 where they do not know. It
+# is computed from the solution of a fitted model.
 
 model = HarmonicClassifier(gamma_g=0.01).fit(X, given)
 suspicions = label_suspicion(model.harmonic_solution_)
@@ -38,8 +38,8 @@ print(suspicions)
 # %%
 # How many are found?
 # -------------------
-# The flipped labels should come first. Left: the trade of hits against false alarms. Right:
-# if you check the labels in this order, how many wrong ones have you met?
+# The flipped labels should come first. The ROC curve is on the left. The curve on the
+# right counts the wrong labels among those that you check in this order.
 
 is_wrong = np.isin(suspicions.vertices, flipped)
 hits = np.cumsum(is_wrong[suspicions.order])
@@ -58,8 +58,8 @@ plt.show()
 print(f"the {len(flipped)} most suspicious: {hits[len(flipped) - 1]} are wrong")
 
 # %%
-# Look at them
-# ------------
+# The most suspicious labels
+# --------------------------
 # The first row has the most suspicious flipped labels, each with the label that the
 # others suggest. The second row has those that were *not* flipped: these labels of the
 # original table are worth a second look.
@@ -76,12 +76,12 @@ axes[1, 0].set_ylabel("not flipped")
 plt.show()
 
 # %%
-# What it is worth
-# ----------------
+# How much the error falls
+# ------------------------
 # There are four ways to continue: trust all labels; trust every label by how little it is
-# suspected (``c_labeled`` with a number for each row); drop the suspicious ones; or have a
-# person check them. A single draw can mislead, so here are six on the same graph, each with
-# other labels and other mistakes.
+# suspected (``c_labeled`` with a number for each row); drop the suspicious ones; or have
+# a person check them. A single draw can mislead, so here are six on the same graph, each
+# with other labels and other mistakes.
 
 W = model.graph_
 
@@ -111,12 +111,12 @@ for name, draw_errors in zip(names, errors, strict=True):
     print(f"{name:20} mean error {draw_errors.mean():.1f} %   draws {draws}")
 
 # %%
-# Take away
-# ---------
+# Summary
+# -------
 # An audit takes a second, needs no truth, and tells where to look first. Have the
-# suspicious labels checked if you can. To trust them less or to drop them helps as well on
-# average, but not in every draw: some of them are right. An audit finds what contradicts
-# the neighbors. Wrong labels that come in clusters, as from one careless person on one kind
-# of image, confirm each other and are not found. On the command line this is ``graphmargin
-# audit``: see :doc:`/command-line`. :doc:`/design` tells how well the ranking works on
-# other tables.
+# suspicious labels checked if you can. Trusting them less or dropping them also helps on
+# average, but not in every draw, because some of them are right. An audit finds labels
+# that contradict their neighbors. Wrong labels that come in clusters, as from one
+# careless person on one kind of image, confirm each other and are not found. On the
+# command line this is ``graphmargin audit``: see :doc:`/command-line`. :doc:`/design`
+# tells how well the ranking works on other tables.

@@ -41,19 +41,19 @@ def figure1_section(records: Sequence[VertexRecord]) -> Section:
         "Figure 1: the regularized harmonic solution",
         "\n\n".join(
             [
-                "**What the paper shows.** A small graph of two clusters with one label in each, "
-                "and three regularized harmonic solutions on it. With little regularization the "
-                "labels fill their clusters; the larger gamma_g, the sooner the confidence fades "
-                "with the number of hops from a label.",
-                "**What we see.** The same. Every vertex keeps the sign of its cluster's label; "
-                "what gamma_g changes is the confidence:",
+                "**What the paper shows.** The figure has a small graph of two clusters with one "
+                "label in each, and three regularized harmonic solutions on it. With little "
+                "regularization, the labels fill their clusters. With a larger gamma_g, the "
+                "confidence falls faster with the number of edges to a label.",
+                "**What we see.** We see the same. Every vertex keeps the sign of the label in "
+                "its cluster, and gamma_g changes only the confidence:",
                 confidences,
                 "![The graph of two lattices, and harmonic solutions for three values of gamma_g]"
                 "(images/figure1.png)",
-                "**What the paper leaves open.** The graph itself: two lattices of 10 x 10 "
-                "vertices at unit distance have the spread Delta that is published. The places of "
-                "the two labels and the three values of gamma_g are ours. Between vertices, the "
-                "picture is a monotone cubic interpolation.",
+                "**What the paper leaves open.** The paper does not define the graph. We use two "
+                "lattices of 10 x 10 vertices at unit distance, which have the published spread "
+                "Delta. The positions of the two labels and the three values of gamma_g are "
+                "ours. Between vertices, the picture is a monotone cubic interpolation.",
             ]
         ),
         {"figure1": draw_figure1(records)},
@@ -85,30 +85,31 @@ def figure2_section(
         "Figure 2: manifold regularization against graph cuts",
         "\n\n".join(
             [
-                "**What the paper shows.** Decision functions of manifold regularization (MR) and "
-                "of max-margin graph cuts (GC) on the graph of Figure 1, with three kernels and "
-                "several gamma_g = gamma / gamma_u. Linear and cubic MR cut through both clusters "
-                "whatever gamma_u is; GC separates them for small gamma_g; with the RBF kernel the "
-                "two are similar.",
-                f"**What we see.** The same. The normal of linear MR stays at {angle:.2f} degrees, "
-                "that of the supervised SVM. Cubic MR comes nearer, but at least "
+                "**What the paper shows.** The figure has decision functions of manifold "
+                "regularization (MR) and of max-margin graph cuts (GC) on the graph of Figure 1, "
+                "with three kernels and several gamma_g = gamma / gamma_u. Linear and cubic MR "
+                "cut through both clusters for every gamma_u. GC separates the clusters for "
+                "small gamma_g. With the RBF kernel the two methods are similar.",
+                f"**What we see.** We see the same. The normal of linear MR stays at {angle:.2f} "
+                "degrees, that of the supervised SVM. Cubic MR is closer, but at least "
                 f"{min(r.wrong for r in cubic)} of 200 vertices stay on the wrong side, and "
-                f"{min(r.wrong_best_bias for r in cubic)} with the best bias that anyone could "
-                "add; this is computed for all gamma_u from 0 to the limit of infinity, in exact "
-                f"features rather than with kernel matrices. At gamma_g = {smallest:g}, RBF MR and "
-                f"RBF GC have the same sign at {100 * same:.0f} % of the points inside the "
-                f"lattices, and a correlation of {correlation:.3f}. In between they differ: MR "
-                "follows the clusters at a gamma_g where GC has few points to learn from.",
-                "Vertices on the wrong side, plus those where f is zero up to the precision of the "
-                "solver, by gamma_g:",
+                f"{min(r.wrong_best_bias for r in cubic)} with the best possible bias. These "
+                "counts cover all gamma_u from 0 to the limit of infinity and use exact "
+                f"features, not kernel matrices. At gamma_g = {smallest:g}, RBF MR and RBF GC "
+                f"have the same sign at {100 * same:.0f} % of the points inside the lattices, and "
+                f"a correlation of {correlation:.3f}. At larger values they differ: MR follows "
+                "the clusters at a gamma_g where GC has few points to learn from.",
+                "The table counts vertices on the wrong side, plus those where f is zero up to "
+                "the precision of the solver, for each gamma_g:",
                 _separation_table([*separations_of(records), *others]),
                 "![Decision functions of MR and GC for three kernels and six values of gamma_g]"
                 "(images/figure2.png)",
-                "**What the paper leaves open.** The width of the kernels: the figure has width 1, "
-                "that of the edge weights. With width 2 the story is the same. With the width "
-                "sqrt(K) sigma = 6.42 of the UCI experiments, GC is as before, and RBF MR needs a "
-                "smaller gamma_g than GC. MR has no bias here, as in the paper's analysis. "
-                "MR and GC stand below each other rather than side by side.",
+                "**What the paper leaves open.** The paper does not give the width of the "
+                "kernels. Our figure has width 1, that of the edge weights. With width 2 the "
+                "results are similar. With the width sqrt(K) sigma = 6.42 of the UCI "
+                "experiments, GC does not change, and RBF MR needs a smaller gamma_g than GC. MR "
+                "has no bias here, as in the paper's analysis. MR and GC are drawn below each "
+                "other, not side by side.",
             ]
         ),
         {"figure2": draw_figure2(records)},

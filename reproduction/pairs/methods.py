@@ -25,8 +25,8 @@ from graphmargin.margin.manifold import WarpedFeatures, warp_features
 from graphmargin.selection.cut_trials import try_cuts
 from graphmargin.selection.execution import Execution
 from graphmargin.selection.held_out import HeldOutLabels
-from graphmargin.selection.low_density import try_low_density
 from graphmargin.selection.parameters import KernelParameters, Parameters
+from graphmargin.selection.s3vm_fits import try_s3vm
 from graphmargin.selection.tasks import make_tasks
 from graphmargin.selection.trials import Trials
 from reproduction.pairs.splits import PairSplit
@@ -180,7 +180,7 @@ def hat_loss(work: KernelWork) -> Candidates:
     execution = Execution(1, pair.split.seed)
     tasks = make_tasks(pair.split.X, pair.labels, None, [parameters], execution)
     validation = HeldOutLabels((), (pair.X_new, pair.y_new))
-    (trials,) = try_low_density(tasks, validation, execution)
+    (trials,) = try_s3vm(tasks, validation, execution)
     params = [(C, 1 / share) for share in HAT_SHARES]
     return pair.candidates(params, _decisions(trials.evidence))
 
@@ -275,7 +275,7 @@ def _manifold(work: KernelWork, *, fit_intercept: bool) -> Candidates:
     pair, form = work.pair, work.warped
     codes = pair.labels.codes[pair.labels.labeled]
     params = [(C, gamma_g) for gamma_g in GAMMA_G for C in pair.Cs]
-    machines = [form.machine(1 / g, codes, C, fit_intercept, n_jobs=1) for C, g in params]
+    machines = [form.train(1 / g, codes, C, fit_intercept, n_jobs=1) for C, g in params]
     return pair.candidates(params, -np.array(pairwise_values(machines, pair.X_new))[:, :, 0])
 
 

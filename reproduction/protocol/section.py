@@ -41,32 +41,32 @@ def protocol_section(records: Sequence[PairRecord]) -> Section:
         "What the paper does not say",
         "\n\n".join(
             [
-                "Some choices are not in the paper. Each reading below is compared with the "
-                "published table: mean absolute difference in points over the shares of labels "
-                f"and kernels, and the signed one, ours minus published, in parentheses "
-                f"({count(draws, 'draw')}).",
-                "**Features, kernels, labels.** Features raw or standardized; linear and cubic "
-                "kernels of x.z / (K sigma^2), scaled, or of x.z, plain; labels at random or "
-                "balanced. SVM and GC together, the four closest of eight readings of each table "
-                "and the farthest:",
+                "The paper does not state all choices. This section compares readings of the "
+                "paper with the published table. A distance is the mean absolute difference in "
+                "points over the shares of labels and kernels; the signed difference, ours minus "
+                f"published, is in parentheses ({count(draws, 'draw')}).",
+                "**Features, kernels, labels.** Features are raw or standardized. Linear and "
+                "cubic kernels are functions of x.z / (K sigma^2) (scaled) or of x.z (plain). "
+                "Labels are drawn at random or balanced. The table has the four closest of eight "
+                "readings of each table and the farthest, for SVM and GC together:",
                 _closest_table(readings),
                 _closest_text(readings),
-                "**Manifold regularization.** The two closest readings of the linear MR column, "
-                "with and without a bias. Where even they are far away, we know of no reading that "
-                "explains the published numbers:",
+                "**Manifold regularization.** The table has the two closest readings of the "
+                "linear MR column, with and without a bias. Where even these are far away, we "
+                "know of no reading that explains the published numbers:",
                 _manifold_table(readings),
-                "**Ties.** The best validation error is shared by "
-                f"{_mean_ties(records):.1f} of 14 candidates of GC on average. Features, kernels "
-                "and random labels as in the table; which of the best is taken:",
+                f"**Ties.** On average, {_mean_ties(records):.1f} of 14 candidates of GC share "
+                "the best validation error. The table compares rules that choose among them, "
+                "with the features, kernels and random labels of the table:",
                 _tie_table(records, ties),
-                "**Which six classes.** Image segmentation has seven; 15 pairs are those of six. "
-                "Left out:",
+                "**Which six classes.** Image segmentation has seven classes, and 15 pairs are "
+                "those of six. The table shows the effect of the class that is left out:",
                 _class_table(classes),
-                "**Random or balanced labels.** Mean errors over the twelve settings of a table, "
-                "published values in italics, and the number of settings in which the error is "
-                f"below the published one of GC. {GC_ALL} learns and chooses with training and "
-                "validation rows alike, where the others use validation labels for the choice "
-                "only:",
+                "**Random or balanced labels.** The table has mean errors over the twelve "
+                "settings of a table, with published values in italics, and the number of "
+                f"settings in which the error is below the published one of GC. {GC_ALL} learns "
+                "and chooses with both training and validation rows; the other methods use "
+                "validation labels only for the choice:",
                 _labels_table(records),
             ]
         ),
@@ -104,7 +104,7 @@ def _closest_text(readings: Sequence[Reading]) -> str:
             f"on {name} {near.answer[0]} features ({near.absolute:.2f} against {far.absolute:.2f} "
             f"with {far.answer[0]} ones)"
         )
-    return "Closest are " + ", ".join(parts) + "." if parts else ""
+    return "These features are closest: " + ", ".join(parts) + "." if parts else ""
 
 
 def _manifold_table(readings: Sequence[Reading]) -> str:
@@ -127,7 +127,7 @@ def _tie_table(records: Sequence[PairRecord], ties: Sequence[Reading]) -> str:
         cells += [f"{counts[rule][0]} of {counts[rule][1]}" for counts in won]
         rows.append(cells)
     head = [f"{name} {method}" for name in TABLES for method in (SVM, GC)]
-    return markdown_table(["of the best", *head, "GC beats SVM", "GC beats MR"], rows)
+    return markdown_table(["rule for ties", *head, "GC beats SVM", "GC beats MR"], rows)
 
 
 def _class_table(classes: Sequence[Reading]) -> str:

@@ -38,19 +38,20 @@ def soft_labels_section(records: Sequence[PairRecord]) -> Section:
         "The open question: soft labels",
         "\n\n".join(
             [
-                "**What the paper asks.** Its theory assumes soft labels, its experiments have "
-                "hard ones; whether the sound setting works better in practice is left open.",
+                "**What the paper asks.** The theory of the paper assumes soft labels, and its "
+                "experiments have hard ones. The paper leaves open whether soft labels work "
+                "better in practice.",
                 _answer(tests),
-                f"{GC_SOFT} has c_l = 1 and {GC_C10} c_l = 10, both c_u = {C_UNLABELED} and "
-                "gamma_g chosen as for hard labels. As c_u acts like a larger gamma_g, "
-                f"{GC_WITHOUT_C_U} has c_l = 1 and c_u = {ALMOST_NOTHING:g}. "
-                f"{GC_OF_THEORY} has c_l = 1, the same c_u, and gamma_g = n_l^1.5, with which the "
-                "bound falls with the number of labels. The protocol, rows, labels and rules are "
-                "those of the table, all 21 pairs of image segmentation included. A pair of "
-                "classes counts once: the mean of its differences over kernels, draws and shares "
-                "of labels. Pairs of digits share classes and are not quite independent. "
-                "p-values are those of Wilcoxon's signed-rank test, and not corrected for the "
-                "number of tests.",
+                f"{GC_SOFT} has c_l = 1 and {GC_C10} has c_l = 10. Both have c_u = {C_UNLABELED}, "
+                f"and gamma_g is chosen as for hard labels. {GC_WITHOUT_C_U} has c_l = 1 and c_u "
+                f"= {ALMOST_NOTHING:g}, because c_u acts like a larger gamma_g. {GC_OF_THEORY} "
+                "has c_l = 1, the same c_u, and gamma_g = n_l^1.5, with which the bound falls "
+                "with the number of labels. The protocol, rows, labels and rules are those of "
+                "the table, with all 21 pairs of image segmentation. A pair of classes counts "
+                "once, by the mean of its differences over kernels, draws and shares of labels. "
+                "Pairs of digits share classes and are not quite independent. The p-values are "
+                "those of Wilcoxon's signed-rank test and are not corrected for the number of "
+                "tests.",
                 "![Differences between soft and hard labels with intervals of two standard "
                 "errors](images/soft-labels.png)",
                 markdown_table(HEAD, rows),
@@ -78,5 +79,5 @@ def _answer(tests: Sequence[PairedTest]) -> str:
             f"{test.lower} and higher in {test.higher}, p = {test.p_value:.2g})."
         )
     better = [test.method for test in tests if test.group == "all" and test.verdict == "better"]
-    answer = f"Yes: {', '.join(better)}." if better else "No: none of the soft settings does."
+    answer = f"Yes: {', '.join(better)}." if better else "No, none of the soft settings does."
     return " ".join([f"**What we see.** Do soft labels lower the error? {answer}", *sentences])

@@ -28,16 +28,17 @@ from reproduction.table.run import COLUMNS as METHODS
 from reproduction.table.speed import SpeedRecord
 
 REASONS = {
-    SVM: "how labels are drawn matters more than anything else. With random ones a class may have "
-    "a single label; with balanced ones the error is lower, and the published one lies between "
-    "(see *What the paper does not say*).",
-    MR: "no reading that we tried comes near the published linear column of letter, which hardly "
-    "falls with more labels (see *What the paper does not say*). Ours is solved to a certificate "
-    "and agrees with two other forms of the problem in the tests; we do not know what theirs was.",
-    GC: "the graph is worth more than was published. The harmonic solution alone is below all "
-    "published columns of digits, and cuts with a small gamma_g follow it. Of tied candidates, "
-    "those with the largest gamma_g come closest to the published errors (see *What the paper "
-    "does not say*).",
+    SVM: "the way in which labels are drawn matters more than anything else. With random labels, "
+    "a class may have a single label. With balanced labels, the error is lower, and the "
+    "published one lies between (see *What the paper does not say*).",
+    MR: "no reading that we tried is close to the published linear column of letter, which "
+    "hardly falls with more labels (see *What the paper does not say*). Our solution has a "
+    "certificate and agrees with two other forms of the problem in the tests. We do not know how "
+    "the published one was computed.",
+    GC: "the graph gains more than was published. The harmonic solution alone has lower errors "
+    "than all published columns of digits, and cuts with a small gamma_g follow it. Among tied "
+    "candidates, those with the largest gamma_g are closest to the published errors (see *What "
+    "the paper does not say*).",
 }
 METHOD_NOTES = f"""\
 - **SVM**, **MR**, **GC**: the paper's methods, with gamma in {{0.01, 0.1}} n_l and
@@ -46,8 +47,8 @@ METHOD_NOTES = f"""\
 - **{MR_WITH_BIAS}**: the same with the bias that the other methods have.
 - **S3VM**: hat loss on unlabeled rows, gamma as for the SVM, gamma_u in {{1e-3, 0.1, 10}} gamma,
   and no class prior.
-- **harmonic**: the harmonic solution on a graph of all rows, unlabeled test rows included, so that
-  it sees what no other method does; it has no kernel.
+- **harmonic**: the harmonic solution on a graph of all rows. It sees the unlabeled test rows, which
+  no other method does, and has no kernel.
 - **{GC_AUTO}**: `MaxMarginGraphCut` with the same validation labels as `cv`, a blend of cuts
   and SVMs."""
 
@@ -58,17 +59,17 @@ def table_section(records: Sequence[PairRecord], times: Sequence[SpeedRecord] = 
     names = [name for name in ROWS if any(setting[0] == name for setting, _ in means)]
     draws = len({record.draw for record in records})
     parts = [
-        "**What the paper shows.** Test errors of SVM, MR and GC on pairs of classes of three UCI "
-        "tables, with 1 to 10 percent of labels and three kernels.",
-        f"**What we see.** Means over pairs and {count(draws, 'draw')} of rows and labels, in "
-        "percent, with the standard error from draw to draw; published values in italics. The "
-        "lowest of ours with a kernel is in bold.",
+        "**What the paper shows.** The table has test errors of SVM, MR and GC on pairs of "
+        "classes of three UCI tables, with 1 to 10 percent of labels and three kernels.",
+        f"**What we see.** The tables have means over pairs and {count(draws, 'draw')} of rows "
+        "and labels, in percent, with the standard error from draw to draw. Published values are "
+        "in italics. The lowest of our errors with a kernel is in bold.",
         METHOD_NOTES,
         "![Test errors by share of labels, for three tables and kernels, ours and published]"
         "(images/table.png)",
         *(_error_table(means, name) for name in names),
-        "**How far apart.** Ours minus published in points, averaged over the twelve settings of a "
-        "table, and the mean absolute difference in parentheses:",
+        "**Differences.** The table has our error minus the published one in points, averaged "
+        "over the twelve settings of a table, and the mean absolute difference in parentheses:",
         _deviation_table(means, names),
         _why(means),
         _times(records),
@@ -160,7 +161,7 @@ def _times(records: Sequence[PairRecord]) -> str:
     }
     texts = [f"{method} {1000 * mean:.0f}" for method, mean in seconds.items()]
     return (
-        "Mean milliseconds of a whole grid with one kernel, one thread, for each method (MR "
+        "A whole grid with one kernel and one thread takes these mean times in milliseconds (MR "
         f"includes the warped features that {MR_WITH_BIAS} shares): {', '.join(texts)}."
     )
 
@@ -188,8 +189,9 @@ def _speed(times: Sequence[SpeedRecord]) -> str:
     n_pairs = len({(grid.table, grid.pair) for grid in times})
     head = ["kernel", "ms a fit", "SVC, ms a fit", "ratio", "from pair to pair", "same decisions"]
     return (
-        "**Speed.** The 14 fits of a GC grid share a kernel matrix and start at each other; beside "
-        "them, scikit-learn's `SVC` fitted 14 times to the same induced labels. Both solve for all "
-        f"gamma_g at once; {count(n_pairs, 'pair')}, 5 % of labels, one thread."
+        "**Speed.** The 14 fits of a GC grid share a kernel matrix, and each starts at the "
+        "solution of another. The table compares them with scikit-learn's `SVC`, fitted 14 times "
+        "to the same induced labels. Both solve for all gamma_g at once, on "
+        f"{count(n_pairs, 'pair')} with 5 % of labels and one thread."
         f"\n\n{markdown_table(head, rows)}"
     )

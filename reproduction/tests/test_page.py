@@ -38,8 +38,8 @@ def test_claims_come_before_how_to_repeat_and_sections():
     assert "| claim | published | ours | holds? |" in text
     assert r"| The cut wins | 36 of 36 | 30 \| 36 | no |" in text
     assert "1 of 2 statements hold." in text
-    assert "1 could not be tried" in text
-    assert "None was tried yet." in page_markdown([])
+    assert "1 could not be tested" in text
+    assert "No claim was tested yet." in page_markdown([])
 
 
 def test_how_to_repeat_names_command_commits_date_and_versions():

@@ -116,7 +116,7 @@ def test_rows_have_published_errors_in_italics_beside_ours(section, table_rows):
     cells = row(table_rows(section.markdown, "| image, 7 classes"), "1 %, linear")
     assert cells["*SVM*"] == ""
     assert section.markdown.count("| 10 %, rbf |") == 4
-    rows = table_rows(section.markdown, "**How far apart.**")
+    rows = table_rows(section.markdown, "**Differences.**")
     for start in ("SVM", "GC auto minus GC"):
         assert list(row(rows, start).values())[1:] == ["+0.50 (0.50)"] * 4
 
@@ -160,7 +160,7 @@ def test_speed_is_a_table_of_kernels(drawn_records, table_rows):
     rows = table_rows(text, "**Speed.**")
     assert [line[0] for line in rows[1:]] == ["linear", "rbf"]
     assert rows[-1][1:] == ["1.00", "3.00", "3.0", "2.0 to 4.0", "99.90 %"]
-    assert "2 pairs, 5 % of labels" in text
+    assert "2 pairs with 5 % of labels" in text
 
 
 @pytest.mark.slow_reproduction

@@ -208,7 +208,7 @@ def test_the_section_has_figure_tables_and_claims():
     assert list(section.figures) == ["figure3"]
     assert "](images/figure3.png)" in section.markdown
     assert "| A-B | 25.5 ± 0.5 at 0.001 |" in section.markdown
-    assert "1 other pairs with 2 draws" in section.markdown
+    assert "The 1 other pairs have 2 draws." in section.markdown
     assert len(section.claims) == 13
 
 

@@ -20,8 +20,8 @@ from graphmargin._typing import FloatArray
 from graphmargin.graph import knn_graph
 from graphmargin.graph.weights import paper_width
 from graphmargin.margin.kernels import Kernel
-from graphmargin.margin.machine import centered
-from graphmargin.margin.training import center_of
+from graphmargin.margin.machine import subtract_center
+from graphmargin.margin.training import choose_center
 from reproduction.pairs.methods import N_NEIGHBORS
 from reproduction.pairs.splits import PairSplit, split_pair
 
@@ -59,6 +59,6 @@ def letter_draw(pair: str, draw: int) -> LetterDraw:
     split = split_pair("letter", pair, PERCENT, draw)
     W = knn_graph(split.X, N_NEIGHBORS, n_jobs=1)
     kernel = Kernel("linear", paper_width(split.X))
-    center = center_of(split.X, kernel)
-    rows, new = centered(split.X, center), centered(split.X_test, center)
+    center = choose_center(split.X, kernel)
+    rows, new = subtract_center(split.X, center), subtract_center(split.X_test, center)
     return LetterDraw(split, W, kernel(rows, rows), kernel(new, rows))

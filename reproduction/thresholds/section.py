@@ -25,33 +25,34 @@ def figure3_section(
         "Figure 3: the threshold eps, and the bounds",
         "\n\n".join(
             [
-                "**What the paper shows.** On three letter-recognition problems with 1 percent of "
-                "labels, the risk on induced labels, the training and test errors, and the share "
-                "of rows that are learned from, as functions of gamma_g for three thresholds. "
-                "Leaving out the least certain labels often lowers risk and errors, and a larger "
-                "gamma_g does about what a larger eps does.",
-                "**What we see.** For large gamma_g the threshold matters, for small gamma_g "
+                "**What the paper shows.** The figure has the risk on induced labels, the "
+                "training and test errors, and the share of rows that are learned from, as "
+                "functions of gamma_g for three thresholds, on three letter-recognition problems "
+                "with 1 percent of labels. Leaving out the least certain labels often lowers "
+                "risk and errors. A larger gamma_g has about the same effect as a larger eps.",
+                "**What we see.** The threshold matters for large gamma_g; for small gamma_g "
                 "nearly all confidences exceed it. Without a threshold, no gamma_g leads back to "
-                "supervised learning; with one, large values do, and what becomes of the errors "
-                "there depends on the problem. So does the mean over gamma_g among the claims: it "
-                "is that of the whole range of the figure. Least test error over gamma_g [%], its "
-                "standard error, and where it is found:",
+                "supervised learning. With a threshold, large values of gamma_g do, and the "
+                "effect on the errors depends on the problem. The means over gamma_g in the "
+                "table of claims cover the whole range of the figure, so they depend on the "
+                "problem as well. This table has the least test error over gamma_g in %, its "
+                "standard error, and its gamma_g:",
                 _best_table(threshold_records),
                 "![Risk, errors and share of rows by gamma_g, for three thresholds, on three pairs "
                 "of letters](images/figure3.png)",
-                f"Means over {draws} draws with bands of one standard error"
-                + (f"; {len(others)} other pairs with {more} draws." if others else "."),
-                "**What the paper leaves open.** The problems: we show A-B, M-N and V-W, picked "
-                "because thresholds helped there on four draws of all 25 pairs of consecutive "
-                "letters; these draws are not used again, and the other pairs are counted among "
-                "the claims. The kernel: linear. The cost: gamma = 0.1, which is "
-                "C = 5. Rows that no label reaches have no induced label: they are left out for "
-                "every eps, lest the risk of eps = 0 looks worse than it is.",
+                f"The curves are means over {draws} draws with bands of one standard error."
+                + (f" The {len(others)} other pairs have {more} draws." if others else ""),
+                "**What the paper leaves open.** The paper does not name the problems. We show "
+                "A-B, M-N and V-W, because thresholds helped there on four draws of all 25 pairs "
+                "of consecutive letters. These draws are not used again, and the table of claims "
+                "counts the other pairs. The kernel is linear, and gamma = 0.1, which is C = 5. "
+                "Rows that no label reaches have no induced label. They are left out for every "
+                "eps, because they would raise the risk of eps = 0.",
                 "**The bounds.** In the setting of the theory (soft labels, c_l = 1, linear "
-                "functions) we count on the same draws how often the inequalities of Lemmas 1 and "
-                "2 and of Propositions 1 and 2 fail. They hold because they are loose: "
+                "functions), we count on the same draws how often the inequalities of Lemmas 1 "
+                "and 2 and of Propositions 1 and 2 fail. The bounds hold because they are loose: "
                 f"{sum(r.bound < 1 for r in bound_records)} of {len(bound_records)} bounds on the "
-                "error are below 1. Means over the draws:",
+                "error are below 1. The table has means over the draws:",
                 _bound_table(bound_records),
             ]
         ),

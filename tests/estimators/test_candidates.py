@@ -73,7 +73,7 @@ def test_scores_of_an_integer_are_those_of_a_loop_that_holds_out_labels(name):
     X, _, y = blobs(n=36, distance=1.0, per_class=6)
     model = fit(f"{name}-lists", X, y, cv=3)
     scores = []
-    for left, rows in LabeledKFold(3, random_state=0).hide(y):
+    for left, rows in LabeledKFold(3, random_state=0).split_labels(y):
         answers = [
             one.transduction_ if name == "harmonic" else one.predict(X)
             for one in separate_fits(model, X, left)
@@ -138,5 +138,5 @@ def test_lattices_with_their_graph_are_solved_by_a_choice():
     assert cut.choice_.best_params["gamma_g"] == 0.01
     np.testing.assert_array_equal(cut.transduction_, y_true)
     manifold = ManifoldSVC(width=1.0, gamma_u="auto", C="auto").fit(X, y, W=W)
-    assert 0 < manifold.choice_.supervised_share < 1
+    assert 0 < manifold.choice_.supervised_weight < 1
     assert np.mean(manifold.predict(X) == y_true) >= 0.9

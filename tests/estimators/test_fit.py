@@ -195,7 +195,9 @@ def test_search_for_a_local_optimum_that_ends_early_is_a_warning(monkeypatch):
     model = SemiSupervisedSVC(C=2.0, gamma_u=1.0, solver="cccp")
     with pytest.warns(ConvergenceWarning) as caught:
         model.fit(X, y)
-    assert "not converged; scale the features, or lower" in one_warning(caught, ConvergenceWarning)
+    assert "did not converge; scale the features, or lower" in one_warning(
+        caught, ConvergenceWarning
+    )
     assert not model.predictor_.machines[0].report.converged
 
 

@@ -123,7 +123,7 @@ def test_lattices_with_one_label_a_class_are_halfway_to_supervised_learning():
     """No label can be held out, so that supervised learning keeps its half of the blend."""
     X, y, y_true, W = make_lattices()
     model = MaxMarginGraphCut(kernel="linear").fit(X, y, W=W)
-    assert model.choice_.supervised_share == pytest.approx(0.5)
+    assert model.choice_.supervised_weight == pytest.approx(0.5)
     supervised = SupervisedSVC(kernel="linear", C="auto").fit(X, y)
     assert np.sum(supervised.predict(X) != y_true) == 20
     assert np.sum(model.predict(X) != y_true) < 20
@@ -161,7 +161,7 @@ def test_misleading_graph_is_not_followed():
         y = np.where(np.arange(400) < 60, truth, -1)
         cut, supervised = MaxMarginGraphCut().fit(X, y), SupervisedSVC(C="auto").fit(X, y)
         errors.append([np.mean((m.predict(X) != truth)[60:]) for m in (cut, supervised)])
-        shares.append(cut.choice_.supervised_share)
+        shares.append(cut.choice_.supervised_weight)
     ours, theirs = np.mean(errors, axis=0)
     assert ours <= theirs + 0.02, (errors, shares)
     assert np.mean(shares) > 0.5

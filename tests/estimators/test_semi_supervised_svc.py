@@ -7,7 +7,7 @@ import pytest
 
 from graphmargin.estimators import SemiSupervisedSVC, SupervisedSVC
 from graphmargin.margin import Kernel, s3vm_training
-from graphmargin.margin.s3vm_training import train_semi_supervised
+from graphmargin.margin.s3vm_training import train_s3vm
 from tests.estimators.problems import blobs, laplacian_kernel, pairwise, width_of
 
 every_solver = pytest.mark.parametrize("solver", ["gradient", "cccp"])
@@ -45,7 +45,7 @@ def test_classifier_is_train_semi_supervised(kernel, n_classes, solver, changed)
     options = {"C": 2.0, "gamma_u": 0.1, "solver": solver, "random_state": 0, **changed}
     shares = np.full(n_classes, 1 / n_classes)
     model = SemiSupervisedSVC(kernel=kernel, class_prior=shares, **options).fit(X, y)
-    machine, solutions = train_semi_supervised(
+    machine, solutions = train_s3vm(
         X, y, Kernel(kernel, width=width_of(X)), class_prior=shares, **options
     )
     np.testing.assert_allclose(model.decision_function(X), machine.decision(X), atol=1e-6)

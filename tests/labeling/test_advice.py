@@ -26,8 +26,8 @@ def test_class_that_vanishes_is_named_as_in_the_table():
     kind = np.array([None] * 400, dtype=object)
     kind[:200], kind[399] = "usual", "rare"
     texts = " ".join(found_on(rng.normal(size=400), kind).warnings)
-    assert "Class 'rare' has 0.5% of the given labels and 0.0% of those" in texts
-    assert "one guess for all" in texts
+    assert "Class 'rare' has 0.5% of the given labels, but 0.0% of those" in texts
+    assert "the most frequent class for all" in texts
 
 
 def test_no_parameter_of_python_is_named_where_supervised_learning_is_chosen():

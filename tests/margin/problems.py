@@ -30,7 +30,7 @@ def signed_rows(n, d, *, seed=0, share=0.5):
 def alternating_cases(**values):
     """Return a mark with as many cases as the longest list has values; shorter lists repeat."""
     n_cases = max(map(len, values.values()))
-    cases = [[own[i % len(own)] for own in values.values()] for i in range(n_cases)]
+    cases = [[column[i % len(column)] for column in values.values()] for i in range(n_cases)]
     return pytest.mark.parametrize(list(values), cases)
 
 

@@ -69,11 +69,11 @@ def test_one_column_is_the_difference_of_two_classes():
 )
 @settings(max_examples=100)
 def test_rows_sum_to_one_and_the_largest_score_stays_largest(scores, sharpness):
-    found = probabilities(scores, sharpness)
-    assert np.isfinite(found).all()
-    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+    P = probabilities(scores, sharpness)
+    assert np.isfinite(P).all()
+    np.testing.assert_allclose(P.sum(axis=1), 1.0)
     rows = np.arange(len(scores))
-    np.testing.assert_array_equal(found[rows, scores.argmax(axis=1)], found.max(axis=1))
+    np.testing.assert_array_equal(P[rows, scores.argmax(axis=1)], P.max(axis=1))
 
 
 def test_no_rows_have_no_probabilities():
@@ -81,7 +81,7 @@ def test_no_rows_have_no_probabilities():
     assert probabilities(np.empty((0, 3)), 1.0).shape == (0, 3)
 
 
-def test_targets_computed_by_hand():
+def test_targets_are_those_computed_by_hand():
     class_mass = np.array([[0.1, 0.3, 0.0], [1, 0, 0], [1, 0, 0], [0, 0, 1], [0, 0, 0]])
     codes = np.array([-1, 0, 0, 2, -1])
     np.testing.assert_allclose(
@@ -104,14 +104,14 @@ def cross_entropy(scores, targets, sharpness, doubt=0.0):
 @pytest.mark.parametrize(("sharpness", "doubt"), [(0.5, 0.0), (2.0, 0.2), (5.0, 0.5)])
 def test_calibration_recovers_sharpness_and_doubt(sharpness, doubt):
     scores = random_problem(0, 4, n=3000)[0]
-    found = fit_calibration(scores, probabilities(scores, sharpness, doubt))
-    # Values of a that are tried are a factor of 1.26 apart.
-    assert found[0] == pytest.approx(sharpness, rel=0.3)
-    assert found[1] == pytest.approx(doubt, abs=0.05)
+    fitted = fit_calibration(scores, probabilities(scores, sharpness, doubt))
+    # Neighbors among the tried values of a differ by a factor of 1.26.
+    assert fitted.sharpness == pytest.approx(sharpness, rel=0.3)
+    assert fitted.doubt == pytest.approx(doubt, abs=0.05)
 
 
 def test_of_equally_good_sharpnesses_the_least_is_taken():
-    """All labels are right: any large sharpness would do, but the sure rows stay apart."""
+    """All labels are right: any large sharpness fits, but probabilities still differ."""
     scores = np.array([-3.0, -2.0, -1.0, 1.0, 2.0, 3.0])
     codes = (scores > 0).astype(int)
     targets = calibration_targets(np.eye(2)[codes], codes)
@@ -122,7 +122,7 @@ def test_of_equally_good_sharpnesses_the_least_is_taken():
     assert cross_entropy(scores, targets, sharpness, doubt) <= best + 0.1
 
 
-def test_doubt_spreads_evenly_and_keeps_the_order():
+def test_doubt_mixes_with_the_uniform_distribution():
     P = probabilities(np.array([[0.0, 1.0, 2.0]]), 1.0, 0.3)
     plain = probabilities(np.array([[0.0, 1.0, 2.0]]), 1.0)
     assert pytest.approx(1.0) == P.sum()
@@ -133,5 +133,5 @@ def test_doubt_of_a_sample_is_that_of_all_labels():
     codes = np.array([0, 1, 1, 0, 1, -1])
     mass = np.random.default_rng(0).dirichlet(np.ones(2), 6)
     whole, sample = calibration_targets(mass, codes), [0, 2, 5]
-    found = calibration_targets(mass[sample], codes[sample], np.array([2, 3]))
-    np.testing.assert_array_equal(found, whole[sample])
+    targets = calibration_targets(mass[sample], codes[sample], np.array([2, 3]))
+    np.testing.assert_array_equal(targets, whole[sample])

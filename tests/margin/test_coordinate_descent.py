@@ -14,8 +14,8 @@ from graphmargin.margin.coordinate_descent import (
     centered_problem,
     descend,
     hinge_losses,
-    penalty_of,
     solve_linear,
+    squared_norm_penalty,
     values_at,
 )
 from graphmargin.margin.smo import solve_smo
@@ -54,8 +54,8 @@ def test_objective_with_a_free_bias_is_nearly_that_of_smo(C, share, offset):
     optimum, expected = by_smo(F, signs, bounds)
     solution = solve_linear(F, np.arange(len(F)), signs, bounds, relative_gap=5e-3)
     assert solution.converged
-    found = free_objective(F, signs, bounds, solution)
-    assert optimum * (1 - 1e-4) <= found <= optimum * 1.02
+    objective = free_objective(F, signs, bounds, solution)
+    assert optimum * (1 - 1e-4) <= objective <= optimum * 1.02
     f = F @ solution.weights + solution.bias
     clear = np.abs(expected) > 0.1
     np.testing.assert_array_equal(f[clear] > 0, expected[clear] > 0)
@@ -107,7 +107,7 @@ def test_shift_minimizes_the_hinge_losses(seed, n_positive, n_negative, even):
     assert minimize_scalar(losses, bounds=(-9, 9), method="bounded").fun >= best - 1e-9
 
 
-def test_two_rows_by_hand():
+def test_solution_of_two_rows_is_that_computed_by_hand():
     # The widest margin between (-1, 0) and (3, 0) is f(x) = (x_1 - 1) / 2.
     F = np.array([[-1.0, 0.0], [3.0, 0.0]], dtype=np.float32)
     solution = solve_linear(
@@ -145,7 +145,7 @@ def test_order_of_the_rows_is_that_of_the_seed():
     assert np.any(first.weights != other.weights)
 
 
-def test_pauses_do_not_change_the_solution(monkeypatch):
+def test_checks_for_cancellation_do_not_change_the_solution(monkeypatch):
     F, signs = overlapping_classes()
     arguments = (F, np.arange(200), signs, np.full(200, 5.0))
     pauses = []
@@ -159,7 +159,7 @@ def test_pauses_do_not_change_the_solution(monkeypatch):
     assert len(pauses) > whole.epochs
 
 
-def test_blocks_of_rows_in_turn_lead_to_the_same_optimum():
+def test_alternating_over_blocks_of_rows_reaches_the_same_optimum():
     F, signs = overlapping_classes()
     signs, bounds = signs.astype(np.float32), np.full(200, 2.0, dtype=np.float32)
     center = (F[signs > 0].mean(axis=0) + F[signs < 0].mean(axis=0)) / 2
@@ -179,7 +179,7 @@ def test_blocks_of_rows_in_turn_lead_to_the_same_optimum():
             offset = bias() - float(weights @ center)
             descend(problem, bias_square, alpha, weights, offset, 4, random)
     f = values_at(F, np.arange(200), weights, bias() - float(weights @ center))
-    penalty = penalty_of(weights, bias(), bias_square)
+    penalty = squared_norm_penalty(weights, bias(), bias_square)
     primal = penalty + hinge_losses(f, signs, bounds)
     dual = float(np.concatenate(alphas).sum()) - penalty
     whole = solve_linear(F, np.arange(200), signs, bounds, relative_gap=1e-4)

@@ -37,15 +37,15 @@ def test_enough_landmarks_are_exact_in_a_space_of_finite_dimension(kind, dimensi
     assert feature_map.basis.shape == (40, dimension)
     K = kernel(X, X)
     np.testing.assert_allclose(feature_map(X) @ feature_map(X).T, K, atol=1e-4 * K.max())
-    assert feature_map.error(X) < 1e-4
+    assert feature_map.approximation_error(X) < 1e-4
 
 
 def test_error_is_the_share_of_the_diagonal_that_is_missed():
     X, kernel = points(seed=3), KERNELS["rbf"]
     Z = X[:5]
     residual = kernel(X, X) - kernel(X, Z) @ np.linalg.solve(kernel(Z, Z), kernel(Z, X))
-    found = landmark_features(kernel, Z).error(X)
-    assert found == pytest.approx(np.diag(residual).mean(), rel=1e-4)
+    error = landmark_features(kernel, Z).approximation_error(X)
+    assert error == pytest.approx(np.diag(residual).mean(), rel=1e-4)
 
 
 @pytest.mark.parametrize("kind", ["linear", "cubic", "rbf"])
@@ -75,7 +75,7 @@ def test_duplicates_and_constant_features_are_harmless(kind):
 
 def test_error_of_rows_without_a_norm_is_zero():
     kernel = Kernel("linear")
-    assert landmark_features(kernel, np.eye(2)).error(np.zeros((3, 2))) == 0.0
+    assert landmark_features(kernel, np.eye(2)).approximation_error(np.zeros((3, 2))) == 0.0
 
 
 @given(
@@ -83,7 +83,7 @@ def test_error_of_rows_without_a_norm_is_zero():
     n_rows=st.integers(1, 120),
     seed=st.integers(0, 2**32 - 1),
 )
-def test_rows_are_spread_as_evenly_as_the_classes_allow(counts, n_rows, seed):
+def test_sample_is_as_even_as_the_classes_allow(counts, n_rows, seed):
     codes = np.random.default_rng(seed).permutation(np.repeat(np.arange(len(counts)), counts))
     rows = stratified_sample(codes, n_rows, seed)
     assert len(rows) == min(n_rows, len(codes))
@@ -109,7 +109,7 @@ def test_landmarks_come_from_labeled_and_other_rows(n_labeled, n_landmarks, n_am
 
 
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
-def test_features_of_a_kernel_matrix(container):
+def test_features_of_a_kernel_matrix_have_its_values_as_products(container):
     X, new = points(), points(5, seed=9)
     K = KERNELS["rbf"](X, X)
     feature_map = kernel_features(container(K))
@@ -122,7 +122,7 @@ def test_landmarks_are_distinct_rows():
     X = np.repeat(points(30), 40, axis=0)
     feature_map = explicit_features(X, np.arange(80), KERNELS["cubic"], 20, 0.0, random_state=0)
     assert len(np.unique(feature_map.landmarks, axis=0)) == len(feature_map.landmarks) == 25
-    assert feature_map.error(X) < 1e-6
+    assert feature_map.approximation_error(X) < 1e-6
 
 
 def test_linear_features_of_dense_rows_are_the_rows():
@@ -134,4 +134,4 @@ def test_linear_features_of_dense_rows_are_the_rows():
         sparse.csr_array(X), np.arange(3), KERNELS["linear"], 50, 0.0, random_state=0
     )
     assert landmarks.landmarks.shape == (50, 3)
-    assert landmarks.error(X) < 1e-6
+    assert landmarks.approximation_error(X) < 1e-6

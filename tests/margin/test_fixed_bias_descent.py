@@ -62,7 +62,7 @@ def test_box_need_not_touch_zero():
     r=st.integers(1, 4),
     C=st.sampled_from([1e-6, 0.1, 10.0, 1e4]),
 )
-def test_certificate_of_degenerate_problems(seed, n, r, C):
+def test_degenerate_problems_reach_the_tolerance(seed, n, r, C):
     rng = np.random.default_rng(seed)
     F = rng.integers(-1, 2, size=(n, r)).astype(float)  # many duplicates, some rows of zeros
     targets = rng.integers(-1, 2, size=n) + rng.choice([0.0, 0.3])
@@ -86,7 +86,7 @@ def test_certificate_of_degenerate_problems(seed, n, r, C):
     assert rival <= solution.primal + 1e-9 * (1 + abs(solution.primal))
 
 
-def test_one_row_by_hand():
+def test_solution_of_one_row_is_that_computed_by_hand():
     # b minimizes 2 b^2 - b / 2: 1 / 8, or the nearest bound.
     for highest, expected in [(1.0, 0.125), (0.1, 0.1)]:
         solution = solve_fixed_bias(
@@ -124,7 +124,7 @@ def test_too_few_epochs_are_reported():
     assert solution.primal > solution.dual
 
 
-def test_pauses_do_not_change_the_solution(monkeypatch):
+def test_checks_for_cancellation_do_not_change_the_solution(monkeypatch):
     F, targets, signs = overlapping_classes(n=200)
     bounds = between(signs, np.full(200, 5.0))
     pauses = []

@@ -35,7 +35,7 @@ SQUARED_DISTANCES = np.array([[1.0, 8.0, 0.0], [20.0, 13.0, 17.0]])
         ),
     ],
 )
-def test_values_computed_by_hand(kernel, expected):
+def test_kernel_values_are_those_computed_by_hand(kernel, expected):
     np.testing.assert_allclose(kernel(X, Z), expected, rtol=1e-14)
 
 
@@ -119,7 +119,7 @@ SQUARE_IS_NO_NUMBER = r"from 1e-150 to 1e\+150, .* got 1e.*; change the unit"
             for degree in (0, 2.5, np.nan, "three", True)
         ),
         *(
-            ("cubic", {"coef0": coef0}, "`coef0` must be >= 0, got {}; a negative one")
+            ("cubic", {"coef0": coef0}, "`coef0` must be >= 0, got {}; with a negative value")
             for coef0 in (-0.5, np.nan, "one", None)
         ),
     ],
@@ -131,12 +131,12 @@ def test_bad_parameter_is_named(kind, options, message):
 
 
 def test_precomputed_kernel_cannot_be_evaluated():
-    with pytest.raises(TypeError, match="a precomputed kernel has no values between rows"):
+    with pytest.raises(TypeError, match="a precomputed kernel cannot be evaluated on rows"):
         Kernel("precomputed")(X, Z)
 
 
 @pytest.mark.parametrize("kind", [*NAMED, lambda X, Z: np.abs(X) @ np.abs(Z).T])
-def test_diagonal(kind):
+def test_diagonal_is_that_of_the_kernel_matrix(kind):
     kernel = Kernel(kind, width=1.5)
     for rows in [Z] if callable(kind) else [Z, sparse.csr_array(Z)]:
         np.testing.assert_allclose(kernel.diagonal(rows), np.diag(kernel(Z, Z)), rtol=1e-14)

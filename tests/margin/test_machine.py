@@ -21,7 +21,7 @@ from graphmargin.margin import (
 )
 from graphmargin.margin.coordinate_descent import solve_linear
 from graphmargin.margin.machine import (
-    blend,
+    blend_machines,
     class_scores,
     pairwise_values,
     predicted_codes,
@@ -73,8 +73,8 @@ def test_machine_solves_the_quadratic_program_with_active_slacks(kind, gamma, we
     machine = train_machine(X, codes, kernel, C=1 / (2 * gamma), sample_weight=weights)
     f = machine.decision(X)
     np.testing.assert_allclose(f, expected, atol=1e-3)
-    found = weights @ hinge(signs, f) + gamma * squared_norm(machine)
-    assert found == pytest.approx(objective, rel=1e-4)
+    reached = weights @ hinge(signs, f) + gamma * squared_norm(machine)
+    assert reached == pytest.approx(objective, rel=1e-4)
     for array, copy in zip((X, codes, weights), before, strict=True):
         np.testing.assert_array_equal(array, copy)
     for C in (0.25 / gamma, 1 / gamma):
@@ -109,7 +109,7 @@ def test_duality_gap_is_closed_and_karush_kuhn_tucker_conditions_hold(kernel, C)
     assert margins[alpha >= C * (1 - 1e-9)].max() <= 1 + 1e-3
 
 
-def test_two_points_by_hand():
+def test_machine_of_two_points_is_that_computed_by_hand():
     # The widest margin between x = -1 and x = 3 is f(x) = (x - 1) / 2.
     X = np.array([[-1.0], [3.0]])
     machine = train_machine(X, np.array([0, 1]), Kernel("linear"), C=1e6)
@@ -172,7 +172,7 @@ def test_prediction_in_blocks_equals_one_block(monkeypatch, kind, block_bytes, n
     np.testing.assert_allclose(machine.decision(rows), at_once, rtol=1e-12, atol=1e-12)
 
 
-def test_kernel_is_asked_for_one_block_at_a_time(monkeypatch):
+def test_kernel_is_evaluated_one_block_at_a_time(monkeypatch):
     heights = []
 
     def counting(first, second):
@@ -298,7 +298,7 @@ def test_precomputed_kernel_is_exact_whatever_the_number_of_rows(monkeypatch):
         train_machine(X @ X.T, codes, Kernel("precomputed"), C=1.0, approximation="nystroem")
 
 
-def test_drawn_rows_stand_for_the_others(monkeypatch):
+def test_drawn_rows_are_weighted_to_represent_all_rows(monkeypatch):
     X, codes = overlapping_classes(2, n=1500, seed=17)
     rare = (codes == 0) | (np.arange(1500) < 150)  # ten times as many of one class
     X, codes = X[rare], codes[rare]
@@ -355,7 +355,7 @@ def test_rbf_of_far_single_precision_rows_is_computed_in_double():
 
 @pytest.mark.parametrize("approximation", ["none", "nystroem"])
 @pytest.mark.parametrize("kind", NAMED)
-def test_classes_of_one_row_duplicates_and_constant_features(kind, approximation):
+def test_small_classes_duplicates_and_constant_features_are_learned(kind, approximation):
     X = np.array([[0.0, 5.0], [2.0, 5.0], [2.0, 5.0], [2.0, 5.0], [-3.0, 5.0]])
     codes = np.array([0, 1, 1, 1, 2])
     options = {"approximation": approximation, "random_state": 0}
@@ -377,8 +377,8 @@ def test_rows_of_weight_zero_do_not_matter(approximation):
 
 
 @pytest.mark.parametrize("weights", [[1, 1, -1, 1], [1, 1, 0, 0], [1, 1, np.nan, 1]], ids=str)
-def test_bad_sample_weights(weights):
-    with pytest.raises(ValueError, match="`sample_weight` must be >= 0, and > 0 for some row"):
+def test_sample_weights_must_be_positive_in_every_class(weights):
+    with pytest.raises(ValueError, match="`sample_weight` must be >= 0, with a positive weight"):
         train_machine(
             np.eye(4), np.array([0, 0, 1, 1]), Kernel("rbf"), C=1.0, sample_weight=np.array(weights)
         )
@@ -394,7 +394,7 @@ def test_start_from_another_machine_changes_nothing_but_the_work(monkeypatch, n_
         before = train_on_kernel(K, codes, C=1.0)
         if changed == "labels":
             codes = np.where(np.arange(150) < 5, (codes + 1) % n_classes, codes)
-        found = {}
+        values = {}
         for kind, start in (("cold", None), ("warm", before)):
 
             def counting(*arguments, kind=kind, **options):
@@ -404,9 +404,9 @@ def test_start_from_another_machine_changes_nothing_but_the_work(monkeypatch, n_
 
             monkeypatch.setattr(training, "solve_smo", counting)
             C = 1.5 if changed == "C" else 1.0
-            found[kind] = train_on_kernel(K, codes, C=C, start=start).pairwise(K)
+            values[kind] = train_on_kernel(K, codes, C=C, start=start).pairwise(K)
         monkeypatch.setattr(training, "solve_smo", solve)
-        np.testing.assert_allclose(found["warm"], found["cold"], atol=1e-3)
+        np.testing.assert_allclose(values["warm"], values["cold"], atol=1e-3)
     assert changed == "labels" or iterations["warm"] < iterations["cold"]
     assert changed != "nothing" or iterations["warm"] == 0
 
@@ -416,7 +416,7 @@ def limited(solve, **limits):
 
 
 @pytest.mark.parametrize("kind", ["callable", "precomputed", "nystroem"])
-def test_machine_that_does_not_converge_says_so(monkeypatch, kind):
+def test_failure_to_converge_is_in_the_report(monkeypatch, kind):
     X, codes = overlapping_classes()
     monkeypatch.setattr(training, "solve_smo", limited(solve_smo, max_iterations=5))
     monkeypatch.setattr(training, "solve_linear", limited(solve_linear, max_epochs=2))
@@ -430,7 +430,7 @@ def test_machine_that_does_not_converge_says_so(monkeypatch, kind):
     assert re.match("max-margin machine: .* lower C", machine.report.failure)
 
 
-def test_libsvm_steps_in_where_smo_does_not_converge(monkeypatch):
+def test_libsvm_is_used_where_smo_does_not_converge(monkeypatch):
     X, codes = overlapping_classes()
     expected = train_machine(X, codes, KERNELS["rbf"], C=1.0)
     monkeypatch.setattr(training, "solve_smo", limited(solve_smo, max_iterations=5))
@@ -441,7 +441,7 @@ def test_libsvm_steps_in_where_smo_does_not_converge(monkeypatch):
 
 
 @pytest.mark.parametrize("approximation", ["none", "nystroem"])
-def test_progress_is_told_and_may_interrupt(approximation):
+def test_progress_is_reported_and_its_callback_can_interrupt(approximation):
     X, codes = overlapping_classes(4, n=200)
     news = []
     options = {"C": 1.0, "approximation": approximation, "random_state": 0}
@@ -561,7 +561,7 @@ def test_blend_is_the_weighted_sum_of_machines_with_different_vectors(kind, n_cl
     assert len({machine.vectors.shape[0] for machine in machines}) > 1
     before = [machine.pairwise(X) for machine in machines]
     weights = [0.2, 1.5, -0.3]
-    total = blend(machines, weights)
+    total = blend_machines(machines, weights)
     np.testing.assert_array_equal([machine.pairwise(X) for machine in machines], before)
     assert (
         total[0].vectors is None if kernel.kind == "linear" else type(total[0].vectors) is type(X)
@@ -581,7 +581,7 @@ def test_blend_of_machines_with_the_same_vectors_keeps_them_once(container, kind
     same = replace(first, coefficients=2 * first.coefficients, intercepts=first.intercepts + 1)
     copied = replace(same, vectors=first.vectors.copy())
     for other in (same, copied):
-        total = blend([first, other], [0.25, 0.5])
+        total = blend_machines([first, other], [0.25, 0.5])
         assert kind == "linear" or total[0].vectors.shape == first.vectors.shape
         assert_is_weighted_sum(total, [first, other], [0.25, 0.5], X)
 
@@ -591,13 +591,13 @@ def test_blend_of_a_precomputed_kernel_adds_up_coefficients_by_row_number():
     K = KERNELS["rbf"](X, X)
     machines = [train_on_kernel(K, codes, C=C) for C in (0.05, 1.0, 20.0)]
     assert len({len(machine.vectors) for machine in machines}) > 1
-    total = blend(machines, [0.5, 0.2, 0.3])
+    total = blend_machines(machines, [0.5, 0.2, 0.3])
     everyone = np.unique(np.concatenate([machine.vectors for machine in machines]))
     np.testing.assert_array_equal(total[0].vectors, everyone)
     assert_is_weighted_sum(total, machines, [0.5, 0.2, 0.3], K)
 
 
-def test_machines_of_other_kernels_and_centers_stay_apart():
+def test_machines_of_other_kernels_and_centers_are_not_merged():
     X = np.array([[-1.0], [1.0], [2.0]])
     codes = np.array([0, 1, 1])
     linear = train_machine(X, codes, Kernel("linear"), C=1.0, center=np.zeros(1))
@@ -607,7 +607,7 @@ def test_machines_of_other_kernels_and_centers_stay_apart():
         train_machine(X, codes, Kernel("rbf"), C=1.0),
     ]
     weights = [0.5, 0.2, 0.3]
-    sums = blend([*machines, linear], [*weights, 0.1])
+    sums = blend_machines([*machines, linear], [*weights, 0.1])
     assert [machine.kernel.kind for machine in sums] == ["linear", "linear", "rbf"]
     expected = sum(w * m.pairwise(X) for w, m in zip([0.6, 0.2, 0.3], machines, strict=True))
     np.testing.assert_allclose(sum(machine.pairwise(X) for machine in sums), expected)
@@ -619,9 +619,9 @@ def test_a_collapsed_linear_machine_is_the_same_function(container):
     X, codes = overlapping_classes(3)
     X = container(X)
     machine = train_machine(X, codes, Kernel("linear", width=2.5), C=1.0)
-    collapsed = machine.collapsed()
+    collapsed = machine.collapse_linear()
     assert machine.vectors is not None
     assert collapsed.vectors is None
     assert collapsed.coefficients.shape == (2, 3)
     np.testing.assert_allclose(collapsed.pairwise(X), machine.pairwise(X), atol=1e-12)
-    assert collapsed.collapsed() is collapsed
+    assert collapsed.collapse_linear() is collapsed

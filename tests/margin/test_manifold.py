@@ -78,8 +78,8 @@ def test_primal_warped_kernel_and_features_agree(kind, fit_intercept, normalized
         assert slack.sum() >= 3, "else the comparison would not see the weight of the losses"
         for machine, rows in zip(machines, (X, X, K), strict=True):
             assert_same_function(machine.decision(rows), expected, codes)
-            found = objective(machine, rows, L, codes, gamma, gamma_u)
-            assert found == pytest.approx(least, rel=1e-6)
+            reached = objective(machine, rows, L, codes, gamma, gamma_u)
+            assert reached == pytest.approx(least, rel=1e-6)
     assert {machine.report.form for machine in warped + given} == {"warped kernel"}
     form = "rows" if kernel.kind == "linear" else "landmarks"
     assert {machine.report.form for machine in features} == {form}
@@ -96,7 +96,7 @@ def test_pairs_of_classes_see_the_other_classes_as_unlabeled():
 
 
 @pytest.mark.parametrize(("approximation", "fit_intercept"), [("none", True), ("nystroem", False)])
-def test_a_path_is_its_values_one_by_one(approximation, fit_intercept):
+def test_machines_of_a_path_are_those_of_separate_fits(approximation, fit_intercept):
     X, codes, W = overlapping_classes(n_classes=3, n_labeled=30)
     options = {"approximation": approximation, "fit_intercept": fit_intercept, "random_state": 0}
     path = train_manifold(X, codes, KERNELS["rbf"], W, C=3.0, gamma_us=GAMMA_US, **options)
@@ -121,7 +121,7 @@ def test_machine_does_not_depend_on_threads(kind, approximation):
 
 @pytest.mark.parametrize("kind", ["linear", "cubic", "rbf"])
 @pytest.mark.parametrize("approximation", ["none", "nystroem"])
-def test_sparse_and_single_precision_rows(kind, approximation):
+def test_sparse_and_single_precision_rows_give_the_machine_of_dense_ones(kind, approximation):
     X, codes, W = overlapping_classes()
     X[np.abs(X) < 0.3] = 0.0
     options = {"C": 3.0, "gamma_us": [0.01], "approximation": approximation, "n_landmarks": 50}
@@ -143,7 +143,7 @@ def test_rows_with_a_large_offset_are_as_good_as_centered_ones():
                 np.testing.assert_allclose(f, expected, atol=1e-12 * offset + 1e-5)
 
 
-def test_rare_columns_do_not_get_lost():
+def test_rare_columns_keep_their_weight():
     """Few random landmarks would not see them."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(700, 3))
@@ -159,7 +159,7 @@ def test_rare_columns_do_not_get_lost():
     np.testing.assert_allclose(machine.decision(X), exact.decision(X), atol=1e-6)
 
 
-def test_many_labels_take_coordinate_descent(monkeypatch):
+def test_many_labels_are_trained_by_coordinate_descent(monkeypatch):
     X, codes, W = overlapping_classes(n=400, n_labeled=200)
     exact = train_manifold(
         X, codes, KERNELS["rbf"], W, C=3.0, gamma_us=[1e-3], approximation="none"
@@ -174,17 +174,17 @@ def test_many_labels_take_coordinate_descent(monkeypatch):
     assert np.corrcoef(f, expected)[0, 1] > 0.999
 
 
-def test_features_in_single_precision(monkeypatch):
+def test_features_in_single_precision_give_the_same_machines(monkeypatch):
     X, codes, W = overlapping_classes()
     options = {"C": 3.0, "gamma_us": [0.01, 10.0], "approximation": "nystroem", "n_landmarks": 50}
     double = train_manifold(X, codes, KERNELS["rbf"], W, **options)
-    monkeypatch.setattr(manifold, "MAX_DOUBLE", 0)
+    monkeypatch.setattr(manifold, "MAX_DOUBLE_ENTRIES", 0)
     single = train_manifold(X, codes, KERNELS["rbf"], W, **options)
-    for one, other in zip(double, single, strict=True):
-        np.testing.assert_allclose(one.decision(X), other.decision(X), atol=1e-4)
+    for expected, machine in zip(double, single, strict=True):
+        np.testing.assert_allclose(machine.decision(X), expected.decision(X), atol=1e-4)
 
 
-def test_which_form_when(monkeypatch):
+def test_auto_warps_rows_the_kernel_or_landmarks(monkeypatch):
     X, codes, W = overlapping_classes()
 
     def form(kernel, rows=X):
@@ -200,7 +200,7 @@ def test_which_form_when(monkeypatch):
     assert form(Kernel("precomputed"), X @ X.T).form == "warped kernel"
 
 
-def test_enough_landmarks_for_the_cubic_kernel():
+def test_cubic_kernel_gets_as_many_landmarks_as_span_its_space():
     X, codes, W = overlapping_classes()
     options = {"C": 1.0, "gamma_us": [0.1], "approximation": "nystroem", "n_landmarks": 8}
     machine = train_manifold(X, codes, KERNELS["cubic"], W, **options)[0]
@@ -220,14 +220,14 @@ def test_large_constant_column_leaves_the_forms_in_agreement(column):
     np.testing.assert_allclose(warped.decision(X), features.decision(X), atol=1e-3)
 
 
-def test_lost_digits_are_reported():
+def test_rounding_errors_are_reported():
     X, codes, W = overlapping_classes()
     X = np.column_stack([X, np.full(len(X), 1e4)])
     machine = train_manifold(
         X, codes, KERNELS["cubic"], W, C=2.0, gamma_us=[1e-3], approximation="none"
     )[0]
     assert not machine.report.converged
-    assert re.search("rounding moves f by .* scale the features", machine.report.failure)
+    assert re.search("rounding changes f by .* scale the features", machine.report.failure)
 
 
 # Section "MR fails": all edges are axis-parallel, and both axes have the same Delta.
@@ -292,7 +292,7 @@ def test_graph_without_edges_is_the_supervised_machine(kind, approximation):
     fit_intercept=[True, False, False, True],
     value=[0.0, 0.0, 1.0, 0.0, 1.0],
 )
-def test_equal_rows(kind, approximation, fit_intercept, value):
+def test_equal_rows_have_equal_decision_values(kind, approximation, fit_intercept, value):
     X, codes = np.full((8, 2), value), np.array([0, 1, 1, -1, -1, -1, -1, -1])
     machine = train_manifold(
         *(X, codes, KERNELS[kind], sparse.csr_array(np.ones((8, 8)) - np.eye(8))),
@@ -316,7 +316,7 @@ def test_equal_rows(kind, approximation, fit_intercept, value):
         ({"approximation": "some"}, "`approximation` must be one of 'auto', 'none', 'nystroem'"),
         (
             {"kernel": Kernel("precomputed"), "approximation": "nystroem"},
-            "needs rows to compute kernel values of",
+            "needs rows to compute kernel values from",
         ),
     ],
     ids=str,

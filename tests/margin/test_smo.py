@@ -100,7 +100,7 @@ def test_too_few_iterations_are_reported():
     assert solution.violation > 1e-4
 
 
-def test_pauses_do_not_change_the_solution(monkeypatch):
+def test_checks_for_cancellation_do_not_change_the_solution(monkeypatch):
     K, signs = overlapping_classes()
     pauses = []
     whole = solve_smo(K, np.arange(80), signs, np.full(80, 5.0))
@@ -121,5 +121,5 @@ def test_variable_an_ulp_below_its_bound_does_not_decide_the_bias(row):
     np.testing.assert_array_equal(exact.alpha, bounds)
     start = bounds.copy()
     start[row] = np.nextafter(start[row], 0)
-    found = solve_smo(K, np.arange(4), signs, bounds, start=start)
-    assert found.bias == pytest.approx(exact.bias, abs=1e-12)
+    solution = solve_smo(K, np.arange(4), signs, bounds, start=start)
+    assert solution.bias == pytest.approx(exact.bias, abs=1e-12)

@@ -32,12 +32,6 @@ from graphmargin.selection.harmonic_fits import (
     try_harmonic,
 )
 from graphmargin.selection.held_out import HeldOutLabels, stratified_label_folds
-from graphmargin.selection.low_density import (
-    blend_low_density,
-    fit_low_density,
-    low_density_candidates,
-    try_low_density,
-)
 from graphmargin.selection.manifold_fits import (
     blend_manifold,
     fit_manifold,
@@ -45,8 +39,14 @@ from graphmargin.selection.manifold_fits import (
     try_manifold,
 )
 from graphmargin.selection.parameters import read_parameters
+from graphmargin.selection.s3vm_fits import (
+    blend_s3vm,
+    fit_s3vm,
+    s3vm_candidates,
+    try_s3vm,
+)
 from graphmargin.selection.tasks import make_tasks
-from graphmargin.selection.trials import Trials, join
+from graphmargin.selection.trials import Trials, join_trials
 
 RUN = Execution(n_jobs=1)
 TRIAL_ERROR = 1e-2
@@ -95,20 +95,20 @@ class Family:
         """Return the tasks that the classifier makes of its parameters."""
         model, labels = self.classifier(**{**self.grid, **parameters}), encode_labels(y)
         W = X if getattr(model, "affinity", "knn") == "precomputed" else W
-        wanted = read_parameters(model, labels, has_graph=W is not None)
-        return make_tasks(X, labels, W, wanted, RUN)
+        sets = read_parameters(model, labels, has_graph=W is not None)
+        return make_tasks(X, labels, W, sets, RUN)
 
     def fit_one(self, X, y, W=None, **parameters):
         """Return the fit with one candidate, of what the classifier has of its parameters."""
-        known = self.classifier().get_params()
-        own = {key: value for key, value in parameters.items() if key in known}
-        (task,) = self.tasks(X, y, W, **own)
+        names = self.classifier().get_params()
+        accepted = {key: value for key, value in parameters.items() if key in names}
+        (task,) = self.tasks(X, y, W, **accepted)
         return self.fit(task, RUN)
 
     def try_and_choose(self, tasks, held_out):
         """Return the trials, the choice and the blend, as a classifier makes them."""
         trials = self.try_tasks(tasks, held_out, RUN)
-        evidence = join([part.evidence for part in trials])
+        evidence = join_trials([part.evidence for part in trials])
         choice = choose(evidence, label_counts(tasks[0].labels), self.max_blended(trials))
         return trials, choice, self.blend(trials, choice, RUN)
 
@@ -149,19 +149,17 @@ FAMILIES = {
         fit_manifold,
         {"gamma_u": [0.0, 0.01], "C": [1.0, 10.0]},
     ),
-    "low-density": Family(
+    "s3vm": Family(
         SemiSupervisedSVC,
-        low_density_candidates,
-        try_low_density,
-        blend_low_density,
-        fit_low_density,
+        s3vm_candidates,
+        try_s3vm,
+        blend_s3vm,
+        fit_s3vm,
         {"gamma_u": [0.0, 0.05, 0.3], "C": 1.0},
     ),
 }
-WITH_MARGIN = ("cut", "supervised", "manifold", "low-density")
-HARMONIC, CUT, MANIFOLD, LOW_DENSITY = (
-    FAMILIES[name] for name in ("harmonic", "cut", "manifold", "low-density")
-)
+WITH_MARGIN = ("cut", "supervised", "manifold", "s3vm")
+HARMONIC, CUT, MANIFOLD, S3VM = (FAMILIES[name] for name in ("harmonic", "cut", "manifold", "s3vm"))
 
 
 def function_of(fitted):
@@ -201,9 +199,11 @@ def assert_consistent(evidence, y, held_out, n_columns):
     assert evidence.scales.min() > 0
 
 
-def assert_same_trials(one, other, atol=0.0):
+def assert_same_trials(trials, expected, atol=0.0):
     for name in ("held_out_codes", "fold", "held_out_values", "scales", "shares", "supervised"):
-        np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=0, atol=atol)
+        np.testing.assert_allclose(
+            getattr(trials, name), getattr(expected, name), rtol=0, atol=atol
+        )
 
 
 def assert_is_weighted_sum(family, fitted, choice, X, y, W=None, **parameters):

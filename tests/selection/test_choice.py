@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
-from graphmargin.selection.choice import BLENDED, MOST_SHARE_EVIDENCE, choose, error_of
+from graphmargin.selection.choice import BLENDED_WEIGHT, MAX_SHARE_EVIDENCE, choose, error_rate
 from tests.selection.tasks import trials_of
 
 BINARY = np.array([0, 1, 0, 1, 1])
@@ -14,7 +14,7 @@ EVEN = np.array([2, 2])
 few_examples = settings(max_examples=15)
 
 
-def without_hidden_labels(m, n_classes=2, **options):
+def without_held_out_labels(m, n_classes=2, **options):
     columns = np.zeros((m, 0, n_classes * (n_classes - 1) // 2))
     return trials_of(columns, [], n_classes=n_classes, **options)
 
@@ -26,7 +26,7 @@ def sides(scores):
 
 @st.composite
 def random_trials(draw, n_classes=2, max_candidates=12):
-    """Draw candidates that differ, on some or no hidden labels, and label counts."""
+    """Draw candidates that differ, with or without held-out labels, and label counts."""
     rng = np.random.default_rng(draw(st.integers(0, 10**6)))
     m, h = draw(st.integers(1, max_candidates)), draw(st.integers(0, 8))
     pairs = n_classes * (n_classes - 1) // 2
@@ -69,30 +69,30 @@ def reordered(trials, order):
     ],
 )
 def test_half_of_the_prior_is_for_supervised_learning_if_there_is_a_choice(supervised, expected):
-    trials = without_hidden_labels(len(supervised), supervised=supervised)
+    trials = without_held_out_labels(len(supervised), supervised=supervised)
     choice = choose(trials, EVEN)
     np.testing.assert_allclose(choice.weights, expected, rtol=1e-12)
-    assert choice.supervised_share == pytest.approx(np.array(expected)[supervised].sum())
+    assert choice.supervised_weight == pytest.approx(np.array(expected)[supervised].sum())
 
 
 # The weights.
 
 
 @few_examples
-@given(found=st.one_of(random_trials(), random_trials(n_classes=3)))
-def test_weights_are_a_distribution_and_the_largest_is_the_best(found):
-    choice = choose(*found)
+@given(drawn=st.one_of(random_trials(), random_trials(n_classes=3)))
+def test_weights_are_a_distribution_and_the_largest_is_the_best(drawn):
+    choice = choose(*drawn)
     assert (choice.weights >= 0).all()
     assert choice.weights.sum() == pytest.approx(1.0)
     assert choice.weights[choice.best] == choice.weights.max() > 0
-    assert choice.best_params is found[0].params[choice.best]
+    assert choice.best_params is drawn[0].params[choice.best]
     assert choice.share_log_likelihood.shape == choice.log_likelihood.shape == choice.weights.shape
 
 
 @few_examples
-@given(found=random_trials(), data=st.data())
-def test_order_of_the_candidates_does_not_matter(found, data):
-    trials, counts = found
+@given(drawn=random_trials(), data=st.data())
+def test_order_of_the_candidates_does_not_matter(drawn, data):
+    trials, counts = drawn
     order = np.array(data.draw(st.permutations(range(len(trials.params)))))
     choice, other = choose(trials, counts), choose(reordered(trials, order), counts)
     np.testing.assert_allclose(other.weights, choice.weights[order], rtol=1e-9)
@@ -101,7 +101,7 @@ def test_order_of_the_candidates_does_not_matter(found, data):
         other.share_log_likelihood, choice.share_log_likelihood[order], rtol=1e-12
     )
     np.testing.assert_allclose(other.scores, choice.scores, rtol=1e-9, atol=1e-12)
-    assert other.supervised_share == pytest.approx(choice.supervised_share)
+    assert other.supervised_weight == pytest.approx(choice.supervised_weight)
 
 
 @few_examples
@@ -183,9 +183,9 @@ def test_log_likelihood_is_that_of_scores_with_the_best_sharpness():
 def test_units_of_two_classes_do_not_matter(factor):
     rng = np.random.default_rng(0)
     columns = sides((2.0 * BINARY - 1) * rng.uniform(-0.3, 2.0, size=(4, 5)))
-    one, other = (choose(trials_of(unit * columns, BINARY), EVEN) for unit in (1.0, factor))
-    np.testing.assert_allclose(other.log_likelihood, one.log_likelihood, atol=1e-3)
-    np.testing.assert_allclose(other.weights, one.weights, atol=1e-3)
+    expected, choice = (choose(trials_of(unit * columns, BINARY), EVEN) for unit in (1.0, factor))
+    np.testing.assert_allclose(choice.log_likelihood, expected.log_likelihood, atol=1e-3)
+    np.testing.assert_allclose(choice.weights, expected.weights, atol=1e-3)
 
 
 # Class shares.
@@ -193,22 +193,22 @@ def test_units_of_two_classes_do_not_matter(factor):
 
 def test_equal_shares_are_no_evidence():
     shares = np.array([[0.25, 0.75], [0.5, 0.5], [0.2, 0.8]])
-    choice = choose(without_hidden_labels(3, shares=shares), np.array([2, 6]))
+    choice = choose(without_held_out_labels(3, shares=shares), np.array([2, 6]))
     assert choice.share_log_likelihood[0] == 0
     assert (choice.share_log_likelihood[1:] < 0).all()
     expected = 2 * np.log(0.5 / 0.25) + 6 * np.log(0.5 / 0.75)
     assert choice.share_log_likelihood[1] == pytest.approx(expected)
     # A class without a label says nothing, but takes shares.
-    trials = without_hidden_labels(2, 3, shares=[[0.5, 0.5, 1e-9], [0.4, 0.4, 0.2]])
+    trials = without_held_out_labels(2, 3, shares=[[0.5, 0.5, 1e-9], [0.4, 0.4, 0.2]])
     evidence = choose(trials, np.array([3, 3, 0])).share_log_likelihood
     np.testing.assert_allclose(evidence, [0.0, 6 * np.log(0.8)], atol=1e-7)
 
 
-def test_class_shares_tell_three_nats_at_most():
+def test_evidence_of_class_shares_is_at_most_three_nats():
     shares = np.array([[0.5, 0.5], [1e-4, 1 - 1e-4], [0.999, 0.001]])
-    choice = choose(without_hidden_labels(3, shares=shares), np.array([50, 50]))
+    choice = choose(without_held_out_labels(3, shares=shares), np.array([50, 50]))
     np.testing.assert_allclose(choice.share_log_likelihood, [0, -3, -3], atol=1e-12)
-    assert MOST_SHARE_EVIDENCE == 3.0
+    assert MAX_SHARE_EVIDENCE == 3.0
 
 
 @given(
@@ -217,7 +217,7 @@ def test_class_shares_tell_three_nats_at_most():
 )
 def test_share_evidence_is_between_its_limits(counts, seed):
     shares = np.random.default_rng(seed).dirichlet(np.ones(len(counts)), size=4)
-    trials = without_hidden_labels(4, len(counts), shares=np.maximum(shares, 1e-6))
+    trials = without_held_out_labels(4, len(counts), shares=np.maximum(shares, 1e-6))
     evidence = choose(trials, np.array(counts)).share_log_likelihood
     assert ((evidence >= -3) & (evidence <= 1e-4)).all()
 
@@ -238,12 +238,12 @@ def test_share_evidence_is_between_its_limits(counts, seed):
     ],
 )
 def test_least_likely_candidates_are_left_out(posterior, kept):
-    # One label of each class and no hidden one: the posterior is that of the shares alone,
+    # One label of each class and none held out: the posterior is that of the shares alone,
     # proportional to s (1 - s).
     posterior = np.array(posterior)
     products = posterior / posterior.max() / 4
     s = (1 + np.sqrt(1 - 4 * products)) / 2
-    trials = without_hidden_labels(len(s), shares=np.column_stack([s, 1 - s]))
+    trials = without_held_out_labels(len(s), shares=np.column_stack([s, 1 - s]))
     choice = choose(trials, np.array([1, 1]))
     order = np.argsort(-posterior, kind="stable")
     assert (choice.weights[order[:kept]] > 0).all()
@@ -252,13 +252,13 @@ def test_least_likely_candidates_are_left_out(posterior, kept):
     np.testing.assert_allclose(
         choice.weights[order[:kept]], posterior[order[:kept]] / left, rtol=1e-6
     )
-    assert left >= BLENDED or kept == len(posterior)
+    assert left >= BLENDED_WEIGHT or kept == len(posterior)
 
 
 @few_examples
-@given(found=random_trials(), limit=st.integers(1, 4))
-def test_number_of_blended_candidates_is_limited_to_the_likeliest(found, limit):
-    trials, counts = found
+@given(drawn=random_trials(), limit=st.integers(1, 4))
+def test_number_of_blended_candidates_is_limited_to_the_likeliest(drawn, limit):
+    trials, counts = drawn
     everyone, few = choose(trials, counts), choose(trials, counts, limit)
     kept = np.flatnonzero(few.weights > 0)
     assert len(kept) == min(limit, (everyone.weights > 0).sum())
@@ -283,10 +283,10 @@ def test_candidates_that_differ_by_rounding_are_limited_in_their_order():
 
 
 @few_examples
-@given(found=random_trials())
-def test_blend_lists_the_likeliest_first_and_its_factors_give_the_scores(found):
-    trials, _ = found
-    choice = choose(*found)
+@given(drawn=random_trials())
+def test_blend_lists_the_likeliest_first_and_its_factors_give_the_scores(drawn):
+    trials, _ = drawn
+    choice = choose(*drawn)
     numbers, factors = zip(*choice.blended, strict=True)
     assert sorted(numbers) == np.flatnonzero(choice.weights > 0).tolist()
     assert (np.diff(choice.weights[list(numbers)]) <= 0).all()
@@ -301,11 +301,11 @@ def test_blend_lists_the_likeliest_first_and_its_factors_give_the_scores(found):
 def test_scores_and_errors_of_three_classes_by_hand():
     # Pairs (0, 1), (0, 2), (1, 2), positive for the first.
     given_codes = np.array([0, 1, 2])
-    one = np.array([[1.0, 1.0, 0.2], [-1.0, 0.3, 1.0], [0.1, 1.0, -1.0]])  # says 0, 1, 0
-    other = np.array([[2.0, 1.0, 0.2], [1.0, 0.3, 1.0], [0.1, -2.0, -1.0]])  # says 0, 0, 2
-    choice = choose(trials_of([one, other], given_codes, n_classes=3), np.array([1, 1, 1]))
+    first = np.array([[1.0, 1.0, 0.2], [-1.0, 0.3, 1.0], [0.1, 1.0, -1.0]])  # says 0, 1, 0
+    second = np.array([[2.0, 1.0, 0.2], [1.0, 0.3, 1.0], [0.1, -2.0, -1.0]])  # says 0, 0, 2
+    choice = choose(trials_of([first, second], given_codes, n_classes=3), np.array([1, 1, 1]))
     np.testing.assert_allclose(choice.errors, [1 / 3, 1 / 3])
-    blended = choice.weights[0] * one + choice.weights[1] * other
+    blended = choice.weights[0] * first + choice.weights[1] * second
     f01, f02, f12 = blended.T
     votes = np.column_stack(
         [(f01 > 0) * 1 + (f02 > 0), (f01 < 0) * 1 + (f12 > 0), (f02 < 0) * 1 + (f12 < 0)]
@@ -316,19 +316,19 @@ def test_scores_and_errors_of_three_classes_by_hand():
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_nothing_hidden_has_no_error_and_no_warning(n_classes):
-    choice = choose(without_hidden_labels(2, n_classes), np.full(n_classes, 2))
+def test_no_held_out_label_means_no_error_and_no_warning(n_classes):
+    choice = choose(without_held_out_labels(2, n_classes), np.full(n_classes, 2))
     assert np.isnan(choice.error)
     assert np.isnan(choice.errors).all()
     assert len(choice.scores) == 0
     results = choice.results()
     assert np.isnan(results["mean_test_score"]).all()
     assert not [name for name in results if name.startswith("split")]
-    assert np.isnan(error_of(np.zeros(0), np.zeros(0, dtype=np.int64)))
+    assert np.isnan(error_rate(np.zeros(0), np.zeros(0, dtype=np.int64)))
 
 
 @pytest.mark.parametrize("columns", [np.zeros((5, 1)), np.full((5, 1), 1e200), -np.ones((5, 1))])
-def test_scores_without_information_are_no_better_than_a_coin(columns):
+def test_scores_without_information_have_the_likelihood_of_chance(columns):
     choice = choose(trials_of([columns], BINARY), np.array([2, 3]))
     assert choice.weights.tolist() == [1.0]
     assert np.isfinite(choice.log_likelihood).all()
@@ -339,10 +339,10 @@ def test_scores_without_information_are_no_better_than_a_coin(columns):
 
 
 @few_examples
-@given(found=random_trials())
-def test_results_have_a_row_for_each_candidate(found):
-    trials, _ = found
-    choice = choose(*found)
+@given(drawn=random_trials())
+def test_results_have_a_row_for_each_candidate(drawn):
+    trials, _ = drawn
+    choice = choose(*drawn)
     results = choice.results()
     m = len(trials.params)
     assert all(len(column) == m for column in results.values())

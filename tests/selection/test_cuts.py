@@ -20,7 +20,7 @@ from graphmargin.selection.cut_trials import cut_candidates, max_blended, sample
 from graphmargin.selection.cuts import blend_cuts
 from graphmargin.selection.grids import label_counts
 from graphmargin.selection.held_out import HeldOutLabels
-from graphmargin.selection.trials import join
+from graphmargin.selection.trials import join_trials
 from tests.selection.tasks import (
     CUT,
     RUN,
@@ -44,7 +44,7 @@ def test_tasks_of_one_graph_share_the_problem_and_their_kernels_its_width():
     width = np.sqrt(2) * X.std(axis=0).mean()
     for task in tasks:
         assert task.kernel.width == pytest.approx(width, rel=1e-12)
-        assert task.kernel.kind == task.parameters.listed["kernel"]
+        assert task.kernel.kind == task.parameters.list_values["kernel"]
         np.testing.assert_array_equal(task.problem.W.toarray(), task.W.toarray())
         assert task.problem.hard.any() == (task.parameters.c_labeled is not trust)
 
@@ -104,7 +104,7 @@ def test_solutions_are_found_once_for_each_graph(monkeypatch):
         assert len(same) == 3
         assert all(other.solutions[0.1] is part.solutions[0.1] for other in same)
     monkeypatch.setattr(cuts, "solve_path", None)  # which would fail if it were called
-    evidence = join([part.evidence for part in trials])
+    evidence = join_trials([part.evidence for part in trials])
     blend_cuts(trials, choose(evidence, np.array([4, 4])), RUN)
 
 
@@ -133,15 +133,15 @@ def test_candidates_that_induce_the_same_labels_share_a_machine_that_is_trained_
 
 def test_order_of_the_candidates_does_not_matter():
     X, y = clusters(3)
-    found = [
+    trials = [
         try_cuts(CUT.tasks(X, y, gamma_g=gammas, C=[5.0, 50.0]), folds_of(y), RUN)[0].evidence
         for gammas in ([0.1, np.inf], [np.inf, 0.1])
     ]
     order = [2, 3, 0, 1]
     np.testing.assert_allclose(
-        found[1].held_out_values[order], found[0].held_out_values, atol=2 * TRIAL_ERROR
+        trials[1].held_out_values[order], trials[0].held_out_values, atol=2 * TRIAL_ERROR
     )
-    np.testing.assert_allclose(found[1].scales[order], found[0].scales, rtol=TRIAL_ERROR)
+    np.testing.assert_allclose(trials[1].scales[order], trials[0].scales, rtol=TRIAL_ERROR)
 
 
 # Samples of many rows
@@ -149,7 +149,7 @@ def test_order_of_the_candidates_does_not_matter():
 
 @settings(max_examples=30)
 @given(seed=st.integers(0, 10**6), max_labeled=st.integers(1, 80), max_unlabeled=st.integers(1, 40))
-def test_sample_keeps_all_classes_and_stands_for_all_rows(seed, max_labeled, max_unlabeled):
+def test_sample_keeps_all_classes_and_represents_all_rows(seed, max_labeled, max_unlabeled):
     rng = np.random.default_rng(seed)
     codes = rng.choice([-1, 0, 1, 2], size=120, p=[0.3, 0.4, 0.2, 0.1])
     codes[:3] = [0, 1, 2]

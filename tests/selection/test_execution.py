@@ -19,41 +19,41 @@ from graphmargin.selection.execution import (
     ("random_state", "seed"), [(None, 0), (0, 0), (7, 7), (np.int64(7), 7), (np.uint8(3), 3)]
 )
 def test_whole_numbers_are_seeds(random_state, seed):
-    run = Execution.of(SupervisedSVC(random_state=random_state, n_jobs=2, verbose=1))
+    run = Execution.from_estimator(SupervisedSVC(random_state=random_state, n_jobs=2, verbose=1))
     assert run == Execution(n_jobs=2, seed=seed, verbose=1)
     assert type(run.seed) is int
 
 
 def test_generator_draws_a_seed_for_each_fit():
     model = SupervisedSVC(random_state=np.random.RandomState(0))
-    first, second = (Execution.of(model).seed for _ in range(2))
+    first, second = (Execution.from_estimator(model).seed for _ in range(2))
     assert first != second
     model.set_params(random_state=np.random.RandomState(0))
-    assert [Execution.of(model).seed for _ in range(2)] == [first, second]
+    assert [Execution.from_estimator(model).seed for _ in range(2)] == [first, second]
 
 
 @pytest.mark.parametrize("random_state", ["x", [0, 1]], ids=str)
 def test_other_seeds_are_refused(random_state):
     with pytest.raises(ValueError, match="cannot be used to seed"):
-        Execution.of(SupervisedSVC(random_state=random_state))
+        Execution.from_estimator(SupervisedSVC(random_state=random_state))
 
 
 def test_solution_that_converged_and_reaches_all_rows_has_no_warning(path_graph):
     assert solution_warnings(harmonic_solution(path_graph(4), [0, -1, -1, 1])) == []
 
 
-def test_rows_out_of_reach_are_counted_unless_no_label_travels():
+def test_unreached_rows_are_counted_unless_gamma_g_is_infinite():
     W, y = np.kron(np.eye(3), [[0.0, 1.0], [1.0, 0.0]]), [0, -1, 1, -1, -1, -1]
     (warning,) = solution_warnings(harmonic_solution(W, y, gamma_g=0.1))
     assert warning.category is UnreachedWarning
     assert warning.text == (
-        "2 of 6 points are in components of the graph without a label: the graph says nothing of "
-        "them; label one point in each component, or raise `n_neighbors`"
+        "2 of 6 points are in components of the graph without a label, so that the graph does not "
+        "label them; label one point in each component, or raise `n_neighbors`"
     )
     assert solution_warnings(harmonic_solution(W, y, gamma_g=np.inf)) == []
 
 
-def test_solution_that_did_not_converge_says_what_to_try(path_graph, monkeypatch):
+def test_warning_about_convergence_names_a_remedy(path_graph, monkeypatch):
     impatient = partial(iterative.conjugate_gradients, max_iter=1)
     monkeypatch.setattr(iterative, "conjugate_gradients", impatient)
     y = [0, *[-1] * 38, 1]
@@ -64,7 +64,7 @@ def test_solution_that_did_not_converge_says_what_to_try(path_graph, monkeypatch
     assert warning.text.endswith("; try solver='direct', or a larger gamma_g")
 
 
-def test_each_failure_of_machines_is_told_once(monkeypatch):
+def test_each_failure_of_machines_is_reported_once(monkeypatch):
     rng = np.random.default_rng(0)
     X, codes = rng.normal(size=(30, 2)), rng.integers(2, size=30)
     good = train_machine(X, codes, Kernel("linear"), C=1.0)

@@ -11,7 +11,7 @@ from graphmargin.graph import knn_graph
 from graphmargin.margin import Kernel
 from graphmargin.margin.calibration import calibration_targets, fit_calibration
 from graphmargin.margin.machine import class_scores, predicted_codes
-from graphmargin.selection import cut_trials, low_density
+from graphmargin.selection import cut_trials, s3vm_fits
 from graphmargin.selection.choice import choose
 from graphmargin.selection.execution import Execution
 from graphmargin.selection.grids import (
@@ -21,14 +21,14 @@ from graphmargin.selection.grids import (
     gamma_u_grid,
 )
 from graphmargin.selection.held_out import HeldOutLabels
-from graphmargin.selection.trials import join, smoothed_shares
+from graphmargin.selection.trials import join_trials, smoothed_shares
 from tests.selection.tasks import (
     CUT,
     FAMILIES,
     HARMONIC,
-    LOW_DENSITY,
     MANIFOLD,
     RUN,
+    S3VM,
     TRIAL_ERROR,
     WITH_MARGIN,
     assert_consistent,
@@ -53,13 +53,13 @@ def short(value):
 # Candidates
 
 
-def test_auto_stands_for_the_grids():
+def test_auto_means_the_grids():
     X, y = clusters(n_labeled=2)
     auto = {"C": "auto", "gamma_g": "auto", "gamma_u": "auto", "class_mass_normalization": "auto"}
 
     def candidates(family, **changed):
-        known = family.classifier().get_params()
-        parameters = {key: value for key, value in {**auto, **changed}.items() if key in known}
+        defaults = family.classifier().get_params()
+        parameters = {key: value for key, value in {**auto, **changed}.items() if key in defaults}
         (task,) = family.tasks(X, y, **parameters)
         return [tuple(candidate.values()) for candidate in family.candidates(task)]
 
@@ -78,7 +78,7 @@ def test_auto_stands_for_the_grids():
     assert candidates(FAMILIES["supervised"]) == [(np.inf, C, False) for C in costs]
     assert candidates(MANIFOLD) == list(product(gamma_u_grid(60), costs))
     assert candidates(MANIFOLD, C=10.0) == list(product(gamma_u_grid(60), [10.0]))
-    assert candidates(LOW_DENSITY) == list(product(HAT_LOSS_GRID, costs))
+    assert candidates(S3VM) == list(product(HAT_LOSS_GRID, costs))
 
 
 # Trials: what the candidates say about held-out labels
@@ -96,12 +96,12 @@ TRIALS = [
     ("manifold", {"kernel": ["cubic", "rbf"], "approximation": "nystroem"}, 3),
     ("manifold", {"kernel": "linear", "normalized": True, "laplacian_power": 2}, 2),
     ("manifold", {"kernel": "linear", "fit_intercept": False}, 2),
-    ("low-density", {"kernel": "linear", "class_prior": None}, 2),
-    ("low-density", {"kernel": "rbf", "class_prior": [0.3, 0.3, 0.4]}, 3),
-    ("low-density", {"kernel": "cubic", "class_prior": "labels"}, 2),
+    ("s3vm", {"kernel": "linear", "class_prior": None}, 2),
+    ("s3vm", {"kernel": "rbf", "class_prior": [0.3, 0.3, 0.4]}, 3),
+    ("s3vm", {"kernel": "cubic", "class_prior": "labels"}, 2),
 ]
 SUPERVISED = {"gamma_g": np.inf, "gamma_u": 0.0}
-ERRORS = {"harmonic": 1e-6, "manifold": 1e-4, "low-density": 2e-3}
+ERRORS = {"harmonic": 1e-6, "manifold": 1e-4, "s3vm": 2e-3}
 
 
 def values_of(fitted, task):
@@ -115,8 +115,8 @@ def values_of(fitted, task):
 def test_trials_are_fits_without_the_held_out_labels(name, parameters, n_classes):
     X, y = clusters(n_classes, n=40)
     held_out, family, error = folds_of(y), FAMILIES[name], ERRORS.get(name, TRIAL_ERROR)
-    found = family.try_tasks(family.tasks(X, y, **parameters), held_out, RUN)
-    for trials in found:
+    all_trials = family.try_tasks(family.tasks(X, y, **parameters), held_out, RUN)
+    for trials in all_trials:
         evidence, task = trials.evidence, trials.task
         n_columns = n_classes if name == "harmonic" else n_classes * (n_classes - 1) // 2
         assert_consistent(evidence, y, held_out, n_columns)
@@ -146,20 +146,20 @@ def test_trials_are_fits_without_the_held_out_labels(name, parameters, n_classes
             )
             is_supervised = any(candidate.get(key) == value for key, value in SUPERVISED.items())
             assert evidence.supervised[i] == is_supervised
-    first = found[0].evidence
-    for trials in found[1:]:
+    first = all_trials[0].evidence
+    for trials in all_trials[1:]:
         assert np.abs(trials.evidence.held_out_values - first.held_out_values).max() > 0.02
 
 
-@pytest.mark.parametrize("name", ["cut", "manifold", "low-density"])
+@pytest.mark.parametrize("name", ["cut", "manifold", "s3vm"])
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_trials_without_a_weight_of_unlabeled_rows_are_supervised(name, kernel):
     X, y = clusters(3)
     one_by_one = HeldOutLabels(tuple(np.flatnonzero(y >= 0)[:, None]))
-    own = {"gamma_g": np.inf} if name == "cut" else {"gamma_u": 0.0}
+    unweighted = {"gamma_g": np.inf} if name == "cut" else {"gamma_u": 0.0}
     options = {"kernel": kernel, "C": [0.5, 10.0]}
     family, supervised = FAMILIES[name], FAMILIES["supervised"]
-    (trials,) = family.try_tasks(family.tasks(X, y, **own, **options), one_by_one, RUN)
+    (trials,) = family.try_tasks(family.tasks(X, y, **unweighted, **options), one_by_one, RUN)
     (expected,) = supervised.try_tasks(supervised.tasks(X, y, **options), one_by_one, RUN)
     assert expected.solutions == {}
     assert trials.evidence.supervised.all()
@@ -187,7 +187,7 @@ def test_validation_rows_are_scored_by_the_fits_on_all_labels(name, kernel):
 @with_margin
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
 def test_kernel_matrix_gives_the_trials_of_its_rows(monkeypatch, name, container):
-    monkeypatch.setattr(low_density, "MAX_HAT_LOSSES", 20)  # machines learn from a sample
+    monkeypatch.setattr(s3vm_fits, "MAX_HAT_LOSSES", 20)  # machines learn from a sample
     monkeypatch.setattr(cut_trials, "MAX_UNLABELED", 20)
     X, y = clusters(3, n=45)
     new, codes = clusters(3, n=12, n_labeled=4, seed=1)
@@ -219,8 +219,8 @@ def test_sparse_rows_give_the_trials_of_dense_ones(family):
 def small_samples(monkeypatch):
     monkeypatch.setattr(cut_trials, "MAX_LABELED", 9)
     monkeypatch.setattr(cut_trials, "MAX_UNLABELED", 20)
-    monkeypatch.setattr(cut_trials, "LABELED_A_CLASS", 0)
-    monkeypatch.setattr(low_density, "MAX_HAT_LOSSES", 15)
+    monkeypatch.setattr(cut_trials, "MIN_LABELED_PER_CLASS", 0)
+    monkeypatch.setattr(s3vm_fits, "MAX_HAT_LOSSES", 15)
 
 
 @pytest.mark.usefixtures("small_samples")
@@ -240,7 +240,7 @@ def test_samples_depend_on_the_seed_and_not_on_threads_or_kernels(name):
     linear, rbf = (trials.evidence for trials in first)
     np.testing.assert_array_equal(linear.held_out_codes, rbf.held_out_codes)
     np.testing.assert_array_equal(linear.fold, rbf.fold)
-    assert choose(join([linear, rbf]), np.array([6, 6, 6])).error < 0.7
+    assert choose(join_trials([linear, rbf]), np.array([6, 6, 6])).error < 0.7
 
 
 # The blend: the weighted sum of what candidates are alone
@@ -265,10 +265,10 @@ BLENDS = [
     ("manifold", {"width": [1.0, 3.0], "kernel": ["linear", "rbf"]}, 2),
     ("manifold", {"normalized": [False, True], "fit_intercept": [False, True]}, 2),
     ("manifold", {"approximation": "nystroem"}, 2),
-    ("low-density", {"class_prior": "labels"}, 3),
-    ("low-density", {"class_prior": ["labels", None, [0.4, 0.6]]}, 2),
-    ("low-density", {"kernel": ["linear", "rbf"], "width": [1.0, 3.0]}, 2),
-    ("low-density", {"kernel": ["linear", "cubic"], "degree": [2, 3], "gamma_u": [0.0, 0.1]}, 2),
+    ("s3vm", {"class_prior": "labels"}, 3),
+    ("s3vm", {"class_prior": ["labels", None, [0.4, 0.6]]}, 2),
+    ("s3vm", {"kernel": ["linear", "rbf"], "width": [1.0, 3.0]}, 2),
+    ("s3vm", {"kernel": ["linear", "cubic"], "degree": [2, 3], "gamma_u": [0.0, 0.1]}, 2),
 ]
 
 
@@ -293,7 +293,7 @@ def test_blend_is_the_weighted_sum_of_separate_fits(name, parameters, n_classes)
     best = [part.task for part in trials for _ in part.evidence.params][choice.best]
     if name == "manifold":
         assert fitted.task is best
-    if name == "low-density":
+    if name == "s3vm":
         assert fitted.task is best
         assert len(fitted.solutions) == len(choice.blended) * (2 * n_classes - 3)
 
@@ -316,7 +316,7 @@ def test_blend_of_three_classes_on_a_kernel_matrix(name, convert):
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 @every_family
-def test_nothing_to_hold_out_leaves_the_fits_without_held_out_labels(family, n_classes):
+def test_without_held_out_labels_trials_are_the_fits_on_all_labels(family, n_classes):
     X, y = clusters(n_classes, n_labeled=1)
     trials, choice, fitted = family.try_and_choose(family.tasks(X, y), HeldOutLabels(()))
     evidence = trials[0].evidence

@@ -33,19 +33,21 @@ def choice_of(gammas, right, evidence):
 @pytest.mark.parametrize("gamma_g", [0.0, 0.1, np.inf])
 def test_statistics_are_means_over_the_unlabeled_vertices(random_graph, soft, gamma_g):
     solution = harmonic_solution(random_graph(24, 0), CODES, gamma_g=gamma_g, **soft)
-    found = solution_statistics(solution, 3, 4, eps=0.05)
+    statistics = solution_statistics(solution, 3, 4, eps=0.05)
     confidence = solution.confidence[CODES < 0]
-    assert found.confidence == pytest.approx(confidence.mean())
-    assert found.confident_share == np.mean(confidence >= 0.05)
-    assert found.sink_share == pytest.approx(solution.sink_mass[CODES < 0].mean())
-    assert found.graph_score == 0.75
+    assert statistics.confidence == pytest.approx(confidence.mean())
+    assert statistics.confident_share == np.mean(confidence >= 0.05)
+    assert statistics.sink_share == pytest.approx(solution.sink_mass[CODES < 0].mean())
+    assert statistics.graph_score == 0.75
 
 
 def test_statistics_without_unlabeled_vertices_or_held_out_labels_are_not_known(random_graph):
     solution = harmonic_solution(random_graph(8, 0), np.arange(8) % 2, gamma_g=0.1)
-    found = solution_statistics(solution, 0, 0, eps=0.05)
-    assert np.isnan([found.confidence, found.confident_share, found.sink_share]).all()
-    assert np.isnan(found.graph_score)
+    statistics = solution_statistics(solution, 0, 0, eps=0.05)
+    assert np.isnan(
+        [statistics.confidence, statistics.confident_share, statistics.sink_share]
+    ).all()
+    assert np.isnan(statistics.graph_score)
 
 
 def test_fold_score_is_that_of_the_likeliest_candidate_and_weights_are_summed():
@@ -73,7 +75,7 @@ def test_path_is_that_of_the_candidates_on_one_graph():
     np.testing.assert_allclose(path["weight"], [4 / 10, 3 / 10], err_msg="of all that was tried")
 
 
-def test_no_label_travels_with_an_infinite_gamma_g():
+def test_infinite_gamma_g_has_no_confident_point():
     path = gamma_path(choice_of([np.inf, 0.1], [4, 4], [0, 0]), range(2), {})
     for name, value in (("confidence", 0.0), ("confident_share", 0.0), ("sink_share", 1.0)):
         assert path[name][-1] == value

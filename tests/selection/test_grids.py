@@ -8,7 +8,7 @@ from graphmargin.graph import knn_graph
 from graphmargin.labels import UNLABELED, EncodedLabels
 from graphmargin.margin import Kernel
 from graphmargin.selection.grids import (
-    SAMPLE,
+    VARIANCE_ROWS,
     c_grid,
     gamma_g_grid,
     gamma_g_grid_of_degrees,
@@ -53,7 +53,7 @@ def test_typical_degree_is_within_the_gamma_g_grid(weight):
     assert gammas[-1] < 3 * weight <= gammas[1] * (1 + 1e-9)
 
 
-def test_vertices_without_edges_have_no_say_in_gamma_g():
+def test_vertices_without_edges_do_not_count_for_gamma_g():
     W = knn_graph(points())
     alone = sparse.block_diag([W, sparse.csr_array((200, 200))]).tocsr()
     assert gamma_g_grid(sparse.csr_array(alone)) == gamma_g_grid(W)
@@ -117,8 +117,8 @@ def test_c_of_rows_that_are_all_the_same_does_not_come_from_rounding(value, n, d
         assert c_grid(same, Kernel(kind)) == [1.0, 10.0, 100.0]
 
 
-def test_c_of_many_rows_is_that_of_every_so_manieth():
-    X = points(n=3 * SAMPLE - 1)
+def test_c_of_many_rows_is_that_of_a_regular_sample():
+    X = points(n=3 * VARIANCE_ROWS - 1)
     assert c_grid(X, Kernel("rbf")) == c_grid(X[::3], Kernel("rbf"))
 
 

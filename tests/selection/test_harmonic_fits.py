@@ -15,7 +15,7 @@ from graphmargin.selection.held_out import HeldOutLabels
 from tests.selection.tasks import HARMONIC, RUN, clusters, folds_of
 
 
-def test_masses_of_all_sizes_have_a_say():
+def test_candidates_are_scaled_by_their_mean_confidence():
     """A walk that hardly ever gets anywhere still tells the nearest class."""
     X, y = clusters(n_labeled=6, seed=1)
     (trials,) = try_harmonic(HARMONIC.tasks(X, y, gamma_g=[1e-3, 1e5]), folds_of(y), RUN)
@@ -26,7 +26,7 @@ def test_masses_of_all_sizes_have_a_say():
 
 
 @pytest.mark.parametrize("precomputed", [False, True], ids=["rows", "graph"])
-def test_validation_is_a_step_into_the_graph(precomputed):
+def test_validation_rows_get_the_mean_class_mass_of_their_neighbors(precomputed):
     X, y = clusters(3)
     new, codes = clusters(3, n=12, n_labeled=4, seed=1)
     W, options = knn_graph(X), {"gamma_g": [1.0, 0.01]}
@@ -108,7 +108,7 @@ def test_blend_is_the_mean_of_separate_solutions(parameters, n_classes):
     np.testing.assert_allclose(fitted.solution.class_mass, expected.class_mass, atol=1e-6)
 
 
-def test_infinite_gamma_g_has_no_answer_and_no_weight():
+def test_infinite_gamma_g_has_no_class_mass_and_no_weight():
     X, y = clusters()
     _, choice, fitted = HARMONIC.try_and_choose(
         HARMONIC.tasks(X, y, gamma_g=[np.inf, 0.1, 0.0]), folds_of(y)

@@ -44,24 +44,24 @@ def test_folds_partition_the_labels_of_classes_with_two_or_more(codes, n_splits,
     folds = stratified_label_folds(codes, n_splits, seed)
     sizes = Counter(codes.tolist())
     expected = [row for row, code in enumerate(codes) if code != -1 and sizes[code] > 1]
-    assert sorted(row for hidden in folds for row in hidden) == expected
+    assert sorted(row for held_out in folds for row in held_out) == expected
     assert len(folds) == min(n_splits, len(expected))
-    assert all(len(hidden) and (np.diff(hidden) > 0).all() for hidden in folds)
+    assert all(len(held_out) and (np.diff(held_out) > 0).all() for held_out in folds)
 
 
 @given(codes=codes, n_splits=n_splits, seed=seeds)
 def test_folds_are_of_equal_size_in_total_and_in_each_class(codes, n_splits, seed):
     folds = stratified_label_folds(codes, n_splits, seed)
     if folds:
-        assert np.ptp([len(hidden) for hidden in folds]) <= 1
-        assert np.ptp([class_sizes(codes[hidden]) for hidden in folds], axis=0).max() <= 1
+        assert np.ptp([len(held_out) for held_out in folds]) <= 1
+        assert np.ptp([class_sizes(codes[held_out]) for held_out in folds], axis=0).max() <= 1
 
 
 @given(codes=codes, n_splits=n_splits, seed=seeds)
 def test_every_fold_keeps_a_label_of_each_class(codes, n_splits, seed):
     every_class = np.unique(codes[codes != -1])
-    for hidden in stratified_label_folds(codes, n_splits, seed):
-        kept = np.delete(codes, hidden)
+    for held_out in stratified_label_folds(codes, n_splits, seed):
+        kept = np.delete(codes, held_out)
         np.testing.assert_array_equal(np.unique(kept[kept != -1]), every_class)
 
 
@@ -79,7 +79,7 @@ Y = np.array([4, -1, 7, 7, -1, 4, 4, 7, -1, 9])
 
 
 @splitters
-def test_train_is_all_but_the_hidden_labels(cv):
+def test_train_is_all_but_the_held_out_labels(cv):
     parts = list(cv.split(np.zeros((10, 2)), Y))
     assert len(parts) == cv.get_n_splits(None, Y)
     assert sorted(np.concatenate([test for _, test in parts])) == [0, 2, 3, 5, 6, 7]
@@ -103,10 +103,10 @@ def test_every_marker_gives_the_same_folds(cv, y):
     for parts, expected in zip(cv.split(X, y), cv.split(X, Y), strict=True):
         np.testing.assert_array_equal(parts[0], expected[0])
         np.testing.assert_array_equal(parts[1], expected[1])
-    for (y_hidden, hidden), (_, test) in zip(cv.hide(y), cv.split(X, Y), strict=True):
-        np.testing.assert_array_equal(hidden, test)
-        unlabeled = np.flatnonzero(encode_labels(y_hidden).codes == -1)
-        np.testing.assert_array_equal(unlabeled, np.sort([1, 4, 8, *hidden]))
+    for (y_train, held_out), (_, test) in zip(cv.split_labels(y), cv.split(X, Y), strict=True):
+        np.testing.assert_array_equal(held_out, test)
+        unlabeled = np.flatnonzero(encode_labels(y_train).codes == -1)
+        np.testing.assert_array_equal(unlabeled, np.sort([1, 4, 8, *held_out]))
 
 
 def test_folds_depend_on_the_seed_alone():
@@ -131,15 +131,15 @@ def test_folds_depend_on_the_seed_alone():
         pytest.param(pd.Series([1, 1, -1, 2]), np.int64, -1, id="pandas"),
     ],
 )
-def test_hide_follows_the_dtype_and_copies(y, dtype, marker):
+def test_split_labels_keeps_the_dtype_and_copies(y, dtype, marker):
     before = np.array(y)
-    first, second = LabeledLeaveOneOut().hide(y)
-    for (y_hidden, hidden), row in ((first, 0), (second, 1)):
-        assert hidden.tolist() == [row]
-        assert y_hidden.dtype == dtype
+    first, second = LabeledLeaveOneOut().split_labels(y)
+    for (y_train, held_out), row in ((first, 0), (second, 1)):
+        assert held_out.tolist() == [row]
+        assert y_train.dtype == dtype
         expected = before.astype(dtype)
         expected[row] = marker
-        np.testing.assert_array_equal(y_hidden, expected)
+        np.testing.assert_array_equal(y_train, expected)
     np.testing.assert_array_equal(np.array(y), before)
 
 
@@ -151,13 +151,13 @@ def test_hide_follows_the_dtype_and_copies(y, dtype, marker):
         pytest.param([True, True, -1, False], [None, True, None, False], id="bool"),
     ],
 )
-def test_hide_takes_lists(y, expected):
-    y_hidden, _ = next(LabeledLeaveOneOut().hide(y))
-    assert y_hidden.tolist() == expected
+def test_split_labels_takes_lists(y, expected):
+    y_train, _ = next(LabeledLeaveOneOut().split_labels(y))
+    assert y_train.tolist() == expected
 
 
 @pytest.mark.parametrize("n_splits", [1, 0, -3, 2.0, True, "five", None])
-def test_n_splits_out_of_range(n_splits):
+def test_n_splits_out_of_range_is_named(n_splits):
     message = f"`n_splits` must be an integer >= 2, got {n_splits!r}"
     with pytest.raises(ValueError, match=message):
         LabeledKFold(n_splits)
@@ -166,15 +166,15 @@ def test_n_splits_out_of_range(n_splits):
 
 
 @splitters
-def test_one_label_in_each_class(cv):
-    message = "`y` has one label in each class, .*; label at least two rows of a class"
+def test_one_label_in_each_class_cannot_be_held_out(cv):
+    message = "`y` has only one label in each class, .*; label at least two rows of a class"
     with pytest.raises(ValueError, match=message):
         next(cv.split(None, [0, -1, 1]))
     with pytest.raises(ValueError, match=message):
-        next(cv.hide([0, -1, 1]))
+        next(cv.split_labels([0, -1, 1]))
 
 
-def test_more_folds_than_labels_to_hide():
+def test_more_folds_than_labels_to_hold_out_are_refused():
     message = "`n_splits` must be at most 3, .*, got 5; use LabeledLeaveOneOut"
     with pytest.raises(ValueError, match=message):
         next(LabeledKFold(5).split(None, [0, 0, 0, 1, -1, -1]))
@@ -182,7 +182,7 @@ def test_more_folds_than_labels_to_hide():
 
 
 @splitters
-def test_bad_y(cv):
+def test_bad_y_is_refused(cv):
     with pytest.raises(ValueError, match="target y is None"):
         next(cv.split(np.zeros((4, 1)), None))
     with pytest.raises(ValueError, match="target y is None"):
@@ -246,12 +246,12 @@ def folds_for(cv, y=Y, seed=0):
     ]
 
 
-def test_number_of_folds():
+def test_integer_cv_is_the_number_of_folds():
     expected = [test.tolist() for _, test in LabeledKFold(3, random_state=5).split(None, Y)]
     assert folds_for(3, seed=5) == folds_for(np.int64(3), seed=5) == expected
 
 
-def test_leave_one_out_by_its_word():
+def test_loo_has_a_fold_for_each_label():
     assert folds_for("loo") == folds_for(LabeledLeaveOneOut()) == [[0], [2], [3], [5], [6], [7]]
 
 
@@ -299,21 +299,21 @@ def test_fold_without_labels_is_empty():
         (LogisticRegression(), "a tuple (X_val, y_val), got LogisticRegression()"),
         ([], "`cv` holds out no label in its 0 folds; use an integer or LabeledKFold"),
         ([([], [1, 4])], "`cv` holds out no label in its 1 folds"),
-        ([1, 2], "`cv` must yield (train, test) with the numbers of rows of X, got 1"),
-        ([([], [10])], "`cv` must yield (train, test) with the numbers of rows of X"),
-        ([([], [0.5])], "`cv` must yield (train, test) with the numbers of rows of X"),
-        ([([], [True])], "`cv` must yield (train, test) with the numbers of rows of X"),
-        ({"folds": 3}, "`cv` must yield (train, test) with the numbers of rows of X"),
+        ([1, 2], "`cv` must yield (train, test) with row numbers of X, got 1"),
+        ([([], [10])], "`cv` must yield (train, test) with row numbers of X"),
+        ([([], [0.5])], "`cv` must yield (train, test) with row numbers of X"),
+        ([([], [True])], "`cv` must yield (train, test) with row numbers of X"),
+        ({"folds": 3}, "`cv` must yield (train, test) with row numbers of X"),
         ([([], [0, 5, 6])], "`cv` holds out all labels of class 4 in a fold; use an integer"),
     ],
     ids=repr,
 )
-def test_bad_cv(cv, message):
+def test_bad_cv_is_named(cv, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         folds_for(cv)
 
 
-def test_class_is_named_as_the_user_names_it():
+def test_message_has_the_class_as_it_is_in_y():
     y = ["ant", "ant", "bee", "bee", None]
     with pytest.raises(ValueError, match="`cv` holds out all labels of class 'bee' in a fold"):
         folds_for([([], [2, 3])], y)
@@ -331,7 +331,7 @@ def test_default_has_ten_folds_for_few_labels_and_five_for_more():
 
 def test_one_label_a_class_leaves_the_default_nothing_to_hold_out():
     assert default_held_out(encode_labels([0, 1, 2, -1]), 0).folds == ()
-    with pytest.raises(ValueError, match="`y` has one label in each class"):
+    with pytest.raises(ValueError, match="`y` has only one label in each class"):
         folds_for(3, [0, 1, 2, -1])
 
 
@@ -354,15 +354,15 @@ def test_validation_rows_have_the_codes_of_the_classes():
 @pytest.mark.parametrize(
     ("y_val", "message"),
     [
-        ([0, 1, 7], "`cv` has the label 7 in y_val, but y has [0, 1]; validation rows must be"),
+        ([0, 1, 7], "`cv` has the label 7 in y_val, but the classes of y are [0, 1]; pass"),
         ([0, -1, 1], "`cv` has the label -1 in y_val"),
         ([0, None, 1], "`cv` has the label None in y_val"),
         ([0, np.nan, 1], "`cv` has the label nan in y_val"),
         (["a", "b", "a"], "`cv` has the label 'a' in y_val"),
-        ([0, 1], "`cv` has 3 rows in X_val and 2 labels in y_val"),
+        ([0, 1], "got 3 rows in X_val and 2 labels in y_val"),
     ],
     ids=str,
 )
-def test_bad_validation_labels(y_val, message):
+def test_bad_validation_labels_are_named(y_val, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         validation_set(np.zeros((3, 2)), y_val, np.array([0, 1]))

@@ -7,7 +7,7 @@ from graphmargin.selection import manifold_fits
 from tests.selection.tasks import MANIFOLD, clusters, folds_of
 
 
-def test_machines_that_do_not_converge_are_the_business_of_the_last_fit(monkeypatch):
+def test_failures_of_trial_machines_are_not_reported(monkeypatch):
     monkeypatch.setattr(training, "MAX_ITERATIONS", 1)
     X, y = clusters()
     tasks = MANIFOLD.tasks(X, y, kernel="linear")

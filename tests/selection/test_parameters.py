@@ -16,9 +16,9 @@ from graphmargin.labels import encode_labels
 from graphmargin.margin import Kernel
 from graphmargin.selection.parameters import (
     fixed_value,
+    has_parameters_to_choose,
     is_auto,
     is_pairwise,
-    is_search,
     read_parameters,
 )
 
@@ -30,7 +30,7 @@ AUTO = {
     SemiSupervisedSVC: ("gamma_u", "C"),
     SupervisedSVC: ("C",),
 }
-"""Parameters that each classifier passes to `is_search`."""
+"""Parameters that each classifier passes to `has_parameters_to_choose`."""
 FIXED = {"gamma_g": 0.1, "C": 10.0}
 every_class = pytest.mark.parametrize("classifier", AUTO)
 
@@ -81,11 +81,15 @@ VALUES = [
     ("kernel", "sigmoid", "must be one of 'linear', 'cubic', 'rbf', 'precomputed' or a callable"),
     ("kernel", 7, "must be one of 'linear', 'cubic', 'rbf', 'precomputed' or a callable, got 7"),
     ("degree", 0, "must be an integer >= 1, got 0"),
-    ("coef0", -1.0, "must be >= 0, got -1.0; a negative one gives no kernel"),
+    (
+        "coef0",
+        -1.0,
+        "must be >= 0, got -1.0; with a negative value the kernel is not",
+    ),
     ("approximation", "some", "must be one of 'auto', 'none', 'nystroem', got 'some'"),
-    ("eps", 1.0, "must be below 1, got 1.0; no confidence would reach it"),
+    ("eps", 1.0, "must be below 1, got 1.0; no confidence is larger"),
     ("eps", np.inf, "must be below 1, got inf"),
-    ("eps", -1e-9, "must be >= 0, got -1e-09; it is the least confidence to learn from"),
+    ("eps", -1e-9, "must be >= 0, got -1e-09; it is the smallest confidence to learn from"),
     ("loss_weights", "auto", "must be one of 'confidence', 'equal', got 'auto'"),
     ("gamma_u", -1.0, "must be >= 0, got -1.0; 0 is the supervised machine"),
     ("gamma_u", np.inf, "must be finite, got inf"),
@@ -106,7 +110,7 @@ OWNERS = {
 
 
 @pytest.mark.parametrize(("name", "value", "message"), VALUES, ids=lambda value: str(value)[:32])
-def test_value_out_of_range(name, value, message):
+def test_value_out_of_range_is_named(name, value, message):
     with refuses(f"`{name}` {message}"):
         read(OWNERS[name][0], **{name: value})
 
@@ -119,16 +123,16 @@ def test_value_out_of_range(name, value, message):
         for classifier in owners
     ],
 )
-def test_every_class_checks_each_of_its_parameters(classifier, name):
+def test_every_classifier_checks_each_of_its_parameters(classifier, name):
     """The value is beside others, chosen or fixed, and the last of several candidates."""
     value, message = FIRST[name]
-    known = classifier().get_params()
-    others = {key: given for key, given in FIXED.items() if key in known}
+    defaults = classifier().get_params()
+    others = {key: given for key, given in FIXED.items() if key in defaults}
     for beside in ({}, others):
         with refuses(f"`{name}` {message}"):
             read(classifier, **{**beside, name: value})
     first = {"class_mass_normalization": [0.5, 0.5], "class_prior": [0.5, 0.5]}
-    good = first.get(name, 0.1 if is_auto(known[name]) else known[name])
+    good = first.get(name, 0.1 if is_auto(defaults[name]) else defaults[name])
     with pytest.raises(ValueError, match=f"`{name}`"):
         read(classifier, **{**others, name: [good, value]})
 
@@ -141,7 +145,7 @@ def test_widths_of_edges_are_refused_where_there_are_none(classifier, width):
 
 
 @pytest.mark.parametrize(
-    ("classifier", "known"),
+    ("classifier", "choices"),
     [
         (HarmonicClassifier, "'auto', 'direct', 'cg', 'gauss-seidel'"),
         (MaxMarginGraphCut, "'auto', 'direct', 'cg', 'gauss-seidel'"),
@@ -149,40 +153,38 @@ def test_widths_of_edges_are_refused_where_there_are_none(classifier, width):
     ],
 )
 @pytest.mark.parametrize("solver", ["lu", None, ["direct"]], ids=str)
-def test_unknown_solver(classifier, known, solver):
-    with refuses(f"`solver` must be one of {known}"):
+def test_unknown_solver_is_named(classifier, choices, solver):
+    with refuses(f"`solver` must be one of {choices}"):
         read(classifier, solver=solver)
 
 
 @pytest.mark.parametrize("classifier", [MaxMarginGraphCut, ManifoldSVC])
 def test_kernel_matrix_leaves_no_points_to_build_a_graph_from(classifier):
     for kernel in ("precomputed", ["precomputed"]):
-        with refuses(
-            "`kernel`='precomputed' leaves no points to build a graph from; pass W to fit"
-        ):
+        with refuses("`kernel`='precomputed' has no points to build a graph from; pass W to fit"):
             read(classifier, kernel=kernel)
 
 
 @pytest.mark.parametrize("classifier", [SemiSupervisedSVC, SupervisedSVC])
-def test_landmarks_of_a_kernel_matrix(classifier):
+def test_kernel_matrix_cannot_be_approximated_by_landmarks(classifier):
     with refuses(
-        "`approximation`='nystroem' needs rows to compute kernel values of, got a precomputed "
+        "`approximation`='nystroem' needs rows to compute kernel values from, got a precomputed "
         "kernel; use 'auto' or 'none'"
     ):
         read(classifier, kernel="precomputed", approximation="nystroem")
 
 
 @pytest.mark.parametrize("classifier", [MaxMarginGraphCut, ManifoldSVC])
-def test_what_a_given_graph_leaves_to_check(classifier):
+def test_given_graph_makes_graph_parameters_irrelevant(classifier):
     """The width of the kernel; how a graph would be built is not read, and not chosen."""
     model = classifier()
     with refuses("`width` must be one of"):
         read_parameters(model.set_params(width="wide"), LABELS, has_graph=True)
     model.set_params(width=2.0, n_neighbors=99)
-    (wanted,) = read_parameters(model, LABELS, has_graph=True)
-    assert wanted.graph is None
+    (parameters,) = read_parameters(model, LABELS, has_graph=True)
+    assert parameters.graph is None
     for name, values in (("n_neighbors", [4, 5]), ("metric", [])):
-        with refuses(f"`{name}`={values} are candidates for a graph, but a graph is given"):
+        with refuses(f"`{name}`={values} has candidates for a graph, but W is given"):
             read_parameters(model.set_params(**{name: values}), LABELS, has_graph=True)
         model.set_params(**{name: "anything"})
 
@@ -197,10 +199,15 @@ def test_what_a_given_graph_leaves_to_check(classifier):
         (HarmonicClassifier, "n_neighbors", (), "`n_neighbors` must be a value or a list of"),
         (ManifoldSVC, "C", np.zeros(0), "`C` must be a value or a list of candidates, got an em"),
         (MaxMarginGraphCut, "class_mass_normalization", [], "got an empty list"),
-        (MaxMarginGraphCut, "gamma_g", [0.1, "auto"], "`gamma_g` has 'auto' in a list of candida"),
-        (SupervisedSVC, "C", ["auto"], "`C` has 'auto' in a list of candidates; pass 'auto' alone"),
-        (MaxMarginGraphCut, "class_mass_normalization", ["auto", False], "has 'auto' in a list"),
-        (SupervisedSVC, "kernel", ["rbf", "precomputed"], "'precomputed' beside others; a kernel"),
+        (MaxMarginGraphCut, "gamma_g", [0.1, "auto"], "`gamma_g` must not have 'auto' in"),
+        (SupervisedSVC, "C", ["auto"], "`C` must not have 'auto' in a list of candidates"),
+        (MaxMarginGraphCut, "class_mass_normalization", ["auto", False], "must not have 'auto'"),
+        (
+            SupervisedSVC,
+            "kernel",
+            ["rbf", "precomputed"],
+            "'precomputed' in a list with others",
+        ),
         (MaxMarginGraphCut, "kernel", "linear,rbf", "or a callable, got 'linear,rbf'"),
         (HarmonicClassifier, "gamma_g", "0.1", "`gamma_g` must be >= 0, got '0.1'"),
         (HarmonicClassifier, "gamma_g", [[0.1, 1.0]], "`gamma_g` must be >= 0, got [0.1, 1.0]"),
@@ -221,16 +228,16 @@ def test_what_a_given_graph_leaves_to_check(classifier):
     ],
     ids=lambda value: getattr(value, "__name__", repr(value)[:24]),
 )
-def test_bad_list(classifier, name, value, message):
+def test_bad_list_of_candidates_is_named(classifier, name, value, message):
     with refuses(message):
         read(classifier, **{name: value})
 
 
 @pytest.mark.parametrize("values", [[0.1, 1], (0.1, 1), np.array([0.1, 1.0])], ids=str)
 def test_candidates_come_in_lists_tuples_and_arrays(values):
-    (wanted,) = read(HarmonicClassifier, gamma_g=values)
-    assert wanted.gamma_g == (0.1, 1.0)
-    assert all(type(value) is float for value in wanted.gamma_g)
+    (parameters,) = read(HarmonicClassifier, gamma_g=values)
+    assert parameters.gamma_g == (0.1, 1.0)
+    assert all(type(value) is float for value in parameters.gamma_g)
 
 
 @pytest.mark.parametrize(
@@ -249,13 +256,13 @@ def test_candidates_come_in_lists_tuples_and_arrays(values):
 )
 def test_class_masses_take_shares_as_one_value(value, expected):
     for classifier in (HarmonicClassifier, MaxMarginGraphCut):
-        (wanted,) = read(classifier, class_mass_normalization=value)
-        assert wanted.class_mass_normalization == expected
+        (parameters,) = read(classifier, class_mass_normalization=value)
+        assert parameters.class_mass_normalization == expected
 
 
 def test_class_prior_takes_shares_as_one_value():
     def priors(value):
-        return [wanted.class_prior for wanted in read(SemiSupervisedSVC, class_prior=value)]
+        return [parameters.class_prior for parameters in read(SemiSupervisedSVC, class_prior=value)]
 
     assert priors(None) == [None]
     for value in ([1, 3], (1, 3), np.array([1, 3])):
@@ -270,17 +277,17 @@ def test_class_prior_takes_shares_as_one_value():
 def test_trust_takes_an_array_as_one_value_and_a_list_as_candidates():
     trust = np.linspace(1, 2, 20)
     for value in (trust, tuple(trust)):
-        (wanted,) = read(HarmonicClassifier, c_labeled=value)
-        assert wanted.c_labeled is value
+        (parameters,) = read(HarmonicClassifier, c_labeled=value)
+        assert parameters.c_labeled is value
     first, second, third = read(MaxMarginGraphCut, c_labeled=[np.inf, 2.0, trust])
     assert (first.c_labeled, second.c_labeled) == (np.inf, 2.0)
     assert third.c_labeled is trust
-    assert third.listed["c_labeled"] is trust
+    assert third.list_values["c_labeled"] is trust
 
 
 def test_flags_of_numpy_are_flags():
-    (wanted,) = read(ManifoldSVC, normalized=np.True_, fit_intercept=np.False_)
-    assert (wanted.normalized, wanted.fit_intercept) == (True, False)
+    (parameters,) = read(ManifoldSVC, normalized=np.True_, fit_intercept=np.False_)
+    assert (parameters.normalized, parameters.fit_intercept) == (True, False)
 
 
 # Combinations: those that share a graph and a kernel are together
@@ -297,18 +304,18 @@ def test_sets_are_all_combinations_of_what_needs_a_graph_or_a_kernel_of_its_own(
         eps=0.1,
     )
     assert len(sets) == 8
-    assert {wanted.gamma_g for wanted in sets} == {(0.1, np.inf)}
-    assert {wanted.C for wanted in sets} == {(1.0, 10.0)}
-    assert {wanted.eps for wanted in sets} == {0.1}
-    found = [(wanted.kernel.kernel.kind, wanted.graph.n_neighbors) for wanted in sets]
-    assert sorted(set(found)) == [("linear", 4), ("linear", 6), ("rbf", 4), ("rbf", 6)]
-    for wanted in sets:
-        assert wanted.listed == {
-            "kernel": wanted.kernel.kernel.kind,
-            "n_neighbors": wanted.graph.n_neighbors,
-            "width": wanted.kernel.width,
+    assert {parameters.gamma_g for parameters in sets} == {(0.1, np.inf)}
+    assert {parameters.C for parameters in sets} == {(1.0, 10.0)}
+    assert {parameters.eps for parameters in sets} == {0.1}
+    pairs = [(parameters.kernel.kernel.kind, parameters.graph.n_neighbors) for parameters in sets]
+    assert sorted(set(pairs)) == [("linear", 4), ("linear", 6), ("rbf", 4), ("rbf", 6)]
+    for parameters in sets:
+        assert parameters.list_values == {
+            "kernel": parameters.kernel.kernel.kind,
+            "n_neighbors": parameters.graph.n_neighbors,
+            "width": parameters.kernel.width,
         }
-        assert wanted.graph.width == wanted.kernel.width
+        assert parameters.graph.width == parameters.kernel.width
 
 
 @pytest.mark.parametrize(
@@ -325,52 +332,52 @@ def test_sets_are_all_combinations_of_what_needs_a_graph_or_a_kernel_of_its_own(
     ],
     ids=lambda value: getattr(value, "__name__", repr(value)[:24]),
 )
-def test_number_of_sets(classifier, lists, n_sets):
+def test_number_of_sets_is_that_of_combinations(classifier, lists, n_sets):
     assert len(read(classifier, **lists)) == n_sets
 
 
 def test_degree_and_constant_count_for_the_cubic_kernel_alone():
     options = {"degree": [2, 3], "coef0": [0.0, 1.0]}
     sets = read(SupervisedSVC, kernel=["linear", "cubic", "rbf", np.dot], **options)
-    kinds = [wanted.kernel.kernel.kind for wanted in sets]
+    kinds = [parameters.kernel.kernel.kind for parameters in sets]
     assert kinds == ["linear", *["cubic"] * 4, "rbf", np.dot]
-    cubic = [wanted.kernel.kernel for wanted in sets[1:5]]
+    cubic = [parameters.kernel.kernel for parameters in sets[1:5]]
     assert [(kernel.degree, kernel.coef0) for kernel in cubic] == [(2, 0), (2, 1), (3, 0), (3, 1)]
     assert len(read(ManifoldSVC, kernel="rbf", **options)) == 1
     assert len(read(ManifoldSVC, kernel="cubic", **options)) == 4
 
 
-def test_auto_is_no_value_and_a_number_is_one_candidate():
-    (wanted,) = read(MaxMarginGraphCut)
-    assert (wanted.gamma_g, wanted.C, wanted.class_mass_normalization) == (None, None, None)
-    (wanted,) = read(ManifoldSVC, gamma_u=0.1, C="auto")
-    assert (wanted.gamma_u, wanted.C) == ((0.1,), None)
-    (wanted,) = read(SupervisedSVC, C=3)
-    assert (wanted.gamma_g, wanted.C, wanted.graph) == ((np.inf,), (3.0,), None)
-    assert wanted.listed == {}
+def test_auto_is_none_and_a_number_is_one_candidate():
+    (parameters,) = read(MaxMarginGraphCut)
+    assert parameters.gamma_g is parameters.C is parameters.class_mass_normalization is None
+    (parameters,) = read(ManifoldSVC, gamma_u=0.1, C="auto")
+    assert (parameters.gamma_u, parameters.C) == ((0.1,), None)
+    (parameters,) = read(SupervisedSVC, C=3)
+    assert (parameters.gamma_g, parameters.C, parameters.graph) == ((np.inf,), (3.0,), None)
+    assert parameters.list_values == {}
 
 
 def test_precomputed_graph_of_the_harmonic_classifier_is_not_built():
-    (wanted,) = read(HarmonicClassifier, affinity="precomputed", n_neighbors=99)
-    assert wanted.graph is None
+    (parameters,) = read(HarmonicClassifier, affinity="precomputed", n_neighbors=99)
+    assert parameters.graph is None
 
 
 def test_fixed_value_is_the_only_one():
     assert fixed_value((0.1,)) == 0.1
     for candidates in (None, (), (0.1, 1.0)):
-        with pytest.raises(ValueError, match="a fixed parameter has one value, got"):
+        with pytest.raises(ValueError, match="a fixed parameter must have one value, got"):
             fixed_value(candidates)
 
 
-def test_kernel_takes_its_width_from_the_rows_or_from_what_is_known():
+def test_kernel_takes_its_width_from_the_rows_or_as_given():
     X = np.array([[0.0, 1.0], [2.0, 5.0]])
-    (wanted,) = read(SupervisedSVC, kernel="cubic", degree=2)
+    (parameters,) = read(SupervisedSVC, kernel="cubic", degree=2)
     width = np.sqrt(2) * X.std(axis=0).mean()
-    assert wanted.kernel.on(X).width == pytest.approx(width)
-    assert wanted.kernel.on(X, 3.0) == Kernel("cubic", width=3.0, degree=2)
+    assert parameters.kernel.kernel_for(X).width == pytest.approx(width)
+    assert parameters.kernel.kernel_for(X, 3.0) == Kernel("cubic", width=3.0, degree=2)
     for kernel in (np.dot, "precomputed"):
-        (wanted,) = read(SupervisedSVC, kernel=kernel, width=5.0)
-        assert wanted.kernel.on(X, 3.0) == Kernel(kernel)
+        (parameters,) = read(SupervisedSVC, kernel=kernel, width=5.0)
+        assert parameters.kernel.kernel_for(X, 3.0) == Kernel(kernel)
 
 
 # What is to be chosen
@@ -380,12 +387,12 @@ def test_kernel_takes_its_width_from_the_rows_or_from_what_is_known():
 def test_auto_and_lists_are_to_be_chosen_and_numbers_are_not(classifier):
     auto = AUTO[classifier]
     fixed = dict.fromkeys(auto, 0.1)
-    assert not is_search(classifier(**fixed), auto)
+    assert not has_parameters_to_choose(classifier(**fixed), auto)
     for name in auto:
         for value in ("auto", [0.1], (0.1, 1.0), np.array([0.1])):
-            assert is_search(classifier(**{**fixed, name: value}), auto)
-    assert is_search(classifier(**fixed, width=[1.0, 2.0]), auto)
-    assert not is_search(classifier(**fixed, width=np.float64(2.0)), auto)
+            assert has_parameters_to_choose(classifier(**{**fixed, name: value}), auto)
+    assert has_parameters_to_choose(classifier(**fixed, width=[1.0, 2.0]), auto)
+    assert not has_parameters_to_choose(classifier(**fixed, width=np.float64(2.0)), auto)
 
 
 @pytest.mark.parametrize(
@@ -405,23 +412,23 @@ def test_auto_and_lists_are_to_be_chosen_and_numbers_are_not(classifier):
 )
 def test_arrays_and_shares_are_not_candidates(classifier, parameters, expected):
     fixed = dict.fromkeys(AUTO[classifier], 0.1)
-    assert is_search(classifier(**fixed, **parameters), AUTO[classifier]) == expected
+    assert has_parameters_to_choose(classifier(**fixed, **parameters), AUTO[classifier]) == expected
 
 
 @every_class
-def test_cv_without_anything_to_choose(classifier):
+def test_cv_needs_a_parameter_to_choose(classifier):
     auto = AUTO[classifier]
     for cv in (3, "loo", [([], [0])], ([[0.0]], [0])):
         with refuses(
-            f"`cv`={cv!r} has no parameter to choose; give a list of candidates, such as "
-            f"{auto[-1]}=[1.0, 10.0], or 'auto'"
+            f"`cv`={cv!r} needs a parameter to choose, but all are fixed; pass a list of "
+            f"candidates, such as {auto[-1]}=[1.0, 10.0], or 'auto'"
         ):
-            is_search(classifier(**dict.fromkeys(auto, 0.1), cv=cv), auto)
-        assert is_search(classifier(**dict.fromkeys(auto, "auto"), cv=cv), auto)
+            has_parameters_to_choose(classifier(**dict.fromkeys(auto, 0.1), cv=cv), auto)
+        assert has_parameters_to_choose(classifier(**dict.fromkeys(auto, "auto"), cv=cv), auto)
 
 
 @pytest.mark.parametrize("value", [None, 0.1, np.inf, "Auto", "", np.array(["auto", "auto"]), {}])
-def test_only_the_word_is_auto(value):
+def test_only_the_string_auto_is_auto(value):
     assert not is_auto(value)
     assert is_auto("auto")
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from graphmargin.margin.machine import class_scores
 from graphmargin.selection.choice import choose
 from graphmargin.selection.trials import (
-    join,
+    join_trials,
     mass_scores,
     pairwise_trials,
     smoothed_shares,
@@ -32,7 +32,7 @@ def random_trials(m, n_classes, seed):
 
 @settings(max_examples=15)
 @given(m=st.integers(1, 6), seed=st.integers(0, 10**6), data=st.data())
-def test_joined_groups_are_the_whole(m, seed, data):
+def test_joined_trials_are_those_of_all_candidates(m, seed, data):
     trials = random_trials(m, 3, seed)
     bounds = [0, *sorted(data.draw(st.lists(st.integers(0, m), max_size=2))), m]
     parts = [
@@ -46,7 +46,7 @@ def test_joined_groups_are_the_whole(m, seed, data):
         )
         for first, last in pairwise(bounds)
     ]
-    joined = join(parts)
+    joined = join_trials(parts)
     assert joined.params == trials.params
     assert_same_trials(joined, trials)
     counts = np.array([2, 2, 1])
@@ -86,7 +86,7 @@ def test_folds_are_stacked_in_units_of_the_scales():
     assert len(fold) == 0
 
 
-def test_scales_and_shares_of_machines_by_hand():
+def test_scales_and_shares_of_machines_are_those_computed_by_hand():
     unlabeled = [np.array([[-2.0], [4.0], [6.0]]), np.zeros((3, 1)), np.zeros((0, 1))]
     parts = [[np.array([[3.0]]), np.array([[-1.0]]), np.array([[0.5]])]]
     params = [{"C": 1.0}, {"C": 2.0}, {"C": 3.0}]

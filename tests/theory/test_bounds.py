@@ -203,7 +203,7 @@ def test_infinite_terms_are_printed(random_graph):
     [
         ({"scores": np.ones(3)}, "`scores` must hold 12 finite numbers, f(x) of each vertex, got"),
         ({"scores": np.full(12, np.nan)}, "got shape (12,) with NaN or infinity"),
-        ({"eps": 1.0}, "`eps` must be below 1, got 1.0; no confidence would reach it"),
+        ({"eps": 1.0}, "`eps` must be below 1, got 1.0; no confidence is larger"),
         ({"eps": -1}, "`eps` must be >= 0, got -1"),
         (
             {"eta": 0.5, "delta": 0.5},

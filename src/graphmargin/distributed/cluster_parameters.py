@@ -9,7 +9,7 @@ import numpy as np
 from graphmargin._checks import check_choice, check_integer
 from graphmargin.selection.parameters import (
     AUTO,
-    SHARED,
+    SHARED_PARAMETERS,
     Candidates,
     GraphParameters,
     Parameters,
@@ -38,7 +38,7 @@ def read_cluster_parameters(model: Any) -> Parameters:
     """
     for name, value in model.get_params(deep=False).items():
         if _is_list(value):
-            valid = "'auto' or one value" if name in SHARED else "one value"
+            valid = "'auto' or one value" if name in SHARED_PARAMETERS else "one value"
             msg = (
                 f"`{name}` must be {valid} on a cluster, got {value!r}; lists of candidates are "
                 "for MaxMarginGraphCut on one machine"

@@ -267,7 +267,7 @@ def summarize_table(labeled: LabeledOnCluster) -> Findings:
         columns=tuple(use for use in labeled.features.columns if use.name != request.label.name),
         scaling=labeled.features.scaling,
         candidates=candidates_of(choice),
-        supervised_share=choice.supervised_share,
+        supervised_share=choice.supervised_weight,
         estimate=estimate_of(choice),
         verdict=choice.verdict,
         warnings=(*labeled.warnings, *(piece.for_tables for piece in advice if piece.for_tables)),

@@ -28,7 +28,7 @@ from graphmargin.selection.choice import Choice
 from graphmargin.selection.execution import Execution
 from graphmargin.selection.fitted import FittedClassifier
 from graphmargin.selection.held_out import HeldOutLabels, held_out_from, validation_set
-from graphmargin.selection.parameters import has_function, is_pairwise, is_search
+from graphmargin.selection.parameters import has_callable, has_parameters_to_choose, is_pairwise
 
 
 class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
@@ -72,7 +72,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         labels = encode_labels(y)
         self.classes_: AnyArray = labels.classes
         self._exponent = 0 if get_tags(self).input_tags.pairwise else common_exponent(X)
-        if self._exponent and has_function(self.get_params(deep=False).get("kernel")):
+        if self._exponent and has_callable(self.get_params(deep=False).get("kernel")):
             msg = (
                 f"`X` has numbers up to 2^{self._exponent} in size, whose squares a callable "
                 "`kernel` may not be able to form; change the unit of the features"
@@ -98,7 +98,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
 
         None if all parameters are fixed: none of `auto` is "auto", and none at all a list.
         """
-        if not is_search(self, auto):
+        if not has_parameters_to_choose(self, auto):
             return None
         is_pair = isinstance(self.cv, tuple) and len(self.cv) == 2
         # A pair of (train, test) pairs is two folds.

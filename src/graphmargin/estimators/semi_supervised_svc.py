@@ -9,8 +9,8 @@ import numpy.typing as npt
 from graphmargin.estimators.base import MarginClassifier
 from graphmargin.selection.cut_trials import MAX_BLENDED
 from graphmargin.selection.execution import Execution
-from graphmargin.selection.low_density import blend_low_density, fit_low_density, try_low_density
 from graphmargin.selection.parameters import read_parameters
+from graphmargin.selection.s3vm_fits import blend_s3vm, fit_s3vm, try_s3vm
 from graphmargin.selection.tasks import choose_among, make_tasks
 
 
@@ -61,7 +61,7 @@ class SemiSupervisedSVC(MarginClassifier):
         As in `SupervisedSVC`.
     class_prior_ : array of shape (c,) or None
         The shares that were used.
-    solutions_ : tuple of SemiSupervisedSolution
+    solutions_ : tuple of S3VMSolution
         One for each pair of classes (and blended candidate): objectives, their trace, and whether
         the supervised SVM was kept.
 
@@ -116,15 +116,15 @@ class SemiSupervisedSVC(MarginClassifier):
         """
         X, labels = self._validate(X, y)
         parameters = read_parameters(self, labels, exponent=self._exponent)
-        execution = Execution.of(self)
+        execution = Execution.from_estimator(self)
         held_out = self._held_out(X, y, labels, ("gamma_u", "C"), execution)
         tasks = make_tasks(X, labels, None, parameters, execution)
         if held_out is None:
-            fitted = fit_low_density(tasks[0], execution)
+            fitted = fit_s3vm(tasks[0], execution)
         else:
-            trials = try_low_density(tasks, held_out, execution)
+            trials = try_s3vm(tasks, held_out, execution)
             choice = choose_among(trials, MAX_BLENDED)
-            fitted = blend_low_density(trials, choice, execution)
+            fitted = blend_s3vm(trials, choice, execution)
         self.class_prior_ = fitted.task.parameters.class_prior
         self.solutions_ = fitted.solutions
         self._keep(fitted)

@@ -94,7 +94,7 @@ class SupervisedSVC(MarginClassifier):
         """
         X, labels = self._validate(X, y)
         parameters = read_parameters(self, labels, exponent=self._exponent)
-        execution = Execution.of(self)
+        execution = Execution.from_estimator(self)
         held_out = self._held_out(X, y, labels, ("C",), execution)
         tasks = make_tasks(X, labels, None, parameters, execution)
         fitted: FittedClassifier

@@ -105,7 +105,7 @@ def _summary(labeled: LabeledTable, report: GraphReport) -> Findings:
         columns=job.columns,
         scaling=job.features.scaling,
         candidates=candidates_of(labeled.choice),
-        supervised_share=labeled.choice.supervised_share,
+        supervised_share=labeled.choice.supervised_weight,
         estimate=estimate_of(labeled.choice),
         verdict=report.verdict,
         warnings=(*labeled.warnings, *(a.for_tables for a in report.advice if a.for_tables)),

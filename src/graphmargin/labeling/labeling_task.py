@@ -265,7 +265,7 @@ def table_report(labeled: LabeledTable, *, hide_labels: bool) -> GraphReport:
         eps=fitted.task.parameters.eps,
         choice=labeled.choice,
         recall=fitted.task.recall,
-        hide_labels=hide_labels,
+        hold_out_labels=hide_labels,
         n_jobs=labeled.n_jobs,
     )
     return replace(report, classes=labeled.job.target.classes)

@@ -1,4 +1,4 @@
-"""Labels and a kernel to a max-margin function that labels new points too."""
+"""Max-margin classifiers: they learn from labels with a kernel, and label new points too."""
 
 from graphmargin.margin.calibration import (
     Calibration,

@@ -1,4 +1,4 @@
-"""Scores to probabilities, with one or two numbers fitted to what is known."""
+"""Calibration of scores: one or two numbers, fitted to labels, turn them into probabilities."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from graphmargin._blocks import row_slices
 from graphmargin._typing import FloatArray, IntArray
 
 SHARPNESSES = np.geomspace(1e-3, 1e3, 61)
-"""Values of a that are tried."""
-LEAST_DOUBT = 1e-6
+"""Values of the sharpness a that `fit_calibration` tries."""
+MIN_DOUBT = 1e-6
 """Lower bound on the doubt, so that no class has probability zero."""
 LIKELIHOOD_TOLERANCE = 0.1
-"""Nats, of all targets together, up to which two calibrations are taken for equally good."""
+"""Difference of the total log-likelihood, in nats, up to which calibrations are equally good."""
 
 
 class Calibration(NamedTuple):
@@ -38,11 +38,11 @@ class Calibration(NamedTuple):
 def calibration_targets(
     class_mass: FloatArray, codes: IntArray, counts: IntArray | None = None
 ) -> FloatArray:
-    """Return what the probabilities of the training points should be.
+    """Return target probabilities of the training points.
 
-    An unlabeled point has the class shares of its walk, given that the walk ends at a label: the
-    sink says how far away the labels are, not which one is right. A labeled point has Platt's
-    target: n labels of a class are no proof of probability one, but of (n + 1) / (n + 2).
+    The target of an unlabeled point is the distribution of classes at which its walk ends, given
+    that it ends at a label: the sink mass measures how far away the labels are, not which one is
+    right. The target of a labeled point is Platt's, (n + 1) / (n + 2) for a class of n labels.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def calibration_targets(
     codes : array of shape (n,)
         Given labels, -1 where there is none.
     counts : array of shape (c,), default=None
-        Labels of each class, where the points are a sample; None counts those of `codes`.
+        Number of labels of each class if the points are a sample; None counts those of `codes`.
 
     Examples
     --------
@@ -79,9 +79,9 @@ def fit_sharpness(scores: FloatArray, targets: FloatArray) -> float:
     Parameters
     ----------
     scores : array of shape (n,) or (n, c)
-        Decision values; one column stands for the difference of two classes.
+        Decision values; a single column is the difference of two classes.
     targets : array of shape (n, c)
-        Rows sum to one.
+        Target distributions; rows sum to one.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def fit_sharpness(scores: FloatArray, targets: FloatArray) -> float:
     >>> float(probabilities(scores, fit_sharpness(scores, targets))[1, 1].round(3))
     0.8
     """
-    columns = _per_class(scores)
+    columns = _class_columns(scores)
 
     def cross_entropy(log_a: float) -> float:
         return float(-(targets * log_softmax(np.exp(log_a) * columns, axis=1)).mean())
@@ -102,11 +102,11 @@ def fit_sharpness(scores: FloatArray, targets: FloatArray) -> float:
 def fit_calibration(scores: FloatArray, targets: FloatArray) -> Calibration:
     """Return the sharpness a and the doubt d for which probabilities are closest to the targets.
 
-    ``p = (1 - d) softmax(a * scores) + d / c``: with probability d, the scores say nothing. With
-    several classes, votes of pairs put a true class that was missed far down the list, and no
-    sharpness alone can allow for that without doubting every row. Where labels are few, all large
-    values of a fit as well; the smallest within `LIKELIHOOD_TOLERANCE` nats of the best is taken,
-    so that probabilities still tell sure rows from surer ones.
+    ``p = (1 - d) softmax(a * scores) + d / c``: with probability d, the scores carry no
+    information. With several classes, one-vs-one votes can rank the true class last, and sharpness
+    alone could allow for that only by lowering the probabilities of every row. With few labels, all
+    large values of a fit equally well; the smallest one within `LIKELIHOOD_TOLERANCE` nats of the
+    best is taken, so that probabilities still differ between confident rows.
 
     Parameters
     ----------
@@ -125,23 +125,24 @@ def fit_calibration(scores: FloatArray, targets: FloatArray) -> Calibration:
     >>> probabilities(votes[:1], *fit_calibration(votes, targets)).round(2).tolist()
     [[0.89, 0.06, 0.05]]
     """
-    columns = _per_class(scores)
+    columns = _class_columns(scores)
     losses, doubts = np.empty(len(SHARPNESSES)), np.empty(len(SHARPNESSES))
-    for some in row_slices(len(SHARPNESSES), 256 * columns.size):  # which a cache holds
-        P = softmax(SHARPNESSES[some, None, None] * columns, axis=2)
-        doubts[some] = _best_doubts(P, targets)
-        Q = _mixed_with_uniform(P, doubts[some, None, None])
-        losses[some] = -(targets * np.log(Q)).sum(axis=(1, 2))
+    for block in row_slices(len(SHARPNESSES), 256 * columns.size):  # blocks that fit into a cache
+        P = softmax(SHARPNESSES[block, None, None] * columns, axis=2)
+        doubts[block] = _best_doubts(P, targets)
+        Q = _mixed_with_uniform(P, doubts[block, None, None])
+        losses[block] = -(targets * np.log(Q)).sum(axis=(1, 2))
     chosen = int(np.argmax(losses <= losses.min() + LIKELIHOOD_TOLERANCE))
     return Calibration(float(SHARPNESSES[chosen]), float(doubts[chosen]))
 
 
 def _best_doubts(P: FloatArray, targets: FloatArray) -> FloatArray:
-    """Return the doubt of least cross-entropy for each of several (n, c) probabilities.
+    """Return the doubt that minimizes the cross-entropy, for each of several (n, c) probabilities.
 
-    The cross-entropy is convex in the doubt: Newton steps, or halves where these lead outside.
+    The cross-entropy is convex in the doubt. We take Newton steps, and bisect where a step leaves
+    the bracket.
     """
-    low, high = np.full(len(P), LEAST_DOUBT), np.ones(len(P))
+    low, high = np.full(len(P), MIN_DOUBT), np.ones(len(P))
     doubts = np.full(len(P), 0.1)
     for _ in range(50):
         ratio = (1 / P.shape[2] - P) / _mixed_with_uniform(P, doubts[:, None, None])
@@ -167,14 +168,14 @@ def probabilities(scores: FloatArray, sharpness: float, doubt: float = 0.0) -> F
     >>> probabilities(np.array([-2.0, 0.0, 2.0]), sharpness=1.0).round(2).tolist()
     [[0.88, 0.12], [0.5, 0.5], [0.12, 0.88]]
     """
-    return _mixed_with_uniform(softmax(sharpness * _per_class(scores), axis=1), doubt)
+    return _mixed_with_uniform(softmax(sharpness * _class_columns(scores), axis=1), doubt)
 
 
 def _mixed_with_uniform(P: FloatArray, doubt: float | FloatArray) -> FloatArray:
     return np.asarray((1 - doubt) * P + doubt / P.shape[-1])
 
 
-def _per_class(scores: FloatArray) -> FloatArray:
+def _class_columns(scores: FloatArray) -> FloatArray:
     if scores.ndim == 1:
         return np.column_stack([np.zeros_like(scores), scores])
     return scores

@@ -2,9 +2,9 @@
 
 Solves ``min norm(w)^2 / 2 + b^2 / (2 B) + sum_i C_i V(f, x_i, s_i)`` for ``f(x) = w.(x - m) + b``,
 V the hinge loss and s_i in {-1, 1}, one dual variable at a time (Hsieh, Chang, Lin, Keerthi,
-Sundararajan, ICML 2008). The bias of the machine is free; here it pays a little, so m is the
-midpoint between the means of the two classes, where f should be about zero, and in the end b is
-chosen again, exactly, for the w that was found.
+Sundararajan, ICML 2008). The bias of the machine is not penalized, but here it is, slightly. So m
+is the midpoint between the means of the two classes, where f should be about zero, and in the end
+the best b for the final w is computed exactly.
 """
 
 from __future__ import annotations
@@ -19,16 +19,17 @@ from graphmargin._typing import FloatArray, IntArray
 
 RELATIVE_GAP = 0.01
 MAX_EPOCHS = 2000
-FIRST_ROUND = 16
-"""Epochs before the first certificate. Rows that seem settled are left out until it comes."""
+EPOCHS_BEFORE_FIRST_CHECK = 16
+"""Epochs before the first check of all rows. Rows that seem to be at the optimum are skipped."""
 BIAS_SHARE, BIAS_REACH = 0.1, 10.0
-"""B is this share of the mean of norm(x - m)^2: a larger one costs epochs and changes little.
+"""Two terms of B: a share of the mean of norm(x - m)^2, and `BIAS_REACH` over a total weight.
 
-To it comes what a bias needs to be in reach where C is tiny: ``b = B sum_i s_i alpha_i``, and the
-sum should be small beside the largest one that the smaller class allows.
+A larger share takes more epochs and changes little. The second term lets the bias
+``b = B sum_i s_i alpha_i`` grow large enough where C is tiny: the sum should be small compared with
+the largest one that the smaller class allows.
 """
 ENTRIES_AT_ONCE = 2**27
-"""Entries of the features to visit between two pauses: about 0.2 s."""
+"""Entries of the features to visit between two checks for cancellation: about 0.2 s."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class LinearSolution:
     weights : array of shape (m,)
     bias : float
     primal, dual : float
-        Objectives with the bias that pays; the optimum lies between them.
+        Objectives with the penalized bias; the optimum lies between them.
     epochs : int
     converged : bool
     """
@@ -68,7 +69,7 @@ def solve_linear(
     max_epochs: int = MAX_EPOCHS,
     seed: int = 0,
 ) -> LinearSolution:
-    """Return the machine of two classes on some rows of the features.
+    """Return the two-class machine on some rows of the features.
 
     Parameters
     ----------
@@ -77,7 +78,7 @@ def solve_linear(
     rows : array of shape (n,)
         Rows of F that take part.
     signs : array of shape (n,)
-        1 or -1 for each of these rows, both of them present.
+        1 or -1 for each of these rows; both occur.
     bounds : array of shape (n,)
         C_i > 0, the weight of the loss of each row.
     relative_gap : float > 0
@@ -85,7 +86,7 @@ def solve_linear(
     max_epochs : int
         Largest number of passes over the rows.
     seed : int
-        Of the order of the rows, new in each epoch.
+        Seed of the order of the rows, which is new in each epoch.
 
     Returns
     -------
@@ -119,7 +120,7 @@ def solve_linear(
         bias = bias_square * problem.balance(alpha)
         offset = bias - float(weights @ problem.center.astype(np.float64))
         f = values_at(F, rows, weights, offset)
-        penalty = penalty_of(weights, bias, bias_square)
+        penalty = squared_norm_penalty(weights, bias, bias_square)
         primal = penalty + hinge_losses(f, signs, bounds)
         dual = float(alpha.sum(dtype=np.float64)) - penalty
     return LinearSolution(
@@ -134,15 +135,16 @@ def solve_linear(
 
 @dataclass(frozen=True)
 class LinearProblem:
-    """Two classes on some rows of the features, seen from a point m.
+    """The problem of two classes on some rows of the features, centered at a point m.
 
     Attributes
     ----------
     F, rows, signs, bounds
-        As in `solve_linear`; int64 and float32. A class may have no row here, if it has elsewhere.
+        As in `solve_linear`; int64 and float32. A class may have no row here, if other processes
+        have some.
     center : array of shape (m,)
         m, float32.
-    squares, along : array of shape (n,)
+    squares, center_products : array of shape (n,)
         norm(x - m)^2 and (x - m).m of each row.
     """
 
@@ -152,18 +154,18 @@ class LinearProblem:
     bounds: FloatArray
     center: FloatArray
     squares: FloatArray
-    along: FloatArray
+    center_products: FloatArray
 
     def balance(self, alpha: FloatArray) -> float:
-        """Return ``sum_i s_i alpha_i``: the bias is this, times B."""
+        """Return ``sum_i s_i alpha_i``; the bias is B times this sum."""
         return float(self.signs @ alpha.astype(np.float64))
 
 
 def centered_problem(
     F: FloatArray, rows: IntArray, signs: FloatArray, bounds: FloatArray, center: FloatArray
 ) -> LinearProblem:
-    """Return the problem on some rows of the features, seen from a point."""
-    return LinearProblem(F, rows, signs, bounds, center, *_around(F, rows, center))
+    """Return the problem on some rows of the features, centered at a point."""
+    return LinearProblem(F, rows, signs, bounds, center, *_center_products(F, rows, center))
 
 
 def values_at(F: FloatArray, rows: IntArray, weights: FloatArray, offset: float) -> FloatArray:
@@ -181,17 +183,17 @@ def bias_feature_square(mean_square: float, least: float) -> float:
     return BIAS_SHARE * mean_square + BIAS_REACH / least
 
 
-def penalty_of(weights: FloatArray, bias: float, bias_square: float) -> float:
+def squared_norm_penalty(weights: FloatArray, bias: float, bias_square: float) -> float:
     """Return ``norm(w)^2 / 2 + b^2 / (2 B)``."""
     return (float(np.square(weights, dtype=np.float64).sum()) + bias**2 / bias_square) / 2
 
 
 def epochs_before_check(epochs: int) -> int:
-    """Return how many epochs the next round has, after some.
+    """Return how many epochs to run before all rows are checked, after `epochs` of them.
 
-    It is as long as all before it: to look at every row again is what costs most.
+    The number doubles, because a check of all rows is expensive.
     """
-    return max(FIRST_ROUND, epochs)
+    return max(EPOCHS_BEFORE_FIRST_CHECK, epochs)
 
 
 def descend(
@@ -205,7 +207,7 @@ def descend(
 ) -> tuple[int, IntArray]:
     """Improve the dual variables and the weights, in place.
 
-    Rows that seem settled are left out of later epochs, and if all of them are, that is the end.
+    Rows that seem to be at the optimum are skipped in later epochs; once all are, this returns.
 
     Parameters
     ----------
@@ -221,37 +223,38 @@ def descend(
     n_epochs : int
         Largest number of passes over the rows.
     random : numpy.random.Generator
-        Of the order of the rows.
+        Generator of the order of the rows.
 
     Returns
     -------
     epochs : int
     active : array
-        Which of the n rows are not settled.
+        Positions, among the n rows, of those that do not seem to be at the optimum.
     """
     F, center = problem.F, problem.center
     curvature = problem.squares + np.float32(bias_square)
-    lift = bias_square - problem.along
-    moving = np.array([offset])
+    offset_rates = bias_square - problem.center_products
+    current_offset = np.array([offset])
     at_once = max(1, ENTRIES_AT_ONCE // F.shape[1])
     active, limits = np.arange(len(problem.rows)), np.array([-np.inf, np.inf])
     for epoch in range(n_epochs):
-        seen = np.array([np.inf, -np.inf])
+        extremes = np.array([np.inf, -np.inf])
         order = random.permutation(active)
-        kept = [active[:0]]
+        active_parts = [active[:0]]
         for first in range(0, len(order), at_once):
-            kept.append(
+            active_parts.append(
                 _descend(
-                    *(F, problem.rows, problem.signs, problem.bounds, curvature, center, lift),
-                    *(alpha, weights, moving, order[first : first + at_once], limits, seen),
+                    *(F, problem.rows, problem.signs, problem.bounds, curvature, center),
+                    *(offset_rates, alpha, weights, current_offset),
+                    *(order[first : first + at_once], limits, extremes),
                 )
             )
             raise_if_cancelled()
-        active = np.concatenate(kept)
+        active = np.concatenate(active_parts)
         if not len(active):
             return epoch + 1, active
-        limits[0] = seen[0] if seen[0] < 0 else -np.inf
-        limits[1] = seen[1] if seen[1] > 0 else np.inf
+        limits[0] = extremes[0] if extremes[0] < 0 else -np.inf
+        limits[1] = extremes[1] if extremes[1] > 0 else np.inf
     return n_epochs, active
 
 
@@ -259,7 +262,8 @@ def best_shift(f: FloatArray, signs: FloatArray, bounds: FloatArray) -> float:
     """Return the t that minimizes ``sum_i C_i max(1 - s_i (f_i + t), 0)``.
 
     The slope in t starts at minus the total weight of the positive rows and jumps by C_i at
-    ``s_i - f_i``; the minimum is where it reaches zero, midway if it stays there.
+    ``s_i - f_i``. The minimum is where it reaches zero, or the midpoint of the interval where
+    it is zero.
     """
     breaks = signs - f
     order = np.argsort(breaks, kind="stable")
@@ -286,11 +290,11 @@ def _midpoint(F, rows, signs):  # type: ignore[no-untyped-def]
 
 
 @kernel(fastmath=True)
-def _around(F, rows, center):  # type: ignore[no-untyped-def]
+def _center_products(F, rows, center):  # type: ignore[no-untyped-def]
     """Return norm(x - m)^2 and (x - m).m for every row."""
     n, d = len(rows), F.shape[1]
     squares = np.empty(n, np.float32)
-    along = np.empty(n)
+    products = np.empty(n)
     for i in range(n):
         square, dot = np.float32(0), np.float32(0)
         for k in range(d):
@@ -298,8 +302,8 @@ def _around(F, rows, center):  # type: ignore[no-untyped-def]
             square += gap * gap
             dot += gap * center[k]
         squares[i] = square
-        along[i] = dot
-    return squares, along
+        products[i] = dot
+    return squares, products
 
 
 @kernel(fastmath={"reassoc", "contract", "nsz"})
@@ -310,21 +314,22 @@ def _descend(  # type: ignore[no-untyped-def]
     bounds,
     curvature,
     center,
-    lift,
+    offset_rates,
     alpha,
     weights,
     offset,
     order,
     limits,
-    seen,
+    extremes,
 ):
     """Update alpha, weights and offset in place, row by row; return the rows to visit again.
 
     A row at a bound whose gradient is beyond the limits of the last epoch is likely to stay there.
-    The gradients seen extend `seen`. A step moves the offset ``b - w.m`` by its `lift`.
+    `extremes` becomes the smallest and the largest gradient. A step changes the offset
+    ``b - w.m`` at the row's offset rate.
     """
-    kept = np.empty(len(order), np.int64)
-    n_kept, d = 0, F.shape[1]
+    active = np.empty(len(order), np.int64)
+    n_active, d = 0, F.shape[1]
     for i in order:
         x = F[rows[i]]
         f = np.float32(0)
@@ -340,18 +345,18 @@ def _descend(  # type: ignore[no-untyped-def]
             if gradient < limits[0]:
                 continue
             gradient = max(gradient, 0.0)
-        kept[n_kept] = i
-        n_kept += 1
-        seen[0] = min(seen[0], gradient)
-        seen[1] = max(seen[1], gradient)
+        active[n_active] = i
+        n_active += 1
+        extremes[0] = min(extremes[0], gradient)
+        extremes[1] = max(extremes[1], gradient)
         new = min(max(np.float32(old - gradient / curvature[i]), np.float32(0)), bounds[i])
         if new != old:
             alpha[i] = new
             step = signs[i] * (new - old)
             for k in range(d):
                 weights[k] += step * (x[k] - center[k])
-            offset[0] += step * lift[i]
-    return kept[:n_kept]
+            offset[0] += step * offset_rates[i]
+    return active[:n_active]
 
 
 @kernel(fastmath=True)

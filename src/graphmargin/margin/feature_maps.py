@@ -1,11 +1,11 @@
-"""Explicit features of a kernel: the rows themselves, or kernel values to a few landmark rows.
+"""Explicit features of a kernel: the rows themselves, or kernel values to a few landmarks.
 
 With landmarks Z and ``M M' = K_ZZ^+``, the features ``phi(x) = k(x, Z) M`` have the products
-``k(x, Z) K_ZZ^+ k(Z, x')``, the best that the landmarks know of k(x, x') (Nystroem). A linear
-function ``w.phi(x)`` is ``k(x, Z) (M w)``: a kernel machine whose vectors are the landmarks.
-Random rows, evenly from the classes, serve as well as centers of k-means or randomly pivoted
-Cholesky, and exist for every kernel and for sparse rows. All rows as landmarks are exact, and so
-are some that span the space of the kernel, of (d + 3 choose 3) dimensions for the cubic one.
+``k(x, Z) K_ZZ^+ k(Z, x')``, the Nystroem approximation of k(x, x'). A linear function ``w.phi(x)``
+is ``k(x, Z) (M w)``: a kernel machine whose vectors are the landmarks. Random rows, evenly from the
+classes, are as accurate as centers of k-means or randomly pivoted Cholesky, and exist for every
+kernel and for sparse rows. All rows as landmarks are exact, and so are landmarks that span the
+space of the kernel, which has (d + 3 choose 3) dimensions for the cubic one.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from graphmargin._checks import check_random_state
 from graphmargin._threads import map_in_threads
 from graphmargin._typing import FloatArray, IntArray
 from graphmargin.margin.kernels import Kernel
-from graphmargin.margin.machine import MarginMachine, TrainingReport, centered
+from graphmargin.margin.machine import MarginMachine, TrainingReport, subtract_center
 
-EIGENVALUE_CUT = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-11}
-"""Eigenvalues below this share of the largest are noise, by the precision of the rows."""
+EIGENVALUE_THRESHOLD = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-11}
+"""Share of the largest eigenvalue below which others are rounding noise, by precision."""
 LABELED_SHARE = 0.75
-"""Share of the landmarks that may be labeled rows: f bends there most."""
-DISTINCT = 8
-"""Times the landmarks that are looked through for distinct rows."""
+"""Largest share of labeled rows among the landmarks: f varies most there."""
+DRAWS_PER_LANDMARK = 8
+"""Number of rows that are drawn for each landmark, from which distinct ones are taken."""
 ERROR_ROWS = 1000
-"""Number of rows on which the error of landmarks is measured."""
+"""Number of rows on which the approximation error of landmarks is measured."""
 MAX_ROW_FEATURES = 2000
-"""Columns of dense rows up to which `explicit_features` of a linear kernel are the rows."""
+"""Largest number of columns of dense rows that are themselves the features of a linear kernel."""
 
 
 @dataclass(frozen=True)
@@ -44,13 +44,12 @@ class FeatureMap:
     ----------
     kernel : Kernel
     landmarks : array or CSR matrix of shape (m, d), or None
-        Z, the rows to compare with; for a precomputed kernel their numbers; None if there is no
-        basis.
+        Z; for a precomputed kernel the numbers of these rows; None if there is no basis.
     basis : array of shape (m, r) or None
-        M, without eigenvalues that are tiny; r <= m. None is the map of a linear kernel to the
-        rows themselves, in units of its width.
+        M, without directions of tiny eigenvalues; r <= m. None is the map of a linear kernel to
+        the rows themselves, in units of its width.
     center : array of shape (d,) or 0.0
-        What is subtracted from all rows before the kernel sees them.
+        Subtracted from all rows before the kernel is evaluated.
     """
 
     kernel: Kernel
@@ -61,12 +60,12 @@ class FeatureMap:
     def __call__(self, X: Any) -> FloatArray:
         """Return the features of the rows of X, in the precision of the basis."""
         if self.basis is None:
-            return np.asarray(centered(X, self.center) / self.kernel.width)
+            return np.asarray(subtract_center(X, self.center) / self.kernel.width)
         if self.kernel.kind == "precomputed":
             return np.asarray(X[:, self.landmarks] @ self.basis)
         precision = self.basis.dtype
-        points = centered(X, self.center).astype(precision, copy=False)
-        landmarks = centered(self.landmarks, self.center).astype(precision, copy=False)
+        points = subtract_center(X, self.center).astype(precision, copy=False)
+        landmarks = subtract_center(self.landmarks, self.center).astype(precision, copy=False)
         return np.asarray(self.kernel(points, landmarks) @ self.basis)
 
     @property
@@ -74,7 +73,7 @@ class FeatureMap:
         """Number r of features."""
         return int(np.size(self.center) if self.basis is None else self.basis.shape[1])
 
-    def table(
+    def transform_rows(
         self, X: Any, rows: IntArray, *, n_jobs: int | None, dtype: Any = np.float32
     ) -> FloatArray:
         """Return the features of some rows of X, block by block in threads."""
@@ -88,14 +87,14 @@ class FeatureMap:
         map_in_threads(fill, blocks, n_jobs=1 if callable(self.kernel.kind) else n_jobs)
         return features
 
-    def machine(
+    def machine_from_weights(
         self,
         weights: FloatArray,
         intercepts: FloatArray,
         n_classes: int,
         report: TrainingReport,
     ) -> MarginMachine:
-        """Return linear functions of the features, a column of weights each, as a machine."""
+        """Return the machine whose pairs are linear functions of the features, a column each."""
         weights = weights.astype(np.float64)
         if self.basis is None:
             coefficients = self.kernel.width * weights
@@ -111,8 +110,8 @@ class FeatureMap:
             report=report,
         )
 
-    def described(self, X: Any) -> dict[str, Any]:
-        """Return what a `TrainingReport` says of the features; the error is on a sample of X."""
+    def report_fields(self, X: Any) -> dict[str, Any]:
+        """Return the fields of a `TrainingReport` on the features, with the error on rows of X."""
         if self.basis is None:
             return {"form": "rows"}
         if self.kernel.kind == "precomputed":
@@ -120,29 +119,29 @@ class FeatureMap:
         return {
             "form": "landmarks",
             "n_landmarks": self.landmarks.shape[0],
-            "approximation_error": self.error(X[:: -(-X.shape[0] // ERROR_ROWS)]),
+            "approximation_error": self.approximation_error(X[:: -(-X.shape[0] // ERROR_ROWS)]),
         }
 
-    def error(self, X: Any) -> float:
-        """Return the mean share of k(x, x) that the features of the rows of X lack."""
-        known = np.square(self(X), dtype=np.float64).sum(axis=1)
-        true = self.kernel.diagonal(centered(X, self.center))
-        lost = np.divide(true - known, true, out=np.zeros_like(known), where=true > 0)
-        return float(np.maximum(lost, 0.0).mean())
+    def approximation_error(self, X: Any) -> float:
+        """Return the mean share of k(x, x) that the features of the rows of X miss."""
+        approximate = np.square(self(X), dtype=np.float64).sum(axis=1)
+        exact = self.kernel.diagonal(subtract_center(X, self.center))
+        errors = np.divide(exact - approximate, exact, out=np.zeros_like(exact), where=exact > 0)
+        return float(np.maximum(errors, 0.0).mean())
 
 
 def rows_are_features(X: Any, kernel: Kernel) -> bool:
-    """Tell whether rows can be features: the kernel is linear, and they are dense."""
+    """Tell whether rows can be features: the kernel is linear and the rows are dense."""
     return kernel.kind == "linear" and not sparse.issparse(X)
 
 
-def few_row_features(X: Any, kernel: Kernel) -> bool:
-    """Tell whether rows can be features, and few enough for a matrix between features."""
+def rows_are_few_features(X: Any, kernel: Kernel) -> bool:
+    """Tell whether rows can be features, few enough for a matrix between features."""
     return rows_are_features(X, kernel) and X.shape[1] <= MAX_ROW_FEATURES
 
 
 def _dimension(X: Any, kernel: Kernel) -> float:
-    """Return the dimension of the functions of a kernel, inf if unknown."""
+    """Return the dimension of the feature space of a kernel, inf if unknown."""
     if kernel.kind == "linear":
         return float(X.shape[1])
     if kernel.kind == "cubic":
@@ -158,12 +157,13 @@ def explicit_features(
     center: FloatArray | float,
     random_state: Any,
 ) -> FeatureMap:
-    """Return features for partly labeled rows, in double precision.
+    """Return the feature map for partly labeled rows, in double precision.
 
-    These are dense rows of up to 2,000 columns for a linear kernel, else kernel values to random
-    landmarks, distinct ones and up to three quarters labeled. A kernel of few dimensions, such as
-    the cubic one, gets as many landmarks as it has dimensions, and a quarter more, if it has at
-    most ``2 n_landmarks``: exact if they span the rows. A precomputed kernel has all rows.
+    The features are the rows themselves for a linear kernel on dense rows of up to 2,000 columns,
+    else kernel values to random landmarks, which are distinct, and up to three quarters of them
+    labeled. A kernel of few dimensions, such as the cubic one, gets as many landmarks as it has
+    dimensions, and a quarter more, if it has at most ``2 n_landmarks``: that is exact if they span
+    the rows. All rows of a precomputed kernel are landmarks.
 
     Examples
     --------
@@ -175,17 +175,17 @@ def explicit_features(
     if kernel.kind == "precomputed":
         return kernel_features(X)
     n, d = X.shape
-    if few_row_features(X, kernel):
+    if rows_are_few_features(X, kernel):
         return row_features(kernel, np.broadcast_to(center, d))
     dimension = _dimension(X, kernel)
     if dimension <= 2 * n_landmarks:
-        n_landmarks = max(n_landmarks, int(1.25 * dimension))  # a few more, as rows may be alike
+        n_landmarks = max(n_landmarks, int(1.25 * dimension))  # some may be linearly dependent
     n_landmarks = min(n, n_landmarks)
     random = check_random_state(random_state)
-    share = max(int(LABELED_SHARE * n_landmarks), n_landmarks - (n - len(labeled)))
-    first = random.permutation(labeled)[:share]
+    n_labeled = max(int(LABELED_SHARE * n_landmarks), n_landmarks - (n - len(labeled)))
+    first = random.permutation(labeled)[:n_labeled]
     others = random.permutation(np.setdiff1d(np.arange(n), labeled, assume_unique=True))
-    chosen = np.concatenate([first, others])[: DISTINCT * n_landmarks]
+    chosen = np.concatenate([first, others])[: DRAWS_PER_LANDMARK * n_landmarks]
     if not sparse.issparse(X):
         chosen = chosen[np.sort(np.unique(X[chosen], axis=0, return_index=True)[1])]
     chosen = np.sort(chosen[:n_landmarks])
@@ -193,7 +193,7 @@ def explicit_features(
 
 
 def row_features(kernel: Kernel, center: FloatArray) -> FeatureMap:
-    """Return the map of a linear kernel to rows in units of its width.
+    """Return the feature map of a linear kernel to the rows in units of its width.
 
     Examples
     --------
@@ -206,20 +206,20 @@ def row_features(kernel: Kernel, center: FloatArray) -> FeatureMap:
 def landmark_features(
     kernel: Kernel, landmarks: Any, center: FloatArray | float = 0.0
 ) -> FeatureMap:
-    """Return the feature map of some landmark rows.
+    """Return the feature map of some landmarks.
 
     Parameters
     ----------
     kernel : Kernel
     landmarks : array or CSR matrix of shape (m, d)
-        Single precision gives features that are computed in it.
+        Features are computed in their precision.
     center : array of shape (d,), default=0.0
-        Is subtracted from all rows.
+        Subtracted from all rows.
 
     Returns
     -------
     FeatureMap
-        Time O(m^3). Exact on the landmarks, up to eigenvalues that are noise.
+        Takes time O(m^3). It is exact on the landmarks, up to rounding noise.
 
     Examples
     --------
@@ -228,7 +228,7 @@ def landmark_features(
     >>> bool(np.allclose(features @ features.T, Kernel("rbf")(X, X)))
     True
     """
-    points = centered(landmarks, center)
+    points = subtract_center(landmarks, center)
     basis = _basis(kernel(points, points), landmarks.dtype)
     return FeatureMap(kernel, landmarks, basis, center)
 
@@ -250,18 +250,19 @@ def kernel_features(K: Any) -> FeatureMap:
 def _basis(K: FloatArray, dtype: Any) -> FloatArray:
     """Return M with ``M M' = K^+``, without eigenvalues that are noise in this precision.
 
-    Rows and columns are scaled to a unit diagonal, so that a far row does not drown the others.
+    Rows and columns are scaled to a unit diagonal, so that a row with a large norm does not hide
+    the others.
     """
     K = np.asarray(K, dtype=np.float64)
     root = np.sqrt(np.diag(K))
     scale = np.divide(1.0, root, out=np.zeros_like(root), where=root > 0)
     values, vectors = np.linalg.eigh(scale[:, None] * K * scale)
-    keep = values > EIGENVALUE_CUT[dtype] * values[-1]
+    keep = values > EIGENVALUE_THRESHOLD[dtype] * values[-1]
     return np.asarray(scale[:, None] * vectors[:, keep] / np.sqrt(values[keep]), dtype=dtype)
 
 
 def stratified_sample(codes: IntArray, n_rows: int, random_state: Any) -> IntArray:
-    """Return `n_rows` random rows, as evenly from the classes as their sizes allow, in order.
+    """Return `n_rows` random rows in order, as evenly from the classes as their sizes allow.
 
     Examples
     --------

@@ -1,12 +1,12 @@
 """Coordinate descent for the dual of a machine on explicit features whose bias is fixed.
 
 Minimizes ``D(b) = norm(F'b)^2 / 2 - t'b`` subject to ``lowest <= b <= highest``, one variable at a
-time; now and then the variables between their bounds all at once, by conjugate gradients (More,
-Toraldo, SIAM J. Optimization 1991), because coordinate descent alone ends slowly where rows are
-alike. With hinge losses, ``b_i = s_i alpha_i`` lies between 0 and s_i C_i, and ``t_i = s_i - m``
-where m is the bias; then ``f(x) = w.x + m`` with ``w = F'b``. The residual ``t - F w`` is in units
-of f, and optimality is measured by it: it is at most zero where b_i may grow, and at least zero
-where b_i may fall.
+time. Between rounds of coordinate descent, conjugate gradients (More, Toraldo, SIAM J. Optimization
+1991) update all variables between their bounds at once, because coordinate descent alone converges
+slowly where rows are alike. With hinge losses, ``b_i = s_i alpha_i`` lies between 0 and s_i C_i,
+and ``t_i = s_i - m`` where m is the bias; then ``f(x) = w.x + m`` with ``w = F'b``. The residual
+``t - F w`` is in units of f and measures optimality: at an optimum it is at most zero where b_i can
+grow, and at least zero where b_i can fall.
 """
 
 from __future__ import annotations
@@ -21,19 +21,20 @@ from graphmargin._typing import FloatArray
 
 TOLERANCE = 1e-6
 MAX_EPOCHS = 20_000
-ROUND = 16
-"""Epochs between certificates. Rows that seem settled are left out until one comes."""
-MAX_CONJUGATE, CONJUGATE_SHARE = 50, 0.01
-"""Conjugate gradients on a face end when the residual is this share of what it was."""
+EPOCHS_BETWEEN_CHECKS = 16
+"""Epochs between two checks of all rows. In between, rows that seem to be at the optimum are
+skipped."""
+MAX_CONJUGATE_STEPS, CONJUGATE_REDUCTION = 50, 0.01
+"""Conjugate gradients on a face end after so many steps, or at this reduction of the residual."""
 MAX_HALVINGS = 20
 TINY = 1e-14
-"""Share of norm(b)^2 below which norm(F'b)^2 is no curvature."""
+"""Share of norm(b)^2 below which norm(F'b)^2 counts as zero curvature."""
 ENTRIES_AT_ONCE = 2**26
-"""Entries of the features to visit between two pauses: about 0.2 s."""
+"""Entries of the features to visit between two checks for cancellation: about 0.2 s."""
 
 
 @dataclass(frozen=True)
-class BoxSolution:
+class FixedBiasSolution:
     """A point in the box and its certificate.
 
     Attributes
@@ -69,7 +70,7 @@ def solve_fixed_bias(
     tolerance: float = TOLERANCE,
     max_epochs: int = MAX_EPOCHS,
     seed: int = 0,
-) -> BoxSolution:
+) -> FixedBiasSolution:
     """Return the minimum of ``norm(F'b)^2 / 2 - t'b`` in the box ``lowest <= b <= highest``.
 
     Parameters
@@ -81,17 +82,17 @@ def solve_fixed_bias(
     lowest, highest : arrays of shape (n,)
         Finite; where they are equal, b is fixed.
     start : array of shape (n,), default=None
-        Where to start, clipped to the box; the point of the box next to 0 if None.
+        Initial b, clipped to the box; None starts at the point of the box that is nearest to 0.
     tolerance : float > 0
         Violation of the optimality conditions at which to stop.
     max_epochs : int
         Largest number of passes over the rows.
     seed : int
-        Of the order of the rows, new in each epoch.
+        Seed of the order of the rows, which is new in each epoch.
 
     Returns
     -------
-    BoxSolution
+    FixedBiasSolution
         Time O(n r) an epoch, memory O(n + r).
 
     Examples
@@ -117,22 +118,23 @@ def solve_fixed_bias(
     violation = _violation(targets - values, beta, lowest, highest)
     while violation > tolerance and epochs < max_epochs:
         active, limits = every, np.array([-np.inf, np.inf])
-        for _ in range(min(ROUND, max_epochs - epochs)):
-            seen = np.array([np.inf, -np.inf])
-            kept = []
+        for _ in range(min(EPOCHS_BETWEEN_CHECKS, max_epochs - epochs)):
+            extremes = np.array([np.inf, -np.inf])
+            active_parts = []
             for order in np.array_split(random.permutation(active), 1 + len(active) // at_once):
-                kept.append(
+                active_parts.append(
                     _descend(
                         *(F, targets, lowest, highest, curvature, beta, weights),
-                        *(order, limits, seen),
+                        *(order, limits, extremes),
                     )
                 )
                 raise_if_cancelled()
             epochs += 1
-            active = np.concatenate(kept)
-            if max(-seen[0], seen[1]) <= tolerance / 2:  # the weights have rounding errors
+            active = np.concatenate(active_parts)
+            if max(-extremes[0], extremes[1]) <= tolerance / 2:  # the weights have rounding errors
                 break
-            limits = np.where([seen[0] < 0, seen[1] > 0], seen, [-np.inf, np.inf])
+            is_bound = [extremes[0] < 0, extremes[1] > 0]
+            limits = np.where(is_bound, extremes, [-np.inf, np.inf])
         weights, values = _products(F, every, beta)
         violation = _violation(targets - values, beta, lowest, highest)
         if violation > tolerance:
@@ -142,7 +144,7 @@ def solve_fixed_bias(
     residual = targets - values
     penalty = float(weights @ weights) / 2
     losses = np.maximum(lowest * residual, highest * residual)
-    return BoxSolution(
+    return FixedBiasSolution(
         beta,
         weights,
         penalty + float(losses.sum()),
@@ -156,7 +158,7 @@ def solve_fixed_bias(
 def _violation(
     residual: FloatArray, beta: FloatArray, lowest: FloatArray, highest: FloatArray
 ) -> float:
-    """Return the largest residual that a step could lower."""
+    """Return the largest violation of the optimality conditions."""
     can_grow, can_fall = residual[beta < highest], -residual[beta > lowest]
     return float(max(can_grow.max(initial=0.0), can_fall.max(initial=0.0)))
 
@@ -168,41 +170,42 @@ def _cross_face(
     lowest: FloatArray,
     highest: FloatArray,
 ) -> FloatArray:
-    """Return a point with a smaller D, on the face of the box that beta is on.
+    """Return a point with a smaller D on the face of the box that beta lies on.
 
-    Conjugate gradients solve for the variables between their bounds; what leaves the box is
-    clipped, and the step is halved until D falls.
+    Conjugate gradients solve for the variables between their bounds. The step is clipped to the
+    box, and halved until D decreases.
     """
     free = np.flatnonzero((beta > lowest) & (beta < highest))
-    left = residual[free]
-    square = float(left @ left)
-    goal = CONJUGATE_SHARE**2 * square
-    step, direction = np.zeros(len(free)), left
-    for _ in range(MAX_CONJUGATE):
+    remaining = residual[free]
+    square = float(remaining @ remaining)
+    goal = CONJUGATE_REDUCTION**2 * square
+    step, direction = np.zeros(len(free)), remaining
+    for _ in range(MAX_CONJUGATE_STEPS):
         if square <= goal:
             break
         weights, image = _products(F, free, direction)
         curvature = float(weights @ weights)
-        if curvature <= TINY * float(direction @ direction):  # D falls until a bound is met
+        if curvature <= TINY * float(direction @ direction):  # D decreases until a bound is reached
             break
         step = step + square / curvature * direction
-        left = left - square / curvature * image
-        before, square = square, float(left @ left)
-        direction = left + square / before * direction
+        remaining = remaining - square / curvature * image
+        before, square = square, float(remaining @ remaining)
+        direction = remaining + square / before * direction
         raise_if_cancelled()
     for halving in range(MAX_HALVINGS):
-        ahead = np.clip(beta[free] + step / 2**halving, lowest[free], highest[free]) - beta[free]
-        weights, _ = _products(F, free, ahead)
-        if float(weights @ weights) / 2 < float(residual[free] @ ahead):
+        target = np.clip(beta[free] + step / 2**halving, lowest[free], highest[free])
+        clipped = target - beta[free]
+        weights, _ = _products(F, free, clipped)
+        if float(weights @ weights) / 2 < float(residual[free] @ clipped):
             beta = beta.copy()
-            beta[free] += ahead
+            beta[free] += clipped
             return np.clip(beta, lowest, highest)
     return beta
 
 
 @kernel(fastmath={"reassoc", "contract", "nsz"})
 def _products(F, rows, beta):  # type: ignore[no-untyped-def]
-    """Return ``w = F'b`` for b that is zero beyond the rows, and F w at the rows."""
+    """Return ``w = F'b`` for a b that is zero outside of the rows, and F w at the rows."""
     r = F.shape[1]
     weights = np.zeros(r)
     for i in range(len(rows)):
@@ -222,15 +225,15 @@ def _products(F, rows, beta):  # type: ignore[no-untyped-def]
 
 @kernel(fastmath={"reassoc", "contract", "nsz"})
 def _descend(  # type: ignore[no-untyped-def]
-    F, targets, lowest, highest, curvature, beta, weights, order, limits, seen
+    F, targets, lowest, highest, curvature, beta, weights, order, limits, extremes
 ):
     """Update beta and weights in place, row by row; return the rows to visit again.
 
     A row at a bound whose residual is beyond the limits of the last epoch is likely to stay there.
-    The residuals seen extend `seen`.
+    `extremes` becomes the smallest and the largest residual.
     """
-    kept = np.empty(len(order), np.int64)
-    n_kept, r = 0, F.shape[1]
+    active = np.empty(len(order), np.int64)
+    n_active, r = 0, F.shape[1]
     for i in order:
         dot = 0.0
         for k in range(r):
@@ -245,19 +248,19 @@ def _descend(  # type: ignore[no-untyped-def]
             if residual < limits[0]:
                 continue
             residual = max(residual, 0.0)
-        kept[n_kept] = i
-        n_kept += 1
-        seen[0] = min(seen[0], residual)
-        seen[1] = max(seen[1], residual)
+        active[n_active] = i
+        n_active += 1
+        extremes[0] = min(extremes[0], residual)
+        extremes[1] = max(extremes[1], residual)
         if residual == 0:
             continue
         if curvature[i] > 0:
             new = min(max(old + residual / curvature[i], lowest[i]), highest[i])
-        else:  # a row of zeros has a slope only
+        else:  # for a row of zeros, D is linear in b_i
             new = highest[i] if residual > 0 else lowest[i]
         step = new - old
         if step != 0:
             beta[i] = new
             for k in range(r):
                 weights[k] += step * F[i, k]
-    return kept[:n_kept]
+    return active[:n_active]

@@ -1,4 +1,4 @@
-"""Induced labels: points whose label the graph is confident about, to learn from."""
+"""Induced labels: the labels of confident points, which the margin classifier learns from."""
 
 from __future__ import annotations
 
@@ -11,22 +11,23 @@ from graphmargin.harmonic.solution import HarmonicSolution
 from graphmargin.labels import UNLABELED, EncodedLabels
 
 LOSS_WEIGHTS = ("confidence", "equal")
-LEAST_WEIGHT = 1e-6
-"""Least weight of a loss weighted by confidence: a labeled row without any counts a little."""
+MIN_WEIGHT = 1e-6
+"""Lower bound on loss weights, so that a labeled row of confidence zero still counts."""
 
 
 @dataclass(frozen=True)
 class InducedLabels:
-    """Classes to learn, and how much each of them counts.
+    """The class of every row to learn from, and the weight of its loss.
 
     Attributes
     ----------
     codes : array of shape (n,)
-        -1 where nothing is known.
+        -1 where no label is given or induced.
     weights : array of shape (n,)
         Factor of the loss of each row; 0 for rows that are not learned from.
-    kept_given : bool
-        Whether labeled rows keep their given label because a soft solution would lose a class.
+    fell_back_to_given : bool
+        Whether labeled rows keep their given labels because the soft solution induces no label of
+        some class.
     """
 
     codes: IntArray
@@ -35,50 +36,50 @@ class InducedLabels:
 
     @property
     def mask(self) -> BoolArray:
-        """Rows that are learned from."""
+        """Rows of positive weight, which a machine learns from."""
         return np.asarray(self.weights > 0)
 
 
-def given_labels(labels: EncodedLabels) -> InducedLabels:
-    """Return the labels as they are: what gamma_g = inf induces."""
+def supervised_labels(labels: EncodedLabels) -> InducedLabels:
+    """Return the given labels with weight one, which is what gamma_g = inf induces."""
     return InducedLabels(labels.codes, labels.labeled.astype(np.float64))
 
 
 def induced_labels(
     solution: HarmonicSolution, *, eps: float = 1e-6, loss_weights: str = "confidence"
 ) -> InducedLabels:
-    """Return the terms of the sum in eq. MMGC: confident points, and all labeled ones.
+    """Return the labels and weights of the losses in eq. MMGC: confident and labeled points.
 
     Parameters
     ----------
     solution : HarmonicSolution
     eps : float in [0, 1)
-        Confidence from which on an induced label is learned from.
+        Smallest confidence of an induced label to learn from.
     loss_weights : {"confidence", "equal"}
-        "equal" is the paper's; "confidence" weights each loss by abs(l_i).
+        "equal" is as in the paper; "confidence" weights each loss by abs(l_i).
 
     Examples
     --------
     >>> from graphmargin.harmonic import harmonic_solution
     >>> path = np.array([[0, 1, 0], [1, 0, 3], [0, 3, 0.0]])
-    >>> found = induced_labels(harmonic_solution(path, ["a", None, "b"]))
-    >>> found.codes.tolist(), found.weights.tolist()
+    >>> induced = induced_labels(harmonic_solution(path, ["a", None, "b"]))
+    >>> induced.codes.tolist(), induced.weights.tolist()
     ([0, 1, 1], [1.0, 0.5, 1.0])
     """
     labels = solution.problem.labels
-    found = confident_labels(
+    induced = confident_labels(
         solution.codes, solution.confidence, labels.codes, eps=eps, loss_weights=loss_weights
     )
-    if len(np.unique(found.codes[found.mask])) == len(labels.classes):
-        return found
-    codes = np.where(labels.labeled, labels.codes, found.codes)
-    return InducedLabels(codes, found.weights, fell_back_to_given=True)
+    if len(np.unique(induced.codes[induced.mask])) == len(labels.classes):
+        return induced
+    codes = np.where(labels.labeled, labels.codes, induced.codes)
+    return InducedLabels(codes, induced.weights, fell_back_to_given=True)
 
 
 def confident_labels(
     induced: IntArray, confidence: FloatArray, given: IntArray, *, eps: float, loss_weights: str
 ) -> InducedLabels:
-    """Return the terms of the sum in eq. MMGC that some of the vertices contribute.
+    """Return the labels and weights of the losses in eq. MMGC for some vertices.
 
     Parameters
     ----------
@@ -93,19 +94,19 @@ def confident_labels(
 
     Examples
     --------
-    >>> found = confident_labels(
+    >>> labels = confident_labels(
     ...     np.array([0, 1, 1, -1]),
     ...     np.array([1.0, 0.5, 0.0, 0.0]),
     ...     np.array([0, -1, -1, -1]),
     ...     eps=1e-6,
     ...     loss_weights="confidence",
     ... )
-    >>> found.codes.tolist(), found.weights.tolist()
+    >>> labels.codes.tolist(), labels.weights.tolist()
     ([0, 1, 1, -1], [1.0, 0.5, 0.0, 0.0])
     """
     labeled, is_induced = given != UNLABELED, induced != UNLABELED
     weights = np.ones(len(induced))
     if loss_weights == "confidence":
-        weights[is_induced] = np.maximum(confidence[is_induced], LEAST_WEIGHT)
+        weights[is_induced] = np.maximum(confidence[is_induced], MIN_WEIGHT)
     weights[~((confidence >= eps) & is_induced | labeled)] = 0.0
     return InducedLabels(np.where(is_induced, induced, given), weights)

@@ -1,4 +1,4 @@
-"""Kernels with the paper's width, evaluated as one BLAS product."""
+"""Kernels with the paper's width, each evaluated by one BLAS product."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ KernelFunction = Callable[[Any, Any], FloatArray]
 KernelName = Literal["linear", "cubic", "rbf", "precomputed"]
 KERNELS = ("linear", "cubic", "rbf", "precomputed")
 LIBSVM_KERNELS = {"linear": "linear", "cubic": "poly", "rbf": "rbf"}
-"""Names of kernels in LIBSVM; a kernel that it does not have is trained by SMO or on landmarks."""
-LEAST_WIDTH = 1e-150
-"""Width whose square can still be divided by; its inverse is the largest that can be squared."""
-MAX_SINGLE = 64.0
-"""Squared norm, in units of the width, up to which single precision gives RBF values to 1e-5."""
+"""LIBSVM's names of kernels. Machines with other kernels are trained by SMO or on landmarks."""
+MIN_WIDTH = 1e-150
+"""Smallest width by whose square we can divide; its inverse is the largest we can square."""
+MAX_SINGLE_NORM = 64.0
+"""Largest squared norm, in units of the width, for which float32 gives RBF values to 1e-5."""
 MAX_MATRIX_EXPONENT = 100
-"""Size of the values of a kernel matrix, as a power of two, up to which machines are trained."""
+"""Binary exponent of the largest values of a kernel matrix that machines are trained on."""
+
+COEF0_HINT = "; with a negative value the kernel is not positive semidefinite"
 
 
 @dataclass(frozen=True)
@@ -56,14 +58,14 @@ class Kernel:
         if not callable(self.kind):
             check_choice("kernel", self.kind, KERNELS, " or a callable")
         check_real("width", self.width, positive=True)
-        if not LEAST_WIDTH <= self.width <= 1 / LEAST_WIDTH:
+        if not MIN_WIDTH <= self.width <= 1 / MIN_WIDTH:
             msg = (
-                f"the width of the kernel must be from {LEAST_WIDTH} to {1 / LEAST_WIDTH}, so that "
-                f"it can be squared, got {self.width:.3g}; change the unit of the features"
+                f"`width` must be from {MIN_WIDTH} to {1 / MIN_WIDTH}, so that its square is "
+                f"finite, got {self.width:.3g}; change the unit of the features"
             )
             raise ValueError(msg)
         check_integer("degree", self.degree, low=1)
-        check_real("coef0", self.coef0, hint="; a negative one gives no kernel")
+        check_real("coef0", self.coef0, hint=COEF0_HINT)
 
     def __call__(self, X: Any, Z: Any) -> FloatArray:
         """Return the matrix of kernel values between the rows of X and Z."""
@@ -79,7 +81,7 @@ class Kernel:
                 raise ValueError(msg)
             return values
         if self.kind == "precomputed":
-            msg = "a precomputed kernel has no values between rows; take columns of the matrix"
+            msg = "a precomputed kernel cannot be evaluated on rows; take columns of its matrix"
             raise TypeError(msg)
         if self.kind == "rbf":
             return self._rbf(X, Z)
@@ -93,12 +95,12 @@ class Kernel:
             powers *= values
         return powers
 
-    def limit(self, X: Any, vectors: Any, coefficients: FloatArray) -> Any:
-        """Return X, in which rows so far away that sums of kernel values overflow are nearer.
+    def shrink_far_rows(self, X: Any, vectors: Any, coefficients: FloatArray) -> Any:
+        """Return X with rows so far away that sums of kernel values overflow scaled down.
 
-        They keep their direction, by which alone kernel values at such distances differ. The sums
-        are those with the `coefficients` of the `vectors`, which are None for a linear kernel whose
-        coefficients are weights of the features.
+        They keep their direction, and at such distances kernel values depend on nothing else. The
+        sums have the `coefficients` of the `vectors`; `vectors` is None for a linear kernel whose
+        coefficients are the weights of the features.
         """
         if callable(self.kind):
             return X
@@ -110,21 +112,21 @@ class Kernel:
         if vectors is None:
             return limit_rows(X, room - max(total - squared_width, total, 0.0))
         largest = largest_exponent(vectors) or 0
-        of_products = room - max(largest, 0)
+        product_limit = room - max(largest, 0)
         if self.kind == "rbf":
-            return limit_rows(X, min(of_products, room / 2, (room + squared_width) / 2))
+            return limit_rows(X, min(product_limit, room / 2, (room + squared_width) / 2))
         degree = self.degree if self.kind == "cubic" else 1
-        of_base = (room - max(total, 0.0)) / degree - max(_log2(self.coef0), 0.0)
-        return limit_rows(X, min(of_products, of_base + squared_width - largest))
+        base_limit = (room - max(total, 0.0)) / degree - max(_log2(self.coef0), 0.0)
+        return limit_rows(X, min(product_limit, base_limit + squared_width - largest))
 
     def check_range(self, X: Any) -> None:
-        """Raise ValueError if values of the kernel between rows of X leave the range of numbers."""
+        """Raise ValueError if kernel values between rows of X overflow."""
         largest = largest_exponent(X)
         if callable(self.kind) or self.kind == "precomputed" or largest is None:
             return
         degree = self.degree if self.kind == "cubic" else 1
-        of_product = 2 * largest + _log2(X.shape[1]) - 2 * _log2(self.width)
-        if degree * max(of_product, _log2(self.coef0)) > range_exponent(X):
+        product = 2 * largest + _log2(X.shape[1]) - 2 * _log2(self.width)
+        if degree * max(product, _log2(self.coef0)) > range_exponent(X):
             msg = (
                 f"`width`={self.width:.3g} is too small, or `degree` or `coef0` too large, for "
                 f"rows of `X` with numbers up to {2.0**largest:.3g}: kernel values overflow; "
@@ -132,8 +134,8 @@ class Kernel:
             )
             raise ValueError(msg)
 
-    def part(self, X: Any, rows: IntArray) -> Any:
-        """Return some rows of X as the kernel takes them: of a kernel matrix, columns as well."""
+    def select_rows(self, X: Any, rows: IntArray) -> Any:
+        """Return some rows of X for this kernel; of a kernel matrix, the same columns as well."""
         return X[rows][:, rows] if self.kind == "precomputed" else X[rows]
 
     def diagonal(self, X: Any) -> FloatArray:
@@ -154,10 +156,10 @@ class Kernel:
     def _rbf(self, X: Any, Z: Any) -> FloatArray:
         """Return exp(x.z - x.x / 2 - z.z / 2) of rows in units of the width, by one product.
 
-        Single precision is kept where the norms are small enough for the difference.
+        Single precision is kept where the norms are so small that the difference is accurate.
         """
         first, second = (_squared_norms(rows) / (2 * self.width**2) for rows in (X, Z))
-        if max(first.max(initial=0.0), second.max(initial=0.0)) > MAX_SINGLE:
+        if max(first.max(initial=0.0), second.max(initial=0.0)) > MAX_SINGLE_NORM:
             X, Z = X.astype(np.float64, copy=False), Z.astype(np.float64, copy=False)
         values = _products(X, Z)
         values /= self.width**2
@@ -168,7 +170,7 @@ class Kernel:
 
 
 def check_kernel_matrix(K: Any) -> None:
-    """Raise ValueError unless K can be the kernel matrix of some rows."""
+    """Raise ValueError unless K can be a kernel matrix."""
     if K.shape[0] != K.shape[1]:
         msg = f"`X` must be a square kernel matrix for kernel='precomputed', got {K.shape}"
         raise ValueError(msg)
@@ -179,7 +181,7 @@ def check_kernel_matrix(K: Any) -> None:
     if size is not None and abs(size) > MAX_MATRIX_EXPONENT:
         msg = (
             f"`X` must be a kernel matrix with values from 2^-{MAX_MATRIX_EXPONENT} to "
-            f"2^{MAX_MATRIX_EXPONENT}, got up to 2^{size}; divide it by a number, and multiply C"
+            f"2^{MAX_MATRIX_EXPONENT}, got up to 2^{size}; rescale it, and C inversely"
         )
         raise ValueError(msg)
     least = K.diagonal().min()

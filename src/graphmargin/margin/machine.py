@@ -1,6 +1,7 @@
 """Max-margin machines and their predictions, one-vs-one for several classes.
 
-Prediction does not ask who trained a machine: a linear function of explicit features is one too.
+Predictions do not depend on how a machine was trained: a linear function of explicit features is a
+machine too.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ class TrainingReport:
     solver : {"smo", "libsvm", "coordinate descent"}
     C : float
     n_rows : int
-        Rows that it learned from.
+        Number of rows that it learned from.
     form : {"kernel", "warped kernel", "rows", "landmarks"}
-        What the solver saw: a kernel, the kernel that a graph has warped, or explicit features,
+        Input of the solver: a kernel, a kernel that was warped by a graph, or explicit features,
         which are the rows themselves or kernel values to landmarks.
     n_landmarks : int
         0 for a machine without approximation.
@@ -41,7 +42,7 @@ class TrainingReport:
     gap : float
         The largest relative duality gap of the pairs, for coordinate descent; else 0.
     failure : str
-        What went wrong and what to do about it, in a sentence; empty if training converged.
+        Reason why training did not converge and what to do about it; empty if it did.
 
     Examples
     --------
@@ -76,15 +77,15 @@ class MarginMachine:
     ----------
     kernel : Kernel
     vectors : array or CSR matrix of shape (m, d), or None
-        Support vectors or landmarks; for a precomputed kernel their row numbers in training. None
-        for a linear kernel in its `collapsed` form.
+        Support vectors or landmarks; for a precomputed kernel their training row numbers. None for
+        a linear kernel after `collapse_linear`.
     coefficients : array of shape (m, n_pairs)
-        alpha, a column for each pair of classes (0, 1), (0, 2), .., (1, 2), ..; in the collapsed
-        form of shape (d, n_pairs), the weights of the features.
+        alpha, a column for each pair of classes (0, 1), (0, 2), .., (1, 2), ..; after
+        `collapse_linear` of shape (d, n_pairs), the weights of the features.
     intercepts : array of shape (n_pairs,)
     n_classes : int
     center : array of shape (d,) or 0.0
-        What is subtracted from all rows before the kernel sees them.
+        Subtracted from all rows before the kernel is evaluated.
     report : TrainingReport
 
     Examples
@@ -108,23 +109,23 @@ class MarginMachine:
     def pairwise(self, X: Any) -> FloatArray:
         """Return f for every row and pair (i, j) of classes, positive for class i.
 
-        Works in blocks: one kernel block and one product at a time. Dense single precision
-        stays what it is, unless the training rows were too large or too small for it.
+        Rows are processed in blocks. The result of dense single-precision rows is in single
+        precision, unless the training rows were too large or too small for it.
         """
         if X.dtype == np.float32 and not self._fits_single_precision:
             X = X.astype(np.float64)
-        machine = self.collapsed()
+        machine = self.collapse_linear()
         result = np.empty((X.shape[0], len(self.intercepts)), dtype=X.dtype)
         coefficients = machine.coefficients.astype(X.dtype, copy=False)
         vectors = machine.vectors
         if vectors is not None:
-            vectors = centered(vectors, self.center)
+            vectors = subtract_center(vectors, self.center)
 
         def fill(rows: slice) -> None:
             points = X[rows]
             if self.kernel.kind != "precomputed":
-                points = centered(points, self.center)
-            points = self.kernel.limit(points, vectors, coefficients)
+                points = subtract_center(points, self.center)
+            points = self.kernel.shrink_far_rows(points, vectors, coefficients)
             if self.kernel.kind == "precomputed":
                 values = points[:, vectors] @ coefficients
             elif vectors is None:
@@ -143,32 +144,32 @@ class MarginMachine:
 
     @property
     def _fits_single_precision(self) -> bool:
-        """True if center and width are in the range in which squares of squares are finite."""
+        """True if fourth powers of center and width are finite and positive in single precision."""
         sizes = np.abs([self.kernel.width, *np.atleast_1d(self.center)])
         largest = 2.0**COMMON_EXPONENT_SINGLE
         return bool(sizes.max() <= largest and sizes[0] >= 1 / largest)
 
-    def collapsed(self) -> MarginMachine:
-        """Return the machine of a linear kernel with its weights in place of vectors, else itself.
+    def collapse_linear(self) -> MarginMachine:
+        """Return a linear machine with feature weights in place of vectors, any other as it is.
 
-        ``f(x) = w.(x - center) / width^2 + b``: the vectors of a pair add up to one.
+        ``f(x) = w.(x - center) / width^2 + b``, where w is the weighted sum of a pair's vectors.
         """
         if self.kernel.kind != "linear" or self.vectors is None:
             return self
-        weights = np.asarray(centered(self.vectors, self.center).T @ self.coefficients)
+        weights = np.asarray(subtract_center(self.vectors, self.center).T @ self.coefficients)
         return replace(self, vectors=None, coefficients=weights)
 
     def decision(self, X: Any) -> FloatArray:
-        """Return f(x), positive for class 1, or for c > 2 classes a score for each class.
+        """Return f(x), positive for class 1; for c > 2 classes, a score for each class.
 
-        The score is the number of pairs won plus a share below 1/2 from the summed margins, so
-        that the arg max is the vote with ties broken by margin, as in scikit-learn's SVC.
+        The score is the number of votes plus a term below 1/2 from the summed margins, so that the
+        arg max is the vote with ties broken by margin, as in scikit-learn's SVC.
         """
         return class_scores(self.pairwise(X), self.n_classes)
 
 
 def class_scores(pairwise: FloatArray, n_classes: int) -> FloatArray:
-    """Return what `MarginMachine.decision` returns, from f of every pair of classes.
+    """Return the scores of `MarginMachine.decision` from f of every pair of classes.
 
     Examples
     --------
@@ -178,8 +179,8 @@ def class_scores(pairwise: FloatArray, n_classes: int) -> FloatArray:
     """
     if n_classes == 2:
         return np.asarray(-pairwise[:, 0])
-    # +1 for the first class of a pair, -1 for the second: a pair that is lost is a win of the
-    # other, of which class k has k to begin with.
+    # With +1 for the first class of a pair and -1 for the second, a class loses a vote for each of
+    # its pairs as the second class that the first one wins: class k starts with k votes.
     identity = np.eye(n_classes, dtype=pairwise.dtype)
     first, second = np.triu_indices(n_classes, 1)
     sides = identity[first] - identity[second]
@@ -190,7 +191,7 @@ def class_scores(pairwise: FloatArray, n_classes: int) -> FloatArray:
 
 
 def predicted_codes(scores: FloatArray) -> IntArray:
-    """Return the class code with the largest score.
+    """Return the class code of the largest score in each row.
 
     Examples
     --------
@@ -205,7 +206,7 @@ def predicted_codes(scores: FloatArray) -> IntArray:
 
 
 def sum_decision(machines: Sequence[MarginMachine], X: Any) -> FloatArray:
-    """Return the decision of a sum of machines, each with its kernel, as `MarginMachine.decision`.
+    """Return the scores of a sum of machines, each with its kernel, as `MarginMachine.decision`.
 
     Examples
     --------
@@ -225,23 +226,23 @@ def sum_decision(machines: Sequence[MarginMachine], X: Any) -> FloatArray:
 def pairwise_values(machines: Sequence[MarginMachine], X: Any) -> list[FloatArray]:
     """Return f of every row and pair of classes, for several machines on the same landmarks.
 
-    Kernel values, which cost most, are computed once. Machines of a precomputed kernel may have
-    different vectors: one product serves them all.
+    Kernel values, the most expensive part, are computed once. Machines of a precomputed kernel may
+    have different vectors.
 
     Parameters
     ----------
     machines : sequence of MarginMachine
-        Of the same kernel, vectors and center.
+        Machines with the same kernel, vectors and center.
     X : array or CSR matrix of shape (m, d)
 
     Examples
     --------
     >>> report = TrainingReport("smo", 1.0, 2)
-    >>> one = MarginMachine(
+    >>> machine = MarginMachine(
     ...     Kernel("rbf"), np.eye(2), np.array([[1.0], [-1.0]]), np.zeros(1), 2, 0.0, report
     ... )
-    >>> other = replace(one, intercepts=np.ones(1))
-    >>> [f.tolist() for f in pairwise_values([one, other], np.zeros((1, 2)))]
+    >>> other = replace(machine, intercepts=np.ones(1))
+    >>> [f.tolist() for f in pairwise_values([machine, other], np.zeros((1, 2)))]
     [[[0.0]], [[1.0]]]
     """
     if machines[0].kernel.kind == "precomputed":
@@ -255,31 +256,33 @@ def pairwise_values(machines: Sequence[MarginMachine], X: Any) -> list[FloatArra
 
 
 def _joint_products(machines: Sequence[MarginMachine], K: Any) -> list[FloatArray]:
-    """Return f from rows of kernel values, for as many machines at a time as there are rows."""
-    found: list[FloatArray] = []
+    """Return f from rows of kernel values, with one product for many machines at a time."""
+    joint_values: list[FloatArray] = []
     n_pairs = machines[0].coefficients.shape[1]
     at_once = max(1, K.shape[1] // n_pairs)
     for start in range(0, len(machines), at_once):
-        some = machines[start : start + at_once]
-        coefficients = np.zeros((K.shape[1], len(some), n_pairs))
-        for i, machine in enumerate(some):
+        group = machines[start : start + at_once]
+        coefficients = np.zeros((K.shape[1], len(group), n_pairs))
+        for i, machine in enumerate(group):
             coefficients[machine.vectors, i] = machine.coefficients
         values = np.asarray(K @ coefficients.reshape(K.shape[1], -1))
-        values += np.concatenate([machine.intercepts for machine in some])
-        found += np.split(values, len(some), axis=1)
-    return found
+        values += np.concatenate([machine.intercepts for machine in group])
+        joint_values += np.split(values, len(group), axis=1)
+    return joint_values
 
 
-def blend(machines: Sequence[MarginMachine], weights: Sequence[float]) -> tuple[MarginMachine, ...]:
+def blend_machines(
+    machines: Sequence[MarginMachine], weights: Sequence[float]
+) -> tuple[MarginMachine, ...]:
     """Return machines whose sum is the weighted sum of `machines`, one for each kernel and center.
 
-    Vectors that all machines of a kernel share, and row numbers, are merged; linear machines are
-    collapsed and added up.
+    Vectors that all machines of a kernel share, and row numbers, are merged; the feature weights
+    of linear machines are added up.
 
     Parameters
     ----------
     machines : sequence of MarginMachine
-        Machines for the same classes. The report of a sum is that of its first part.
+        Machines for the same classes. A sum has the report of its first machine.
     weights : sequence of float
 
     Examples
@@ -289,13 +292,13 @@ def blend(machines: Sequence[MarginMachine], weights: Sequence[float]) -> tuple[
     ...     Kernel("rbf"), np.eye(2), np.array([[1.0], [-1.0]]), np.zeros(1), 2, 0.0, report
     ... )
     >>> other = replace(machine, intercepts=np.ones(1))
-    >>> [blended] = blend([machine, other], [0.75, 0.25])
+    >>> [blended] = blend_machines([machine, other], [0.75, 0.25])
     >>> blended.pairwise(np.zeros((1, 2))).tolist()
     [[0.25]]
     """
     groups: list[list[MarginMachine]] = []
     for machine, weight in zip(machines, weights, strict=True):
-        scaled = _scaled(machine.collapsed(), weight)
+        scaled = _scale(machine.collapse_linear(), weight)
         for group in groups:
             same_kernel = group[0].kernel == scaled.kernel
             if same_kernel and np.array_equal(group[0].center, scaled.center):
@@ -303,10 +306,10 @@ def blend(machines: Sequence[MarginMachine], weights: Sequence[float]) -> tuple[
                 break
         else:
             groups.append([scaled])
-    return tuple(_sum(group) for group in groups)
+    return tuple(_add(group) for group in groups)
 
 
-def _scaled(machine: MarginMachine, weight: float) -> MarginMachine:
+def _scale(machine: MarginMachine, weight: float) -> MarginMachine:
     return replace(
         machine,
         coefficients=weight * machine.coefficients,
@@ -314,7 +317,7 @@ def _scaled(machine: MarginMachine, weight: float) -> MarginMachine:
     )
 
 
-def _sum(machines: Sequence[MarginMachine]) -> MarginMachine:
+def _add(machines: Sequence[MarginMachine]) -> MarginMachine:
     """Return the sum of machines of the same kernel and center as one machine."""
     first = machines[0]
     if len(machines) == 1:
@@ -323,10 +326,10 @@ def _sum(machines: Sequence[MarginMachine]) -> MarginMachine:
     vectors, coefficients = first.vectors, np.zeros(0)
     if first.kernel.kind == "precomputed":
         numbers = np.concatenate([machine.vectors for machine in machines])
-        vectors, place = np.unique(numbers, return_inverse=True)
+        vectors, position = np.unique(numbers, return_inverse=True)
         coefficients = np.zeros((len(vectors), parts[0].shape[1]))
-        np.add.at(coefficients, place, np.vstack(parts))
-    elif vectors is None or all(_same(vectors, machine.vectors) for machine in machines):
+        np.add.at(coefficients, position, np.vstack(parts))
+    elif vectors is None or all(_are_equal(vectors, machine.vectors) for machine in machines):
         coefficients = np.sum(parts, axis=0)
     else:
         stack = sparse.vstack if sparse.issparse(vectors) else np.vstack
@@ -336,18 +339,18 @@ def _sum(machines: Sequence[MarginMachine]) -> MarginMachine:
     return replace(first, vectors=vectors, coefficients=coefficients, intercepts=intercepts)
 
 
-def _same(one: Any, other: Any) -> bool:
+def _are_equal(A: Any, B: Any) -> bool:
     """Tell whether two matrices hold the same numbers."""
-    if one is other:
+    if A is B:
         return True
-    if one.shape != other.shape or one.dtype != other.dtype:
+    if A.shape != B.shape or A.dtype != B.dtype:
         return False
-    if sparse.issparse(one):
-        return bool((one != other).nnz == 0)
-    return bool(np.array_equal(one, other))
+    if sparse.issparse(A):
+        return bool((A != B).nnz == 0)
+    return bool(np.array_equal(A, B))
 
 
-def centered(X: Any, center: FloatArray | float) -> Any:
+def subtract_center(X: Any, center: FloatArray | float) -> Any:
     """Return the rows of X minus the center, dense unless the center is 0."""
     if isinstance(center, float):
         return X

@@ -1,17 +1,18 @@
 """Manifold regularization: max-margin functions that are smooth along a graph (LapSVM).
 
 Solves ``min_f sum_{i in l} V(f, x_i, y_i) + gamma norm(h)_K^2 + gamma_u h' L h`` for ``f = h + b``,
-V the hinge loss (eq. MR). The two penalties are one squared norm, that of a kernel which the graph
-has warped (Sindhwani, Niyogi, Belkin 2005), so the machine is an ordinary one on the labeled rows.
+V the hinge loss (eq. MR). The two penalties are one squared norm, that of a kernel warped by the
+graph (Sindhwani, Niyogi, Belkin 2005), so that f is a supervised machine on the labeled rows.
 With ``r = gamma_u / gamma``:
 
 - *Warped kernel.* ``k~(x, x_i) = k(x, X) b_i``, the columns b_i of B from ``(I + r L K) B = E_l``
-  (E_l: the unit vectors of the labeled rows). Neither an inverse of K nor a difference of kernels.
+  (E_l: the unit vectors of the labeled rows). This needs no inverse of K and no difference of
+  kernels.
 - *Features.* For features R of the rows, ``K = R R'``, and ``R' L R = U S U'``, the warped ones are
-  ``R U (1 + r S)^(-1/2)``. One eigenvalue problem, as large as there are features, serves every r.
+  ``R U (1 + r S)^(-1/2)``. One eigenvalue problem of the size of the features is enough for all r.
 
-The bias b drops out of f'Lf for ``L = D - W``. It does not for a normalized L; there too, the
-penalty is on h.
+The bias b drops out of f'Lf for ``L = D - W``. It does not for a normalized L, where h is penalized
+as well.
 """
 
 from __future__ import annotations
@@ -28,31 +29,31 @@ from graphmargin._threads import raise_if_cancelled
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
 from graphmargin.graph.laplacian import laplacian, quadratic_form
 from graphmargin.labels import UNLABELED
-from graphmargin.margin.feature_maps import FeatureMap, explicit_features, few_row_features
+from graphmargin.margin.feature_maps import FeatureMap, explicit_features, rows_are_few_features
 from graphmargin.margin.kernels import Kernel
-from graphmargin.margin.machine import MarginMachine, centered
+from graphmargin.margin.machine import MarginMachine, subtract_center
 from graphmargin.margin.training import (
     N_LANDMARKS,
     Approximation,
-    center_of,
     check_approximation,
+    choose_center,
     train_machine,
     train_on_kernel,
     train_without_bias,
 )
 
 MAX_WARPED = 4000
-"""Rows up to which "auto" solves with n x n matrices: about 3 s and 500 MB for 4,000 rows."""
+"""Largest number of rows for which "auto" uses n x n matrices, about 3 s and 500 MB."""
 MAX_LABELED = 3000
-"""Labeled rows up to which their kernel matrix is used."""
-MAX_LOST = 1e-3
+"""Largest number of labeled rows whose kernel matrix is used."""
+MAX_ROUNDING = 1e-3
 """Share of f that rounding may change without a warning."""
-MAX_DOUBLE = 2**26
-"""Entries of the features that are kept in double precision, 512 MB; more are in single."""
+MAX_DOUBLE_ENTRIES = 2**26
+"""Largest number of entries of the features in double precision, 512 MB; else single."""
 MAX_GAMMA_U = 1e100
-"""The largest gamma_u that can be multiplied by C and by entries of L K."""
+"""Largest gamma_u whose products with C and entries of L K are finite."""
 TOLERANCE = 1e-6
-"""Violation of optimality, in units of f: labels are few, so precision is cheap."""
+"""Violation of the optimality conditions, in units of f; few labels make precision cheap."""
 
 
 def train_manifold(
@@ -80,7 +81,7 @@ def train_manifold(
         All rows; the (n, n) kernel matrix for a precomputed kernel.
     codes : array of shape (n,)
         Class of each labeled row, -1 for the others; every class 0..c-1 occurs. Several classes
-        are one-vs-one, and the rows of other classes count as unlabeled there.
+        are learned one-vs-one, where rows of other classes count as unlabeled.
     kernel : Kernel
     W : csr_array of shape (n, n)
         Symmetric graph of all rows.
@@ -97,12 +98,12 @@ def train_manifold(
     approximation : {"auto", "none", "nystroem"}, default="auto"
         "none" warps the kernel matrix of all rows. "nystroem" warps features: the rows for a
         linear kernel on dense X of up to 2,000 columns (exact), else kernel values to landmarks.
-        "auto" takes the rows where they are the features, then the kernel matrix for up to 4,000
-        rows. On features of more than 3,000 labeled rows, the machine is right to a duality gap
-        of 0.2 %.
+        "auto" warps the rows where they are the features, else the kernel matrix of up to 4,000
+        rows, else features. On features of more than 3,000 labeled rows, the duality gap is up to
+        0.2 %.
     n_landmarks : int, default=500
-        More for the cubic kernel, up to twice as many, where these can span its space; all rows
-        as landmarks are exact.
+        The cubic kernel gets up to twice as many, where these can span its space; all rows as
+        landmarks are exact.
     n_jobs, random_state, progress
         As in `train_machine`.
 
@@ -129,13 +130,13 @@ def train_manifold(
     n_landmarks = check_integer("n_landmarks", n_landmarks, low=1)
     labeled = np.flatnonzero(codes != UNLABELED)
     if approximation == "auto":
-        small = X.shape[0] <= MAX_WARPED or kernel.kind == "precomputed"
-        approximation = "none" if small and not few_row_features(X, kernel) else "nystroem"
-    form: WarpedKernel | WarpedFeatures
+        is_small = X.shape[0] <= MAX_WARPED or kernel.kind == "precomputed"
+        approximation = "none" if is_small and not rows_are_few_features(X, kernel) else "nystroem"
+    warped: WarpedKernel | WarpedFeatures
     if approximation == "none":
-        form = _warp_kernel(X, kernel, labeled, W, normalized, power, fit_intercept)
+        warped = _warp_kernel(X, kernel, labeled, W, normalized, power, fit_intercept)
     else:
-        form = warp_features(
+        warped = warp_features(
             X,
             labeled,
             kernel,
@@ -149,7 +150,7 @@ def train_manifold(
         )
     machines = []
     for cost, ratio in zip(costs, ratios, strict=True):
-        machines.append(form.machine(ratio, codes[labeled], cost, fit_intercept, n_jobs))
+        machines.append(warped.train(ratio, codes[labeled], cost, fit_intercept, n_jobs))
         if progress is not None:
             progress(len(machines) / len(ratios), "")
         raise_if_cancelled()
@@ -157,14 +158,14 @@ def train_manifold(
 
 
 def check_gamma_u(gamma_u: Any) -> float:
-    """Return gamma_u as a float, or say what it must be."""
+    """Return gamma_u as a float, or raise ValueError."""
     hint = "; 0 is the supervised machine"
     return check_real("gamma_u", gamma_u, limits=(0.0, MAX_GAMMA_U), hint=hint)
 
 
 @dataclass(frozen=True)
 class WarpedKernel:
-    """The kernel matrix of all rows, to be warped: n x n matrices, a factorization for each r."""
+    """The kernel matrix of all rows; each r takes a factorization of an n x n matrix."""
 
     X: Any
     kernel: Kernel
@@ -172,10 +173,10 @@ class WarpedKernel:
     labeled: IntArray
     K: FloatArray
     LK: FloatArray
-    shared: FloatArray
-    """Means subtracted from rows and columns of K, as the coefficients of f sum to zero."""
+    shift: FloatArray
+    """Values subtracted from rows and columns of K, as the coefficients of f sum to zero."""
 
-    def machine(
+    def train(
         self, ratio: float, codes: IntArray, C: float, fit_intercept: bool, n_jobs: int | None
     ) -> MarginMachine:
         """Return the machine for r = `ratio` and the class codes of the labeled rows."""
@@ -202,23 +203,24 @@ class WarpedKernel:
             kernel=self.kernel,
             vectors=used if self.kernel.kind == "precomputed" else self.X[used],
             coefficients=coefficients[used],
-            intercepts=machine.intercepts - self.shared @ coefficients,
+            intercepts=machine.intercepts - self.shift @ coefficients,
             center=self.center,
             report=replace(machine.report, form="warped kernel"),
         )
         f = warped[:, machine.vectors] @ machine.coefficients + machine.intercepts
         size = max(float(np.abs(f).max()), np.finfo(np.float64).tiny)  # rows of zeros have f = 0
-        lost = float(np.abs(expanded.pairwise(self.X[labeled]) - f).max())
-        if ratio > 0:  # by a step of iterative refinement
+        rounding = float(np.abs(expanded.pairwise(self.X[labeled]) - f).max())
+        if ratio > 0:  # the change by a step of iterative refinement
             residual = coefficients + ratio * (self.LK @ coefficients)
             residual[labeled[machine.vectors]] -= machine.coefficients
-            moved = np.abs(self.K @ linalg.lu_solve(factors, residual))
-            known = 1 + np.abs(self.K @ coefficients) / size
-            lost = max(lost, float((moved / known).max()))
-        if lost > MAX_LOST * size:
+            change = np.abs(self.K @ linalg.lu_solve(factors, residual))
+            scale = 1 + np.abs(self.K @ coefficients) / size
+            rounding = max(rounding, float((change / scale).max()))
+        if rounding > MAX_ROUNDING * size:
             failure = (
-                f"max-margin machine: rounding moves f by {lost:.1e}, as kernel values or gamma_u "
-                "are too large; scale the features and subtract their means, or lower C or gamma_u"
+                f"max-margin machine: rounding changes f by {rounding:.1e}, because kernel values "
+                "or `gamma_u` are too large; center and scale the features, or lower `C` or "
+                "`gamma_u`"
             )
             return replace(expanded, report=replace(expanded.report, failure=failure))
         return expanded
@@ -226,17 +228,17 @@ class WarpedKernel:
 
 @dataclass(frozen=True)
 class WarpedFeatures:
-    """Explicit features of the labeled rows, to be warped: ``R' L R = U S U'`` serves every r."""
+    """Explicit features of the labeled rows; ``R' L R = U S U'`` serves every r."""
 
     feature_map: FeatureMap
     S: FloatArray
     U: FloatArray
     rotated: FloatArray
     """R U at the labeled rows."""
-    described: Mapping[str, Any]
-    """The description of the features in a report."""
+    report_fields: Mapping[str, Any]
+    """Fields of a `TrainingReport` on the features."""
 
-    def machine(
+    def train(
         self, ratio: float, codes: IntArray, C: float, fit_intercept: bool, n_jobs: int | None
     ) -> MarginMachine:
         """Return the machine for r = `ratio` and the class codes of the labeled rows."""
@@ -257,14 +259,14 @@ class WarpedFeatures:
                 random_state=0,
             )
         if machine.kernel.kind == "linear":
-            weights = machine.collapsed().coefficients
+            weights = machine.collapse_linear().coefficients
         else:
             weights = warped[machine.vectors].T @ machine.coefficients
-        return self.feature_map.machine(
+        return self.feature_map.machine_from_weights(
             self.U @ (shrink[:, None] * weights),
             machine.intercepts - np.broadcast_to(machine.center, len(weights)) @ weights,
             machine.n_classes,
-            replace(machine.report, **self.described),
+            replace(machine.report, **self.report_fields),
         )
 
 
@@ -281,16 +283,16 @@ def warp_features(
     n_jobs: int | None = None,
     random_state: Any = None,
 ) -> WarpedFeatures:
-    """Return the features from which machines for any gamma_u, C and labels are trained.
+    """Return the features on which machines for any gamma_u, C and labels are trained.
 
-    The graph does not see the labels, so that this, the most expensive part, is done once.
+    The graph does not depend on the labels, so that this, the most expensive part, is done once.
 
     Parameters
     ----------
     X, kernel, W, normalized, power, fit_intercept, n_landmarks, n_jobs, random_state
-        As in `train_manifold`, but a kernel matrix may be given, too: all its rows are landmarks.
+        As in `train_manifold`; all rows of a kernel matrix are landmarks.
     labeled : array of shape (n_l,)
-        Rows that machines can learn from.
+        Numbers of the rows that machines can learn from.
 
     Returns
     -------
@@ -300,26 +302,26 @@ def warp_features(
     --------
     >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
     >>> W = sparse.diags_array([1.0, 1.0], offsets=[-1, 1], shape=(4, 4)).tocsr()
-    >>> form = warp_features(X, np.array([0, 3]), Kernel("linear"), W)
-    >>> machine = form.machine(20.0, np.array([0, 1]), C=10.0, fit_intercept=True, n_jobs=None)
+    >>> features = warp_features(X, np.array([0, 3]), Kernel("linear"), W)
+    >>> machine = features.train(20.0, np.array([0, 1]), C=10.0, fit_intercept=True, n_jobs=None)
     >>> machine.decision(X).round(3).tolist()
     [-0.738, -0.246, 0.246, 0.738]
     """
     L = laplacian(W, normalized=normalized)
-    n, center = X.shape[0], _center(X, kernel, _absorbs(fit_intercept, normalized))
+    n, center = X.shape[0], _center(X, kernel, _bias_absorbs_constants(fit_intercept, normalized))
     feature_map = explicit_features(X, labeled, kernel, n_landmarks, center, random_state)
     if feature_map.basis is None:
         form = quadratic_form(L, X, center=feature_map.center, power=power, n_jobs=n_jobs)
         form /= feature_map.kernel.width**2
-        plain = feature_map(X[labeled])
+        labeled_features = feature_map(X[labeled])
     else:
-        dtype = np.float64 if n * feature_map.dimension <= MAX_DOUBLE else np.float32
-        R = feature_map.table(X, np.arange(n), n_jobs=n_jobs, dtype=dtype)
+        dtype = np.float64 if n * feature_map.dimension <= MAX_DOUBLE_ENTRIES else np.float32
+        R = feature_map.transform_rows(X, np.arange(n), n_jobs=n_jobs, dtype=dtype)
         form = quadratic_form(L, R, power=power, n_jobs=n_jobs)
-        plain = R[labeled]
+        labeled_features = R[labeled]
     S, U = np.linalg.eigh(form)
-    rotated = plain.astype(np.float64, copy=False) @ U
-    return WarpedFeatures(feature_map, np.maximum(S, 0.0), U, rotated, feature_map.described(X))
+    rotated = labeled_features.astype(np.float64, copy=False) @ U
+    return WarpedFeatures(feature_map, np.maximum(S, 0.0), U, rotated, feature_map.report_fields(X))
 
 
 def _warp_kernel(
@@ -331,31 +333,31 @@ def _warp_kernel(
     power: int,
     fit_intercept: bool,
 ) -> WarpedKernel:
-    absorbed = _absorbs(fit_intercept, normalized)
+    absorbed = _bias_absorbs_constants(fit_intercept, normalized)
     center = _center(X, kernel, absorbed)
     if kernel.kind == "precomputed":
         K = X.toarray() if sparse.issparse(X) else X
     else:
-        points = centered(X, center)
+        points = subtract_center(X, center)
         K = kernel(points, points)
     K = np.array(K, dtype=np.float64, copy=kernel.kind == "precomputed" or None)
-    shared = np.zeros(len(K))
-    if absorbed:  # what all rows share with a typical one would only cost digits
+    shift = np.zeros(len(K))
+    if absorbed:  # large common values would only cost digits
         typical = np.argsort(np.diag(K), kind="stable")[len(K) // 2]
-        shared = K[typical].copy()
-        K -= shared
-        K -= (shared - shared[typical])[:, None]
+        shift = K[typical].copy()
+        K -= shift
+        K -= (shift - shift[typical])[:, None]
     L = laplacian(W, normalized=normalized)
     LK = L @ K
     for _ in range(power - 1):
         LK = L @ LK
-    return WarpedKernel(X, kernel, center, labeled, K, LK, shared)
+    return WarpedKernel(X, kernel, center, labeled, K, LK, shift)
 
 
-def _absorbs(fit_intercept: bool, normalized: bool) -> bool:
-    """Tell whether constants are absorbed by the bias: there is one, and L does not see it."""
+def _bias_absorbs_constants(fit_intercept: bool, normalized: bool) -> bool:
+    """Tell whether there is a bias that L does not penalize, and which absorbs constants."""
     return fit_intercept and not normalized
 
 
 def _center(X: Any, kernel: Kernel, absorbed: bool) -> FloatArray | float:
-    return center_of(X, kernel) if absorbed or kernel.kind == "rbf" else 0.0
+    return choose_center(X, kernel) if absorbed or kernel.kind == "rbf" else 0.0

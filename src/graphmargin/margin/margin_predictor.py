@@ -15,17 +15,17 @@ from graphmargin.margin.machine import MarginMachine, predicted_codes, sum_decis
 
 @dataclass(frozen=True)
 class MarginPredictor:
-    """All that predictions need: classes, machines, calibration; plain data.
+    """The classes, machines and calibration that predictions need, as plain data.
 
     Attributes
     ----------
     classes : array of shape (c,)
     machines : tuple of MarginMachine
-        f is their sum, each with its kernel and its own weight in it; the heaviest first.
+        f is their sum. Coefficients include the weights of a blend; the heaviest comes first.
     calibration : Calibration
     exponent : int
-        Rows are multiplied by ``2^-exponent`` first, which is how the machines know them; 0 unless
-        the training rows had huge or tiny numbers.
+        Rows are multiplied by ``2^-exponent`` first, as the training rows were; 0 unless these had
+        huge or tiny numbers.
 
     Examples
     --------
@@ -45,7 +45,7 @@ class MarginPredictor:
     exponent: int = 0
 
     def decision(self, X: Any) -> FloatArray:
-        """Return f(x): (m,) for two classes, positive for the second, else a score a class.
+        """Return f(x): (m,) for two classes, positive for the second, else a score for each class.
 
         X is a float array or CSR matrix of new rows; for a precomputed kernel, the kernel values
         between new and training rows.
@@ -53,11 +53,11 @@ class MarginPredictor:
         return sum_decision(self.machines, scale_rows(X, self.exponent))
 
     def predict(self, X: Any) -> AnyArray:
-        """Return the label of every row."""
+        """Return the predicted label of every row."""
         return np.asarray(self.classes[predicted_codes(self.decision(X))])
 
     def probabilities(self, X: Any) -> FloatArray:
-        """Return class probabilities of every row."""
+        """Return the class probabilities of every row."""
         return probabilities(self.decision(X), *self.calibration)
 
     def label(self, X: Any) -> tuple[AnyArray, FloatArray]:

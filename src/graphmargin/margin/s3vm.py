@@ -1,19 +1,19 @@
-"""Semi-supervised machines of two classes: a margin that unlabeled rows stay out of.
+"""Semi-supervised SVM of two classes, whose margin unlabeled rows stay out of.
 
 Minimizes ``J(f) = norm(w)^2 / 2 + C sum_l max(1 - s_i f(x_i), 0) + C gamma_u sum_u
 max(1 - abs(f(x_i)), 0)`` for ``f(x) = w.x + b`` on explicit features (eq. S3VM with
 ``C = 1 / (2 gamma)``). The loss of unlabeled rows is not convex, and the result is a local optimum.
-Two ways to a good one, both of which raise gamma_u from a small value to its own:
+Two solvers look for a good one, both by raising gamma_u from a small value to its full one:
 
-- "gradient" follows a smooth J, with ``exp(-3 f^2)`` for unlabeled rows (Chapelle, Zien, AISTATS
+- "gradient" minimizes a smooth J, with ``exp(-3 f^2)`` for unlabeled rows (Chapelle, Zien, AISTATS
   2005), by L-BFGS;
-- "cccp" guesses the labels of unlabeled rows and trains an ordinary machine on them, in turns. A
-  guess by the sign of f is exact at the current f and an upper bound of J elsewhere, so that J
-  falls in every step.
+- "cccp" alternately guesses the labels of unlabeled rows and trains a supervised machine on them.
+  A guess by the sign of f is exact at the current f and an upper bound of J elsewhere, so that J
+  decreases in every step.
 
-The first ends with steps of the second, hence both with a local optimum of J itself. An optimum of
-J may well have all unlabeled rows on one side. To forbid this, the mean of f over them can be
-given: with features centered there, it is the bias.
+The first one ends with steps of the second, so that both end in a local optimum of J itself. An
+optimum of J may have all unlabeled rows on one side. To forbid this, the mean of f over them can be
+fixed: with features centered there, it is the bias.
 """
 
 from __future__ import annotations
@@ -31,30 +31,30 @@ from graphmargin.margin.coordinate_descent import best_shift
 from graphmargin.margin.fixed_bias_descent import solve_fixed_bias
 from graphmargin.margin.smo import solve_smo
 
-SemiSupervisedSolver = Literal["gradient", "cccp"]
-SEMI_SUPERVISED_SOLVERS = ("gradient", "cccp")
+S3VMSolver = Literal["gradient", "cccp"]
+S3VM_SOLVERS = ("gradient", "cccp")
 
 TOLERANCE, STAGE_TOLERANCE = 1e-6, 1e-3
-"""Tolerances of f, in the machines on labels and on guesses; in stages before the last."""
+"""Tolerances of f: of the machines on given and on guessed labels, and in stages but the last."""
 STAGES = np.geomspace(1e-3, 1.0, 10)
-"""Shares of gamma_u, one after the other."""
+"""Shares of gamma_u in successive stages."""
 MAX_STEPS = 50
-"""Guesses of the labels in a stage; usually fewer than ten change something."""
+"""Largest number of guesses in a stage; usually fewer than ten change a label."""
 MAX_SHIFTS, MAX_EPOCHS = 20, 3000
-"""Steps of the bias, and passes over the rows in each; more are needed for a huge C only."""
+"""Steps of the bias, and passes over the rows in each; only a huge C needs more."""
 MAX_KERNEL = 3000
-"""Labeled rows up to which the supervised machine is found by their kernel matrix."""
+"""Largest number of labeled rows whose supervised machine is trained on their kernel matrix."""
 LBFGS = {"maxiter": 200, "ftol": 1e-6, "gtol": 0.0}
-"""Single precision allows no less; steps on J itself follow."""
+"""Options of L-BFGS. Single precision allows no smaller tolerance; steps on J itself follow."""
 SMOOTHNESS = 0.5
-"""Half the width of the bend of the smooth hinge loss."""
+"""Half the width of the interval on which the smooth hinge loss is quadratic."""
 BIAS_REACH = 10.0
-"""The price of a step of the bias is small beside the losses of the smaller class."""
+"""Factor that keeps the penalty of a step of the bias small beside the losses of a class."""
 
 
 @dataclass(frozen=True)
-class SemiSupervisedSolution:
-    """A machine ``f(x) = weights.x + bias`` and how it was found.
+class S3VMSolution:
+    """A machine ``f(x) = weights.x + bias`` and a report on its optimization.
 
     Attributes
     ----------
@@ -65,9 +65,9 @@ class SemiSupervisedSolution:
     supervised_objective : float
         J of the machine of the labeled rows alone, with the same mean of f if it was given.
     trace : array of shape (1 + n_steps,)
-        J before and after the steps on guessed labels with the full gamma_u; it falls.
+        J before and after the steps on guessed labels with the full gamma_u; it decreases.
     kept_supervised : bool
-        Whether nothing better than the supervised machine was found, and it was returned.
+        Whether the supervised machine was returned, because no better one was found.
     converged : bool
     """
 
@@ -82,7 +82,7 @@ class SemiSupervisedSolution:
 
 @dataclass(frozen=True)
 class _Machine:
-    """``f = G w + bias`` on centered features G; beta is a dual solution on all rows, if known."""
+    """A machine ``f = G w + bias`` on centered features G, with its dual solution if it has one."""
 
     weights: FloatArray
     bias: float
@@ -92,9 +92,9 @@ class _Machine:
 
 @dataclass(frozen=True)
 class _Problem:
-    """Centered features and one more column, the square root of how freely the bias moves.
+    """Labels, and centered features with one more constant column, which is 0 if the bias is fixed.
 
-    It is zero if the bias is fixed.
+    Its weight is a step of the bias: the larger the column, the smaller the penalty of a step.
     """
 
     H: FloatArray
@@ -109,30 +109,30 @@ class _Problem:
         losses = np.maximum(1 - np.where(self.signs == 0, np.abs(f), self.signs * f), 0.0)
         return float(w @ w) / 2 + float(self.bounds(gamma_u) @ losses)
 
-    def guess(self, machine: _Machine) -> FloatArray:
-        """Return the labels, and for unlabeled rows the sign of f."""
+    def guess_labels(self, machine: _Machine) -> FloatArray:
+        """Return the given labels, and the sign of f for unlabeled rows."""
         return np.where(
             self.signs == 0, np.where(_values(self.H, machine) < 0, -1.0, 1.0), self.signs
         )
 
 
-def solve_semi_supervised(
+def solve_s3vm(
     F: FloatArray,
     signs: IntArray,
     *,
     C: float,
     gamma_u: float,
     mean: float | None = None,
-    solver: SemiSupervisedSolver = "gradient",
-) -> SemiSupervisedSolution:
-    """Return a machine of two classes that learns from labeled and unlabeled rows.
+    solver: S3VMSolver = "gradient",
+) -> S3VMSolution:
+    """Return a two-class machine that learns from labeled and unlabeled rows.
 
     Parameters
     ----------
     F : array of shape (n, r)
         Features, float32 or float64, such as those of `landmark_features`.
     signs : array of shape (n,)
-        1 or -1, both of them present; 0 is unlabeled.
+        1 or -1, both of which occur; 0 is unlabeled.
     C : float > 0
         Weight of the losses of labeled rows.
     gamma_u : float >= 0
@@ -145,20 +145,20 @@ def solve_semi_supervised(
 
     Returns
     -------
-    SemiSupervisedSolution
+    S3VMSolution
         Time O(n r) for each of some hundred gradients and epochs; memory O(n r), a copy of F.
 
     Examples
     --------
     >>> F = np.array([[-3.0], [-2.0], [-1.5], [1.0], [1.5], [2.0]])
     >>> signs = np.array([-1, 0, 0, 0, 0, 1])
-    >>> solution = solve_semi_supervised(F, signs, C=10.0, gamma_u=1.0)
+    >>> solution = solve_s3vm(F, signs, C=10.0, gamma_u=1.0)
     >>> solution.weights.round(3).tolist(), round(solution.bias, 3)
     ([0.8], 0.2)
     >>> bool(solution.objective < solution.supervised_objective)
     True
     """
-    check_choice("solver", solver, SEMI_SUPERVISED_SOLVERS)
+    check_choice("solver", solver, S3VM_SOLVERS)
     labeled, unlabeled = np.flatnonzero(signs), np.flatnonzero(signs == 0)
     center = F[unlabeled if len(unlabeled) else labeled].mean(axis=0, dtype=np.float64)
     H = np.empty((len(F), F.shape[1] + 1), dtype=F.dtype)
@@ -173,14 +173,14 @@ def solve_semi_supervised(
     supervised_objective = problem.objective(supervised, gamma_u)
     trace = np.array([supervised_objective])
     if gamma_u > 0 and len(unlabeled):
-        follow = _continuation if solver == "gradient" else _guess_in_stages
-        machine = follow(problem, supervised, gamma_u)
+        run_stages = _continuation if solver == "gradient" else _cccp_in_stages
+        machine = run_stages(problem, supervised, gamma_u)
         machine, trace = _cccp(problem, machine, gamma_u)
     objective = float(trace[-1])
     kept_supervised = objective > (1 + TOLERANCE) * supervised_objective
     if kept_supervised:
         machine, objective = supervised, supervised_objective
-    return SemiSupervisedSolution(
+    return S3VMSolution(
         machine.weights,
         float(machine.bias - machine.weights @ center),
         objective,
@@ -192,19 +192,20 @@ def solve_semi_supervised(
 
 
 def _values(H: FloatArray, machine: _Machine) -> FloatArray:
-    """Return f; products are in the precision of the features."""
+    """Return f at all rows, computed in the precision of the features."""
     G = H[:, :-1]
     return np.asarray(G @ machine.weights.astype(G.dtype), dtype=np.float64) + machine.bias
 
 
 def _train_on_labels(problem: _Problem, bias: float) -> _Machine:
-    """Return the machine of the labeled rows; its dual solution is of no use for all rows."""
+    """Return the machine of the labeled rows, without its dual solution, which lacks other rows."""
     rows = np.flatnonzero(problem.signs)
-    if problem.H[0, -1] > 0 and len(rows) <= MAX_KERNEL:  # SMO is at ease with equal rows
+    if problem.H[0, -1] > 0 and len(rows) <= MAX_KERNEL:  # equal rows do not slow SMO down
         G = problem.H[rows, :-1].astype(np.float64)
         signs, bounds = problem.signs[rows], np.full(len(rows), problem.C)
-        found = solve_smo(G @ G.T, np.arange(len(rows)), signs, bounds, tolerance=TOLERANCE)
-        return _Machine(G.T @ (signs * found.alpha), found.bias, converged=found.converged)
+        solution = solve_smo(G @ G.T, np.arange(len(rows)), signs, bounds, tolerance=TOLERANCE)
+        weights = G.T @ (signs * solution.alpha)
+        return _Machine(weights, solution.bias, converged=solution.converged)
     machine = _train(problem.H[rows], problem.signs[rows], np.full(len(rows), problem.C), bias)
     return replace(machine, beta=None)
 
@@ -217,11 +218,11 @@ def _train(
     beta: FloatArray | None = None,
     tolerance: float = TOLERANCE,
 ) -> _Machine:
-    """Return the machine of two classes whose bias is free, unless the last column is zero.
+    """Return the two-class machine whose bias is free, unless the last column is zero.
 
-    As one more weight, a bias pays for its distance from where it was. The price vanishes as this
-    is repeated from where it went (the proximal point method), usually a few times. The best bias
-    for the weights that were found is the midpoint of an interval where they leave it free.
+    The bias is one more weight, and its distance from its last value is penalized. Repeating this
+    from the new value (the proximal point method), usually a few times, makes the penalty vanish.
+    Where all biases of an interval are optimal for the weights, the midpoint is taken.
     """
     lowest, highest = np.minimum(signs * bounds, 0.0), np.maximum(signs * bounds, 0.0)
     for _ in range(MAX_SHIFTS):
@@ -242,8 +243,8 @@ def _train(
     return machine
 
 
-def _guess_in_stages(problem: _Problem, machine: _Machine, gamma_u: float) -> _Machine:
-    """Return the machine after guesses with growing weights of the unlabeled rows."""
+def _cccp_in_stages(problem: _Problem, machine: _Machine, gamma_u: float) -> _Machine:
+    """Return the machine after CCCP with growing weights of the unlabeled rows."""
     for share in STAGES[:-1]:
         machine, _ = _cccp(problem, machine, share * gamma_u, STAGE_TOLERANCE)
     return machine
@@ -252,27 +253,28 @@ def _guess_in_stages(problem: _Problem, machine: _Machine, gamma_u: float) -> _M
 def _cccp(
     problem: _Problem, machine: _Machine, gamma_u: float, tolerance: float = TOLERANCE
 ) -> tuple[_Machine, FloatArray]:
-    """Guess labels and train on them, in turns; return the machine and J after every step."""
+    """Alternately guess labels and train on them; return the machine and J after every step."""
     bounds = problem.bounds(gamma_u)
     trace = [problem.objective(machine, gamma_u)]
     labels = np.zeros_like(problem.signs)
     for _ in range(MAX_STEPS):
-        before, labels = labels, problem.guess(machine)
+        before, labels = labels, problem.guess_labels(machine)
         if (labels == before).all():
             return machine, np.array(trace)
-        ahead = _train(problem.H, labels, bounds, machine.bias, machine.beta, tolerance)
-        objective = problem.objective(ahead, gamma_u)
-        if objective >= trace[-1]:  # by less than the tolerance: the machine is that of its guess
-            return replace(machine, converged=ahead.converged), np.array(trace)
-        machine = ahead
+        candidate = _train(problem.H, labels, bounds, machine.bias, machine.beta, tolerance)
+        objective = problem.objective(candidate, gamma_u)
+        if objective >= trace[-1]:  # larger by less than the tolerance: this is a local optimum
+            return replace(machine, converged=candidate.converged), np.array(trace)
+        machine = candidate
         trace.append(objective)
     return replace(machine, converged=False), np.array(trace)
 
 
 def _continuation(problem: _Problem, machine: _Machine, gamma_u: float) -> _Machine:
-    """Return the machine of a smooth J, with growing weights of the unlabeled rows.
+    """Return the minimum of a smooth J, with growing weights of the unlabeled rows.
 
-    To widen the bumps first, or instead, gave lower J on some problems and more errors on tables.
+    Wider bumps at first, in addition or instead, gave a lower J on some problems and more errors on
+    tables.
     """
     H, signs, C = problem.H, problem.signs, problem.C
     labeled, unlabeled = np.flatnonzero(signs), np.flatnonzero(signs == 0)

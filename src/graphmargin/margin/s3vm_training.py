@@ -1,8 +1,8 @@
-"""Training of semi-supervised machines: features of all rows, then pairs of classes.
+"""Training of semi-supervised SVMs: features of all rows, then pairs of classes.
 
-Of several classes, a pair learns from its labels and from those unlabeled rows that the supervised
-machine gives to one of the two: the others would only be pushed away from a boundary that does not
-concern them. (So are they in one-vs-rest, where a single boundary has to go around every class.)
+With several classes, a pair learns from its labels and from those unlabeled rows that the
+supervised machine assigns to one of the two. Other rows would only push away a boundary that does
+not concern them, as they do in one-vs-rest, where a single boundary has to go around every class.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from graphmargin.margin.feature_maps import explicit_features
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine, TrainingReport
 from graphmargin.margin.s3vm import (
-    SemiSupervisedSolution,
-    SemiSupervisedSolver,
-    solve_semi_supervised,
+    S3VMSolution,
+    S3VMSolver,
+    solve_s3vm,
 )
 from graphmargin.margin.training import (
     MAX_FEATURE_ROWS,
     N_LANDMARKS,
     Approximation,
-    center_of,
     check_approximation,
+    choose_center,
     train_machine,
 )
 
 MAX_EXACT = 1000
-"""Rows up to which "auto" has all of them as landmarks."""
-MAX_DOUBLE = 2**24
-"""Entries of the features that are kept in double precision, 128 MB; more are in single."""
+"""Largest number of rows of which "auto" takes all as landmarks."""
+MAX_DOUBLE_ENTRIES = 2**24
+"""Largest number of entries of the features in double precision, 128 MB; else single."""
 
 
-def train_semi_supervised(
+def train_s3vm(
     X: Any,
     codes: IntArray,
     kernel: Kernel,
@@ -47,13 +47,13 @@ def train_semi_supervised(
     C: float,
     gamma_u: float,
     class_prior: FloatArray | None = None,
-    solver: SemiSupervisedSolver = "gradient",
+    solver: S3VMSolver = "gradient",
     approximation: Approximation = "auto",
     n_jobs: int | None = None,
     random_state: Any = None,
     progress: ProgressCallback | None = None,
-) -> tuple[MarginMachine, list[SemiSupervisedSolution]]:
-    """Return the semi-supervised machine on rows X (eq. S3VM), and how it was found.
+) -> tuple[MarginMachine, list[S3VMSolution]]:
+    """Return the semi-supervised machine on rows X (eq. S3VM) and the solutions of its pairs.
 
     Parameters
     ----------
@@ -70,24 +70,24 @@ def train_semi_supervised(
         Shares of the classes among the unlabeled rows, which fix the mean of f there; None
         leaves it free.
     solver : {"gradient", "cccp"}, default="gradient"
-        See `solve_semi_supervised`.
+        See `solve_s3vm`.
     approximation : {"auto", "none", "nystroem"}, default="auto"
         Features are the rows for a linear kernel on dense X, else kernel values to landmarks:
-        all rows with "none", 500 of them with "nystroem", and "auto" takes all of up to 1,000.
-        Of more than 200,000 unlabeled rows, that many stand for the others.
+        all rows with "none", 500 of them with "nystroem", and all of up to 1,000 with "auto".
+        Of more than 200,000 unlabeled rows, a sample of that size with larger weights is used.
     n_jobs, random_state, progress
         As in `train_machine`.
 
     Returns
     -------
     machine : MarginMachine
-    solutions : list of SemiSupervisedSolution
-        One for each pair of classes, positive for the first.
+    solutions : list of S3VMSolution
+        A solution for each pair of classes, with f positive for the first one.
 
     Examples
     --------
     >>> X = np.array([[-3.0], [-2.0], [-1.5], [1.0], [1.5], [2.0]])
-    >>> machine, _ = train_semi_supervised(
+    >>> machine, _ = train_s3vm(
     ...     X, np.array([0, -1, -1, -1, -1, 1]), Kernel("linear"), C=10.0, gamma_u=1.0
     ... )
     >>> machine.decision(X).round(2).tolist()
@@ -103,22 +103,24 @@ def train_semi_supervised(
     used = np.sort(np.concatenate([labeled, unlabeled]))
     exact = approximation == "none" or (approximation == "auto" and len(codes) <= MAX_EXACT)
     n_landmarks = len(codes) if exact else N_LANDMARKS
-    feature_map = explicit_features(X, labeled, kernel, n_landmarks, center_of(X, kernel), random)
-    double = len(used) * feature_map.dimension <= MAX_DOUBLE
+    feature_map = explicit_features(
+        X, labeled, kernel, n_landmarks, choose_center(X, kernel), random
+    )
+    double = len(used) * feature_map.dimension <= MAX_DOUBLE_ENTRIES
     dtype = np.float64 if double else np.float32
-    F = feature_map.table(X, used, n_jobs=n_jobs, dtype=dtype)
+    F = feature_map.transform_rows(X, used, n_jobs=n_jobs, dtype=dtype)
     n_classes, given = int(codes.max()) + 1, codes[used]
-    likely = given if n_classes == 2 else _completed(F, given, C, n_jobs)
+    completed = given if n_classes == 2 else _predict_unlabeled(F, given, C, n_jobs)
 
-    def solve(pair: tuple[int, int]) -> SemiSupervisedSolution:
+    def solve(pair: tuple[int, int]) -> S3VMSolution:
         first, second = pair
-        rows = np.flatnonzero((likely == first) | (likely == second) | (likely == UNLABELED))
+        rows = np.flatnonzero(np.isin(completed, [first, second, UNLABELED]))
         signs = (given[rows] == first).astype(np.int64) - (given[rows] == second)
         mean = None
         if class_prior is not None:
             both = class_prior[[first, second]]
             mean = float((both[0] - both[1]) / both.sum())
-        return solve_semi_supervised(
+        return solve_s3vm(
             F if len(rows) == len(F) else F[rows],
             signs,
             C=C,
@@ -131,19 +133,22 @@ def train_semi_supervised(
     solutions = map_in_threads(solve, pairs, n_jobs=n_jobs, progress=progress)
     failure = ""
     if not all(solution.converged for solution in solutions):
-        failure = "semi-supervised SVM: not converged; scale the features, or lower C or `gamma_u`"
-    described = feature_map.described(X)
-    machine = feature_map.machine(
+        failure = (
+            "semi-supervised SVM: the solver did not converge; scale the features, or lower `C` or "
+            "`gamma_u`"
+        )
+    fields = feature_map.report_fields(X)
+    machine = feature_map.machine_from_weights(
         np.column_stack([solution.weights for solution in solutions]),
         np.array([solution.bias for solution in solutions]),
         n_classes,
-        TrainingReport("coordinate descent", C, len(used), failure=failure, **described),
+        TrainingReport("coordinate descent", C, len(used), failure=failure, **fields),
     )
     return machine, solutions
 
 
-def _completed(F: FloatArray, codes: IntArray, C: float, n_jobs: int | None) -> IntArray:
-    """Return the given classes, and for unlabeled rows those of the supervised machine."""
+def _predict_unlabeled(F: FloatArray, codes: IntArray, C: float, n_jobs: int | None) -> IntArray:
+    """Return the given classes, and those that the supervised machine predicts elsewhere."""
     labeled = codes != UNLABELED
     machine = train_machine(
         F[labeled], codes[labeled], Kernel("linear"), C=C, n_jobs=n_jobs, random_state=0

@@ -17,15 +17,15 @@ from graphmargin._typing import FloatArray, IntArray
 
 TOLERANCE = 1e-4
 TINY = 1e-12
-"""Least curvature of a step: two rows may be equal."""
+"""Lower bound on the curvature of a step, which is zero for two equal rows."""
 MAX_ITERATIONS = 10_000_000
 ENTRIES_AT_ONCE = 2**26
-"""Entries of the kernel matrix to visit between two pauses: about 0.1 s."""
+"""Entries of the kernel matrix to visit between two checks for cancellation: about 0.1 s."""
 
 
 @dataclass(frozen=True)
 class SmoSolution:
-    """A solution of the dual, and how good it is.
+    """A solution of the dual problem, and its accuracy.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ def solve_smo(
     tolerance: float = TOLERANCE,
     max_iterations: int = MAX_ITERATIONS,
 ) -> SmoSolution:
-    """Return the machine of two classes on some rows of a kernel matrix.
+    """Return the two-class machine on some rows of a kernel matrix.
 
     Parameters
     ----------
@@ -64,12 +64,12 @@ def solve_smo(
     rows : array of shape (n,)
         Rows and columns of K that take part.
     signs : array of shape (n,)
-        1 or -1 for each of these rows, both of them present.
+        1 or -1 for each of these rows; both occur.
     bounds : array of shape (n,)
         C_i > 0, the weight of the loss of each row.
     start : array of shape (n,), default=None
-        Where to start, such as the solution for another C times the ratio of the two. It is
-        made feasible: clipped to the bounds, and the heavier class scaled down.
+        Initial alpha, such as the solution for another C times the ratio of both. It is made
+        feasible: clipped to the bounds, and the class with the larger sum is scaled down.
     tolerance : float > 0
         Violation of the optimality conditions at which to stop.
     max_iterations : int
@@ -110,19 +110,19 @@ def solve_smo(
 
 @kernel()
 def _bias(beta, lowest, highest, residual):  # type: ignore[no-untyped-def]
-    """Return the mean residual of free variables, else the middle of what all allow.
+    """Return the mean residual of free variables, else the midpoint of the feasible interval.
 
-    A variable that rounding holds an ulp off its bound is not free.
+    A variable that rounding keeps one ulp away from its bound is not free.
     """
     total, n_free, low, high = 0.0, 0, -np.inf, np.inf
     for i in range(len(beta)):
         margin = TINY * (highest[i] - lowest[i])
-        may_grow, may_fall = beta[i] < highest[i] - margin, beta[i] > lowest[i] + margin
-        if may_grow:
+        can_grow, can_fall = beta[i] < highest[i] - margin, beta[i] > lowest[i] + margin
+        if can_grow:
             low = max(low, residual[i])
-        if may_fall:
+        if can_fall:
             high = min(high, residual[i])
-        if may_grow and may_fall:
+        if can_grow and can_fall:
             total += residual[i]
             n_free += 1
     return total / n_free if n_free else (low + high) / 2
@@ -130,9 +130,9 @@ def _bias(beta, lowest, highest, residual):  # type: ignore[no-untyped-def]
 
 @kernel()
 def _prepare(K, rows, signs, bounds, start, state):  # type: ignore[no-untyped-def]
-    """Fill `state`: the start, its limits, the diagonal of K and the residual s - K beta.
+    """Fill `state`: the initial beta, its bounds, the diagonal of K and the residual s - K beta.
 
-    The start is made feasible: it keeps the bounds and the balance of the two classes.
+    The initial beta is made feasible: within its bounds, with equal sums in both classes.
     """
     n = len(rows)
     beta, lowest, highest, diagonal, residual = state[0], state[1], state[2], state[3], state[4]
@@ -146,7 +146,7 @@ def _prepare(K, rows, signs, bounds, start, state):  # type: ignore[no-untyped-d
         lowest[i], highest[i] = min(signs[i] * bounds[i], 0.0), max(signs[i] * bounds[i], 0.0)
         diagonal[i] = K[rows[i], rows[i]]
         residual[i] = signs[i]
-    # Where the classes are in balance, the variables at their bounds stay there.
+    # Where the sums are equal already, variables at their bounds stay there.
     balanced = abs(positive - negative) <= 1e-12 * (positive + negative)
     least = min(positive, negative)
     for i in range(n):
@@ -163,10 +163,10 @@ def _prepare(K, rows, signs, bounds, start, state):  # type: ignore[no-untyped-d
 def _iterate(  # type: ignore[no-untyped-def]
     K, rows, diagonal, lowest, highest, beta, residual, tolerance, max_iterations
 ):
-    """Take steps in place; return how many, and the largest violation that is left.
+    """Take steps in place; return their number and the largest remaining violation.
 
-    The residual s - K beta of a variable is at most the bias where it may grow, and at least the
-    bias where it may fall.
+    At an optimum, the residual s - K beta of a variable is at most the bias where it can grow, and
+    at least the bias where it can fall.
     """
     n = len(rows)
     i = -1

@@ -1,7 +1,7 @@
-"""Training of max-margin machines: which solver when.
+"""Training of max-margin machines, and the choice of the solver.
 
 SMO on a small kernel matrix, LIBSVM, and coordinate descent on explicit features solve the same
-problem (eq. MMGC), exactly or nearly so, one pair of classes at a time.
+problem (eq. MMGC), exactly or approximately, one pair of classes at a time.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from graphmargin.margin.feature_maps import (
     rows_are_features,
     stratified_sample,
 )
-from graphmargin.margin.fixed_bias_descent import BoxSolution, solve_fixed_bias
+from graphmargin.margin.fixed_bias_descent import FixedBiasSolution, solve_fixed_bias
 from graphmargin.margin.kernels import LIBSVM_KERNELS, Kernel
-from graphmargin.margin.machine import MarginMachine, TrainingReport, centered
+from graphmargin.margin.machine import MarginMachine, TrainingReport, subtract_center
 from graphmargin.margin.smo import MAX_ITERATIONS, TOLERANCE, SmoSolution, solve_smo
 
 if TYPE_CHECKING:
@@ -42,21 +42,23 @@ Approximation = Literal["auto", "none", "nystroem"]
 APPROXIMATIONS = ("auto", "none", "nystroem")
 
 MAX_SMO = 500
-"""Rows up to which the whole kernel matrix is cheaper than the rows that LIBSVM asks for."""
+"""Largest number of rows for which SMO on the whole kernel matrix is faster than LIBSVM."""
 FEW_ITERATIONS = 1_000_000
-"""Iterations of SMO, before LIBSVM is tried on a badly scaled problem."""
+"""Iterations of SMO before LIBSVM is tried on a badly scaled problem."""
 MAX_EXACT = 10_000
-"""Rows up to which "auto" is exact. On 20,000 letters landmarks take as long to train, a quarter
-of the time to predict, and err as often."""
+"""Largest number of rows for which "auto" is exact. On 20,000 letters landmarks take as long to
+train and a quarter of the time to predict, and make as many errors."""
 MAX_EXACT_LINEAR = 2000
-"""The same for the linear kernel on dense rows, which are its features."""
+"""The same number for the linear kernel on dense rows, which are its features."""
 N_LANDMARKS = 500
-"""Predictions on letters agree with the exact ones to 98.4 % (300), 99.2 % (600), 99.5 % (1000)."""
+"""Number of landmarks. On letters, 98.4 % (300), 99.2 % (600) and 99.5 % (1000) of the predictions
+are the exact ones."""
 MAX_FEATURE_ROWS = 200_000
-"""Rows whose landmark features are kept; of more rows, these stand for the others."""
+"""Largest number of rows to learn from by landmark features; of more rows, a sample is drawn."""
 LINEAR_GAP = RELATIVE_GAP / 5
-"""Relative gap for rows that are features themselves: they are few and without error."""
+"""Relative gap for rows that are features themselves: these are few and exact."""
 CENTER_ROWS = 100_000
+"""Number of rows, at most, whose median is the center."""
 
 
 def train_machine(
@@ -91,19 +93,19 @@ def train_machine(
     approximation : {"auto", "none", "nystroem"}, default="auto"
         "none" is exact: by SMO or LIBSVM, whichever is faster. "nystroem" learns from explicit
         features by coordinate descent: the rows themselves for a linear kernel on dense X, else
-        the kernel values to 500 landmarks; of more than 200,000 rows, that many are drawn and
-        stand for the others. "auto" is exact for up to 10,000 rows (2,000 if the kernel is
+        the kernel values to 500 landmarks; of more than 200,000 rows, a sample of that size with
+        larger weights is used. "auto" is exact for up to 10,000 rows (2,000 if the kernel is
         linear and X dense) and for a precomputed kernel.
     center : array of shape (d,), default=None
-        What to subtract from all rows, as far as f does not depend on it; None is `center_of(X)`.
-        Machines that are to be blended need a common one.
+        Subtracted from all rows, for kernels for which f does not depend on it; None is that of
+        `choose_center`. Machines that are to be blended need a common one.
     n_jobs : int, default=None
-        Threads; None takes as many as BLAS would, -1 all cores. The machine does not
+        Number of threads; None takes as many as BLAS would, -1 all cores. The machine does not
         depend on it.
     random_state : int, RandomState or None
         Seed of the landmarks and of the order of the rows in coordinate descent.
     progress : callable, default=None
-        Is told the share that is done and a message, now and then.
+        Called with the finished share and a message.
 
     Returns
     -------
@@ -123,9 +125,9 @@ def train_machine(
         return train_on_kernel(
             X, codes, C=C, sample_weight=sample_weight, n_jobs=n_jobs, progress=progress
         )
-    weights = _weights(codes, sample_weight)
+    weights = _check_sample_weight(codes, sample_weight)
     max_exact = MAX_EXACT_LINEAR if rows_are_features(X, kernel) else MAX_EXACT
-    center = center_of(X, kernel) if center is None else center
+    center = choose_center(X, kernel) if center is None else center
     if approximation == "nystroem" or (approximation == "auto" and len(codes) > max_exact):
         return _train_on_features(
             X, codes, kernel, C, weights, center, n_jobs, random_state, progress
@@ -133,7 +135,7 @@ def train_machine(
     in_libsvm = not callable(kernel.kind) and kernel.kind in LIBSVM_KERNELS
     if len(codes) > MAX_SMO and in_libsvm:
         return _train_by_libsvm(X, codes, kernel, C, weights, center)
-    points = centered(X, center)
+    points = subtract_center(X, center)
     machine = _train_by_smo(
         kernel(points, points),
         codes,
@@ -146,17 +148,17 @@ def train_machine(
         progress,
     )
     if not machine.report.converged and in_libsvm:
-        # With values of 1e12 and more, LIBSVM is slow but gets there.
+        # With kernel values of 1e12 and more, LIBSVM is slow but converges.
         return _train_by_libsvm(X, codes, kernel, C, weights, center)
     return replace(machine, kernel=kernel, vectors=X[machine.vectors], center=center)
 
 
 def check_approximation(approximation: Any, kind: Any) -> None:
-    """Raise ValueError unless there is such an approximation for a kind of kernel."""
+    """Raise ValueError unless the approximation exists for a kind of kernel."""
     check_choice("approximation", approximation, APPROXIMATIONS)
     if approximation == "nystroem" and not callable(kind) and kind == "precomputed":
         msg = (
-            "`approximation`='nystroem' needs rows to compute kernel values of, got a "
+            "`approximation`='nystroem' needs rows to compute kernel values from, got a "
             "precomputed kernel; use 'auto' or 'none'"
         )
         raise ValueError(msg)
@@ -173,7 +175,7 @@ def train_on_kernel(
     n_jobs: int | None = None,
     progress: ProgressCallback | None = None,
 ) -> MarginMachine:
-    """Return the exact machine for a kernel matrix in memory, by SMO on the rows of each pair.
+    """Return the exact machine for a kernel matrix in memory, by SMO for each pair of classes.
 
     Parameters
     ----------
@@ -182,14 +184,14 @@ def train_on_kernel(
         As in `train_machine`.
     start : MarginMachine, default=None
         A machine for the same rows and classes with another C, other labels or another kernel
-        matrix. The solution is the same, and found faster the more the two have in common.
+        matrix. The solution is the same; a more similar machine saves more iterations.
     tolerance : float > 0
         Violation of the optimality conditions, in units of f, at which to stop.
 
     Returns
     -------
     MarginMachine
-        With row numbers as vectors.
+        Its vectors are row numbers.
 
     Examples
     --------
@@ -199,7 +201,7 @@ def train_on_kernel(
     >>> machine.decision(X @ X.T).round(3).tolist()
     [-1.0, 1.0, 2.0]
     """
-    weights = _weights(codes, sample_weight)
+    weights = _check_sample_weight(codes, sample_weight)
     return _train_by_smo(K, codes, C, weights, start, tolerance, MAX_ITERATIONS, n_jobs, progress)
 
 
@@ -220,7 +222,7 @@ def train_without_bias(
     Returns
     -------
     MarginMachine
-        With row numbers as vectors.
+        Its vectors are row numbers.
 
     Examples
     --------
@@ -230,9 +232,9 @@ def train_without_bias(
     [-1.0, 2.0]
     """
     bounds = np.full(len(codes), C)
-    pairs = list(_pairs_of_rows(codes, bounds))
+    pairs = list(_class_pairs(codes, bounds))
 
-    def solve(pair: tuple[IntArray, FloatArray]) -> BoxSolution:
+    def solve(pair: tuple[IntArray, FloatArray]) -> FixedBiasSolution:
         rows, signs = pair
         limits = signs * bounds[rows]
         return solve_fixed_bias(F[rows], signs, np.minimum(limits, 0.0), np.maximum(limits, 0.0))
@@ -260,15 +262,15 @@ def _train_by_smo(
     n_jobs: int | None,
     progress: ProgressCallback | None,
 ) -> MarginMachine:
-    """Return the machine for a kernel matrix."""
+    """Return the exact machine for a kernel matrix, by SMO."""
     if sparse.issparse(K):
         K = K.toarray()
     K = np.ascontiguousarray(K, dtype=np.float64)
     bounds = C * weights
-    pairs = list(_pairs_of_rows(codes, bounds))
-    before = np.zeros((len(codes), len(pairs)))
+    pairs = list(_class_pairs(codes, bounds))
+    initial = np.zeros((len(codes), len(pairs)))
     if start is not None:
-        before[start.vectors] = start.coefficients * (C / start.report.C)
+        initial[start.vectors] = start.coefficients * (C / start.report.C)
 
     def solve(pair: int) -> SmoSolution:
         rows, signs = pairs[pair]
@@ -277,12 +279,12 @@ def _train_by_smo(
             rows,
             signs,
             bounds[rows],
-            start=signs * before[rows, pair],
+            start=signs * initial[rows, pair],
             tolerance=tolerance,
             max_iterations=max_iterations,
         )
 
-    if len(pairs) == 1 and progress is None:  # threads would take longer than many a fit
+    if len(pairs) == 1 and progress is None:  # starting threads would take longer than many fits
         solutions = [solve(0)]
     else:
         solutions = map_in_threads(solve, range(len(pairs)), n_jobs=n_jobs, progress=progress)
@@ -292,7 +294,7 @@ def _train_by_smo(
     return _machine_of_rows(
         codes,
         pairs,
-        [signs * found.alpha for (_, signs), found in zip(pairs, solutions, strict=True)],
+        [signs * solved.alpha for (_, signs), solved in zip(pairs, solutions, strict=True)],
         np.array([solution.bias for solution in solutions]),
         TrainingReport("smo", C, len(codes), failure=failure),
     )
@@ -329,7 +331,7 @@ def _train_by_libsvm(
     weights: FloatArray,
     center: FloatArray | float,
 ) -> MarginMachine:
-    """Return the exact machine by LIBSVM's own kernels, which need no n x n matrix."""
+    """Return the exact machine by LIBSVM, which needs no n x n kernel matrix."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.svm import SVC
 
@@ -342,22 +344,22 @@ def _train_by_libsvm(
         tol=TOLERANCE,
         max_iter=MAX_ITERATIONS,
     )
-    points = centered(X, center) / kernel.width
-    if sparse.issparse(points):  # LIBSVM takes no other indices
+    points = subtract_center(X, center) / kernel.width
+    if sparse.issparse(points):  # LIBSVM takes 32-bit indices only
         points.indices, points.indptr = points.indices.astype("i4"), points.indptr.astype("i4")
-    with warnings.catch_warnings():  # the report says so, and its reader decides what to do
+    with warnings.catch_warnings():  # the report has the failure, and its reader warns
         warnings.simplefilter("ignore", ConvergenceWarning)
         try:
             svm.fit(points, codes, sample_weight=weights)
-        except ValueError as error:  # that its solution is not finite
+        except ValueError as error:  # raised where its solution is not finite
             msg = (
-                f"LIBSVM finds no finite solution with C={C:.3g}: numbers of `X` are too large for "
-                f"the width of the `kernel`, {kernel.width:.3g}; center and scale the features"
+                f"LIBSVM finds no finite solution with C={C:.3g}: the numbers in `X` are too large "
+                f"for the `width` {kernel.width:.3g}; center and scale the features"
             )
             raise ValueError(msg) from error
     failure = ""
     if svm.fit_status_:
-        failure = _failure(f"LIBSVM did not converge in {MAX_ITERATIONS:,} iterations")
+        failure = _failure_message(f"LIBSVM did not converge in {MAX_ITERATIONS:,} iterations")
     return MarginMachine(
         kernel,
         X[svm.support_],
@@ -381,7 +383,7 @@ def _train_on_features(
 ) -> MarginMachine:
     """Return the machine on explicit features: the rows, or kernel values to landmarks.
 
-    Rows that are drawn from a class stand for those that are not: their losses count more.
+    The losses of rows drawn from a class are weighted to represent the whole class.
     """
     random = check_random_state(random_state)
     used = np.flatnonzero(weights > 0)
@@ -398,7 +400,7 @@ def _train_on_features(
         precision = np.float64 if sparse.issparse(X) else landmark_precision(kernel)
         feature_map = landmark_features(kernel, landmarks.astype(precision, copy=False), center)
         relative_gap = RELATIVE_GAP
-    features = feature_map.table(X, used, n_jobs=n_jobs)
+    features = feature_map.transform_rows(X, used, n_jobs=n_jobs)
     bounds = C * weights[used]
     seed = int(random.randint(2**31 - 1))
 
@@ -408,74 +410,75 @@ def _train_on_features(
             features, rows, signs, bounds[rows], relative_gap=relative_gap, seed=seed
         )
 
-    pairs = list(_pairs_of_rows(codes[used], bounds))
+    pairs = list(_class_pairs(codes[used], bounds))
     solutions = map_in_threads(solve, pairs, n_jobs=n_jobs, progress=progress)
     gap = max(solution.gap for solution in solutions)
     converged = all(solution.converged for solution in solutions)
-    failure, described = "" if converged else gap_message(gap), feature_map.described(X)
-    return feature_map.machine(
+    failure = "" if converged else gap_message(gap)
+    fields = feature_map.report_fields(X)
+    return feature_map.machine_from_weights(
         np.column_stack([solution.weights for solution in solutions]),
         np.array([solution.bias for solution in solutions]),
         int(codes.max()) + 1,
-        TrainingReport("coordinate descent", C, len(used), gap=gap, failure=failure, **described),
+        TrainingReport("coordinate descent", C, len(used), gap=gap, failure=failure, **fields),
     )
 
 
-def _pairs_of_rows(codes: IntArray, bounds: FloatArray) -> Iterator[tuple[IntArray, FloatArray]]:
-    """Yield the rows of each pair of classes, and their signs."""
+def _class_pairs(codes: IntArray, bounds: FloatArray) -> Iterator[tuple[IntArray, FloatArray]]:
+    """Yield the rows of each pair of classes and their signs."""
     members = rows_by_class(codes, bounds, int(codes.max()) + 1)
     for first, second in combinations(members, 2):
-        yield rows_of_pair(first, second)
+        yield pair_rows(first, second)
 
 
 def rows_by_class(codes: IntArray, bounds: FloatArray, n_classes: int) -> list[IntArray]:
-    """Return the rows of each class whose losses count."""
+    """Return the rows of each class whose losses have a positive weight."""
     return [np.flatnonzero((codes == c) & (bounds > 0)) for c in range(n_classes)]
 
 
-def rows_of_pair(first: IntArray, second: IntArray) -> tuple[IntArray, FloatArray]:
-    """Return the rows of two classes, and their signs: 1 for the first class."""
+def pair_rows(first: IntArray, second: IntArray) -> tuple[IntArray, FloatArray]:
+    """Return the rows of two classes, and their signs: 1 for the first class, else -1."""
     return np.concatenate([first, second]), np.repeat([1.0, -1.0], [len(first), len(second)])
 
 
-def _weights(codes: IntArray, sample_weight: FloatArray | None) -> FloatArray:
-    """Return the factor of each loss, after a check."""
+def _check_sample_weight(codes: IntArray, sample_weight: FloatArray | None) -> FloatArray:
+    """Return the weight of each loss, or raise ValueError."""
     if sample_weight is None:
         return np.ones(len(codes))
     weights = np.asarray(sample_weight, dtype=np.float64)
     if not weights.min() >= 0 or not np.bincount(codes, weights).min() > 0:
-        msg = "`sample_weight` must be >= 0, and > 0 for some row of every class"
+        msg = "`sample_weight` must be >= 0, with a positive weight in every class"
         raise ValueError(msg)
     return weights
 
 
 def violation_message(violation: float) -> str:
-    """Return what to tell a user where the optimality conditions do not hold."""
-    return _failure(f"the optimality conditions are violated by {violation:.1e}")
+    """Return the message for a solver that stopped before its tolerance."""
+    return _failure_message(f"the optimality conditions are violated by {violation:.1e}")
 
 
 def gap_message(gap: float) -> str:
-    """Return what to tell a user where coordinate descent ended before its gap was small."""
-    return _failure(f"the relative duality gap is {gap:.1e} after {MAX_EPOCHS:,} epochs")
+    """Return the message for coordinate descent that stopped before its gap was small."""
+    return _failure_message(f"the relative duality gap is {gap:.1e} after {MAX_EPOCHS:,} epochs")
 
 
-def _failure(reason: str) -> str:
+def _failure_message(reason: str) -> str:
     return f"max-margin machine: {reason}; scale the features or lower C"
 
 
 def landmark_precision(kernel: Kernel) -> type[np.float32 | np.float64]:
-    """Return the precision of landmarks among dense rows.
+    """Return the precision of landmarks among dense rows: single for the RBF kernel, else double.
 
-    Other kernels have no bound, and small eigenvalues that matter beside large ones.
+    Other kernels are unbounded, and have small eigenvalues that matter beside large ones.
     """
     return np.float32 if kernel.kind == "rbf" else np.float64
 
 
-def center_of(X: Any, kernel: Kernel) -> FloatArray | float:
-    """Return the median of dense rows where shifting all of them leaves the problem as it is.
+def choose_center(X: Any, kernel: Kernel) -> FloatArray | float:
+    """Return the median of a sample of dense rows if f does not depend on the center, else 0.
 
-    That is so for the linear kernel, whose bias is free, and for the RBF kernel. A large offset
-    would cost both of them their precision. A sample of the rows is enough.
+    It does not for the linear kernel, whose bias is not penalized, and for the RBF kernel. Both
+    would lose precision with rows far from the origin.
     """
     if kernel.kind not in ("linear", "rbf") or sparse.issparse(X):
         return 0.0

@@ -1,4 +1,4 @@
-"""Choosing parameters: folds that hide labels, trials of candidates, and their weights."""
+"""Choice of parameters: folds of held-out labels, trials of candidates, and their weights."""
 
 from graphmargin.selection.choice import Choice, choose
 from graphmargin.selection.graph_reports import GraphReport, graph_report

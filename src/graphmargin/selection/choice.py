@@ -1,9 +1,9 @@
-"""The choice among candidates: a blend weighted by what is known of each.
+"""The choice among candidates: a blend, weighted by the evidence for each of them.
 
 With 2 to 20 labels, most candidates of a grid make the same number of errors on held-out labels,
-and the first of the ties is a matter of chance. Here no candidate is picked: the functions of all
-that are credible are averaged, with weights of Bayes' rule. See docs/selection.md for the
-experiments behind it.
+and which of them comes first is a matter of chance. Here no single candidate is picked: the
+functions of all credible ones are averaged, with weights by Bayes' rule. docs/selection.md has the
+experiments behind this rule.
 """
 
 from __future__ import annotations
@@ -21,35 +21,35 @@ from graphmargin.margin.calibration import calibration_targets, fit_sharpness, p
 from graphmargin.margin.machine import predicted_codes
 from graphmargin.selection.trials import Trials
 
-SUPERVISED_SHARE = 0.5
+SUPERVISED_PRIOR = 0.5
 """Prior weight of supervised learning, where it is among the candidates and not alone."""
-MOST_SHARE_EVIDENCE = 3.0
-"""Nats, at most, that class shares tell against a candidate: labels may be drawn on purpose."""
-BLENDED = 0.9
-"""Weight of the candidates that are blended; the least likely ones are left out."""
-HELPS = 1 / 3
-"""Weight of supervised learning up to which the graph is said to help."""
-DOES_NOT_HELP = 2 / 3
-"""Weight of supervised learning from which on it is said to be chosen."""
+MAX_SHARE_EVIDENCE = 3.0
+"""Largest evidence of class shares against a candidate, in nats: labels may not be random."""
+BLENDED_WEIGHT = 0.9
+"""Total weight of the candidates in the blend; the least likely ones are left out."""
+MAX_WEIGHT_IF_HELPFUL = 1 / 3
+"""Largest weight of supervised learning with the verdict that the graph helps."""
+MIN_WEIGHT_IF_USELESS = 2 / 3
+"""Smallest weight of supervised learning with the verdict that the graph does not help."""
 GRAPH_HELPS, UNDECIDED = "graph helps", "undecided: both are averaged"
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The weights of the candidates, and why.
+    """The weights of the candidates, and the evidence behind them.
 
     Attributes
     ----------
     trials : Trials
     label_counts : array of shape (c,)
-        Labels of each class.
+        Number of labels of each class.
     log_likelihood : array of shape (m,)
-        Of the held-out labels, in nats; 0 for all where no label could be held out.
-    share_evidence : array of shape (m,)
+        Log-likelihood of the held-out labels, in nats; 0 if no label could be held out.
+    share_log_likelihood : array of shape (m,)
         Log-likelihood of the label counts if labels are drawn at random from the classes that the
-        candidate sees, relative to the best possible; at least -3.
+        candidate predicts, relative to the best possible; at least -3.
     weights : array of shape (m,)
-        Sum to one; 0 for candidates that are left out.
+        Weights, which sum to one; 0 for candidates that are left out.
 
     Examples
     --------
@@ -82,16 +82,16 @@ class Choice:
 
     @property
     def blended(self) -> list[tuple[int, float]]:
-        """Number and factor of the candidates in the blend, the most important first.
+        """Number and factor of the candidates in the blend, the heaviest first.
 
-        The factor takes a candidate's function to its part of the blend: weight over scale.
+        The blend is the sum of the candidates' functions times their factors, weight over scale.
         """
         order = np.argsort(-self.weights, kind="stable")
         factors = self.weights / self.trials.scales
         return [(int(i), float(factors[i])) for i in order if self.weights[i] > 0]
 
     @property
-    def supervised_share(self) -> float:
+    def supervised_weight(self) -> float:
         """Weight of supervised learning in the blend."""
         return float(self.weights[self.trials.supervised].sum())
 
@@ -104,16 +104,19 @@ class Choice:
     def error(self) -> float:
         """Share of the held-out labels that the blend gets wrong; nan if none was held out.
 
-        The weights have seen these labels, so that it is a little optimistic.
+        It is a little optimistic, because the weights depend on these labels.
         """
-        return error_of(self.scores, self.trials.held_out_codes)
+        return error_rate(self.scores, self.trials.held_out_codes)
 
     @cached_property
     def errors(self) -> FloatArray:
         """Share of the held-out labels that each candidate gets wrong."""
         trials = self.trials
         return np.array(
-            [error_of(trials.scores(one), trials.held_out_codes) for one in trials.held_out_values]
+            [
+                error_rate(trials.scores(values), trials.held_out_codes)
+                for values in trials.held_out_values
+            ]
         )
 
     @property
@@ -125,13 +128,14 @@ class Choice:
     def graph_error(self) -> float | None:
         """Share of the held-out labels that the best candidate with a graph gets wrong.
 
-        It is optimistic where candidates are many; None if there is no candidate or no label.
+        It is optimistic if candidates are many. It is None without such candidates or held-out
+        labels.
         """
         return self._least_error(~self.trials.supervised)
 
     @property
     def supervised_error(self) -> float | None:
-        """The same for candidates without a graph."""
+        """Share of held-out labels that the best candidate without a graph gets wrong, or None."""
         return self._least_error(self.trials.supervised)
 
     def _least_error(self, kind: BoolArray) -> float | None:
@@ -140,48 +144,48 @@ class Choice:
 
     @property
     def verdict(self) -> str:
-        """The verdict on the graph, by `supervised_share`: up to 1/3, from 2/3 on, or between.
+        """The verdict on the graph, by `supervised_weight`: up to 1/3, from 2/3 on, or between.
 
-        "not compared" unless there are candidates of both kinds and held-out labels: else the
-        weights are those of priors and class shares.
+        It is "not compared" unless there are candidates of both kinds and held-out labels, because
+        the weights then depend on priors and class shares alone.
         """
         if not self.has_both_kinds or not len(self.trials.held_out_codes):
             return "not compared"
-        if self.supervised_share <= HELPS:
+        if self.supervised_weight <= MAX_WEIGHT_IF_HELPFUL:
             return GRAPH_HELPS
-        if self.supervised_share >= DOES_NOT_HELP:
+        if self.supervised_weight >= MIN_WEIGHT_IF_USELESS:
             return "graph does not help: supervised learning chosen"
         return UNDECIDED
 
     @property
     def reason(self) -> str:
-        """The numbers behind the verdict, in words."""
+        """The numbers behind the verdict, as a text."""
         n_supervised = np.count_nonzero(self.trials.supervised)
         n_graph, n = len(self.weights) - n_supervised, len(self.trials.held_out_codes)
         if not n_supervised:
             return "no supervised candidate was tried"
         if not n_graph:
             return "no candidate with a graph was tried"
-        weight = f"supervised learning has {self.supervised_share:.1%} of the weight"
+        weight = f"supervised learning has {self.supervised_weight:.1%} of the weight"
         if self.graph_error is None or self.supervised_error is None:
-            return f"with one label a class nothing can be tested; {weight}"
+            return f"no label could be held out; {weight}"
         return (
-            f"{weight}; held-out labels wrong: {round(self.graph_error * n)} of {n} with the best "
-            f"of {n_graph} with a graph, {round(self.supervised_error * n)} of {n} with the best "
-            f"of {n_supervised} without"
+            f"{weight}; wrong held-out labels: {round(self.graph_error * n)} of {n} with the best "
+            f"of {n_graph} candidates that use the graph, {round(self.supervised_error * n)} of "
+            f"{n} with the best of {n_supervised} that do not"
         )
 
     def __str__(self) -> str:
         """Return the verdict, and a line for each candidate of the blend."""
         lines = [
-            f"weight {weight}: {params} ({wrong} held-out labels wrong)"
+            f"weight {weight}: {params} ({wrong} held-out labels are wrong)"
             for weight, params, wrong in self._blend_rows()
         ]
         return "\n".join([self._headline, *lines])
 
     def _repr_html_(self) -> str:
-        """Return the same texts as a table for notebooks."""
-        header = ("weight", "parameters", "held-out labels wrong")
+        """Return the same content as an HTML table for notebooks."""
+        header = ("weight", "parameters", "wrong held-out labels")
         return html_table(self._headline, self._blend_rows(), header=header)
 
     @property
@@ -202,7 +206,7 @@ class Choice:
         ]
 
     def results(self) -> dict[str, Any]:
-        """Return a table with a row for each candidate, in the manner of ``cv_results_``.
+        """Return a table with a row for each candidate, in the format of ``cv_results_``.
 
         Columns: ``params``, ``param_*``, ``split{i}_test_score`` and ``mean_test_score``
         (accuracies on held-out labels), ``log_likelihood``, ``share_log_likelihood``, ``weight``,
@@ -218,7 +222,7 @@ class Choice:
         for fold in np.unique(trials.fold):
             rows = trials.fold == fold
             errors = [
-                error_of(trials.scores(f[rows]), trials.held_out_codes[rows])
+                error_rate(trials.scores(f[rows]), trials.held_out_codes[rows])
                 for f in trials.held_out_values
             ]
             table[f"split{fold}_test_score"] = 1 - np.array(errors)
@@ -236,27 +240,27 @@ def choose(trials: Trials, label_counts: IntArray, max_blended: int | None = Non
 
     The weight of candidate m is proportional to its prior times ``exp(a_m + b_m)``.
 
-    - Prior: one half for supervised learning, the rest for candidates that use unlabeled rows,
+    - Prior: one half for supervised candidates, and one half for those that use unlabeled rows,
       evenly within both.
-    - ``a_m = sum_i log p_m(y_i)`` over the held-out labels, with probabilities from the scores of
-      the candidate that has not seen label i, and one sharpness for all of them.
-    - ``b_m``: labels are a sample, so their class counts n_k should look like one of the classes
-      that the candidate assigns to all rows in shares s_k: ``sum_k n_k log(s_k / (n_k / n))``,
-      but at least -3. A function that gives all rows to one class is a frequent failure of
-      graphs (and of SVMs) with few labels, and visible here even if no label can be held out.
+    - ``a_m = sum_i log p_m(y_i)`` over the held-out labels. The probabilities are those of the
+      candidate trained without label i, calibrated with one sharpness for all of them.
+    - ``b_m = sum_k n_k log(s_k / (n_k / n))``, but at least -3: the class counts n_k of the labels
+      should look like a sample of the classes that the candidate assigns to all rows, in shares
+      s_k. Assigning all rows to one class is a frequent failure of graphs (and of SVMs) with few
+      labels, and visible here even if no label can be held out.
 
     Parameters
     ----------
     trials : Trials
     label_counts : array of shape (c,)
     max_blended : int, default=None
-        Number of candidates, at most, that are blended. They are the most likely ones, with 90 %
-        of the weight of all.
+        Largest number of candidates in the blend, which has the most likely ones with 90 % of the
+        weight of all.
 
     Examples
     --------
-    Two labels are held out. One candidate is right about both, the other about none; a third is
-    as good as the first.
+    Two labels are held out. The first candidate is right about both, the second about none; the
+    third is as good as the first.
 
     >>> sides = np.array([[[1.0], [-1.0]], [[-1.0], [1.0]], [[1.0], [-1.0]]])
     >>> trials = Trials(
@@ -271,33 +275,35 @@ def choose(trials: Trials, label_counts: IntArray, max_blended: int | None = Non
     >>> choose(trials, np.array([1, 1])).weights.round(2).tolist()
     [0.56, 0.16, 0.28]
     """
-    scores = [trials.scores(one) for one in trials.held_out_values]
     log_likelihood = np.array(
-        [_log_likelihood(one, trials.held_out_codes, len(label_counts)) for one in scores]
+        [
+            _log_likelihood(trials.scores(values), trials.held_out_codes, len(label_counts))
+            for values in trials.held_out_values
+        ]
     )
-    share_log_likelihood = _share_evidence(trials.shares, label_counts)
+    share_log_likelihood = _share_log_likelihood(trials.shares, label_counts)
     log_weights = np.log(_prior(trials.supervised)) + log_likelihood + share_log_likelihood
     weights = np.exp(log_weights - logsumexp(log_weights))
-    # Candidates that differ by rounding alone rank in their order, on every machine.
+    # Candidates that differ by rounding alone keep their order, on every machine.
     order = np.argsort(-np.round(log_weights, 9), kind="stable")
     before = np.cumsum(weights[order]) - weights[order]
-    least = weights[order[before < BLENDED - 1e-9]].min()
-    weights[weights < (1 - 1e-9) * least] = 0.0  # equals are not left out for their place
+    smallest = weights[order[before < BLENDED_WEIGHT - 1e-9]].min()
+    weights[weights < (1 - 1e-9) * smallest] = 0.0  # of equal candidates, none is left out
     weights[order[max_blended:] if max_blended is not None else []] = 0.0
     return Choice(
         trials, label_counts, log_likelihood, share_log_likelihood, weights / weights.sum()
     )
 
 
-def error_of(scores: FloatArray, given: IntArray) -> float:
-    """Return the share of wrong labels, nan for none at all."""
+def error_rate(scores: FloatArray, given: IntArray) -> float:
+    """Return the share of wrong labels, nan if there is no label."""
     if not len(given):
         return float("nan")
     return float((predicted_codes(scores) != given).mean())
 
 
 def majority_error(codes: IntArray) -> float:
-    """Return the share of some labels that the most frequent class for all gets wrong, or nan.
+    """Return the error rate of predicting the most frequent class for all labels, or nan.
 
     Examples
     --------
@@ -310,12 +316,12 @@ def majority_error(codes: IntArray) -> float:
 def _prior(supervised: BoolArray) -> FloatArray:
     if supervised.all() or not supervised.any():
         return np.full(len(supervised), 1 / len(supervised))
-    alone = SUPERVISED_SHARE / supervised.sum()
-    return np.asarray(np.where(supervised, alone, (1 - SUPERVISED_SHARE) / (~supervised).sum()))
+    each = SUPERVISED_PRIOR / supervised.sum()
+    return np.asarray(np.where(supervised, each, (1 - SUPERVISED_PRIOR) / (~supervised).sum()))
 
 
 def _log_likelihood(scores: FloatArray, given: IntArray, n_classes: int) -> float:
-    """Return the log-likelihood of held-out labels, calibrated by a single number."""
+    """Return the log-likelihood of held-out labels, with one sharpness fitted to them."""
     if not len(given):
         return 0.0
     targets = calibration_targets(np.eye(n_classes)[given], given)
@@ -323,8 +329,8 @@ def _log_likelihood(scores: FloatArray, given: IntArray, n_classes: int) -> floa
     return float(np.log(np.maximum(P[np.arange(len(given)), given], 1e-9)).sum())
 
 
-def _share_evidence(shares: FloatArray, counts: IntArray) -> FloatArray:
+def _share_log_likelihood(shares: FloatArray, counts: IntArray) -> FloatArray:
     used = counts > 0
-    own = counts[used] / counts.sum()
-    evidence = (counts[used] * np.log(shares[:, used] / own)).sum(axis=1)
-    return np.asarray(np.maximum(evidence, -MOST_SHARE_EVIDENCE))
+    label_shares = counts[used] / counts.sum()
+    evidence = (counts[used] * np.log(shares[:, used] / label_shares)).sum(axis=1)
+    return np.asarray(np.maximum(evidence, -MAX_SHARE_EVIDENCE))

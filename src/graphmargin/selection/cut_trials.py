@@ -17,10 +17,10 @@ from graphmargin.harmonic.problem import HarmonicProblem, problem_on
 from graphmargin.harmonic.solution import HarmonicSolution
 from graphmargin.labels import UNLABELED, EncodedLabels
 from graphmargin.margin.feature_maps import stratified_sample
-from graphmargin.margin.induced import InducedLabels, given_labels, induced_labels
+from graphmargin.margin.induced import InducedLabels, induced_labels, supervised_labels
 from graphmargin.margin.kernels import Kernel
-from graphmargin.margin.machine import MarginMachine, centered, pairwise_values
-from graphmargin.margin.training import center_of, train_on_kernel
+from graphmargin.margin.machine import MarginMachine, pairwise_values, subtract_center
+from graphmargin.margin.training import choose_center, train_on_kernel
 from graphmargin.selection.execution import Execution
 from graphmargin.selection.gamma_path import GammaStatistics, solve_folds
 from graphmargin.selection.grids import c_grid, gamma_g_grid, prior_grid
@@ -31,44 +31,44 @@ from graphmargin.selection.tasks import (
     Task,
     TaskTrials,
     build_graph,
+    normalize_to_priors,
     task_candidates,
-    with_priors,
 )
 from graphmargin.selection.trials import pairwise_trials
 
 InducedLabelKey = tuple[float, Any]
-"""gamma_g and class priors, which the induced labels of a candidate depend on."""
+"""gamma_g and class priors of a candidate, which determine its induced labels."""
 
 MAX_TRIAL_ROWS = 50_000
-"""Unlabeled rows from which on candidates are tried on a graph of that many, drawn at random."""
+"""Largest number of unlabeled rows in the graph of trials; of more rows, a sample is drawn."""
 MAX_LABELED = 1000
-"""Labeled rows, at most, that machines of a trial learn from and are tested on."""
-LABELED_A_CLASS = 10
-"""Labeled rows that are taken of each class in any case, lest a fold holds out all of them."""
+"""Largest number of labeled rows that trial machines learn from and are tested on."""
+MIN_LABELED_PER_CLASS = 10
+"""Labeled rows of each class that are always taken, so that no fold holds out all of them."""
 MAX_UNLABELED = 1000
-"""Unlabeled rows, at most, that machines of a trial learn from."""
+"""Largest number of unlabeled rows that trial machines learn from."""
 MAX_SCALE_ROWS = 500
-"""Rows whose scores tell the scale of a function, and its class shares."""
+"""Largest number of rows on which the scale of a function and its class shares are measured."""
 MAX_BLENDED = 4
-"""Machines, at most, that are trained and blended where trials have seen a sample of the rows."""
+"""Largest number of machines in a blend that have to be trained after trials on a sample."""
 TRIAL_TOLERANCE = 1e-3
-"""Tolerance of trial machines, in units of f: it moves a score, not a label."""
+"""Tolerance of trial machines, in units of f: it changes scores slightly, but no label."""
 
 
 @dataclass(frozen=True)
 class CutTrials(TaskTrials):
-    """The trials of a task, and what they leave for the function that is fitted in the end.
+    """The trials of a task, with the machines and solutions that the final fit can use.
 
     Attributes
     ----------
     n_rows : int
-        Rows that were tried on.
+        Number of rows in the graph of the trials.
     rows : array of shape (s,)
-        Those that the machines learned from: all, or a sample.
+        Rows that the machines learned from: all, or a sample.
     machines : list of MarginMachine
         Machines of every candidate, trained on all labels; their vectors are positions in `rows`.
     center : array or float
-        What was subtracted from the rows before the kernel saw them.
+        Subtracted from the rows before the kernel was evaluated.
     solutions : dict from gamma_g to HarmonicSolution
         Solutions on all labels, for finite gamma_g.
     statistics : dict from gamma_g to GammaStatistics
@@ -88,7 +88,7 @@ class CutTrials(TaskTrials):
 
 
 def cut_candidates(task: Task) -> list[Candidate]:
-    """Return all combinations of gamma_g, C and class priors; with gamma_g = inf, priors once."""
+    """Return all combinations of gamma_g, C and class priors, which gamma_g = inf does not need."""
     candidates = task_candidates(
         task,
         {
@@ -108,49 +108,49 @@ def cut_candidates(task: Task) -> list[Candidate]:
 def try_cuts(
     tasks: Sequence[Task], held_out: HeldOutLabels, execution: Execution
 ) -> tuple[CutTrials, ...]:
-    """Return what the candidates of all tasks say about labels that are held out from them.
+    """Return the predictions of the candidates of all tasks for the held-out labels.
 
-    The row of a held-out label stays in the graph as an unlabeled vertex. The harmonic solutions
-    of all folds are solved together (`fold_solutions`), once for each graph; all machines of a task
-    share a kernel matrix, each starts at that of the same candidate on all labels or of the last
-    C, and candidates that induce the same labels with the same weights are one machine.
+    The row of a held-out label remains in the graph as an unlabeled vertex. The harmonic solutions
+    of all folds are solved together (`fold_solutions`), once for each graph. All machines of a task
+    share a kernel matrix, each starts from the machine of the same candidate on all labels or with
+    the last C, and candidates that induce the same labels with the same weights share a machine.
 
-    Candidates are tried on at most 50,000 unlabeled rows, unless the graph is given: few edges of
-    a given graph would be left in a sample. Of more than 1,000 labeled or 1,000 unlabeled rows,
-    machines learn from a random sample, whose losses count for all rows.
+    Candidates are tried on at most 50,000 unlabeled rows, unless the graph is given: a sample would
+    keep few of its edges. Of more than 1,000 labeled or 1,000 unlabeled rows, machines learn from a
+    random sample, whose losses are weighted to represent all rows.
     """
     candidates = [cut_candidates(task) for task in tasks]
-    sets: dict[int, _TrialRows] = {}
+    trial_rows: dict[int, _TrialRows] = {}
     for task in tasks:
-        if id(task.problem) not in sets:
-            sets[id(task.problem)] = _trial_rows(task, held_out, execution)
+        if id(task.problem) not in trial_rows:
+            trial_rows[id(task.problem)] = _trial_rows(task, held_out, execution)
     n_candidates = sum(map(len, candidates))
     trials = []
     with report_stage(f"trial of {n_candidates} candidates", execution.verbose) as progress:
         induced: dict[Any, _InducedFolds] = {}
-        for task, some in zip(tasks, candidates, strict=True):
-            wanted, rows = task.parameters, sets[id(task.problem)]
-            keys = list(dict.fromkeys(_induced_label_key(candidate) for candidate in some))
-            known = (id(task.problem), wanted.eps, wanted.loss_weights, tuple(keys))
-            if known not in induced:
-                induced[known] = _induce_folds(task, rows, keys, execution, progress)
+        for task, of_task in zip(tasks, candidates, strict=True):
+            parameters, rows = task.parameters, trial_rows[id(task.problem)]
+            keys = list(dict.fromkeys(_induced_label_key(candidate) for candidate in of_task))
+            key = (id(task.problem), parameters.eps, parameters.loss_weights, tuple(keys))
+            if key not in induced:
+                induced[key] = _induce_folds(task, rows, keys, execution, progress)
             trials.append(
-                _try_machines(task, some, rows, induced[known], held_out.validation, execution)
+                _try_machines(task, of_task, rows, induced[key], held_out.validation, execution)
             )
     return tuple(trials)
 
 
 def max_blended(trials: Sequence[CutTrials]) -> int | None:
-    """Return how many candidates can be blended; None if all, which are trained already."""
+    """Return the largest number of candidates in a blend, None if all are trained already."""
     return None if all(part.has_all_rows for part in trials) else MAX_BLENDED
 
 
 def sample_rows(
     codes: IntArray, random: np.random.RandomState, max_unlabeled: int | None = None
 ) -> tuple[IntArray, FloatArray]:
-    """Return rows for the machines of trials, and how many rows each of them stands for.
+    """Return a sample of rows for trial machines, and the number of rows that each represents.
 
-    These are up to 1,000 labeled rows, or ten a class, and up to 1,000 unlabeled ones by default.
+    It has up to 1,000 labeled rows, or ten of each class, and by default 1,000 unlabeled ones.
 
     Examples
     --------
@@ -159,21 +159,21 @@ def sample_rows(
     ([0, 2, 3], [1.0, 1.0, 2.0])
     """
     labeled, unlabeled = np.flatnonzero(codes != UNLABELED), np.flatnonzero(codes == UNLABELED)
-    most = max(MAX_LABELED, LABELED_A_CLASS * (int(codes.max()) + 1))
-    if len(labeled) > most:
-        labeled = labeled[stratified_sample(codes[labeled], most, random)]
-    most = max_unlabeled or MAX_UNLABELED
-    if len(unlabeled) > most:
-        unlabeled = random.choice(unlabeled, most, replace=False)
+    limit = max(MAX_LABELED, MIN_LABELED_PER_CLASS * (int(codes.max()) + 1))
+    if len(labeled) > limit:
+        labeled = labeled[stratified_sample(codes[labeled], limit, random)]
+    limit = max_unlabeled or MAX_UNLABELED
+    if len(unlabeled) > limit:
+        unlabeled = random.choice(unlabeled, limit, replace=False)
     rows = np.sort(np.concatenate([labeled, unlabeled]))
-    kinds = codes - UNLABELED  # a row stands for rows of the same class, or unlabeled ones
+    kinds = codes - UNLABELED  # a row represents those of its class, or unlabeled ones
     factors = np.bincount(kinds) / np.maximum(1, np.bincount(kinds[rows]))
     return rows, factors[kinds[rows]]
 
 
 @dataclass(frozen=True)
 class _TrialRows:
-    """Rows that candidates are tried on: all of them, or a sample of many with its own graph."""
+    """Rows that candidates are tried on: all of them, or a sample with its own graph."""
 
     X: Any
     labels: EncodedLabels
@@ -183,7 +183,7 @@ class _TrialRows:
 
 @dataclass(frozen=True)
 class _InducedFolds:
-    """Induced labels at the rows that machines learn from, first with all labels, then by fold."""
+    """Induced labels of the rows that machines learn from, first with all labels, then by fold."""
 
     rows: IntArray
     parts: list[dict[InducedLabelKey, InducedLabels]]
@@ -192,16 +192,16 @@ class _InducedFolds:
 
 
 def _trial_rows(task: Task, held_out: HeldOutLabels, execution: Execution) -> _TrialRows:
-    labels, wanted = task.labels, task.parameters
-    if wanted.graph is None or (~labels.labeled).sum() <= MAX_TRIAL_ROWS:
+    labels, parameters = task.labels, task.parameters
+    if parameters.graph is None or (~labels.labeled).sum() <= MAX_TRIAL_ROWS:
         return _TrialRows(task.X, labels, task.problem, list(held_out.folds))
     rows, _ = sample_rows(labels.codes, check_random_state(execution.seed), MAX_TRIAL_ROWS)
     sampled = EncodedLabels(labels.classes, labels.codes[rows])
-    graph = build_graph(task.X[rows], wanted.graph, execution)
-    trust = wanted.c_labeled
+    graph = build_graph(task.X[rows], parameters.graph, execution)
+    trust = parameters.c_labeled
     if np.ndim(trust) > 0:
         trust = np.asarray(trust)[rows]
-    problem = problem_on(graph.W, sampled, c_labeled=trust, c_unlabeled=wanted.c_unlabeled)
+    problem = problem_on(graph.W, sampled, c_labeled=trust, c_unlabeled=parameters.c_unlabeled)
     folds = [np.flatnonzero(np.isin(rows, fold)) for fold in held_out.folds]
     return _TrialRows(task.X[rows], sampled, problem, folds)
 
@@ -213,8 +213,8 @@ def _induce_folds(
     execution: Execution,
     progress: ProgressCallback | None,
 ) -> _InducedFolds:
-    """Return the induced labels of all folds at the rows that machines learn from."""
-    labels, wanted = trial.labels, task.parameters
+    """Return the induced labels of all folds for the rows that machines learn from."""
+    labels, parameters = trial.labels, task.parameters
     rows, factors = sample_rows(labels.codes, check_random_state(execution.seed))
 
     def induce(
@@ -222,7 +222,7 @@ def _induce_folds(
     ) -> dict[InducedLabelKey, InducedLabels]:
         kept, at_rows = labels.without(fold), {}
         for gamma_g, priors in keys:
-            induced = labels_to_learn(kept, solutions.get(gamma_g), priors, wanted)
+            induced = labels_to_learn(kept, solutions.get(gamma_g), priors, parameters)
             codes, weights = np.maximum(induced.codes[rows], 0), induced.weights[rows] * factors
             at_rows[gamma_g, priors] = InducedLabels(codes, weights, induced.fell_back_to_given)
         return at_rows
@@ -230,18 +230,18 @@ def _induce_folds(
     gammas = sorted({gamma_g for gamma_g, _ in keys if np.isfinite(gamma_g)})
     problem, folds = trial.problem, trial.folds
     return _InducedFolds(
-        rows, *solve_folds(problem, gammas, folds, induce, wanted, execution, progress)
+        rows, *solve_folds(problem, gammas, folds, induce, parameters, execution, progress)
     )
 
 
 def labels_to_learn(
-    labels: EncodedLabels, solution: HarmonicSolution | None, priors: Any, wanted: Parameters
+    labels: EncodedLabels, solution: HarmonicSolution | None, priors: Any, parameters: Parameters
 ) -> InducedLabels:
-    """Return what the machine of a candidate learns from; without a solution, the given labels."""
+    """Return the labels that a candidate learns from; without a solution, the given ones."""
     if solution is None or np.isinf(solution.gamma_g):
-        return given_labels(labels)
-    normalized = with_priors(solution, priors)
-    return induced_labels(normalized, eps=wanted.eps, loss_weights=wanted.loss_weights)
+        return supervised_labels(labels)
+    normalized = normalize_to_priors(solution, priors)
+    return induced_labels(normalized, eps=parameters.eps, loss_weights=parameters.loss_weights)
 
 
 def _try_machines(
@@ -252,10 +252,10 @@ def _try_machines(
     validation: tuple[Any, IntArray] | None,
     execution: Execution,
 ) -> CutTrials:
-    """Return the trials of the machines of all candidates."""
+    """Return the trials of all candidates of a task."""
     labels, kernel, rows = trial.labels, task.kernel, induced.rows
-    points = trial.X if len(rows) == trial.X.shape[0] else kernel.part(trial.X, rows)
-    center = center_of(points, kernel)
+    points = trial.X if len(rows) == trial.X.shape[0] else kernel.select_rows(trial.X, rows)
+    center = choose_center(points, kernel)
     K = _kernel_values(points, points, kernel, center)
     machines = _train_candidates(K, induced.parts[0], candidates, None)
     if validation is None:
@@ -279,7 +279,7 @@ def _try_machines(
         candidates,
         [np.isinf(candidate["gamma_g"]) for candidate in candidates],
         held_out_codes,
-        [pairwise_values(some, block) for some, block in zip(trained, values, strict=True)],
+        [pairwise_values(part, block) for part, block in zip(trained, values, strict=True)],
         pairwise_values(machines, K[scale_rows]),
         len(labels.classes),
     )
@@ -304,7 +304,7 @@ def _kernel_values(A: Any, B: Any, kernel: Kernel, center: FloatArray | float) -
     """Return k(a, b) for rows of A and B, in double precision."""
     values: Any = A
     if kernel.kind != "precomputed":
-        values = kernel(centered(A, center), centered(B, center))
+        values = kernel(subtract_center(A, center), subtract_center(B, center))
     elif sparse.issparse(A):
         values = A.toarray()
     return np.ascontiguousarray(values, dtype=np.float64)
@@ -316,7 +316,7 @@ def _train_candidates(
     candidates: Sequence[Candidate],
     start: list[MarginMachine] | None,
 ) -> list[MarginMachine]:
-    """Return the machines of all candidates, each from the nearest one that is known."""
+    """Return the machines of all candidates, each started from a similar one."""
     machines: list[MarginMachine] = []
     last: dict[InducedLabelKey, MarginMachine] = {}
     same: dict[tuple[bytes, bytes, float], MarginMachine] = {}

@@ -12,9 +12,9 @@ from graphmargin._typing import BoolArray, FloatArray, IntArray, ProgressCallbac
 from graphmargin.harmonic.solution import HarmonicSolution, solve_path
 from graphmargin.labels import UNLABELED
 from graphmargin.margin.calibration import calibration_targets, fit_calibration, probabilities
-from graphmargin.margin.induced import InducedLabels, given_labels, induced_labels
+from graphmargin.margin.induced import InducedLabels, induced_labels, supervised_labels
 from graphmargin.margin.kernels import Kernel
-from graphmargin.margin.machine import MarginMachine, blend, predicted_codes
+from graphmargin.margin.machine import MarginMachine, blend_machines, predicted_codes
 from graphmargin.margin.margin_predictor import MarginPredictor
 from graphmargin.margin.training import train_machine
 from graphmargin.selection.choice import Choice
@@ -28,10 +28,10 @@ from graphmargin.selection.execution import (
 from graphmargin.selection.fitted import FittedClassifier, calibrate_and_label
 from graphmargin.selection.gamma_path import gamma_path
 from graphmargin.selection.parameters import fixed_value
-from graphmargin.selection.tasks import Member, Task, blend_members, solve_fixed
+from graphmargin.selection.tasks import BlendMember, Task, blend_members, solve_fixed
 
 CALIBRATION_ROWS = 2_000
-"""Training rows, at most, whose scores are calibrated to probabilities."""
+"""Largest number of training rows on which scores are calibrated."""
 
 
 @dataclass(frozen=True)
@@ -41,14 +41,15 @@ class FittedCut(FittedClassifier):
     Attributes
     ----------
     solution : HarmonicSolution
-        As solved; if parameters were chosen, for the heaviest part that uses the graph.
+        Solution before class mass normalization; if parameters were chosen, that of the heaviest
+        candidate that uses the graph.
     training_mask : array of shape (n,)
-        Rows that the margin classifier was trained on, for the same part.
+        Rows that the machine of this candidate was trained on.
     gamma_path : dict or None
         Set if parameters were chosen, see `graphmargin.selection.gamma_path`.
     training_scores : array of shape (n,) or None
-        f at all rows, for two classes with soft labels and fixed parameters, which the risk bound
-        is proved for.
+        f at all rows, for two classes with soft labels and fixed parameters, for which the risk
+        bound holds.
     """
 
     solution: HarmonicSolution
@@ -64,12 +65,12 @@ def blend_cuts(trials: Sequence[CutTrials], choice: Choice, execution: Execution
     heaviest = (with_graph or members)[0]
     if all(member.trials.has_all_rows for member in members):
         solutions = _solutions_on_all_rows([heaviest], execution)
-        trained = [member.trials.machines[member.place] for member in members]
+        trained = [member.trials.machines[member.position] for member in members]
         machines = _blend_of_trials(members)
     else:
         solutions = _solutions_on_all_rows([*members, heaviest], execution)
         trained = _train_members(members, solutions, execution)
-        machines = blend(trained, [member.factor for member in members])
+        machines = blend_machines(trained, [member.factor for member in members])
     solution = solutions[_solution_key(heaviest)]
     warnings = [*solution_warnings(solution), *machine_warnings(trained)]
     return FittedCut(
@@ -81,23 +82,25 @@ def blend_cuts(trials: Sequence[CutTrials], choice: Choice, execution: Execution
 
 
 def fit_cut(task: Task, execution: Execution) -> FittedCut:
-    """Return the max-margin graph cut with the one candidate of a task, fitted on all rows."""
-    wanted, labels = task.parameters, task.labels
+    """Return the max-margin graph cut with the fixed parameters of a task, fitted on all rows."""
+    parameters, labels = task.parameters, task.labels
     solution, normalized = solve_fixed(task, execution)
-    induced = induced_labels(normalized, eps=wanted.eps, loss_weights=wanted.loss_weights)
+    induced = induced_labels(normalized, eps=parameters.eps, loss_weights=parameters.loss_weights)
     warnings = [*solution_warnings(normalized), *_induced_warnings(induced)]
     rows = np.flatnonzero(induced.mask)
     stage = f"max-margin classifier on {len(rows):,} points"
     with report_stage(stage, execution.verbose) as progress:
-        machine = _train_on_rows(task, induced, fixed_value(wanted.C), None, execution, progress)
-        predictor = _calibrated_on_walks(task, machine, normalized, rows)
+        machine = _train_on_rows(
+            task, induced, fixed_value(parameters.C), None, execution, progress
+        )
+        predictor = _calibrated_predictor(task, machine, normalized, rows)
         distributions, codes = normalized.label_distributions, induced.codes
-        unknown = codes == UNLABELED
-        if unknown.any():
-            scores = machine.decision(task.X[unknown])
-            distributions[unknown] = probabilities(scores, *predictor.calibration)
+        unreached = codes == UNLABELED
+        if unreached.any():
+            scores = machine.decision(task.X[unreached])
+            distributions[unreached] = probabilities(scores, *predictor.calibration)
             codes = codes.copy()
-            codes[unknown] = predicted_codes(scores)
+            codes[unreached] = predicted_codes(scores)
     scores_for_bound = None
     if len(labels.classes) == 2 and normalized is solution and not task.problem.hard.any():
         scores_for_bound = machine.decision(task.X)
@@ -116,18 +119,18 @@ def fit_cut(task: Task, execution: Execution) -> FittedCut:
 
 
 def fit_supervised(task: Task, execution: Execution) -> FittedClassifier:
-    """Return the supervised SVM with the one C of a task."""
+    """Return the supervised SVM with the fixed parameters of a task."""
     n_labeled = int(task.labels.labeled.sum())
     stage = f"max-margin classifier on {n_labeled:,} points"
     with report_stage(stage, execution.verbose) as progress:
         machine = _train_on_rows(
             task,
-            given_labels(task.labels),
+            supervised_labels(task.labels),
             fixed_value(task.parameters.C),
             None,
             execution,
             progress,
-        ).collapsed()
+        ).collapse_linear()
         return calibrate_and_label(task, [machine], None, machine_warnings([machine]))
 
 
@@ -135,12 +138,12 @@ Solutions = dict[tuple[int, float], HarmonicSolution]
 """Harmonic solutions on all rows and labels, by problem and gamma_g."""
 
 
-def _solution_key(member: Member) -> tuple[int, float]:
+def _solution_key(member: BlendMember) -> tuple[int, float]:
     return id(member.trials.task.problem), float(member.candidate["gamma_g"])
 
 
-def _solutions_on_all_rows(members: Sequence[Member], execution: Execution) -> Solutions:
-    """Return the solutions that members learn from: those of the trials, if they saw all rows."""
+def _solutions_on_all_rows(members: Sequence[BlendMember], execution: Execution) -> Solutions:
+    """Return the solutions that members learn from, those of the trials if these had all rows."""
     solutions: Solutions = {}
     missing: dict[int, tuple[Task, set[float]]] = {}
     for member in members:
@@ -162,7 +165,7 @@ def _solutions_on_all_rows(members: Sequence[Member], execution: Execution) -> S
 
 
 def _train_members(
-    members: Sequence[Member], solutions: Solutions, execution: Execution
+    members: Sequence[BlendMember], solutions: Solutions, execution: Execution
 ) -> list[MarginMachine]:
     """Return the machines of a blend, trained on all rows."""
     with report_stage(f"blend of {len(members)} classifiers", execution.verbose) as progress:
@@ -179,27 +182,27 @@ def _train_members(
         ]
 
 
-def _blend_of_trials(members: Sequence[Member]) -> tuple[MarginMachine, ...]:
-    """Return the blend of machines that have seen all rows, those of a kernel as one."""
-    groups: dict[Kernel, list[Member]] = {}
+def _blend_of_trials(members: Sequence[BlendMember]) -> tuple[MarginMachine, ...]:
+    """Return the blend of trial machines that learned from all rows, one for each kernel."""
+    groups: dict[Kernel, list[BlendMember]] = {}
     for member in members:
         groups.setdefault(member.trials.task.kernel, []).append(member)
     machines = []
     for kernel, group in groups.items():
         trials = group[0].trials
-        (machine,) = blend(
-            [member.trials.machines[member.place] for member in group],
+        (machine,) = blend_machines(
+            [member.trials.machines[member.position] for member in group],
             [member.factor for member in group],
         )
         if kernel.kind != "precomputed":
             vectors = trials.task.X[machine.vectors]
             machine = replace(machine, kernel=kernel, vectors=vectors, center=trials.center)
-        machines.append(machine.collapsed())
+        machines.append(machine.collapse_linear())
     return tuple(machines)
 
 
-def _induced(member: Member, solutions: Solutions) -> InducedLabels:
-    """Return what a candidate learns from, on all rows and labels."""
+def _induced(member: BlendMember, solutions: Solutions) -> InducedLabels:
+    """Return the induced labels that a candidate learns from, on all rows."""
     task, priors = member.trials.task, member.candidate["class_mass_normalization"]
     solution = solutions.get(_solution_key(member))
     return labels_to_learn(task.labels, solution, priors, task.parameters)
@@ -210,8 +213,8 @@ def _induced_warnings(induced: InducedLabels) -> list[FitWarning]:
         return []
     return [
         FitWarning(
-            "the soft solution induces no label of some class; the given labels are kept at the "
-            "labeled points: raise `c_labeled` or lower `gamma_g`",
+            "the soft solution induces no label of some class, so that labeled points keep their "
+            "given labels; raise `c_labeled` or lower `gamma_g`",
             UserWarning,
         )
     ]
@@ -225,11 +228,11 @@ def _train_on_rows(
     execution: Execution,
     progress: ProgressCallback | None,
 ) -> MarginMachine:
-    """Return the machine on the rows of X that are learned from."""
+    """Return the machine that is trained on the rows with induced labels."""
     rows, kernel = np.flatnonzero(induced.mask), task.kernel
     weights = induced.weights[rows]
     machine = train_machine(
-        kernel.part(task.X, rows),
+        kernel.select_rows(task.X, rows),
         induced.codes[rows],
         kernel,
         C=C,
@@ -245,11 +248,11 @@ def _train_on_rows(
     return machine
 
 
-def _calibrated_on_walks(
+def _calibrated_predictor(
     task: Task, machine: MarginMachine, solution: HarmonicSolution, rows: IntArray
 ) -> MarginPredictor:
-    """Return the predictor of a machine, calibrated on the walks from some training rows."""
+    """Return the predictor of a machine, calibrated on the class masses of some training rows."""
     sample = rows[:: -(-len(rows) // CALIBRATION_ROWS)]
     targets = calibration_targets(solution.class_mass, task.labels.codes)[sample]
     calibration = fit_calibration(machine.decision(task.X[sample]), targets)
-    return MarginPredictor(task.labels.classes, (machine.collapsed(),), calibration)
+    return MarginPredictor(task.labels.classes, (machine.collapse_linear(),), calibration)

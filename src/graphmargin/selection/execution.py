@@ -1,4 +1,4 @@
-"""The execution of a fit, and the warnings for its caller."""
+"""The execution of a fit: threads, seed and verbosity; and the warnings of a fit."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Execution:
     Attributes
     ----------
     n_jobs : int or None
-        Threads; None takes as many as BLAS would, -1 all cores.
+        Number of threads; None takes as many as BLAS would, -1 all cores.
     seed : int
         Seed of folds, samples, landmarks and the approximate neighbor search.
     verbose : int
@@ -35,8 +35,8 @@ class Execution:
     verbose: int = 0
 
     @classmethod
-    def of(cls, model: Any) -> Execution:
-        """Return how an estimator asks to be run; without a random state, the seed is 0."""
+    def from_estimator(cls, model: Any) -> Execution:
+        """Return the execution of an estimator; without a random state, the seed is 0."""
         check_n_jobs(model.n_jobs)
         state = 0 if model.random_state is None else model.random_state
         if isinstance(state, Integral) and not 0 <= int(state) < N_SEEDS:
@@ -47,7 +47,7 @@ class Execution:
 
 
 class UnreachedWarning(UserWarning):
-    """Some rows are in components of the graph without a label."""
+    """Warning that some rows are in components of the graph without a label."""
 
 
 class FitWarning(NamedTuple):
@@ -58,7 +58,7 @@ class FitWarning(NamedTuple):
 
 
 def solution_warnings(solution: HarmonicSolution) -> list[FitWarning]:
-    """Return the warnings about a harmonic solution: no convergence, rows out of reach."""
+    """Return the warnings about a solution that did not converge or does not reach all rows."""
     warnings = []
     if not solution.converged:
         warnings.append(
@@ -71,7 +71,7 @@ def solution_warnings(solution: HarmonicSolution) -> list[FitWarning]:
         warnings.append(
             FitWarning(
                 f"{n_unreached} of {len(solution.codes)} points are in components of the graph "
-                "without a label: the graph says nothing of them; label one point in each "
+                "without a label, so that the graph does not label them; label one point in each "
                 "component, or raise `n_neighbors`",
                 UnreachedWarning,
             )
@@ -80,12 +80,12 @@ def solution_warnings(solution: HarmonicSolution) -> list[FitWarning]:
 
 
 def machine_warnings(machines: Sequence[MarginMachine]) -> list[FitWarning]:
-    """Return the warnings about machines whose training did not converge, each text once."""
+    """Return the warnings about machines whose training did not converge, without repetition."""
     failures = dict.fromkeys(machine.report.failure for machine in machines)
     return [_convergence_warning(failure) for failure in failures if failure]
 
 
 def _convergence_warning(text: str) -> FitWarning:
-    from sklearn.exceptions import ConvergenceWarning  # a slow import that few fits need
+    from sklearn.exceptions import ConvergenceWarning  # a slow import, needed by few fits
 
     return FitWarning(text, ConvergenceWarning)

@@ -1,4 +1,4 @@
-"""Fitted classifiers: what a fit leaves behind, whether its parameters were fixed or chosen."""
+"""Fitted classifiers: the results of fits with fixed or chosen parameters."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from graphmargin.selection.tasks import Task
 
 @dataclass(frozen=True)
 class FittedClassifier:
-    """A predictor, and what it makes of the training rows.
+    """A predictor and its labels of the training rows.
 
     Attributes
     ----------
     task : Task
-        If parameters were chosen, that of the heaviest candidate (with a graph, if one has it).
+        If parameters were chosen, the task of the heaviest candidate that uses the graph, if any.
     choice : Choice or None
         None if parameters were fixed.
     predictor : MarginPredictor or HarmonicPredictor
@@ -57,10 +57,10 @@ def calibrate_and_label(
     choice: Choice | None,
     warnings: Sequence[FitWarning],
 ) -> FittedClassifier:
-    """Return the classifier of the rows of a task whose function is the sum of some machines.
+    """Return the classifier whose function is the sum of some machines, with labels of all rows.
 
-    Its probabilities are calibrated on the held-out labels of a choice, or else on the given
-    labels. Given labels are kept, all other rows get the label of the machines.
+    Probabilities are calibrated on the held-out labels of a choice, or else on the given labels.
+    Given labels are kept, and the machines predict all others.
     """
     labels, scores = task.labels, sum_decision(machines, task.X)
     calibration = None if choice is None else held_out_calibration(choice)
@@ -80,7 +80,7 @@ def calibrate_and_label(
 
 
 def held_out_calibration(choice: Choice) -> Calibration | None:
-    """Return the calibration of a blend on held-out labels; None if no label was held out."""
+    """Return the calibration of a blend on held-out labels, None if no label was held out."""
     codes = choice.trials.held_out_codes
     return _calibrate(choice.scores, codes, len(choice.label_counts)) if len(codes) else None
 

@@ -1,4 +1,4 @@
-"""Statistics along the path of gamma_g, from the solutions that the trials have found."""
+"""Statistics of the harmonic solutions of the trials, along the path of gamma_g."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from graphmargin.selection.execution import Execution
 from graphmargin.selection.held_out import NOTHING_HELD_OUT
 from graphmargin.selection.parameters import Parameters
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class GammaStatistics:
 def solution_statistics(
     solution: HarmonicSolution, n_right: int, n_held_out: int, *, eps: float
 ) -> GammaStatistics:
-    """Return the statistics of a solution on all labels that got some held-out labels right.
+    """Return the statistics of a solution on all labels, with its accuracy on held-out labels.
 
     Examples
     --------
@@ -67,39 +67,38 @@ def solve_folds(
     problem: HarmonicProblem,
     gammas: Sequence[float],
     folds: Sequence[IntArray],
-    answer: Callable[[IntArray, dict[float, HarmonicSolution]], Answer],
-    wanted: Parameters,
+    evaluate: Callable[[IntArray, dict[float, HarmonicSolution]], Result],
+    parameters: Parameters,
     execution: Execution,
     progress: ProgressCallback | None,
-) -> tuple[list[Answer], dict[float, HarmonicSolution], dict[float, GammaStatistics]]:
-    """Return the answers with all labels and fold by fold, and what the former rest on.
+) -> tuple[list[Result], dict[float, HarmonicSolution], dict[float, GammaStatistics]]:
+    """Return the results of all folds, and the solutions on all labels with their statistics.
 
-    `answer` takes the rows that are held out, none of them at first, and the solutions by gamma_g.
-    The solutions on all labels and their statistics are by gamma_g as well; folds are solved
-    together (`fold_solutions`), and their solutions are not kept.
+    `evaluate` takes the held-out rows, of which the first fold has none, and the solutions by
+    gamma_g. Folds are solved together (`fold_solutions`), and their solutions are not kept.
     """
-    codes, every = problem.labels.codes, [NOTHING_HELD_OUT, *folds]
-    solved: Iterable[list[HarmonicSolution]] = [[] for _ in every]
+    codes, all_folds = problem.labels.codes, [NOTHING_HELD_OUT, *folds]
+    solved: Iterable[list[HarmonicSolution]] = [[] for _ in all_folds]
     if gammas:
         n_jobs = execution.n_jobs
         solved = fold_solutions(
-            problem, gammas, every, solver=wanted.solver, n_jobs=n_jobs, progress=progress
+            problem, gammas, all_folds, solver=parameters.solver, n_jobs=n_jobs, progress=progress
         )
-    answers = []
+    results = []
     on_all_labels: dict[float, HarmonicSolution] = {}
     n_right = dict.fromkeys(gammas, 0)
-    for fold, found in zip(every, solved, strict=True):
-        solutions = dict(zip(gammas, found, strict=True))
+    for fold, path in zip(all_folds, solved, strict=True):
+        solutions = dict(zip(gammas, path, strict=True))
         on_all_labels = on_all_labels or solutions
-        answers.append(answer(fold, solutions))
+        results.append(evaluate(fold, solutions))
         for gamma_g, solution in solutions.items():
             n_right[gamma_g] += int((solution.codes[fold] == codes[fold]).sum())
     n_held_out = sum(map(len, folds))
     statistics = {
-        gamma_g: solution_statistics(solution, n_right[gamma_g], n_held_out, eps=wanted.eps)
+        gamma_g: solution_statistics(solution, n_right[gamma_g], n_held_out, eps=parameters.eps)
         for gamma_g, solution in on_all_labels.items()
     }
-    return answers, on_all_labels, statistics
+    return results, on_all_labels, statistics
 
 
 def gamma_path(
@@ -113,7 +112,7 @@ def gamma_path(
     candidates : sequence of int
         Numbers of the candidates on the graph of the `statistics`.
     statistics : mapping from gamma_g to GammaStatistics
-        With inf, no label travels: nothing is confident.
+        Without inf, with which no label is propagated and no point is confident.
 
     Returns
     -------
@@ -124,17 +123,17 @@ def gamma_path(
         gamma_g; ``weight`` of all of them in the blend.
     """
     numbers = np.asarray(candidates)
-    of_candidate = np.array([choice.trials.params[i]["gamma_g"] for i in numbers])
+    candidate_gammas = np.array([choice.trials.params[i]["gamma_g"] for i in numbers])
     evidence = choice.log_likelihood + choice.share_log_likelihood
     rows = []
-    for gamma_g in np.unique(of_candidate):
-        own = numbers[of_candidate == gamma_g]
+    for gamma_g in np.unique(candidate_gammas):
+        same = numbers[candidate_gammas == gamma_g]
         rows.append(
             {
                 "gamma_g": gamma_g,
                 **vars(statistics.get(float(gamma_g), NO_GRAPH)),
-                "fold_score": 1 - choice.errors[own[evidence[own].argmax()]],
-                "weight": choice.weights[own].sum(),
+                "fold_score": 1 - choice.errors[same[evidence[same].argmax()]],
+                "weight": choice.weights[same].sum(),
             }
         )
     return {name: np.array([row[name] for row in rows]) for name in rows[0]}

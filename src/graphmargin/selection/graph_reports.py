@@ -1,4 +1,4 @@
-"""The graph report: what to know about a graph before its labels are trusted."""
+"""The graph report: facts on a graph to check before its induced labels are trusted."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from graphmargin.harmonic.leave_one_out import leave_one_out
 from graphmargin.harmonic.problem import HarmonicProblem
 from graphmargin.harmonic.solution import HarmonicSolution
 from graphmargin.harmonic.system import Solver
-from graphmargin.selection.advice import Advice, counted, graph_advice, quoted
+from graphmargin.selection.advice import Advice, format_class, format_count, graph_advice
 from graphmargin.selection.choice import GRAPH_HELPS, UNDECIDED, Choice, majority_error
 
 MAX_LABELS = 1000
-"""Labels, at most, that are hidden one at a time."""
+"""Largest number of labels that are held out one at a time."""
 MAX_ENTRIES = 2 * 10**7
-"""Numbers, at most, to be solved for to hide them: labels times points."""
+"""Largest number of unknowns of these systems: labels times points."""
 DOMINANT_SHIFT = 0.4
-"""Share of the points that change class, from which on one is said to swallow the others."""
+"""Smallest difference of class shares with the advice that a class is too frequent."""
 MISSING_RATIO = 0.2
-"""Share of its label share, up to which a class is said to vanish."""
-POINTS_A_CLASS = 10
-"""Induced labels for each class, at least, to speak of their shares."""
-LISTED = 4
-"""Classes that a printed report lists."""
+"""Largest ratio of induced to given share with the advice that a class is too rare."""
+MIN_POINTS_PER_CLASS = 10
+"""Smallest number of induced labels for each class with advice on their shares."""
+MAX_LISTED_CLASSES = 4
+"""Number of classes that a printed report lists."""
 
 
 @dataclass(frozen=True)
 class GraphReport:
-    """The graph, its labels and what they make of the unlabeled points.
+    """A graph, its labels, and the labels that they induce.
 
-    A label of trust 0 counts as unlabeled.
+    A point whose label has weight 0 counts as unlabeled.
 
     Attributes
     ----------
@@ -46,38 +46,38 @@ class GraphReport:
     n_unreached, n_unreached_components : int
         Points without a label in their component, and the number of such components.
     n_one_class : int
-        Unlabeled points whose component has labels of a single class: they get this class,
-        whatever they are.
+        Unlabeled points whose component has labels of a single class, which they get whatever
+        they are.
     n_label_edges : int
-        Edges between two labels; few or none if labels are few.
+        Edges between two labeled points; few or none if labels are few.
     label_agreement : float or None
-        Share of the weight of these edges that joins equal labels; None if there is no edge.
+        Share of the weight of these edges that connects equal labels; None if there is no edge.
     chance_agreement : float
-        Its mean if labels change places at random: the share of pairs of labels that are equal.
+        Its mean if labels are permuted at random: the share of pairs of labels that are equal.
     n_tested : int
-        Labels that can be hidden to learn something: others of their class are known, and some
-        label is in reach. 0 if gamma_g is inf, or if there are more than 1,000 labels, or
-        2 * 10^7 labels times points.
+        Labels that are held out one at a time: those whose class has another label, and whose
+        point can be reached from some label. 0 if gamma_g is inf, or if there are more than 1,000
+        labels, or 2 * 10^7 labels times points.
     leave_one_out_error : float or None
-        Share of them that the others get wrong (`leave_one_out`). It is pessimistic for a few
-        labels, as each hidden one is missed.
-    guess_error : float or None
-        Share of them that a constant guess gets wrong, that of their largest class.
+        Share of them that is predicted wrong (`leave_one_out`). It is pessimistic for few labels,
+        because each prediction has one label less.
+    majority_error : float or None
+        Share of them that is wrong if all are predicted to be of the most frequent class.
     n_unlabeled, n_confident : int
         Unlabeled points, and those with a confidence of at least `eps`.
     mean_confidence : float or None
-        Of the unlabeled points; 0 where no label can be reached.
+        Mean confidence of the unlabeled points, 0 where no label can be reached.
     sink_share : float or None
         Mean sink mass of unlabeled points that reach a label. A large one lowers the confidence,
-        and is no fault in itself.
+        which is no problem in itself.
     induced_counts : array of shape (c,)
-        Unlabeled points to which the solution gives each class.
+        Number of unlabeled points to which the solution assigns each class.
     gamma_g, eps : float
     converged : bool
     recall : float or None
-        Share of the true neighbors that are joined.
+        Share of the true nearest neighbors that the graph has as edges.
     choice : Choice or None
-        Among candidates with and without a graph.
+        Choice among candidates with and without the graph.
 
     Examples
     --------
@@ -101,7 +101,7 @@ class GraphReport:
     chance_agreement: float
     n_tested: int
     leave_one_out_error: float | None
-    guess_error: float | None
+    majority_error: float | None
     n_unlabeled: int
     n_confident: int
     mean_confidence: float | None
@@ -136,9 +136,9 @@ class GraphReport:
 
     @property
     def shifted_class(self) -> int | None:
-        """Place of a class that swallows the others, or vanishes; None if there is none."""
+        """Code of a class whose induced share differs much from its label share, or None."""
         given, induced = self.label_shares, self.induced_shares
-        if induced is None or self.induced_counts.sum() < POINTS_A_CLASS * len(given):
+        if induced is None or self.induced_counts.sum() < MIN_POINTS_PER_CLASS * len(given):
             return None
         if (induced - given).clip(0).sum() >= DOMINANT_SHIFT:
             return int(np.argmax(induced - given))
@@ -154,33 +154,33 @@ class GraphReport:
     def trusts_graph(self) -> bool:
         """True if candidates with a graph were tested, and were not worse than those without.
 
-        Only then may the graph be asked which labels look wrong.
+        Only then can the graph tell which labels look wrong.
         """
         return self.verdict in (GRAPH_HELPS, UNDECIDED)
 
     @property
     def advice(self) -> tuple[Advice, ...]:
-        """Advice on what looks wrong, and what to do; empty if nothing does."""
+        """Advice on what looks wrong and what to do about it."""
         return tuple(graph_advice(self))
 
     def __str__(self) -> str:
-        """Return a line for each topic, then the advice."""
+        """Return a line for each topic, followed by the advice."""
         return "\n".join(
             [f"{topic}: {text}" for topic, text in self._topics()]
             + [f"! {advice.for_python}" for advice in self.advice]
         )
 
     def _repr_html_(self) -> str:
-        """Return the same texts as a table for notebooks."""
+        """Return the same content as an HTML table for notebooks."""
         advice = [("advice", advice.for_python) for advice in self.advice]
         return html_table(f"graph report: {self.verdict}", [*self._topics(), *advice])
 
     def _topics(self) -> list[tuple[str, str]]:
-        """Return the topics that have something to say, each with its text."""
+        """Return the topics that apply, each with its text."""
         topics = [
             ("graph", self._size_text()),
             ("components", self._component_text()),
-            ("edges between labels", self._edge_text()),
+            ("edges between labeled points", self._edge_text()),
             ("one label held out at a time", self._held_out_text()),
             ("confidence", self._mass_text()),
             ("class shares, given -> induced", self._share_text()),
@@ -190,9 +190,9 @@ class GraphReport:
 
     def _size_text(self) -> str:
         recall = "" if self.recall is None else f", recall {self.recall:.1%}"
-        labels = counted(self.n_labels, "label")
+        labels = format_count(self.n_labels, "label")
         return (
-            f"{counted(self.n_points, 'point')}, {counted(self.n_edges, 'edge')} "
+            f"{format_count(self.n_points, 'point')}, {format_count(self.n_edges, 'edge')} "
             f"({self.mean_degree:.1f} neighbors a point{recall}), {labels} of "
             f"{len(self.classes)} classes"
         )
@@ -200,37 +200,37 @@ class GraphReport:
     def _component_text(self) -> str:
         notes = []
         if self.n_unreached:
-            where = counted(self.n_unreached_components, "component")
-            notes.append(f"{counted(self.n_unreached, 'point')} in {where} without a label")
+            where = format_count(self.n_unreached_components, "component")
+            notes.append(f"{format_count(self.n_unreached, 'point')} in {where} without a label")
         if self.n_one_class:
-            points = counted(self.n_one_class, "unlabeled point")
-            notes.append(f"{points} with labels of a single class in theirs")
+            points = format_count(self.n_one_class, "unlabeled point")
+            notes.append(f"{points} in components with labels of a single class")
         if not notes:
-            notes = ["every unlabeled point has labels of two classes or more in its own"]
+            notes = ["every unlabeled point is in one with labels of at least two classes"]
         return f"{self.n_components:,}; {', '.join(notes)}"
 
     def _edge_text(self) -> str:
         if self.label_agreement is None:
-            return "none, so that their agreement is unknown"
+            return "none, so that the agreement of neighbors is unknown"
         return (
             f"{self.n_label_edges:,}, with {self.label_agreement:.1%} of the "
-            f"weight between equal ones ({self.chance_agreement:.1%} by chance)"
+            f"weight between equal labels ({self.chance_agreement:.1%} by chance)"
         )
 
     def _held_out_text(self) -> str:
-        if self.leave_one_out_error is not None and self.guess_error is not None:
+        if self.leave_one_out_error is not None and self.majority_error is not None:
             return (
                 f"{round(self.leave_one_out_error * self.n_tested)} of "
-                f"{self.n_tested} wrong (the same guess for all: "
-                f"{round(self.guess_error * self.n_tested)})"
+                f"{self.n_tested} wrong (with the most frequent class for all: "
+                f"{round(self.majority_error * self.n_tested)})"
             )
         if np.isinf(self.gamma_g):
-            return "says nothing, as no label travels with gamma_g=inf"
+            return "not tested, because no label is propagated with gamma_g=inf"
         if self.label_counts.max() < 2:
-            return "says nothing, as each is the only one of its class"
-        if _too_many(self.n_labels, self.n_points):
-            return "skipped, as there are many"
-        return "says nothing, as no other label is in reach"
+            return "not tested, because each is the only label of its class"
+        if _are_too_many(self.n_labels, self.n_points):
+            return "not tested, because there are too many"
+        return "not tested, because none of them is reached from another label"
 
     def _mass_text(self) -> str:
         if not self.n_unlabeled:
@@ -240,20 +240,22 @@ class GraphReport:
             sink = f"; {self.sink_share:.1%} of walks end in the sink"
         return (
             f"{self.mean_confidence:.3g} on average, at least {self.eps:g} at "
-            f"{self.n_confident:,} of {counted(self.n_unlabeled, 'unlabeled point')}{sink}"
+            f"{self.n_confident:,} of {format_count(self.n_unlabeled, 'unlabeled point')}{sink}"
         )
 
     def _share_text(self) -> str:
         if self.induced_shares is None:
             return ""
         order = np.arange(len(self.classes))
-        if len(order) > LISTED:
+        if len(order) > MAX_LISTED_CLASSES:
             order = np.argsort(-np.abs(self.induced_shares - self.label_shares), kind="stable")
+        given, induced = self.label_shares, self.induced_shares
         parts = [
-            f"{quoted(self.classes[k])}: {self.label_shares[k]:.1%} -> {self.induced_shares[k]:.1%}"
-            for k in order[:LISTED]
+            f"{format_class(self.classes[k])}: {given[k]:.1%} -> {induced[k]:.1%}"
+            for k in order[:MAX_LISTED_CLASSES]
         ]
-        more = f", {len(order) - LISTED} more differ less" if len(order) > LISTED else ""
+        n_more = len(order) - MAX_LISTED_CLASSES
+        more = f", and {n_more} classes that differ less" if n_more > 0 else ""
         return f"{', '.join(parts)}{more}"
 
     def _verdict_text(self) -> str:
@@ -269,34 +271,35 @@ def graph_report(
     eps: float = 1e-6,
     choice: Choice | None = None,
     recall: float | None = None,
-    hide_labels: bool = True,
+    hold_out_labels: bool = True,
     solver: Solver = "auto",
     n_jobs: int | None = None,
 ) -> GraphReport:
-    """Return what a user should know before trusting the labels that a graph induces.
+    """Return a report on a graph, to check before its induced labels are trusted.
 
     Parameters
     ----------
     solution : HarmonicSolution
-        On the graph in question, as solved: before `normalize_class_mass`.
+        Solution on the graph, before `normalize_class_mass`.
     eps : float >= 0, default=1e-6
-        Confidence from which on an induced label counts.
+        Smallest confidence of an induced label that counts.
     choice : Choice, default=None
-        Candidates with and without graph on the same labels; without it the report does not say
-        whether the graph helps.
+        Choice among candidates with and without the graph on the same labels. Without it, the
+        report does not tell whether the graph helps.
     recall : float in (0, 1], default=None
-        Share of the true neighbors that are joined, such as ``graph_recall_`` of an estimator.
-    hide_labels : bool, default=True
-        Whether to hide one label at a time, which may take longer than the solution itself.
+        Share of the true nearest neighbors that the graph has as edges, such as ``graph_recall_``
+        of an estimator.
+    hold_out_labels : bool, default=True
+        Whether to hold out one label at a time, which may take longer than the solution itself.
     solver, n_jobs
-        Of the systems with a hidden label, as in `harmonic_solution`.
+        Solver and threads of the systems with a held-out label, as in `harmonic_solution`.
 
     Returns
     -------
     GraphReport
-        Print it for a text of about ten lines; a notebook shows it as a table. Beyond
-        ``leave_one_out``, with a right-hand side for each label, it takes time and memory of the
-        size of the graph.
+        Printed, it is a text of about ten lines; a notebook shows a table. Apart from
+        ``leave_one_out``, which has a right-hand side for each label, time and memory are linear
+        in the size of the graph.
 
     Examples
     --------
@@ -313,17 +316,19 @@ def graph_report(
     >>> print(report)
     graph: 9 points, 13 edges (2.9 neighbors a point), 4 labels of 2 classes
     components: 2; 1 point in 1 component without a label
-    edges between labels: 2, with 100.0% of the weight between equal ones (33.3% by chance)
-    one label held out at a time: 0 of 4 wrong (the same guess for all: 2)
+    edges between labeled points: 2, with 100.0% of the weight between equal labels (33.3% by \
+chance)
+    one label held out at a time: 0 of 4 wrong (with the most frequent class for all: 2)
     confidence: 0.744 on average, at least 1e-06 at 4 of 5 unlabeled points; 4.7% of walks end \
 in the sink
     class shares, given -> induced: 'cat': 50.0% -> 50.0%, 'dog': 50.0% -> 50.0%
     verdict: not compared (pass a `choice` to learn whether the graph helps)
-    ! 1 point cannot get a label: label a point in each such component, or raise `n_neighbors`.
+    ! 1 point cannot be reached from any label: label a point in each such component, or raise \
+`n_neighbors`.
     """
     eps = check_real("eps", eps)
     if recall is not None and not (isinstance(recall, Real) and 0 < recall <= 1):
-        msg = f"`recall` must be in (0, 1], got {recall!r}; 1 is the exact search"
+        msg = f"`recall` must be in (0, 1], got {recall!r}; an exact search has recall 1"
         raise ValueError(msg)
     problem = solution.problem
     classes = problem.labels.classes
@@ -338,9 +343,9 @@ in the sink
     counts = np.bincount(problem.labels.codes[labeled], minlength=len(classes))
     n_labels = int(counts.sum())
     n_edges, agreement = _label_agreement(problem, np.flatnonzero(labeled))
-    n_tested, error, guess = 0, None, None
-    if hide_labels:
-        n_tested, error, guess = _leave_one_out(solution, counts, solver, n_jobs)
+    n_tested, error, baseline = 0, None, None
+    if hold_out_labels:
+        n_tested, error, baseline = _leave_one_out(solution, counts, solver, n_jobs)
     induced = solution.codes[unlabeled & (solution.codes >= 0)]
     confidence = solution.confidence[unlabeled]
     return GraphReport(
@@ -357,7 +362,7 @@ in the sink
         chance_agreement=float((counts * (counts - 1)).sum() / max(1, n_labels * (n_labels - 1))),
         n_tested=n_tested,
         leave_one_out_error=error,
-        guess_error=guess,
+        majority_error=baseline,
         n_unlabeled=len(confidence),
         n_confident=int(np.count_nonzero(confidence >= eps)),
         mean_confidence=_mean(confidence),
@@ -372,13 +377,13 @@ in the sink
 
 
 def _label_agreement(problem: HarmonicProblem, labeled: IntArray) -> tuple[int, float | None]:
-    """Return the number of edges between labels, and the share of their weight that agrees."""
+    """Return the number of edges between labeled points, and the agreeing share of their weight."""
     edges = sparse.coo_array(sparse.triu(problem.W[labeled][:, labeled]))
     if not edges.nnz:
         return 0, None
     codes = problem.labels.codes[labeled]
     equal = codes[edges.coords[0]] == codes[edges.coords[1]]
-    weights = edges.data / edges.data.max()  # tiny ones would vanish in the sums
+    weights = edges.data / edges.data.max()  # tiny weights would underflow in the sums
     return edges.nnz, float(weights[equal].sum() / weights.sum())
 
 
@@ -395,9 +400,13 @@ def _one_class(problem: HarmonicProblem, labeled: BoolArray) -> BoolArray:
 def _leave_one_out(
     solution: HarmonicSolution, counts: IntArray, solver: Solver, n_jobs: int | None
 ) -> tuple[int, float | None, float | None]:
-    """Return the labels that are tested, and the errors of the graph and of a constant guess."""
+    """Return the number of tested labels, and the errors of the graph and of the majority class."""
     n_labels, problem = int(counts.sum()), solution.problem
-    if counts.max() < 2 or np.isinf(solution.gamma_g) or _too_many(n_labels, len(problem.trust)):
+    if (
+        counts.max() < 2
+        or np.isinf(solution.gamma_g)
+        or _are_too_many(n_labels, len(problem.trust))
+    ):
         return 0, None, None
     left_out = leave_one_out(solution, solver=solver, n_jobs=n_jobs)
     tested = left_out.defined & (problem.trust[left_out.vertices] > 0)
@@ -409,7 +418,7 @@ def _leave_one_out(
     return len(given), error, majority_error(given)
 
 
-def _too_many(n_labels: int, n_points: int) -> bool:
+def _are_too_many(n_labels: int, n_points: int) -> bool:
     return n_labels > MAX_LABELS or n_labels * n_points > MAX_ENTRIES
 
 

@@ -1,4 +1,4 @@
-"""Grids of candidate values that "auto" stands for, in units of the data."""
+"""Grids of candidate values for "auto", in units of the data."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from scipy import sparse
 from graphmargin._typing import FloatArray, IntArray
 from graphmargin.labels import EncodedLabels
 from graphmargin.margin.kernels import Kernel
-from graphmargin.margin.machine import centered
-from graphmargin.margin.training import center_of
+from graphmargin.margin.machine import subtract_center
+from graphmargin.margin.training import choose_center
 
-FEW_A_CLASS = 3
-"""Labels a class, on average, up to which class mass normalization is a candidate."""
-SAMPLE = 300
-"""Rows that tell the variance of a kernel's features."""
+MAX_LABELS_PER_CLASS = 3
+"""Largest mean number of labels per class with class mass normalization as a candidate."""
+VARIANCE_ROWS = 300
+"""Number of rows from which the variance of a kernel's features is estimated."""
 HAT_LOSS_GRID = (0.0, 0.01, 0.1, 1.0)
-"""Weights gamma_u of the hat losses that "auto" stands for."""
+"""Candidates of "auto" for gamma_u, the weight of the hat losses."""
 
 
 def gamma_g_grid(W: sparse.csr_array) -> list[float]:
-    """Return inf, and four values from strong to weak sinks in units of the degrees of a graph.
+    """Return inf and four values of gamma_g, from strong to weak sinks, in units of the degrees.
 
     Examples
     --------
@@ -33,9 +33,9 @@ def gamma_g_grid(W: sparse.csr_array) -> list[float]:
 
 
 def gamma_g_grid_of_degrees(degrees: FloatArray) -> list[float]:
-    """Return the same from the degrees, of all vertices or of a sample.
+    """Return the values of `gamma_g_grid` from the degrees of all vertices, or of a sample.
 
-    The walk falls into the sink with probability ``gamma_g / (d_i + gamma_g)``.
+    The walk ends in the sink with probability ``gamma_g / (d_i + gamma_g)``.
 
     Examples
     --------
@@ -58,12 +58,12 @@ def c_grid(X: Any, kernel: Kernel) -> list[float]:
     >>> c_grid(100 * X, Kernel("linear"))
     [1e-05, 0.0001, 0.001]
     """
-    rows = np.arange(0, X.shape[0], -(-X.shape[0] // SAMPLE))
+    rows = np.arange(0, X.shape[0], -(-X.shape[0] // VARIANCE_ROWS))
     if kernel.kind == "precomputed":
-        K = kernel.part(X, rows)
+        K = kernel.select_rows(X, rows)
         K = K.toarray() if sparse.issparse(K) else K
     else:
-        points = centered(X[rows], center_of(X[rows], kernel))
+        points = subtract_center(X[rows], choose_center(X[rows], kernel))
         K = kernel(points, points)
     variance = float(np.diagonal(K).mean() - K.mean())
     rounding = 10 * np.finfo(K.dtype).eps * float(np.abs(K).mean())
@@ -72,7 +72,7 @@ def c_grid(X: Any, kernel: Kernel) -> list[float]:
 
 
 def gamma_u_grid(n: int) -> list[float]:
-    """Return weights of f'Lf, a sum over edges: 0, and four in units of 1 / n.
+    """Return 0 and four values of gamma_u, the weight of f'Lf, in units of 1 / n.
 
     Examples
     --------
@@ -83,9 +83,9 @@ def gamma_u_grid(n: int) -> list[float]:
 
 
 def prior_grid(labels: EncodedLabels) -> list[Any]:
-    """Return False, and class priors to normalize to where labels are few.
+    """Return False and, if labels are few, class priors for class mass normalization.
 
-    The priors are those of the labels, with one label more in each class.
+    The priors are the class counts of the labels, with one label more in each class.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def prior_grid(labels: EncodedLabels) -> list[Any]:
     [False, (3, 2)]
     """
     counts = label_counts(labels)
-    if counts.sum() > FEW_A_CLASS * len(counts):
+    if counts.sum() > MAX_LABELS_PER_CLASS * len(counts):
         return [False]
     return [False, tuple((counts + 1).tolist())]
 

@@ -23,16 +23,16 @@ from graphmargin.selection.tasks import (
     Task,
     TaskTrials,
     blend_members,
+    normalize_to_priors,
     solve_fixed,
     task_candidates,
     try_tasks,
-    with_priors,
 )
 from graphmargin.selection.trials import Trials, smoothed_shares, stack_folds
 
 TINY = float(np.finfo(np.float64).tiny)
 NEAREST_RECALL = 0.9
-"""Recall for rows that no label reaches: their confidence is 0, and a near label does as well."""
+"""Recall of the neighbor search for unreached rows, whose label has confidence 0 anyway."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,8 @@ class FittedHarmonic(FittedClassifier):
     Attributes
     ----------
     solution : HarmonicSolution
-        As solved; if parameters were chosen, for the heaviest candidate.
+        Solution before class mass normalization; if parameters were chosen, that of the heaviest
+        candidate.
     gamma_path : dict or None
         Set if parameters were chosen, see `graphmargin.selection.gamma_path`.
     """
@@ -73,13 +74,13 @@ def harmonic_candidates(task: Task) -> list[Candidate]:
 def try_harmonic(
     tasks: Sequence[Task], held_out: HeldOutLabels, execution: Execution
 ) -> tuple[HarmonicTrials, ...]:
-    """Return what harmonic solutions say about labels that are held out from them.
+    """Return the predictions of harmonic solutions for the held-out labels.
 
-    Columns are class masses. With a large gamma_g most of the walks end in the sink, and the
-    masses of all classes are tiny; with few labels and a small one they are large, but nearly the
-    same everywhere. What decides is the best minus the second best, so that the mean confidence
-    of the unlabeled vertices is the scale of a candidate, abs(l) for two classes. Without it, a
-    large gamma_g would have no say in a blend.
+    Columns are class masses. With a large gamma_g most walks end in the sink, and the masses of all
+    classes are tiny; with few labels and a small gamma_g they are large, but nearly the same
+    everywhere. The difference between the best and the second best class decides. So the scale of a
+    candidate is the mean confidence of the unlabeled vertices, abs(l) for two classes. Without it,
+    a large gamma_g would not count in a blend.
     """
     return try_tasks(tasks, harmonic_candidates, _try_task, held_out, execution)
 
@@ -91,13 +92,15 @@ def blend_harmonic(
     members = blend_members(trials, choice)
     factors = np.array([member.factor for member in members])
     shares = factors / factors.sum()
-    solutions = [_with_candidate(member.trials.solutions, member.candidate) for member in members]
+    solutions = [
+        _candidate_solution(member.trials.solutions, member.candidate) for member in members
+    ]
     parts = []
     for part in trials:
-        own = [k for k, member in enumerate(members) if member.trials is part]
-        if own:
-            mean = mean_solution([solutions[k] for k in own], shares[own])
-            sinks = tuple((float(shares[k]), _sink_rate(solutions[k])) for k in own)
+        of_task = [k for k, member in enumerate(members) if member.trials is part]
+        if of_task:
+            mean = mean_solution([solutions[k] for k in of_task], shares[of_task])
+            sinks = tuple((float(shares[k]), _sink_rate(solutions[k])) for k in of_task)
             parts.append(WalkPart(mean.class_mass, sinks, point_graph(part.task)))
     heaviest = members[0]
     return _fitted(
@@ -112,7 +115,7 @@ def blend_harmonic(
 
 
 def fit_harmonic(task: Task, execution: Execution) -> FittedHarmonic:
-    """Return the harmonic solution with the one candidate of a task."""
+    """Return the harmonic classifier with the fixed parameters of a task."""
     solution, normalized = solve_fixed(task, execution)
     part = WalkPart(normalized.class_mass, ((1.0, _sink_rate(solution)),), point_graph(task))
     return _fitted(task, None, normalized, solution, (part,), execution, None)
@@ -129,20 +132,24 @@ def _try_task(
     tested = [np.sort(fold) for fold in held_out.folds]
     gammas = sorted({float(candidate["gamma_g"]) for candidate in candidates})
 
-    def answer(fold: IntArray, solutions: dict[float, HarmonicSolution]) -> list[FloatArray]:
-        return [_with_candidate(solutions, one).class_mass[fold] for one in candidates]
+    def class_masses(fold: IntArray, solutions: dict[float, HarmonicSolution]) -> list[FloatArray]:
+        return [
+            _candidate_solution(solutions, candidate).class_mass[fold] for candidate in candidates
+        ]
 
-    wanted = replace(task.parameters, eps=0.0)  # it has no eps: every confidence counts
+    parameters = replace(
+        task.parameters, eps=0.0
+    )  # the classifier has no eps: every confidence counts
     (_, *parts), solutions, statistics = solve_folds(
-        task.problem, gammas, tested, answer, wanted, execution, progress
+        task.problem, gammas, tested, class_masses, parameters, execution, progress
     )
-    complete = [_with_candidate(solutions, candidate) for candidate in candidates]
+    on_all_labels = [_candidate_solution(solutions, candidate) for candidate in candidates]
     held_out_codes = labels.codes[np.concatenate([NOTHING_HELD_OUT, *tested])]
     if held_out.validation is not None:
         X, held_out_codes = held_out.validation
         moves = attach(point_graph(task), X).moves
-        parts = [[np.asarray(moves @ solution.class_mass) for solution in complete]]
-    scales = np.array([_mean_confidence(solution) for solution in complete])
+        parts = [[np.asarray(moves @ solution.class_mass) for solution in on_all_labels]]
+    scales = np.array([_mean_confidence(solution) for solution in on_all_labels])
     values, fold = stack_folds(parts, scales, n_classes)
     unlabeled = ~labels.labeled
     evidence = Trials(
@@ -153,7 +160,7 @@ def _try_task(
         held_out_values=values,
         scales=scales,
         shares=np.array(
-            [smoothed_shares(solution.codes[unlabeled], n_classes) for solution in complete]
+            [smoothed_shares(solution.codes[unlabeled], n_classes) for solution in on_all_labels]
         ),
         columns="masses",
     )
@@ -161,29 +168,29 @@ def _try_task(
 
 
 def point_graph(task: Task) -> PointGraph | None:
-    """Return what attaches new points to the graph; None for a given one."""
-    wanted, graph = task.parameters.graph, task.graph
-    if wanted is None or graph is None:
+    """Return the data that attach new points to the graph, None if the graph is given."""
+    parameters, graph = task.parameters.graph, task.graph
+    if parameters is None or graph is None:
         return None
-    return PointGraph(graph.search, graph.weighting, wanted.n_neighbors, wanted.metric)
+    return PointGraph(graph.search, graph.weighting, parameters.n_neighbors, parameters.metric)
 
 
-def _with_candidate(
+def _candidate_solution(
     solutions: dict[float, HarmonicSolution], candidate: Candidate
 ) -> HarmonicSolution:
     solution = solutions[float(candidate["gamma_g"])]
-    return with_priors(solution, candidate["class_mass_normalization"])
+    return normalize_to_priors(solution, candidate["class_mass_normalization"])
 
 
 def _mean_confidence(solution: HarmonicSolution) -> float:
-    """Return the mean confidence of the unlabeled vertices, 1 if they have none."""
+    """Return the mean confidence of the unlabeled vertices, 1 if it is zero."""
     unlabeled = ~solution.problem.labels.labeled
     mean = float(solution.confidence[unlabeled].sum()) / max(1, int(unlabeled.sum()))
-    return mean if mean > TINY else 1.0  # labels that are held out may have some
+    return mean if mean > TINY else 1.0  # it may be positive in a fold
 
 
 def _sink_rate(solution: HarmonicSolution) -> float:
-    """Return the rate at which a new point falls into the sink."""
+    """Return the rate at which the walk of a new point ends in the sink."""
     return float(solution.gamma_g + solution.problem.c_unlabeled)
 
 
@@ -191,16 +198,16 @@ def _fitted(
     task: Task,
     choice: Choice | None,
     solution: HarmonicSolution,
-    as_solved: HarmonicSolution,
+    unnormalized: HarmonicSolution,
     parts: tuple[WalkPart, ...],
     execution: Execution,
     path: dict[str, FloatArray] | None,
 ) -> FittedHarmonic:
-    """Return what a solution, with class masses as they are used, makes of the rows."""
+    """Return the classifier of a solution, which is normalized, with labels of all rows."""
     labels = task.labels
     majority = int(label_counts(labels).argmax())
     induced = np.where(solution.codes == UNLABELED, labels.codes, solution.codes)
-    codes = _complete(induced, task, majority, execution)
+    codes = _label_unreached(induced, task, majority, execution)
     return FittedHarmonic(
         task=task,
         choice=choice,
@@ -209,25 +216,25 @@ def _fitted(
         label_distributions=solution.label_distributions,
         confidence=solution.confidence,
         warnings=tuple(solution_warnings(solution)),
-        solution=as_solved,
+        solution=unnormalized,
         gamma_path=path,
     )
 
 
-def _complete(codes: IntArray, task: Task, majority: int, execution: Execution) -> IntArray:
-    """Give points that no label reaches the label of the nearest point that has one."""
-    unknown = np.flatnonzero(codes == UNLABELED)
-    if task.graph is None or not len(unknown):
+def _label_unreached(codes: IntArray, task: Task, majority: int, execution: Execution) -> IntArray:
+    """Return labels of all points, for unreached ones that of the nearest point with a label."""
+    unreached = np.flatnonzero(codes == UNLABELED)
+    if task.graph is None or not len(unreached):
         return np.where(codes == UNLABELED, majority, codes)
-    known, points = np.flatnonzero(codes != UNLABELED), task.graph.search.X
+    labeled, points = np.flatnonzero(codes != UNLABELED), task.graph.search.X
     nearest = nearest_neighbors(
-        points[known],
+        points[labeled],
         1,
-        queries=points[unknown],
+        queries=points[unreached],
         recall=NEAREST_RECALL,
         n_jobs=execution.n_jobs,
         random_state=execution.seed,
     )
     codes = codes.copy()
-    codes[unknown] = codes[known[nearest.indices[:, 0]]]
+    codes[unreached] = codes[labeled[nearest.indices[:, 0]]]
     return codes

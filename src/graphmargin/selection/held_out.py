@@ -1,4 +1,4 @@
-"""Held-out labels: cross-validation of the labels that leaves the unlabeled rows where they are."""
+"""Held-out labels: cross-validation of labels that always trains on the unlabeled rows."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from graphmargin.labels import (
 
 NOTHING_HELD_OUT: IntArray = np.zeros(0, dtype=np.int64)
 FEW_LABELS = 20
-"""Number of labels up to which there are ten folds, and five above."""
+"""Largest number of labels with ten folds; more have five."""
 
 
 @dataclass(frozen=True)
 class HeldOutLabels:
-    """The labels on which candidates are tested.
+    """The labels that candidates are tested on.
 
     Attributes
     ----------
     folds : tuple of arrays
-        Labeled rows whose labels are held out, fold by fold; the rows stay as unlabeled ones.
+        Labeled rows whose labels are held out, fold by fold; the rows remain as unlabeled ones.
     validation : tuple of rows and class codes, or None
         Labeled rows outside of the training rows, in place of folds.
     """
@@ -57,7 +57,7 @@ def default_held_out(labels: EncodedLabels, seed: int) -> HeldOutLabels:
 
 
 def held_out_from(cv: Any, X: Any, y: Any, labels: EncodedLabels, seed: int) -> HeldOutLabels:
-    """Return the folds of labels that a `cv` other than a validation set asks for.
+    """Return the folds of labels for a `cv` that is not a validation set.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def held_out_from(cv: Any, X: Any, y: Any, labels: EncodedLabels, seed: int) -> 
     Raises
     ------
     ValueError
-        If this is no cross-validation, holds out no label, or all labels of a class in a fold.
+        If `cv` has no valid form, holds out no label, or all labels of a class in one fold.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def held_out_from(cv: Any, X: Any, y: Any, labels: EncodedLabels, seed: int) -> 
 
 
 def validation_set(rows: Any, y: Any, classes: AnyArray) -> HeldOutLabels:
-    """Return validated rows outside of the training rows, with their labels, to test on.
+    """Return a validation set of rows outside of the training rows, with class codes.
 
     Examples
     --------
@@ -115,14 +115,17 @@ def validation_set(rows: Any, y: Any, classes: AnyArray) -> HeldOutLabels:
     check_no_mask(y, "y_val")
     values = np.asarray(y).ravel().tolist()
     if len(values) != rows.shape[0]:
-        msg = f"`cv` has {rows.shape[0]} rows in X_val and {len(values)} labels in y_val"
+        msg = (
+            f"`cv` must have a label for each validation row, got {rows.shape[0]} rows in X_val "
+            f"and {len(values)} labels in y_val"
+        )
         raise ValueError(msg)
     code_of = {value: code for code, value in enumerate(classes.tolist())}
     unknown = [value for value in values if not is_label(value) or value not in code_of]
     if unknown:
         msg = (
-            f"`cv` has the label {unknown[0]!r} in y_val, but y has {list(code_of)}; "
-            "validation rows must be labeled, with classes that y has"
+            f"`cv` has the label {unknown[0]!r} in y_val, but the classes of y are "
+            f"{list(code_of)}; pass labeled validation rows of these classes"
         )
         raise ValueError(msg)
     codes = np.array([code_of[value] for value in values], dtype=np.int64)
@@ -130,19 +133,19 @@ def validation_set(rows: Any, y: Any, classes: AnyArray) -> HeldOutLabels:
 
 
 def _held_out_rows(split: Any, labels: EncodedLabels) -> IntArray:
-    """Return the labeled ones of the test rows of a fold, which must leave some of each class."""
+    """Return the labeled test rows of a fold, which must leave a label of every class."""
     try:
         _, test = split
         rows = np.arange(len(labels.codes))[test]
     except (IndexError, TypeError, ValueError) as error:
-        msg = f"`cv` must yield (train, test) with the numbers of rows of X, got {split!r}"
+        msg = f"`cv` must yield (train, test) with row numbers of X, got {split!r}"
         raise ValueError(msg) from error
     held_out = np.unique(rows[labels.labeled[rows]])
     lost = np.setdiff1d(labels.codes[held_out], labels.without(held_out).codes)
     if len(lost):
         msg = (
             f"`cv` holds out all labels of class {labels.classes[lost].tolist()[0]!r} in a fold; "
-            "use an integer or LabeledKFold, which keep some of each class"
+            "use an integer or LabeledKFold, which keep a label of every class"
         )
         raise ValueError(msg)
     return held_out
@@ -153,30 +156,30 @@ def stratified_label_folds(
     n_splits: int,
     random_state: int | np.random.RandomState | None = None,
 ) -> list[IntArray]:
-    """Return the rows that lose their label in each fold, a stratified partition.
+    """Return the rows whose labels are held out in each fold, a stratified partition.
 
-    The labels of a class are shuffled and dealt out to the folds in turn, each class starting
-    where the last one ended. So folds are of equal size up to one, in total and in each class, and
-    no fold hides a class whole. The only label of a class is in no fold.
+    The labels of a class are shuffled and assigned to the folds in turn, each class starting where
+    the last one ended. So the sizes of folds differ by at most one, in total and in each class, and
+    no fold holds out all labels of a class. The only label of a class is in no fold.
 
     Parameters
     ----------
     codes : int array of shape (n,)
         Classes 0..c-1, -1 where there is no label.
     n_splits : int >= 2
-        Number of folds; with fewer labels to hide there is one fold for each of them.
+        Number of folds; if fewer labels can be held out, each of them has its own fold.
     random_state : int, RandomState or None, default=None
         Seed of the shuffle.
 
     Returns
     -------
     list of int arrays
-        Sorted row numbers, none of the arrays empty. The list is empty if no class has two labels.
+        Sorted row numbers; no array is empty. The list is empty if no class has two labels.
 
     Examples
     --------
     >>> codes = np.array([0, 0, 0, 0, 1, 1, 2, -1])
-    >>> [hidden.tolist() for hidden in stratified_label_folds(codes, 2, random_state=0)]
+    >>> [fold.tolist() for fold in stratified_label_folds(codes, 2, random_state=0)]
     [[2, 3, 5], [0, 1, 4]]
     """
     n_splits = check_integer("n_splits", n_splits, low=2)
@@ -186,14 +189,14 @@ def stratified_label_folds(
 
 
 class _LabelSplitter(ABC):
-    """Base of the splitters that hold labels out."""
+    """Base class of the splitters that hold out labels."""
 
     @abstractmethod
     def _folds(self, codes: IntArray) -> list[IntArray]:
-        """Return the rows to hide in each fold."""
+        """Return the rows whose labels are held out in each fold."""
 
     def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[tuple[IntArray, IntArray]]:
-        """Yield the rows of the training and of the test part of each fold.
+        """Yield the training and the test rows of each fold.
 
         Parameters
         ----------
@@ -201,14 +204,14 @@ class _LabelSplitter(ABC):
         y : array-like of shape (n,)
             Labels; unlabeled is -1, None, NaN, pandas.NA or "".
         groups : ignored
-            With a warning.
+            A value raises a warning.
 
         Yields
         ------
         train : int array
-            All rows but those of `test`: the other labels, and every unlabeled row.
+            All rows but those of `test`: the other labeled rows, and every unlabeled row.
         test : int array
-            Rows whose label is hidden.
+            Rows whose label is held out.
         """
         if groups is not None:
             msg = f"`groups` is ignored by {type(self).__name__}; its folds are made from `y` alone"
@@ -217,15 +220,14 @@ class _LabelSplitter(ABC):
 
         codes = encode_labels(y).codes
         check_consistent_length(X, codes)
-        for test in self._hidden(codes):
+        for test in self._checked_folds(codes):
             yield np.delete(np.arange(len(codes)), test), test
 
-    def hide(self, y: npt.ArrayLike) -> Iterator[tuple[AnyArray, IntArray]]:
-        """Yield the labels that are left in each fold, and the rows of those hidden.
+    def split_labels(self, y: npt.ArrayLike) -> Iterator[tuple[AnyArray, IntArray]]:
+        """Yield the training labels of each fold, and the rows whose label is held out.
 
-        This is for loops of your own, in which hidden rows stay in the graph as unlabeled vertices.
-        In the tools of scikit-learn (`split`) a row is either in the training part with its label,
-        or not in it at all.
+        Use it in your own loops, in which these rows remain in the graph as unlabeled vertices. In
+        scikit-learn's tools, which call `split`, they are left out of the training rows.
 
         Parameters
         ----------
@@ -234,26 +236,26 @@ class _LabelSplitter(ABC):
 
         Yields
         ------
-        y_hidden : array of shape (n,)
-            Copy of `y` with the hidden labels -1 among signed integers, "" among strings, NaN among
-            floats, and else None in an object array.
-        hidden : int array
-            Rows whose label is hidden.
+        y_train : array of shape (n,)
+            Copy of `y` in which held-out labels are -1 among signed integers, "" among strings, NaN
+            among floats, and else None in an object array.
+        test : int array
+            Rows whose label is held out.
         """
         labels = encode_labels(y)
-        # A list has no dtype of its own: it takes that of its classes.
+        # A list has no dtype; its labels take that of the classes.
         is_array = hasattr(y, "__array__")
         values = np.asarray(y).ravel() if is_array else decode_labels(labels.classes, labels.codes)
-        for hidden in self._hidden(labels.codes):
+        for test in self._checked_folds(labels.codes):
             mask = np.zeros(len(values), dtype=bool)
-            mask[hidden] = True
-            yield set_unlabeled(values, mask), hidden
+            mask[test] = True
+            yield set_unlabeled(values, mask), test
 
-    def _hidden(self, codes: IntArray) -> list[IntArray]:
+    def _checked_folds(self, codes: IntArray) -> list[IntArray]:
         """Return the folds, or raise ValueError if there is none."""
         if not len(_rows_that_can_be_held_out(codes)):
             msg = (
-                "`y` has one label in each class, and hiding it would hide the class; label at "
+                "`y` has only one label in each class, and none of them can be held out; label at "
                 "least two rows of a class"
             )
             raise ValueError(msg)
@@ -264,22 +266,23 @@ class _LabelSplitter(ABC):
 class LabeledKFold(_LabelSplitter):
     """Stratified k-fold cross-validation of the labels; unlabeled rows are always trained on.
 
-    scikit-learn's own splitters take the marker for unlabeled for a class, and put such rows into
-    the test part (its issue #2593). Here each fold tests on a part of the labels, and trains on
-    all other rows. Every class keeps a label in every training part, so the only label of a class
-    is never hidden. Pass it as `cv` to `GridSearchCV`, `cross_validate` and their like. A training
-    score (`return_train_score`) means nothing there, since it counts unlabeled rows, too.
+    scikit-learn's own splitters treat the marker of unlabeled rows as a class, and put such rows
+    into the test set (its issue #2593). Here each fold tests on some of the labeled rows, and
+    trains on all other rows. Every class keeps a label in every training set, so the only label of
+    a class is never held out. Pass it as `cv` to `GridSearchCV`, `cross_validate` and similar
+    tools. Training scores (`return_train_score`) are meaningless there, since they count unlabeled
+    rows, too.
 
     Parameters
     ----------
     n_splits : int >= 2, default=5
-        Number of folds, at most the number of labels that can be hidden.
+        Number of folds, at most the number of labels that can be held out.
     random_state : int, RandomState or None, default=None
-        Seed of the shuffle; with None every call of `split` makes other folds.
+        Seed of the shuffle; with None, each call of `split` returns different folds.
 
     See Also
     --------
-    LabeledLeaveOneOut : Hides one label at a time.
+    LabeledLeaveOneOut : Holds out one label at a time.
 
     Examples
     --------
@@ -290,8 +293,8 @@ class LabeledKFold(_LabelSplitter):
     [0 1 3 4 6 7] [2 5]
     [0 2 4 5 6 7] [1 3]
     [1 2 3 5 6 7] [0 4]
-    >>> for y_hidden, hidden in cv.hide(y):
-    ...     print(y_hidden, hidden)
+    >>> for y_train, test in cv.split_labels(y):
+    ...     print(y_train, test)
     [ 0  0 -1  1  1 -1 -1 -1] [2 5]
     [ 0 -1  0 -1  1  1 -1 -1] [1 3]
     [-1  0  0  1 -1  1 -1 -1] [0 4]
@@ -325,8 +328,8 @@ class LabeledKFold(_LabelSplitter):
 class LabeledLeaveOneOut(_LabelSplitter):
     """Leave-one-out cross-validation of the labels; unlabeled rows are always trained on.
 
-    There is a fold for each label whose class has another one: it is the test part, and all other
-    rows are the training part.
+    There is a fold for each label whose class has another label: it is the test set, and all other
+    rows are the training set.
 
     See Also
     --------
@@ -345,8 +348,8 @@ class LabeledLeaveOneOut(_LabelSplitter):
 
     # scikit-learn passes all three, where the number may depend on them.
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:  # noqa: ARG002
-        """Return the number of folds, which takes `y`."""
-        return len(self._hidden(encode_labels(y).codes))
+        """Return the number of folds, for which `y` is needed."""
+        return len(self._checked_folds(encode_labels(y).codes))
 
     def _folds(self, codes: IntArray) -> list[IntArray]:
         return list(_rows_that_can_be_held_out(codes)[:, None])

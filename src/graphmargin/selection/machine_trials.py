@@ -34,23 +34,23 @@ def try_machines(
     ----------
     task : Task
     candidates : sequence of dict
-        With keys ``gamma_u`` and ``C``.
+        Dicts with the keys ``gamma_u`` and ``C``.
     train : callable
-        From the classes of the rows, -1 for those without a label, and a candidate to its machine.
+        Takes the class of each row, -1 for unlabeled, and a candidate; returns its machine.
     points : array or CSR matrix of shape (s, d)
-        The rows that machines learn from and are tested on, as they see them.
+        The rows that machines learn from and are tested on, in the form that they take.
     rows : array of shape (s,)
-        Their numbers.
+        Numbers of these rows.
     held_out : HeldOutLabels
-        A validation set is given as the machines see rows, too.
+        A validation set has its rows in the form that machines take.
     execution : Execution
     progress : callable or None
     """
     labels = EncodedLabels(task.labels.classes, task.labels.codes[rows])
     tested = [np.flatnonzero(np.isin(rows, fold)) for fold in held_out.folds]
-    kept = [labels.without(places).codes for places in (NOTHING_HELD_OUT, *tested)]
-    pieces = product(kept, candidates)
-    machines = map_in_threads(train, pieces, n_jobs=execution.n_jobs, progress=progress)
+    fold_codes = [labels.without(places).codes for places in (NOTHING_HELD_OUT, *tested)]
+    assignments = product(fold_codes, candidates)
+    machines = map_in_threads(train, assignments, n_jobs=execution.n_jobs, progress=progress)
     m = len(candidates)
     by_fold = [machines[first : first + m] for first in range(0, len(machines), m)]
     if held_out.validation is None:

@@ -12,7 +12,7 @@ from graphmargin._checks import check_random_state
 from graphmargin._progress import report_stage
 from graphmargin._typing import BoolArray, IntArray, ProgressCallback
 from graphmargin.labels import UNLABELED
-from graphmargin.margin.machine import MarginMachine, blend
+from graphmargin.margin.machine import MarginMachine, blend_machines
 from graphmargin.margin.manifold import WarpedFeatures, train_manifold, warp_features
 from graphmargin.selection.choice import Choice
 from graphmargin.selection.cut_trials import sample_rows
@@ -32,7 +32,7 @@ from graphmargin.selection.tasks import (
 
 
 def manifold_candidates(task: Task) -> list[Candidate]:
-    """Return all combinations of gamma_u, of which 0 is supervised, and C."""
+    """Return all combinations of gamma_u and C; gamma_u = 0 is supervised."""
     return task_candidates(
         task,
         {
@@ -45,12 +45,11 @@ def manifold_candidates(task: Task) -> list[Candidate]:
 def try_manifold(
     tasks: Sequence[Task], held_out: HeldOutLabels, execution: Execution
 ) -> tuple[TaskTrials, ...]:
-    """Return what manifold-regularized machines say about labels that are held out from them.
+    """Return the predictions of manifold-regularized machines for the held-out labels.
 
-    The graph does not see the labels: it warps the features once, those of
-    ``approximation="nystroem"``, and every fold and candidate is then a small machine on the
-    labels that are left. Of more than 1,000 labeled rows, machines learn from and are tested on a
-    random sample.
+    The graph does not depend on the labels. It warps the features of ``approximation="nystroem"``
+    once, and every fold and candidate then takes a small machine on the remaining labels. Of more
+    than 1,000 labeled rows, machines learn from and are tested on a random sample.
     """
     return try_tasks(tasks, manifold_candidates, _try_task, held_out, execution)
 
@@ -58,39 +57,39 @@ def try_manifold(
 def blend_manifold(
     trials: Sequence[TaskTrials], choice: Choice, execution: Execution
 ) -> FittedClassifier:
-    """Return the blend of the chosen candidates, trained on all rows; a task is warped once."""
+    """Return the blend of the chosen candidates, trained on all rows, task by task."""
     members = blend_members(trials, choice)
     machines: dict[int, MarginMachine] = {}
     with report_stage(f"blend of {len(members)} classifiers", execution.verbose) as progress:
         for part in trials:
-            own = [member for member in members if member.trials is part]
-            if not own:
+            of_task = [member for member in members if member.trials is part]
+            if not of_task:
                 continue
-            trained = _train(part.task, [member.candidate for member in own], execution)
-            machines |= zip((member.number for member in own), trained, strict=True)
+            trained = _train(part.task, [member.candidate for member in of_task], execution)
+            machines |= zip((member.number for member in of_task), trained, strict=True)
             if progress is not None:
                 progress(len(machines) / len(members), "")
     ordered = [machines[member.number] for member in members]
-    blended = blend(ordered, [member.factor for member in members])
+    blended = blend_machines(ordered, [member.factor for member in members])
     task = members[0].trials.task
     return calibrate_and_label(task, blended, choice, machine_warnings(ordered))
 
 
 def fit_manifold(task: Task, execution: Execution) -> FittedClassifier:
-    """Return the manifold-regularized SVM with the one candidate of a task."""
+    """Return the manifold-regularized SVM with the fixed parameters of a task."""
     (candidate,) = manifold_candidates(task)
     stage = f"manifold-regularized SVM on {task.X.shape[0]:,} points"
     with report_stage(stage, execution.verbose):
         (machine,) = _train(task, [candidate], execution)
         warnings = machine_warnings([machine])
-        return calibrate_and_label(task, [machine.collapsed()], None, warnings)
+        return calibrate_and_label(task, [machine.collapse_linear()], None, warnings)
 
 
 def _train(
     task: Task, candidates: Sequence[Candidate], execution: Execution
 ) -> list[MarginMachine]:
     """Return the machines of some candidates, trained on all rows."""
-    wanted = task.parameters
+    parameters = task.parameters
     return train_manifold(
         task.X,
         task.labels.codes,
@@ -98,10 +97,10 @@ def _train(
         task.W,
         C=[float(candidate["C"]) for candidate in candidates],
         gamma_us=[candidate["gamma_u"] for candidate in candidates],
-        normalized=wanted.normalized,
-        power=wanted.laplacian_power,
-        fit_intercept=wanted.fit_intercept,
-        approximation=wanted.approximation,
+        normalized=parameters.normalized,
+        power=parameters.laplacian_power,
+        fit_intercept=parameters.fit_intercept,
+        approximation=parameters.approximation,
         n_jobs=execution.n_jobs,
         random_state=execution.seed,
     )
@@ -114,37 +113,37 @@ def _try_task(
     execution: Execution,
     progress: ProgressCallback | None,
 ) -> TaskTrials:
-    wanted, labels = task.parameters, task.labels
+    parameters, labels = task.parameters, task.labels
     labeled = np.flatnonzero(labels.labeled)
-    form = warp_features(
+    features = warp_features(
         task.X,
         labeled,
         task.kernel,
         task.W,
-        normalized=wanted.normalized,
-        power=wanted.laplacian_power,
-        fit_intercept=wanted.fit_intercept,
+        normalized=parameters.normalized,
+        power=parameters.laplacian_power,
+        fit_intercept=parameters.fit_intercept,
         n_jobs=execution.n_jobs,
         random_state=execution.seed,
     )
     # The sample is the same for all tasks, however many landmarks each of them draws.
     rows, _ = sample_rows(labels.codes, check_random_state(execution.seed))
-    form = replace(form, rotated=form.rotated[np.isin(labeled, rows)])
-    train = partial(_train_piece, form, labels.labeled[rows], wanted.fit_intercept)
+    features = replace(features, rotated=features.rotated[np.isin(labeled, rows)])
+    train = partial(_train_on_fold, features, labels.labeled[rows], parameters.fit_intercept)
     return try_machines(task, candidates, train, task.X[rows], rows, held_out, execution, progress)
 
 
-def _train_piece(
-    form: WarpedFeatures,
+def _train_on_fold(
+    features: WarpedFeatures,
     labeled: BoolArray,
     fit_intercept: bool,
-    piece: tuple[IntArray, Candidate],
+    assignment: tuple[IntArray, Candidate],
 ) -> MarginMachine:
     """Return the machine of a candidate on the labels that a fold keeps."""
-    codes, candidate = piece
-    left = codes[labeled]
-    kept = left != UNLABELED
+    codes, candidate = assignment
+    labeled_codes = codes[labeled]
+    kept = labeled_codes != UNLABELED
     C = float(candidate["C"])
-    return replace(form, rotated=form.rotated[kept]).machine(
-        2 * C * candidate["gamma_u"], left[kept], C, fit_intercept, n_jobs=1
+    return replace(features, rotated=features.rotated[kept]).train(
+        2 * C * candidate["gamma_u"], labeled_codes[kept], C, fit_intercept, n_jobs=1
     )

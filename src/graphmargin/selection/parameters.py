@@ -1,8 +1,8 @@
-"""Parameters of the classifiers: read from an estimator once and validated before any work.
+"""Parameters of the classifiers, read from an estimator and validated before any work.
 
-A parameter is a value, "auto", or a list of candidates. Candidates for the parameters in `SHARED`
-are tried on the same graph with the same kernel; all others need a graph or a kernel of their own,
-and every combination of them is one set of parameters.
+A parameter is a value, "auto", or a list of candidates. Candidates for the parameters in
+`SHARED_PARAMETERS` are tried on the same graph with the same kernel. All others need their own
+graph or kernel, and every combination of them is one set of parameters.
 """
 
 from __future__ import annotations
@@ -25,31 +25,31 @@ from graphmargin.harmonic.solution import check_priors
 from graphmargin.harmonic.system import SOLVERS
 from graphmargin.labels import EncodedLabels
 from graphmargin.margin.induced import LOSS_WEIGHTS
-from graphmargin.margin.kernels import Kernel
+from graphmargin.margin.kernels import COEF0_HINT, Kernel
 from graphmargin.margin.manifold import check_gamma_u
-from graphmargin.margin.s3vm import SEMI_SUPERVISED_SOLVERS
+from graphmargin.margin.s3vm import S3VM_SOLVERS
 from graphmargin.margin.training import APPROXIMATIONS, Approximation, check_approximation
 
 Candidates = tuple[Any, ...] | None
-"""Values of a parameter to try; None stands for "auto"."""
+"""Values of a parameter to try; None is "auto"."""
 Check = Callable[[Any], Any]
-"""Returns the value of a parameter as the maths takes it, or raises ValueError."""
+"""A function that returns the validated value of a parameter, or raises ValueError."""
 
 AUTO = "auto"
-SHARED = ("gamma_g", "C", "gamma_u", "class_mass_normalization")
+SHARED_PARAMETERS = ("gamma_g", "C", "gamma_u", "class_mass_normalization")
 """Parameters whose candidates share a graph and a kernel."""
 C_LIMITS = (1e-30, 1e30)
-"""Values of C that single precision can hold, and multiply by losses."""
-OF_KERNEL = ("kernel", "degree", "coef0")
-OF_GRAPH = ("n_neighbors", "metric")
-OF_COMPUTATION = ("solver", "approximation")
-"""Parameters that change how, not what is computed; they have no candidates."""
-CLASS_SHARES = ("class_mass_normalization", "class_prior")
-"""Parameters of which a sequence of numbers is one value: a share for each class."""
-OF_EXECUTION = ("cv", "n_jobs", "random_state", "verbose")
-"""Parameters that say how to fit, and have no candidates."""
-ARRAY_VALUED = ("c_labeled", *CLASS_SHARES)
-"""Parameters of which an array or a tuple is one value, so that candidates come in a list."""
+"""Range of C, whose products with losses are finite in single precision."""
+KERNEL_PARAMETERS = ("kernel", "degree", "coef0")
+GRAPH_PARAMETERS = ("n_neighbors", "metric")
+COMPUTATION_PARAMETERS = ("solver", "approximation")
+"""Parameters that choose an algorithm, not a function; they have no candidates."""
+CLASS_SHARE_PARAMETERS = ("class_mass_normalization", "class_prior")
+"""Parameters for which a sequence of numbers is one value, a share for each class."""
+EXECUTION_PARAMETERS = ("cv", "n_jobs", "random_state", "verbose")
+"""Parameters of the execution of a fit, which have no candidates."""
+ARRAY_PARAMETERS = ("c_labeled", *CLASS_SHARE_PARAMETERS)
+"""Parameters for which an array or a tuple is one value, so that candidates come in a list."""
 
 
 @dataclass(frozen=True)
@@ -63,13 +63,13 @@ class GraphParameters:
 
 @dataclass(frozen=True)
 class KernelParameters:
-    """A kernel whose width may still depend on the rows."""
+    """A kernel whose width may depend on the rows."""
 
     kernel: Kernel = field(default_factory=lambda: Kernel("linear"))
     width: Width = 1.0
 
-    def on(self, X: Any, width: float | None = None) -> Kernel:
-        """Return the kernel for some rows; a `width` that is known already is taken over."""
+    def kernel_for(self, X: Any, width: float | None = None) -> Kernel:
+        """Return the kernel for some rows, with a `width` that is computed already if given."""
         if callable(self.kernel.kind) or self.kernel.kind == "precomputed":
             return self.kernel
         width = kernel_width(X, self.width) if width is None else width
@@ -80,17 +80,17 @@ class KernelParameters:
 
 @dataclass(frozen=True)
 class Parameters:
-    """Parameters of a classifier on one graph with one kernel; defaults where it has none.
+    """Parameters of a classifier for one graph and one kernel, with defaults for those it lacks.
 
     Attributes
     ----------
     kernel : KernelParameters
     graph : GraphParameters or None
-        None where a graph is given, or none is used.
+        None if a graph is given, or none is used.
     gamma_g, C, gamma_u, class_mass_normalization : tuple or None
         Candidates; None is "auto".
-    listed : mapping
-        The values, here, of the other parameters that are lists of candidates.
+    list_values : mapping
+        Values, in this set, of the other parameters that are lists of candidates.
     approximation, eps, loss_weights, ...
         As in the classifiers.
     """
@@ -111,39 +111,39 @@ class Parameters:
     normalized: bool = False
     fit_intercept: bool = True
     class_prior: Any = None
-    listed: Mapping[str, Any] = field(default_factory=dict)
+    list_values: Mapping[str, Any] = field(default_factory=dict)
 
 
 def read_parameters(
     model: Any, labels: EncodedLabels | None, *, has_graph: bool = False, exponent: int = 0
 ) -> tuple[Parameters, ...]:
-    """Return the validated parameters of an estimator, a set for each graph and kernel.
+    """Return the validated parameters of an estimator, one set for each graph and kernel.
 
-    `has_graph` tells whether a graph is given, so that none is built. `labels` are None for an
+    `has_graph` tells whether a graph is given, so that none is built. `labels` is None for an
     estimator that has not read its rows yet, and has no parameter that depends on them. Rows were
     multiplied by ``2^-exponent``, and so are widths.
 
     Raises
     ------
     ValueError
-        If a value, a candidate or a combination of them makes no sense.
+        If a value, a candidate or a combination of them is invalid.
     """
     given = model.get_params(deep=False)
     if "metric" in given:
         _check_given_graph(given, has_graph=has_graph)
-    unused = OF_GRAPH if has_graph else ()
+    unused = GRAPH_PARAMETERS if has_graph else ()
     values = {
-        name: _values(name, given[name], check)
+        name: _check_candidates(name, given[name], check)
         for name, check in _checks(given, labels).items()
         if name in given and name not in unused
     }
-    shared = {name: values.pop(name) for name in SHARED if name in values}
-    listed = [name for name in values if _is_list(name, given[name])]
-    return tuple(_assemble(point, shared, listed, exponent) for point in _combinations(values))
+    shared = {name: values.pop(name) for name in SHARED_PARAMETERS if name in values}
+    lists = [name for name in values if _is_list(name, given[name])]
+    return tuple(_parameters(point, shared, lists, exponent) for point in _combinations(values))
 
 
-def is_search(model: Any, auto: tuple[str, ...]) -> bool:
-    """Tell whether parameters are to be chosen: one of `auto` is "auto", or any is a list.
+def has_parameters_to_choose(model: Any, auto: tuple[str, ...]) -> bool:
+    """Tell whether there is a parameter to choose: one of `auto` is "auto", or any is a list.
 
     Raises
     ------
@@ -157,17 +157,17 @@ def is_search(model: Any, auto: tuple[str, ...]) -> bool:
         return True
     if model.cv is not None:
         msg = (
-            f"`cv`={model.cv!r} has no parameter to choose; give a list of candidates, such as "
-            f"{auto[-1]}=[1.0, 10.0], or 'auto'"
+            f"`cv`={model.cv!r} needs a parameter to choose, but all are fixed; pass a list of "
+            f"candidates, such as {auto[-1]}=[1.0, 10.0], or 'auto'"
         )
         raise ValueError(msg)
     return False
 
 
 def fixed_value(candidates: Candidates) -> Any:
-    """Return the one value of a parameter that is not to be chosen."""
+    """Return the value of a fixed parameter."""
     if candidates is None or len(candidates) != 1:
-        msg = f"a fixed parameter has one value, got {candidates!r}"
+        msg = f"a fixed parameter must have one value, got {candidates!r}"
         raise ValueError(msg)
     return candidates[0]
 
@@ -184,45 +184,47 @@ def is_pairwise(kernel: Any) -> bool:
     return isinstance(kernel, str) and kernel == "precomputed"
 
 
-def has_function(kernel: Any) -> bool:
-    """Tell whether a kernel, or one of a list, is a function of the user."""
+def has_callable(kernel: Any) -> bool:
+    """Tell whether a kernel, or one of a list, is a callable."""
     return any(map(callable, kernel)) if _is_list("kernel", kernel) else callable(kernel)
 
 
 def _is_list(name: str, value: Any) -> bool:
-    """Tell whether a parameter holds candidates: a list, or a sequence where no value is one."""
-    if name in OF_EXECUTION:
+    """Tell whether a value is a list of candidates, or another sequence of them."""
+    if name in EXECUTION_PARAMETERS:
         return False
     if isinstance(value, list):
-        return not (name in CLASS_SHARES and value and all(map(_is_number, value)))
+        return not (name in CLASS_SHARE_PARAMETERS and value and all(map(_is_number, value)))
     is_sequence = isinstance(value, tuple) or (isinstance(value, np.ndarray) and value.ndim > 0)
-    return is_sequence and name not in ARRAY_VALUED
+    return is_sequence and name not in ARRAY_PARAMETERS
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
 
 
-def _values(name: str, value: Any, check: Check) -> Candidates:
-    """Return the validated candidates of a list, the one value, or None for "auto"."""
-    if is_auto(value) and name in SHARED:
+def _check_candidates(name: str, value: Any, check: Check) -> Candidates:
+    """Return the validated candidates of a list, a single value, or None for "auto"."""
+    if is_auto(value) and name in SHARED_PARAMETERS:
         return None
-    if name in OF_COMPUTATION or not _is_list(name, value):
+    if name in COMPUTATION_PARAMETERS or not _is_list(name, value):
         return (check(value),)
     if len(value) == 0:
         msg = f"`{name}` must be a value or a list of candidates, got an empty list"
         raise ValueError(msg)
     if any(map(is_auto, value)):
-        msg = f"`{name}` has 'auto' in a list of candidates; pass 'auto' alone, or values"
+        msg = (
+            f"`{name}` must not have 'auto' in a list of candidates; pass 'auto' itself, or values"
+        )
         raise ValueError(msg)
     return tuple(check(candidate) for candidate in value)
 
 
 def _combinations(values: Mapping[str, Candidates]) -> list[dict[str, Any]]:
-    """Return all combinations of values; degree and coef0 concern the cubic kernel only."""
+    """Return all combinations of values; degree and coef0 vary for the cubic kernel only."""
     kernels = values.get("kernel") or ()
     if len(kernels) > 1 and any(map(is_pairwise, kernels)):
-        msg = "`kernel` has 'precomputed' beside others; a kernel matrix has no rows for these"
+        msg = "`kernel` must not have 'precomputed' in a list with others, which need rows"
         raise ValueError(msg)
     lists = [candidates or () for candidates in values.values()]
     points = [dict(zip(values, point, strict=True)) for point in product(*lists)]
@@ -236,44 +238,44 @@ def _combinations(values: Mapping[str, Candidates]) -> list[dict[str, Any]]:
     ]
 
 
-def _assemble(
-    point: dict[str, Any], shared: Mapping[str, Any], listed: list[str], exponent: int
+def _parameters(
+    point: dict[str, Any], shared: Mapping[str, Any], lists: list[str], exponent: int
 ) -> Parameters:
-    """Return one set of parameters from the values of all of them."""
-    others: dict[str, Any] = {"listed": {name: point[name] for name in listed}}
+    """Return the set of parameters for one combination of values."""
+    others: dict[str, Any] = {"list_values": {name: point[name] for name in lists}}
     given = point.pop("width")
     if "kernel" in point:
-        kernel = Kernel(**{"kind" if n == "kernel" else n: point.pop(n) for n in OF_KERNEL})
+        kernel = Kernel(**{"kind" if n == "kernel" else n: point.pop(n) for n in KERNEL_PARAMETERS})
         check_approximation(point.get("approximation", "auto"), kernel.kind)
         others["kernel"] = KernelParameters(kernel, scaled_width(given, exponent))
-    else:  # nothing is asked of the rows for a kernel that is not used
+    else:  # a kernel that is not used asks nothing of the rows
         others["kernel"] = KernelParameters(Kernel("precomputed"))
     if "metric" in point:
         metric = point.pop("metric")
-        # Rows of unit length have no unit.
+        # The metric scales rows to unit length, which removes their unit.
         width = given if metric == "cosine" else scaled_width(given, exponent)
         others["graph"] = GraphParameters(point.pop("n_neighbors"), width, metric)
     return Parameters(**point, **shared, **others)
 
 
 def _check_given_graph(given: Mapping[str, Any], *, has_graph: bool) -> None:
-    """Refuse a kernel matrix without a graph, and several graphs beside one that is given."""
+    """Raise ValueError for a kernel matrix without a graph, and for candidates of a given graph."""
     if not has_graph and is_pairwise(given.get("kernel")):
-        msg = "`kernel`='precomputed' leaves no points to build a graph from; pass W to fit"
+        msg = "`kernel`='precomputed' has no points to build a graph from; pass W to fit"
         raise ValueError(msg)
-    for name in OF_GRAPH:
+    for name in GRAPH_PARAMETERS:
         if has_graph and _is_list(name, given[name]):
             msg = (
-                f"`{name}`={given[name]!r} are candidates for a graph, but a graph is given; pass "
-                "one of both"
+                f"`{name}`={given[name]!r} has candidates for a graph, but W is given; pass either "
+                "the candidates or W"
             )
             raise ValueError(msg)
 
 
 def _checks(given: Mapping[str, Any], labels: EncodedLabels | None) -> dict[str, Check]:
-    """Return the check of every parameter that a classifier may have."""
-    has_edges, is_low_density = "metric" in given, "class_prior" in given
-    solvers = SEMI_SUPERVISED_SOLVERS if is_low_density else SOLVERS
+    """Return the checks of all parameters that a classifier may have."""
+    has_edges, is_s3vm = "metric" in given, "class_prior" in given
+    solvers = S3VM_SOLVERS if is_s3vm else SOLVERS
     checks: dict[str, Check] = {
         "gamma_g": check_gamma_g,
         "C": partial(
@@ -288,7 +290,11 @@ def _checks(given: Mapping[str, Any], labels: EncodedLabels | None) -> dict[str,
         "approximation": partial(check_choice, "approximation", choices=APPROXIMATIONS),
         "kernel": lambda kernel: Kernel(kernel).kind,
         "degree": partial(check_integer, "degree", low=1),
-        "coef0": partial(check_real, "coef0", hint="; a negative one gives no kernel"),
+        "coef0": partial(
+            check_real,
+            "coef0",
+            hint=COEF0_HINT,
+        ),
         "width": partial(_check_width, NAMED_WIDTHS if has_edges else ("paper",)),
         "n_neighbors": partial(check_integer, "n_neighbors", low=1),
         "metric": partial(check_choice, "metric", choices=METRICS),
@@ -311,9 +317,9 @@ def _checks(given: Mapping[str, Any], labels: EncodedLabels | None) -> dict[str,
 
 
 def _check_eps(eps: Any) -> float:
-    hint = "; it is the least confidence to learn from"
+    hint = "; it is the smallest confidence to learn from"
     if check_real("eps", eps, finite=False, hint=hint) >= 1:
-        msg = f"`eps` must be below 1, got {eps!r}; no confidence would reach it"
+        msg = f"`eps` must be below 1, got {eps!r}; no confidence is larger"
         raise ValueError(msg)
     return float(eps)
 
@@ -337,7 +343,7 @@ def _check_c_labeled(labels: EncodedLabels, c_labeled: Any) -> Any:
 
 
 def _check_normalization(labels: EncodedLabels, value: Any) -> Any:
-    """Return class priors to normalize to as a tuple, or False for none."""
+    """Return class priors as a tuple, or False for no normalization."""
     if isinstance(value, bool | np.bool_):
         return tuple(labels.one_hot.sum(axis=0).tolist()) if value else False
     priors = check_priors("class_mass_normalization", value, len(labels.classes))
@@ -345,7 +351,7 @@ def _check_normalization(labels: EncodedLabels, value: Any) -> Any:
 
 
 def _check_class_prior(labels: EncodedLabels, value: Any) -> Any:
-    """Return the shares of the classes that f is held at as an array, or None."""
+    """Return the class shares that fix the mean of f as an array, or None."""
     if value is None:
         return None
     if isinstance(value, str):

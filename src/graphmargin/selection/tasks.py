@@ -1,4 +1,4 @@
-"""Tasks: the rows, labels, graph and kernel that candidates share."""
+"""Tasks: rows, labels, graph and kernel that candidates share."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from graphmargin.selection.execution import Execution
 from graphmargin.selection.grids import label_counts
 from graphmargin.selection.held_out import HeldOutLabels
 from graphmargin.selection.parameters import GraphParameters, Parameters, fixed_value
-from graphmargin.selection.trials import Trials, join
+from graphmargin.selection.trials import Trials, join_trials
 
 Candidate = dict[str, Any]
-"""Values by the name of the parameter."""
+"""Values of parameters, by name."""
 Trial = TypeVar("Trial", bound="TaskTrials")
 
 
@@ -38,9 +38,9 @@ class Task:
     labels : EncodedLabels
     kernel : Kernel
     graph : NeighborGraph or None
-        The graph of all rows, if it was built; None for a given one.
+        The graph of all rows; None if it was given.
     problem : HarmonicProblem
-        The graph with all labels; without edges where none is used.
+        The graph with all labels; it has no edges if no graph is used.
     """
 
     parameters: Parameters
@@ -57,7 +57,7 @@ class Task:
 
     @property
     def recall(self) -> float | None:
-        """Share of the true neighbors in the graph, measured on a sample; None if it was given."""
+        """Share of the true nearest neighbors in the graph, from a sample; None if it was given."""
         return None if self.graph is None else self.graph.recall
 
 
@@ -70,31 +70,31 @@ class TaskTrials:
 
 
 @dataclass(frozen=True)
-class Member:
-    """A candidate in a blend: its number in the choice, its trials, its place among them."""
+class BlendMember:
+    """A candidate in a blend: its number in the choice, its trials and its position in them."""
 
     number: int
     factor: float
     trials: Any
-    place: int
+    position: int
 
     @property
     def candidate(self) -> Candidate:
         """Parameters of the candidate."""
-        params: Candidate = self.trials.evidence.params[self.place]
+        params: Candidate = self.trials.evidence.params[self.position]
         return params
 
     @property
     def numbers(self) -> range:
         """Numbers of all candidates of the same task."""
-        first = self.number - self.place
+        first = self.number - self.position
         return range(first, first + len(self.trials.evidence.params))
 
 
 def make_tasks(
-    X: Any, labels: EncodedLabels, W: Any, parameters: Sequence[Parameters], execution: Execution
+    X: Any, labels: EncodedLabels, W: Any, sets: Sequence[Parameters], execution: Execution
 ) -> tuple[Task, ...]:
-    """Return a task for each set of parameters; every graph and problem is made once.
+    """Return a task for each of some sets of parameters; equal graphs are built once.
 
     W is the given graph, or None.
     """
@@ -102,19 +102,19 @@ def make_tasks(
     graphs: dict[GraphParameters, NeighborGraph] = {}
     problems: dict[Any, HarmonicProblem] = {}
     tasks = []
-    for wanted in parameters:
-        if wanted.graph is not None and wanted.graph not in graphs:
-            graphs[wanted.graph] = build_graph(X, wanted.graph, execution)
-        graph = None if wanted.graph is None else graphs[wanted.graph]
-        # An array of trust is told from another by its identity, as it has no hash.
-        key = (wanted.graph, id(wanted.c_labeled), wanted.c_unlabeled)
+    for parameters in sets:
+        if parameters.graph is not None and parameters.graph not in graphs:
+            graphs[parameters.graph] = build_graph(X, parameters.graph, execution)
+        graph = None if parameters.graph is None else graphs[parameters.graph]
+        # Arrays of label weights have no hash, and are distinguished by their identity.
+        key = (parameters.graph, id(parameters.c_labeled), parameters.c_unlabeled)
         if key not in problems:
             edges = given if graph is None else graph.W
             problems[key] = problem_on(
-                edges, labels, c_labeled=wanted.c_labeled, c_unlabeled=wanted.c_unlabeled
+                edges, labels, c_labeled=parameters.c_labeled, c_unlabeled=parameters.c_unlabeled
             )
-        kernel = wanted.kernel.on(X, _shared_width(wanted, graph))
-        tasks.append(Task(wanted, X, labels, kernel, graph, problems[key]))
+        kernel = parameters.kernel.kernel_for(X, _shared_width(parameters, graph))
+        tasks.append(Task(parameters, X, labels, kernel, graph, problems[key]))
     return tuple(tasks)
 
 
@@ -137,18 +137,18 @@ def task_candidates(
 ) -> list[Candidate]:
     """Return all combinations of the values of some parameters, the last one changing fastest.
 
-    Where a task leaves a parameter to "auto", its values are those of the grid. Values that all
-    candidates of the task share, as they are those of its graph or kernel, come first.
+    Where a parameter of the task is "auto", its values are those of the grid. Candidates begin with
+    the values that all of them share, those of the graph and the kernel.
     """
-    asked = {name: getattr(task.parameters, name) for name in grids}
-    values = [grids[name]() if asked[name] is None else asked[name] for name in grids]
-    shared = task.parameters.listed
+    given = {name: getattr(task.parameters, name) for name in grids}
+    values = [grids[name]() if given[name] is None else given[name] for name in grids]
+    shared = task.parameters.list_values
     return [{**shared, **dict(zip(grids, point, strict=True))} for point in product(*values)]
 
 
 def try_tasks(
     tasks: Sequence[Task],
-    candidates_of: Callable[[Task], list[Candidate]],
+    list_candidates: Callable[[Task], list[Candidate]],
     try_task: Callable[..., Trial],
     held_out: HeldOutLabels,
     execution: Execution,
@@ -158,50 +158,50 @@ def try_tasks(
     `try_task` takes a task, its candidates, the held-out labels, the execution and a callback for
     progress.
     """
-    candidates = [candidates_of(task) for task in tasks]
+    candidates = [list_candidates(task) for task in tasks]
     n_candidates = sum(map(len, candidates))
     with report_stage(f"trial of {n_candidates} candidates", execution.verbose) as progress:
         return tuple(
-            try_task(task, some, held_out, execution, progress)
-            for task, some in zip(tasks, candidates, strict=True)
+            try_task(task, of_task, held_out, execution, progress)
+            for task, of_task in zip(tasks, candidates, strict=True)
         )
 
 
 def choose_among(trials: Sequence[TaskTrials], max_blended: int | None = None) -> Choice:
-    """Return the weights of the candidates of all tasks, see `choose`."""
+    """Return the choice among the candidates of all tasks, see `choose`."""
     counts = label_counts(trials[0].task.labels)
-    return choose(join([part.evidence for part in trials]), counts, max_blended)
+    return choose(join_trials([part.evidence for part in trials]), counts, max_blended)
 
 
 def solve_fixed(task: Task, execution: Execution) -> tuple[HarmonicSolution, HarmonicSolution]:
-    """Return the solution with the one gamma_g of a task, as solved and with its class priors."""
-    wanted, n_classes = task.parameters, len(task.labels.classes)
+    """Return the solution with the fixed gamma_g of a task, before and after normalization."""
+    parameters, n_classes = task.parameters, len(task.labels.classes)
     with report_stage(f"harmonic solution of {n_classes} classes", execution.verbose) as progress:
         (solution,) = solve_path(
             task.problem,
-            [fixed_value(wanted.gamma_g)],
-            solver=wanted.solver,
+            [fixed_value(parameters.gamma_g)],
+            solver=parameters.solver,
             n_jobs=execution.n_jobs,
             progress=progress,
         )
-    priors = wanted.class_mass_normalization
-    return solution, with_priors(solution, False if priors is None else priors[0])
+    priors = parameters.class_mass_normalization
+    return solution, normalize_to_priors(solution, False if priors is None else priors[0])
 
 
-def with_priors(solution: HarmonicSolution, priors: Any) -> HarmonicSolution:
-    """Return the solution with class masses that match the priors of a candidate, if not False."""
+def normalize_to_priors(solution: HarmonicSolution, priors: Any) -> HarmonicSolution:
+    """Return the solution with class masses normalized to priors, or itself if they are False."""
     return solution if priors is False else normalize_class_mass(solution, priors)
 
 
-def blend_members(trials: Sequence[Any], choice: Choice) -> list[Member]:
-    """Return the candidates of a blend over all trials, the most important first."""
-    places = [(part, i) for part in trials for i in range(len(part.evidence.params))]
-    return [Member(i, factor, *places[i]) for i, factor in choice.blended]
+def blend_members(trials: Sequence[Any], choice: Choice) -> list[BlendMember]:
+    """Return the candidates of a blend over all trials, the heaviest first."""
+    positions = [(part, i) for part in trials for i in range(len(part.evidence.params))]
+    return [BlendMember(i, factor, *positions[i]) for i, factor in choice.blended]
 
 
-def _shared_width(wanted: Parameters, graph: NeighborGraph | None) -> float | None:
-    """Return the width that the edges have found already, if the kernel has the same."""
-    if graph is None or wanted.graph is None:
+def _shared_width(parameters: Parameters, graph: NeighborGraph | None) -> float | None:
+    """Return the width of the edges if the kernel has the same, else None."""
+    if graph is None or parameters.graph is None:
         return None
-    is_same = wanted.graph.metric == "euclidean" and wanted.graph.width == "paper"
+    is_same = parameters.graph.metric == "euclidean" and parameters.graph.width == "paper"
     return graph.weighting.width if is_same else None

@@ -1,4 +1,4 @@
-"""Trials: what candidates answer where the true label is known, but held out from them."""
+"""Trials: the predictions of candidates for labels that were held out from their training."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from graphmargin.margin.machine import class_scores, predicted_codes
 
 @dataclass(frozen=True)
 class Trials:
-    """The answers of candidates to held-out labels.
+    """The predictions of candidates for held-out labels.
 
-    A candidate's function has q columns: f of every pair of classes, or class masses. Columns of
-    several candidates can be averaged, and `scores` turns them into scores.
+    A candidate's function has q columns: f of every pair of classes, or class masses. The columns
+    of several candidates can be averaged, and `scores` returns class scores from them.
 
     Attributes
     ----------
     params : list of dict, length m
     supervised : array of shape (m,)
-        Candidates that do not look at the unlabeled rows.
+        True for candidates that do not learn from unlabeled rows.
     held_out_codes : array of shape (h,)
         Codes of the labels that were held out.
     fold : array of shape (h,)
-        Number of the fold in which each was held out.
+        Fold in which each of them was held out.
     held_out_values : array of shape (m, h, q)
-        Columns of the candidates, trained without the label, in units of their `scales`.
+        Columns of the candidates trained without the label, divided by their `scales`.
     scales : array of shape (m,)
         Mean absolute value of a candidate's function, trained on all labels.
     shares : array of shape (m, c)
         Shares of the classes among the rows that this function labels, smoothed so that none is
         zero.
     columns : {"pairs", "masses"}
-        What the columns are: f of pairs of classes, or class masses.
+        Content of the columns: f of pairs of classes, or class masses.
 
     Examples
     --------
@@ -59,7 +59,7 @@ class Trials:
     columns: Literal["pairs", "masses"] = "pairs"
 
     def scores(self, values: FloatArray) -> FloatArray:
-        """Return scores from columns: (h,) for two classes, positive for the second, else (h, c).
+        """Return class scores from columns, as `MarginMachine.decision` does.
 
         Examples
         --------
@@ -73,7 +73,7 @@ class Trials:
 
 
 def mass_scores(class_mass: FloatArray) -> FloatArray:
-    """Return scores from class masses: for two classes l, positive for the second, else as is.
+    """Return class scores from class masses: for two classes l, else the masses themselves.
 
     Examples
     --------
@@ -85,8 +85,8 @@ def mass_scores(class_mass: FloatArray) -> FloatArray:
     return class_mass
 
 
-def join(parts: Sequence[Trials]) -> Trials:
-    """Return the trials of several groups of candidates on the same held-out labels as one."""
+def join_trials(parts: Sequence[Trials]) -> Trials:
+    """Return one set of trials from those of several groups on the same held-out labels."""
     return replace(
         parts[0],
         params=[params for part in parts for params in part.params],
@@ -118,7 +118,7 @@ def pairwise_trials(
     n_classes : int
     """
     scales = np.array([np.abs(f).mean() if f.size else 1.0 for f in unlabeled_values])
-    scales[scales < np.finfo(np.float64).eps] = 1.0  # zero, as on rows that are all the same
+    scales[scales < np.finfo(np.float64).eps] = 1.0  # it is zero for equal rows
     held_out_values, fold = stack_folds(parts, scales, n_classes * (n_classes - 1) // 2)
     assigned = [predicted_codes(class_scores(f, n_classes)) for f in unlabeled_values]
     return Trials(
@@ -135,7 +135,7 @@ def pairwise_trials(
 def stack_folds(
     parts: Sequence[Sequence[FloatArray]], scales: FloatArray, n_columns: int
 ) -> tuple[FloatArray, IntArray]:
-    """Return the columns of every fold and candidate as one array, and the fold of each row.
+    """Return the scaled columns of all folds as one array, and the fold of each row.
 
     Examples
     --------
@@ -144,8 +144,8 @@ def stack_folds(
     ([[[0.5], [0.5], [0.5]]], [0, 0, 1])
     """
     sizes = [part[0].shape[0] for part in parts]
-    nothing = np.zeros((len(scales), 0, n_columns))
-    values = np.concatenate([nothing, *(np.array(part) for part in parts)], axis=1)
+    empty = np.zeros((len(scales), 0, n_columns))
+    values = np.concatenate([empty, *(np.array(part) for part in parts)], axis=1)
     return values / scales[:, None, None], np.repeat(np.arange(len(sizes)), sizes)
 
 

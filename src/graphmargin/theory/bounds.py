@@ -222,7 +222,7 @@ the transductive error, which a smaller `c_labeled` or a larger `gamma_g` would 
         )
         raise ValueError(msg)
     if check_real("eps", eps, finite=False) >= 1:
-        msg = f"`eps` must be below 1, got {eps!r}; no confidence would reach it"
+        msg = f"`eps` must be below 1, got {eps!r}; no confidence is larger"
         raise ValueError(msg)
     check_probability("eta", eta)
     check_probability("delta", delta)

@@ -22,10 +22,10 @@ from graphmargin.margin.coordinate_descent import (
     centered_problem,
     descend,
     hinge_losses,
-    penalty_of,
+    squared_norm_penalty,
     values_at,
 )
-from graphmargin.margin.training import rows_of_pair
+from graphmargin.margin.training import pair_rows
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ def pair_problems(moments: Sequence[tuple[AnyArray, ...]]) -> list[PairProblem]:
 def _pair_rows(group: RowGroup, pair: PairProblem) -> tuple[IntArray, FloatArray, FloatArray]:
     """Return the rows of a pair in a group, their signs and bounds."""
     members = group.members[pair.candidate]
-    rows, signs = rows_of_pair(members[pair.first], members[pair.second])
+    rows, signs = pair_rows(members[pair.first], members[pair.second])
     return rows, signs.astype(np.float32), group.bounds[pair.candidate, rows]
 
 
@@ -255,7 +255,8 @@ def group_losses(group: RowGroup, assignments: Assignments) -> FloatArray:
 
 def duality_gap(pair: PairProblem, iterate: PairIterate, losses: float) -> float:
     """Return the relative duality gap, from the losses of all groups."""
-    penalty = penalty_of(iterate.weights, pair.bias_square * iterate.balance, pair.bias_square)
+    bias = pair.bias_square * iterate.balance
+    penalty = squared_norm_penalty(iterate.weights, bias, pair.bias_square)
     primal, dual = penalty + losses, iterate.total - penalty
     return float((primal - dual) / primal)
 

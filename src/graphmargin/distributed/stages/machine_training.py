@@ -36,7 +36,7 @@ from graphmargin.margin.feature_maps import (
     row_features,
 )
 from graphmargin.margin.kernels import Kernel
-from graphmargin.margin.machine import MarginMachine, TrainingReport, blend
+from graphmargin.margin.machine import MarginMachine, TrainingReport, blend_machines
 from graphmargin.margin.training import (
     LINEAR_GAP,
     MAX_FEATURE_ROWS,
@@ -168,7 +168,7 @@ def _solve(run: Run, plan: TrainingPlan, sample: _Sample, features: FeatureMap) 
     weights = np.column_stack([iterate.weights for iterate in iterates])
     n_candidates = len(plan.candidates)
     machines = [
-        features.machine(*solution, plan.n_classes, report)
+        features.machine_from_weights(*solution, plan.n_classes, report)
         for solution in zip(
             np.split(weights, n_candidates, axis=1),
             biases.reshape(n_candidates, -1),
@@ -176,7 +176,7 @@ def _solve(run: Run, plan: TrainingPlan, sample: _Sample, features: FeatureMap) 
         )
     ]
     # One machine, as all candidates share their kernel and center.
-    (machine,) = blend(machines, [candidate.factor for candidate in plan.candidates])
+    (machine,) = blend_machines(machines, [candidate.factor for candidate in plan.candidates])
     return machine
 
 

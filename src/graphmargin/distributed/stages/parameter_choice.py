@@ -32,10 +32,10 @@ from graphmargin.labels import EncodedLabels
 from graphmargin.margin.feature_maps import balanced_quotas
 from graphmargin.selection.choice import Choice, choose
 from graphmargin.selection.cut_trials import (
-    LABELED_A_CLASS,
     MAX_BLENDED,
     MAX_LABELED,
     MAX_TRIAL_ROWS,
+    MIN_LABELED_PER_CLASS,
     try_cuts,
 )
 from graphmargin.selection.execution import Execution
@@ -43,7 +43,7 @@ from graphmargin.selection.grids import gamma_g_grid_of_degrees
 from graphmargin.selection.held_out import default_held_out
 from graphmargin.selection.parameters import GraphParameters, Parameters
 from graphmargin.selection.tasks import make_tasks
-from graphmargin.selection.trials import Trials, join
+from graphmargin.selection.trials import Trials, join_trials
 
 
 class SampleSize(NamedTuple):
@@ -78,7 +78,7 @@ def choose_parameters(
     n_classes, sampled = len(table.classes), SampledRows(run.folder)
     kernel_width, edge_width = widths
     if not sampled.exists(0):
-        n_labeled = max(MAX_LABELED, LABELED_A_CLASS * n_classes)
+        n_labeled = max(MAX_LABELED, MIN_LABELED_PER_CLASS * n_classes)
         quotas = balanced_quotas(table.label_counts.sum(axis=0), n_labeled)
         rows = draw_rows(run, table, quotas, MAX_TRIAL_ROWS, seed)
         sampled.write(0, read_sample(run, table, rows))
@@ -92,7 +92,7 @@ def choose_parameters(
     results = run.stage("trials", _try_gamma_g, gammas, on_sample, n_classes, seed)
     codes = sampled.read(0, Codes).codes
     counts = np.bincount(codes[codes >= 0], minlength=n_classes)
-    choice = choose(join([_trials_of(result) for result in results]), counts, MAX_BLENDED)
+    choice = choose(join_trials([_trials_of(result) for result in results]), counts, MAX_BLENDED)
     return choice, SampleSize(int(counts.sum()), int((codes < 0).sum()))
 
 

@@ -265,14 +265,14 @@ def load_group(
         rows = _draw_rows(terms, part.partition, part.quotas, plan)[part.first : part.last]
         X = PartitionedPoints(folder).read(part.partition, Points, rows=rows).X
         target = slice(end, end := end + len(rows))
-        F[target] = feature_map.table(X, np.arange(len(rows)), n_jobs=1)
+        F[target] = feature_map.transform_rows(X, np.arange(len(rows)), n_jobs=1)
         for k, (candidate, labels) in enumerate(zip(plan.candidates, terms.labels, strict=True)):
             codes[k, target] = labels.codes[rows]
             weights = labels.weights[rows] * factors[k, terms.strata[rows]]
             bounds[k, target] = candidate.C * weights
         if feature_map.basis is not None:
             measured = X[:: -(-n // ERROR_ROWS)]
-            error += feature_map.error(measured) * len(measured)
+            error += feature_map.approximation_error(measured) * len(measured)
             n_measured += len(measured)
     members = [rows_by_class(*pair, plan.n_classes) for pair in zip(codes, bounds, strict=True)]
     return RowGroup(F, bounds, members, error, n_measured)

@@ -14,10 +14,10 @@ from graphmargin._typing import FloatArray, IntArray, ProgressCallback
 from graphmargin.labels import UNLABELED
 from graphmargin.margin.feature_maps import explicit_features
 from graphmargin.margin.kernels import Kernel
-from graphmargin.margin.machine import MarginMachine, blend
-from graphmargin.margin.s3vm import SemiSupervisedSolution
-from graphmargin.margin.s3vm_training import train_semi_supervised
-from graphmargin.margin.training import N_LANDMARKS, center_of
+from graphmargin.margin.machine import MarginMachine, blend_machines
+from graphmargin.margin.s3vm import S3VMSolution
+from graphmargin.margin.s3vm_training import train_s3vm
+from graphmargin.margin.training import N_LANDMARKS, choose_center
 from graphmargin.selection.choice import Choice
 from graphmargin.selection.cut_trials import sample_rows
 from graphmargin.selection.execution import Execution, FitWarning, machine_warnings
@@ -36,59 +36,59 @@ from graphmargin.selection.tasks import (
 )
 
 MAX_HAT_LOSSES = 500
-"""Unlabeled rows, at most, that trials of semi-supervised machines learn from: they are slow."""
+"""Largest number of unlabeled rows that trials learn from, because training is slow."""
 
 
 @dataclass(frozen=True)
-class FittedLowDensity(FittedClassifier):
+class FittedS3VM(FittedClassifier):
     """A fitted semi-supervised SVM, with a solution for each pair of classes and candidate."""
 
-    solutions: tuple[SemiSupervisedSolution, ...]
+    solutions: tuple[S3VMSolution, ...]
 
 
-def low_density_candidates(task: Task) -> list[Candidate]:
-    """Return all combinations of gamma_u, of which 0 is supervised, and C."""
+def s3vm_candidates(task: Task) -> list[Candidate]:
+    """Return all combinations of gamma_u and C; gamma_u = 0 is supervised."""
     return task_candidates(
         task, {"gamma_u": lambda: HAT_LOSS_GRID, "C": lambda: c_grid(task.X, task.kernel)}
     )
 
 
-def try_low_density(
+def try_s3vm(
     tasks: Sequence[Task], held_out: HeldOutLabels, execution: Execution
 ) -> tuple[TaskTrials, ...]:
-    """Return what semi-supervised machines say about labels that are held out from them.
+    """Return the predictions of semi-supervised machines for the held-out labels.
 
-    Every fold and candidate is a search of its own, on features that all of them share. The row
-    of a held-out label is one more unlabeled row there. Of more than 1,000 labeled or 500
-    unlabeled rows, machines learn from a random sample, whose hat losses count for all unlabeled
-    rows.
+    Every fold and candidate is trained separately, on features that all of them share. The row of
+    a held-out label is one more unlabeled row there. Of more than 1,000 labeled or 500 unlabeled
+    rows, machines learn from a random sample, whose hat losses are weighted to represent all
+    unlabeled rows.
     """
-    return try_tasks(tasks, low_density_candidates, _try_task, held_out, execution)
+    return try_tasks(tasks, s3vm_candidates, _try_task, held_out, execution)
 
 
-def blend_low_density(
-    trials: Sequence[TaskTrials], choice: Choice, execution: Execution
-) -> FittedLowDensity:
+def blend_s3vm(trials: Sequence[TaskTrials], choice: Choice, execution: Execution) -> FittedS3VM:
     """Return the blend of the chosen candidates, trained on all rows."""
     members = blend_members(trials, choice)
     with report_stage(f"blend of {len(members)} classifiers", execution.verbose) as progress:
         trained = [
             _train(member.trials.task, member.candidate, execution, progress) for member in members
         ]
-    machines = blend([machine for machine, _ in trained], [member.factor for member in members])
+    machines = blend_machines(
+        [machine for machine, _ in trained], [member.factor for member in members]
+    )
     return _fitted(members[0].trials.task, machines, trained, choice)
 
 
-def fit_low_density(task: Task, execution: Execution) -> FittedLowDensity:
-    """Return the semi-supervised SVM with the one candidate of a task."""
-    (candidate,) = low_density_candidates(task)
+def fit_s3vm(task: Task, execution: Execution) -> FittedS3VM:
+    """Return the semi-supervised SVM with the fixed parameters of a task."""
+    (candidate,) = s3vm_candidates(task)
     stage = f"semi-supervised SVM on {task.X.shape[0]:,} points"
     with report_stage(stage, execution.verbose) as progress:
         trained = _train(task, candidate, execution, progress)
-        return _fitted(task, [trained[0].collapsed()], [trained], None)
+        return _fitted(task, [trained[0].collapse_linear()], [trained], None)
 
 
-Trained = tuple[MarginMachine, list[SemiSupervisedSolution]]
+Trained = tuple[MarginMachine, list[S3VMSolution]]
 
 
 def _fitted(
@@ -96,17 +96,17 @@ def _fitted(
     machines: Sequence[MarginMachine],
     trained: Sequence[Trained],
     choice: Choice | None,
-) -> FittedLowDensity:
-    solutions = tuple(solution for _, some in trained for solution in some)
+) -> FittedS3VM:
+    solutions = tuple(solution for _, of_pairs in trained for solution in of_pairs)
     warnings = [
         *_solution_warnings(solutions),
         *machine_warnings([machine for machine, _ in trained]),
     ]
     fitted = calibrate_and_label(task, machines, choice, warnings)
-    return FittedLowDensity(**vars(fitted), solutions=solutions)
+    return FittedS3VM(**vars(fitted), solutions=solutions)
 
 
-def _solution_warnings(solutions: Sequence[SemiSupervisedSolution]) -> list[FitWarning]:
+def _solution_warnings(solutions: Sequence[S3VMSolution]) -> list[FitWarning]:
     """Return a warning about local optima that are worse than their supervised start."""
     kept = [solution for solution in solutions if solution.kept_supervised]
     if not kept:
@@ -114,10 +114,9 @@ def _solution_warnings(solutions: Sequence[SemiSupervisedSolution]) -> list[FitW
     reached, start = kept[0].trace[-1], kept[0].supervised_objective
     return [
         FitWarning(
-            f"semi-supervised SVM: {len(kept)} of {len(solutions)} searches ended in a local "
-            f"optimum worse than the supervised start (objective {reached:.6g}, "
-            f"supervised {start:.6g}), which is kept; pass a known `class_prior`, or lower "
-            "`gamma_u`",
+            f"semi-supervised SVM: {len(kept)} of {len(solutions)} runs ended in a local optimum "
+            f"that is worse than the supervised solution (objective {reached:.6g}, supervised "
+            f"{start:.6g}), which is kept; pass a known `class_prior`, or lower `gamma_u`",
             UserWarning,
         )
     ]
@@ -130,16 +129,16 @@ def _train(
     progress: ProgressCallback | None,
 ) -> Trained:
     """Return the machine of a candidate, trained on all rows, and the solutions of its pairs."""
-    wanted = task.parameters
-    return train_semi_supervised(
+    parameters = task.parameters
+    return train_s3vm(
         task.X,
         task.labels.codes,
         task.kernel,
         C=float(candidate["C"]),
         gamma_u=candidate["gamma_u"],
-        class_prior=wanted.class_prior,
-        solver=wanted.solver,
-        approximation=wanted.approximation,
+        class_prior=parameters.class_prior,
+        solver=parameters.solver,
+        approximation=parameters.approximation,
         n_jobs=execution.n_jobs,
         random_state=execution.seed,
         progress=progress,
@@ -153,44 +152,46 @@ def _try_task(
     execution: Execution,
     progress: ProgressCallback | None,
 ) -> TaskTrials:
-    X, labels, wanted = task.X, task.labels, task.parameters
+    X, labels, parameters = task.X, task.labels, task.parameters
     random = check_random_state(execution.seed)
     rows, _ = sample_rows(labels.codes, random, MAX_HAT_LOSSES)
-    points = task.kernel.part(X, rows)
+    points = task.kernel.select_rows(X, rows)
     labeled = np.flatnonzero(labels.labeled[rows])
-    center = center_of(points, task.kernel)
+    center = choose_center(points, task.kernel)
     feature_map = explicit_features(points, labeled, task.kernel, N_LANDMARKS, center, random)
-    F = feature_map.table(points, np.arange(len(rows)), n_jobs=execution.n_jobs, dtype=np.float64)
+    F = feature_map.transform_rows(
+        points, np.arange(len(rows)), n_jobs=execution.n_jobs, dtype=np.float64
+    )
     if held_out.validation is not None:
         new, codes = held_out.validation
         new = feature_map(new[:, rows] if task.kernel.kind == "precomputed" else new)
         held_out = replace(held_out, validation=(new, codes))
     n_left_out = int((~labels.labeled).sum()) - (len(rows) - len(labeled))
-    train = partial(_train_piece, F, n_left_out, wanted)
+    train = partial(_train_on_fold, F, n_left_out, parameters)
     return try_machines(task, candidates, train, F, rows, held_out, execution, progress)
 
 
-def _train_piece(
+def _train_on_fold(
     F: FloatArray,
     n_left_out: int,
-    wanted: Parameters,
-    piece: tuple[IntArray, Candidate],
+    parameters: Parameters,
+    assignment: tuple[IntArray, Candidate],
 ) -> MarginMachine:
     """Return the machine of a candidate on the labels that a fold keeps.
 
-    The hat losses of the sampled rows count for `n_left_out` more.
+    The hat losses of the sampled rows are weighted to represent `n_left_out` more rows.
     """
-    codes, candidate = piece
+    codes, candidate = assignment
     n_unlabeled = int((codes == UNLABELED).sum())
-    return train_semi_supervised(
+    return train_s3vm(
         F,
         codes,
         Kernel("linear"),
         C=float(candidate["C"]),
         gamma_u=candidate["gamma_u"] * (1 + n_left_out / max(1, n_unlabeled)),
-        class_prior=wanted.class_prior,
-        solver=wanted.solver,
-        approximation="nystroem",  # of a linear kernel: the features as they are
+        class_prior=parameters.class_prior,
+        solver=parameters.solver,
+        approximation="nystroem",  # the features themselves, as the kernel is linear
         n_jobs=1,
         random_state=0,
     )[0]

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from graphmargin.margin.s3vm_training import train_semi_supervised
-from graphmargin.selection import low_density
+from graphmargin.margin.s3vm_training import train_s3vm
+from graphmargin.selection import s3vm_fits
 from graphmargin.selection.held_out import HeldOutLabels
-from graphmargin.selection.low_density import fit_low_density, try_low_density
-from tests.selection.tasks import LOW_DENSITY, RUN, clusters
+from graphmargin.selection.s3vm_fits import fit_s3vm, try_s3vm
+from tests.selection.tasks import RUN, S3VM, clusters
 
 
 def test_hat_losses_of_a_sample_count_for_all_rows(monkeypatch):
@@ -19,10 +19,10 @@ def test_hat_losses_of_a_sample_count_for_all_rows(monkeypatch):
 
     def scales(rows, gamma_u):
         options = {"kernel": "linear", "width": 1.0, "class_prior": None}
-        tasks = LOW_DENSITY.tasks(X[rows], y[rows], gamma_u=[gamma_u], C=1.0, **options)
-        return try_low_density(tasks, HeldOutLabels(()), RUN)[0].evidence.scales
+        tasks = S3VM.tasks(X[rows], y[rows], gamma_u=[gamma_u], C=1.0, **options)
+        return try_s3vm(tasks, HeldOutLabels(()), RUN)[0].evidence.scales
 
-    monkeypatch.setattr(low_density, "MAX_HAT_LOSSES", 1)
+    monkeypatch.setattr(s3vm_fits, "MAX_HAT_LOSSES", 1)
     once = scales(rows[: len(labeled) + 1], 3.0)
     np.testing.assert_allclose(scales(rows, 0.3), once, rtol=1e-6)
     assert abs(scales(rows[: len(labeled) + 1], 0.3) - once) > 1e-3
@@ -31,28 +31,26 @@ def test_hat_losses_of_a_sample_count_for_all_rows(monkeypatch):
 @pytest.mark.parametrize(
     ("seed", "n_labels", "n_classes", "n_kept"), [(30, 10, 2, "1 of 1"), (22, 12, 3, "1 of 3")]
 )
-def test_searches_that_end_above_their_start_keep_the_supervised_function(
-    seed, n_labels, n_classes, n_kept
-):
+def test_supervised_function_is_kept_if_the_optimum_is_worse(seed, n_labels, n_classes, n_kept):
     """The classes of these rows have no structure: the gradient finds a bad local optimum."""
     X = np.random.default_rng(seed).normal(size=(30, 2))
     y = np.where(np.arange(30) < n_labels, np.arange(30) % n_classes, -1)
     options = {"kernel": "linear", "class_prior": None, "gamma_u": 0.1, "C": 10.0}
-    (task,) = LOW_DENSITY.tasks(X, y, **options)
-    fitted = fit_low_density(task, RUN)
+    (task,) = S3VM.tasks(X, y, **options)
+    fitted = fit_s3vm(task, RUN)
     (warning,) = fitted.warnings
     assert warning.category is UserWarning
     assert warning.text.startswith(
-        f"semi-supervised SVM: {n_kept} searches ended in a local optimum worse than the supervised"
+        f"semi-supervised SVM: {n_kept} runs ended in a local optimum that is worse than the"
     )
     assert fitted.task.parameters.class_prior is None
     for solution in fitted.solutions:
         if solution.kept_supervised:
             assert solution.objective == solution.supervised_objective < solution.trace[-1]
-    supervised = LOW_DENSITY.fit_one(X, y, **{**options, "gamma_u": 0.0})
-    f, g = (one.predictor.machines[0].pairwise(X) for one in (fitted, supervised))
+    supervised = S3VM.fit_one(X, y, **{**options, "gamma_u": 0.0})
+    f, g = (model.predictor.machines[0].pairwise(X) for model in (fitted, supervised))
     kept = [solution.kept_supervised for solution in fitted.solutions]
     assert np.all(f == g, axis=0).tolist() == kept
     assert sum(kept) == 1
-    machine, _ = train_semi_supervised(X, y, task.kernel, C=10.0, gamma_u=0.1, class_prior=None)
+    machine, _ = train_s3vm(X, y, task.kernel, C=10.0, gamma_u=0.1, class_prior=None)
     np.testing.assert_allclose(f, machine.pairwise(X), atol=1e-9)
