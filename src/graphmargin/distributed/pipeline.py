@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from graphmargin import __version__
 from graphmargin._typing import IntArray
@@ -47,7 +46,12 @@ from graphmargin.distributed.stages.transduction import label_rows
 from graphmargin.graph.weights import paper_width
 from graphmargin.margin.margin_predictor import MarginPredictor
 from graphmargin.selection.choice import Choice
-from graphmargin.selection.execution import FitWarning, UnreachedWarning, machine_warnings
+from graphmargin.selection.execution import (
+    FitWarning,
+    convergence_warning,
+    machine_warnings,
+    unreached_warning,
+)
 from graphmargin.selection.fitted import held_out_calibration
 from graphmargin.selection.parameters import GraphParameters, Parameters, fixed_value
 from graphmargin.tables.table_errors import TableError
@@ -280,24 +284,13 @@ def _graph_warnings(
     n_unreached: int, n_rows: int, reports: dict[float, HarmonicReport]
 ) -> list[FitWarning]:
     """Return the warnings about rows that no label reaches, and about uncertain labels."""
-    warnings = []
-    if n_unreached:
-        warnings.append(
-            FitWarning(
-                f"{n_unreached:,} of {n_rows:,} rows are in components of the graph without a "
-                "label, so that the graph does not label them; label a row of each component, or "
-                "raise `n_neighbors`",
-                UnreachedWarning,
-            )
-        )
+    warnings = [unreached_warning(n_unreached, n_rows)] if n_unreached else []
     for gamma_g, report in reports.items():
         if not (report.converged and report.certain):
-            warnings.append(
-                FitWarning(
-                    f"the harmonic solution for gamma_g={gamma_g:g} has a violation of "
-                    f"{report.violation:.1e} after {report.iterations:,} iterations, so that some "
-                    "labels of the graph are uncertain; try a larger gamma_g",
-                    ConvergenceWarning,
-                )
+            text = (
+                f"the harmonic solution for gamma_g={gamma_g:g} has a violation of "
+                f"{report.violation:.1e} after {report.iterations:,} iterations, so that some "
+                "labels of the graph are uncertain; try a larger gamma_g"
             )
+            warnings.append(convergence_warning(text))
     return warnings
