@@ -79,7 +79,7 @@ def test_fit_that_fails_late_is_no_fit(name):
             model.set_params(kernel=broken, n_jobs=1).fit(X, y)
     else:
         far = np.vstack([X, np.full((8, 4), 1e4)])
-        with pytest.raises(UserWarning, match="8 of 53 points"):
+        with pytest.raises(UserWarning, match="8 of 53 rows"):
             model.set_params(width=1.0).fit(far, np.append(y, [-1] * 8))
     with pytest.raises(NotFittedError):
         model.predict(X)
