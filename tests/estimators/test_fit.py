@@ -79,7 +79,7 @@ def test_fit_that_fails_late_is_no_fit(name):
             model.set_params(kernel=broken, n_jobs=1).fit(X, y)
     else:
         far = np.vstack([X, np.full((8, 4), 1e4)])
-        with pytest.raises(UserWarning, match="8 of 53 points"):
+        with pytest.raises(UserWarning, match="8 of 53 rows"):
             model.set_params(width=1.0).fit(far, np.append(y, [-1] * 8))
     with pytest.raises(NotFittedError):
         model.predict(X)
@@ -131,7 +131,7 @@ def test_rows_that_no_label_reaches_are_a_warning(name):
     model = clone(MODELS[name])
     with pytest.warns(UserWarning, match="in components of the graph") as caught:
         model.fit(X, y)
-    assert one_warning(caught, UnreachedWarning).startswith("9 of 54 points are in components")
+    assert one_warning(caught, UnreachedWarning).startswith("9 of 54 rows are in components")
     assert np.isin(model.transduction_, [0, 1]).all()
     fit(name, X, y, gamma_g=np.inf)  # no label travels, and warnings are errors
 
@@ -171,8 +171,8 @@ def test_soft_labels_that_lose_a_class_are_a_warning():
     with pytest.warns(UserWarning, match="the soft solution") as caught:
         model.fit(X, y, W=W)
     assert one_warning(caught, UserWarning) == (
-        "the soft solution induces no label of some class; the given labels are kept at the "
-        "labeled points: raise `c_labeled` or lower `gamma_g`"
+        "the soft solution induces no label of some class, so that labeled points keep their "
+        "given labels; raise `c_labeled` or lower `gamma_g`"
     )
     np.testing.assert_array_equal(model.transduction_, [0] * 5 + [1] + [0] * 6)
     assert model.predict_proba(X).shape == (12, 2)
