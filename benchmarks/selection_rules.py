@@ -35,7 +35,13 @@ from graphmargin.datasets import load_digits, load_letter, load_segmentation, ma
 from graphmargin.labels import encode_labels
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import subtract_center
-from graphmargin.selection.choice import BLENDED, SUPERVISED_PRIOR, Choice, choose, error_rate
+from graphmargin.selection.choice import (
+    BLENDED_WEIGHT,
+    SUPERVISED_PRIOR,
+    Choice,
+    choose,
+    error_rate,
+)
 from graphmargin.selection.cut_trials import CutTrials, try_cuts
 from graphmargin.selection.execution import Execution
 from graphmargin.selection.grids import label_counts
@@ -166,7 +172,7 @@ def bayes(
     *,
     supervised_share: float = SUPERVISED_PRIOR,
     with_shares: bool = True,
-    kept: float = BLENDED,
+    kept: float = BLENDED_WEIGHT,
 ) -> np.ndarray:
     """Return weights by the rule of `choose` among some candidates, with variations."""
     supervised, graph = among & choice.trials.supervised, among & ~choice.trials.supervised

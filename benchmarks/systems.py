@@ -32,8 +32,8 @@ from graphmargin import (
 )
 from graphmargin.graph.adjacency import symmetric_graph
 from graphmargin.graph.neighbors import nearest_neighbors
-from graphmargin.graph.weights import paper_width, weighting
-from graphmargin.harmonic.problem import problem_on
+from graphmargin.graph.weights import fit_weighting, paper_width
+from graphmargin.harmonic.problem import make_harmonic_problem
 from graphmargin.harmonic.solution import solve_path
 from graphmargin.labels import encode_labels
 from graphmargin.margin import Kernel, train_machine, train_manifold
@@ -253,11 +253,11 @@ def _stages(problem: Problem, k: int) -> Outcome:
     with watch(stage["search"]):
         neighbors = nearest_neighbors(X, k, random_state=0)
     with watch(stage["graph"]):
-        rule = weighting(X, neighbors, "paper")
+        rule = fit_weighting(X, neighbors, "paper")
         W = symmetric_graph(neighbors, rule)
     with watch(stage["problem"]):
         labels = encode_labels(problem.y_few)
-        harmonic = problem_on(W, labels, c_labeled=np.inf, c_unlabeled=0.0)
+        harmonic = make_harmonic_problem(W, labels, c_labeled=np.inf, c_unlabeled=0.0)
         _ = harmonic.inner_edges, harmonic.rates(GAMMA_G)  # computed when first used
     with watch(stage["solve"]):
         solution = solve_path(harmonic, [GAMMA_G])[0]

@@ -196,7 +196,7 @@ def test_no_label_at_all_is_refused(y):
     ],
 )
 def test_one_class_only_is_refused_and_named(y, shown):
-    with pytest.raises(ValueError, match=rf"`y` has one class only \({shown}\); label rows of at"):
+    with pytest.raises(ValueError, match=rf"`y` has only one class \({shown}\); label rows of at"):
         encode_labels(y)
 
 
@@ -280,7 +280,7 @@ def test_collections_in_place_of_labels_are_refused_by_name(odd):
         values = np.empty(len(y), dtype=object)
         for i, value in enumerate(y):
             values[i] = value
-        with pytest.raises(ValueError, match="`y` must hold one label for each row, got a"):
+        with pytest.raises(ValueError, match="`y` must hold one label for each row, got the"):
             encode_labels(values)
 
 

@@ -19,7 +19,7 @@ def clock(monkeypatch):
     return clock
 
 
-def test_stages_of_the_harmonic_classifier(capsys, clock):
+def test_harmonic_classifier_reports_its_stages(capsys, clock):
     X, y, _, _ = make_lattices()
     clock.now = 3.0
     HarmonicClassifier(gamma_g=0.1, n_neighbors=4, verbose=1).fit(X, y)
@@ -33,7 +33,7 @@ def test_stages_of_the_harmonic_classifier(capsys, clock):
     ]
 
 
-def test_stages_of_the_graph_cut_with_a_precomputed_graph(capsys, clock):
+def test_graph_cut_with_a_given_graph_reports_its_stages(capsys, clock):
     X, y, _, W = make_lattices()
     clock.now = 3.0
     options = {"gamma_g": 0.1, "eps": 0.01, "C": 1.0, "loss_weights": "equal"}
@@ -50,7 +50,7 @@ def test_stages_of_the_graph_cut_with_a_precomputed_graph(capsys, clock):
     ]
 
 
-def test_stages_of_a_choice(capsys, clock):
+def test_choice_of_parameters_reports_its_stages(capsys, clock):
     X, y, _, _ = make_lattices()
     clock.now = 3.0
     model = MaxMarginGraphCut(n_neighbors=4, verbose=1).fit(X, y)
@@ -78,7 +78,7 @@ def test_training_on_all_rows_after_trials_on_a_sample_is_a_stage(capsys, monkey
 
 
 @pytest.mark.parametrize("verbose", [0, False])
-def test_silent_by_request(capsys, verbose):
+def test_fit_is_silent_by_request(capsys, verbose):
     X, y, _, _ = make_lattices()
     for model in (
         HarmonicClassifier(gamma_g=0.1, n_neighbors=4, verbose=verbose),
@@ -90,7 +90,7 @@ def test_silent_by_request(capsys, verbose):
     assert captured.out == captured.err == ""
 
 
-def test_silent_by_default(capsys):
+def test_fit_is_silent_by_default(capsys):
     X, y, _, _ = make_lattices()
     HarmonicClassifier(n_neighbors=4).fit(X, y)
     MaxMarginGraphCut(n_neighbors=4).fit(X, y)
@@ -116,7 +116,7 @@ def test_large_numbers_have_separators(capsys, clock):
     ]
 
 
-def test_a_bar_is_written_every_two_seconds_with_an_estimate(capsys, clock):
+def test_bar_is_written_every_two_seconds_with_an_estimate(capsys, clock):
     with report_stage("solve", verbose=1) as report_progress:
         for half in range(1, 17):
             clock.now += 0.5
@@ -148,7 +148,7 @@ def test_progress_without_a_share_shows_the_time(capsys, clock):
     ]
 
 
-def test_a_terminal_shows_one_bar_that_moves(monkeypatch, clock):
+def test_terminal_shows_one_bar_that_is_updated(monkeypatch, clock):
     written = []
     terminal = SimpleNamespace(isatty=lambda: True, write=written.append, flush=lambda: None)
     monkeypatch.setattr(_progress, "sys", SimpleNamespace(stderr=terminal))
@@ -165,7 +165,7 @@ def test_a_terminal_shows_one_bar_that_moves(monkeypatch, clock):
     assert bars[-1] == "[graphmargin] solve: done in 15.00 s\n"
 
 
-def test_a_silent_stage_has_no_callback(capsys):
+def test_silent_stage_yields_no_callback(capsys):
     with report_stage("solve", verbose=0) as report_progress:
         assert report_progress is None
     assert capsys.readouterr().err == ""

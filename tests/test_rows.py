@@ -56,11 +56,11 @@ def test_canonical_form_is_made_in_a_copy():
     np.testing.assert_array_equal(X.data, before[0])
     np.testing.assert_array_equal(X.indices, before[1])
     X.data[[0, 2]] = 1.7e308
-    with pytest.raises(ValueError, match="`X` has entries of the same place"):
+    with pytest.raises(ValueError, match="`X` has duplicate entries whose sum overflows"):
         canonical_rows(X)
 
 
-def test_masked_entries_are_refused_and_masks_that_hide_nothing_are_not():
+def test_masked_entries_are_refused_and_empty_masks_are_not():
     check_no_mask(np.ma.array([[1.0, 2.0]], mask=False))
-    with pytest.raises(ValueError, match="`X_new` is a masked array with 1 masked"):
+    with pytest.raises(ValueError, match="`X_new` must have no masked entries, got 1"):
         check_no_mask(np.ma.array([[1.0, 2.0]], mask=[[True, False]]), "X_new")

@@ -136,7 +136,7 @@ def test_an_irregular_output_file_is_rejected(option, refused, table_file, tmp_p
     start = command_line("label", table_file)
     assert "a FIFO, not a file" in refused(*start, option, tmp_path / "fifo.csv")
     assert "a device, not a file" in refused(*start, option, tmp_path / "null.csv")
-    assert "leads to itself" in refused(*start, option, tmp_path / "loop.csv")
+    assert "a link to itself" in refused(*start, option, tmp_path / "loop.csv")
     assert "File name too long" in refused(*start, option, tmp_path / f"{'x' * 300}.csv")
 
 
@@ -176,7 +176,7 @@ def test_a_full_disk_keeps_the_old_table(table_file, tmp_path, refused):
     assert main([*argv, "--quiet"]) == 0  # what is not compiled yet is, and kept in its cache
     with small_files():
         line = refused(*argv, "--quiet", "--out", out)
-    assert f"{out}: File too large; nothing was written: make room there" in line
+    assert f"{out}: File too large; nothing was written: free some space" in line
 
 
 @pytest.mark.parametrize("option", ["--model", "--report"])
@@ -188,7 +188,7 @@ def test_a_full_disk_is_an_error_of_one_line(option, table_file, tmp_path, monke
 
     monkeypatch.setattr(Path, "write_bytes", full)
     line = refused(*command_line("label", table_file), option, tmp_path / "file", "--quiet")
-    assert f"{tmp_path / 'file'}: No space left on device; nothing was written: make room" in line
+    assert f"{tmp_path / 'file'}: No space left on device; nothing was written: free" in line
 
 
 @pytest.fixture

@@ -38,8 +38,8 @@ def test_training_rows_get_the_harmonic_solution(options, n_classes):
     np.testing.assert_array_equal(model.confidence_, solution.confidence)
     np.testing.assert_array_equal(model.label_distributions_, solution.label_distributions)
     assert model.n_iter_ == solution.iterations
-    known = solution.codes != -1
-    np.testing.assert_array_equal(model.transduction_[known], solution.codes[known])
+    labeled_rows = solution.codes != -1
+    np.testing.assert_array_equal(model.transduction_[labeled_rows], solution.codes[labeled_rows])
 
 
 # New points: one more step of the walk
@@ -60,7 +60,7 @@ def self_tuning(distances):
         pytest.param("self-tuning", self_tuning, 0.5, 0.0, id="self-tuning"),
     ],
 )
-def test_new_point_by_hand(width, weight, gamma_g, c_unlabeled):
+def test_new_point_has_the_masses_computed_by_hand(width, weight, gamma_g, c_unlabeled):
     """Four points on a line, k = 2: the new point at 8 looks at 6 (distance 2) and 4 (4)."""
     X = np.array([[0.0], [1.0], [4.0], [6.0]])
     model = HarmonicClassifier(gamma_g=gamma_g, c_unlabeled=c_unlabeled, n_neighbors=2, width=width)

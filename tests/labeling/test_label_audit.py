@@ -21,7 +21,7 @@ def audited(mixed_table):
     wrong = names.copy()
     wrong[[3, 40, 80, 100, 149]] = "cat", "cat", "cat", "bird", "dog"
     labeled = label_rows(task_of(table.assign(kind=wrong), "kind"))
-    return labeled, table_report(labeled, hide_labels=False), np.flatnonzero(wrong != names) + 1
+    return labeled, table_report(labeled, hold_out_labels=False), np.flatnonzero(wrong != names) + 1
 
 
 def test_wrong_labels_are_found(audited):
@@ -58,7 +58,7 @@ def noisy_neighbors():
 
 
 def test_a_graph_that_does_not_help_suspects_no_label(noisy_neighbors):
-    report = table_report(noisy_neighbors, hide_labels=False)
+    report = table_report(noisy_neighbors, hold_out_labels=False)
     assert report.verdict.startswith("graph does not help")
     audit = audit_labels(noisy_neighbors, report)
     assert audit.notes is None
@@ -67,7 +67,7 @@ def test_a_graph_that_does_not_help_suspects_no_label(noisy_neighbors):
 
 def test_report_and_audit_list_the_same_labels(noisy_neighbors):
     findings = full_findings(noisy_neighbors)
-    audit = audit_labels(noisy_neighbors, table_report(noisy_neighbors, hide_labels=True))
+    audit = audit_labels(noisy_neighbors, table_report(noisy_neighbors, hold_out_labels=True))
     assert findings.suspicious_labels is None
     assert findings.audit_note == audit.reason
     assert findings.verdict == summarize(noisy_neighbors).verdict
@@ -76,6 +76,6 @@ def test_report_and_audit_list_the_same_labels(noisy_neighbors):
 def test_one_label_a_class_makes_no_label_suspicious():
     table = pd.DataFrame({"size": [1.0, 1.1, 5.0, 5.2], "kind": ["cat", None, "dog", None]})
     labeled = label_rows(task_of(table, "kind"))
-    audit = audit_labels(labeled, table_report(labeled, hide_labels=False))
+    audit = audit_labels(labeled, table_report(labeled, hold_out_labels=False))
     assert audit.notes is None
     assert "two or more rows" in audit.reason

@@ -46,7 +46,7 @@ def audit(
     task = read_task(table, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
     with show_progress(quiet=quiet or json) as listener:
         labeled = label_rows(task, n_jobs=n_jobs, seed=seed, listener=listener)
-        report = table_report(labeled, hide_labels=False)
+        report = table_report(labeled, hold_out_labels=False)
         audited = audit_labels(labeled, report)
     notes = audited.notes or ()
     rows = [

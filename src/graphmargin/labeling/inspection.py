@@ -55,7 +55,7 @@ def summarize(labeled: LabeledTable) -> Findings:
     >>> findings.n_rows, findings.n_labels, findings.final_counts, findings.estimate
     (4, 2, (2, 2), None)
     """
-    return _summary(labeled, table_report(labeled, hide_labels=False))
+    return _summary(labeled, table_report(labeled, hold_out_labels=False))
 
 
 def full_findings(labeled: LabeledTable) -> Findings:
@@ -73,7 +73,7 @@ def full_findings(labeled: LabeledTable) -> Findings:
     >>> len(findings.map.x), sorted(note.row for note in findings.least_certain)
     (4, [2, 4])
     """
-    report = table_report(labeled, hide_labels=True)
+    report = table_report(labeled, hold_out_labels=True)
     findings = _summary(labeled, report)
     path = labeled.fitted.gamma_path or {}
     audit = audit_labels(labeled, report)

@@ -49,7 +49,7 @@ def audit_labels(labeled: LabeledTable, report: GraphReport) -> SuspiciousLabels
     >>> size = [1.0, 1.1, 1.2, 1.3, 1.4, 5.0, 5.1, 5.2, 5.3, 5.4]
     >>> kind = ["cat", "cat", "dog", "cat", "cat", "dog", "dog", "dog", "dog", None]
     >>> labeled = label_rows(task_of(pd.DataFrame({"size": size, "kind": kind}), "kind"))
-    >>> (note,) = audit_labels(labeled, table_report(labeled, hide_labels=False)).notes
+    >>> (note,) = audit_labels(labeled, table_report(labeled, hold_out_labels=False)).notes
     >>> note.row, note.label, note.other
     (3, 'dog', 'cat')
     """

@@ -257,7 +257,7 @@ def table_parameters(n_rows: int) -> Parameters:
     )
 
 
-def table_report(labeled: LabeledTable, *, hide_labels: bool) -> GraphReport:
+def table_report(labeled: LabeledTable, *, hold_out_labels: bool) -> GraphReport:
     """Return the report on the graph, with the classes of the table; see `graph_report`."""
     fitted = labeled.fitted
     report = graph_report(
@@ -265,7 +265,7 @@ def table_report(labeled: LabeledTable, *, hide_labels: bool) -> GraphReport:
         eps=fitted.task.parameters.eps,
         choice=labeled.choice,
         recall=fitted.task.recall,
-        hold_out_labels=hide_labels,
+        hold_out_labels=hold_out_labels,
         n_jobs=labeled.n_jobs,
     )
     return replace(report, classes=labeled.task.target.classes)

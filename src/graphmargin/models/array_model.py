@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from graphmargin._rows import canonical_rows, check_no_mask, naming_matrix
+from graphmargin._rows import canonical_rows, check_no_mask, errors_name_argument
 from graphmargin._typing import AnyArray, FloatArray
 from graphmargin.harmonic.harmonic_predictor import HarmonicPredictor
 from graphmargin.margin.margin_predictor import MarginPredictor
@@ -80,7 +80,7 @@ class ArrayModel:
 
         options = {"dtype": [np.float64, np.float32], "estimator": self.kind, "input_name": "X"}
         check_no_mask(X)
-        with naming_matrix("X"):
+        with errors_name_argument("X"):
             rows = canonical_rows(check_array(X, accept_sparse="csr", **options))
         if rows.shape[1] != self.n_features:
             msg = (

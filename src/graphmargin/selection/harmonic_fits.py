@@ -147,7 +147,7 @@ def _try_task(
     held_out_codes = labels.codes[np.concatenate([NOTHING_HELD_OUT, *tested])]
     if held_out.validation is not None:
         X, held_out_codes = held_out.validation
-        moves = attach(point_graph(task), X).moves
+        moves = attach(point_graph(task), X).transition
         parts = [[np.asarray(moves @ solution.class_mass) for solution in on_all_labels]]
     scales = np.array([_mean_confidence(solution) for solution in on_all_labels])
     values, fold = stack_folds(parts, scales, n_classes)

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet
 
 from graphmargin._errors import one_line
-from graphmargin._files import check_writable, replacing
+from graphmargin._files import atomic_path, check_writable
 from graphmargin.tables.column_names import column_names
 from graphmargin.tables.delimited_text import TextLayout, read_layout
 from graphmargin.tables.file_formats import Format, format_of
@@ -75,7 +75,7 @@ def table_writer(path: Path, *, like: Path | None = None) -> Iterator[Write]:
     layout = TextLayout(separator="\t" if file_format == "tsv" else ",")
     if like is not None and file_format in ("csv", "tsv") and format_of(like) == file_format:
         layout = read_layout(like, layout.separator if file_format == "tsv" else None)
-    with replacing(path) as draft, ExitStack() as files:
+    with atomic_path(path) as draft, ExitStack() as files:
         match file_format:
             case "csv" | "tsv":
                 stream = _create_text(draft, path, files)

@@ -131,7 +131,9 @@ def test_a_table_with_a_column_of_the_result_is_refused(job):
     _, source, _, _ = job
     path = source.files[0].url
     pa.parquet.write_table(pa.table({"y": ["a"], "y_source": [1]}), path)
-    with pytest.raises(TableError, match=r"0\.parquet already has a column 'y_source', which the result"):
+    with pytest.raises(
+        TableError, match=r"0\.parquet already has a column 'y_source', which the result"
+    ):
         table_layout(open_source(path), "y")
 
 

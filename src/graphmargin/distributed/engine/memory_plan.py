@@ -7,7 +7,7 @@ from dask.utils import format_bytes
 
 from graphmargin.distributed.cluster_errors import ClusterError
 from graphmargin.distributed.engine.cluster import Cluster
-from graphmargin.harmonic.iterative import padded
+from graphmargin.harmonic.iterative import pad_columns
 
 TASKS_PER_THREAD = 4
 """Least number of partitions for each thread, so that none waits long for the slowest."""
@@ -60,7 +60,7 @@ def vertex_bytes(n_classes: int, n_edges: float) -> int:
     >>> vertex_bytes(10, n_edges=14)
     808
     """
-    columns = padded(np.zeros((0, n_classes + 2))).shape[1]
+    columns = pad_columns(np.zeros((0, n_classes + 2))).shape[1]
     state, edges, others = 6 * 8 * columns, 12 * n_edges, 64
     return int(state + edges + others)
 

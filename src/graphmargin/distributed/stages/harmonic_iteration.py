@@ -30,7 +30,7 @@ from graphmargin.distributed.engine.run import Run
 from graphmargin.distributed.engine.storage import Folder
 from graphmargin.distributed.stages import harmonic_tasks as tasks
 from graphmargin.distributed.stages.harmonic_tasks import PartitionedProblem
-from graphmargin.harmonic.iterative import log_progress, ratio
+from graphmargin.harmonic.iterative import log_progress, safe_divide
 from graphmargin.harmonic.system import FIRST_TOLERANCE, final_tolerances, is_certain
 
 MAX_ITERATIONS = 10_000
@@ -167,11 +167,11 @@ def _iterate(
         if converged or now.iteration == MAX_ITERATIONS:
             cluster.release(products)
             return _conclude(cluster, problem, now.iteration, converged, pairs)
-        keep = ratio(rho, now.rho)
-        below = curvature - keep * ratio(rho, now.step)
+        keep = safe_divide(rho, now.rho)
+        below = curvature - keep * safe_divide(rho, now.step)
         # Of a solved column, rounding may make this negative; such a column restarts.
         keep, below = np.where(below > 0, keep, 0.0), np.where(below > 0, below, curvature)
-        now = _IterationScalars(now.iteration + 1, rho, ratio(rho, below), tols, first)
+        now = _IterationScalars(now.iteration + 1, rho, safe_divide(rho, below), tols, first)
         used = [*states, *products]
         states = cluster.submit(
             f"{name} step",

@@ -27,7 +27,13 @@ from graphmargin.distributed.engine.run import trim_malloc
 from graphmargin.distributed.engine.storage import Folder
 from graphmargin.harmonic.coarse_graph import Aggregates
 from graphmargin.harmonic.elimination import csr_arrays
-from graphmargin.harmonic.iterative import DirectionUpdate, add_to, advance, apply, padded
+from graphmargin.harmonic.iterative import (
+    DirectionUpdate,
+    advance,
+    apply,
+    pad_columns,
+    scale_and_add,
+)
 from graphmargin.harmonic.system import certifying_tolerance, confidence_of
 from graphmargin.labels import UNLABELED
 
@@ -220,7 +226,7 @@ def _right_hand_side(system: System) -> FloatArray:
     B = system.class_rates.toarray()
     if system.problem.gamma_g > 0:
         B = np.column_stack([B, np.full(len(B), system.problem.gamma_g)])
-    return padded(np.column_stack([B / system.root[:, None], system.root]))
+    return pad_columns(np.column_stack([B / system.root[:, None], system.root]))
 
 
 def _state_after(
@@ -253,8 +259,8 @@ def advance_state(
     system, state, product = item
     n = len(system.root)
     P, S = state.P.copy(), state.S.copy()
-    add_to(P, state.U, keep, 0, n)
-    add_to(S, product.W, keep, 0, n)
+    scale_and_add(P, state.U, keep, 0, n)
+    scale_and_add(S, product.W, keep, 0, n)
     new = _state_after(system, state.X.copy(), state.R.copy(), P, S, step)
     _send(system, new.U, iteration)
     return new
