@@ -98,7 +98,9 @@ def make_loop(path):
 
 @pytest.mark.parametrize("make", [make_fifo, make_socket, make_device, make_folder, make_loop])
 @pytest.mark.parametrize("through_link", [False, True], ids=["itself", "link"])
-def test_special_files_are_refused_and_kept(make, through_link, tmp_path, monkeypatch):
+def test_paths_that_are_not_regular_files_are_refused_and_not_changed(
+    make, through_link, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     place = path = tmp_path / "special"
     make(place)
@@ -185,7 +187,7 @@ def test_drafts_of_killed_processes_are_removed_and_those_of_others_are_not(tmp_
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG])
-def test_a_full_disk_names_the_file_and_the_way_out(code, tmp_path):
+def test_a_full_disk_is_reported_with_the_file_and_what_to_do(code, tmp_path):
     path = tmp_path / "a.txt"
     error = OSError(code, os.strerror(code))
     with (
@@ -199,7 +201,7 @@ def test_a_full_disk_names_the_file_and_the_way_out(code, tmp_path):
 
 
 @pytest.mark.parametrize("moment", ["commit", "close"])
-def test_ctrl_c_at_the_end_ends_after_all_files_are_in_place(moment, tmp_path, monkeypatch):
+def test_ctrl_c_at_the_end_waits_until_all_files_are_in_place(moment, tmp_path, monkeypatch):
     method = getattr(_files._Draft, moment)
 
     def interrupted(draft):
@@ -218,7 +220,7 @@ def test_ctrl_c_at_the_end_ends_after_all_files_are_in_place(moment, tmp_path, m
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b", "c"]
 
 
-def test_check_of_writable_output_leaves_no_file(tmp_path):
+def test_a_check_of_writable_output_leaves_no_files(tmp_path):
     table = tmp_path / "in.csv"
     table.write_text("x")
     check_writable(tmp_path / "new" / "deeper" / "out.parquet", inputs=[table])
@@ -245,7 +247,7 @@ def test_output_that_cannot_be_written_is_refused(tmp_path):
             check_writable(tmp_path / name, inputs=[table])
 
 
-def test_folder_without_permission_is_refused(monkeypatch, tmp_path):
+def test_a_folder_without_permission_is_refused(monkeypatch, tmp_path):
     def refused(**_):
         raise PermissionError(13, "Permission denied")
 

@@ -24,7 +24,7 @@ def test_markers_of_python_are_unlabeled(value):
 
 
 @pytest.mark.parametrize("value", ["-1", "nan", "None", "<NA>", " ", " a", 0, 2.0, False], ids=repr)
-def test_other_values_are_labels_in_python(value):
+def test_other_values_of_python_are_labels(value):
     assert not UNLABELED_IN_PYTHON.is_unlabeled(value)
     assert UNLABELED_IN_PYTHON.label_of(value) is value
 
@@ -42,12 +42,12 @@ def test_markers_of_tables_are_unlabeled(value):
     [(-1, -1), (-1.0, -1.0), ("-1", "-1"), (" a", "a"), ("NA", "NA"), ("?", "?"), (False, False)],
     ids=repr,
 )
-def test_other_values_are_labels_in_tables(value, label):
+def test_other_cells_of_tables_are_labels(value, label):
     assert not UNLABELED_IN_TABLES.is_unlabeled(value)
     assert UNLABELED_IN_TABLES.label_of(value) == label
 
 
-def test_markers_that_the_user_names_are_unlabeled():
+def test_additional_markers_are_unlabeled():
     rule = UNLABELED_IN_TABLES.with_texts([" -1 ", "?", "2.0"])
     unlabeled = [-1, -1.0, np.float32(-1), "-1", "-1.0", " ?", 2.0, "2.0", "nan", None]
     assert all(rule.is_unlabeled(value) for value in unlabeled)
@@ -66,7 +66,7 @@ def test_markers_that_the_user_names_are_unlabeled():
         (np.array([pd.NA, np.nan, "a", np.nan], dtype=object), [True, True, False, True]),
     ],
 )
-def test_mask_of_an_array_is_that_of_its_values(values, expected):
+def test_the_mask_of_an_array_is_that_of_its_values(values, expected):
     assert UNLABELED_IN_PYTHON.mask(values).tolist() == expected
 
 

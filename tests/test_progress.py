@@ -117,10 +117,10 @@ def test_large_numbers_have_separators(capsys, clock):
 
 
 def test_bar_is_written_every_two_seconds_with_an_estimate(capsys, clock):
-    with report_stage("solve", verbose=1) as news:
+    with report_stage("solve", verbose=1) as report_progress:
         for half in range(1, 17):
             clock.now += 0.5
-            news(half / 16, "")
+            report_progress(half / 16, "")
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "[graphmargin] solve ..."
     assert lines[-1] == "[graphmargin] solve: done in 8.00 s"
@@ -129,18 +129,18 @@ def test_bar_is_written_every_two_seconds_with_an_estimate(capsys, clock):
 
 
 def test_quick_stages_have_no_bar(capsys, clock):
-    with report_stage("solve", verbose=1) as news:
+    with report_stage("solve", verbose=1) as report_progress:
         for step in range(1000):
             clock.now += 0.0009
-            news(step / 1000, "a step")
+            report_progress(step / 1000, "a step")
     assert len(capsys.readouterr().err.splitlines()) == 2
 
 
 def test_progress_without_a_share_shows_the_time(capsys, clock):
-    with report_stage("solve", verbose=1) as news:
+    with report_stage("solve", verbose=1) as report_progress:
         for sweep in range(3):
             clock.now += 10
-            news(None, f"sweep {sweep}")
+            report_progress(None, f"sweep {sweep}")
     assert capsys.readouterr().err.splitlines()[1:-1] == [
         "[graphmargin] solve: 10 s, sweep 0",
         "[graphmargin] solve: 20 s, sweep 1",
@@ -152,10 +152,10 @@ def test_terminal_shows_one_bar_that_is_updated(monkeypatch, clock):
     written = []
     terminal = SimpleNamespace(isatty=lambda: True, write=written.append, flush=lambda: None)
     monkeypatch.setattr(_progress, "sys", SimpleNamespace(stderr=terminal))
-    with report_stage("solve", verbose=1) as news:
+    with report_stage("solve", verbose=1) as report_progress:
         for quarter in (1, 2, 3):
             clock.now += 5
-            news(quarter / 4, "violation 1e-3")
+            report_progress(quarter / 4, "violation 1e-3")
     bars = "".join(written).split("\r\x1b[K")
     assert bars[0] == "[graphmargin] solve ...\n"
     assert bars[2] == (
@@ -166,8 +166,8 @@ def test_terminal_shows_one_bar_that_is_updated(monkeypatch, clock):
 
 
 def test_silent_stage_yields_no_callback(capsys):
-    with report_stage("solve", verbose=0) as news:
-        assert news is None
+    with report_stage("solve", verbose=0) as report_progress:
+        assert report_progress is None
     assert capsys.readouterr().err == ""
 
 
@@ -189,8 +189,8 @@ def test_iterations_of_the_solver_are_reported(capsys, monkeypatch, solver):
     X, y, _, W = make_lattices()
     model = MaxMarginGraphCut(gamma_g=0.1, C=1.0, solver=solver, verbose=1).fit(X, y, W=W)
     word = "sweep" if solver == "gauss-seidel" else "violation"
-    told = [line for line in capsys.readouterr().err.splitlines() if word in line]
-    assert len(told) >= model.n_iter_ > 1
+    lines = [line for line in capsys.readouterr().err.splitlines() if word in line]
+    assert len(lines) >= model.n_iter_ > 1
 
 
 PAPER = "gamma_g=0.1, C=10.0, loss_weights='equal'"

@@ -29,13 +29,13 @@ FORMS = (np.asarray, sparse.csr_array, sparse.csr_matrix)
 )
 def test_scaling_is_exact_and_leaves_common_numbers_alone(form, dtype, largest, exponent):
     X = form(np.array([[largest, -largest / 2], [0.0, largest / 4]], dtype=dtype))
-    exponent = common_exponent(X)
-    assert exponent in (exponent, exponent + 1)  # 1e-45 is rounded up
-    scaled = scale_rows(X, exponent)
+    shift = common_exponent(X)
+    assert shift in (exponent, exponent + 1)  # 1e-45 is rounded up
+    scaled = scale_rows(X, shift)
     assert scaled.dtype == X.dtype
-    assert (scaled is X) == (exponent == 0)
+    assert (scaled is X) == (shift == 0)
     dense, rows = (scaled.toarray(), X.toarray()) if sparse.issparse(X) else (scaled, X)
-    np.testing.assert_array_equal(np.ldexp(dense, exponent), rows)
+    np.testing.assert_array_equal(np.ldexp(dense, shift), rows)
 
 
 @pytest.mark.parametrize("form", FORMS)

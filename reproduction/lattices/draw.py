@@ -173,10 +173,10 @@ def _draw_field(ax: Any, table: FloatArray) -> None:
     order = np.lexsort((table[:, 0], table[:, 1]))
     f = table[order, 2].reshape(len(axis2), len(axis1))
     _fill_signs(ax, axis1, axis2, f)
-    known = np.where(maximum_filter(np.abs(f), size=3) < UNDECIDED, np.nan, f)
-    known = np.ma.masked_invalid(known)
-    if known.count() and known.min() < 0 < known.max():
-        ax.contour(axis1, axis2, known, levels=[0.0], colors="black", linewidths=1.3)
+    masked = np.where(maximum_filter(np.abs(f), size=3) < UNDECIDED, np.nan, f)
+    masked = np.ma.masked_invalid(masked)
+    if masked.count() and masked.min() < 0 < masked.max():
+        ax.contour(axis1, axis2, masked, levels=[0.0], colors="black", linewidths=1.3)
     for left in (-10, 1):
         ax.plot(
             [left, left + 9, left + 9, left, left],

@@ -171,7 +171,7 @@ def test_an_interrupted_run_is_resumed(pets, there, address, tmp_path, monkeypat
     argv = (*argv, "--work-dir", work, "--model", tmp_path / "pets.graphmargin")
 
     with monkeypatch.context() as patch:
-        patch.setattr(pipeline, "train", failing("there is no worker left"))
+        patch.setattr(pipeline, "train", failing("no worker is left"))
         # Nothing to resume is no error.
         assert run(*argv, "--resume") == 2
     line = capsys.readouterr().err
@@ -209,7 +209,7 @@ def test_a_run_with_other_settings_is_not_resumed(pets, address, tmp_path, refus
         assert run(*argv, "-q") == 2
     line = refused(*argv, "-q", "--unlabeled", "?")
     assert "--work-dir" in line
-    assert "holds another run" in line
+    assert "has another run" in line
     assert "go on with" not in line
 
 
@@ -260,7 +260,7 @@ def test_the_summary_has_the_lines_of_a_cluster(pets, address, tmp_path, capsys)
         (["--report", "{pets}/a", "--model", "{pets}/a"], "a is in use by this command already"),
         (["--jobs", "2"], "--jobs cannot be used with --dask"),
         (["--target", "kin"], "did you mean 'kind'?"),
-        (["--out", "{pets}/pets/new"], "where it would be read the next time"),
+        (["--out", "{pets}/pets/new"], "where it would be read as input"),
         (["--model", "{pets}/new/pets.graphmargin", "--out", "{pets}/new"], "outside of it"),
         (["--model", "{pets}/pets/2.parquet"], "2.parquet is in use by this command already"),
         (["--out", "nowhere://a/b"], "nowhere"),
@@ -274,7 +274,7 @@ def test_bad_options_are_rejected_before_any_work(words, output, pets, refused, 
 
 
 def test_missing_files_are_rejected(refused, tmp_path):
-    for path, output in (("no.parquet", "no.parquet is not there"), ("*.parquet", "--out")):
+    for path, output in (("no.parquet", "no.parquet does not exist"), ("*.parquet", "--out")):
         assert output in refused("label", tmp_path / path, "-t", "kind", "--dask", "local")
 
 
@@ -292,10 +292,10 @@ def test_options_of_clusters_need_dask(refused, pets):
 def test_predict_rejects_bad_options_before_any_work(pets, address, refused, monkeypatch):
     words = ("predict", pets / "pets.graphmargin", pets / "pets", "--dask", address)
     line = refused(*words, "--out", pets / "pets" / "new")
-    assert "where it would be read the next time" in line
+    assert "where it would be read as input" in line
     line = refused(*words, "--out", pets / "pets-labeled")
-    assert "already; choose a new folder" in line
-    message = "predicting: there is no worker left; start more, and go on with resume=True"
+    assert "; choose a new folder" in line
+    message = "predicting: no worker is left; start more, and go on with resume=True"
     monkeypatch.setattr(workers.Cluster, "run", failing(message))
     line = refused(*words, "-q")
     assert line.endswith("start more, and start the command again")

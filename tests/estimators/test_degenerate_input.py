@@ -135,7 +135,7 @@ def test_isolated_points_are_labeled(name):
     far = np.vstack([X, [[1e4, 1e4], [-1e4, -1e4]]])
     y = np.append(Y, [-1, -1])
     if name in ("harmonic", "cut"):
-        with pytest.warns(UserWarning, match="2 of 22 points are in components of the graph with"):
+        with pytest.warns(UserWarning, match="2 of 22 rows are in components of the graph with"):
             model = fit(name, far, y, width=1.0)
         np.testing.assert_array_equal(model.confidence_[20:], 0.0)
         np.testing.assert_array_equal(model.transduction_[:20], TRUTH)
@@ -151,7 +151,7 @@ def test_isolated_points_are_labeled(name):
 
 def test_graph_without_edges_is_accepted():
     W = sparse.csr_array((20, 20))
-    message = "14 of 20 points are in components"
+    message = "14 of 20 rows are in components"
     with pytest.warns(UserWarning, match=message):
         harmonic = HarmonicClassifier(affinity="precomputed").fit(W, Y)
     with pytest.warns(UserWarning, match=message):

@@ -79,7 +79,7 @@ def test_fit_that_fails_late_is_no_fit(name):
             model.set_params(kernel=broken, n_jobs=1).fit(X, y)
     else:
         far = np.vstack([X, np.full((8, 4), 1e4)])
-        with pytest.raises(UserWarning, match="8 of 53 points"):
+        with pytest.raises(UserWarning, match="8 of 53 rows"):
             model.set_params(width=1.0).fit(far, np.append(y, [-1] * 8))
     with pytest.raises(NotFittedError):
         model.predict(X)
@@ -131,7 +131,7 @@ def test_rows_that_no_label_reaches_are_a_warning(name):
     model = clone(MODELS[name])
     with pytest.warns(UserWarning, match="in components of the graph") as caught:
         model.fit(X, y)
-    assert one_warning(caught, UnreachedWarning).startswith("9 of 54 points are in components")
+    assert one_warning(caught, UnreachedWarning).startswith("9 of 54 rows are in components")
     assert np.isin(model.transduction_, [0, 1]).all()
     fit(name, X, y, gamma_g=np.inf)  # no label travels, and warnings are errors
 

@@ -213,7 +213,7 @@ def test_components_without_a_label_are_labeled_by_the_machine(eps):
     X, y = np.vstack([X, strays]), np.append(y, [-1, -1, -1])
     W = sparse.block_diag([W, edges], format="csr")
     model = paper_cut(gamma_g=0.01, C=5.0, width=20.0, eps=eps)
-    with pytest.warns(UserWarning, match="3 of 203 points are in components of the graph"):
+    with pytest.warns(UserWarning, match="3 of 203 rows are in components of the graph"):
         model.fit(X, y, W=W)
     np.testing.assert_array_equal(model.transduction_[200:], [0, 0, 1])
     np.testing.assert_array_equal(model.transduction_[200:], model.predict(strays))

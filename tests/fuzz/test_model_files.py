@@ -102,13 +102,15 @@ JSON_VALUES = st.recursive(
 )
 
 
-def places(tree, place=()):
+def value_paths(tree, path=()):
     """Return the paths to all values of a tree."""
     pairs = tree.items() if isinstance(tree, dict) else enumerate(tree)
-    found = [place] if place else []
+    paths = [path] if path else []
     for key, value in pairs if isinstance(tree, dict | list) else ():
-        found += places(value, (*place, key)) if isinstance(value, dict | list) else [(*place, key)]
-    return found
+        paths += (
+            value_paths(value, (*path, key)) if isinstance(value, dict | list) else [(*path, key)]
+        )
+    return paths
 
 
 @given(
@@ -120,14 +122,14 @@ def places(tree, place=()):
 def test_crafted_values_are_refused_or_make_a_model(
     count_case, saved, scratch, which, entry, where, value
 ):
-    """Whoever means harm computes the digest again; then types and shapes are what is checked."""
+    """An attacker computes the digest again, so that types and shapes have to be checked."""
     count_case("crafted model files")
     content, _ = saved[which]
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         entries = {name: archive.read(name) for name in archive.namelist()}
     trees = {name: json.loads(entries.pop(name)) for name in (TREE, DESCRIPTION)}
-    found = places(trees[entry])
-    *outer, last = found[int(where * len(found))]
+    paths = value_paths(trees[entry])
+    *outer, last = paths[int(where * len(paths))]
     inner = trees[entry]
     for key in outer:
         inner = inner[key]

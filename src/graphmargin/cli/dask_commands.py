@@ -108,14 +108,14 @@ def predict_on_dask(
     from graphmargin._progress import announce
     from graphmargin.distributed.engine.cluster import cluster_at
     from graphmargin.distributed.engine.storage import Folder
-    from graphmargin.distributed.io.output import check_empty, check_outside
+    from graphmargin.distributed.io.output import check_empty, check_not_in_input
     from graphmargin.distributed.io.row_prediction import RowPredictor, predict_parquet
     from graphmargin.labeling.prediction import load_table_model
 
     path = (default_output_folder(table, "predicted") if out is None else out).rstrip("/")
     folder = Folder.at(path)
     check_empty(folder)
-    check_outside(folder, table)
+    check_not_in_input(folder, table)
     predictor = RowPredictor.of_table(load_table_model(model))
     with (
         _with_restart_hint(),

@@ -1,4 +1,4 @@
-"""A label for every row: given, induced by the graph, or of the max-margin machine."""
+"""The stage that labels every row: by its given label, by the graph, or by the machine."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def label_rows(
     gamma_g: float,
     calibration: Calibration | None,
 ) -> tuple[IntArray, IntArray]:
-    """Write the label of every row as `StoredLabels`, and return how many there are of each kind.
+    """Write the label of every row as `StoredLabels`, and return counts of classes and sources.
 
     Parameters
     ----------
@@ -45,10 +45,10 @@ def label_rows(
     offsets : array of shape (n_ranges + 1,)
         First row of each row range of the input.
     gamma_g : float
-        Names the harmonic solution that induces labels; infinite if the graph induces none.
+        The gamma_g of the harmonic solution that induces labels; infinite if there is none.
     calibration : Calibration or None
-        Calibration of the machine's probabilities, if labels are the machine's. If None, labels
-        are those of the solution, and the machine's where no label reaches a row.
+        Calibration of the machine's probabilities, if the machine labels the rows. If None, the
+        harmonic solution labels them, and the machine those that no label reaches.
 
     Returns
     -------
