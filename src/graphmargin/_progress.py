@@ -76,10 +76,7 @@ def report_stage(name: str, verbose: int | bool) -> Iterator[ProgressCallback | 
     """
     listener = _listener.get()
     if listener is not None:
-        with (
-            announce(listener, name) as callback,
-            _notice_handler(lambda text: callback(None, text)),
-        ):
+        with announce(listener, name) as callback, _notices_to(lambda text: callback(None, text)):
             yield callback
         return
     if not verbose:
@@ -96,12 +93,11 @@ def report_stage(name: str, verbose: int | bool) -> Iterator[ProgressCallback | 
         now = time.perf_counter()
         if now >= next_line:
             next_line = now + between
-            _write(
-                f"{name}: {_bar(share, now - start)}{message}".rstrip(" ,"), temporary=is_terminal
-            )
+            line = f"{name}: {_bar(share, now - start)}{message}".rstrip(" ,")
+            _write(line, temporary=is_terminal)
 
     try:
-        with _notice_handler(_write):
+        with _notices_to(_write):
             yield progress
     except BaseException:
         if is_terminal:
@@ -111,7 +107,7 @@ def report_stage(name: str, verbose: int | bool) -> Iterator[ProgressCallback | 
 
 
 @contextmanager
-def _notice_handler(handler: Callable[[str], None]) -> Iterator[None]:
+def _notices_to(handler: Callable[[str], None]) -> Iterator[None]:
     _notice_handlers.append(handler)
     try:
         yield

@@ -218,18 +218,14 @@ def _check_entries(values: AnyArray) -> None:
     if collection is not None:
         msg = (
             f"`y` must hold one label for each row, got the {type(collection).__name__} "
-            f"{collection!r:.100}; "
-            "labels are integers, strings or booleans"
+            f"{collection!r:.100}; labels are integers, strings or booleans"
         )
         raise ValueError(msg)
 
 
 def _check_label_type(given: AnyArray) -> None:
     if given.dtype.kind == "f" and not np.isfinite(given).all():
-        msg = (
-            "`y` must have finite labels, got an infinite one; unlabeled is "
-            f"{UNLABELED_IN_PYTHON.description}"
-        )
+        msg = f"`y` has an infinite label; unlabeled is {UNLABELED_IN_PYTHON.description}"
         raise ValueError(msg)
     if given.dtype.kind == "f" and (given % 1 != 0).any():
         example = given[given % 1 != 0][0]

@@ -359,7 +359,7 @@ def test_validation_rows_have_the_codes_of_the_classes():
         ([0, None, 1], "`cv` has the label None in y_val"),
         ([0, np.nan, 1], "`cv` has the label nan in y_val"),
         (["a", "b", "a"], "`cv` has the label 'a' in y_val"),
-        ([0, 1], "got 3 rows in X_val and 2 labels in y_val"),
+        ([0, 1], "`cv` must label all 3 validation rows, got 2 labels"),
     ],
     ids=str,
 )

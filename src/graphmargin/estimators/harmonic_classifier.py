@@ -56,7 +56,7 @@ class HarmonicClassifier(SemiSupervisedClassifier):
         Trust in the labels; inf keeps them as given.
     c_unlabeled : float >= 0, default=0
         Weight that pulls unlabeled points towards no label.
-    cv : int, "loo", splitter, iterable, or tuple (X_val, y_val), default=None
+    cv
         Labels on which candidates are tested, as in `MaxMarginGraphCut`.
     n_jobs : int, default=None
         Number of threads of `fit`; None takes as many as BLAS would, -1 all cores. The result does

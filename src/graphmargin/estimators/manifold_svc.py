@@ -27,7 +27,7 @@ class ManifoldSVC(MarginClassifier):
 
     Parameters
     ----------
-    kernel, degree, coef0, width
+    kernel, degree, coef0, width, n_neighbors, metric, cv
         As in `MaxMarginGraphCut`.
     C : float > 0 or "auto", default=10.0
         1 / (2 gamma), the weight of the hinge losses.
@@ -46,11 +46,6 @@ class ManifoldSVC(MarginClassifier):
         the features are kernel values to 500 landmarks; for the linear kernel on dense rows of up
         to 2,000 columns they are the rows themselves, which is exact. "auto" uses the rows where
         possible, else "none" for up to 4,000 rows.
-    n_neighbors : int, default=5
-    metric : {"euclidean", "cosine"}, default="euclidean"
-        Metric of the graph.
-    cv : int, "loo", splitter, iterable, or tuple (X_val, y_val), default=None
-        Labels on which candidates are tested, as in `MaxMarginGraphCut`.
     n_jobs, random_state, verbose
         As in `HarmonicClassifier`.
 

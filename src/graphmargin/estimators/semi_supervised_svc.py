@@ -30,7 +30,7 @@ class SemiSupervisedSVC(MarginClassifier):
 
     Parameters
     ----------
-    kernel, degree, coef0
+    kernel, degree, coef0, cv
         As in `MaxMarginGraphCut`.
     C : float > 0 or "auto", default=10.0
         1 / (2 gamma), the weight of the hinge losses.
@@ -51,8 +51,6 @@ class SemiSupervisedSVC(MarginClassifier):
         "none" is exact, by the eigenvectors of the kernel matrix in time O(n^3). "nystroem" is for
         many rows: the features are kernel values to 500 landmarks (for a linear kernel, the rows
         themselves). "auto" is "none" for up to 1,000 rows.
-    cv : int, "loo", splitter, iterable, or tuple (X_val, y_val), default=None
-        Labels on which candidates are tested, as in `MaxMarginGraphCut`.
     n_jobs, random_state, verbose
         As in `HarmonicClassifier`.
 

@@ -27,14 +27,12 @@ class SupervisedSVC(MarginClassifier):
 
     Parameters
     ----------
-    kernel, degree, coef0, approximation, n_jobs, random_state, verbose
+    kernel, degree, coef0, approximation, cv, n_jobs, random_state, verbose
         As in `MaxMarginGraphCut`.
     C : "auto" or float > 0, default=10.0
         1 / (2 gamma); "auto" blends three values as `MaxMarginGraphCut` does.
     width : "paper" or positive float, default="paper"
         Width of the kernel.
-    cv : int, "loo", splitter, iterable, or tuple (X_val, y_val), default=None
-        Labels on which candidates are tested, as in `MaxMarginGraphCut`.
 
     Attributes
     ----------

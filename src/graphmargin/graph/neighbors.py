@@ -239,17 +239,13 @@ class _DenseSearch:
         cells = self.cells
         rows = np.sort(random.choice(self.rows, RECALL_SAMPLE, replace=False))
         home = self.home[rows]
-        n_found = self.n_neighbors + self.is_self_query
+        k = self.n_neighbors + self.is_self_query
         all_cells = np.arange(len(cells.centers), dtype=np.int32)
         queries = cells.scale(self.queries[rows])
 
         def search(part: tuple[int, int]) -> tuple[IntArray, FloatArray]:
-            return cells.search(
-                *(queries[slice(*part)], 0, all_cells),
-                n_found=n_found,
-                n_neighbors=n_found,
-                radius_factor=np.inf,
-            )
+            rows = queries[slice(*part)]
+            return cells.search(rows, 0, all_cells, n_found=k, n_neighbors=k, radius_factor=np.inf)
 
         parts = map_in_threads(search, chunk_ranges(RECALL_SAMPLE, 100), n_jobs=self.n_jobs)
         nearest, squared = (np.concatenate(both) for both in zip(*parts, strict=True))

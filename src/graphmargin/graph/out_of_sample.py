@@ -43,9 +43,7 @@ class Attachment:
 
 
 def attach_by_neighbors(neighbors: Neighbors, weighting: Weighting, n: int) -> Attachment:
-    """Return the attachment of new points to their neighbors among n vertices.
-
-    Edges are weighted like those of the graph.
+    """Return the attachment of new points to their neighbors among the n vertices of a graph.
 
     Examples
     --------

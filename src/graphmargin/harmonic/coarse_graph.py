@@ -58,9 +58,7 @@ class Aggregates:
         start = self._start
         rates = np.add.reduceat(absorption, start[:-1])
         matrix = np.diag(self._coarse.sum(axis=1) + rates) - self._coarse
-        matrix[np.diag_indices_from(matrix)] *= (
-            1 + 1e-12
-        )  # against rounding where almost nothing is absorbed
+        matrix[np.diag_indices_from(matrix)] *= 1 + 1e-12  # keeps it regular despite rounding
         # One product in each iteration is faster than two triangular solutions.
         inverse = linalg.inv(matrix, overwrite_a=True, check_finite=False)
         root = np.sqrt(s)
@@ -79,9 +77,7 @@ class Aggregates:
             coarse = inverse @ sums
             rho = squares + np.einsum("ac,ac->c", sums, coarse)
             keep = safe_divide(rho, rho_before)
-            pool.run(
-                lambda groups: _update_directions(P, R, root, start, coarse, keep, *groups), blocks
-            )
+            pool.run(lambda groups: _update(P, R, root, start, coarse, keep, *groups), blocks)
             return np.asarray(rho)
 
         return update
@@ -185,7 +181,7 @@ def _add_up(R, root, start, sums, first, last):  # type: ignore[no-untyped-def]
 
 
 @kernel()
-def _update_directions(P, R, root, start, coarse, keep, first, last):  # type: ignore[no-untyped-def]
+def _update(P, R, root, start, coarse, keep, first, last):  # type: ignore[no-untyped-def]
     """Set P to ``R + root coarse + P diag(keep)`` for the vertices of some groups."""
     for a in range(first, last):
         for i in range(start[a], start[a + 1]):

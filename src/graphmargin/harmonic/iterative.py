@@ -107,11 +107,7 @@ def conjugate_gradients(
             if not remaining.all():
                 X[:, active] = X_now
                 active = active[remaining]
-                X_now, R, P = (
-                    X_now[:, remaining].copy(),
-                    R[:, remaining].copy(),
-                    P[:, remaining].copy(),
-                )
+                X_now, R, P = (array[:, remaining].copy() for array in (X_now, R, P))
                 AP = np.empty(R.shape)
                 squares, rho_before = squares[remaining], rho_before[remaining]
             if not len(active) or iteration == max_iter:
@@ -147,8 +143,7 @@ def _remaining(violation: FloatArray, tols: FloatArray) -> BoolArray:
 
 def safe_divide(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
     """Return numerator / denominator, and zero where the denominator is zero."""
-    zeros = np.zeros(len(numerator))
-    return np.divide(numerator, denominator, out=zeros, where=denominator > 0)
+    return np.divide(numerator, denominator, out=np.zeros(len(numerator)), where=denominator > 0)
 
 
 def log_progress(first: float, now: float, goal: float) -> tuple[float | None, str]:

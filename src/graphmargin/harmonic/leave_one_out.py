@@ -104,16 +104,14 @@ def leave_one_out(
         system = HarmonicSystem(problem.inner_edges, solver, n_jobs=n_jobs)
         inverse = system.inverse(problem.rates(gamma_g).sum(axis=1))
         hard = problem.hard[vertices]
-        class_mass[hard] = _mass_without_hard_label(solution, inverse, vertices[hard])
-        class_mass[~hard] = _mass_without_soft_label(solution, inverse, vertices[~hard])
+        class_mass[hard] = _hard_masses(solution, inverse, vertices[hard])
+        class_mass[~hard] = _soft_masses(solution, inverse, vertices[~hard])
     class_mass[~_reaches_another_label(problem, vertices)] = 0.0
     codes = np.where(class_mass.any(axis=1), class_mass.argmax(axis=1), UNLABELED)
     return LeaveOneOut(solution.classes, vertices, class_mass, codes, given)
 
 
-def _mass_without_hard_label(
-    solution: HarmonicSolution, inverse: Inverse, vertices: IntArray
-) -> FloatArray:
+def _hard_masses(solution: HarmonicSolution, inverse: Inverse, vertices: IntArray) -> FloatArray:
     """Return the class masses at vertices without their hard label, one at a time."""
     problem, codes = solution.problem, solution.problem.labels.codes
     hard = np.flatnonzero(problem.hard)
@@ -153,9 +151,7 @@ def _rates_without(
     return np.asarray(rates + problem.trust[vertices] * (problem.labels.codes[vertices] == codes))
 
 
-def _mass_without_soft_label(
-    solution: HarmonicSolution, inverse: Inverse, vertices: IntArray
-) -> FloatArray:
+def _soft_masses(solution: HarmonicSolution, inverse: Inverse, vertices: IntArray) -> FloatArray:
     """Return the class masses at vertices without their soft label, one at a time."""
     problem = solution.problem
     mass = solution.class_mass[vertices]

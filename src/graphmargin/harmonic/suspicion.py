@@ -131,10 +131,7 @@ def label_suspicion(
     others[rows, left_out.given] = 0.0
     best = others.max(axis=1)
     # The denominator is positive, because all masses sum to one.
+    suspicion = best / (given_mass + best)
     return LabelSuspicion(
-        left_out.classes,
-        left_out.vertices,
-        left_out.given,
-        left_out.codes,
-        best / (given_mass + best),
+        left_out.classes, left_out.vertices, left_out.given, left_out.codes, suspicion
     )

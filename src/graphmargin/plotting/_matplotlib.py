@@ -20,16 +20,17 @@ NO_CLASS_COLOR = "#8c959f"
 LEGEND_SIZE = 9
 
 
-def get_axes(ax: Any) -> Any:
-    """Return the given axes, or new ones of pyplot; raise ImportError without matplotlib."""
+def get_axes(ax: Any) -> tuple[Any, Any]:
+    """Return the given axes, or new ones of pyplot, and their figure."""
     if ax is not None:
-        return ax
+        return ax, ax.figure
     try:
         from matplotlib import pyplot
     except ImportError as error:
         msg = "displays need matplotlib; run `pip install 'graphmargin[plot]'`"
         raise ImportError(msg) from error
-    return pyplot.subplots(layout="constrained")[1]
+    figure, ax = pyplot.subplots(layout="constrained")
+    return ax, figure
 
 
 def class_style(code: int) -> tuple[str, str]:

@@ -98,8 +98,7 @@ class ConfidenceDisplay:
         bins : int, default=20
             Number of bins of equal width in [0, 1].
         """
-        self.ax_ = get_axes(ax)
-        self.figure_ = self.ax_.figure
+        self.ax_, self.figure_ = get_axes(ax)
         edges = np.linspace(0, 1, bins + 1)
         middles, below = (edges[1:] + edges[:-1]) / 2, np.zeros(bins)
         self.bars_ = []
@@ -116,14 +115,10 @@ class ConfidenceDisplay:
         self.line_ = None
         if self.right is not None:
             hits, _ = np.histogram(self.confidence[self.right], edges)
-            nonempty = below > 0
+            used = below > 0
             shares = self.ax_.twinx()
             (self.line_,) = shares.plot(
-                middles[nonempty],
-                hits[nonempty] / below[nonempty],
-                "o-",
-                color="0.2",
-                label="share right",
+                middles[used], hits[used] / below[used], "o-", color="0.2", label="share right"
             )
             shares.set(ylim=(0, 1.05))
             shares.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")

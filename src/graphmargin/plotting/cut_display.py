@@ -151,8 +151,7 @@ class CutDisplay:
         size : float, default=22
             Area of a point, in points squared.
         """
-        self.ax_ = get_axes(ax)
-        self.figure_ = self.ax_.figure
+        self.ax_, self.figure_ = get_axes(ax)
         from matplotlib.patches import Patch
 
         n_classes = len(self.classes)

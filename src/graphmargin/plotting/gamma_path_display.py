@@ -86,24 +86,18 @@ class GammaPathDisplay:
         ax : matplotlib Axes, default=None
             Axes to draw into; None creates new ones.
         """
-        self.ax_ = get_axes(ax)
-        self.figure_ = self.ax_.figure
-        positions = np.arange(len(self.gamma_g))
+        self.ax_, self.figure_ = get_axes(ax)
+        x = np.arange(len(self.gamma_g))
         self.bars_ = self.ax_.bar(
-            positions, self.weight, width=0.5, color="0.87", label="weight in the blend"
+            x, self.weight, width=0.5, color="0.87", label="weight in the blend"
         )
         self.lines_ = {
             name: self.ax_.plot(
-                positions,
-                getattr(self, name),
-                style,
-                marker="o",
-                color=color,
-                label=PATH_LINES[name],
+                x, getattr(self, name), style, marker="o", color=color, label=PATH_LINES[name]
             )[0]
             for name, (color, style) in STYLES.items()
         }
-        self.ax_.set_xticks(positions, [gamma_text(value) for value in self.gamma_g])
+        self.ax_.set_xticks(x, [gamma_text(value) for value in self.gamma_g])
         self.ax_.set(xlabel=r"$\gamma_g$", ylim=(0.0, 1.05))
         self.ax_.spines[["top", "right"]].set_visible(False)
         self.ax_.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")

@@ -121,8 +121,7 @@ class HarmonicDisplay:
         size : float, default=24
             Area of a vertex, in points squared.
         """
-        self.ax_ = get_axes(ax)
-        self.figure_ = self.ax_.figure
+        self.ax_, self.figure_ = get_axes(ax)
         from matplotlib.collections import LineCollection
 
         lines = list(self.coordinates[self.edges])

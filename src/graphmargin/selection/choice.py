@@ -113,10 +113,7 @@ class Choice:
         """Share of the held-out labels that each candidate gets wrong."""
         trials = self.trials
         return np.array(
-            [
-                error_rate(trials.scores(values), trials.held_out_codes)
-                for values in trials.held_out_values
-            ]
+            [error_rate(trials.scores(f), trials.held_out_codes) for f in trials.held_out_values]
         )
 
     @property
@@ -128,8 +125,7 @@ class Choice:
     def graph_error(self) -> float | None:
         """Share of the held-out labels that the best candidate with a graph gets wrong.
 
-        It is optimistic if candidates are many. It is None without such candidates or held-out
-        labels.
+        It is optimistic if candidates are many, and None without candidates or held-out labels.
         """
         return self._least_error(~self.trials.supervised)
 
@@ -275,12 +271,8 @@ def choose(trials: Trials, label_counts: IntArray, max_blended: int | None = Non
     >>> choose(trials, np.array([1, 1])).weights.round(2).tolist()
     [0.56, 0.16, 0.28]
     """
-    log_likelihood = np.array(
-        [
-            _log_likelihood(trials.scores(values), trials.held_out_codes, len(label_counts))
-            for values in trials.held_out_values
-        ]
-    )
+    scores, codes = map(trials.scores, trials.held_out_values), trials.held_out_codes
+    log_likelihood = np.array([_log_likelihood(s, codes, len(label_counts)) for s in scores])
     share_log_likelihood = _share_log_likelihood(trials.shares, label_counts)
     log_weights = np.log(_prior(trials.supervised)) + log_likelihood + share_log_likelihood
     weights = np.exp(log_weights - logsumexp(log_weights))

@@ -92,9 +92,7 @@ def blend_harmonic(
     members = blend_members(trials, choice)
     factors = np.array([member.factor for member in members])
     shares = factors / factors.sum()
-    solutions = [
-        _candidate_solution(member.trials.solutions, member.candidate) for member in members
-    ]
+    solutions = [_normalized(member.trials.solutions, member.candidate) for member in members]
     parts = []
     for part in trials:
         of_task = [k for k, member in enumerate(members) if member.trials is part]
@@ -133,22 +131,18 @@ def _try_task(
     gammas = sorted({float(candidate["gamma_g"]) for candidate in candidates})
 
     def class_masses(fold: IntArray, solutions: dict[float, HarmonicSolution]) -> list[FloatArray]:
-        return [
-            _candidate_solution(solutions, candidate).class_mass[fold] for candidate in candidates
-        ]
+        return [_normalized(solutions, candidate).class_mass[fold] for candidate in candidates]
 
-    parameters = replace(
-        task.parameters, eps=0.0
-    )  # the classifier has no eps: every confidence counts
+    parameters = replace(task.parameters, eps=0.0)  # every confidence counts
     (_, *parts), solutions, statistics = solve_folds(
         task.problem, gammas, tested, class_masses, parameters, execution, progress
     )
-    on_all_labels = [_candidate_solution(solutions, candidate) for candidate in candidates]
+    on_all_labels = [_normalized(solutions, candidate) for candidate in candidates]
     held_out_codes = labels.codes[np.concatenate([NOTHING_HELD_OUT, *tested])]
     if held_out.validation is not None:
         X, held_out_codes = held_out.validation
-        moves = attach(point_graph(task), X).transition
-        parts = [[np.asarray(moves @ solution.class_mass) for solution in on_all_labels]]
+        transition = attach(point_graph(task), X).transition
+        parts = [[np.asarray(transition @ solution.class_mass) for solution in on_all_labels]]
     scales = np.array([_mean_confidence(solution) for solution in on_all_labels])
     values, fold = stack_folds(parts, scales, n_classes)
     unlabeled = ~labels.labeled
@@ -175,9 +169,7 @@ def point_graph(task: Task) -> PointGraph | None:
     return PointGraph(graph.search, graph.weighting, parameters.n_neighbors, parameters.metric)
 
 
-def _candidate_solution(
-    solutions: dict[float, HarmonicSolution], candidate: Candidate
-) -> HarmonicSolution:
+def _normalized(solutions: dict[float, HarmonicSolution], candidate: Candidate) -> HarmonicSolution:
     solution = solutions[float(candidate["gamma_g"])]
     return normalize_to_priors(solution, candidate["class_mass_normalization"])
 

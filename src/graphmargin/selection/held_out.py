@@ -115,10 +115,7 @@ def validation_set(rows: Any, y: Any, classes: AnyArray) -> HeldOutLabels:
     check_no_mask(y, "y_val")
     values = np.asarray(y).ravel().tolist()
     if len(values) != rows.shape[0]:
-        msg = (
-            f"`cv` must have a label for each validation row, got {rows.shape[0]} rows in X_val "
-            f"and {len(values)} labels in y_val"
-        )
+        msg = f"`cv` must label all {rows.shape[0]} validation rows, got {len(values)} labels"
         raise ValueError(msg)
     code_of = {value: code for code, value in enumerate(classes.tolist())}
     unknown = [value for value in values if not is_label(value) or value not in code_of]

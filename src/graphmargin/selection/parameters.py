@@ -213,9 +213,7 @@ def _check_candidates(name: str, value: Any, check: Check) -> Candidates:
         msg = f"`{name}` must be a value or a list of candidates, got an empty list"
         raise ValueError(msg)
     if any(map(is_auto, value)):
-        msg = (
-            f"`{name}` must not have 'auto' in a list of candidates; pass 'auto' itself, or values"
-        )
+        msg = f"`{name}` must not have 'auto' in a list of candidates; pass 'auto', or values"
         raise ValueError(msg)
     return tuple(check(candidate) for candidate in value)
 
@@ -290,11 +288,7 @@ def _checks(given: Mapping[str, Any], labels: EncodedLabels | None) -> dict[str,
         "approximation": partial(check_choice, "approximation", choices=APPROXIMATIONS),
         "kernel": lambda kernel: Kernel(kernel).kind,
         "degree": partial(check_integer, "degree", low=1),
-        "coef0": partial(
-            check_real,
-            "coef0",
-            hint=COEF0_HINT,
-        ),
+        "coef0": partial(check_real, "coef0", hint=COEF0_HINT),
         "width": partial(_check_width, NAMED_WIDTHS if has_edges else ("paper",)),
         "n_neighbors": partial(check_integer, "n_neighbors", low=1),
         "metric": partial(check_choice, "metric", choices=METRICS),
