@@ -172,12 +172,14 @@ def run_fit(cluster: Cluster, request: FitRequest) -> FittedOnCluster:
     kernel = replace(parameters.kernel.kernel, width=kernel_width)
     center = table.mean if kernel.kind in ("linear", "rbf") else 0.0
     machine = train(run, n_partitions, plan, kernel, center)
-    calibration = None if choice is None else held_out_calibration(choice)
-    if calibration is None:
+    if choice is not None and len(choice.trials.held_out_codes):
+        calibration = held_out_calibration(choice)
+    else:
         calibration = calibrate(run, n_partitions, machine, plan, gamma_g)
 
-    of_machine = None if choice is None else calibration
-    class_counts, source_counts = label_rows(run, n_partitions, table.offsets, gamma_g, of_machine)
+    class_counts, source_counts = label_rows(
+        run, n_partitions, table.offsets, gamma_g, calibration, by_machine=choice is not None
+    )
     warnings = *_graph_warnings(n_unreached, table.n_rows, reports), *machine_warnings([machine])
     return FittedOnCluster(
         run=run,

@@ -45,8 +45,8 @@ def encode(model: Any, records: Records) -> tuple[Any, list[AnyArray]]:
 
     Examples
     --------
-    >>> encode(Calibration(2.0, np.float64(0.5)), ARRAY_RECORDS)[0]
-    {'type': 'calibration', 'sharpness': 2.0, 'doubt': 0.5}
+    >>> encode(Weighting(np.float64(0.5)), ARRAY_RECORDS)[0]
+    {'type': 'weighting', 'width': 0.5, 'scales': None}
     """
     names = {record.type: name for name, record in records.items()}
     arrays: dict[int, tuple[int, AnyArray]] = {}  # by identity: parts of a blend may share rows
@@ -82,8 +82,8 @@ def decode(tree: Any, arrays: Sequence[AnyArray], records: Records) -> Any:
 
     Examples
     --------
-    >>> decode({"type": "calibration", "sharpness": 2.0, "doubt": 0.5}, [], ARRAY_RECORDS)
-    Calibration(sharpness=2.0, doubt=0.5)
+    >>> decode({"type": "weighting", "width": 0.5, "scales": None}, [], ARRAY_RECORDS)
+    Weighting(width=0.5, scales=None)
     """
     if isinstance(tree, list):
         return tuple(decode(part, arrays, records) for part in tree)

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from graphmargin.harmonic.harmonic_predictor import HarmonicPredictor, PointGraph
+from graphmargin.harmonic.harmonic_predictor import HarmonicPredictor, PointGraph, WalkPart
+from graphmargin.margin.calibration import Calibration
 from graphmargin.margin.machine import MarginMachine
 from graphmargin.models.array_model import ArrayModel, Predictor
 from graphmargin.models.model_errors import require
@@ -65,11 +66,22 @@ def _check_predictor(predictor: Predictor, d: int) -> None:
     if isinstance(predictor, HarmonicPredictor):
         _check_harmonic(predictor, d, n_classes)
         return
-    sharpness, doubt = predictor.calibration
-    require(0 < sharpness < math.inf and 0 <= doubt <= 1, "calibration")
+    _check_calibration(predictor.calibration, n_classes)
+    require(bool(predictor.graph) == (predictor.calibration.graph_weight > 0), "graph")
+    if predictor.graph:
+        n = len(predictor.graph[0].class_mass)
+        _check_walk_parts(predictor.graph, n, d, n_classes)
     require(len(predictor.machines) >= 1, "machines")
     for machine in predictor.machines:
         _check_machine(machine, d, n_classes)
+
+
+def _check_calibration(calibration: Calibration, n_classes: int) -> None:
+    scales, weight = calibration.pair_scales, calibration.graph_weight
+    require(0 < calibration.sharpness < math.inf and 0 <= calibration.doubt <= 1, "calibration")
+    require(0 <= weight < math.inf and (weight == 0 or n_classes > 2), "graph_weight")
+    require(scales.shape == (n_classes * (n_classes - 1) // 2,), "pair_scales")
+    require(bool((scales > 0).all()), "pair_scales")
 
 
 def _check_machine(machine: MarginMachine, d: int, n_classes: int) -> None:
@@ -92,7 +104,11 @@ def _check_harmonic(predictor: HarmonicPredictor, d: int, n_classes: int) -> Non
     _check_codes(predictor.codes, n_classes, "codes")
     require(0 <= predictor.majority < n_classes, "majority")
     require(len(predictor.parts) >= 1, "parts")
-    for part in predictor.parts:
+    _check_walk_parts(predictor.parts, n, d, n_classes)
+
+
+def _check_walk_parts(parts: tuple[WalkPart, ...], n: int, d: int, n_classes: int) -> None:
+    for part in parts:
         require(part.class_mass.shape == (n, n_classes), "class_mass")
         is_right = [0 < weight < math.inf and rate >= 0 for weight, rate in part.sinks]
         require(len(is_right) >= 1 and all(is_right), "sinks")

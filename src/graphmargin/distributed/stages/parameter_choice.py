@@ -138,6 +138,7 @@ def _try_gamma(
         "fold": evidence.fold,
         "held_out_values": evidence.held_out_values,
         "scales": evidence.scales,
+        "pair_scales": evidence.pair_scales,
         "shares": evidence.shares,
     }
 
