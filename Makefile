@@ -85,7 +85,7 @@ $(VENV)/.demo: pyproject.toml | $(VENV)/.pip
 	@touch $@
 
 $(VENV)/.bench: pyproject.toml | $(VENV)/.pip
-	@echo "installing graphmargin and its rivals into $(VENV)"
+	@echo "installing graphmargin and the libraries it is compared with into $(VENV)"
 	@$(PIP) install --editable . --group bench
 	@touch $@
 

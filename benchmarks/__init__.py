@@ -1,14 +1,14 @@
-"""Benchmarks of graphmargin beside its rivals: time, memory and error, as ratios of one run.
+"""Benchmarks of graphmargin and other libraries: time, memory and error, as ratios of one run.
 
 `python -m benchmarks SUITE ...` measures, `python -m benchmarks report` writes
-`docs/performance.md` from what was measured.
+`docs/performance.md` from the stored measurements.
 
-- `problems`: rows, few labels and the answers
-- `systems`: graphmargin and its rivals behind one face
-- `suites`: which systems meet on which problems
+- `problems`: rows, few labels and the true classes
+- `systems`: graphmargin and other libraries behind one interface
+- `suites`: which systems are measured on which problems
 - `measure`: one system on one problem, in a process of its own
-- `session`: a suite in turns over the repeats; every result is stored
+- `session`: all systems of a suite in turns; every result is stored
 - `report`: tables, plots and the page
 
-`neighbor_search`, `direct_solver`, `defaults`, `safety` and others are scripts of their own.
+`neighbor_search`, `direct_solver`, `defaults`, `safety` and others are separate scripts.
 """

@@ -1,4 +1,4 @@
-"""Measure suites and print their tables; `report` writes the page from what is stored."""
+"""Measure suites and print their tables; `report` writes the page from stored results."""
 
 from __future__ import annotations
 
@@ -11,17 +11,19 @@ from benchmarks.suites import SUITES
 
 
 def main() -> None:
-    """Run what the command line asks for, in the order given."""
+    """Run the suites and the report that the command line names, in this order."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("tasks", nargs="*", metavar="SUITE", help="suites, and `report`")
-    parser.add_argument("--list", action="store_true", help="list the suites and do nothing")
+    parser.add_argument("--list", action="store_true", help="list the suites")
     parser.add_argument("--repeats", type=int, default=3, help="runs of each system (3)")
     parser.add_argument("--timeout", type=float, default=600.0, help="seconds for a run (600)")
-    parser.add_argument("--rows", type=int, help="a look at so many rows; nothing is stored")
+    parser.add_argument(
+        "--rows", type=int, help="number of rows for a quick look; nothing is stored"
+    )
     given = parser.parse_args()
     unknown = [task for task in given.tasks if task not in {*SUITES, "report"}]
     if unknown:
-        parser.error(f"no suite {unknown[0]!r}; there are {', '.join(SUITES)}, and report")
+        parser.error(f"unknown suite {unknown[0]!r}; suites are {', '.join(SUITES)}, and report")
     if given.list or not given.tasks:
         _list()
         return
@@ -29,8 +31,8 @@ def main() -> None:
         if task == "report":
             try:
                 write_page()
-            except FileNotFoundError as nothing:
-                parser.error(str(nothing))
+            except FileNotFoundError as error:
+                parser.error(str(error))
             print(f"report: {PAGE.relative_to(ROOT)}")
         else:
             _run(task, given)

@@ -1,4 +1,4 @@
-"""The face that all systems have: what they take and return, and a stopwatch for their stages."""
+"""The interface of all systems, and a stopwatch for their stages."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ WARM_UP_ROWS = 500
 class Outcome:
     """The labels that a system returned, and the times of its stages.
 
-    `labels` are those of all rows (a line for each gamma_g on a path), or a function that finds
-    them when the clock has stopped, or None where the run has no answer; `new_labels` are those of
-    the new rows. A stage may have a floor: the seconds of work that no program for it can avoid.
-    A run that is one of many alike stands for all of them: its times are multiplied.
+    `labels` are those of all rows (a row for each gamma_g of a path), or a function that returns
+    them after the time was measured, or None if the run has no labels; `new_labels` are those of
+    the new rows. A stage may have a floor: the seconds of the work that no program can avoid. The
+    times of a run that stands for several equal ones are multiplied by `stands_for`.
     """
 
     labels: Any
@@ -32,10 +32,10 @@ class Outcome:
 
 @dataclass(frozen=True)
 class System:
-    """`run` is measured, on what `prepare` makes of a problem and k.
+    """A system: `run` is measured on the input that `prepare` returns for a problem and k.
 
-    Before that, it runs on `warm_up_rows` of the problem: where more rows take other code, as many
-    as it takes to load that.
+    Before that, it runs on `warm_up_rows` rows of the problem, enough to load all code that the
+    whole problem needs.
     """
 
     run: Callable[[Any, int], Outcome]
@@ -51,7 +51,7 @@ class Stopwatch:
 
     @contextmanager
     def __call__(self, stage: str) -> Iterator[None]:
-        """Time what runs inside."""
+        """Measure the time of the block."""
         start = time.perf_counter()
         yield
         self.seconds[stage] = time.perf_counter() - start

@@ -24,24 +24,26 @@ ROWS = 3000
 
 def tables() -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Return rows and class codes by name."""
-    digits, figures = load_digits()
-    letter, letters = load_letter()
-    patches, shows = load_segmentation()
-    pair = np.isin(figures, (3, 8))
-    found = {
-        "digits": (digits[:ROWS], figures[:ROWS]),
-        "digits 3 and 8": (digits[pair], figures[pair]),
-        "segmentation": (StandardScaler().fit_transform(patches), shows),
-        "letter": (letter[:ROWS], letters[:ROWS]),
+    digits, digit_labels = load_digits()
+    letter, letter_labels = load_letter()
+    segments, segment_labels = load_segmentation()
+    pair = np.isin(digit_labels, (3, 8))
+    data = {
+        "digits": (digits[:ROWS], digit_labels[:ROWS]),
+        "digits 3 and 8": (digits[pair], digit_labels[pair]),
+        "segmentation": (StandardScaler().fit_transform(segments), segment_labels),
+        "letter": (letter[:ROWS], letter_labels[:ROWS]),
     }
-    return {name: (X, np.unique(y, return_inverse=True)[1]) for name, (X, y) in found.items()}
+    return {name: (X, np.unique(y, return_inverse=True)[1]) for name, (X, y) in data.items()}
 
 
 def scores(P: np.ndarray, codes: np.ndarray) -> np.ndarray:
     """Return the mean of the largest probability, the log loss and the Brier score."""
-    own = P[np.arange(len(codes)), codes]
+    likelihood = P[np.arange(len(codes)), codes]
     brier = ((P - np.eye(P.shape[1])[codes]) ** 2).sum(axis=1)
-    return np.array([P.max(axis=1).mean(), -np.log(np.maximum(own, 1e-9)).mean(), brier.mean()])
+    return np.array(
+        [P.max(axis=1).mean(), -np.log(np.maximum(likelihood, 1e-9)).mean(), brier.mean()]
+    )
 
 
 def main() -> None:
@@ -57,9 +59,9 @@ def main() -> None:
                 f = model.decision_function(X[hidden])
                 given = model.choice_.trials.held_out_codes
                 targets = calibration_targets(np.eye(len(model.classes_))[given], given)
-                known, truth = model.choice_.scores, codes[hidden]
-                alone = scores(probabilities(f, fit_sharpness(known, targets)), truth)
-                both = scores(probabilities(f, *fit_calibration(known, targets)), truth)
+                held_out_scores, truth = model.choice_.scores, codes[hidden]
+                alone = scores(probabilities(f, fit_sharpness(held_out_scores, targets)), truth)
+                both = scores(probabilities(f, *fit_calibration(held_out_scores, targets)), truth)
                 lines.append([(model.predict(X[hidden]) == truth).mean(), *alone, *both])
             right, *values = np.mean(lines, axis=0)
             title = f"{name}, {per_class} a class"

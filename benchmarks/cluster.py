@@ -6,7 +6,7 @@ each, once by `MaxMarginGraphCut` on the array in memory. Both choose gamma_g an
 process of its own, after a small table, so that libraries are loaded and kernels compiled. CPU
 seconds are those of all processes: workers, scheduler and client.
 
-Ten minutes, by `python -m benchmarks.cluster`; numbers after it are other numbers of rows.
+`python -m benchmarks.cluster` takes ten minutes; it accepts other numbers of rows as arguments.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def write_table(n: int, folder: Path) -> None:
-    """Write n rows with few labels as Parquet files, and the truth beside them."""
+    """Write n rows with few labels as Parquet files, and a file with the true classes."""
     problem = mixture(0, n, N_FEATURES)
     table = pd.DataFrame(problem.X, columns=FEATURES)
     few = mask_labels(problem.y, fraction=0.01, random_state=0)
@@ -53,7 +53,7 @@ def write_table(n: int, folder: Path) -> None:
 
 
 def on_a_cluster(folder: Path, out: Path) -> dict[str, Any]:
-    """Return what the job costs on two workers."""
+    """Return the cost of the fit on two workers."""
     with local_cluster(n_workers=2, memory_limit=MEMORY_LIMIT) as cluster:
         client = cluster.client
         DistributedGraphCut().fit(folder / "warm", label="y", work_dir=out / "warm", client=client)
@@ -63,7 +63,7 @@ def on_a_cluster(folder: Path, out: Path) -> dict[str, Any]:
             folder / "table", label="y", work_dir=out / "work", client=client
         )
         seconds = time.perf_counter() - start
-        found = {
+        costs = {
             "seconds": seconds,
             "cpu": _cpu_of_all(client) - before,
             "stages": cut.seconds_,
@@ -80,22 +80,22 @@ def on_a_cluster(folder: Path, out: Path) -> dict[str, Any]:
         }
     labels = pd.read_parquet(cut.transduction_)["y"].to_numpy()
     np.save(out / "cluster.npy", labels)
-    return found
+    return costs
 
 
 def on_one_machine(folder: Path, out: Path) -> dict[str, Any]:
-    """Return what the job costs in one process."""
+    """Return the cost of the fit in one process."""
     _fit(folder / "warm")
     X, y = _arrays(folder / "table")
     start, before = time.perf_counter(), time.process_time()
     cut = MaxMarginGraphCut(random_state=0).fit(X, y)
-    found = {
+    costs = {
         "seconds": time.perf_counter() - start,
         "cpu": time.process_time() - before,
         "gigabytes": _peak_memory(),
     }
     np.save(out / "machine.npy", cut.transduction_)
-    return found
+    return costs
 
 
 def _fit(folder: Path) -> None:
@@ -131,7 +131,7 @@ def _in_own_process(what: str, folder: Path, out: Path) -> dict[str, Any]:
 
 
 def compare(n: int) -> dict[str, Any]:
-    """Print and return what both cost on n rows."""
+    """Print the cost of both fits on n rows, and return that on the cluster."""
     with tempfile.TemporaryDirectory() as path:
         folder, out = Path(path), Path(path) / "out"
         out.mkdir()
@@ -142,17 +142,17 @@ def compare(n: int) -> dict[str, Any]:
         truth = np.load(folder / "table" / "truth.npz")
         y, hidden = truth["y"], truth["hidden"]
         labels = {name: np.load(out / f"{name}.npy") for name in ("cluster", "machine")}
-    errors = {name: (found != y)[hidden].mean() for name, found in labels.items()}
+    errors = {name: (values != y)[hidden].mean() for name, values in labels.items()}
     agreement = (labels["cluster"] == labels["machine"])[hidden].mean()
     print(
         f"{n:,} rows, {cluster['partitions']} partitions, {cluster['replication']:.2f} of them a "
         f"row, recall of the graph {cluster['recall']:.3f}, {cluster['iterations']} iterations"
     )
-    for name, found in (("two workers", cluster), ("one machine", machine)):
-        error = errors["cluster" if found is cluster else "machine"]
+    for name, costs in (("two workers", cluster), ("one machine", machine)):
+        error = errors["cluster" if costs is cluster else "machine"]
         print(
-            f"  {name}: {found['seconds']:.0f} s, {found['cpu']:.0f} CPU s, "
-            f"{found['gigabytes']:.2f} GB {'a worker' if found is cluster else ''}, "
+            f"  {name}: {costs['seconds']:.0f} s, {costs['cpu']:.0f} CPU s, "
+            f"{costs['gigabytes']:.2f} GB {'a worker' if costs is cluster else ''}, "
             f"error {error:.2%}"
         )
     print(f"  same labels {agreement:.2%}, CPU {cluster['cpu'] / machine['cpu']:.2f} x")
@@ -163,7 +163,7 @@ def compare(n: int) -> dict[str, Any]:
 
 
 def main(sizes: list[int]) -> None:
-    """Compare both on some numbers of rows."""
+    """Compare both fits for some numbers of rows."""
     results = [compare(n) for n in sizes]
     for small, large, n, m in zip(results, results[1:], sizes, sizes[1:], strict=False):
         print(

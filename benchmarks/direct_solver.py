@@ -1,8 +1,8 @@
 """Elimination without subtractions beside SuperLU, on the graph of the 20,000 letters.
 
 Prints the median wall time of five runs in turns (order, factor and solution of 26 classes), the
-largest difference of the solutions, and what both make of a triangle that hangs on two labels by
-weights of 1e-20 and 2e-20 (right: one third and two thirds). Run by
+largest difference of the solutions, and both solutions on a triangle that is connected with two
+labels by weights of 1e-20 and 2e-20 (right: one third and two thirds). Run by
 `python -m benchmarks.direct_solver`.
 """
 
@@ -48,14 +48,14 @@ def main() -> None:
     for k in (5, 7, 10):
         problem = harmonic_problem(knn_graph(X, k), y_few)
         times: dict[str, list[float]] = {system: [] for system in SYSTEMS}
-        found = {system: solve(problem) for system, solve in SYSTEMS.items()}
+        solutions = {system: solve(problem) for system, solve in SYSTEMS.items()}
         for _ in range(REPEATS):
             for system, solve in SYSTEMS.items():
                 start = time.perf_counter()
                 solve(problem)
                 times[system].append(time.perf_counter() - start)
         ours, theirs = (statistics.median(times[system]) for system in SYSTEMS)
-        difference = np.abs(found["elimination"] - found["SuperLU"]).max()
+        difference = np.abs(solutions["elimination"] - solutions["SuperLU"]).max()
         print(
             f"letter, k = {k:2}: elimination {ours:.2f} s, SuperLU {theirs:.2f} s "
             f"({theirs / ours:.1f}x), difference {difference:.0e}"

@@ -5,10 +5,10 @@ flipped ones first: the area under the ROC curve in percent, as the mean of both
 draws (one where all rows are labeled) and, for two classes, of six pairs. Columns:
 
 - 0 to 1: `label_suspicion` for four gamma_g; all that follow have gamma_g = 0.01;
-- 1 - own: one minus the own share of the class mass; gap: best other minus own mass; no sink:
-  best other against own mass, the sink left out;
-- soft: `label_suspicion` with trust 1 in all labels; 2nd look: with trust 1 - suspicion;
-- SVC: a rival without a graph, out-of-fold decision values against the given label, C = 1 and 10.
+- 1 - own: one minus the share of the given class in the class mass; gap: mass of the best other
+  class minus that of the given one; no sink: their ratio without the sink;
+- soft: `label_suspicion` with weight 1 of all labels; 2nd look: with weight 1 - suspicion;
+- SVC: without a graph, from out-of-fold decision values of an SVM with C = 1 and 10.
 
 About two minutes, by `python -m benchmarks.label_suspicion`.
 """
@@ -60,13 +60,13 @@ def main() -> None:
     for name, tables in problems():
         graphs = [knn_graph(X) for X, _ in tables]
         for labeled in LABELED:
-            found = [
+            results = [
                 areas(X, W, *flip_labels(y, labeled, flipped, seed))
                 for (X, y), W in zip(tables, graphs, strict=True)
                 for flipped in FLIPPED
                 for seed in range(DRAWS if labeled < 1 else 1)
             ]
-            line = {column: np.mean([area[column] for area in found]) for column in found[0]}
+            line = {column: np.mean([area[column] for area in results]) for column in results[0]}
             if not lines:
                 print(" " * 26 + "".join(f"{column:>9}" for column in line))
             lines.append(line)
@@ -100,40 +100,42 @@ def areas(X: np.ndarray, W: np.ndarray, few: np.ndarray, wrong: np.ndarray) -> d
     trust[few >= 0] = 1 - scores[f"{GAMMA:g}"]
     scores["2nd look"] = _soft_suspicion(W, few, trust)
     for C in CS:
-        scores[f"SVC {C:g}"] = margin_against(X[few >= 0], few[few >= 0], C)
+        scores[f"SVC {C:g}"] = svc_suspicion(X[few >= 0], few[few >= 0], C)
     return {column: float(roc_auc_score(wrong, score)) for column, score in scores.items()}
 
 
 def other_scores(W: np.ndarray, few: np.ndarray) -> dict[str, np.ndarray]:
     """Return the scores that were not chosen, from the same leave-one-out masses."""
-    found = leave_one_out(harmonic_solution(W, few, gamma_g=GAMMA))
-    own, other = own_and_best_other(found.class_mass, found.given, empty=0.0)
-    total = found.class_mass.sum(axis=1)
+    left_out = leave_one_out(harmonic_solution(W, few, gamma_g=GAMMA))
+    given_mass, other_mass = given_and_best_other(left_out.class_mass, left_out.given, empty=0.0)
+    total = left_out.class_mass.sum(axis=1)
     return {
-        "1 - own": np.where(total > 0, 1 - own / np.where(total > 0, total, 1), 0.5),
-        "gap": other - own,
-        "no sink": np.where(total > 0, other / np.where(total > 0, own + other, 1), 0.5),
+        "1 - own": np.where(total > 0, 1 - given_mass / np.where(total > 0, total, 1), 0.5),
+        "gap": other_mass - given_mass,
+        "no sink": np.where(
+            total > 0, other_mass / np.where(total > 0, given_mass + other_mass, 1), 0.5
+        ),
     }
 
 
-def own_and_best_other(
+def given_and_best_other(
     values: np.ndarray, given: np.ndarray, *, empty: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the value of the given class and the largest of the others in every row."""
     rows = np.arange(len(given))
-    own, others = values[rows, given], values.copy()
+    given_values, others = values[rows, given], values.copy()
     others[rows, given] = empty
-    return own, others.max(axis=1)
+    return given_values, others.max(axis=1)
 
 
-def margin_against(X: np.ndarray, given: np.ndarray, C: float) -> np.ndarray:
-    """Return by how much machines that did not see a label prefer another one."""
+def svc_suspicion(X: np.ndarray, given: np.ndarray, C: float) -> np.ndarray:
+    """Return by how much machines that were trained without a label prefer another one."""
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
     values = cross_val_predict(SVC(C=C), X, given, cv=folds, method="decision_function")
     if values.ndim == 1:
         values = np.column_stack([-values, values])
-    own, other = own_and_best_other(values, _codes(given), empty=-np.inf)
-    return other - own
+    given_values, other_values = given_and_best_other(values, _codes(given), empty=-np.inf)
+    return other_values - given_values
 
 
 def _soft_suspicion(W: np.ndarray, few: np.ndarray, trust: np.ndarray) -> np.ndarray:

@@ -1,9 +1,9 @@
-"""Failures in numbers: the tables of `docs/limits.md`.
+"""The tables of `docs/limits.md`: how often and how far predictions fail.
 
 Handwritten digits (1,500 rows to fit, 1,000 new ones), patients, and generated problems. A line is
 a mean of five or ten draws of rows and labels.
 
-Five minutes, by `python -m benchmarks.limits`, or `python -m benchmarks.limits drift` for one.
+`python -m benchmarks.limits` takes five minutes, `python -m benchmarks.limits drift` prints one.
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ Draw = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.random.Generator
 
 
 def draws() -> Iterator[Draw]:
-    """Yield rows, their digits, new rows, their digits, and a source of further chance."""
+    """Yield rows, their digits, new rows, their digits, and a random generator."""
     X, y = load_digits()
     for draw in range(DRAWS):
         random = np.random.default_rng(draw)
         rows = random.permutation(len(y))
-        known, new = rows[:ROWS], rows[ROWS : ROWS + NEW]
-        yield X[known], y[known], X[new], y[new], random
+        train, new = rows[:ROWS], rows[ROWS : ROWS + NEW]
+        yield X[train], y[train], X[new], y[new], random
 
 
-def keep(y: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Return labels at these rows, and -1 elsewhere."""
+def keep_labels(y: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return the labels of these rows, and -1 for all others."""
     few = np.full(len(y), -1)
     few[rows] = y[rows]
     return few
 
 
-def suggested(X: np.ndarray, y: np.ndarray, few: np.ndarray, count: int) -> np.ndarray:
-    """Return labels with those of rows that are suggested, ten at a time."""
+def add_suggested(X: np.ndarray, y: np.ndarray, few: np.ndarray, count: int) -> np.ndarray:
+    """Return the labels after `count` rows that are suggested, ten at a time, were labeled."""
     W = knn_graph(X)
     for _ in range(count // 10):
         wanted = suggest_labels(harmonic_solution(W, few, gamma_g=0.1), 10).vertices
@@ -74,9 +74,9 @@ def line(name: str, values: np.ndarray, unit: str = "%") -> None:
 
 
 def estimate() -> None:
-    """Compare the estimated error with the true one: labels at random, equal, of easy rows."""
+    """Print the estimated error beside the true one, for labels that were chosen in four ways."""
     print("estimate: digits, 50 labels; estimated error, true error of the other rows")
-    found: dict[str, list[list[float]]] = {
+    results: dict[str, list[list[float]]] = {
         name: [] for name in ("at random", "five a class", "easy rows", "suggested rows")
     }
     for X, y, _, _, random in draws():
@@ -88,15 +88,15 @@ def estimate() -> None:
         chosen = {
             "at random": mask_labels(y, fraction=50 / ROWS, random_state=random.integers(10**6)),
             "five a class": mask_labels(y, per_class=5, random_state=random.integers(10**6)),
-            "easy rows": keep(
+            "easy rows": keep_labels(
                 y, easy[mask_labels(y[easy], per_class=5, random_state=random.integers(10**6)) >= 0]
             ),
-            "suggested rows": suggested(X, y, mask_labels(y, per_class=2, random_state=0), 30),
+            "suggested rows": add_suggested(X, y, mask_labels(y, per_class=2, random_state=0), 30),
         }
         for name, few in chosen.items():
             model = MaxMarginGraphCut().fit(X, few)
-            found[name].append([100 * model.choice_.error, 100 * error(model, y, few)])
-    for name, values in found.items():
+            results[name].append([100 * model.choice_.error, 100 * error(model, y, few)])
+    for name, values in results.items():
         line(name, np.array(values))
     print("estimate: the same for other tables, 100 labels at random")
     for name in ("letter", "segmentation", "gaussians-50", "crossed-clusters"):
@@ -110,11 +110,11 @@ def estimate() -> None:
 
 
 def classes() -> None:
-    """Count errors by class: a rare class that overlaps with a frequent one, and the digits."""
+    """Print errors by class: a rare class that overlaps with a frequent one, and the digits."""
     print("classes: errors of the frequent and of the rare class, share of rows called rare")
     names = ("10 labels, SVM", "10 labels, cut", "10 labels, cut, known shares")
     names += ("100 labels, SVM", "100 labels, cut", "100 labels, cut, known shares")
-    found: dict[str, list[list[float]]] = {name: [] for name in names}
+    results: dict[str, list[list[float]]] = {name: [] for name in names}
     for draw in range(DRAWS):
         table = make_problem("imbalanced", draw)
         X, y = table.X, table.y
@@ -129,8 +129,8 @@ def classes() -> None:
                 now = model.fit(X, few).predict(X[hidden])
                 wrong = now != y[hidden]
                 parts = [wrong[y[hidden] == 0].mean(), wrong[y[hidden] == 1].mean(), now.mean()]
-                found[f"{n} labels, {name}"].append([100 * float(part) for part in parts])
-    for name, values in found.items():
+                results[f"{n} labels, {name}"].append([100 * float(part) for part in parts])
+    for name, values in results.items():
         line(name, np.array(values))
     print("classes: digits, five labels a class; all rows, the best and the worst digit")
     parts = []
@@ -144,20 +144,20 @@ def classes() -> None:
 
 
 def wrong_labels() -> None:
-    """Learn from labels some of which are wrong."""
+    """Print errors after learning from labels of which some are wrong."""
     print("wrong labels: digits, ten labels a class, so many percent wrong; error of other rows")
     heads = ("cut", "estimated", "cut, soft", "harmonic", "soft", "SVM")
     print(f"  {'':<34}{''.join(f'{head:>12}' for head in heads)}")
     shares = (0, 5, 10, 20, 40)
-    found: dict[int, list[list[float]]] = {share: [] for share in shares}
+    results: dict[int, list[list[float]]] = {share: [] for share in shares}
     for X, y, _, _, random in draws():
         few = mask_labels(y, per_class=10, random_state=random.integers(10**6))
         labeled = random.permutation(np.flatnonzero(few >= 0))
         shift = random.integers(1, 10, size=len(labeled))
         for share in shares:
             given = few.copy()
-            some = labeled[: len(labeled) * share // 100]
-            given[some] = (given[some] + shift[: len(some)]) % 10
+            changed = labeled[: len(labeled) * share // 100]
+            given[changed] = (given[changed] + shift[: len(changed)]) % 10
             cut = MaxMarginGraphCut().fit(X, given)
             others = (
                 MaxMarginGraphCut(c_labeled=1.0),
@@ -171,13 +171,13 @@ def wrong_labels() -> None:
                 *(error(other.fit(X, given), y, few) for other in others),
                 float((alone != y[hidden]).mean()),
             ]
-            found[share].append([100 * float(one) for one in errors])
-    for share, values in found.items():
+            results[share].append([100 * float(value) for value in errors])
+    for share, values in results.items():
         line(f"{share} % wrong", np.array(values))
 
 
 def one_label() -> None:
-    """Count the rows that one wrong label moves."""
+    """Print the number of rows whose label changes with one wrong label."""
     print("one label: digits, three labels a class, one of them wrong; rows of 1,500 that change")
     print(f"  {'':<34}{'mean':>12}{'worst':>12}")
     moved = []
@@ -193,8 +193,8 @@ def one_label() -> None:
     line("harmonic solution, gamma_g = 0.1", np.array(moved), "rows")
 
 
-def shifted(X: np.ndarray) -> np.ndarray:
-    """Return the images one pixel further to the right."""
+def shift_right(X: np.ndarray) -> np.ndarray:
+    """Return the images, shifted by one pixel to the right."""
     images = X.reshape(-1, 8, 8)
     moved = np.zeros_like(images)
     moved[:, :, 1:] = images[:, :, :-1]
@@ -202,35 +202,35 @@ def shifted(X: np.ndarray) -> np.ndarray:
 
 
 def drift() -> None:
-    """Predict rows that are unlike the training rows."""
+    """Print errors and confidences for rows that differ from the training rows."""
     print("drift: digits, 50 labels; error, mean confidence, share surer than half of the new rows")
-    found: dict[str, list[list[float]]] = {}
+    results: dict[str, list[list[float]]] = {}
     for X, y, new, truth, random in draws():
         model = MaxMarginGraphCut().fit(X, mask_labels(y, per_class=5, random_state=0))
         kinds = {
             "new rows": new,
             "half as bright": 0.5 * new,
-            "moved by a pixel": shifted(new),
+            "moved by a pixel": shift_right(new),
             "pixels in another order": new[:, random.permutation(64)],
             "random pixels": random.integers(0, 17, size=new.shape).astype(float),
             "ten times as bright": 10 * new,
         }
-        known = confidence_of(model.predict_proba(new))
+        usual = confidence_of(model.predict_proba(new))
         for name, rows in kinds.items():
-            sure = confidence_of(model.predict_proba(rows))
+            confidence = confidence_of(model.predict_proba(rows))
             wrong = float((model.predict(rows) != truth).mean())
-            above = float((sure > np.median(known)).mean())
-            cells = [100 * wrong, 100 * float(sure.mean()), 100 * above]
-            found.setdefault(name, []).append(cells)
-    for name, values in found.items():
+            above = float((confidence > np.median(usual)).mean())
+            cells = [100 * wrong, 100 * float(confidence.mean()), 100 * above]
+            results.setdefault(name, []).append(cells)
+    for name, values in results.items():
         line(name, np.array(values))
 
 
 def feedback() -> None:
-    """Take predictions for labels, and learn from them again."""
+    """Print errors of models that learn from their own predictions."""
     print("feedback: digits, two labels a class, then the surest rows of the model as labels")
     print(f"  {'':<34}{'labels':>12}{'error':>12}{'estimated':>12}")
-    found: dict[str, list[list[float]]] = {}
+    results: dict[str, list[list[float]]] = {}
     for X, y, _, _, random in draws():
         few = mask_labels(y, per_class=2, random_state=random.integers(10**6))
         hidden, given = few == -1, few.copy()
@@ -238,18 +238,18 @@ def feedback() -> None:
             model = MaxMarginGraphCut().fit(X, given)
             wrong = float((model.predict(X[hidden]) != y[hidden]).mean())
             cells = [float((given >= 0).sum()), 100 * wrong, 100 * model.choice_.error]
-            found.setdefault(f"fit {turn + 1}", []).append(cells)
+            results.setdefault(f"fit {turn + 1}", []).append(cells)
             order = np.argsort(-np.where(given >= 0, -1.0, model.confidence_), kind="stable")
             given[order[:200]] = model.transduction_[order[:200]]
-    for name, values in found.items():
+    for name, values in results.items():
         line(name, np.array(values))
 
 
 def model_file() -> None:
-    """Count the training rows that a model holds."""
+    """Print the share of the training rows that a model file contains."""
     print("model file: digits, 50 labels; share of the 1,500 training rows that are in it")
-    found: dict[str, list[list[float]]] = {"MaxMarginGraphCut": [], "HarmonicClassifier": []}
-    found["MaxMarginGraphCut, linear"] = []
+    results: dict[str, list[list[float]]] = {"MaxMarginGraphCut": [], "HarmonicClassifier": []}
+    results["MaxMarginGraphCut, linear"] = []
     for X, y, _, _, random in draws():
         few = mask_labels(y, per_class=5, random_state=random.integers(10**6))
         for name, kernel in (("MaxMarginGraphCut", "rbf"), ("MaxMarginGraphCut, linear", "linear")):
@@ -257,15 +257,15 @@ def model_file() -> None:
             vectors = [m.vectors for m in machines if m.vectors is not None]  # None: weights only
             inside = {row.tobytes() for part in vectors for row in part.astype(X.dtype)}
             share = np.mean([row.tobytes() in inside for row in X])
-            found[name].append([100 * float(share)])
+            results[name].append([100 * float(share)])
         points = HarmonicClassifier().fit(X, few).predictor_.parts[0].points
-        found["HarmonicClassifier"].append([100.0 * points.search.X.shape[0] / len(X)])
-    for name, values in found.items():
+        results["HarmonicClassifier"].append([100.0 * points.search.X.shape[0] / len(X)])
+    for name, values in results.items():
         line(name, np.array(values))
 
 
 def no_clusters() -> None:
-    """Trust a graph without clusters: patients whose disease goes on fast or slow."""
+    """Print errors on a table without clusters, of patients with diabetes."""
     print("no clusters: diabetes, 20 labels at random, ten draws; errors of the other rows")
     print(f"  {'':<34}{'harmonic':>12}{'cut, 0.1':>12}{'cut':>12}{'SVM':>12}")
     table = load_diabetes()
@@ -281,8 +281,8 @@ def no_clusters() -> None:
             SupervisedSVC(C="auto"),
         )
         hidden = few == ""
-        found = [model.fit(X, few).predict(X[hidden]) != y[hidden] for model in models]
-        errors.append([100 * float(wrong.mean()) for wrong in found])
+        wrong_rows = [model.fit(X, few).predict(X[hidden]) != y[hidden] for model in models]
+        errors.append([100 * float(wrong.mean()) for wrong in wrong_rows])
     line("mean", np.array(errors))
     spread = np.std(np.array(errors) - np.array(errors)[:, -1:], axis=0, ddof=1)
     line("standard error against SVM", spread[None] / np.sqrt(len(errors)))
@@ -301,13 +301,13 @@ PARTS: dict[str, Callable[[], None]] = {
 
 
 def main() -> None:
-    """Print the tables that are asked for, or all."""
-    asked = sys.argv[1:] or list(PARTS)
-    unknown = [name for name in asked if name not in PARTS]
+    """Print the tables that the command line names, or all."""
+    names = sys.argv[1:] or list(PARTS)
+    unknown = [name for name in names if name not in PARTS]
     if unknown:
-        sys.exit(f"there is no part {unknown[0]!r}; parts are {', '.join(PARTS)}")
+        sys.exit(f"unknown table {unknown[0]!r}; tables are {', '.join(PARTS)}")
     warnings.filterwarnings("ignore", message=".*components of the graph without a label")
-    for name in asked:
+    for name in names:
         PARTS[name]()
 
 

@@ -1,8 +1,8 @@
 """The cost of one system on one problem, in a process of its own.
 
 `in_own_process` starts ``python -m benchmarks.measure``, which makes the problem, warms up on a
-part of its rows, runs the system once and prints one line of JSON. An exception, a lack of
-memory or of time is a result with a reason, too.
+part of its rows, runs the system once and prints one line of JSON. An exception, a lack of memory
+or a time-out is a result, too.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def in_own_process(
 
 
 def _reason(code: int, complaints: str) -> str:
-    """Return why a process ended: its signal, and the last line that it wrote."""
+    """Return the reason why a process ended: its signal, and the last line that it wrote."""
     lines = complaints.strip().splitlines()
     name, colon, message = (lines[-1] if lines else "").partition(": ")
     last = name.rpartition(".")[2].strip(" _") + colon + message
@@ -110,7 +110,7 @@ def part_of(problem: Any, n: int) -> Any:
 
 
 def measure(case: Case, seed: int, rows: int | None, save: Path | None) -> dict[str, Any]:
-    """Run a system once in this process and return what it cost."""
+    """Return the cost of a system, which runs once in this process."""
     from sklearn.exceptions import ConvergenceWarning
 
     from benchmarks.problems import PROBLEMS

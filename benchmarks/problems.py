@@ -1,4 +1,4 @@
-"""Problems with a known answer, from five hundred rows to a million."""
+"""Problems with known classes, from five hundred rows to a million."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ N_NEW = 100_000
 
 @dataclass(frozen=True)
 class Problem:
-    """Rows, few labels (-1: unlabeled) and the answers; new rows where a problem has them."""
+    """Rows, few labels (-1: unlabeled) and the true classes; some problems have new rows."""
 
     X: Any
     y: Any
@@ -27,7 +27,7 @@ class Problem:
 
     @property
     def hidden(self) -> Any:
-        """Rows whose label is to be found."""
+        """Mask of the unlabeled rows."""
         return self.y_few == -1
 
 
@@ -84,7 +84,7 @@ def sheets(seed: int) -> Problem:
     X = np.sin(plane @ waves + phases)
     X += y[:, None] * world.normal(size=15) * 0.12
     X += 0.05 * random.normal(size=X.shape)
-    return Problem(X, y, _hide_all_but(y, 13_731 / n, random))
+    return Problem(X, y, _keep_share(y, 13_731 / n, random))
 
 
 def unit_vectors(seed: int) -> Problem:
@@ -105,7 +105,7 @@ def unit_vectors(seed: int) -> Problem:
     return Problem(X, y, y_few, metric="cosine")
 
 
-def _hide_all_but(y: Any, share: float, random: Generator) -> Any:
+def _keep_share(y: Any, share: float, random: Generator) -> Any:
     return np.where(random.random(len(y)) < share, y, -1)
 
 

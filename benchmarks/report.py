@@ -1,4 +1,4 @@
-"""Measurements as tables, a plot and a page; no number comes from anywhere else."""
+"""Tables, a plot and a page of the measurements."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ Table = list[list[str]]
 
 
 def medians(results: Sequence[Result]) -> list[Result]:
-    """Return one result a case, in the order of the cases: medians over the repeats.
+    """Return the medians over the repeats, one result for each case, in the order of the cases.
 
-    A case with a failure keeps the reason only.
+    Of a case that failed, only the reason is kept.
     """
     cases: dict[tuple[str, str, int], list[Result]] = {}
     for result in results:
@@ -64,9 +64,9 @@ def _median(runs: Sequence[Result]) -> Result:
 
 
 def ratio_to_base(row: Result, rows: Sequence[Result], base: str) -> float | None:
-    """Return the wall time over that of the base on the same problem.
+    """Return the ratio of the wall time to that of the base on the same problem.
 
-    The base with the same k if there is one, else its first; None where either failed.
+    It is that to the base with the same k, if there is one, else to its first; None if one failed.
     """
     bases = [r for r in rows if (r["problem"], r["system"]) == (row["problem"], base)]
     if row["system"] != base:
@@ -124,7 +124,7 @@ def exponent(sizes: Sequence[float], costs: Sequence[float]) -> float:
 
 
 def scaling(results: Sequence[Result]) -> dict[str, list[Result]]:
-    """Return the cases that ended, by system, each with its number of rows `n`, in order."""
+    """Return the cases without a failure by system, each with its number of rows `n`."""
     ended: dict[str, list[Result]] = {}
     for row in medians(results):
         if "failure" not in row:
@@ -248,7 +248,7 @@ def _numeric(table: Table) -> list[bool]:
 
 
 def _number(value: float | None) -> str:
-    """Return a number with at least two digits that count, or nothing."""
+    """Return a number with at least two significant digits, "" for None."""
     if value is None:
         return ""
     digits = 2

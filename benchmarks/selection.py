@@ -1,7 +1,7 @@
 """Choosing gamma_g and C: graphmargin beside fitting every candidate on its own.
 
 All systems have the same candidates and the same folds of held-out labels. Labels are those of the
-max-margin function, on which candidates are tested; they are found when the clock has stopped.
+max-margin function, on which candidates are tested; computing them does not count.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _naive_in_processes(problem: Problem, k: int) -> Outcome:
 
 
 def _one_fit_of(problem: Problem, k: int) -> Outcome:
-    """Fit and test one candidate in one fold, which says nothing on the error of the search."""
+    """Fit and test one candidate in one fold, from which the time of the search is estimated."""
     train, test = next(FOLDS.split(problem.X, problem.y_few))
     model = _model(problem, k, **FIXED).fit(problem.X[train], problem.y_few[train])
     model.score(problem.X[test], problem.y_few[test])
@@ -89,7 +89,7 @@ def _one_fit_of(problem: Problem, k: int) -> Outcome:
 
 
 def _loop_with_svc(problem: Problem, k: int) -> Outcome:
-    """Search as one would without a grid search: one graph, one kernel matrix, many machines."""
+    """Search by a loop over machines that share one graph and one kernel matrix."""
     X, y_few = problem.X, problem.y_few
     W = knn_graph(X, k, metric=problem.metric, random_state=0)
     K = rbf_kernel(X, gamma=0.5 / paper_width(X) ** 2)

@@ -1,4 +1,4 @@
-"""Rules that weigh candidates with few labels: that of `choose`, and others it was chosen from.
+"""Rules that weigh candidates with few labels: that of `choose`, and alternatives.
 
 Problems of two and of more classes, of at most 800 rows: parts of tables, and rows drawn from
 distributions with and without clusters. Each draw trains max-margin graph cuts with an RBF kernel
@@ -35,7 +35,13 @@ from graphmargin.datasets import load_digits, load_letter, load_segmentation, ma
 from graphmargin.labels import encode_labels
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import subtract_center
-from graphmargin.selection.choice import BLENDED, SUPERVISED_PRIOR, Choice, choose, error_rate
+from graphmargin.selection.choice import (
+    BLENDED_WEIGHT,
+    SUPERVISED_PRIOR,
+    Choice,
+    choose,
+    error_rate,
+)
 from graphmargin.selection.cut_trials import CutTrials, try_cuts
 from graphmargin.selection.execution import Execution
 from graphmargin.selection.grids import label_counts
@@ -96,7 +102,7 @@ def gaussians(*, dimension: int, distance: float, classes: int = 2, random_state
 
 
 def halfspaces(*, random_state: int) -> Rows:
-    """Return two sides of a plane through a cube, with no gap between them."""
+    """Return the two sides of a plane through a cube, without a gap between them."""
     rng = np.random.default_rng(random_state)
     X = rng.uniform(-1, 1, size=(MAX_ROWS, 5))
     return X, (X @ rng.normal(size=5) > 0).astype(int)
@@ -166,7 +172,7 @@ def bayes(
     *,
     supervised_share: float = SUPERVISED_PRIOR,
     with_shares: bool = True,
-    kept: float = BLENDED,
+    kept: float = BLENDED_WEIGHT,
 ) -> np.ndarray:
     """Return weights by the rule of `choose` among some candidates, with variations."""
     supervised, graph = among & choice.trials.supervised, among & ~choice.trials.supervised
@@ -199,16 +205,16 @@ def rules(choice: Choice, equal: np.ndarray) -> dict[str, np.ndarray]:
     """
     trials = choice.trials
     normalized = np.array([p["class_mass_normalization"] is not False for p in trials.params])
-    ours, one = ~equal, np.eye(len(equal))
+    ours, single = ~equal, np.eye(len(equal))
     first = np.where(ours, _errors(choice), np.inf).argmin()
     likely = np.where(ours, choice.log_likelihood, -np.inf).argmax()
-    found = {
+    weights = {
         SUPERVISED: bayes(choice, trials.supervised),
-        "fewest fold errors, first of ties": one[first],
+        "fewest fold errors, first of ties": single[first],
         "fewest fold errors, mean of ties": within(choice, ours, 0.0),
         "within 1/4 standard error": within(choice, ours, 0.25),
         "within 1 standard error": within(choice, ours, 1.0),
-        "largest likelihood": one[likely],
+        "largest likelihood": single[likely],
         "the rule": bayes(choice, ours),
         "- without class shares": bayes(choice, ours, with_shares=False),
         "- prior 1/3 for supervised": bayes(choice, ours, supervised_share=1 / 3),
@@ -216,8 +222,8 @@ def rules(choice: Choice, equal: np.ndarray) -> dict[str, np.ndarray]:
         "- equal loss weights": bayes(choice, equal | trials.supervised),
     }
     if normalized.any():
-        found["- without normalized class mass"] = bayes(choice, ours & ~normalized)
-    return found | {"graph always: gamma_g = 0.1, C = 10": one[trials.params.index(FIXED)]}
+        weights["- without normalized class mass"] = bayes(choice, ours & ~normalized)
+    return weights | {"graph always: gamma_g = 0.1, C = 10": single[trials.params.index(FIXED)]}
 
 
 def errors_of_rules(name: str, labels: int, draw: int) -> dict[str, float]:
@@ -235,13 +241,13 @@ def errors_of_rules(name: str, labels: int, draw: int) -> dict[str, float]:
     counts = label_counts(encoded)
     choice = choose(join_trials([ours.evidence, equal.evidence]), counts)
     weights = rules(choice, np.arange(len(columns)) >= len(ours.machines))
-    np.testing.assert_allclose(  # what is varied is what the library does
+    np.testing.assert_allclose(  # the rule that is varied is that of the library
         weights["the rule"][: len(ours.machines)], choose(ours.evidence, counts).weights, atol=1e-9
     )
     scores = choice.trials.scores
     return {
-        rule: 100 * error_rate(scores(np.tensordot(some, columns, axes=1)), y[unlabeled])
-        for rule, some in weights.items()
+        rule: 100 * error_rate(scores(np.tensordot(rule_weights, columns, axes=1)), y[unlabeled])
+        for rule, rule_weights in weights.items()
     }
 
 
@@ -257,8 +263,8 @@ def columns_at(trials: CutTrials, rows: np.ndarray) -> np.ndarray:
 
 def summary(names: Sequence[str], draws: Sequence[dict[str, float]]) -> str:
     """Return a table of errors by rule, from all draws of one problem after the other."""
-    found = np.array([[*errors.values()] for errors in draws])
-    means = found.reshape(len(names), -1, found.shape[1]).mean(axis=1)
+    all_errors = np.array([[*errors.values()] for errors in draws])
+    means = all_errors.reshape(len(names), -1, all_errors.shape[1]).mean(axis=1)
     losses = means - means[:, [list(draws[0]).index(SUPERVISED)]]
     lines = []
     for rule, error, loss in zip(draws[0], means.T, losses.T, strict=True):
@@ -272,11 +278,13 @@ def summary(names: Sequence[str], draws: Sequence[dict[str, float]]) -> str:
 
 def main() -> None:
     """Print a table for each number of labels."""
-    known = [*BINARY, *MULTI_CLASS]
+    all_names = [*BINARY, *MULTI_CLASS]
     parser = argparse.ArgumentParser(prog="python -m benchmarks.selection_rules")
     parser.add_argument("--draws", type=int, default=6, help="of labels and rows, a problem")
     parser.add_argument("--jobs", type=int, default=2, help="processes, with one thread each")
-    parser.add_argument("--problems", nargs="+", choices=known, default=known, metavar="NAME")
+    parser.add_argument(
+        "--problems", nargs="+", choices=all_names, default=all_names, metavar="NAME"
+    )
     given = parser.parse_args()
     with Parallel(n_jobs=given.jobs) as parallel:
         for title, group, numbers in (

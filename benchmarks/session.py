@@ -1,4 +1,4 @@
-"""A suite in turns over the repeats; every result is stored as soon as it is there."""
+"""The systems of a suite in turns; every result is stored at once."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ RESULTS = ROOT / "out" / "benchmarks"
 def run_suite(
     name: str, *, repeats: int, timeout: float, rows: int | None = None
 ) -> list[dict[str, Any]]:
-    """Return the results of a suite, systems in turns; a case that failed is not repeated.
+    """Return the results of a suite, whose systems take turns; a failed case is not repeated.
 
-    Results are stored in `RESULTS`, but for those on a part of the rows.
+    Results are stored in `RESULTS`, unless they are those of a part of the rows.
     """
     suite, session = SUITES[name], environment()
     results, failed = [], set()
@@ -36,46 +36,46 @@ def run_suite(
                 if case in failed:
                     continue
                 save = Path(folder) / f"{number}.npy" if suite.reference else None
-                found = in_own_process(case, seed, timeout=timeout, rows=rows, save=save)
-                if "failure" in found:
+                measured = in_own_process(case, seed, timeout=timeout, rows=rows, save=save)
+                if "failure" in measured:
                     failed.add(case)
                 elif case.system == suite.reference:
                     reference[case.problem] = np.load(save)
                 elif case.problem in reference:
-                    found |= _agreement(np.load(save), reference[case.problem])
-                results.append(asdict(case) | {"seed": seed} | found | {"session": session})
-                _say(results[-1])
+                    measured |= _agreement(np.load(save), reference[case.problem])
+                results.append(asdict(case) | {"seed": seed} | measured | {"session": session})
+                _report(results[-1])
                 if rows is None:
                     store(results[-1], RESULTS / f"{name}.json")
     return results
 
 
 def _agreement(labels: Any, reference: Any) -> dict[str, float]:
-    """Return the share of labels that are equal, where there is one for each."""
+    """Return the share of equal labels, nothing if their numbers differ."""
     if labels.shape != reference.shape:
         return {}
     return {"agreement": float(np.mean(labels == reference))}
 
 
-def _say(result: dict[str, Any]) -> None:
-    news = result["failure"] if "failure" in result else f"{result['wall']:.2f} s"
+def _report(result: dict[str, Any]) -> None:
+    outcome = result["failure"] if "failure" in result else f"{result['wall']:.2f} s"
     k = f", k = {result['k']}" if result["k"] else ""
-    sys.stderr.write(f"{result['problem']}, {result['system']}{k}: {news}\n")
+    sys.stderr.write(f"{result['problem']}, {result['system']}{k}: {outcome}\n")
 
 
 def store(result: dict[str, Any], file: Path) -> None:
-    """Append a result to a list in a file that is never seen half written."""
+    """Append a result to the list in a file, which is replaced as a whole."""
     results = json.loads(file.read_text()) if file.exists() else []
     atomic_write(file, json.dumps([*results, result], indent=1).encode())
 
 
 def environment() -> dict[str, Any]:
-    """Return what the results of a session depend on, besides the code of the benchmarks."""
-    found = provenance([*PACKAGES, "graphlearning"])
+    """Return machine, versions and limits, on which the results of a session depend."""
+    origin = provenance([*PACKAGES, "graphlearning"])
     return {
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        **found,
-        "commit": found["commit"] or "unknown",
+        **origin,
+        "commit": origin["commit"] or "unknown",
         "threads": THREADS,
         "memory_limit": MEMORY_LIMIT,
     }

@@ -46,12 +46,17 @@ def ratio_table(
     table[0] += ["error", "before"]
     for case, (here, there) in results.items():
         row = [case.problem, case.system, str(case.k)]
-        failures = [found["failure"] for found in (*here, *there) if "failure" in found]
+        failures = [
+            measurement["failure"] for measurement in (*here, *there) if "failure" in measurement
+        ]
         if failures:
             table.append(row + [""] * 7 + [failures[0]])
             continue
         here_median, there_median = (
-            {name: statistics.median(found.get(name, 0.0) for found in side) for name in MEASURES}
+            {
+                name: statistics.median(measurement.get(name, 0.0) for measurement in side)
+                for name in MEASURES
+            }
             for side in (here, there)
         )
         for name in ("wall", "cpu", "memory"):
@@ -62,7 +67,7 @@ def ratio_table(
 
 
 def main() -> None:
-    """Measure what the command line asks for and print the table."""
+    """Measure the suites that the command line names, and print the table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.side_by_side", description=__doc__)
     parser.add_argument("other", type=Path, help="root of the other checkout")
     parser.add_argument("suites", nargs="+", choices=SUITES, metavar="SUITE")
@@ -71,7 +76,7 @@ def main() -> None:
     parser.add_argument("--timeout", type=float, default=600.0, help="seconds for a run (600)")
     given = parser.parse_args()
     if not (given.other / "benchmarks").is_dir():
-        parser.error(f"{given.other} is no checkout with benchmarks")
+        parser.error(f"{given.other} is not a checkout with benchmarks")
     cases = [
         case
         for suite in given.suites

@@ -1,6 +1,6 @@
-"""Wall and CPU seconds until a command answers, and of the first fit of a new installation.
+"""Wall and CPU seconds of short commands, and of the first fit of a new installation.
 
-Help pages import none of what computes; `graphmargin label` on a small table is mostly imports;
+Help pages import no code that computes; `graphmargin label` on a small table is mostly imports;
 the first fit with an empty cache compiles the kernels. Each line is run a few times, in turns, with
 the library of this checkout and, if one is named, of another:
 
@@ -107,7 +107,7 @@ def measure(roots: list[Path], folder: Path) -> dict[str, list[list[tuple[float,
 
 
 def main() -> None:
-    """Print a line for each command, and whether help keeps to its limit."""
+    """Print a line for each command, and whether `--help` is fast enough."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.startup", description=__doc__)
     parser.add_argument("other", nargs="?", type=Path, help="root of another checkout")
     given = parser.parse_args()

@@ -4,8 +4,8 @@ Starts with one or two labels a class, fits `MaxMarginGraphCut`, labels a batch 
 again, round by round. Rows are chosen at random, by the lowest confidence of the fitted classifier,
 or by `suggest_labels` on its harmonic solution. Prints the errors on the rows without a label, in
 percent, means over the draws, and how many times as many labels random choice needs for the
-error that suggestions end with, the start included. Random choice has twice the rounds of the
-others; where it does not get there, the factor is more than what is counted.
+error at the end of the suggestions, first labels included. Random choice has twice the rounds of
+the others; if it does not reach that error, the factor is a lower bound.
 
 Draws 0 and 1 were used to develop the rule and are not among these. Every draw has rows, first
 labels and random choices of its own; results are appended to ``out/benchmarks/suggestions.json``.
@@ -66,11 +66,11 @@ def main() -> None:
     runs = [(name, rule, draw) for draw in DRAWS for name in PROBLEMS for rule in RULES]
     curves: dict[tuple[str, str, int], Curve] = {}
     with parallel_config("loky", inner_max_num_threads=1):
-        found = Parallel(n_jobs=-1, return_as="generator")(delayed(_draw)(*run) for run in runs)
-        for run, curve in zip(runs, found, strict=True):
+        drawn = Parallel(n_jobs=-1, return_as="generator")(delayed(_draw)(*run) for run in runs)
+        for run, curve in zip(runs, drawn, strict=True):
             curves[run] = curve
-            told = dict(zip(("problem", "rule", "draw"), run, strict=True))
-            store(told | curve._asdict() | {"session": session}, RESULTS / "suggestions.json")
+            keys = dict(zip(("problem", "rule", "draw"), run, strict=True))
+            store(keys | curve._asdict() | {"session": session}, RESULTS / "suggestions.json")
     for name in PROBLEMS:
         print(table(name, {rule: [curves[name, rule, draw] for draw in DRAWS] for rule in RULES}))
 
@@ -83,7 +83,7 @@ def _draw(name: str, rule: str, draw: int) -> Curve:
     few = mask_labels(y, per_class=problem.per_class, random_state=draw)
     rounds = 2 * ROUNDS if rule == "random" else ROUNDS
     with warnings.catch_warnings():
-        # Of clusters without a label, which are what this is about.
+        # Components without a label are expected.
         warnings.simplefilter("ignore", UserWarning)
         return label_in_rounds(X, y, few, rule, rounds=rounds, batch=problem.batch, seed=draw)
 
@@ -116,7 +116,7 @@ def choose(
 
 
 def label_factor(random: Curve, suggested: Curve) -> tuple[float, bool]:
-    """Return how many times the labels of `suggested` random choice needs, and if it gets there.
+    """Return how many times the labels of `suggested` random choice needs, and if that is exact.
 
     Labels are interpolated between rounds. If no round is as good as the last one of the
     suggestions, the labels of the last round of random choice count.
@@ -145,12 +145,14 @@ def table(name: str, curves: dict[str, list[Curve]]) -> str:
         lines.append(f"| {rule} | {' | '.join(cells)} |")
     pairs = zip(curves["random"], curves["suggestions"], strict=True)
     factors, reached = zip(*(label_factor(*pair) for pair in pairs), strict=True)
-    told = ", ".join(
+    listed = ", ".join(
         f"{'' if is_there else '> '}{factor:.1f}"
         for factor, is_there in zip(factors, reached, strict=True)
     )
     least = "" if all(reached) else "at least "
-    lines.append(f"\nRandom choice needs {least}{np.mean(factors):.1f} times the labels ({told})\n")
+    lines.append(
+        f"\nRandom choice needs {least}{np.mean(factors):.1f} times the labels ({listed})\n"
+    )
     return "\n".join(lines)
 
 

@@ -73,7 +73,7 @@ def _cases(problem: str, *systems: tuple[str, int]) -> tuple[Case, ...]:
 SIZES = {"mixture-1e5": 1e5, "mixture-2e5": 2e5, "mixture-5e5": 5e5, "mixture-1e6": 1e6}
 """Rows of the problems of the scaling suite."""
 
-RIVALS_BY_SIZE = {
+OTHERS_BY_SIZE = {
     "mixture-1e5": (SPREADING, LAPLACE),
     "mixture-2e5": (LAPLACE,),
     "mixture-5e5": (),
@@ -210,8 +210,8 @@ SUITES: dict[str, Suite] = {
         "Transduction of the Gaussian mixture at growing size.",
         tuple(
             Case(problem, system)
-            for problem, rivals in RIVALS_BY_SIZE.items()
-            for system in (OURS, *rivals)
+            for problem, others in OTHERS_BY_SIZE.items()
+            for system in (OURS, *others)
         ),
     ),
     "profile": Suite(

@@ -1,7 +1,8 @@
-"""Label the rows of a problem: graphmargin and its rivals behind one face.
+"""Systems that label the rows of a problem: graphmargin and other libraries.
 
 A system takes a problem and a number k of neighbors, and returns labels. All of them may use
-all threads. Unit vectors need no metric of the rivals: Euclidean distances rank them as cosines do.
+all threads. Other libraries need no cosine metric for unit vectors, as Euclidean distances rank
+them in the same way.
 """
 
 from __future__ import annotations
@@ -31,15 +32,15 @@ from graphmargin import (
 )
 from graphmargin.graph.adjacency import symmetric_graph
 from graphmargin.graph.neighbors import nearest_neighbors
-from graphmargin.graph.weights import paper_width, weighting
-from graphmargin.harmonic.problem import problem_on
+from graphmargin.graph.weights import fit_weighting, paper_width
+from graphmargin.harmonic.problem import make_harmonic_problem
 from graphmargin.harmonic.solution import solve_path
 from graphmargin.labels import encode_labels
 from graphmargin.margin import Kernel, train_machine, train_manifold
 from graphmargin.margin.machine import class_scores, pairwise_values
 
 C, EPS, GAMMA_G = 10.0, 1e-6, 0.1
-"""Parameters of `MaxMarginGraphCut`, also for the rivals that are put in its place."""
+"""Parameters of `MaxMarginGraphCut`, also of the machines that take the place of its own."""
 
 GAMMAS = tuple(np.logspace(-3, 3, 13).tolist())
 """The path: thirteen values from 1e-3 to 1e3, evenly spaced in their logarithm."""
@@ -146,7 +147,7 @@ def _cut(problem: Problem, k: int) -> Outcome:
 
 
 def _cut_with(machine_of: Callable[[float], Any]) -> Callable[[Problem, int], Outcome]:
-    """Return the max-margin graph cut whose machine is that of someone else, for a width."""
+    """Return the max-margin graph cut with the machine of another library, for a width."""
 
     def run(problem: Problem, k: int) -> Outcome:
         watch = Stopwatch()
@@ -239,7 +240,7 @@ FLOORS = {
     "max-margin training": "one pass over the rows",
     "prediction of new rows": "one pass over the new rows",
 }
-"""The stages, and the work that none of them can avoid."""
+"""The stages, and the work that no program can avoid in each."""
 
 
 def _stages(problem: Problem, k: int) -> Outcome:
@@ -252,12 +253,12 @@ def _stages(problem: Problem, k: int) -> Outcome:
     with watch(stage["search"]):
         neighbors = nearest_neighbors(X, k, random_state=0)
     with watch(stage["graph"]):
-        rule = weighting(X, neighbors, "paper")
+        rule = fit_weighting(X, neighbors, "paper")
         W = symmetric_graph(neighbors, rule)
     with watch(stage["problem"]):
         labels = encode_labels(problem.y_few)
-        harmonic = problem_on(W, labels, c_labeled=np.inf, c_unlabeled=0.0)
-        _ = harmonic.inner_edges, harmonic.rates(GAMMA_G)  # found when first asked for
+        harmonic = make_harmonic_problem(W, labels, c_labeled=np.inf, c_unlabeled=0.0)
+        _ = harmonic.inner_edges, harmonic.rates(GAMMA_G)  # computed when first used
     with watch(stage["solve"]):
         solution = solve_path(harmonic, [GAMMA_G])[0]
     with watch(stage["train"]):

@@ -1,4 +1,4 @@
-"""The cost and accuracy of the commands for tables, as a person would use them.
+"""The cost and accuracy of the commands for tables.
 
 - digits: the table of handwritten digits as a CSV file with labels in 1 % of the rows, labeled by
   ``graphmargin label``; its error beside that of `MaxMarginGraphCut` on the same numbers.
@@ -10,7 +10,7 @@
   pandas; the ratio of wall and of processor seconds.
 - suggest: 20 suggestions on the graphs of letter and of a mixture of 200,000 rows.
 
-Five minutes, by `python -m benchmarks.table_commands`; names of parts after it run only these.
+`python -m benchmarks.table_commands` takes five minutes; it accepts names of parts as arguments.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ table.assign(kind=labels, kind_confidence=confidence).to_parquet(sys.argv[3])
 """
 
 
-def measured(command: list[str]) -> tuple[float, float]:
+def measure_process(command: list[str]) -> tuple[float, float]:
     """Return the wall seconds of a process and its peak memory in GB."""
     start = time.perf_counter()
     process = subprocess.Popen(command)
@@ -69,8 +69,10 @@ def digits(folder: Path) -> None:
         table.loc[few == -1, "digit"] = pd.NA
         errors = _errors(folder, table, "digit", y, few == -1)
         alone = MaxMarginGraphCut(random_state=0).fit(X, few)
-        own = (alone.transduction_ != y)[few == -1].mean()
-        print(f"digits, 1 % labels, draw {draw}: label {errors:.2%}, estimator {own:.2%}")
+        estimator_error = (alone.transduction_ != y)[few == -1].mean()
+        print(
+            f"digits, 1 % labels, draw {draw}: label {errors:.2%}, estimator {estimator_error:.2%}"
+        )
 
 
 def mixed(folder: Path) -> None:
@@ -86,8 +88,8 @@ def mixed(folder: Path) -> None:
         table["name"] = [f"n{i:05d}" for i in range(len(y))]
         table["shape"] = np.where(np.isin(seen, (0, 6, 8, 9)), "round", "open")
         table["day"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(30 * seen, unit="D")
-        said = np.where(rng.random(len(y)) < 0.3, y, other)
-        table["note"] = [f"looks like {WORDS[k]} to reader {i % 50}" for i, k in enumerate(said)]
+        noted = np.where(rng.random(len(y)) < 0.3, y, other)
+        table["note"] = [f"looks like {WORDS[k]} to reader {i % 50}" for i, k in enumerate(noted)]
         numbers = table[[name for name in table if name.startswith("p")]]
         digit = np.where(few == -1, None, WORDS[y])
         everything = _errors(folder, table.assign(digit=digit), "digit", WORDS[y], few == -1)
@@ -113,15 +115,17 @@ def predict(folder: Path) -> None:
     table.to_parquet(folder / "few.parquet")
     model, new, out = folder / "few.graphmargin", folder / "new.parquet", folder / "out.parquet"
     fit = ["fit", str(folder / "few.parquet"), "-t", "kind", "--model", str(model), "-q"]
-    measured([*COMMAND, *fit])
+    measure_process([*COMMAND, *fit])
     writer = None
     for _ in range(10):
         part = pa.Table.from_pandas(rows(N_ROWS // 10)[0])
         writer = writer or pa.parquet.ParquetWriter(new, part.schema)
         writer.write_table(part)
     writer.close()
-    in_chunks = measured([*COMMAND, "predict", str(model), str(new), "--out", str(out), "-q"])
-    at_once = measured([sys.executable, "-c", AT_ONCE, str(model), str(new), str(out)])
+    in_chunks = measure_process(
+        [*COMMAND, "predict", str(model), str(new), "--out", str(out), "-q"]
+    )
+    at_once = measure_process([sys.executable, "-c", AT_ONCE, str(model), str(new), str(out)])
     for name, (seconds, memory) in (("predict", in_chunks), ("all at once", at_once)):
         print(f"{N_ROWS:,} rows, {name}: {seconds:.1f} s, {memory:.2f} GB")
     print(f"memory of all at once: {at_once[1] / in_chunks[1]:.1f} times that of predict")
@@ -163,7 +167,7 @@ def read(folder: Path) -> None:
 
 
 def suggest(_: Path) -> None:
-    """Print seconds of suggestions on graphs that are there, once kernels are compiled."""
+    """Print seconds of suggestions on graphs that were built, after kernels were compiled."""
     for name, problem in (("letter", letter(0)), ("mixture", mixture(0, 200_000))):
         model = HarmonicClassifier(gamma_g=0.1).fit(problem.X, problem.y_few)
         suggest_labels(model.harmonic_solution_, 1)
@@ -180,15 +184,15 @@ def _seconds(call: Callable[[], object]) -> float:
 def _errors(
     folder: Path, table: pd.DataFrame, target: str, y: np.ndarray, hidden: np.ndarray
 ) -> float:
-    """Return the share of the filled in labels that are wrong, by the command."""
+    """Return the share of wrong labels among those that the command adds."""
     source, out = folder / "table.csv", folder / "out.csv"
     table.to_csv(source, index=False)
-    measured([*COMMAND, "label", str(source), "-t", target, "--out", str(out), "-q"])
+    measure_process([*COMMAND, "label", str(source), "-t", target, "--out", str(out), "-q"])
     return float((read_table(out)[target].to_numpy() != y.astype(str))[hidden].mean())
 
 
 def main() -> None:
-    """Run what is named, or all of it, in a folder of its own."""
+    """Run the parts that the command line names, or all of them."""
     with tempfile.TemporaryDirectory() as folder:
         for part in (digits, mixed, predict, read, suggest):
             if part.__name__ in (sys.argv[1:] or part.__name__):

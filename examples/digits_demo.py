@@ -1,4 +1,4 @@
-"""Label 5,620 handwritten digits from five labels a class, four ways, and draw what happened.
+"""Label 5,620 handwritten digits from five labels a class, in four ways, and draw the results.
 
 Run by `make demo`. Prints a table of errors and times, and saves `out/digits_demo.png`.
 """
@@ -71,16 +71,16 @@ def draw(X: np.ndarray, y: np.ndarray, y_few: np.ndarray, model: MaxMarginGraphC
 
 def _map(figure: mpl.figure.SubFigure, X: np.ndarray, y_few: np.ndarray, model) -> None:
     axes = figure.subplots()
-    place = PCA(2, random_state=0).fit_transform(X)
+    positions = PCA(2, random_state=0).fit_transform(X)
     strength = np.clip(model.confidence_ / np.quantile(model.confidence_, 0.8), 0.05, 1.0)
     order = np.argsort(strength)
     colors = plt.get_cmap("tab10")(model.transduction_)
     colors[:, 3] = strength
-    axes.scatter(*place[order].T, c=colors[order], s=7, linewidths=0)
+    axes.scatter(*positions[order].T, c=colors[order], s=7, linewidths=0)
     for digit in model.classes_:
         labeled = y_few == digit
         axes.scatter(
-            *place[labeled].T,
+            *positions[labeled].T,
             marker=f"${digit}$",
             s=110,
             color=plt.get_cmap("tab10")(digit),
@@ -112,7 +112,7 @@ def _path(figure: mpl.figure.SubFigure, y: np.ndarray, y_few: np.ndarray, model)
 def _gallery(
     figure: mpl.figure.SubFigure, X: np.ndarray, y: np.ndarray, y_few: np.ndarray, model
 ) -> None:
-    figure.suptitle("least certain: what the cut says (truth)", fontsize="large")
+    figure.suptitle("least certain: label of the cut (truth)", fontsize="large")
     hidden = np.flatnonzero(y_few == -1)
     least = hidden[np.argsort(model.confidence_[hidden])[:20]]
     for axes, row in zip(figure.subplots(5, 4).flat, least, strict=True):

@@ -91,9 +91,9 @@ def run_settings(
         Whether to report progress on standard error.
     """
     finished = [] if out is None else open_csv(out, kind)
-    known = {(*record.setting, *record.part): record for record in finished}
+    by_part = {(*record.setting, *record.part): record for record in finished}
     todo = {
-        setting: {part: parts[part] for part in parts if (*setting, *part) not in known}
+        setting: {part: parts[part] for part in parts if (*setting, *part) not in by_part}
         for setting in settings
     }
     tasks = [delayed(compute)(setting, missing) for setting, missing in todo.items() if missing]
@@ -101,9 +101,9 @@ def run_settings(
         results = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(tasks)
     with report_stage(stage, verbose and bool(tasks)) as progress:
         for done, records in enumerate(results, start=1):
-            known |= {(*record.setting, *record.part): record for record in records}
+            by_part |= {(*record.setting, *record.part): record for record in records}
             if out is not None:
                 append_csv(out, records)
             if progress is not None:
                 progress(done / len(tasks), ", ".join(map(str, records[0].setting)))
-    return [known[*setting, *part] for setting in settings for part in parts]
+    return [by_part[*setting, *part] for setting in settings for part in parts]

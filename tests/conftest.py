@@ -1,4 +1,4 @@
-"""Settings, and the graphs and dense solutions that several test files compare with."""
+"""Settings, and the clusters, graphs, tables and dense solutions that several test files share."""
 
 import os
 import time
@@ -25,14 +25,14 @@ settings.load_profile("graphmargin")
 
 @pytest.fixture(scope="session", autouse=True)
 def _no_notice_of_compilation():
-    """Keep the notice out of what tests capture: it depends on what is in numba's cache."""
+    """Keep the notice out of captured output, as it depends on numba's cache."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_compilation, "notify", lambda _: None)
         yield
 
 
 class OneCluster(LoadScopeScheduling):
-    """A schedule that runs all tests of the cluster in one process, so that it is started once."""
+    """A scheduler that runs all tests on a cluster in one process, so that it is started once."""
 
     def _split_scope(self, nodeid):
         return "cluster" if nodeid.startswith(CLUSTER_TESTS) else nodeid
@@ -139,7 +139,7 @@ def mixed_table():
 
 @pytest.fixture(scope="session")
 def labeled_pets(mixed_table):
-    """Return what the library makes of the mixed table of 150 rows."""
+    """Return the labeled mixed table of 150 rows."""
     from graphmargin.labeling.labeling_task import label_rows, task_of
 
     return label_rows(task_of(mixed_table()[0], "kind", name="pets.csv"))

@@ -11,14 +11,14 @@ import pytest
 
 from graphmargin import _files
 from graphmargin._errors import InputError
-from graphmargin._files import all_or_none, atomic_write, check_writable, replacing
+from graphmargin._files import all_or_none, atomic_path, atomic_write, check_writable
 
 
 def test_a_link_stays_a_link(tmp_path):
     target, link = tmp_path / "real" / "a.txt", tmp_path / "a.txt"
     link.symlink_to(target)
     for text in ("first", "second"):
-        with replacing(link) as draft:
+        with atomic_path(link) as draft:
             draft.write_text(text)
         assert link.is_symlink()
         assert target.read_text() == text
@@ -28,7 +28,7 @@ def test_a_link_stays_a_link(tmp_path):
 def test_a_failure_keeps_the_old_file(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("old")
-    with pytest.raises(ZeroDivisionError), replacing(path) as draft:
+    with pytest.raises(ZeroDivisionError), atomic_path(path) as draft:
         draft.write_text(str(1 / 0))
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
@@ -55,7 +55,7 @@ def test_a_new_file_has_the_mode_of_the_old_one_and_a_draft_is_private(mode, tmp
     path = tmp_path / "a.txt"
     path.write_text("old")
     path.chmod(mode)
-    with replacing(path) as draft:
+    with atomic_path(path) as draft:
         assert draft.stat().st_mode & 0o777 == 0o600
         draft.write_text("new")
         assert draft.stat().st_mode & 0o777 == 0o600
@@ -67,7 +67,7 @@ def test_a_new_file_has_the_mode_of_the_old_one_and_a_draft_is_private(mode, tmp
 def test_the_mode_of_a_file_without_a_predecessor_is_that_of_the_user(umask, tmp_path):
     before = os.umask(umask)
     try:
-        with replacing(tmp_path / "a.txt") as draft:
+        with atomic_path(tmp_path / "a.txt") as draft:
             assert draft.stat().st_mode & 0o777 == 0o600
             draft.write_text("new")
     finally:
@@ -98,7 +98,9 @@ def make_loop(path):
 
 @pytest.mark.parametrize("make", [make_fifo, make_socket, make_device, make_folder, make_loop])
 @pytest.mark.parametrize("through_link", [False, True], ids=["itself", "link"])
-def test_what_is_no_regular_file_is_refused_and_stays(make, through_link, tmp_path, monkeypatch):
+def test_paths_that_are_not_regular_files_are_refused_and_not_changed(
+    make, through_link, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     place = path = tmp_path / "special"
     make(place)
@@ -106,9 +108,9 @@ def test_what_is_no_regular_file_is_refused_and_stays(make, through_link, tmp_pa
         path = tmp_path / "link"
         path.symlink_to(place)
     kind = place.lstat().st_mode
-    with pytest.raises(InputError, match=r"not a file|leads to itself"):
+    with pytest.raises(InputError, match=r"not a file|a link to itself"):
         check_writable(path)
-    with pytest.raises(InputError, match=r"not a file|leads to itself"):
+    with pytest.raises(InputError, match=r"not a file|a link to itself"):
         atomic_write(path, b"new")
     assert place.lstat().st_mode == kind
     assert not list(tmp_path.glob(".graphmargin*"))
@@ -150,7 +152,7 @@ def test_all_files_or_none_are_written(tmp_path):
 
 
 def test_a_draft_can_be_written_as_a_whole(tmp_path):
-    with replacing(tmp_path / "a.txt") as draft:
+    with atomic_path(tmp_path / "a.txt") as draft:
         atomic_write(draft, b"new")
         assert list(tmp_path.iterdir()) == [draft]
     assert (tmp_path / "a.txt").read_bytes() == b"new"
@@ -158,8 +160,8 @@ def test_a_draft_can_be_written_as_a_whole(tmp_path):
 
 def test_drafts_of_killed_processes_are_removed_and_those_of_others_are_not(tmp_path):
     code = (
-        "import sys, time; from pathlib import Path; from graphmargin._files import replacing\n"
-        "with replacing(Path(sys.argv[1])) as draft:\n"
+        "import sys, time; from pathlib import Path; from graphmargin._files import atomic_path\n"
+        "with atomic_path(Path(sys.argv[1])) as draft:\n"
         "    draft.write_text('secret'); print(draft, flush=True); time.sleep(60)"
     )
     command = [sys.executable, "-c", code, str(tmp_path / "a.txt")]
@@ -185,10 +187,13 @@ def test_drafts_of_killed_processes_are_removed_and_those_of_others_are_not(tmp_
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG])
-def test_a_full_disk_names_the_file_and_the_way_out(code, tmp_path):
+def test_a_full_disk_is_reported_with_the_file_and_what_to_do(code, tmp_path):
     path = tmp_path / "a.txt"
     error = OSError(code, os.strerror(code))
-    with pytest.raises(OSError, match="nothing was written: make room") as raised, replacing(path):
+    with (
+        pytest.raises(OSError, match="nothing was written: free some space") as raised,
+        atomic_path(path),
+    ):
         raise error
     assert raised.value.filename == str(path)
     assert os.strerror(code) in raised.value.strerror
@@ -196,7 +201,7 @@ def test_a_full_disk_names_the_file_and_the_way_out(code, tmp_path):
 
 
 @pytest.mark.parametrize("moment", ["commit", "close"])
-def test_ctrl_c_at_the_end_ends_after_all_files_are_in_place(moment, tmp_path, monkeypatch):
+def test_ctrl_c_at_the_end_waits_until_all_files_are_in_place(moment, tmp_path, monkeypatch):
     method = getattr(_files._Draft, moment)
 
     def interrupted(draft):
@@ -215,7 +220,7 @@ def test_ctrl_c_at_the_end_ends_after_all_files_are_in_place(moment, tmp_path, m
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b", "c"]
 
 
-def test_output_that_can_be_written_leaves_nothing(tmp_path):
+def test_a_check_of_writable_output_leaves_no_files(tmp_path):
     table = tmp_path / "in.csv"
     table.write_text("x")
     check_writable(tmp_path / "new" / "deeper" / "out.parquet", inputs=[table])
@@ -223,7 +228,7 @@ def test_output_that_can_be_written_leaves_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == [table]
 
 
-def test_output_that_cannot_be_written(tmp_path):
+def test_output_that_cannot_be_written_is_refused(tmp_path):
     table = tmp_path / "in.csv"
     table.write_text("x")
     (tmp_path / "folder.csv").mkdir()
@@ -242,7 +247,7 @@ def test_output_that_cannot_be_written(tmp_path):
             check_writable(tmp_path / name, inputs=[table])
 
 
-def test_a_folder_without_permission(monkeypatch, tmp_path):
+def test_a_folder_without_permission_is_refused(monkeypatch, tmp_path):
     def refused(**_):
         raise PermissionError(13, "Permission denied")
 

@@ -75,7 +75,7 @@ def test_every_text_is_escaped(text):
     assert table.tags == TAGS
 
 
-def test_a_table_without_a_header_or_rows():
+def test_a_table_may_have_no_header_or_no_rows():
     table = Table(html_table("nothing", []))
     assert (table.caption, table.rows) == ("nothing", [])
 

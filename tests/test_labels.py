@@ -18,13 +18,13 @@ STRING_DTYPE = np.dtypes.StringDType
 
 
 @pytest.mark.parametrize("value", [None, np.nan, pd.NA, -1, -1.0, np.int8(-1), ""], ids=repr)
-def test_markers_in_python(value):
+def test_markers_of_python_are_unlabeled(value):
     assert UNLABELED_IN_PYTHON.is_unlabeled(value)
     assert UNLABELED_IN_PYTHON.label_of(value) is None
 
 
 @pytest.mark.parametrize("value", ["-1", "nan", "None", "<NA>", " ", " a", 0, 2.0, False], ids=repr)
-def test_labels_in_python(value):
+def test_other_values_of_python_are_labels(value):
     assert not UNLABELED_IN_PYTHON.is_unlabeled(value)
     assert UNLABELED_IN_PYTHON.label_of(value) is value
 
@@ -32,7 +32,7 @@ def test_labels_in_python(value):
 @pytest.mark.parametrize(
     "value", [None, np.nan, pd.NA, "", "  ", "NaN", "nan", "None", "<NA>", " nan "], ids=repr
 )
-def test_markers_in_tables(value):
+def test_markers_of_tables_are_unlabeled(value):
     assert UNLABELED_IN_TABLES.is_unlabeled(value)
     assert UNLABELED_IN_TABLES.label_of(value) is None
 
@@ -42,12 +42,12 @@ def test_markers_in_tables(value):
     [(-1, -1), (-1.0, -1.0), ("-1", "-1"), (" a", "a"), ("NA", "NA"), ("?", "?"), (False, False)],
     ids=repr,
 )
-def test_labels_in_tables(value, label):
+def test_other_cells_of_tables_are_labels(value, label):
     assert not UNLABELED_IN_TABLES.is_unlabeled(value)
     assert UNLABELED_IN_TABLES.label_of(value) == label
 
 
-def test_markers_that_are_named():
+def test_additional_markers_are_unlabeled():
     rule = UNLABELED_IN_TABLES.with_texts([" -1 ", "?", "2.0"])
     unlabeled = [-1, -1.0, np.float32(-1), "-1", "-1.0", " ?", 2.0, "2.0", "nan", None]
     assert all(rule.is_unlabeled(value) for value in unlabeled)
@@ -66,7 +66,7 @@ def test_markers_that_are_named():
         (np.array([pd.NA, np.nan, "a", np.nan], dtype=object), [True, True, False, True]),
     ],
 )
-def test_mask_of_an_array(values, expected):
+def test_the_mask_of_an_array_is_that_of_its_values(values, expected):
     assert UNLABELED_IN_PYTHON.mask(values).tolist() == expected
 
 
@@ -196,7 +196,7 @@ def test_no_label_at_all_is_refused(y):
     ],
 )
 def test_one_class_only_is_refused_and_named(y, shown):
-    with pytest.raises(ValueError, match=rf"`y` has one class only \({shown}\); label rows of at"):
+    with pytest.raises(ValueError, match=rf"`y` has only one class \({shown}\); label rows of at"):
         encode_labels(y)
 
 
@@ -280,7 +280,7 @@ def test_collections_in_place_of_labels_are_refused_by_name(odd):
         values = np.empty(len(y), dtype=object)
         for i, value in enumerate(y):
             values[i] = value
-        with pytest.raises(ValueError, match="`y` must hold one label for each row, got a"):
+        with pytest.raises(ValueError, match="`y` must hold one label for each row, got the"):
             encode_labels(values)
 
 

@@ -19,7 +19,7 @@ def clock(monkeypatch):
     return clock
 
 
-def test_stages_of_the_harmonic_classifier(capsys, clock):
+def test_harmonic_classifier_reports_its_stages(capsys, clock):
     X, y, _, _ = make_lattices()
     clock.now = 3.0
     HarmonicClassifier(gamma_g=0.1, n_neighbors=4, verbose=1).fit(X, y)
@@ -33,7 +33,7 @@ def test_stages_of_the_harmonic_classifier(capsys, clock):
     ]
 
 
-def test_stages_of_the_graph_cut_with_a_precomputed_graph(capsys, clock):
+def test_graph_cut_with_a_given_graph_reports_its_stages(capsys, clock):
     X, y, _, W = make_lattices()
     clock.now = 3.0
     options = {"gamma_g": 0.1, "eps": 0.01, "C": 1.0, "loss_weights": "equal"}
@@ -50,7 +50,7 @@ def test_stages_of_the_graph_cut_with_a_precomputed_graph(capsys, clock):
     ]
 
 
-def test_stages_of_a_choice(capsys, clock):
+def test_choice_of_parameters_reports_its_stages(capsys, clock):
     X, y, _, _ = make_lattices()
     clock.now = 3.0
     model = MaxMarginGraphCut(n_neighbors=4, verbose=1).fit(X, y)
@@ -78,7 +78,7 @@ def test_training_on_all_rows_after_trials_on_a_sample_is_a_stage(capsys, monkey
 
 
 @pytest.mark.parametrize("verbose", [0, False])
-def test_silent_by_request(capsys, verbose):
+def test_fit_is_silent_by_request(capsys, verbose):
     X, y, _, _ = make_lattices()
     for model in (
         HarmonicClassifier(gamma_g=0.1, n_neighbors=4, verbose=verbose),
@@ -90,7 +90,7 @@ def test_silent_by_request(capsys, verbose):
     assert captured.out == captured.err == ""
 
 
-def test_silent_by_default(capsys):
+def test_fit_is_silent_by_default(capsys):
     X, y, _, _ = make_lattices()
     HarmonicClassifier(n_neighbors=4).fit(X, y)
     MaxMarginGraphCut(n_neighbors=4).fit(X, y)
@@ -116,11 +116,11 @@ def test_large_numbers_have_separators(capsys, clock):
     ]
 
 
-def test_a_bar_is_told_every_two_seconds_with_an_estimate(capsys, clock):
-    with report_stage("solve", verbose=1) as news:
+def test_bar_is_written_every_two_seconds_with_an_estimate(capsys, clock):
+    with report_stage("solve", verbose=1) as report_progress:
         for half in range(1, 17):
             clock.now += 0.5
-            news(half / 16, "")
+            report_progress(half / 16, "")
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "[graphmargin] solve ..."
     assert lines[-1] == "[graphmargin] solve: done in 8.00 s"
@@ -129,18 +129,18 @@ def test_a_bar_is_told_every_two_seconds_with_an_estimate(capsys, clock):
 
 
 def test_quick_stages_have_no_bar(capsys, clock):
-    with report_stage("solve", verbose=1) as news:
+    with report_stage("solve", verbose=1) as report_progress:
         for step in range(1000):
             clock.now += 0.0009
-            news(step / 1000, "a step")
+            report_progress(step / 1000, "a step")
     assert len(capsys.readouterr().err.splitlines()) == 2
 
 
-def test_news_without_a_share_show_the_time(capsys, clock):
-    with report_stage("solve", verbose=1) as news:
+def test_progress_without_a_share_shows_the_time(capsys, clock):
+    with report_stage("solve", verbose=1) as report_progress:
         for sweep in range(3):
             clock.now += 10
-            news(None, f"sweep {sweep}")
+            report_progress(None, f"sweep {sweep}")
     assert capsys.readouterr().err.splitlines()[1:-1] == [
         "[graphmargin] solve: 10 s, sweep 0",
         "[graphmargin] solve: 20 s, sweep 1",
@@ -148,14 +148,14 @@ def test_news_without_a_share_show_the_time(capsys, clock):
     ]
 
 
-def test_a_terminal_shows_one_bar_that_moves(monkeypatch, clock):
+def test_terminal_shows_one_bar_that_is_updated(monkeypatch, clock):
     written = []
     terminal = SimpleNamespace(isatty=lambda: True, write=written.append, flush=lambda: None)
     monkeypatch.setattr(_progress, "sys", SimpleNamespace(stderr=terminal))
-    with report_stage("solve", verbose=1) as news:
+    with report_stage("solve", verbose=1) as report_progress:
         for quarter in (1, 2, 3):
             clock.now += 5
-            news(quarter / 4, "violation 1e-3")
+            report_progress(quarter / 4, "violation 1e-3")
     bars = "".join(written).split("\r\x1b[K")
     assert bars[0] == "[graphmargin] solve ...\n"
     assert bars[2] == (
@@ -165,9 +165,9 @@ def test_a_terminal_shows_one_bar_that_moves(monkeypatch, clock):
     assert bars[-1] == "[graphmargin] solve: done in 15.00 s\n"
 
 
-def test_silent_stage_asks_for_no_news(capsys):
-    with report_stage("solve", verbose=0) as news:
-        assert news is None
+def test_silent_stage_yields_no_callback(capsys):
+    with report_stage("solve", verbose=0) as report_progress:
+        assert report_progress is None
     assert capsys.readouterr().err == ""
 
 
@@ -183,14 +183,14 @@ def test_failed_stage_is_not_done(capsys):
 
 
 @pytest.mark.parametrize("solver", ["cg", "gauss-seidel"])
-def test_iterations_of_the_solver_are_news(capsys, monkeypatch, solver):
+def test_iterations_of_the_solver_are_reported(capsys, monkeypatch, solver):
     monkeypatch.setattr(_progress, "SECONDS_BETWEEN_LINES", -1.0)
     monkeypatch.setattr(_progress, "SECONDS_BEFORE_A_BAR", -1.0)
     X, y, _, W = make_lattices()
     model = MaxMarginGraphCut(gamma_g=0.1, C=1.0, solver=solver, verbose=1).fit(X, y, W=W)
     word = "sweep" if solver == "gauss-seidel" else "violation"
-    told = [line for line in capsys.readouterr().err.splitlines() if word in line]
-    assert len(told) >= model.n_iter_ > 1
+    lines = [line for line in capsys.readouterr().err.splitlines() if word in line]
+    assert len(lines) >= model.n_iter_ > 1
 
 
 PAPER = "gamma_g=0.1, C=10.0, loss_weights='equal'"

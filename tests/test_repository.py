@@ -73,7 +73,7 @@ def test_hooks_need_no_network():
 
 
 @pytest.mark.parametrize("path", FORMS, ids=lambda path: path.stem)
-def test_issue_forms_ask_for_something(path):
+def test_issue_forms_have_required_fields(path):
     form = load(path)
     assert form["name"]
     assert form["description"]

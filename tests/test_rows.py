@@ -29,13 +29,13 @@ FORMS = (np.asarray, sparse.csr_array, sparse.csr_matrix)
 )
 def test_scaling_is_exact_and_leaves_common_numbers_alone(form, dtype, largest, exponent):
     X = form(np.array([[largest, -largest / 2], [0.0, largest / 4]], dtype=dtype))
-    found = common_exponent(X)
-    assert found in (exponent, exponent + 1)  # 1e-45 is rounded up
-    scaled = scale_rows(X, found)
+    shift = common_exponent(X)
+    assert shift in (exponent, exponent + 1)  # 1e-45 is rounded up
+    scaled = scale_rows(X, shift)
     assert scaled.dtype == X.dtype
-    assert (scaled is X) == (found == 0)
+    assert (scaled is X) == (shift == 0)
     dense, rows = (scaled.toarray(), X.toarray()) if sparse.issparse(X) else (scaled, X)
-    np.testing.assert_array_equal(np.ldexp(dense, found), rows)
+    np.testing.assert_array_equal(np.ldexp(dense, shift), rows)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -56,11 +56,11 @@ def test_canonical_form_is_made_in_a_copy():
     np.testing.assert_array_equal(X.data, before[0])
     np.testing.assert_array_equal(X.indices, before[1])
     X.data[[0, 2]] = 1.7e308
-    with pytest.raises(ValueError, match="`X` has entries of the same place"):
+    with pytest.raises(ValueError, match="`X` has duplicate entries whose sum overflows"):
         canonical_rows(X)
 
 
-def test_masked_entries_are_refused_and_masks_that_hide_nothing_are_not():
+def test_masked_entries_are_refused_and_empty_masks_are_not():
     check_no_mask(np.ma.array([[1.0, 2.0]], mask=False))
-    with pytest.raises(ValueError, match="`X_new` is a masked array with 1 masked"):
+    with pytest.raises(ValueError, match="`X_new` must have no masked entries, got 1"):
         check_no_mask(np.ma.array([[1.0, 2.0]], mask=[[True, False]]), "X_new")

@@ -20,7 +20,7 @@ def test_results_come_in_order_and_blas_has_one_thread():
     ]
 
 
-def test_no_pieces_give_no_results():
+def test_no_items_give_no_results():
     assert map_in_threads(abs, [], n_jobs=1) == []
 
 
@@ -31,7 +31,7 @@ def test_none_takes_the_threads_of_blas():
     assert n_threads(-1) == len(os.sched_getaffinity(0))
 
 
-def test_an_exception_drops_the_pieces_that_have_not_begun():
+def test_an_exception_cancels_the_items_that_have_not_begun():
     begun = []
 
     def work(i):
@@ -55,7 +55,7 @@ def interrupts():
 
 @pytest.mark.skipif(sys.platform == "win32", reason="os.kill ends the process on Windows")
 @pytest.mark.usefixtures("interrupts")
-def test_ctrl_c_drops_the_pieces_that_have_not_begun():
+def test_ctrl_c_cancels_the_items_that_have_not_begun():
     begun = []
 
     def work(i):
@@ -71,14 +71,14 @@ def test_ctrl_c_drops_the_pieces_that_have_not_begun():
 
 
 def test_progress_ends_at_one():
-    told = []
-    map_in_threads(abs, [1, 2, 3, 4], n_jobs=2, progress=lambda share, _: told.append(share))
-    assert told[-1] == 1.0
-    assert told == sorted(told)
+    shares = []
+    map_in_threads(abs, [1, 2, 3, 4], n_jobs=2, progress=lambda share, _: shares.append(share))
+    assert shares[-1] == 1.0
+    assert shares == sorted(shares)
 
 
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
-def test_running_work_ends_at_its_next_pause(error):
+def test_running_work_stops_at_its_next_check(error):
     begun, ended = [], threading.Event()
 
     def work(i):
@@ -100,7 +100,7 @@ def test_running_work_ends_at_its_next_pause(error):
     raise_if_cancelled()  # nothing stops the main thread
 
 
-def test_teams_may_be_nested():
+def test_thread_pools_may_be_nested():
     def work(i):
         return map_in_threads(lambda j: i * j, range(3), n_jobs=1)
 
@@ -108,7 +108,7 @@ def test_teams_may_be_nested():
 
 
 @pytest.mark.parametrize("n_jobs", ["2", 1.5, 0, True, [1], float("nan")])
-def test_numbers_of_threads_that_make_no_sense_are_refused_by_name(n_jobs):
+def test_invalid_numbers_of_threads_are_refused_by_name(n_jobs):
     with pytest.raises(ValueError, match="`n_jobs` must be None or an integer other than 0"):
         map_in_threads(abs, [1], n_jobs=n_jobs)
 

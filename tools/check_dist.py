@@ -47,7 +47,7 @@ def find_distribution(folder: Path) -> Distribution:
     wheels, archives = sorted(folder.glob("*.whl")), sorted(folder.glob("*.tar.gz"))
     if len(wheels) != 1 or len(archives) != 1:
         msg = (
-            f"{folder} must hold one wheel and one source archive, got {len(wheels)} and "
+            f"{folder} must have one wheel and one source archive, got {len(wheels)} and "
             f"{len(archives)}; `make dist` builds them"
         )
         raise ValueError(msg)
@@ -64,7 +64,7 @@ def library_files(source: Path) -> set[str]:
 
 
 def wheel_problems(wheel: Path, library: set[str]) -> Iterator[str]:
-    """Yield a line for each file that the wheel lacks, or that is no part of the library."""
+    """Yield a line for each file that the wheel lacks, or that is not part of the library."""
     with zipfile.ZipFile(wheel) as archive:
         names = {name for name in archive.namelist() if not name.endswith("/")}
     installed = {name for name in names if not re.match(r"graphmargin-[^/]+\.dist-info/", name)}
@@ -94,9 +94,9 @@ def first_example(page: str) -> str:
 
 
 def try_wheel(distribution: Distribution, example: str) -> Iterator[str]:
-    """Yield what fails when a newcomer installs the wheel: at most one line.
+    """Yield a line about the first step that fails when the wheel is installed and used, if any.
 
-    The environment and the folder are empty, and variables such as ``PYTHONPATH`` do not count.
+    The environment and the folder are empty, and variables such as ``PYTHONPATH`` are not set.
     """
     with tempfile.TemporaryDirectory() as folder:
         builder = venv.EnvBuilder(with_pip=True)
@@ -119,7 +119,7 @@ def try_wheel(distribution: Distribution, example: str) -> Iterator[str]:
 
 
 def run_step(name: str, command: list[str], expected: str, folder: Path) -> str | None:
-    """Run a command, print its time, and return what is wrong with its result."""
+    """Run a command, print its time, and return a text if its result is wrong."""
     environment = {key: os.environ[key] for key in os.environ if not key.startswith("PYTHON")}
     start = time.perf_counter()
     done = subprocess.run(
@@ -133,7 +133,7 @@ def run_step(name: str, command: list[str], expected: str, folder: Path) -> str 
     )
     output = "\n".join(done.stdout.splitlines()[-LAST_LINES:])
     if done.returncode:
-        return f"{name}: ended with {done.returncode}\n{output}"
+        return f"{name}: exit code {done.returncode}\n{output}"
     if expected not in done.stdout:
         return f"{name}: must print {expected!r}, printed\n{output}"
     print(f"{name}: {time.perf_counter() - start:.1f} s")

@@ -49,15 +49,15 @@ def fragments(path: Path) -> Iterator[Finding]:
 
 def main(roots: list[str]) -> int:
     """Print the fragments below some folders, and return 1 if there are any."""
-    found = [
+    findings = [
         finding
         for root in roots
         for path in sorted(Path(root).rglob("*.py"))
         for finding in fragments(path)
     ]
-    for finding in found:
+    for finding in findings:
         print(f"{finding.path}:{finding.line}: {finding.text}")
-    return int(bool(found))
+    return int(bool(findings))
 
 
 if __name__ == "__main__":

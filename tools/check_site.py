@@ -1,4 +1,4 @@
-"""Check the built site: links, pictures, examples, and that every public name has its place.
+"""Check the links, pictures and examples of the built site, and that all public names are in it.
 
 Run by `make docs`, after Sphinx. Prints a line for each problem; ends with 1 if there is one.
 """
@@ -19,20 +19,20 @@ import graphmargin
 LISTS = ("genindex.html", "search.html", "py-modindex.html", "changelog.html")
 """Pages that need no example, beside those that list the gallery."""
 LOADED = {"img": "src", "script": "src", "link": "href", "source": "src", "iframe": "src"}
-"""Attributes that a browser fetches by itself: nothing of it may be elsewhere."""
+"""Attributes with files that a browser loads, which must be part of the site."""
 
 
 @dataclass
 class Page(HTMLParser):
-    """A page: places to link to, links, files that it loads, pictures without a text.
+    """A page: its anchors, its links, the files that it loads, and pictures without a text.
 
-    A thumbnail is a link: no example, and its title is beside it.
+    A thumbnail counts as a link, whose title is beside it, and not as an example.
     """
 
     ids: set[str] = field(default_factory=set)
     links: list[str] = field(default_factory=list)
     loaded: list[str] = field(default_factory=list)
-    untold: list[str] = field(default_factory=list)
+    without_text: list[str] = field(default_factory=list)
     has_example: bool = False
 
     def __post_init__(self) -> None:
@@ -40,7 +40,7 @@ class Page(HTMLParser):
         super().__init__()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Take note of an element."""
+        """Store the anchor, link, file or picture of an element."""
         given = {name: value or "" for name, value in attrs}
         if "id" in given:
             self.ids.add(given["id"])
@@ -50,17 +50,17 @@ class Page(HTMLParser):
             self.loaded.append(given[LOADED[tag]])
         if tag == "img" and "_thumb." not in given.get("src", ""):
             self.has_example = True
-            self.untold += [] if given.get("alt") else [given.get("src", "")]
+            self.without_text += [] if given.get("alt") else [given.get("src", "")]
         self.has_example |= "highlight" in given.get("class", "").split()
 
 
 def problems(site: Path, packages: list[str]) -> list[str]:
     """Return a line for each problem of the site in a folder."""
     pages = {path: read_page(path) for path in sorted(site.rglob("*.html"))}
-    found = [line for path in pages for line in _page_problems(path, site, pages)]
+    lines = [line for path in pages for line in _page_problems(path, site, pages)]
     places = {place for page in pages.values() for place in page.ids}
-    return found + [
-        f"{package}.{name} has no place in the API reference"
+    return lines + [
+        f"{package}.{name} is not in the API reference"
         for package in packages
         for name in importlib.import_module(package).__all__
         if not {f"{package}.{name}", f"graphmargin.{name}", f"module-{package}.{name}"} & places
@@ -68,7 +68,7 @@ def problems(site: Path, packages: list[str]) -> list[str]:
 
 
 def read_page(path: Path) -> Page:
-    """Return what the HTML file has."""
+    """Return the parsed page of an HTML file."""
     page = Page()
     page.feed(path.read_text(encoding="utf-8"))
     return page
@@ -82,27 +82,27 @@ def public_packages() -> list[str]:
 
 def _page_problems(path: Path, site: Path, pages: dict[Path, Page]) -> list[str]:
     page, name = pages[path], path.relative_to(site)
-    found = [f"{name}: the picture {source} has no text" for source in page.untold]
-    found += [f"{name}: {url} is loaded from elsewhere" for url in page.loaded if _is_far(url)]
-    found += [
-        f"{name}: nothing is at {url}"
+    lines = [f"{name}: the picture {source} has no text" for source in page.without_text]
+    lines += [f"{name}: {url} is loaded from elsewhere" for url in page.loaded if _is_external(url)]
+    lines += [
+        f"{name}: the link {url} leads nowhere"
         for url in sorted({*page.links, *page.loaded})
-        if not _is_far(url) and not _is_there(url, path, pages)
+        if not _is_external(url) and not _exists(url, path, pages)
     ]
     if not (page.has_example or _is_list(name)):
-        found.append(f"{name}: there is no example")
-    return found
+        lines.append(f"{name}: the page has no example")
+    return lines
 
 
 def _is_list(name: Path) -> bool:
     return str(name) in LISTS or (name.parts[0] == "gallery" and name.name == "index.html")
 
 
-def _is_far(url: str) -> bool:
+def _is_external(url: str) -> bool:
     return bool(urlsplit(url).scheme or urlsplit(url).netloc)
 
 
-def _is_there(url: str, path: Path, pages: dict[Path, Page]) -> bool:
+def _exists(url: str, path: Path, pages: dict[Path, Page]) -> bool:
     parts = urlsplit(url)
     target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
     if parts.fragment and target in pages:
@@ -117,10 +117,10 @@ def main() -> int:
     site = parser.parse_args().site.resolve()
     if not (site / "index.html").exists():
         parser.error(f"{site} has no index.html; `make docs` builds the site")
-    found = problems(site, public_packages())
-    for line in found:
+    lines = problems(site, public_packages())
+    for line in lines:
         print(line, file=sys.stderr)
-    return int(bool(found))
+    return int(bool(lines))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""Run the tests of tests/fuzz with many examples, and other ones in each round, for some minutes.
+"""Run the tests of tests/fuzz for some minutes, with many examples that differ from round to round.
 
     python tools/fuzz.py --minutes 20
 
-Every round has its own seed, so that a finding can be repeated: the command is printed. It ends
-with 1 at the first finding, else it prints the number of cases of each kind.
+Every round has its own seed. At the first finding, the command that repeats it is printed, and the
+exit code is 1; else the number of cases of each kind is printed.
 """
 
 from __future__ import annotations
@@ -47,25 +47,25 @@ def run_round(seed: int) -> subprocess.CompletedProcess[str]:
 
 
 def main() -> int:
-    """Run rounds until the time is up; return 1 if one has found something."""
+    """Run rounds until the time is up, and return 1 if there is a finding."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=20.0)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--first-seed", type=int, default=0)
-    asked = parser.parse_args()
+    options = parser.parse_args()
     cases: Counter[str] = Counter()
-    end, seed = time.monotonic() + 60 * asked.minutes, asked.first_seed
-    with ThreadPoolExecutor(asked.jobs) as pool:
+    end, seed = time.monotonic() + 60 * options.minutes, options.first_seed
+    with ThreadPoolExecutor(options.jobs) as pool:
         while time.monotonic() < end:
-            seeds = range(seed, seed + asked.jobs)
-            seed += asked.jobs
+            seeds = range(seed, seed + options.jobs)
+            seed += options.jobs
             for number, done in zip(seeds, pool.map(run_round, seeds), strict=True):
                 cases.update({name: int(count) for name, count in CASES.findall(done.stdout)})
                 if done.returncode:
                     print(done.stdout)
                     print(f"found with: {' '.join(command(number))}")
                     return 1
-            print(f"{seed - asked.first_seed} rounds, {cases.total():,} cases", flush=True)
+            print(f"{seed - options.first_seed} rounds, {cases.total():,} cases", flush=True)
     for name, count in sorted(cases.items()):
         print(f"{count:9,}  {name}")
     print(f"no finding in {cases.total():,} cases")

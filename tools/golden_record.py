@@ -1,4 +1,4 @@
-"""Record what the classifiers answer on fixed problems, and compare two such records.
+"""Record the results of the classifiers on fixed problems, and compare two such records.
 
 A change that should keep all results is checked against a record of the code before it. On any
 machine, from a clone, the reference is made by the old code in a worktree of its own:
@@ -221,13 +221,13 @@ def fit(rows: Problem, kind: str, params: Mapping[str, Any]) -> Any:
         for name, value in params.items()
     }
     classifier = getattr(gm, kind)
-    known = inspect.signature(classifier).parameters
+    signature = inspect.signature(classifier).parameters
     graph = {}
     if rows.W is not None and "W" in inspect.signature(classifier.fit).parameters:
         graph = {"W": rows.W}
-        params |= {"affinity": "precomputed"} if "affinity" in known else {}
+        params |= {"affinity": "precomputed"} if "affinity" in signature else {}
     lists = {name: value for name, value in params.items() if isinstance(value, list)}
-    if "cv" in known or not (lists or "cv" in params):
+    if "cv" in signature or not (lists or "cv" in params):
         return classifier(**params).fit(rows.X, rows.y, **graph)
     cv = params.get("cv")
     fixed = {name: value for name, value in params.items() if name not in {*lists, "cv"}}
@@ -236,7 +236,7 @@ def fit(rows: Problem, kind: str, params: Mapping[str, Any]) -> Any:
 
 
 def answers(name: str, kind: str, params: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield what a classifier says of its training rows and of new ones."""
+    """Yield the results of a classifier for its training rows and for new ones."""
     rows = problem(name)
     model = fit(rows, kind, params)
     for attribute in ("transduction_", "label_distributions_", "confidence_", "training_mask_"):
@@ -256,7 +256,7 @@ def answers(name: str, kind: str, params: Mapping[str, Any]) -> Iterator[tuple[s
 
 
 def functions() -> Iterator[tuple[str, Any]]:
-    """Yield what the functions on graphs return, and the report of a chosen cut."""
+    """Yield the results of the functions on graphs, and the report of a chosen cut."""
     rows = problem("letter trio")
     W = gm.knn_graph(rows.X, 5, n_jobs=1)
     for c_labeled in (np.inf, 5.0):
@@ -292,14 +292,14 @@ def record(path: Path, contained: str = "") -> int:
         with warnings.catch_warnings(record=True) as caught, threadpool_limits(1):
             warnings.simplefilter("always")
             try:
-                found = dict(cases[title]())
+                case_answers = dict(cases[title]())
             except Exception as error:  # noqa: BLE001 - the other cases are worth recording
                 failures += 1
                 print(f"failed: {title}: {type(error).__name__}: {error}")
                 continue
         ours = [w for w in caught if issubclass(w.category, UserWarning)]
-        found |= {"warnings": sorted(str(w.message) for w in ours)} if ours else {}
-        for name, values in found.items():
+        case_answers |= {"warnings": sorted(str(w.message) for w in ours)} if ours else {}
+        for name, values in case_answers.items():
             array = np.asarray(values)
             entries[f"{title}: {name}"] = array.astype(str) if array.dtype == object else array
         print(f"{time.perf_counter() - start:6.1f} s  {title}", flush=True)

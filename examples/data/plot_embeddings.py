@@ -29,10 +29,10 @@ MODULES = ["cluster", "datasets", "ensemble", "linear_model", "metrics", "prepro
 texts, y_true = [], []
 for module in MODULES:
     package = importlib.import_module(f"sklearn.{module}")
-    found = [getattr(package, name) for name in package.__all__]
-    found = [thing for thing in found if callable(thing)]
-    texts += [inspect.getdoc(thing).replace(module, " ") for thing in found]
-    y_true += [module] * len(found)
+    functions = [getattr(package, name) for name in package.__all__]
+    functions = [function for function in functions if callable(function)]
+    texts += [inspect.getdoc(function).replace(module, " ") for function in functions]
+    y_true += [module] * len(functions)
 y_true = np.array(y_true)
 
 counts = CountVectorizer(stop_words="english", min_df=2).fit_transform(texts)

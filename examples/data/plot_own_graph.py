@@ -32,8 +32,8 @@ MODULES = ["cluster", "covariance", "decomposition", "ensemble", "feature_select
 
 def see_also(docstring):
     """Return the names under "See Also"."""
-    found = re.search(r"See Also\n-+\n(.*?)(\n\n\S[^\n]*\n---|\Z)", docstring, re.DOTALL)
-    entries = re.findall(r"^[\w., ]+", found[1], re.MULTILINE) if found else []
+    section = re.search(r"See Also\n-+\n(.*?)(\n\n\S[^\n]*\n---|\Z)", docstring, re.DOTALL)
+    entries = re.findall(r"^[\w., ]+", section[1], re.MULTILINE) if section else []
     return [name.split(".")[-1] for name in re.findall(r"[\w.]+", " ".join(entries))]
 
 
@@ -66,8 +66,8 @@ print(f"harmonic solution: {solution.status.split('; ')[-1]}")
 hidden = (y == "") & ~solution.unreached
 right = solution.labels == truth
 print(f"of {hidden.sum()} names in reach, {right[hidden].mean():.0%} are right")
-sure = hidden & (solution.confidence > 0.3)
-print(f"of the {sure.sum()} with a confidence above 0.3, {right[sure].mean():.0%}")
+confident = hidden & (solution.confidence > 0.3)
+print(f"of the {confident.sum()} with a confidence above 0.3, {right[confident].mean():.0%}")
 
 # %%
 # The induced labels

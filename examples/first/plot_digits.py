@@ -54,8 +54,8 @@ least = unlabeled[np.argsort(cut.confidence_[hidden])]
 
 figure, axes = plt.subplots(2, 8, figsize=(9, 3.2))
 for ax, row in zip(axes.flat, least[:16], strict=True):
-    said, right = cut.transduction_[row], cut.transduction_[row] == truth[row]
-    title = f"{said}" if right else f"{said} ({truth[row]})"
+    label, right = cut.transduction_[row], cut.transduction_[row] == truth[row]
+    title = str(label) if right else f"{label} ({truth[row]})"
     ax.imshow(X[seen[row]].reshape(8, 8), cmap="gray_r")
     ax.set_title(title, color="#23934a" if right else "#d1293d")
     ax.axis("off")
@@ -64,8 +64,8 @@ figure.subplots_adjust(0.01, 0.01, 0.99, 0.84, 0.05, 0.25)
 plt.show()
 
 # %%
-# Can the confidence be believed?
-# -------------------------------
+# Is the confidence reliable?
+# ---------------------------
 # :class:`~graphmargin.plotting.ConfidenceDisplay` counts rows by confidence. The truth is
 # known here, so it also draws the share that is right. Most errors are on the left. The
 # sink lowers the confidence of all rows, so compare it between rows, not with a fixed
@@ -77,7 +77,7 @@ ax.set_title("accuracy grows with the confidence")
 plt.show()
 unsure = np.isin(unlabeled, least[:500])
 wrong = cut.transduction_[hidden] != truth[hidden]
-print(f"{wrong[unsure].sum()} of {wrong.sum()} errors are in the 500 least sure rows")
+print(f"{wrong[unsure].sum()} of {wrong.sum()} errors are in the 500 least certain rows")
 
 # %%
 # One more label

@@ -106,9 +106,9 @@ plt.show()
 # of the roofs.
 
 half = photo[::2, ::2]
-found = model.predict(features(half, 2))
+labels = model.predict(features(half, 2))
 paint = np.array([to_rgb(colors[name]) for name in model.classes_])
-painted = paint[np.searchsorted(model.classes_, found)].reshape(half.shape)
+painted = paint[np.searchsorted(model.classes_, labels)].reshape(half.shape)
 
 figure, ax = plt.subplots(figsize=(8, 5.4), layout="constrained")
 ax.imshow(0.45 * half + 0.55 * painted, extent=(0, photo.shape[1], photo.shape[0], 0))
@@ -116,7 +116,7 @@ draw_strokes(ax)
 ax.set_title("all pixels, painted in the color of their class")
 plt.show()
 for name in model.classes_:
-    print(f"{name:8}{np.mean(found == name):5.0%} of the photo")
+    print(f"{name:8}{np.mean(labels == name):5.0%} of the photo")
 
 # %%
 # Summary

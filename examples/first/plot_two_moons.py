@@ -88,10 +88,10 @@ plt.show()
 # labels may travel: 0 trusts the graph most, infinity not at all.
 
 figure, axes = plt.subplots(1, 3, figsize=(10, 2.4), layout="constrained")
-for ax, one in zip(axes, harmonic_path(W, y, [0.0, 0.01, 0.1]), strict=True):
-    HarmonicDisplay.from_solution(one, X).plot(ax, size=14)
-    sunk = one.sink_mass.mean()
-    ax.set(title=f"gamma_g = {one.gamma_g:g}: {sunk:.0%} sink", aspect="equal")
+for ax, solution in zip(axes, harmonic_path(W, y, [0.0, 0.01, 0.1]), strict=True):
+    HarmonicDisplay.from_solution(solution, X).plot(ax, size=14)
+    sunk = solution.sink_mass.mean()
+    ax.set(title=f"gamma_g = {solution.gamma_g:g}: {sunk:.0%} sink", aspect="equal")
     ax.axis("off")
     ax.get_legend().remove()
 plt.show()
@@ -131,5 +131,5 @@ plt.show()
 # explains the method. Parameters were set by hand here. With ``gamma_g="auto"``, the
 # default, held-out labels choose them, which takes a few more labels (:doc:`how that
 # works </selection>`). Where the graph is wrong, the labels that it induces are wrong
-# too: :doc:`five classifiers on three problems </gallery/first/plot_rivals>` has such a
+# too: :doc:`five classifiers on three problems </gallery/first/plot_five_classifiers>` has such a
 # problem.

@@ -58,14 +58,14 @@ for ax, (title, (X, y_true, _)) in zip(axes, problems.items(), strict=True):
     y, cut = labels[title], models[title]
     hidden = y == ""
     path = harmonic_path(cut.graph_, y, gammas)
-    errors = [np.mean(one.labels[hidden] != y_true[hidden]) for one in path]
+    errors = [np.mean(solution.labels[hidden] != y_true[hidden]) for solution in path]
     supervised = SupervisedSVC(C="auto").fit(X, y).predict(X)
     ax.semilogx(gammas, errors, "o-", color="#23934a", label="harmonic solution")
-    for name, found, color in [
+    for name, predicted, color in [
         ("supervised SVM", supervised, "#d9730d"),
         ("cut, auto", cut.transduction_, "#2f6bdb"),
     ]:
-        ax.axhline(np.mean(found[hidden] != y_true[hidden]), color=color, label=name)
+        ax.axhline(np.mean(predicted[hidden] != y_true[hidden]), color=color, label=name)
     ax.set(title=title, xlabel=r"$\gamma_g$", ylabel="error, unlabeled rows", ylim=0)
     ax.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
 axes[0].legend(frameon=False)
@@ -95,10 +95,10 @@ cut = models["digits, 5 labels a class"]
 y = labels["digits, 5 labels a class"]
 print(f"{'gamma_g':>8}{'walks that sink':>18}{'median confidence':>20}{'same label':>12}")
 path = harmonic_path(cut.graph_, y, [0.001, 0.01, 0.1, 1, 10])
-for one in path:
-    same = np.mean(one.codes == path[0].codes)
-    sunk, median = one.sink_mass.mean(), np.median(one.confidence)
-    print(f"{one.gamma_g:8g}{sunk:18.0%}{median:20.3f}{same:12.0%}")
+for solution in path:
+    same = np.mean(solution.codes == path[0].codes)
+    sunk, median = solution.sink_mass.mean(), np.median(solution.confidence)
+    print(f"{solution.gamma_g:8g}{sunk:18.0%}{median:20.3f}{same:12.0%}")
 
 # %%
 # Summary

@@ -18,8 +18,8 @@ from graphmargin import LabeledKFold, MaxMarginGraphCut
 from graphmargin.datasets import load_digits, mask_labels
 
 X, y_true = load_digits()
-some = np.flatnonzero(np.isin(y_true, [3, 5, 8, 9]))[:400]
-X, y_true = X[some], y_true[some]
+rows = np.flatnonzero(np.isin(y_true, [3, 5, 8, 9]))[:400]
+X, y_true = X[rows], y_true[rows]
 few = mask_labels(y_true, per_class=8, random_state=0)  # the rest is -1
 unlabeled = few == -1
 print(f"{len(X)} rows, {np.sum(~unlabeled)} labels")

@@ -83,17 +83,17 @@ pair = np.flatnonzero(np.isin(letters, ["B", "R"]))
 train, test = pair[:500], pair[500:]
 few = mask_labels(letters[train], fraction=0.1, random_state=0)
 cut = MaxMarginGraphCut(n_neighbors=7).fit(X[train], few)
-found = cut.predict_proba(X[test])
-top, hit = found.max(axis=1), cut.classes_[found.argmax(axis=1)] == letters[test]
+probabilities = cut.predict_proba(X[test])
+top, hit = probabilities.max(axis=1), cut.classes_[probabilities.argmax(axis=1)] == letters[test]
 
 bins = np.array_split(np.argsort(top), 8)  # of equal size
-said = np.array([top[rows].mean() for rows in bins])
+mean_confidence = np.array([top[rows].mean() for rows in bins])
 true = np.array([hit[rows].mean() for rows in bins])
 spread = 2 * np.sqrt(true * (1 - true) / len(bins[0]))
 
 figure, ax = plt.subplots(figsize=(4.4, 4.2), layout="constrained")
 ax.plot([0.5, 1], [0.5, 1], ":", color="0.4")
-ax.errorbar(said, true, spread, fmt="o", color="#2a6fb0", label="two standard errors")
+ax.errorbar(mean_confidence, true, spread, fmt="o", color="#2a6fb0", label="two standard errors")
 ax.set(xlabel="largest probability", ylabel="share that is right", aspect="equal")
 ax.set(xlim=(0.48, 1.02), ylim=(0.48, 1.02))
 ax.spines[["top", "right"]].set_visible(False)

@@ -32,8 +32,8 @@ print(f"{len(X):,} images, {len(labeled)} labels, {len(flipped)} of them wrong")
 # is computed from the solution of a fitted model.
 
 model = HarmonicClassifier(gamma_g=0.01).fit(X, given)
-found = label_suspicion(model.harmonic_solution_)
-print(found)
+suspicions = label_suspicion(model.harmonic_solution_)
+print(suspicions)
 
 # %%
 # How many are found?
@@ -41,12 +41,12 @@ print(found)
 # The flipped labels should come first. The ROC curve is on the left. The curve on the
 # right counts the wrong labels among those that you check in this order.
 
-is_wrong = np.isin(found.vertices, flipped)
-hits = np.cumsum(is_wrong[found.order])
+is_wrong = np.isin(suspicions.vertices, flipped)
+hits = np.cumsum(is_wrong[suspicions.order])
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.8), layout="constrained")
 RocCurveDisplay.from_predictions(
-    is_wrong, found.suspicion, ax=left, name="suspicion", curve_kwargs={"color": "#2a6fb0"}
+    is_wrong, suspicions.suspicion, ax=left, name="suspicion", curve_kwargs={"color": "#2a6fb0"}
 )
 left.set(xlabel="right labels that are accused", ylabel="wrong labels that are accused")
 right.plot(np.arange(1, len(hits) + 1), hits, color="#2a6fb0", label="by suspicion")
@@ -65,11 +65,11 @@ print(f"the {len(flipped)} most suspicious: {hits[len(flipped) - 1]} are wrong")
 # original table are worth a second look.
 
 figure, axes = plt.subplots(2, 8, figsize=(9, 3.4), layout="constrained")
-order = found.order
+order = suspicions.order
 rows = np.concatenate([order[is_wrong[order]][:8], order[~is_wrong[order]][:8]])
 for ax, row in zip(axes.flat, rows, strict=True):
-    ax.imshow(X[found.vertices[row]].reshape(8, 8), cmap="gray_r")
-    ax.set_title(f"{found.given_labels[row]}, or {found.suggested_labels[row]}?")
+    ax.imshow(X[suspicions.vertices[row]].reshape(8, 8), cmap="gray_r")
+    ax.set_title(f"{suspicions.given_labels[row]}, or {suspicions.suggested_labels[row]}?")
     ax.set(xticks=[], yticks=[])
 axes[0, 0].set_ylabel("flipped")
 axes[1, 0].set_ylabel("not flipped")
@@ -100,15 +100,15 @@ def errors_of(seed):
     dropped[suspicious], checked[suspicious] = -1, y_true[suspicious]
     ways = [(labels, np.inf), (labels, trust), (dropped, np.inf), (checked, np.inf)]
     others = np.setdiff1d(np.arange(len(X)), rows)
-    found = [harmonic_solution(W, few, gamma_g=0.01, c_labeled=c) for few, c in ways]
-    return [100 * np.mean(one.labels[others] != y_true[others]) for one in found]
+    solutions = [harmonic_solution(W, few, gamma_g=0.01, c_labeled=c) for few, c in ways]
+    return [100 * np.mean(s.labels[others] != y_true[others]) for s in solutions]
 
 
 errors = np.transpose([errors_of(seed) for seed in range(6)])
 names = ["all trusted", "soft trust", "suspicious dropped", "suspicious checked"]
-for name, found_errors in zip(names, errors, strict=True):
-    draws = "  ".join(f"{error:.1f}" for error in found_errors)
-    print(f"{name:20} mean error {found_errors.mean():.1f} %   draws {draws}")
+for name, draw_errors in zip(names, errors, strict=True):
+    draws = "  ".join(f"{error:.1f}" for error in draw_errors)
+    print(f"{name:20} mean error {draw_errors.mean():.1f} %   draws {draws}")
 
 # %%
 # Summary

@@ -25,7 +25,7 @@ from reproduction.lattices.run import (
 )
 from reproduction.published import KERNELS
 
-PINK, BLUE, YELLOW = "#f4b3c6", "#a8c8ee", "#fbeea0"
+PINK, BLUE, BAND_COLOR = "#f4b3c6", "#a8c8ee", "#fbeea0"
 """Colors of values above zero, below zero, and closer to zero than `UNSURE`."""
 RED_DOT, BLUE_DOT = "#c8102e", "#1f4fa3"
 LABELED = ((-5.0, 4.5, -1), (5.0, -4.5, 1))
@@ -109,7 +109,9 @@ def draw_figure2(records: Sequence[FieldRecord]) -> Any:
 def _fill_signs(ax: Any, x1: Any, x2: Any, values: Any) -> None:
     """Color the plane: pink above zero, blue below, yellow where the values are near zero."""
     end = 1 + float(np.abs(values).max())
-    ax.contourf(x1, x2, values, levels=[-end, -UNSURE, UNSURE, end], colors=[BLUE, YELLOW, PINK])
+    ax.contourf(
+        x1, x2, values, levels=[-end, -UNSURE, UNSURE, end], colors=[BLUE, BAND_COLOR, PINK]
+    )
 
 
 def _sign_legend(figure: Any, name: str, extra: Any = ()) -> None:
@@ -117,7 +119,7 @@ def _sign_legend(figure: Any, name: str, extra: Any = ()) -> None:
     handles = [
         Patch(facecolor=PINK, label=f"${name} > 0$"),
         Patch(facecolor=BLUE, label=f"${name} < 0$"),
-        Patch(facecolor=YELLOW, label=f"$|{name}| < {UNSURE}$"),
+        Patch(facecolor=BAND_COLOR, label=f"$|{name}| < {UNSURE}$"),
         *extra,
     ]
     legend_below(figure, handles, columns=len(handles))
@@ -171,10 +173,10 @@ def _draw_field(ax: Any, table: FloatArray) -> None:
     order = np.lexsort((table[:, 0], table[:, 1]))
     f = table[order, 2].reshape(len(axis2), len(axis1))
     _fill_signs(ax, axis1, axis2, f)
-    known = np.where(maximum_filter(np.abs(f), size=3) < UNDECIDED, np.nan, f)
-    known = np.ma.masked_invalid(known)
-    if known.count() and known.min() < 0 < known.max():
-        ax.contour(axis1, axis2, known, levels=[0.0], colors="black", linewidths=1.3)
+    masked = np.where(maximum_filter(np.abs(f), size=3) < UNDECIDED, np.nan, f)
+    masked = np.ma.masked_invalid(masked)
+    if masked.count() and masked.min() < 0 < masked.max():
+        ax.contour(axis1, axis2, masked, levels=[0.0], colors="black", linewidths=1.3)
     for left in (-10, 1):
         ax.plot(
             [left, left + 9, left + 9, left, left],

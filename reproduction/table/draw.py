@@ -63,10 +63,10 @@ def _draw_method(
             markersize=4,
             label=method,
         )
-    known = [published(setting, method) for setting in settings]
-    if None not in known:
+    published_errors = [published(setting, method) for setting in settings]
+    if None not in published_errors:
         (line,) = ax.plot(
-            PERCENT, known, color=color, label=f"{method}, published", **PUBLISHED_STYLE
+            PERCENT, published_errors, color=color, label=f"{method}, published", **PUBLISHED_STYLE
         )
         handles[f"{method}, published"] = line
     return handles

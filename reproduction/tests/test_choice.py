@@ -31,7 +31,7 @@ def grids(draw):
     return f_validation, random.integers(2, size=h), f, random.integers(2, size=t)
 
 
-def test_rules_by_hand():
+def test_the_rules_for_ties_are_those_by_hand():
     choice = choose_of_grid(F_VALIDATION, Y_VALIDATION, F, Y)
     assert (choice.n_best, choice.number, choice.validation) == (3, 1, 0.0)
     assert (choice.first, choice.last, choice.softest) == (0.25, 0.75, 0.5)

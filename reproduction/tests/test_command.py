@@ -128,8 +128,8 @@ def test_a_full_disk_and_a_file_as_folder_are_one_line(registry, tmp_path, capsy
 def test_a_missing_package_is_named_with_the_way_to_install_it(monkeypatch, capsys):
     monkeypatch.setitem(PACKAGES, "no_such_module", "no-such-package")
     assert main(["figure1"]) == 2
-    said = capsys.readouterr().err
-    assert "no-such-package is missing; pip install --group reproduction" in said
+    message = capsys.readouterr().err
+    assert "no-such-package is missing; pip install --group reproduction" in message
 
 
 SLOW = """
@@ -158,7 +158,7 @@ def test_a_real_ctrl_c_is_130_without_a_traceback(tmp_path):
     )
     assert process.stdout.readline() == "begun\n"
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=30)
+    _, message = process.communicate(timeout=30)
     assert process.returncode == 130
-    (line,) = said.splitlines()
+    (line,) = message.splitlines()
     assert line.startswith("python -m reproduction: interrupted; ")

@@ -79,7 +79,7 @@ def test_records_section_claims_and_picture_are_stored(options):
     assert 'src="data:image/png;base64,' in html
 
 
-def test_an_interrupted_run_leaves_a_page_and_goes_on_where_it_was(options):
+def test_an_interrupted_run_writes_a_page_and_can_go_on(options):
     computed = []
     with pytest.raises(KeyboardInterrupt):
         run(["one", "squares"], options, squares=squares(computed, stop_before=2))
@@ -164,7 +164,7 @@ def test_a_file_in_place_of_the_folder_is_refused(options):
     ("text", "message"),
     [("{", "not JSON.*remove it"), ("{}", "file of something else.*name another folder")],
 )
-def test_a_file_of_something_else_is_named(name, text, message, options):
+def test_a_file_without_a_section_is_named(name, text, message, options):
     (options.folder / "sections").mkdir()
     (options.folder / name).write_text(text)
     with pytest.raises(InputError, match=message):

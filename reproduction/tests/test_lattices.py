@@ -81,7 +81,7 @@ def test_all_claims_on_the_decision_functions_hold(fields, swept):
 
 
 @slow
-def test_claims_are_denied_where_records_deny_them(fields, swept):
+def test_claims_do_not_hold_if_records_contradict_them(fields, swept):
     slanted = [
         FieldRecord(r.method, r.kernel, r.gamma_g, r.x1, r.x2, r.x1 + r.gamma_g * r.x2)
         for r in fields
@@ -161,7 +161,7 @@ def test_graph_cuts_separate_with_other_widths():
 
 
 @slow
-def test_figure2_says_what_is_separated(fields):
+def test_titles_of_figure2_say_whether_the_lattices_are_separated(fields):
     figure = draw_figure2(fields)
     rows = [figure.axes[i * 6 : i * 6 + 6] for i in range(6)]
     names = [row[0].get_ylabel().split("\n")[0] for row in rows]

@@ -116,10 +116,10 @@ def test_failures_are_counted_and_left_out(record):
 
 
 def test_rules_have_errors_of_their_own(record):
-    one = record(**{rule: i / 10 for i, rule in enumerate(RULES)})
+    single = record(**{rule: i / 10 for i, rule in enumerate(RULES)})
     for i, rule in enumerate(RULES):
-        assert mean_of([one], rule=rule).mean == pytest.approx(10 * i)
-    assert mean_of([one]).mean == pytest.approx(30.0)  # expected
+        assert mean_of([single], rule=rule).mean == pytest.approx(10 * i)
+    assert mean_of([single]).mean == pytest.approx(30.0)  # expected
 
 
 def test_image_is_there_with_and_without_a_class(record):
@@ -156,7 +156,7 @@ def test_settings_are_in_the_order_of_the_paper(record):
     assert error_of(means, ("letter", 2, "rbf"), "harmonic") is None
 
 
-def test_deviation_by_hand():
+def test_the_deviation_is_that_by_hand():
     ours = {"linear": 18.90 + 1.0, "cubic": 20.54 - 3.0, "rbf": 20.06 + 0.5}
     means = {
         (("letter", 1, kernel), "SVM"): MeanError(error, 0.1, 2, 0)

@@ -43,15 +43,15 @@ def all_readings(published_records):
 
     def build(n_pairs):
         return [
-            one
+            row
             for labels, features, products in product(LABELINGS, FEATURE_KINDS, ("scaled", "plain"))
-            for one in published_records(
+            for row in published_records(
                 ALL,
                 dict.fromkeys(ALL, sum(POINTS.get(x, 0.0) for x in (labels, features, products))),
                 where=slice(n_pairs),
                 **{"labels": labels, "features": features, "products": products},
             )
-            if products == "scaled" or one.kernel != "rbf"
+            if products == "scaled" or row.kernel != "rbf"
         ]
 
     return build
@@ -60,9 +60,9 @@ def all_readings(published_records):
 def test_readings_are_as_far_from_the_paper_as_they_were_put(published_records):
     shifts = dict(zip(product(FEATURE_KINDS, LABELINGS), (1.0, -2.0, 3.0, -4.0), strict=True))
     records = [
-        one
+        row
         for (features, labels), shift in shifts.items()
-        for one in published_records(
+        for row in published_records(
             BOTH,
             {"SVM": shift, "GC": 2 * shift},
             where=slice(None, None, 9),
@@ -84,9 +84,9 @@ def test_readings_are_as_far_from_the_paper_as_they_were_put(published_records):
 def test_ties_are_read_off_the_settings_of_the_table(published_records):
     records = [
         replace(
-            one, **{rule: one.first + (one.method == GC) * i / 100 for i, rule in enumerate(RULES)}
+            row, **{rule: row.first + (row.method == GC) * i / 100 for i, rule in enumerate(RULES)}
         )
-        for one in published_records(BOTH)
+        for row in published_records(BOTH)
     ]
     other = published_records(BOTH, {"SVM": 50.0, "GC": 50.0}, labels="balanced")
     distances = answers(tie_rules([*records, *other]), table="digits", method="GC", kernel="cubic")
@@ -175,9 +175,9 @@ def test_the_section_has_ties_classes_and_labels(all_readings, table_rows):
 )
 def test_a_partial_run_with_failures_has_a_section(field, value, all_readings, table_rows):
     records = [
-        replace(one, **dict.fromkeys(RULES), failure="Error: x") if i % 7 == 0 else one
-        for i, one in enumerate(all_readings(3))
-        if getattr(one, field) == value
+        replace(row, **dict.fromkeys(RULES), failure="Error: x") if i % 7 == 0 else row
+        for i, row in enumerate(all_readings(3))
+        if getattr(row, field) == value
     ]
     text = protocol_section(records).markdown
     assert "nan" not in text
@@ -188,8 +188,8 @@ def test_a_partial_run_with_failures_has_a_section(field, value, all_readings, t
 @pytest.mark.usefixtures("one_pair")
 def test_a_run_on_one_pair_tries_all_combinations(options, table_rows):
     records = run_protocol(replace(options, draws=1))["protocol"]
-    assert {one.failure for one in records} == {""}
-    assert len({(one.setting, one.part) for one in records}) == len(records)
+    assert {row.failure for row in records} == {""}
+    assert len({(row.setting, row.part) for row in records}) == len(records)
     text = protocol_section(records).markdown
     assert "nan" not in text
     rows = table_rows(text, "**Features, kernels, labels.**")[1:]

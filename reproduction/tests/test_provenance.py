@@ -26,7 +26,7 @@ def checkout(tmp_path):
     return tmp_path
 
 
-def test_versions():
+def test_versions_of_all_packages_are_recorded():
     versions = provenance()["versions"]
     assert versions["graphmargin"] == graphmargin.__version__
     assert versions["numpy"] == np.__version__
@@ -49,7 +49,7 @@ def test_a_package_that_a_checkout_does_not_have_has_no_commit(checkout):
     assert commit_of(installed) is None
 
 
-def test_without_a_checkout_or_git(tmp_path, monkeypatch):
+def test_there_is_no_commit_without_a_checkout_or_git(tmp_path, monkeypatch):
     assert commit_of(tmp_path) is None
     monkeypatch.setenv("PATH", "")
     assert commit_of(tmp_path) is None

@@ -48,7 +48,7 @@ def counted():
     return count, calls
 
 
-def test_records_come_back_from_a_file_as_they_were(tmp_path):
+def test_records_are_read_as_they_were_written(tmp_path):
     write_csv(tmp_path / "a.csv", RECORDS)
     assert read_csv(tmp_path / "a.csv", Power) == RECORDS
 
@@ -60,7 +60,7 @@ def test_records_are_in_the_order_of_settings_and_parts():
     ]
 
 
-def test_what_is_finished_is_not_computed_again(tmp_path, counted):
+def test_finished_settings_are_not_computed_again(tmp_path, counted):
     count, calls = counted
     out = tmp_path / "new" / "powers.csv"
     first = run_settings(Power, SETTINGS[:2], POWERS, count, out=out)
@@ -116,7 +116,7 @@ def test_progress_is_reported_setting_by_setting():
     ],
     ids=["other columns", "no text", "no number", "short line"],
 )
-def test_a_file_of_something_else_is_named_and_left_alone(tmp_path, content):
+def test_a_file_without_records_is_named_and_not_changed(tmp_path, content):
     out = tmp_path / "other.csv"
     out.write_bytes(content)
     with pytest.raises(NotARecordsFileError, match=r"other\.csv must be a file of records"):

@@ -25,9 +25,9 @@ def pairs_of(record):
     def build(differences, method=GC_SOFT, **changes):
         named = zip(class_pairs("digits"), differences, strict=False)
         return [
-            one
+            row
             for pair, points in named
-            for one in (
+            for row in (
                 record("digits", pair, error=0.2, method=GC, **changes),
                 record("digits", pair, error=0.2 + points / 100, method=method, **changes),
             )
@@ -51,7 +51,7 @@ def overall(records):
     ],
     ids=["lower", "higher", "both", "zero", "one"],
 )
-def test_verdicts(pairs_of, differences, verdict):
+def test_the_verdict_and_its_test_are_those_by_hand(pairs_of, differences, verdict):
     records = pairs_of(differences)
     test = overall(records)[GC_SOFT]
     assert test.verdict == verdict
@@ -78,9 +78,9 @@ def test_a_pair_counts_once(record):
     # The differences of A-B are -1, -3 and -5 points, in a draw, a kernel and a share of labels.
     where = [{"draw": 1}, {"kernel": "rbf"}, {"percent": 5}]
     records = [
-        one
+        row
         for points, changes in zip((1, 3, 5), where, strict=True)
-        for one in (
+        for row in (
             record(error=0.2, method=GC, **changes),
             record(error=0.2 - points / 100, method=GC_OF_THEORY, **changes),
         )
@@ -106,7 +106,7 @@ def test_differences_that_cancel_are_zero(record):
     assert (test.difference, test.lower, test.higher) == (0.0, 0, 0)
 
 
-def test_failures_and_what_has_no_partner_are_left_out(pairs_of, record):
+def test_failures_and_unpaired_records_are_left_out(pairs_of, record):
     records = [
         *pairs_of(-RISING),
         record(error=None, method=GC),
@@ -156,8 +156,8 @@ def test_the_section_answers_the_question(record, table_rows):
 def test_a_run_on_one_pair_has_hard_and_soft_cuts(options):
     records = run_soft_labels(replace(options, draws=1))["soft-labels"]
     assert len(records) == 3 * (1 + len(SOFT))
-    assert {one.failure for one in records} == {""}
-    assert {one.strength for one in records if one.method == GC_OF_THEORY} == {11**1.5}
+    assert {row.failure for row in records} == {""}
+    assert {row.strength for row in records if row.method == GC_OF_THEORY} == {11**1.5}
     section = soft_labels_section(records)
     assert "over 1 pairs" in section.markdown
     assert len(section.claims) == len(SOFT)

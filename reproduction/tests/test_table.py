@@ -40,7 +40,7 @@ def test_the_published_errors_bear_the_claims_out(published_records):
         assert claims[text].ours.lstrip("+-") == "0.00 points"
 
 
-def test_errors_of_another_world_do_not(published_records):
+def test_other_errors_do_not_bear_the_claims_out(published_records):
     swapped = {"SVM": GC, "MR": GC, "MR fair": GC, "GC": MR, "GC auto": SVM}
     claims = by_claim(published_records(swapped))
     assert claims["GC has a lower error than MR"].ours == "7 of 36"
@@ -58,7 +58,7 @@ def test_columns_are_met_within_a_tolerance(published_records, shift, holds):
     assert claims["The GC column of letter is met within 1.5 points on average"].holds
 
 
-def test_a_part_of_the_pairs_is_no_trial(published_records):
+def test_claims_are_not_tried_on_a_part_of_the_pairs(published_records):
     claims = by_claim(published_records(AS_PUBLISHED, where=slice(None, None, 3)))
     assert {claim.holds for claim in claims.values()} == {None}
     assert claims["GC has a lower error than SVM"].ours == "36 of 36"
@@ -69,7 +69,9 @@ def test_a_part_of_the_pairs_is_no_trial(published_records):
     [({}, 10, 91), ({"quick": True}, 1, 31), ({"draws": 2}, 2, 91)],
     ids=["full", "quick", "two"],
 )
-def test_what_is_run(monkeypatch, options, changes, draws, n_pairs):
+def test_draws_and_pairs_of_a_full_and_of_a_quick_run(
+    monkeypatch, options, changes, draws, n_pairs
+):
     calls = []
     monkeypatch.setattr(module, "run_pairs", lambda *given, **_: calls.append(given))
     monkeypatch.setattr(module, "run_speed", lambda _: [])
@@ -122,20 +124,20 @@ def test_rows_have_published_errors_in_italics_beside_ours(section, table_rows):
 def test_one_draw_has_no_standard_errors(section, drawn_records):
     assert "2 draws of" in section.markdown
     assert "### Failures" not in section.markdown
-    text = table_section([one for one in drawn_records if one.draw == 0]).markdown
+    text = table_section([row for row in drawn_records if row.draw == 0]).markdown
     assert "1 draw of" in text
     assert " ± " not in text
     assert "nan" not in text
 
 
-def test_failures_hide_nothing_else(drawn_records, table_rows):
+def test_failures_do_not_affect_other_cells(drawn_records, table_rows):
     failed = [("letter", 1, "linear", "SVM"), ("digits", 2, "rbf", "GC")]
     records = [
-        replace(one, **dict.fromkeys(RULES), failure="Error: x")
-        if (key := (one.table, one.percent, *one.part)) == failed[0]
-        or (key == failed[1] and one.draw == 0 and one.pair == "0-4")
-        else one
-        for one in drawn_records
+        replace(row, **dict.fromkeys(RULES), failure="Error: x")
+        if (key := (row.table, row.percent, *row.part)) == failed[0]
+        or (key == failed[1] and row.draw == 0 and row.pair == "0-4")
+        else row
+        for row in drawn_records
     ]
     section = table_section(records)
     cells = row(table_rows(section.markdown, "| letter"), "1 %, linear")
@@ -169,8 +171,8 @@ def test_a_run_on_one_pair_has_every_column(options, monkeypatch, table_rows):
     options = replace(options, quick=True, draws=1)
     records, times = run_table(options).values()
     assert len(records) == 3 * (len(COLUMNS) - 1) + 1
-    assert {one.failure for one in records} == {""}
-    assert max(one.expected for one in records) < 0.1
+    assert {row.failure for row in records} == {""}
+    assert max(row.expected for row in records) < 0.1
     assert run_table(options)["table"] == records  # from the file
     section = table_section(records, times)
     assert "nan" not in section.markdown
@@ -204,8 +206,8 @@ def test_lines_are_our_errors_and_the_published_ones():
     drawn = lines(figure.axes[1])
     values = np.asarray(drawn["GC"].get_ydata(), dtype=float)
     np.testing.assert_array_equal(values, [21.0, 20.0, np.nan, 12.0])
-    known = [PUBLISHED["letter", percent, "cubic"]["GC"] for percent in PERCENT]
-    assert drawn["GC, published"].get_ydata().tolist() == known
+    expected = [PUBLISHED["letter", percent, "cubic"]["GC"] for percent in PERCENT]
+    assert drawn["GC, published"].get_ydata().tolist() == expected
     assert drawn["GC, published"].get_linestyle() == ":"
     assert drawn["GC"].get_color() == drawn["GC, published"].get_color() == COLORS["GC"]
     assert drawn["harmonic"].get_ydata().tolist() == [5.0] * 4

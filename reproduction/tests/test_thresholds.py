@@ -83,7 +83,7 @@ def test_an_interrupted_run_continues_to_the_same_records(folder, records, optio
 
 
 @slow
-def test_a_record_is_what_the_estimator_does():
+def test_a_record_agrees_with_the_estimator():
     """Independent of the shared graph, the path and warm starts."""
     gamma_g, eps = 10.0, 1e-3
     split = letter_draw("A-B", 0).split

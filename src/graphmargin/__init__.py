@@ -66,19 +66,19 @@ __all__ = [
 __version__ = "0.1.0"
 
 _PUBLIC_PACKAGES = ("estimators", "graph", "harmonic", "selection", "models")
-"""Packages whose names are public here."""
+"""Packages whose public names are exported here."""
 _PACKAGES = ("datasets", "theory")
-"""Packages that are public themselves."""
+"""Packages that are exported as a whole."""
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first asked for: that takes seconds, and help none."""
+    """Import a public name when it is first used, because imports take seconds."""
     if name not in __all__:
         msg = f"module 'graphmargin' has no attribute {name!r}"
         raise AttributeError(msg)
     if name in _PACKAGES:
         return import_module(f"graphmargin.{name}")
-    packages = (import_module(f"graphmargin.{home}") for home in _PUBLIC_PACKAGES)
+    packages = (import_module(f"graphmargin.{package}") for package in _PUBLIC_PACKAGES)
     return next(getattr(package, name) for package in packages if name in package.__all__)
 
 

@@ -1,4 +1,4 @@
-"""``python -m graphmargin`` and the command ``graphmargin``."""
+"""Entry point of ``python -m graphmargin`` and of the command ``graphmargin``."""
 
 import gc
 import sys
@@ -6,7 +6,7 @@ import sys
 from graphmargin.cli import main
 
 OBJECTS_BEFORE_COLLECTION = 100_000
-"""Python's 700 let the garbage collector look hundreds of times at modules being imported."""
+"""Python's default of 700 would trigger hundreds of garbage collections during imports."""
 
 
 def command() -> int:

@@ -1,4 +1,4 @@
-"""Rows in blocks, so that intermediate arrays stay small."""
+"""Blocks of rows, which keep intermediate arrays small."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ BLOCK_BYTES = 2**25
 
 
 def row_slices(n: int, row_bytes: int) -> Iterator[slice]:
-    """Yield slices that cover n rows, each with about 32 MB of `row_bytes` a row."""
+    """Yield slices that cover n rows of `row_bytes` bytes, each of about 32 MB."""
     size = max(1, BLOCK_BYTES // max(1, row_bytes))
     for start in range(0, n, size):
         yield slice(start, min(start + size, n))
 
 
-def ranges(n: int, size: int) -> list[tuple[int, int]]:
-    """Return (first, last) of the ranges of at most `size` numbers that cover 0..n-1.
+def chunk_ranges(n: int, size: int) -> list[tuple[int, int]]:
+    """Return (start, stop) of the ranges of at most `size` numbers that cover 0..n-1.
 
     Examples
     --------
-    >>> ranges(5, 2)
+    >>> chunk_ranges(5, 2)
     [(0, 2), (2, 4), (4, 5)]
     """
     return [(first, min(first + size, n)) for first in range(0, n, size)]

@@ -1,4 +1,4 @@
-"""Checks of arguments whose messages name the argument, the value and the way out."""
+"""Checks of arguments, with messages that name the argument, the value and a way out."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import numpy as np
 def check_choice(name: str, value: Any, choices: Sequence[str], hint: str = "") -> Any:
     """Return `value`, or raise ValueError unless it is one of `choices`."""
     if not isinstance(value, str) or value not in choices:
-        listed = ", ".join(repr(choice) for choice in choices)
-        msg = f"`{name}` must be one of {listed}{hint}, got {value!r}"
+        names = ", ".join(repr(choice) for choice in choices)
+        msg = f"`{name}` must be one of {names}{hint}, got {value!r}"
         raise ValueError(msg)
     return value
 
@@ -37,7 +37,7 @@ def check_real(
 ) -> float:
     """Return `value` as a float, or raise ValueError unless it is a number >= 0 (or > 0).
 
-    `limits` are the least and the largest number that can be computed with, beside 0 and infinity.
+    `limits` are the smallest and the largest valid number besides 0 and infinity.
     """
     is_number = isinstance(value, Real) and not isinstance(value, bool)
     if not is_number or not (value > 0 or (value == 0 and not positive)):
@@ -54,9 +54,9 @@ def check_real(
 
 
 def check_random_state(value: Any) -> np.random.RandomState:
-    """Return the generator of random numbers that a seed, a `RandomState` or None stands for.
+    """Return the random number generator for a seed, a `RandomState` or None.
 
-    Seeds do without scikit-learn, whose import takes longer than most fits of small tables.
+    A seed needs no scikit-learn, whose import takes longer than most fits of small tables.
     """
     if isinstance(value, np.random.RandomState):
         return value

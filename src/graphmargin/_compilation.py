@@ -1,4 +1,4 @@
-"""Compilation of numerical kernels at their first call, and the notice that it takes a while."""
+"""Compilation of numerical kernels at their first call, and a notice of it."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from graphmargin._progress import notify
 
 COMPILING = (
     "compiling numerical kernels, which takes some seconds; they are cached, so that later fits "
-    "start at once"
+    "start faster"
 )
 NOT_CACHED = (
-    "compiled numerical kernels cannot be cached, because neither the directory of the "
-    "installation nor that of the user's caches can be written: every process compiles them "
-    "again; set the environment variable NUMBA_CACHE_DIR to a directory that can be written"
+    "compiled numerical kernels cannot be cached, because neither the installation directory nor "
+    "the user's cache directory is writable, so that every process compiles them again; set the "
+    "environment variable NUMBA_CACHE_DIR to a writable directory"
 )
 
 
 def kernel(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return a decorator that compiles a function at its first call and caches the result.
 
-    Compiled kernels release the global interpreter lock, and a division by zero gives an infinite
-    number. Where no directory for caches can be written, they are compiled in each process.
+    Compiled kernels release the global interpreter lock, and a division by zero returns infinity.
+    Where no cache directory can be written, they are compiled in each process.
 
     Examples
     --------
@@ -50,24 +50,24 @@ def kernel(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 class _CompilationNotice(event.Listener):
-    """Say once that kernels of this package are being compiled."""
+    """Listener that reports once that kernels of this package are being compiled."""
 
     def __init__(self) -> None:
-        self.cached, self.given = True, False
+        self.cached, self.is_given = True, False
 
     def on_start(self, event: event.Event) -> None:
         """Give the notice before the first kernel of this package is compiled."""
         module = event.data["dispatcher"].py_func.__module__
-        if self.given or not module.startswith("graphmargin."):
+        if self.is_given or not module.startswith("graphmargin."):
             return
-        self.given = True
+        self.is_given = True
         if self.cached:
             notify(COMPILING)
         else:
             warnings.warn(NOT_CACHED, stacklevel=2)
 
     def on_end(self, event: event.Event) -> None:
-        """Do nothing; numba asks for this method."""
+        """Do nothing; numba requires this method."""
 
 
 _notice = _CompilationNotice()

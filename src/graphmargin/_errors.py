@@ -1,12 +1,12 @@
-"""Errors that a person can mend without reading code."""
+"""Errors that users can correct without reading code."""
 
 from __future__ import annotations
 
 
 class InputError(ValueError):
-    """An error in a file that the user named, in one line that tells the way out.
+    """An error in the input of a user, with a message of one line that names a way out.
 
-    The line may quote the file, of which nothing reaches a terminal but printable text.
+    The message may quote a file; characters that are not printable are escaped.
     """
 
     def __init__(self, message: object) -> None:
@@ -14,7 +14,7 @@ class InputError(ValueError):
 
 
 def printable(text: str) -> str:
-    r"""Return a text in which characters that no one can see, or that steer terminals, are escaped.
+    r"""Return a text with invisible characters and those that control terminals escaped.
 
     Examples
     --------
@@ -24,12 +24,12 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(
-        sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text
+        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
     )
 
 
 def one_line(error: object) -> str:
-    r"""Return what another library says of a file as a part of a line.
+    r"""Return the message of an error of another library on one line, shortened.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Files that are never seen half written."""
+"""Atomic writing of files, which nobody ever sees half written."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from graphmargin._errors import InputError
 
 try:
     import fcntl
-except ImportError:  # without locks, nobody can tell the drafts of dead processes
+except ImportError:  # without locks, drafts of dead processes cannot be recognized
     fcntl = None  # type: ignore[assignment]
 
 DRAFT, DRAFT_END = ".graphmargin-", ".draft"
-"""Start and end of the names of drafts, which do not grow with the names of files."""
+"""Start and end of the names of drafts, whose length does not depend on the name of the file."""
 PRIVATE = 0o600
-"""Mode of a draft, whatever the file will have."""
-LONGEST_NAME = 255
-"""Bytes of a name, at most, where the system does not tell."""
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""Errors of a disk, a quota or a limit that is reached."""
+"""Permissions of a draft, whatever those of the file will be."""
+MAX_NAME_BYTES = 255
+"""Largest length of a file name, if the system does not report it."""
+NO_SPACE_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""Errors of a full disk, an exhausted quota or a limit on the size of files."""
 ENDING_SIGNALS = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 )
-KINDS = (
+FILE_KINDS = (
     (stat.S_ISDIR, "a folder"),
     (stat.S_ISFIFO, "a FIFO"),
     (stat.S_ISSOCK, "a socket"),
@@ -41,11 +41,11 @@ KINDS = (
 )
 
 _open_drafts: set[Path] = set()
-"""Drafts of this process: what is written to one of them is written in place."""
+"""Drafts of this process; a write to one of them is not atomic itself."""
 
 
 class _Draft:
-    """A new, private file beside the one that it will replace, locked while its process lives."""
+    """A new, private file in the folder of the one that it will replace, locked by its process."""
 
     def __init__(self, target: Path) -> None:
         self.target = target
@@ -53,39 +53,39 @@ class _Draft:
         self._owner = None if old is None else (old.st_uid, old.st_gid)
         while True:
             self.path = target.with_name(f"{DRAFT}{os.getpid()}-{token_hex(8)}{DRAFT_END}")
-            # A new file gets the mode that others get; what is secret stays so from the start.
+            # A new file has the default mode; a file that replaces a secret one is private at once.
             mode = 0o666 if old is None else PRIVATE
             self._file = os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, mode)
             status = os.fstat(self._file)
             self._mode = stat.S_IMODE(status.st_mode if old is None else old.st_mode) & 0o777
             if _lock(self._file, wait=True) and _is_same_file(self.path, status):
                 break
-            os.close(self._file)  # another process took it for a draft of a dead one
+            os.close(self._file)  # another process has removed it as the draft of a dead process
         self.path.chmod(PRIVATE)
         _open_drafts.add(self.path)
 
     def commit(self) -> None:
-        """Become the file."""
+        """Replace the file by the draft."""
         if self._owner is not None:
-            with suppress(OSError, AttributeError):  # only root can give files away
+            with suppress(OSError, AttributeError):  # only root can change the owner
                 os.chown(self.path, *self._owner)
         self.path.chmod(self._mode)
         self.path.replace(self.target)
 
     def close(self) -> None:
-        """Remove what is left, if it has not become the file."""
+        """Remove the draft, unless it has replaced the file."""
         _open_drafts.discard(self.path)
         self.path.unlink(missing_ok=True)
         os.close(self._file)
 
 
 _drafts: ContextVar[list[_Draft] | None] = ContextVar("_drafts", default=None)
-"""Drafts that wait for the end of `all_or_none`, if there is one around."""
+"""Drafts that wait for the end of an enclosing `all_or_none`, None outside of one."""
 
 
 @contextmanager
 def all_or_none() -> Iterator[None]:
-    """Hold back the files that are written in the block until its end; if it fails, none is.
+    """Make the files that are written in the block visible at its end, or none of them if it fails.
 
     Examples
     --------
@@ -101,31 +101,31 @@ def all_or_none() -> Iterator[None]:
     token = _drafts.set(drafts)
     try:
         yield
-        with _signals_deferred():
+        with _defer_signals():
             for draft in drafts:
                 draft.commit()
     finally:
-        with _signals_deferred():
+        with _defer_signals():
             _drafts.reset(token)
             for draft in drafts:
                 draft.close()
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Yield a draft to be written, which becomes `path` at the end, unless something fails.
+def atomic_path(path: Path) -> Iterator[Path]:
+    """Yield a draft to be written, which replaces `path` at the end, unless the block fails.
 
-    Whoever looks, and whatever fails, sees the old file or the new one; missing folders are made.
-    A link stays a link: the file that it points to is replaced, and the new one has its mode. While
-    it is a draft, only its owner can read it. Drafts of processes that were killed are removed by
-    the next one that writes into the folder. Inside of `all_or_none`, the file is replaced at the
-    end of that.
+    At any time there is either the old file or the new one, whatever fails; missing folders are
+    created. A link stays a link: the file that it points to is replaced, and its mode is kept. Only
+    its owner can read a draft. Drafts of processes that were killed are removed by the next process
+    that writes into the folder. Inside of `all_or_none`, the file is replaced at the end of that
+    block.
 
     Examples
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with replacing(Path(folder) / "new" / "a.txt") as draft:
+    ...     with atomic_path(Path(folder) / "new" / "a.txt") as draft:
     ...         _ = draft.write_text("text")
     ...     [file.name for file in (Path(folder) / "new").iterdir()]
     ['a.txt']
@@ -137,48 +137,48 @@ def replacing(path: Path) -> Iterator[Path]:
     target = path.resolve()
     target.parent.mkdir(parents=True, exist_ok=True)
     _remove_dead_drafts(target.parent)
-    waiting = _drafts.get()
+    deferred = _drafts.get()
     draft = None
     try:
-        with _signals_deferred():
+        with _defer_signals():
             draft = _Draft(target)
-        with _naming(path, draft.path):
+        with _errors_name_target(path, draft.path):
             yield draft.path
-        with _signals_deferred():
-            if waiting is None:
+        with _defer_signals():
+            if deferred is None:
                 draft.commit()
             else:
-                waiting.append(draft)
+                deferred.append(draft)
                 draft = None
     finally:
-        with _signals_deferred():
+        with _defer_signals():
             if draft is not None:
                 draft.close()
 
 
 def atomic_write(path: Path, content: bytes) -> None:
-    """Write a file as a whole, see `replacing`."""
-    with replacing(path) as draft:
+    """Write a file atomically, see `atomic_path`."""
+    with atomic_path(path) as draft:
         draft.write_bytes(content)
 
 
 def check_writable(path: Path, *, inputs: Sequence[Path] = ()) -> None:
-    """Raise now what would be raised after all the work, if `path` cannot be written.
+    """Raise an error before any work if `path` cannot be written.
 
     Parameters
     ----------
     path : Path
-        Of a file that is to be written; nothing is written yet.
+        File that will be written; nothing is written yet.
     inputs : sequence of Path
-        Files that must not be touched.
+        Files that must not be overwritten.
 
     Raises
     ------
     InputError
-        If `path` exists and is no regular file, is a link to itself or one of `inputs`, or would be
-        in a file.
+        If `path` exists and is not a regular file, is a link to itself or one of `inputs`, or has
+        a parent that is a file.
     OSError
-        If its folder cannot be made or written to, or its name is too long.
+        If its folder cannot be created or written to, or its name is too long.
 
     Examples
     --------
@@ -209,50 +209,50 @@ def check_writable(path: Path, *, inputs: Sequence[Path] = ()) -> None:
 
 
 def _check_kind(path: Path) -> None:
-    """Refuse what exists and is no regular file: it would be replaced by one, or block."""
+    """Raise InputError if a path exists and is not a regular file."""
     status = _status(path)
     if status is None or stat.S_ISREG(status.st_mode):
         return
-    kind = next((name for is_kind, name in KINDS if is_kind(status.st_mode)), "something else")
-    msg = f"{path}: {kind}, not a file; choose another name"
+    kind = next((name for is_kind, name in FILE_KINDS if is_kind(status.st_mode)), "a special file")
+    msg = f"{path} is {kind}, not a file; choose another name"
     raise InputError(msg)
 
 
 def _status(path: Path) -> os.stat_result | None:
-    """Return the status of the file that a path leads to, None if there is none yet."""
+    """Return the status of the file at a path, None if there is none yet."""
     try:
         return path.stat()
     except FileNotFoundError:
         return None
     except NotADirectoryError:
-        return None  # `check_writable` says which part of the path is a file
+        return None  # `check_writable` names the parent that is a file
     except OSError as error:
         if error.errno == errno.ELOOP:
-            msg = f"{path}: a link that leads to itself; choose another name"
+            msg = f"{path} is a link to itself; choose another name"
             raise InputError(msg) from error
         raise
 
 
 def _check_names(path: Path, folder: Path) -> None:
-    """Raise OSError if a folder or file of a relative path has a name that is too long."""
+    """Raise OSError if a part of a relative path has a name that is too long."""
     try:
         longest = os.pathconf(folder, "PC_NAME_MAX")
     except (AttributeError, OSError, ValueError):
-        longest = LONGEST_NAME
+        longest = MAX_NAME_BYTES
     if any(len(os.fsencode(part)) > longest for part in path.parts):
         raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
 
 
 @contextmanager
-def _naming(path: Path, draft: Path) -> Iterator[None]:
-    """Let errors name the file in place of its draft, and a full disk the way out."""
+def _errors_name_target(path: Path, draft: Path) -> Iterator[None]:
+    """Name the file, not its draft, in messages of errors, and a way out of a full disk."""
     try:
         yield
     except OSError as error:
-        if error.errno in FULL:
+        if error.errno in NO_SPACE_ERRORS:
             msg = (
-                f"{os.strerror(error.errno)}; nothing was written: make room there, or choose "
-                "another place"
+                f"{os.strerror(error.errno)}; nothing was written: free some space, or choose "
+                "another folder"
             )
             raise OSError(error.errno, msg, str(path)) from error
         if error.filename is not None and str(error.filename) == str(draft):
@@ -261,18 +261,18 @@ def _naming(path: Path, draft: Path) -> Iterator[None]:
 
 
 def _remove_dead_drafts(folder: Path) -> None:
-    """Remove drafts that processes left when they were killed: nobody holds their lock."""
+    """Remove the drafts of processes that were killed, which no process has locked."""
     if fcntl is None:
         return
     for draft in folder.glob(f"{DRAFT}*{DRAFT_END}"):
         try:
             file = os.open(draft, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        except OSError:  # of another user, or gone
+        except OSError:  # it belongs to another user, or was removed
             continue
         try:
             status = os.fstat(file)
-            is_own = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
-            if is_own and _lock(file, wait=False):
+            is_ours = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
+            if is_ours and _lock(file, wait=False):
                 draft.unlink(missing_ok=True)
         finally:
             os.close(file)
@@ -281,7 +281,7 @@ def _remove_dead_drafts(folder: Path) -> None:
 def _lock(file: int, *, wait: bool) -> bool:
     """Lock a file until it is closed; return False if another process has locked it.
 
-    A file system without locks lets a writer go on, and nobody remove its draft.
+    On a file system without locks, writers continue, and no draft is removed.
     """
     if fcntl is None:
         return wait
@@ -304,8 +304,8 @@ def _is_same(first: Path, second: Path) -> bool:
 
 
 @contextmanager
-def _signals_deferred() -> Iterator[None]:
-    """Put off what ends the process until the end of the block, so that it is done as a whole."""
+def _defer_signals() -> Iterator[None]:
+    """Defer signals that end the process to the end of the block, so that it is not interrupted."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -313,7 +313,7 @@ def _signals_deferred() -> Iterator[None]:
     before = {}
     try:
         for number in ENDING_SIGNALS:
-            # None is a handler that Python did not set, and cannot set again.
+            # None is a handler that Python did not set and cannot restore.
             if callable(signal.getsignal(number)):
                 before[number] = signal.signal(number, lambda number, _: pending.append(number))
         yield

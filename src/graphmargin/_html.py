@@ -12,7 +12,7 @@ LEFT = "text-align: left"
 def html_table(
     caption: str, rows: Iterable[Sequence[object]], *, header: Sequence[str] = ()
 ) -> str:
-    """Return an HTML table of escaped texts, of which the first one in a row names the row.
+    """Return an HTML table of escaped texts; the first cell of a row is its header.
 
     The table sets no color, so that it follows the light or dark theme of the notebook.
 

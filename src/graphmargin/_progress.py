@@ -21,14 +21,14 @@ _listener: ContextVar[ProgressListener | None] = ContextVar(
 
 
 _notice_handlers: list[Callable[[str], None]] = []
-"""Handlers that show a notice within the stages being reported, the innermost one last."""
+"""Functions that show a notice within the current stages, the innermost one last."""
 
 
 @contextmanager
 def progress_listener(listener: ProgressListener | None) -> Iterator[None]:
     """Report the stages of all computations within the block to `listener`.
 
-    Without a listener, stages that are verbose are written to standard error.
+    Without a listener, verbose stages are written to standard error.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def progress_listener(listener: ProgressListener | None) -> Iterator[None]:
 
 @contextmanager
 def announce(listener: ProgressListener, name: str) -> Iterator[ProgressCallback]:
-    """Report to a listener that a stage begins and ends; yield the callback for its progress.
+    """Report the start and the end of a stage to a listener; yield the callback for its progress.
 
     Examples
     --------
@@ -69,21 +69,24 @@ def announce(listener: ProgressListener, name: str) -> Iterator[ProgressCallback
 
 @contextmanager
 def report_stage(name: str, verbose: int | bool) -> Iterator[ProgressCallback | None]:
-    """Report a stage and its time; yield a callback for progress within it (None if silent).
+    """Report a stage and its time; yield the callback for its progress, None if it is silent.
 
-    A stage that takes more than a second shows a bar: on a terminal one that moves, elsewhere a
-    line every two seconds. What is left is estimated from the share that is done.
+    A stage that takes more than a second shows a progress bar, on a terminal one that is updated,
+    elsewhere a line every two seconds. The remaining time is estimated from the finished share.
     """
     listener = _listener.get()
     if listener is not None:
-        with announce(listener, name) as callback, _showing(lambda text: callback(None, text)):
+        with (
+            announce(listener, name) as callback,
+            _notice_handler(lambda text: callback(None, text)),
+        ):
             yield callback
         return
     if not verbose:
         yield None
         return
-    moves = sys.stderr.isatty()
-    between = SECONDS_BETWEEN_BARS if moves else SECONDS_BETWEEN_LINES
+    is_terminal = sys.stderr.isatty()
+    between = SECONDS_BETWEEN_BARS if is_terminal else SECONDS_BETWEEN_LINES
     start = time.perf_counter()
     next_line = start + max(SECONDS_BEFORE_A_BAR, between)
     _write(f"{name} ...")
@@ -93,20 +96,22 @@ def report_stage(name: str, verbose: int | bool) -> Iterator[ProgressCallback | 
         now = time.perf_counter()
         if now >= next_line:
             next_line = now + between
-            _write(f"{name}: {_bar(share, now - start)}{message}".rstrip(" ,"), moves=moves)
+            _write(
+                f"{name}: {_bar(share, now - start)}{message}".rstrip(" ,"), temporary=is_terminal
+            )
 
     try:
-        with _showing(_write):
+        with _notice_handler(_write):
             yield progress
     except BaseException:
-        if moves:
+        if is_terminal:
             sys.stderr.write("\n")
         raise
-    _write(f"{name}: done in {time.perf_counter() - start:.2f} s", over=moves)
+    _write(f"{name}: done in {time.perf_counter() - start:.2f} s", replace=is_terminal)
 
 
 @contextmanager
-def _showing(handler: Callable[[str], None]) -> Iterator[None]:
+def _notice_handler(handler: Callable[[str], None]) -> Iterator[None]:
     _notice_handlers.append(handler)
     try:
         yield
@@ -115,9 +120,9 @@ def _showing(handler: Callable[[str], None]) -> Iterator[None]:
 
 
 def notify(message: str) -> None:
-    """Show a notice within the stage that is being reported, else on a terminal only.
+    """Show a notice within the current stage, or on a terminal if there is no stage.
 
-    Any thread may call it, whichever thread reports the stage.
+    Any thread can call it, not only the one that reports the stage.
     """
     if _notice_handlers:
         _notice_handlers[-1](message)
@@ -126,7 +131,7 @@ def notify(message: str) -> None:
 
 
 def _bar(share: float | None, elapsed: float) -> str:
-    """Return a bar with the time so far and an estimate of what is left."""
+    """Return a progress bar with the elapsed and the estimated remaining time."""
     if share is None:
         return f"{elapsed:.0f} s, "
     full = round(BAR_LENGTH * share)
@@ -134,8 +139,8 @@ def _bar(share: float | None, elapsed: float) -> str:
     return f"|{'#' * full}{'.' * (BAR_LENGTH - full)}| {share:4.0%}, {elapsed:.0f} s{left}, "
 
 
-def _write(message: str, *, moves: bool = False, over: bool = False) -> None:
-    """Write a line; one that moves is written over by the next."""
-    before = "\r\x1b[K" if moves or over else ""
-    sys.stderr.write(f"{before}[graphmargin] {message}{'' if moves else chr(10)}")
+def _write(message: str, *, temporary: bool = False, replace: bool = False) -> None:
+    """Write a line, which the next one replaces if it is `temporary`."""
+    before = "\r\x1b[K" if temporary or replace else ""
+    sys.stderr.write(f"{before}[graphmargin] {message}{'' if temporary else chr(10)}")
     sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""Rows of numbers in one form: canonical if sparse, and of a size whose squares are finite."""
+"""Checks and scaling of rows: canonical if sparse, and of a size whose squares are finite."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ from scipy import sparse
 from graphmargin._typing import IntArray
 
 COMMON_EXPONENT, COMMON_EXPONENT_SINGLE = 200, 40
-"""Largest numbers from 2^-e to 2^e are left as they are: squares of their squares are in range."""
+"""Rows whose largest number is from 2^-e to 2^e are not scaled: its fourth power is finite."""
 LARGEST_EXPONENT, LARGEST_EXPONENT_SINGLE = 1000, 120
-"""Numbers up to 2^e can be added up without leaving the range."""
+"""Numbers up to 2^e can be added up without overflow."""
 
 
 def check_no_mask(X: Any, name: str = "X") -> None:
-    """Raise ValueError if X is a masked array that hides entries, which have no number to use."""
+    """Raise ValueError if X is an array with masked entries, which have no value to use."""
     if isinstance(X, np.ma.MaskedArray) and np.ma.getmaskarray(X).any():
         n_masked = int(np.ma.getmaskarray(X).sum())
         msg = (
-            f"`{name}` is a masked array with {n_masked:,} masked entries; fill them in, or leave "
-            "their rows or columns out"
+            f"`{name}` must have no masked entries, got {n_masked:,}; fill them in, or leave out "
+            "their rows or columns"
         )
         raise ValueError(msg)
 
 
 @contextmanager
-def naming_matrix(name: str) -> Iterator[None]:
-    """Let whatever NumPy, SciPy or scikit-learn refuse in the block name the argument.
+def errors_name_argument(name: str) -> Iterator[None]:
+    """Name the argument in the errors that NumPy, SciPy or scikit-learn raise in the block.
 
     Examples
     --------
-    >>> with naming_matrix("X"):
+    >>> with errors_name_argument("X"):
     ...     _ = np.array([["a"]]).astype(float)
     Traceback (most recent call last):
     ValueError: `X` must be a matrix of finite numbers: could not convert string to float: np.str_('a')
     """  # noqa: E501 - an error is one line
     try:
-        # scikit-learn looks for NaN by a sum, and casts numbers that are out of range.
+        # scikit-learn finds NaN by a sum, and casts numbers that overflow.
         with np.errstate(invalid="ignore", over="ignore"):
             yield
     except (ValueError, TypeError, OverflowError) as error:
@@ -53,22 +53,22 @@ def naming_matrix(name: str) -> Iterator[None]:
 
 
 def canonical_rows(X: Any, name: str = "X") -> Any:
-    """Return a sparse matrix with sorted indices and one entry a place, an array as it is.
+    """Return a sparse matrix with sorted indices and without duplicate entries, an array as it is.
 
-    Entries of the same place are added up in a copy. The matrix of the caller does not change.
+    Duplicates are added up in a copy, so that the matrix of the caller does not change.
     """
     if not sparse.issparse(X) or X.has_canonical_format:
         return X
     X = X.copy()
     X.sum_duplicates()
     if not np.isfinite(X.data).all():
-        msg = f"`{name}` has entries of the same place whose sum is beyond the range of {X.dtype}"
+        msg = f"`{name}` has duplicate entries whose sum overflows {X.dtype}; scale them down"
         raise ValueError(msg)
     return X
 
 
 def common_exponent(X: Any) -> int:
-    """Return the e for which ``2^-e X`` has common numbers; 0 if X has them already.
+    """Return the e for which ``2^-e X`` has numbers of common size; 0 if X has already.
 
     Examples
     --------
@@ -81,14 +81,14 @@ def common_exponent(X: Any) -> int:
 
 
 def largest_exponent(X: Any) -> int | None:
-    """Return the least e for which all numbers of X are below 2^e in size; None if all are 0."""
+    """Return the smallest e with abs(x) < 2^e for all numbers x in X; None if all are 0."""
     numbers = X.data if sparse.issparse(X) else X
     largest = max(abs(float(numbers.max(initial=0.0))), abs(float(numbers.min(initial=0.0))))
     return int(np.frexp(largest)[1]) if largest > 0 else None
 
 
 def scale_rows(X: Any, exponent: int) -> Any:
-    """Return ``2^-exponent X``; a row that would leave the range keeps its direction only.
+    """Return ``2^-exponent X``; a row that would overflow only keeps its direction.
 
     Multiplying by a power of two is exact, so that kernels and graphs whose width is scaled in the
     same way are the same to the last bit.
@@ -104,7 +104,7 @@ def scale_rows(X: Any, exponent: int) -> Any:
 
 
 def unit_rows(X: Any) -> Any:
-    """Return X, each row multiplied by the power of two that takes its largest number below 1.
+    """Return X with each row multiplied by the power of two that takes its numbers below 1.
 
     Examples
     --------
@@ -115,12 +115,12 @@ def unit_rows(X: Any) -> Any:
 
 
 def range_exponent(X: Any) -> int:
-    """Return the e for which numbers of the type of X may be as large as 2^e."""
+    """Return the e for which numbers up to 2^e do not overflow in sums of the dtype of X."""
     return LARGEST_EXPONENT_SINGLE if X.dtype == np.float32 else LARGEST_EXPONENT
 
 
 def limit_rows(X: Any, limit: float) -> Any:
-    """Return X, in which rows beyond ``2^limit`` are scaled down to it by a power of two.
+    """Return X with rows beyond ``2^limit`` scaled down to it by a power of two.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def limit_rows(X: Any, limit: float) -> Any:
 
 
 def row_exponents(X: Any) -> IntArray:
-    """Return the largest exponent of the numbers of each row."""
+    """Return the binary exponent of the largest number of each row."""
     sizes = abs(X).max(axis=1)
     sizes = sizes.toarray().ravel() if sparse.issparse(sizes) else np.asarray(sizes)
     exponents: IntArray = np.frexp(sizes)[1].astype(np.int64)
@@ -143,7 +143,7 @@ def row_exponents(X: Any) -> IntArray:
 
 
 def scale_each_row(X: Any, exponents: IntArray) -> Any:
-    """Return row i of X times ``2^-exponents[i]``, without a step that leaves the range."""
+    """Return row i of X times ``2^-exponents[i]``, without intermediate overflow."""
     if not sparse.issparse(X):
         return np.ldexp(X, -exponents[:, None].astype(np.int32))
     X = X.copy()

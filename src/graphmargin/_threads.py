@@ -1,4 +1,4 @@
-"""Pieces of work in threads, for kernels that do not hold the interpreter's lock."""
+"""Parallel loops in threads, for kernels that release the interpreter's lock."""
 
 from __future__ import annotations
 
@@ -20,25 +20,26 @@ Piece = TypeVar("Piece")
 Result = TypeVar("Result")
 
 POLL_SECONDS = 0.2
+"""Time between two reports of progress, and two checks for Ctrl-C."""
 
 _current = threading.local()
 
 
 @cache
 def _libraries() -> ThreadpoolController:
-    """Return the BLAS and OpenMP libraries; to find them takes milliseconds."""
+    """Return the BLAS and OpenMP libraries, which takes milliseconds to find."""
     return ThreadpoolController()
 
 
 def _was_cancelled(ended: Future[None]) -> bool:
-    """Tell the threads that stopped at a pause from the one with the reason."""
+    """Tell whether a thread was cancelled, rather than failed itself."""
     return isinstance(ended.exception(), CancelledError)
 
 
 def n_threads(n_jobs: int | None) -> int:
-    """Return how many threads `n_jobs` stands for.
+    """Return the number of threads for `n_jobs`.
 
-    -1 are all cores. None is what BLAS would take, so that ``OMP_NUM_THREADS`` and
+    -1 takes all cores. None takes as many as BLAS would, so that ``OMP_NUM_THREADS`` and
     ``threadpool_limits`` are respected.
     """
     check_n_jobs(n_jobs)
@@ -59,9 +60,9 @@ def check_n_jobs(n_jobs: Any) -> None:
 
 
 def raise_if_cancelled() -> None:
-    """Raise CancelledError if the work of this thread is no longer wanted.
+    """Raise CancelledError if the work of this thread was cancelled.
 
-    Long loops call it every few tenths of a second, so that Ctrl-C ends them soon.
+    Long loops call it every few tenths of a second, so that Ctrl-C ends them quickly.
     """
     stop = getattr(_current, "stop", None)
     if stop is not None and stop.is_set():
@@ -69,10 +70,10 @@ def raise_if_cancelled() -> None:
 
 
 class _SharedLimit:
-    """One thread for BLAS and OpenMP as long as someone holds it.
+    """A limit of one thread for BLAS and OpenMP while at least one pool is open.
 
-    Pools overlap where users call from several threads. The first one to begin finds the numbers
-    that the last one to end restores.
+    Pools overlap if users call from several threads. The limit is set by the first pool that opens,
+    and the former limits are restored by the last one that closes.
     """
 
     def __init__(self) -> None:
@@ -81,14 +82,14 @@ class _SharedLimit:
         self._limits: Any = None
 
     def hold(self) -> None:
-        """Set the limit, unless another holder has."""
+        """Set the limit, unless it is set already."""
         with self._lock:
             if self._holders == 0:
                 self._limits = _libraries().limit(limits=1)
             self._holders += 1
 
     def release(self) -> None:
-        """Restore what was there before the first holder, if this is the last one."""
+        """Restore the former limits, if no pool is left."""
         with self._lock:
             self._holders -= 1
             if self._holders == 0:
@@ -107,31 +108,31 @@ def map_in_threads(
 ) -> list[Result]:
     """Return ``[work(piece) for piece in pieces]``, each piece with a single BLAS thread.
 
-    How the work is cut into pieces, and with it all rounding, is the caller's choice and does not
-    depend on `n_jobs`. An exception or Ctrl-C drops the pieces that have not begun.
+    The caller chooses the pieces, so that rounding does not depend on `n_jobs`. An exception or
+    Ctrl-C cancels the pieces that have not started.
 
     Examples
     --------
     >>> map_in_threads(abs, [-1, 2], n_jobs=2)
     [1, 2]
     """
-    with ThreadPool(n_jobs) as team:
-        return team.run(work, pieces, progress)
+    with ThreadPool(n_jobs) as pool:
+        return pool.run(work, pieces, progress)
 
 
 class ThreadPool:
-    """Threads that stay for many small jobs, with a single BLAS thread each.
+    """Threads that are kept for many short calls, with a single BLAS thread each.
 
     Examples
     --------
-    >>> with ThreadPool(n_jobs=2) as team:
-    ...     team.run(abs, [-1, 2]), team.run(str, [3])
+    >>> with ThreadPool(n_jobs=2) as pool:
+    ...     pool.run(abs, [-1, 2]), pool.run(str, [3])
     ([1, 2], ['3'])
     """
 
     def __init__(self, n_jobs: int | None) -> None:
         self.size = n_threads(n_jobs)
-        self._pool = ThreadPoolExecutor(self.size)  # starts threads when they are needed
+        self._pool = ThreadPoolExecutor(self.size)  # it starts threads as they are needed
         self._holds_limit = True
         _SINGLE_THREAD.hold()
 

@@ -1,4 +1,4 @@
-"""Array types that signatures share."""
+"""Types that signatures share."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ IntArray: TypeAlias = npt.NDArray[np.signedinteger[Any]]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 AnyArray: TypeAlias = npt.NDArray[Any]
 ProgressCallback: TypeAlias = Callable[[float | None, str], None]
-"""Takes the share of the work that is done (None where it is unknown) and a message."""
+"""A function that takes the finished share of the work (None if unknown) and a message."""
 ProgressListener: TypeAlias = Callable[[str], ProgressCallback]
-"""Takes the name of a stage that begins, and returns the callback for its progress."""
+"""A function that takes the name of a new stage, and returns the callback for its progress."""

@@ -1,4 +1,4 @@
-"""Labels, and the two rules that say which rows have none: one for Python, one for tables."""
+"""Labels, and the two rules for unlabeled rows: one for Python, one for tables."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ UNLABELED = -1
 
 @dataclass(frozen=True)
 class UnlabeledRule:
-    """The values that mean that a row has no label.
+    """The values that mean that a row is unlabeled.
 
     None, NaN and ``pandas.NA`` always do. The two instances, `UNLABELED_IN_PYTHON` and
-    `UNLABELED_IN_TABLES`, say which other values do.
+    `UNLABELED_IN_TABLES`, add other values.
 
     Attributes
     ----------
@@ -32,8 +32,8 @@ class UnlabeledRule:
     values : tuple
         Values that mean unlabeled if they are equal: the number -1 does, the text "-1" does not.
     texts : tuple of str
-        Texts that mean unlabeled for every value that reads like one of them: without the blanks at
-        its ends, and a whole number with or without decimals. Empty if text is taken literally.
+        Texts that mean unlabeled for every value that reads like one of them, without surrounding
+        blanks, and a whole number with or without decimals. Empty if text is taken literally.
 
     Examples
     --------
@@ -49,11 +49,11 @@ class UnlabeledRule:
     texts: tuple[str, ...] = ()
 
     def with_texts(self, texts: Iterable[str]) -> UnlabeledRule:
-        """Return the rule in which these texts mean unlabeled, too."""
+        """Return the rule for which these texts mean unlabeled, too."""
         return replace(self, texts=tuple(sorted({*self.texts, *(text.strip() for text in texts)})))
 
     def is_unlabeled(self, value: Any) -> bool:
-        """Tell whether a value means that there is no label."""
+        """Tell whether a value means unlabeled."""
         if _is_missing(value) or any(value == marker for marker in self.values):
             return True
         return not self._readings(value).isdisjoint(self.texts)
@@ -66,14 +66,14 @@ class UnlabeledRule:
                 missing |= values == marker
             return missing
         distinct: dict[Any, int] = {}
-        places = [distinct.setdefault(value, len(distinct)) for value in values.tolist()]
+        positions = [distinct.setdefault(value, len(distinct)) for value in values.tolist()]
         unlabeled = np.array([self.is_unlabeled(value) for value in distinct], dtype=bool)
-        return unlabeled[np.array(places, dtype=np.int64)]
+        return unlabeled[np.array(positions, dtype=np.int64)]
 
     def label_of(self, value: Any) -> Any:
-        """Return the label that a value stands for, None if it means unlabeled.
+        """Return the label of a value, None if it means unlabeled.
 
-        In tables this is text without blanks at its ends, unless it is a number or a truth value.
+        In tables this is text without surrounding blanks, unless it is a number or a boolean.
 
         Examples
         --------
@@ -97,10 +97,10 @@ UNLABELED_IN_PYTHON = UnlabeledRule("-1, None, NaN or ''", values=(UNLABELED, ""
 """The rule for arrays, lists and Series, and for tables that Python code passes to an estimator."""
 
 UNLABELED_IN_TABLES = UnlabeledRule(
-    "an empty cell, NaN, None, <NA> or what --unlabeled names",
+    "an empty cell, NaN, None, <NA> or a value of --unlabeled",
     texts=("", "<NA>", "NaN", "None", "nan"),
 )
-"""The rule for tables that commands read, in which -1 is a class."""
+"""The rule for tables that commands read, where -1 is a class."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class EncodedLabels:
 
 
 def encode_labels(y: npt.ArrayLike) -> EncodedLabels:
-    """Return the classes and codes of partly labeled `y`, at least two classes required.
+    """Return the classes and codes of partly labeled `y`, which must have at least two classes.
 
     Examples
     --------
@@ -147,7 +147,7 @@ def encode_labels(y: npt.ArrayLike) -> EncodedLabels:
     if not labeled.any():
         msg = (
             f"`y` has no label: all {len(values)} rows are unlabeled "
-            f"({UNLABELED_IN_PYTHON.description}); label a few"
+            f"({UNLABELED_IN_PYTHON.description}); label rows of at least two classes"
         )
         raise ValueError(msg)
     given = _with_plain_dtype(values[labeled])
@@ -155,7 +155,7 @@ def encode_labels(y: npt.ArrayLike) -> EncodedLabels:
     classes, codes_of_labeled = np.unique(given, return_inverse=True)
     if len(classes) < 2:
         msg = (
-            f"`y` has one class only ({classes.tolist()[0]!r}); label rows of at least two classes "
+            f"`y` has only one class ({classes.tolist()[0]!r}); label rows of at least two classes "
             f"(unlabeled is {UNLABELED_IN_PYTHON.description})"
         )
         raise ValueError(msg)
@@ -165,7 +165,7 @@ def encode_labels(y: npt.ArrayLike) -> EncodedLabels:
 
 
 def decode_labels(classes: AnyArray, codes: IntArray) -> AnyArray:
-    """Return the class of each code, and the marker for unlabeled where the code is -1.
+    """Return the class of each code, and the marker of unlabeled rows where the code is -1.
 
     Examples
     --------
@@ -178,8 +178,8 @@ def decode_labels(classes: AnyArray, codes: IntArray) -> AnyArray:
 def set_unlabeled(y: AnyArray, rows: BoolArray) -> AnyArray:
     """Return a copy of `y` in which the rows of the mask are unlabeled.
 
-    Unlabeled is -1 among signed integers, NaN among floats, "" among strings; all else becomes an
-    object array with None.
+    Unlabeled is -1 among signed integers, NaN among floats and "" among strings; other types become
+    an object array with None.
 
     Examples
     --------
@@ -195,7 +195,7 @@ def set_unlabeled(y: AnyArray, rows: BoolArray) -> AnyArray:
 
 
 def is_label(value: Any) -> bool:
-    """Tell whether a value can be a label, or mean that there is none: it holds no others.
+    """Tell whether a value is a single value, which can be a label or mean unlabeled.
 
     Examples
     --------
@@ -208,16 +208,17 @@ def is_label(value: Any) -> bool:
 
 
 def _check_entries(values: AnyArray) -> None:
-    """Refuse lists, mappings and other collections in place of labels."""
+    """Raise ValueError for lists, mappings and other collections in place of labels."""
     if values.dtype.kind == "V":
         msg = f"Unknown label type: {values.dtype}; labels in `y` are integers, strings or booleans"
         raise ValueError(msg)
     if values.dtype.kind != "O":
         return
-    odd = next((value for value in values.ravel().tolist() if not is_label(value)), None)
-    if odd is not None:
+    collection = next((value for value in values.ravel().tolist() if not is_label(value)), None)
+    if collection is not None:
         msg = (
-            f"`y` must hold one label for each row, got a {type(odd).__name__}, {odd!r:.100}; "
+            f"`y` must hold one label for each row, got the {type(collection).__name__} "
+            f"{collection!r:.100}; "
             "labels are integers, strings or booleans"
         )
         raise ValueError(msg)
@@ -225,7 +226,10 @@ def _check_entries(values: AnyArray) -> None:
 
 def _check_label_type(given: AnyArray) -> None:
     if given.dtype.kind == "f" and not np.isfinite(given).all():
-        msg = f"`y` has an infinite label; unlabeled is {UNLABELED_IN_PYTHON.description}"
+        msg = (
+            "`y` must have finite labels, got an infinite one; unlabeled is "
+            f"{UNLABELED_IN_PYTHON.description}"
+        )
         raise ValueError(msg)
     if given.dtype.kind == "f" and (given % 1 != 0).any():
         example = given[given % 1 != 0][0]
@@ -237,7 +241,7 @@ def _check_label_type(given: AnyArray) -> None:
 
 
 def _as_array(y: npt.ArrayLike) -> AnyArray:
-    """Return y as an array in which a missing entry keeps its meaning."""
+    """Return y as an array that keeps missing entries."""
     if y is None:
         msg = (
             "learning requires y to be passed, but the target y is None; pass one entry for each "
@@ -262,15 +266,15 @@ def _as_array(y: npt.ArrayLike) -> AnyArray:
 
 
 def _with_plain_dtype(given: AnyArray) -> AnyArray:
-    """Return labels that are objects as an array of strings, numbers or truth values."""
+    """Return labels that are objects as an array of strings, numbers or booleans."""
     if given.dtype.kind not in "OT":
         return given
     labels = given.tolist()
     if len({isinstance(label, str) for label in labels}) > 1:
-        some = list(dict.fromkeys(labels))[:4]
-        msg = f"`y` mixes strings and numbers: {some!r}; convert all labels to one type"
+        examples = list(dict.fromkeys(labels))[:4]
+        msg = f"`y` mixes strings and numbers, {examples!r}; convert all labels to one type"
         raise ValueError(msg)
-    # NumPy makes floats of integers below and above 2^63, of whatever sign.
+    # NumPy converts integers below and above 2^63 to floats.
     is_large = all(type(label) is int and label >= 0 for label in labels) and max(labels) >= 2**63
     plain = np.array(labels, dtype=np.uint64 if is_large and max(labels) < 2**64 else None)
     # It also strips zero bytes from the ends of text.
@@ -289,7 +293,7 @@ def _with_plain_dtype(given: AnyArray) -> AnyArray:
 def _is_missing(value: Any) -> bool:
     """Tell whether a value is None, NaN or ``pandas.NA``."""
     try:
-        # Only NaN and its likes differ from themselves.
+        # Only NaN and similar values differ from themselves.
         return value is None or bool(value != value)
     except TypeError:  # pandas.NA has no truth value
         return True

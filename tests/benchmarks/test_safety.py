@@ -37,7 +37,7 @@ def dense(X):
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
-def test_rows_and_classes(name):
+def test_problems_have_rows_of_all_classes(name):
     made = made_by(name, 0)
     assert made.name == name
     assert "\n" not in made.description
@@ -141,7 +141,7 @@ def test_a_failing_method_is_a_record():
     assert good.test_error < 0.5
 
 
-def test_run_resumes_what_was_finished(tmp_path):
+def test_a_run_does_not_repeat_finished_settings(tmp_path):
     out, calls = tmp_path / "records.csv", []
 
     def counted(_, seed):
@@ -167,7 +167,7 @@ def records_of(errors, name="xor", n_labels=100, seconds=0.5):
     ]
 
 
-def test_summary_by_hand():
+def test_the_summary_is_that_by_hand():
     text = summary(
         [
             *records_of({SUPERVISED: [0.2, 0.4], "other": [0.1, 0.3], CUT: [0.11, 0.3]}),
@@ -199,7 +199,7 @@ def test_summary_by_hand():
     assert "## Failures" not in text
 
 
-def test_summary_of_failures():
+def test_the_summary_counts_failures():
     text = summary(records_of({SUPERVISED: [0.2, 0.4], "other": [None, 0.1], CUT: [None, None]}))
     assert "| xor | **30.0 ± 10.0** | 10.0 ± 0.0 (1 failed) | failed |" in text
     assert "| cut | 2.75 | 2.75 | 0.50 |" in text  # (1, 2.5, 2.5) and (2, 1, 3)
@@ -209,7 +209,7 @@ def test_summary_of_failures():
     assert "| xor | 20.0 | **10.0** |" in one_draw
 
 
-def test_command_prints_tables(capsys, tmp_path):
+def test_the_command_prints_tables(capsys, tmp_path):
     out = tmp_path / "records.csv"
     main(
         ["--problems", "xor", "--labels", "10", "--draws", "2", "--jobs", "1", "--out", str(out)],

@@ -63,7 +63,7 @@ def test_names_of_systems_tell_the_number_of_candidates_and_of_fits():
         assert {name for name in SELECTION_SYSTEMS if told in name} == names
 
 
-def test_the_rival_has_the_candidates_of_the_automatic_fit():
+def test_grid_search_has_the_candidates_of_the_automatic_fit():
     X = letter(0).X
     assert gamma_g_grid(knn_graph(X, 5, random_state=0)) == AUTO_GRID["gamma_g"]
     assert c_grid(X, Kernel("rbf", paper_width(X))) == AUTO_GRID["C"]

@@ -22,9 +22,9 @@ def refused(capsys, tmp_path):
         before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
         capsys.readouterr()
         assert main([str(word) for word in argv]) == code
-        said = capsys.readouterr()
-        assert said.out == ""
-        (line,) = said.err.splitlines()
+        output = capsys.readouterr()
+        assert output.out == ""
+        (line,) = output.err.splitlines()
         assert line.startswith("graphmargin")
         assert "Traceback" not in line
         after = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}

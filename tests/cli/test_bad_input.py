@@ -16,29 +16,29 @@ from graphmargin.cli import app, main
 COMMANDS = ("label", "suggest", "audit", "explain", "fit", "info")
 
 
-def words(command, table, target="kind"):
+def command_line(command, table, target="kind"):
     """Return a command line on a table, with what it needs beside."""
     extra = {"explain": ["--row", "1"], "fit": ["--model", f"{table}.graphmargin"]}
     return [command, table, "--target", target, *extra.get(command, [])]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_tables_that_no_command_takes(command, refused, table_file, tmp_path):
+def test_every_command_rejects_a_bad_table(command, refused, table_file, tmp_path):
     (tmp_path / "folder.csv").mkdir()
     for name in ("no.csv", "folder.csv"):
-        assert name in refused(*words(command, tmp_path / name))
-    line = refused(*words(command, table_file, "kindd"))
+        assert name in refused(*command_line(command, tmp_path / name))
+    line = refused(*command_line(command, table_file, "kindd"))
     assert "'kindd'" in line
     assert "weight" in line
     table = pd.read_csv(table_file)
     table.assign(kind=None).to_csv(table_file, index=False)
-    assert "no label" in refused(*words(command, table_file))
+    assert "no label" in refused(*command_line(command, table_file))
     table.assign(kind=table["kind"].where(table["kind"] == "cat")).to_csv(table_file, index=False)
-    assert "are cat" in refused(*words(command, table_file))
+    assert "are cat" in refused(*command_line(command, table_file))
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "said"),
+    ("name", "text", "message"),
     [
         ("a.sav", "x", ".parquet"),
         ("a.csv", "", "a.csv"),
@@ -48,13 +48,13 @@ def test_tables_that_no_command_takes(command, refused, table_file, tmp_path):
     ],
     ids=["format", "empty", "header", "names", "nothing-to-learn-from"],
 )
-def test_files_that_are_no_tables(name, text, said, refused, tmp_path):
+def test_files_that_are_no_tables_are_rejected(name, text, message, refused, tmp_path):
     (tmp_path / name).write_text(text)
-    assert said in refused(*words("label", tmp_path / name))
+    assert message in refused(*command_line("label", tmp_path / name))
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (["--target", "weight"], "weight"),
         (["--ignore", "nothing"], "'nothing'"),
@@ -62,53 +62,53 @@ def test_files_that_are_no_tables(name, text, said, refused, tmp_path):
         (["--out", "same.csv", "--report", "same.csv"], "same.csv"),
     ],
 )
-def test_options_that_do_not_fit(options, said, refused, table_file, tmp_path, monkeypatch):
+def test_bad_options_are_rejected(options, message, refused, table_file, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert said in refused(*words("label", table_file), *options)
+    assert message in refused(*command_line("label", table_file), *options)
 
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet", "xlsx", "jsonl", "npz", "csv.gz"])
-def test_binary_garbage(suffix, refused, tmp_path):
+def test_random_bytes_are_rejected(suffix, refused, tmp_path):
     path = tmp_path / f"garbage.{suffix}"
     path.write_bytes(np.random.default_rng(0).bytes(5000))
-    assert "garbage" in refused(*words("label", path))
+    assert "garbage" in refused(*command_line("label", path))
 
 
-def test_truncated_parquet(refused, tmp_path, mixed_table):
+def test_a_truncated_parquet_file_is_rejected(refused, tmp_path, mixed_table):
     path = tmp_path / "pets.parquet"
     mixed_table()[0].to_parquet(path)
     path.write_bytes(path.read_bytes()[:-100])
-    assert "pets.parquet" in refused(*words("label", path))
+    assert "pets.parquet" in refused(*command_line("label", path))
 
 
 @pytest.mark.parametrize("command", ["label", "suggest"])
-def test_all_labels_present(command, refused, table_file):
+def test_a_table_with_all_labels_is_rejected(command, refused, table_file):
     table = pd.read_csv(table_file)
     table.assign(kind=np.where(table["weight"] > 5, "cat", "dog")).to_csv(table_file, index=False)
-    assert "all 150 rows" in refused(*words(command, table_file))
+    assert "all 150 rows" in refused(*command_line(command, table_file))
 
 
-def test_a_word_that_may_mean_unlabeled_is_asked_about(refused, table_file):
+def test_the_message_suggests_the_value_that_may_mean_unlabeled(refused, table_file):
     table = pd.read_csv(table_file)
     table.assign(kind=table["kind"].fillna("to do")).to_csv(table_file, index=False)
-    line = refused(*words("label", table_file))
-    assert "if 'to do' (135 rows) means that there is none, pass --unlabeled='to do'" in line
+    line = refused(*command_line("label", table_file))
+    assert "if 'to do' (135 rows) means unlabeled, add --unlabeled='to do'" in line
     table.assign(kind=np.arange(150) % 3).to_csv(table_file, index=False)
-    assert "--unlabeled" not in refused(*words("label", table_file))
+    assert "--unlabeled" not in refused(*command_line("label", table_file))
 
 
-def test_columns_of_the_result_are_taken(refused, table_file):
+def test_a_table_with_a_column_of_the_result_is_rejected(refused, table_file):
     pd.read_csv(table_file).assign(kind_source="").to_csv(table_file, index=False)
-    assert "'kind_source'" in refused(*words("label", table_file))
+    assert "'kind_source'" in refused(*command_line("label", table_file))
 
 
 @pytest.mark.parametrize("row", ["0", "151", "a0001", "-3"])
-def test_row_that_is_not_there(row, refused, table_file):
+def test_a_row_number_out_of_range_is_rejected(row, refused, table_file):
     line = refused("explain", table_file, "-t", "kind", f"--row={row}")
     assert row in line
 
 
-def test_id_that_is_not_there_or_not_unique(refused, table_file):
+def test_an_unknown_or_ambiguous_id_is_rejected(refused, table_file):
     start = ("explain", table_file, "-t", "kind")
     assert "no row" in refused(*start, "--row", "zz", "--id", "id")
     assert "150 rows" in refused(*start, "--row", "here", "--id", "country")
@@ -116,43 +116,43 @@ def test_id_that_is_not_there_or_not_unique(refused, table_file):
 
 
 @pytest.mark.parametrize("option", ["--out", "--model", "--report"])
-def test_output_that_cannot_be_written(option, refused, table_file, tmp_path):
+def test_an_output_that_cannot_be_written_is_rejected(option, refused, table_file, tmp_path):
     (tmp_path / "file").write_text("")
     (tmp_path / "folder.csv").mkdir()
-    start = words("label", table_file)
+    start = command_line("label", table_file)
     assert "file" in refused(*start, option, tmp_path / "file" / "a.csv")
     assert "folder.csv" in refused(*start, option, tmp_path / "folder.csv")
     assert "pets.csv" in refused(*start, option, table_file)
 
 
 @pytest.mark.parametrize("option", ["--out", "--model", "--report"])
-def test_output_that_is_no_regular_file(option, refused, table_file, tmp_path, monkeypatch):
+def test_an_irregular_output_file_is_rejected(option, refused, table_file, tmp_path, monkeypatch):
     from graphmargin.labeling import labeling_task
 
     monkeypatch.setattr(labeling_task, "read_task", None)  # before any work
     os.mkfifo(tmp_path / "fifo.csv")
     (tmp_path / "null.csv").symlink_to("/dev/null")
     (tmp_path / "loop.csv").symlink_to("loop.csv")
-    start = words("label", table_file)
+    start = command_line("label", table_file)
     assert "a FIFO, not a file" in refused(*start, option, tmp_path / "fifo.csv")
     assert "a device, not a file" in refused(*start, option, tmp_path / "null.csv")
-    assert "leads to itself" in refused(*start, option, tmp_path / "loop.csv")
+    assert "a link to itself" in refused(*start, option, tmp_path / "loop.csv")
     assert "File name too long" in refused(*start, option, tmp_path / f"{'x' * 300}.csv")
 
 
 @pytest.mark.parametrize("command", ["label", "suggest", "audit", "explain", "fit"])
-def test_seeds_that_there_are_not(command, refused, table_file):
+def test_seeds_out_of_range_are_rejected(command, refused, table_file):
     for seed in (2**32, -1):
-        assert "--seed" in refused(*words(command, table_file), f"--seed={seed}")
+        assert "--seed" in refused(*command_line(command, table_file), f"--seed={seed}")
 
 
 @pytest.mark.parametrize("command", [*COMMANDS, "predict"])
-def test_input_that_is_no_regular_file(command, refused, tmp_path):
+def test_an_irregular_input_file_is_rejected(command, refused, tmp_path):
     os.mkfifo(tmp_path / "fifo.csv")
-    argv = words(command, tmp_path / "fifo.csv")
+    argv = command_line(command, tmp_path / "fifo.csv")
     if command == "predict":
         argv = ["predict", tmp_path / "fifo.csv", tmp_path / "fifo.csv"]
-    assert "is no regular file" in refused(*argv)
+    assert "is not a regular file" in refused(*argv)
 
 
 @contextmanager
@@ -169,26 +169,26 @@ def small_files():
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows does not limit the size of files")
-def test_disk_full_in_the_middle(table_file, tmp_path, refused):
+def test_a_full_disk_keeps_the_old_table(table_file, tmp_path, refused):
     out = tmp_path / "out.csv"
     out.write_text("old")
-    argv = [str(word) for word in words("label", table_file)]
+    argv = [str(word) for word in command_line("label", table_file)]
     assert main([*argv, "--quiet"]) == 0  # what is not compiled yet is, and kept in its cache
     with small_files():
         line = refused(*argv, "--quiet", "--out", out)
-    assert f"{out}: File too large; nothing was written: make room there" in line
+    assert f"{out}: File too large; nothing was written: free some space" in line
 
 
 @pytest.mark.parametrize("option", ["--model", "--report"])
-def test_disk_full_for_model_and_report(option, table_file, tmp_path, monkeypatch, refused):
+def test_a_full_disk_is_an_error_of_one_line(option, table_file, tmp_path, monkeypatch, refused):
     from pathlib import Path
 
     def full(self, _content):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self))
 
     monkeypatch.setattr(Path, "write_bytes", full)
-    line = refused(*words("label", table_file), option, tmp_path / "file", "--quiet")
-    assert f"{tmp_path / 'file'}: No space left on device; nothing was written: make room" in line
+    line = refused(*command_line("label", table_file), option, tmp_path / "file", "--quiet")
+    assert f"{tmp_path / 'file'}: No space left on device; nothing was written: free" in line
 
 
 @pytest.fixture
@@ -199,7 +199,7 @@ def model_file(labeled_pets, tmp_path):
     return path
 
 
-def test_bad_model_files(model_file, table_file, tmp_path, refused):
+def test_bad_model_files_are_rejected(model_file, table_file, tmp_path, refused):
     bad = tmp_path / "bad.graphmargin"
     start = ("predict", bad, table_file, "--out", tmp_path / "out.csv")
     assert "bad.graphmargin" in refused(*start)
@@ -212,13 +212,15 @@ def test_bad_model_files(model_file, table_file, tmp_path, refused):
         assert "bad.graphmargin" in refused("info", bad)
 
 
-def test_model_that_is_not_of_a_table(table_file, tmp_path, refused):
+def test_a_model_for_arrays_is_rejected(table_file, tmp_path, refused):
     path = tmp_path / "svc.graphmargin"
     gm.save_model(gm.SupervisedSVC().fit([[0.0], [1.0]], ["low", "high"]), path)
     assert "SupervisedSVC" in refused("predict", path, table_file, "--out", tmp_path / "out.csv")
 
 
-def test_table_that_does_not_fit_the_model(model_file, tmp_path, refused, mixed_table):
+def test_a_table_that_does_not_fit_the_model_is_rejected(
+    model_file, tmp_path, refused, mixed_table
+):
     table = mixed_table()[0].drop(columns="kind")
     path = tmp_path / "new.csv"
     start = ("predict", model_file, path, "--out", tmp_path / "out.csv")
@@ -238,25 +240,25 @@ def fail():
 
 
 @pytest.mark.parametrize(
-    ("event", "code", "said"),
+    ("event", "code", "message"),
     [
-        (fail, 1, f"internal error, KeyError: 'a bug' ({app.TRACEBACK}=1"),
+        (fail, 1, f"internal error: KeyError: 'a bug'; set {app.TRACEBACK_VARIABLE}=1"),
         (lambda: signal.raise_signal(signal.SIGINT), 130, "interrupted"),
         (lambda: signal.raise_signal(signal.SIGTERM), 143, "interrupted"),
         (lambda: signal.raise_signal(signal.SIGHUP), 129, "interrupted"),
     ],
     ids=["internal-error", "ctrl-c", "kill", "hang-up"],
 )
-def test_internal_errors_and_ctrl_c_are_one_line(
-    event, code, said, monkeypatch, refused, table_file
+def test_internal_errors_and_interruptions_print_one_line(
+    event, code, message, monkeypatch, refused, table_file
 ):
     from graphmargin.labeling import labeling_task
 
     monkeypatch.setattr(labeling_task, "label_rows", lambda *_, **__: event())
-    assert said in refused(*words("label", table_file), code=code)
+    assert message in refused(*command_line("label", table_file), code=code)
 
 
-def test_a_hang_up_that_nohup_ignores_is_ignored(monkeypatch, refused, table_file):
+def test_sighup_under_nohup_is_ignored(monkeypatch, refused, table_file):
     from graphmargin.labeling import labeling_task
 
     def hang_up_and_fail(*_, **__):
@@ -266,22 +268,22 @@ def test_a_hang_up_that_nohup_ignores_is_ignored(monkeypatch, refused, table_fil
     monkeypatch.setattr(labeling_task, "label_rows", hang_up_and_fail)
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        assert "a bug" in refused(*words("label", table_file), code=1)
+        assert "a bug" in refused(*command_line("label", table_file), code=1)
     finally:
         signal.signal(signal.SIGHUP, before)
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
 
 
-def test_a_traceback_on_demand(monkeypatch, capsys, table_file):
+def test_the_variable_shows_a_traceback(monkeypatch, capsys, table_file):
     from graphmargin.labeling import labeling_task
 
     monkeypatch.setattr(labeling_task, "label_rows", None)
-    monkeypatch.setenv(app.TRACEBACK, "1")
-    assert main([str(word) for word in words("label", table_file)]) == 1
+    monkeypatch.setenv(app.TRACEBACK_VARIABLE, "1")
+    assert main([str(word) for word in command_line("label", table_file)]) == 1
     assert capsys.readouterr().err.startswith("Traceback")
 
 
-def test_missing_packages_of_the_extra(monkeypatch, refused, table_file):
-    monkeypatch.setattr(app, "EXTRA", ("no_such_package",))
-    line = refused(*words("label", table_file))
+def test_the_message_names_missing_packages_and_the_extra(monkeypatch, refused, table_file):
+    monkeypatch.setattr(app, "REQUIRED_PACKAGES", ("no_such_package",))
+    line = refused(*command_line("label", table_file))
     assert 'no_such_package; pip install "graphmargin[cli]"' in line

@@ -31,7 +31,7 @@ def address(cluster):
 @pytest.fixture(autouse=True)
 def _environment(monkeypatch):
     """Give back the variable of the log, which commands set for their process."""
-    monkeypatch.setenv(dask_commands.LOGGING, "critical")
+    monkeypatch.setenv(dask_commands.LOGGING_VARIABLE, "critical")
 
 
 def run(*argv):
@@ -99,7 +99,7 @@ def test_labels_are_those_of_one_machine(here, there):
     )
 
 
-def test_the_summary_is_that_of_the_files(pets, summary, here, there):  # noqa: ARG001
+def test_the_summary_agrees_with_the_files(pets, summary, here, there):  # noqa: ARG001
     assert summary["files"] == {
         "labeled": str(pets / "pets-labeled"),
         "model": str(pets / "pets.graphmargin"),
@@ -114,12 +114,12 @@ def test_the_summary_is_that_of_the_files(pets, summary, here, there):  # noqa: 
     assert dict(zip(summary["classes"], summary["final_counts"], strict=True)) == counts.to_dict()
     sources = there["kind_source"].value_counts()
     assert {k: n for k, n in summary["source_counts"].items() if n} == sources.to_dict()
-    assert summary["estimate"]["n_hidden"] == N_ROWS // 10
+    assert summary["estimate"]["n_held_out"] == N_ROWS // 10
     assert 0.9 < use["graph_recall"] <= 1
     assert summary["verdict"]
     left_out = {use["name"] for use in summary["columns"] if use["role"] == "left out"}
     assert left_out == {"id", "country"}
-    assert not {"map", "doubts"} & set(summary)
+    assert not {"map", "suspicious_labels"} & set(summary)
     # The work is done, and nobody asked to keep what was between.
     assert sorted(path.name for path in pets.iterdir() if "labeled" in path.name) == [
         "pets-labeled",
@@ -127,36 +127,36 @@ def test_the_summary_is_that_of_the_files(pets, summary, here, there):  # noqa: 
     ]
 
 
-def test_the_report_has_what_a_cluster_knows(pets, summary):
+def test_the_report_has_no_sections_that_need_all_rows(pets, summary):
     page = (pets / "pets.html").read_text(encoding="utf-8")
     assert f"learned from {N_ROWS} rows" in page
     for name, count in zip(summary["classes"], summary["final_counts"], strict=True):
         assert name in page
         assert f">{count:,}<" in page
-    assert [part for part in ("graph", "uncertain", "doubts", "use") if f'id="{part}"' in page] == [
-        "use"
-    ]
+    assert [
+        part for part in ("graph", "uncertain", "suspicious", "use") if f'id="{part}"' in page
+    ] == ["use"]
 
 
-def test_the_model_predicts_here_and_there_what_the_table_has(pets, there, address, tmp_path):
+def test_the_model_predicts_the_same_labels_with_and_without_dask(pets, there, address, tmp_path):
     argv = ("predict", pets / "pets.graphmargin", pets / "pets", "--out", tmp_path / "out")
     with redirect_stdout(io.StringIO()) as out:
         assert run(*argv, "--dask", address, "--json") == 0
-    told = json.loads(out.getvalue())
-    found = read_folder(tmp_path / "out")
+    summary_json = json.loads(out.getvalue())
+    result = read_folder(tmp_path / "out")
     single = tmp_path / "single.parquet"
     with redirect_stdout(io.StringIO()) as out:
         words = ("predict", pets / "pets.graphmargin", pets / "pets.parquet", "--out", single)
         assert run(*words, "--json") == 0
-    assert told["files"] == {"predicted": str(tmp_path / "out")}
-    single_told = json.loads(out.getvalue())
-    sure = [each["predicted"].pop("mean_confidence") for each in (told, single_told)]
-    assert sure[0] == pytest.approx(sure[1])
-    assert told["predicted"] == single_told["predicted"]
-    pd.testing.assert_frame_equal(found, read_table(single))
+    assert summary_json["files"] == {"predicted": str(tmp_path / "out")}
+    single_summary = json.loads(out.getvalue())
+    means = [each["predicted"].pop("mean_confidence") for each in (summary_json, single_summary)]
+    assert means[0] == pytest.approx(means[1])
+    assert summary_json["predicted"] == single_summary["predicted"]
+    pd.testing.assert_frame_equal(result, read_table(single))
     new = (there["kind_source"] != "given").to_numpy()
-    assert (found["kind_predicted"] == there["kind"])[new].all()
-    assert found["kind_confidence"][new].to_numpy() == pytest.approx(
+    assert (result["kind_predicted"] == there["kind"])[new].all()
+    assert result["kind_confidence"][new].to_numpy() == pytest.approx(
         there["kind_confidence"][new].to_numpy(), abs=2e-6
     )
     model = gm.load_model(pets / "pets.graphmargin")
@@ -165,17 +165,17 @@ def test_the_model_predicts_here_and_there_what_the_table_has(pets, there, addre
     assert model.details["rows"] == N_ROWS
 
 
-def test_failures_interruptions_and_the_way_on(pets, there, address, tmp_path, monkeypatch, capsys):
+def test_an_interrupted_run_is_resumed(pets, there, address, tmp_path, monkeypatch, capsys):
     out, work = tmp_path / "out", tmp_path / "work"
     argv = ("label", pets / "pets", "-t", "kind", "--dask", address, "--out", out, "-q")
     argv = (*argv, "--work-dir", work, "--model", tmp_path / "pets.graphmargin")
 
     with monkeypatch.context() as patch:
-        patch.setattr(pipeline, "train", failing("there is no worker left"))
+        patch.setattr(pipeline, "train", failing("no worker is left"))
         # Nothing to resume is no error.
         assert run(*argv, "--resume") == 2
     line = capsys.readouterr().err
-    assert line.endswith(f"what is done is kept in {work}: go on with --resume\n")
+    assert line.endswith(f"the checkpoints are in {work}: continue with --resume\n")
     markers = {path: path.stat().st_mtime_ns for path in work.rglob("*.done")}
     assert any(path.parent.name == "rows" for path in markers)
     assert run(*argv) == 2
@@ -200,7 +200,7 @@ def test_failures_interruptions_and_the_way_on(pets, there, address, tmp_path, m
     pd.testing.assert_frame_equal(read_folder(out), there)
 
 
-def test_a_run_of_other_settings_is_not_gone_on_with(pets, address, tmp_path, refused, monkeypatch):
+def test_a_run_with_other_settings_is_not_resumed(pets, address, tmp_path, refused, monkeypatch):
     argv = ("label", pets / "pets.parquet", "-t", "kind", "--dask", address)
     argv = (*argv, "--out", tmp_path / "out", "--work-dir", tmp_path / "work", "--resume")
 
@@ -209,23 +209,23 @@ def test_a_run_of_other_settings_is_not_gone_on_with(pets, address, tmp_path, re
         assert run(*argv, "-q") == 2
     line = refused(*argv, "-q", "--unlabeled", "?")
     assert "--work-dir" in line
-    assert "holds another run" in line
+    assert "has another run" in line
     assert "go on with" not in line
 
 
-def test_minus_one_is_a_class_and_what_is_named_is_none(address, tmp_path):
+def test_minus_one_is_a_class_unless_it_means_unlabeled(address, tmp_path):
     y = np.arange(90) % 2 * 2 - 1
     X = np.random.default_rng(0).normal(10 * y[:, None], 1, (90, 2))
     given = np.where(np.arange(90) < 30, y, 7)
     pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": given}).to_parquet(tmp_path / "a.parquet")
     argv = ("label", tmp_path / "a.parquet", "-t", "y", "--unlabeled", "7", "--dask", address)
     assert run(*argv, "-q") == 0
-    found = read_folder(tmp_path / "a-labeled")
-    assert found["y"].tolist() == y.tolist()
-    assert (found["y_source"] == "given").tolist() == (np.arange(90) < 30).tolist()
+    result = read_folder(tmp_path / "a-labeled")
+    assert result["y"].tolist() == y.tolist()
+    assert (result["y_source"] == "given").tolist() == (np.arange(90) < 30).tolist()
 
 
-def test_a_table_to_be_mended_leaves_nothing_behind(address, refused, tmp_path):
+def test_a_bad_table_leaves_no_work_folder(address, refused, tmp_path):
     table = tmp_path / "a.parquet"
     pd.DataFrame({"a": np.arange(50.0), "y": ["x"] + [None] * 49}).to_parquet(table)
     line = refused("label", table, "-t", "y", "--dask", address)
@@ -235,7 +235,7 @@ def test_a_table_to_be_mended_leaves_nothing_behind(address, refused, tmp_path):
 
 
 @pytest.mark.usefixtures("summary")
-def test_a_local_cluster_works_without_a_word(pets, tmp_path, capfd):
+def test_a_local_cluster_prints_nothing_when_quiet(pets, tmp_path, capfd):
     out = tmp_path / "out"
     words = ("predict", pets / "pets.graphmargin", pets / "pets.parquet", "--dask", "local")
     assert run(*words, "--out", out, "--quiet") == 0
@@ -244,44 +244,44 @@ def test_a_local_cluster_works_without_a_word(pets, tmp_path, capfd):
 
 
 @pytest.mark.usefixtures("summary")
-def test_what_a_person_reads(pets, address, tmp_path, capsys):
+def test_the_summary_has_the_lines_of_a_cluster(pets, address, tmp_path, capsys):
     words = ("predict", pets / "pets.graphmargin", pets / "pets", "--dask", address)
     assert run(*words, "--out", tmp_path / "out") == 0
-    said = capsys.readouterr()
-    assert "600 rows, mean confidence" in said.out
-    assert "60 of 60 given labels are the same" in said.out
-    assert "distributed" not in said.err
+    output = capsys.readouterr()
+    assert "600 rows, mean confidence" in output.out
+    assert "60 of 60 agree with given labels" in output.out
+    assert "distributed" not in output.err
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "output"),
     [
         (["--report", "{pets}/new/a.html", "--out", "{pets}/new"], "outside of it"),
         (["--report", "{pets}/a", "--model", "{pets}/a"], "a is in use by this command already"),
-        (["--jobs", "2"], "--jobs is for one machine"),
+        (["--jobs", "2"], "--jobs cannot be used with --dask"),
         (["--target", "kin"], "did you mean 'kind'?"),
-        (["--out", "{pets}/pets/new"], "where it would be read the next time"),
+        (["--out", "{pets}/pets/new"], "where it would be read as input"),
         (["--model", "{pets}/new/pets.graphmargin", "--out", "{pets}/new"], "outside of it"),
         (["--model", "{pets}/pets/2.parquet"], "2.parquet is in use by this command already"),
         (["--out", "nowhere://a/b"], "nowhere"),
     ],
 )
-def test_refused_before_any_work(words, said, pets, refused, tmp_path):
+def test_bad_options_are_rejected_before_any_work(words, output, pets, refused, tmp_path):
     given = [word.format(pets=pets) for word in words]
     out = [] if "--out" in words else ["--out", tmp_path / "out"]
     line = refused("label", pets / "pets", "-t", "kind", "--dask", "local", *out, *given)
-    assert said in line
+    assert output in line
 
 
-def test_no_such_files(refused, tmp_path):
-    for place, said in (("no.parquet", "no.parquet is not there"), ("*.parquet", "--out")):
-        assert said in refused("label", tmp_path / place, "-t", "kind", "--dask", "local")
+def test_missing_files_are_rejected(refused, tmp_path):
+    for path, output in (("no.parquet", "no.parquet does not exist"), ("*.parquet", "--out")):
+        assert output in refused("label", tmp_path / path, "-t", "kind", "--dask", "local")
 
 
-def test_options_that_need_a_cluster(refused, pets):
+def test_options_of_clusters_need_dask(refused, pets):
     for option, *value in (["--resume"], ["--work-dir", "a"]):
         line = refused("label", pets / "pets.parquet", "-t", "kind", option, *value)
-        assert line == f"graphmargin: {option} goes with --dask"
+        assert line == f"graphmargin: {option} needs --dask"
     # Without a cluster, a table is a file, as ever.
     line = refused("label", pets / "pets", "-t", "kind")
     assert line.startswith("graphmargin label: Invalid value for 'TABLE': file ")
@@ -289,13 +289,13 @@ def test_options_that_need_a_cluster(refused, pets):
 
 
 @pytest.mark.usefixtures("summary")
-def test_predict_is_refused_before_any_work(pets, address, refused, monkeypatch):
+def test_predict_rejects_bad_options_before_any_work(pets, address, refused, monkeypatch):
     words = ("predict", pets / "pets.graphmargin", pets / "pets", "--dask", address)
     line = refused(*words, "--out", pets / "pets" / "new")
-    assert "where it would be read the next time" in line
+    assert "where it would be read as input" in line
     line = refused(*words, "--out", pets / "pets-labeled")
-    assert "already; choose a new folder" in line
-    message = "predicting: there is no worker left; start more, and go on with resume=True"
+    assert "; choose a new folder" in line
+    message = "predicting: no worker is left; start more, and go on with resume=True"
     monkeypatch.setattr(workers.Cluster, "run", failing(message))
     line = refused(*words, "-q")
     assert line.endswith("start more, and start the command again")
@@ -303,11 +303,13 @@ def test_predict_is_refused_before_any_work(pets, address, refused, monkeypatch)
 
 @pytest.mark.usefixtures("summary")
 @pytest.mark.parametrize("command", ["label", "predict"])
-def test_missing_extra(command, pets, refused, tmp_path, monkeypatch):
+def test_missing_dask_names_the_extra(command, pets, refused, tmp_path, monkeypatch):
     monkeypatch.setattr(dask_commands, "find_spec", lambda _: None)
     words = {
         "label": ["label", pets / "pets", "-t", "kind"],
         "predict": ["predict", pets / "pets.graphmargin", pets / "pets"],
     }
     line = refused(*words[command], "--dask", "local", "--out", tmp_path / "out")
-    assert line.endswith('--dask needs dask, distributed; pip install "graphmargin[dask]"')
+    assert line.endswith(
+        '--dask needs the packages dask, distributed; pip install "graphmargin[dask]"'
+    )

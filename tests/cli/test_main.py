@@ -15,13 +15,13 @@ def python(*words):
     return subprocess.run([sys.executable, *words], check=False, capture_output=True, text=True)
 
 
-def test_the_script_is_the_module():
+def test_the_script_calls_main():
     (script,) = entry_points(group="console_scripts", name="graphmargin")
     assert script.load() is command
     assert python("-m", "graphmargin", "--version").stdout == f"graphmargin {__version__}\n"
 
 
-def test_version(capsys):
+def test_the_version_is_printed(capsys):
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"graphmargin {__version__}\n"
 
@@ -32,19 +32,19 @@ COMMANDS = ("label", "predict", "suggest", "explain", "audit", "fit", "info", "d
 @pytest.mark.parametrize("argv", [[], ["--help"], ["-h"]])
 def test_help_lists_the_commands(argv, capsys):
     assert main(argv) == 0
-    said = capsys.readouterr().out
-    assert [command for command in COMMANDS if f" {command} " not in said] == []
+    output = capsys.readouterr().out
+    assert [command for command in COMMANDS if f" {command} " not in output] == []
 
 
-def test_an_unknown_command_is_one_line(capsys):
+def test_an_unknown_command_prints_one_line(capsys):
     assert main(["sugest"]) == 2
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err == "graphmargin: No such command 'sugest'. Did you mean 'suggest'?\n"
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err == "graphmargin: No such command 'sugest'. Did you mean 'suggest'?\n"
 
 
 @pytest.mark.parametrize("package", ["typer", "rich"])
-def test_without_the_extra_one_line_names_it(package):
+def test_without_the_extra_one_line_has_its_name(package):
     code = f"import sys; sys.modules[{package!r}] = None; from graphmargin.cli import main"
     done = python("-c", f"{code}; sys.exit(main(['--version']))")
     assert done.returncode == 2
@@ -81,18 +81,18 @@ def test_label_imports_no_scikit_learn(tmp_path):
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_of_every_command_has_examples(name, capsys):
     assert main([name, "--help"]) == 0
-    said = capsys.readouterr().out
-    assert "Examples:" in said
-    assert said.count(f"graphmargin {name}") >= 3
+    output = capsys.readouterr().out
+    assert "Examples:" in output
+    assert output.count(f"graphmargin {name}") >= 3
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_of_shells(shell, capsys):
+def test_shell_completion_is_printed(shell, capsys):
     assert main(["--show-completion", shell]) == 0
     assert "_GRAPHMARGIN_COMPLETE" in capsys.readouterr().out
 
 
-def test_python_m_graphmargin():
+def test_python_m_graphmargin_runs_commands():
     done = python("-m", "graphmargin", "info", "no-such-file.csv")
     assert done.returncode == 2
     assert "no-such-file.csv" in done.stderr
@@ -100,7 +100,7 @@ def test_python_m_graphmargin():
 
 
 @pytest.mark.parametrize("options", [[], ["--json"]], ids=["text", "json"])
-def test_output_in_an_encoding_without_the_letters_of_a_table(options, tmp_path):
+def test_characters_that_the_encoding_lacks_are_escaped(options, tmp_path):
     path = tmp_path / "größe.csv"
     path.write_text("size,größe\n1.5,klein\n2.5,groß\n3.5,\n4.5,groß\n", encoding="utf-8")
     done = subprocess.run(
@@ -114,7 +114,7 @@ def test_output_in_an_encoding_without_the_letters_of_a_table(options, tmp_path)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no full device")
-def test_standard_output_that_is_full(tmp_path):
+def test_a_full_standard_output_prints_one_line(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("size,kind\n1.5,a\n2.5,b\n")
     with Path("/dev/full").open("w") as full:

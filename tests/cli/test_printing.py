@@ -33,7 +33,7 @@ def test_columns_that_do_not_fit_are_left_out(printed):
 
 
 @pytest.mark.parametrize("width", [30, 40])
-def test_numbers_stay_whole_and_text_is_there_on_a_narrow_terminal(width, printed):
+def test_a_narrow_terminal_wraps_text_and_not_numbers(width, printed):
     lines = printed(width, HEADER, ROWS, n_needed=3)
     assert max(map(len, lines)) <= width
     text = " ".join(" ".join(lines).split())
@@ -41,7 +41,7 @@ def test_numbers_stay_whole_and_text_is_there_on_a_narrow_terminal(width, printe
         assert word in text
 
 
-def test_numbers_are_on_the_right(printed):
+def test_numbers_are_aligned_on_the_right(printed):
     lines = printed(80, ["size", "kind"], [("-1.5", "cat"), ("10.25", "dog")])
     assert lines[-2:] == ["  -1.5   cat", " 10.25   dog"]
 
@@ -54,30 +54,30 @@ def assert_harmless(text):
     assert all(sign.isprintable() or sign == "\n" for sign in text), repr(text)
 
 
-def test_nothing_steers_the_terminal(capsys):
+def test_control_characters_are_escaped(capsys):
     printing.print_table([HOSTILE, "n"], [[HOSTILE, "1"]])
     printing.print_json({HOSTILE: [HOSTILE, "größe 😀"]})
     printing.console().print(printing.line(HOSTILE, (HOSTILE, "bold"), style="dim"))
-    said = capsys.readouterr().out
-    assert_harmless(said)
-    assert said.count("pwned") == 6
-    _, _, written = said.partition("{")
+    output = capsys.readouterr().out
+    assert_harmless(output)
+    assert output.count("pwned") == 6
+    _, _, written = output.partition("{")
     written, _, _ = written.rpartition("}")
     assert json.loads(f"{{{written}}}") == {HOSTILE: [HOSTILE, "größe 😀"]}
 
 
-def test_names_of_tables_steer_no_progress(monkeypatch, capsys):
+def test_control_characters_in_progress_are_escaped(monkeypatch, capsys):
     monkeypatch.setattr(progress, "QUIET_SECONDS", 0.0)
-    with progress.show_progress(quiet=False) as watch:
-        watch(f"rows of {HOSTILE}")(1.0, HOSTILE)
+    with progress.show_progress(quiet=False) as listener:
+        listener(f"rows of {HOSTILE}")(1.0, HOSTILE)
     assert_harmless(capsys.readouterr().err)
     terminal = Console(force_terminal=True, file=io.StringIO(), width=200, color_system=None)
     with progress._bars(terminal) as bars:
-        progress._bar(bars, f"[red]{HOSTILE}")(0.5, HOSTILE)
-    said = terminal.file.getvalue()
-    assert "\x1b]0;" not in said
-    assert "\x9b" not in said
-    assert "[red]cat" in said
+        progress._add_bar(bars, f"[red]{HOSTILE}")(0.5, HOSTILE)
+    output = terminal.file.getvalue()
+    assert "\x1b]0;" not in output
+    assert "\x9b" not in output
+    assert "[red]cat" in output
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ def hostile_files(tmp_path):
     return path, tmp_path / "model without an ending"
 
 
-def test_commands_print_nothing_that_steers_the_terminal(hostile_files, capsys):
+def test_commands_print_no_control_characters_of_a_table(hostile_files, capsys):
     table, model = map(str, hostile_files)
     target = ["-t", "kind\x1b[2J"]
     for argv in (
@@ -108,10 +108,10 @@ def test_commands_print_nothing_that_steers_the_terminal(hostile_files, capsys):
         ["explain", table, *target, "--row", "20", "--json"],
     ):
         assert main(argv) == 0, argv
-        said = capsys.readouterr()
-        assert_harmless(said.out)
-        assert_harmless(said.err)
-        assert "x1b" in said.out or "u001b" in said.out or argv[0] == "audit"
+        output = capsys.readouterr()
+        assert_harmless(output.out)
+        assert_harmless(output.err)
+        assert "x1b" in output.out or "u001b" in output.out or argv[0] == "audit"
     for argv in (
         ["label", table, "-t", "kind\x1b"],
         ["label", f"{table}\x1b"],
@@ -122,7 +122,7 @@ def test_commands_print_nothing_that_steers_the_terminal(hostile_files, capsys):
         assert_harmless(capsys.readouterr().err)
 
 
-def test_info_knows_a_model_by_what_is_in_it(hostile_files, capsys):
+def test_info_recognizes_a_model_by_its_content(hostile_files, capsys):
     table, model = hostile_files
     assert main(["fit", str(table), "-t", "kind\x1b[2J", "--model", str(model), "-q"]) == 0
     for name in ("model", "model.skops", "model.csv", "model.xlsx", "model.npz"):

@@ -4,10 +4,10 @@ from graphmargin.cli import progress
 from graphmargin.cli.progress import show_progress
 
 
-def test_lines_are_sparse(monkeypatch, capsys):
+def test_a_log_has_few_lines(monkeypatch, capsys):
     monkeypatch.setattr(progress, "QUIET_SECONDS", 0.0)
-    with show_progress(quiet=False) as watch:
-        report = watch("table")
+    with show_progress(quiet=False) as listener:
+        report = listener("table")
         for step in range(1, 1001):
             report(step / 1000, f"row {step}")
         report(1.0, "again")
@@ -17,12 +17,12 @@ def test_lines_are_sparse(monkeypatch, capsys):
     assert lines[-1].endswith("row 1000")
 
 
-def test_a_terminal_has_a_bar(monkeypatch, capsys):
+def test_a_terminal_shows_a_bar(monkeypatch, capsys):
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "100")
-    with show_progress(quiet=False) as watch:
-        watch("table")(1.0, "half [of it]")
-    said = capsys.readouterr().err
-    assert "100%" in said
-    assert "\N{BOX DRAWINGS HEAVY HORIZONTAL}" in said
-    assert "half [of it]" in said
+    with show_progress(quiet=False) as listener:
+        listener("table")(1.0, "half [of it]")
+    output = capsys.readouterr().err
+    assert "100%" in output
+    assert "\N{BOX DRAWINGS HEAVY HORIZONTAL}" in output
+    assert "half [of it]" in output

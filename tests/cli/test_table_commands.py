@@ -20,7 +20,7 @@ def run(*argv):
     return main([str(word) for word in argv])
 
 
-def test_label_writes_the_table_beside_its_source(table_file, labeled_pets, capsys):
+def test_label_writes_the_result_next_to_the_table(table_file, labeled_pets, capsys):
     before = table_file.read_bytes()
     assert run("label", table_file, "--target", "kind") == 0
     assert table_file.read_bytes() == before
@@ -30,15 +30,15 @@ def test_label_writes_the_table_beside_its_source(table_file, labeled_pets, caps
     assert confidence == pytest.approx(labeled_pets.confidence, abs=1e-5)
     assert written["kind_source"].tolist() == labeled_pets.sources.tolist()
     assert written.columns.tolist() == labeled_pets.table.columns.tolist()
-    said = capsys.readouterr().out
-    assert "pets.csv: 150 rows, 15 with a label in kind, 3 classes" in said
-    assert "id (an ID: all values differ), country (constant)" in said
-    assert "15 given" in said
-    assert "pets-labeled.csv" in said
+    output = capsys.readouterr().out
+    assert "pets.csv: 150 rows, 15 with a label in kind, 3 classes" in output
+    assert "id (an ID: all values differ), country (constant)" in output
+    assert "15 given" in output
+    assert "pets-labeled.csv" in output
 
 
 @pytest.mark.parametrize("suffix", ["csv.gz", "tsv", "parquet", "xlsx", "jsonl"])
-def test_label_in_every_format(suffix, tmp_path, mixed_table, labeled_pets):
+def test_label_reads_and_writes_every_format(suffix, tmp_path, mixed_table, labeled_pets):
     from graphmargin.tables.writing import table_writer
 
     table, _ = mixed_table()
@@ -49,7 +49,7 @@ def test_label_in_every_format(suffix, tmp_path, mixed_table, labeled_pets):
     assert written["kind"].tolist() == labeled_pets.table["kind"].tolist()
 
 
-def test_label_of_arrays_and_of_an_embedding_column(tmp_path):
+def test_label_reads_npz_arrays_and_embeddings(tmp_path):
     X, y = (part[:400] for part in gm.datasets.load_digits())
     few = gm.datasets.mask_labels(y, per_class=4, random_state=0)
     expected = gm.MaxMarginGraphCut(random_state=0).fit(X, few).transduction_
@@ -66,29 +66,29 @@ def test_label_of_arrays_and_of_an_embedding_column(tmp_path):
     assert np.array_equal(np.stack(written["vector"]), X)
 
 
-def test_quiet_and_json(table_file, capsys):
+def test_quiet_prints_nothing_and_json_prints_the_findings(table_file, capsys):
     assert run("label", table_file, "-t", "kind", "--quiet") == 0
-    said = capsys.readouterr()
-    assert said.out + said.err == ""
+    output = capsys.readouterr()
+    assert output.out + output.err == ""
     assert run("label", table_file, "-t", "kind", "--json") == 0
-    said = capsys.readouterr()
-    assert said.err == ""
-    found = json.loads(said.out)
-    assert found["n_rows"] == 150
-    assert found["files"] == {"labeled": str(table_file.with_name("pets-labeled.csv"))}
-    assert found["source_counts"]["given"] == 15
-    assert "inf" in [candidate["gamma_g"] for candidate in found["candidates"]]
-    assert found["estimate"]["n_hidden"] == 15
+    output = capsys.readouterr()
+    assert output.err == ""
+    result = json.loads(output.out)
+    assert result["n_rows"] == 150
+    assert result["files"] == {"labeled": str(table_file.with_name("pets-labeled.csv"))}
+    assert result["source_counts"]["given"] == 15
+    assert "inf" in [candidate["gamma_g"] for candidate in result["candidates"]]
+    assert result["estimate"]["n_held_out"] == 15
 
 
-def test_model_and_report(table_file, tmp_path, mixed_table, labeled_pets, capsys):
+def test_label_writes_model_and_report(table_file, tmp_path, mixed_table, labeled_pets, capsys):
     model, report = tmp_path / "m" / "pets.graphmargin", tmp_path / "r" / "pets.html"
     argv = ("label", table_file, "-t", "kind", "--model", model, "--report", report)
     assert run(*argv) == 0
     new, _ = mixed_table(60, seed=1)
     loaded = gm.load_model(model)
-    X = labeled_pets.job.features.transform(new)
-    classes = labeled_pets.job.target.classes
+    X = labeled_pets.task.features.transform(new)
+    classes = labeled_pets.task.target.classes
     assert np.array_equal(loaded.predict(new), classes[labeled_pets.fitted.predictor.predict(X)])
     page = report.read_text()
     assert "135 rows labeled from 15 labels" in page
@@ -96,7 +96,7 @@ def test_model_and_report(table_file, tmp_path, mixed_table, labeled_pets, capsy
     assert str(report) in capsys.readouterr().out
 
 
-def test_fit_then_predict_then_info(table_file, tmp_path, mixed_table, capsys):
+def test_fit_predict_and_info_work_together(table_file, tmp_path, mixed_table, capsys):
     model = tmp_path / "pets.graphmargin"
     assert run("fit", table_file, "-t", "kind", "--model", model, "--json") == 0
     assert json.loads(capsys.readouterr().out)["files"] == {"model": str(model)}
@@ -104,14 +104,14 @@ def test_fit_then_predict_then_info(table_file, tmp_path, mixed_table, capsys):
     new.loc[3, "color"] = "never seen"
     new.to_parquet(tmp_path / "new.parquet")
     assert run("predict", model, tmp_path / "new.parquet") == 0
-    said = capsys.readouterr().out
-    assert "60 rows" in said
+    output = capsys.readouterr().out
+    assert "60 rows" in output
     written = read_table(tmp_path / "new-predicted.parquet")
     assert written["kind"].tolist() == gm.load_model(model).predict(new).tolist()
     assert run("info", model) == 0
-    said = capsys.readouterr().out
-    assert "3: bird, cat, dog" in said
-    assert "schema 1" in said
+    output = capsys.readouterr().out
+    assert "3: bird, cat, dog" in output
+    assert "schema 1" in output
     assert run("info", model, "--json") == 0
     assert json.loads(capsys.readouterr().out)["details"]["labels"] == 15
 
@@ -123,13 +123,13 @@ def test_a_table_with_all_labels_can_be_learned_from(table_file, tmp_path):
     assert gm.load_model(tmp_path / "m.graphmargin").classes.tolist() == ["x", "y"]
 
 
-def test_info_of_a_table(table_file, capsys):
+def test_info_shows_columns_and_labels_of_a_table(table_file, capsys):
     assert run("info", table_file, "-t", "kind") == 0
-    said = capsys.readouterr().out
-    assert "135 rows without a label" in said
+    output = capsys.readouterr().out
+    assert "135 rows without a label" in output
     assert run("info", table_file, "--json", "--ignore", "note") == 0
-    found = json.loads(capsys.readouterr().out)
-    notes = {use["name"]: use["note"] for use in found["columns"]}
+    result = json.loads(capsys.readouterr().out)
+    notes = {use["name"]: use["note"] for use in result["columns"]}
     assert notes["note"] == "ignored"
 
 
@@ -152,7 +152,7 @@ def odd_cells(n: int = 40) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
-def test_text_comes_out_as_it_went_in(tmp_path, separator):
+def test_text_of_the_table_is_not_changed(tmp_path, separator):
     table = odd_cells()
     table.to_csv(tmp_path / "a.csv", sep=separator, index=False, quoting=csv.QUOTE_ALL)
     assert run("label", tmp_path / "a.csv", "-t", "kind", "-q") == 0
@@ -163,7 +163,7 @@ def test_text_comes_out_as_it_went_in(tmp_path, separator):
     assert written["kind"].tolist() == ["TRUE", "no\rpe"] * 20
 
 
-def test_predict_reads_columns_as_the_model_knows_them(tmp_path):
+def test_predict_parses_columns_as_in_training(tmp_path):
     table = odd_cells()
     learned = table.copy()
     learned.loc[[5, 21], ["truth", "grade"]] = "unknown", "n.a."
@@ -178,7 +178,7 @@ def test_predict_reads_columns_as_the_model_knows_them(tmp_path):
     pd.testing.assert_frame_equal(plain, expected)
 
 
-def test_whole_numbers_without_gaps_can_be_kept(tmp_path, capsys):
+def test_keep_uses_consecutive_integers(tmp_path, capsys):
     odd_cells().to_csv(tmp_path / "a.csv", index=False, quoting=csv.QUOTE_ALL)
     assert run("info", tmp_path / "a.csv", "-t", "kind", "--keep", "number", "--json") == 0
     roles = {use["name"]: use["role"] for use in json.loads(capsys.readouterr().out)["columns"]}
@@ -192,49 +192,49 @@ def test_whole_numbers_without_gaps_can_be_kept(tmp_path, capsys):
     assert "number" in {encoder.name for encoder in gm.load_model(model).features.encoders}
 
 
-def test_suggest(table_file, tmp_path, capsys):
+def test_suggest_lists_rows(table_file, tmp_path, capsys):
     argv = ("suggest", table_file, "-t", "kind", "-n", "4")
     assert run(*argv, "--json") == 0
-    found = json.loads(capsys.readouterr().out)["suggestions"]
-    assert len(found) == 4
+    result = json.loads(capsys.readouterr().out)["suggestions"]
+    assert len(result) == 4
     assert run(*argv, "--out", tmp_path / "next.csv") == 0
-    assert found[0]["reason"] in capsys.readouterr().out
+    assert result[0]["reason"] in capsys.readouterr().out
     written = read_table(tmp_path / "next.csv")
-    assert written["row"].tolist() == [str(one["row"]) for one in found]
+    assert written["row"].tolist() == [str(row["row"]) for row in result]
     labels = read_table(table_file)["kind"]
-    assert labels.iloc[[one["row"] - 1 for one in found]].isna().all()
+    assert labels.iloc[[row["row"] - 1 for row in result]].isna().all()
 
 
-def test_audit(table_file, tmp_path, mixed_table, capsys):
+def test_audit_lists_wrong_labels(table_file, tmp_path, mixed_table, capsys):
     table, names = mixed_table()
     wrong = names.copy()
     wrong[[30, 60]] = "dog"
     table.assign(kind=wrong).to_csv(table_file, index=False)
-    assert run("audit", table_file, "-t", "kind", "--out", tmp_path / "doubts.csv") == 0
-    assert "others say" in capsys.readouterr().out
-    written = read_table(tmp_path / "doubts.csv")
+    assert run("audit", table_file, "-t", "kind", "--out", tmp_path / "suspicious.csv") == 0
+    assert "suggested" in capsys.readouterr().out
+    written = read_table(tmp_path / "suspicious.csv")
     assert set(written["row"][:2]) == {"31", "61"}
     assert written["suspicion"].astype(float).between(0.5, 1).all()
     assert run("audit", table_file, "-t", "kind", "-n", "1", "--json") == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["doubted"] >= 2
-    assert len(found["doubts"]) == 1
+    result = json.loads(capsys.readouterr().out)
+    assert result["n_suspicious"] >= 2
+    assert len(result["suspicious_labels"]) == 1
     assert run("audit", table_file, "-t", "kind", "-n", "1") == 0
-    assert "more; -n shows more" in capsys.readouterr().out
+    assert "lists all" in capsys.readouterr().out
 
 
-def test_explain_by_number_and_by_id(table_file, capsys):
+def test_explain_finds_rows_by_number_and_by_id(table_file, capsys):
     assert run("explain", table_file, "-t", "kind", "--row", "5", "--json") == 0
     by_number = json.loads(capsys.readouterr().out)
     assert run("explain", table_file, "-t", "kind", "--row", "a0004", "--id", "id", "--json") == 0
     assert json.loads(capsys.readouterr().out) == by_number
     assert by_number["label"] == "dog"
     assert run("explain", table_file, "-t", "kind", "--row", "5") == 0
-    said = capsys.readouterr().out
-    assert "row 5: kind 'dog'" in said
-    assert by_number["change"] in said
+    output = capsys.readouterr().out
+    assert "row 5: kind 'dog'" in output
+    assert by_number["counterfactual"] in output
     assert run("explain", table_file, "-t", "kind", "--row", "1") == 0
-    assert "its own label being held out" in capsys.readouterr().out
+    assert "with its own label held out" in capsys.readouterr().out
 
 
 def test_seed_and_jobs_reach_the_fit(table_file, monkeypatch):
@@ -251,11 +251,11 @@ def test_seed_and_jobs_reach_the_fit(table_file, monkeypatch):
     assert (asked["seed"], asked["n_jobs"]) == (7, 1)
 
 
-def test_demo(tmp_path, capsys, monkeypatch):
+def test_demo_writes_all_files_and_prints_the_accuracy(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert run("demo") == 0
-    said = capsys.readouterr().out
-    assert said.startswith("$ graphmargin label graphmargin-demo/digits.csv --target digit")
+    output = capsys.readouterr().out
+    assert output.startswith("$ graphmargin label graphmargin-demo/digits.csv --target digit")
     names = {path.name for path in (tmp_path / "graphmargin-demo").iterdir()}
     assert names == {"digits.csv", "digits-labeled.csv", "digits.graphmargin", "digits.html"}
     written = read_table(tmp_path / "graphmargin-demo" / "digits-labeled.csv")
@@ -264,11 +264,11 @@ def test_demo(tmp_path, capsys, monkeypatch):
     is_given = written["digit_source"] == "given"
     assert is_given.sum() == 56
     assert is_right[is_given].all()
-    told = float(said.split("The truth is known here: ")[1].split("%")[0]) / 100
-    assert told == pytest.approx(is_right[~is_given].mean(), abs=6e-4)
+    accuracy = float(output.split("The true digits are known: ")[1].split("%")[0]) / 100
+    assert accuracy == pytest.approx(is_right[~is_given].mean(), abs=6e-4)
 
 
-def test_output_into_a_closed_pipe(table_file):
+def test_a_closed_pipe_is_no_error(table_file):
     """A reader that has had enough, such as head, hears nothing."""
     code = "import sys; from graphmargin.cli import main; sys.exit(main(sys.argv[1:]))"
     process = subprocess.Popen(
@@ -283,7 +283,7 @@ def test_output_into_a_closed_pipe(table_file):
     assert process.wait() == 1
 
 
-def test_names_of_columns_are_no_markup(table_file, tmp_path, capsys):
+def test_column_names_are_not_markup(table_file, tmp_path, capsys):
     read_table(table_file).rename(columns={"weight": "[/b]", "kind": "[red]"}).to_csv(
         table_file, index=False
     )
@@ -293,40 +293,40 @@ def test_names_of_columns_are_no_markup(table_file, tmp_path, capsys):
     for command in ("info", "suggest", "audit"):
         assert run(command, table_file, "-t", "[red]") == 0
     assert run("explain", table_file, "-t", "[red]", "--row", "5") == 0
-    said = capsys.readouterr().out
-    assert "[/b]" in said
-    assert "[red]_predicted" in said
+    output = capsys.readouterr().out
+    assert "[/b]" in output
+    assert "[red]_predicted" in output
 
 
-def test_cells_do_not_replace_what_is_said_of_a_row(table_file, capsys):
+def test_cells_do_not_replace_the_values_of_a_list(table_file, capsys):
     read_table(table_file).rename(columns={"id": "row"}).to_csv(table_file, index=False)
     assert run("suggest", table_file, "-t", "kind", "-n", "1", "--json") == 0
-    (found,) = json.loads(capsys.readouterr().out)["suggestions"]
+    (result,) = json.loads(capsys.readouterr().out)["suggestions"]
     assert run("suggest", table_file, "-t", "kind", "-n", "1") == 0
     header, _, line = (row for row in capsys.readouterr().out.splitlines() if row.strip())
     assert header.split()[0] == "row"
     assert "row (cell)" in header
-    assert line.split()[0] == str(found["row"])
+    assert line.split()[0] == str(result["row"])
 
 
-def test_list_of_no_doubts_is_a_table_without_rows(tmp_path):
-    table, out = tmp_path / "a.csv", tmp_path / "doubts.csv"
+def test_a_list_without_suspicious_labels_is_a_table_without_rows(tmp_path):
+    table, out = tmp_path / "a.csv", tmp_path / "suspicious.csv"
     table.write_text("size,kind\n1.5,cat\n1.6,cat\n9.5,dog\n9.6,dog\n")
     assert run("audit", table, "-t", "kind", "--out", out) == 0
-    assert out.read_text() == "row,given,others say,suspicion\n"
+    assert out.read_text() == "row,given,suggested,suspicion\n"
 
 
-def test_prediction_of_no_rows(table_file, tmp_path, capsys):
+def test_predict_accepts_a_table_without_rows(table_file, tmp_path, capsys):
     model = tmp_path / "pets.graphmargin"
     assert run("fit", table_file, "-t", "kind", "--model", model, "--quiet") == 0
     read_table(table_file)[:0].to_csv(tmp_path / "none.csv", index=False)
     assert run("predict", model, tmp_path / "none.csv") == 0
-    said = capsys.readouterr().out
-    assert said.startswith("0 rows\n")
-    assert "nan" not in said
+    output = capsys.readouterr().out
+    assert output.startswith("0 rows\n")
+    assert "nan" not in output
 
 
-def test_report_warns_on_the_page_alone(tmp_path, capsys, recwarn):
+def test_warnings_of_the_report_are_on_the_page_only(tmp_path, capsys, recwarn):
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"size": rng.normal(size=100), "kind": ["usual"] * 50 + [None] * 50})
     table.loc[99, "kind"] = "rare"
@@ -339,7 +339,7 @@ def test_report_warns_on_the_page_alone(tmp_path, capsys, recwarn):
 @pytest.mark.parametrize(
     "classes", [("1e20", "2e20"), ("1e300", "-1e300"), ("18446744073709551616", "3")]
 )
-def test_classes_beyond_64_bits(classes, tmp_path):
+def test_classes_of_more_than_64_bits_stay_text(classes, tmp_path):
     rows = [f"{i % 2 + i / 1000},{classes[i % 2] if i < 16 else ''}" for i in range(40)]
     (tmp_path / "a.csv").write_text("\n".join(["size,kind", *rows]) + "\n")
     assert run("label", tmp_path / "a.csv", "-t", "kind", "-q") == 0

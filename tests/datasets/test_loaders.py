@@ -26,7 +26,7 @@ def test_table_has_the_documented_form(load, shape, classes):
     assert np.unique(y).tolist() == classes
 
 
-def test_label_types():
+def test_labels_have_the_documented_type():
     assert load_letter()[1].dtype == np.dtype("U1")
     assert load_digits()[1].dtype == np.int64
     assert load_segmentation()[1].dtype == np.dtype("U9")

@@ -92,12 +92,12 @@ def test_exactly_one_share_is_given(share):
 
 
 @pytest.mark.parametrize("fraction", [0, -0.1, 1.5, np.nan, True, "half"])
-def test_fraction_out_of_range(fraction):
+def test_fraction_out_of_range_is_named(fraction):
     with pytest.raises(ValueError, match=rf"`fraction` must be in \(0, 1\], got {fraction!r}; use"):
         mask_labels([0, 1], fraction=fraction)
 
 
 @pytest.mark.parametrize("per_class", [0, -1, 1.0, True, "one"])
-def test_per_class_out_of_range(per_class):
+def test_per_class_out_of_range_is_named(per_class):
     with pytest.raises(ValueError, match=f"`per_class` must be an integer >= 1, got {per_class!r}"):
         mask_labels([0, 1], per_class=per_class)

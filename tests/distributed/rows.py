@@ -42,7 +42,7 @@ def assembled(folder: Folder, n_partitions: int, n_rows: int) -> sparse.csr_arra
         source = np.repeat(block.rows, np.diff(block.indptr))
         target = np.concatenate([block.rows, block.halo_rows])[block.indices]
         entries.append((block.data, source, target))
-    data, source, target = (np.concatenate(some) for some in zip(*entries, strict=True))
+    data, source, target = (np.concatenate(arrays) for arrays in zip(*entries, strict=True))
     return sparse.csr_array((data, (source, target)), shape=(n_rows, n_rows))
 
 
@@ -51,20 +51,20 @@ def write_graph(folder, W, codes, owner, n_partitions):
     W, codes, owner = check_graph(W), np.asarray(codes, dtype=np.int32), np.asarray(owner)
     for number in range(n_partitions):
         rows = np.flatnonzero(owner == number)
-        own = sparse.coo_array(W[rows])
-        is_away = owner[own.col] != number
-        halo = np.unique(own.col[is_away])
+        edges = sparse.coo_array(W[rows])
+        is_away = owner[edges.col] != number
+        halo = np.unique(edges.col[is_away])
         halo = halo[np.argsort(owner[halo], kind="stable")]
         # Each row once for every partition that it has a neighbor in, sorted by partition.
-        sent = np.unique(np.column_stack([owner[own.col], own.row])[is_away], axis=0)
-        W_own = sparse.csr_array(W[rows][:, np.concatenate([rows, halo])])
+        sent = np.unique(np.column_stack([owner[edges.col], edges.row])[is_away], axis=0)
+        W_block = sparse.csr_array(W[rows][:, np.concatenate([rows, halo])])
         partitions = np.arange(n_partitions + 1)
         block = GraphBlock(
             rows=rows,
             codes=codes[rows],
-            indptr=W_own.indptr.astype(np.int64),
-            indices=W_own.indices.astype(np.int32),
-            data=W_own.data.astype(np.float64),
+            indptr=W_block.indptr.astype(np.int64),
+            indices=W_block.indices.astype(np.int32),
+            data=W_block.data.astype(np.float64),
             halo_rows=halo,
             halo_codes=codes[halo],
             halo_start=np.searchsorted(owner[halo], partitions),

@@ -24,8 +24,8 @@ def imported_without(packages):
 
 @pytest.mark.parametrize("package", ["distributed", "pyarrow"])
 def test_a_missing_package_is_named_with_the_extra(package):
-    said = imported_without([package])
-    assert said == f'clusters need {package}; pip install "graphmargin[dask]"'
+    message = imported_without([package])
+    assert message == f'graphmargin.distributed needs {package}; pip install "graphmargin[dask]"'
 
 
 def test_the_packages_of_the_command_line_are_not_needed():

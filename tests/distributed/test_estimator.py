@@ -105,10 +105,10 @@ def test_labels_are_those_of_the_same_graph_on_one_machine(problem, fitted, labe
     reached = solution.codes >= 0
     assert fitted.n_partitions_ > 2
     assert reached.mean() > 0.99
-    # What the graph is not sure of by 1e-6 may fall either way.
-    sure = solution.confidence >= 1e-6
+    # Labels with a confidence below 1e-6 are not certain.
+    is_certain = solution.confidence >= 1e-6
     np.testing.assert_array_equal(
-        labels["kind"][sure], [f"k{code}" for code in solution.codes[sure]]
+        labels["kind"][is_certain], [f"k{code}" for code in solution.codes[is_certain]]
     )
     np.testing.assert_allclose(labels["confidence"], solution.confidence, atol=1e-5)
 
@@ -116,9 +116,9 @@ def test_labels_are_those_of_the_same_graph_on_one_machine(problem, fitted, labe
 def test_predictions_agree_with_those_of_one_machine(fitted, one_machine):
     X_new, y_new = mixture(10_000, seed=7)
     new = pd.DataFrame(X_new, columns=FEATURES)
-    own, other = fitted.to_local().predict(new), one_machine.predict(X_new)
-    assert (own == [f"k{code}" for code in other]).mean() > 0.995
-    assert (other == y_new).mean() > 0.95
+    labels, codes = fitted.to_local().predict(new), one_machine.predict(X_new)
+    assert (labels == [f"k{code}" for code in codes]).mean() > 0.995
+    assert (codes == y_new).mean() > 0.95
     probabilities = fitted.to_local().predict_proba(new)
     assert np.abs(probabilities - one_machine.predict_proba(X_new)).mean() < 0.02
 
@@ -134,15 +134,15 @@ def test_the_local_model_is_saved_in_a_file(fitted, tmp_path):
 def test_predict_writes_labels_of_new_rows(fitted, client, tmp_path):
     X, y = mixture(3_000, seed=5)
     files = write(frame_of(X, np.where(np.arange(len(y)) < 100, y, -1)), tmp_path / "new", 2)
-    found = fitted.predict(files, tmp_path / "out", client=client)
+    predicted = fitted.predict(files, tmp_path / "out", client=client)
     written = pd.read_parquet(tmp_path / "out")
     labels, probabilities = fitted.predictor_.label(X)
     assert written.columns.tolist() == ["name", "kind", "confidence"]
     assert written["kind"].tolist() == labels.tolist()
     ordered = np.sort(probabilities, axis=1)
     np.testing.assert_allclose(written["confidence"], ordered[:, -1] - ordered[:, -2], atol=1e-6)
-    assert (found.n_rows, found.n_checked) == (3_000, 100)
-    assert found.n_right >= 95
+    assert (predicted.n_rows, predicted.n_checked) == (3_000, 100)
+    assert predicted.n_right >= 95
     with pytest.raises(InputError, match="out"):
         fitted.predict(files, tmp_path / "out", client=client)
 
@@ -188,7 +188,7 @@ def test_chosen_parameters_are_those_of_the_sample(client, tmp_path):
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "cubic"])
-def test_supervised_learning_alone(client, tmp_path, kernel):
+def test_an_infinite_gamma_g_is_supervised_learning(client, tmp_path, kernel):
     X, y = mixture(2_000, seed=2)
     few = few_of(y, 0.1)
     files = write(frame_of(X, few), tmp_path / "table", 2)
@@ -254,9 +254,7 @@ def assert_same_results(cut, other):
     assert (one.parent / "machine.pack").read_bytes() == (two.parent / "machine.pack").read_bytes()
 
 
-def test_workers_that_are_killed_change_nothing(
-    mortal_cluster, files, fitted, tmp_path, monkeypatch
-):
+def test_killed_workers_change_no_result(mortal_cluster, files, fitted, tmp_path, monkeypatch):
     iterations = (harmonic_iteration.CHECKPOINT - 2, harmonic_iteration.CHECKPOINT + 3)
     when = {"neighbors": (1,), "harmonic-0.01 product": iterations, "descend": (5,)}
     killed = kill_workers(monkeypatch, when)
@@ -280,7 +278,7 @@ cut.fit(files, label="kind", id="name", work_dir=work, client=client)
 """
 
 
-def test_a_client_that_was_killed_goes_on_where_it_was(files, fitted, client, tmp_path):
+def test_a_run_whose_client_was_killed_goes_on_to_the_same_result(files, fitted, client, tmp_path):
     work = tmp_path / "work"
     process = subprocess.Popen(
         [sys.executable, "-c", SCRIPT, str(files), str(work), client.scheduler.address],
@@ -306,12 +304,12 @@ def test_a_client_that_was_killed_goes_on_where_it_was(files, fitted, client, tm
 
 
 def test_a_folder_among_the_data_is_refused(files, client):
-    with pytest.raises(InputError, match=r"work is in .*, where it would be read the next time"):
+    with pytest.raises(InputError, match=r"work is in .*, where it would be read as input"):
         DistributedGraphCut().fit(files, label="kind", work_dir=files / "work", client=client)
     assert not (files / "work").exists()
 
 
-def test_a_finished_run_is_read_and_not_repeated(files, fitted, client):
+def test_a_finished_run_is_read_and_not_computed_again(files, fitted, client):
     work = Path(fitted.transduction_).parent
     again = DistributedGraphCut(**FIXED).fit(
         files, label="kind", id="name", work_dir=work, client=client, resume=True
@@ -339,26 +337,26 @@ def test_parameters_are_checked_before_anything_is_read(tmp_path, parameters, me
 
 
 @pytest.mark.parametrize(
-    ("label", "id", "said"),
+    ("label", "id", "message"),
     [
-        ("confidence", "name", "two columns are called 'confidence'"),
-        ("row", None, "two columns are called 'row'"),
+        ("confidence", "name", "two columns are named 'confidence'"),
+        ("row", None, "two columns are named 'row'"),
         ("y", "y", "`label` and `id` are both 'y'"),
     ],
 )
-def test_names_of_the_result_are_checked_before_anything_is_read(tmp_path, label, id, said):
-    with pytest.raises(InputError, match=said):
+def test_names_of_the_result_are_checked_before_anything_is_read(tmp_path, label, id, message):
+    with pytest.raises(InputError, match=message):
         DistributedGraphCut().fit("nowhere", label=label, id=id, work_dir=tmp_path / "work")
 
 
-def test_fewer_rows_than_neighbors(client, tmp_path):
+def test_fewer_rows_than_neighbors_are_refused(client, tmp_path):
     X, y = mixture(4)
     files = write(frame_of(X, y), tmp_path / "table", 1)
     with pytest.raises(InputError, match=r"n_neighbors=5 for 4 rows"):
         DistributedGraphCut().fit(files, label="kind", work_dir=tmp_path / "work", client=client)
 
 
-def test_workers_that_are_too_small_are_told_so(files, tmp_path):
+def test_workers_with_too_little_memory_are_refused(files, tmp_path):
     with (
         LocalCluster(
             n_workers=1,
@@ -368,7 +366,9 @@ def test_workers_that_are_too_small_are_told_so(files, tmp_path):
             dashboard_address="localhost:0",
         ) as local,
         Client(local) as client,
-        pytest.raises(ClusterError, match=r"300\.00 MiB of memory for 1 threads, and needs 578"),
+        pytest.raises(
+            ClusterError, match=r"300\.00 MiB of memory for 1 threads, but needs at least 578"
+        ),
     ):
         DistributedGraphCut().fit(files, label="kind", work_dir=tmp_path / "w", client=client)
     assert not (tmp_path / "w").exists()

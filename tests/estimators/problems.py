@@ -50,8 +50,8 @@ def blobs(n_classes=2, n=45, distance=2.5, seed=0, d=4, per_class=4):
 def fit(name, X, y, **changed):
     """Return one of `MODELS`, fitted with what it has of the changed parameters."""
     model = clone(MODELS[name])
-    known = model.get_params()
-    options = {key: value for key, value in changed.items() if key in known}
+    defaults = model.get_params()
+    options = {key: value for key, value in changed.items() if key in defaults}
     return model.set_params(**options).fit(X, y)
 
 

@@ -67,12 +67,12 @@ def test_every_class_checks_rows_in_fit_and_prediction(name):
 
 
 @every_classifier
-def test_bad_labels(classifier):
+def test_bad_labels_are_refused(classifier):
     model = classifier()
     for y, message in (
         (TRUTH[:19], "inconsistent numbers of samples: [20, 19]"),
         (np.full(20, -1), "`y` has no label: all 20 rows are unlabeled"),
-        (["cat"] * 4 + [None] * 16, "`y` has one class only ('cat'); label rows of at least two"),
+        (["cat"] * 4 + [None] * 16, "`y` has only one class ('cat'); label rows of at least two"),
         (None, "requires y to be passed, but the target y is None"),
         (np.linspace(0.1, 0.9, 20), "Unknown label type: continuous"),
         (np.column_stack([Y, Y]), "y should be a 1d array, got an array of shape (20, 2) instead"),
@@ -109,7 +109,7 @@ GRAPHS = {
 
 
 @pytest.mark.parametrize(("W", "message"), GRAPHS.values(), ids=GRAPHS.keys())
-def test_bad_graphs(W, message):
+def test_bad_graphs_are_refused(W, message):
     for model in (MaxMarginGraphCut(), MaxMarginGraphCut(gamma_g=0.1, C=1.0), ManifoldSVC()):
         with refuses(message):
             model.fit(X, Y, W=W)
@@ -118,7 +118,7 @@ def test_bad_graphs(W, message):
             HarmonicClassifier(affinity="precomputed").fit(W, Y)
 
 
-def test_unknown_affinity():
+def test_unknown_affinity_is_named():
     for affinity in ("rbf", None, ["knn"]):
         with refuses(f"`affinity` must be one of 'knn', 'precomputed', got {affinity!r}"):
             HarmonicClassifier(affinity=affinity).fit(X, Y)
@@ -128,7 +128,7 @@ def test_new_rows_of_a_graph_have_a_weight_for_each_training_row():
     model = HarmonicClassifier(affinity="precomputed").fit(complete_graph(), Y)
     with refuses("X has 3 features, but HarmonicClassifier is expecting 20 features as input"):
         model.predict(np.ones((2, 3)))
-    with refuses("weights to new points must be non-negative, got -1.0"):
+    with refuses("weights of edges to new points must be non-negative, got -1.0"):
         model.predict(np.full((2, 20), -1.0))
 
 
@@ -141,7 +141,7 @@ def fit_on_kernel(classifier, K, **options):
 
 
 @margin_classifiers
-def test_bad_kernel_matrices(classifier):
+def test_bad_kernel_matrices_are_refused(classifier):
     K = X @ X.T
     asymmetric = K.copy()
     asymmetric[0, 1] += 1.0
@@ -162,12 +162,12 @@ def test_bad_kernel_matrices(classifier):
 
 
 @pytest.mark.parametrize("classifier", [HarmonicClassifier, SemiSupervisedSVC, MaxMarginGraphCut])
-def test_bad_validation_sets(classifier):
+def test_bad_validation_sets_are_refused(classifier):
     model = classifier(width=[1.0, 2.0])
     for cv, message in (
         ((X[:3, :1], [0, 1, 0]), "X has 1 features, but"),
         ((with_entry(np.nan)[:4], [0, 1, 0, 1]), "Input X contains NaN"),
-        ((X[:3], [0, 1, -1]), "`cv` has the label -1 in y_val, but y has [0, 1]"),
+        ((X[:3], [0, 1, -1]), "`cv` has the label -1 in y_val, but the classes of y are [0, 1]"),
     ):
         with refuses(message):
             model.set_params(cv=cv).fit(X, Y)
@@ -205,7 +205,7 @@ NO_MATRICES = {
 
 
 @pytest.mark.parametrize("rows", NO_MATRICES.values(), ids=NO_MATRICES.keys())
-def test_what_is_no_matrix_of_numbers_is_refused_by_name(rows):
+def test_rows_that_are_no_matrix_of_numbers_are_refused(rows):
     model = SemiSupervisedSVC().fit(X, Y)
     saved = array_model_of(model)
     for use in (model.predict, saved.predict, knn_graph, lambda rows: model.fit(rows, Y)):
@@ -222,6 +222,6 @@ def test_what_is_no_matrix_of_numbers_is_refused_by_name(rows):
     ids=["number", "text", "mapping", "short", "records", "ragged"],
 )
 @every_classifier
-def test_what_is_no_list_of_labels_is_refused_by_name(classifier, y):
+def test_labels_that_are_no_list_are_refused(classifier, y):
     with pytest.raises((ValueError, TypeError), match="`y`"):
         classifier().fit(X, y)

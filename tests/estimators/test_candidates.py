@@ -26,10 +26,12 @@ def fold_scores(model):
 
 def separate_fits(model, X, y):
     """Return a fitted classifier for each candidate."""
-    known = model.get_params()
+    defaults = model.get_params()
     return [
-        clone(model).set_params(**{k: one[k] for k in one if k in known}, cv=None).fit(X, y)
-        for one in model.choice_.trials.params
+        clone(model)
+        .set_params(**{k: params[k] for k in params if k in defaults}, cv=None)
+        .fit(X, y)
+        for params in model.choice_.trials.params
     ]
 
 
@@ -40,8 +42,8 @@ def test_all_combinations_are_tried(name):
     lists = {key: v for key, v in LISTS[name].get_params().items() if isinstance(v, list)}
     expected = set(product(*lists.values()))
     if name == "supervised":  # the degree is of no account to the linear kernel
-        expected = {one for one in expected if "cubic" in one or 2 in one}
-    tried = [tuple(one[key] for key in lists) for one in choice.trials.params]
+        expected = {values for values in expected if "cubic" in values or 2 in values}
+    tried = [tuple(params[key] for key in lists) for params in choice.trials.params]
     assert len(tried) == len(expected)
     assert set(tried) == expected
     assert choice.weights.sum() == pytest.approx(1.0)
@@ -75,8 +77,8 @@ def test_scores_of_an_integer_are_those_of_a_loop_that_holds_out_labels(name):
     scores = []
     for left, rows in LabeledKFold(3, random_state=0).split_labels(y):
         answers = [
-            one.transduction_ if name == "harmonic" else one.predict(X)
-            for one in separate_fits(model, X, left)
+            fit.transduction_ if name == "harmonic" else fit.predict(X)
+            for fit in separate_fits(model, X, left)
         ]
         scores.append([np.mean(answer[rows] == y[rows]) for answer in answers])
     np.testing.assert_allclose(fold_scores(model), np.transpose(scores))
@@ -94,12 +96,12 @@ def test_validation_scores_are_those_of_fixed_classifiers(name):
         (sparse.csr_array(new), pd.Series(words[classes], dtype="category")),
     ):
         model = fit(f"{name}-lists", X, labels, cv=(X_val, y_val))
-        expected = [[one.score(new, words[classes])] for one in separate_fits(model, X, labels)]
+        expected = [[fit.score(new, words[classes])] for fit in separate_fits(model, X, labels)]
         np.testing.assert_allclose(fold_scores(model), expected)
 
 
 @pytest.mark.parametrize("name", ["harmonic", "supervised"])
-def test_every_kind_of_cv(name):
+def test_every_kind_of_cv_is_accepted(name):
     X, _, y = blobs(per_class=5)
     order = np.random.default_rng(5).permutation(len(X))
     X, y = X[order], y[order]
@@ -130,7 +132,7 @@ def test_graph_report_and_path_are_those_of_the_choice(name):
     assert model.gamma_g_path_["gamma_g"].tolist() == sorted(model.gamma_g)
 
 
-def test_lattices_with_their_graph_are_solved_by_a_choice():
+def test_choice_solves_the_lattices_with_their_graph():
     X, y, y_true, W = make_lattices()
     cut = MaxMarginGraphCut(
         gamma_g=[0.01, np.inf], C=10.0, kernel=["linear", "rbf"], cv=(X[::7], y_true[::7])

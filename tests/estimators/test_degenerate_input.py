@@ -29,7 +29,7 @@ def is_on_graph(name):
 
 
 @every_model
-def test_all_rows_labeled(name):
+def test_all_rows_may_be_labeled(name):
     model = fit(name, X, TRUTH)
     np.testing.assert_array_equal(model.transduction_, TRUTH)
     assert_sound(model, X)
@@ -46,7 +46,7 @@ def test_two_rows_are_enough(name):
 
 @every_model
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_one_label_a_class(name, n_classes):
+def test_one_label_per_class_is_enough(name, n_classes):
     rows, _, y = blobs(n_classes, n=24, d=3, distance=5.0, per_class=1)
     model = fit(name, rows, y, cv=None)  # no label can be held out
     np.testing.assert_array_equal(model.transduction_[:n_classes], np.arange(n_classes))
@@ -54,7 +54,7 @@ def test_one_label_a_class(name, n_classes):
 
 
 @every_class
-def test_every_row_a_class_of_its_own(name):
+def test_every_row_may_be_a_class(name):
     model = fit(name, X[:8], np.arange(8))
     np.testing.assert_array_equal(model.transduction_, np.arange(8))
     assert model.predict_proba(X[:8]).shape == (8, 8)
@@ -63,7 +63,7 @@ def test_every_row_a_class_of_its_own(name):
 
 @every_model
 @pytest.mark.parametrize("value", [0.0, 2.0])
-def test_rows_that_are_all_equal(name, value):
+def test_equal_rows_have_equal_labels(name, value):
     rows = np.full((12, 3), value)
     y = [0, 1, 1, 0, 1, *[None] * 7]
     model = fit(name, rows, y)
@@ -74,7 +74,7 @@ def test_rows_that_are_all_equal(name, value):
 
 
 @pytest.mark.parametrize("width", ["self-tuning", "binary", 1.0])
-def test_rows_that_are_all_equal_with_other_widths(width):
+def test_equal_rows_have_equal_labels_with_other_widths(width):
     for model in (HarmonicClassifier(width=width), MaxMarginGraphCut(width=width)):
         model.fit(np.ones((12, 3)), [0, 1, 1, 0, 1, *[None] * 7])
         assert model.transduction_[:5].tolist() == [0, 1, 1, 0, 1]
@@ -82,7 +82,7 @@ def test_rows_that_are_all_equal_with_other_widths(width):
 
 
 @every_class
-def test_equal_rows_with_contradicting_labels(name):
+def test_equal_rows_may_have_contradicting_labels(name):
     rows = X.copy()
     rows[1] = rows[0]
     model = fit(name, rows, Y)
@@ -102,7 +102,7 @@ def test_copies_of_rows_are_treated_alike(name, width):
 
 @every_model
 @pytest.mark.parametrize("value", [0.0, 1e6])
-def test_constant_column_tells_nothing(name, value):
+def test_constant_column_changes_nothing(name, value):
     wide = np.column_stack([X, np.full(20, value)])
     model, narrow = (
         fit(name, wide, Y, width=2.0, kernel="rbf"),
@@ -122,7 +122,7 @@ def test_units_of_the_rows_do_not_matter(name, unit):
 
 
 @every_model
-def test_sparse_rows_without_an_entry(name):
+def test_sparse_rows_without_an_entry_are_labeled(name):
     rows = X.copy()
     rows[[3, 7, 11]] = 0.0
     model, dense = fit(name, sparse.csr_array(rows), Y), fit(name, rows, Y)
@@ -130,12 +130,12 @@ def test_sparse_rows_without_an_entry(name):
 
 
 @every_class
-def test_isolated_points(name):
+def test_isolated_points_are_labeled(name):
     """Rows so far away that their weights underflow have no edge and no label in reach."""
     far = np.vstack([X, [[1e4, 1e4], [-1e4, -1e4]]])
     y = np.append(Y, [-1, -1])
     if name in ("harmonic", "cut"):
-        with pytest.warns(UserWarning, match="2 of 22 points are in components of the graph with"):
+        with pytest.warns(UserWarning, match="2 of 22 rows are in components of the graph with"):
             model = fit(name, far, y, width=1.0)
         np.testing.assert_array_equal(model.confidence_[20:], 0.0)
         np.testing.assert_array_equal(model.transduction_[:20], TRUTH)
@@ -149,9 +149,9 @@ def test_isolated_points(name):
     assert_sound(model, far)
 
 
-def test_graph_without_edges():
+def test_graph_without_edges_is_accepted():
     W = sparse.csr_array((20, 20))
-    message = "14 of 20 points are in components"
+    message = "14 of 20 rows are in components"
     with pytest.warns(UserWarning, match=message):
         harmonic = HarmonicClassifier(affinity="precomputed").fit(W, Y)
     with pytest.warns(UserWarning, match=message):

@@ -92,7 +92,7 @@ def test_model_files_keep_the_unit(name, tmp_path):
     np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
 
 
-def test_graphs_and_widths_of_extreme_rows():
+def test_graphs_and_widths_of_extreme_rows_are_finite():
     X, _ = coarse_blobs("f8")
     W = knn_graph(X, width=2.0)
     for exponent in (-1000, 1018):
@@ -123,8 +123,8 @@ def test_rows_far_away_have_finite_probabilities(name, form, kernel):
     y = np.where(np.arange(40) < 9, np.arange(40) % 3, -1)
     X = rng.normal(size=(40, 2)) + np.eye(3)[np.arange(40) % 3][:, :2] * 3
     model = fit(name, form(X), y, kernel=kernel)
-    for some in ([0], [1], [2, 3], [0, 1, 2, 3]):
-        rows = np.array(FAR)[some]
+    for chosen in ([0], [1], [2, 3], [0, 1, 2, 3]):
+        rows = np.array(FAR)[chosen]
         for far in (form(rows), form(np.clip(rows, -3e38, 3e38).astype("f4"))):
             proba = model.predict_proba(far)
             assert np.isfinite(proba).all()
@@ -168,7 +168,7 @@ def test_kernel_matrices_and_functions_of_extreme_size_are_refused_by_name():
         with pytest.raises(ValueError, match="`X` must be a kernel matrix with values"):
             SupervisedSVC(kernel="precomputed").fit(K, y)
     for kernel in (lambda A, B: A @ B.T, ["linear", lambda A, B: A @ B.T]):
-        with pytest.raises(ValueError, match=r"`X` has numbers up to .* callable `kernel`"):
+        with pytest.raises(ValueError, match=r"`X` has numbers of size .* callable `kernel`"):
             SupervisedSVC(kernel=kernel).fit(1e200 * X, y)
     model = SupervisedSVC(kernel="precomputed").fit(X @ X.T, y)
     np.testing.assert_array_equal(model.predict(1e306 * (X @ X.T)), model.predict(1e30 * (X @ X.T)))
@@ -189,7 +189,7 @@ def test_graphs_whose_sums_overflow_are_refused_by_name(size):
     W = size * np.random.default_rng(0).random((45, 45))
     W = np.maximum(W, W.T)
     for model in (MaxMarginGraphCut(), ManifoldSVC()):
-        with pytest.raises(ValueError, match=r"`W` has weights up to .* gamma_g"):
+        with pytest.raises(ValueError, match=r"`W` has weights up to .* `gamma_g`"):
             model.fit(X, y, W=W)
     with pytest.raises(ValueError, match="`W` has weights up to"):
         HarmonicClassifier(affinity="precomputed").fit(W, y)
@@ -237,11 +237,11 @@ def test_masked_labels_are_no_labels_and_masked_rows_are_refused(name):
         np.testing.assert_array_equal(model.predict_proba(X), expected.predict_proba(X))
     fit(name, np.ma.array(X), y)
     hidden = np.ma.array(X, mask=X > 3)
-    with pytest.raises(ValueError, match="`X` is a masked array"):
+    with pytest.raises(ValueError, match="`X` must have no masked entries"):
         fit(name, hidden, y)
-    with pytest.raises(ValueError, match="`X` is a masked array"):
+    with pytest.raises(ValueError, match="`X` must have no masked entries"):
         expected.predict(hidden)
-    with pytest.raises(ValueError, match="`X` is a masked array"):
+    with pytest.raises(ValueError, match="`X` must have no masked entries"):
         clone(FIXED[name]).set_params(**_candidates(name), cv=(hidden, truth)).fit(X, y)
 
 

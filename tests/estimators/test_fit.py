@@ -79,7 +79,7 @@ def test_fit_that_fails_late_is_no_fit(name):
             model.set_params(kernel=broken, n_jobs=1).fit(X, y)
     else:
         far = np.vstack([X, np.full((8, 4), 1e4)])
-        with pytest.raises(UserWarning, match="8 of 53 points"):
+        with pytest.raises(UserWarning, match="8 of 53 rows"):
             model.set_params(width=1.0).fit(far, np.append(y, [-1] * 8))
     with pytest.raises(NotFittedError):
         model.predict(X)
@@ -131,7 +131,7 @@ def test_rows_that_no_label_reaches_are_a_warning(name):
     model = clone(MODELS[name])
     with pytest.warns(UserWarning, match="in components of the graph") as caught:
         model.fit(X, y)
-    assert one_warning(caught, UnreachedWarning).startswith("9 of 54 points are in components")
+    assert one_warning(caught, UnreachedWarning).startswith("9 of 54 rows are in components")
     assert np.isin(model.transduction_, [0, 1]).all()
     fit(name, X, y, gamma_g=np.inf)  # no label travels, and warnings are errors
 
@@ -171,8 +171,8 @@ def test_soft_labels_that_lose_a_class_are_a_warning():
     with pytest.warns(UserWarning, match="the soft solution") as caught:
         model.fit(X, y, W=W)
     assert one_warning(caught, UserWarning) == (
-        "the soft solution induces no label of some class; the given labels are kept at the "
-        "labeled points: raise `c_labeled` or lower `gamma_g`"
+        "the soft solution induces no label of some class, so that labeled points keep their "
+        "given labels; raise `c_labeled` or lower `gamma_g`"
     )
     np.testing.assert_array_equal(model.transduction_, [0] * 5 + [1] + [0] * 6)
     assert model.predict_proba(X).shape == (12, 2)
@@ -189,7 +189,7 @@ def test_local_optima_that_are_worse_than_their_start_are_a_warning():
         assert text.endswith("which is kept; pass a known `class_prior`, or lower `gamma_u`")
 
 
-def test_search_for_a_local_optimum_that_ends_early_is_a_warning(monkeypatch):
+def test_solver_that_ends_early_is_a_warning(monkeypatch):
     monkeypatch.setattr(s3vm, "MAX_STEPS", 1)
     X, _, y = blobs(distance=1.0)
     model = SemiSupervisedSVC(C=2.0, gamma_u=1.0, solver="cccp")
@@ -207,11 +207,11 @@ def test_search_for_a_local_optimum_that_ends_early_is_a_warning(monkeypatch):
 @every_model
 def test_results_are_equal_for_every_number_of_threads(name):
     X, _, y = blobs(3, distance=1.5)
-    one, two, all_cores = (fit(name, X, y, n_jobs=n_jobs) for n_jobs in (1, 2, -1))
+    single, two, all_cores = (fit(name, X, y, n_jobs=n_jobs) for n_jobs in (1, 2, -1))
     for other in (two, all_cores):
-        assert_same_results(one, other, X)
-        if one.choice_ is not None:
-            np.testing.assert_array_equal(one.choice_.weights, other.choice_.weights)
+        assert_same_results(single, other, X)
+        if single.choice_ is not None:
+            np.testing.assert_array_equal(single.choice_.weights, other.choice_.weights)
 
 
 @pytest.mark.parametrize("name", ["cut", "semi-supervised", "supervised"])
@@ -221,10 +221,10 @@ def test_landmarks_depend_on_the_seed_and_not_on_threads(monkeypatch, name):
     X, truth, y = blobs(3, distance=1.5)
     y = truth if name == "supervised" else y
     options = {"approximation": "nystroem", "random_state": 0}
-    one, two = (fit(name, X, y, n_jobs=n_jobs, **options) for n_jobs in (1, 2))
-    assert_same_results(one, two, X)
+    single, double = (fit(name, X, y, n_jobs=n_jobs, **options) for n_jobs in (1, 2))
+    assert_same_results(single, double, X)
     other = fit(name, X, y, **{**options, "random_state": 1})
-    assert np.any(other.predict_proba(X) != one.predict_proba(X))
+    assert np.any(other.predict_proba(X) != single.predict_proba(X))
 
 
 # Refits
@@ -316,7 +316,7 @@ STAGES = {
 
 
 @every_model
-def test_stages_are_told_on_standard_error(capsys, monkeypatch, name):
+def test_stages_are_reported_on_standard_error(capsys, monkeypatch, name):
     X, _, y = blobs()
     monkeypatch.setattr(_progress, "time", SimpleNamespace(perf_counter=lambda: 3.0))
     model = fit(name, X, y, verbose=1)

@@ -38,8 +38,8 @@ def test_training_rows_get_the_harmonic_solution(options, n_classes):
     np.testing.assert_array_equal(model.confidence_, solution.confidence)
     np.testing.assert_array_equal(model.label_distributions_, solution.label_distributions)
     assert model.n_iter_ == solution.iterations
-    known = solution.codes != -1
-    np.testing.assert_array_equal(model.transduction_[known], solution.codes[known])
+    labeled_rows = solution.codes != -1
+    np.testing.assert_array_equal(model.transduction_[labeled_rows], solution.codes[labeled_rows])
 
 
 # New points: one more step of the walk
@@ -60,7 +60,7 @@ def self_tuning(distances):
         pytest.param("self-tuning", self_tuning, 0.5, 0.0, id="self-tuning"),
     ],
 )
-def test_new_point_by_hand(width, weight, gamma_g, c_unlabeled):
+def test_new_point_has_the_masses_computed_by_hand(width, weight, gamma_g, c_unlabeled):
     """Four points on a line, k = 2: the new point at 8 looks at 6 (distance 2) and 4 (4)."""
     X = np.array([[0.0], [1.0], [4.0], [6.0]])
     model = HarmonicClassifier(gamma_g=gamma_g, c_unlabeled=c_unlabeled, n_neighbors=2, width=width)
@@ -137,7 +137,7 @@ def test_new_point_without_any_weight_gets_the_most_frequent_label(container):
 def test_components_without_a_label_get_that_of_the_nearest_row():
     X, y = np.vstack([LINE, [[900.0], [900.1]]]), [0, 0, -1, 1, -1, -1, -1, -1]
     model = HarmonicClassifier(n_neighbors=1, width=1.0)
-    with pytest.warns(UserWarning, match="2 of 8 points are in components of the graph"):
+    with pytest.warns(UserWarning, match="2 of 8 rows are in components of the graph"):
         model.fit(X, y)
     assert model.transduction_.tolist() == [0, 0, 0, 1, 1, 1, 1, 1]
     np.testing.assert_array_equal(model.confidence_[6:], 0.0)
@@ -151,7 +151,7 @@ def test_components_without_a_label_get_that_of_the_nearest_row():
 def test_components_without_a_label_get_the_most_frequent_one_on_a_precomputed_graph():
     W = np.kron(np.eye(3), [[0.0, 1.0], [1.0, 0.0]])
     model = HarmonicClassifier(affinity="precomputed")
-    with pytest.warns(UserWarning, match="2 of 6 points are in components"):
+    with pytest.warns(UserWarning, match="2 of 6 rows are in components"):
         model.fit(W, ["b", None, "a", "a", None, None])
     assert model.transduction_.tolist() == ["b", "b", "a", "a", "a", "a"]
     assert model.predict(W).tolist() == ["b", "b", "a", "a", "a", "a"]

@@ -79,7 +79,9 @@ def test_algorithm_equals_dense_algebra_and_a_support_vector_machine(
         ("rbf", 2, 0.05, "equal"),
     ],
 )
-def test_soft_labels_end_to_end(kernel, n_classes, c_unlabeled, loss_weights, dense_class_mass):
+def test_soft_labels_change_the_training_labels(
+    kernel, n_classes, c_unlabeled, loss_weights, dense_class_mass
+):
     """Dense algebra, the width, the chosen rows and a machine, put together by hand."""
     X, _, y = blobs(n_classes)
     soft = {"gamma_g": 0.2, "c_labeled": 0.5, "c_unlabeled": c_unlabeled}
@@ -178,7 +180,9 @@ def test_misleading_graph_is_not_followed():
     kernel=st.sampled_from(["linear", "cubic", "rbf"]),
 )
 @settings(max_examples=40)
-def test_training_rows_and_probabilities(seed, n_classes, gamma_g, eps, kernel):
+def test_training_rows_have_the_labels_and_probabilities_of_the_graph(
+    seed, n_classes, gamma_g, eps, kernel
+):
     """The confident rows and the labeled ones; distributions that agree with the labels."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(40, 2))
@@ -209,7 +213,7 @@ def test_components_without_a_label_are_labeled_by_the_machine(eps):
     X, y = np.vstack([X, strays]), np.append(y, [-1, -1, -1])
     W = sparse.block_diag([W, edges], format="csr")
     model = paper_cut(gamma_g=0.01, C=5.0, width=20.0, eps=eps)
-    with pytest.warns(UserWarning, match="3 of 203 points are in components of the graph"):
+    with pytest.warns(UserWarning, match="3 of 203 rows are in components of the graph"):
         model.fit(X, y, W=W)
     np.testing.assert_array_equal(model.transduction_[200:], [0, 0, 1])
     np.testing.assert_array_equal(model.transduction_[200:], model.predict(strays))
@@ -269,9 +273,9 @@ def test_bound_is_that_of_the_theory_term_by_term(kernel, stability, eps):
     assert (bound.n, bound.n_labeled, bound.probability) == (45, 8, 1 - 0.12)
     # And by hand.
     ell, f = solution.ell, model.decision_function(X)
-    sure = np.abs(ell) >= eps
-    assert bound.empirical_risk == np.mean(sure & ((f > 0) != (ell > 0)))
-    assert bound.threshold_term == pytest.approx(2 * eps * np.mean(~sure))
+    confident = np.abs(ell) >= eps
+    assert bound.empirical_risk == np.mean(confident & ((f > 0) != (ell > 0)))
+    assert bound.threshold_term == pytest.approx(2 * eps * np.mean(~confident))
     assert bound.labeled_risk == pytest.approx(np.mean(np.square(ell - (2 * y - 1))[y >= 0]))
     assert bound.beta == stability_coefficient(knn_graph(X, 5), 8, stability=stability, **SOFT)
 
@@ -280,7 +284,7 @@ def test_vc_dimension_of_a_kernel_matrix_is_to_be_given():
     X, _, y = blobs()
     W = knn_graph(X, 5)
     model = paper_cut(kernel="precomputed", C=2.0, **SOFT).fit(X @ X.T, y, W=W)
-    with pytest.raises(ValueError, match="pass `vc_dimension` yourself"):
+    with pytest.raises(ValueError, match="pass `vc_dimension`"):
         model.risk_bound()
     by_name = paper_cut(kernel="linear", width=1.0, C=2.0, **SOFT).fit(X, y, W=W)
     expected = by_name.risk_bound().bound
@@ -299,15 +303,15 @@ def test_vc_dimension_of_a_kernel_matrix_is_to_be_given():
     ],
     ids=["hard", "three", "priors", "one-hard", "chosen", "list"],
 )
-def test_bound_is_for_two_classes_soft_labels_and_masses_as_solved(n_classes, changed, shown):
+def test_bound_needs_two_classes_soft_labels_and_no_normalization(n_classes, changed, shown):
     X, _, y = blobs(n_classes)
     two, _, labels = blobs()
     model = paper_cut(kernel="linear", C=2.0, **SOFT).fit(two, labels)
     model.set_params(**changed).fit(X, y)  # the earlier bound is forgotten
-    with pytest.raises(ValueError, match="`risk_bound` is for two classes, soft labels") as caught:
+    with pytest.raises(ValueError, match="`risk_bound` needs two classes, soft labels") as caught:
         model.risk_bound()
     assert shown in str(caught.value)
-    assert "fit two classes with numbers such as c_labeled=1.0, gamma_g=0.1" in str(caught.value)
+    assert "fit two classes with, for example, c_labeled=1.0, gamma_g=0.1" in str(caught.value)
 
 
 # Many rows

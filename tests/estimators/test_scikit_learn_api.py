@@ -61,7 +61,7 @@ def no_class_minus_one(_estimator):
     ],
     expected_failed_checks=no_class_minus_one,
 )
-def test_check_of_scikit_learn(estimator, check):
+def test_estimator_passes_the_check_of_scikit_learn(estimator, check):
     check(estimator)
 
 
@@ -120,7 +120,7 @@ def test_pickled_model_predicts_the_same(name):
         assert restored.choice_.best_params == model.choice_.best_params
 
 
-def test_reports_of_an_unfitted_model_say_so():
+def test_reports_of_an_unfitted_model_are_refused():
     cut, harmonic = MaxMarginGraphCut(), HarmonicClassifier()
     for method in (cut.graph_report, cut.risk_bound, harmonic.graph_report):
         with pytest.raises(NotFittedError, match="instance is not fitted yet"):
@@ -168,7 +168,7 @@ GRIDS = {
 
 
 @every_class
-def test_grid_search_over_the_parameters(name):
+def test_grid_search_tries_the_parameters(name):
     X, truth, _ = blobs(n=40)
     search = GridSearchCV(FIXED[name], GRIDS[name], cv=2, error_score="raise").fit(X, truth)
     assert search.best_score_ == search.cv_results_["mean_test_score"].max()
@@ -177,7 +177,7 @@ def test_grid_search_over_the_parameters(name):
 
 
 @every_class
-def test_grid_search_over_lists_of_candidates(name):
+def test_grid_search_tries_lists_of_candidates(name):
     """A value of the grid is a list itself: candidates that are blended within each fit."""
     X, _, y = blobs(n=30, distance=1.5, per_class=6)
     parameter = "gamma_g" if name in ("harmonic", "cut") else "C"

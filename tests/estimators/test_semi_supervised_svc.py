@@ -40,7 +40,7 @@ def objective(model, X, y):
         ("rbf", 2, "cccp", {}),
     ],
 )
-def test_classifier_is_train_semi_supervised(kernel, n_classes, solver, changed):
+def test_classifier_is_train_s3vm(kernel, n_classes, solver, changed):
     X, _, y = blobs(n_classes, distance=2.0)
     options = {"C": 2.0, "gamma_u": 0.1, "solver": solver, "random_state": 0, **changed}
     shares = np.full(n_classes, 1 / n_classes)
@@ -66,9 +66,7 @@ def test_classifier_is_train_semi_supervised(kernel, n_classes, solver, changed)
     ],
     ids=["linear", "cubic", "rbf", "callable"],
 )
-def test_without_weight_or_unlabeled_rows_it_is_the_supervised_machine(
-    kernel, solver, C, n_classes
-):
+def test_supervised_machine_results_without_weight_or_unlabeled_rows(kernel, solver, C, n_classes):
     X, truth, y = blobs(n_classes, distance=1.0)
     for labels, gamma_u, prior in ((y, 0.0, "labels"), (y, 0.0, None), (truth, 5.0, "labels")):
         supervised = SupervisedSVC(kernel=kernel, C=C).fit(X, labels)
@@ -147,7 +145,7 @@ def test_none_leaves_the_mean_free(solver):
         ("cccp", "rbf", None, 2),
     ],
 )
-def test_objective_falls_and_is_that_of_the_function(solver, kernel, prior, seed):
+def test_objective_decreases_and_is_that_of_the_function(solver, kernel, prior, seed):
     X, _, y = blobs(distance=1.0, seed=seed)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*worse than the supervised start", UserWarning)
@@ -165,7 +163,7 @@ def test_objective_falls_and_is_that_of_the_function(solver, kernel, prior, seed
 # Approximation
 
 
-def test_report_tells_the_form_of_the_machine(monkeypatch):
+def test_report_has_the_form_of_the_machine(monkeypatch):
     X, _, y = blobs()
 
     def fitted(**options):
@@ -179,16 +177,16 @@ def test_report_tells_the_form_of_the_machine(monkeypatch):
     assert exact.approximation_error < 1e-9
     assert report(fitted(kernel="linear")).form == "rows"
     monkeypatch.setattr(s3vm_training, "N_LANDMARKS", 20)
-    some = fitted(approximation="nystroem")
-    assert report(some).n_landmarks == 20
-    assert report(some).approximation_error > 1e-3
+    landmarks = fitted(approximation="nystroem")
+    assert report(landmarks).n_landmarks == 20
+    assert report(landmarks).approximation_error > 1e-3
     monkeypatch.setattr(s3vm_training, "MAX_EXACT", 44)
-    np.testing.assert_array_equal(fitted().decision_function(X), some.decision_function(X))
+    np.testing.assert_array_equal(fitted().decision_function(X), landmarks.decision_function(X))
     assert report(fitted(approximation="none")).n_landmarks == 45
 
 
 @every_solver
-def test_unlabeled_rows_that_are_drawn_stand_for_the_others(monkeypatch, solver):
+def test_drawn_unlabeled_rows_represent_all_of_them(monkeypatch, solver):
     """Half of equal rows with twice the weight are the same problem."""
     X, _, y = blobs(distance=1.0)
     X = np.vstack([X[y >= 0], np.repeat(X[[-1]], 64, axis=0)])
@@ -197,7 +195,7 @@ def test_unlabeled_rows_that_are_drawn_stand_for_the_others(monkeypatch, solver)
     expected = SemiSupervisedSVC(**options).fit(X, y)
     monkeypatch.setattr(s3vm_training, "MAX_FEATURE_ROWS", 32)
     model = SemiSupervisedSVC(**options).fit(X, y)
-    n_rows = [one.predictor_.machines[0].report.n_rows for one in (expected, model)]
+    n_rows = [fit.predictor_.machines[0].report.n_rows for fit in (expected, model)]
     assert n_rows == [72, 40]
     np.testing.assert_allclose(model.decision_function(X), expected.decision_function(X), atol=1e-3)
     assert model.solutions_[0].objective == pytest.approx(expected.solutions_[0].objective)

@@ -18,7 +18,7 @@ from tests.estimators.problems import (
     [("linear", 2, 0.05), ("cubic", 3, 1.0), ("rbf", 3, 100.0), (laplacian_kernel, 2, 1.0)],
     ids=["linear", "cubic", "rbf", "callable"],
 )
-def test_supervised_machine_is_the_cut_that_no_label_travels_in(kernel, n_classes, C):
+def test_supervised_machine_is_the_cut_with_infinite_gamma_g(kernel, n_classes, C):
     X, truth, y = blobs(n_classes, distance=1.0)
     new = X[::3] + 0.1
     model = SupervisedSVC(kernel=kernel, C=C).fit(X, y)

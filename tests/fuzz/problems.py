@@ -1,4 +1,4 @@
-"""Strategies for rows, labels and classifiers, and what has to hold for all of them."""
+"""Strategies for rows, labels and classifiers, and checks that all fits must pass."""
 
 import re
 import warnings
@@ -49,7 +49,7 @@ NAMES = (
 )
 NAMED = re.compile(rf"(?<!\w)({'|'.join(NAMES)})(?!\w)")
 EXPECTED_WARNINGS = (ConvergenceWarning, UserWarning)
-"""All others, such as those of NumPy on overflow, are errors."""
+"""Warnings that are ignored; others, such as those of NumPy on overflow, are errors."""
 
 
 def fit(name, X, y):
@@ -78,7 +78,7 @@ def probabilities(model, X):
 
 
 def check_fit(model):
-    """Check what a fit says of its own rows."""
+    """Check the results of a fit for its training rows."""
     distributions = model.label_distributions_
     assert np.isfinite(distributions).all()
     assert np.isfinite(model.confidence_).all()

@@ -44,11 +44,13 @@ def test_a_power_of_two_changes_no_more_than_rounding(count_case, name, problem,
     assert (model is None) == (expected is None)
     if model is not None:
         check_fit(model)
-        for found, wanted in (
+        for actual, unscaled in (
             (model.label_distributions_, expected.label_distributions_),
             (probabilities(model, scaled), probabilities(expected, form(X))),
         ):
-            np.testing.assert_allclose(found, wanted, rtol=ROUNDING[X.dtype.str[1:]], atol=1e-300)
+            np.testing.assert_allclose(
+                actual, unscaled, rtol=ROUNDING[X.dtype.str[1:]], atol=1e-300
+            )
 
 
 @given(fixed_models, plain_problems(), st.randoms(use_true_random=False))
@@ -84,7 +86,7 @@ def test_the_form_of_labels_does_not_matter(count_case, name, problem, form):
 
 
 @given(models, plain_problems(), st.integers(-300, 300))
-def test_models_that_are_pickled_or_saved_are_the_same(
+def test_pickled_and_saved_models_predict_the_same(
     count_case, tmp_path_factory, name, problem, power
 ):
     count_case("pickles and files")

@@ -21,7 +21,7 @@ FILES = ("out.csv", "model.graphmargin", "report.html")
 # Imports take most of the time; moments are counted from the end of them.
 RUN = (
     "import sys; import pandas, pyarrow, sklearn, scipy, jinja2; "
-    "import graphmargin.labeling.inspection, graphmargin.report.labeling, graphmargin.models, "
+    "import graphmargin.labeling.inspection, graphmargin.report.labeling_page, graphmargin.models, "
     "graphmargin.tables.writing; from graphmargin.cli import main; "
     "print('ready', flush=True); code = main(sys.argv[1:]); print('done', flush=True); "
     "sys.exit(code)"
@@ -92,7 +92,7 @@ def moments():
 
 
 @pytest.mark.parametrize(("number", "while_writing", "share"), moments())
-def test_old_or_new_files_all_or_none_and_no_drafts(
+def test_a_killed_command_leaves_all_old_or_all_new_files_and_no_drafts(
     count_case, table, whole_run, tmp_path, number, while_writing, share
 ):
     count_case("killed commands")
@@ -109,16 +109,16 @@ def test_old_or_new_files_all_or_none_and_no_drafts(
         time.sleep(share * seconds)
     if process.poll() is None:
         process.send_signal(number)
-    said, errors = process.communicate(timeout=60)
+    output, errors = process.communicate(timeout=60)
     assert time.monotonic() - begin < seconds + 20
     # The command may be done, and Python about to end, when the signal comes.
-    codes = (0, -number, CODES[number]) if "done" in said else (CODES[number],)
+    codes = (0, -number, CODES[number]) if "done" in output else (CODES[number],)
     assert process.returncode in codes, errors
-    assert "done" in said or "Traceback" not in errors
-    found = contents(tmp_path)
+    assert "done" in output or "Traceback" not in errors
+    after = contents(tmp_path)
     if number == signal.SIGKILL:  # drafts may be left: the next run removes them
         drafts = [path for path in tmp_path.iterdir() if path.name not in FILES]
         assert all(path.stat().st_mode & 0o777 == 0o600 for path in drafts)
         assert main(command(table, tmp_path)) == 0
     assert sorted(contents(tmp_path)) == sorted(FILES)
-    assert len({found[name] != b"old" for name in FILES}) == 1
+    assert len({after[name] != b"old" for name in FILES}) == 1

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from graphmargin import HarmonicClassifier, MaxMarginGraphCut, SupervisedSVC
 from graphmargin.models import ModelFileError, load_model, model_info, save_model
-from graphmargin.models.archive import DESCRIPTION, TREE, pack
+from graphmargin.models.archive import DESCRIPTION, TREE, pack_entries
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(30, 3))
@@ -102,13 +102,15 @@ JSON_VALUES = st.recursive(
 )
 
 
-def places(tree, place=()):
+def value_paths(tree, path=()):
     """Return the paths to all values of a tree."""
     pairs = tree.items() if isinstance(tree, dict) else enumerate(tree)
-    found = [place] if place else []
+    paths = [path] if path else []
     for key, value in pairs if isinstance(tree, dict | list) else ():
-        found += places(value, (*place, key)) if isinstance(value, dict | list) else [(*place, key)]
-    return found
+        paths += (
+            value_paths(value, (*path, key)) if isinstance(value, dict | list) else [(*path, key)]
+        )
+    return paths
 
 
 @given(
@@ -120,14 +122,14 @@ def places(tree, place=()):
 def test_crafted_values_are_refused_or_make_a_model(
     count_case, saved, scratch, which, entry, where, value
 ):
-    """Whoever means harm computes the digest again; then types and shapes are what is checked."""
+    """An attacker computes the digest again, so that types and shapes have to be checked."""
     count_case("crafted model files")
     content, _ = saved[which]
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         entries = {name: archive.read(name) for name in archive.namelist()}
     trees = {name: json.loads(entries.pop(name)) for name in (TREE, DESCRIPTION)}
-    found = places(trees[entry])
-    *outer, last = found[int(where * len(found))]
+    paths = value_paths(trees[entry])
+    *outer, last = paths[int(where * len(paths))]
     inner = trees[entry]
     for key in outer:
         inner = inner[key]
@@ -135,7 +137,7 @@ def test_crafted_values_are_refused_or_make_a_model(
     try:
         entries[TREE] = json.dumps(trees[TREE], allow_nan=True).encode()
         trees[DESCRIPTION].pop("digest", None)
-        crafted = pack(entries, trees[DESCRIPTION])
+        crafted = pack_entries(entries, trees[DESCRIPTION])
     except ValueError:
         return  # JSON has no such number
     model = load(scratch, crafted)
@@ -160,6 +162,6 @@ def test_crafted_arrays_are_refused_or_make_a_model(
     arrays = sorted(name for name in entries if name != TREE)
     name = arrays[int(where * len(arrays))]
     entries[name] = damage(entries[name])
-    model = load(scratch, pack(entries, description))
+    model = load(scratch, pack_entries(entries, description))
     if model is not None:
         assert model.predict_proba(X).shape == (30, len(model.classes))

@@ -95,7 +95,7 @@ def assert_refused(code, lines, folder):
 
 @settings(max_examples=FEW)
 @given(table=tables(), layout=layouts(), data=st.data())
-def test_rows_come_out_as_they_went_in_and_new_files_are_read_as_the_first(
+def test_cells_are_written_unchanged_and_predictions_do_not_depend_on_other_rows(
     folder, count_case, table, layout, data
 ):
     count_case("tables")
@@ -122,9 +122,11 @@ def test_rows_come_out_as_they_went_in_and_new_files_are_read_as_the_first(
     assert run("label", source, "-t", "kind", "--out", again)[0] == 0
     assert again.read_bytes() == out.read_bytes()
     predicted = predictions(model, header[1:], [row[1:] for row in given[1:]], layout, folder)
-    some = data.draw(st.lists(st.integers(0, len(rows) - 1), min_size=1, max_size=6, unique=True))
-    part = [given[1 + i][1:] for i in some]
-    assert predictions(model, header[1:], part, layout, folder) == [predicted[i] for i in some]
+    indices = data.draw(
+        st.lists(st.integers(0, len(rows) - 1), min_size=1, max_size=6, unique=True)
+    )
+    part = [given[1 + i][1:] for i in indices]
+    assert predictions(model, header[1:], part, layout, folder) == [predicted[i] for i in indices]
 
 
 def predictions(model, header, rows, layout, folder):
@@ -172,7 +174,7 @@ def test_damaged_bytes_are_refused_in_one_line_or_all_rows_are_labeled(
     except (csv.Error, UnicodeDecodeError):
         return
     if all(len(row) == len(given[0]) for row in given):
-        # Rows of empty cells at the end of a file are no rows.
+        # Rows of empty cells at the end of a file do not count.
         while len(given) > 1 and not any(given[-1]):
             given.pop()
         assert len(written) == len(given)

@@ -25,7 +25,7 @@ def assert_clean(W):
     assert (W != W.T).nnz == 0
 
 
-def test_graph_of_four_points_by_hand():
+def test_graph_of_four_points_is_that_computed_by_hand():
     # 0 - 1 - 2 and 2 - 3: point 3 chooses 2, which does not choose 3.
     W = knn_graph([[0.0], [1.0], [2.5], [5.0]], 1, width=1.0).toarray()
     expected = np.zeros((4, 4))
@@ -255,6 +255,6 @@ def test_input_is_not_modified():
     ],
 )
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
-def test_what_is_wrong_with_a_graph_is_named(make, W, message):
+def test_error_names_what_is_wrong_with_a_graph(make, W, message):
     with pytest.raises(ValueError, match=message):
         check_graph(make(np.asarray(W)), 2)

@@ -24,13 +24,13 @@ graphs = (
 )
 
 
-def test_laplacian_by_hand():
+def test_laplacian_is_that_computed_by_hand():
     L = laplacian(TRIANGLE_AND_ISOLATED)
     assert isinstance(L, sparse.csr_array)
     assert L.toarray().tolist() == [[3, -1, -2, 0], [-1, 4, -3, 0], [-2, -3, 5, 0], [0, 0, 0, 0]]
 
 
-def test_normalized_laplacian_by_hand():
+def test_normalized_laplacian_is_that_computed_by_hand():
     degrees = np.array([3.0, 4.0, 5.0])
     L = laplacian(TRIANGLE_AND_ISOLATED, normalized=True).toarray()
     expected = laplacian(TRIANGLE_AND_ISOLATED).toarray()[:3, :3]
@@ -75,7 +75,7 @@ def test_power_must_be_a_positive_integer(power):
         laplacian(TRIANGLE_AND_ISOLATED, power=power)
 
 
-def test_components_of_two_paths_and_a_point():
+def test_two_paths_and_a_point_are_three_components():
     W = np.zeros((6, 6))
     W[0, 3] = W[3, 0] = W[1, 4] = W[4, 1] = W[4, 5] = W[5, 4] = 1e-300
     assert components(sparse.csr_array(W)).tolist() == [0, 1, 2, 0, 1, 1]
@@ -105,7 +105,7 @@ def test_quadratic_form_of_single_precision_is_that_of_the_rounded_rows(random_g
 
 
 @pytest.mark.parametrize("power", [1, 2, 3])
-def test_quadratic_form_of_rows_minus_a_center(random_graph, power):
+def test_quadratic_form_subtracts_the_center(random_graph, power):
     L = laplacian(sparse.csr_array(random_graph(60, seed=0)), normalized=True)
     R = np.random.default_rng(1).normal(size=(60, 3))
     center = np.array([1.0, -2.0, 3.0])

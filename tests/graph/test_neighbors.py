@@ -24,22 +24,22 @@ def brute_force(X, k, queries=None):
 
 
 def assert_exact(X, k, queries=None):
-    found = nearest_neighbors(X, k, queries=queries, recall=1.0)
+    neighbors = nearest_neighbors(X, k, queries=queries, recall=1.0)
     indices, distances = brute_force(X, k, queries)
-    np.testing.assert_array_equal(found.indices, indices)
-    np.testing.assert_allclose(found.distances, distances, rtol=1e-12)
+    np.testing.assert_array_equal(neighbors.indices, indices)
+    np.testing.assert_allclose(neighbors.distances, distances, rtol=1e-12)
 
 
 def normal(n, d, seed=0):
     return np.random.default_rng(seed).normal(size=(n, d))
 
 
-def test_neighbors_on_a_line():
+def test_neighbors_on_a_line_are_those_computed_by_hand():
     X = np.array([[0.0], [1.0], [3.0], [3.5]])
-    found = nearest_neighbors(X, 2)
-    assert found.indices.tolist() == [[1, 2], [0, 2], [3, 1], [2, 1]]
-    assert found.distances.tolist() == [[1, 3], [1, 2], [0.5, 2], [0.5, 2.5]]
-    assert found.recall == 1.0
+    neighbors = nearest_neighbors(X, 2)
+    assert neighbors.indices.tolist() == [[1, 2], [0, 2], [3, 1], [2, 1]]
+    assert neighbors.distances.tolist() == [[1, 3], [1, 2], [0.5, 2], [0.5, 2.5]]
+    assert neighbors.recall == 1.0
 
 
 integer_points = st.tuples(st.integers(2, 40), st.integers(1, 4)).flatmap(
@@ -88,7 +88,7 @@ def test_exact_search_equals_brute_force(X):
 
 
 @pytest.mark.parametrize("exponent", [664, -664], ids=["1e200", "1e-200"])
-def test_neither_overflow_nor_underflow(exponent):
+def test_huge_and_tiny_rows_neither_overflow_nor_underflow(exponent):
     X = normal(300, 4)
     plain = nearest_neighbors(X, 5)
     scaled = nearest_neighbors(X * 2.0**exponent, 5)
@@ -124,33 +124,33 @@ def test_result_does_not_depend_on_the_block_size(monkeypatch, block):
 @pytest.mark.parametrize("recall", [1.0, 0.9])
 def test_result_does_not_depend_on_the_number_of_threads(recall):
     X = np.random.default_rng(0).integers(0, 4, (9_000, 32)) * 0.1
-    one, two = (
+    first, second = (
         nearest_neighbors(X, 5, recall=recall, n_jobs=n_jobs, random_state=0) for n_jobs in (1, 2)
     )
-    np.testing.assert_array_equal(two.indices, one.indices)
-    np.testing.assert_array_equal(two.distances, one.distances)
+    np.testing.assert_array_equal(second.indices, first.indices)
+    np.testing.assert_array_equal(second.distances, first.distances)
 
 
 @pytest.mark.parametrize("make", [sparse.csr_array, sparse.csr_matrix])
 def test_sparse_rows_equal_dense_rows(make):
     rng = np.random.default_rng(0)
     X = np.where(rng.random((300, 40)) < 0.15, rng.random((300, 40)), 0.0)
-    dense, found = nearest_neighbors(X, 5), nearest_neighbors(make(X), 5)
-    np.testing.assert_array_equal(found.indices, dense.indices)
-    np.testing.assert_allclose(found.distances, dense.distances, rtol=1e-12)
+    dense, neighbors = nearest_neighbors(X, 5), nearest_neighbors(make(X), 5)
+    np.testing.assert_array_equal(neighbors.indices, dense.indices)
+    np.testing.assert_allclose(neighbors.distances, dense.distances, rtol=1e-12)
     queries = X[:20] + 0.01
     dense = nearest_neighbors(X, 5, queries=queries)
     for points, probes in [(make(X), make(queries)), (X, make(queries)), (make(X), queries)]:
-        found = nearest_neighbors(points, 5, queries=probes)
-        np.testing.assert_array_equal(found.indices, dense.indices)
-        np.testing.assert_allclose(found.distances, dense.distances, rtol=1e-12)
+        neighbors = nearest_neighbors(points, 5, queries=probes)
+        np.testing.assert_array_equal(neighbors.indices, dense.indices)
+        np.testing.assert_allclose(neighbors.distances, dense.distances, rtol=1e-12)
 
 
 def test_sparse_duplicates_are_ranked_by_index_among_few_ties():
     X = np.repeat(np.eye(6), 4, axis=0)
-    found = nearest_neighbors(sparse.csr_array(X), 3)
-    np.testing.assert_array_equal(found.indices, brute_force(X, 3)[0])
-    assert (found.distances == 0).all()
+    neighbors = nearest_neighbors(sparse.csr_array(X), 3)
+    np.testing.assert_array_equal(neighbors.indices, brute_force(X, 3)[0])
+    assert (neighbors.distances == 0).all()
 
 
 def clustered(n=5_000, d=16):
@@ -159,24 +159,24 @@ def clustered(n=5_000, d=16):
     return centers[rng.integers(0, 25, n)] + rng.normal(size=(n, d))
 
 
-def share_found(exact, found):
+def share_found(exact, neighbors):
     """Return the share of the exact neighbors that an approximate search found."""
-    rows = zip(exact.indices, found.indices, strict=True)
+    rows = zip(exact.indices, neighbors.indices, strict=True)
     return np.mean([np.isin(expected, row) for expected, row in rows])
 
 
 @pytest.mark.parametrize("asked", [0.9, 0.99])
-def test_the_recall_asked_for_is_found_and_reported(asked):
+def test_requested_recall_is_reached_and_reported(asked):
     X = clustered()
     exact = nearest_neighbors(X, 10, recall=1.0)
-    found = nearest_neighbors(X, 10, recall=asked, random_state=0)
-    true_recall = share_found(exact, found)
-    assert asked <= found.recall < 1.0
-    # The estimate is a lower bound of what is found in the sample, up to the error of sampling.
-    assert found.recall - 0.01 < true_recall < 1.0
-    squared = np.square(X[:, None] - X[found.indices]).sum(axis=2)
-    np.testing.assert_allclose(found.distances, np.sqrt(squared), rtol=1e-12)
-    assert (found.indices != np.arange(len(X))[:, None]).all()
+    neighbors = nearest_neighbors(X, 10, recall=asked, random_state=0)
+    true_recall = share_found(exact, neighbors)
+    assert asked <= neighbors.recall < 1.0
+    # The estimate is a lower bound of what is neighbors in the sample, up to the error of sampling.
+    assert neighbors.recall - 0.01 < true_recall < 1.0
+    squared = np.square(X[:, None] - X[neighbors.indices]).sum(axis=2)
+    np.testing.assert_allclose(neighbors.distances, np.sqrt(squared), rtol=1e-12)
+    assert (neighbors.indices != np.arange(len(X))[:, None]).all()
 
 
 def test_recall_holds_for_embeddings():
@@ -184,19 +184,19 @@ def test_recall_holds_for_embeddings():
     topics = rng.normal(size=(40, 384))[rng.integers(0, 40, 3_000)]
     X = (topics + 0.7 * rng.normal(size=(3_000, 384))).astype(np.float32)
     X /= np.linalg.norm(X, axis=1, keepdims=True)
-    exact, found = (nearest_neighbors(X, 5, recall=r, random_state=0) for r in (1.0, 0.95))
-    true_recall = share_found(exact, found)
-    assert found.recall >= 0.95
-    assert true_recall > found.recall - 0.01
+    exact, neighbors = (nearest_neighbors(X, 5, recall=r, random_state=0) for r in (1.0, 0.95))
+    true_recall = share_found(exact, neighbors)
+    assert neighbors.recall >= 0.95
+    assert true_recall > neighbors.recall - 0.01
 
 
 def test_recall_holds_for_new_queries():
     X, queries = clustered(), clustered(4_000) + 0.1
     exact = nearest_neighbors(X, 5, queries=queries, recall=1.0)
-    found = nearest_neighbors(X, 5, queries=queries, recall=0.95, random_state=0)
-    true_recall = share_found(exact, found)
+    neighbors = nearest_neighbors(X, 5, queries=queries, recall=0.95, random_state=0)
+    true_recall = share_found(exact, neighbors)
     assert 0.94 < true_recall < 1.0
-    assert 0.95 <= found.recall < 1.0
+    assert 0.95 <= neighbors.recall < 1.0
 
 
 def test_approximate_search_repeats_with_the_seed_and_from_call_to_call():
@@ -205,32 +205,32 @@ def test_approximate_search_repeats_with_the_seed_and_from_call_to_call():
     np.testing.assert_array_equal(first.indices, second.indices)
     search = NeighborSearch(X, seed=draw_seed(3))
     for _ in range(2):
-        found = search.neighbors(5, recall=0.9)
-        np.testing.assert_array_equal(found.indices, first.indices)
+        neighbors = search.neighbors(5, recall=0.9)
+        np.testing.assert_array_equal(neighbors.indices, first.indices)
 
 
 def test_approximate_search_fills_every_row_when_cells_are_small():
     X = np.vstack([clustered(2_000, 3), np.full((3, 3), 1e4)])
-    found = nearest_neighbors(X, 60, recall=0.5, random_state=0)
-    assert np.isfinite(found.distances).all()
-    assert found.indices.min() >= 0
-    assert found.indices.max() < len(X)
+    neighbors = nearest_neighbors(X, 60, recall=0.5, random_state=0)
+    assert np.isfinite(neighbors.distances).all()
+    assert neighbors.indices.min() >= 0
+    assert neighbors.indices.max() < len(X)
 
 
 @pytest.mark.parametrize(("limit", "is_exact"), [(1_999, False), (2_000, True)])
-def test_exact_up_to_a_number_of_points(monkeypatch, limit, is_exact):
+def test_search_is_exact_up_to_a_number_of_points(monkeypatch, limit, is_exact):
     monkeypatch.setattr(module, "MAX_EXACT", limit)
     monkeypatch.setattr(module, "EXACT_WORK", 0)
-    found = nearest_neighbors(clustered(2_000), 3, random_state=0)
-    assert (found.recall == 1.0) == is_exact
+    neighbors = nearest_neighbors(clustered(2_000), 3, random_state=0)
+    assert (neighbors.recall == 1.0) == is_exact
 
 
-def test_exact_wherever_few_points_are_visited(monkeypatch):
+def test_search_is_exact_wherever_few_points_are_visited(monkeypatch):
     monkeypatch.setattr(module, "MAX_EXACT", 10)
     X = normal(2_000, 2)
-    found = nearest_neighbors(X, 3, random_state=0)
-    assert found.recall == 1.0
-    np.testing.assert_array_equal(found.indices, brute_force(X, 3)[0])
+    neighbors = nearest_neighbors(X, 3, random_state=0)
+    assert neighbors.recall == 1.0
+    np.testing.assert_array_equal(neighbors.indices, brute_force(X, 3)[0])
 
 
 def test_sparse_points_are_searched_exactly(monkeypatch):
@@ -239,18 +239,18 @@ def test_sparse_points_are_searched_exactly(monkeypatch):
 
 
 @pytest.mark.parametrize("recall", [0, -0.5, 1.1, np.nan, "high"])
-def test_recall_is_a_share(recall):
-    with pytest.raises(ValueError, match=r"`recall` must be in \(0, 1\], got .*; 1 is the exact"):
+def test_recall_out_of_range_is_named(recall):
+    with pytest.raises(ValueError, match=r"`recall` must be in \(0, 1\], got .*; an exact search"):
         nearest_neighbors(np.eye(5), 2, recall=recall)
 
 
 def test_queries_far_beyond_the_data_do_not_overflow():
     X = normal(50, 2)
     queries = np.array([[1e200, 0.0], [0.0, -1e30], [0.1, 0.1]])
-    found = nearest_neighbors(X, 2, queries=queries)
-    assert found.indices[0].tolist() == [0, 1]  # all are as far away as a double can tell
-    np.testing.assert_allclose(found.distances[:2, 0], [1e200, 1e30], rtol=1e-12)
-    np.testing.assert_array_equal(found.indices[2], brute_force(X, 2, queries[2:])[0][0])
+    neighbors = nearest_neighbors(X, 2, queries=queries)
+    assert neighbors.indices[0].tolist() == [0, 1]  # all are as far away as a double can tell
+    np.testing.assert_allclose(neighbors.distances[:2, 0], [1e200, 1e30], rtol=1e-12)
+    np.testing.assert_array_equal(neighbors.indices[2], brute_force(X, 2, queries[2:])[0][0])
 
 
 @pytest.mark.parametrize(("n_neighbors", "queries"), [(5, None), (6, None), (6, np.zeros((1, 2)))])
@@ -261,11 +261,11 @@ def test_too_many_neighbors_are_refused(n_neighbors, queries):
 
 
 @pytest.mark.parametrize("form", ["dense", "sparse"])
-def test_some_rows_have_the_neighbors_that_they_have_among_all(form):
+def test_search_for_some_rows_equals_that_for_all_rows(form):
     X = np.random.default_rng(0).normal(size=(500, 4))
     X = sparse.csr_array(X) if form == "sparse" else X
     rows = np.array([3, 40, 41, 499])
     search = NeighborSearch(X, seed=0)
-    some, all_of_them = search.neighbors(3, rows=rows), search.neighbors(3)
-    np.testing.assert_array_equal(some.indices, all_of_them.indices[rows])
-    np.testing.assert_array_equal(some.distances, all_of_them.distances[rows])
+    selected, complete = search.neighbors(3, rows=rows), search.neighbors(3)
+    np.testing.assert_array_equal(selected.indices, complete.indices[rows])
+    np.testing.assert_array_equal(selected.distances, complete.distances[rows])

@@ -29,8 +29,8 @@ def test_every_row_is_in_the_cell_of_its_nearest_center():
     np.testing.assert_allclose(cells.norms, np.square(cells.points).sum(axis=1), rtol=1e-5)
     cell = np.repeat(np.arange(len(cells.centers)), np.diff(cells.start))
     to_centers = squared_distances(cells.points, cells.centers)
-    own = np.take_along_axis(to_centers, cell[:, None], axis=1)[:, 0]
-    assert (own <= to_centers.min(axis=1) + 1e-6).all()
+    to_own_center = np.take_along_axis(to_centers, cell[:, None], axis=1)[:, 0]
+    assert (to_own_center <= to_centers.min(axis=1) + 1e-6).all()
 
 
 def test_cells_are_many_and_of_similar_size():
@@ -40,14 +40,14 @@ def test_cells_are_many_and_of_similar_size():
     assert sizes.max() < 12 * sizes.mean()
 
 
-@pytest.mark.parametrize("reach", [1.0, np.inf])
-def test_search_finds_the_nearest_points(reach):
+@pytest.mark.parametrize("factor", [1.0, np.inf])
+def test_search_finds_the_nearest_points(factor):
     cells = partition(clustered(1_000, 5))
     for home in (0, 7):
         rows = slice(cells.start[home], cells.start[home + 1])
-        near = np.argsort(cells.gaps(home), kind="stable")
-        found, squared = cells.search(
-            cells.points[rows], home, near, n_found=9, n_neighbors=6, reach=reach
+        near = np.argsort(cells.center_distances(home), kind="stable")
+        nearest, squared = cells.search(
+            cells.points[rows], home, near, n_found=9, n_neighbors=6, radius_factor=factor
         )
         exact = squared_distances(cells.points[rows], cells.points)
         np.testing.assert_allclose(
@@ -55,17 +55,18 @@ def test_search_finds_the_nearest_points(reach):
         )
         assert (np.diff(squared, axis=1) >= 0).all()
         np.testing.assert_allclose(
-            np.take_along_axis(exact, found[:, :6], axis=1), squared[:, :6], atol=1e-4
+            np.take_along_axis(exact, nearest[:, :6], axis=1), squared[:, :6], atol=1e-4
         )
 
 
-def test_a_smaller_reach_finds_less_and_never_something_else():
+def test_smaller_radius_never_finds_nearer_points():
     cells = partition(clustered(2_000, 12))
     rows = slice(cells.start[3], cells.start[4])
-    near = np.argsort(cells.gaps(3), kind="stable")
+    near = np.argsort(cells.center_distances(3), kind="stable")
+    options = {"n_found": 8, "n_neighbors": 6}
     kth = [
-        cells.search(cells.points[rows], 3, near, n_found=8, n_neighbors=6, reach=reach)[1][:, 5]
-        for reach in (0.0, 0.3, 1.0)
+        cells.search(cells.points[rows], 3, near, radius_factor=factor, **options)[1][:, 5]
+        for factor in (0.0, 0.3, 1.0)
     ]
     assert (kth[0] >= kth[1]).all()
     assert (kth[1] >= kth[2]).all()
@@ -75,25 +76,25 @@ def test_a_smaller_reach_finds_less_and_never_something_else():
 def test_missing_points_are_marked():
     cells = partition(clustered(40, 2))
     nothing_else = np.array([0])
-    found, squared = cells.search(
-        cells.points[:1], 0, nothing_else, n_found=39, n_neighbors=39, reach=1.0
+    nearest, squared = cells.search(
+        cells.points[:1], 0, nothing_else, n_found=39, n_neighbors=39, radius_factor=1.0
     )
     size = cells.start[1]
-    assert (found[0, :size] >= 0).all()
-    assert (found[0, size:] == -1).all()
+    assert (nearest[0, :size] >= 0).all()
+    assert (nearest[0, size:] == -1).all()
     assert np.isinf(squared[0, size:]).all()
 
 
 def test_cells_do_not_depend_on_the_number_of_threads_and_repeat_with_the_seed():
     X = clustered(9_000)
-    one, two = partition(X, n_jobs=1), partition(X, n_jobs=2)
-    np.testing.assert_array_equal(one.order, two.order)
-    np.testing.assert_array_equal(one.centers, two.centers)
-    assert not np.array_equal(partition(X, seed=1).order, one.order)
+    first, second = partition(X, n_jobs=1), partition(X, n_jobs=2)
+    np.testing.assert_array_equal(first.order, second.order)
+    np.testing.assert_array_equal(first.centers, second.centers)
+    assert not np.array_equal(partition(X, seed=1).order, first.order)
 
 
 @pytest.mark.parametrize("n", [1, 2, 5])
-def test_few_rows_and_equal_rows_make_cells_too(n):
+def test_few_rows_and_equal_rows_have_an_index(n):
     cells = partition(np.ones((n, 3)))
     assert cells.start[-1] == n
     assert np.isfinite(cells.centers).all()

@@ -6,7 +6,7 @@ from scipy import sparse
 
 from graphmargin.graph import paper_width
 from graphmargin.graph.neighbors import nearest_neighbors
-from graphmargin.graph.weights import feature_std, weighting
+from graphmargin.graph.weights import feature_std, fit_weighting
 
 POINTS = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 6.0]])
 
@@ -17,7 +17,7 @@ def normal(n, d, seed=0):
 
 def log_weights(X, k, width):
     neighbors = nearest_neighbors(X, k)
-    return neighbors, weighting(X, neighbors, width).log_weights(neighbors)
+    return neighbors, fit_weighting(X, neighbors, width).log_weights(neighbors)
 
 
 @pytest.mark.parametrize(
@@ -33,13 +33,13 @@ def test_spread_is_the_standard_deviation(X):
     np.testing.assert_allclose(feature_std(X), expected, rtol=1e-10, atol=1e-15)
 
 
-def test_spread_of_sparse_and_huge_points():
+def test_spread_of_sparse_and_huge_points_is_accurate():
     X = np.where(normal(200, 3) > 0.5, normal(200, 3, seed=1), 0.0)
     np.testing.assert_allclose(feature_std(sparse.csr_array(X)), X.std(axis=0), rtol=1e-12)
     np.testing.assert_allclose(feature_std(X * 1e200), X.std(axis=0) * 1e200, rtol=1e-12)
 
 
-def test_paper_width_by_hand():
+def test_paper_width_is_that_computed_by_hand():
     # Standard deviations of (0, 2, 0) and (0, 0, 6) are sqrt(8)/3 and 3 sqrt(8)/3.
     sigma = (np.sqrt(8) / 3 + np.sqrt(8)) / 2
     assert paper_width(POINTS) == pytest.approx(np.sqrt(2) * sigma, rel=1e-14)
@@ -59,36 +59,36 @@ def test_paper_width_moves_with_the_scale_but_not_with_the_origin(scale, shift):
     assert paper_width(scale * POINTS + shift) == pytest.approx(scale * paper_width(POINTS))
 
 
-def test_weights_of_one_width_by_hand():
+def test_weights_of_one_width_are_those_computed_by_hand():
     squared = np.array([[4, 36], [4, 40], [36, 40]])
     K, sigma = 2, (np.sqrt(8) / 3 + np.sqrt(8)) / 2
     expected = {"paper": -squared / (2 * K * sigma**2), 4.0: -squared / 32, "binary": 0 * squared}
     for width, logarithms in expected.items():
-        _, found = log_weights(POINTS, 2, width)
-        np.testing.assert_allclose(found, logarithms, rtol=1e-14)
+        _, log_w = log_weights(POINTS, 2, width)
+        np.testing.assert_allclose(log_w, logarithms, rtol=1e-14)
 
 
-def test_self_tuning_weights_by_hand():
-    neighbors, found = log_weights(POINTS, 1, "self-tuning")
+def test_self_tuning_weights_are_those_computed_by_hand():
+    neighbors, log_w = log_weights(POINTS, 1, "self-tuning")
     assert neighbors.indices.tolist() == [[1], [0], [0]]
     # Distances to the nearest neighbor are 2, 2 and 6.
-    np.testing.assert_allclose(found, [[-4 / (2 * 2)], [-4 / (2 * 2)], [-36 / (6 * 2)]])
+    np.testing.assert_allclose(log_w, [[-4 / (2 * 2)], [-4 / (2 * 2)], [-36 / (6 * 2)]])
 
 
 def test_duplicates_get_the_smallest_positive_self_tuning_scale():
     X = np.array([[0.0], [0.0], [0.0], [3.0], [5.0]])
-    neighbors, found = log_weights(X, 2, "self-tuning")
+    neighbors, log_w = log_weights(X, 2, "self-tuning")
     # Distances to the second neighbor are 0, 0, 0, 3 and 5: the zeros become 3.
     assert neighbors.indices[3].tolist() == [4, 0]
-    np.testing.assert_allclose(found[0], 0.0)
-    np.testing.assert_allclose(found[3], [-4 / (3 * 5), -9 / (3 * 3)])
+    np.testing.assert_allclose(log_w[0], 0.0)
+    np.testing.assert_allclose(log_w[3], [-4 / (3 * 5), -9 / (3 * 3)])
     _, of_equal_rows = log_weights(np.zeros((5, 2)), 2, "self-tuning")
     np.testing.assert_array_equal(of_equal_rows, 0.0)
 
 
 def test_log_weights_of_far_points_do_not_underflow():
-    _, found = log_weights(np.array([[0.0], [1e3]]), 1, 1.0)
-    np.testing.assert_allclose(found, -5e5)
+    _, log_w = log_weights(np.array([[0.0], [1e3]]), 1, 1.0)
+    np.testing.assert_allclose(log_w, -5e5)
 
 
 @pytest.mark.parametrize("width", ["papr", "Paper", 0, 0.0, -1, -0.5, np.nan, True, None, [1.0]])
@@ -97,6 +97,6 @@ def test_unknown_or_non_positive_width_is_refused(width):
     with pytest.raises(
         ValueError, match=r"`width` must be > 0, got .*; use 'paper', 'self-tuning'"
     ):
-        weighting(POINTS, neighbors, width)
+        fit_weighting(POINTS, neighbors, width)
     with pytest.raises(ValueError, match="`width` must be finite, got inf"):
-        weighting(POINTS, neighbors, np.inf)
+        fit_weighting(POINTS, neighbors, np.inf)

@@ -25,7 +25,7 @@ def absorbed_at_few(W, seed=0):
 
 @pytest.fixture
 def small(monkeypatch):
-    monkeypatch.setattr(coarse_graph, "VERTICES_IN_AN_AGGREGATE", 30)
+    monkeypatch.setattr(coarse_graph, "VERTICES_PER_AGGREGATE", 30)
 
 
 def test_contraction_adds_up_the_edges_between_groups_which_are_connected():
@@ -60,27 +60,27 @@ def test_preconditioner_is_symmetric_and_positive():
     aggregates = Aggregates(islands(600))
     B = absorbed_at_few(aggregates.W)
     absorption = B.sum(axis=1)
-    turn = aggregates.preconditioner(aggregates.W.sum(axis=1) + absorption, absorption)
+    update = aggregates.preconditioner(aggregates.W.sum(axis=1) + absorption, absorption)
     R = np.eye(600)
     Z = np.zeros((600, 600))
-    with ThreadPool(1) as team:
-        rho = turn(Z, R, np.ones(600), np.ones(600), team)
+    with ThreadPool(1) as pool:
+        rho = update(Z, R, np.ones(600), np.ones(600), pool)
     np.testing.assert_allclose(Z, Z.T, atol=1e-10)
     assert np.linalg.eigvalsh(Z).min() > 0.9
     np.testing.assert_allclose(rho, np.diag(Z), rtol=1e-9)
 
 
 @pytest.mark.usefixtures("small")
-def test_same_solution_in_fewer_iterations():
+def test_preconditioner_gives_the_same_solution_in_fewer_iterations():
     aggregates = Aggregates(islands())
     W, B = aggregates.W, absorbed_at_few(aggregates.W)
     absorption = B.sum(axis=1)
     s = W.sum(axis=1) + absorption
     plain = conjugate_gradients(W, s, B)
-    turned = conjugate_gradients(W, s, B, turn=aggregates.preconditioner(s, absorption))
-    assert turned.converged
-    assert turned.iterations < plain.iterations / 2
-    np.testing.assert_allclose(turned.X, plain.X, atol=1e-6)
+    preconditioned = conjugate_gradients(W, s, B, update=aggregates.preconditioner(s, absorption))
+    assert preconditioned.converged
+    assert preconditioned.iterations < plain.iterations / 2
+    np.testing.assert_allclose(preconditioned.X, plain.X, atol=1e-6)
 
 
 def labeled_islands():
@@ -96,12 +96,12 @@ def test_labels_with_some_confidence_are_those_of_the_exact_solution(monkeypatch
     monkeypatch.setattr(system, "MIN_AGGREGATED", 100)
     W, y = labeled_islands()
     exact = harmonic_solution(W, y, gamma_g=gamma_g, solver="direct")
-    found = harmonic_solution(W, y, gamma_g=gamma_g, solver="cg")
-    assert found.converged
+    solution = harmonic_solution(W, y, gamma_g=gamma_g, solver="cg")
+    assert solution.converged
     clear = exact.confidence >= system.CERTAIN_CONFIDENCE
     assert clear.sum() > 100
-    np.testing.assert_array_equal(found.codes[clear], exact.codes[clear])
-    np.testing.assert_allclose(found.class_mass, exact.class_mass, atol=system.MASS_ERROR)
+    np.testing.assert_array_equal(solution.codes[clear], exact.codes[clear])
+    np.testing.assert_allclose(solution.class_mass, exact.class_mass, atol=system.MASS_ERROR)
 
 
 def test_error_is_below_its_bound():
@@ -126,7 +126,7 @@ def star(n):
 
 def test_stars_keep_the_coarse_graph_small():
     aggregates = Aggregates(star(3_000))
-    assert len(aggregates._coarse) <= 1.5 * 3_000 / coarse_graph.VERTICES_IN_AN_AGGREGATE
+    assert len(aggregates._coarse) <= 1.5 * 3_000 / coarse_graph.VERTICES_PER_AGGREGATE
 
 
 @pytest.mark.parametrize("solver", ["cg", "direct"])
@@ -134,6 +134,6 @@ def test_stars_are_solved(monkeypatch, solver):
     monkeypatch.setattr(system, "MIN_AGGREGATED", 100)
     y = np.full(3_000, -1)
     y[1:40] = np.arange(39) % 2
-    found = harmonic_solution(star(3_000), y, gamma_g=0.01, solver=solver)
-    assert found.converged
-    assert found.class_mass[0, 0] / found.class_mass[0, 1] == pytest.approx(20 / 19, rel=1e-4)
+    solution = harmonic_solution(star(3_000), y, gamma_g=0.01, solver=solver)
+    assert solution.converged
+    assert solution.class_mass[0, 0] / solution.class_mass[0, 1] == pytest.approx(20 / 19, rel=1e-4)

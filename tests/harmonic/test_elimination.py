@@ -34,14 +34,14 @@ def system(W, absorption):
 
 @given(W=graphs)
 def test_order_is_a_permutation_with_the_pattern_of_the_dense_factor(W):
-    found = elimination_order(sparse.csr_array(W))
-    assert sorted(found.order.tolist()) == list(range(len(W)))
-    permuted = system(W, np.ones(len(W)))[np.ix_(found.order, found.order)]
+    solution = elimination_order(sparse.csr_array(W))
+    assert sorted(solution.order.tolist()) == list(range(len(W)))
+    permuted = system(W, np.ones(len(W)))[np.ix_(solution.order, solution.order)]
     # Off-diagonal entries of the Cholesky factor are sums of negative terms: none cancels.
     factor = np.tril(np.linalg.cholesky(permuted), -1)
     expected = [np.flatnonzero(column) for column in factor.T]
     for k, rows in enumerate(expected):
-        found_rows = found.column_rows[found.column_start[k] : found.column_start[k + 1]]
+        found_rows = solution.column_rows[solution.column_start[k] : solution.column_start[k + 1]]
         np.testing.assert_array_equal(found_rows, rows)
 
 
@@ -50,10 +50,10 @@ def test_factors_multiply_to_the_system(W, data):
     n = len(W)
     absorption = data.draw(arrays(np.float64, n, elements=st.sampled_from([1e-3, 0.1, 1.0, 30.0])))
     order = elimination_order(sparse.csr_array(W))
-    found = eliminate(sparse.csr_array(W), absorption, order)
-    assert (found.weights >= 0).all()
-    assert (found.pivots > 0).all()
-    pivots, weights = found.pivots[:, 0], found.weights[:, 0]
+    solution = eliminate(sparse.csr_array(W), absorption, order)
+    assert (solution.weights >= 0).all()
+    assert (solution.pivots > 0).all()
+    pivots, weights = solution.pivots[:, 0], solution.weights[:, 0]
     U = np.diag(pivots)
     for k in range(n):
         entries = slice(order.column_start[k], order.column_start[k + 1])
@@ -112,7 +112,7 @@ def test_order_reduces_the_fill_of_a_grid():
     assert fill < n**3 / 2  # row by row it is about n^3
 
 
-def test_fill_or_work_above_the_cap_gives_no_order():
+def test_fill_or_work_above_the_limit_gives_no_order():
     W = random_sparse(80, 0.1, 0)
     order = elimination_order(W)
     fill = len(order.column_rows)
@@ -123,7 +123,7 @@ def test_fill_or_work_above_the_cap_gives_no_order():
     assert elimination_order(W, max_flops=work - 1) is None
 
 
-def test_single_vertex_and_graph_without_edges():
+def test_single_vertex_and_graph_without_edges_are_solved():
     alone = sparse.csr_array((1, 1))
     solved = eliminate(alone, np.array([4.0]), elimination_order(alone)).solve(np.array([[2.0]]))
     assert solved.tolist() == [[0.5]]
@@ -133,7 +133,7 @@ def test_single_vertex_and_graph_without_edges():
     np.testing.assert_allclose(solved, np.diag([1.0, 1.0, 0.75]))
 
 
-def test_part_without_absorption_is_zero_and_harms_nothing(path_graph):
+def test_part_without_absorption_is_zero_and_leaves_others_unchanged(path_graph):
     W = sparse.csr_array(sparse.block_diag([path_graph(4), path_graph(3)]))
     absorption = np.array([1.0, 0, 0, 1.0, 0, 0, 0])
     B = np.zeros((7, 2))
@@ -160,7 +160,7 @@ def test_every_entry_of_a_decaying_solution_has_a_small_relative_error(path_grap
     np.testing.assert_allclose(X, expected, rtol=1e-12)
 
 
-def test_lanes_are_systems_of_their_own(random_graph):
+def test_lanes_equal_separate_systems(random_graph):
     W = sparse.csr_array(random_graph(40, 0))
     absorption = np.random.default_rng(0).random((40, 4))
     B = np.random.default_rng(1).random((40, 3))
@@ -171,11 +171,11 @@ def test_lanes_are_systems_of_their_own(random_graph):
         np.testing.assert_array_equal(together.solve(B, lane), alone.solve(B))
 
 
-def test_a_ball_of_a_large_graph_tells_that_the_whole_is_too_much(monkeypatch, random_graph):
+def test_ball_of_a_large_graph_predicts_that_the_fill_is_too_large(monkeypatch, random_graph):
     W = sparse.csr_array(random_graph(200, 0))
     flops = float(np.square(np.diff(elimination_order(W).column_start)).sum())
     assert elimination_order(W, max_flops=flops) is not None
-    monkeypatch.setattr(module, "BALL", 40)
+    monkeypatch.setattr(module, "BALL_SIZE", 40)
     calls = []
     original = module._quotient_graph
     monkeypatch.setattr(

@@ -25,27 +25,27 @@ SETTINGS = [
 ]
 
 
-def assert_same_solution(found, expected, atol=1e-6):
-    assert found.gamma_g == expected.gamma_g
-    assert found.converged
-    np.testing.assert_array_equal(found.problem.labels.codes, expected.problem.labels.codes)
-    np.testing.assert_allclose(found.class_mass, expected.class_mass, atol=atol)
-    np.testing.assert_allclose(found.sink_mass, expected.sink_mass, atol=atol)
-    np.testing.assert_array_equal(found.codes == -1, expected.codes == -1)
+def assert_same_solution(by_fold, expected, atol=1e-6):
+    assert by_fold.gamma_g == expected.gamma_g
+    assert by_fold.converged
+    np.testing.assert_array_equal(by_fold.problem.labels.codes, expected.problem.labels.codes)
+    np.testing.assert_allclose(by_fold.class_mass, expected.class_mass, atol=atol)
+    np.testing.assert_allclose(by_fold.sink_mass, expected.sink_mass, atol=atol)
+    np.testing.assert_array_equal(by_fold.codes == -1, expected.codes == -1)
     second, best = np.sort(expected.class_mass, axis=1)[:, -2:].T
     clear = (best - second > 1e-6 * best) | (best == 0)
-    np.testing.assert_array_equal(found.codes[clear], expected.codes[clear])
+    np.testing.assert_array_equal(by_fold.codes[clear], expected.codes[clear])
 
 
-def assert_equals_hiding(problem, gammas, folds, atol=1e-6, **options):
+def assert_equals_separate_problems(problem, gammas, folds, atol=1e-6, **options):
     """Compare with systems of the vertices that are free in each fold, solved directly."""
-    found = list(fold_solutions(problem, gammas, folds, **options))
-    assert len(found) == len(folds)
-    for fold, solutions in zip(folds, found, strict=True):
+    by_fold = list(fold_solutions(problem, gammas, folds, **options))
+    assert len(by_fold) == len(folds)
+    for fold, solutions in zip(folds, by_fold, strict=True):
         expected = solve_path(problem.without_labels(fold), gammas, solver="direct")
         for one, other in zip(solutions, expected, strict=True):
             assert_same_solution(one, other, atol)
-    return found
+    return by_fold
 
 
 def two_components_and_a_loner(random_graph, scale=1.0):
@@ -60,7 +60,7 @@ def two_components_and_a_loner(random_graph, scale=1.0):
 # The problem.
 
 
-def test_hiding_removes_the_labels_and_the_trust_in_them_and_nothing_else(random_graph):
+def test_problem_without_labels_lacks_the_labels_and_their_trust_only(random_graph):
     problem = harmonic_problem(random_graph(N, 0), CODES, c_labeled=MIXED, c_unlabeled=0.4)
     hidden = problem.without_labels(np.array([0, 3]))
     expected, trust = CODES.copy(), MIXED.copy()
@@ -74,7 +74,7 @@ def test_hiding_removes_the_labels_and_the_trust_in_them_and_nothing_else(random
     np.testing.assert_array_equal(problem.trust, MIXED)
 
 
-def test_hiding_after_use_gives_the_problem_of_a_new_graph(random_graph):
+def test_problem_without_labels_is_that_of_a_new_graph_after_use(random_graph):
     W, codes = two_components_and_a_loner(random_graph)
     problem = harmonic_problem(W, codes)
     cached = (problem.hard, problem.component, problem.labels_in_component, problem.free)
@@ -94,10 +94,10 @@ def test_hiding_after_use_gives_the_problem_of_a_new_graph(random_graph):
 
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("options", SETTINGS)
-def test_solutions_are_those_of_the_problems_with_hidden_labels(random_graph, options, solver):
+def test_solutions_are_those_of_problems_without_the_held_out_labels(random_graph, options, solver):
     problem = harmonic_problem(random_graph(N, 0), CODES, **options)
     nothing = np.zeros(0, dtype=np.int64)
-    assert_equals_hiding(problem, GAMMAS, [*FOLDS, nothing], solver=solver)
+    assert_equals_separate_problems(problem, GAMMAS, [*FOLDS, nothing], solver=solver)
 
 
 @pytest.mark.parametrize("options", SETTINGS)
@@ -107,13 +107,13 @@ def test_solutions_minimize_the_objective_by_dense_algebra(random_graph, dense_c
     for fold, solutions in zip(FOLDS, fold_solutions(problem, [0.0, 0.3], FOLDS), strict=True):
         codes = CODES.copy()
         codes[fold] = -1
-        for found in solutions:
-            expected = dense_class_mass(W, codes, 3, gamma_g=found.gamma_g, **options)
-            np.testing.assert_allclose(found.class_mass, expected, atol=1e-7)
+        for by_fold in solutions:
+            expected = dense_class_mass(W, codes, 3, gamma_g=by_fold.gamma_g, **options)
+            np.testing.assert_allclose(by_fold.class_mass, expected, atol=1e-7)
 
 
 @given(data=st.data(), seed=st.integers(0, 10**6), gamma_g=st.sampled_from([0.0, 1e-3, 1.0, 1e4]))
-def test_any_labels_may_be_hidden_on_graphs_of_any_weights(random_graph, data, seed, gamma_g):
+def test_any_labels_may_be_held_out_on_graphs_of_any_weights(random_graph, data, seed, gamma_g):
     rng = np.random.default_rng(seed)
     scales = rng.choice([1e-6, 0.1, 1.0, 1e3], size=(14, 14))
     W = random_graph(14, seed) * np.minimum(scales, scales.T)
@@ -124,14 +124,14 @@ def test_any_labels_may_be_hidden_on_graphs_of_any_weights(random_graph, data, s
     folds = [np.array(data.draw(hidden), dtype=np.int64) for _ in range(3)]
     trust = data.draw(st.sampled_from([np.inf, 0.5, 1e4]))
     problem = harmonic_problem(W, codes, c_labeled=trust)
-    found = assert_equals_hiding(problem, [gamma_g], folds, atol=1e-7)
-    for (solution,) in found:
+    by_fold = assert_equals_separate_problems(problem, [gamma_g], folds, atol=1e-7)
+    for (solution,) in by_fold:
         assert (solution.class_mass >= 0).all()
         total = solution.class_mass.sum(axis=1) + solution.sink_mass
         np.testing.assert_allclose(total, 1.0, rtol=1e-9)
 
 
-def test_path_of_four_by_hand(path_graph):
+def test_path_of_four_vertices_is_that_computed_by_hand(path_graph):
     problem = harmonic_problem(path_graph(4), [0, 1, 0, 1])
     folds = [np.array([1]), np.array([1, 2]), np.array([0, 1])]
     masses = [solutions[0].class_mass[:, 1] for solutions in fold_solutions(problem, [0.0], folds)]
@@ -150,22 +150,22 @@ def test_order_and_repetitions_of_gamma_g_are_kept(random_graph):
         assert solutions[2].sink_mass.max() < 1e-8
 
 
-def test_only_infinite_gamma_g_leaves_the_labels_that_are_kept(random_graph):
+def test_infinite_gamma_g_keeps_the_labels_of_the_fold(random_graph):
     problem = harmonic_problem(random_graph(N, 0), CODES)
-    for fold, (found,) in zip(FOLDS, fold_solutions(problem, [np.inf], FOLDS), strict=True):
+    for fold, (by_fold,) in zip(FOLDS, fold_solutions(problem, [np.inf], FOLDS), strict=True):
         expected = CODES.copy()
         expected[fold] = -1
-        np.testing.assert_array_equal(found.codes, expected)
-        np.testing.assert_array_equal(found.sink_mass, expected == -1)
-        np.testing.assert_array_equal(found.class_mass.sum(axis=1), expected >= 0)
+        np.testing.assert_array_equal(by_fold.codes, expected)
+        np.testing.assert_array_equal(by_fold.sink_mass, expected == -1)
+        np.testing.assert_array_equal(by_fold.class_mass.sum(axis=1), expected >= 0)
 
 
-def test_all_labels_may_be_hidden(random_graph):
+def test_all_labels_may_be_held_out(random_graph):
     problem = harmonic_problem(random_graph(N, 0), CODES)
-    for (found,) in fold_solutions(problem, [0.0], [np.arange(9)]):
-        assert (found.codes == -1).all()
-        assert (found.class_mass == 0).all()
-        assert (found.sink_mass == 1).all()
+    for (by_fold,) in fold_solutions(problem, [0.0], [np.arange(9)]):
+        assert (by_fold.codes == -1).all()
+        assert (by_fold.class_mass == 0).all()
+        assert (by_fold.sink_mass == 1).all()
 
 
 @pytest.mark.parametrize(
@@ -176,21 +176,21 @@ def test_all_labels_may_be_hidden(random_graph):
         *(("gauss-seidel", 1e-8, np.inf), ("gauss-seidel", 1.0, 2.0), ("gauss-seidel", 1e8, 2.0)),
     ],
 )
-def test_component_whose_labels_are_all_hidden_is_not_reached(random_graph, solver, scale, trust):
+def test_component_whose_labels_are_all_held_out_is_not_reached(random_graph, solver, scale, trust):
     W, codes = two_components_and_a_loner(random_graph, scale)
     problem = harmonic_problem(W, codes, c_labeled=trust * scale)
     folds = [np.array([12, 13]), np.array([0, 12, 13, 20]), np.array([12])]
-    found = assert_equals_hiding(problem, [0.0, 0.1 * scale], folds, solver=solver)
-    for solutions in found[:2]:
+    by_fold = assert_equals_separate_problems(problem, [0.0, 0.1 * scale], folds, solver=solver)
+    for solutions in by_fold[:2]:
         for solution in solutions:
             assert (solution.class_mass[12:20] == 0).all()
             assert (solution.codes[12:20] == -1).all()
             np.testing.assert_array_equal(solution.unreached[12:20], True)
             # What no walk leaves must not keep the iteration from ending.
             assert solution.iterations < 500
-    assert (found[2][0].codes[12:20] == 1).all()
+    assert (by_fold[2][0].codes[12:20] == 1).all()
     # The lone vertex has its own label or none.
-    assert [solutions[1].codes[20] for solutions in found] == [1, -1, 1]
+    assert [solutions[1].codes[20] for solutions in by_fold] == [1, -1, 1]
 
 
 @pytest.mark.parametrize("memory", [1, 7000])
@@ -198,17 +198,17 @@ def test_folds_in_batches_give_the_same_solutions(random_graph, monkeypatch, mem
     problem = harmonic_problem(random_graph(N, 0), CODES)
     together = list(fold_solutions(problem, GAMMAS, FOLDS))
     monkeypatch.setattr(folds, "BATCH_MEMORY", memory)
-    told = []
+    shares = []
     batches = list(
-        fold_solutions(problem, GAMMAS, FOLDS, progress=lambda share, _: told.append(share))
+        fold_solutions(problem, GAMMAS, FOLDS, progress=lambda share, _: shares.append(share))
     )
-    assert told == ([0.0, 0.25, 0.5, 0.75] if memory == 1 else [0.0, 0.5])
-    for one, other in zip(chain(*together), chain(*batches), strict=True):
-        np.testing.assert_allclose(other.class_mass, one.class_mass, rtol=1e-12, atol=1e-15)
-        np.testing.assert_array_equal(other.codes, one.codes)
+    assert shares == ([0.0, 0.25, 0.5, 0.75] if memory == 1 else [0.0, 0.5])
+    for expected, solution in zip(chain(*together), chain(*batches), strict=True):
+        np.testing.assert_allclose(solution.class_mass, expected.class_mass, rtol=1e-12, atol=1e-15)
+        np.testing.assert_array_equal(solution.codes, expected.codes)
 
 
-def test_no_folds_give_no_solutions_and_bad_gamma_g_an_error(random_graph):
+def test_no_folds_have_no_solutions_and_bad_gamma_g_is_refused(random_graph):
     problem = harmonic_problem(random_graph(N, 0), CODES)
     assert list(fold_solutions(problem, GAMMAS, [])) == []
     with pytest.raises(ValueError, match="`gamma_g` must be"):

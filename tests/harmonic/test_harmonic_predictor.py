@@ -19,7 +19,7 @@ def predictor_of(*parts, majority=0):
     return HarmonicPredictor(CLASSES, parts, CODES, majority)
 
 
-def test_one_step_by_hand():
+def test_one_step_is_that_computed_by_hand():
     """Weights 3 and 1 to the first two vertices, and a sink of rate 2."""
     predictor = predictor_of(WalkPart(MASS, ((1.0, 2.0),), None))
     mass = (3 * MASS[0] + MASS[1]) / (3 + 1 + 2)
@@ -28,7 +28,7 @@ def test_one_step_by_hand():
     np.testing.assert_allclose(probabilities[0], mass + (1 - mass.sum()) / 2)
 
 
-def test_parts_of_a_blend_are_added_up():
+def test_class_masses_of_a_blend_are_added_up():
     """Masses have the weights of their parts in them, and so have the rates, one or several."""
     other = np.array([[0.0, 0.5], [0.5, 0.0], [0.25, 0.25]])
     parts = (
@@ -60,7 +60,7 @@ def test_the_likeliest_class_is_the_label(seed, n_parts):
 
 
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
-def test_points_without_an_edge_or_a_label_in_reach(container):
+def test_points_without_an_edge_or_a_reached_neighbor_have_a_label(container):
     unreached = np.zeros((3, 2))
     predictor = predictor_of(WalkPart(unreached, ((1.0, 0.1),), None), majority=1)
     labels, probabilities = predictor.label(container([[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]))
@@ -69,12 +69,12 @@ def test_points_without_an_edge_or_a_label_in_reach(container):
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])
-def test_points_are_joined_to_their_nearest_neighbors(metric):
+def test_points_are_attached_to_their_nearest_neighbors(metric):
     X = np.array([[1.0, 0.1], [2.0, 0.1], [0.1, 1.0], [0.1, 3.0]])
     graph = neighbor_graph(X, 2, width=1.0, metric=metric)
     points = PointGraph(graph.search, graph.weighting, 2, metric)
     attachment = attach(points, np.array([[5.0, 0.2]]))
-    near = attachment.moves.toarray()[0]
+    near = attachment.transition.toarray()[0]
     assert set(np.flatnonzero(near)) <= {0, 1}
     assert near.sum() == pytest.approx(1.0)
     part = WalkPart(np.array([[1.0, 0.0]] * 2 + [[0.0, 1.0]] * 2), ((1.0, 0.0),), points)
@@ -86,7 +86,7 @@ def test_points_are_joined_to_their_nearest_neighbors(metric):
     np.testing.assert_array_equal(restored.probabilities(new), predictor.probabilities(new))
 
 
-def test_search_is_kept_without_what_can_be_built_again():
+def test_pickled_search_leaves_out_its_cells():
     X = np.random.default_rng(0).normal(size=(40, 2))
     search = NeighborSearch(X, seed=3)
     before = search.neighbors(4)

@@ -32,43 +32,43 @@ def dense_solution(W, s, B):
 @given(n=st.integers(3, 40), seed=st.integers(0, 10**6), rate=st.sampled_from([0.1, 1.0, 1e3]))
 def test_iteration_equals_the_dense_solution(system, iterate, n, seed, rate):
     W, s, B = system(n, seed, rate=rate)
-    found = iterate(W, s, B, max_iter=30_000)
-    assert found.converged
-    np.testing.assert_allclose(found.X, dense_solution(W, s, B), atol=1e-7)
+    result = iterate(W, s, B, max_iter=30_000)
+    assert result.converged
+    np.testing.assert_allclose(result.X, dense_solution(W, s, B), atol=1e-7)
 
 
 def test_residual_is_below_the_tolerance(system):
     W, s, B = system(200, 0)
-    found = conjugate_gradients(W, s, B, tol=1e-8)
-    residual = np.abs(B - (s[:, None] * found.X - W @ found.X)) / s[:, None]
-    assert found.converged
+    result = conjugate_gradients(W, s, B, tol=1e-8)
+    residual = np.abs(B - (s[:, None] * result.X - W @ result.X)) / s[:, None]
+    assert result.converged
     assert residual.max() <= 1.001e-8
-    assert conjugate_gradients(W, s, B, tol=1e-3).iterations < found.iterations
+    assert conjugate_gradients(W, s, B, tol=1e-3).iterations < result.iterations
 
 
 @each_iteration
 def test_too_few_iterations_are_reported(system, iterate):
-    found = iterate(*system(200, 0, rate=1e-3), max_iter=2)
-    assert not found.converged
-    assert found.iterations == 2
+    result = iterate(*system(200, 0, rate=1e-3), max_iter=2)
+    assert not result.converged
+    assert result.iterations == 2
 
 
 @each_iteration
-def test_progress_is_told_about_every_iteration(system, iterate):
+def test_progress_is_reported_in_every_iteration(system, iterate):
     messages = []
-    found = iterate(*system(30, 0), progress=lambda *news: messages.append(news))
-    assert found.iterations <= len(messages) <= found.iterations + 1
+    result = iterate(*system(30, 0), progress=lambda *report: messages.append(report))
+    assert result.iterations <= len(messages) <= result.iterations + 1
     assert all(share is None or 0 <= share <= 1 for share, _ in messages)
     assert all("violation" in message or "sweep" in message for _, message in messages)
 
 
-def test_sweeps_that_start_at_the_solution_end_at_once(system):
+def test_sweeps_that_start_at_the_solution_end_immediately(system):
     W, s, B = system(50, 0)
     solution = dense_solution(W, s, B)
     before = solution.copy()
-    found = gauss_seidel(W, s, B, start=solution)
-    assert found.converged
-    assert found.iterations <= 2
+    result = gauss_seidel(W, s, B, start=solution)
+    assert result.converged
+    assert result.iterations <= 2
     np.testing.assert_array_equal(solution, before)
 
 
@@ -78,18 +78,18 @@ def test_columns_of_very_different_difficulty_converge_together(path_graph):
     B[0, 0] = B[-1, 1] = 1.0
     B[:, 2] = 1e-3
     s = W.sum(axis=1) + B.sum(axis=1)
-    found = conjugate_gradients(W, s, B)
-    assert found.converged
-    np.testing.assert_allclose(found.X, dense_solution(W, s, B), atol=1e-8)
+    result = conjugate_gradients(W, s, B)
+    assert result.converged
+    np.testing.assert_allclose(result.X, dense_solution(W, s, B), atol=1e-8)
 
 
 @each_iteration
 def test_zero_columns_stay_zero(system, iterate):
     W, s, B = system(20, 0)
     B[:, 1] = 0.0
-    found = iterate(W, s, B)
-    assert found.converged
-    assert (found.X[:, 1] == 0).all()
+    result = iterate(W, s, B)
+    assert result.converged
+    assert (result.X[:, 1] == 0).all()
 
 
 @given(seed=st.integers(0, 10**6), sweeps=st.integers(1, 30))
@@ -106,10 +106,10 @@ def test_sweeps_find_every_digit_of_tiny_entries(path_graph):
     W, B = path_graph(n), np.zeros((n, 2))
     B[0, 0] = 1.0
     B[:, 1] = rate
-    found = gauss_seidel(W, W.sum(axis=1) + B.sum(axis=1), B)
-    assert found.converged
+    result = gauss_seidel(W, W.sum(axis=1) + B.sum(axis=1), B)
+    assert result.converged
     # To first order, the mass is passed on with probability 1 / rate.
     distance = np.arange(n) + 1
-    np.testing.assert_allclose(np.log10(found.X[:, 0]) / distance, -6, atol=1e-3)
-    balance = (W @ found.X + B) / (W.sum(axis=1) + B.sum(axis=1))[:, None]
-    np.testing.assert_allclose(found.X, balance, rtol=1e-9)
+    np.testing.assert_allclose(np.log10(result.X[:, 0]) / distance, -6, atol=1e-3)
+    balance = (W @ result.X + B) / (W.sum(axis=1) + B.sum(axis=1))[:, None]
+    np.testing.assert_allclose(result.X, balance, rtol=1e-9)

@@ -28,7 +28,7 @@ def test_visits_are_below_the_inverse_by_no_more_than_the_bound(walk, tol):
     assert (missing <= tol * steps[rows] / s[starts, None] + 1e-13).all()
 
 
-def test_what_is_far_is_not_looked_at(path_graph):
+def test_distant_vertices_are_not_visited(path_graph):
     visits = push_visits(path_graph(101), np.ones(101), np.array([50, 0]), np.arange(101), tol=1e-4)
     assert np.flatnonzero(visits[0]).min() > 30
     np.testing.assert_array_equal(visits[0], visits[0][::-1])
@@ -42,6 +42,6 @@ def test_a_vertex_without_edges_visits_itself():
     assert visits.tolist() == [[0.25, 0.0]]
 
 
-def test_no_start_no_visit(path_graph):
+def test_no_starts_have_no_visits(path_graph):
     none = np.arange(0)
     assert push_visits(path_graph(3), np.ones(3), none, np.arange(3), tol=1e-4).shape == (0, 3)

@@ -10,7 +10,7 @@ for i, j, weight in [(0, 1, 2.0), (1, 2, 3.0), (2, 3, 5.0), (4, 5, 1.0)]:
 Y = ["a", None, None, "b", None, None, "a"]
 
 
-def test_parts_of_a_hard_problem_by_hand():
+def test_parts_of_a_hard_problem_are_those_computed_by_hand():
     problem = harmonic_problem(W, Y)
     assert problem.hard.tolist() == [True, False, False, True, False, False, True]
     assert problem.reached.tolist() == [True, True, True, True, False, False, True]
@@ -76,8 +76,11 @@ def test_bad_c_unlabeled_is_refused(c_unlabeled):
         (np.full(7, -2.0), "`c_labeled` must be >= 0, got -2.0"),
         (np.ones(6), r"one entry for each of the 7 vertices, got shape \(6,\)"),
         (np.ones((7, 1)), r"one entry for each of the 7 vertices, got shape \(7, 1\)"),
-        (0.0, "`c_labeled` is 0 at every label, so that no label counts"),
-        (np.where([label is None for label in Y], 1.0, 0.0), "`c_labeled` is 0 at every label"),
+        (0.0, "`c_labeled` must be > 0 at some label, got 0 at all of them"),
+        (
+            np.where([label is None for label in Y], 1.0, 0.0),
+            "`c_labeled` must be > 0 at some label",
+        ),
     ],
 )
 def test_bad_c_labeled_is_refused(c_labeled, message):

@@ -79,7 +79,7 @@ def test_hard_solution_is_harmonic_and_between_its_neighbors(problem):
         assert (mass[i] <= neighbors.max(axis=0) + 1e-12).all()
 
 
-def test_path_of_four_by_hand(path_graph):
+def test_path_of_four_vertices_is_that_computed_by_hand(path_graph):
     solution = harmonic_solution(path_graph(4), ["no", "", "", "yes"])
     np.testing.assert_allclose(solution.ell, [-1, -1 / 3, 1 / 3, 1])
     assert solution.labels.tolist() == ["no", "no", "yes", "yes"]
@@ -117,7 +117,7 @@ def test_class_masses_and_sink_sum_to_one(problem, gamma_g):
         np.testing.assert_allclose(solution.sink_mass, 0, atol=1e-12)
 
 
-def test_confidence_falls_with_gamma_except_where_labels_were_balanced():
+def test_confidence_decreases_with_gamma_g_except_where_labels_were_balanced():
     # Vertex 0 is next to one label and two steps from the other, on edges that balance them.
     W = np.zeros((4, 4))
     W[0, 2], W[0, 1], W[1, 3] = 0.5, 1.0, 1.0
@@ -172,7 +172,7 @@ def test_soft_masses_equal_the_dense_solution(
     np.testing.assert_allclose(solution.class_mass.sum(axis=1) + solution.sink_mass, 1)
 
 
-def test_soft_pair_by_hand():
+def test_soft_solution_on_a_pair_is_that_computed_by_hand():
     # 4 p = 2 + q and 4 q = p: p and q are the masses of the own and the other label.
     solution = harmonic_solution([[0, 1.0], [1.0, 0]], [0, 1], c_labeled=2.0, gamma_g=1.0)
     np.testing.assert_allclose(solution.class_mass, [[8 / 15, 2 / 15], [2 / 15, 8 / 15]])
@@ -242,7 +242,7 @@ def test_all_labeled_needs_no_solver():
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_progress_is_told(random_graph, solver):
+def test_progress_is_reported(random_graph, solver):
     messages = []
     codes = np.where(np.arange(15) < 4, np.arange(15) % 2, -1)
     solution = harmonic_solution(
@@ -326,7 +326,7 @@ def test_share_is_the_mass_of_a_class_of_its_own(random_graph):
     np.testing.assert_allclose(shares, expected, rtol=1e-10)
 
 
-def test_printed_explanation():
+def test_explanation_prints_the_largest_shares():
     W = np.zeros((9, 9))
     W[0, 1:] = W[1:, 0] = [8, 7, 6, 5, 4, 3, 2, 1]
     solution = harmonic_solution(W, ["", *"abababab"])

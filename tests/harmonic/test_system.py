@@ -143,7 +143,7 @@ def test_solvers_agree_with_rational_arithmetic(seed, gamma_g):
 
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("weak", [1e-23, 1e-15, 1e-9])
-def test_cluster_that_hangs_on_two_weak_edges(solver, weak):
+def test_cluster_connected_by_two_weak_edges_is_solved(solver, weak):
     W = np.zeros((5, 5))
     W[0, 1] = W[0, 2] = W[1, 2] = 1.0
     W[0, 3], W[1, 4] = weak, 2 * weak
@@ -271,7 +271,7 @@ def test_rows_that_cannot_be_eliminated_are_swept(path_graph, monkeypatch):
     np.testing.assert_allclose(swept.class_mass, direct.class_mass, rtol=1e-8)
 
 
-def test_rows_that_nothing_can_solve_are_reported(monkeypatch):
+def test_rows_that_no_solver_can_solve_are_reported(monkeypatch):
     monkeypatch.setitem(elimination_order.__kwdefaults__, "max_fill", 1)
     W = np.zeros((6, 6))
     W[:4, :4] = 1.0
@@ -281,7 +281,7 @@ def test_rows_that_nothing_can_solve_are_reported(monkeypatch):
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_several_systems_equal_one_by_one(system, solver):
+def test_several_systems_equal_separate_ones(system, solver):
     W, B = system
     systems = [B * factor for factor in (0.01, 0.3, 1.0, 4.0, 50.0)]
     together = HarmonicSystem(W, solver, n_jobs=2).solve(systems, 2)
@@ -299,7 +299,7 @@ def test_system_without_vertices_needs_no_solver():
     assert len(solved.best) == 0
 
 
-def test_auto_sweeps_where_absorption_is_strong_and_says_so(system, monkeypatch):
+def test_auto_sweeps_where_absorption_is_strong_and_reports_it(system, monkeypatch):
     W, B = system
     monkeypatch.setitem(elimination_order.__kwdefaults__, "max_flops", 10)
     weak, strong = HarmonicSystem(W, "auto").solve([B, 1e3 * B], 2)

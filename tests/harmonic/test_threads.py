@@ -25,7 +25,7 @@ def solve_again(solution, **options):
 
 def solve_folds(solution, **options):
     folds = fold_solutions(solution.problem, [0.01, 1.0], [np.arange(3), np.array([7])], **options)
-    return np.array([found.class_mass for solutions in folds for found in solutions])
+    return np.array([solution.class_mass for solutions in folds for solution in solutions])
 
 
 FUNCTIONS = {
@@ -78,9 +78,9 @@ def test_results_do_not_depend_on_the_number_of_threads(name, solution, threads)
 
 
 def test_suggestions_do_not_depend_on_the_number_of_threads(solution):
-    one, two = (suggest_labels(solution, 5, n_jobs=n_jobs) for n_jobs in (1, 2))
-    np.testing.assert_array_equal(one.vertices, two.vertices)
-    np.testing.assert_array_equal(one.gain, two.gain)
+    first, second = (suggest_labels(solution, 5, n_jobs=n_jobs) for n_jobs in (1, 2))
+    np.testing.assert_array_equal(first.vertices, second.vertices)
+    np.testing.assert_array_equal(first.gain, second.gain)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

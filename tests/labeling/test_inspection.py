@@ -6,16 +6,16 @@ import pytest
 from scipy.stats import binom
 
 from graphmargin.labeling.findings import SOURCES
-from graphmargin.labeling.inspection import estimate_of, inspect, summarize
+from graphmargin.labeling.inspection import estimate_of, full_findings, summarize
 from graphmargin.labeling.labeling_task import label_rows, task_of
 
 
 @pytest.fixture(scope="module")
 def findings(labeled_pets):
-    return inspect(labeled_pets)
+    return full_findings(labeled_pets)
 
 
-def test_counts(labeled_pets, findings):
+def test_counts_are_those_of_the_labels(labeled_pets, findings):
     assert (findings.n_rows, findings.n_labels) == (150, 15)
     assert sum(findings.given_counts) == 15
     assert sum(findings.final_counts) == 150
@@ -36,7 +36,7 @@ def test_candidates_are_those_of_the_choice(labeled_pets, findings):
 
 def test_the_estimate_is_that_of_the_choice(labeled_pets, findings):
     estimate = findings.estimate
-    assert estimate.n_hidden == 15
+    assert estimate.n_held_out == 15
     assert estimate.accuracy == pytest.approx(1 - labeled_pets.choice.error)
     assert estimate.low <= estimate.accuracy <= estimate.high
 
@@ -45,9 +45,13 @@ def test_the_estimate_is_that_of_the_choice(labeled_pets, findings):
 def test_the_interval_is_that_of_clopper_and_pearson(right):
     """The ends are where as many right ones as seen, or as few, have a probability of 2.5 %."""
     trials = SimpleNamespace(held_out_codes=np.array([0] * 10 + [1] * 5))
-    found = estimate_of(SimpleNamespace(trials=trials, error=1 - right / 15))
-    assert (found.n_hidden, found.n_right, found.guess) == (15, right, 10 / 15)
-    at_least, at_most = binom.sf(right - 1, 15, found.low), binom.cdf(right, 15, found.high)
+    estimate = estimate_of(SimpleNamespace(trials=trials, error=1 - right / 15))
+    assert (estimate.n_held_out, estimate.n_right, estimate.majority_accuracy) == (
+        15,
+        right,
+        10 / 15,
+    )
+    at_least, at_most = binom.sf(right - 1, 15, estimate.low), binom.cdf(right, 15, estimate.high)
     assert at_least == pytest.approx(0.025 if right else 1.0)
     assert at_most == pytest.approx(0.025 if right < 15 else 1.0)
 
@@ -78,7 +82,7 @@ def test_the_least_certain_rows_come_first(labeled_pets, findings):
     notes = findings.least_certain
     scores = [note.score for note in notes]
     assert scores == sorted(scores)
-    missing = ~labeled_pets.job.target.labeled
+    missing = ~labeled_pets.task.target.labeled
     assert scores[0] == pytest.approx(labeled_pets.confidence[missing].min())
     for note in notes:
         assert labeled_pets.table["kind"].iloc[note.row - 1] == note.label != note.other
@@ -87,20 +91,21 @@ def test_the_least_certain_rows_come_first(labeled_pets, findings):
 def test_the_bound_is_computed_for_two_classes(mixed_table):
     table, _ = mixed_table()
     two = table.assign(kind=table["kind"].replace({"bird": "dog"}))
-    assert "proved for two classes" in inspect(label_rows(task_of(table, "kind"))).certificate[-1]
-    said = inspect(label_rows(task_of(two, "kind"))).certificate[-1]
-    assert "its risk is below" in said
+    last = full_findings(label_rows(task_of(table, "kind"))).certificate[-1]
+    assert "proved for two classes" in last
+    last = full_findings(label_rows(task_of(two, "kind"))).certificate[-1]
+    assert "the risk of a cut" in last
 
 
-def test_without_hidden_labels_there_is_no_estimate():
+def test_without_held_out_labels_there_is_no_estimate():
     table = pd.DataFrame({"x": [0.0, 0.1, 5.0, 5.1], "kind": ["a", None, "b", None]})
-    found = inspect(label_rows(task_of(table, "kind")))
-    assert found.estimate is None
-    assert found.candidates[0].accuracy is None
-    assert found.certificate[0].startswith("No label could be held out")
+    findings = full_findings(label_rows(task_of(table, "kind")))
+    assert findings.estimate is None
+    assert findings.candidates[0].accuracy is None
+    assert findings.certificate[0].startswith("No label could be held out")
 
 
-def test_a_summary_is_a_report_without_its_pictures(labeled_pets, findings):
+def test_a_summary_has_the_findings_of_a_report_without_its_sections(labeled_pets, findings):
     summary = summarize(labeled_pets)
     assert summary.map is None
     assert summary.candidates == findings.candidates

@@ -4,7 +4,7 @@ import pytest
 
 from graphmargin import knn_graph
 from graphmargin.harmonic import harmonic_solution, label_suspicion
-from graphmargin.labeling.inspection import inspect, summarize
+from graphmargin.labeling.inspection import full_findings, summarize
 from graphmargin.labeling.label_audit import audit_labels
 from graphmargin.labeling.labeling_task import (
     EXPLANATION_GAMMA_G,
@@ -21,7 +21,7 @@ def audited(mixed_table):
     wrong = names.copy()
     wrong[[3, 40, 80, 100, 149]] = "cat", "cat", "cat", "bird", "dog"
     labeled = label_rows(task_of(table.assign(kind=wrong), "kind"))
-    return labeled, table_report(labeled, hide_labels=False), np.flatnonzero(wrong != names) + 1
+    return labeled, table_report(labeled, hold_out_labels=False), np.flatnonzero(wrong != names) + 1
 
 
 def test_wrong_labels_are_found(audited):
@@ -37,9 +37,9 @@ def test_wrong_labels_are_found(audited):
 
 def test_scores_are_those_of_label_suspicion(audited):
     labeled, report, _ = audited
-    job = labeled.job
-    W = knn_graph(job.X)
-    expected = label_suspicion(harmonic_solution(W, job.target.codes, gamma_g=EXPLANATION_GAMMA_G))
+    task = labeled.task
+    W = knn_graph(task.X)
+    expected = label_suspicion(harmonic_solution(W, task.target.codes, gamma_g=EXPLANATION_GAMMA_G))
     by_row = dict(zip(expected.vertices + 1, expected.suspicion, strict=True))
     for note in audit_labels(labeled, report).notes:
         assert note.score == pytest.approx(by_row[note.row])
@@ -57,25 +57,25 @@ def noisy_neighbors():
     return label_rows(task_of(table, "kind"))
 
 
-def test_a_graph_that_does_not_help_doubts_no_label(noisy_neighbors):
-    report = table_report(noisy_neighbors, hide_labels=False)
+def test_a_graph_that_does_not_help_suspects_no_label(noisy_neighbors):
+    report = table_report(noisy_neighbors, hold_out_labels=False)
     assert report.verdict.startswith("graph does not help")
-    doubts = audit_labels(noisy_neighbors, report)
-    assert doubts.notes is None
-    assert "does not help" in doubts.reason
+    audit = audit_labels(noisy_neighbors, report)
+    assert audit.notes is None
+    assert "does not help" in audit.reason
 
 
-def test_page_and_audit_say_the_same(noisy_neighbors):
-    findings = inspect(noisy_neighbors)
-    doubts = audit_labels(noisy_neighbors, table_report(noisy_neighbors, hide_labels=True))
-    assert findings.doubts is None
-    assert findings.doubts_note == doubts.reason
+def test_report_and_audit_list_the_same_labels(noisy_neighbors):
+    findings = full_findings(noisy_neighbors)
+    audit = audit_labels(noisy_neighbors, table_report(noisy_neighbors, hold_out_labels=True))
+    assert findings.suspicious_labels is None
+    assert findings.audit_note == audit.reason
     assert findings.verdict == summarize(noisy_neighbors).verdict
 
 
-def test_a_label_a_class_doubts_no_label():
+def test_one_label_a_class_makes_no_label_suspicious():
     table = pd.DataFrame({"size": [1.0, 1.1, 5.0, 5.2], "kind": ["cat", None, "dog", None]})
     labeled = label_rows(task_of(table, "kind"))
-    doubts = audit_labels(labeled, table_report(labeled, hide_labels=False))
-    assert doubts.notes is None
-    assert "two labels or more" in doubts.reason
+    audit = audit_labels(labeled, table_report(labeled, hold_out_labels=False))
+    assert audit.notes is None
+    assert "two or more rows" in audit.reason

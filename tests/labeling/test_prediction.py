@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from graphmargin.labeling.labeling_task import label_rows, task_of
-from graphmargin.labeling.prediction import check_labels, predict_file
+from graphmargin.labeling.prediction import compare_labels, predict_file
 from graphmargin.labels import UNLABELED_IN_PYTHON, UNLABELED_IN_TABLES
 from graphmargin.tables import reading
 from graphmargin.tables.reading import read_table
@@ -27,7 +27,7 @@ def small_chunks(monkeypatch):
 
 @pytest.mark.usefixtures("small_chunks")
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet", "xlsx", "jsonl", "csv.gz", "csv.zip"])
-def test_every_format_in_chunks(suffix, model, mixed_table, tmp_path):
+def test_every_format_is_predicted_in_chunks(suffix, model, mixed_table, tmp_path):
     new = mixed_table(50, seed=2)[0].drop(columns="kind")
     whole = tmp_path / "new.parquet"
     new.to_parquet(whole)
@@ -37,57 +37,57 @@ def test_every_format_in_chunks(suffix, model, mixed_table, tmp_path):
     with table_writer(source) as write:
         write(new)
     told = []
-    found = predict_file(
+    summary = predict_file(
         model, source, tmp_path / f"b.{suffix}", progress=lambda _, news: told.append(news)
     )
     written = read_table(tmp_path / f"b.{suffix}")
     labels, confidence = model.label(read_table(whole))
     assert written["kind"].tolist() == labels.tolist()
-    found_confidence = written["kind_confidence"].astype(float)
-    assert found_confidence.to_numpy() == pytest.approx(confidence, abs=1e-6)
-    assert found.n_rows == 50
-    assert found.n_checked == 0
-    assert found.mean_confidence == pytest.approx(confidence.mean())
-    assert found.counts == {k: int((labels == k).sum()) for k in ("bird", "cat", "dog")}
+    written_confidence = written["kind_confidence"].astype(float)
+    assert written_confidence.to_numpy() == pytest.approx(confidence, abs=1e-6)
+    assert summary.n_rows == 50
+    assert summary.n_checked == 0
+    assert summary.mean_confidence == pytest.approx(confidence.mean())
+    assert summary.counts == {k: int((labels == k).sum()) for k in ("bird", "cat", "dog")}
     assert told[0] == "7 rows"
     assert told[-1] == "50 rows"
 
 
 @pytest.mark.usefixtures("small_chunks")
-def test_given_labels_are_compared(model, mixed_table, tmp_path):
+def test_predictions_are_compared_with_given_labels(model, mixed_table, tmp_path):
     new, names = mixed_table(50, seed=2)
     new["kind"] = np.where(np.arange(50) < 20, names, None)
     new.loc[0, "kind"] = "fish"
     new.loc[[30, 31], "kind"] = "None", "nan"  # which mean no label in training, too
     new.to_csv(tmp_path / "a.csv", index=False)
-    found = predict_file(model, tmp_path / "a.csv", tmp_path / "b.csv")
+    summary = predict_file(model, tmp_path / "a.csv", tmp_path / "b.csv")
     written = read_table(tmp_path / "b.csv")
-    assert found.column == "kind_predicted"
-    assert found.n_checked == 20
+    assert summary.column == "kind_predicted"
+    assert summary.n_checked == 20
     same = written["kind_predicted"][:20].to_numpy() == written["kind"][:20].to_numpy()
-    assert found.n_right == same.sum()
+    assert summary.n_right == same.sum()
     assert written["kind"][0] == "fish"
 
 
 @pytest.mark.parametrize("labels", [[3, None, 7, None], ["a", "?", "b", "None"]])
-def test_given_labels_are_read_as_in_training(labels, tmp_path):
+def test_given_labels_are_parsed_as_in_training(labels, tmp_path):
     table = pd.DataFrame({"x": [0.0, 0.1, 5.0, 5.1], "k": labels})
     model = label_rows(task_of(table, "k", unlabeled=["?"])).model()
     table.to_csv(tmp_path / "a.csv", index=False)
-    found = predict_file(model, tmp_path / "a.csv", tmp_path / "b.csv")
-    assert (found.n_checked, found.n_right) == (2, 2)
+    summary = predict_file(model, tmp_path / "a.csv", tmp_path / "b.csv")
+    assert (summary.n_checked, summary.n_right) == (2, 2)
 
 
-def test_no_rows(model, mixed_table, tmp_path):
+def test_a_table_without_rows_is_predicted(model, mixed_table, tmp_path):
     mixed_table()[0].drop(columns="kind").iloc[:0].to_csv(tmp_path / "a.csv", index=False)
-    found = predict_file(model, tmp_path / "a.csv", tmp_path / "b.csv")
-    assert found.n_rows == 0
-    assert np.isnan(found.mean_confidence)
+    summary = predict_file(model, tmp_path / "a.csv", tmp_path / "b.csv")
+    assert summary.n_rows == 0
+    assert np.isnan(summary.mean_confidence)
     assert len(read_table(tmp_path / "b.csv")) == 0
 
 
 @pytest.mark.usefixtures("small_chunks")
-def test_a_bad_chunk_leaves_nothing(model, mixed_table, tmp_path):
+def test_a_bad_chunk_leaves_no_file(model, mixed_table, tmp_path):
     new = mixed_table(50, seed=2)[0].drop(columns="kind")
     new["weight"] = new["weight"].astype(object)
     new.loc[30, "weight"] = "heavy"
@@ -97,7 +97,7 @@ def test_a_bad_chunk_leaves_nothing(model, mixed_table, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["a.jsonl"]
 
 
-def test_target_that_is_called_like_an_argument(tmp_path):
+def test_the_target_may_have_the_name_of_an_argument(tmp_path):
     table = pd.DataFrame({"size": [1.0, 1.1, 5.0, 5.2], "self": ["cat", None, "dog", None]})
     model = label_rows(task_of(table, "self")).model()
     table[["size"]].to_csv(tmp_path / "a.csv", index=False)
@@ -106,7 +106,7 @@ def test_target_that_is_called_like_an_argument(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("given", "labels", "rule", "known", "right"),
+    ("given", "labels", "rule", "is_labeled", "right"),
     [
         # An empty cell has made floats of integers, of which -1 means unlabeled.
         ([-1.0, np.nan, 3.0, 4.0], [3, 3, 3, 3], NAMED, [2, 3], [2]),
@@ -116,6 +116,6 @@ def test_target_that_is_called_like_an_argument(tmp_path):
         ([[1], None, "a"], ["a", "a", "a"], NAMED, [2], [2]),
     ],
 )
-def test_rows_with_a_label_are_those_of_the_rule(given, labels, rule, known, right):
-    checked = check_labels(pd.Series(given), np.array(labels), rule)
-    assert [np.flatnonzero(mask).tolist() for mask in checked] == [known, right]
+def test_labeled_rows_are_those_of_the_rule(given, labels, rule, is_labeled, right):
+    checked = compare_labels(pd.Series(given), np.array(labels), rule)
+    assert [np.flatnonzero(mask).tolist() for mask in checked] == [is_labeled, right]

@@ -6,16 +6,16 @@ from graphmargin.labeling.suggestions import suggest_rows
 
 
 def test_rows_are_those_of_suggest_labels(labeled_pets):
-    labeled, found = labeled_pets, suggest_rows(labeled_pets, 6)
+    labeled, suggestions = labeled_pets, suggest_rows(labeled_pets, 6)
     expected = suggest_labels(labeled.solution, 6)
-    assert [one.row - 1 for one in found] == expected.vertices.tolist()
-    assert [one.gain for one in found] == pytest.approx(expected.gain.tolist())
-    assert [one.reason for one in found] == list(expected.reasons)
-    for one in found:
-        assert labeled.sources[one.row - 1] != "given"
-        assert one.cells["id"] == f"a{one.row - 1:04d}"
+    assert [suggestion.row - 1 for suggestion in suggestions] == expected.vertices.tolist()
+    assert [suggestion.gain for suggestion in suggestions] == pytest.approx(expected.gain.tolist())
+    assert [suggestion.reason for suggestion in suggestions] == list(expected.reasons)
+    for suggestion in suggestions:
+        assert labeled.sources[suggestion.row - 1] != "given"
+        assert suggestion.cells["id"] == f"a{suggestion.row - 1:04d}"
 
 
-def test_more_than_there_are(mixed_table):
+def test_more_suggestions_than_rows_are_all_rows(mixed_table):
     labeled = label_rows(task_of(mixed_table(30)[0], "kind"))
     assert len(suggest_rows(labeled, 500)) == 27

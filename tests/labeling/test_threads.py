@@ -23,11 +23,11 @@ def n_threads(monkeypatch):
     return asked
 
 
-def test_a_look_at_a_result_takes_as_many_threads_as_its_fit(mixed_table, n_threads):
+def test_findings_are_computed_with_the_threads_of_the_fit(mixed_table, n_threads):
     labeled = label_rows(task_of(mixed_table()[0], "kind"), n_jobs=3)
     n_threads.clear()
     summarize(labeled)
-    assert audit_labels(labeled, table_report(labeled, hide_labels=True)).notes is not None
+    assert audit_labels(labeled, table_report(labeled, hold_out_labels=True)).notes is not None
     explain_row(labeled, 0)
     suggest_rows(labeled, 2)
     assert set(n_threads) == {3}

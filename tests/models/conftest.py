@@ -10,7 +10,7 @@ import pytest
 
 from graphmargin import HarmonicClassifier, SupervisedSVC
 from graphmargin.models import TableModel, save_model
-from graphmargin.models.archive import DESCRIPTION, TREE, pack
+from graphmargin.models.archive import DESCRIPTION, TREE, pack_entries
 from graphmargin.tables.table_features import fit_features
 
 WORDS = ("red", "green", "blue", "sky", "sea", "tree", "dog", "house", "river", "moon")
@@ -107,13 +107,13 @@ def forge(entries_of):
     """Change the tree, entries or description of a file, and compute its digest again."""
 
     def change(path, edit=None, *, entries=None, **described):
-        found = {**entries_of(path), **(entries or {})}
-        description = {**json.loads(found.pop(DESCRIPTION)), **described}
+        changed = {**entries_of(path), **(entries or {})}
+        description = {**json.loads(changed.pop(DESCRIPTION)), **described}
         del description["digest"]
         if edit is not None:
-            tree = json.loads(found[TREE])
-            found[TREE] = json.dumps(edit(tree) or tree).encode()
-        path.write_bytes(pack(found, description))
+            tree = json.loads(changed[TREE])
+            changed[TREE] = json.dumps(edit(tree) or tree).encode()
+        path.write_bytes(pack_entries(changed, description))
 
     return change
 

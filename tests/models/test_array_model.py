@@ -32,7 +32,7 @@ def test_names_of_features_are_kept(model, classifier, data):
 
 
 @pytest.mark.parametrize("names", [["b", "a", "c", "d"], ["a", "b", "c"], [*NAMES, "e"]])
-def test_other_columns_are_refused(names, model):
+def test_other_columns_raise_an_error(names, model):
     with pytest.raises(ValueError, match=r"feature names should match .*'a', 'b', 'c', 'd'; got"):
         model.predict(pd.DataFrame(np.zeros((2, len(names))), columns=names))
 
@@ -55,5 +55,5 @@ def test_rows_are_checked_as_by_scikit_learn(rows, message, model):
 
 def test_a_harmonic_model_has_no_decision_function(data):
     model = array_model_of(HarmonicClassifier().fit(*data))
-    with pytest.raises(TypeError, match="a HarmonicClassifier has no decision function; use"):
+    with pytest.raises(TypeError, match="a HarmonicClassifier has no `decision_function`; use"):
         model.decision_function(data[0])

@@ -9,7 +9,7 @@ from graphmargin import MaxMarginGraphCut, SupervisedSVC
 from graphmargin.models import model_info, save_model
 
 
-def test_what_a_file_says_of_itself(saved):
+def test_the_description_has_all_fields(saved):
     info = model_info(saved)
     assert (info.schema, info.graphmargin, info.kind) == (1, gm.__version__, "SupervisedSVC")
     assert abs(datetime.now(UTC) - datetime.fromisoformat(info.created)) < timedelta(minutes=10)
@@ -21,7 +21,7 @@ def test_what_a_file_says_of_itself(saved):
         info.schema = 2
 
 
-def test_text_is_short_and_has_what_matters(saved, tmp_path):
+def test_the_text_of_a_description_is_short(saved, tmp_path):
     lines = str(model_info(saved)).splitlines()
     assert len(lines) <= 12
     assert max(map(len, lines)) <= 100
@@ -41,8 +41,8 @@ def test_parameters_are_plain_values_lists_of_candidates_or_text(data, tmp_path)
         gamma_g=[0.1, np.inf], C=np.float64(3.0), c_labeled=trust, random_state=random_state, cv=2
     ).fit(*data)
     save_model(model, tmp_path / "a.graphmargin")
-    found = model_info(tmp_path / "a.graphmargin").parameters
-    assert (found["gamma_g"], found["C"], found["eps"]) == ([0.1, "inf"], 3.0, 1e-6)
-    assert found["c_labeled"].startswith("array([")
-    assert len(found["c_labeled"]) < 50
-    assert found["random_state"].startswith("RandomState")
+    parameters = model_info(tmp_path / "a.graphmargin").parameters
+    assert (parameters["gamma_g"], parameters["C"], parameters["eps"]) == ([0.1, "inf"], 3.0, 1e-6)
+    assert parameters["c_labeled"].startswith("array([")
+    assert len(parameters["c_labeled"]) < 50
+    assert parameters["random_state"].startswith("RandomState")

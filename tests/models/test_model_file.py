@@ -36,15 +36,15 @@ MODELS = {
 }
 
 
-def answers(model, X):
-    """Return all that a model says of rows."""
+def predictions_of(model, X):
+    """Return all predictions of a model."""
     harmonic = "HarmonicClassifier" in (type(model).__name__, getattr(model, "kind", None))
-    said = [model.predict(X), model.predict_proba(X)]
-    return said if harmonic else [*said, model.decision_function(X)]
+    predictions = [model.predict(X), model.predict_proba(X)]
+    return predictions if harmonic else [*predictions, model.decision_function(X)]
 
 
-def assert_same(one, other):
-    for first, second in zip(one, other, strict=True):
+def assert_same(predictions, expected):
+    for first, second in zip(predictions, expected, strict=True):
         assert first.dtype == second.dtype
         np.testing.assert_array_equal(first, second)
 
@@ -71,8 +71,8 @@ def test_what_is_loaded_predicts_the_same_bits(name, form, data, tmp_path):
     again = load_model(tmp_path / "b.graphmargin")
     assert again.parameters == loaded.parameters
     for rows in (X, data[0] + 0.3):
-        assert_same(answers(loaded, rows), answers(model, rows))
-        assert_same(answers(again, rows), answers(model, rows))
+        assert_same(predictions_of(loaded, rows), predictions_of(model, rows))
+        assert_same(predictions_of(again, rows), predictions_of(model, rows))
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_labels_keep_their_type(labels, data, tmp_path):
     assert model_info(tmp_path / "a.graphmargin").classes == tuple(map(str, sorted(set(labels))))
 
 
-def test_precomputed_kernel_and_graph(data, tmp_path):
+def test_models_with_precomputed_kernels_and_graphs_are_saved(data, tmp_path):
     X, y = data
     K = rbf_kernel(X)
     for model in (
@@ -99,7 +99,7 @@ def test_precomputed_kernel_and_graph(data, tmp_path):
         save_model(model, tmp_path / "a.graphmargin")
         loaded = load_model(tmp_path / "a.graphmargin")
         assert loaded.n_features == 60
-        assert_same(answers(loaded, K[:5]), answers(model, K[:5]))
+        assert_same(predictions_of(loaded, K[:5]), predictions_of(model, K[:5]))
 
 
 def array_sizes(path, entries_of):
@@ -122,7 +122,7 @@ def test_file_holds_support_vectors_or_weights_and_rows_only_once(data, tmp_path
     assert len([size for size in array_sizes(path, entries_of) if size > rows]) == 1
 
 
-def test_only_fitted_classifiers_of_ours_are_saved(data, fitted, tmp_path):
+def test_only_fitted_classifiers_of_graphmargin_are_saved(data, fitted, tmp_path):
     path = tmp_path / "a.graphmargin"
     with pytest.raises(NotFittedError):
         save_model(SupervisedSVC(), path)
@@ -132,7 +132,9 @@ def test_only_fitted_classifiers_of_ours_are_saved(data, fitted, tmp_path):
         fitted.predictor_,
         None,
     ):
-        with pytest.raises(TypeError, match=r"must be a classifier of graphmargin.*of a pipeline"):
+        with pytest.raises(
+            TypeError, match=r"must be a classifier of graphmargin.*step of a pipeline"
+        ):
             save_model(other, path)
     assert not path.exists()
 
@@ -156,18 +158,18 @@ def test_functions_are_not_saved_and_a_failed_save_keeps_the_old_file(
     assert [file.name for file in saved.parent.iterdir()] == [saved.name]
 
 
-def test_missing_file_and_folder(tmp_path):
+def test_a_missing_file_or_folder_raises_an_os_error(tmp_path):
     with pytest.raises(FileNotFoundError):
         load_model(tmp_path / "none.graphmargin")
     with pytest.raises(OSError, match="directory"):
         load_model(tmp_path)
 
 
-def test_newer_files_name_the_version_that_reads_them(saved, forge):
+def test_a_file_of_a_newer_schema_raises_an_error_with_versions(saved, forge):
     forge(saved, lambda _: {"another": "format"}, schema=2, graphmargin="9.1")
     expected = (
-        rf"model.graphmargin was written by graphmargin 9.1 \(schema 2\); this is graphmargin "
-        rf"{gm.__version__}, which reads up to schema 1: upgrade"
+        rf"model.graphmargin was written by graphmargin 9.1 \(schema 2\), but graphmargin "
+        rf"{gm.__version__} reads up to schema 1; upgrade"
     )
     for read in (load_model, model_info):
         with pytest.raises(ModelFileError, match=expected):
@@ -176,7 +178,7 @@ def test_newer_files_name_the_version_that_reads_them(saved, forge):
 
 def test_the_kind_must_be_that_of_the_model(saved, forge):
     forge(saved, kind="TableModel")
-    with pytest.raises(ModelFileError, match="has `kind` that do not fit"):
+    with pytest.raises(ModelFileError, match="has an invalid field `kind`"):
         load_model(saved)
 
 
@@ -189,7 +191,9 @@ def test_random_bytes_are_no_model(content, start, tmp_path):
     path = tmp_path / "random.graphmargin"
     path.write_bytes(start + content)
     for read in (load_model, model_info):
-        with pytest.raises(ModelFileError, match=r"random\.graphmargin is no model file") as caught:
+        with pytest.raises(
+            ModelFileError, match=r"random\.graphmargin is not a model file"
+        ) as caught:
             read(path)
         assert "\n" not in str(caught.value)
 
@@ -198,13 +202,13 @@ def test_random_bytes_are_no_model(content, start, tmp_path):
 @READ_ONLY
 def test_truncated_files_are_no_models(share, saved, saved_content):
     saved.write_bytes(saved_content[: int(share * len(saved_content))])
-    with pytest.raises(ModelFileError, match=r"model\.graphmargin is no model file"):
+    with pytest.raises(ModelFileError, match=r"model\.graphmargin is not a model file"):
         load_model(saved)
 
 
 @given(place=st.floats(0, 1, exclude_max=True), value=st.integers(1, 255))
 @settings(READ_ONLY, max_examples=200)
-def test_a_changed_byte_is_noticed_unless_it_means_nothing(
+def test_a_changed_byte_raises_or_makes_no_difference(
     place, value, saved, saved_content, data, fitted
 ):
     content = bytearray(saved_content)
@@ -215,4 +219,4 @@ def test_a_changed_byte_is_noticed_unless_it_means_nothing(
     except ModelFileError as error:
         assert "\n" not in str(error)  # noqa: PT017 - both outcomes are right, for other bytes
     else:  # such as the date of an entry
-        assert_same(answers(loaded, data[0]), answers(fitted, data[0]))
+        assert_same(predictions_of(loaded, data[0]), predictions_of(fitted, data[0]))

@@ -33,7 +33,7 @@ def test_labels_are_those_of_the_classifier(table_classifier, table_model, table
     [["cat", "dog"], [10, 20], [False, True], np.array(["a", "b\0"], dtype=object)],
     ids=["text", "integers", "booleans", "objects"],
 )
-def test_file_of_all_kinds_of_columns(classes, table_model, table, tmp_path):
+def test_a_file_stores_the_encoders_of_all_roles(classes, table_model, table, tmp_path):
     details = {"n_rows": 60, "accuracy": 0.9}
     model = replace(table_model, classes=np.array(classes), details=details)
     roles = [use.role for use in model.features.columns]
@@ -61,7 +61,7 @@ def test_file_of_all_kinds_of_columns(classes, table_model, table, tmp_path):
         loaded.predict(table.drop(columns="color"))
 
 
-def test_empty_table(table, saved_table_model):
+def test_an_empty_table_has_no_predictions(table, saved_table_model):
     model = load_model(saved_table_model)
     labels, confidence = model.label(table[:0])
     assert (labels.shape, labels.dtype, confidence.shape) == ((0,), model.classes.dtype, (0,))
@@ -70,7 +70,7 @@ def test_empty_table(table, saved_table_model):
         model.predict(table[:0].drop(columns="size"))
 
 
-def test_missing_pandas_names_the_extra(saved_table_model, monkeypatch):
+def test_the_message_names_the_extra_if_pandas_is_missing(saved_table_model, monkeypatch):
     monkeypatch.setitem(sys.modules, "graphmargin.tables.table_features", None)
     with pytest.raises(ImportError, match=r'pip install "graphmargin\[cli\]"'):
         load_model(saved_table_model)
@@ -78,13 +78,13 @@ def test_missing_pandas_names_the_extra(saved_table_model, monkeypatch):
 
 
 @pytest.mark.parametrize("details", [{"error": np.nan}, {"rows": np.arange(3)}, {"f": print}])
-def test_details_must_be_json(details, table_model, tmp_path):
+def test_details_must_be_json_values(details, table_model, tmp_path):
     with pytest.raises(ModelFileError, match="`details` must be JSON values"):
         save_model(replace(table_model, details=details), tmp_path / "model.graphmargin")
     assert not list(tmp_path.iterdir())
 
 
-def test_frames_of_other_packages_are_tables_and_all_else_is_refused_by_name(table_model, table):
+def test_polars_frames_and_mappings_are_tables_and_other_types_raise(table_model, table):
     expected = table_model.predict(table).tolist()
     columns = {name: table[name].tolist() for name in table.columns}
     assert table_model.predict(columns).tolist() == expected
@@ -92,5 +92,5 @@ def test_frames_of_other_packages_are_tables_and_all_else_is_refused_by_name(tab
     for wrong in (None, np.zeros((3, 2)), [1, 2], "table.csv"):
         with pytest.raises(TypeError, match="`table` must be a pandas or polars frame"):
             table_model.predict(wrong)
-    with pytest.raises(TableError, match="two columns are called 'size'"):
+    with pytest.raises(TableError, match="two columns are named 'size'"):
         table_model.predict_proba(pd.concat([table, table], axis=1))

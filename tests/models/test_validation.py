@@ -87,7 +87,7 @@ ENCODERS = "features.encoders"  # number, category, date, text, vector
 TABLE = [
     (f"{ENCODERS}.0.scale", 0.0),
     (f"{ENCODERS}.0.center", np.inf),
-    (f"{ENCODERS}.0.flag", np.inf),
+    (f"{ENCODERS}.0.missing_indicator", np.inf),
     (f"{ENCODERS}.0.name", "weight"),
     (f"{ENCODERS}.1.values", ["red", "red", "blue"]),
     (f"{ENCODERS}.1.values", ["red"]),
@@ -125,8 +125,8 @@ def models(data, fitted, table_model):
         "linear": SupervisedSVC(kernel="linear").fit(X, y),
         "harmonic": HarmonicClassifier().fit(X, y),
     }
-    found = {name: array_model_of(classifier) for name, classifier in classifiers.items()}
-    return {**found, "table": table_model}
+    models = {name: array_model_of(classifier) for name, classifier in classifiers.items()}
+    return {**models, "table": table_model}
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def models(data, fitted, table_model):
         *(("table", *case) for case in TABLE),
     ],
 )
-def test_parts_that_do_not_fit(name, place, value, models, put):
+def test_an_invalid_part_raises_an_error_with_its_name(name, place, value, models, put):
     records = table_records()
     tree, arrays = encode(models[name], records)
     put(tree, place, value)  # `decode` leaves arrays in a tree as they are
@@ -147,7 +147,7 @@ def test_parts_that_do_not_fit(name, place, value, models, put):
         check_model(decode(tree, arrays, records))
 
 
-def test_the_models_themselves_fit(models):
+def test_the_unchanged_models_are_valid(models):
     assert models["margin"].predictor.machines[0].vectors.shape == (V, 4)
     for model in models.values():
         check_model(decode(*encode(model, table_records()), table_records()))

@@ -12,7 +12,12 @@ from graphmargin import HarmonicClassifier, MaxMarginGraphCut
 from graphmargin.datasets import load_digits, make_lattices, mask_labels
 from graphmargin.harmonic import harmonic_solution
 from graphmargin.plotting import ConfidenceDisplay, CutDisplay, GammaPathDisplay, HarmonicDisplay
-from graphmargin.plotting._matplotlib import CLASS_COLORS, UNKNOWN, YELLOW, mix_with_white
+from graphmargin.plotting._matplotlib import (
+    BAND_COLOR,
+    CLASS_COLORS,
+    NO_CLASS_COLOR,
+    mix_with_white,
+)
 
 EPS = 0.002
 
@@ -80,13 +85,13 @@ class TestCutDisplay:
         model, X = lattice_cut
         display = CutDisplay.from_estimator(model, X, resolution=40).plot(axes())
         assert display.band_.levels.tolist() == [-1.0, EPS]
-        assert to_hex(display.band_.get_facecolors()[0]) == YELLOW
+        assert to_hex(display.band_.get_facecolors()[0]) == BAND_COLOR
         (inside,) = display.band_.get_paths()
         vertices = inside.vertices
         assert display.x1[0] <= vertices[:, 0].min() < vertices[:, 0].max() <= display.x1[-1]
         assert f"confidence < {EPS}" in legend_texts(display.ax_)
 
-    def test_without_unsure_places_there_is_no_band(self, lattice_cut):
+    def test_no_band_is_drawn_without_low_confidence(self, lattice_cut):
         model, X = lattice_cut
         display = CutDisplay.from_estimator(model, X, resolution=12)
         display.eps = 0.0
@@ -121,7 +126,7 @@ class TestCutDisplay:
         expected = mix_with_white(CLASS_COLORS[:3], np.full(3, 0.22))
         assert np.allclose(colors, expected[display.regions])
 
-    def test_a_choice_among_lists_shows_its_heaviest_part(self, lattice_cut):
+    def test_a_choice_among_lists_shows_its_heaviest_candidate(self, lattice_cut):
         _, X = lattice_cut
         _, _, y_true, W = make_lattices()
         few = mask_labels(y_true, per_class=4, random_state=0)
@@ -130,7 +135,7 @@ class TestCutDisplay:
         assert np.array_equal(display.learned, model.training_mask_)
         assert display.eps == model.choice_.best_params["eps"]
 
-    def test_other_features_than_two_are_refused(self, digits_cut):
+    def test_rows_with_more_than_two_features_are_refused(self, digits_cut):
         with pytest.raises(ValueError, match=r"`X` must have shape \(400, 2\).*got \(400, 64\)"):
             CutDisplay.from_estimator(digits_cut[0], np.zeros((400, 64)))
 
@@ -164,7 +169,7 @@ class TestHarmonicDisplay:
         W = np.kron(np.eye(2), [[0.0, 1.0], [1.0, 0.0]])
         solution = harmonic_solution(W, ["a", "b", "", ""])
         display = HarmonicDisplay.from_solution(solution, np.eye(4)[:, :2]).plot(axes())
-        assert to_hex(display.vertices_[0].get_edgecolors()[0]) == UNKNOWN
+        assert to_hex(display.vertices_[0].get_edgecolors()[0]) == NO_CLASS_COLOR
         assert len(display.vertices_[0].get_offsets()) == 2
         assert legend_texts(display.ax_) == ["no label", "a", "b", "given label"]
 
@@ -185,14 +190,14 @@ class TestHarmonicDisplay:
         }
         assert len(looks) == n
 
-    def test_a_place_for_each_vertex_is_needed(self, path_graph):
+    def test_a_position_for_each_vertex_is_needed(self, path_graph):
         solution = harmonic_solution(path_graph(3), ["a", "", "b"])
         with pytest.raises(ValueError, match=r"`coordinates` must have shape \(3, 2\)"):
             HarmonicDisplay.from_solution(solution, np.zeros((2, 2)))
 
 
 class TestGammaPathDisplay:
-    def test_draws_the_path_of_the_estimator(self, digits_cut):
+    def test_display_draws_the_path_of_the_estimator(self, digits_cut):
         model, _ = digits_cut
         path = model.gamma_g_path_
         display = GammaPathDisplay.from_estimator(model).plot(axes())
@@ -245,7 +250,7 @@ class TestConfidenceDisplay:
         assert display.line_.get_xdata().tolist() == [0.125, 0.875]
         assert display.line_.get_ydata().tolist() == [0.5, 1.0]
 
-    def test_true_labels_are_compared_with_those_that_were_found(self, digits_cut):
+    def test_true_labels_are_compared_with_the_predicted_ones(self, digits_cut):
         model, y = digits_cut
         display = ConfidenceDisplay.from_estimator(model, y)
         unlabeled = ~model.harmonic_solution_.problem.labels.labeled
@@ -261,10 +266,10 @@ def test_without_axes_pyplot_makes_them(monkeypatch):
     from matplotlib import pyplot
 
     pyplot.switch_backend("agg")
-    one = ConfidenceDisplay(confidence=np.array([0.5]), sources=np.array(["model"])).plot()
-    assert one.figure_ is pyplot.gcf()
-    assert one.ax_ is one.figure_.axes[0]
-    pyplot.close(one.figure_)
+    display = ConfidenceDisplay(confidence=np.array([0.5]), sources=np.array(["model"])).plot()
+    assert display.figure_ is pyplot.gcf()
+    assert display.ax_ is display.figure_.axes[0]
+    pyplot.close(display.figure_)
 
 
 def test_a_missing_matplotlib_is_named(monkeypatch):

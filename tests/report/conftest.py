@@ -5,7 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from graphmargin.labeling.findings import SOURCES, Candidate, Estimate, Findings, GraphMap, RowNote
+from graphmargin.labeling.findings import (
+    SOURCES,
+    CandidateSummary,
+    Estimate,
+    Findings,
+    GraphMap,
+    RowNote,
+)
 from graphmargin.tables.column_names import ColumnUse
 
 
@@ -50,12 +57,12 @@ def findings(make_map):
         ),
         scaling="numbers are divided by their spread",
         candidates=(
-            Candidate(0.1, 10.0, 0.75, 0.96),
-            Candidate(float("inf"), 1.0, 0.25, None),
-            Candidate(0.01, 1.0, 0.0, 0.5),
+            CandidateSummary(0.1, 10.0, 0.75, 0.96),
+            CandidateSummary(float("inf"), 1.0, 0.25, None),
+            CandidateSummary(0.01, 1.0, 0.0, 0.5),
         ),
         supervised_share=0.25,
-        estimate=Estimate(n_hidden=55, n_right=53, low=0.875, high=0.996, guess=0.55),
+        estimate=Estimate(n_held_out=55, n_right=53, low=0.875, high=0.996, majority_accuracy=0.55),
         verdict="graph helps",
         graph_lines=("graph: 1,797 points",),
         warnings=("Class 'eel' has 5 labels.",),
@@ -69,7 +76,7 @@ def findings(make_map):
         histogram={"induced": (100, 600, 1000), "model": (40, 2, 0)},
         map=make_map(24, 3),
         least_certain=(RowNote(1234, "dog", "cat", 0.021, {"size": "31 cm"}),),
-        doubts=(RowNote(7, "eel", "dog", 0.93, {"coat": "long"}),),
+        suspicious_labels=(RowNote(7, "eel", "dog", 0.93, {"coat": "long"}),),
         certificate=("Nothing is proved for three classes.",),
         seconds=2.8,
         version="9.9",
@@ -91,7 +98,7 @@ def hostile(findings, make_map):
         warnings=(text,),
         map=replace(make_map(12, 3, cells), method=text),
         least_certain=(replace(findings.least_certain[0], label=text, cells=cells),),
-        doubts=(replace(findings.doubts[0], other=text, cells=cells),),
+        suspicious_labels=(replace(findings.suspicious_labels[0], other=text, cells=cells),),
         columns=(replace(findings.columns[0], name=text, note=text),),
         certificate=(text,),
     ), text

@@ -37,22 +37,22 @@ def test_ticks_are_few_round_and_even(largest):
     assert len({b - a for a, b in pairwise(values)}) == 1
 
 
-def test_a_line_has_a_gap_where_a_score_is_unknown_and_is_missing_where_all_are():
+def test_a_line_has_a_gap_at_a_missing_score_and_is_dropped_without_scores():
     path = {"gamma_g": (0.0, 0.1, 1.0, 10.0, math.inf), "fold_score": (1, 0.9, math.nan, 0.5, 0)}
     (line,) = charts.path_chart(path).lines
-    assert [len(piece.split()) for piece in line.pieces] == [2, 2]
+    assert [len(segment.split()) for segment in line.segments] == [2, 2]
     assert [dot[1] for dot in line.dots] == pytest.approx([12, 33.4, 119, 226])
     unknown = charts.path_chart(dict.fromkeys(("gamma_g", "fold_score", "weight"), (math.nan,)))
     assert unknown.lines == unknown.bars == ()
 
 
-def test_classes_have_a_look_of_their_own():
+def test_classes_have_distinct_styles():
     assert len({charts.class_style(code) for code in range(48)}) == 48
 
 
-def test_classes_look_as_in_figures():
+def test_colors_and_shapes_are_those_of_figures():
     css = (files("graphmargin.report") / "labeling.css").read_text()
-    light = re.findall(r"--k(\d+): (#\w{6})", css)[: charts.COLORS]
+    light = re.findall(r"--k(\d+): (#\w{6})", css)[: charts.N_COLORS]
     assert [color for _, color in light] == list(CLASS_COLORS)
     assert len(charts.SHAPES) == len(MARKERS)
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from graphmargin.report.labeling import labeling_page
+from graphmargin.report.labeling_page import labeling_page
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
 
@@ -60,7 +60,7 @@ def visit(browser, tmp_path):
         assert asked == [address]
 
 
-def test_opens_without_a_complaint_or_a_request(visit, findings):
+def test_the_page_opens_without_errors_or_requests(visit, findings):
     page = visit(findings)
     assert page.title() == "pets.csv: 1,742 rows labeled"
     assert page.locator("#map .p").count() == 24
@@ -68,12 +68,12 @@ def test_opens_without_a_complaint_or_a_request(visit, findings):
 
 
 @pytest.mark.parametrize("width", [390, 1200])
-def test_hover_tells_about_the_row(visit, findings, width):
+def test_hovering_shows_the_row(visit, findings, width):
     page = visit(findings, width=width)
     tip = page.locator("#tip")
     assert not tip.is_visible()
-    for place in (0, 11, 23):
-        row, source = hover(page, place)
+    for index in (0, 11, 23):
+        row, source = hover(page, index)
         i = findings.map.rows.index(row)
         text = tip.inner_text()
         assert text.startswith(findings.classes[findings.map.codes[i]])
@@ -96,7 +96,7 @@ def test_hover_tells_about_the_row(visit, findings, width):
     assert page.locator("#map .here").count() == 0
 
 
-def test_a_click_or_a_key_in_the_legend_keeps_a_class_in_view(visit, findings):
+def test_a_click_or_a_key_in_the_legend_highlights_a_class(visit, findings):
     page = visit(findings)
     dog = page.locator("#legend button").nth(1)
     dog.hover()
@@ -163,7 +163,7 @@ def test_hostile_names_run_nothing(visit, hostile):
     assert page.evaluate("window.hacked") is None
 
 
-def test_the_policy_stops_a_script_that_got_in(visit, findings):
+def test_the_policy_blocks_an_injected_script(visit, findings):
     page = visit(findings)
     page.evaluate("""() => {
         const made = document.createElement('script');
@@ -175,14 +175,14 @@ def test_the_policy_stops_a_script_that_got_in(visit, findings):
     page.complaints.clear()
 
 
-def hover(page, place):
+def hover(page, index):
     """Point at a point of the map; return row and source of it."""
-    point = page.locator("#map .p").nth(place)
+    point = page.locator("#map .p").nth(index)
     point.scroll_into_view_if_needed()
     box = point.bounding_box()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     page.locator("#tip").wait_for(state="visible")
-    row, _, _, source, _ = map_data(page)["points"][place]
+    row, _, _, source, _ = map_data(page)["points"][index]
     return row, ("given", "induced", "model")[source]
 
 

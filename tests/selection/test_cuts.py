@@ -231,7 +231,7 @@ def test_vertices_that_no_label_reaches_are_not_learned_from():
     trials, choice, fitted = CUT.try_and_choose(tasks, folds_of(y, 4))
     assert not np.isin(lost, trials[0].machines[0].vectors).any()
     assert_is_weighted_sum(CUT, fitted, choice, X, y, W, gamma_g=0.01)
-    assert [warning.text[:22] for warning in fitted.warnings] == ["5 of 60 points are in "]
+    assert [warning.text[:20] for warning in fitted.warnings] == ["5 of 60 rows are in "]
 
 
 # The blend: the weighted sum of what candidates are alone

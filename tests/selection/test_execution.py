@@ -47,8 +47,8 @@ def test_unreached_rows_are_counted_unless_gamma_g_is_infinite():
     (warning,) = solution_warnings(harmonic_solution(W, y, gamma_g=0.1))
     assert warning.category is UnreachedWarning
     assert warning.text == (
-        "2 of 6 points are in components of the graph without a label, so that the graph does not "
-        "label them; label one point in each component, or raise `n_neighbors`"
+        "2 of 6 rows are in components of the graph without a label, so that the graph does not "
+        "label them; label one row in each component, or raise `n_neighbors`"
     )
     assert solution_warnings(harmonic_solution(W, y, gamma_g=np.inf)) == []
 

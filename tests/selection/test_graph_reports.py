@@ -144,7 +144,7 @@ def test_report_without_held_out_labels_is_otherwise_the_same(monkeypatch):
     assert str(brief) == str(replace(full, **untested))
 
 
-def test_labels_of_weight_zero_count_as_unlabeled():
+def test_labels_of_trust_zero_count_as_unlabeled():
     W = cliques(4, 4, weak=0.1)
     y = [0, 0, 1, -1, 1, 1, -1, -1]
     trust = np.array([np.inf, 1, 0, 0, 1, 2, 0, 0])

@@ -33,7 +33,7 @@ def test_validation_rows_get_the_mean_class_mass_of_their_neighbors(precomputed)
     if precomputed:
         weights = sparse.csr_array(np.exp(-((new[:, None] - X) ** 2).sum(axis=2)))
         tasks = HARMONIC.tasks(W, y, affinity="precomputed", **options)
-        validation, moves = (weights, codes), attach_by_weights(weights).moves
+        validation, moves = (weights, codes), attach_by_weights(weights).transition
     else:
         tasks = HARMONIC.tasks(X, y, **options)
         width = np.sqrt(2) * X.std(axis=0).mean()
@@ -95,7 +95,7 @@ def test_blend_is_the_mean_of_separate_solutions(parameters, n_classes):
         single = HARMONIC.fit_one(X, y, **{**parameters, **choice.trials.params[i]})
         (part,) = single.predictor.parts
         distributions = distributions + factor / factors * single.label_distributions
-        moves = attach(point_graph(places[i].task), new).moves
+        moves = attach(point_graph(places[i].task), new).transition
         masses = masses + factor / factors * (moves @ part.class_mass)
     np.testing.assert_allclose(fitted.label_distributions, distributions, atol=1e-6)
     np.testing.assert_array_equal(fitted.codes, distributions.argmax(axis=1))

@@ -187,7 +187,7 @@ def test_bad_y_is_refused(cv):
         next(cv.split(np.zeros((4, 1)), None))
     with pytest.raises(ValueError, match="target y is None"):
         LabeledLeaveOneOut().get_n_splits()
-    with pytest.raises(ValueError, match="one class only"):
+    with pytest.raises(ValueError, match="only one class"):
         next(cv.split(np.zeros((4, 1)), [1, 1, 1, -1]))
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         next(cv.split(np.zeros((4, 1)), Y))

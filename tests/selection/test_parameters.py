@@ -66,7 +66,7 @@ VALUES = [
     ("metric", "manhattan", "must be one of 'euclidean', 'cosine', got 'manhattan'"),
     ("metric", None, "must be one of 'euclidean', 'cosine', got None"),
     ("c_labeled", -2.0, "must be >= 0, got -2.0; use `inf` for hard labels"),
-    ("c_labeled", np.zeros(20), "is 0 at every label, so that no label counts"),
+    ("c_labeled", np.zeros(20), "must be > 0 at some label, got 0 at all of them"),
     ("c_labeled", np.r_[-3.0, np.ones(19)], "must be >= 0, got -3.0"),
     ("c_labeled", np.ones(3), "must be a number or have one entry for each of the 20 vertices"),
     ("c_unlabeled", -0.5, "must be >= 0, got -0.5; 0 leaves unlabeled vertices free"),

@@ -29,7 +29,7 @@ def expected_number(text: str) -> float | None:
 
 
 @given(st.lists(st.text("0019.+-eE ", max_size=6) | st.sampled_from(MISSING_TEXTS), max_size=8))
-def test_numbers_are_what_they_look_like(cells):
+def test_text_of_numbers_is_parsed_as_python_does(cells):
     expected = [expected_number(cell) for cell in cells]
     values, bad = parse_numbers(pd.Series(cells, dtype="str"))
     assert bad.tolist() == [number is None for number in expected]
@@ -40,14 +40,14 @@ def test_numbers_are_what_they_look_like(cells):
     ("cells", "number_format", "numbers"),
     [
         (["1", "-2.5", "1e3", " .5 ", "NA"], "plain", [1, -2.5, 1000, 0.5, np.nan]),
-        (["TRUE", "false", "?"], "truth values", [1, 0, np.nan]),
+        (["TRUE", "false", "?"], "boolean", [1, 0, np.nan]),
         (["1,5", "2", "1.234,5"], "decimal comma", [1.5, 2, 1234.5]),
         (["1,234", "2", "-1,234,567.5"], "thousands commas", [1234, 2, -1234567.5]),
         (["12%", "1.5 %"], "percent", [12, 1.5]),
         (["12%", "1,5 %"], "percent, decimal comma", [12, 1.5]),
     ],
 )
-def test_formats_of_numbers(cells, number_format, numbers):
+def test_the_format_of_numbers_is_detected(cells, number_format, numbers):
     column = pd.Series(cells, name="x", dtype="str")
     assert find_number_format(column) == number_format
     values, bad = parse_numbers(column, number_format)
@@ -55,7 +55,7 @@ def test_formats_of_numbers(cells, number_format, numbers):
     np.testing.assert_array_equal(values, numbers)
     (use,) = fit_features(pd.DataFrame({"x": column})).columns
     assert use.role == "number"
-    assert ("" if number_format in ("plain", "truth values") else number_format) in use.note
+    assert ("" if number_format in ("plain", "boolean") else number_format) in use.note
 
 
 @pytest.mark.parametrize(
@@ -70,11 +70,11 @@ def test_formats_of_numbers(cells, number_format, numbers):
         ["NA"],
     ],
 )
-def test_what_is_no_number(cells):
+def test_text_with_other_cells_has_no_number_format(cells):
     assert find_number_format(pd.Series(cells, dtype="str")) is None
 
 
-def test_a_comma_that_can_be_both_is_decimal_between_semicolons(tmp_path):
+def test_an_ambiguous_comma_is_decimal_between_semicolons(tmp_path):
     from graphmargin.tables import read_table
 
     for separator, number_format in ((";", "decimal comma"), ("|", "thousands commas")):
@@ -88,7 +88,7 @@ def test_the_text_of_a_cell_does_not_depend_on_its_column():
     assert parse_texts(whole)[0][0] == parse_texts(mixed)[0][0] == parse_texts(pd.Series([1]))[0][0]
 
 
-def test_markers_of_missing_dates():
+def test_texts_that_mean_missing_are_missing_dates():
     values, bad = parse_dates(pd.Series(["2024-05-01", "NA", ""]), None)
     assert not bad.any()
     assert values.isna().tolist() == [False, True, True]

@@ -48,7 +48,7 @@ def small_blocks(monkeypatch, n_bytes: int = 16) -> None:
 )
 @example([["", None], [None, None], ["", ""]], ";", "\n", "", "csv", 1)
 @example([["a\rb"], [None], [""]], ",", "\r\n", "\ufeff", "csv", 1)
-def test_any_text_comes_out_as_it_went_in(
+def test_text_is_the_same_after_writing_and_reading(
     tmp_path, monkeypatch, rows, separator, line_end, mark, ending, n_rows
 ):
     small_blocks(monkeypatch)
@@ -76,7 +76,7 @@ def test_any_text_comes_out_as_it_went_in(
 @given(text=st.text(alphabet='"",,\n\r;x1', max_size=40), n_bytes=st.integers(1, 30))
 @example('"1""\n2",3\n', 4)
 @example('x"1,"2\n"', 2)
-def test_tables_are_those_of_the_standard_library_whatever_the_blocks(
+def test_tables_are_those_of_the_csv_module_for_all_sizes_of_blocks(
     tmp_path, monkeypatch, text, n_bytes
 ):
     def outcome() -> object:
@@ -98,7 +98,7 @@ def test_tables_are_those_of_the_standard_library_whatever_the_blocks(
         assert isinstance(whole, str)
         return
     if any(len(row) != 2 for row in rows):
-        assert "cells, the header has 2" in whole
+        assert "cells, but the header has 2" in whole
     else:
         assert isinstance(whole, list)
         assert whole == rows[: len(whole)]
@@ -109,23 +109,23 @@ def test_tables_are_those_of_the_standard_library_whatever_the_blocks(
 @pytest.mark.parametrize(
     ("row", "text", "message"),
     [
-        (20, '20,"note', "row 20 (line 21) has a quote that is not closed"),
-        (20, '20,"note" or', "row 20 (line 21) has a quote that is not closed, or text after"),
-        (20, '20,"a\nb",3', "row 20 (line 21) has 3 cells, the header has 2"),
+        (20, '20,"note', "row 20 (line 21) has an unclosed quote"),
+        (20, '20,"note" or', "row 20 (line 21) has an unclosed quote, or text after"),
+        (20, '20,"a\nb",3', "row 20 (line 21) has 3 cells, but the header has 2"),
         (
             7,
             "7",
-            "row 7 (line 8) has 1 cells, the header has 2; is a quote or a separator missing?",
+            "row 7 (line 8) has 1 cells, but the header has 2; is a quote or separator missing?",
         ),
         (
             30,
             "30,caf\udce9",
-            "row 30 (line 31) has the byte 0xe9, which is not UTF-8 text; save it",
+            "row 30 (line 31) has the byte 0xe9, which is not UTF-8; save the file",
         ),
-        (1, "1,\0", "row 1 (line 2) has the byte NUL: this is not a text file"),
+        (1, "1,\0", "row 1 (line 2) has a NUL byte: this is not a text file"),
     ],
 )
-def test_a_bad_row_is_named(tmp_path, monkeypatch, row, text, message, n_bytes):
+def test_the_message_has_the_bad_row(tmp_path, monkeypatch, row, text, message, n_bytes):
     small_blocks(monkeypatch, n_bytes)
     rows = [f"{i},x" for i in range(1, 31)]
     rows[row - 1] = text
@@ -135,17 +135,19 @@ def test_a_bad_row_is_named(tmp_path, monkeypatch, row, text, message, n_bytes):
     assert message in str(caught.value)
 
 
-def test_a_quote_that_a_later_one_closes_is_refused(tmp_path):
+def test_an_unclosed_quote_raises_although_a_later_quote_closes_it(tmp_path):
     rows = [f"{i},x" for i in range(1, 31)]
     rows[19], rows[24] = '20,"note', '25,"fine"'
-    with pytest.raises(TableError, match=r"row 20 \(line 21\) has a quote that is not closed"):
+    with pytest.raises(TableError, match=r"row 20 \(line 21\) has an unclosed quote"):
         read_table(written(tmp_path, "\n".join(["a,b", *rows])))
 
 
-def test_a_quote_that_is_not_closed_does_not_fill_the_memory(tmp_path, monkeypatch):
+def test_an_unclosed_quote_does_not_fill_the_memory(tmp_path, monkeypatch):
     small_blocks(monkeypatch)
     monkeypatch.setattr(delimited_text, "_LONGEST_ROW", 100)
-    with pytest.raises(TableError, match=r"row 1 \(line 2\) is longer than 1 GB; is a quote not"):
+    with pytest.raises(
+        TableError, match=r"row 1 \(line 2\) is longer than 1 GB; is there an unclosed quote"
+    ):
         read_table(written(tmp_path, 'a,b\n1,"' + "x\n" * 200))
 
 
@@ -154,7 +156,7 @@ def test_lines_in_cells_count_as_lines_of_the_file(tmp_path):
         read_table(written(tmp_path, 'a,b\n"1\n2\n3",4\n5\n'))
 
 
-def test_quotes_inside_of_cells(tmp_path):
+def test_quotes_inside_of_cells_are_characters(tmp_path):
     path = written(tmp_path, 'a,b\n5" pipe,"x,\n""y"""\n7" pipe, "z"\n')
     assert read_table(path).to_dict("list") == {
         "a": ['5" pipe', '7" pipe'],
@@ -172,12 +174,12 @@ def test_blank_lines_are_rows_of_one_column(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["a,b", "a,b\n", "a,b\r\n\r\n", "a,b\n,\n"])
-def test_a_header_without_rows(tmp_path, text):
+def test_a_header_without_rows_is_an_empty_table(tmp_path, text):
     (chunk,) = read_chunks(written(tmp_path, text), 3)
     assert chunk.shape == (0, 2)
 
 
-def test_long_headers_and_long_cells(tmp_path):
+def test_long_headers_and_long_cells_are_read(tmp_path):
     names = ["x" * 200_000, *(f"{i:0500d}" for i in range(3_000))]
     cell = "x,\n" * 1_000_000
     head = ",".join(names)

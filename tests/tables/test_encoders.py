@@ -44,7 +44,7 @@ def test_few_n_grams_are_the_features():
     np.testing.assert_allclose(ours.coordinates(cells), expected, atol=1e-6)
 
 
-def test_total_variance_of_text_and_the_place_of_empty_texts():
+def test_text_has_a_fixed_total_variance_and_missing_text_is_empty():
     cells = pd.Series(["red house", "red tree", "blue water", None])
     ours = fit_text("text", cells)
     Z = ours.transform(cells)
@@ -74,7 +74,7 @@ def test_dates_have_the_parts_of_skrub(freq, n_parts):
     np.testing.assert_allclose(ours.transform(new), expected, rtol=1e-9, atol=1e-9)
 
 
-def test_missing_dates_are_the_median_with_a_flag():
+def test_missing_dates_are_the_median_with_an_indicator():
     days = pd.Series(pd.to_datetime(["2024-05-01", None, "2024-05-03", "2024-05-02"]))
     Z = fit_date("date", days, None).transform(days)
     np.testing.assert_array_equal(Z[1, :-1], Z[3, :-1])

@@ -11,7 +11,7 @@ def run(script: str) -> str:
     return done.stdout.strip()
 
 
-def test_public_names_are_there():
+def test_public_names_can_be_imported():
     names = graphmargin.tables.__all__
     assert dir(graphmargin.tables) == sorted(names)
     assert all(getattr(graphmargin.tables, name) is not None for name in names)
@@ -34,4 +34,4 @@ def test_a_missing_package_is_named_with_the_extra():
         "except ImportError as error:\n"
         "    print(error)"
     )
-    assert run(script) == 'tables need pyarrow; pip install "graphmargin[cli]"'
+    assert run(script) == 'tables need the package pyarrow; pip install "graphmargin[cli]"'

@@ -24,7 +24,7 @@ from graphmargin.tables import TableError, read_target
         (pd.array([1.0, None, 0.0], "Float64"), [0, 1], [1, -1, 0]),
     ],
 )
-def test_classes_and_codes(cells, classes, codes):
+def test_classes_are_sorted_and_codes_refer_to_them(cells, classes, codes):
     target = read_target(pd.DataFrame({"y": cells}), "y")
     assert target.name == "y"
     assert target.classes.tolist() == classes
@@ -32,7 +32,7 @@ def test_classes_and_codes(cells, classes, codes):
     assert target.labeled.tolist() == [code >= 0 for code in codes]
 
 
-def test_types_of_classes():
+def test_classes_keep_their_type():
     assert read_target(pd.DataFrame({"y": [0.0, 1.0, None]}), "y").classes.dtype == np.int64
     assert read_target(pd.DataFrame({"y": [True, False]}), "y").classes.dtype == bool
     assert read_target(pd.DataFrame({"y": ["1", "2"]}), "y").classes.dtype == object
@@ -46,12 +46,12 @@ def test_types_of_classes():
         (["-1.0", None, "0.0", "1.0"], ["-1"], [-1, -1, 0, 1]),
     ],
 )
-def test_markers_that_are_named(cells, markers, codes):
+def test_texts_that_are_passed_mean_unlabeled(cells, markers, codes):
     target = read_target(pd.DataFrame({"y": cells}), "y", unlabeled=markers)
     assert target.codes.tolist() == codes
 
 
-def test_rows_count_by_place_not_by_index():
+def test_codes_follow_the_order_of_rows_not_the_index():
     table = pd.DataFrame({"y": ["b", None, "a"]}, index=[5, 5, 0])
     assert read_target(table, "y").codes.tolist() == [1, -1, 0]
 
@@ -59,30 +59,32 @@ def test_rows_count_by_place_not_by_index():
 @pytest.mark.parametrize(
     ("cells", "message"),
     [
-        ([None, np.nan], r"column 'y' has no label \(unlabeled is an empty cell, NaN"),
+        ([None, np.nan], r"column 'y' has no labels \(unlabeled is an empty cell, NaN"),
         (["a", None, "a"], "all labels of column 'y' are a; at least two"),
         ([1.5, 2.0], "column 'y' has numbers such as 1.5, not classes"),
         (["1.50", "2.00"], "column 'y' has numbers such as 1.5, not classes"),
         ([1.0, np.inf], "column 'y' has numbers such as inf, not classes"),
         ([[1], [2]], "column 'y' has cells of type list"),
         ([{"a": 1}, "x"], "column 'y' has cells of type dict"),
-        (np.arange(101), "column 'y' has 101 different values, most of them once"),
+        (np.arange(101), "column 'y' has 101 different values, most of which occur once"),
         ([datetime.date(2024, 5, 1)] * 2, "column 'y' has dates, not classes"),
     ],
 )
-def test_what_is_no_target(cells, message):
+def test_columns_without_classes_raise_an_error(cells, message):
     table = pd.DataFrame({"y": pd.Series(cells)})
     with pytest.raises(TableError, match=message):
         read_target(table, "y")
 
 
-def test_many_classes_are_fine_if_they_have_labels():
+def test_many_classes_are_accepted_if_most_have_several_labels():
     target = read_target(pd.DataFrame({"y": np.repeat(np.arange(200), 2)}), "y")
     assert len(target.classes) == 200
 
 
-def test_a_name_that_is_almost_right():
-    with pytest.raises(TableError, match=r"no column 'labl'; did you mean 'label'\? the table has"):
+def test_a_misspelled_column_gets_a_suggestion():
+    with pytest.raises(
+        TableError, match=r"no column 'labl'; did you mean 'label'\? \(columns: 'x', 'label'\)"
+    ):
         read_target(pd.DataFrame({"x": [1], "label": ["a"]}), "labl")
-    with pytest.raises(TableError, match=r"no column 'q'; the table has: 'x'$"):
+    with pytest.raises(TableError, match=r"no column 'q' \(columns: 'x'\)$"):
         read_target(pd.DataFrame({"x": [1]}), "q")

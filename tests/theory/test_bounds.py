@@ -32,29 +32,29 @@ TERMS = {
 }
 
 
-def test_every_term_by_hand():
+def test_every_term_is_that_computed_by_hand():
     # Two vertices, w = 1, c_u = 1/4, gamma_g = 0: l_0 = -1 + (l_1 - l_0), l_1 (1 + 1/4) = l_0,
     # so that l = -(5/6, 2/3); the other two vertices mirror them.
     W = np.kron(np.eye(2), [[0, 1], [1, 0]])
     solution = harmonic_solution(W, ["a", "", "b", ""], **SOFT)
     np.testing.assert_allclose(solution.ell, [-5 / 6, -2 / 3, 5 / 6, 2 / 3])
-    found = risk_bound(solution, [-1, 0.5, -2, -3], vc_dimension=2, eps=0.7, eta=0.1, delta=0.2)
-    assert found.empirical_risk == 1 / 4  # vertex 2; 1 and 3 are below eps
-    assert found.plain_empirical_risk == 3 / 4
-    assert found.threshold_term == pytest.approx(2 * 0.7 * 2 / 4)
-    assert found.labeled_risk == pytest.approx(1 / 36)
-    assert found.beta == 4
-    assert found.transductive_error == pytest.approx(4 + math.sqrt(math.log(10)) * 12)
-    assert found.inductive_error == pytest.approx(
+    bound = risk_bound(solution, [-1, 0.5, -2, -3], vc_dimension=2, eps=0.7, eta=0.1, delta=0.2)
+    assert bound.empirical_risk == 1 / 4  # vertex 2; 1 and 3 are below eps
+    assert bound.plain_empirical_risk == 3 / 4
+    assert bound.threshold_term == pytest.approx(2 * 0.7 * 2 / 4)
+    assert bound.labeled_risk == pytest.approx(1 / 36)
+    assert bound.beta == 4
+    assert bound.transductive_error == pytest.approx(4 + math.sqrt(math.log(10)) * 12)
+    assert bound.inductive_error == pytest.approx(
         math.sqrt((2 * (math.log(4) + 1) + math.log(40)) / 4)
     )
-    assert (found.n, found.n_labeled, found.n_eps) == (4, 2, 2)
-    assert (found.eps, found.eta, found.delta, found.vc_dimension) == (0.7, 0.1, 0.2, 2)
-    assert found.probability == pytest.approx(0.7)
-    rest = 1 / 36 + found.transductive_error + found.inductive_error
-    assert found.bound == pytest.approx(0.25 + 0.7 + rest)
-    assert found.plain == pytest.approx(0.75 + rest)
-    assert not found.informative
+    assert (bound.n, bound.n_labeled, bound.n_eps) == (4, 2, 2)
+    assert (bound.eps, bound.eta, bound.delta, bound.vc_dimension) == (0.7, 0.1, 0.2, 2)
+    assert bound.probability == pytest.approx(0.7)
+    rest = 1 / 36 + bound.transductive_error + bound.inductive_error
+    assert bound.bound == pytest.approx(0.25 + 0.7 + rest)
+    assert bound.plain == pytest.approx(0.75 + rest)
+    assert not bound.informative
 
 
 @given(
@@ -62,7 +62,9 @@ def test_every_term_by_hand():
     eps=st.floats(0, 0.99),
     stability=st.sampled_from(["graph", "spectral", "lemma"]),
 )
-def test_thresholded_bound_and_plain_bound(random_graph, seed, eps, stability):
+def test_bounds_with_and_without_threshold_are_sums_of_their_terms(
+    random_graph, seed, eps, stability
+):
     rng = np.random.default_rng(seed)
     codes = np.full(12, -1)
     codes[:4] = [0, 1, 0, 1]
@@ -71,26 +73,26 @@ def test_thresholded_bound_and_plain_bound(random_graph, seed, eps, stability):
     assert abs(solution.ell).max() <= 1
     scores = rng.normal(size=12)
     options = {"vc_dimension": 2, "stability": stability}
-    found = risk_bound(solution, scores, eps=eps, **options)
-    assert found.bound <= found.plain + 2 * eps * found.n_eps / 12 + 1e-12
+    bound = risk_bound(solution, scores, eps=eps, **options)
+    assert bound.bound <= bound.plain + 2 * eps * bound.n_eps / 12 + 1e-12
     plain = risk_bound(solution, scores, eps=0.0, **options)
-    assert plain.bound == plain.plain == found.plain
+    assert plain.bound == plain.plain == bound.plain
     if stability != "graph":
         # (1 - t)^2 + 2 sqrt(2) t > 1: labels and beta alone make the bound of the paper void.
         t = 1 / (1 + gamma_g)
-        assert found.labeled_risk >= (1 - t) ** 2 - 1e-12
-        assert found.beta >= 2 * math.sqrt(2) * t
-        assert found.bound > 1
+        assert bound.labeled_risk >= (1 - t) ** 2 - 1e-12
+        assert bound.beta >= 2 * math.sqrt(2) * t
+        assert bound.bound > 1
 
 
 def test_vertex_that_no_label_reaches_counts_as_wrong_unless_below_the_threshold():
     W = np.array([[0, 1, 0], [1, 0, 0], [0, 0, 0.0]])
     solution = harmonic_solution(W, [0, 1, -1], **SOFT)
     for score in (-1, 1):
-        found = risk_bound(solution, [-1, 1, score], vc_dimension=2, eps=0)
-        assert found.plain_empirical_risk == found.empirical_risk == 1 / 3
-        found = risk_bound(solution, [-1, 1, score], vc_dimension=2)
-        assert (found.empirical_risk, found.n_eps) == (0, 1)
+        bound = risk_bound(solution, [-1, 1, score], vc_dimension=2, eps=0)
+        assert bound.plain_empirical_risk == bound.empirical_risk == 1 / 3
+        bound = risk_bound(solution, [-1, 1, score], vc_dimension=2)
+        assert (bound.empirical_risk, bound.n_eps) == (0, 1)
 
 
 def blobs(n, share, seed):
@@ -107,17 +109,19 @@ def test_bound_is_informative_with_many_labels_that_count_little():
     W = knn_graph(X, 10, width=1.0)
     soft = {"c_labeled": 1e-8, "c_unlabeled": 0.99e-8}
     solution = harmonic_solution(W, given_labels, **soft)
-    found = risk_bound(solution, X[:, 0] - 1.75, vc_dimension=dimension_of("linear", 2))
-    assert found.informative
-    assert found.bound < 0.49
-    assert str(found).endswith("The bound is informative: it is below 1/2, the risk of a coin.")
+    bound = risk_bound(solution, X[:, 0] - 1.75, vc_dimension=dimension_of("linear", 2))
+    assert bound.informative
+    assert bound.bound < 0.49
+    assert str(bound).endswith(
+        "The bound is informative: it is below 1/2, the risk of a random guess."
+    )
     # Half of the points are of the first class; 0.0400592 is the tail of a normal above 1.75.
     true_risk = 0.0400592 / 2
-    assert true_risk <= found.bound
+    assert true_risk <= bound.bound
     # Both parts hold by themselves.
-    assert true_risk <= np.mean((X[:, 0] > 1.75) != y) + found.inductive_error
+    assert true_risk <= np.mean((X[:, 0] > 1.75) != y) + bound.inductive_error
     everywhere = np.mean((solution.ell - (2 * y - 1)) ** 2)
-    assert everywhere <= found.labeled_risk + found.transductive_error
+    assert everywhere <= bound.labeled_risk + bound.transductive_error
     # The coefficients of the paper say nothing here.
     spectral = risk_bound(solution, X[:, 0], vc_dimension=3, stability="spectral")
     assert spectral.bound > 1e3
@@ -129,17 +133,17 @@ def test_true_risk_of_a_machine_is_below_the_bound(seed):
     X[:, 0] -= 9 * y  # the classes overlap
     solution = harmonic_solution(knn_graph(X, 5), given_labels, **SOFT)
     machine = train_machine(X, solution.codes, Kernel("linear"), C=1.0)
-    found = risk_bound(solution, machine.decision(X), vc_dimension=3)
+    bound = risk_bound(solution, machine.decision(X), vc_dimension=3)
     new, truth, _ = blobs(4000, 0.2, seed + 100)
     new[:, 0] -= 9 * truth
     risk = np.mean((machine.decision(new) > 0) != truth)
-    assert 0.02 < risk <= found.bound
-    assert risk <= np.mean((machine.decision(X) > 0) != y) + found.inductive_error
+    assert 0.02 < risk <= bound.bound
+    assert risk <= np.mean((machine.decision(X) > 0) != y) + bound.inductive_error
     everywhere = np.mean((solution.ell - (2 * y - 1)) ** 2)
-    assert everywhere <= found.labeled_risk + found.transductive_error
+    assert everywhere <= bound.labeled_risk + bound.transductive_error
 
 
-def test_printed_form():
+def test_printed_bound_is_a_table_of_its_terms():
     assert str(RiskBound(**TERMS)).splitlines() == [
         "risk on induced labels        0.01   n = 1000",
         "threshold term               0.002   eps = 0.001, n_eps = 1",
@@ -147,7 +151,7 @@ def test_printed_form():
         "transductive error             0.1   beta = 0.0001 (graph), delta = 0.05",
         "inductive error               0.05   VC dimension = 3, eta = 0.05",
         "bound on the risk            0.192   with probability 0.9",
-        "The bound is informative: it is below 1/2, the risk of a coin.",
+        "The bound is informative: it is below 1/2, the risk of a random guess.",
     ]
 
 
@@ -165,7 +169,7 @@ def test_printed_form():
         ),
         (
             {"transductive_error": 0.9, "stability": "lemma"},
-            "transductive error, but with stability='lemma' no data bring the bound below 1: use "
+            "transductive error, but with stability='lemma' the bound exceeds 1 for all data: use "
             "stability='graph'.",
         ),
         (
@@ -181,10 +185,11 @@ def test_printed_form():
     ],
 )
 def test_last_sentence_names_the_largest_term_and_what_would_help(changes, ending):
-    found = RiskBound(**{**TERMS, **changes})
-    assert not found.informative
-    assert str(found).splitlines()[-1] == (
-        "The bound is not informative, as it is not below 1/2, the risk of a coin; the largest "
+    bound = RiskBound(**{**TERMS, **changes})
+    assert not bound.informative
+    assert str(bound).splitlines()[-1] == (
+        "The bound is not informative, because it is not below 1/2, the risk of a random guess; "
+        "the largest "
         f"term is the {ending}"
     )
 
@@ -193,9 +198,9 @@ def test_infinite_terms_are_printed(random_graph):
     codes = np.arange(12) % 3 - 1
     solution = harmonic_solution(random_graph(12, 0), codes, gamma_g=1.0, c_labeled=1.0)
     options = {"vc_dimension": math.inf, "stability": "spectral"}
-    found = risk_bound(solution, np.ones(12), **options)
-    assert found.bound == found.beta == math.inf
-    assert "bound on the risk              inf" in str(found)
+    bound = risk_bound(solution, np.ones(12), **options)
+    assert bound.bound == bound.beta == math.inf
+    assert "bound on the risk              inf" in str(bound)
 
 
 @pytest.mark.parametrize(
@@ -211,7 +216,7 @@ def test_infinite_terms_are_printed(random_graph):
         ),
     ],
 )
-def test_bad_arguments(random_graph, changes, message):
+def test_bad_argument_is_named(random_graph, changes, message):
     solution = harmonic_solution(random_graph(12, 0), np.arange(12) % 3 - 1, **SOFT)
     arguments = {"scores": np.ones(12), "vc_dimension": 2, **changes}
     with pytest.raises(ValueError, match=re.escape(message)):
@@ -224,7 +229,7 @@ def test_bad_arguments(random_graph, changes, message):
         (
             np.arange(12) % 3,
             SOFT,
-            "`solution` must have two classes, got 3; bound each pair of classes by itself",
+            "`solution` must have two classes, got 3; bound each pair of classes separately",
         ),
         (
             np.arange(12) % 2,
@@ -238,7 +243,7 @@ def test_bad_arguments(random_graph, changes, message):
         ),
     ],
 )
-def test_solutions_that_the_bound_is_not_for(random_graph, codes, options, message):
+def test_solutions_without_a_bound_are_refused(random_graph, codes, options, message):
     solution = harmonic_solution(random_graph(12, 0), codes, **options)
     with pytest.raises(ValueError, match=re.escape(message)):
         risk_bound(solution, np.ones(12), vc_dimension=2)

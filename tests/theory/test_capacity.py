@@ -8,7 +8,7 @@ from graphmargin.margin import Kernel
 from graphmargin.theory import inductive_error, vc_dimension
 
 
-def test_inductive_error_by_hand():
+def test_inductive_error_is_that_computed_by_hand():
     # ln(2 n / h) = 0 and -ln(eta / 4) = 3: sqrt((2 + 3) / 1).
     assert inductive_error(2, 1, 4 * math.exp(-3)) == pytest.approx(math.sqrt(5))
     # 3 (ln 8 + 1) + ln 80 = 9.238325 + 4.382027, over 12.
@@ -41,7 +41,7 @@ def test_inductive_error_is_finite_and_above_one_from_half_the_dimension_on(h):
         (Kernel("cubic", degree=1, coef0=0), 5, 6),
     ],
 )
-def test_vc_dimension_by_hand(kernel, d, expected):
+def test_vc_dimension_is_that_computed_by_hand(kernel, d, expected):
     assert vc_dimension(kernel, d) == expected
 
 
@@ -59,10 +59,13 @@ def test_vc_dimension_is_the_rank_of_the_kernel_with_a_bias(kernel):
         ((math.nan, 5, 0.1), "`vc_dimension` must be > 0, got nan"),
         ((3, 0, 0.1), "`n` must be an integer >= 1, got 0"),
         ((3, 5, 0), "`eta` must be > 0, got 0"),
-        ((3, 5, 1.0), "`eta` must be in (0, 1), got 1.0; it is the chance that the bound fails"),
+        (
+            (3, 5, 1.0),
+            "`eta` must be in (0, 1), got 1.0; it is the probability",
+        ),
     ],
 )
-def test_bad_arguments_of_the_inductive_error(arguments, message):
+def test_bad_argument_of_the_inductive_error_is_named(arguments, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         inductive_error(*arguments)
 
@@ -74,18 +77,17 @@ def test_bad_arguments_of_the_inductive_error(arguments, message):
             "precomputed",
             2,
             "`kernel` must be linear, cubic or rbf for its VC dimension to be known, got "
-            "'precomputed'; pass `vc_dimension` yourself",
+            "'precomputed'; pass `vc_dimension`",
         ),
         (
             lambda X, Z: X @ Z.T,
             2,
-            "got a callable; pass `vc_dimension` yourself: the number of dimensions of its "
-            "feature space plus one",
+            "got a callable; pass `vc_dimension`, the dimension of its feature space plus one",
         ),
         ("quartic", 2, "`kernel` must be one of 'linear', 'cubic', 'rbf'"),
         ("linear", 0, "`n_features` must be an integer >= 1, got 0"),
     ],
 )
-def test_bad_arguments_of_the_vc_dimension(kernel, d, message):
+def test_bad_argument_of_the_vc_dimension_is_named(kernel, d, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         vc_dimension(kernel, d)

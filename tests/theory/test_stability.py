@@ -54,7 +54,7 @@ def largest_change(W, labeled, y, c_u, gamma_g):
     )
 
 
-def test_transductive_error_by_hand():
+def test_transductive_error_is_that_computed_by_hand():
     # ln(2 / delta) = 2: 0.1 + sqrt(4 / 8) (0.8 + 4).
     assert transductive_error(0.1, 8, 2 * math.exp(-2)) == pytest.approx(3.494113, abs=1e-6)
     assert transductive_error(math.inf, 8, 0.1) == math.inf
@@ -84,7 +84,7 @@ def test_transductive_error_falls_like_the_root_at_gamma_g_of_order_n_to_the_one
         (np.roll(np.eye(64), 1, axis=1), 4.0),
     ],
 )
-def test_eigenvalues_by_hand(W, expected):
+def test_eigenvalues_are_those_computed_by_hand(W, expected):
     W = np.asarray(W, dtype=float)
     smallest, largest = laplacian_eigenvalues(np.maximum(W, W.T))
     assert smallest == 0
@@ -106,7 +106,7 @@ def test_largest_eigenvalue_is_bounded_closely_from_above(n):
         assert largest <= (degrees[:, None] + degrees)[W > 0].max(initial=0.0)
 
 
-def test_coefficients_by_hand():
+def test_coefficients_are_those_computed_by_hand():
     # gamma_g = 3, lambda_M = 3, c_u = 1/4: 2 (sqrt(2) / 4 + sqrt(4) (2 - 1) 6 / (16 or 10)).
     options = {"gamma_g": 3.0, "c_unlabeled": 0.25}
     spectral = stability_coefficient(TRIANGLE, 2, stability="spectral", **options)
@@ -116,20 +116,20 @@ def test_coefficients_by_hand():
     assert stability_coefficient(TRIANGLE, 2, **options) == 1.0  # 4 / (1 + 3)
     twice = {"gamma_g": 6.0, "c_unlabeled": 0.5, "c_labeled": 2.0}
     for form, expected in (("spectral", spectral), ("lemma", lemma), ("graph", 1.0)):
-        found = stability_coefficient(2 * TRIANGLE, 2, stability=form, **twice)
-        assert found == pytest.approx(expected)
+        coefficient = stability_coefficient(2 * TRIANGLE, 2, stability=form, **twice)
+        assert coefficient == pytest.approx(expected)
 
 
-def test_graph_coefficient_of_a_star_by_hand():
+def test_graph_coefficient_of_a_star_is_that_computed_by_hand():
     W = np.zeros((100, 100))
     W[0, 1:] = W[1:, 0] = 1000.0
     # Leaves are 0.001 away from the hub, the mean is 0.00099, and gamma_g + c_u = 1:
     # r = 0.01 + 0.00199, 1 / g = 83.402836 + 0.5, t = 2/3, beta = 4 (5/3) (4/3) g.
-    found = stability_coefficient(W, 7, gamma_g=0.5, c_unlabeled=0.5)
-    assert found == pytest.approx(80 / 9 / 83.902836, rel=1e-7)
+    coefficient = stability_coefficient(W, 7, gamma_g=0.5, c_unlabeled=0.5)
+    assert coefficient == pytest.approx(80 / 9 / 83.902836, rel=1e-7)
 
 
-def test_no_pull_of_unlabeled_vertices():
+def test_coefficients_without_c_unlabeled_are_infinite_but_for_the_graph():
     options = {"gamma_g": 1.0, "c_unlabeled": 0.0}
     assert stability_coefficient(TRIANGLE, 2, stability="spectral", **options) == math.inf
     assert stability_coefficient(TRIANGLE, 2, stability="lemma", **options) == math.inf
@@ -159,9 +159,9 @@ def test_gain_of_a_label_is_bounded_on_graphs_of_any_scale():
         W, labeled, _, c_u, gamma_g = random_problem(seed)
         A = np.diag(np.where(labeled, 1.0, c_u) + W.sum(axis=1) + gamma_g) - W
         exact = np.linalg.inv(A)[:, labeled].max()
-        found = module._largest_gain(sparse.csr_array(W), 1.0, gamma_g, c_u)
-        assert exact <= found * (1 + 1e-7)
-        assert found <= 1 / (1 + gamma_g) * (1 + 1e-12)
+        coefficient = module._largest_gain(sparse.csr_array(W), 1.0, gamma_g, c_u)
+        assert exact <= coefficient * (1 + 1e-7)
+        assert coefficient <= 1 / (1 + gamma_g) * (1 + 1e-12)
 
 
 def test_coefficient_is_close_on_a_clique_of_strong_edges():
@@ -211,7 +211,7 @@ def test_norm_of_the_change_may_exceed_that_of_the_paper_by_any_factor():
         ({"n_labeled": 0}, "`n_labeled` must be an integer >= 1, got 0"),
         ({"stability": "tight"}, "`stability` must be one of 'graph', 'spectral', 'lemma'"),
         ({"gamma_g": -1}, "`gamma_g` must be >= 0, got -1"),
-        ({"gamma_g": math.inf}, "`gamma_g` must be finite, got inf; use a finite `gamma_g`"),
+        ({"gamma_g": math.inf}, "`gamma_g` must be finite, got inf; with `inf` no label"),
         (
             {"c_labeled": math.inf},
             "`c_labeled` must be finite, got inf; the bound is for soft labels: use a finite "
@@ -227,7 +227,7 @@ def test_norm_of_the_change_may_exceed_that_of_the_paper_by_any_factor():
         ({"W": [[0, 1], [2, 0]]}, "`W` must be symmetric"),
     ],
 )
-def test_bad_arguments_of_the_coefficient(changes, message):
+def test_bad_argument_of_the_coefficient_is_named(changes, message):
     arguments = {"W": TRIANGLE, "n_labeled": 2, "gamma_g": 1.0, **changes}
     with pytest.raises(ValueError, match=re.escape(message)):
         stability_coefficient(**arguments)
@@ -239,10 +239,13 @@ def test_bad_arguments_of_the_coefficient(changes, message):
         ((-1, 5, 0.1), "`beta` must be >= 0, got -1"),
         ((1, 0, 0.1), "`n_labeled` must be an integer >= 1, got 0"),
         ((1, 5, 0.0), "`delta` must be > 0, got 0.0"),
-        ((1, 5, 1.5), "`delta` must be in (0, 1), got 1.5; it is the chance that the bound fails"),
+        (
+            (1, 5, 1.5),
+            "`delta` must be in (0, 1), got 1.5; it is the probability",
+        ),
     ],
 )
-def test_bad_arguments_of_the_transductive_error(arguments, message):
+def test_bad_argument_of_the_transductive_error_is_named(arguments, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         transductive_error(*arguments)
 

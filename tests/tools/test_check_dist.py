@@ -101,7 +101,7 @@ def test_the_readme_has_an_example():
     [
         ("print(4)", None),
         ("print(5)", "sum: must print '4', printed\n5"),
-        ("print(4); raise SystemExit(3)", "sum: ended with 3\n4"),
+        ("print(4); raise SystemExit(3)", "sum: exit code 3\n4"),
     ],
 )
 def test_a_step_tells_what_went_wrong(tmp_path, code, problem, capsys):

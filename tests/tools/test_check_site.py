@@ -17,15 +17,15 @@ def site(tmp_path):
     return build
 
 
-def test_a_sound_site_has_no_problem(site):
+def test_a_correct_site_has_no_problem(site):
     links = '<a href="other.html#there">1</a><a href="#here">2</a><a href="https://x.org">3</a>'
     assert not site(index=f'<p id="here">{EXAMPLE}{links}</p>', other=f'{EXAMPLE}<p id="there">')
 
 
 @pytest.mark.parametrize("url", ["gone.html", "other.html#gone", "#gone", "gone.png"])
-def test_a_link_to_nothing_is_a_problem(site, url):
+def test_a_link_that_leads_nowhere_is_a_problem(site, url):
     found = site(index=f'{EXAMPLE}<a href="{url}">', other=EXAMPLE)
-    assert found == [f"index.html: nothing is at {url}"]
+    assert found == [f"index.html: the link {url} leads nowhere"]
 
 
 def test_what_a_browser_loads_is_on_the_site(site):
@@ -34,7 +34,7 @@ def test_what_a_browser_loads_is_on_the_site(site):
     )
     assert found == [
         "index.html: https://x.org/a.js is loaded from elsewhere",
-        "index.html: nothing is at b.css",
+        "index.html: the link b.css leads nowhere",
     ]
 
 
@@ -54,19 +54,19 @@ def test_pages_have_an_example(site, tmp_path):
     found = site(
         index=f"<p>words</p>{thumbnail}", genindex="", **{"gallery/index": "<p>a list</p>"}
     )
-    assert found == ["index.html: there is no example"]
+    assert found == ["index.html: the page has no example"]
 
 
-def test_public_names_have_a_place(site):
+def test_public_names_are_in_the_api_reference(site):
     places = "".join(f'<p id="graphmargin.{name}">' for name in ("graph.components", "knn_graph"))
     found = site(["graphmargin.graph"], index=EXAMPLE + places)
     assert found == [
-        f"graphmargin.graph.{name} has no place in the API reference"
+        f"graphmargin.graph.{name} is not in the API reference"
         for name in ("check_graph", "laplacian", "paper_width")
     ]
 
 
-def test_all_packages_are_asked():
+def test_all_packages_with_public_names_are_checked():
     packages = check_site.public_packages()
     assert packages[0] == "graphmargin"
     assert {"graphmargin.cli", "graphmargin.theory"} <= set(packages)

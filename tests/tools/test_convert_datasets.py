@@ -24,7 +24,7 @@ def read(path):
         return table["X"], table["y"]
 
 
-def test_round_trip(source, tmp_path):
+def test_converted_tables_are_those_of_the_sources(source, tmp_path):
     paths = convert_datasets.convert(source, tmp_path)
     assert [path.name for path in paths] == NAMES
     letter, digits, segmentation = (read(path) for path in paths)

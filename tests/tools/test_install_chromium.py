@@ -37,24 +37,24 @@ def run(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["chromium", "chromium_browser", "google_chrome"])
-def test_a_browser_that_is_there_is_enough(run, name):
+def test_nothing_is_installed_if_there_is_a_browser(run, name):
     assert run(**{name: "exit 1", "apt_get": "exit 0"}) == ("", [])
 
 
-def test_without_apt_it_says_so(run):
+def test_a_missing_apt_is_reported(run):
     said, _ = run()
     assert said == (
         "no Chromium: there is no apt-get to install it with; browser tests are skipped\n"
     )
 
 
-def test_it_is_installed_without_an_update_if_that_works(run):
+def test_chromium_is_installed_without_an_update_if_that_works(run):
     said, asked = run(apt_get="exit 0")
     assert said == "installing Chromium for the browser tests\n"
     assert asked == ["apt-get install -qq -y --no-install-recommends chromium"]
 
 
-def test_lists_of_packages_are_updated_if_it_is_not_known(run):
+def test_package_lists_are_updated_if_chromium_is_not_in_them(run):
     _, asked = run(apt_get='case "$*" in *update*) >"$LOG.new";; esac; [ -e "$LOG.new" ]')
     assert [line.split()[1] for line in asked] == ["install", "update", "install"]
 
@@ -67,7 +67,7 @@ def test_a_failure_is_one_line(run):
     assert [line.split()[1] for line in asked] == ["install", "update"]
 
 
-def test_without_rights_it_says_what_to_run(run):
+def test_without_rights_the_command_to_run_is_shown(run):
     said, asked = run(id="echo 1000", apt_get="exit 0", sudo="exit 1")
     assert said == "no Chromium: run 'sudo apt-get install chromium'; browser tests are skipped\n"
     assert asked == ["sudo -n true"]

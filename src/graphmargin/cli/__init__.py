@@ -1,6 +1,6 @@
-"""The command ``graphmargin``: it parses, calls, and returns an exit code; it never computes.
+"""The command line: parses arguments, calls other packages, and returns an exit code.
 
-Each command is a module; `app` knows them all.
+Each command is a module, which `app` registers.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ __all__ = ["main"]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Return the exit code of a command line.
+    """Run a command line and return its exit code.
 
-    0 is success, 1 an internal error, 2 something that the user has to change, and 130, 143 or 129
-    an interruption by Ctrl-C, SIGTERM or SIGHUP. What went wrong is one line on stderr.
+    0 is success, 1 is an internal error, 2 is an error that the user can correct, and 130, 143 or
+    129 is an interruption by Ctrl-C, SIGTERM or SIGHUP. An error is one line on stderr.
 
     Parameters
     ----------
@@ -33,8 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as missing:
         if missing.name is None or missing.name.partition(".")[0] not in ("rich", "typer"):
             raise
-        sys.stderr.write(
-            f'graphmargin: commands need {missing.name}; pip install "graphmargin[cli]"\n'
-        )
+        install = 'pip install "graphmargin[cli]"'
+        sys.stderr.write(f"graphmargin: commands need the package {missing.name}; {install}\n")
         return 2
     return run(argv)

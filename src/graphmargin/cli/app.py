@@ -1,4 +1,4 @@
-"""All commands, and what their failures mean."""
+"""Registration of all commands, and their exit codes."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from graphmargin import __version__
 from graphmargin._errors import InputError, printable
 from graphmargin.cli import audit, demo, explain, info, label, predict, suggest
 
-EXTRA = ("jinja2", "openpyxl", "pandas", "pyarrow")
-"""Packages that commands need."""
-INTERRUPTED = 130
-"""Exit code that typer makes of Ctrl-C."""
+REQUIRED_PACKAGES = ("jinja2", "openpyxl", "pandas", "pyarrow")
+"""Packages that commands import."""
+INTERRUPTED_CODE = 130
+"""Exit code of typer after Ctrl-C."""
 STOPPING_SIGNALS = tuple(
     getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)
 )
-"""Signals that end a command as Ctrl-C does, so that it can remove its drafts."""
-TRACEBACK = "GRAPHMARGIN_TRACEBACK"
-"""Variable of the environment that asks for the traceback of an internal error."""
+"""Signals that end a command as Ctrl-C does, so that it can remove temporary files."""
+TRACEBACK_VARIABLE = "GRAPHMARGIN_TRACEBACK"
+"""Environment variable that shows the traceback of an internal error."""
 
 app = typer.Typer(
     name="graphmargin",
@@ -49,18 +49,18 @@ app.command("demo", help=demo.HELP)(demo.demo)
 
 
 def run(argv: Sequence[str] | None = None) -> int:
-    """Return the exit code; what is wrong is one line on stderr."""
+    """Run a command line and return its exit code; an error is one line on stderr."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a terminal may not have all letters of a table
+        if isinstance(stream, io.TextIOWrapper):  # the encoding may lack characters of a table
             stream.reconfigure(errors="backslashreplace")
     with _stopping_signals() as received:
         code = _run(argv)
-    return 128 + received[0] if received and code == INTERRUPTED else code
+    return 128 + received[0] if received and code == INTERRUPTED_CODE else code
 
 
 @contextmanager
 def _stopping_signals() -> Iterator[list[int]]:
-    """Raise KeyboardInterrupt for signals that end a process; yield the list of those that came."""
+    """Raise KeyboardInterrupt for signals that end a process; yield the list of those received."""
     received: list[int] = []
     before: dict[int, Any] = {}
 
@@ -70,7 +70,7 @@ def _stopping_signals() -> Iterator[list[int]]:
 
     if threading.current_thread() is threading.main_thread():
         for number in STOPPING_SIGNALS:
-            if signal.getsignal(number) == signal.SIG_DFL:  # nohup has it ignored
+            if signal.getsignal(number) == signal.SIG_DFL:  # nohup ignores SIGHUP
                 before[number] = signal.signal(number, stop)
     try:
         yield received
@@ -86,49 +86,50 @@ def _run(argv: Sequence[str] | None) -> int:
             prog_name="graphmargin",
             standalone_mode=False,
         )
-    except SystemExit as end:  # of completion, and of rich where nobody reads its output any more
+    except SystemExit as end:  # raised by completion, and by rich if its output pipe is closed
         return int(end.code or 0)
-    except typer.TyperException as wrong:
-        context = getattr(wrong, "ctx", None)
-        return _say(wrong.format_message(), context.command_path if context else "graphmargin")
-    except InputError as wrong:
-        return _say(str(wrong))
+    except typer.TyperException as error:
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context else "graphmargin"
+        return _print_error(error.format_message(), command)
+    except InputError as error:
+        return _print_error(str(error))
     except KeyboardInterrupt:
-        code = INTERRUPTED
-    except OSError as wrong:
-        # What the system refuses is a path that the user named, or a disk that is full.
-        if wrong.filename is None and wrong.errno == errno.ENOSPC:  # files would have been named
-            return _say(f"standard output: {wrong.strerror}; make room where it is written to")
-        return _say(f"{wrong.filename}: {wrong.strerror}" if wrong.filename else str(wrong))
+        code = INTERRUPTED_CODE
+    except OSError as error:
+        # The user can correct a system error: it is about a path on the command line, or the disk.
+        if error.filename is None and error.errno == errno.ENOSPC:  # no file, hence stdout
+            return _print_error(f"standard output: {error.strerror}; free some space")
+        return _print_error(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except Exception as unexpected:  # noqa: BLE001 - a person with a table wants a line, not a stack
-        if os.environ.get(TRACEBACK):
+        if os.environ.get(TRACEBACK_VARIABLE):
             traceback.print_exc()
         what = f"{type(unexpected).__name__}: {unexpected}"
-        _say(f"internal error, {what} ({TRACEBACK}=1 shows where)")
+        _print_error(f"internal error: {what}; set {TRACEBACK_VARIABLE}=1 to see the traceback")
         return 1
-    if code == INTERRUPTED:
-        _say(
-            "interrupted; no file is half written, and what `label --dask` has finished is kept "
-            "for --resume"
+    if code == INTERRUPTED_CODE:
+        _print_error(
+            "interrupted; no file is incomplete, and `label --dask` continues from its last "
+            "checkpoint with --resume"
         )
     return code if isinstance(code, int) else 0
 
 
-def _say(text: str, who: str = "graphmargin") -> int:
-    sys.stderr.write(f"{who}: {printable(' '.join(text.split()))}\n")
+def _print_error(text: str, command: str = "graphmargin") -> int:
+    sys.stderr.write(f"{command}: {printable(' '.join(text.split()))}\n")
     return 2
 
 
-def _show_version(asked: bool) -> None:
-    if asked:
+def _show_version(requested: bool) -> None:
+    if requested:
         typer.echo(f"graphmargin {__version__}")
         raise typer.Exit
 
 
 @app.callback(invoke_without_command=True)
-def _options(
+def _main(
     context: typer.Context,
-    version: Annotated[  # noqa: ARG001 - its callback answers
+    version: Annotated[  # noqa: ARG001 - its callback prints the version
         bool,
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
     ] = False,
@@ -137,7 +138,7 @@ def _options(
     if context.invoked_subcommand is None:
         typer.echo(context.get_help(), nl=False)
         return
-    missing = [package for package in EXTRA if find_spec(package) is None]
+    missing = [package for package in REQUIRED_PACKAGES if find_spec(package) is None]
     if missing:
-        msg = f'commands need {", ".join(missing)}; pip install "graphmargin[cli]"'
+        msg = f'commands need the packages {", ".join(missing)}; pip install "graphmargin[cli]"'
         raise typer.TyperException(msg)

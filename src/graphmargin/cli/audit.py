@@ -1,4 +1,4 @@
-"""``graphmargin audit``: given labels that look wrong."""
+"""The command ``graphmargin audit``, which lists given labels that look wrong."""
 
 from __future__ import annotations
 
@@ -6,67 +6,67 @@ from typing import Annotated
 
 import typer
 
-from graphmargin.cli.options import Ignore, Jobs, Json, Keep, Quiet, Seed, Table, Target, Unlabeled
+from graphmargin.cli.options import Ignore, Json, Keep, NJobs, Quiet, Seed, Table, Target, Unlabeled
 from graphmargin.cli.printing import console, line, print_json
 from graphmargin.cli.progress import show_progress
-from graphmargin.cli.rows import Out, check_list, list_row, print_list, write_list
+from graphmargin.cli.row_lists import Out, check_list, list_row, print_list, write_list
 
-HELP = """Find given labels that look wrong.
+HELP = """List given labels that look wrong.
 
-Every label is held out once; the suspicion is how strongly the others speak for another class,
-above 0.5 for all rows in the list. The most suspicious label comes first. Where the graph does not
-help to predict held-out labels, it cannot tell, and no label is listed.
+Every label is held out once, and the suspicion is how strongly the other labels suggest another
+class. The most suspicious label comes first; labels with a suspicion of 0.5 or less are not listed.
+If the graph does not help to predict held-out labels, no label is listed.
 
 Examples:
 
     graphmargin audit cats.csv --target kind
-    graphmargin audit cats.csv -t kind -n 100 --out doubts.csv
+    graphmargin audit cats.csv -t kind -n 100 --out suspicious.csv
 """
-HEADER = ("row", "given", "others say", "suspicion")
+HEADER = ("row", "given", "suggested", "suspicion")
 
 
 def audit(
     table: Table,
     target: Target,
-    n: Annotated[int, typer.Option("-n", min=1, metavar="N", help="Rows, at most.")] = 20,
+    n: Annotated[int, typer.Option("-n", min=1, metavar="N", help="Largest number of rows.")] = 20,
     out: Out = None,
     unlabeled: Unlabeled = [],  # noqa: B006 - typer copies it
     ignore: Ignore = [],  # noqa: B006 - typer copies it
     keep: Keep = [],  # noqa: B006 - typer copies it
-    jobs: Jobs = None,
+    n_jobs: NJobs = None,
     seed: Seed = 0,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Print a row for each label that looks wrong."""
+    """Print the rows whose labels look wrong."""
     from graphmargin.labeling.label_audit import audit_labels
     from graphmargin.labeling.labeling_task import label_rows, read_task, table_report
 
     check_list(out, table)
-    job = read_task(table, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
-    with show_progress(quiet=quiet or json) as watch:
-        labeled = label_rows(job, n_jobs=jobs, seed=seed, watch=watch)
-        report = table_report(labeled, hide_labels=False)
-        doubts = audit_labels(labeled, report)
-    notes = doubts.notes or ()
+    task = read_task(table, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
+    with show_progress(quiet=quiet or json) as listener:
+        labeled = label_rows(task, n_jobs=n_jobs, seed=seed, listener=listener)
+        report = table_report(labeled, hold_out_labels=False)
+        audited = audit_labels(labeled, report)
+    notes = audited.notes or ()
     rows = [
-        list_row(HEADER, (one.row, one.label, one.other, round(one.score, 3)), one.cells)
-        for one in notes[:n]
+        list_row(HEADER, (note.row, note.label, note.other, round(note.score, 3)), note.cells)
+        for note in notes[:n]
     ]
     if out is not None:
         write_list(out, HEADER, rows)
     if json:
         print_json(
             {
-                "labels": job.n_labels,
+                "labels": task.n_labels,
                 "verdict": report.verdict,
-                "doubted": None if doubts.notes is None else len(notes),
-                "note": doubts.reason,
-                "doubts": notes[:n],
+                "n_suspicious": None if audited.notes is None else len(notes),
+                "note": audited.reason,
+                "suspicious_labels": notes[:n],
             }
         )
     elif not quiet:
-        nothing = f"the others contradict none of the {job.n_labels:,} labels"
-        print_list(HEADER, rows, doubts.reason or nothing)
+        no_rows = f"None of the {task.n_labels:,} given labels looks wrong."
+        print_list(HEADER, rows, audited.reason or no_rows)
         if len(notes) > n:
-            console().print(line(f"and {len(notes) - n:,} more; -n shows more"))
+            console().print(line(f"and {len(notes) - n:,} more; -n {len(notes)} lists all"))

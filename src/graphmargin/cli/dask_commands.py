@@ -1,4 +1,4 @@
-"""``--dask`` of `label` and `predict`: Parquet files, by the workers of a cluster."""
+"""The option ``--dask`` of `label` and `predict`: Parquet files are labeled on a cluster."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ import typer
 
 from graphmargin._errors import InputError
 from graphmargin.cli.files import check_files, write_files
-from graphmargin.cli.options import folder_beside
+from graphmargin.cli.options import default_output_folder
 from graphmargin.cli.progress import show_progress
 
 if TYPE_CHECKING:
     from graphmargin.distributed.dask_tables import TableRequest
     from graphmargin.distributed.engine.storage import Folder
     from graphmargin.labeling.findings import Findings
-    from graphmargin.labeling.prediction import Predicted
+    from graphmargin.labeling.prediction import PredictionSummary
 
-EXTRA = ("dask", "distributed")
-"""Packages that only clusters need."""
-LOGGING = "DASK_LOGGING__DISTRIBUTED"
-"""Variable of the environment by which Dask, in all processes, knows what to tell on stderr."""
+REQUIRED_PACKAGES = ("dask", "distributed")
+"""Packages that only ``--dask`` imports."""
+LOGGING_VARIABLE = "DASK_LOGGING__DISTRIBUTED"
+"""Environment variable with the level of Dask's log, in all processes."""
 
 
 def check_option_conflicts(given: Mapping[str, object], why: str) -> None:
-    """Refuse options that do not go together with another one.
+    """Raise an error for the first option with a value, with the reason why it cannot be used.
 
     Examples
     --------
-    >>> check_option_conflicts({"--jobs": None, "--resume": False}, "goes with --dask")
-    >>> check_option_conflicts({"--jobs": 2}, "is for one machine")
+    >>> check_option_conflicts({"--resume": False}, "needs --dask")
+    >>> check_option_conflicts({"--resume": True}, "needs --dask")
     Traceback (most recent call last):
-    typer.exceptions.TyperException: --jobs is for one machine
+    typer.exceptions.TyperException: --resume needs --dask
     """
     for name, value in given.items():
         if value:
@@ -60,24 +60,24 @@ def label_on_dask(
     seed: int,
     quiet: bool,
 ) -> tuple[Findings, dict[str, str]]:
-    """Label a table, write it, a model and a report; return what to tell, and the files."""
-    _prepare()
+    """Label a table and write all files; return the findings, and the paths of the files."""
+    _require_dask()
     from graphmargin._files import all_or_none
     from graphmargin._progress import progress_listener
     from graphmargin.distributed.dask_tables import label_table, open_table, summarize_table
     from graphmargin.distributed.engine.cluster import cluster_at
     from graphmargin.distributed.engine.storage import Folder
 
-    folder = (folder_beside(table, "labeled") if out is None else out).rstrip("/")
-    kept = Folder.at(f"{folder}.work" if work_dir is None else work_dir)
+    folder = (default_output_folder(table, "labeled") if out is None else out).rstrip("/")
+    work_folder = Folder.at(f"{folder}.work" if work_dir is None else work_dir)
     named = {"labeled": folder, "model": model, "report": report}
     files = {name: str(path) for name, path in named.items() if path is not None}
-    with _with_resume_hint(kept), ExitStack() as stack:
+    with _with_resume_hint(work_folder), ExitStack() as stack:
         request = open_table(
             table,
             target,
             out=folder,
-            work_dir=kept.url,
+            work_dir=work_folder.url,
             resume=resume,
             unlabeled=unlabeled,
             ignore=ignore,
@@ -87,91 +87,92 @@ def label_on_dask(
             if path is not None:
                 _check_file(path, request)
         check_files(model, report)
-        watch = stack.enter_context(show_progress(quiet=quiet))
-        stack.enter_context(progress_listener(watch))
+        listener = stack.enter_context(show_progress(quiet=quiet))
+        stack.enter_context(progress_listener(listener))
         cluster = stack.enter_context(cluster_at(dask))
         labeled = label_table(cluster, request, seed=seed)
-        found = summarize_table(labeled)
-        with all_or_none():  # they become files when the table is there
-            write_files(labeled, found, files)
+        findings = summarize_table(labeled)
+        with all_or_none():  # the model and the report appear together with the table
+            write_files(labeled, findings, files)
             labeled.write()
     if work_dir is None:
-        kept.remove()
-    return found, files
+        work_folder.remove()
+    return findings, files
 
 
 def predict_on_dask(
     model: Path, table: str, *, dask: str, out: str | None, quiet: bool
-) -> tuple[Predicted, str]:
-    """Label new rows; return what to tell, and the folder of the result."""
-    _prepare()
+) -> tuple[PredictionSummary, str]:
+    """Label new rows; return a summary, and the folder of the result."""
+    _require_dask()
     from graphmargin._progress import announce
     from graphmargin.distributed.engine.cluster import cluster_at
     from graphmargin.distributed.engine.storage import Folder
-    from graphmargin.distributed.io.output import check_empty, check_outside
+    from graphmargin.distributed.io.output import check_empty, check_not_in_input
     from graphmargin.distributed.io.row_prediction import RowPredictor, predict_parquet
     from graphmargin.labeling.prediction import load_table_model
 
-    place = (folder_beside(table, "predicted") if out is None else out).rstrip("/")
-    folder = Folder.at(place)
+    path = (default_output_folder(table, "predicted") if out is None else out).rstrip("/")
+    folder = Folder.at(path)
     check_empty(folder)
-    check_outside(folder, table)
-    learned = RowPredictor.of_table(load_table_model(model))
+    check_not_in_input(folder, table)
+    predictor = RowPredictor.of_table(load_table_model(model))
     with (
         _with_restart_hint(),
-        show_progress(quiet=quiet) as watch,
+        show_progress(quiet=quiet) as listener,
         cluster_at(dask) as cluster,
-        announce(watch, f"rows of {table}") as tell,
+        announce(listener, f"rows of {table}") as report_progress,
     ):
-        return predict_parquet(cluster, learned, table, folder, progress=tell), place
+        return predict_parquet(cluster, predictor, table, folder, progress=report_progress), path
 
 
-def _prepare() -> None:
-    """Refuse to work without Dask, and keep its log off the terminal."""
-    missing = [package for package in EXTRA if find_spec(package) is None]
+def _require_dask() -> None:
+    """Raise an error if Dask is not installed, and keep its log off the terminal."""
+    missing = [package for package in REQUIRED_PACKAGES if find_spec(package) is None]
     if missing:
-        msg = f'--dask needs {", ".join(missing)}; pip install "graphmargin[dask]"'
+        msg = f'--dask needs the packages {", ".join(missing)}; pip install "graphmargin[dask]"'
         raise typer.TyperException(msg)
-    # What workers log is said in the end, in a line; who wants more sets the variable.
-    os.environ.setdefault(LOGGING, "critical")
+    # The command ends with one line about an error; users set the variable to see the log.
+    os.environ.setdefault(LOGGING_VARIABLE, "critical")
 
 
 def _check_file(file: Path, request: TableRequest) -> None:
-    """Refuse a file that cannot be written, is a part of the table, or in the result."""
+    """Raise an error for a file that cannot be written, or is part of the table or the result."""
     from graphmargin._files import check_writable
 
     check_writable(file, inputs=[Path(file.url) for file in request.source.files])
     if Path(request.out.url) in file.resolve().parents:
-        msg = f"{file} is in the folder of the result; choose a place outside of it"
+        msg = f"{file} is in the folder of the result; choose a path outside of it"
         raise InputError(msg)
 
 
 @contextmanager
 def _with_resume_hint(work_dir: Folder) -> Iterator[None]:
-    """Put errors into the words of the command, with what to do once their reason is gone.
+    """Rephrase errors for the command line, and say how to continue the run.
 
-    A table that was mended is another one, so that there is nothing to go on with.
+    A run cannot be continued after an error in the table, because the corrected table is another
+    one.
     """
     from graphmargin.distributed.cluster_errors import WorkDirError
     from graphmargin.tables.table_errors import TableError
 
-    was_there = bool(work_dir.names())
+    existed = bool(work_dir.names())
     try:
         yield
     except (InputError, OSError) as error:
         text = str(error).replace("resume=True", "--resume").replace("work_dir", "--work-dir")
-        of_table = isinstance(error, TableError)
-        if of_table and not was_there:
+        is_table_error = isinstance(error, TableError)
+        if is_table_error and not existed:
             work_dir.remove()
-        can_go_on = not (of_table or isinstance(error, WorkDirError)) and work_dir.names()
-        if can_go_on and "--resume" not in text:
-            text += f"; what is done is kept in {work_dir.url}: go on with --resume"
+        can_resume = not (is_table_error or isinstance(error, WorkDirError)) and work_dir.names()
+        if can_resume and "--resume" not in text:
+            text += f"; the checkpoints are in {work_dir.url}: continue with --resume"
         raise InputError(text) from error
 
 
 @contextmanager
 def _with_restart_hint() -> Iterator[None]:
-    """Put errors of clusters into the words of a command that keeps nothing to go on with."""
+    """Rephrase errors of clusters for a command without checkpoints."""
     try:
         yield
     except InputError as error:

@@ -1,4 +1,4 @@
-"""``graphmargin demo``: a first look, without data of one's own."""
+"""The command ``graphmargin demo``, which labels an example table."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import typer
 from graphmargin.cli.label import label
 from graphmargin.cli.printing import console, line
 
-HELP = """Try it on a table of handwritten digits.
+HELP = """Label an example table of handwritten digits.
 
-Writes a CSV file of 5,620 digits, of which 56 have a label, fills in the others, and writes the
-labeled table, a model and a report beside it. As all labels are known here, it tells how many are
-right.
+The table is a CSV file of 5,620 digits, of which 56 have a label. The command predicts all other
+labels, and writes the labeled table, a model and a report into the same folder. As the true labels
+of the digits are known, it prints the accuracy.
 
 Examples:
 
@@ -25,11 +25,11 @@ Examples:
 
 
 def demo(
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder of the files.")] = Path(
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the files.")] = Path(
         "graphmargin-demo"
     ),
 ) -> None:
-    """Write a table, label it, and compare with the truth."""
+    """Write a table, label it, and print the accuracy."""
     from graphmargin.labeling.demo_table import TARGET, demo_accuracy, demo_table
     from graphmargin.tables.reading import read_table
     from graphmargin.tables.writing import table_writer
@@ -43,7 +43,7 @@ def demo(
     label(str(table), TARGET, out=str(full), model=model, report=report)
     accuracy = demo_accuracy(read_table(full))
     console().print(
-        line(f"The truth is known here: {accuracy:.1%} of the filled in labels are right.")
+        line(f"The true digits are known: {accuracy:.1%} of the predicted labels are right.")
     )
     for name in ("suggest", "audit"):
         words = ["graphmargin", name, table, "--target", TARGET]

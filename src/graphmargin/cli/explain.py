@@ -1,4 +1,4 @@
-"""``graphmargin explain``: why a row has its label."""
+"""The command ``graphmargin explain``, which explains the label of a row."""
 
 from __future__ import annotations
 
@@ -7,38 +7,41 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graphmargin.cli.options import Ignore, Jobs, Json, Keep, Seed, Table, Target, Unlabeled
+from graphmargin.cli.options import Ignore, Json, Keep, NJobs, Seed, Table, Target, Unlabeled
 from graphmargin.cli.printing import console, line, print_json, print_table
 from graphmargin.cli.progress import show_progress
 
 if TYPE_CHECKING:
     from graphmargin.labeling.explanation import Influence, RowExplanation
 
-HELP = """Tell why a row has its label.
+HELP = """Explain the label of a row.
 
-Shows the labeled rows that its label comes from, with their shares, its neighbors in the graph, how
-sure the label is, and what would change it. Rows are counted from 1; `--id` finds them by their
-value in a column.
+The explanation has the class probabilities, the labeled rows that support the label, with their
+shares, the neighbors of the row in the graph, and the labels that would change it. Rows are counted
+from 1; with `--id`, a row is found by its value in a column.
 
 Examples:
 
     graphmargin explain cats.csv --target kind --row 17
     graphmargin explain cats.csv -t kind --row tom --id name
 """
-MOST_CLASSES = 5
+MAX_CLASSES = 5
 
 
 def explain(
     table: Table,
     target: Target,
-    row: Annotated[str, typer.Option(metavar="ID", help="Number of the row, or its value.")],
+    row: Annotated[
+        str,
+        typer.Option(metavar="ID", help="Number of the row, or its value in the column of --id."),
+    ],
     id_column: Annotated[
-        str | None, typer.Option("--id", metavar="COLUMN", help="Column in which ID is looked up.")
+        str | None, typer.Option("--id", metavar="COLUMN", help="Column in which --row is found.")
     ] = None,
     unlabeled: Unlabeled = [],  # noqa: B006 - typer copies it
     ignore: Ignore = [],  # noqa: B006 - typer copies it
     keep: Keep = [],  # noqa: B006 - typer copies it
-    jobs: Jobs = None,
+    n_jobs: NJobs = None,
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
@@ -46,58 +49,59 @@ def explain(
     from graphmargin.labeling.explanation import explain_row, find_row
     from graphmargin.labeling.labeling_task import label_rows, read_task
 
-    job = read_task(table, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
-    place = find_row(job, row, id_column)
-    with show_progress(quiet=json) as watch:
-        labeled = label_rows(job, n_jobs=jobs, seed=seed, watch=watch)
-    found = explain_row(labeled, place)
+    task = read_task(table, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
+    position = find_row(task, row, id_column)
+    with show_progress(quiet=json) as listener:
+        labeled = label_rows(task, n_jobs=n_jobs, seed=seed, listener=listener)
+    explanation = explain_row(labeled, position)
     if json:
-        print_json(found)
+        print_json(explanation)
     else:
-        _show(found, target)
+        _print_explanation(explanation, target)
 
 
-def _show(found: RowExplanation, target: str) -> None:
+def _print_explanation(explanation: RowExplanation, target: str) -> None:
     out = console()
     out.print(
         line(
-            (f"row {found.row:,}", "bold"),
+            (f"row {explanation.row:,}", "bold"),
             f": {target} ",
-            (repr(found.label), "bold"),
-            f", {found.source}, confidence {found.confidence:.3f}",
+            (repr(explanation.label), "bold"),
+            f", {explanation.source}, confidence {explanation.confidence:.3f}",
         )
     )
-    for name, value in found.cells.items():
+    for name, value in explanation.cells.items():
         out.print(line((f"  {name}: ", "dim"), value))
-    best = list(found.probabilities.items())[:MOST_CLASSES]
+    best = list(explanation.probabilities.items())[:MAX_CLASSES]
     shares = ", ".join(f"{name!r} {share:.1%}" for name, share in best)
-    out.print(line(f"The classifier: {shares}."))
-    out.print(line(_of_the_graph(found)))
-    if found.labels:
-        _show_rows("labels behind it", found.labels)
-    if found.neighbors:
-        _show_rows("neighbors", found.neighbors)
-    out.print(line(found.change))
+    out.print(line(f"Classifier: {shares}."))
+    out.print(line(_graph_line(explanation)))
+    if explanation.labels:
+        _print_influences("labeled row", explanation.labels)
+    if explanation.neighbors:
+        _print_influences("neighbor", explanation.neighbors)
+    out.print(line(explanation.counterfactual))
 
 
-def _of_the_graph(found: RowExplanation) -> str:
-    hidden = ", its own label being held out" if found.source == "given" else ""
-    unused = "" if found.graph_is_used else " It was not used: supervised learning was chosen."
-    if found.graph_label is None:
-        return f"The graph: no label reaches this row{hidden}.{unused}"
+def _graph_line(explanation: RowExplanation) -> str:
+    held_out = " with its own label held out" if explanation.source == "given" else ""
+    unused = "" if explanation.graph_is_used else " Supervised learning was chosen instead."
+    if explanation.graph_label is None:
+        return f"Graph: no label reaches this row{held_out}.{unused}"
     return (
-        f"The graph: {found.graph_label!r}{hidden}, confidence {found.graph_confidence:.3f}; "
-        f"{found.sink_share:.1%} of walks end in the sink (gamma_g {found.gamma_g:.3g}).{unused}"
+        f"Graph: {explanation.graph_label!r}{held_out}, confidence "
+        f"{explanation.graph_confidence:.3f}; {explanation.sink_share:.1%} of walks end in the "
+        f"sink (gamma_g {explanation.gamma_g:.3g}).{unused}"
     )
 
 
-def _show_rows(title: str, rows: Sequence[Influence]) -> None:
+def _print_influences(title: str, rows: Sequence[Influence]) -> None:
     header = (title, "label", "source", "share")
     print_table(
         [*header, *rows[0].cells],
         [
-            (f"{one.row:,}", one.label, one.source, f"{one.share:.1%}", *one.cells.values())
-            for one in rows
+            (f"{row.row:,}", row.label, row.source, f"{row.share:.1%}", *row.cells.values())
+            for row in rows
         ],
         n_needed=len(header),
     )

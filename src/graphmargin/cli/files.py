@@ -1,4 +1,4 @@
-"""Files that `label` and `fit` write beside the table: a model and a report, all or none."""
+"""Model files and reports, which `label` and `fit` write."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class _Labeled(Protocol):
 
 
 def check_files(*files: Path | None) -> None:
-    """Refuse files that cannot be written, or that are an earlier one, before the work begins."""
+    """Raise an error before the work begins if a file cannot be written or is named twice."""
     from graphmargin._files import check_writable
 
     named = [path for path in files if path is not None]
@@ -25,7 +25,7 @@ def check_files(*files: Path | None) -> None:
 
 
 def write_files(labeled: _Labeled, findings: Findings, files: Mapping[str, str]) -> None:
-    """Write the "model" and the "report" among `files`."""
+    """Write the "model" and the "report" if they are in `files`."""
     from graphmargin._files import atomic_write
 
     if "model" in files:
@@ -33,7 +33,7 @@ def write_files(labeled: _Labeled, findings: Findings, files: Mapping[str, str])
 
         save_model(labeled.model(**findings.details), files["model"])
     if "report" in files:
-        from graphmargin.report.labeling import labeling_page
+        from graphmargin.report.labeling_page import labeling_page
 
         page = labeling_page(
             findings, table_path=files.get("labeled"), model_path=files.get("model")

@@ -1,4 +1,4 @@
-"""``graphmargin info``: what is in a model file, or how a table would be used."""
+"""The command ``graphmargin info``, which describes a model file or a table."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from zipfile import BadZipFile, ZipFile, is_zipfile
 
 import typer
 
-from graphmargin.cli.options import Ignore, Json, Keep, Unlabeled, check_regular
+from graphmargin.cli.options import Ignore, Json, Keep, Unlabeled, file_argument
 from graphmargin.cli.printing import console, line, print_json, print_table
 
-HELP = """Show what is in a model file, or how the columns of a table would be used.
+HELP = """Describe a model file, or show how the columns of a table would be used.
 
-Nothing of a model file is run. With `--target`, the labels of a table are counted, too.
+No code of a model file is run. With `--target`, the labels of a table are counted.
 
 Examples:
 
@@ -23,55 +23,46 @@ Examples:
 
 
 def info(
-    path: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE",
-            exists=True,
-            dir_okay=False,
-            callback=check_regular,
-            help="A model file or a table.",
-        ),
-    ],
+    path: Annotated[Path, file_argument("FILE", "A model file or a table.")],
     target: Annotated[
         str | None,
-        typer.Option("--target", "-t", metavar="COLUMN", help="Column of the labels of a table."),
+        typer.Option("--target", "-t", metavar="COLUMN", help="Column with the labels of a table."),
     ] = None,
     unlabeled: Unlabeled = [],  # noqa: B006 - typer copies it
     ignore: Ignore = [],  # noqa: B006 - typer copies it
     keep: Keep = [],  # noqa: B006 - typer copies it
     json: Json = False,
 ) -> None:
-    """Print what a file holds."""
-    if path.suffix == ".graphmargin" or _holds_model(path):
+    """Print a description of a file."""
+    if path.suffix == ".graphmargin" or _is_model_file(path):
         from graphmargin.models import model_info
 
-        found = model_info(path)
+        description = model_info(path)
         if json:
-            print_json(found)
+            print_json(description)
         else:
-            for text in str(found).splitlines():
+            for text in str(description).splitlines():
                 console().print(line(text))
         return
-    from graphmargin.labeling.column_overview import overview
+    from graphmargin.labeling.column_overview import column_overview
 
-    seen = overview(path, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
+    overview = column_overview(path, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
     if json:
-        print_json(seen)
+        print_json(overview)
         return
-    console().print(line(f"{seen.table}: {seen.n_rows:,} rows; {seen.scaling}"))
+    console().print(line(f"{overview.table}: {overview.n_rows:,} rows; {overview.scaling}"))
     print_table(
         ["column", "used as", "features", "note"],
-        [(use.name, use.role, str(use.n_features), use.note) for use in seen.columns],
+        [(use.name, use.role, str(use.n_features), use.note) for use in overview.columns],
     )
     if target is not None:
-        counts = [(name, f"{count:,}") for name, count in seen.label_counts.items()]
+        counts = [(name, f"{count:,}") for name, count in overview.label_counts.items()]
         print_table([target, "labels"], counts)
-        console().print(line(f"{seen.n_unlabeled:,} rows without a label"))
+        console().print(line(f"{overview.n_unlabeled:,} rows without a label"))
 
 
-def _holds_model(path: Path) -> bool:
-    """Tell whether a file is a model by what is in it; Excel and npz files are archives, too."""
+def _is_model_file(path: Path) -> bool:
+    """Return whether a file is a model by its content; Excel and npz files are archives, too."""
     if not is_zipfile(path):
         return False
     from graphmargin.models.archive import DESCRIPTION

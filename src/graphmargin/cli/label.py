@@ -1,10 +1,10 @@
-"""``graphmargin label`` and ``graphmargin fit``: from a few labels to all of them, and a model."""
+"""The commands ``graphmargin label`` and ``graphmargin fit``."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,9 +13,9 @@ from graphmargin.cli.files import check_files, write_files
 from graphmargin.cli.options import (
     Dask,
     Ignore,
-    Jobs,
     Json,
     Keep,
+    NJobs,
     OutOrFolder,
     Quiet,
     Seed,
@@ -23,7 +23,7 @@ from graphmargin.cli.options import (
     TableOrUrl,
     Target,
     Unlabeled,
-    beside,
+    default_output,
 )
 from graphmargin.cli.printing import print_json, print_summary
 from graphmargin.cli.progress import show_progress
@@ -32,15 +32,16 @@ if TYPE_CHECKING:
     from graphmargin.labeling.findings import Findings
     from graphmargin.labeling.labeling_task import LabeledTable, LabelingTask
 
-LABEL_HELP = """Fill in the missing labels of a table.
+LABEL_HELP = """Predict the missing labels of a table.
 
-A few rows have a label in the column that `--target` names; the result has one in every row, with
-two new columns: the confidence, from 0 to 1, and the source of each label. *given* was in the
-table, *induced* was found by the graph and the classifier agrees, *model* is by the classifier
-alone. All parameters are chosen, in a way that is safe where the graph does not help. The table
-itself is never touched.
+A few rows have a label in the column `--target`. The result has a label in every row, and two new
+columns: the confidence of each label, from 0 to 1, and its source. A *given* label was in the
+table, an *induced* label was predicted by the graph and by the classifier, and a *model* label was
+predicted by the classifier only. All parameters are chosen on held-out labels, among them how much
+the graph counts. The table itself is not changed.
 
-With `--dask`, workers of a cluster label tables that no machine can hold, from Parquet to Parquet.
+With `--dask`, the workers of a cluster label a table that need not fit into the memory of a
+machine. They read and write Parquet files.
 
 Examples:
 
@@ -51,8 +52,8 @@ Examples:
 """
 FIT_HELP = """Learn a model for new rows from a partly labeled table.
 
-The same as `label`, but the table is not written: `graphmargin predict` labels others with the
-model.
+The command does the same as `label`, but writes the model only. `graphmargin predict` labels other
+tables with it.
 
 Examples:
 
@@ -60,12 +61,12 @@ Examples:
     graphmargin fit cats.csv -t kind --model cats.graphmargin --report cats.html
 """
 REPORT_ONLY = frozenset(
-    ("graph_lines", "path", "histogram", "map", "least_certain", "doubts", "certificate")
+    ("graph_lines", "path", "histogram", "map", "least_certain", "suspicious_labels", "certificate")
 )
 """Fields of the findings that only a report shows."""
 
 Report = Annotated[
-    Path | None, typer.Option(metavar="FILE.html", help="Write a page with all that was found.")
+    Path | None, typer.Option(metavar="FILE.html", help="Write an HTML page on the result.")
 ]
 
 
@@ -80,29 +81,29 @@ def label(
     unlabeled: Unlabeled = [],  # noqa: B006 - typer copies it
     ignore: Ignore = [],  # noqa: B006 - typer copies it
     keep: Keep = [],  # noqa: B006 - typer copies it
-    jobs: Jobs = None,
+    n_jobs: NJobs = None,
     seed: Seed = 0,
     dask: Dask = None,
     work_dir: Annotated[
         str | None,
         typer.Option(
             metavar="FOLDER",
-            help="With --dask: what is kept between stages, where all workers see it; by default, "
-            "beside the result, and removed in the end.",
+            help="With --dask: folder for checkpoints, which all workers can reach. By default, "
+            "it is next to the result and is removed at the end.",
         ),
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="With --dask: go on where the same command stopped.")
+        bool, typer.Option("--resume", help="With --dask: continue an interrupted command.")
     ] = False,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write the labeled table, and what else is asked for."""
+    """Write the labeled table and, if requested, a model and a report."""
     if dask is not None:
         check_option_conflicts(
-            {"--jobs": jobs}, "is for one machine: a cluster has its own threads"
+            {"--jobs": n_jobs}, "cannot be used with --dask: the workers have their own threads"
         )
-        found, files = label_on_dask(
+        findings, files = label_on_dask(
             table,
             target,
             dask=dask,
@@ -117,60 +118,60 @@ def label(
             seed=seed,
             quiet=quiet or json,
         )
-        _tell(found, files, json=json, quiet=quiet)
+        _print_result(findings, files, json=json, quiet=quiet)
         return
-    check_option_conflicts({"--work-dir": work_dir, "--resume": resume}, "goes with --dask")
-    from graphmargin.labeling.labeling_task import check_new_columns, check_unlabeled, read_task
+    check_option_conflicts({"--work-dir": work_dir, "--resume": resume}, "needs --dask")
+    from graphmargin.labeling.labeling_task import check_has_unlabeled, check_new_columns, read_task
     from graphmargin.tables.writing import check_output
 
     source = Path(table)
-    labeled_file = beside(source, "labeled") if out is None else Path(out)
+    labeled_file = default_output(source, "labeled") if out is None else Path(out)
     check_output(labeled_file, inputs=[source])
     check_files(source, labeled_file, model, report)
-    job = read_task(source, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
-    check_new_columns(job)
-    check_unlabeled(job)
-    labeled, findings = _labeled(job, jobs, seed, report, quiet=quiet or json)
+    task = read_task(source, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
+    check_new_columns(task)
+    check_has_unlabeled(task)
+    labeled, findings = _label_task(task, n_jobs, seed, report, quiet=quiet or json)
     files = _write_files(labeled, findings, source, labeled_file, model, report)
-    _tell(findings, files, json=json, quiet=quiet)
+    _print_result(findings, files, json=json, quiet=quiet)
 
 
 def fit(
     table: Table,
     target: Target,
-    model: Annotated[Path, typer.Option(metavar="FILE", help="The model.")],
+    model: Annotated[Path, typer.Option(metavar="FILE", help="Where to write the model.")],
     report: Report = None,
     unlabeled: Unlabeled = [],  # noqa: B006 - typer copies it
     ignore: Ignore = [],  # noqa: B006 - typer copies it
     keep: Keep = [],  # noqa: B006 - typer copies it
-    jobs: Jobs = None,
+    n_jobs: NJobs = None,
     seed: Seed = 0,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write a model."""
+    """Write a model and, if requested, a report."""
     from graphmargin.labeling.labeling_task import read_task
 
     check_files(table, model, report)
-    job = read_task(table, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
-    labeled, findings = _labeled(job, jobs, seed, report, quiet=quiet or json)
+    task = read_task(table, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
+    labeled, findings = _label_task(task, n_jobs, seed, report, quiet=quiet or json)
     files = _write_files(labeled, findings, table, None, model, report)
-    _tell(findings, files, json=json, quiet=quiet)
+    _print_result(findings, files, json=json, quiet=quiet)
 
 
-def _labeled(
-    job: LabelingTask, jobs: int | None, seed: int, report: Path | None, *, quiet: bool
+def _label_task(
+    task: LabelingTask, n_jobs: int | None, seed: int, report: Path | None, *, quiet: bool
 ) -> tuple[LabeledTable, Findings]:
     from graphmargin._progress import announce
-    from graphmargin.labeling.inspection import inspect, summarize
+    from graphmargin.labeling.inspection import full_findings, summarize
     from graphmargin.labeling.labeling_task import label_rows
 
-    with show_progress(quiet=quiet) as watch:
-        labeled = label_rows(job, n_jobs=jobs, seed=seed, watch=watch)
+    with show_progress(quiet=quiet) as listener:
+        labeled = label_rows(task, n_jobs=n_jobs, seed=seed, listener=listener)
         if report is None:
             return labeled, summarize(labeled)
-        with announce(watch, "report"):
-            return labeled, inspect(labeled)
+        with announce(listener, "report"):
+            return labeled, full_findings(labeled)
 
 
 def _write_files(
@@ -181,7 +182,7 @@ def _write_files(
     model: Path | None,
     report: Path | None,
 ) -> dict[str, str]:
-    """Write the files that are asked for, all or none of them; return where they are."""
+    """Write all files or none of them, and return their paths."""
     from graphmargin._files import all_or_none
 
     named = {"labeled": out, "model": model, "report": report}
@@ -196,13 +197,9 @@ def _write_files(
     return files
 
 
-def _tell(findings: Findings, files: dict[str, str], *, json: bool, quiet: bool) -> None:
+def _print_result(findings: Findings, files: dict[str, str], *, json: bool, quiet: bool) -> None:
     if json:
-        print_json({"files": files, **_summary(findings)})
+        summary = {k: value for k, value in asdict(findings).items() if k not in REPORT_ONLY}
+        print_json({"files": files, **summary})
     elif not quiet:
         print_summary(findings, files)
-
-
-def _summary(findings: Findings) -> dict[str, Any]:
-    """Return findings without what only a report shows."""
-    return {k: value for k, value in asdict(findings).items() if k not in REPORT_ONLY}

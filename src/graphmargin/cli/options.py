@@ -1,10 +1,10 @@
-"""Arguments and options that commands share, and the defaults of files that they write."""
+"""Arguments and options that commands share, and default names of output files."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
@@ -12,36 +12,34 @@ FORMATS = "CSV, TSV, Parquet, Excel, JSON lines or npz"
 
 
 def check_regular(path: Path) -> Path:
-    """Refuse an input that exists and is no regular file: a FIFO would block without a word."""
+    """Raise an error for an input that is no regular file, because reading a FIFO would block."""
     if path.exists() and not path.is_file():
-        msg = f"file {str(path)!r} is no regular file."
+        msg = f"file {str(path)!r} is not a regular file."
         raise typer.BadParameter(msg)
     return path
 
 
-Table: TypeAlias = Annotated[
-    Path,
-    typer.Argument(
-        metavar="TABLE",
-        exists=True,
-        dir_okay=False,
-        callback=check_regular,
-        help=f"{FORMATS}.",
-    ),
-]
+def file_argument(metavar: str, help_text: str) -> Any:
+    """Return an argument that must be an existing regular file."""
+    return typer.Argument(
+        metavar=metavar, exists=True, dir_okay=False, callback=check_regular, help=help_text
+    )
+
+
+Table: TypeAlias = Annotated[Path, file_argument("TABLE", f"A {FORMATS} file.")]
 Dask: TypeAlias = Annotated[
     str | None,
     typer.Option(
         "--dask",
         metavar="ADDRESS|local",
-        is_eager=True,  # as it tells what TABLE may be
-        help="Use a Dask cluster: the address of its scheduler, or the cores of this machine.",
+        is_eager=True,  # because the check of TABLE depends on it
+        help="Use a Dask cluster: the address of its scheduler, or 'local' for this machine.",
     ),
 ]
 
 
 def _check_file(context: typer.Context, table: str) -> str:
-    """Refuse what is no file, as `Table` does; with --dask, TABLE may be something else."""
+    """Raise an error if TABLE is no file; with --dask, it may also be a folder or a URL."""
     if context.params.get("dask") is None:
         path = Path(table)
         if not path.exists():
@@ -62,28 +60,28 @@ TableOrUrl: TypeAlias = Annotated[
     typer.Argument(
         metavar="TABLE",
         callback=_check_file,
-        help=f"{FORMATS}; with --dask a file, folder, pattern or URL of Parquet.",
+        help=f"A {FORMATS} file; with --dask, a file, folder, pattern or URL of Parquet files.",
     ),
 ]
 OutOrFolder: TypeAlias = Annotated[
     str | None,
     typer.Option(
         metavar="FILE",
-        help="The labeled table; by default, beside TABLE. With --dask, a new folder.",
+        help="Where to write the labeled table; by default, next to TABLE. With --dask, a folder.",
     ),
 ]
 Target: TypeAlias = Annotated[
-    str, typer.Option("--target", "-t", metavar="COLUMN", help="Column of the labels.")
+    str, typer.Option("--target", "-t", metavar="COLUMN", help="Column with the labels.")
 ]
 Unlabeled: TypeAlias = Annotated[
     list[str],
     typer.Option(
-        metavar="VALUE", help="Value that means no label, beside empty cells; can be repeated."
+        metavar="VALUE", help="Value that means unlabeled, like an empty cell; can be repeated."
     ),
 ]
 Ignore: TypeAlias = Annotated[
     list[str],
-    typer.Option(metavar="COLUMN", help="Column that is no feature; can be repeated."),
+    typer.Option(metavar="COLUMN", help="Column that is not a feature; can be repeated."),
 ]
 Keep: TypeAlias = Annotated[
     list[str],
@@ -92,50 +90,51 @@ Keep: TypeAlias = Annotated[
         help="Column that is a feature although it looks like an ID; can be repeated.",
     ),
 ]
-Jobs: TypeAlias = Annotated[
-    int | None, typer.Option(min=1, metavar="N", help="Threads; by default, one a core.")
+NJobs: TypeAlias = Annotated[
+    int | None,
+    typer.Option("--jobs", min=1, metavar="N", help="Number of threads; by default, all cores."),
 ]
 Seed: TypeAlias = Annotated[
     int, typer.Option(min=0, max=2**32 - 1, metavar="N", help="Seed of folds and samples.")
 ]
-Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
-Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 
 
-def beside(table: Path, what: str) -> Path:
-    """Return the file of a result beside the table that it is made from.
+def default_output(table: Path, what: str) -> Path:
+    """Return the default path of a result, next to the table.
 
     Examples
     --------
-    >>> beside(Path("data/cats.csv.gz"), "labeled").as_posix()
+    >>> default_output(Path("data/cats.csv.gz"), "labeled").as_posix()
     'data/cats-labeled.csv.gz'
-    >>> beside(Path(".cats.csv"), "labeled").as_posix()
+    >>> default_output(Path(".cats.csv"), "labeled").as_posix()
     '.cats-labeled.csv'
     """
     stem = _stem(table.name)
     ending = table.name[len(stem) :]
-    # npz files are read, not written.
+    # npz files cannot be written.
     ending = ".parquet" if ending.lower() == ".npz" else ending
     return table.with_name(f"{stem}-{what}{ending}")
 
 
 def _stem(name: str) -> str:
-    """Return the name without its endings; the dot of a hidden file is none."""
-    bare = name.lstrip(".")
-    return name[: len(name) - len(bare)] + bare.partition(".")[0]
+    """Return a name without its endings; the leading dot of a hidden file stays."""
+    undotted = name.lstrip(".")
+    return name[: len(name) - len(undotted)] + undotted.partition(".")[0]
 
 
-def folder_beside(place: str, what: str) -> str:
-    """Return the folder of a result beside the Parquet files that it is made from.
+def default_output_folder(source: str, what: str) -> str:
+    """Return the default folder of a result, next to the Parquet files.
 
     Examples
     --------
-    >>> folder_beside("s3://pets/cats.parquet", "labeled"), folder_beside("data/cats/", "labeled")
-    ('s3://pets/cats-labeled', 'data/cats-labeled')
+    >>> default_output_folder("s3://pets/cats.parquet", "labeled")
+    's3://pets/cats-labeled'
     """
-    folder, slash, name = place.rstrip("/").rpartition("/")
+    folder, slash, name = source.rstrip("/").rpartition("/")
     stem = _stem(name)
-    if not stem.strip(".") or folder.endswith(":/") or any(sign in place for sign in "*?["):
-        msg = f"{place} has no name for a folder beside it; name the folder of the result by --out"
+    if not stem.strip(".") or folder.endswith(":/") or any(sign in source for sign in "*?["):
+        msg = f"there is no default folder for the result of {source}; pass one with --out"
         raise typer.BadParameter(msg, param_hint="--out")
     return f"{folder}{slash}{stem}-{what}"

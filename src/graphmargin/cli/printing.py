@@ -1,4 +1,4 @@
-"""Output of the commands: text for people, and JSON for machines."""
+"""Output of the commands, as text or as JSON."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from graphmargin._errors import printable
 if TYPE_CHECKING:
     from graphmargin.labeling.findings import Estimate, Findings
 
-MOST_CLASSES = 12
-"""Classes that a summary lists."""
-MOST_NAMES = 6
-"""Columns that a line lists."""
-WRAPPED, GAP = 24, 3
-"""Width at which a column of text may be wrapped, and that between columns."""
+MAX_CLASSES = 12
+"""Largest number of classes in a summary."""
+MAX_NAMES = 6
+"""Largest number of column names in a line."""
+WRAP_WIDTH, COLUMN_GAP = 24, 3
+"""Width from which a column of text may be wrapped, and the space between columns."""
 
 
 _UNPRINTABLE = re.compile(r"[^\n -~\w]")
-"""Characters of JSON that may have to be escaped, too: all that are no letters or digits."""
+"""Pattern of characters that JSON leaves as they are, but a terminal may not print."""
 
 
 def console() -> Console:
-    """Return the terminal; where there is none, lines are as long as they are."""
-    found = Console(highlight=False)
-    return found if found.is_terminal else Console(highlight=False, width=10_000)
+    """Return the console of stdout, which does not wrap lines if it is no terminal."""
+    terminal = Console(highlight=False)
+    return terminal if terminal.is_terminal else Console(highlight=False, width=10_000)
 
 
 def line(*parts: str | tuple[str, str], style: str = "") -> Text:
-    r"""Return a line of texts, some with a style, in which nothing can steer a terminal.
+    r"""Return a line of texts, some with a style, in which control characters are escaped.
 
     Examples
     --------
@@ -51,22 +51,22 @@ def line(*parts: str | tuple[str, str], style: str = "") -> Text:
 
 
 def print_json(content: Any) -> None:
-    """Print JSON: dataclasses are objects, inf is a text and nan is null."""
-    written = json.dumps(_plain(content), indent=1, ensure_ascii=False)
+    """Print JSON; dataclasses become objects, inf becomes text and nan becomes null."""
+    written = json.dumps(_json_value(content), indent=1, ensure_ascii=False)
     Console(highlight=False).print(Text(_UNPRINTABLE.sub(_json_escape, written)), soft_wrap=True)
 
 
 def print_table(
     header: Sequence[str], rows: Iterable[Sequence[str]], n_needed: int | None = None
 ) -> None:
-    """Print rows of texts; columns of numbers are on the right.
+    """Print rows of texts as a table; numbers are aligned on the right.
 
     On a narrow terminal, columns after the first `n_needed` are left out if they do not fit; by
     default, all columns are needed.
     """
     rows, out = [list(row) for row in rows], console()
     widths = [max(map(len, (name, *cells))) for name, *cells in zip(header, *rows, strict=True)]
-    ends = itertools.accumulate(min(width, WRAPPED) + GAP for width in widths)
+    ends = itertools.accumulate(min(width, WRAP_WIDTH) + COLUMN_GAP for width in widths)
     shown = max(n_needed or len(header), sum(end <= out.width for end in ends))
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for i, name in enumerate(header[:shown]):
@@ -75,7 +75,7 @@ def print_table(
         table.add_column(
             line(name),
             justify="right" if is_number else "left",
-            min_width=narrowest if is_number else min(narrowest, WRAPPED // 3),
+            min_width=narrowest if is_number else min(narrowest, WRAP_WIDTH // 3),
             overflow="fold",
         )
     for row in rows:
@@ -83,110 +83,111 @@ def print_table(
     out.print(table)
 
 
-def print_summary(found: Findings, files: Mapping[str, str]) -> None:
-    """Print what was done to a table, what to expect of it, and where the files are."""
+def print_summary(findings: Findings, files: Mapping[str, str]) -> None:
+    """Print the main findings on a labeled table, and the paths of its files."""
     out = console()
-    n_classes = len(found.classes)
+    n_classes = len(findings.classes)
     out.print(
         line(
-            (found.table, "bold"),
-            f": {found.n_rows:,} rows, {found.n_labels:,} with a label in ",
-            (found.target, "bold"),
+            (findings.table, "bold"),
+            f": {findings.n_rows:,} rows, {findings.n_labels:,} with a label in ",
+            (findings.target, "bold"),
             f", {n_classes} classes",
         )
     )
-    used = [use for use in found.columns if use.role != "left out"]
+    used = [use for use in findings.columns if use.role != "left out"]
     n_features = sum(use.n_features for use in used)
-    lines = [("features", f"{n_features} from {_columns(len(used))}; {found.scaling}")]
-    left_out = [f"{use.name} ({use.note})" for use in found.columns if use.role == "left out"]
+    columns = _number_of(len(used), "column")
+    lines = [("features", f"{n_features} from {columns}; {findings.scaling}")]
+    left_out = [f"{use.name} ({use.note})" for use in findings.columns if use.role == "left out"]
     if left_out:
-        lines.append(("left out", _some(left_out)))
-    counts = found.source_counts
+        lines.append(("left out", _format_some(left_out)))
+    counts = findings.source_counts
     lines += [
         (
             "labels",
             f"{counts['given']:,} given, {counts['induced']:,} induced by the graph, "
             f"{counts['model']:,} by the model alone",
         ),
-        ("accuracy", accuracy_in_words(found.estimate)),
-        ("graph", found.verdict),
-        ("chosen", _chosen(found)),
-        *_cluster_lines(found),
+        ("accuracy", accuracy_text(findings.estimate)),
+        ("graph", findings.verdict),
+        ("chosen", _choice_text(findings)),
+        *_cluster_lines(findings),
     ]
     for name, text in lines:
         out.print(line((f"{name:<10}", "dim"), text))
-    _print_classes(found)
-    for warning in found.warnings:
+    _print_classes(findings)
+    for warning in findings.warnings:
         out.print(line(("! ", "bold yellow"), warning))
     for name, path in files.items():
         out.print(line((f"{name:<10}", "dim"), (path, "green")))
 
 
-def accuracy_in_words(estimate: Estimate | None) -> str:
-    """Return the estimated accuracy and what it rests on."""
+def accuracy_text(estimate: Estimate | None) -> str:
+    """Return a text on the estimated accuracy."""
     if estimate is None:
-        return "unknown, as no label could be held out: give two classes two labels or more"
+        return "unknown, as no label can be held out; label two or more rows of two classes"
     return (
-        f"about {estimate.accuracy:.0%} ({estimate.n_right} of {estimate.n_hidden} held-out "
-        f"labels were right; 95 %: {estimate.low:.0%} to {estimate.high:.0%}; one guess for all: "
-        f"{estimate.guess:.0%})"
+        f"about {estimate.accuracy:.0%} ({estimate.n_right} of {estimate.n_held_out} held-out "
+        f"labels were right; 95 % interval: {estimate.low:.0%} to {estimate.high:.0%}; most "
+        f"frequent class: {estimate.majority_accuracy:.0%})"
     )
 
 
-def _print_classes(found: Findings) -> None:
+def _print_classes(findings: Findings) -> None:
     rows = [
-        (name, f"{given:,}", f"{final:,}", f"{final / found.n_rows:.1%}")
+        (name, f"{given:,}", f"{final:,}", f"{final / findings.n_rows:.1%}")
         for name, given, final in zip(
-            found.classes, found.given_counts, found.final_counts, strict=True
+            findings.classes, findings.given_counts, findings.final_counts, strict=True
         )
     ]
-    print_table(["class", "given", "now", "share"], rows[:MOST_CLASSES])
-    if len(rows) > MOST_CLASSES:
-        console().print(line(f"and {len(rows) - MOST_CLASSES} more classes", style="dim"))
+    print_table(["class", "given", "now", "share"], rows[:MAX_CLASSES])
+    if len(rows) > MAX_CLASSES:
+        console().print(line(f"and {len(rows) - MAX_CLASSES} more classes", style="dim"))
 
 
-def _chosen(found: Findings) -> str:
-    best = found.candidates[0]
-    blended = sum(candidate.weight > 0 for candidate in found.candidates)
+def _choice_text(findings: Findings) -> str:
+    best = findings.candidates[0]
+    blended = sum(candidate.weight > 0 for candidate in findings.candidates)
     gamma_g = "no graph" if math.isinf(best.gamma_g) else f"gamma_g {best.gamma_g:.3g}"
     return (
-        f"a blend of {blended} of {len(found.candidates)} candidates, supervised learning with "
-        f"{found.supervised_share:.0%} of the weight; the heaviest: {gamma_g}, C {best.C:.3g}"
+        f"a blend of {blended} of {len(findings.candidates)} candidates, supervised learning with "
+        f"{findings.supervised_share:.0%} of the weight; best: {gamma_g}, C {best.C:.3g}"
     )
 
 
-def _cluster_lines(found: Findings) -> list[tuple[str, str]]:
-    """Return the lines that a summary has with a cluster alone."""
-    use = found.cluster
+def _cluster_lines(findings: Findings) -> list[tuple[str, str]]:
+    """Return the lines that a summary has only for a cluster."""
+    use = findings.cluster
     if use is None:
         return []
-    partitions = "1 partition" if use.n_partitions == 1 else f"{use.n_partitions:,} partitions"
     return [
         (
             "samples",
-            f"features learned from {use.sampled_rows:,} rows; chosen on "
+            f"features learned from {use.sampled_rows:,} rows; parameters chosen on "
             f"{use.tried_labeled:,} labels and {use.tried_unlabeled:,} other rows",
         ),
         (
             "cluster",
-            f"{partitions} of the graph, with {use.graph_recall:.1%} of the exact neighbors",
+            f"{_number_of(use.n_partitions, 'partition')} of the graph, with "
+            f"{use.graph_recall:.1%} of the exact neighbors",
         ),
     ]
 
 
-def _columns(n: int) -> str:
-    return f"{n:,} column{'' if n == 1 else 's'}"
+def _number_of(n: int, noun: str) -> str:
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return ", ".join(names[:MOST_NAMES]) + more
+def _format_some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+    return ", ".join(names[:MAX_NAMES]) + more
 
 
-def _json_escape(found: re.Match[str]) -> str:
-    if found[0].isprintable():
-        return found[0]
-    units = found[0].encode("utf-16-be", errors="surrogatepass")
+def _json_escape(match: re.Match[str]) -> str:
+    if match[0].isprintable():
+        return match[0]
+    units = match[0].encode("utf-16-be", errors="surrogatepass")
     return "".join(f"\\u{units[i : i + 2].hex()}" for i in range(0, len(units), 2))
 
 
@@ -194,13 +195,13 @@ def _is_number(text: str) -> bool:
     return text.removeprefix("-").replace(",", "").rstrip("%").replace(".", "", 1).isdigit()
 
 
-def _plain(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
-        return _plain(asdict(value))
+        return _json_value(asdict(value))
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): _json_value(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [_json_value(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return str(value) if math.isinf(value) else None
     return value

@@ -1,4 +1,4 @@
-"""Progress on stderr: a bar on a terminal, a few plain lines elsewhere."""
+"""Progress on stderr: bars on a terminal, and a few plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -23,25 +23,24 @@ from rich.table import Column
 from graphmargin._errors import printable
 
 if TYPE_CHECKING:
-    from graphmargin._typing import ProgressCallback as Tell
-    from graphmargin._typing import ProgressListener
+    from graphmargin._typing import ProgressCallback, ProgressListener
 
 QUIET_SECONDS = 5.0
-"""Seconds that a part of a command may take before a log hears of it."""
-EVERY_SHARE, EVERY_SECONDS = 0.25, 60.0
+"""Seconds that a stage may take before a line is printed."""
+SHARE_BETWEEN_LINES, SECONDS_BETWEEN_LINES = 0.25, 60.0
 
 
 @contextmanager
 def show_progress(*, quiet: bool) -> Iterator[ProgressListener]:
-    """Yield what shows the progress of one thing after the other."""
+    """Yield a listener that shows the progress of each stage."""
     console = Console(stderr=True)
     if quiet:
         yield lambda _: lambda _share, _news: None
     elif console.is_terminal:
         with _bars(console) as bars:
-            yield lambda name: _bar(bars, name)
+            yield lambda name: _add_bar(bars, name)
     else:
-        yield _lines
+        yield _line_printer
 
 
 def _bars(console: Console) -> Progress:
@@ -53,43 +52,43 @@ def _bars(console: Console) -> Progress:
         TextColumn("left"),
         TimeRemainingColumn(),
         TextColumn(
-            "[dim]{task.fields[news]}[/dim]",
+            "[dim]{task.fields[message]}[/dim]",
             table_column=Column(no_wrap=True, overflow="ellipsis"),
         ),
         console=console,
-        # Steps take seconds or minutes: an estimate from the last half minute would jump.
+        # Steps take seconds or minutes, so that an estimate from half a minute would jump.
         speed_estimate_period=600.0,
     )
 
 
-def _bar(bars: Progress, name: str) -> Tell:
-    task = bars.add_task("", total=None, name=escape(printable(name)), news="begins")
+def _add_bar(bars: Progress, name: str) -> ProgressCallback:
+    task = bars.add_task("", total=None, name=escape(printable(name)), message="started")
 
-    def tell(share: float | None, news: str) -> None:
+    def report_progress(share: float | None, message: str) -> None:
         bars.update(
             task,
             total=None if share is None else 1.0,
             completed=share or 0.0,
-            news=escape(printable(news)),
+            message=escape(printable(message)),
         )
 
-    return tell
+    return report_progress
 
 
-def _lines(name: str) -> Tell:
-    start = said_at = time.monotonic()
-    said_share = -EVERY_SHARE
+def _line_printer(name: str) -> ProgressCallback:
+    start = last_time = time.monotonic()
+    last_share = -SHARE_BETWEEN_LINES
 
-    def tell(share: float | None, news: str) -> None:
-        nonlocal said_at, said_share
+    def report_progress(share: float | None, message: str) -> None:
+        nonlocal last_time, last_share
         now, done = time.monotonic(), share or 0.0
         if now - start < QUIET_SECONDS:
             return
-        # The end is told once; between, a line in a while is enough for a log.
-        last = done >= 1.0 > said_share
-        if last or done - said_share >= EVERY_SHARE or now - said_at >= EVERY_SECONDS:
-            said_at, said_share = now, done
-            text = f"{name}  {done:4.0%}  {now - start:6.1f} s  {news}"
+        is_end = done >= 1.0 > last_share
+        is_share_due = done - last_share >= SHARE_BETWEEN_LINES
+        if is_end or is_share_due or now - last_time >= SECONDS_BETWEEN_LINES:
+            last_time, last_share = now, done
+            text = f"{name}  {done:4.0%}  {now - start:6.1f} s  {message}"
             sys.stderr.write(f"{printable(text)}\n")
 
-    return tell
+    return report_progress

@@ -1,4 +1,4 @@
-"""``graphmargin suggest``: which rows to label next."""
+"""The command ``graphmargin suggest``, which lists rows to label next."""
 
 from __future__ import annotations
 
@@ -6,22 +6,23 @@ from typing import Annotated
 
 import typer
 
-from graphmargin.cli.options import Ignore, Jobs, Json, Keep, Quiet, Seed, Table, Target, Unlabeled
+from graphmargin.cli.options import Ignore, Json, Keep, NJobs, Quiet, Seed, Table, Target, Unlabeled
 from graphmargin.cli.printing import print_json
 from graphmargin.cli.progress import show_progress
-from graphmargin.cli.rows import Out, check_list, list_row, print_list, write_list
+from graphmargin.cli.row_lists import Out, check_list, list_row, print_list, write_list
 
-HELP = """Tell which rows to label next, and why.
+HELP = """List the rows to label next.
 
-Every suggestion is the row whose label is expected to save most errors, given that the rows before
-it in the list are labeled: rows that stand for many others, in doubt, each in a place of its own.
+Each row is the one whose label is expected to avoid the most errors, if all rows above it in the
+list have been labeled. So the rows have uncertain labels, are similar to many others, and differ
+from each other.
 
 Examples:
 
     graphmargin suggest cats.csv --target kind
     graphmargin suggest cats.csv -t kind -n 50 --out next.csv
 """
-HEADER = ("row", "label now", "confidence", "errors saved", "why")
+HEADER = ("row", "predicted", "confidence", "errors avoided", "reason")
 
 
 def suggest(
@@ -32,37 +33,34 @@ def suggest(
     unlabeled: Unlabeled = [],  # noqa: B006 - typer copies it
     ignore: Ignore = [],  # noqa: B006 - typer copies it
     keep: Keep = [],  # noqa: B006 - typer copies it
-    jobs: Jobs = None,
+    n_jobs: NJobs = None,
     seed: Seed = 0,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Print a row for each suggestion."""
+    """Print the suggested rows."""
     from graphmargin._progress import announce
-    from graphmargin.labeling.labeling_task import label_rows, read_task
+    from graphmargin.labeling.labeling_task import check_has_unlabeled, label_rows, read_task
     from graphmargin.labeling.suggestions import suggest_rows
-    from graphmargin.tables.table_errors import TableError
 
     check_list(out, table)
-    job = read_task(table, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
-    if job.target.labeled.all():
-        msg = f"all {len(job.table):,} rows of {table.name} have a label in {target!r}"
-        raise TableError(msg)
-    with show_progress(quiet=quiet or json) as watch:
-        labeled = label_rows(job, n_jobs=jobs, seed=seed, watch=watch)
-        with announce(watch, "suggestions"):
-            found = suggest_rows(labeled, n)
+    task = read_task(table, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
+    check_has_unlabeled(task)
+    with show_progress(quiet=quiet or json) as listener:
+        labeled = label_rows(task, n_jobs=n_jobs, seed=seed, listener=listener)
+        with announce(listener, "suggestions"):
+            suggestions = suggest_rows(labeled, n)
     rows = [
         list_row(
             HEADER,
-            (one.row, one.label, round(one.confidence, 3), round(one.gain, 3), one.reason),
-            one.cells,
+            (row.row, row.label, round(row.confidence, 3), round(row.gain, 3), row.reason),
+            row.cells,
         )
-        for one in found
+        for row in suggestions
     ]
     if out is not None:
         write_list(out, HEADER, rows)
     if json:
-        print_json({"suggestions": found})
+        print_json({"suggestions": suggestions})
     elif not quiet:
-        print_list(HEADER, rows, "nothing is left to label")
+        print_list(HEADER, rows, "There are no rows to suggest.")

@@ -1,4 +1,4 @@
-"""Tables that ship with the package, and problems whose answer is known."""
+"""Tables that ship with the package, generated problems, and masking of labels."""
 
 from graphmargin.datasets.loaders import load_digits, load_letter, load_segmentation
 from graphmargin.datasets.masking import mask_labels

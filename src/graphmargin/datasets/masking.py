@@ -1,4 +1,4 @@
-"""Turn a labeled table into a semi-supervised problem."""
+"""Masking of labels, which makes a semi-supervised problem of a labeled table."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def mask_labels(
     per_class: int | None = None,
     random_state: int | np.random.RandomState | None = None,
 ) -> AnyArray:
-    """Return a copy of `y` in which all but a random few labels are hidden.
+    """Return a copy of `y` in which all but a few random labels are masked.
 
     Parameters
     ----------
@@ -30,15 +30,15 @@ def mask_labels(
         ``max(n_classes, round(fraction * n_samples))`` labels remain.
     per_class : int >= 1, optional
         Number of rows of every class that keep their label; a smaller class keeps all of them.
-        Exactly one of `fraction` and `per_class` is given.
+        Pass exactly one of `fraction` and `per_class`.
     random_state : int, RandomState instance or None, default=None
         Seed of the choice.
 
     Returns
     -------
     ndarray of shape (n_samples,)
-        Hidden labels are -1 among signed integers, "" among strings and NaN among floats; labels
-        of another dtype become an object array in which the hidden ones are None.
+        Masked labels are -1 among signed integers, "" among strings and NaN among floats; labels of
+        another dtype become an object array in which the masked ones are None.
 
     Examples
     --------
@@ -63,11 +63,11 @@ def mask_labels(
     first = _first_of_each_class(encoded.codes[order], per_class or 1)
     kept = order[first]
     if fraction is not None:
-        more = max(0, round(fraction * len(y)) - len(kept))
-        kept = np.append(kept, np.delete(order, first)[:more])
-    hidden = np.ones(len(y), dtype=bool)
-    hidden[kept] = False
-    return set_unlabeled(y, hidden)
+        n_more = max(0, round(fraction * len(y)) - len(kept))
+        kept = np.append(kept, np.delete(order, first)[:n_more])
+    masked = np.ones(len(y), dtype=bool)
+    masked[kept] = False
+    return set_unlabeled(y, masked)
 
 
 def _first_of_each_class(codes: IntArray, count: int) -> IntArray:

@@ -1,4 +1,4 @@
-"""Problems that are made, not measured, so that the right answer is known."""
+"""Generated problems, whose true labels are known."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def make_lattices() -> LatticeProblem:
 
     The vertices are :math:`x_1 \in \{-10, .., -1\}` (class 0) or :math:`\{1, .., 10\}` (class 1)
     and :math:`x_2 \in \{-4.5, .., 4.5\}`. Horizontal and vertical neighbors within a lattice, at
-    distance 1, are joined with weight :math:`w = \exp(-1/2)`; the lattices are not joined. The
-    two axes look alike to the graph:
+    distance 1, are connected with weight :math:`w = \exp(-1/2)`; the lattices are not connected.
+    The graph does not distinguish the two axes:
 
     .. math::
 

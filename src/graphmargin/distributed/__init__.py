@@ -4,7 +4,7 @@ from importlib.util import find_spec
 
 for _package in ("dask", "distributed", "pandas", "pyarrow"):
     if find_spec(_package) is None:
-        msg = f'clusters need {_package}; pip install "graphmargin[dask]"'
+        msg = f'graphmargin.distributed needs {_package}; pip install "graphmargin[dask]"'
         raise ImportError(msg)
 
 from graphmargin.distributed.cluster_errors import ClusterError  # noqa: E402 - these need Dask

@@ -6,7 +6,7 @@ from graphmargin._errors import InputError
 
 
 class ClusterError(InputError):
-    """Raised if the workers cannot do the fit as it is; one line that tells the way out.
+    """Raised if the workers cannot run a fit; the message is one line that says what to do.
 
     Examples
     --------
@@ -21,4 +21,4 @@ class ClusterError(InputError):
 
 
 class WorkDirError(InputError):
-    """Raised if the folder of a run holds another run, this one already, or something else."""
+    """Raised if the folder for a run has another run, this one already, or other files."""

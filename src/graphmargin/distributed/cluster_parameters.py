@@ -1,4 +1,4 @@
-"""Parameters of a fit on a cluster: validated before any work, and kept with its results."""
+"""Parameters of a fit on a cluster, which are validated first and kept with its results."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ def read_cluster_parameters(model: Any) -> Parameters:
     Raises
     ------
     ValueError
-        If a value makes no sense, is a list of candidates, or is for one machine only.
+        If a value is not valid, is a list of candidates, or is for one machine only.
 
     Examples
     --------
     >>> from graphmargin.distributed import DistributedGraphCut
     >>> read_cluster_parameters(DistributedGraphCut(C=[1.0, 10.0]))
     Traceback (most recent call last):
-    ValueError: `C`=[1.0, 10.0] is a list of candidates, ...; pass 'auto' or one value
+    ValueError: `C` must be 'auto' or one value on a cluster, got [1.0, 10.0]; ...
     """
     for name, value in model.get_params(deep=False).items():
         if _is_list(value):
-            way_out = "'auto' or one value" if name in SHARED_PARAMETERS else "one value"
+            valid = "'auto' or one value" if name in SHARED_PARAMETERS else "one value"
             msg = (
-                f"`{name}`={value!r} is a list of candidates, which MaxMarginGraphCut takes on one "
-                f"machine, but not a cluster; pass {way_out}"
+                f"`{name}` must be {valid} on a cluster, got {value!r}; lists of candidates are "
+                "for MaxMarginGraphCut on one machine"
             )
             raise ValueError(msg)
     check_choice("kernel", model.kernel, KERNELS)
@@ -57,13 +57,8 @@ def graph_parameters(parameters: Parameters) -> GraphParameters:
     return cast("GraphParameters", parameters.graph)
 
 
-def is_to_choose(parameters: Parameters) -> bool:
-    """Tell whether gamma_g or C is to be chosen."""
-    return parameters.gamma_g is None or parameters.C is None
-
-
 def settings_of(parameters: Parameters, seed: int) -> dict[str, Any]:
-    """Return the parameters as JSON values, by which a run is known again."""
+    """Return the parameters as JSON values, by which a run that goes on is recognized."""
     kernel, graph = parameters.kernel, graph_parameters(parameters)
     return {
         "kernel": kernel.kernel.kind,
@@ -81,7 +76,7 @@ def settings_of(parameters: Parameters, seed: int) -> dict[str, Any]:
 
 
 def _is_list(value: Any) -> bool:
-    """Tell whether a value is a list of candidates: no parameter here takes a sequence."""
+    """Tell whether a value is a list of candidates, as no parameter takes a sequence."""
     return isinstance(value, list | tuple | np.ndarray)
 
 

@@ -1,4 +1,4 @@
-"""Tables of columns of any kind on a cluster: what the commands compute with ``--dask``."""
+"""Tables of columns of any kind on a cluster, which the commands label with ``--dask``."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from graphmargin.distributed.io.output import (
     STAGE,
     Layout,
     atomic_folder,
-    check_apart,
     check_empty,
-    check_outside,
+    check_not_in_input,
+    check_not_within,
     table_layout,
 )
 from graphmargin.distributed.io.parquet_files import check_columns, check_types
@@ -33,7 +33,7 @@ from graphmargin.distributed.io.row_ranges import RowRange, Source, open_source,
 from graphmargin.distributed.pipeline import FitRequest, FittedOnCluster, run_fit
 from graphmargin.labeling.findings import SOURCES, ClusterUse, Findings
 from graphmargin.labeling.inspection import candidates_of, estimate_of
-from graphmargin.labeling.labeling_task import nothing_to_label, table_parameters
+from graphmargin.labeling.labeling_task import all_labeled_message, table_parameters
 from graphmargin.labels import UNLABELED_IN_TABLES
 from graphmargin.models.table_model import TableModel
 from graphmargin.selection.advice import evidence_advice, unreached_advice
@@ -46,30 +46,26 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MAX_SAMPLED = 50_000
-"""Number of rows that the features are learned from."""
+"""Largest number of rows on which the features are fitted."""
 ROWS_PER_RANGE = 1 << 20
-"""The same for all workers, so that the sample is the same."""
+"""Largest number of rows of a row range, a constant so that workers do not change the sample."""
 
 
 @dataclass(frozen=True)
 class TableRequest:
-    """A table with a column of labels, some of them missing, and where to write it.
+    """A partly labeled table, and the folder for the result; see `open_table`.
 
     Attributes
     ----------
     name : str
-        Name of the table, for people.
+        Name of the table in summaries.
     source : Source
     label : LabelColumn
-    ignore : tuple of str
-        Columns that are no features.
-    keep : tuple of str
-        Columns that are features although they look like an ID.
+    ignore, keep : tuple of str
     layout : Layout
         The columns of the result.
     out, work_dir : Folder
     resume : bool
-        Go on with what `work_dir` has of this fit, if anything.
     """
 
     name: str
@@ -84,7 +80,7 @@ class TableRequest:
 
 
 def open_table(
-    place: str,
+    table: str,
     target: str,
     *,
     out: str,
@@ -94,33 +90,34 @@ def open_table(
     ignore: Sequence[str] = (),
     keep: Sequence[str] = (),
 ) -> TableRequest:
-    """Return a request, after most of what can be wrong was checked at the end of each file.
+    """Return the request for a table, after checks that read only the footers of its files.
 
     Parameters
     ----------
-    place : str
+    table : str
         See `open_source`.
     target : str
         Column of the labels.
     out : str
         New or empty folder for the result.
     work_dir : str
-        Folder for all that is kept between stages.
+        Folder for the results of all stages.
     resume : bool, default=False
-        Go on with what `work_dir` has of the same fit, if anything.
+        Go on with the results of the same fit in `work_dir`, if there are any.
     unlabeled : sequence of str
-        Values of the target that mean that there is no label, beside empty cells.
+        Values of the target that mean unlabeled, in addition to empty cells.
     ignore : sequence of str
-        Columns that are no features.
+        Columns that are not features.
     keep : sequence of str
         Columns that are features although they look like an ID.
 
     Raises
     ------
     InputError
-        If the table has not these columns, or the folders are in use or in each other.
+        If the table lacks one of the columns, `out` is not empty, or one of the folders is in
+        another.
     WorkDirError
-        If there is something to go on with, and nobody wants to.
+        If `work_dir` is not empty, and `resume` is not set.
 
     Examples
     --------
@@ -133,28 +130,28 @@ def open_table(
     >>> request.name, request.layout.confidence
     ('cats.parquet', 'kind_confidence')
     """
-    target_folder, work_folder = Folder.at(out), Folder.at(work_dir)
-    check_empty(target_folder)
-    for folder in (target_folder, work_folder):
-        check_outside(folder, place)
-    check_apart(work_folder, target_folder, "which must be empty")
+    out_folder, work_folder = Folder.at(out), Folder.at(work_dir)
+    check_empty(out_folder)
+    for folder in (out_folder, work_folder):
+        check_not_in_input(folder, table)
+    check_not_within(work_folder, out_folder, "which must be empty")
     if not resume and work_folder.names():
         msg = (
-            f"work_dir {work_folder.url} is in use; go on with resume=True, or choose another "
+            f"work_dir {work_folder.url} is not empty; go on with resume=True, or choose another "
             "folder"
         )
         raise WorkDirError(msg)
-    source = open_source(place, ROWS_PER_RANGE)
+    source = open_source(table, ROWS_PER_RANGE)
     check_columns(source.schema, [target, *ignore, *keep], source.files[0].url)
-    check_types(source.files, source.schema.names, but=[target])
+    check_types(source.files, source.schema.names, any_type=[target])
     return TableRequest(
-        name=posixpath.basename(place.rstrip("/")) or place,
+        name=posixpath.basename(table.rstrip("/")) or table,
         source=source,
         label=LabelColumn(target, UNLABELED_IN_TABLES.with_texts(unlabeled)),
         ignore=tuple(ignore),
         keep=tuple(keep),
         layout=table_layout(source, target),
-        out=target_folder,
+        out=out_folder,
         work_dir=work_folder,
         resume=resume,
     )
@@ -162,16 +159,16 @@ def open_table(
 
 @dataclass(frozen=True)
 class LabeledOnCluster:
-    """A label for every row of a table, on storage, and what labels new rows.
+    """The labels of all rows of a table on storage, and the predictor of new rows.
 
     Attributes
     ----------
     request : TableRequest
     fitted : FittedOnCluster
     features : TableFeatures
-        Learned from a sample.
+        Features that were fitted on a sample.
     n_sampled : int
-        Rows of the sample.
+        Number of rows of the sample.
     warnings : tuple of str
     seconds : float
     """
@@ -184,14 +181,14 @@ class LabeledOnCluster:
     seconds: float
 
     def write(self) -> None:
-        """Write the table with labels, confidences and sources, as a whole or not at all."""
+        """Write the table with labels, confidences and sources, completely or not at all."""
         with atomic_folder(self.request.out) as draft:
-            # Markers of an earlier attempt are on files that are gone.
+            # The markers of an earlier attempt are those of files that were removed.
             self.fitted.run.folder.remove([STAGE])
             self.fitted.write(self.request.layout, draft)
 
     def model(self, **details: Any) -> TableModel:
-        """Return what labels new rows; `details` are kept in its file, with what means no label."""
+        """Return the model for new rows, with `details` and the values that mean unlabeled."""
         classes, label = self.fitted.table.classes, self.request.label
         classes = classes.astype(object) if classes.dtype.kind == "U" else classes
         predictor = replace(self.fitted.predictor, classes=np.arange(len(classes)))
@@ -200,7 +197,7 @@ class LabeledOnCluster:
 
 
 def label_table(cluster: Cluster, request: TableRequest, *, seed: int) -> LabeledOnCluster:
-    """Learn the features from a sample, choose the parameters, and label all rows.
+    """Fit the features on a sample, choose the parameters, and label all rows.
 
     Parameters
     ----------
@@ -212,13 +209,13 @@ def label_table(cluster: Cluster, request: TableRequest, *, seed: int) -> Labele
     Raises
     ------
     TableError
-        If no row is to be labeled, there are no two classes, or a cell is not like those of the
-        sample.
+        If no row is unlabeled, there are fewer than two classes, or a cell is of another type than
+        those of the sample.
     """
     began = time.perf_counter()
     # Class masses are not normalized on a cluster.
     parameters = replace(table_parameters(request.source.n_rows), class_mass_normalization=(False,))
-    sample = sample_rows(cluster, request, seed)
+    sample = sample_table(cluster, request, seed)
     ignore = (request.label.name, *request.ignore)
     features = fit_features(sample, ignore=ignore, keep=request.keep)
     fitted = run_fit(
@@ -239,7 +236,8 @@ def label_table(cluster: Cluster, request: TableRequest, *, seed: int) -> Labele
         fitted=fitted,
         features=features,
         n_sampled=len(sample),
-        # Others name parameters, which are chosen here; the summary has its own words for them.
+        # Other warnings name parameters, which users of the command do not set; the summary has
+        # advice in their place.
         warnings=tuple(
             warning.text
             for warning in fitted.warnings
@@ -250,10 +248,10 @@ def label_table(cluster: Cluster, request: TableRequest, *, seed: int) -> Labele
 
 
 def summarize_table(labeled: LabeledOnCluster) -> Findings:
-    """Return what a summary shows; the parts that only a report has are empty."""
+    """Return the findings for a summary; those for a report alone are empty."""
     request, fitted = labeled.request, labeled.fitted
     table = fitted.table
-    choice = cast("Choice", fitted.choice)  # as parameters are "auto"
+    choice = cast("Choice", fitted.choice)  # not None, as parameters are "auto"
     advice = [unreached_advice(fitted.n_unreached)] if fitted.n_unreached else []
     on_labels = evidence_advice(choice.trials.held_out_codes, choice.error)
     advice += [] if on_labels is None else [on_labels]
@@ -272,7 +270,7 @@ def summarize_table(labeled: LabeledOnCluster) -> Findings:
         supervised_share=choice.supervised_weight,
         estimate=estimate_of(choice),
         verdict=choice.verdict,
-        warnings=(*labeled.warnings, *(one.for_tables for one in advice if one.for_tables)),
+        warnings=(*labeled.warnings, *(piece.for_tables for piece in advice if piece.for_tables)),
         seconds=labeled.seconds,
         version=__version__,
         cluster=ClusterUse(
@@ -285,15 +283,15 @@ def summarize_table(labeled: LabeledOnCluster) -> Findings:
     )
 
 
-def sample_rows(cluster: Cluster, request: TableRequest, seed: int) -> pd.DataFrame:
-    """Return up to `MAX_SAMPLED` random rows in the order of the table, all if there are no more.
+def sample_table(cluster: Cluster, request: TableRequest, seed: int) -> pd.DataFrame:
+    """Return up to `MAX_SAMPLED` random rows in the order of the table.
 
-    Cells of columns that are no features are empty.
+    Cells of columns that are not features are empty.
 
     Raises
     ------
     TableError
-        If all rows of the table have a label, or one is no class.
+        If all rows of the table are labeled, or a label is not a class.
     """
     source, unused = request.source, {request.label.name, *request.ignore}
     schema = pa.schema([field for field in source.schema if field.name not in unused])
@@ -305,7 +303,7 @@ def sample_rows(cluster: Cluster, request: TableRequest, seed: int) -> pd.DataFr
             "sample", _sample_range, items, schema, request.label, progress=report_progress
         )
     if sum(n_labeled for _, n_labeled in samples) == source.n_rows:
-        raise TableError(nothing_to_label(source.n_rows, request.name, request.label.name))
+        raise TableError(all_labeled_message(source.n_rows, request.name, request.label.name))
     sample = pa.concat_tables([rows for rows, _ in samples])
     empty = pa.nulls(sum(quotas))
     columns = {name: empty if name in unused else sample[name] for name in source.schema.names}
@@ -315,7 +313,7 @@ def sample_rows(cluster: Cluster, request: TableRequest, seed: int) -> pd.DataFr
 def _sample_range(
     item: tuple[int, RowRange, int, int], schema: pa.Schema, label: LabelColumn
 ) -> tuple[pa.Table, int]:
-    """Return random rows of a row range, and how many of all its rows have a label."""
+    """Return random rows of a row range, and the number of labeled rows in it."""
     number, row_range, quota, seed = item
     rows = draw_sample(np.zeros(row_range.n_rows, dtype=np.int8), np.array([quota]), [seed, number])
     drawn, n_labeled, first = [], 0, 0
@@ -323,7 +321,7 @@ def _sample_range(
         values, codes = label.encode(batch.column(label.name), row_range, first)
         n_labeled += int(np.array([value is not None for value in values])[codes].sum())
         end = first + batch.num_rows
-        here = rows[np.searchsorted(rows, first) : np.searchsorted(rows, end)] - first
-        drawn.append(batch.select(schema.names).cast(schema).take(here))
+        in_batch = rows[np.searchsorted(rows, first) : np.searchsorted(rows, end)] - first
+        drawn.append(batch.select(schema.names).cast(schema).take(in_batch))
         first = end
     return pa.concat_tables(drawn), n_labeled

@@ -1,4 +1,4 @@
-"""The max-margin graph cut of a table that no single machine has to hold."""
+"""The max-margin graph cut on a Dask cluster, as an estimator."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from graphmargin.distributed.cluster_parameters import read_cluster_parameters
 from graphmargin.distributed.engine.cluster import cluster_at
 from graphmargin.distributed.engine.storage import Folder
 from graphmargin.distributed.io.label_column import LabelColumn
-from graphmargin.distributed.io.output import check_names, ids_layout
+from graphmargin.distributed.io.output import check_names, id_layout
 from graphmargin.distributed.io.row_encoder import NumberColumns
 from graphmargin.distributed.io.row_prediction import RowPredictor, predict_parquet
 from graphmargin.distributed.pipeline import FitRequest, FittedOnCluster, run_fit
-from graphmargin.labeling.prediction import Predicted
+from graphmargin.labeling.prediction import PredictionSummary
 from graphmargin.labels import UNLABELED_IN_PYTHON
 from graphmargin.models.array_model import ArrayModel, array_model_of
 from graphmargin.selection.choice import Choice
@@ -32,17 +32,18 @@ TRANSDUCTION = "transduction"
 class DistributedGraphCut(BaseEstimator):
     """Max-margin graph cut of a table in Parquet files, on the workers of a Dask cluster.
 
-    The method is that of `MaxMarginGraphCut`, and so are its solvers; tables, graph and solutions
-    lie in files on storage that all workers see, and no machine has to hold them. What differs:
+    The method and its solvers are those of `MaxMarginGraphCut`. Table, graph and solutions are in
+    files on storage that all workers see, and no machine has to hold them in memory. The
+    differences are:
 
-    - A row's neighbors are found among the rows of its partition and replicas of others: 99 percent
-      of the exact ones and more, which is measured (`graph_recall_`).
+    - The neighbors of a row are found among the rows of its partition and replicas of others. Of
+      the exact neighbors, 99 percent and more are found, which is measured (`graph_recall_`).
     - Labels are hard, and class masses are not normalized.
-    - Harmonic systems are solved by conjugate gradients, until labels of a confidence of at least
-      1e-6 are certain.
-    - An RBF or cubic machine learns from kernel values to 500 landmarks, and from 200,000 rows
-      that stand for all others; a linear one from all rows.
-    - gamma_g and C are chosen on a sample: 1,000 labeled rows, or ten a class, and 50,000
+    - Harmonic systems are solved by conjugate gradients, until labels with a confidence of at
+      least 1e-6 are certain.
+    - An RBF or cubic machine learns from the kernel values to 500 landmarks, of 200,000 rows that
+      represent all others; a linear one learns from all rows.
+    - gamma_g and C are chosen on a sample of 1,000 labeled rows, or ten of each class, and 50,000
       unlabeled ones. All candidates of the blend share their landmarks.
 
     Parameters
@@ -59,8 +60,8 @@ class DistributedGraphCut(BaseEstimator):
     metric : {"euclidean", "cosine"}, default="euclidean"
         As in `MaxMarginGraphCut`.
     random_state : int, default=0
-        Seed of samples and folds. The same seed, table and workers, by number, threads and memory,
-        give the same labels.
+        Seed of samples and folds. The labels are the same for the same seed and table, if the
+        workers have the same number, threads and memory.
     verbose : int, default=0
         1 shows a bar for every stage; Dask's dashboard shows every task.
 
@@ -75,23 +76,22 @@ class DistributedGraphCut(BaseEstimator):
     feature_names_in_ : array of shape (n_features,)
     predictor_ : MarginPredictor
     choice_ : Choice or None
-        If parameters were chosen: candidates, what speaks for each, their weights, and the
+        If parameters were chosen: candidates, the evidence for each, their weights, and the
         estimated error, as in `MaxMarginGraphCut`.
     n_tried_labeled_, n_tried_unlabeled_ : int
-        Rows of the sample that parameters were chosen on; 0 if they were fixed.
+        Numbers of rows of the sample on which parameters were chosen; 0 if they were fixed.
     graph_recall_ : float
         Share of the exact neighbors in the graph, measured on a sample.
     n_partitions_ : int
         Number of partitions of the graph, one for each region of space.
     replication_ : float
-        Number of partitions that a row is in, on average; the cost is the smaller, the closer this
-        is to 1.
+        Average number of partitions that a row is in; 1 is the best, and larger values cost more.
     n_unreached_ : int
         Number of rows in components of the graph without a label.
     n_iter_ : int
-        Number of iterations of the harmonic solution that took most.
+        Largest number of iterations of a harmonic solution.
     seconds_ : dict from str to float
-        Time that each stage took, in this call of `fit`.
+        Time of each stage in this call of `fit`.
 
     Examples
     --------
@@ -165,26 +165,26 @@ class DistributedGraphCut(BaseEstimator):
         label : str
             Column of the labels: text, integers or booleans; unlabeled is -1, null, NaN or "".
         work_dir : path or URL
-            New or empty folder, on storage that all workers see, for everything that is written.
+            New or empty folder, on storage that all workers see, for all results.
         features : list of str, default=None
-            Columns of numbers, none of them missing. None is all columns of numbers but `label`
-            and `id`.
+            Columns of numbers without missing values. None is all columns of numbers except for
+            `label` and `id`.
         id : str, default=None
-            Column that is copied to the labels, to tell the rows apart; nothing else depends on it.
-            None is the number of the row.
+            Column with the IDs of the rows, which is copied to the labels. None is the number of
+            the row.
         client : Client or str, default=None
             A Dask client, the address of a scheduler, or "local" for a process on every core of
-            this machine. None is the present client, if there is one, and else "local".
+            this machine. None is the current client, if there is one, and else "local".
         resume : bool, default=False
-            Go on with what an earlier call of the same fit has left in `work_dir`.
+            Go on with the results of an earlier call of the same fit in `work_dir`.
 
         Raises
         ------
         ValueError
-            If a parameter makes no sense, or is a list of candidates; nothing is read then.
+            If a parameter is not valid, or is a list of candidates; nothing is read then.
         InputError
-            If the table, `work_dir` or the workers are not what the fit needs; one line that tells
-            what to do. Nothing that was there before is overwritten.
+            If the table, `work_dir` or the workers do not allow the fit; one line that says what
+            to do. No existing file is overwritten.
         """
         parameters = read_cluster_parameters(self)
         names = [] if id is None else [id]
@@ -202,7 +202,7 @@ class DistributedGraphCut(BaseEstimator):
         )
         with cluster_at(client) as cluster:
             fitted = run_fit(cluster, request)
-            layout = ids_layout(fitted.source.schema, label, names)
+            layout = id_layout(fitted.source.schema, label, names)
             fitted.write(layout, request.work_dir / TRANSDUCTION)
         for warning in fitted.warnings:
             warnings.warn(warning.text, warning.category, stacklevel=2)
@@ -215,13 +215,13 @@ class DistributedGraphCut(BaseEstimator):
         out: str | PathLike[str],
         *,
         client: Client | str | None = None,
-    ) -> Predicted:
+    ) -> PredictionSummary:
         """Write labels and confidences of the rows of Parquet files, a file for each million rows.
 
         Parameters
         ----------
         data : path or URL, or a list of them
-            With the columns that were the features, and the id if there was one.
+            Parquet files with the columns of the features, and the id if there was one in `fit`.
         out : path or URL
             New or empty folder for Parquet files with the id (or row number), the label, and the
             confidence: best minus second best class probability.
@@ -230,9 +230,9 @@ class DistributedGraphCut(BaseEstimator):
 
         Returns
         -------
-        Predicted
-            How many rows of each class there are, and, if the table has labels, how many of them
-            are the same.
+        PredictionSummary
+            The number of rows of each class and, if the table has labels, the number of right
+            predictions.
         """
         check_is_fitted(self)
         encoder = NumberColumns(tuple(self.feature_names_in_), np.dtype(np.float64))
@@ -247,11 +247,11 @@ class DistributedGraphCut(BaseEstimator):
             )
 
     def to_local(self) -> ArrayModel:
-        """Return the model for one machine: it predicts, and `save_model` writes it."""
+        """Return the model for predictions on one machine, which `save_model` writes to a file."""
         return array_model_of(self)
 
     def _keep(self, request: FitRequest, fitted: FittedOnCluster) -> None:
-        """Set the attributes of a fit."""
+        """Set the attributes of the fitted estimator."""
         self.classes_ = fitted.table.classes
         self.n_features_in_ = fitted.table.n_features
         self.feature_names_in_ = np.array(fitted.encoder.columns, dtype=object)

@@ -1,7 +1,7 @@
 """A fit on a cluster: all stages in their order.
 
-`run_fit` is the whole way: it opens the table and the folder of the run, reads the rows, builds the
-graph, chooses the parameters, solves the harmonic systems, trains the machine and labels all rows.
+`run_fit` opens the table and the folder of the run, reads the rows, builds the graph, chooses the
+parameters, solves the harmonic systems, trains the machine and labels all rows.
 """
 
 from __future__ import annotations
@@ -11,11 +11,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from graphmargin import __version__
 from graphmargin._typing import IntArray
-from graphmargin.distributed.cluster_parameters import graph_parameters, is_to_choose, settings_of
+from graphmargin.distributed.cluster_parameters import graph_parameters, settings_of
 from graphmargin.distributed.engine.cluster import Cluster
 from graphmargin.distributed.engine.handles import ExactNeighbors, Points
 from graphmargin.distributed.engine.memory_plan import count_partitions, rows_per_task
@@ -23,7 +22,7 @@ from graphmargin.distributed.engine.run import Run, open_run
 from graphmargin.distributed.engine.storage import Folder
 from graphmargin.distributed.io.ingest import TableSummary, ingest
 from graphmargin.distributed.io.label_column import LabelColumn
-from graphmargin.distributed.io.output import Layout, check_outside, write_labels
+from graphmargin.distributed.io.output import Layout, check_not_in_input, write_labels
 from graphmargin.distributed.io.parquet_files import check_types
 from graphmargin.distributed.io.row_encoder import RowEncoder, choose_encoder
 from graphmargin.distributed.io.row_ranges import (
@@ -47,7 +46,12 @@ from graphmargin.distributed.stages.transduction import label_rows
 from graphmargin.graph.weights import paper_width
 from graphmargin.margin.margin_predictor import MarginPredictor
 from graphmargin.selection.choice import Choice
-from graphmargin.selection.execution import FitWarning, UnreachedWarning, machine_warnings
+from graphmargin.selection.execution import (
+    FitWarning,
+    convergence_warning,
+    machine_warnings,
+    unreached_warning,
+)
 from graphmargin.selection.fitted import held_out_calibration
 from graphmargin.selection.parameters import GraphParameters, Parameters, fixed_value
 from graphmargin.tables.table_errors import TableError
@@ -56,7 +60,7 @@ from graphmargin.tables.table_features import TableFeatures
 
 @dataclass(frozen=True)
 class FitRequest:
-    """A fit as a user asks for it: table, columns, parameters and folder.
+    """The table, columns, parameters and folder of a fit.
 
     Attributes
     ----------
@@ -65,15 +69,15 @@ class FitRequest:
         See `choose_encoder`.
     label : LabelColumn
     id : str or None
-        Column that names the rows.
+        Column with the IDs of the rows.
     parameters : Parameters
         See `read_cluster_parameters`.
     seed : int
         Seed of samples and folds.
     work_dir : Folder
-        Folder that everything is written to.
+        Folder for the results of all stages.
     resume : bool
-        Go on with what `work_dir` has of this fit.
+        Go on with the results of this fit in `work_dir`, if there are any.
     verbose : int
     """
 
@@ -90,27 +94,28 @@ class FitRequest:
 
 @dataclass(frozen=True)
 class FittedOnCluster:
-    """A table whose rows have labels now, and what predicts those of new rows.
+    """The result of a fit: labels of all rows on storage, and the predictor of new rows.
 
     Attributes
     ----------
     run : Run
-        Its folder holds the `StoredLabels`, cut by the row ranges of the input.
+        Its folder has the `StoredLabels`, cut by the row ranges of the input.
     source : Source
     encoder : RowEncoder
     table : TableSummary
     predictor : MarginPredictor
     graph : GraphSummary
     replication : float
-        Partitions that a row is in, on average.
+        Average number of partitions that a row is in.
     n_unreached : int
-        Rows in components of the graph without a label; 0 if no harmonic system was to be solved.
+        Number of rows in components of the graph without a label; 0 if no harmonic system was
+        solved.
     reports : dict from gamma_g to HarmonicReport
-        How the harmonic systems were solved.
+        Reports on the solver of the harmonic systems.
     choice : Choice or None
-        None if parameters were fixed.
+        The choice of parameters; None if they were fixed.
     sample : SampleSize
-        Rows that parameters were chosen on.
+        Numbers of rows on which parameters were chosen.
     class_counts, source_counts : array
         Rows of each class, and of each of `graphmargin.labeling.findings.SOURCES`.
     warnings : tuple of FitWarning
@@ -144,20 +149,20 @@ def run_fit(cluster: Cluster, request: FitRequest) -> FittedOnCluster:
     Raises
     ------
     InputError
-        If the table, the folder or the workers are not what the fit needs.
+        If the table, the folder or the workers do not allow the fit.
     """
     parameters, seed = request.parameters, request.seed
     graph_options = graph_parameters(parameters)
-    run, source, encoder = _open(cluster, request)
+    run, source, encoder = _open_run(cluster, request)
     table = ingest(run, source, encoder, request.label, request.id)
-    n_partitions, n_classes = _plan(run, table, graph_options), len(table.classes)
+    n_partitions, n_classes = _plan_partitions(run, table, graph_options), len(table.classes)
 
     replication = partition_rows(run, table, n_partitions, graph_options, seed)
     kernel_width, edge_width = _widths(run, table, graph_options)
     graph = build_graph(run, table.n_ranges, n_partitions, graph_options, edge_width, seed)
 
     choice, sample = None, SampleSize(0, 0)
-    if is_to_choose(parameters):
+    if parameters.gamma_g is None or parameters.C is None:
         widths = kernel_width, edge_width
         choice, sample = choose_parameters(run, table, parameters, graph.degrees, widths, seed)
     candidates = _candidates(parameters, choice)
@@ -165,7 +170,7 @@ def run_fit(cluster: Cluster, request: FitRequest) -> FittedOnCluster:
     gammas = dict.fromkeys(c.gamma_g for c in candidates if np.isfinite(c.gamma_g))
     n_unreached = find_reached(run, n_partitions) if gammas else 0
     reports = {gamma_g: solve(run, n_partitions, n_classes, gamma_g) for gamma_g in gammas}
-    # The candidate that counts most comes first: it tells which labels the graph induces.
+    # The candidate of the largest weight is the first, and its solution induces the labels.
     gamma_g = next(iter(gammas), np.inf)
 
     plan = TrainingPlan(candidates, n_classes, parameters.eps, parameters.loss_weights, seed)
@@ -199,7 +204,7 @@ def run_fit(cluster: Cluster, request: FitRequest) -> FittedOnCluster:
     )
 
 
-def _open(cluster: Cluster, request: FitRequest) -> tuple[Run, Source, RowEncoder]:
+def _open_run(cluster: Cluster, request: FitRequest) -> tuple[Run, Source, RowEncoder]:
     """Return the run in its folder, the row ranges of the table, and the encoder of its rows."""
     data, label, id = request.data, request.label, request.id
     source: Source | None = None
@@ -207,14 +212,14 @@ def _open(cluster: Cluster, request: FitRequest) -> tuple[Run, Source, RowEncode
         source = data
     elif not is_dask_frame(data):
         source = open_source(data)
-        check_outside(request.work_dir, data)
+        check_not_in_input(request.work_dir, data)
     schema = frame_schema(data) if source is None else source.schema
     where = "the Dask DataFrame" if source is None else source.files[0].url
     encoder = choose_encoder(schema, request.features, label=label.name, id=id, where=where)
     columns = list(dict.fromkeys([*encoder.columns, label.name, *([] if id is None else [id])]))
     if source is not None:
-        check_types(source.files, columns, but=[label.name])
-    rows_at_most = rows_per_task(cluster, encoder.n_features)
+        check_types(source.files, columns, any_type=[label.name])
+    max_rows = rows_per_task(cluster, encoder.n_features)  # raises if workers are too small
     settings = {
         "version": __version__,
         "parameters": settings_of(request.parameters, request.seed),
@@ -229,19 +234,19 @@ def _open(cluster: Cluster, request: FitRequest) -> tuple[Run, Source, RowEncode
     )
     if source is None:
         source = store_frame(run, data, columns)
-    source = split_rows(run, source, rows_at_most)
+    source = split_rows(run, source, max_rows)
     n_neighbors = graph_parameters(request.parameters).n_neighbors
     if source.n_rows <= n_neighbors:
         msg = (
             f"`n_neighbors` must be below the number of rows, got n_neighbors={n_neighbors} for "
-            f"{source.n_rows} rows; take fewer neighbors"
+            f"{source.n_rows} rows; pass a smaller number"
         )
         raise TableError(msg)
     return run, source, encoder
 
 
-def _plan(run: Run, table: TableSummary, graph: GraphParameters) -> int:
-    """Return the number of partitions; a run that goes on keeps it, whatever the workers are."""
+def _plan_partitions(run: Run, table: TableSummary, graph: GraphParameters) -> int:
+    """Return the number of partitions, which a run that goes on with other workers keeps."""
     n_partitions = count_partitions(
         run.cluster,
         n_rows=table.n_rows,
@@ -259,13 +264,13 @@ def _widths(run: Run, table: TableSummary, graph: GraphParameters) -> tuple[floa
         return paper, np.inf
     if graph.width != "paper":
         return float(graph.width), float(graph.width)
-    if graph.metric == "cosine":  # where the spread of rows of unit length is known of a sample
+    if graph.metric == "cosine":  # whose spread, of rows of unit length, is estimated on a sample
         return paper, paper_width(ExactNeighbors(run.folder).read(0, Points).X)
     return paper, paper
 
 
 def _candidates(parameters: Parameters, choice: Choice | None) -> tuple[BlendedCandidate, ...]:
-    """Return the machines to train: those of a blend, the heaviest first, or a single one."""
+    """Return the machines to train: those of a blend by falling weight, or a single one."""
     if choice is None:
         gamma_g, C = fixed_value(parameters.gamma_g), fixed_value(parameters.C)
         return (BlendedCandidate(gamma_g, C, 1.0),)
@@ -279,25 +284,14 @@ def _candidates(parameters: Parameters, choice: Choice | None) -> tuple[BlendedC
 def _graph_warnings(
     n_unreached: int, n_rows: int, reports: dict[float, HarmonicReport]
 ) -> list[FitWarning]:
-    """Return the warnings about rows that no label reaches, and about labels that may be wrong."""
-    warnings = []
-    if n_unreached:
-        warnings.append(
-            FitWarning(
-                f"{n_unreached:,} of {n_rows:,} rows are in components of the graph "
-                "without a label: the graph says nothing of them; label a row in each component, "
-                "or raise `n_neighbors`",
-                UnreachedWarning,
-            )
-        )
+    """Return the warnings about rows that no label reaches, and about uncertain labels."""
+    warnings = [unreached_warning(n_unreached, n_rows)] if n_unreached else []
     for gamma_g, report in reports.items():
         if not (report.converged and report.certain):
-            warnings.append(
-                FitWarning(
-                    f"harmonic solution for gamma_g={gamma_g:g}: violation {report.violation:.1e} "
-                    f"after {report.iterations:,} iterations, so that some labels of the graph are "
-                    "not certain; try a larger gamma_g",
-                    ConvergenceWarning,
-                )
+            text = (
+                f"the harmonic solution for gamma_g={gamma_g:g} has a violation of "
+                f"{report.violation:.1e} after {report.iterations:,} iterations, so that some "
+                "labels of the graph are uncertain; try a larger gamma_g"
             )
+            warnings.append(convergence_warning(text))
     return warnings

@@ -1,4 +1,4 @@
-"""The scikit-learn face: classifiers for partly labeled data."""
+"""Classifiers for partly labeled data, with the interface of scikit-learn."""
 
 from graphmargin.estimators.harmonic_classifier import HarmonicClassifier
 from graphmargin.estimators.manifold_svc import ManifoldSVC

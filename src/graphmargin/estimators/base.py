@@ -16,7 +16,7 @@ from graphmargin._rows import (
     canonical_rows,
     check_no_mask,
     common_exponent,
-    naming_matrix,
+    errors_name_argument,
     scale_rows,
 )
 from graphmargin._typing import AnyArray, FloatArray
@@ -32,10 +32,10 @@ from graphmargin.selection.parameters import has_callable, has_parameters_to_cho
 
 
 class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
-    """Base of all classifiers: rows and labels that are validated, and predictions.
+    """Base class of all classifiers, with the validation of rows and labels, and predictions.
 
-    A subclass names its parameters in the constructor; its `fit` calls `_validate` first and
-    `_keep` last.
+    A subclass has its parameters in the constructor; its `fit` calls `_validate` first and `_keep`
+    last.
     """
 
     cv: Any
@@ -45,25 +45,25 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
     predictor_: MarginPredictor | HarmonicPredictor
 
     def predict(self, X: Any) -> AnyArray:
-        """Return the label of every row."""
+        """Return the predicted label of every row."""
         check_is_fitted(self)
         return self.predictor_.predict(self._validate_new(X))
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Return class probabilities of every row."""
+        """Return the class probabilities of every row."""
         check_is_fitted(self)
         return self.predictor_.probabilities(self._validate_new(X))
 
     def _validate(self, X: Any, y: npt.ArrayLike) -> tuple[Any, EncodedLabels]:
-        """Return X as a float array or CSR matrix, and the encoded labels; forget earlier fits.
+        """Return X as a float array or CSR matrix, and the encoded labels; delete earlier results.
 
-        Rows of uncommon size are scaled by a power of two, which `_keep` tells the predictor, so
-        that squares of their numbers do not leave the range.
+        Rows with huge or tiny numbers are scaled by a power of two, which `_keep` passes to the
+        predictor, so that squares of their numbers do not overflow.
         """
         for name in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, name)  # what fails, or ends by Ctrl-C, is no fit
+            delattr(self, name)  # a fit that fails, or ends by Ctrl-C, leaves no attributes
         X = self._validate_rows(X, ensure_min_samples=2)
-        if y is not None:  # which `encode_labels` refuses
+        if y is not None:  # else `encode_labels` raises
             try:
                 check_consistent_length(X, y)
             except (ValueError, TypeError) as error:
@@ -74,29 +74,29 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         self._exponent = 0 if get_tags(self).input_tags.pairwise else common_exponent(X)
         if self._exponent and has_callable(self.get_params(deep=False).get("kernel")):
             msg = (
-                f"`X` has numbers up to 2^{self._exponent} in size, whose squares a callable "
-                "`kernel` may not be able to form; change the unit of the features"
+                f"`X` has numbers of size 2^{self._exponent}, whose squares may overflow in a "
+                "callable `kernel`; change the unit of the features"
             )
             raise ValueError(msg)
         return scale_rows(X, self._exponent), labels
 
     def _validate_new(self, X: Any) -> Any:
-        """Return new rows in the form in which `fit` saw its own."""
+        """Return new rows, validated like those of `fit`."""
         return self._validate_rows(X, reset=False)
 
     def _validate_rows(self, X: Any, **options: Any) -> Any:
         """Return X as an array or canonical CSR matrix of finite floats."""
         check_no_mask(X)
         kinds = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
-        with naming_matrix("X"):
+        with errors_name_argument("X"):
             return canonical_rows(validate_data(self, X, **kinds, **options))
 
     def _held_out(
         self, X: Any, y: Any, labels: EncodedLabels, auto: tuple[str, ...], execution: Execution
     ) -> HeldOutLabels | None:
-        """Return the labels on which candidates are tested, as `cv` says.
+        """Return the labels on which candidates are tested, according to `cv`.
 
-        None if all parameters are fixed: none of `auto` is "auto", and none at all a list.
+        Returns None if all parameters are fixed: none of `auto` is "auto", and none is a list.
         """
         if not has_parameters_to_choose(self, auto):
             return None
@@ -119,24 +119,24 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         self.transduction_: AnyArray = np.asarray(self.classes_[fitted.codes])
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Tell whether `fit` has come to its end."""
+        """Tell whether `fit` has finished."""
         return hasattr(self, "transduction_")
 
     def __sklearn_tags__(self) -> Tags:
-        """Say that CSR input is fine."""
+        """Return the tags, which allow CSR matrices."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
 
 
 class MarginClassifier(SemiSupervisedClassifier):
-    """Base of classifiers whose function is a sum of max-margin machines."""
+    """Base class of classifiers whose function is a sum of max-margin machines."""
 
     kernel: Any
     predictor_: MarginPredictor
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Return f(x): (m,) for two classes, positive for the second, else a score a class."""
+        """Return f(x): (m,) for two classes, positive for the second, else a score per class."""
         check_is_fitted(self)
         return self.predictor_.decision(self._validate_new(X))
 
@@ -147,7 +147,7 @@ class MarginClassifier(SemiSupervisedClassifier):
         return X, labels
 
     def __sklearn_tags__(self) -> Tags:
-        """Say whether X is a kernel matrix."""
+        """Return the tags, which say whether X is a kernel matrix."""
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = is_pairwise(self.kernel)
         return tags

@@ -20,7 +20,7 @@ from graphmargin.selection.tasks import choose_among, make_tasks
 
 
 class HarmonicClassifier(SemiSupervisedClassifier):
-    """Labels by random walks on the k-NN graph; new points ask their neighbors.
+    """Classifier by random walks on the k-NN graph, the harmonic solution.
 
     Training rows get the regularized harmonic solution
     ``l_u = (L_uu + gamma_g I)^-1 W_ul l_l`` (eq. reg HFS), hard or soft. A new point x takes one
@@ -29,16 +29,17 @@ class HarmonicClassifier(SemiSupervisedClassifier):
 
     A parameter can be a list of candidates: ``gamma_g``, ``class_mass_normalization``,
     ``n_neighbors``, ``width``, ``metric``, ``c_labeled`` and ``c_unlabeled``. All combinations are
-    tried, and the class masses of the credible ones are averaged, each on its own graph.
+    tried, and the class masses of the credible ones are averaged, each on its graph.
 
     Parameters
     ----------
     gamma_g : float >= 0 or "auto", default=0.1
-        Rate of the sink; 0 is the ordinary harmonic solution. A small positive value damps the
-        few vertices that would otherwise label everything when labels are rare. "auto" averages
-        the class masses of several values, weighted by how well they predict held-out labels.
+        Rate of the sink; 0 is the ordinary harmonic solution. A small positive value limits the
+        influence of the few vertices that would otherwise label everything when labels are rare.
+        "auto" averages the class masses of several values, weighted by how well they predict
+        held-out labels.
     n_neighbors : int, default=5
-        Neighbors in the graph.
+        Number of neighbors in the graph.
     width : {"paper", "self-tuning", "binary"} or positive float, default="paper"
         Width of the edge weights, see `knn_graph`.
     metric : {"euclidean", "cosine"}, default="euclidean"
@@ -49,45 +50,46 @@ class HarmonicClassifier(SemiSupervisedClassifier):
         See `harmonic_solution`.
     class_mass_normalization : bool, array of shape (c,) or "auto", default=False
         Scale class masses to the class shares of the labels (True) or to these priors. "auto" is
-        for ``gamma_g="auto"``: with up to three labels a class, it tries the shares of the labels
-        (with one more in each class) and none.
+        for ``gamma_g="auto"``: with up to three labels per class, it tries the shares of the labels
+        (with one more in each class) and no normalization.
     c_labeled : float > 0 or array of shape (n,), default=inf
         Trust in the labels; inf keeps them as given.
     c_unlabeled : float >= 0, default=0
-        Pull of unlabeled points towards no label.
+        Weight that pulls unlabeled points towards no label.
     cv : int, "loo", splitter, iterable, or tuple (X_val, y_val), default=None
         Labels on which candidates are tested, as in `MaxMarginGraphCut`.
     n_jobs : int, default=None
-        Threads of `fit`; None takes as many as BLAS would, -1 all cores. The result does not
-        depend on it.
+        Number of threads of `fit`; None takes as many as BLAS would, -1 all cores. The result does
+        not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of the approximate neighbor search (above 50,000 points).
     verbose : int, default=0
-        1 shows the stages of `fit` on standard error, with a bar where they take long.
+        1 shows the stages of `fit` on standard error, with a progress bar if they take long.
 
     Attributes
     ----------
     classes_ : array of shape (c,)
     transduction_ : array of shape (n,)
         Label of every training row. Rows in components without a label get that of the nearest
-        row outside them (with a precomputed graph: the most frequent one), confidence 0, and a
-        warning that counts them.
+        row outside them (with a precomputed graph: the most frequent one) and confidence 0, and a
+        warning counts them.
     confidence_ : array of shape (n,)
         Best minus second best class mass, abs(l) for two classes.
     label_distributions_ : array of shape (n, c)
-        Class masses, the sink's share spread evenly; rows sum to 1.
+        Class masses, with the sink mass divided equally; rows sum to 1.
     graph_ : csr_array of shape (n, n)
     graph_recall_ : float or None
-        Share of the true neighbors in the graph, measured on a sample; 1 is exact, None is a
-        precomputed graph.
+        Share of the true nearest neighbors in the graph, measured on a sample; 1 is exact, None is
+        a precomputed graph.
     harmonic_solution_ : HarmonicSolution
-        As solved; if gamma_g was chosen, for the value with the largest weight.
+        Solution before class mass normalization; if gamma_g was chosen, for the value with the
+        largest weight.
     choice_ : Choice or None
         If parameters were chosen: the candidates and their weights.
     gamma_g_path_ : dict or None
-        The same: a row for each gamma_g, as in `MaxMarginGraphCut`.
+        If parameters were chosen: a table with a row for each gamma_g, as in `MaxMarginGraphCut`.
     predictor_ : HarmonicPredictor
-        What predictions need.
+        The data that predictions need.
     n_iter_ : int
 
     Examples
@@ -164,7 +166,7 @@ class HarmonicClassifier(SemiSupervisedClassifier):
         return self
 
     def graph_report(self) -> GraphReport:
-        """Return what to know before trusting the graph; print it for a text."""
+        """Return a report on the graph, to check before its labels are trusted."""
         check_is_fitted(self)
         return graph_report(
             self.harmonic_solution_,
@@ -176,7 +178,7 @@ class HarmonicClassifier(SemiSupervisedClassifier):
         )
 
     def __sklearn_tags__(self) -> Tags:
-        """Say whether X is the graph itself."""
+        """Return the tags, which say whether X is the graph."""
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.affinity == "precomputed"
         return tags

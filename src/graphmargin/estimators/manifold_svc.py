@@ -15,7 +15,7 @@ from graphmargin.selection.tasks import choose_among, make_tasks
 
 
 class ManifoldSVC(MarginClassifier):
-    """Max-margin classifier whose function changes little along the edges of the k-NN graph.
+    """Max-margin classifier whose function is smooth along the edges of the k-NN graph.
 
     ``min_f sum_{i in l} V(f, x_i, y_i) + gamma norm(f)_K^2 + gamma_u f'Lf`` (eq. MR), V the hinge
     loss, with ``C = 1 / (2 gamma)``: manifold regularization of SVMs, also known as Laplacian SVM
@@ -32,20 +32,20 @@ class ManifoldSVC(MarginClassifier):
     C : float > 0 or "auto", default=10.0
         1 / (2 gamma), the weight of the hinge losses.
     gamma_u : float >= 0 or "auto", default=1e-3
-        Weight of f'Lf, a sum over all edges; 0 is the supervised SVM, and "auto" blends values
-        by the number of rows, tested on held-out labels. The max-margin graph cut
-        with ``gamma_g = gamma / gamma_u = 1 / (2 C gamma_u)`` weighs graph and norm alike.
+        Weight of f'Lf, a sum over all edges; 0 is the supervised SVM, and "auto" blends values in
+        units of the inverse number of rows, tested on held-out labels. The max-margin graph cut
+        with ``gamma_g = gamma / gamma_u = 1 / (2 C gamma_u)`` weights graph and norm alike.
     laplacian_power : int, default=1
-        L^power in place of L: smooth beyond the neighbors.
+        L^power in place of L, which makes f smooth beyond direct neighbors.
     normalized : bool, default=False
         ``D^-1/2 L D^-1/2`` in place of ``L = D - W``. The penalty is then on f without its bias.
     fit_intercept : bool, default=True
         False is f without a bias, as in the paper.
     approximation : {"auto", "none", "nystroem"}, default="auto"
-        "none" is exact, by a kernel matrix of all rows: time O(n^3). "nystroem" is for many rows:
-        kernel values to 500 landmarks serve as features; for the linear kernel on dense rows of up
-        to 2,000 columns, the rows themselves, which is exact. "auto" takes the rows where it can,
-        else "none" for up to 4,000 rows.
+        "none" is exact, by a kernel matrix of all rows in time O(n^3). "nystroem" is for many rows:
+        the features are kernel values to 500 landmarks; for the linear kernel on dense rows of up
+        to 2,000 columns they are the rows themselves, which is exact. "auto" uses the rows where
+        possible, else "none" for up to 4,000 rows.
     n_neighbors : int, default=5
     metric : {"euclidean", "cosine"}, default="euclidean"
         Metric of the graph.
@@ -60,13 +60,13 @@ class ManifoldSVC(MarginClassifier):
         As in `SupervisedSVC`.
     graph_ : csr_array of shape (n, n)
     graph_recall_ : float or None
-        Share of the true neighbors in the graph, measured on a sample; 1 is exact, None is a
-        precomputed graph.
+        Share of the true nearest neighbors in the graph, measured on a sample; 1 is exact, None is
+        a precomputed graph.
 
     Examples
     --------
     The paper's example of a problem that linear manifold regularization cannot solve: it scales f,
-    and moves its boundary nowhere.
+    but does not move its boundary.
 
     >>> from graphmargin.datasets import make_lattices
     >>> X, y, y_true, W = make_lattices()

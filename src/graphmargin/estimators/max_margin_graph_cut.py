@@ -1,4 +1,4 @@
-"""The max-margin graph cut: a margin classifier on labels that the graph induces."""
+"""The max-margin graph cut: a max-margin classifier on labels that the graph induces."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from graphmargin.theory.stability import Stability
 
 
 class MaxMarginGraphCut(MarginClassifier):
-    """Max-margin classifier on all points whose label the graph is confident about.
+    """Max-margin classifier on all points with a confident label from the graph.
 
     1. ``(L_uu + gamma_g I) l_u = W_ul l_l`` on the k-NN graph gives induced labels sgn(l_i) and
        confidences abs(l_i) (eq. reg HFS).
     2. ``min_f sum_{i: abs(l_i) >= eps} V(f, x_i, sgn(l_i)) + gamma norm(f)_K^2``, V the hinge
        loss (eq. MMGC), with ``C = 1 / (2 gamma)``.
 
-    Labeled points always take part. ``gamma_g = inf`` is the supervised SVM on them alone.
-    Several classes: one column of the harmonic system for each, confidence is the best minus the
-    second best mass, and the margin classifier is one-vs-one.
+    Labeled points always take part. ``gamma_g = inf`` is the supervised SVM on them alone. With
+    several classes, the harmonic system has a column for each, the confidence is the best minus the
+    second best mass, and the max-margin classifier is one-vs-one.
 
-    By default gamma_g and C are chosen, safely: labels are held out in folds, and f is the mean of
-    all credible candidates, supervised learning included, weighted by how well they predict the
+    By default gamma_g and C are chosen: labels are held out in folds, and f is the mean of all
+    credible candidates, supervised learning included, weighted by how well they predict the
     held-out labels (`graphmargin.selection.choose`). `graph_report` tells whether the graph helps.
     Candidates are tried on at most 50,000 unlabeled rows, unless the graph is given.
 
     A parameter can be a list of candidates: ``gamma_g``, ``C``, ``class_mass_normalization``,
     ``kernel``, ``degree``, ``coef0``, ``width``, ``n_neighbors``, ``metric``, ``eps``,
     ``loss_weights``, ``c_labeled`` and ``c_unlabeled``. All combinations are tried, and the
-    credible ones are blended, each with its own graph and kernel.
+    credible ones are blended, each with its graph and kernel.
 
     Deviation from the paper: losses are weighted by confidence unless ``loss_weights="equal"``.
 
@@ -53,72 +53,74 @@ class MaxMarginGraphCut(MarginClassifier):
         Degree of the "cubic" kernel ``(x.z / width^2 + coef0)^degree``.
     coef0 : float >= 0, default=1.0
     width : {"paper", "self-tuning", "binary"} or positive float, default="paper"
-        Width of kernel and edge weights, sqrt(K) sigma as in the paper or a number.
-        "self-tuning" and "binary" concern the edges, and the kernel keeps the paper's width.
+        Width of kernel and edge weights, sqrt(K) sigma as in the paper or a number. "self-tuning"
+        and "binary" change the edges only, and the kernel has the paper's width.
     C : "auto" or float > 0, default="auto"
         1 / (2 gamma), the weight of the hinge losses. "auto" blends three values, in units of the
         kernel's variance.
     approximation : {"auto", "none", "nystroem"}, default="auto"
-        "none" trains the exact machine. "nystroem" is for many rows: kernel values to 500
-        landmarks serve as features (for a linear kernel, the rows themselves), and of more than
-        200,000 rows that many are learned from. "auto" is exact for up to 10,000 rows (linear:
-        2,000).
+        "none" trains the exact machine. "nystroem" is for many rows: the features are kernel values
+        to 500 landmarks (for a linear kernel, the rows themselves), and of more than 200,000 rows
+        a sample of that size is used. "auto" is exact for up to 10,000 rows (linear: 2,000).
     gamma_g : "auto" or float >= 0, default="auto"
-        Rate of the sink: 0 trusts the graph most, inf not at all. "auto" blends inf and four
+        Rate of the sink: 0 uses the graph most, inf does not use it. "auto" blends inf and four
         finite values, in units of the degrees.
     eps : float in [0, 1), default=1e-6
-        Confidence from which on an induced label is learned from.
+        Smallest confidence of an induced label to learn from.
     loss_weights : {"confidence", "equal"}, default="confidence"
-        "equal" is the paper's sum of hinge losses; "confidence" weights each by abs(l_i), so that
-        points count the more the surer their label is.
+        "equal" is the paper's sum of hinge losses; "confidence" weights each loss by abs(l_i), so
+        that points with confident labels count more.
     class_mass_normalization : "auto", bool or array of shape (c,), default="auto"
-        Scale class masses to the class shares of the labels (True) or to these priors. "auto"
-        concerns chosen parameters and up to three labels a class: the shares of the labels, with
-        one more in each class, are then tried beside none.
+        Scale class masses to the class shares of the labels (True) or to these priors. "auto" is
+        for chosen parameters: with up to three labels per class, it tries the shares of the labels
+        (with one more in each class) and no normalization.
     n_neighbors : int, default=5
     metric : {"euclidean", "cosine"}, default="euclidean"
         Metric of the graph.
     cv : int, "loo", splitter, iterable, or tuple (X_val, y_val), default=None
-        Labels on which candidates are tested, where a parameter is "auto" or a list. An integer
-        is a number of folds, "loo" holds out each label on its own, a splitter or an iterable of
-        (train, test) holds out the labels of the test rows; the rows stay as unlabeled ones. A
-        tuple is a validation set of other rows, all of them labeled. None are five folds, ten for
-        up to 20 labels.
+        Labels on which candidates are tested, if a parameter is "auto" or a list. An integer is the
+        number of folds, "loo" holds out one label at a time, and a splitter or an iterable of
+        (train, test) holds out the labels of the test rows, which remain as unlabeled rows. A tuple
+        is a validation set of other rows, all of them labeled. None means five folds, or ten for up
+        to 20 labels.
     solver, c_labeled, c_unlabeled, n_jobs, random_state, verbose
-        As in `HarmonicClassifier`. With soft labels (finite `c_labeled`), labeled points enter
-        with the label that the solution gives them.
+        As in `HarmonicClassifier`. With soft labels (finite `c_labeled`), labeled points have the
+        label that the solution induces.
 
     Attributes
     ----------
     classes_ : array of shape (c,)
     transduction_ : array of shape (n,)
-        Label of every training row. If parameters were chosen: the given label, or that of the
-        margin classifier, which is what was tested. Else induced by the graph, or by the margin
-        classifier where no label can be reached (confidence 0, and a warning that counts them).
+        Label of every training row. If parameters were chosen: the given label, or the prediction
+        of the max-margin classifier, which was tested on held-out labels. Else the label that the
+        graph induces, or the prediction of the classifier where no label can be reached
+        (with confidence 0, and a warning that counts these rows).
     confidence_ : array of shape (n,)
         Best minus second best of the label distributions.
     label_distributions_ : array of shape (n, c)
-        Rows sum to 1. If parameters were chosen: probabilities of the margin classifier,
+        Class probabilities. If parameters were chosen: those of the max-margin classifier,
         calibrated on held-out labels. Else those of the graph.
     choice_ : Choice or None
-        If parameters were chosen: candidates, what speaks for each, their weights, and the
+        If parameters were chosen: the candidates, the evidence for each, their weights, and the
         estimated error (``choice_.error``).
     gamma_g_path_ : dict or None
-        The same: a row for each gamma_g with the mean confidence, the accuracy of the graph alone
-        and of the cut on held-out labels, and the weight in the blend.
+        If parameters were chosen: a table with a row for each gamma_g, with the mean confidence,
+        the accuracy of the graph alone and of the cut on held-out labels, and the weight.
     parameters_ : Parameters
-        Validated parameters; if they were chosen, of the heaviest part that uses the graph.
+        Validated parameters; if they were chosen, those of the heaviest candidate that uses the
+        graph.
     training_mask_ : array of shape (n,)
-        Rows that the margin classifier was trained on; if parameters were chosen, the heaviest
-        part of the blend that uses the graph.
+        Rows that the max-margin classifier was trained on; if parameters were chosen, for the
+        heaviest candidate that uses the graph.
     graph_ : csr_array of shape (n, n)
     graph_recall_ : float or None
-        Share of the true neighbors in the graph, measured on a sample; 1 is exact, None is a
-        precomputed graph.
+        Share of the true nearest neighbors in the graph, measured on a sample; 1 is exact, None is
+        a precomputed graph.
     harmonic_solution_ : HarmonicSolution
-        As solved; if parameters were chosen, for the heaviest part that uses the graph.
+        Solution before class mass normalization; if parameters were chosen, for the heaviest
+        candidate that uses the graph.
     predictor_ : MarginPredictor
-        What predictions need; ``predictor_.machines[0].report`` tells how it was trained.
+        The data that predictions need; ``predictor_.machines[0].report`` is the report on training.
     n_iter_ : int
 
     Examples
@@ -132,7 +134,7 @@ class MaxMarginGraphCut(MarginClassifier):
     >>> float(supervised.score(X, y_true)), float(cut.fit(X, y, W=W).score(X, y_true))
     (0.9, 1.0)
 
-    Parameters that are chosen:
+    With chosen parameters:
 
     >>> from graphmargin.datasets import load_digits, mask_labels
     >>> X, y = load_digits()
@@ -143,7 +145,7 @@ class MaxMarginGraphCut(MarginClassifier):
     >>> bool(model.score(X[1000:], y[1000:]) > 0.9)
     True
 
-    Candidates in lists:
+    With lists of candidates:
 
     >>> model = MaxMarginGraphCut(gamma_g=[0.1, np.inf], C=10.0, kernel=["linear", "rbf"], cv=5)
     >>> choice = model.fit(X[:1000], few).choice_
@@ -228,10 +230,10 @@ class MaxMarginGraphCut(MarginClassifier):
         return self
 
     def graph_report(self) -> GraphReport:
-        """Return what to know before trusting the graph; print it for a text.
+        """Return a report on the graph, to check before its labels are trusted.
 
-        Components, points without labels, agreement of labels along edges, sink mass, and, where
-        gamma_g was chosen, whether the graph helps or supervised learning was chosen.
+        It has the components, unreached points, agreement of labels along edges, sink mass and, if
+        gamma_g was chosen, whether the graph helps. Print it for a text.
         """
         check_is_fitted(self)
         return graph_report(
@@ -253,19 +255,19 @@ class MaxMarginGraphCut(MarginClassifier):
     ) -> RiskBound:
         """Return the bound on the risk of f, term by term (Propositions 1 and 2).
 
-        It is proved for two classes and soft labels (a finite number as `c_labeled`), and print
-        tells in a sentence whether it says something: it takes many labels.
+        It holds for two classes and soft labels (a finite `c_labeled`). An informative bound takes
+        many labels; the printed bound says whether it is informative.
 
         Parameters
         ----------
         eta, delta : float in (0, 1), default=0.05
             The bound holds with probability ``1 - (eta + delta)``.
         stability : {"graph", "spectral", "lemma"}, default="graph"
-            Stability coefficient: ours, or one of the two of the paper, see
+            Stability coefficient: ours, or one of the two in the paper, see
             `graphmargin.theory.stability_coefficient`.
         vc_dimension : float, default=None
-            Of the functions of the kernel; None is known for linear, cubic and RBF kernels (for
-            the latter it is inf).
+            VC dimension of the functions of the kernel; None computes it for linear, cubic and RBF
+            kernels (inf for the latter).
 
         Examples
         --------
@@ -285,11 +287,11 @@ class MaxMarginGraphCut(MarginClassifier):
         check_is_fitted(self)
         if self._training_scores is None:
             msg = (
-                "`risk_bound` is for two classes, soft labels, masses as solved and parameters "
-                f"that no label has chosen, got {len(self.classes_)} classes, c_labeled="
+                "`risk_bound` needs two classes, soft labels, fixed parameters and no class mass "
+                f"normalization, got {len(self.classes_)} classes, c_labeled="
                 f"{self.c_labeled!r}, class_mass_normalization={self.class_mass_normalization!r}, "
-                f"gamma_g={self.gamma_g!r} and C={self.C!r}; fit two classes with numbers such as "
-                "c_labeled=1.0, gamma_g=0.1 and C=10.0, and without normalization"
+                f"gamma_g={self.gamma_g!r} and C={self.C!r}; fit two classes with, for example, "
+                "c_labeled=1.0, gamma_g=0.1, C=10.0 and class_mass_normalization=False"
             )
             raise ValueError(msg)
         if vc_dimension is None:

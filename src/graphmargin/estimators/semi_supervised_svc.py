@@ -1,4 +1,4 @@
-"""Semi-supervised SVM: a margin that unlabeled rows stay out of."""
+"""Semi-supervised SVM (S3VM), whose margin unlabeled rows stay out of."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class SemiSupervisedSVC(MarginClassifier):
 
     ``min_f sum_{i in l} V(f, x_i, y_i) + gamma norm(f)_K^2 + gamma_u sum_{i in u} V^(f, x_i)``
     (eq. S3VM) with the hinge loss V, the hat loss ``V^ = max(1 - abs(f(x_i)), 0)`` and
-    ``C = 1 / (2 gamma)``. The problem is not convex: what is found is a local optimum, and if it
-    is worse than the supervised SVM that the search starts from (with the same mean of f), that
-    one is kept, with a warning. Several classes are one-vs-one, a pair of them with the unlabeled
-    rows that the supervised SVM gives to one of the two.
+    ``C = 1 / (2 gamma)``. The problem is not convex, and the result is a local optimum. If it is
+    worse than the supervised SVM at which the optimization starts (with the same mean of f), the
+    latter is kept, with a warning. Several classes are one-vs-one, where a pair of classes has the
+    unlabeled rows that the supervised SVM assigns to one of the two.
 
     A parameter can be a list of candidates: ``gamma_u``, ``C``, ``kernel``, ``degree``, ``coef0``,
     ``width`` and ``class_prior``. All combinations are tried, and the four most credible are
@@ -40,15 +40,16 @@ class SemiSupervisedSVC(MarginClassifier):
         Weight of the hat losses; 0 is the supervised SVM, and "auto" blends values from 0 to 1,
         tested on held-out labels.
     class_prior : "labels", None or array of shape (c,), default="labels"
-        Shares of the classes among the unlabeled rows. The mean of f over these rows is held at
-        ``2 p - 1``, else all of them may end on one side. Known shares are much better than
-        guessed ones; "labels" are the shares among the labels, and None leaves the mean free.
+        Shares of the classes among the unlabeled rows. They fix the mean of f over these rows to
+        ``2 p - 1``, because all of them may end on one side otherwise. Known shares are much better
+        than guessed ones; "labels" takes the shares among the labels, and None leaves the mean
+        free.
     solver : {"gradient", "cccp"}, default="gradient"
-        Way to a local optimum: "gradient" follows a smooth objective as gamma_u grows, "cccp"
-        guesses labels and trains on them in turns.
+        "gradient" minimizes a smooth objective while gamma_u grows, "cccp" alternately guesses
+        labels and trains on them.
     approximation : {"auto", "none", "nystroem"}, default="auto"
-        "none" is exact, by the eigenvectors of the kernel matrix: time O(n^3). "nystroem" is for
-        many rows: kernel values to 500 landmarks serve as features (for a linear kernel, the rows
+        "none" is exact, by the eigenvectors of the kernel matrix in time O(n^3). "nystroem" is for
+        many rows: the features are kernel values to 500 landmarks (for a linear kernel, the rows
         themselves). "auto" is "none" for up to 1,000 rows.
     cv : int, "loo", splitter, iterable, or tuple (X_val, y_val), default=None
         Labels on which candidates are tested, as in `MaxMarginGraphCut`.
@@ -62,8 +63,8 @@ class SemiSupervisedSVC(MarginClassifier):
     class_prior_ : array of shape (c,) or None
         The shares that were used.
     solutions_ : tuple of S3VMSolution
-        One for each pair of classes (and blended candidate): objectives, their trace, and whether
-        the supervised SVM was kept.
+        Solutions for each pair of classes (and candidate in a blend): objectives, their trace, and
+        whether the supervised SVM was kept.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The supervised SVM: what all semi-supervised methods have to beat."""
+"""The supervised SVM, the baseline of all semi-supervised methods."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class SupervisedSVC(MarginClassifier):
 
     ``min_f sum_{i in l} V(f, x_i, y_i) + gamma norm(f)_K^2``, V the hinge loss, with
     ``C = 1 / (2 gamma)``: the max-margin graph cut with ``gamma_g = inf``, without its graph.
-    Kernels, their width (which all rows decide), solvers and the choice of C are those of
-    `MaxMarginGraphCut`, so that a comparison shows what the unlabeled rows are worth.
+    Kernels, their width (computed from all rows), solvers and the choice of C are those of
+    `MaxMarginGraphCut`, so that a comparison shows the effect of the unlabeled rows.
 
     A parameter can be a list of candidates: ``C``, ``kernel``, ``degree``, ``coef0`` and ``width``.
 
@@ -40,13 +40,13 @@ class SupervisedSVC(MarginClassifier):
     ----------
     classes_ : array of shape (c,)
     transduction_ : array of shape (n,)
-        The given labels, and those of the classifier for the other rows.
+        The given labels, and predictions for the other rows.
     label_distributions_ : array of shape (n, c)
         Probabilities of the training rows, calibrated on the given labels.
     confidence_ : array of shape (n,)
         Best minus second best of these probabilities.
     predictor_ : MarginPredictor
-        What predictions need; ``predictor_.machines[0].report`` tells how it was trained.
+        The data that predictions need; ``predictor_.machines[0].report`` is the report on training.
     choice_ : Choice or None
         If parameters were chosen: the candidates and their weights.
 

@@ -1,4 +1,4 @@
-"""Points to a graph: k nearest neighbors, edge weights, the Laplacian and components."""
+"""Graphs of points: k nearest neighbors, edge weights, the Laplacian and components."""
 
 from graphmargin.graph.adjacency import check_graph, knn_graph
 from graphmargin.graph.laplacian import components, laplacian

@@ -1,4 +1,4 @@
-"""The symmetric sparse graph W of some points, and the check of a graph that a user brings."""
+"""The symmetric k-NN graph W of some points, and the check of a given graph."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from graphmargin._rows import (
     canonical_rows,
     check_no_mask,
     common_exponent,
-    naming_matrix,
+    errors_name_argument,
     scale_rows,
     unit_rows,
 )
 from graphmargin._typing import ProgressCallback
 from graphmargin.graph.neighbors import Neighbors, NeighborSearch, draw_seed
-from graphmargin.graph.weights import Weighting, Width, scaled_width, weighting
+from graphmargin.graph.weights import Weighting, Width, fit_weighting, scaled_width
 
 Metric = Literal["euclidean", "cosine"]
 METRICS = ("euclidean", "cosine")
 
 SYMMETRY_TOLERANCE = 1e-8
-LARGEST_SUM = 1e290
-"""Sum of all weights of a graph that solvers can add up and multiply without overflow."""
+MAX_TOTAL_WEIGHT = 1e290
+"""Largest sum of all weights of a graph for which solvers do not overflow."""
 
 
 @dataclass(frozen=True)
 class NeighborGraph:
-    """A k-NN graph with what is needed to attach new points to it."""
+    """A k-NN graph, with the search and the weights that attach new points to it."""
 
     W: sparse.csr_array
     search: NeighborSearch
-    """Finds neighbors among the rows, where Euclidean distance is the metric."""
+    """Search among the rows, scaled so that the metric is the Euclidean distance."""
     weighting: Weighting
     recall: float
-    """Share of the true neighbors that are joined, measured on a sample; 1 is exact."""
+    """Share of the true nearest neighbors that was found, measured on a sample; 1 is exact."""
 
 
 def knn_graph(
@@ -53,7 +53,7 @@ def knn_graph(
 ) -> sparse.csr_array:
     """Return the symmetric k-nearest-neighbor graph W of the rows of X.
 
-    Vertices i and j are joined if one is among the k nearest neighbors of the other, with the
+    Vertices i and j are connected if one is among the k nearest neighbors of the other, with the
     paper's weight ``w_ij = exp(-norm(x_i - x_j)^2 / (2 K sigma^2))`` (Section 6.2).
 
     Parameters
@@ -67,11 +67,11 @@ def knn_graph(
     metric : {"euclidean", "cosine"}, default="euclidean"
         Cosine is Euclidean on rows scaled to unit length.
     recall : float in (0, 1], default=None
-        Share of the true neighbors to be found; 1 is exact. None is exact for up to 50,000 points
-        and wherever an exact search visits few points, and 0.99 elsewhere.
+        Share of the true nearest neighbors to be found; 1 is exact. None is exact for up to 50,000
+        points and wherever an exact search visits few points, and 0.99 elsewhere.
     n_jobs : int, default=None
-        Threads; None leaves BLAS and OpenMP as they are, -1 takes all cores. The result does
-        not depend on it.
+        Number of threads; None takes as many as BLAS would, -1 all cores. The result does not
+        depend on it.
     random_state : int, RandomState or None, default=None
         Seed of the approximate search.
 
@@ -83,8 +83,8 @@ def knn_graph(
 
     Notes
     -----
-    Equal distances are ranked by index. Duplicated rows are neighbors of weight 1, constant
-    features count in K as in the paper, and each row is left out of its own list by its index.
+    Equal distances are ranked by index. Duplicate rows are neighbors of weight 1, constant features
+    count in K as in the paper, and no row is its own neighbor.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def knn_graph(
 
     check_no_mask(X)
     kinds = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "input_name": "X"}
-    with naming_matrix("X"):
+    with errors_name_argument("X"):
         X = canonical_rows(check_array(X, ensure_min_samples=2, **kinds))
     exponent = common_exponent(X)
     return neighbor_graph(
@@ -121,16 +121,16 @@ def neighbor_graph(
     random_state: Any = None,
     progress: ProgressCallback | None = None,
 ) -> NeighborGraph:
-    """Return `knn_graph` of validated X together with its points and weighting."""
+    """Return the k-NN graph of validated X, with its search and weighting; see `knn_graph`."""
     points = metric_points(X, metric)
     search = NeighborSearch(points, n_jobs=n_jobs, seed=draw_seed(random_state))
     neighbors = search.neighbors(n_neighbors, recall=recall, progress=progress)
-    rule = weighting(points, neighbors, width)
+    rule = fit_weighting(points, neighbors, width)
     return NeighborGraph(symmetric_graph(neighbors, rule), search, rule, neighbors.recall)
 
 
 def symmetric_graph(neighbors: Neighbors, rule: Weighting) -> sparse.csr_array:
-    """Return W, in which two points are joined if one is a neighbor of the other."""
+    """Return W, in which two points are connected if one is a neighbor of the other."""
     n, k = neighbors.indices.shape
     directed = sparse.csr_array(
         (
@@ -147,20 +147,20 @@ def symmetric_graph(neighbors: Neighbors, rule: Weighting) -> sparse.csr_array:
 
 
 def metric_points(X: Any, metric: Metric) -> Any:
-    """Return X where Euclidean distance is the metric: for cosine, rows of unit length."""
+    """Return points whose Euclidean distance is the metric: for cosine, rows of unit length."""
     check_choice("metric", metric, METRICS)
     if metric == "euclidean":
         return X
     from sklearn.preprocessing import normalize
 
-    return normalize(unit_rows(X))  # which takes tiny rows for zero
+    return normalize(unit_rows(X))  # tiny rows would count as zero
 
 
 def check_graph(W: Any, n_samples: int | None = None) -> sparse.csr_array:
-    """Return a graph that a user brings as a clean CSR array, or say what is wrong with it.
+    """Return a given graph as a validated CSR array, or raise ValueError.
 
-    It must be square (of size `n_samples` where given), finite, non-negative and symmetric.
-    Loops are dropped: they cancel in L = D - W.
+    It must be square (of size `n_samples`, if given), finite, non-negative and symmetric. Loops are
+    dropped, because they cancel in L = D - W.
 
     Examples
     --------
@@ -168,9 +168,9 @@ def check_graph(W: Any, n_samples: int | None = None) -> sparse.csr_array:
     [[0.0, 2.0], [2.0, 0.0]]
     """
     check_no_mask(W, "W")
-    with naming_matrix("W"):
+    with errors_name_argument("W"):
         if np.iscomplexobj(W):
-            msg = "`W` must have real weights, got complex ones"
+            msg = "`W` must have real weights, got complex numbers; pass their absolute values"
             raise ValueError(msg)
         W = sparse.csr_array(W, dtype=np.float64, copy=True)
     if W.ndim != 2 or W.shape[0] != W.shape[1]:
@@ -185,14 +185,14 @@ def check_graph(W: Any, n_samples: int | None = None) -> sparse.csr_array:
         raise ValueError(msg)
     with np.errstate(over="ignore"):
         total = W.sum()
-    if total > LARGEST_SUM:
+    if total > MAX_TOTAL_WEIGHT:
         msg = (
-            f"`W` has weights up to {W.data.max():.3g}, whose sums leave the range of numbers; "
-            "divide all weights, and gamma_g, by the same number"
+            f"`W` has weights up to {W.data.max():.3g}, whose sum overflows; divide all weights, "
+            "and `gamma_g`, by the same number"
         )
         raise ValueError(msg)
     if W.nnz and W.data.min() < 0:
-        msg = f"`W` must be non-negative, got a weight of {W.data.min()}"
+        msg = f"`W` must be non-negative, got a weight of {W.data.min()}; drop such edges"
         raise ValueError(msg)
     asymmetry = abs(W - W.T)
     if asymmetry.nnz and asymmetry.max() > 0:

@@ -1,4 +1,4 @@
-"""The Laplacian of a graph, how smooth functions are along its edges, and its components."""
+"""The Laplacian of a graph, its quadratic form, and the connected components."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from graphmargin._threads import map_in_threads, raise_if_cancelled
 from graphmargin._typing import FloatArray, IntArray
 
 N_SUMS = 16
-"""Partial sums of a quadratic form: their number, and with it rounding, depends on no thread."""
+"""Number of partial sums of a quadratic form, so that rounding does not depend on threads."""
 
 
 def laplacian(W: sparse.csr_array, *, normalized: bool = False, power: int = 1) -> sparse.csr_array:
@@ -58,8 +58,8 @@ def quadratic_form(
     """Return ``R' L^power R`` of shape (r, r), in double precision.
 
     For one column f this is f'Lf, half of ``sum_ij w_ij (f_i - f_j)^2``. Half of the powers are
-    applied to R, then the products are summed up block by block: power 1 takes no memory of the
-    size of R.
+    applied to R, and the products are added up block by block. Power 1 takes no memory of the size
+    of R.
 
     Parameters
     ----------
@@ -67,11 +67,11 @@ def quadratic_form(
         Symmetric, positive semidefinite; so is the result.
     R : array of shape (n, r)
     center : array of shape (r,), default=0.0
-        Is subtracted from the rows of R; D - W does not see it, but for lost digits.
+        Subtracted from the rows of R. For L = D - W, this only improves the precision.
     power : int, default=1
-        Without forming L^power, which is not sparse.
+        Power of L; L^power is not formed, because it is not sparse.
     n_jobs : int, default=None
-        Threads; the result does not depend on them.
+        Number of threads; the result does not depend on it.
 
     Examples
     --------
@@ -86,16 +86,16 @@ def quadratic_form(
     for _ in range(power // 2):
         R, shift = _products(L, R, shift, blocks, n_jobs), np.zeros(r)
 
-    def add_up(some: list[slice]) -> FloatArray:
+    def partial_sum(part: list[slice]) -> FloatArray:
         total = np.zeros((r, r))
-        for rows in some:
-            left = R[rows] - shift
-            total += left.T @ (_product(L, R, shift, rows) if power % 2 else left)
+        for rows in part:
+            centered = R[rows] - shift
+            total += centered.T @ (_product(L, R, shift, rows) if power % 2 else centered)
             raise_if_cancelled()
         return total
 
-    shares = [blocks[first::N_SUMS] for first in range(N_SUMS)]
-    total = np.sum(map_in_threads(add_up, shares, n_jobs=n_jobs), axis=0)
+    parts = [blocks[first::N_SUMS] for first in range(N_SUMS)]
+    total = np.sum(map_in_threads(partial_sum, parts, n_jobs=n_jobs), axis=0)
     return np.asarray((total + total.T) / 2)
 
 
@@ -113,7 +113,7 @@ def _products(
 
 
 def _product(L: sparse.csr_array, R: FloatArray, shift: FloatArray, rows: slice) -> FloatArray:
-    """Return some rows of L (R - shift); SciPy would first turn all of a float32 R into float64."""
+    """Return some rows of L (R - shift), without SciPy's copy of a float32 R in float64."""
     product = np.zeros((rows.stop - rows.start, R.shape[1]))
     _add_products(L.indptr, L.indices, L.data, R, shift, rows.start, product)
     return product
@@ -129,7 +129,7 @@ def _add_products(indptr, indices, data, R, shift, first, out):  # type: ignore[
 
 
 def components(W: sparse.csr_array) -> IntArray:
-    """Return the number of the connected component of every vertex.
+    """Return the index of the connected component of every vertex.
 
     Examples
     --------

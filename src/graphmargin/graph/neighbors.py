@@ -1,12 +1,12 @@
-"""The k nearest neighbors of every point, exactly or nearly so, never n x n in memory.
+"""Search for the k nearest neighbors of every point, exact or approximate.
 
-A fast search in float32 (see `cells`) proposes a few more candidates than asked for; their
+A fast search in float32 (see `voronoi_index`) proposes a few more candidates than needed; their
 distances are then computed again in double precision and ranked by (distance, index). An exact
 search checks, row by row, that no point outside the candidates can be nearer than the k-th one,
-given the rounding error of the fast search; the rare rows that fail (ties, far outliers) are
-searched again, in the end among all points. Exact results on dense data therefore depend neither
-on the cells nor on the number of threads. On sparse data, ties beyond the candidates are broken as
-they come.
+given the rounding error of the fast search. The rare rows that fail (ties, far outliers) are
+searched again, finally among all points. Exact results on dense data therefore depend neither on
+the cells nor on the number of threads. On sparse data, the order of ties beyond the candidates is
+arbitrary. No n x n matrix is formed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from graphmargin._blocks import ranges, row_slices
+from graphmargin._blocks import chunk_ranges, row_slices
 from graphmargin._checks import check_integer, check_random_state
 from graphmargin._compilation import kernel
 from graphmargin._rows import limit_rows, range_exponent
@@ -35,27 +35,27 @@ from graphmargin.graph.voronoi_index import (
 )
 
 MAX_EXACT = 50_000
-"""Number of points up to which the search is exact unless a recall is asked for."""
+"""Largest number of points for which the search is exact unless a recall is given."""
 EXACT_WORK = 2**16
-"""Features read for a query (points visited times d) up to which exactness is affordable."""
+"""Largest number of features read for a query (visited points times d) in an exact search."""
 DEFAULT_RECALL = 0.99
-SAMPLE = 800
-"""Queries whose true neighbors are found to tune and to verify the recall."""
+RECALL_SAMPLE = 800
+"""Number of queries whose true neighbors are found to tune and to verify the recall."""
 SPARE_CANDIDATES = 6
-FAR = 2.0**40
-"""Size of a query, in units of the data, beyond which float32 is of no use."""
-FAR_SPARSE = 400
-"""The same for sparse rows, whose squares are formed as they are, as a power of two."""
+MAX_QUERY_SIZE = 2.0**40
+"""Largest size of a query, in units of the data, that is searched in float32."""
+MAX_SPARSE_EXPONENT = 400
+"""Binary exponent of the largest sparse query, whose squares are formed without scaling."""
 
 
 @dataclass(frozen=True)
 class Neighbors:
-    """Row i: the nearest points of query i, nearest first, equal distances by index."""
+    """The nearest points of query i in row i, nearest first, equal distances by index."""
 
     indices: IntArray
     distances: FloatArray
     recall: float
-    """Share of the true neighbors that was found, measured on a sample; 1 is exact."""
+    """Share of the true nearest neighbors that was found, measured on a sample; 1 is exact."""
 
 
 def nearest_neighbors(
@@ -76,19 +76,19 @@ def nearest_neighbors(
     n_neighbors : int
         Number k of neighbors, below n.
     queries : array or CSR matrix of shape (m, d), default=None
-        Points whose neighbors are wanted. By default the rows of X, and a row is then not its
-        own neighbor (it is left out by its index: a duplicate at distance zero stays).
+        Points whose neighbors are searched. By default the rows of X, of which none is its own
+        neighbor (duplicates at distance zero are).
     recall : float in (0, 1], default=None
-        Share of the true neighbors to be found; 1 is exact. None is exact for up to 50,000 points
-        and for sparse X; above that, it is exact up to ties and rounding wherever such a search
-        visits few points, and 0.99 elsewhere.
+        Share of the true nearest neighbors to be found; 1 is exact. None is exact for up to 50,000
+        points and for sparse X. For more points it is exact up to ties and rounding where such a
+        search visits few points, and 0.99 elsewhere.
     n_jobs : int, default=None
-        Threads of the search; None takes as many as BLAS would, -1 all cores. The result does
-        not depend on it.
+        Number of threads; None takes as many as BLAS would, -1 all cores. The result does not
+        depend on it.
     random_state : int, RandomState or None
-        Seed of the partition into cells and of the sample that the recall is measured on.
+        Seed of the partition into cells and of the sample on which the recall is measured.
     progress : callable, default=None
-        Is told the share of the queries that are done.
+        Called with the finished share of the queries.
 
     Returns
     -------
@@ -106,7 +106,7 @@ def nearest_neighbors(
 
 
 def check_n_neighbors(n_neighbors: Any, n_points: int) -> int:
-    """Return the number of neighbors as an int, or raise ValueError unless there are as many."""
+    """Return the number of neighbors as an int, or raise ValueError if there are too few points."""
     number = check_integer("n_neighbors", n_neighbors, low=1)
     if number >= n_points:
         msg = (
@@ -118,12 +118,12 @@ def check_n_neighbors(n_neighbors: Any, n_points: int) -> int:
 
 
 def draw_seed(random_state: Any) -> int:
-    """Return a seed drawn from a random state, which may be an int, a RandomState or None."""
+    """Return a seed drawn from a random state: an int, a RandomState or None."""
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
 class NeighborSearch:
-    """The nearest rows of one table, prepared once for many calls."""
+    """A search among the rows of a table, which is prepared once for many calls."""
 
     def __init__(self, X: Any, *, n_jobs: int | None = None, seed: int = 0) -> None:
         self.X = X
@@ -132,14 +132,14 @@ class NeighborSearch:
 
     @cached_property
     def _cells(self) -> VoronoiIndex | None:
-        """The partition of dense rows, found when it is first needed."""
+        """The partition of dense rows, made when it is first needed."""
         X = self.X
         if sparse.issparse(X):
             return None
         return make_voronoi_index(X, scale_of(X), check_random_state(self.seed), self.n_jobs)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state without the cells: rows and seed tell them."""
+        """Return the state without the cells, which follow from rows and seed."""
         return {name: value for name, value in vars(self).items() if name != "_cells"}
 
     def neighbors(
@@ -153,12 +153,12 @@ class NeighborSearch:
     ) -> Neighbors:
         """Return the nearest rows for every query; see `nearest_neighbors`.
 
-        Without queries, `rows` are the rows of the table whose neighbors are wanted, if not all.
+        Without queries, `rows` are the rows of the table whose neighbors are searched, if not all.
         """
         X = self.X
         check_n_neighbors(n_neighbors, X.shape[0] + (queries is not None))
         if recall is not None and not (isinstance(recall, Real) and 0 < recall <= 1):
-            msg = f"`recall` must be in (0, 1], got {recall!r}; 1 is the exact search"
+            msg = f"`recall` must be in (0, 1], got {recall!r}; an exact search has recall 1"
             raise ValueError(msg)
         if queries is not None and sparse.issparse(queries) != sparse.issparse(X):
             queries = sparse.csr_array(queries) if sparse.issparse(X) else queries.toarray()
@@ -166,39 +166,39 @@ class NeighborSearch:
             queries = limit_rows(queries, range_exponent(queries))
         if self._cells is None:
             with threadpool_limits(limits=n_threads(self.n_jobs)):
-                found = Neighbors(*_search_sparse(X, queries, n_neighbors), recall=1.0)
-            return found if rows is None else _some(found, rows)
+                neighbors = Neighbors(*_search_sparse(X, queries, n_neighbors), recall=1.0)
+            return neighbors if rows is None else _select_rows(neighbors, rows)
         search = _DenseSearch(X, self._cells, queries, n_neighbors, self.n_jobs)
         if rows is not None:
             search.rows = rows
-        reach = SearchRadius(1.0, len(self._cells.centers), 1.0)
+        radius = SearchRadius(1.0, len(self._cells.centers), 1.0)
         if self._may_approximate(recall, len(search.rows)):
-            reach = search.tune(recall, check_random_state(self.seed))
-        found = Neighbors(*search.run(reach, progress), reach.recall)
-        return found if rows is None else _some(found, rows)
+            radius = search.radius_for_recall(recall, check_random_state(self.seed))
+        neighbors = Neighbors(*search.run(radius, progress), radius.recall)
+        return neighbors if rows is None else _select_rows(neighbors, rows)
 
     def _may_approximate(self, recall: float | None, n_queries: int) -> bool:
-        """Tell whether less than an exact search was asked for, and whether it would pay."""
-        if n_queries <= 2 * SAMPLE:
+        """Tell whether an approximate search is allowed, and there are enough queries for it."""
+        if n_queries <= 2 * RECALL_SAMPLE:
             return False
         return recall < 1 if recall is not None else self.X.shape[0] > MAX_EXACT
 
 
 @dataclass(frozen=True)
 class SearchRadius:
-    """The reach of a search, and the share of the neighbors that it finds."""
+    """The radius of a search, and the share of the neighbors that it finds."""
 
     factor: float
     """Cells are visited up to this multiple of the distance to the k-th neighbor."""
     n_cells: int
-    """Nearest cells that are considered at all."""
+    """Number of nearest cells that are considered."""
     recall: float
     certified: bool = True
-    """True if rows that rounding or a tie makes doubtful are searched again."""
+    """True if rows that may miss a neighbor by rounding or a tie are searched again."""
 
 
 class _DenseSearch:
-    """Fast candidates in float32, ranked in double precision."""
+    """A search for candidates in float32, which are ranked in double precision."""
 
     def __init__(
         self,
@@ -210,7 +210,7 @@ class _DenseSearch:
     ) -> None:
         self.X = X
         self.cells = cells
-        self.itself = queries is None
+        self.is_self_query = queries is None
         self.queries = X if queries is None else queries
         self.n_neighbors = n_neighbors
         self.n_jobs = n_jobs
@@ -221,79 +221,85 @@ class _DenseSearch:
             self.home[cells.order] = np.repeat(np.arange(len(cells.centers)), np.diff(cells.start))
             return
         offsets = np.subtract(queries, cells.scale.center, dtype=np.float64)
-        is_far = np.abs(offsets).max(axis=1) > FAR * cells.scale.unit
+        is_far = np.abs(offsets).max(axis=1) > MAX_QUERY_SIZE * cells.scale.unit
         if is_far.any():
             self.rows, self.far = np.flatnonzero(~is_far), np.flatnonzero(is_far)
             queries = queries[self.rows]
-        self.home[self.rows] = cells.homes(queries, n_jobs)
+        self.home[self.rows] = cells.assign(queries, n_jobs)
 
-    def tune(self, recall: float | None, random: np.random.RandomState) -> SearchRadius:
-        """Return the reach that finds a share `recall` of the true neighbors.
+    def radius_for_recall(
+        self, recall: float | None, random: np.random.RandomState
+    ) -> SearchRadius:
+        """Return the radius that finds a share `recall` of the true neighbors.
 
-        They are found for a sample of queries. A neighbor in cell b is met if the reach is at
-        least ``h(q, b) / d_k``, so that the quantiles of this ratio tell what a reach will find,
-        before any search. The larger of the quantiles of two halves of the sample is taken: each
-        half verifies the other.
+        The true neighbors are found for a sample of queries. A neighbor in cell b is found if the
+        radius factor is at least ``h(q, b) / d_k``, so that the quantiles of this ratio predict
+        the recall of a factor. The larger of the quantiles of two halves of the sample is taken,
+        so that each half verifies the other.
         """
         from scipy.spatial.distance import cdist
 
         cells = self.cells
-        rows = np.sort(random.choice(self.rows, SAMPLE, replace=False))
+        rows = np.sort(random.choice(self.rows, RECALL_SAMPLE, replace=False))
         home = self.home[rows]
-        met = self.n_neighbors + self.itself
-        everywhere = np.arange(len(cells.centers), dtype=np.int32)
+        n_found = self.n_neighbors + self.is_self_query
+        all_cells = np.arange(len(cells.centers), dtype=np.int32)
         queries = cells.scale(self.queries[rows])
 
         def search(part: tuple[int, int]) -> tuple[IntArray, FloatArray]:
             return cells.search(
-                queries[slice(*part)], 0, everywhere, n_found=met, n_neighbors=met, reach=np.inf
+                *(queries[slice(*part)], 0, all_cells),
+                n_found=n_found,
+                n_neighbors=n_found,
+                radius_factor=np.inf,
             )
 
-        parts = map_in_threads(search, ranges(SAMPLE, 100), n_jobs=self.n_jobs)
-        found, squared = (np.concatenate(both) for both in zip(*parts, strict=True))
+        parts = map_in_threads(search, chunk_ranges(RECALL_SAMPLE, 100), n_jobs=self.n_jobs)
+        nearest, squared = (np.concatenate(both) for both in zip(*parts, strict=True))
         kth = np.sqrt(np.maximum(squared[:, -1:], 0.0, dtype=np.float64))
         from_centers = cdist(queries, cells.centers, "sqeuclidean")
         gaps = cdist(cells.centers[home], cells.centers)
-        own = np.take_along_axis(from_centers, home[:, None], axis=1)
+        from_home = np.take_along_axis(from_centers, home[:, None], axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = np.nan_to_num((from_centers - own) / (2 * gaps * kth), nan=0.0, posinf=1e9)
+            ratio = (from_centers - from_home) / (2 * gaps * kth)
+            ratio = np.nan_to_num(ratio, nan=0.0, posinf=1e9)
         rank = np.empty(gaps.shape, dtype=np.int64)
         np.put_along_axis(rank, np.argsort(gaps, axis=1), np.arange(gaps.shape[1])[None], axis=1)
 
-        cell = np.searchsorted(cells.start, found, side="right") - 1
+        cell = np.searchsorted(cells.start, nearest, side="right") - 1
         needed = np.take_along_axis(ratio, cell, axis=1)
-        if self.itself:
-            needed[cells.order[found] == rows[:, None]] = np.nan
-        wanted = DEFAULT_RECALL if recall is None else recall
+        if self.is_self_query:
+            needed[cells.order[nearest] == rows[:, None]] = np.nan
+        goal = DEFAULT_RECALL if recall is None else recall
         factor = max(
-            float(np.nanquantile(needed[half::2], wanted, method="higher")) for half in (0, 1)
+            float(np.nanquantile(needed[half::2], goal, method="higher")) for half in (0, 1)
         )
         sizes = np.diff(cells.start)
         exact_work = float(((ratio <= 1.0) @ sizes).mean()) * self.X.shape[1]
         if factor >= 1 or (recall is None and exact_work <= EXACT_WORK):
             return SearchRadius(1.0, len(cells.centers), 1.0, certified=False)
-        is_met = needed <= factor
-        farthest = np.take_along_axis(rank, cell, axis=1)[is_met].max()
+        is_found = needed <= factor
+        farthest = np.take_along_axis(rank, cell, axis=1)[is_found].max()
         n_cells = min(len(cells.centers), int(1.25 * farthest) + 2)
-        found_share = float(is_met.sum() / np.isfinite(needed).sum())
+        found_share = float(is_found.sum() / np.isfinite(needed).sum())
         return SearchRadius(max(factor, 0.0), n_cells, found_share, certified=False)
 
     def run(
-        self, reach: SearchRadius, progress: ProgressCallback | None
+        self, radius: SearchRadius, progress: ProgressCallback | None
     ) -> tuple[IntArray, FloatArray]:
         """Return indices and distances of the neighbors of all queries."""
         n, k, n_points = len(self.queries), self.n_neighbors, len(self.X)
         self.indices = np.empty((n, k), dtype=np.int32 if n_points < 2**31 else np.int64)
         self.distances = np.empty((n, k))
-        n_found = k + self.itself + SPARE_CANDIDATES
-        again = self._search(self.rows, min(n_found, n_points), reach, progress)
+        n_found = k + self.is_self_query + SPARE_CANDIDATES
+        again = self._search(self.rows, min(n_found, n_points), radius, progress)
         exact = SearchRadius(1.0, len(self.cells.centers), 1.0)
         again = self._search(again, min(4 * n_found, n_points), exact, None)
         map_in_threads(self._scan, np.concatenate([self.far, again]), n_jobs=self.n_jobs)
         return self.indices, self.distances
 
     def _search(
-        self, rows: IntArray, n_found: int, reach: SearchRadius, progress: ProgressCallback | None
+        self, rows: IntArray, n_found: int, radius: SearchRadius, progress: ProgressCallback | None
     ) -> IntArray:
         """Search some queries, cell by cell; return those that may have missed a neighbor."""
         if not len(rows):
@@ -306,26 +312,26 @@ class _DenseSearch:
             home, rows = group
             cells = self.cells
             queries = cells.scale(self.queries[rows])
-            gaps = cells.gaps(home)
+            gaps = cells.center_distances(home)
             near = np.arange(len(gaps))
-            if reach.n_cells < len(gaps):
-                near = np.argpartition(gaps, reach.n_cells)[: reach.n_cells]
+            if radius.n_cells < len(gaps):
+                near = np.argpartition(gaps, radius.n_cells)[: radius.n_cells]
             near = near[np.argsort(gaps[near], kind="stable")]
-            found, fast = cells.search(
+            candidates, fast = cells.search(
                 queries,
                 home,
                 near,
                 n_found=n_found,
-                n_neighbors=self.n_neighbors + self.itself,
-                reach=reach.factor,
+                n_neighbors=self.n_neighbors + self.is_self_query,
+                radius_factor=radius.factor,
             )
-            indices, squared = self._rank(rows, found, cells.scale.unit)
+            indices, squared = self._rank(rows, candidates, cells.scale.unit)
             self.indices[rows] = indices
             self.distances[rows] = np.sqrt(squared) * cells.scale.unit
-            unsure = np.isinf(squared[:, -1])
-            if reach.certified and n_found < len(self.X):
-                unsure |= _may_miss(queries, fast[:, -1], squared[:, -1])
-            return rows[unsure]
+            incomplete = np.isinf(squared[:, -1])
+            if radius.certified and n_found < len(self.X):
+                incomplete |= _may_miss(queries, fast[:, -1], squared[:, -1])
+            return rows[incomplete]
 
         return np.concatenate(map_in_threads(work, groups, n_jobs=self.n_jobs, progress=progress))
 
@@ -334,13 +340,13 @@ class _DenseSearch:
         scale = self.cells.scale
         offset = np.subtract(self.queries[row], scale.center, dtype=np.float64)
         unit = max(scale.unit, power_of_two(float(np.abs(offset).max())))
-        everything = np.arange(len(self.X), dtype=np.int32)[None]
-        self.indices[row], squared = (
-            found[0] for found in self._rank(np.array([row]), everything, unit)
-        )
-        self.distances[row] = np.sqrt(squared) * unit
+        candidates = np.arange(len(self.X), dtype=np.int32)[None]
+        indices, squared = self._rank(np.array([row]), candidates, unit)
+        self.indices[row], self.distances[row] = indices[0], np.sqrt(squared[0]) * unit
 
-    def _rank(self, rows: IntArray, found: IntArray, unit: float) -> tuple[IntArray, FloatArray]:
+    def _rank(
+        self, rows: IntArray, candidates: IntArray, unit: float
+    ) -> tuple[IntArray, FloatArray]:
         """Return the best candidates of some queries and their squared distances."""
         indices = np.empty((len(rows), self.n_neighbors), dtype=np.int64)
         squared = np.full(indices.shape, np.inf)
@@ -348,9 +354,9 @@ class _DenseSearch:
             self.X,
             self.queries,
             rows,
-            found,
+            candidates,
             self.cells.order,
-            self.itself,
+            self.is_self_query,
             1 / unit,
             indices,
             squared,
@@ -358,24 +364,24 @@ class _DenseSearch:
         return indices, squared
 
 
-def _some(found: Neighbors, rows: IntArray) -> Neighbors:
+def _select_rows(neighbors: Neighbors, rows: IntArray) -> Neighbors:
     """Return the neighbors of some rows."""
-    return Neighbors(found.indices[rows], found.distances[rows], found.recall)
+    return Neighbors(neighbors.indices[rows], neighbors.distances[rows], neighbors.recall)
 
 
 def _search_sparse(
     X: sparse.csr_array, queries: sparse.csr_array | None, n_neighbors: int
 ) -> tuple[IntArray, FloatArray]:
-    """Return neighbors of sparse rows; scikit-learn's blocks propose, exact distances rank."""
+    """Return neighbors of sparse rows, which scikit-learn proposes and exact distances rank."""
     from sklearn.neighbors import NearestNeighbors
 
-    itself = queries is None
+    is_self_query = queries is None
     X = sparse.csr_array(X, dtype=np.float64)
     if queries is None:
         queries = X
-    else:  # what is far beyond all rows keeps its direction, and its squared distance is finite
-        queries = limit_rows(sparse.csr_array(queries, dtype=np.float64), FAR_SPARSE)
-    n_candidates = min(n_neighbors + itself + SPARE_CANDIDATES, X.shape[0])
+    else:  # scaled down so that squared distances are finite
+        queries = limit_rows(sparse.csr_array(queries, dtype=np.float64), MAX_SPARSE_EXPONENT)
+    n_candidates = min(n_neighbors + is_self_query + SPARE_CANDIDATES, X.shape[0])
     search = NearestNeighbors(n_neighbors=n_candidates, algorithm="brute").fit(X)
     candidates = search.kneighbors(queries, return_distance=False)
     squared = np.empty(candidates.shape)
@@ -385,7 +391,7 @@ def _search_sparse(
         repeated = np.repeat(np.arange(rows.start, rows.stop), n_candidates)
         gaps = X[block.ravel()] - queries[repeated]
         squared[rows] = gaps.power(2).sum(axis=1).reshape(block.shape)
-    if itself:
+    if is_self_query:
         squared[candidates == np.arange(queries.shape[0])[:, None]] = np.inf
     indices, squared = _nearest(candidates, squared, n_neighbors)
     return indices, np.sqrt(squared)
@@ -407,21 +413,21 @@ def _nearest(
 
 @kernel()
 def _rank(  # type: ignore[no-untyped-def]
-    X, queries, rows, found, order, itself, scale, indices, squared
+    X, queries, rows, candidates, order, is_self_query, scale, indices, squared
 ):
     """Write the nearest candidates of some query rows by distance in double precision.
 
-    `found` are positions in `order`, -1 for none. Equal distances are ranked by index.
+    `candidates` are positions in `order`, -1 for none. Equal distances are ranked by index.
     """
-    m, n_found = found.shape
+    m, n_candidates = candidates.shape
     k = indices.shape[1]
     for i in range(m):
         n_kept = 0
-        for c in range(n_found):
-            if found[i, c] < 0:
+        for c in range(n_candidates):
+            if candidates[i, c] < 0:
                 continue
-            j = order[found[i, c]]
-            if itself and j == rows[i]:
+            j = order[candidates[i, c]]
+            if is_self_query and j == rows[i]:
                 continue
             total = 0.0
             for f in range(X.shape[1]):
@@ -441,12 +447,12 @@ def _rank(  # type: ignore[no-untyped-def]
                 n_kept = min(n_kept + 1, k)
 
 
-def _may_miss(probes: FloatArray, last: FloatArray, kth: FloatArray) -> BoolArray:
-    """Tell the rows where rounding or a tie may hide a neighbor behind the last candidate.
+def _may_miss(queries: FloatArray, last: FloatArray, kth: FloatArray) -> BoolArray:
+    """Return the mask of rows that may miss a neighbor by rounding or a tie.
 
     A point within the k-th distance of x has a norm of at most ``norm(x) + sqrt(kth)``, which
     bounds the error of the float32 expansion ``norm(x)^2 - 2 x.z + norm(z)^2``.
     """
-    norms = np.sqrt(np.einsum("qd,qd->q", probes, probes, dtype=np.float64))
-    error = rounding(probes.shape[1]) * (2 * norms + np.sqrt(kth)) ** 2
+    norms = np.sqrt(np.einsum("qd,qd->q", queries, queries, dtype=np.float64))
+    error = rounding(queries.shape[1]) * (2 * norms + np.sqrt(kth)) ** 2
     return np.asarray(kth + error >= last)

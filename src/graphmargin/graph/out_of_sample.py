@@ -1,4 +1,4 @@
-"""Edges from new points to the vertices of a graph."""
+"""Edges from new points to the vertices of a graph, and the first step of their walk."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from graphmargin._typing import FloatArray
 from graphmargin.graph.neighbors import Neighbors
 from graphmargin.graph.weights import Weighting
 
-UNCOMMON_EXPONENT = 900
-"""Powers of two from which sums of weights, or their inverses, may leave the range."""
+MAX_COMMON_EXPONENT = 900
+"""Binary exponent of weights from which on sums of weights, or their inverses, may overflow."""
 
 
 @dataclass(frozen=True)
@@ -23,19 +23,19 @@ class Attachment:
 
     Attributes
     ----------
-    moves : csr_array of shape (m, n)
+    transition : csr_array of shape (m, n)
         Probability of moving to each vertex, given that the walk moves; rows sum to one. The row
         of a point without an edge is zero.
     log_degrees : array of shape (m,)
-        Logarithm of the total weight of a new point's edges; the weights of a far point
-        underflow, these do not.
+        Logarithm of the total weight of a new point's edges, which does not underflow for distant
+        points.
     """
 
-    moves: sparse.csr_array
+    transition: sparse.csr_array
     log_degrees: FloatArray
 
     def move_probability(self, sink: float) -> FloatArray:
-        """Return ``d / (d + sink)``, the probability of moving before falling into the sink."""
+        """Return ``d / (d + sink)``, the probability that the walk moves to a vertex."""
         if sink == 0:
             return np.isfinite(self.log_degrees).astype(np.float64)
         with np.errstate(over="ignore"):
@@ -43,12 +43,15 @@ class Attachment:
 
 
 def attach_by_neighbors(neighbors: Neighbors, weighting: Weighting, n: int) -> Attachment:
-    """Join new points to their nearest of n vertices, weighted like the graph's own edges.
+    """Return the attachment of new points to their neighbors among n vertices.
+
+    Edges are weighted like those of the graph.
 
     Examples
     --------
-    >>> near = Neighbors(np.array([[1, 0]]), np.array([[0.0, 2.0]]), recall=1.0)
-    >>> attach_by_neighbors(near, Weighting(width=1.0), 3).moves.toarray().round(3).tolist()
+    >>> neighbors = Neighbors(np.array([[1, 0]]), np.array([[0.0, 2.0]]), recall=1.0)
+    >>> attachment = attach_by_neighbors(neighbors, Weighting(width=1.0), 3)
+    >>> attachment.transition.toarray().round(3).tolist()
     [[0.119, 0.881, 0.0]]
     """
     log_weights = weighting.log_weights_of_points(neighbors)
@@ -56,27 +59,27 @@ def attach_by_neighbors(neighbors: Neighbors, weighting: Weighting, n: int) -> A
     relative = np.exp(log_weights - largest)
     total = relative.sum(axis=1, keepdims=True)
     m, k = log_weights.shape
-    moves = sparse.csr_array(
+    transition = sparse.csr_array(
         ((relative / total).ravel(), neighbors.indices.ravel(), np.arange(0, m * k + 1, k)),
         shape=(m, n),
     )
-    return Attachment(moves, (largest + np.log(total))[:, 0])
+    return Attachment(transition, (largest + np.log(total))[:, 0])
 
 
 def attach_by_weights(weights: Any) -> Attachment:
-    """Join new points by given weights of shape (m, n), non-negative.
+    """Return the attachment of new points by given non-negative weights of shape (m, n).
 
     Examples
     --------
-    >>> attach_by_weights(np.array([[1.0, 3.0], [0.0, 0.0]])).moves.toarray().tolist()
+    >>> attach_by_weights(np.array([[1.0, 3.0], [0.0, 0.0]])).transition.toarray().tolist()
     [[0.25, 0.75], [0.0, 0.0]]
     """
     weights = sparse.csr_array(weights, dtype=np.float64)
     if weights.nnz and weights.data.min() < 0:
-        msg = f"weights to new points must be non-negative, got {weights.data.min()}"
+        msg = f"weights of edges to new points must be non-negative, got {weights.data.min()}"
         raise ValueError(msg)
     exponents = row_exponents(weights)
-    exponents[abs(exponents) < UNCOMMON_EXPONENT] = 0
+    exponents[abs(exponents) < MAX_COMMON_EXPONENT] = 0
     weights = scale_each_row(weights, exponents)
     degrees = weights.sum(axis=1)
     with np.errstate(divide="ignore"):

@@ -1,4 +1,4 @@
-"""A partition of points into cells, and the search that visits only the cells that matter.
+"""A partition of points into Voronoi cells, and a search that visits few of them.
 
 Cells are the Voronoi cells of k-means centers. Let q be a query whose nearest center is c_a. A
 point of cell b is not nearer to c_a than to c_b, so it lies behind the hyperplane halfway between
@@ -6,12 +6,11 @@ both centers, at least
 
     ``h(q, b) = (norm(q - c_b)^2 - norm(q - c_a)^2) / (2 norm(c_b - c_a))``
 
-away from q. A search that visits the cells with ``h(q, b) <= reach * d_k``, d_k the distance of
-the k-th neighbor so far, is exact for ``reach = 1``. A smaller reach misses some neighbors, and
-from the true neighbors of a sample of queries it is known how many (see `neighbors`).
+away from q. A search that visits the cells with ``h(q, b) <= factor * d_k``, d_k the distance of
+the k-th neighbor so far, is exact for ``factor = 1``. A smaller factor misses some neighbors; their
+share is measured on a sample of queries (see `neighbors`).
 
-All queries of a cell share one product of matrices for every cell that they visit; scanning that
-product takes the rest of the time.
+All queries of a cell share one matrix product for every cell that they visit.
 """
 
 from __future__ import annotations
@@ -28,21 +27,21 @@ from graphmargin._typing import FloatArray, IntArray
 
 ROWS_AT_ONCE = 4096
 PRODUCTS_AT_ONCE = 256
-"""Rows whose products with all centers are in memory at once, which a cache holds."""
+"""Rows whose products with all centers are in memory at once, so that they fit into a cache."""
 QUERIES_AT_ONCE = 1024
 POINTS_AT_ONCE = 512
 CENTERS_AT_ONCE = 64
-ROWS_FOR_THE_CENTER = 10_000
+CENTER_ROWS = 10_000
 LLOYD_ITERATIONS = 6
-SAMPLE_A_CELL = 40
-"""Rows that k-means sees for each cell."""
+ROWS_PER_CELL = 40
+"""Number of sampled rows for each cell of k-means."""
 
 
 @dataclass(frozen=True)
 class Scale:
-    """A scale by which rows become float32 without losing digits to an offset or huge values.
+    """A center and a unit, with which float32 rows lose no digits to an offset or huge values.
 
-    The median is not moved by outliers, and dividing by a power of two is exact.
+    The center is the median, which is robust to outliers; division by a power of two is exact.
     """
 
     center: FloatArray
@@ -54,14 +53,14 @@ class Scale:
 
 
 def scale_of(X: FloatArray) -> Scale:
-    """Return the scale of the rows of a table."""
-    center = np.median(X[:: max(1, len(X) // ROWS_FOR_THE_CENTER)], axis=0)
-    reach = float(max((X.max(axis=0) - center).max(), (center - X.min(axis=0)).max()))
-    return Scale(center, power_of_two(reach))
+    """Return the scale for the rows of a table."""
+    center = np.median(X[:: max(1, len(X) // CENTER_ROWS)], axis=0)
+    extent = float(max((X.max(axis=0) - center).max(), (center - X.min(axis=0)).max()))
+    return Scale(center, power_of_two(extent))
 
 
 def power_of_two(largest: float) -> float:
-    """Return the power of two above a positive number, 1 for zero; its inverse is finite, too."""
+    """Return the power of two above a positive number, 1 for zero; its inverse is finite."""
     return float(2.0 ** np.clip(np.frexp(largest)[1], -1000, 1000)) if 0 < largest < np.inf else 1.0
 
 
@@ -75,7 +74,7 @@ class VoronoiIndex:
     norms : float32 array of shape (n,)
         Squared norms of the points.
     order : array of shape (n,)
-        Row of the table that each point was.
+        Row of the table of each point.
     start : array of shape (n_cells + 1,)
         Cell c holds ``points[start[c]:start[c + 1]]``.
     centers : float32 array of shape (n_cells, d)
@@ -89,12 +88,12 @@ class VoronoiIndex:
     centers: FloatArray
     scale: Scale
 
-    def homes(self, X: FloatArray, n_jobs: int | None) -> IntArray:
-        """Return the cell of the nearest center for rows of a table."""
+    def assign(self, X: FloatArray, n_jobs: int | None) -> IntArray:
+        """Return the cell of the nearest center for every row of a table."""
         return nearest_centers(X, self.centers, self.scale, n_jobs)
 
-    def gaps(self, home: int) -> FloatArray:
-        """Return the distances of all centers from one of them."""
+    def center_distances(self, home: int) -> FloatArray:
+        """Return the distances of all centers from the center of one cell."""
         return np.asarray(np.linalg.norm(self.centers - self.centers[home], axis=1))
 
     def search(
@@ -105,7 +104,7 @@ class VoronoiIndex:
         *,
         n_found: int,
         n_neighbors: int,
-        reach: float,
+        radius_factor: float,
     ) -> tuple[IntArray, FloatArray]:
         """Return the nearest points, and their squared distances, of queries of one cell.
 
@@ -115,20 +114,20 @@ class VoronoiIndex:
         home : int
             The cell whose center is nearest to all of them.
         cells : array of shape (n_cells,)
-            Cells to be visited, in this order where it matters.
+            Cells to visit, in this order.
         n_found : int
             Number of points to return, at least `n_neighbors`; missing ones are -1, at infinity.
         n_neighbors : int
             d_k is the distance of this neighbor (a query's own point counts).
-        reach : float
+        radius_factor : float
             1 is exact, infinity visits every cell.
         """
         m, d = queries.shape
-        found = np.full((m, n_found), -1, dtype=np.int32)
+        nearest = np.full((m, n_found), -1, dtype=np.int32)
         squared = np.full((m, n_found), np.inf, dtype=np.float32)
         height = min(m, QUERIES_AT_ONCE)
-        # Memory comes from here, as compiling an allocation takes longer than running it.
-        of_queries = np.empty((3, height), dtype=np.float32)
+        # The kernel gets its memory from here, because allocations take long to compile.
+        query_memory = np.empty((3, height), dtype=np.float32)
         chosen = np.empty(height, dtype=np.int64)
         chosen_rows = np.empty((height, d), dtype=np.float32)
         products = np.empty(height * POINTS_AT_ONCE, dtype=np.float32)
@@ -145,25 +144,25 @@ class VoronoiIndex:
                 self.start,
                 self.centers,
                 np.int64(n_neighbors),
-                np.float32(reach),
+                np.float32(radius_factor),
                 np.float32(rounding(d)),
                 queries[block] @ self.centers[home],
-                of_queries,
+                query_memory,
                 chosen,
                 chosen_rows,
                 products,
                 near,
                 from_near,
-                found[block],
+                nearest[block],
                 squared[block],
             )
-        return found, squared
+        return nearest, squared
 
 
 def rounding(d: int) -> float:
-    """Return the relative error of a squared distance from float32 products of d features.
+    """Return a bound on the error of a squared distance from float32 products of d features.
 
-    It is relative to the squared sum of the norms that take part.
+    It is relative to the squared sum of the two norms.
     """
     return float(8 * np.sqrt(d) * np.finfo(np.float32).eps)
 
@@ -173,13 +172,13 @@ def make_voronoi_index(
 ) -> VoronoiIndex:
     """Return a partition of the rows of X into about ``sqrt(n)`` cells of similar points.
 
-    Cells of ``2 n^0.4`` points balance the search of a center against that within cells. Centers
-    come from two levels of k-means on a sample, at a cost of O(n_cells^1.5); then every row finds
-    the nearest of them.
+    Cells of ``2 n^0.4`` points balance the search among centers against that within cells. Centers
+    are nearest by two levels of k-means on a sample, at a cost of O(n_cells^1.5); then every row is
+    assigned to the nearest of them.
     """
     n = len(X)
     n_cells = max(1, round(n / (2 * n**0.4)))
-    sample = scale(X[random_state.choice(n, min(n, SAMPLE_A_CELL * n_cells), replace=False)])
+    sample = scale(X[random_state.choice(n, min(n, ROWS_PER_CELL * n_cells), replace=False)])
     centers = two_level_kmeans(sample, n_cells, random_state, n_jobs)
     home = nearest_centers(X, centers, scale, n_jobs)
     order = np.argsort(home, kind="stable")
@@ -202,32 +201,32 @@ def make_voronoi_index(
 def two_level_kmeans(
     sample: FloatArray, n_cells: int, random_state: RandomState, n_jobs: int | None
 ) -> FloatArray:
-    """Return centers: k-means of the sample, then k-means within each of its parts."""
+    """Return the centers of k-means within each cluster of a coarse k-means of the sample."""
 
     def in_parallel(rows: FloatArray, centers: FloatArray) -> IntArray:
         return nearest_centers(rows, centers, None, n_jobs)
 
-    parts = _means(sample, max(1, int(np.sqrt(n_cells))), random_state, in_parallel)
+    parts = _kmeans(sample, max(1, int(np.sqrt(n_cells))), random_state, in_parallel)
     part = in_parallel(sample, parts)
     seeds = random_state.randint(2**31 - 1, size=len(parts))
 
     def split(p: int) -> FloatArray:
         rows = sample[part == p]
-        share = min(len(rows), max(1, round(n_cells * len(rows) / len(sample))))
-        return _means(rows, share, RandomState(seeds[p]), _assign)
+        n_centers = min(len(rows), max(1, round(n_cells * len(rows) / len(sample))))
+        return _kmeans(rows, n_centers, RandomState(seeds[p]), _assign)
 
     return np.ascontiguousarray(
         np.concatenate(map_in_threads(split, range(len(parts)), n_jobs=n_jobs))
     )
 
 
-def _means(
+def _kmeans(
     rows: FloatArray,
     n_centers: int,
     random_state: RandomState,
     nearest_centers: Callable[[FloatArray, FloatArray], IntArray],
 ) -> FloatArray:
-    """Return the centers of a few iterations of Lloyd's algorithm; a deserted one stays."""
+    """Return the centers after a few Lloyd iterations; a center without rows does not move."""
     centers = rows[random_state.choice(len(rows), n_centers, replace=False)]
     for _ in range(LLOYD_ITERATIONS):
         home = nearest_centers(rows, centers)
@@ -243,7 +242,7 @@ def _means(
 def nearest_centers(
     X: FloatArray, centers: FloatArray, scale: Scale | None, n_jobs: int | None
 ) -> IntArray:
-    """Return the nearest center of every row, found in threads."""
+    """Return the nearest center of every row, in threads."""
     if len(centers) == 1 or not len(X):
         return np.zeros(len(X), dtype=np.int64)
 
@@ -255,7 +254,7 @@ def nearest_centers(
 
 
 def _assign(rows: FloatArray, centers: FloatArray) -> IntArray:
-    """Return the nearest center of every row, the first one of equals."""
+    """Return the nearest center of every row, the first one of equal distances."""
     half_norms = np.float32(0.5) * np.einsum("cd,cd->c", centers, centers)
     products = np.empty((PRODUCTS_AT_ONCE, len(centers)), dtype=np.float32)
     nearest = np.empty(len(rows), dtype=np.int64)
@@ -277,27 +276,27 @@ def _scan_cells(  # type: ignore[no-untyped-def]
     start,
     centers,
     k,
-    reach,
+    radius_factor,
     rounding,
     from_home,
-    of_queries,
+    query_memory,
     chosen,
     chosen_rows,
     products,
     near,
     from_near,
-    found,
+    nearest,
     squared,
 ):
-    """Collect in `found` and `squared` the nearest points of some queries, nearest first."""
+    """Collect in `nearest` and `squared` the nearest points of some queries, nearest first."""
     m, d = queries.shape
-    n_found = found.shape[1]
-    query_norms, sizes = of_queries[0], of_queries[1]
-    limits = of_queries[2]  # distance, with room for rounding, beyond which no point counts
+    n_found = nearest.shape[1]
+    query_norms, sizes = query_memory[0], query_memory[1]
+    limits = query_memory[2]  # upper bounds on d_k, with room for rounding
     home_norm = np.float32(0)
     for f in range(d):
         home_norm += centers[home, f] ** 2
-    farthest = np.float32(0)  # of the queries, from the center of their cell
+    farthest = np.float32(0)  # largest distance of a query from the center of its cell
     for i in range(m):
         norm = np.float32(0)
         gap = np.float32(0)
@@ -326,16 +325,16 @@ def _scan_cells(  # type: ignore[no-untyped-def]
         largest = np.float32(0)
         for i in range(m):
             largest = max(largest, limits[i])
-        if reach * largest < gap / 2 - farthest:
+        if radius_factor * largest < gap / 2 - farthest:
             continue  # h(q, b) >= norm(c_b - c_a) / 2 - norm(q - c_a)
-        center_size, everywhere = np.sqrt(norm), gap == 0 or np.isinf(reach)
+        center_size, visits_all = np.sqrt(norm), gap == 0 or np.isinf(radius_factor)
         per_gap = np.float32(0) if gap == 0 else 1 / gap
         n_chosen = 0
         for i in range(m):
             h = from_home[i] - from_near_now[i, c % CENTERS_AT_ONCE] + (norm - home_norm) / 2
             slack = rounding * (sizes[i] + center_size + limits[i]) ** 2
             # An infinite limit makes both sides infinite.
-            if everywhere or not (h - slack) * per_gap > reach * limits[i]:
+            if visits_all or not (h - slack) * per_gap > radius_factor * limits[i]:
                 chosen[n_chosen] = i
                 for f in range(d):
                     chosen_rows[n_chosen, f] = queries[i, f]
@@ -356,10 +355,10 @@ def _scan_cells(  # type: ignore[no-untyped-def]
                         p = n_found - 1
                         while p > 0 and squared[i, p - 1] > value:
                             squared[i, p] = squared[i, p - 1]
-                            found[i, p] = found[i, p - 1]
+                            nearest[i, p] = nearest[i, p - 1]
                             p -= 1
                         squared[i, p] = value
-                        found[i, p] = first + j
+                        nearest[i, p] = first + j
                         worst = squared[i, n_found - 1] - query_norms[i]
         for r in range(n_chosen):
             i = chosen[r]

@@ -1,4 +1,4 @@
-"""Graph and labels to the harmonic solution: induced labels, confidence, explanations."""
+"""Harmonic solutions on graphs: induced labels, confidence, explanations and suggestions."""
 
 from graphmargin.harmonic.harmonic_predictor import HarmonicPredictor
 from graphmargin.harmonic.leave_one_out import LeaveOneOut, leave_one_out

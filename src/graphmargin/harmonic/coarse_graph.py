@@ -1,14 +1,14 @@
-"""A coarse graph that carries an iteration over long distances.
+"""A preconditioner by a coarse graph, for iterations over long distances.
 
-Plain conjugate gradients move information by one edge in each iteration, and a cluster that hangs
-on the rest by few edges takes hundreds of them. Vertices that are joined by heavy edges have
-similar class masses, so the system is also solved, exactly, for *aggregates* of such vertices: one
-number for each aggregate. The correction by this coarse solution is added to the residual as a
+Plain conjugate gradients propagate information by one edge in each iteration, and a cluster that
+is connected to the rest by few edges takes hundreds of them. Vertices connected by heavy edges have
+similar class masses, so the system is also solved, exactly, for *aggregates* of such vertices, with
+one number for each aggregate. The correction by this coarse solution is added to the residual as a
 preconditioner. The coarse matrix is again that of a harmonic system: edges between two aggregates
 and their rates of absorption add up.
 
-Aggregates come from matching every vertex with the unmatched neighbor of the heaviest edge, again
-and again on the contracted graph.
+Aggregates are made by matching every vertex with the unmatched neighbor of the heaviest edge,
+repeatedly on the contracted graph.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ import numpy as np
 from scipy import linalg, sparse
 from scipy.sparse import csgraph
 
-from graphmargin._blocks import ranges
+from graphmargin._blocks import chunk_ranges
 from graphmargin._compilation import kernel
 from graphmargin._threads import ThreadPool
 from graphmargin._typing import FloatArray, IntArray
 from graphmargin.harmonic.elimination import csr_arrays
-from graphmargin.harmonic.iterative import DirectionUpdate, ratio
+from graphmargin.harmonic.iterative import DirectionUpdate, safe_divide
 
-VERTICES_IN_AN_AGGREGATE = 100
+VERTICES_PER_AGGREGATE = 100
 MAX_AGGREGATES = 3_000
 N_BLOCKS = 16
 
 
 class Aggregates:
-    """Groups of vertices that are joined by heavy edges; the vertices are sorted by group.
+    """Groups of vertices that heavy edges connect; the vertices are sorted by group.
 
     Attributes
     ----------
@@ -41,10 +41,10 @@ class Aggregates:
     """
 
     def __init__(self, W: sparse.csr_array, limit: int = MAX_AGGREGATES) -> None:
-        target = min(limit, W.shape[0] // VERTICES_IN_AN_AGGREGATE)
+        target = min(limit, W.shape[0] // VERTICES_PER_AGGREGATE)
         group, coarse = _contract(W, target)
         if coarse.shape[0] > 1.5 * target:
-            group, coarse = _fold(group, coarse, target)
+            group, coarse = _merge_groups(group, coarse, target)
         order = csgraph.reverse_cuthill_mckee(coarse, symmetric_mode=True)
         position = np.empty(len(order), dtype=np.int64)
         position[order] = np.arange(len(order))
@@ -54,37 +54,41 @@ class Aggregates:
         self._coarse = coarse[order][:, order].toarray()
 
     def preconditioner(self, s: FloatArray, absorption: FloatArray) -> DirectionUpdate:
-        """Return the next directions for ``I - s^-1/2 W s^-1/2``; rows in the new order."""
+        """Return the update of directions for ``I - s^-1/2 W s^-1/2``, rows in the new order."""
         start = self._start
         rates = np.add.reduceat(absorption, start[:-1])
         matrix = np.diag(self._coarse.sum(axis=1) + rates) - self._coarse
-        matrix[np.diag_indices_from(matrix)] *= 1 + 1e-12  # where next to nothing is absorbed
-        # One product for each iteration is faster than two triangular solutions.
+        matrix[np.diag_indices_from(matrix)] *= (
+            1 + 1e-12
+        )  # against rounding where almost nothing is absorbed
+        # One product in each iteration is faster than two triangular solutions.
         inverse = linalg.inv(matrix, overwrite_a=True, check_finite=False)
         root = np.sqrt(s)
         size = -(-len(rates) // N_BLOCKS)
-        blocks = ranges(len(rates), size)
+        blocks = chunk_ranges(len(rates), size)
 
-        def turn(
+        def update(
             P: FloatArray,
             R: FloatArray,
             squares: FloatArray,
             rho_before: FloatArray,
-            team: ThreadPool,
+            pool: ThreadPool,
         ) -> FloatArray:
             sums = np.empty((len(rates), R.shape[1]))
-            team.run(lambda groups: _add_up(R, root, start, sums, *groups), blocks)
+            pool.run(lambda groups: _add_up(R, root, start, sums, *groups), blocks)
             coarse = inverse @ sums
             rho = squares + np.einsum("ac,ac->c", sums, coarse)
-            keep = ratio(rho, rho_before)
-            team.run(lambda groups: _turn(P, R, root, start, coarse, keep, *groups), blocks)
+            keep = safe_divide(rho, rho_before)
+            pool.run(
+                lambda groups: _update_directions(P, R, root, start, coarse, keep, *groups), blocks
+            )
             return np.asarray(rho)
 
-        return turn
+        return update
 
 
 def _contract(W: sparse.csr_array, target: int) -> tuple[IntArray, sparse.csr_array]:
-    """Return the group of every vertex and the graph between at most `target` groups or so."""
+    """Return the group of every vertex, and the graph between about `target` groups."""
     group = np.arange(W.shape[0])
     while W.shape[0] > 1.5 * target:
         root = np.sqrt(W.sum(axis=1))
@@ -92,16 +96,18 @@ def _contract(W: sparse.csr_array, target: int) -> tuple[IntArray, sparse.csr_ar
         pattern = csr_arrays(W)
         mate, n_pairs = _match(*pattern, 1 / root)
         if n_pairs > 0.9 * W.shape[0]:
-            break  # single vertices and stars, which pairing does not shrink
+            break  # single vertices and stars, which matching does not merge
         W = sparse.csr_array(_merge(*pattern, mate, n_pairs), shape=(n_pairs, n_pairs))
         group = mate[group]
     return group, W
 
 
-def _fold(group: IntArray, W: sparse.csr_array, target: int) -> tuple[IntArray, sparse.csr_array]:
-    """Put groups that pairing cannot shrink (single vertices, stars) together as they come.
+def _merge_groups(
+    group: IntArray, W: sparse.csr_array, target: int
+) -> tuple[IntArray, sparse.csr_array]:
+    """Return larger groups, of those that matching cannot merge (single vertices, stars).
 
-    They need not be connected to be a valid correction, and a dense matrix must stay small.
+    Groups need not be connected to give a valid correction, and the dense matrix must stay small.
     """
     n = W.shape[0]
     larger = np.arange(n) * target // n
@@ -114,7 +120,7 @@ def _fold(group: IntArray, W: sparse.csr_array, target: int) -> tuple[IntArray, 
 
 @kernel()
 def _match(indptr, indices, data, scale):  # type: ignore[no-untyped-def]
-    """Pair every vertex with the free neighbor of the heaviest edge, relative to the degrees."""
+    """Match every vertex with the free neighbor of the heaviest edge, relative to the degrees."""
     n = len(indptr) - 1
     pair = np.full(n, -1, np.int64)
     n_pairs = 0
@@ -138,7 +144,7 @@ def _match(indptr, indices, data, scale):  # type: ignore[no-untyped-def]
 
 @kernel()
 def _merge(indptr, indices, data, pair, n_pairs):  # type: ignore[no-untyped-def]
-    """Return data, indices and indptr of the graph between pairs; edges within a pair are lost."""
+    """Return data, indices and indptr of the graph between pairs, without edges within a pair."""
     n = len(pair)
     members = np.full((n_pairs, 2), -1, np.int64)
     for v in range(n):
@@ -146,7 +152,7 @@ def _merge(indptr, indices, data, pair, n_pairs):  # type: ignore[no-untyped-def
     new_data = np.empty(len(data))
     new_indices = np.empty(len(data), np.int32)
     new_indptr = np.zeros(n_pairs + 1, np.int64)
-    place = np.full(n_pairs, -1, np.int64)  # where the edge to a pair is, in the present row
+    position = np.full(n_pairs, -1, np.int64)  # of the edge to a pair, in the current row
     used = 0
     for a in range(n_pairs):
         begin = used
@@ -157,19 +163,19 @@ def _merge(indptr, indices, data, pair, n_pairs):  # type: ignore[no-untyped-def
                 b = pair[indices[p]]
                 if b == a:
                     continue
-                if place[b] < begin:
-                    place[b] = used
+                if position[b] < begin:
+                    position[b] = used
                     new_indices[used] = b
                     new_data[used] = 0.0
                     used += 1
-                new_data[place[b]] += data[p]
+                new_data[position[b]] += data[p]
         new_indptr[a + 1] = used
     return new_data[:used], new_indices[:used], new_indptr
 
 
 @kernel()
 def _add_up(R, root, start, sums, first, last):  # type: ignore[no-untyped-def]
-    """Add up ``root R`` over the vertices of some groups."""
+    """Set `sums` to the sums of ``root R`` over the vertices of some groups."""
     for a in range(first, last):
         for c in range(R.shape[1]):
             sums[a, c] = 0.0
@@ -179,8 +185,8 @@ def _add_up(R, root, start, sums, first, last):  # type: ignore[no-untyped-def]
 
 
 @kernel()
-def _turn(P, R, root, start, coarse, keep, first, last):  # type: ignore[no-untyped-def]
-    """P <- R + root times the coarse solution + P diag(keep), for the vertices of some groups."""
+def _update_directions(P, R, root, start, coarse, keep, first, last):  # type: ignore[no-untyped-def]
+    """Set P to ``R + root coarse + P diag(keep)`` for the vertices of some groups."""
     for a in range(first, last):
         for i in range(start[a], start[a + 1]):
             for c in range(R.shape[1]):

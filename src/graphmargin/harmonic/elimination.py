@@ -1,4 +1,4 @@
-"""Direct solution by vertex elimination without a single subtraction.
+"""Direct solution by elimination of vertices, without subtractions.
 
 The system of :mod:`graphmargin.harmonic.problem`, ``(diag(s) - W) x = B`` with ``s = W 1 + B 1``,
 is an absorbing random walk. Eliminating vertex v replaces every path i - v - j by an edge of
@@ -7,7 +7,7 @@ weight ``w_iv w_vj / s_v`` and hands its absorption on to its neighbors. The piv
 in the algorithm of Grassmann, Taksar and Heyman for Markov chains. Every intermediate number is
 positive and every entry of the solution has a small *relative* error, however small it is and
 whatever the range of the weights: a general sparse factorization forms ``d - w`` and loses, for
-instance, a cluster that hangs on edges of weight 1e-23.
+instance, a cluster that is connected by edges of weight 1e-23.
 
 The order is approximate minimum degree on the quotient graph; it also yields the pattern of the
 factor, so fill is known (and capped) before any arithmetic.
@@ -26,31 +26,31 @@ from graphmargin._compilation import kernel
 from graphmargin._typing import BoolArray, FloatArray, IntArray
 
 MAX_FLOPS = 5e8
-"""Multiply-adds (about half a second) above which "auto" iterates instead."""
-BALL = 8_000
-"""Vertices of the part of a large graph that tells in advance whether all of it is affordable."""
+"""Largest number of multiply-adds, about half a second, for which "auto" is direct."""
+BALL_SIZE = 8_000
+"""Number of vertices of the part of a large graph on which the cost is estimated first."""
 MAX_FILL = 100_000_000
-"""Entries of the factor (12 bytes each) above which no factorization is tried."""
+"""Largest number of entries of the factor, 12 bytes each."""
 LANES = 4
-"""Systems of the same pattern that are factorized together, in one vector register."""
+"""Number of systems that are factorized together, in the lanes of a vector register."""
 MAX_FILL_OF_LANES = 5_000_000
-"""Entries of the factor above which systems are factorized one by one, to save memory."""
+"""Largest number of entries of a factor for which systems are factorized together."""
 
 
 @dataclass(frozen=True)
 class EliminationOrder:
-    """Order of elimination and the pattern of the factor, shared by all weights and gamma_g."""
+    """An order of elimination and the pattern of its factor, for all weights and gamma_g."""
 
     order: IntArray
     """Vertex that is eliminated k-th."""
     column_start: IntArray
     column_rows: IntArray
-    """Later positions that the k-th pivot is joined to, ascending."""
+    """Later positions that are connected to the k-th pivot, ascending."""
 
 
 @dataclass(frozen=True)
 class Elimination:
-    """A factorized system; `solve` costs one pass over the fill for all right-hand sides."""
+    """A factorized system; `solve` takes one pass over the fill for all right-hand sides."""
 
     pattern: EliminationOrder
     weights: FloatArray
@@ -72,14 +72,14 @@ def elimination_order(
 ) -> EliminationOrder | None:
     """Return a fill-reducing order of the vertices of W, or None where the fill is too large.
 
-    The cost of a ball around a vertex of a large graph, times the number of such balls, is less
-    than that of the graph: where even this is too much, no time is lost on the whole.
+    The cost of a ball around a vertex of a large graph, times the number of such balls, is a lower
+    bound on that of the graph. If even this is too large, the graph itself is not tried.
     """
     n = W.shape[0]
-    if n > 4 * BALL and np.isfinite(max_flops):
-        ball = csgraph.breadth_first_order(W, n // 2, directed=False)[0][:BALL]
+    if n > 4 * BALL_SIZE and np.isfinite(max_flops):
+        ball = csgraph.breadth_first_order(W, n // 2, directed=False)[0][:BALL_SIZE]
         part = sparse.csr_array(W[ball][:, ball])
-        if elimination_order(part, max_fill=max_fill, max_flops=max_flops * BALL / n) is None:
+        if elimination_order(part, max_fill=max_fill, max_flops=max_flops * BALL_SIZE / n) is None:
             return None
     graph, pool = _quotient_graph(W), np.empty(max(4 * W.nnz, 1024, n), dtype=np.int32)
     step, used, lowest, flops = 0, 0, 0, 0.0
@@ -89,7 +89,7 @@ def elimination_order(
         )
         if used > max_fill or flops > max_flops:
             return None
-        if step < n:  # no room for the next clique
+        if step < n:  # the pool has no room for the next clique
             larger = np.empty(max(2 * len(pool), used + n - step), dtype=np.int32)
             larger[:used] = pool[:used]
             pool = larger
@@ -104,8 +104,8 @@ def elimination_order(
 def eliminate(W: sparse.csr_array, absorption: FloatArray, order: EliminationOrder) -> Elimination:
     """Factorize ``diag(W 1 + absorption) - W`` (symmetric W >= 0 without a diagonal).
 
-    An `absorption` of shape (n, lanes) factorizes several systems at once: four of them take twice
-    the time of one, because half of that goes into finding the entries.
+    An `absorption` of shape (n, lanes) factorizes several systems at once. Four of them take twice
+    the time of one, half of which is spent on finding the entries.
     """
     lanes = 1 if absorption.ndim == 1 else absorption.shape[1]
     position = np.empty(W.shape[0], dtype=np.int32)
@@ -173,7 +173,7 @@ class _QuotientGraph(NamedTuple):
 def _quotient_graph(W: sparse.csr_array) -> _QuotientGraph:
     """Return a graph before its first elimination.
 
-    Kernels get their memory from here: compiling an allocation takes longer than running it.
+    Kernels get their memory from here, because allocations take long to compile.
     """
     indptr, indices, _ = csr_arrays(W)
     n, degree = len(indptr) - 1, np.diff(indptr).astype(np.int32)
@@ -234,9 +234,9 @@ def _minimum_degree(  # type: ignore[no-untyped-def]
 ):
     """Eliminate vertices by approximate minimum degree, and collect their cliques in a pool.
 
-    It returns where it stands: the step, the entries of the pool that are used, a lower bound on
-    the degrees and the multiply-adds. It stops when all vertices are eliminated, when the pool
-    has no room for the next clique, or beyond one of the caps.
+    Returns the step, the number of used entries of the pool, a lower bound on the degrees and the
+    number of multiply-adds. It stops when all vertices are eliminated, when the pool has no room
+    for the next clique, or when a limit is exceeded.
     """
     n = len(order)
     for step in range(first_step, n):
@@ -349,11 +349,11 @@ def _factorize(  # type: ignore[no-untyped-def]
     weights,
     pivots,
 ):
-    """Left-looking elimination: weights to later vertices and pivots, sums of positives.
+    """Compute weights to later vertices and pivots by left-looking elimination.
 
-    `tag` is a tuple of as many numbers as there are lanes: its length is known to the compiler.
+    `tag` is a tuple with a number for each lane, whose length is known to the compiler.
     `left` is the absorption in the order of elimination, `reached` the entry of each column that
-    meets the next pivot, `row` and `factor` are memory to work with.
+    meets the next pivot, and `row` and `factor` are work space.
     """
     lanes = len(tag)
     n = len(order)
@@ -391,7 +391,7 @@ def _factorize(  # type: ignore[no-untyped-def]
                 pivots[j, lane] += row[i, lane]
                 row[i, lane] = 0.0
         for lane in range(lanes):
-            # A vertex that nothing is left at can reach no absorption: its row is zero.
+            # A vertex without edges and absorption has a row of zeros.
             if not pivots[j, lane] > 0.0:
                 pivots[j, lane] = 1.0
         if column_start[j] < column_start[j + 1]:
@@ -402,7 +402,7 @@ def _factorize(  # type: ignore[no-untyped-def]
 
 @kernel()
 def _substitute(column_start, column_rows, weights, pivots, lane, X):  # type: ignore[no-untyped-def]
-    """Forward and backward substitution in place, rows of X in elimination order."""
+    """Substitute forward and backward in place, with rows of X in elimination order."""
     n, columns = X.shape
     for k in range(n):
         for p in range(column_start[k], column_start[k + 1]):

@@ -1,4 +1,4 @@
-"""The predictor of harmonic solutions: one more step of the walk, into each graph of a blend."""
+"""The predictor of harmonic solutions: one more step of the walk, from new points."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from graphmargin.graph.weights import Weighting
 
 @dataclass(frozen=True)
 class PointGraph:
-    """The points of a k-NN graph, to which new points can be joined.
+    """The points of a k-NN graph, to which new points can be attached.
 
     Attributes
     ----------
     search : NeighborSearch
-        Finds neighbors among the points, where Euclidean distance is the metric.
+        Search among the points, scaled so that the metric is the Euclidean distance.
     weighting : Weighting
     n_neighbors : int
     metric : {"euclidean", "cosine"}
@@ -45,15 +45,15 @@ def attach(points: PointGraph | None, X: Any) -> Attachment:
 
 @dataclass(frozen=True)
 class WalkPart:
-    """The part of a blend that walks on one graph.
+    """The part of a blend that uses one graph.
 
     Attributes
     ----------
     class_mass : array of shape (n, c)
         Class masses of the vertices, times the weight of this part.
     sinks : tuple of (weight, rate)
-        Rates at which a new point falls into the sink, and the weight of each in the blend; those
-        of all parts sum to 1.
+        Rates at which the walk of a new point ends in the sink, and their weights in the blend;
+        the weights of all parts sum to 1.
     points : PointGraph or None
         None for a precomputed graph, whose new points come with the weights of their edges.
     """
@@ -63,8 +63,8 @@ class WalkPart:
     points: PointGraph | None
 
     def move_probability(self, attachment: Attachment) -> FloatArray:
-        """Return the probability that a new point moves, not into the sink, times the weights."""
-        moving = np.zeros(attachment.moves.shape[0])
+        """Return the weighted probability that a new point moves to a vertex, not into the sink."""
+        moving = np.zeros(attachment.transition.shape[0])
         for weight, rate in self.sinks:
             moving += weight * attachment.move_probability(rate)
         return moving
@@ -90,10 +90,10 @@ def _first_step(
     parts: Sequence[WalkPart], attachments: Sequence[Attachment], n_classes: int
 ) -> tuple[FloatArray, FloatArray]:
     """Return the class masses that new points move to, and the probability that they move."""
-    shares = np.zeros((attachments[0].moves.shape[0], n_classes))
+    shares = np.zeros((attachments[0].transition.shape[0], n_classes))
     moving = np.zeros(len(shares))
     for part, attachment in zip(parts, attachments, strict=True):
-        shares += attachment.moves @ part.class_mass
+        shares += attachment.transition @ part.class_mass
         moving += part.move_probability(attachment)
     return shares, moving
 
@@ -106,11 +106,11 @@ def _distributions(shares: FloatArray, moving: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class HarmonicPredictor:
-    """All that predictions of a harmonic classifier need; plain data.
+    """The data that predictions of a harmonic classifier need.
 
     A new point x moves to a neighbor j with probability ``w(x, x_j) / (sum_j w(x, x_j) + gamma_g)``
     and gets that neighbor's class masses. In a blend, the masses of all parts are added up, and the
-    probability to move is their mean: the sink makes a label less certain, but not another one.
+    probability of moving is their mean: the sink lowers the confidence, but changes no label.
 
     Attributes
     ----------
@@ -122,8 +122,8 @@ class HarmonicPredictor:
     majority : int
         Code of the most frequent label, for points without an edge.
     exponent : int
-        Points are multiplied by ``2^-exponent`` first, which is how the graphs know theirs; 0
-        unless the training rows had huge or tiny numbers.
+        Points are multiplied by ``2^-exponent`` first, as the training rows were; 0 unless these
+        had huge or tiny numbers.
 
     Examples
     --------
@@ -146,18 +146,18 @@ class HarmonicPredictor:
         return self.label(X)[0]
 
     def probabilities(self, X: Any) -> FloatArray:
-        """Return class probabilities of new points; the sink's share is spread evenly."""
+        """Return class probabilities of new points; the sink mass is divided equally."""
         return self.label(X)[1]
 
     def label(self, X: Any) -> tuple[AnyArray, FloatArray]:
-        """Return labels and class probabilities of new points from one search for neighbors."""
+        """Return labels and class probabilities of new points, with one search for neighbors."""
         X, n_classes = scale_rows(X, self.exponent), len(self.classes)
         attachments = [attach(part.points, X) for part in self.parts]
         shares, moving = _first_step(self.parts, attachments, n_classes)
         votes = np.zeros_like(shares)
         for attachment in attachments:
             # Neighbors that no label reaches still have a label to vote with.
-            votes += attachment.moves @ np.eye(n_classes)[self.codes]
+            votes += attachment.transition @ np.eye(n_classes)[self.codes]
         codes = np.where(shares.any(axis=1), shares.argmax(axis=1), votes.argmax(axis=1))
         codes = np.where(votes.any(axis=1), codes, self.majority)
         return np.asarray(self.classes[codes]), _distributions(shares, moving)

@@ -8,16 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from graphmargin._blocks import ranges
+from graphmargin._blocks import chunk_ranges
 from graphmargin._compilation import kernel
 from graphmargin._threads import ThreadPool, raise_if_cancelled
 from graphmargin._typing import BoolArray, FloatArray, ProgressCallback
 from graphmargin.harmonic.elimination import csr_arrays
 
 DirectionUpdate = Callable[[FloatArray, FloatArray, FloatArray, FloatArray, ThreadPool], FloatArray]
-"""``turn(P, R, squares, rho_before, team)`` sets the directions P to ``Z + P rho / rho_before``.
+"""A function of (P, R, squares, rho_before, pool) that updates the search directions P in place.
 
-Z is the preconditioned residual R, `squares` are diag(R'R), and rho are diag(R'Z), the result.
+It sets P to ``Z + P rho / rho_before`` and returns ``rho = diag(R'Z)``, where Z is the
+preconditioned residual R, and `squares` is diag(R'R).
 """
 Refine = Callable[[FloatArray, Callable[[], FloatArray]], FloatArray | None]
 
@@ -25,12 +26,12 @@ TOLERANCE = 1e-10
 MIN_ROWS_AT_ONCE = 4096
 N_BLOCKS = 16
 LANES = 4
-"""Columns come in multiples of this: the length of a vector register, without a rest."""
+"""Number of columns is a multiple of this, the length of a vector register."""
 
 
 @dataclass(frozen=True)
 class Iterate:
-    """The end of an iteration: its solution, and whether it converged."""
+    """The result of an iteration: its solution, and whether it converged."""
 
     X: FloatArray
     iterations: int
@@ -42,49 +43,49 @@ def conjugate_gradients(
     s: FloatArray,
     B: FloatArray,
     *,
-    turn: DirectionUpdate | None = None,
+    update: DirectionUpdate | None = None,
     tol: float = TOLERANCE,
     refine: Refine | None = None,
     max_iter: int = 10_000,
     n_jobs: int | None = None,
     progress: ProgressCallback | None = None,
 ) -> Iterate:
-    """Solve all columns at once by preconditioned conjugate gradients.
+    """Return the solution of all columns by preconditioned conjugate gradients.
 
     Iterates on ``(I - s^-1/2 W s^-1/2) (s^1/2 X) = s^-1/2 B``, whose numbers are of order one
-    whatever the scale of the weights; `turn` preconditions it.
-    Each column keeps its own step lengths and may leave as soon as its violation
-    ``max_i abs(r_i) / s_i``, the largest distance of an entry of X from the mean of its
-    neighbors, is at most `tol`; columns leave in groups of four.
+    whatever the scale of the weights; `update` preconditions it.
+    Each column has its own step lengths, and ends when its violation ``max_i abs(r_i) / s_i``, the
+    largest distance of an entry of X from the mean of its neighbors, is at most `tol`; columns end
+    in groups of four.
 
     Parameters
     ----------
     W, s, B
         The system.
     turn : callable, default=None
-        Finds the next directions, see `DirectionUpdate`; by default without preconditioner.
+        Computes the next directions, see `DirectionUpdate`; None has no preconditioner.
     tol : float
     refine : callable, default=None
-        Is called with the violations and a function that returns X whenever all columns but the
-        last meet `tol`. It returns a tolerance for each column to end with, or None to be called
-        again after the next iteration. Until it does, no column leaves.
+        Called with the violations and a function that returns X whenever all columns but the last
+        meet `tol`. It returns the final tolerance of each column, or None to be called again after
+        the next iteration. Until then, no column ends.
     max_iter : int
     n_jobs : int, default=None
-        Threads. The result does not depend on it.
+        Number of threads; the result does not depend on it.
     progress : callable, default=None
     """
     given = B.shape[1]
-    B = padded(B)
+    B = pad_columns(B)
     n, columns = B.shape
     root = np.sqrt(s)
     scaled = symmetric_scaling(W, s)
     matrix = csr_arrays(scaled)
     X = np.zeros((n, columns))
-    blocks = ranges(n, max(MIN_ROWS_AT_ONCE, -(-n // N_BLOCKS)))
-    turn = turn or _plain_turn(blocks)
+    blocks = chunk_ranges(n, max(MIN_ROWS_AT_ONCE, -(-n // N_BLOCKS)))
+    update = update or _plain_update(blocks)
     tols = np.full(columns, tol)
     first_violation: float | None = None
-    with ThreadPool(n_jobs if len(blocks) > 1 else 1) as team:
+    with ThreadPool(n_jobs if len(blocks) > 1 else 1) as pool:
         active = np.arange(columns)
         X_now, P, AP = X, np.zeros((n, columns)), np.empty((n, columns))
         R = B / root[:, None]
@@ -102,73 +103,78 @@ def conjugate_gradients(
                 refined = refine(violations[:given], lambda: X[:, :given] / root[:, None])
                 if refined is not None:
                     tols[:given], refine = refined, None
-            staying = _staying(violation, tols[active]) if refine is None else violation >= 0
-            if not staying.all():
+            remaining = _remaining(violation, tols[active]) if refine is None else violation >= 0
+            if not remaining.all():
                 X[:, active] = X_now
-                active = active[staying]
-                X_now, R, P = X_now[:, staying].copy(), R[:, staying].copy(), P[:, staying].copy()
+                active = active[remaining]
+                X_now, R, P = (
+                    X_now[:, remaining].copy(),
+                    R[:, remaining].copy(),
+                    P[:, remaining].copy(),
+                )
                 AP = np.empty(R.shape)
-                squares, rho_before = squares[staying], rho_before[staying]
+                squares, rho_before = squares[remaining], rho_before[remaining]
             if not len(active) or iteration == max_iter:
                 X[:, active] = X_now
                 return Iterate(X[:, :given] / root[:, None], iteration, not len(active))
-            rho = turn(P, R, squares, rho_before, team)
-            curvature = sum(team.run(lambda rows: apply(*matrix, P, AP, *rows), blocks))  # noqa: B023
-            step = ratio(rho, curvature)
+            rho = update(P, R, squares, rho_before, pool)
+            curvature = sum(pool.run(lambda rows: apply(*matrix, P, AP, *rows), blocks))  # noqa: B023
+            step = safe_divide(rho, curvature)
             rho_before = rho
-            parts = team.run(lambda rows: advance(X_now, R, P, AP, step, root, *rows), blocks)  # noqa: B023
+            parts = pool.run(lambda rows: advance(X_now, R, P, AP, step, root, *rows), blocks)  # noqa: B023
             squares = np.sum([part[0] for part in parts], axis=0)
             violation = np.max([part[1] for part in parts], axis=0)
     raise AssertionError  # the loop returns
 
 
-def padded(B: FloatArray) -> FloatArray:
-    """Return B in row order with columns of zeros up to a multiple of the lanes."""
+def pad_columns(B: FloatArray) -> FloatArray:
+    """Return B in row order, with columns of zeros up to a multiple of the lanes."""
     wide = np.zeros((B.shape[0], -(-B.shape[1] // LANES) * LANES))
     wide[:, : B.shape[1]] = B
     return wide
 
 
-def _staying(violation: FloatArray, tols: FloatArray) -> BoolArray:
-    """Tell the columns that go on: those that have to, and others that fill up the lanes."""
+def _remaining(violation: FloatArray, tols: FloatArray) -> BoolArray:
+    """Return the mask of the columns that continue, with others that fill up the lanes."""
     if (violation <= tols).all():
         return np.zeros(len(violation), dtype=bool)
-    n_going_on = (violation > tols).sum()
-    n_staying = min(len(violation), -(-n_going_on // LANES) * LANES)
-    staying = np.zeros(len(violation), dtype=bool)
-    staying[np.argsort(tols - violation, kind="stable")[:n_staying]] = True
-    return staying
+    n_unsolved = (violation > tols).sum()
+    n_remaining = min(len(violation), -(-n_unsolved // LANES) * LANES)
+    remaining = np.zeros(len(violation), dtype=bool)
+    remaining[np.argsort(tols - violation, kind="stable")[:n_remaining]] = True
+    return remaining
 
 
-def ratio(above: FloatArray, below: FloatArray) -> FloatArray:
-    """Return above / below, and zero where a column is solved exactly."""
-    return np.divide(above, below, out=np.zeros(len(above)), where=below > 0)
+def safe_divide(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
+    """Return numerator / denominator, and zero where the denominator is zero."""
+    zeros = np.zeros(len(numerator))
+    return np.divide(numerator, denominator, out=zeros, where=denominator > 0)
 
 
 def log_progress(first: float, now: float, goal: float) -> tuple[float | None, str]:
-    """Return the share of the way to the goal, on a logarithmic scale, and words for it."""
+    """Return the progress to the goal, on a logarithmic scale, and a message."""
     message = f"violation {now:.1e}"
     if now <= goal or first <= goal:
         return 1.0, message
     return max(0.0, float(np.log(first / now) / np.log(first / goal))), message
 
 
-def _plain_turn(blocks: list[tuple[int, int]]) -> DirectionUpdate:
-    """Return the next directions without a preconditioner."""
+def _plain_update(blocks: list[tuple[int, int]]) -> DirectionUpdate:
+    """Return the update of directions without a preconditioner."""
 
-    def turn(
-        P: FloatArray, R: FloatArray, squares: FloatArray, rho_before: FloatArray, team: ThreadPool
+    def update(
+        P: FloatArray, R: FloatArray, squares: FloatArray, rho_before: FloatArray, pool: ThreadPool
     ) -> FloatArray:
-        keep = ratio(squares, rho_before)
-        team.run(lambda rows: add_to(P, R, keep, *rows), blocks)
+        keep = safe_divide(squares, rho_before)
+        pool.run(lambda rows: scale_and_add(P, R, keep, *rows), blocks)
         return squares
 
-    return turn
+    return update
 
 
 @kernel()
-def add_to(P, Z, keep, first, last):  # type: ignore[no-untyped-def]
-    """P <- Z + P diag(keep) for some rows."""
+def scale_and_add(P, Z, keep, first, last):  # type: ignore[no-untyped-def]
+    """Set P to ``Z + P diag(keep)`` for some rows."""
     for i in range(first, last):
         for c in range(P.shape[1]):
             P[i, c] = Z[i, c] + keep[c] * P[i, c]
@@ -176,9 +182,9 @@ def add_to(P, Z, keep, first, last):  # type: ignore[no-untyped-def]
 
 @kernel()
 def apply(indptr, indices, data, P, AP, first, last):  # type: ignore[no-untyped-def]
-    """AP <- P - S P for some rows; return their part of diag(P' AP).
+    """Set AP to ``P - S P`` for some rows; return their part of diag(P' AP).
 
-    S may have more columns than rows: P then goes on with values that are known.
+    S may have more columns than rows: the further rows of P are fixed values.
     """
     columns = P.shape[1]
     curvature = np.zeros(columns)
@@ -196,7 +202,7 @@ def apply(indptr, indices, data, P, AP, first, last):  # type: ignore[no-untyped
 
 @kernel()
 def advance(X, R, P, AP, step, root, first, last):  # type: ignore[no-untyped-def]
-    """One step for some rows; return their part of diag(R'R) and their largest violations."""
+    """Take a step for some rows; return their part of diag(R'R) and their largest violations."""
     columns = P.shape[1]
     squares = np.zeros(columns)
     violation = np.zeros(columns)
@@ -248,19 +254,19 @@ def gauss_seidel(
     max_iter: int = 2_000,
     progress: ProgressCallback | None = None,
 ) -> Iterate:
-    """Sweep ``x_i <- (sum_j w_ij x_j + b_i) / s_i`` up and down until every entry has settled.
+    """Return the limit of sweeps ``x_i <- (sum_j w_ij x_j + b_i) / s_i``, down and up.
 
     All numbers are positive, so each entry converges with a small *relative* error even where
-    the walk hardly ever meets a label and X decays to 1e-100: there, a stop by a norm leaves the
-    arg max to chance. The stop is component-wise: the largest relative change, times what the
-    observed rate of convergence says is still to come, must be below `tol`. Needs fewer than
-    ``log(tol) / log(rho)`` sweeps, ``rho = max_i d_i / (d_i + gamma_g)``, once the labels have
-    travelled everywhere.
+    walks rarely reach a label and X decays to 1e-100, so that a stop by a norm would not determine
+    the arg max. The stop is component-wise: the largest relative change, extrapolated by the
+    observed rate of convergence, must be below `tol`. This takes fewer than
+    ``log(tol) / log(rho)`` sweeps, ``rho = max_i d_i / (d_i + gamma_g)``, once every vertex is
+    reached from a label.
     """
     matrix = csr_arrays(sparse.csr_array(sparse.diags_array(1 / s).tocsr() @ W))
     given = B.shape[1]
-    Q = padded(B / s[:, None])
-    X = Q.copy() if start is None else padded(start)
+    Q = pad_columns(B / s[:, None])
+    X = Q.copy() if start is None else pad_columns(start)
     last_change = np.inf
     for iteration in range(1, max_iter + 1):
         raise_if_cancelled()
@@ -276,7 +282,7 @@ def gauss_seidel(
 
 @kernel()
 def _sweep(indptr, indices, data, X, Q):  # type: ignore[no-untyped-def]
-    """X <- P X + Q in place, down and up; return the largest relative change on the way up."""
+    """Set X to ``P X + Q`` in place, down and up; return the largest relative change going up."""
     n, columns = X.shape
     largest = 0.0
     row = np.empty(columns)

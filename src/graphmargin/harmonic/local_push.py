@@ -1,11 +1,11 @@
-"""Visits of walks from single vertices, on graphs of any size: only what is near is looked at."""
+"""Expected visits of walks from single vertices, by pushes that stay near the start."""
 
 from __future__ import annotations
 
 import numpy as np
 from scipy import sparse
 
-from graphmargin._blocks import ranges
+from graphmargin._blocks import chunk_ranges
 from graphmargin._compilation import kernel
 from graphmargin._threads import map_in_threads
 from graphmargin._typing import FloatArray, IntArray
@@ -23,11 +23,11 @@ def push_visits(
     tol: float,
     n_jobs: int | None = None,
 ) -> FloatArray:
-    """Return entries of ``G = (diag(s) - W)^-1``, ``s = W 1 + absorption``: rows for starts.
+    """Return rows of ``G = (diag(s) - W)^-1``, ``s = W 1 + absorption``, for some starts.
 
     Solves ``(diag(s) - W) x = e_k`` for each start k by pushing: a vertex i whose residual exceeds
     ``tol s_i / s_k`` keeps its share ``r_i / s_i`` and passes the rest on to its neighbors. All
-    numbers are positive, and x approaches G from below: the error at i is at most
+    numbers are positive, and x approaches G from below. The error at i is at most
     ``tol T_i / s_k``, T_i the expected number of steps of the walk from i.
 
     If a share q of the walks ends in every step, a start takes at most ``1 / (q tol)`` pushes
@@ -38,11 +38,11 @@ def push_visits(
     W : csr_array of shape (n, n)
         Symmetric and non-negative, without a diagonal.
     absorption : array of shape (n,)
-        Positive.
+        Rates of absorption, positive.
     starts, rows : arrays of vertices
     tol : float > 0
     n_jobs : int, default=None
-        Threads; the result does not depend on it.
+        Number of threads; the result does not depend on it.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def push_visits(
     matrix = csr_arrays(W)
     parts = map_in_threads(
         lambda part: _push(*matrix, s, starts[part[0] : part[1]], rows, tol),
-        ranges(len(starts), STARTS_AT_ONCE),
+        chunk_ranges(len(starts), STARTS_AT_ONCE),
         n_jobs=n_jobs,
     )
     return np.concatenate([np.empty((0, len(rows))), *parts])
@@ -67,7 +67,7 @@ def _push(indptr, indices, data, s, starts, rows, tol):  # type: ignore[no-untyp
     visits = np.empty((len(starts), len(rows)))
     x, residual = np.zeros(n), np.zeros(n)
     waiting = np.zeros(n, np.bool_)
-    queue = np.empty(n, np.int64)  # a ring: no vertex waits twice
+    queue = np.empty(n, np.int64)  # a ring buffer, in which each vertex waits at most once
     for line in range(len(starts)):
         x[:] = 0.0
         residual[:] = 0.0

@@ -1,18 +1,18 @@
 """Hard, regularized and soft harmonic solutions as one absorbing random walk.
 
 All of them minimize ``(l - y)' C (l - y) + l' (L + gamma_g I) l`` (eqs. HFS, reg HFS, soft HFS),
-where C holds the trust in the labels, infinite for a hard one, and y is zero on unlabeled
-vertices. With one column of y for each class, a walk that starts at vertex i
+where C holds the trust in the labels, which is infinite for a hard label, and y is zero on
+unlabeled vertices. With one column of y for each class, a walk that starts at vertex i
 
 - moves to j at rate ``w_ij``,
 - ends in the class of a labeled vertex j: on arrival where the label is hard, at rate ``c_j``
   where it is soft,
-- falls into the sink at rate ``gamma_g``, and at rate ``c_unlabeled`` more where i is unlabeled.
+- ends in the sink at rate ``gamma_g``, plus ``c_unlabeled`` if i is unlabeled.
 
 The probabilities X (a column for each class, then the sink) solve ``diag(s) X = W X + B`` on the
 *free* vertices, those without a hard label: W are the edges between free vertices, B >= 0 the
 rates of absorption and ``s = W 1 + B 1``. The matrix ``diag(s) - W`` is symmetric positive
-definite, every row of X sums to one, and a solver needs to know W and B only.
+definite, every row of X sums to one, and a solver needs W and B only.
 """
 
 from __future__ import annotations
@@ -33,29 +33,29 @@ from graphmargin.graph.laplacian import components
 from graphmargin.labels import EncodedLabels, encode_labels
 
 MAX_RATE = 1e290
-"""Rates of absorption, at most, beside infinity: solvers multiply them by a billion."""
+"""Largest finite rate of absorption; solvers multiply it by a billion."""
 
 
 @dataclass(frozen=True)
 class HarmonicProblem:
-    """Graph, labels and the trust in them; everything but gamma_g."""
+    """A graph, labels and the trust in them: the whole problem except for gamma_g."""
 
     W: sparse.csr_array
     labels: EncodedLabels
     trust: FloatArray
-    """c_labeled at labeled vertices (infinite: hard), zero elsewhere."""
+    """c_labeled at labeled vertices, infinite for hard labels, and zero elsewhere."""
     c_unlabeled: float
     component: IntArray
-    """Number of the connected component of every vertex."""
+    """Index of the connected component of every vertex."""
 
     @cached_property
     def hard(self) -> BoolArray:
-        """Vertices whose label is fixed."""
+        """Vertices with a hard label, which is fixed."""
         return np.isinf(self.trust)
 
     @cached_property
     def labels_in_component(self) -> IntArray:
-        """Number of labels, of positive trust, in the component of every vertex."""
+        """Number of labels of positive trust in the component of every vertex."""
         counts = np.bincount(self.component[self.trust > 0], minlength=self.component.max() + 1)
         return np.asarray(counts[self.component])
 
@@ -66,7 +66,7 @@ class HarmonicProblem:
 
     @cached_property
     def free(self) -> IntArray:
-        """Vertices to be solved for: reached by a label, and without a hard one."""
+        """Vertices to solve for: reached by a label, and without a hard label."""
         return np.flatnonzero(self.reached & ~self.hard)
 
     @cached_property
@@ -90,13 +90,13 @@ class HarmonicProblem:
         return self.hard_rates + self.trust[self.free, None] * self.labels.one_hot[self.free]
 
     def without_labels(self, vertices: IntArray | Sequence[int]) -> HarmonicProblem:
-        """Return the problem in which the labels of some vertices are unknown."""
+        """Return the problem in which some vertices are unlabeled."""
         trust = self.trust.copy()
         trust[vertices] = 0.0
         return replace(self, labels=self.labels.without(vertices), trust=trust)
 
     def sink_rates(self, gamma_g: float) -> FloatArray:
-        """Return the rates at which free vertices lose mass to the sink."""
+        """Return the rates of absorption of the free vertices into the sink."""
         return gamma_g + np.where(self.labels.labeled[self.free], 0.0, self.c_unlabeled)
 
     def rates(self, gamma_g: float) -> FloatArray:
@@ -110,16 +110,16 @@ class HarmonicProblem:
 def harmonic_problem(
     W: Any, y: npt.ArrayLike, *, c_labeled: Any = np.inf, c_unlabeled: float = 0.0
 ) -> HarmonicProblem:
-    """Return the problem on a graph that a user brings; see `harmonic_solution`."""
-    return problem_on(
+    """Return the problem on a given graph, after a check; see `harmonic_solution`."""
+    return make_harmonic_problem(
         check_graph(W), encode_labels(y), c_labeled=c_labeled, c_unlabeled=c_unlabeled
     )
 
 
-def problem_on(
+def make_harmonic_problem(
     W: sparse.csr_array, labels: EncodedLabels, *, c_labeled: Any, c_unlabeled: float
 ) -> HarmonicProblem:
-    """Return the problem on a checked graph."""
+    """Return the problem on a validated graph with encoded labels."""
     n = W.shape[0]
     if len(labels.codes) != n:
         msg = f"`y` must have one entry for each of the {n} vertices, got {len(labels.codes)}"
@@ -134,19 +134,19 @@ def problem_on(
 
 
 def check_gamma_g(gamma_g: Any) -> float:
-    """Return gamma_g as a float, or say what it must be."""
+    """Return gamma_g as a float, or raise ValueError."""
     hint = "; use `inf` for supervised learning only"
     return check_real("gamma_g", gamma_g, finite=False, limits=(0.0, MAX_RATE), hint=hint)
 
 
 def check_c_unlabeled(c_unlabeled: Any) -> float:
-    """Return c_unlabeled as a float, or say what it must be."""
+    """Return c_unlabeled as a float, or raise ValueError."""
     hint = "; 0 leaves unlabeled vertices free"
     return check_real("c_unlabeled", c_unlabeled, limits=(0.0, MAX_RATE), hint=hint)
 
 
 def check_trust(c_labeled: Any, labeled: BoolArray) -> FloatArray:
-    """Return the trust in every label as an array, 0 elsewhere, or say what it must be."""
+    """Return the trust in every label as an array, 0 elsewhere, or raise ValueError."""
     try:
         trust = np.asarray(c_labeled, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -165,6 +165,8 @@ def check_trust(c_labeled: Any, labeled: BoolArray) -> FloatArray:
     largest = float(trust[np.isfinite(trust)].max(initial=0.0))
     check_real("c_labeled", largest, limits=(0.0, MAX_RATE), hint="; use `inf` for hard labels")
     if not trust.any():
-        msg = "`c_labeled` is 0 at every label, so that no label counts; use `inf` for hard labels"
+        msg = (
+            "`c_labeled` must be > 0 at some label, got 0 at all of them; use `inf` for hard labels"
+        )
         raise ValueError(msg)
     return trust

@@ -1,4 +1,4 @@
-"""The harmonic solution: who gets which label, how surely, and which labels say so."""
+"""The harmonic solution: induced labels, their confidence, and explanations."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import numpy.typing as npt
 from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray, ProgressCallback
 from graphmargin.harmonic.problem import HarmonicProblem, check_gamma_g, harmonic_problem
 from graphmargin.harmonic.system import (
-    NOTHING_TO_SOLVE,
+    EMPTY_SOLUTION,
     HarmonicSystem,
-    Solved,
     Solver,
+    SystemSolution,
     check_solver,
     confidence_of,
 )
@@ -24,7 +24,7 @@ from graphmargin.labels import UNLABELED, decode_labels
 
 @dataclass(frozen=True)
 class HarmonicSolution:
-    """The ends of random walks from all vertices, and the labels that they induce.
+    """The absorption probabilities of walks from all vertices, and the labels that they induce.
 
     Attributes
     ----------
@@ -36,10 +36,10 @@ class HarmonicSolution:
     codes : array of shape (n,)
         Index of the induced class (arg max), -1 where no label can be reached.
     solver, iterations, converged, residual
-        How the system was solved; `residual` is the largest distance of an entry from the
-        weighted mean of its neighbors.
+        Report on the solver; `residual` is the largest distance of an entry from the weighted mean
+        of its neighbors.
     problem, gamma_g
-        What was solved.
+        The problem that was solved.
     """
 
     problem: HarmonicProblem
@@ -59,7 +59,7 @@ class HarmonicSolution:
 
     @property
     def labels(self) -> AnyArray:
-        """The induced label of every vertex, or the marker for unlabeled."""
+        """The induced label of every vertex, or the marker of unlabeled rows."""
         return decode_labels(self.classes, self.codes)
 
     @property
@@ -77,7 +77,7 @@ class HarmonicSolution:
 
     @property
     def label_distributions(self) -> FloatArray:
-        """Class probabilities that sum to one: the sink's mass is spread evenly.
+        """Class probabilities that sum to one: the sink mass is divided equally.
 
         This keeps the arg max and the confidence of `class_mass`.
         """
@@ -95,7 +95,7 @@ class HarmonicSolution:
 
     @property
     def status(self) -> str:
-        """The outcome of the solver, in words."""
+        """The outcome of the solver, as a text."""
         if not self.converged:
             ending = f"stopped after {self.iterations} iterations without convergence"
         elif self.iterations:
@@ -113,11 +113,11 @@ class HarmonicSolution:
     def explain(
         self, vertex: int, *, solver: Solver = "auto", n_jobs: int | None = None
     ) -> Explanation:
-        """Return which labeled vertices gave `vertex` its label.
+        """Return the labeled vertices that determine the label of `vertex`.
 
         The share of a labeled vertex is the probability that the walk from `vertex` is absorbed
-        there. Shares and sink mass sum to one; the shares of a class sum to its class mass (as
-        solved, not as normalized by `normalize_class_mass`).
+        there. Shares and sink mass sum to one; the shares of a class sum to its class mass (before
+        `normalize_class_mass`).
 
         Parameters
         ----------
@@ -148,7 +148,7 @@ class HarmonicSolution:
 
 @dataclass(frozen=True)
 class Explanation:
-    """The labeled vertices behind a label, the most important one first.
+    """The labeled vertices that determine a label, the most important one first.
 
     Examples
     --------
@@ -209,24 +209,24 @@ def harmonic_solution(
     y : array-like of shape (n,)
         Labels; unlabeled is -1, None, NaN or "".
     gamma_g : float >= 0, default=0
-        The walk falls into the sink at vertex i with probability ``gamma_g / (d_i + gamma_g)``.
-        0 is the ordinary harmonic solution; with inf no label travels.
+        At vertex i, the walk ends in the sink with probability ``gamma_g / (d_i + gamma_g)``. 0 is
+        the ordinary harmonic solution; with inf no label is propagated.
     c_labeled : float > 0 or array of shape (n,), default=inf
-        Trust c_l in the labels; inf fixes them. An array gives each label its own trust
-        (entries at unlabeled vertices are not read).
+        Trust c_l in the labels; inf fixes them. An array has the trust in each label (entries at
+        unlabeled vertices are ignored).
     c_unlabeled : float >= 0, default=0
-        Pull c_u of unlabeled vertices towards zero.
+        Weight c_u that pulls unlabeled vertices towards zero.
     solver : {"auto", "direct", "cg", "gauss-seidel"}, default="auto"
-        "direct" eliminates vertices without subtractions: every entry is right in its leading
-        digits for all weights and all gamma_g. "cg" are conjugate gradients on all classes at
-        once, "gauss-seidel" the plain positive iteration, fast where gamma_g exceeds the degrees.
-        "auto" is "direct" where the fill is affordable, and "cg" elsewhere. Iterations end when
-        every label with a confidence of at least 1e-6 is certain to be that of the exact solution.
+        "direct" eliminates vertices without subtractions, so that every entry has a small relative
+        error for all weights and all gamma_g. "cg" is conjugate gradients on all classes at once,
+        and "gauss-seidel" is the iteration of that name, fast where gamma_g exceeds the degrees.
+        "auto" is "direct" where the fill is affordable, else "cg". Iterations end when every label
+        with a confidence of at least 1e-6 is certain to be that of the exact solution.
     n_jobs : int, default=None
-        Threads; None takes as many as BLAS would, -1 all cores. The result does not depend on
-        it.
+        Number of threads; None takes as many as BLAS would, -1 all cores. The result does not
+        depend on it.
     progress : callable, default=None
-        Is told the share of the work that is done (None: unknown) and about the iterations.
+        Called with the finished share of the work (None if unknown) and a message.
 
     Returns
     -------
@@ -234,7 +234,7 @@ def harmonic_solution(
 
     Notes
     -----
-    Time and memory of "direct" grow with the fill of the factor, those of an iteration with the
+    Time and memory of "direct" grow with the fill of the factor, those of iterations with the
     number of edges times classes. Components without a label are left out of the system.
 
     Examples
@@ -264,7 +264,7 @@ def harmonic_path(
     """Return the harmonic solutions for several values of gamma_g, in the order given.
 
     Validation, components, the system without its diagonal and the order of its vertices are
-    found once, and the systems are solved in threads (the direct solver factorizes four of them
+    computed once, and the systems are solved in threads (the direct solver factorizes four of them
     at a time). See `harmonic_solution`.
 
     Examples
@@ -289,20 +289,22 @@ def solve_path(
     check_solver(solver)
     n_classes = len(problem.labels.classes)
     values = [check_gamma_g(gamma_g) for gamma_g in gammas]
-    # Small gamma_g first: these take longest, and threads should end together.
+    # Small gamma_g come first, because they take longest and threads should end together.
     finite = sorted({value for value in values if np.isfinite(value)})
-    found: dict[float, Solved] = {}
+    solutions: dict[float, SystemSolution] = {}
     if finite:
         system = HarmonicSystem(problem.inner_edges, solver, n_jobs=n_jobs, progress=progress)
         solved = system.solve([problem.rates(value) for value in finite], n_classes)
-        found = dict(zip(finite, solved, strict=True))
+        solutions = dict(zip(finite, solved, strict=True))
     return [
-        assemble_solution(problem, value, found.get(value, NOTHING_TO_SOLVE)) for value in values
+        assemble_solution(problem, value, solutions.get(value, EMPTY_SOLUTION)) for value in values
     ]
 
 
-def assemble_solution(problem: HarmonicProblem, gamma_g: float, solved: Solved) -> HarmonicSolution:
-    """Return what was solved for the free vertices together with all others."""
+def assemble_solution(
+    problem: HarmonicProblem, gamma_g: float, solved: SystemSolution
+) -> HarmonicSolution:
+    """Return the solution on all vertices from that on the free vertices."""
     class_mass = np.where(problem.hard[:, None], problem.labels.one_hot, 0.0)
     sink_mass = np.where(problem.hard, 0.0, 1.0)
     codes = np.where(problem.hard, problem.labels.codes, UNLABELED)
@@ -334,7 +336,7 @@ def absorption_probabilities(
     """Return the probability that the walk from each vertex is absorbed at each label.
 
     Rows are the `vertices`, columns the labeled vertices (with positive trust) in ascending
-    order. One solve for each vertex, whatever the number of labels: the system is symmetric.
+    order. The system is symmetric, so that each vertex takes one solve for all labels.
 
     Parameters
     ----------
@@ -365,21 +367,19 @@ def absorption_probabilities(
         raise ValueError(msg)
     fixed = np.flatnonzero(problem.hard[vertices])
     result[fixed, column[vertices[fixed]]] = 1.0
-    walking = np.flatnonzero(row_of_free[vertices] >= 0)
-    if np.isinf(solution.gamma_g) or not len(walking):
+    free = np.flatnonzero(row_of_free[vertices] >= 0)
+    if np.isinf(solution.gamma_g) or not len(free):
         return result
     system = HarmonicSystem(problem.inner_edges, solver, n_jobs=n_jobs)
     absorption = problem.rates(solution.gamma_g).sum(axis=1)
-    starts = np.zeros((len(problem.free), len(walking)))
-    starts[row_of_free[vertices[walking]], np.arange(len(walking))] = 1.0
+    starts = np.zeros((len(problem.free), len(free)))
+    starts[row_of_free[vertices[free]], np.arange(len(free))] = 1.0
     visits = system.inverse(absorption)(starts)
     hard = np.flatnonzero(problem.hard)
-    result[np.ix_(walking, column[hard])] = (problem.boundary_edges.T @ visits).T
+    result[np.ix_(free, column[hard])] = (problem.boundary_edges.T @ visits).T
     soft = np.flatnonzero(np.isfinite(problem.trust) & (problem.trust > 0))
     soft = soft[row_of_free[soft] >= 0]
-    result[np.ix_(walking, column[soft])] = (
-        visits[row_of_free[soft]] * problem.trust[soft, None]
-    ).T
+    result[np.ix_(free, column[soft])] = (visits[row_of_free[soft]] * problem.trust[soft, None]).T
     return result
 
 
@@ -389,13 +389,13 @@ def normalize_class_mass(
     """Return the solution with class masses that match class priors (class mass normalization).
 
     Over the unlabeled vertices, the mass of class k is scaled to its prior q_k
-    (Zhu, Ghahramani, Lafferty 2003); each vertex keeps its sink mass, labels stay.
+    (Zhu, Ghahramani, Lafferty 2003). Sink masses and given labels do not change.
 
     Parameters
     ----------
     solution : HarmonicSolution
     priors : array of shape (c,), default=None
-        Positive class priors; the class shares of the labels by default.
+        Positive class priors; None takes the class shares of the labels.
 
     Examples
     --------
@@ -424,9 +424,9 @@ def normalize_class_mass(
 def mean_solution(
     solutions: Sequence[HarmonicSolution], shares: Sequence[float] | FloatArray
 ) -> HarmonicSolution:
-    """Return the weighted mean of solutions on the same graph and labels: a walk of unknown rate.
+    """Return the weighted mean of solutions on the same graph and labels.
 
-    Class masses and sink mass are again probabilities. All else is that of the first.
+    Class masses and sink mass are probabilities again. All other attributes are those of the first.
 
     Examples
     --------
@@ -437,14 +437,14 @@ def mean_solution(
     """
     first = solutions[0]
     pairs = list(zip(solutions, shares, strict=True))
-    class_mass = np.sum([share * one.class_mass for one, share in pairs], axis=0)
-    sink_mass = np.sum([share * one.sink_mass for one, share in pairs], axis=0)
+    class_mass = np.sum([share * solution.class_mass for solution, share in pairs], axis=0)
+    sink_mass = np.sum([share * solution.sink_mass for solution, share in pairs], axis=0)
     codes = np.where(class_mass.any(axis=1), class_mass.argmax(axis=1), first.codes)
     return replace(first, class_mass=class_mass, sink_mass=sink_mass, codes=codes)
 
 
 def check_priors(name: str, priors: Any, n_classes: int) -> FloatArray:
-    """Return class priors as an array, or say what they must be."""
+    """Return class priors as an array, or raise ValueError."""
     try:
         values = np.asarray(priors, dtype=np.float64)
     except (TypeError, ValueError):

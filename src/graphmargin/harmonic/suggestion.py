@@ -1,4 +1,4 @@
-"""Suggestions of vertices to label next: those whose labels save most errors."""
+"""Suggestions of vertices to label next, whose labels would save the most errors."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from graphmargin.harmonic.problem import HarmonicProblem
 from graphmargin.harmonic.solution import HarmonicSolution
 from graphmargin.harmonic.system import HarmonicSystem, confidence_of
 
-CANDIDATES = 300
-"""Vertices, at least, that compete for being suggested; each costs a right-hand side."""
-CANDIDATES_A_SUGGESTION = 3
-CLUSTERS = 50
-"""Components without a label, at most, that are certain to have a candidate."""
-SAMPLE = 4_000
-"""Vertices, besides the candidates, on which errors are counted; they stand for all others."""
+MIN_CANDIDATES = 300
+"""Smallest number of candidates, if there are as many; each takes a right-hand side."""
+CANDIDATES_PER_SUGGESTION = 3
+MAX_COMPONENTS = 50
+"""Largest number of components without a label that always have a candidate."""
+ERROR_SAMPLE = 4_000
+"""Number of vertices besides the candidates on which errors are counted, for all others."""
 WEAK_SINK, STRONG_SINK = 0.01, 0.1
-"""Range of the sink's rate, in units of the median degree, in which suggestions are good."""
+"""Range of gamma_g, in units of the median degree, in which suggestions are good."""
 TOLERANCE = 1e-4
-"""Tolerance on graphs too large for the direct solver: more digits change no suggestion."""
-FAR = 0.5
-"""Sink mass from which on a vertex is called far from all labels."""
+"""Tolerance on graphs too large for the direct solver; a smaller one changes no suggestion."""
+FAR_SINK_MASS = 0.5
+"""Sink mass above which a vertex is called far from all labels."""
 SURE_CONFIDENCE = 0.5
-"""Confidence from which on only the best class is named."""
+"""Confidence above which only the best class is named."""
 
 
 @dataclass(frozen=True)
@@ -43,20 +43,20 @@ class Suggestions:
     Attributes
     ----------
     vertices : array of shape (m,)
-        In the order to label.
+        Vertices in the order in which to label them.
     gain : array of shape (m,)
-        Expected number of errors that the label saves once those before it are there.
+        Expected number of errors that the label saves, given those before it.
     rows : array of shape (m,)
-        Number of vertices it stands for: the expected number of walks, one from each unlabeled
-        vertex, that would end at the new label; those before it are there.
+        Number of vertices that it represents: the expected number of walks, one from each unlabeled
+        vertex, that would end at the new label, given those before it.
     class_mass : array of shape (m, c)
-        What is known of the vertex now: where walks from it end.
+        Class masses of the vertex without new labels.
     sink_mass : array of shape (m,)
-        Share of these walks that end at no label.
+        Share of its walks that end at no label.
     reasons : tuple of str
-        Why, in words.
+        Reason for each suggestion, as a text.
     gamma_g : float
-        Rate of the sink in all of this, which may differ from that of the solution.
+        Rate of the sink that was used, which may differ from that of the solution.
 
     Examples
     --------
@@ -84,7 +84,7 @@ class Suggestions:
         return np.asarray(confidence_of(self.class_mass))
 
     def __str__(self) -> str:
-        """Return the sum of the gains, and a line for each vertex."""
+        """Return the total gain, and a line for each vertex."""
         lines = [
             f"vertex {vertex}: {reason}"
             for vertex, reason in zip(self.vertices, self.reasons, strict=True)
@@ -92,7 +92,7 @@ class Suggestions:
         return "\n".join([self._headline, *lines])
 
     def _repr_html_(self) -> str:
-        """Return the same texts, and the gain of each vertex, as a table for notebooks."""
+        """Return the same content and the gain of each vertex as an HTML table for notebooks."""
         gains = [f"{gain:.1f}" for gain in self.gain]
         rows = zip(self.vertices, gains, self.reasons, strict=True)
         return html_table(self._headline, rows, header=("vertex", "errors saved", "why"))
@@ -106,43 +106,43 @@ class Suggestions:
 def suggest_labels(
     solution: HarmonicSolution, n: int, *, n_jobs: int | None = None, random_state: Any = 0
 ) -> Suggestions:
-    """Return the n vertices whose labels are expected to save most errors.
+    """Return the n vertices whose labels are expected to save the most errors.
 
-    Let P be the label distributions (class masses, the sink's mass spread evenly) and G the
+    Let P be the label distributions (class masses, with the sink mass divided equally) and G the
     inverse of the harmonic system. A walk from i passes k with probability
-    ``h_i = G_ik / G_kk``, so that label c at vertex k moves the distributions to
+    ``h_i = G_ik / G_kk``, so that label c at vertex k changes the distributions to
     ``P_i + h_i (e_c - P_k)``. The expected number of errors that this label saves is
 
     ``gain_k = sum_i (sum_c P_kc max_j (P_i + h_i (e_c - P_k))_j - max_j P_ij)``
 
     over the unlabeled vertices (Zhu, Lafferty, Ghahramani 2003, for any number of classes). It is
-    large where the classes are undecided *and* many others depend on the answer. Vertices are
-    picked one by one. The system is then conditioned on the most likely label of the pick, so
-    that the next one is elsewhere.
+    large where the classes are undecided *and* many others depend on the label. Vertices are chosen
+    greedily. The system is then conditioned on the most likely label of the chosen vertex, so that
+    the next one is elsewhere.
 
-    Where no label is near, the sink's mass makes P uniform, and a label is worth the number of
-    vertices around it. This holds for components without a label too. A class that nobody has
-    labeled yet has no P, but is found in this way.
+    Where no label is near, the sink mass makes P uniform, and the gain of a label is the number of
+    vertices around it. This holds for components without a label, too. A class that has no label
+    yet is not in P, but is found in this way.
 
     Parameters
     ----------
     solution : HarmonicSolution
-        Its graph, labels and gamma_g count. A gamma_g outside of 0.01 to 0.1 median degrees is
-        moved to the nearer end: with a weaker sink all distances look alike, with a stronger one
-        no label tells about others. New labels are taken as certain, whatever the trust in the
-        given ones.
+        Solution whose graph, labels and gamma_g are used. A gamma_g outside of 0.01 to 0.1 median
+        degrees is clipped: with a weaker sink distances do not matter, with a stronger one labels
+        do not depend on each other. New labels count as certain, whatever the trust in the given
+        ones.
     n : int >= 1
         All unlabeled vertices are returned if they are fewer.
     n_jobs : int, default=None
-        Threads; None takes as many as BLAS would, -1 all cores.
+        Number of threads; None takes as many as BLAS would, -1 all cores.
     random_state : int, RandomState or None, default=0
-        Draws what stands for a large graph: ``max(300, 3 n)`` candidates, uncertain ones rather
-        than others, and 4,000 more vertices on which errors are counted. Up to 300 unlabeled
-        vertices all are candidates, up to 4,300 errors are counted on all.
+        Seed of the sample of a large graph: ``max(300, 3 n)`` candidates, drawn in proportion to
+        their uncertainty, and 4,000 more vertices on which errors are counted. Of up to 300
+        unlabeled vertices all are candidates, and of up to 4,300 errors are counted on all.
 
     Notes
     -----
-    One right-hand side for each candidate: by elimination in blocks of 32 MB, or on a large graph
+    Each candidate takes one right-hand side, by elimination in blocks of 32 MB, or on a large graph
     by `push_visits`, in a time that does not depend on its size. Memory is that of the edges, of
     the class masses and of ``candidates x (candidates + 4,000)`` numbers.
 
@@ -162,28 +162,28 @@ def suggest_labels(
     """
     n = check_integer("n", n, low=1)
     problem, random = solution.problem, check_random_state(random_state)
-    walk = _Walk.on(problem, _moderate(solution.gamma_g, problem.W), n_jobs)
+    walk = _Walk.from_problem(problem, _clip_gamma_g(solution.gamma_g, problem.W), n_jobs)
     mass = walk.class_mass
     P = mass + (1.0 - mass.sum(axis=1, keepdims=True)) / mass.shape[1]
     candidates, others = _candidate_pool(walk, 1.0 - P.max(axis=1), n, random)
-    sample = random.permutation(others)[:SAMPLE]
+    sample = random.permutation(others)[:ERROR_SAMPLE]
     rows = np.concatenate([candidates, sample])
     weights = np.ones(len(rows))
     weights[len(candidates) :] = len(others) / max(1, len(sample))
     picks = _pick(walk.visits(candidates, rows), P[rows], weights, n)
     chosen = candidates[[pick.candidate for pick in picks]]
-    gain, reach = np.array([(pick.gain, pick.rows) for pick in picks]).reshape(-1, 2).T
+    gain, represented = np.array([(pick.gain, pick.rows) for pick in picks]).reshape(-1, 2).T
     vertices, class_mass = walk.vertices[chosen], mass[chosen]
     sink_mass = 1.0 - class_mass.sum(axis=1)
     reasons = tuple(
-        _reason(problem, *known)
-        for known in zip(vertices, class_mass, sink_mass, reach, strict=True)
+        _reason(problem, *facts)
+        for facts in zip(vertices, class_mass, sink_mass, represented, strict=True)
     )
-    return Suggestions(vertices, gain, reach, class_mass, sink_mass, reasons, walk.gamma_g)
+    return Suggestions(vertices, gain, represented, class_mass, sink_mass, reasons, walk.gamma_g)
 
 
-def _moderate(gamma_g: float, W: sparse.csr_array) -> float:
-    """Return the rate of the sink, or the nearer end of the range in which suggestions are good."""
+def _clip_gamma_g(gamma_g: float, W: sparse.csr_array) -> float:
+    """Return gamma_g, clipped to the range in which suggestions are good."""
     degrees = np.asarray(W.sum(axis=1))
     unit = np.median(degrees[degrees > 0]) if degrees.any() else 1.0
     return float(np.clip(gamma_g, WEAK_SINK * unit, STRONG_SINK * unit))
@@ -191,9 +191,9 @@ def _moderate(gamma_g: float, W: sparse.csr_array) -> float:
 
 @dataclass(frozen=True)
 class _Walk:
-    """The walk on all vertices without a hard label, components without any label included.
+    """The walk on all vertices without a hard label, also in components without labels.
 
-    The sink lets every walk end, so that the system is regular on all of them.
+    Every walk ends in the sink at some time, so that the system is regular on all of them.
     """
 
     problem: HarmonicProblem
@@ -207,7 +207,7 @@ class _Walk:
     n_jobs: int | None
 
     @classmethod
-    def on(cls, problem: HarmonicProblem, gamma_g: float, n_jobs: int | None) -> _Walk:
+    def from_problem(cls, problem: HarmonicProblem, gamma_g: float, n_jobs: int | None) -> _Walk:
         labels, hard = problem.labels, problem.hard
         vertices = np.flatnonzero(~hard)
         rates = problem.W[vertices][:, np.flatnonzero(hard)] @ labels.one_hot[hard]
@@ -218,12 +218,12 @@ class _Walk:
         system = HarmonicSystem(edges, "auto", n_jobs=n_jobs)
         inverse = system.inverse(absorption, tol=TOLERANCE)
         mass = np.clip(inverse(rates), 0.0, 1.0)
-        mass /= np.maximum(mass.sum(axis=1, keepdims=True), 1.0)  # an error above one
+        mass /= np.maximum(mass.sum(axis=1, keepdims=True), 1.0)  # rounding may exceed one
         exact = inverse if system.solver == "direct" else None
         return cls(problem, gamma_g, vertices, edges, absorption, mass, exact, n_jobs)
 
     def visits(self, candidates: IntArray, rows: IntArray) -> FloatArray:
-        """Return G between candidates and rows, a line for each candidate."""
+        """Return G between candidates and rows, with a row for each candidate."""
         if self.inverse is None:
             return push_visits(
                 *(self.edges, self.absorption, candidates, rows),
@@ -243,21 +243,21 @@ def _candidate_pool(
 ) -> tuple[IntArray, IntArray]:
     """Return the candidates and the other unlabeled vertices, as rows of the walk.
 
-    Drawn in proportion to their risk, candidates are uncertain and everywhere. Components without
-    a label, the largest ones, are represented by their vertex of largest degree.
+    Candidates are drawn in proportion to their risk. The largest components without a label are
+    represented by their vertex of largest degree.
     """
     problem, vertices = walk.problem, walk.vertices
     unlabeled = np.flatnonzero(~problem.labels.labeled[vertices])
     keys = random.exponential(size=len(unlabeled)) / np.maximum(risk[unlabeled], 1e-9)
-    lost = np.flatnonzero(~problem.reached[vertices[unlabeled]])
-    degrees = np.asarray(problem.W.sum(axis=1))[vertices[unlabeled[lost]]]
-    lost = lost[np.argsort(-degrees, kind="stable")]
+    unreached = np.flatnonzero(~problem.reached[vertices[unlabeled]])
+    degrees = np.asarray(problem.W.sum(axis=1))[vertices[unlabeled[unreached]]]
+    unreached = unreached[np.argsort(-degrees, kind="stable")]
     _, center, sizes = np.unique(
-        problem.component[vertices[unlabeled[lost]]], return_index=True, return_counts=True
+        problem.component[vertices[unlabeled[unreached]]], return_index=True, return_counts=True
     )
-    keys[lost[center[np.argsort(-sizes, kind="stable")[:CLUSTERS]]]] = 0.0
+    keys[unreached[center[np.argsort(-sizes, kind="stable")[:MAX_COMPONENTS]]]] = 0.0
     order = unlabeled[np.argsort(keys, kind="stable")]
-    size = max(CANDIDATES, CANDIDATES_A_SUGGESTION * n)
+    size = max(MIN_CANDIDATES, CANDIDATES_PER_SUGGESTION * n)
     return order[:size], order[size:]
 
 
@@ -268,34 +268,34 @@ class _Selected(NamedTuple):
 
 
 def _pick(visits: FloatArray, P: FloatArray, weights: FloatArray, n: int) -> list[_Selected]:
-    """Return up to n candidates, greedily; the first rows of P are those of the candidates."""
+    """Return up to n candidates, chosen greedily; the first rows of P are those of candidates."""
     weights, picks = weights.copy(), []
     for _ in range(min(n, len(visits))):
         gains = _gains(visits, P, weights)
         k = int(gains.argmax())
         h = visits[k] / visits[k, k]
         picks.append(_Selected(k, float(gains[k]), float(h @ weights)))
-        P = condition(P, h, k, int(P[k].argmax()))
-        # G without vertex k; what rounding leaves of its row and column is zero.
+        P = condition_on_label(P, h, k, int(P[k].argmax()))
+        # G without vertex k, whose row and column become exactly zero.
         visits = np.maximum(visits - np.outer(visits[:, k], h), 0.0)
         visits[k] = visits[:, k] = weights[k] = 0.0
     return picks
 
 
-def condition(P: FloatArray, h: FloatArray, k: int, code: int) -> FloatArray:
-    """Return the label distributions if vertex k had a label, h the chance to pass k.
+def condition_on_label(P: FloatArray, h: FloatArray, k: int, code: int) -> FloatArray:
+    """Return the label distributions given a label at vertex k, where walks pass k with chance h.
 
     Examples
     --------
     A walk on the path 0 - 1 - 2 - 3 between two labels, if vertex 1 had that of vertex 3:
 
     >>> P = np.array([[2, 1], [1, 2]]) / 3
-    >>> condition(P, np.array([1, 0.5]), 0, 1).tolist()
+    >>> condition_on_label(P, np.array([1, 0.5]), 0, 1).tolist()
     [[0.0, 1.0], [0.0, 1.0]]
     """
-    moved = P - np.outer(h, P[k])
-    moved[:, code] += h
-    return np.maximum(moved, 0.0)
+    conditioned = P - np.outer(h, P[k])
+    conditioned[:, code] += h
+    return np.maximum(conditioned, 0.0)
 
 
 @kernel()
@@ -315,12 +315,12 @@ def _gains(visits, P, weights):  # type: ignore[no-untyped-def]
     gains = np.full(n_candidates, -np.inf)
     for k in range(n_candidates):
         if visits[k, k] <= 0.0:
-            continue  # picked
+            continue  # chosen already
         total = 0.0
         for i in range(n):
             h = visits[k, i] / visits[k, k]
             if 2 * h <= gap[i]:
-                continue  # no label of k changes the arg max, hence nothing is gained
+                continue  # no label of k changes the arg max: the gain is zero
             stays = -np.inf
             for c in range(n_classes):
                 stays = max(stays, P[i, c] - h * P[k, c])
@@ -342,14 +342,14 @@ def _reason(
         return f"no label reaches its cluster of {size} rows"
     classes = problem.labels.classes
     first, second = np.argsort(-class_mass, kind="stable")[:2]
-    if sink_mass > FAR:
-        known = f"far from all labels ({sink_mass:.0%} of its walks meet none)"
+    if sink_mass > FAR_SINK_MASS:
+        position = f"far from all labels ({sink_mass:.0%} of its walks meet none)"
     elif class_mass[first] - class_mass[second] > SURE_CONFIDENCE:
-        known = f"probably {_share(classes, class_mass, first)}"
+        position = f"probably {_share(classes, class_mass, first)}"
     else:
         pair = [_share(classes, class_mass, code) for code in (first, second)]
-        known = f"between {pair[0]} and {pair[1]}"
-    return f"{known}; stands for about {max(1, round(rows))} row{'s' * (round(rows) > 1)}"
+        position = f"between {pair[0]} and {pair[1]}"
+    return f"{position}; stands for about {max(1, round(rows))} row{'s' * (round(rows) > 1)}"
 
 
 def _share(classes: AnyArray, class_mass: FloatArray, code: int) -> str:

@@ -12,13 +12,13 @@ from graphmargin.harmonic.solution import HarmonicSolution
 from graphmargin.harmonic.system import Solver
 from graphmargin.labels import UNLABELED, decode_labels
 
-PRINTED = 5
-"""Labels that a printed result lists."""
+N_PRINTED = 5
+"""Number of labels that a printed result lists."""
 
 
 @dataclass(frozen=True)
 class LabelSuspicion:
-    """The evidence of the other labels against the own label of every labeled vertex.
+    """The evidence of the other labels against the given label of every labeled vertex.
 
     Attributes
     ----------
@@ -30,8 +30,8 @@ class LabelSuspicion:
         Codes of the labels that the others induce, which may be the given ones; -1 where no
         other label can be reached.
     suspicion : array of shape (n_l,)
-        In [0, 1]: 0 where the others confirm the label, 1 where they contradict it, 0.5 where
-        they are undecided or out of reach. It is above 0.5 where the others prefer another label.
+        In [0, 1]: 0 where the others confirm the label, 1 where they contradict it, 0.5 where they
+        are undecided or cannot be reached. It is above 0.5 where they prefer another label.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class LabelSuspicion:
 
     @property
     def suggested_labels(self) -> AnyArray:
-        """The labels that the others induce, or the marker for unlabeled where there is none."""
+        """The labels that the others induce, or the marker of unlabeled rows if there is none."""
         return decode_labels(self.classes, self.suggested)
 
     @property
@@ -66,14 +66,14 @@ class LabelSuspicion:
         return np.argsort(-self.suspicion, kind="stable")
 
     def __str__(self) -> str:
-        """Return how many labels are doubted, and a line for each of the top five."""
-        doubted = np.count_nonzero(self.suspicion > 0.5)
-        lines = [f"{doubted} of {len(self.vertices)} labels have a suspicion above 0.5"]
+        """Return the number of suspicious labels, and a line for each of the top five."""
+        n_suspicious = np.count_nonzero(self.suspicion > 0.5)
+        lines = [f"{n_suspicious} of {len(self.vertices)} labels have a suspicion above 0.5"]
         given, suggested = self.given_labels, self.suggested_labels
-        for row in self.order[:PRINTED]:
+        for row in self.order[:N_PRINTED]:
             suggestion = f"suggested {str(suggested[row])!r}"
             if self.suggested[row] == UNLABELED:
-                suggestion = "no other label in reach"
+                suggestion = "no other label can be reached"
             lines.append(
                 f"vertex {self.vertices[row]}: given {str(given[row])!r}, {suggestion}, "
                 f"suspicion {self.suspicion[row]:.3f}"
@@ -84,19 +84,19 @@ class LabelSuspicion:
 def label_suspicion(
     solution: HarmonicSolution, *, solver: Solver = "auto", n_jobs: int | None = None
 ) -> LabelSuspicion:
-    """Return how strongly the other labels speak against each given one.
+    """Return how strongly the other labels contradict each given one.
 
-    Let p_k be the mass of class k at a labeled vertex when its own label is hidden
-    (`leave_one_out`), the sink's mass being spread evenly over the classes. With g the given class,
+    Let p_k be the mass of class k at a labeled vertex without its own label (`leave_one_out`),
+    where the sink mass is divided equally among the classes. With g the given class,
 
     ``suspicion = max_{k != g} p_k / (p_g + max_{k != g} p_k)``,
 
-    which is ``1 - p_g`` for two classes. Walks into the sink know nothing and pull it to 0.5,
-    its value where no other label can be reached.
+    which is ``1 - p_g`` for two classes. Walks into the sink carry no information and pull it to
+    0.5, its value where no other label can be reached.
 
-    Soft solutions are judged by their own trust in the other labels. Of gamma_g, small positive
-    values are good (0.001 to 0.1 with the weights of `knn_graph`); from 1 on, much of the evidence
-    goes down the sink. The cost is that of `leave_one_out`.
+    Soft solutions use their trust in the other labels. Small positive values of gamma_g are good
+    (0.001 to 0.1 with the weights of `knn_graph`); from 1 on, too many walks end in the sink. The
+    cost is that of `leave_one_out`.
 
     Parameters
     ----------
@@ -106,16 +106,16 @@ def label_suspicion(
 
     Examples
     --------
-    Two clusters, joined by a weak edge, and a wrong label in the second one:
+    Two clusters that a weak edge connects, and a wrong label in the second one:
 
     >>> from graphmargin.harmonic import harmonic_solution
     >>> W = np.kron(np.eye(2), np.ones((4, 4)))
     >>> W[3, 4] = W[4, 3] = 0.1
     >>> y = ["cat", "cat", "cat", "cat", "dog", "cat", "dog", "dog"]
-    >>> found = label_suspicion(harmonic_solution(W, y, gamma_g=0.01))
-    >>> found.vertices[found.order].tolist()
+    >>> suspicion = label_suspicion(harmonic_solution(W, y, gamma_g=0.01))
+    >>> suspicion.vertices[suspicion.order].tolist()
     [5, 4, 6, 7, 3, 0, 1, 2]
-    >>> print(found)
+    >>> print(suspicion)
     1 of 8 labels have a suspicion above 0.5
     vertex 5: given 'cat', suggested 'dog', suspicion 0.998
     vertex 4: given 'dog', suggested 'dog', suspicion 0.355
@@ -127,10 +127,14 @@ def label_suspicion(
     mass, rows = left_out.class_mass, np.arange(len(left_out.vertices))
     sink = np.clip(1.0 - mass.sum(axis=1, keepdims=True), 0.0, 1.0)
     others = mass + sink / mass.shape[1]
-    own = others[rows, left_out.given]
+    given_mass = others[rows, left_out.given]
     others[rows, left_out.given] = 0.0
     best = others.max(axis=1)
-    # Own mass and that of the best other class do not vanish together, for all masses sum to one.
+    # The denominator is positive, because all masses sum to one.
     return LabelSuspicion(
-        left_out.classes, left_out.vertices, left_out.given, left_out.codes, best / (own + best)
+        left_out.classes,
+        left_out.vertices,
+        left_out.given,
+        left_out.codes,
+        best / (given_mass + best),
     )

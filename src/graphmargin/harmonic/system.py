@@ -1,4 +1,4 @@
-"""The choice of a solver, and the check that every row of its answer deserves its arg max."""
+"""The harmonic system: the choice of a solver, and the check of the arg max of every row."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ Solver = Literal["auto", "direct", "cg", "gauss-seidel"]
 SOLVERS = ("auto", "direct", "cg", "gauss-seidel")
 
 ROW_TOLERANCE = 1e-7
-"""Rows of absorption probabilities must sum to one this well, unless their error is bounded."""
+"""Largest deviation from one of the sum of a row, unless its error is bounded."""
 CERTAIN_CONFIDENCE = 1e-6
-"""Confidence from which on the label of an iteration is that of the exact solution."""
+"""Smallest confidence for which an iteration has the label of the exact solution."""
 MASS_ERROR = 1e-5
-"""Bound of the error of class masses from an iteration; the error itself is far smaller."""
+"""Bound on the error of class masses from an iteration; the error itself is far smaller."""
 FIRST_TOLERANCE = 1e-6
 STEPS_TOLERANCE = 0.5
 SMALL_MASS = 1e-4
-"""Class mass below which a stop by a norm does not rank the classes."""
-UNDERFLOW = 1e-200
-"""Class mass below which rows are solved again in units of their own."""
+"""Class mass below which an iteration that stops by a norm does not rank the classes."""
+UNDERFLOW_MASS = 1e-200
+"""Class mass below which rows are solved again, relative to the largest of them."""
 MIN_AGGREGATED = 5_000
-"""Vertices from which on a coarse graph speeds up the iterations."""
-MAX_RATE = 0.6
-"""Largest chance of a step to go on, rather than to be absorbed, at which sweeps are fastest."""
+"""Smallest number of vertices for which a coarse graph speeds up iterations."""
+MAX_SWEEP_RATE = 0.6
+"""Largest probability that a walk is not absorbed in a step for which sweeps are fastest."""
 
 
 @dataclass(frozen=True)
-class Solved:
-    """Absorption probabilities of the free vertices and how they were found."""
+class SystemSolution:
+    """Absorption probabilities of the free vertices, and a report on the solver."""
 
     X: FloatArray
     best: IntArray
@@ -59,19 +59,19 @@ class Solved:
     """Largest distance of an entry from the weighted mean of its neighbors."""
 
 
-NOTHING_TO_SOLVE = Solved(np.zeros((0, 0)), np.zeros(0, dtype=np.int64), "none", 0, True, 0.0)
+EMPTY_SOLUTION = SystemSolution(np.zeros((0, 0)), np.zeros(0, dtype=np.int64), "none", 0, True, 0.0)
 
 
 def check_solver(solver: str) -> None:
-    """Raise ValueError unless `solver` is known."""
+    """Raise ValueError unless `solver` is one of `SOLVERS`."""
     check_choice("solver", solver, SOLVERS)
 
 
 class HarmonicSystem:
     """``(diag(s) - W) X = B`` for one W and many B.
 
-    What depends on W alone, the elimination order or an order of the vertices that keeps neighbors
-    together, is found once.
+    The elimination order, or an order of the vertices that keeps neighbors together, depends on W
+    alone and is computed once.
     """
 
     def __init__(
@@ -88,9 +88,9 @@ class HarmonicSystem:
         self.progress = progress
         self.order: EliminationOrder | None = None
         self.solver = solver
-        self.is_free = solver == "auto"
+        self.is_auto = solver == "auto"
         if solver in ("auto", "direct"):
-            self._choose(solver)
+            self._choose_solver(solver)
         self.rows: IntArray | slice = slice(None)
         """Vertex of every row of the system."""
         self.aggregates: Aggregates | None = None
@@ -99,7 +99,7 @@ class HarmonicSystem:
             self.rows, self.W = self.aggregates.rows, self.aggregates.W
         self.degrees = self.W.sum(axis=1)
 
-    def _choose(self, solver: Solver) -> None:
+    def _choose_solver(self, solver: Solver) -> None:
         caps = {"max_flops": np.inf} if solver == "direct" else {}
         self.order = elimination_order(self.W, **caps)
         if self.order is not None:
@@ -113,22 +113,22 @@ class HarmonicSystem:
         else:
             self.solver = "cg"
 
-    def solve(self, right_hand_sides: Sequence[FloatArray], n_classes: int) -> list[Solved]:
+    def solve(self, right_hand_sides: Sequence[FloatArray], n_classes: int) -> list[SystemSolution]:
         """Return the absorption probabilities; the rows of B sum to the rate of absorption.
 
-        Several systems are solved in threads. That is all an iteration gains from the others:
-        starting at the best combination of earlier solutions saves one iteration in ten.
+        Several systems are solved in threads, each by itself: starting at the best combination of
+        earlier solutions would save one iteration in ten.
         """
         if self.W.shape[0] == 0:
-            return [replace(NOTHING_TO_SOLVE, X=B) for B in right_hand_sides]
+            return [replace(EMPTY_SOLUTION, X=B) for B in right_hand_sides]
         if self.order is not None:
             return self._solve_directly(right_hand_sides, n_classes, self.order)
         if len(right_hand_sides) == 1:
             return [self._solve_iteratively(right_hand_sides[0], n_classes)]
-        alone = copy.copy(self)
-        alone.n_jobs, alone.progress = 1, None
+        single = copy.copy(self)
+        single.n_jobs, single.progress = 1, None
         return map_in_threads(
-            lambda B: alone.solve([B], n_classes)[0],
+            lambda B: single.solve([B], n_classes)[0],
             right_hand_sides,
             n_jobs=self.n_jobs,
             progress=self.progress,
@@ -136,14 +136,14 @@ class HarmonicSystem:
 
     def _solve_directly(
         self, right_hand_sides: Sequence[FloatArray], n_classes: int, order: EliminationOrder
-    ) -> list[Solved]:
+    ) -> list[SystemSolution]:
         """Factorize a few systems at a time, in threads."""
         n = len(right_hand_sides)
         n_together = n // LANES * LANES if len(order.column_rows) <= MAX_FILL_OF_LANES else 0
         chunks = [range(first, first + LANES) for first in range(0, n_together, LANES)]
         chunks += [range(first, first + 1) for first in range(n_together, n)]
 
-        def work(chunk: range) -> list[Solved]:
+        def work(chunk: range) -> list[SystemSolution]:
             systems = [right_hand_sides[i] for i in chunk]
             absorption = np.column_stack([B.sum(axis=1) for B in systems])
             factor = eliminate(self.W, absorption, order)
@@ -153,43 +153,43 @@ class HarmonicSystem:
             ]
 
         solved = map_in_threads(work, chunks, n_jobs=self.n_jobs, progress=self.progress)
-        return [one for chunk in solved for one in chunk]
+        return [solution for chunk in solved for solution in chunk]
 
-    def _solve_iteratively(self, B: FloatArray, n_classes: int) -> Solved:
+    def _solve_iteratively(self, B: FloatArray, n_classes: int) -> SystemSolution:
         B = B[self.rows]
         s = self.degrees + B.sum(axis=1)
-        sweeps = self.solver == "gauss-seidel"
-        if self.is_free:
-            sweeps = bool((self.degrees <= MAX_RATE * s).all())
-        if sweeps:
-            found = self._sweep(s, B)
-            X, certain = found.X, False
+        use_sweeps = self.solver == "gauss-seidel"
+        if self.is_auto:
+            use_sweeps = bool((self.degrees <= MAX_SWEEP_RATE * s).all())
+        if use_sweeps:
+            iterate = self._sweep(s, B)
+            X, certain = iterate.X, False
         else:
-            found, X, certain = self._run_until_certain(s, B, n_classes)
-        X, converged = np.clip(X, 0.0, 1.0), found.converged
+            iterate, X, certain = self._run_until_certain(s, B, n_classes)
+        X, converged = np.clip(X, 0.0, 1.0), iterate.converged
         if certain:
             X /= X.sum(axis=1, keepdims=True)
-        X, converged = self._resolve_rows(B, X, n_classes, converged, certain, sweeps)
-        solved = self._finish(B, X, n_classes, found.iterations, converged)
+        X, converged = self._resolve_rows(B, X, n_classes, converged, certain, use_sweeps)
+        solved = self._finish(B, X, n_classes, iterate.iterations, converged)
         X, best = np.empty_like(solved.X), np.empty_like(solved.best)
         X[self.rows], best[self.rows] = solved.X, solved.best
-        solver = "gauss-seidel" if sweeps else self.solver
+        solver = "gauss-seidel" if use_sweeps else self.solver
         return replace(solved, X=X, best=best, solver=solver)
 
     def _finish(
         self, B: FloatArray, X: FloatArray, n_classes: int, iterations: int, converged: bool
-    ) -> Solved:
+    ) -> SystemSolution:
         s = self.degrees + B.sum(axis=1)
         best = self._argmax_despite_underflow(B, X[:, :n_classes])
         residual = float(iterative.violations(self.W, s, B, X).max())
-        return Solved(X, best, self.solver, iterations, converged, residual)
+        return SystemSolution(X, best, self.solver, iterations, converged, residual)
 
     def inverse(
         self, absorption: FloatArray, *, tol: float | None = None
     ) -> Callable[[FloatArray], FloatArray]:
         """Return the function R -> ``(diag(W 1 + absorption) - W)^-1 R`` for R >= 0.
 
-        Iterations go on until small entries are right in their leading digits; with a `tol`, they
+        Iterations continue until the leading digits of small entries are right; with a `tol`, they
         end when the violation is that share of the size of the column.
         """
         if self.order is not None:
@@ -198,8 +198,8 @@ class HarmonicSystem:
         s = self.degrees + absorption[self.rows]
 
         def iterate(R: FloatArray) -> FloatArray:
-            # Columns of size one, so that an absolute tolerance is a relative one; sweeps then
-            # settle the small entries. R is non-negative.
+            # Columns are scaled to size one, so that an absolute tolerance is a relative one;
+            # sweeps then improve the small entries. R is non-negative.
             R = R[self.rows]
             size = (R / s[:, None]).max(axis=0, initial=0.0)
             size[size == 0] = 1.0
@@ -221,13 +221,13 @@ class HarmonicSystem:
     def _run(self, s: FloatArray, B: FloatArray, **options: Any) -> iterative.Iterate:
         options = {"n_jobs": self.n_jobs, "progress": self.progress, **options}
         if self.aggregates is not None:
-            options["turn"] = self.aggregates.preconditioner(s, s - self.degrees)
+            options["update"] = self.aggregates.preconditioner(s, s - self.degrees)
         return iterative.conjugate_gradients(self.W, s, B, **options)
 
     def _run_until_certain(
         self, s: FloatArray, B: FloatArray, n_classes: int
     ) -> tuple[iterative.Iterate, FloatArray, bool]:
-        """Iterate until the labels, not the residuals, are right.
+        """Iterate until the labels are certain, whatever the residuals are.
 
         An entry that is tau away from the mean of its neighbors causes an error of at most
         ``tau T_i`` at vertex i, where T_i is the expected number of steps of the walk from i:
@@ -235,19 +235,19 @@ class HarmonicSystem:
         one more column, which needs to be right up to a factor of two only: from
         ``diag(s) T' - W T' >= s / 2`` follows ``T <= 2 T'``. The iteration ends when
         ``2 tau T_i`` is below the confidence of every vertex whose confidence is at least 1e-6:
-        no error can turn its label, and all masses are right to 1e-5.
+        no error can change its label, and all masses are right to 1e-5.
 
-        Returns the iterate, the masses, and whether this could be shown.
+        Returns the iterate, the masses, and whether the labels are certain.
         """
         system = np.column_stack([B, s])
 
         def refine(violations: FloatArray, X: Callable[[], FloatArray]) -> FloatArray | None:
             return final_tolerances(violations, lambda: certifying_tolerance(X(), n_classes))
 
-        found = self._run(s, system, tol=FIRST_TOLERANCE, refine=refine)
-        violations = iterative.violations(self.W, s, system, found.X)
-        certain = is_certain(violations, certifying_tolerance(found.X, n_classes))
-        return found, found.X[:, :-1], certain
+        iterate = self._run(s, system, tol=FIRST_TOLERANCE, refine=refine)
+        violations = iterative.violations(self.W, s, system, iterate.X)
+        certain = is_certain(violations, certifying_tolerance(iterate.X, n_classes))
+        return iterate, iterate.X[:, :-1], certain
 
     def _resolve_rows(
         self,
@@ -258,31 +258,31 @@ class HarmonicSystem:
         certain: bool,
         swept: bool,
     ) -> tuple[FloatArray, bool]:
-        """Solve again, given the others, the rows that an iteration cannot get right.
+        """Solve again, given the others, the rows that an iteration cannot solve.
 
-        These do not sum to one: a cluster that hangs on the rest by weights of 1e-20 is
-        invisible, its rows of ``diag(s) - W`` cancel (the rest does not feel the cluster either
-        and is right). Or, after a stop by a norm, their class mass is small against that norm;
-        where labels are certain, that concerns rows of next to no confidence.
+        Such rows do not sum to one: in a cluster that is connected to the rest by weights of
+        1e-20, rows of ``diag(s) - W`` cancel (the rest does not depend on the cluster either, and
+        is right). Or, after a stop by a norm, their class mass is small compared with that norm;
+        where labels are certain, only rows of almost no confidence are concerned.
         """
         mass = X[:, :n_classes]
-        unsure = ~(np.abs(X.sum(axis=1) - 1) <= ROW_TOLERANCE)  # also where X is not a number
+        unsolved = ~(np.abs(X.sum(axis=1) - 1) <= ROW_TOLERANCE)  # true for NaN as well
         if certain:
-            unsure |= (mass.sum(axis=1) < SMALL_MASS) & (confidence_of(mass) < CERTAIN_CONFIDENCE)
+            unsolved |= (mass.sum(axis=1) < SMALL_MASS) & (confidence_of(mass) < CERTAIN_CONFIDENCE)
         elif not (swept and converged):
-            unsure |= mass.sum(axis=1) < SMALL_MASS
+            unsolved |= mass.sum(axis=1) < SMALL_MASS
         if swept:
-            converged = True  # its rows approach one from below: the missing mass is the error
-        rows, others = np.flatnonzero(unsure), np.flatnonzero(~unsure)
+            converged = True  # rows grow towards one: the missing mass is the error
+        rows, others = np.flatnonzero(unsolved), np.flatnonzero(~unsolved)
         if not len(rows):
             return X, converged
         rates = B[rows] + self.W[rows][:, others] @ X[others]
         solved = self._eliminate_part(rows, rates.sum(axis=1), rates)
         if solved is None:
             s = self.degrees + B.sum(axis=1)
-            found = self._sweep(s, B, start=X)
-            complete = np.abs(found.X.sum(axis=1) - 1).max() <= ROW_TOLERANCE
-            return found.X, bool(converged and found.converged and complete)
+            iterate = self._sweep(s, B, start=X)
+            complete = np.abs(iterate.X.sum(axis=1) - 1).max() <= ROW_TOLERANCE
+            return iterate.X, bool(converged and iterate.converged and complete)
         X = X.copy()
         X[rows] = solved
         return X, converged
@@ -290,27 +290,27 @@ class HarmonicSystem:
     def _argmax_despite_underflow(self, B: FloatArray, mass: FloatArray) -> IntArray:
         """Return the class of the largest mass of every row, also where the mass underflows.
 
-        Rows below `UNDERFLOW` are solved again, given the others, with the largest rate as the
-        unit; those that are still too small wait for the next stage.
+        Rows below `UNDERFLOW_MASS` are solved again, given the others, with the largest rate as the
+        unit; those that are still too small are solved in the next stage.
         """
         n_classes = mass.shape[1]
         best = np.asarray(mass.argmax(axis=1))
-        known = mass.max(axis=1) >= UNDERFLOW
-        if known.all():
+        is_ranked = mass.max(axis=1) >= UNDERFLOW_MASS
+        if is_ranked.all():
             return best
         mass, log_unit = mass.copy(), np.zeros(len(mass))
-        while not known.all():
-            rows, others = np.flatnonzero(~known), np.flatnonzero(known)
+        while not is_ranked.all():
+            rows, others = np.flatnonzero(~is_ranked), np.flatnonzero(is_ranked)
             edges = sparse.coo_array(self.W[rows][:, others])
             with np.errstate(divide="ignore"):
                 log_edges = np.log(edges.data) + log_unit[others[edges.col]]
                 log_rates = log_edges + np.log(mass[others].max(axis=1))[edges.col]
-                log_own = np.log(B[rows, :n_classes])
-            reference = max(log_rates.max(initial=-np.inf), log_own.max(initial=-np.inf))
+                log_absorption = np.log(B[rows, :n_classes])
+            reference = max(log_rates.max(initial=-np.inf), log_absorption.max(initial=-np.inf))
             if np.isinf(reference):
-                break  # nothing but underflow joins these rows to a label
+                break  # the edges from these rows to a label underflow
             edges.data = np.exp(log_edges - reference)
-            rates = edges @ mass[others] + np.exp(log_own - reference)
+            rates = edges @ mass[others] + np.exp(log_absorption - reference)
             outside = B[rows].sum(axis=1) + self.W[rows][:, others].sum(axis=1)
             solved = self._eliminate_part(rows, outside, rates)
             if solved is None:
@@ -321,20 +321,20 @@ class HarmonicSystem:
             mass[rows] /= top
             log_unit[rows] = reference + np.log(top)
             best[rows] = mass[rows].argmax(axis=1)
-            known[rows] = mass[rows].max(axis=1) >= UNDERFLOW
+            is_ranked[rows] = mass[rows].max(axis=1) >= UNDERFLOW_MASS
         return best
 
     def _eliminate_part(
         self, rows: IntArray, absorption: FloatArray, rates: FloatArray
     ) -> FloatArray | None:
-        """Solve for some rows, the others being known and part of the rates; None: fill."""
+        """Return the solution for some rows given the others, None if the fill is too large."""
         W = sparse.csr_array(self.W[rows][:, rows])
         order = elimination_order(W)
         return None if order is None else eliminate(W, absorption, order).solve(rates)
 
 
 def certifying_tolerance(X: FloatArray, n_classes: int) -> float:
-    """Return the violation at which the labels of X are certain; its last column is T.
+    """Return the violation at which the labels of X are certain, whose last column is T.
 
     Examples
     --------
@@ -349,7 +349,7 @@ def certifying_tolerance(X: FloatArray, n_classes: int) -> float:
 
 
 def final_tolerances(violations: FloatArray, certain_at: Callable[[], float]) -> FloatArray | None:
-    """Return at which violations an iteration ends, or None as long as T is not good enough.
+    """Return the violations at which an iteration ends, None as long as T is not accurate enough.
 
     Examples
     --------
@@ -367,7 +367,7 @@ def final_tolerances(violations: FloatArray, certain_at: Callable[[], float]) ->
 
 
 def is_certain(violations: FloatArray, certain_at: float) -> bool:
-    """Tell whether violations, T's last, show that labels are right; see `certifying_tolerance`.
+    """Tell whether the violations, with that of T last, prove that labels are right.
 
     Examples
     --------

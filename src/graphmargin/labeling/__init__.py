@@ -1,3 +1,3 @@
-"""A table in which a few rows have a label: what a person wants done with it."""
+"""Labeling, prediction, explanation and audit of tables in which a few rows have a label."""
 
 __all__: list[str] = []

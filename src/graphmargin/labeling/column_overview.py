@@ -1,4 +1,4 @@
-"""An overview of how a table would be used, without learning from it."""
+"""An overview of the columns and labels of a table, before anything is learned."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from graphmargin.tables.target import read_target
 
 
 @dataclass(frozen=True)
-class Overview:
+class ColumnOverview:
     """The columns and labels of a table.
 
     Attributes
@@ -25,11 +25,11 @@ class Overview:
     n_rows : int
     columns : tuple of ColumnUse
     scaling : str
-        What the features do to columns of numbers, in words.
+        A sentence on how numbers are scaled.
     label_counts : mapping from str to int
-        Labels of each class; empty without a target.
+        Number of labels of each class; empty without a target.
     n_unlabeled : int
-        Rows without a label; all of them without a target.
+        Number of rows without a label; all rows without a target.
     """
 
     table: str
@@ -40,15 +40,15 @@ class Overview:
     n_unlabeled: int
 
 
-def overview(
+def column_overview(
     path: Path,
     target: str | None = None,
     *,
     unlabeled: Sequence[str] = (),
     ignore: Sequence[str] = (),
     keep: Sequence[str] = (),
-) -> Overview:
-    r"""Return what `label` would make of the columns of a table.
+) -> ColumnOverview:
+    r"""Return how `graphmargin label` would use the columns of a table.
 
     Examples
     --------
@@ -56,19 +56,19 @@ def overview(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "pets.csv"
     ...     _ = path.write_text("size,kind\n1.5,cat\n1.6,\n5.0,dog\n")
-    ...     found = overview(path, "kind")
-    >>> [(use.name, use.role) for use in found.columns], found.label_counts, found.n_unlabeled
-    ([('size', 'number')], {'cat': 1, 'dog': 1}, 1)
+    ...     overview = column_overview(path, "kind")
+    >>> overview.columns[0].role, overview.label_counts, overview.n_unlabeled
+    ('number', {'cat': 1, 'dog': 1}, 1)
     """
     table = read_table(path)
     counts: dict[str, int] = {}
     if target is not None:
-        found = read_target(table, target, unlabeled=unlabeled)
-        numbers = np.bincount(found.codes[found.labeled]).tolist()
-        counts = dict(zip(map(str, found.classes), numbers, strict=True))
+        labels = read_target(table, target, unlabeled=unlabeled)
+        numbers = np.bincount(labels.codes[labels.labeled]).tolist()
+        counts = dict(zip(map(str, labels.classes), numbers, strict=True))
         ignore = (target, *ignore)
     features = fit_features(table, ignore=ignore, keep=keep)
-    return Overview(
+    return ColumnOverview(
         table=path.name,
         n_rows=len(table),
         columns=tuple(use for use in features.columns if use.name != target),

@@ -1,4 +1,4 @@
-"""A table to try things on: handwritten digits with a label in one row of a hundred."""
+"""The example table of `graphmargin demo`: handwritten digits, of which 1 % have a label."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def demo_table() -> pd.DataFrame:
 
 
 def demo_accuracy(labeled: pd.DataFrame) -> float:
-    """Return the share of the filled in labels that are right, as the truth is known here."""
+    """Return the accuracy of the predicted labels, as the true labels of the digits are known."""
     _, y = load_digits()
     filled = (labeled[f"{TARGET}_source"] != "given").to_numpy()
     return float(np.mean(labeled[TARGET].astype(int).to_numpy()[filled] == y[filled]))

@@ -1,4 +1,4 @@
-"""Findings on a table that was labeled: small, frozen, and ready to be shown."""
+"""Findings on a labeled table, which reports and summaries show."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ from graphmargin.tables.column_names import ColumnUse
 GIVEN, INDUCED, MODEL = SOURCES = ("given", "induced", "model")
 """Sources of labels.
 
-"given" was in the table. "induced" was found by the graph, and the classifier agrees. "model" is by
-the classifier alone, as no label reaches the row, or the graph would have said something else.
+A "given" label was in the table. An "induced" label was predicted by the graph and by the
+classifier. A "model" label was predicted by the classifier only, because no label reaches the row
+or the graph predicts another class.
 """
 PATH_LINES = {
     "fold_score": "accuracy, labels held out in folds",
     "graph_score": "accuracy of the graph alone, labels held out in folds",
     "confidence": "mean confidence of the graph",
 }
-"""Columns of the path of gamma_g that are drawn, and what they are in words."""
+"""Columns of the path of gamma_g that are drawn, with their descriptions."""
 
 
 def gamma_text(gamma_g: float) -> str:
-    """Return gamma_g for a person: inf is supervised learning.
+    """Return gamma_g as text; inf is supervised learning.
 
     Examples
     --------
@@ -35,57 +36,58 @@ def gamma_text(gamma_g: float) -> str:
 
 
 @dataclass(frozen=True)
-class Candidate:
+class CandidateSummary:
     """A combination of parameters that was tried, and its weight in the blend."""
 
     gamma_g: float
     C: float
     weight: float
     accuracy: float | None
-    """Share of the hidden labels that it gets right; None if none could be hidden."""
+    """Accuracy on held-out labels; None if no label could be held out."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Accuracy on labels that were hidden from the classifier.
+    """Estimated accuracy, from held-out labels.
 
     Attributes
     ----------
-    n_hidden, n_right : int
+    n_held_out, n_right : int
+        Number of held-out labels, and of those that were predicted right.
     low, high : float
         A 95 % interval (Clopper and Pearson) for the accuracy on rows like the labeled ones.
-    guess : float
-        Accuracy of the most frequent class for all.
+    majority_accuracy : float
+        Accuracy of predicting the most frequent class for all rows.
     """
 
-    n_hidden: int
+    n_held_out: int
     n_right: int
     low: float
     high: float
-    guess: float
+    majority_accuracy: float
 
     @property
     def accuracy(self) -> float:
-        """Share of the hidden labels that were right."""
-        return self.n_right / self.n_hidden
+        """Share of the held-out labels that were predicted right."""
+        return self.n_right / self.n_held_out
 
 
 @dataclass(frozen=True)
 class RowNote:
-    """A row that deserves a look.
+    """A row to check: one with an uncertain prediction or a suspicious label.
 
     Attributes
     ----------
     row : int
         Its number, from 1.
     label : str
-        That it got, or was given.
+        The predicted or the given label.
     other : str
-        The label that comes next, or that the others suggest.
+        The second best prediction, or the label that the other labels suggest.
     score : float
-        Confidence of a label that it got; suspicion of one that was given.
+        Confidence of a predicted label; suspicion of a given one.
     cells : mapping from str to str
-        Its values in a few columns, shortened.
+        Values of the row in a few columns, shortened.
     """
 
     row: int
@@ -102,7 +104,7 @@ class GraphMap:
     Attributes
     ----------
     x, y : tuple of float
-        In [0, 1].
+        Coordinates in [0, 1].
     rows : tuple of int
         Row numbers, from 1.
     codes : tuple of int
@@ -113,9 +115,9 @@ class GraphMap:
     cells : tuple of mapping from str to str
         Values of each row in a few columns, shortened.
     edges : tuple of (int, int)
-        Pairs of points, by their place in these tuples.
+        Pairs of points, by their index in these tuples.
     method : str
-        How the points were placed, in words.
+        A sentence on how the coordinates were computed.
     """
 
     x: tuple[float, ...]
@@ -131,18 +133,18 @@ class GraphMap:
 
 @dataclass(frozen=True)
 class ClusterUse:
-    """The work of a cluster on a table that one machine need not hold.
+    """Sizes of samples and partitions of a table that a cluster labeled.
 
     Attributes
     ----------
     sampled_rows : int
-        Rows that the features were learned from.
+        Number of rows from which the features were learned.
     tried_labeled, tried_unlabeled : int
-        Rows of the sample that parameters were chosen on.
+        Numbers of rows of the sample on which parameters were chosen.
     graph_recall : float
         Share of the exact neighbors in the graph.
     n_partitions : int
-        Partitions of the graph.
+        Number of partitions of the graph.
     """
 
     sampled_rows: int
@@ -154,7 +156,9 @@ class ClusterUse:
 
 @dataclass(frozen=True, kw_only=True)
 class Findings:
-    """All that reports and summaries show of a labeled table; a summary leaves the defaults.
+    """All that reports and summaries show of a labeled table.
+
+    Fields that only a report shows have their defaults in a summary.
 
     Attributes
     ----------
@@ -163,41 +167,42 @@ class Findings:
     n_rows, n_labels : int
     classes : tuple of str
     given_counts, final_counts : tuple of int
-        Rows of each class before and after.
+        Number of rows of each class in the table, and after labeling.
     source_counts : mapping from {"given", "induced", "model"} to int
     columns : tuple of ColumnUse
     scaling : str
-        What the features do to columns of numbers, in words.
-    candidates : tuple of Candidate
-        All that were tried, the heaviest first.
+        A sentence on how numbers are scaled.
+    candidates : tuple of CandidateSummary
+        All candidates that were tried, the one with the largest weight first.
     supervised_share : float
-        Weight of classifiers that do not look at the graph.
+        Weight of supervised learning, which does not use the graph.
     estimate : Estimate or None
-        None if no label could be hidden.
+        None if no label could be held out.
     verdict : str
         "graph helps", "supervised chosen", ..., see `graphmargin.graph_report`.
     graph_lines : tuple of str
-        The graph report.
+        Lines of the graph report.
     warnings : tuple of str
-        What the owner should do something about.
+        Problems that a user should do something about.
     path : mapping from str to tuple of float
         Columns of ``gamma_g_path_``, a value for each gamma_g; inf and nan are possible.
     histogram : mapping from str to tuple of int
-        For "induced" and "model", rows in each of the equal bins of the confidence in [0, 1].
+        For "induced" and "model", number of rows in equal bins of the confidence in [0, 1].
     map : GraphMap or None
     least_certain : tuple of RowNote
-        Rows with the least confidence that got a label.
-    doubts : tuple of RowNote or None
-        Given labels that look wrong, the most suspicious first; None if the graph cannot tell.
-    doubts_note : str
-        Why it cannot tell, in a sentence; empty if it can.
+        Predicted labels with the lowest confidence.
+    suspicious_labels : tuple of RowNote or None
+        Given labels that look wrong, the most suspicious first; None if labels were not audited.
+    audit_note : str
+        A sentence on why labels were not audited; empty if they were.
     certificate : tuple of str
-        What is proved about the error, in sentences.
+        Sentences on what is proved about the error.
     cluster : ClusterUse or None
-        Set if a cluster did the work. A report then has no part that needs all rows in one place.
+        Set if a cluster labeled the table. A report then has no section that needs all rows.
     seconds : float
+        Time of the fit.
     version : str
-        Of graphmargin.
+        Version of graphmargin.
     """
 
     table: str
@@ -210,7 +215,7 @@ class Findings:
     source_counts: Mapping[str, int]
     columns: tuple[ColumnUse, ...]
     scaling: str
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[CandidateSummary, ...]
     supervised_share: float
     estimate: Estimate | None
     verdict: str
@@ -220,8 +225,8 @@ class Findings:
     histogram: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     map: GraphMap | None = None
     least_certain: tuple[RowNote, ...] = ()
-    doubts: tuple[RowNote, ...] | None = ()
-    doubts_note: str = ""
+    suspicious_labels: tuple[RowNote, ...] | None = ()
+    audit_note: str = ""
     certificate: tuple[str, ...] = ()
     cluster: ClusterUse | None = None
     seconds: float
@@ -229,7 +234,7 @@ class Findings:
 
     @property
     def details(self) -> dict[str, Any]:
-        """Details of the table, which the model file keeps."""
+        """Details of the table and the fit, for the description of the model file."""
         estimate = self.estimate
         return {
             "table": self.table,
@@ -237,5 +242,5 @@ class Findings:
             "labels": self.n_labels,
             "verdict": self.verdict,
             "estimated_accuracy": None if estimate is None else round(estimate.accuracy, 4),
-            "hidden_labels": 0 if estimate is None else estimate.n_hidden,
+            "held_out_labels": 0 if estimate is None else estimate.n_held_out,
         }

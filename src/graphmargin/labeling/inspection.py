@@ -1,4 +1,4 @@
-"""Inspection of a labeled table: numbers for a summary, and more of them for a report."""
+"""Findings on a labeled table, for a summary or for a report."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from graphmargin.labeling.findings import (
     INDUCED,
     MODEL,
     SOURCES,
-    Candidate,
+    CandidateSummary,
     Estimate,
     Findings,
     GraphMap,
     RowNote,
 )
-from graphmargin.labeling.graph_layout import place, sample_for_map
+from graphmargin.labeling.graph_layout import force_layout, sample_for_map
 from graphmargin.labeling.label_audit import audit_labels
 from graphmargin.labeling.labeling_task import LabeledTable, table_report
 from graphmargin.labeling.row_preview import preview_rows, row_notes
@@ -33,77 +33,77 @@ from graphmargin.selection.tasks import make_tasks
 from graphmargin.theory.bounds import risk_bound
 from graphmargin.theory.capacity import vc_dimension
 
-BINS = 20
+N_BINS = 20
 """Number of bins of the histogram of confidences."""
-LISTED = 20
-"""Rows in a list of the report."""
-BOUNDED = Parameters(gamma_g=(0.1,), C=(10.0,), c_labeled=1.0, c_unlabeled=0.01)
-"""Parameters of the linear cut that the bound is for; RBF kernels have no finite VC dimension."""
-MAX_BOUNDED = 20_000
-"""Rows up to which a report computes the bound of the paper."""
+MAX_LISTED = 20
+"""Largest number of rows in a list of the report."""
+BOUND_PARAMETERS = Parameters(gamma_g=(0.1,), C=(10.0,), c_labeled=1.0, c_unlabeled=0.01)
+"""Parameters of the linear cut that is bounded; RBF kernels have no finite VC dimension."""
+MAX_BOUND_ROWS = 20_000
+"""Largest number of rows for which a report computes the bound of the paper."""
 
 
 def summarize(labeled: LabeledTable) -> Findings:
-    """Return what a summary shows; the parts that only a report has are empty.
+    """Return the findings that a summary shows; fields that only a report shows are empty.
 
     Examples
     --------
     >>> import pandas as pd
     >>> from graphmargin.labeling.labeling_task import task_of, label_rows
     >>> table = pd.DataFrame({"size": [1.0, 1.1, 5.0, 5.2], "kind": ["cat", None, "dog", None]})
-    >>> found = summarize(label_rows(task_of(table, "kind")))
-    >>> found.n_rows, found.n_labels, found.final_counts, found.estimate
+    >>> findings = summarize(label_rows(task_of(table, "kind")))
+    >>> findings.n_rows, findings.n_labels, findings.final_counts, findings.estimate
     (4, 2, (2, 2), None)
     """
-    return _summary(labeled, table_report(labeled, hide_labels=False))
+    return _summary(labeled, table_report(labeled, hold_out_labels=False))
 
 
-def inspect(labeled: LabeledTable) -> Findings:
-    """Return all that a report shows.
+def full_findings(labeled: LabeledTable) -> Findings:
+    """Return the findings that a report shows.
 
-    Beyond `summarize`, this places a sample of the rows on a map, follows the path of gamma_g, and
-    doubts every given label, unless there are too many.
+    Beyond those of `summarize`, they have a map of a sample of the rows, the path of gamma_g, and
+    an audit of the given labels, unless there are too many.
 
     Examples
     --------
     >>> import pandas as pd
     >>> from graphmargin.labeling.labeling_task import task_of, label_rows
     >>> table = pd.DataFrame({"size": [1.0, 1.1, 5.0, 5.2], "kind": ["cat", None, "dog", None]})
-    >>> found = inspect(label_rows(task_of(table, "kind")))
-    >>> len(found.map.x), sorted(note.row for note in found.least_certain)
+    >>> findings = full_findings(label_rows(task_of(table, "kind")))
+    >>> len(findings.map.x), sorted(note.row for note in findings.least_certain)
     (4, [2, 4])
     """
-    report = table_report(labeled, hide_labels=True)
+    report = table_report(labeled, hold_out_labels=True)
     findings = _summary(labeled, report)
     path = labeled.fitted.gamma_path or {}
-    doubts = audit_labels(labeled, report)
+    audit = audit_labels(labeled, report)
     return replace(
         findings,
         graph_lines=tuple(line for line in str(report).splitlines() if not line.startswith("!")),
         path={name: tuple(map(float, column)) for name, column in path.items()},
         histogram=_histogram(labeled),
-        map=_map(labeled),
+        map=_graph_map(labeled),
         least_certain=_least_certain(labeled),
-        doubts=None if doubts.notes is None else doubts.notes[:LISTED],
-        doubts_note=doubts.reason,
+        suspicious_labels=None if audit.notes is None else audit.notes[:MAX_LISTED],
+        audit_note=audit.reason,
         certificate=_certificate(labeled, findings),
     )
 
 
 def _summary(labeled: LabeledTable, report: GraphReport) -> Findings:
-    job = labeled.job
-    target, n_classes = job.target, len(job.target.classes)
+    task = labeled.task
+    target, n_classes = task.target, len(task.target.classes)
     return Findings(
-        table=job.name,
+        table=task.name,
         target=target.name,
         n_rows=len(target.codes),
-        n_labels=job.n_labels,
+        n_labels=task.n_labels,
         classes=tuple(str(name) for name in target.classes),
-        given_counts=_counts(target.codes[target.labeled], n_classes),
-        final_counts=_counts(labeled.codes, n_classes),
+        given_counts=_class_counts(target.codes[target.labeled], n_classes),
+        final_counts=_class_counts(labeled.codes, n_classes),
         source_counts={name: int((labeled.sources == name).sum()) for name in SOURCES},
-        columns=job.columns,
-        scaling=job.features.scaling,
+        columns=task.columns,
+        scaling=task.features.scaling,
         candidates=candidates_of(labeled.choice),
         supervised_share=labeled.choice.supervised_weight,
         estimate=estimate_of(labeled.choice),
@@ -114,16 +114,16 @@ def _summary(labeled: LabeledTable, report: GraphReport) -> Findings:
     )
 
 
-def _counts(codes: IntArray, n_classes: int) -> tuple[int, ...]:
+def _class_counts(codes: IntArray, n_classes: int) -> tuple[int, ...]:
     return tuple(np.bincount(codes, minlength=n_classes).tolist())
 
 
-def candidates_of(choice: Choice) -> tuple[Candidate, ...]:
-    """Return all that was tried, the heaviest first."""
+def candidates_of(choice: Choice) -> tuple[CandidateSummary, ...]:
+    """Return all candidates that were tried, the one with the largest weight first."""
     is_tested = len(choice.trials.held_out_codes) > 0
     order = np.argsort(-choice.weights, kind="stable")
     return tuple(
-        Candidate(
+        CandidateSummary(
             gamma_g=float(choice.trials.params[i]["gamma_g"]),
             C=float(choice.trials.params[i]["C"]),
             weight=float(choice.weights[i]),
@@ -134,22 +134,22 @@ def candidates_of(choice: Choice) -> tuple[Candidate, ...]:
 
 
 def estimate_of(choice: Choice) -> Estimate | None:
-    """Return the accuracy on held-out labels; None if none could be held out."""
+    """Return the accuracy on held-out labels, None if no label could be held out."""
     given = choice.trials.held_out_codes
     if not len(given):
         return None
-    n, right = len(given), round(len(given) * (1 - choice.error))
+    n, n_right = len(given), round(len(given) * (1 - choice.error))
     return Estimate(
-        n_hidden=n,
-        n_right=right,
-        low=float(betaincinv(right, n - right + 1, 0.025)) if right else 0.0,
-        high=float(betaincinv(right + 1, n - right, 0.975)) if right < n else 1.0,
-        guess=float(np.bincount(given).max() / n),
+        n_held_out=n,
+        n_right=n_right,
+        low=float(betaincinv(n_right, n - n_right + 1, 0.025)) if n_right else 0.0,
+        high=float(betaincinv(n_right + 1, n - n_right, 0.975)) if n_right < n else 1.0,
+        majority_accuracy=float(np.bincount(given).max() / n),
     )
 
 
 def _histogram(labeled: LabeledTable) -> dict[str, tuple[int, ...]]:
-    edges = np.linspace(0, 1, BINS + 1)
+    edges = np.linspace(0, 1, N_BINS + 1)
     return {
         source: tuple(
             np.histogram(labeled.confidence[labeled.sources == source], edges)[0].tolist()
@@ -159,14 +159,14 @@ def _histogram(labeled: LabeledTable) -> dict[str, tuple[int, ...]]:
 
 
 def _least_certain(labeled: LabeledTable) -> tuple[RowNote, ...]:
-    missing = np.flatnonzero(~labeled.job.target.labeled)
-    rows = missing[np.argsort(labeled.confidence[missing], kind="stable")[:LISTED]]
-    classes = labeled.job.target.classes
-    # The blend votes, so that the second best is that of the probabilities without the winner.
+    missing = np.flatnonzero(~labeled.task.target.labeled)
+    rows = missing[np.argsort(labeled.confidence[missing], kind="stable")[:MAX_LISTED]]
+    classes = labeled.task.target.classes
+    # The label is a vote of the blend, which need not have the largest probability.
     others = labeled.fitted.label_distributions[rows].copy()
     others[np.arange(len(rows)), labeled.codes[rows]] = -1.0
     return row_notes(
-        labeled.job,
+        labeled.task,
         rows.tolist(),
         classes[labeled.codes[rows]].tolist(),
         classes[others.argmax(axis=1)].tolist(),
@@ -174,62 +174,62 @@ def _least_certain(labeled: LabeledTable) -> tuple[RowNote, ...]:
     )
 
 
-def _map(labeled: LabeledTable) -> GraphMap:
-    job, W = labeled.job, labeled.fitted.task.W
-    rows = sample_for_map(job.target.codes)
-    placed = place(W, job.X, rows)
+def _graph_map(labeled: LabeledTable) -> GraphMap:
+    task, W = labeled.task, labeled.fitted.task.W
+    rows = sample_for_map(task.target.codes)
+    layout = force_layout(W, task.X, rows)
     return GraphMap(
-        x=tuple(placed.x.tolist()),
-        y=tuple(placed.y.tolist()),
+        x=tuple(layout.x.tolist()),
+        y=tuple(layout.y.tolist()),
         rows=tuple((rows + 1).tolist()),
         codes=tuple(labeled.codes[rows].tolist()),
         confidence=tuple(labeled.confidence[rows].tolist()),
         sources=tuple(labeled.sources[rows].tolist()),
-        cells=tuple(preview_rows(job, rows)),
-        edges=tuple((i, j) for i, j in placed.edges.tolist()),
-        method=placed.method,
+        cells=tuple(preview_rows(task, rows)),
+        edges=tuple((i, j) for i, j in layout.edges.tolist()),
+        method=layout.method,
     )
 
 
 def _certificate(labeled: LabeledTable, findings: Findings) -> tuple[str, ...]:
-    """Return what is known for sure about the error, in sentences."""
-    said = []
+    """Return sentences on what is proved about the error."""
+    sentences = []
     estimate = findings.estimate
     if estimate is None:
-        said.append("No label could be held out, so nothing is known about the error.")
+        sentences.append("No label could be held out, so nothing is known about the error.")
     else:
-        said.append(
-            f"{estimate.n_right} of {estimate.n_hidden} held-out labels were right. If the "
+        sentences.append(
+            f"{estimate.n_right} of {estimate.n_held_out} held-out labels were right. If the "
             "labeled rows are a random sample, the accuracy on the others is between "
-            f"{estimate.low:.1%} and {estimate.high:.1%} with 95 % confidence; a little less, as "
-            "the weights of the blend have seen these labels."
+            f"{estimate.low:.1%} and {estimate.high:.1%} with 95 % confidence, or slightly lower, "
+            "as the same labels determined the weights of the blend."
         )
     if len(findings.classes) > 2:
-        said.append("The bound of the paper is proved for two classes; here there are more.")
-    elif findings.n_rows > MAX_BOUNDED:
-        said.append(f"The bound of the paper is computed for up to {MAX_BOUNDED:,} rows.")
+        sentences.append("The bound of the paper is proved for two classes only.")
+    elif findings.n_rows > MAX_BOUND_ROWS:
+        sentences.append(f"The bound of the paper is computed up to {MAX_BOUND_ROWS:,} rows only.")
     else:
-        said += _bound(labeled)
-    return tuple(said)
+        sentences += _bound(labeled)
+    return tuple(sentences)
 
 
 def _bound(labeled: LabeledTable) -> list[str]:
-    """Return the bound of Propositions 1 and 2, for a cut whose parameters no label has chosen."""
+    """Return the bound of Propositions 1 and 2, for a cut with fixed parameters."""
     task, execution = labeled.fitted.task, Execution(labeled.n_jobs)
-    (bounded,) = make_tasks(task.X, task.labels, task.W, [BOUNDED], execution)
+    (bounded,) = make_tasks(task.X, task.labels, task.W, [BOUND_PARAMETERS], execution)
     fitted = fit_cut(bounded, execution)
-    # Its warnings are on parameters that nobody has chosen; the bound holds all the same.
+    # Its warnings are dropped: they are about fixed parameters, and the bound holds nevertheless.
     bound = risk_bound(
         fitted.solution,
-        cast("FloatArray", fitted.training_scores),  # of two classes with soft labels
+        cast("FloatArray", fitted.training_scores),  # not None for two classes with soft labels
         vc_dimension=vc_dimension(bounded.kernel, task.X.shape[1]),
-        eps=BOUNDED.eps,
+        eps=BOUND_PARAMETERS.eps,
     )
-    is_informative = "" if bound.informative else ", which says nothing, as a coin has 50 %"
-    gamma_g, C = fixed_value(BOUNDED.gamma_g), fixed_value(BOUNDED.C)
+    comment = "" if bound.informative else ", which is no better than a random guess"
+    gamma_g, C = fixed_value(BOUND_PARAMETERS.gamma_g), fixed_value(BOUND_PARAMETERS.C)
     return [
-        f"The bound of the paper for a cut with fixed parameters (gamma_g = {gamma_g}, C = {C}, "
-        f"soft labels): its risk is below {bound.bound:.3g} with probability "
-        f"{bound.probability:g}{is_informative}. The transductive part is "
-        f"{bound.transductive_error:.3g}, the inductive one {bound.inductive_error:.3g}."
+        f"By the bound of the paper, the risk of a cut with fixed parameters (gamma_g = {gamma_g}, "
+        f"C = {C}, soft labels) is below {bound.bound:.3g} with probability "
+        f"{bound.probability:g}{comment}. The transductive part of the bound is "
+        f"{bound.transductive_error:.3g}, the inductive part {bound.inductive_error:.3g}."
     ]

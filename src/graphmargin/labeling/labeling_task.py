@@ -1,4 +1,4 @@
-"""Labels for all rows of a partly labeled table, and a model for new ones."""
+"""Labeling of a partly labeled table, with a model for new rows."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 N_NEIGHBORS = 5
 """Number of neighbors in the graph, as in `MaxMarginGraphCut`; fewer in a table of fewer rows."""
 EXPLANATION_GAMMA_G = 0.01
-"""The gamma_g that explains and checks labels if none was chosen: little goes to the sink."""
+"""The gamma_g that explains and audits labels if none was chosen; few walks end in the sink."""
 
 
 @dataclass(frozen=True)
@@ -49,13 +49,13 @@ class LabelingTask:
     Attributes
     ----------
     name : str
-        Of the file.
+        Name of the file.
     table : DataFrame
-        As it was read.
+        The table as it was read.
     target : Target
-        Its classes, and the class of every row that has a label.
+        The classes, and the class of every labeled row.
     features : TableFeatures
-        Fitted on all rows.
+        The features, fitted on all rows.
     X : array of shape (n_rows, n_features)
     """
 
@@ -67,12 +67,12 @@ class LabelingTask:
 
     @property
     def n_labels(self) -> int:
-        """Rows with a label."""
+        """Number of rows with a label."""
         return int(self.target.labeled.sum())
 
     @property
     def columns(self) -> tuple[ColumnUse, ...]:
-        """The use of all columns but the target."""
+        """The use of all columns except for the target."""
         return tuple(use for use in self.features.columns if use.name != self.target.name)
 
 
@@ -84,7 +84,7 @@ def read_task(
     ignore: Sequence[str] = (),
     keep: Sequence[str] = (),
 ) -> LabelingTask:
-    """Read a table from a file, see `task_of`."""
+    """Return the labeling task of a table in a file, see `task_of`."""
     table = read_table(path)
     return task_of(table, target, name=path.name, unlabeled=unlabeled, ignore=ignore, keep=keep)
 
@@ -98,7 +98,7 @@ def task_of(
     ignore: Sequence[str] = (),
     keep: Sequence[str] = (),
 ) -> LabelingTask:
-    """Return a table as features and classes.
+    """Return the labeling task of a table, with its features and classes.
 
     Parameters
     ----------
@@ -106,11 +106,11 @@ def task_of(
     target : str
         Column of the labels.
     name : str
-        Of the table, for messages.
+        Name of the table, for messages.
     unlabeled : sequence of str
-        Values of the target that mean that there is no label, beside empty cells.
+        Values of the target that mean unlabeled, in addition to empty cells.
     ignore : sequence of str
-        Columns that are no features.
+        Columns that are not features.
     keep : sequence of str
         Columns that are features although they look like an ID.
 
@@ -118,33 +118,33 @@ def task_of(
     --------
     >>> import pandas as pd
     >>> table = pd.DataFrame({"size": [1.0, 1.1, 5.0, 5.2], "kind": ["cat", None, "dog", "?"]})
-    >>> job = task_of(table, "kind", unlabeled=["?"])
-    >>> job.n_labels, job.target.classes.tolist(), job.X.shape
+    >>> task = task_of(table, "kind", unlabeled=["?"])
+    >>> task.n_labels, task.target.classes.tolist(), task.X.shape
     (2, ['cat', 'dog'], (4, 1))
     """
-    found = read_target(table, target, unlabeled=unlabeled)
+    labels = read_target(table, target, unlabeled=unlabeled)
     features, X = fit_transform(table, ignore=(target, *ignore), keep=keep)
-    return LabelingTask(name, table, found, features, X)
+    return LabelingTask(name, table, labels, features, X)
 
 
 @dataclass(frozen=True)
 class LabeledTable:
-    """A label for every row of a job, where it comes from, and how sure it is.
+    """A table with a label for every row, and the fit that predicted the labels.
 
     Attributes
     ----------
-    job : Job
+    task : LabelingTask
     fitted : FittedCut
-        Its classes are the codes of those of the target.
+        The fitted cut; its classes are the codes of the classes of the target.
     n_jobs : int or None
-        Threads.
+        Number of threads.
     warnings : tuple of str
-        That the fit gave.
+        Warnings of the fit.
     seconds : float
-        That it took.
+        Time of the fit.
     """
 
-    job: LabelingTask
+    task: LabelingTask
     fitted: FittedCut
     n_jobs: int | None
     warnings: tuple[str, ...]
@@ -162,23 +162,22 @@ class LabeledTable:
 
     @cached_property
     def confidence(self) -> FloatArray:
-        """Best minus second best class probability; 1 for labels that were given."""
-        return np.where(self.job.target.labeled, 1.0, self.fitted.confidence)
+        """Best minus second best class probability; 1 for given labels."""
+        return np.where(self.task.target.labeled, 1.0, self.fitted.confidence)
 
     @cached_property
     def sources(self) -> AnyArray:
         """The source of every label, see `graphmargin.labeling.findings`."""
         agreed = self.fitted.solution.codes == self.codes
-        found = np.where(agreed, INDUCED, MODEL)
-        return np.where(self.job.target.labeled, GIVEN, found)
+        return np.where(self.task.target.labeled, GIVEN, np.where(agreed, INDUCED, MODEL))
 
     @property
     def table(self) -> pd.DataFrame:
-        """The table with a label in every row, its confidence and its source."""
+        """The table with a label in every row, and columns for its confidence and its source."""
         import pandas as pd
 
-        target = self.job.target
-        filled = self.job.table.copy()
+        target = self.task.target
+        filled = self.task.table.copy()
         labels = pd.Series(target.classes[self.codes], index=filled.index)
         given = filled[target.name]
         # Text stays as it was given; a column of another type gets that of the classes.
@@ -189,61 +188,62 @@ class LabeledTable:
         return filled
 
     def model(self, **details: Any) -> TableModel:
-        """Return what labels new rows; `details` are kept in its file, with what means no label."""
-        features, target = self.job.features, self.job.target
-        known = {**details, "unlabeled": list(target.rule.texts)}
-        return TableModel(features, self.fitted.predictor, target.classes, target.name, known)
+        """Return the model for new rows; its file has `details` and the texts of unlabeled rows."""
+        features, target = self.task.features, self.task.target
+        details = {**details, "unlabeled": list(target.rule.texts)}
+        return TableModel(features, self.fitted.predictor, target.classes, target.name, details)
 
     @cached_property
     def solution(self) -> HarmonicSolution:
-        """Harmonic solution that explains labels: the chosen one, or one where labels travel.
+        """Harmonic solution that explains labels.
 
-        Its classes are those of the target, not their codes.
+        It is that of the chosen gamma_g or, if supervised learning was chosen, that of
+        `EXPLANATION_GAMMA_G`. Its classes are those of the target, not their codes.
         """
-        found = self.fitted.solution
-        if np.isinf(found.gamma_g):
-            found = solve_path(found.problem, [EXPLANATION_GAMMA_G], n_jobs=self.n_jobs)[0]
-        labels = replace(found.problem.labels, classes=self.job.target.classes)
-        return replace(found, problem=replace(found.problem, labels=labels))
+        solution = self.fitted.solution
+        if np.isinf(solution.gamma_g):
+            (solution,) = solve_path(solution.problem, [EXPLANATION_GAMMA_G], n_jobs=self.n_jobs)
+        labels = replace(solution.problem.labels, classes=self.task.target.classes)
+        return replace(solution, problem=replace(solution.problem, labels=labels))
 
 
 def label_rows(
-    job: LabelingTask,
+    task: LabelingTask,
     *,
     n_jobs: int | None = None,
     seed: int = 0,
-    watch: ProgressListener | None = None,
+    listener: ProgressListener | None = None,
 ) -> LabeledTable:
-    """Fit the max-margin graph cut with parameters that are chosen safely, and label all rows.
+    """Return the table with all rows labeled by a max-margin graph cut with chosen parameters.
 
     Parameters
     ----------
-    job : Job
+    task : LabelingTask
     n_jobs : int, optional
-        Threads.
+        Number of threads.
     seed : int
-        Of folds and samples.
-    watch : callable, optional
-        Is told the stages of the fit, see `graphmargin._progress.progress_listener`.
+        Seed of folds and samples.
+    listener : callable, optional
+        Receives the progress of each stage, see `graphmargin._progress.progress_listener`.
 
     Examples
     --------
     >>> import pandas as pd
     >>> table = pd.DataFrame({"size": [1.0, 1.1, 5.0, 5.2], "kind": ["cat", None, "dog", None]})
-    >>> found = label_rows(task_of(table, "kind"))
-    >>> found.table["kind"].tolist(), found.sources.tolist()
+    >>> labeled = label_rows(task_of(table, "kind"))
+    >>> labeled.table["kind"].tolist(), labeled.sources.tolist()
     (['cat', 'cat', 'dog', 'dog'], ['given', 'induced', 'given', 'induced'])
     """
     start = time.perf_counter()
-    labels, execution = encode_labels(job.target.codes), Execution(n_jobs, seed)
-    with progress_listener(watch):
-        tasks = make_tasks(job.X, labels, None, [table_parameters(len(job.X))], execution)
+    labels, execution = encode_labels(task.target.codes), Execution(n_jobs, seed)
+    with progress_listener(listener):
+        tasks = make_tasks(task.X, labels, None, [table_parameters(len(task.X))], execution)
         trials = try_cuts(tasks, default_held_out(labels, seed), execution)
         choice = choose_among(trials, max_blended(trials))
         fitted = blend_cuts(trials, choice, execution)
-    # The advice says in the words of tables that no label reaches some rows.
+    # The advice on tables also says that no label reaches some rows.
     texts = [w.text for w in fitted.warnings if w.category is not UnreachedWarning]
-    return LabeledTable(job, fitted, n_jobs, tuple(texts), time.perf_counter() - start)
+    return LabeledTable(task, fitted, n_jobs, tuple(texts), time.perf_counter() - start)
 
 
 def table_parameters(n_rows: int) -> Parameters:
@@ -257,7 +257,7 @@ def table_parameters(n_rows: int) -> Parameters:
     )
 
 
-def table_report(labeled: LabeledTable, *, hide_labels: bool) -> GraphReport:
+def table_report(labeled: LabeledTable, *, hold_out_labels: bool) -> GraphReport:
     """Return the report on the graph, with the classes of the table; see `graph_report`."""
     fitted = labeled.fitted
     report = graph_report(
@@ -265,14 +265,14 @@ def table_report(labeled: LabeledTable, *, hide_labels: bool) -> GraphReport:
         eps=fitted.task.parameters.eps,
         choice=labeled.choice,
         recall=fitted.task.recall,
-        hold_out_labels=hide_labels,
+        hold_out_labels=hold_out_labels,
         n_jobs=labeled.n_jobs,
     )
-    return replace(report, classes=labeled.job.target.classes)
+    return replace(report, classes=labeled.task.target.classes)
 
 
-def check_new_columns(job: LabelingTask) -> None:
-    """Refuse a table in which the columns of the result are taken.
+def check_new_columns(task: LabelingTask) -> None:
+    """Raise `TableError` if a table already has a column that the result adds.
 
     Examples
     --------
@@ -281,41 +281,41 @@ def check_new_columns(job: LabelingTask) -> None:
     >>> check_new_columns(task_of(table, "y"))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    graphmargin.tables.table_errors.TableError: table has a column 'y_source', ...
+    graphmargin.tables.table_errors.TableError: table already has a column 'y_source', ...
     """
-    name = job.target.name
-    check_not_taken([f"{name}_confidence", f"{name}_source"], job.table.columns, job.name)
+    name = task.target.name
+    check_not_taken([f"{name}_confidence", f"{name}_source"], task.table.columns, task.name)
 
 
-def check_unlabeled(job: LabelingTask) -> None:
-    """Refuse a table in which no label is missing, and ask about a class that may mean it.
+def check_has_unlabeled(task: LabelingTask) -> None:
+    """Raise `TableError` if all rows have a label, naming a class that may mean unlabeled.
 
     Examples
     --------
     >>> import pandas as pd
     >>> table = pd.DataFrame({"x": [1.5, 2, 3, 5], "y": ["a", "?", "b", "?"]})
-    >>> check_unlabeled(task_of(table, "y"))  # doctest: +ELLIPSIS
+    >>> check_has_unlabeled(task_of(table, "y"))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    graphmargin.tables.table_errors.TableError: ... if '?' (2 rows) means that there is none, ...
+    graphmargin.tables.table_errors.TableError: ... if '?' (2 rows) means unlabeled, ...
     """
-    target = job.target
+    target = task.target
     if not target.labeled.all():
         return
     counts = np.bincount(target.codes)
     marker, n_marked = str(target.classes[counts.argmax()]), counts.max()
     hint = (
-        f"if {marker!r} ({n_marked:,} rows) means that there is none, pass "
-        f"--unlabeled={quote(marker)}; "
-        if 2 * n_marked >= len(job.table)
+        f"if {marker!r} ({n_marked:,} rows) means unlabeled, add --unlabeled={quote(marker)}; "
+        if 2 * n_marked >= len(task.table)
         else ""
     )
-    raise TableError(nothing_to_label(len(job.table), job.name, target.name, hint))
+    raise TableError(all_labeled_message(len(task.table), task.name, target.name, hint))
 
 
-def nothing_to_label(n_rows: int, table: str, target: str, hint: str = "") -> str:
-    """Return the message that refuses a table in which every row has a label."""
+def all_labeled_message(n_rows: int, table: str, target: str, hint: str = "") -> str:
+    """Return the message of the error for a table in which every row has a label."""
     return (
-        f"all {n_rows:,} rows of {table} have a label in {target!r}: nothing to fill in; {hint}"
-        "`graphmargin fit` learns a model from them, `graphmargin audit` doubts them"
+        f"all {n_rows:,} rows of {table} have a label in {target!r}, so there is nothing to "
+        f"predict; {hint}`graphmargin fit` learns a model from these labels, and `graphmargin "
+        "audit` finds those that look wrong"
     )

@@ -1,4 +1,4 @@
-"""Labels for new rows, chunk by chunk."""
+"""Prediction of labels for the rows of a file, chunk by chunk."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Predicted:
+class PredictionSummary:
     """A summary of the predictions that were written.
 
     Attributes
     ----------
     column : str
-        Of the labels.
+        Name of the column of predictions.
     n_rows : int
     counts : mapping from str to int
-        Rows of each class.
+        Number of rows of each class.
     mean_confidence : float
-        nan for no rows.
+        NaN without rows.
     n_checked, n_right : int
-        Rows whose label was in the table, and those of them that were predicted right.
+        Number of rows with a given label, and of those that were predicted right.
     """
 
     column: str
@@ -50,12 +50,12 @@ class Predicted:
 
 
 def load_table_model(path: Path) -> TableModel:
-    """Return the model of tables in a file; others have no names of columns."""
+    """Return the model for tables in a file; a model for arrays raises `ModelFileError`."""
     model = load_model(path)
     if not isinstance(model, TableModel):
         msg = (
-            f"{path} holds a {model.kind} for arrays, which knows no columns of tables; make a "
-            "model by `graphmargin fit`, or use this one from Python"
+            f"{path} has a {model.kind} for arrays, which cannot be applied to tables; use it in "
+            "Python, or make a model for tables with `graphmargin fit`"
         )
         raise ModelFileError(msg)
     return model
@@ -63,11 +63,11 @@ def load_table_model(path: Path) -> TableModel:
 
 def predict_file(
     model: TableModel, source: Path, out: Path, *, progress: ProgressCallback | None = None
-) -> Predicted:
-    """Write a table with the labels of its rows and their confidences; a chunk is in memory.
+) -> PredictionSummary:
+    """Write a table with predicted labels and their confidences, and return a summary.
 
-    If the table has a column of the target, it stays, predictions go to ``<target>_predicted``, and
-    those of rows with a label are counted as right or wrong.
+    The table is read in chunks, so that it may be larger than memory. If it has the target as a
+    column, predictions go to the column ``<target>_predicted`` and are compared with given labels.
 
     Examples
     --------
@@ -87,23 +87,23 @@ def predict_file(
     column = model.target
     with table_writer(out, like=source) as write:
         for chunk in read_chunks(source):
-            column, confidence = new_columns(chunk.columns, model.target, source.name)
+            column, confidence = prediction_columns(chunk.columns, model.target, source.name)
             try:
-                labels, sure = model.label(chunk)
+                labels, confidences = model.label(chunk)
             except TableError as wrong:
                 msg = f"{source.name}: {wrong}"
                 raise TableError(msg) from wrong
             if model.target in chunk.columns:
-                known, right = check_labels(chunk[model.target], labels, model.rule)
-                n_checked, n_right = n_checked + int(known.sum()), n_right + int(right.sum())
-            labeled = chunk.copy()  # not `assign`, to which a column cannot be called "self"
-            labeled[column], labeled[confidence] = labels, np.round(sure, 6)
+                is_labeled, right = compare_labels(chunk[model.target], labels, model.rule)
+                n_checked, n_right = n_checked + int(is_labeled.sum()), n_right + int(right.sum())
+            labeled = chunk.copy()  # `assign` does not accept a column named "self"
+            labeled[column], labeled[confidence] = labels, np.round(confidences, 6)
             write(labeled)
-            n_rows, total = n_rows + len(chunk), total + float(sure.sum())
+            n_rows, total = n_rows + len(chunk), total + float(confidences.sum())
             counts += (labels[:, None] == model.classes).sum(axis=0)
             if progress is not None:
                 progress(None, f"{n_rows:,} rows")
-    return Predicted(
+    return PredictionSummary(
         column=column,
         n_rows=n_rows,
         counts={str(k): int(count) for k, count in zip(model.classes, counts, strict=True)},
@@ -113,41 +113,42 @@ def predict_file(
     )
 
 
-def new_columns(names: Iterable[str], target: str, table: str) -> tuple[str, str]:
-    """Return the names of the columns for labels and confidences, none of which may be there.
+def prediction_columns(names: Iterable[str], target: str, table: str) -> tuple[str, str]:
+    """Return the names of the columns for labels and confidences, which the table must not have.
 
     Examples
     --------
-    >>> new_columns(["size"], "kind", "a.csv"), new_columns(["size", "kind"], "kind", "a.csv")
-    (('kind', 'kind_confidence'), ('kind_predicted', 'kind_confidence'))
+    >>> prediction_columns(["size"], "kind", "a.csv")
+    ('kind', 'kind_confidence')
+    >>> prediction_columns(["size", "kind"], "kind", "a.csv")
+    ('kind_predicted', 'kind_confidence')
     """
-    known = list(names)
-    column = f"{target}_predicted" if target in known else target
-    new = column, f"{target}_confidence"
-    check_not_taken(new, known, table)
+    old = list(names)
+    new = f"{target}_predicted" if target in old else target, f"{target}_confidence"
+    check_not_taken(new, old, table)
     return new
 
 
-def check_labels(
+def compare_labels(
     given: pd.Series, labels: AnyArray, rule: UnlabeledRule
 ) -> tuple[BoolArray, BoolArray]:
-    """Return which rows have a label, and which of them were predicted right.
+    """Return masks of the rows with a given label, and of those that were predicted right.
 
     Examples
     --------
     >>> import pandas as pd
     >>> from graphmargin.labels import UNLABELED_IN_TABLES
     >>> given, labels = pd.Series(["cat", None, "dog"]), np.array(["cat", "cat", "cat"])
-    >>> known, right = check_labels(given, labels, UNLABELED_IN_TABLES)
-    >>> known.tolist(), right.tolist()
+    >>> is_labeled, right = compare_labels(given, labels, UNLABELED_IN_TABLES)
+    >>> is_labeled.tolist(), right.tolist()
     ([True, False, True], [True, False, False])
     """
     import pandas as pd
 
     cells, bad = parse_texts(given)
-    known = ~rule.mask(with_natural_dtype(given).mask(bad).to_numpy(dtype=object))
+    is_labeled = ~rule.mask(with_natural_dtype(given).mask(bad).to_numpy(dtype=object))
     if labels.dtype.kind in "iu":  # text may have decimals, such as 3.0
         same = pd.to_numeric(cells, errors="coerce").to_numpy(np.float64) == labels
     else:
         same = cells.to_numpy() == np.strings.strip(labels.astype(str))
-    return known, known & same
+    return is_labeled, is_labeled & same

@@ -1,4 +1,4 @@
-"""A few cells of a row, so that a person recognizes it."""
+"""Previews of rows: a few cells by which a person recognizes a row."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any
 
 from graphmargin.labeling.findings import RowNote
 from graphmargin.labeling.labeling_task import LabelingTask
-from graphmargin.tables.column_names import AN_ID
+from graphmargin.tables.column_names import ID_NOTE
 
-MOST_COLUMNS = 4
-MOST_LETTERS = 60
+MAX_COLUMNS = 4
+MAX_CHARACTERS = 60
 _MANY_DECIMALS = re.compile(r"-?\d{1,4}\.\d{4,}")
 _RANK = {"text": 0, "category": 1, "date": 2, "number": 3}
 
 
-def shown_columns(job: LabelingTask) -> tuple[str, ...]:
-    """Return the columns by which a person recognizes a row: IDs first, then what can be read.
+def preview_columns(task: LabelingTask) -> tuple[str, ...]:
+    """Return the columns of a preview: IDs first, then text, categories, dates and numbers.
 
     Examples
     --------
@@ -27,18 +27,18 @@ def shown_columns(job: LabelingTask) -> tuple[str, ...]:
     >>> table = pd.DataFrame(
     ...     {"size": [1.0, 1.5, 5.0], "id": ["a7", "b1", "c3"], "kind": ["cat", None, "dog"]}
     ... )
-    >>> shown_columns(task_of(table, "kind"))
+    >>> preview_columns(task_of(table, "kind"))
     ('id', 'size')
     """
-    uses = job.columns
-    names = [use.name for use in uses if use.note == AN_ID]
+    uses = task.columns
+    names = [use.name for use in uses if use.note == ID_NOTE]
     readable = sorted((use for use in uses if use.role in _RANK), key=lambda use: _RANK[use.role])
-    return tuple([*names, *(use.name for use in readable)][:MOST_COLUMNS])
+    return tuple([*names, *(use.name for use in readable)][:MAX_COLUMNS])
 
 
-def preview_rows(job: LabelingTask, rows: Iterable[int]) -> list[dict[str, str]]:
-    """Return the cells of some rows in the columns that are shown; missing ones are empty."""
-    shown = job.table[list(shown_columns(job))].iloc[list(rows)]
+def preview_rows(task: LabelingTask, rows: Iterable[int]) -> list[dict[str, str]]:
+    """Return the cells of rows in the columns of a preview; missing cells are empty."""
+    shown = task.table[list(preview_columns(task))].iloc[list(rows)]
     texts = {
         name: [
             _text(value) if present else ""
@@ -50,17 +50,17 @@ def preview_rows(job: LabelingTask, rows: Iterable[int]) -> list[dict[str, str]]
 
 
 def row_notes(
-    job: LabelingTask,
+    task: LabelingTask,
     rows: Sequence[int],
     labels: Sequence[Any],
     others: Sequence[Any],
     scores: Sequence[float],
 ) -> tuple[RowNote, ...]:
-    """Return notes on some rows, counted from 0 here and from 1 in the notes."""
-    found = zip(rows, labels, others, scores, preview_rows(job, rows), strict=True)
+    """Return notes on rows, which are counted from 0 here and from 1 in the notes."""
+    columns = (rows, labels, others, scores, preview_rows(task, rows))
     return tuple(
         RowNote(int(row) + 1, str(label), str(other), float(score), cells)
-        for row, label, other, score, cells in found
+        for row, label, other, score, cells in zip(*columns, strict=True)
     )
 
 
@@ -68,4 +68,4 @@ def _text(value: Any) -> str:
     if isinstance(value, str) and _MANY_DECIMALS.fullmatch(value):
         value = float(value)
     text = f"{value:.4g}" if isinstance(value, float) else str(value).removesuffix(" 00:00:00")
-    return shorten(text, MOST_LETTERS, placeholder=" ...")
+    return shorten(text, MAX_CHARACTERS, placeholder=" ...")

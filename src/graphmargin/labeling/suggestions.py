@@ -1,4 +1,4 @@
-"""Rows to label next."""
+"""Suggestions of rows to label next."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ from graphmargin.labeling.row_preview import preview_rows
 
 @dataclass(frozen=True)
 class SuggestedRow:
-    """A row whose label would help.
+    """A row to label next.
 
     Attributes
     ----------
     row : int
         Its number, from 1.
     label : str
-        That it has got.
+        The predicted label.
     confidence : float
-        In that.
+        Confidence of the predicted label.
     gain : float
-        Errors that its label is expected to save.
+        Expected number of errors that its label avoids.
     reason : str
     cells : mapping from str to str
+        Values of the row in a few columns, shortened.
     """
 
     row: int
@@ -37,25 +38,26 @@ class SuggestedRow:
 
 
 def suggest_rows(labeled: LabeledTable, n: int) -> tuple[SuggestedRow, ...]:
-    """Return the rows to label next, the most helpful first, see `graphmargin.suggest_labels`.
+    """Return the rows to label next, the largest gain first; see `graphmargin.suggest_labels`.
 
     Examples
     --------
     >>> import pandas as pd
     >>> from graphmargin.labeling.labeling_task import task_of, label_rows
-    >>> size = [place + step / 10 for place in (1, 5, 9) for step in range(8)]
+    >>> size = [center + step / 10 for center in (1, 5, 9) for step in range(8)]
     >>> kind = ["cat", *[None] * 7, "dog", *[None] * 15]
-    >>> found = suggest_rows(label_rows(task_of(pd.DataFrame({"a": size, "b": kind}), "b")), 1)
-    >>> found[0].row > 16, found[0].reason
+    >>> task = task_of(pd.DataFrame({"size": size, "kind": kind}), "kind")
+    >>> (suggestion,) = suggest_rows(label_rows(task), 1)
+    >>> suggestion.row > 16, suggestion.reason
     (True, 'no label reaches its cluster of 8 rows')
     """
-    found = suggest_labels(labeled.solution, n, n_jobs=labeled.n_jobs)
-    classes = labeled.job.target.classes
+    suggestions = suggest_labels(labeled.solution, n, n_jobs=labeled.n_jobs)
+    classes = labeled.task.target.classes
     rows = zip(
-        found.vertices.tolist(),
-        found.gain.tolist(),
-        found.reasons,
-        preview_rows(labeled.job, found.vertices),
+        suggestions.vertices.tolist(),
+        suggestions.gain.tolist(),
+        suggestions.reasons,
+        preview_rows(labeled.task, suggestions.vertices),
         strict=True,
     )
     return tuple(

@@ -18,7 +18,7 @@ SHARPNESS_SPREAD = 0.5
 """Standard deviation of the logarithm of the sharpness, by its prior."""
 SHARPNESSES = np.geomspace(1e-3, 1e3, 91)
 """Values of the sharpness that `fit_calibration` tries, in units of the center of its prior."""
-TYPICAL_DOUBT = 0.02
+TYPICAL_DOUBT = 0.1
 """Mean of the doubt by its prior, an exponential distribution."""
 MIN_DOUBT = 1e-6
 """Lower bound on the doubt, so that no class has probability zero."""
@@ -132,7 +132,7 @@ def fit_calibration(
     """Return the sharpness, the doubt and the graph weight that are likeliest, given targets.
 
     ``p = (1 - d) softmax(a (scores + g log_graph)) + d / c``. The doubt d, with an exponential
-    prior of mean 0.02, allows for labels that are wrong; the sharpness a has the prior of
+    prior of mean 0.1, allows for labels that are wrong; the sharpness a has the prior of
     `fit_sharpness`, and the graph weight g an exponential one of mean 1.
 
     Parameters

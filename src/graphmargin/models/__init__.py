@@ -1,4 +1,4 @@
-"""Models without their training data, for arrays and tables, and the files that keep them."""
+"""Models for the rows of arrays and tables, and model files."""
 
 from graphmargin.models.array_model import ArrayModel
 from graphmargin.models.description import ModelInfo

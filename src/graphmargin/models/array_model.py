@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from graphmargin._rows import canonical_rows, check_no_mask, naming_matrix
+from graphmargin._rows import canonical_rows, check_no_mask, errors_name_argument
 from graphmargin._typing import AnyArray, FloatArray
 from graphmargin.harmonic.harmonic_predictor import HarmonicPredictor
 from graphmargin.margin.margin_predictor import MarginPredictor
@@ -19,13 +19,13 @@ Predictor: TypeAlias = MarginPredictor | HarmonicPredictor
 
 @dataclass(frozen=True)
 class ArrayModel:
-    """A predictor, with what is known of the rows that it takes and of its origin.
+    """A predictor for the rows of arrays, with the features that it expects and its origin.
 
     Attributes
     ----------
     predictor : MarginPredictor or HarmonicPredictor
     n_features : int
-        Columns of new rows; for a precomputed kernel or graph, the number of training rows.
+        Number of columns of new rows; for a precomputed kernel or graph, that of training rows.
     feature_names : tuple of str or None
         Names of the columns, if the model was trained on a data frame.
     kind : str
@@ -49,7 +49,7 @@ class ArrayModel:
 
     @property
     def classes(self) -> AnyArray:
-        """The labels that are predicted."""
+        """The labels of the classes."""
         return self.predictor.classes
 
     def predict(self, X: Any) -> AnyArray:
@@ -61,9 +61,9 @@ class ArrayModel:
         return self.predictor.probabilities(self._validated(X))
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Return f(x) of a max-margin classifier, as the classifier itself does."""
+        """Return f(x) of a max-margin classifier, as its `decision_function` does."""
         if isinstance(self.predictor, HarmonicPredictor):
-            msg = f"a {self.kind} has no decision function; use predict_proba"
+            msg = f"a {self.kind} has no `decision_function`; use `predict_proba`"
             raise TypeError(msg)
         return self.predictor.decision(self._validated(X))
 
@@ -80,7 +80,7 @@ class ArrayModel:
 
         options = {"dtype": [np.float64, np.float32], "estimator": self.kind, "input_name": "X"}
         check_no_mask(X)
-        with naming_matrix("X"):
+        with errors_name_argument("X"):
             rows = canonical_rows(check_array(X, accept_sparse="csr", **options))
         if rows.shape[1] != self.n_features:
             msg = (
@@ -92,7 +92,7 @@ class ArrayModel:
 
 
 def array_model_of(classifier: Any) -> ArrayModel:
-    """Return what a fitted classifier of graphmargin needs to predict."""
+    """Return the part of a fitted classifier of graphmargin that predicts."""
     from sklearn.base import BaseEstimator
     from sklearn.utils.validation import check_is_fitted
 
@@ -101,8 +101,8 @@ def array_model_of(classifier: Any) -> ArrayModel:
     predictor = getattr(classifier, "predictor_", None)
     if not isinstance(predictor, Predictor):
         msg = (
-            "`model` must be a classifier of graphmargin, an ArrayModel or a TableModel, got "
-            f"a {type(classifier).__name__}; of a pipeline, save the classifier"
+            "`model` must be a classifier of graphmargin, an ArrayModel or a TableModel, got a "
+            f"{type(classifier).__name__}; save the last step of a pipeline"
         )
         raise TypeError(msg)
     names = getattr(classifier, "feature_names_in_", None)

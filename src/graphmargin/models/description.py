@@ -1,4 +1,4 @@
-"""The description of a model file, which is read without making the model."""
+"""The description of a model file, which is read without loading the model."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from graphmargin.models.model_errors import ModelFileError
 from graphmargin.models.table_model import TableModel
 
 SCHEMA = 1
-"""Version of the format of model files; a reader refuses newer ones."""
+"""Version of the format of model files; files of a newer version cannot be loaded."""
 PACKAGES = ("numpy", "scipy", "scikit-learn")
-SHOWN = 20
-"""Classes, at most, in the text of a description, and candidates for a parameter in a list."""
+MAX_SHOWN = 20
+"""Largest number of classes in the text of a description, and of candidates in a list."""
 TABLE_KIND = "TableModel"
 
 
@@ -35,24 +35,24 @@ class ModelInfo:
     schema : int
         Version of the format.
     graphmargin : str
-        Version that wrote the file.
+        Version of graphmargin that wrote the file.
     kind : str
         Name of the class of the classifier, or TableModel.
     created : str
-        When it was saved, ISO 8601 in UTC.
+        Time at which it was saved, in ISO 8601 and UTC.
     python : str
     packages : mapping from str to str
         Versions of packages.
     classes : tuple of str
         The labels, as text.
     parameters : mapping
-        Parameters of the classifier; what JSON has no word for is text. Empty for tables.
+        Parameters of the classifier; values that JSON does not have are text. Empty for tables.
     target : str or None
-        Of a table model: the column of labels.
+        Column of the labels of a table model.
     details : mapping
-        See `TableModel`.
+        Details of a table model, see `TableModel`.
     digest : str
-        SHA-256 of all else in the file.
+        SHA-256 of all other content of the file.
 
     Examples
     --------
@@ -81,7 +81,8 @@ class ModelInfo:
 
     def __str__(self) -> str:
         """Return a text for a terminal."""
-        shown = ", ".join(self.classes[:SHOWN]) + (", .." if len(self.classes) > SHOWN else "")
+        more = ", .." if len(self.classes) > MAX_SHOWN else ""
+        shown = ", ".join(self.classes[:MAX_SHOWN]) + more
         packages = ", ".join(f"{name} {number}" for name, number in self.packages.items())
         parameters = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
         lines = {
@@ -119,20 +120,20 @@ def describe(model: ArrayModel | TableModel) -> dict[str, Any]:
     }
     if isinstance(model, TableModel):
         return {**description, "target": model.target, "details": dict(model.details)}
-    parameters = {name: _plain(value) for name, value in model.parameters.items()}
+    parameters = {name: _json_or_text(value) for name, value in model.parameters.items()}
     return {**description, "kind": model.kind, "parameters": parameters}
 
 
 def parse_description(description: Mapping[str, Any]) -> ModelInfo:
-    """Return what a description from a file says, or say what is wrong with it.
+    """Return the description of a model file, or raise `ModelFileError`.
 
-    A newer schema is told first: nothing else in it need be as it is today.
+    The schema is checked first, because the other fields of a newer schema may differ.
     """
     schema = description.get("schema")
     if isinstance(schema, int) and schema > SCHEMA:
         msg = (
-            f"was written by graphmargin {description.get('graphmargin')} (schema {schema}); this "
-            f"is graphmargin {__version__}, which reads up to schema {SCHEMA}: upgrade"
+            f"was written by graphmargin {description.get('graphmargin')} (schema {schema}), but "
+            f"graphmargin {__version__} reads up to schema {SCHEMA}; upgrade graphmargin"
         )
         raise ModelFileError(msg)
     types = {
@@ -140,20 +141,20 @@ def parse_description(description: Mapping[str, Any]) -> ModelInfo:
         **dict.fromkeys(("packages", "parameters", "details"), dict),
         **{"schema": int, "classes": list, "target": str | None},
     }
-    wrong = [name for name in types if not isinstance(description.get(name), types[name])]
-    if wrong or schema != SCHEMA or set(description) != set(types):
-        msg = f"is no model file of graphmargin: its description is odd {wrong or ''}".rstrip()
+    bad_fields = [name for name in types if not isinstance(description.get(name), types[name])]
+    if bad_fields or schema != SCHEMA or set(description) != set(types):
+        msg = f"is not a model file: its description is invalid {bad_fields or ''}".rstrip()
         raise ModelFileError(msg)
     classes = tuple(str(label) for label in description["classes"])
     return ModelInfo(**{**description, "classes": classes})
 
 
-def _plain(value: Any, is_candidate: bool = False) -> Any:
-    """Return a value, or the candidates for one, as JSON has it, or else a short text."""
+def _json_or_text(value: Any, is_candidate: bool = False) -> Any:
+    """Return the value of a parameter, or a list of candidates, as JSON, or else as short text."""
     if value is None or isinstance(value, str | bool | int):
         return value
     if isinstance(value, float) and math.isfinite(value):
         return float(value)
-    if isinstance(value, list | tuple) and len(value) <= SHOWN and not is_candidate:
-        return [_plain(candidate, is_candidate=True) for candidate in value]
+    if isinstance(value, list | tuple) and len(value) <= MAX_SHOWN and not is_candidate:
+        return [_json_or_text(candidate, is_candidate=True) for candidate in value]
     return reprlib.repr(value)

@@ -1,4 +1,4 @@
-"""The error of model files."""
+"""The error that is raised for models that cannot be saved or loaded."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from graphmargin._errors import InputError, one_line
 
 
 class ModelFileError(InputError):
-    """An error in a model or its file, in one line, with the way out.
+    """An error in a model or its file; the message is one line and says what to do.
 
     Examples
     --------
@@ -22,30 +22,30 @@ class ModelFileError(InputError):
     ...     save_model(model, "unused")
     ... except ModelFileError as error:
     ...     print(str(error)[:51])
-    `kernel` is a function, which a model file cannot h
+    `kernel` is a function, which a model file cannot s
     """
 
 
-def require(fits: Any, what: str) -> None:
-    """Raise `ModelFileError` unless a part of a model fits."""
-    if not fits:
-        msg = f"has `{what}` that do not fit; save the model again"
+def require(is_valid: Any, part: str) -> None:
+    """Raise `ModelFileError` unless the named part of a model is valid."""
+    if not is_valid:
+        msg = f"has an invalid field `{part}`; save the model again"
         raise ModelFileError(msg)
 
 
 @contextmanager
 def model_file_errors(path: Path) -> Iterator[None]:
-    """Turn whatever a damaged or crafted file provokes into one line that names the file.
+    """Turn any exception into a `ModelFileError` of one line that names the file.
 
-    A file that was not made by `save_model` can fail in any way that zip, JSON, NumPy, SciPy and
-    pandas have to fail, down to running out of memory: no list of exceptions would be complete.
+    A file that was not made by `save_model` can cause any exception of zipfile, json, NumPy, SciPy
+    and pandas, also `MemoryError`, so that no list of exceptions would be complete.
 
     Examples
     --------
     >>> with model_file_errors(Path("a.graphmargin")):
     ...     _ = {}["model.json"]
     Traceback (most recent call last):
-    graphmargin.models.model_errors.ModelFileError: a.graphmargin is no model file, or it is damaged (KeyError: 'model.json'); save the model again
+    graphmargin.models.model_errors.ModelFileError: a.graphmargin is not a model file, or it is damaged (KeyError: 'model.json'); save the model again
     """  # noqa: E501 - an error is one line
     try:
         yield
@@ -54,5 +54,5 @@ def model_file_errors(path: Path) -> Iterator[None]:
         raise ModelFileError(msg) from error
     except Exception as error:
         reason = one_line(f"{type(error).__name__}: {error}")
-        msg = f"{path} is no model file, or it is damaged ({reason}); save the model again"
+        msg = f"{path} is not a model file, or it is damaged ({reason}); save the model again"
         raise ModelFileError(msg) from error

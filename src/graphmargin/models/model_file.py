@@ -1,9 +1,9 @@
-"""Models in files that run no code when they are loaded.
+"""Saving and loading of models in files that run no code when they are loaded.
 
-Two things keep a reader safe. The *digest* tells accidents and edits by hand; it is no signature,
-and whoever means harm computes it again. Against harm there is the *format*: a file holds numbers,
-text and the names of a few records (see `records`), each of which becomes a type that only holds
-data, and what was made is checked before it is handed out (see `validation`).
+The *digest* of a file detects damage and edits by hand; it is no signature, because an attacker can
+compute it again. The *format* protects from attacks: a file has numbers, text and the names of a
+few records (see `records`), each of which becomes a type that only holds data. The loaded model is
+checked before it is returned (see `validation`).
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from graphmargin.models.validation import check_model
 def save_model(model: Any, path: str | PathLike[str]) -> None:
     """Write a fitted model to a file, without pickle.
 
-    The file holds what predictions need: support vectors, landmarks or weights of features, for
-    `HarmonicClassifier` the points and their class masses; not the graph, nor what was learned
-    about the training rows. An existing file is replaced as a whole or not at all.
+    The file has what predictions need: support vectors, landmarks or weights of features, and for
+    `HarmonicClassifier` the points and their class masses. It does not have the graph, nor the
+    results on training rows. An existing file is replaced as a whole or not at all.
 
     Parameters
     ----------
     model : fitted classifier of graphmargin, ArrayModel or TableModel
-        A function as `kernel` cannot be stored without running code when it is loaded.
+        Its `kernel` must not be a function, which could not be loaded without running code.
     path : path-like
         Usually named ``*.graphmargin``.
 
@@ -56,33 +56,33 @@ def save_model(model: Any, path: str | PathLike[str]) -> None:
         callable(machine.kernel.kind) for machine in predictor.machines
     ):
         msg = (
-            "`kernel` is a function, which a model file cannot hold, as loading it would run code; "
-            "use the name of a kernel, or kernel='precomputed'"
+            "`kernel` is a function, which a model file cannot store, as loading it would run "
+            "code; use the name of a kernel, or kernel='precomputed'"
         )
         raise ModelFileError(msg)
     description = describe(model)
     try:
         json.dumps(description, allow_nan=False)
     except (TypeError, ValueError) as error:
-        msg = f"`details` must be JSON values, for inf and nan use None or text: {error}"
+        msg = f"`details` must be JSON values ({error}); use None or text for inf and nan"
         raise ModelFileError(msg) from error
     tree, arrays = encode(model, _records(is_table=isinstance(model, TableModel)))
     atomic_write(Path(path), write_archive(tree, arrays, description))
 
 
 def load_model(path: str | PathLike[str]) -> ArrayModel | TableModel:
-    """Return the model in a file: its predictions are those of the model that was saved.
+    """Return the model in a file, which makes the same predictions as the saved model.
 
-    No file can run code: one with anything but numbers, text and the records that models are made
-    of is refused as a whole. But what a stranger's model predicts is up to the stranger.
+    Loading a file runs no code: a file with anything but numbers, text and the records of models
+    raises an error. But the predictions of a model from an untrusted source cannot be trusted.
 
-    It only predicts. What needs the training rows (`transduction_`, `graph_report()`, ..) is known
-    to the classifier that was fitted.
+    The model only predicts. Results that need the training rows (`transduction_`,
+    `graph_report()`, ...) are available from the fitted classifier only.
 
     Raises
     ------
     ModelFileError
-        If this is no model file, or one that is damaged, edited, unsafe or of a newer version.
+        If the file is not a model file, or is damaged, edited, unsafe or of a newer version.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def load_model(path: str | PathLike[str]) -> ArrayModel | TableModel:
 
 
 def model_info(path: str | PathLike[str]) -> ModelInfo:
-    """Return what a model file says of itself, if the file is whole; no model is made.
+    """Return the description of a model file without loading the model; the digest is checked.
 
     Examples
     --------
@@ -134,11 +134,11 @@ def model_info(path: str | PathLike[str]) -> ModelInfo:
 
 
 def _records(*, is_table: bool) -> Records:
-    """Return the records that a model can be made of."""
+    """Return the records of models for tables or arrays."""
     if not is_table:
         return ARRAY_RECORDS
     try:
         return table_records()
     except ImportError as error:
-        msg = f'models of tables need {error.name}; pip install "graphmargin[cli]"'
+        msg = f'models for tables need the package {error.name}; pip install "graphmargin[cli]"'
         raise ImportError(msg) from error

@@ -1,8 +1,8 @@
-"""Models as trees of records, which are all that a model file can hold.
+"""Conversion of models to trees of records, and back.
 
-A record is a JSON mapping with a `type`, a name of the format's own, and a value for each field. A
-name stands for one of the types that are listed here, which hold data and run nothing; nothing
-else in a file can name code. Arrays are entries of their own, to which the tree refers by number.
+A record is a JSON mapping with a `type` and a value for each field. The `type` is the name of one
+of the types that are listed here, which hold data and run no code; a file cannot refer to other
+code. Arrays are separate entries, to which the tree refers by number.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from graphmargin.models.table_model import TableModel
 
 
 class Record(NamedTuple):
-    """A type of record: what it becomes, its fields with the types of their values, and how."""
+    """A type of record: its Python type, its fields with their types, and its constructor."""
 
     type: type[Any]
     fields: Mapping[str, Any]
@@ -71,14 +71,14 @@ def encode(model: Any, records: Records) -> tuple[Any, list[AnyArray]]:
             return {"type": "number", "value": repr(value)}
         if value is None or isinstance(value, str | bool | int | float):
             return value
-        msg = f"a model file cannot hold a {type(value).__name__}, got {value!r:.100}"
+        msg = f"a model file cannot store a {type(value).__name__}, got {value!r:.100}"
         raise ModelFileError(msg)
 
     return to_json(model), [array for _, array in arrays.values()]
 
 
 def decode(tree: Any, arrays: Sequence[AnyArray], records: Records) -> Any:
-    """Return what a tree of JSON values and its arrays stand for; lists become tuples.
+    """Return the model of a tree of JSON values and its arrays; lists become tuples.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def decode(tree: Any, arrays: Sequence[AnyArray], records: Records) -> Any:
         require(conforms(values["values"], tuple[str, ...]), name)
         return np.array(values["values"], dtype=object)
     if name not in records:
-        msg = f"has a record of type {name!r:.100}, of which no model is made: do not trust it"
+        msg = f"has a record of unknown type {name!r:.100}; do not trust this file"
         raise ModelFileError(msg)
     record = records[name]
     require(set(values) == set(record.fields), name)
@@ -109,7 +109,7 @@ def decode(tree: Any, arrays: Sequence[AnyArray], records: Records) -> Any:
 
 
 def conforms(value: Any, hint: Any) -> bool:
-    """Tell whether a value has the very type that a hint says; numbers in arrays must be finite.
+    """Return whether a value has exactly the type of a hint; numbers in arrays must be finite.
 
     Examples
     --------
@@ -125,14 +125,14 @@ def conforms(value: Any, hint: Any) -> bool:
         each = parts[:1] * len(value) if parts[-1] is ... else parts
         return len(each) == len(value) and all(map(conforms, value, each))
     if origin is np.ndarray and type(value) is np.ndarray:
-        scalar = typing.get_origin(typing.get_args(parts[1])[0])  # None is any
+        scalar = typing.get_origin(typing.get_args(parts[1])[0])  # None for arrays of any type
         is_right = scalar is None or issubclass(value.dtype.type, scalar)
         return is_right and (value.dtype.kind != "f" or bool(np.isfinite(value).all()))
     return hint is Any or type(value) is hint or (hint is float and type(value) is int)
 
 
 def _records_of(types: Mapping[str, type[Any]]) -> dict[str, Record]:
-    """Return records of types whose annotations are the arguments of their constructors."""
+    """Return the records of types whose annotations are the arguments of their constructors."""
     records = {}
     for name, plain in types.items():
         hints = typing.get_type_hints(plain).items()

@@ -1,4 +1,4 @@
-"""A model for the rows of tables: from their columns to labels."""
+"""Models for the rows of tables."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TableModel:
-    """Labels for new rows of a table: features of the columns, then a predictor.
+    """A predictor for the rows of tables, with the features of their columns.
 
     Attributes
     ----------
     features : TableFeatures
-        Turns a table into an array of numbers, fitted.
+        Fitted features, which turn a table into an array of numbers.
     predictor : MarginPredictor or HarmonicPredictor
-        Of a classifier that was fitted on these numbers; its classes are the codes 0..c-1.
+        Predictor of a classifier that was fitted on these numbers; its classes are 0..c-1.
     classes : array of shape (c,)
         The label of each code: text, integers or booleans.
     target : str
         Name of the column of labels.
     details : mapping, default={}
-        What else to know of the model, such as the number of rows; JSON values, which are kept
-        in the description of its file.
+        Further details of the model, such as the number of rows; JSON values, which are stored in
+        the description of its file.
 
     Examples
     --------
@@ -61,7 +61,7 @@ class TableModel:
 
     @property
     def rule(self) -> UnlabeledRule:
-        """The rule of cells of the target without a label, as where the model was made."""
+        """The rule of which cells of the target are unlabeled, as in training."""
         return UNLABELED_IN_TABLES.with_texts(self.details.get("unlabeled", ()))
 
     def predict(self, table: Any) -> AnyArray:
@@ -99,7 +99,7 @@ def _as_frame(table: Any) -> pd.DataFrame:
     if not isinstance(table, pd.DataFrame):
         msg = (
             "`table` must be a pandas or polars frame, or a mapping from names to columns, got a "
-            f"{type(table).__name__}; the model knows columns by their names"
+            f"{type(table).__name__}; the model finds columns by their names"
         )
         raise TypeError(msg)
     check_unique([str(name) for name in table.columns])

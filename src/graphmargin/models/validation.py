@@ -1,8 +1,7 @@
 """Checks that the parts of a model from a file fit together.
 
-Every value is of the type that its field says (see `records`). But an index that points outside of
-an array is read by compiled code without a check. So everything that predictions index by, all
-shapes, and numbers that have a range are checked here.
+Every value has the type of its field (see `records`). But compiled code does not check whether an
+index is outside of an array. So all indices, all shapes, and numbers with a range are checked here.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ from graphmargin.models.model_errors import require
 from graphmargin.models.table_model import TableModel
 
 MAX_EXPONENT = 1100
-"""Powers of two beyond which there are no doubles."""
+"""Largest magnitude of the exponent of a double, and some margin."""
 
 
 def check_model(model: ArrayModel | TableModel) -> None:
-    """Raise `ModelFileError` for a model whose parts do not fit together, naming the part.
+    """Raise `ModelFileError` with the name of a part if the parts of a model do not fit together.
 
     Examples
     --------
@@ -35,7 +34,7 @@ def check_model(model: ArrayModel | TableModel) -> None:
     >>> model = array_model_of(SupervisedSVC().fit([[0.0], [1.0]], ["a", "b"]))
     >>> check_model(replace(model, n_features=3))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    graphmargin.models.model_errors.ModelFileError: has `vectors` that do not fit; save the ...
+    graphmargin.models.model_errors.ModelFileError: has an invalid field `vectors`; save ...
     """
     if isinstance(model, TableModel):
         _check_table_model(model)
@@ -49,7 +48,7 @@ def _check_table_model(model: TableModel) -> None:
     import pandas as pd
 
     features, codes = model.features, model.predictor.classes
-    # The shapes of all encoders show in the features of a row without values.
+    # The features of a row of missing values reveal wrong shapes in all encoders.
     row = pd.DataFrame({use.name: [None] for use in features.columns}, dtype=object)
     X = features.transform(row)
     d = X.shape[1]
@@ -110,8 +109,8 @@ def _check_harmonic(predictor: HarmonicPredictor, d: int, n_classes: int) -> Non
 def _check_walk_parts(parts: tuple[WalkPart, ...], n: int, d: int, n_classes: int) -> None:
     for part in parts:
         require(part.class_mass.shape == (n, n_classes), "class_mass")
-        is_right = [0 < weight < math.inf and rate >= 0 for weight, rate in part.sinks]
-        require(len(is_right) >= 1 and all(is_right), "sinks")
+        are_valid = [0 < weight < math.inf and rate >= 0 for weight, rate in part.sinks]
+        require(len(are_valid) >= 1 and all(are_valid), "sinks")
         if part.points is None:  # new points come with a weight for each vertex
             require(n == d, "codes")
         else:
@@ -128,17 +127,17 @@ def _check_points(points: PointGraph, n: int, d: int) -> None:
     require(scales is None or (scales > 0).all(), "weighting")
 
 
-def _check_rows(X: Any, d: int, what: str) -> None:
-    """Raise unless X is a matrix of numbers with d columns; if sparse, with sound indices."""
+def _check_rows(X: Any, d: int, part: str) -> None:
+    """Raise an error unless X is a matrix of d columns; sparse ones must have valid indices."""
     if sparse.issparse(X):
-        X.check_format(full_check=True)  # which raises
+        X.check_format(full_check=True)  # raises ValueError for invalid indices
     else:
-        require(isinstance(X, np.ndarray) and X.dtype.kind == "f" and X.ndim == 2, what)
-        require(bool(np.isfinite(X).all()), what)
-    require(X.shape[1] == d, what)
+        require(isinstance(X, np.ndarray) and X.dtype.kind == "f" and X.ndim == 2, part)
+        require(bool(np.isfinite(X).all()), part)
+    require(X.shape[1] == d, part)
 
 
-def _check_codes(codes: Any, limit: int, what: str) -> None:
-    """Raise unless codes are integers in 0..limit - 1."""
-    require(isinstance(codes, np.ndarray) and codes.dtype.kind == "i" and codes.ndim == 1, what)
-    require(bool(((codes >= 0) & (codes < limit)).all()), what)
+def _check_codes(codes: Any, limit: int, part: str) -> None:
+    """Raise an error unless codes are integers in 0..limit - 1."""
+    require(isinstance(codes, np.ndarray) and codes.dtype.kind == "i" and codes.ndim == 1, part)
+    require(bool(((codes >= 0) & (codes < limit)).all()), part)

@@ -1,7 +1,7 @@
-"""Displays of fitted classifiers; nothing is fitted here.
+"""Displays of fitted classifiers, in the style of scikit-learn.
 
-Displays are made as in scikit-learn: ``from_estimator`` computes, ``plot`` draws into given axes,
-or into new ones of pyplot. matplotlib is imported when something is drawn.
+``from_estimator`` computes, and ``plot`` draws into given axes, or into new ones of pyplot.
+matplotlib is imported when a display is drawn.
 """
 
 from graphmargin.plotting.confidence_display import ConfidenceDisplay

@@ -1,4 +1,4 @@
-"""The optional import of matplotlib, and what all displays share."""
+"""The optional import of matplotlib, and functions that all displays share."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ import numpy as np
 
 from graphmargin._typing import AnyArray, FloatArray, IntArray
 
-YELLOW = "#fbeea0"
-"""Color of the region where no label is certain."""
+BAND_COLOR = "#fbeea0"
+"""Color of the region of low confidence."""
 CLASS_COLORS = (
     *("#2f6bdb", "#d9730d", "#23934a", "#d1293d", "#8250df", "#0a97a7"),
     *("#d63a96", "#8d5a2b", "#83920a", "#5b6b7f", "#c29a00", "#1b3a8a"),
 )
 MARKERS = ("o", "s", "^", "D")
-UNKNOWN = "#8c959f"
+NO_CLASS_COLOR = "#8c959f"
 """Color of a point without a class."""
 LEGEND_SIZE = 9
 
 
-def axes_of(ax: Any) -> Any:
-    """Return the given axes, or new ones of pyplot; say what to install without matplotlib."""
+def get_axes(ax: Any) -> Any:
+    """Return the given axes, or new ones of pyplot; raise ImportError without matplotlib."""
     if ax is not None:
         return ax
     try:
@@ -33,7 +33,7 @@ def axes_of(ax: Any) -> Any:
 
 
 def class_style(code: int) -> tuple[str, str]:
-    """Return color and marker of a class, gray for -1; colors repeat with another marker.
+    """Return the color and the marker of a class, gray for -1; colors repeat with new markers.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def class_style(code: int) -> tuple[str, str]:
     (('#d9730d', 'o'), ('#d9730d', 's'))
     """
     if code < 0:
-        return UNKNOWN, MARKERS[0]
+        return NO_CLASS_COLOR, MARKERS[0]
     return CLASS_COLORS[code % len(CLASS_COLORS)], MARKERS[code // len(CLASS_COLORS) % len(MARKERS)]
 
 
@@ -60,18 +60,18 @@ def mix_with_white(colors: Any, strength: Any) -> FloatArray:
 
 
 def scatter_classes(ax: Any, points: FloatArray, codes: IntArray, strength: Any, size: Any) -> Any:
-    """Draw points with a rim in the color of their class, filled as strongly as asked.
+    """Draw points with an outline in the color of their class, filled with the given strength.
 
-    Return a collection for each class that occurs, in order; code -1 is gray.
+    Returns a collection for each class that occurs, in order; code -1 is gray.
     """
-    drawn = []
+    collections = []
     for code in np.unique(codes):
-        mine = codes == code
+        members = codes == code
         color, marker = class_style(int(code))
-        faces = mix_with_white([color] * int(mine.sum()), np.asarray(strength)[mine])
-        drawn.append(
+        faces = mix_with_white([color] * int(members.sum()), np.asarray(strength)[members])
+        collections.append(
             ax.scatter(
-                *points[mine].T,
+                *points[members].T,
                 s=size,
                 c=faces,
                 marker=marker,
@@ -80,18 +80,18 @@ def scatter_classes(ax: Any, points: FloatArray, codes: IntArray, strength: Any,
                 zorder=3,
             )
         )
-    return drawn
+    return collections
 
 
 def outline_given(ax: Any, points: FloatArray, size: float) -> Any:
-    """Mark given labels by a black ring; return the collection."""
+    """Draw black rings around given labels; return the collection."""
     return ax.scatter(
         *points.T, s=3 * size, facecolors="none", edgecolors="black", linewidths=1.4, zorder=4
     )
 
 
 def class_legend(ax: Any, codes: IntArray, classes: AnyArray, extra: Any = ()) -> Any:
-    """Explain the colors of the classes that occur, to the right of the axes; return the legend."""
+    """Draw a legend of the classes that occur, to the right of the axes; return it."""
     from matplotlib.lines import Line2D
 
     handles = []
@@ -122,16 +122,16 @@ def class_legend(ax: Any, codes: IntArray, classes: AnyArray, extra: Any = ()) -
 
 
 def check_plane(name: str, points: Any, n: int) -> FloatArray:
-    """Return n points of the plane as an array, or say what they must be.
+    """Return n points in the plane as an array, or raise ValueError.
 
     Examples
     --------
     >>> check_plane("X", [[0, 1, 2]], 1)
     Traceback (most recent call last):
-    ValueError: `X` must have shape (1, 2), a place for each row, got (1, 3)
+    ValueError: `X` must have shape (1, 2), a point for each row, got (1, 3)
     """
     plane = np.asarray(points, dtype=np.float64)
     if plane.shape != (n, 2):
-        msg = f"`{name}` must have shape ({n}, 2), a place for each row, got {plane.shape}"
+        msg = f"`{name}` must have shape ({n}, 2), a point for each row, got {plane.shape}"
         raise ValueError(msg)
     return plane

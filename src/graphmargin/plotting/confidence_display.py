@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from graphmargin._typing import AnyArray, BoolArray, FloatArray
 from graphmargin.labeling.findings import INDUCED, MODEL
-from graphmargin.plotting._matplotlib import CLASS_COLORS, LEGEND_SIZE, axes_of
+from graphmargin.plotting._matplotlib import CLASS_COLORS, LEGEND_SIZE, get_axes
 
 SOURCES = {
     INDUCED: ("induced: the graph and the classifier agree", CLASS_COLORS[0]),
@@ -21,28 +21,28 @@ SOURCES = {
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ConfidenceDisplay:
-    """Histogram of the confidence of rows that got a label, by where the label comes from.
+    """Histogram of the confidence of rows that were unlabeled, by the source of their label.
 
-    Where the true labels are known, a line shows the share that is right in each bin.
-    Make it with `from_estimator`.
+    If the true labels are known, a line shows the share that is right in each bin. Create it with
+    `from_estimator`.
 
     Parameters
     ----------
     confidence : array of shape (m,)
-        In [0, 1].
+        Confidence of each row, in [0, 1].
     sources : array of str of shape (m,)
         "induced" where the graph gives the same label as the classifier, else "model".
     right : array of bool of shape (m,), default=None
-        Whether the label is the true one, if that is known.
+        Whether the label is right, if the true labels are known.
 
     Attributes
     ----------
     ax_, figure_
-        Where it was drawn.
+        Axes and figure that it was drawn into.
     bars_ : list of BarContainer
-        Of "induced" and "model", stacked.
+        Bars of "induced" and "model", stacked.
     line_ : Line2D or None
-        Share that is right, on an axis of its own, at the middle of the bins that are not empty.
+        Share of right labels, on a second axis, at the centers of the bins that are not empty.
 
     Examples
     --------
@@ -66,26 +66,26 @@ class ConfidenceDisplay:
     def from_estimator(
         cls, estimator: Any, y_true: npt.ArrayLike | None = None
     ) -> ConfidenceDisplay:
-        """Return the display of the rows that a fitted classifier has labeled.
+        """Return the display of the rows that a fitted classifier labeled.
 
         Parameters
         ----------
         estimator : MaxMarginGraphCut or HarmonicClassifier
         y_true : array-like of shape (n,), default=None
-            The true label of every row that it was fitted on.
+            The true label of every training row.
         """
         check_is_fitted(estimator, "harmonic_solution_")
         solution = estimator.harmonic_solution_
         unlabeled = ~solution.problem.labels.labeled
-        found = estimator.transduction_[unlabeled]
-        sources = np.where(found == solution.labels[unlabeled], INDUCED, MODEL)
+        labels = estimator.transduction_[unlabeled]
+        sources = np.where(labels == solution.labels[unlabeled], INDUCED, MODEL)
         right = None
         if y_true is not None:
             truth = np.asarray(y_true)
             if truth.shape != unlabeled.shape:
                 msg = f"`y_true` must have shape {unlabeled.shape}, got {truth.shape}"
                 raise ValueError(msg)
-            right = found == truth[unlabeled]
+            right = labels == truth[unlabeled]
         return cls(confidence=estimator.confidence_[unlabeled], sources=sources, right=right)
 
     def plot(self, ax: Any = None, *, bins: int = 20) -> ConfidenceDisplay:
@@ -94,11 +94,11 @@ class ConfidenceDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            New ones by default.
+            Axes to draw into; None creates new ones.
         bins : int, default=20
-            Of equal width in [0, 1].
+            Number of bins of equal width in [0, 1].
         """
-        self.ax_ = axes_of(ax)
+        self.ax_ = get_axes(ax)
         self.figure_ = self.ax_.figure
         edges = np.linspace(0, 1, bins + 1)
         middles, below = (edges[1:] + edges[:-1]) / 2, np.zeros(bins)
@@ -116,10 +116,14 @@ class ConfidenceDisplay:
         self.line_ = None
         if self.right is not None:
             hits, _ = np.histogram(self.confidence[self.right], edges)
-            some = below > 0
+            nonempty = below > 0
             shares = self.ax_.twinx()
             (self.line_,) = shares.plot(
-                middles[some], hits[some] / below[some], "o-", color="0.2", label="share right"
+                middles[nonempty],
+                hits[nonempty] / below[nonempty],
+                "o-",
+                color="0.2",
+                label="share right",
             )
             shares.set(ylim=(0, 1.05))
             shares.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")

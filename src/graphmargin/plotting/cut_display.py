@@ -1,4 +1,4 @@
-"""A max-margin graph cut of points in the plane."""
+"""Display of a max-margin graph cut of points in the plane."""
 
 from __future__ import annotations
 
@@ -14,58 +14,58 @@ from graphmargin.graph.adjacency import neighbor_graph
 from graphmargin.harmonic.harmonic_predictor import PointGraph, attach
 from graphmargin.harmonic.system import confidence_of
 from graphmargin.plotting._matplotlib import (
-    YELLOW,
-    axes_of,
+    BAND_COLOR,
     check_plane,
     class_legend,
     class_style,
+    get_axes,
     mix_with_white,
     outline_given,
     scatter_classes,
 )
 
-REGION = 0.22
+REGION_STRENGTH = 0.22
 """Strength of the color of a region."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class CutDisplay:
-    """Regions of a max-margin graph cut in the plane, and what it has learned from.
+    """Regions of a max-margin graph cut in the plane, and the points that it learned from.
 
-    The black line is where f changes its class. Points that f was trained on are filled; hollow
-    ones have a confidence below eps and were left out. The yellow band is where a new point would
-    be left out as well: the confidence of the harmonic solution, one step of the walk further, is
-    below eps. Make it with `from_estimator`.
+    The black line is the decision boundary of f. Points that f was trained on are filled; hollow
+    points have a confidence below eps and were left out. In the yellow band, a new point would be
+    left out as well: the confidence of the harmonic solution, one step of the walk further, is
+    below eps. Create it with `from_estimator`.
 
     Parameters
     ----------
     x1, x2 : array of shape (g,)
         Axes of the grid.
     regions : array of shape (g, g)
-        Class that f gives to each point of the grid; rows are along x2.
+        Class that f predicts for each point of the grid; rows are along x2.
     confidence : array of shape (g, g)
-        Of the harmonic solution there.
+        Confidence of the harmonic solution at each point of the grid.
     eps : float
-        Confidence from which on a point is learned from.
+        Smallest confidence of a point to learn from.
     points : array of shape (n, 2)
     codes : array of shape (n,)
-        Induced class of each, -1 for none.
+        Induced class of each point, -1 for none.
     labeled, learned : array of bool of shape (n,)
-        Whether its label was given, and whether f was trained on it.
+        Whether the label of a point was given, and whether f was trained on it.
     classes : array of shape (c,)
 
     Attributes
     ----------
     ax_, figure_
-        Where it was drawn.
+        Axes and figure that it was drawn into.
     surface_ : QuadMesh
         The regions.
     boundaries_ : list of QuadContourSet
-        A line around the region of each class; for two classes, one in all.
+        The boundary of the region of each class; for two classes, a single one.
     band_ : QuadContourSet or None
-        None if all of the grid is sure.
+        None if no point of the grid has a confidence below eps.
     points_ : list of PathCollection
-        One for each class of `codes`, in their order.
+        A collection for each class in `codes`, in their order.
     given_ : PathCollection
         Rings around the given labels.
 
@@ -98,8 +98,8 @@ class CutDisplay:
     ) -> CutDisplay:
         """Return the display of a classifier of two features.
 
-        Points of the grid are joined with their nearest rows of X as in `knn_graph`, also where
-        the graph of the rows was given.
+        Points of the grid are connected to their nearest rows of X as in `knn_graph`, also if the
+        graph of the rows was given.
 
         Parameters
         ----------
@@ -107,32 +107,33 @@ class CutDisplay:
             Fitted on X.
         X : array-like of shape (n, 2)
         resolution : int, default=200
-            Points of the grid along each axis.
+            Number of points of the grid along each axis.
         margin : float, default=0.08
-            Room around the points, as a share of their extent.
+            Margin around the points, as a share of their extent.
         """
         check_is_fitted(estimator, "training_mask_")
         solution = estimator.harmonic_solution_
         points = check_plane("X", X, len(solution.codes))
         low, high = points.min(axis=0), points.max(axis=0)
-        room = margin * (high - low)
-        x1, x2 = np.linspace(low - room, high + room, resolution).T
+        border = margin * (high - low)
+        x1, x2 = np.linspace(low - border, high + border, resolution).T
         grid = np.column_stack([axis.ravel() for axis in np.meshgrid(x1, x2)])
-        used = estimator.parameters_
-        k, metric = estimator.n_neighbors, estimator.metric  # where the graph was given
-        if used.graph is not None:
-            k, metric = used.graph.n_neighbors, used.graph.metric
-        graph = neighbor_graph(points, k, width=used.kernel.width, metric=metric)
-        step = attach(PointGraph(graph.search, graph.weighting, k, metric), grid)
+        parameters = estimator.parameters_
+        k, metric = estimator.n_neighbors, estimator.metric  # if the graph was given
+        if parameters.graph is not None:
+            k, metric = parameters.graph.n_neighbors, parameters.graph.metric
+        graph = neighbor_graph(points, k, width=parameters.kernel.width, metric=metric)
+        attachment = attach(PointGraph(graph.search, graph.weighting, k, metric), grid)
         sink = solution.gamma_g + solution.problem.c_unlabeled
-        mass = (step.moves @ solution.class_mass) * step.move_probability(sink)[:, None]
+        moving = attachment.move_probability(sink)[:, None]
+        mass = (attachment.transition @ solution.class_mass) * moving
         regions = np.searchsorted(estimator.classes_, estimator.predict(grid))
         return cls(
             x1=x1,
             x2=x2,
             regions=regions.reshape(resolution, resolution),
             confidence=confidence_of(mass).reshape(resolution, resolution),
-            eps=used.eps,
+            eps=parameters.eps,
             points=points,
             codes=solution.codes,
             labeled=solution.problem.labels.labeled,
@@ -146,17 +147,17 @@ class CutDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            New ones by default.
+            Axes to draw into; None creates new ones.
         size : float, default=22
             Area of a point, in points squared.
         """
-        self.ax_ = axes_of(ax)
+        self.ax_ = get_axes(ax)
         self.figure_ = self.ax_.figure
         from matplotlib.patches import Patch
 
         n_classes = len(self.classes)
         colors = mix_with_white(
-            [class_style(k)[0] for k in range(n_classes)], np.full(n_classes, REGION)
+            [class_style(k)[0] for k in range(n_classes)], np.full(n_classes, REGION_STRENGTH)
         )
         self.surface_ = self.ax_.pcolormesh(self.x1, self.x2, colors[self.regions], zorder=0)
         self.band_ = None
@@ -164,9 +165,9 @@ class CutDisplay:
         if (self.confidence < self.eps).any():
             levels = [-1.0, self.eps]
             self.band_ = self.ax_.contourf(
-                self.x1, self.x2, self.confidence, levels, colors=[YELLOW], zorder=1
+                self.x1, self.x2, self.confidence, levels, colors=[BAND_COLOR], zorder=1
             )
-            extra.append(Patch(facecolor=YELLOW, label=rf"confidence < {self.eps:g}"))
+            extra.append(Patch(facecolor=BAND_COLOR, label=rf"confidence < {self.eps:g}"))
         # The regions of two classes have the same boundary.
         around = [1] if n_classes == 2 else range(n_classes)
         self.boundaries_ = [

@@ -1,4 +1,4 @@
-"""Display of what changes with gamma_g, as labels travel less far."""
+"""Display of scores, confidence and weight as functions of gamma_g."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from graphmargin._typing import FloatArray
 from graphmargin.labeling.findings import PATH_LINES, gamma_text
-from graphmargin.plotting._matplotlib import CLASS_COLORS, LEGEND_SIZE, axes_of
+from graphmargin.plotting._matplotlib import CLASS_COLORS, LEGEND_SIZE, get_axes
 
 STYLES = {
     "fold_score": (CLASS_COLORS[0], "-"),
@@ -24,22 +24,22 @@ STYLES = {
 class GammaPathDisplay:
     """Scores, confidence and weight in the blend for each gamma_g that was a candidate.
 
-    Values of gamma_g have equal distances; inf, which ignores the graph, is called "supervised".
-    Make it with `from_estimator`.
+    Values of gamma_g are equally spaced; inf, which ignores the graph, is called "supervised".
+    Create it with `from_estimator`.
 
     Parameters
     ----------
     gamma_g : array of shape (m,)
-        Ascending; inf is supervised learning.
+        Values in ascending order; inf is supervised learning.
     fold_score, graph_score, confidence, weight : array of shape (m,)
         See `graphmargin.selection.gamma_path`; nan is left out.
 
     Attributes
     ----------
     ax_, figure_
-        Where it was drawn.
+        Axes and figure that it was drawn into.
     lines_ : dict from str to Line2D
-        By the name of the parameter.
+        Lines by the name of the parameter.
     bars_ : BarContainer
         The weights.
 
@@ -64,41 +64,46 @@ class GammaPathDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any) -> GammaPathDisplay:
-        """Return the display of a classifier that has chosen gamma_g.
+        """Return the display of a classifier whose gamma_g was chosen.
 
         Parameters
         ----------
         estimator : MaxMarginGraphCut or HarmonicClassifier
-            Fitted with ``gamma_g="auto"`` or a list of values.
+            Estimator that was fitted with ``gamma_g="auto"`` or a list of values.
         """
         check_is_fitted(estimator)
         path = estimator.gamma_g_path_
         if path is None:
-            msg = "`estimator` has chosen no gamma_g; fit it with gamma_g='auto' or a list"
+            msg = "`estimator` has a fixed gamma_g; fit it with gamma_g='auto' or a list of values"
             raise ValueError(msg)
         return cls(**{name: path[name] for name in ("gamma_g", *PATH_LINES, "weight")})
 
     def plot(self, ax: Any = None) -> GammaPathDisplay:
-        """Draw weights as bars, the rest as lines, all of them shares.
+        """Draw weights as bars, and scores and confidence as lines.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            New ones by default.
+            Axes to draw into; None creates new ones.
         """
-        self.ax_ = axes_of(ax)
+        self.ax_ = get_axes(ax)
         self.figure_ = self.ax_.figure
-        places = np.arange(len(self.gamma_g))
+        positions = np.arange(len(self.gamma_g))
         self.bars_ = self.ax_.bar(
-            places, self.weight, width=0.5, color="0.87", label="weight in the blend"
+            positions, self.weight, width=0.5, color="0.87", label="weight in the blend"
         )
         self.lines_ = {
             name: self.ax_.plot(
-                places, getattr(self, name), style, marker="o", color=color, label=PATH_LINES[name]
+                positions,
+                getattr(self, name),
+                style,
+                marker="o",
+                color=color,
+                label=PATH_LINES[name],
             )[0]
             for name, (color, style) in STYLES.items()
         }
-        self.ax_.set_xticks(places, [gamma_text(value) for value in self.gamma_g])
+        self.ax_.set_xticks(positions, [gamma_text(value) for value in self.gamma_g])
         self.ax_.set(xlabel=r"$\gamma_g$", ylim=(0.0, 1.05))
         self.ax_.spines[["top", "right"]].set_visible(False)
         self.ax_.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")

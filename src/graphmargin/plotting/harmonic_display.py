@@ -1,4 +1,4 @@
-"""A graph with its labels, and how sure they are."""
+"""Display of a graph with its labels and their confidence."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from sklearn.utils.validation import check_is_fitted
 from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray
 from graphmargin.harmonic.solution import HarmonicSolution
 from graphmargin.plotting._matplotlib import (
-    axes_of,
     check_plane,
     class_legend,
+    get_axes,
     outline_given,
     scatter_classes,
 )
 
-PALEST = 0.15
-"""Strength of the color of a point whose label is not sure at all."""
+MIN_STRENGTH = 0.15
+"""Strength of the color of a vertex of confidence zero."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class HarmonicDisplay:
-    """Edges and vertices of a graph, in the color of the induced label, pale where it is unsure.
+    """Edges and vertices of a graph, in the color of the induced label, pale if it is uncertain.
 
-    Given labels have a black ring, and vertices that no label reaches are gray. Make it with
+    Given labels have a black ring, and vertices that no label reaches are gray. Create it with
     `from_solution` or `from_estimator`.
 
     Parameters
     ----------
     coordinates : array of shape (n, 2)
-        Place of each vertex.
+        Position of each vertex.
     edges : array of shape (e, 2)
         Pairs of vertices.
     codes : array of shape (n,)
         Induced class of each vertex, -1 for none.
     confidence : array of shape (n,)
-        In [0, 1].
+        Confidence of each vertex, in [0, 1].
     labeled : array of shape (n,)
         Whether the label was given.
     classes : array of shape (c,)
@@ -48,12 +48,12 @@ class HarmonicDisplay:
     Attributes
     ----------
     ax_, figure_
-        Where it was drawn.
+        Axes and figure that it was drawn into.
     edges_ : LineCollection
     vertices_ : list of PathCollection
-        One for each class that was induced, in their order, and one for vertices without any.
+        A collection for each induced class, in their order, and one for vertices without a class.
     given_ : PathCollection
-        The rings.
+        The rings around given labels.
 
     Examples
     --------
@@ -84,7 +84,7 @@ class HarmonicDisplay:
         ----------
         solution : HarmonicSolution
         coordinates : array-like of shape (n, 2)
-            Such as X with two columns, or any layout of the graph.
+            Positions, such as X with two columns, or any layout of the graph.
         """
         points = check_plane("coordinates", coordinates, len(solution.codes))
         problem = solution.problem
@@ -106,7 +106,7 @@ class HarmonicDisplay:
         ----------
         estimator : MaxMarginGraphCut or HarmonicClassifier
         coordinates : array-like of shape (n, 2)
-            Of the rows that it was fitted on.
+            Positions of the training rows.
         """
         check_is_fitted(estimator, "harmonic_solution_")
         return cls.from_solution(estimator.harmonic_solution_, coordinates)
@@ -117,18 +117,18 @@ class HarmonicDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            New ones by default.
+            Axes to draw into; None creates new ones.
         size : float, default=24
             Area of a vertex, in points squared.
         """
-        self.ax_ = axes_of(ax)
+        self.ax_ = get_axes(ax)
         self.figure_ = self.ax_.figure
         from matplotlib.collections import LineCollection
 
         lines = list(self.coordinates[self.edges])
         self.edges_ = LineCollection(lines, colors="0.55", linewidths=0.6, alpha=0.5, zorder=1)
         self.ax_.add_collection(self.edges_)
-        strength = PALEST + (1 - PALEST) * np.clip(self.confidence, 0.0, 1.0)
+        strength = MIN_STRENGTH + (1 - MIN_STRENGTH) * np.clip(self.confidence, 0.0, 1.0)
         self.vertices_ = scatter_classes(self.ax_, self.coordinates, self.codes, strength, size)
         self.given_ = outline_given(self.ax_, self.coordinates[self.labeled], size)
         class_legend(self.ax_, self.codes, self.classes)

@@ -1,3 +1,3 @@
-"""The page on a labeled table; nothing here fits."""
+"""The report on a labeled table, an HTML page."""
 
 __all__: list[str] = []

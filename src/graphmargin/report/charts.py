@@ -1,4 +1,4 @@
-"""Places of the marks of a chart: numbers for an SVG, in its own units; nothing is drawn here."""
+"""Coordinates of the marks of charts, in the units of an SVG; templates draw them."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from graphmargin.labeling.findings import (
 )
 
 WIDTH, HEIGHT = 460.0, 270.0
-"""Size of a chart."""
+"""Width and height of a chart."""
 LEFT, RIGHT, TOP, BOTTOM = 46.0, 10.0, 12.0, 44.0
 """Margins for the axes."""
 MAP_WIDTH, MAP_HEIGHT, MAP_MARGIN = 800.0, 640.0, 16.0
-COLORS = 12
-"""Colors of the theme; further classes repeat them with another shape."""
+N_COLORS = 12
+"""Number of colors; further classes have the same colors with another shape."""
 SHAPES = ("circle", "square", "triangle", "diamond")
 MIN_OPACITY = 0.25
-"""Opacity of a point of confidence 0."""
+"""Opacity of a point with a confidence of 0."""
 MODEL_OPACITY = 0.12
-"""Opacity of a point that the graph has not labeled."""
+"""Opacity of a point whose label is by the classifier alone."""
 
 
 @dataclass(frozen=True)
 class Tick:
-    """A mark on an axis."""
+    """A tick on an axis, with its text."""
 
     at: float
     text: str
@@ -39,7 +39,7 @@ class Tick:
 
 @dataclass(frozen=True)
 class Bar:
-    """A rectangle, what it stands for, and its text."""
+    """A rectangle of a kind, such as "induced", with its text."""
 
     kind: str
     x: float
@@ -51,14 +51,14 @@ class Bar:
 
 @dataclass(frozen=True)
 class Line:
-    """A line with a dot for each value that is known."""
+    """A line with a dot for each finite value."""
 
     kind: str
     name: str
-    pieces: tuple[str, ...]
-    """Lists of points of a polyline, one for each run of known values."""
+    segments: tuple[str, ...]
+    """Points of a polyline for each run of finite values."""
     dots: tuple[tuple[float, float, str], ...]
-    """Place and text of each value."""
+    """Coordinates and text of each value."""
 
 
 @dataclass(frozen=True)
@@ -93,14 +93,14 @@ class MapChart:
 
 
 def class_style(code: int) -> tuple[int, str]:
-    """Return number of the color, and shape, by which a class is known.
+    """Return the number of the color and the shape of a class.
 
     Examples
     --------
     >>> class_style(0), class_style(12), class_style(47), class_style(48)
     ((0, 'circle'), (0, 'square'), (11, 'diamond'), (0, 'circle'))
     """
-    return code % COLORS, SHAPES[code // COLORS % len(SHAPES)]
+    return code % N_COLORS, SHAPES[code // N_COLORS % len(SHAPES)]
 
 
 def histogram_chart(histogram: Mapping[str, Sequence[int]]) -> Chart:
@@ -109,7 +109,7 @@ def histogram_chart(histogram: Mapping[str, Sequence[int]]) -> Chart:
     Parameters
     ----------
     histogram : mapping from {"induced", "model"} to sequence of int
-        Rows in each of the equal bins of [0, 1].
+        Number of rows in equal bins of [0, 1].
 
     Examples
     --------
@@ -123,25 +123,25 @@ def histogram_chart(histogram: Mapping[str, Sequence[int]]) -> Chart:
     ticks = _count_ticks(max((sum(stack) for stack in stacks), default=0))
     end, step = ticks[-1], (WIDTH - LEFT - RIGHT) / max(len(stacks), 1)
     bars = []
-    for place, stack in enumerate(stacks):
+    for index, stack in enumerate(stacks):
         below = 0
-        span = f"{place / len(stacks):.2f} to {(place + 1) / len(stacks):.2f}"
+        span = f"{index / len(stacks):.2f} to {(index + 1) / len(stacks):.2f}"
         for source, count in zip((INDUCED, MODEL), stack, strict=True):
-            top = _height((below + count) / end)
-            height = _height(below / end) - top
+            top = _y((below + count) / end)
+            height = _y(below / end) - top
             if count:
                 text = f"{count:,} of {span}"
-                bars.append(Bar(source, LEFT + place * step + 1, top, step - 2, height, text))
+                bars.append(Bar(source, LEFT + index * step + 1, top, step - 2, height, text))
             below += count
     x_ticks = tuple(Tick(LEFT + at * (WIDTH - LEFT - RIGHT), f"{at:g}") for at in (0, 0.5, 1))
-    y_ticks = tuple(Tick(_height(count / end), f"{count:,}") for count in ticks)
+    y_ticks = tuple(Tick(_y(count / end), f"{count:,}") for count in ticks)
     return Chart(tuple(bars), (), x_ticks, y_ticks)
 
 
 def path_chart(path: Mapping[str, Sequence[float]]) -> Chart:
     r"""Return scores and confidence as lines along gamma_g, and weights in the blend as bars.
 
-    Values of gamma_g have equal distances. What is not finite is left out.
+    Values of gamma_g have equal distances. Values that are not finite are left out.
 
     Parameters
     ----------
@@ -158,10 +158,10 @@ def path_chart(path: Mapping[str, Sequence[float]]) -> Chart:
     [('fold_score', ['90.0\xa0%'])]
     """
     step = (WIDTH - LEFT - RIGHT) / max(len(path["gamma_g"]), 1)
-    centers = [LEFT + (place + 0.5) * step for place in range(len(path["gamma_g"]))]
+    centers = [LEFT + (index + 0.5) * step for index in range(len(path["gamma_g"]))]
     bars = tuple(
         Bar(
-            *("weight", center - step / 4, _height(weight), step / 2, _height(0) - _height(weight)),
+            *("weight", center - step / 4, _y(weight), step / 2, _y(0) - _y(weight)),
             f"{percent(weight)} of the weight",
         )
         for center, weight in zip(centers, path.get("weight", ()), strict=False)
@@ -172,50 +172,50 @@ def path_chart(path: Mapping[str, Sequence[float]]) -> Chart:
         Tick(center, gamma_text(gamma_g))
         for center, gamma_g in zip(centers, path["gamma_g"], strict=True)
     ]
-    y_ticks = [Tick(_height(share), f"{100 * share:.0f} %") for share in (0, 0.25, 0.5, 0.75, 1)]
+    y_ticks = [Tick(_y(share), f"{100 * share:.0f} %") for share in (0, 0.25, 0.5, 0.75, 1)]
     return Chart(bars, tuple(line for line in lines if line.dots), tuple(x_ticks), tuple(y_ticks))
 
 
-def map_chart(found: GraphMap) -> MapChart:
-    """Return the points of a map, given labels last so that they are on top.
+def map_chart(graph_map: GraphMap) -> MapChart:
+    """Return the points and edges of a map; points with given labels come last, on top of others.
 
-    Opacity is by confidence, relative to the surest label that was not given; labels of the
-    classifier alone are hollow.
+    Opacity grows with the confidence, relative to the largest one of predicted labels. Points with
+    a label by the classifier alone are hollow.
 
     Examples
     --------
-    >>> found = GraphMap(
+    >>> graph_map = GraphMap(
     ...     x=(0.0, 1.0), y=(0.0, 1.0), rows=(1, 2), codes=(0, 12), confidence=(1.0, 0.5),
     ...     sources=("given", "induced"), cells=({}, {}), edges=((0, 1),), method="",
     ... )
-    >>> chart = map_chart(found)
+    >>> chart = map_chart(graph_map)
     >>> [(mark.index, mark.color, mark.shape, mark.opacity) for mark in chart.marks]
     [(1, 0, 'square', 1.0), (0, 0, 'circle', 1.0)]
     >>> chart.edges
     'M16 624L784 16'
     """
-    xs = [MAP_MARGIN + x * (MAP_WIDTH - 2 * MAP_MARGIN) for x in found.x]
-    ys = [MAP_HEIGHT - MAP_MARGIN - y * (MAP_HEIGHT - 2 * MAP_MARGIN) for y in found.y]
-    order = sorted(range(len(xs)), key=lambda i: (found.sources[i] == GIVEN, found.confidence[i]))
-    pairs = list(zip(found.sources, found.confidence, strict=True))
-    surest = max((value for source, value in pairs if source != GIVEN), default=0.0) or 1.0
-    shown = [1.0 if source == GIVEN else min(value / surest, 1.0) for source, value in pairs]
+    xs = [MAP_MARGIN + x * (MAP_WIDTH - 2 * MAP_MARGIN) for x in graph_map.x]
+    ys = [MAP_HEIGHT - MAP_MARGIN - y * (MAP_HEIGHT - 2 * MAP_MARGIN) for y in graph_map.y]
+    sources, confidence = graph_map.sources, graph_map.confidence
+    order = sorted(range(len(xs)), key=lambda i: (sources[i] == GIVEN, confidence[i]))
+    pairs = list(zip(sources, confidence, strict=True))
+    largest = max((value for source, value in pairs if source != GIVEN), default=0.0) or 1.0
+    relative = [1.0 if source == GIVEN else min(value / largest, 1.0) for source, value in pairs]
+    opacity = [MIN_OPACITY + (1 - MIN_OPACITY) * value for value in relative]
     marks = [
         Mark(
-            *(i, xs[i], ys[i], *class_style(found.codes[i])),
-            MODEL_OPACITY
-            if found.sources[i] == MODEL
-            else MIN_OPACITY + (1 - MIN_OPACITY) * shown[i],
-            found.sources[i],
+            *(i, xs[i], ys[i], *class_style(graph_map.codes[i])),
+            MODEL_OPACITY if sources[i] == MODEL else opacity[i],
+            sources[i],
         )
         for i in order
     ]
-    edges = "".join(f"M{xs[a]:.0f} {ys[a]:.0f}L{xs[b]:.0f} {ys[b]:.0f}" for a, b in found.edges)
+    edges = "".join(f"M{xs[a]:.0f} {ys[a]:.0f}L{xs[b]:.0f} {ys[b]:.0f}" for a, b in graph_map.edges)
     return MapChart(tuple(marks), edges)
 
 
 def percent(share: float | None) -> str:
-    r"""Return a share as a percentage, a dash for what is unknown.
+    r"""Return a share as a percentage, or a dash if it is None or not finite.
 
     Examples
     --------
@@ -228,24 +228,25 @@ def percent(share: float | None) -> str:
 
 
 def _line(kind: str, centers: Sequence[float], values: Sequence[float]) -> Line:
-    dots, pieces, piece = [], [], ""
+    dots, segments, segment = [], [], ""
     for center, value in zip(centers, values, strict=True):
         if math.isfinite(value):
-            dots.append((center, _height(value), percent(value)))
-            piece += f"{center:.1f},{_height(value):.1f} "
-        elif piece:
-            pieces.append(piece)
-            piece = ""
-    return Line(kind, PATH_LINES[kind], (*pieces, piece) if piece else tuple(pieces), tuple(dots))
+            dots.append((center, _y(value), percent(value)))
+            segment += f"{center:.1f},{_y(value):.1f} "
+        else:
+            segments.append(segment)
+            segment = ""
+    runs = tuple(points for points in (*segments, segment) if points)
+    return Line(kind, PATH_LINES[kind], runs, tuple(dots))
 
 
-def _height(share: float) -> float:
-    """Return where a share of the height is; y grows downwards."""
+def _y(share: float) -> float:
+    """Return the y coordinate of a share of the height; y grows downward."""
     return HEIGHT - BOTTOM - share * (HEIGHT - BOTTOM - TOP)
 
 
 def _count_ticks(largest: int) -> list[int]:
-    """Return round numbers from 0 to beyond the largest count, four or so."""
+    """Return about five round numbers from 0 to at least the largest count."""
     rough = max(largest, 1) / 4
     unit = 10 ** math.floor(math.log10(rough)) if rough >= 1 else 1
     step = int(next(m * unit for m in (1, 2, 5, 10) if m * unit >= rough))

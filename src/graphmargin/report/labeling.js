@@ -6,10 +6,10 @@
   const tip = document.getElementById("tip");
   const near = map.querySelector(".near");
   const points = [...map.querySelectorAll(".p")];
-  const places = points.map((p) => [Number(p.getAttribute("x")), Number(p.getAttribute("y"))]);
+  const positions = points.map((p) => [Number(p.getAttribute("x")), Number(p.getAttribute("y"))]);
   const buttons = [...document.querySelectorAll("#legend button")];
-  const REACH = 26; // pixels from which a point is found
-  let here = -1;
+  const MAX_PIXELS = 26; // largest distance of the pointer from the point that is shown
+  let shown = -1;
   let pinned = -1;
 
   const neighbors = points.map(() => []);
@@ -19,37 +19,37 @@
   }
 
   function element(name, text) {
-    const made = document.createElement(name);
-    made.textContent = text; // never as HTML: it is the table's
-    return made;
+    const node = document.createElement(name);
+    node.textContent = text; // not as HTML, because it comes from the table
+    return node;
   }
 
   function show(index) {
     const [row, code, confidence, source, cells] = data.points[index];
-    const facts = [["row", row.toLocaleString("en")], ["label", data.sources[source]]];
-    if (source > 0) facts.push(["confidence", confidence]);
-    data.columns.forEach((name, j) => cells[j] === null || facts.push([name, cells[j]]));
+    const entries = [["row", row.toLocaleString("en")], ["label", data.sources[source]]];
+    if (source > 0) entries.push(["confidence", confidence]);
+    data.columns.forEach((name, j) => cells[j] === null || entries.push([name, cells[j]]));
     const list = document.createElement("dl");
-    for (const [name, value] of facts) list.append(element("dt", name), element("dd", value));
+    for (const [name, value] of entries) list.append(element("dt", name), element("dd", value));
     tip.replaceChildren(element("b", data.classes[code]), list);
     tip.hidden = false;
-    const [x, y] = places[index];
+    const [x, y] = positions[index];
     near.setAttribute(
       "d",
-      neighbors[index].map((k) => `M${x} ${y}L${places[k][0]} ${places[k][1]}`).join(""),
+      neighbors[index].map((k) => `M${x} ${y}L${positions[k][0]} ${positions[k][1]}`).join(""),
     );
     const scale = map.clientWidth / map.viewBox.baseVal.width;
     const room = map.clientWidth - tip.offsetWidth;
-    const beside = x * scale + 16 <= room ? x * scale + 16 : x * scale - tip.offsetWidth - 16;
-    tip.style.left = `${Math.max(0, Math.min(beside, room))}px`;
-    const below = 2 * y < map.viewBox.baseVal.height; // where there is more room
-    tip.style.top = `${below ? y * scale + 14 : y * scale - tip.offsetHeight - 14}px`;
+    const left = x * scale + 16 <= room ? x * scale + 16 : x * scale - tip.offsetWidth - 16;
+    tip.style.left = `${Math.max(0, Math.min(left, room))}px`;
+    const isBelow = 2 * y < map.viewBox.baseVal.height; // where there is more room
+    tip.style.top = `${isBelow ? y * scale + 14 : y * scale - tip.offsetHeight - 14}px`;
   }
 
   function move(index) {
-    if (index === here) return;
-    if (here >= 0) points[here].classList.remove("here");
-    here = index;
+    if (index === shown) return;
+    if (shown >= 0) points[shown].classList.remove("here");
+    shown = index;
     if (index < 0) {
       tip.hidden = true;
       near.setAttribute("d", "");
@@ -65,11 +65,11 @@
     const x = (event.clientX - box.left) / scale;
     const y = (event.clientY - box.top) / scale;
     let best = -1;
-    let least = (REACH / scale) ** 2;
-    places.forEach(([px, py], i) => {
+    let smallest = (MAX_PIXELS / scale) ** 2;
+    positions.forEach(([px, py], i) => {
       if (map.classList.contains("chosen") && !points[i].classList.contains("on")) return;
       const distance = (px - x) ** 2 + (py - y) ** 2;
-      if (distance <= least) [best, least] = [i, distance];
+      if (distance <= smallest) [best, smallest] = [i, distance];
     });
     return best;
   }

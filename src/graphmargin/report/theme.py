@@ -1,4 +1,4 @@
-"""The style sheet that pages share: light and dark, wide and narrow."""
+"""The style sheet of pages, for light and dark colors and wide and narrow screens."""
 
 from __future__ import annotations
 

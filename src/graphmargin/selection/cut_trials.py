@@ -13,7 +13,7 @@ from graphmargin._checks import check_random_state
 from graphmargin._progress import report_stage
 from graphmargin._threads import map_in_threads
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
-from graphmargin.harmonic.problem import HarmonicProblem, problem_on
+from graphmargin.harmonic.problem import HarmonicProblem, make_harmonic_problem
 from graphmargin.harmonic.solution import HarmonicSolution
 from graphmargin.labels import UNLABELED, EncodedLabels
 from graphmargin.margin.feature_maps import stratified_sample
@@ -218,7 +218,9 @@ def _trial_rows(task: Task, held_out: HeldOutLabels, execution: Execution) -> _T
     trust = parameters.c_labeled
     if np.ndim(trust) > 0:
         trust = np.asarray(trust)[rows]
-    problem = problem_on(graph.W, sampled, c_labeled=trust, c_unlabeled=parameters.c_unlabeled)
+    problem = make_harmonic_problem(
+        graph.W, sampled, c_labeled=trust, c_unlabeled=parameters.c_unlabeled
+    )
     folds = [np.flatnonzero(np.isin(rows, fold)) for fold in held_out.folds]
     return _TrialRows(rows, task.X[rows], sampled, problem, folds)
 

@@ -61,31 +61,32 @@ def solution_warnings(solution: HarmonicSolution) -> list[FitWarning]:
     """Return the warnings about a solution that did not converge or does not reach all rows."""
     warnings = []
     if not solution.converged:
-        warnings.append(
-            _convergence_warning(
-                f"harmonic solution: {solution.status}; try solver='direct', or a larger gamma_g"
-            )
-        )
+        text = f"harmonic solution: {solution.status}; try solver='direct', or a larger gamma_g"
+        warnings.append(convergence_warning(text))
     n_unreached = int(solution.unreached.sum())
     if n_unreached and solution.gamma_g < float("inf"):
-        warnings.append(
-            FitWarning(
-                f"{n_unreached} of {len(solution.codes)} points are in components of the graph "
-                "without a label, so that the graph does not label them; label one point in each "
-                "component, or raise `n_neighbors`",
-                UnreachedWarning,
-            )
-        )
+        warnings.append(unreached_warning(n_unreached, len(solution.codes)))
     return warnings
+
+
+def unreached_warning(n_unreached: int, n_rows: int) -> FitWarning:
+    """Return the warning about rows in components of the graph without a label."""
+    text = (
+        f"{n_unreached:,} of {n_rows:,} rows are in components of the graph without a label, so "
+        "that the graph does not label them; label one row in each component, or raise "
+        "`n_neighbors`"
+    )
+    return FitWarning(text, UnreachedWarning)
 
 
 def machine_warnings(machines: Sequence[MarginMachine]) -> list[FitWarning]:
     """Return the warnings about machines whose training did not converge, without repetition."""
     failures = dict.fromkeys(machine.report.failure for machine in machines)
-    return [_convergence_warning(failure) for failure in failures if failure]
+    return [convergence_warning(failure) for failure in failures if failure]
 
 
-def _convergence_warning(text: str) -> FitWarning:
+def convergence_warning(text: str) -> FitWarning:
+    """Return a warning about a solver that did not converge."""
     from sklearn.exceptions import ConvergenceWarning  # a slow import, needed by few fits
 
     return FitWarning(text, ConvergenceWarning)

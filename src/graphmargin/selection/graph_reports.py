@@ -36,7 +36,7 @@ MAX_LISTED_CLASSES = 4
 class GraphReport:
     """A graph, its labels, and the labels that they induce.
 
-    A point whose label has weight 0 counts as unlabeled.
+    A label of trust 0 counts as no label.
 
     Attributes
     ----------

@@ -156,7 +156,7 @@ def _try_task(
     if held_out.validation is not None:
         held_out_rows = None
         X, held_out_codes = held_out.validation
-        moves = attach(point_graph(task), X).moves
+        moves = attach(point_graph(task), X).transition
         parts = [[np.asarray(moves @ solution.class_mass) for solution in on_all_labels]]
     scales = np.array([_mean_confidence(solution) for solution in on_all_labels])
     values, fold = stack_folds(parts, scales, n_classes)

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from graphmargin._progress import report_stage
 from graphmargin.graph.adjacency import NeighborGraph, check_graph, neighbor_graph
-from graphmargin.harmonic.problem import HarmonicProblem, problem_on
+from graphmargin.harmonic.problem import HarmonicProblem, make_harmonic_problem
 from graphmargin.harmonic.solution import HarmonicSolution, normalize_class_mass, solve_path
 from graphmargin.labels import EncodedLabels
 from graphmargin.margin.kernels import Kernel
@@ -106,11 +106,11 @@ def make_tasks(
         if parameters.graph is not None and parameters.graph not in graphs:
             graphs[parameters.graph] = build_graph(X, parameters.graph, execution)
         graph = None if parameters.graph is None else graphs[parameters.graph]
-        # Arrays of label weights have no hash, and are distinguished by their identity.
+        # Arrays of trust have no hash, and are distinguished by their identity.
         key = (parameters.graph, id(parameters.c_labeled), parameters.c_unlabeled)
         if key not in problems:
             edges = given if graph is None else graph.W
-            problems[key] = problem_on(
+            problems[key] = make_harmonic_problem(
                 edges, labels, c_labeled=parameters.c_labeled, c_unlabeled=parameters.c_unlabeled
             )
         kernel = parameters.kernel.kernel_for(X, _shared_width(parameters, graph))

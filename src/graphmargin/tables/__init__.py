@@ -1,4 +1,4 @@
-"""Files of people: tables of mixed columns, read, turned into features, written."""
+"""Tables with mixed columns: reading and writing files, and turning columns into features."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -25,7 +25,7 @@ __all__ = [
     "table_writer",
 ]
 
-_PUBLIC_PACKAGES = {
+_PUBLIC_MODULES = {
     "TableFeatures": "table_features",
     "Target": "target",
     "check_output": "writing",
@@ -35,20 +35,20 @@ _PUBLIC_PACKAGES = {
     "read_target": "target",
     "table_writer": "writing",
 }
-_OPTIONAL = ("openpyxl", "pandas", "pyarrow")
+_OPTIONAL_PACKAGES = ("openpyxl", "pandas", "pyarrow")
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first asked for: pandas takes a second."""
-    if name not in _PUBLIC_PACKAGES:
+    """Import a public name on first use, because importing pandas takes a second."""
+    if name not in _PUBLIC_MODULES:
         msg = f"module 'graphmargin.tables' has no attribute {name!r}"
         raise AttributeError(msg)
     try:
-        return getattr(import_module(f"graphmargin.tables.{_PUBLIC_PACKAGES[name]}"), name)
+        return getattr(import_module(f"graphmargin.tables.{_PUBLIC_MODULES[name]}"), name)
     except ModuleNotFoundError as missing:
-        if missing.name not in _OPTIONAL:
+        if missing.name not in _OPTIONAL_PACKAGES:
             raise
-        msg = f'tables need {missing.name}; pip install "graphmargin[cli]"'
+        msg = f'tables need the package {missing.name}; pip install "graphmargin[cli]"'
         raise ModuleNotFoundError(msg, name=missing.name) from missing
 
 

@@ -1,4 +1,4 @@
-"""Names of columns, and the uses that columns are put to."""
+"""Names of columns, and what each column is used for."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from graphmargin.tables.table_errors import TableError
 
 Role: TypeAlias = Literal["number", "category", "date", "text", "embedding", "left out"]
 
-AN_ID = "an ID: all values differ"
-"""The note on a column that names the rows and is left out."""
-_SHOWN = 20
+ID_NOTE = "an ID: all values differ"
+"""Note on a column that is left out because it only identifies the rows."""
+_MAX_SHOWN = 20
 
 
 @dataclass(frozen=True)
 class ColumnUse:
-    """The use of a column.
+    """The role of a column, and how many features it becomes.
 
     Attributes
     ----------
     name : str
     role : {"number", "category", "date", "text", "embedding", "left out"}
     n_features : int
-        Features that it becomes; 0 if it is left out.
+        Number of features that are made from it; 0 if it is left out.
     note : str
-        Why it is left out, or what is special about it; "" is nothing.
+        Why it is left out, or what is special about it; may be empty.
 
     Examples
     --------
-    >>> ColumnUse("user_id", "left out", 0, AN_ID).note
+    >>> ColumnUse("user_id", "left out", 0, ID_NOTE).note
     'an ID: all values differ'
     """
 
@@ -44,9 +44,9 @@ class ColumnUse:
 
 
 def column_names(header: Iterable[object], path: Path) -> list[str]:
-    """Return the names of the columns of a file: text without blanks at its ends, all different.
+    """Return the unique names of the columns of a file, without blanks at their ends.
 
-    A column without a name, such as the index that pandas writes, is called by its place.
+    A column without a name, such as the index that pandas writes, is named after its position.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def column_names(header: Iterable[object], path: Path) -> list[str]:
     ['column 1', 'age', '2024']
     >>> column_names(["x", "y", "x"], Path("a.csv"))
     Traceback (most recent call last):
-    graphmargin.tables.table_errors.TableError: a.csv: two columns are called 'x'; rename one
+    graphmargin.tables.table_errors.TableError: a.csv: two columns are named 'x'; rename one of them
     """
     texts = ["" if name is None else str(name).strip() for name in header]
     names = [text or f"column {i}" for i, text in enumerate(texts, start=1)]
@@ -66,64 +66,64 @@ def column_names(header: Iterable[object], path: Path) -> list[str]:
 
 
 def check_unique(names: Iterable[str], where: str = "") -> None:
-    """Refuse columns of the same name.
+    """Raise `TableError` if two columns have the same name.
 
     Examples
     --------
     >>> check_unique(["x", "y", "x"])
     Traceback (most recent call last):
-    graphmargin.tables.table_errors.TableError: two columns are called 'x'; rename one
+    graphmargin.tables.table_errors.TableError: two columns are named 'x'; rename one of them
     """
     for name, count in Counter(names).most_common(1):
         if count > 1:
             number = "two" if count == 2 else count
-            msg = f"{where}{number} columns are called {name!r}; rename one"
+            msg = f"{where}{number} columns are named {name!r}; rename one of them"
             raise TableError(msg)
 
 
-def check_known(name: str, names: Sequence[str], where: str = "") -> None:
-    """Refuse a name that no column has, with the one that may be meant.
+def check_column_exists(name: str, names: Sequence[str], where: str = "") -> None:
+    """Raise `TableError` if no column has this name, and suggest the closest one.
 
     Examples
     --------
-    >>> check_known("colour", ["size", "color"])
+    >>> check_column_exists("colour", ["size", "color"])
     Traceback (most recent call last):
-    graphmargin.tables.table_errors.TableError: there is no column 'colour'; did you mean 'color'? the table has: 'size', 'color'
+    graphmargin.tables.table_errors.TableError: there is no column 'colour'; did you mean 'color'? (columns: 'size', 'color')
     """  # noqa: E501 - an error is one line
     if name in names:
         return
     close = difflib.get_close_matches(name, names, n=1)
-    hint = f"did you mean {close[0]!r}? " if close else ""
-    msg = f"{where}there is no column {name!r}; {hint}the table has: {format_names(names)}"
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    msg = f"{where}there is no column {name!r}{hint} (columns: {format_names(names)})"
     raise TableError(msg)
 
 
 def check_not_taken(new: Iterable[str], names: Iterable[str], table: str) -> None:
-    """Refuse a table in which a column of the result is taken.
+    """Raise `TableError` if a table already has a column that the result adds.
 
     Examples
     --------
     >>> check_not_taken(["y_source"], ["x", "y", "y_source"], "a.csv")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    graphmargin.tables.table_errors.TableError: a.csv has a column 'y_source', which the result...
+    graphmargin.tables.table_errors.TableError: a.csv already has a column 'y_source', which the...
     """
     taken = [name for name in new if name in set(names)]
     if taken:
         msg = (
-            f"{table} has a column {taken[0]!r}, which the result needs: rename it, or pass the "
-            "table as it was before it was labeled"
+            f"{table} already has a column {taken[0]!r}, which the result would add; rename the "
+            "column, or use the table from before it was labeled"
         )
         raise TableError(msg)
 
 
 def format_names(names: Sequence[str]) -> str:
-    """Return names for a message, the first ones if there are many.
+    """Return quoted names for a message, only the first ones if there are many.
 
     Examples
     --------
     >>> format_names(["size", "color"])
     "'size', 'color'"
     """
-    shown = [repr(name) for name in names[:_SHOWN]]
-    more = [f"and {len(names) - _SHOWN:,} more"] if len(names) > _SHOWN else []
+    shown = [repr(name) for name in names[:_MAX_SHOWN]]
+    more = [f"and {len(names) - _MAX_SHOWN:,} more"] if len(names) > _MAX_SHOWN else []
     return ", ".join([*shown, *more])

@@ -1,9 +1,9 @@
-"""The meaning of the cells of a column: numbers, dates, text, vectors, or missing.
+"""Parsers of the cells of a column: numbers, dates, text, vectors, or missing.
 
-Each function returns the values and a mask of the cells that have another meaning; missing cells
-are never among these. What a cell means depends on the cell and on the format of its column, which
-is found once, where features are learned, and kept by the encoder of the column. So a new table is
-read as the first one, whatever else it holds.
+Each function returns the values and a mask of the cells that it cannot parse; missing cells are
+never among these. The value of a cell depends on the cell and on the format of its column only.
+The format is determined once, where features are learned, and the encoder of the column keeps it.
+So a new table is parsed like the first one, whatever else it contains.
 
 An empty or blank cell is missing. In a column of numbers or dates, so is one of `MISSING_TEXTS`; in
 a column of text, "NA" is text.
@@ -27,13 +27,13 @@ from graphmargin._typing import BoolArray, FloatArray
 from graphmargin.tables.column_names import Role
 from graphmargin.tables.table_errors import TableError
 
-LARGEST = 1e100
-"""Numbers beyond it count as infinite: their squares would be."""
+MAX_MAGNITUDE = 1e100
+"""Largest magnitude of a finite number; the squares of larger numbers would overflow."""
 MISSING_TEXTS = ("", "-", "?", "NA", "N/A", "#N/A", "NaN", "nan", "None", "null", "NULL", "<NA>")
 """Texts that mean missing where all other cells are numbers or dates."""
 NumberFormat: TypeAlias = Literal[
     "plain",
-    "truth values",
+    "boolean",
     "decimal comma",
     "thousands commas",
     "percent",
@@ -42,20 +42,20 @@ NumberFormat: TypeAlias = Literal[
 DECIMAL_COMMA: Literal["decimal comma"] = "decimal comma"
 """The number format of 1,5; also the attribute of a table that expects it."""
 
-# 007 and numbers of 19 digits are codes: as numbers they would lose what they say.
-_WHOLE = r"(?:0|[1-9]\d{0,17})"
-WHOLE_NUMBER = rf"^-?{_WHOLE}$"
-"""Pattern of whole numbers."""
+# 007 and numbers of 19 digits are codes: as numbers they would lose digits.
+_INTEGER = r"(?:0|[1-9]\d{0,17})"
+INTEGER_PATTERN = rf"^-?{_INTEGER}$"
+"""Pattern of integers."""
 _NUMBER = (
-    rf"[+-]?(?:{_WHOLE}\.?|(?:0|[1-9]\d*)?\.\d+)(?:[eE][+-]?\d{{1,3}})?"
+    rf"[+-]?(?:{_INTEGER}\.?|(?:0|[1-9]\d*)?\.\d+)(?:[eE][+-]?\d{{1,3}})?"
     r"|[+-]?(?:[iI]nf(?:inity)?)"
 )
-_COMMA_NUMBER = rf"[+-]?(?:{_WHOLE}|[1-9]\d{{0,2}}(?:\.\d{{3}})+)(?:,\d+)?"
+_COMMA_NUMBER = rf"[+-]?(?:{_INTEGER}|[1-9]\d{{0,2}}(?:\.\d{{3}})+)(?:,\d+)?"
 _NUMBER_PATTERNS: dict[NumberFormat, str] = {
     "plain": rf"^(?:{_NUMBER})$",
-    "truth values": r"^(?i:true|false)$",
+    "boolean": r"^(?i:true|false)$",
     DECIMAL_COMMA: rf"^{_COMMA_NUMBER}$",
-    "thousands commas": rf"^[+-]?(?:{_WHOLE}|[1-9]\d{{0,2}}(?:,\d{{3}})+)(?:\.\d+)?$",
+    "thousands commas": rf"^[+-]?(?:{_INTEGER}|[1-9]\d{{0,2}}(?:,\d{{3}})+)(?:\.\d+)?$",
     "percent": rf"^(?:{_NUMBER})\s?%$",
     "percent, decimal comma": rf"^{_COMMA_NUMBER}\s?%$",
 }
@@ -63,7 +63,7 @@ _DATE_SAMPLE = 1000
 
 
 def with_natural_dtype(column: pd.Series) -> pd.Series:
-    """Return a column whose dtype tells what its cells are, where there is such a dtype.
+    """Return a column with the dtype of its cells, if they share one.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def with_natural_dtype(column: pd.Series) -> pd.Series:
 
 
 def is_number_type(column: pd.Series) -> bool:
-    """Tell whether the dtype of the column is numbers, truth values or durations."""
+    """Return whether the dtype of the column is numeric, boolean or a duration."""
     dtype = column.dtype
     return (
         types.is_numeric_dtype(dtype) and not types.is_complex_dtype(dtype)
@@ -88,7 +88,7 @@ def is_number_type(column: pd.Series) -> bool:
 
 
 def is_date_type(column: pd.Series) -> bool:
-    """Tell whether the cells of the column are dates, or dates with a time of day."""
+    """Return whether the cells of the column are dates, with or without a time of day."""
     if column.dtype == object:
         return all(isinstance(cell, datetime.date) for cell in column.dropna())
     return bool(types.is_datetime64_any_dtype(column.dtype))
@@ -115,10 +115,10 @@ def parse_texts(column: pd.Series) -> tuple[pd.Series, BoolArray]:
 
 
 def find_number_format(column: pd.Series) -> NumberFormat | None:
-    """Return the format of a column of text in which all cells are numbers, None if there is none.
+    """Return the number format that all cells of a text column have, None if there is none.
 
-    A comma is the decimal point or separates thousands, whichever fits all cells. If both do, as in
-    1,234, it separates thousands, unless the table is one of semicolons.
+    A comma is the decimal point or separates thousands, whichever fits all cells. If both fit, as
+    in 1,234, it separates thousands, unless semicolons separate the cells of the table.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def find_number_format(column: pd.Series) -> NumberFormat | None:
     >>> find_number_format(pd.Series(["007", "1"])) is None
     True
     """
-    cells = _strip_markers(_arrow_cells(column.dropna()))
+    cells = _without_missing_texts(_arrow_strings(column.dropna()))
     cells = cells.drop_null()
     if not len(cells):
         return None
@@ -135,7 +135,7 @@ def find_number_format(column: pd.Series) -> NumberFormat | None:
     if not column.attrs.get(DECIMAL_COMMA):
         order.sort(key=lambda number_format: number_format == DECIMAL_COMMA)
     for number_format in order:
-        # Most formats fail early, which saves the look at all cells.
+        # Most formats fail in the first cells, so that the others need not be parsed.
         parts = (_parse_text_numbers(part, number_format) for part in (cells[:100], cells))
         if not any(bad.any() for _, bad in parts):
             return number_format
@@ -145,7 +145,7 @@ def find_number_format(column: pd.Series) -> NumberFormat | None:
 def parse_numbers(
     column: pd.Series, number_format: NumberFormat | None = None
 ) -> tuple[FloatArray, BoolArray]:
-    """Return a column as numbers, NaN where missing; text has the format.
+    """Return a column as numbers, NaN where missing; `number_format` is that of text.
 
     Examples
     --------
@@ -163,12 +163,14 @@ def parse_numbers(
     bad = np.zeros(len(column), bool)
     if column.dtype == object:
         column, bad = parse_texts(column)
-    values, unread = _parse_text_numbers(_arrow_cells(column), number_format or "plain")
-    return values, bad | unread
+    values, unparsed = _parse_text_numbers(_arrow_strings(column), number_format or "plain")
+    return values, bad | unparsed
 
 
 def find_date_format(cells: pd.Series) -> str | None:
-    """Return the format of dates, month first if both orders fit; None if they are not dates.
+    """Return the format of dates in text, None if they are not dates.
+
+    The month comes first if both orders of day and month fit.
 
     Examples
     --------
@@ -179,7 +181,7 @@ def find_date_format(cells: pd.Series) -> str | None:
     sample = given.sample(min(_DATE_SAMPLE, len(given)), random_state=0)
     for day_first in (False, True):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # that a cell fits one order alone
+            warnings.simplefilter("ignore", UserWarning)  # raised if a cell fits one order only
             formats = {guess_datetime_format(cell, dayfirst=day_first) for cell in sample}
         date_format = formats.pop() if len(formats) == 1 else None
         if isinstance(date_format, str) and not parse_dates(cells, date_format)[1].any():
@@ -188,9 +190,9 @@ def find_date_format(cells: pd.Series) -> str | None:
 
 
 def parse_dates(column: pd.Series, date_format: str | None) -> tuple[pd.Series, BoolArray]:
-    """Return a column as dates without a time zone (UTC), NaT where missing.
+    """Return a column as dates in UTC without a time zone, NaT where missing.
 
-    The format of text is that of `strptime`; None is ISO 8601.
+    `date_format` is the `strptime` format of text; None is ISO 8601.
 
     Examples
     --------
@@ -208,7 +210,7 @@ def parse_dates(column: pd.Series, date_format: str | None) -> tuple[pd.Series, 
     else:
         cells, bad = parse_texts(column)
         cells = cells.mask(cells.isin(MISSING_TEXTS))
-        # pandas takes "today" for a date.
+        # pandas would parse "today" as a date.
         dated = cells.where(cells.str.contains(r"\d"))
         values = pd.to_datetime(dated, format=date_format or "ISO8601", errors="coerce", utc=True)
     # Microseconds reach all years from 1 to 9999, nanoseconds only 1677 to 2262.
@@ -217,10 +219,10 @@ def parse_dates(column: pd.Series, date_format: str | None) -> tuple[pd.Series, 
 
 
 def parse_vectors(column: pd.Series, width: int | None = None) -> tuple[FloatArray, BoolArray]:
-    """Return a column of lists as a matrix; rows of missing cells, and only they, are NaN.
+    """Return a column of lists as a matrix, in which only the rows of missing cells are NaN.
 
-    Cells are lists, arrays, or text with JSON lists, of `width` numbers, which are those of the
-    first one if it is None.
+    Cells are lists, arrays, or text with JSON lists, of `width` numbers. A width of None is the
+    length of the first list.
 
     Examples
     --------
@@ -230,7 +232,7 @@ def parse_vectors(column: pd.Series, width: int | None = None) -> tuple[FloatArr
     if types.is_string_dtype(column.dtype) and column.dtype != object:
         column = parse_texts(column)[0]
     present = np.flatnonzero(column.notna())
-    rows = [_vector(cell) for cell in column.iloc[present]]
+    rows = [_parse_vector(cell) for cell in column.iloc[present]]
     if width is None:
         width = next((len(row) for row in rows if row is not None), 0)
     fits = np.array([row is not None and len(row) == width for row in rows], dtype=bool)
@@ -242,19 +244,19 @@ def parse_vectors(column: pd.Series, width: int | None = None) -> tuple[FloatArr
     bad = np.zeros(len(column), bool)
     bad[present[~fits]] = True
     is_missing = np.isnan(values).all(axis=1)
-    return values, bad | (~(np.abs(values) <= LARGEST).all(axis=1) & ~is_missing)
+    return values, bad | (~(np.abs(values) <= MAX_MAGNITUDE).all(axis=1) & ~is_missing)
 
 
 def parse_column(
     column: pd.Series, role: Role, text_format: str | None = None, *, width: int | None = None
 ) -> Any:
-    """Return the values of a column that has a role, in the form in which encoders take them.
+    """Return the values of a column with a given role, as encoders take them.
 
     Raises
     ------
     TableError
-        If a cell has another meaning; it has the cell and its row, which is counted from 1. Chunks
-        of a table, whose index goes on, count on.
+        If a cell cannot be parsed. The message has the cell and its row, counted from 1; in a later
+        chunk of a table, the row is that of the whole table.
 
     Examples
     --------
@@ -278,18 +280,18 @@ def parse_column(
             wanted = "text"
     raise_bad_cell(column, bad, wanted)
     if role == "number":
-        raise_bad_cell(column, np.abs(values) > LARGEST, "a finite number")
+        raise_bad_cell(column, np.abs(values) > MAX_MAGNITUDE, "a finite number")
     return values
 
 
 def raise_bad_cell(column: pd.Series, bad: BoolArray, wanted: str) -> None:
-    """Raise if a cell is not what it should be; the message has the first one, with its row."""
+    """Raise `TableError` for the first cell in the mask `bad`, with its row."""
     if not bad.any():
         return
-    place = int(np.argmax(bad))
+    position = int(np.argmax(bad))
     index = column.index
-    row = index[place] if isinstance(index, pd.RangeIndex) and index.step == 1 else place
-    value = column.iloc[place]
+    row = index[position] if isinstance(index, pd.RangeIndex) and index.step == 1 else position
+    value = column.iloc[position]
     shown = repr(value.item() if isinstance(value, np.generic) else value)
     shown = shown if len(shown) <= 60 else f"{shown[:57]}..."
     msg = f"column {column.name!r} has {shown} in row {row + 1}, which is not {wanted}"
@@ -305,13 +307,13 @@ def _cell_text(cell: object) -> str:
     return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
 
 
-def _arrow_cells(column: pd.Series) -> pa.ChunkedArray:
+def _arrow_strings(column: pd.Series) -> pa.ChunkedArray:
     cells = pa.array(column, type=pa.large_string(), from_pandas=True)
     return cells if isinstance(cells, pa.ChunkedArray) else pa.chunked_array([cells])
 
 
-def _strip_markers(cells: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return cells without blanks at their ends, null where they mean missing."""
+def _without_missing_texts(cells: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return cells without blanks at their ends, null where the text means missing."""
     cells = pc.ascii_trim_whitespace(cells)
     missing = pc.is_in(cells, value_set=pa.array(MISSING_TEXTS, type=cells.type))
     return pc.if_else(missing, None, cells)
@@ -320,16 +322,16 @@ def _strip_markers(cells: pa.ChunkedArray) -> pa.ChunkedArray:
 def _parse_text_numbers(
     cells: pa.ChunkedArray, number_format: NumberFormat
 ) -> tuple[FloatArray, BoolArray]:
-    """Return the numbers in text, NaN where there is none, and a mask of what is something else."""
+    """Return the numbers in text, NaN where there is none, and a mask of text without a number."""
     if number_format == "plain":
         plain = [_cast_plain_numbers(chunk) for chunk in cells.chunks]
         if all(values is not None for values in plain):
             return np.concatenate([*plain, np.empty(0)]), np.zeros(len(cells), dtype=bool)
-    cells = _strip_markers(cells)
+    cells = _without_missing_texts(cells)
     is_number = pc.match_substring_regex(cells, _NUMBER_PATTERNS[number_format])
     bad = pc.fill_null(pc.invert(is_number), False)
     cells = pc.if_else(bad, None, cells)
-    if number_format == "truth values":
+    if number_format == "boolean":
         numbers = pc.cast(pc.cast(pc.utf8_lower(cells), pa.bool_()), pa.float64())
     else:
         if DECIMAL_COMMA in number_format:
@@ -339,9 +341,9 @@ def _parse_text_numbers(
 
 
 def _cast_plain_numbers(cells: pa.Array) -> FloatArray | None:
-    """Return numbers in text by a cast without patterns; None if a cell needs a closer look.
+    """Return the numbers in text by a fast cast; None if a cell has to be matched by a pattern.
 
-    Arrow reads 007, nan and numbers of any length, too; those are what is looked for here.
+    Arrow also casts 007, nan and numbers of any length; None is returned if there is one of these.
     """
     try:
         values: FloatArray = pc.cast(cells, pa.float64()).to_numpy(zero_copy_only=False)
@@ -356,13 +358,13 @@ def _cast_plain_numbers(cells: pa.Array) -> FloatArray | None:
 
 
 def _has_leading_zero(numbers: pa.Array) -> bool:
-    """Tell whether a number begins with a zero and another digit, maybe after a sign."""
+    """Return whether a number begins with a zero and another digit, maybe after a sign."""
     _, offsets, content = numbers.buffers()
     codes = np.frombuffer(content, dtype=np.uint8)
     ends = np.frombuffer(offsets, dtype=np.int64)[numbers.offset :][: len(numbers) + 1]
     firsts, ends = ends[:-1], ends[1:]
     leading = codes[firsts]
-    # A number has a digit, so that the byte after a sign is its own.
+    # A number has a digit, so that the byte after a sign belongs to the same number.
     firsts = firsts + ((leading == ord("+")) | (leading == ord("-")))
     zeros = np.flatnonzero(codes[firsts] == ord("0"))
     seconds = firsts[zeros] + 1
@@ -370,8 +372,8 @@ def _has_leading_zero(numbers: pa.Array) -> bool:
     return bool((codes[seconds] - np.uint8(ord("0")) < 10).any())
 
 
-def _vector(cell: Any) -> FloatArray | None:
-    """Return the numbers of a list; None if it is none."""
+def _parse_vector(cell: Any) -> FloatArray | None:
+    """Return the numbers of a list, None if the cell is no list of numbers."""
     if isinstance(cell, str):
         if not cell.lstrip().startswith("["):
             return None

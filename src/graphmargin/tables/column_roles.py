@@ -1,4 +1,4 @@
-"""Roles of columns: numbers, a category, a date, text, a vector, or of no use."""
+"""Roles of columns: numbers, categories, dates, text, vectors, or left out."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from graphmargin._typing import FloatArray
-from graphmargin.tables.column_names import AN_ID, Role
+from graphmargin.tables.column_names import ID_NOTE, Role
 from graphmargin.tables.column_parsing import (
-    WHOLE_NUMBER,
+    INTEGER_PATTERN,
     NumberFormat,
     find_date_format,
     find_number_format,
@@ -26,7 +26,7 @@ from graphmargin.tables.column_parsing import (
 )
 
 MAX_CATEGORIES = 40
-"""Values of a category that have a feature each."""
+"""Largest number of values of a category that have a feature each."""
 _ID_NAME = re.compile(
     r"(?:^|[_\W])(?:id|uuid|guid|key|index|idx)(?:$|[_\W])|[a-z](?:Id|ID)$|^column 1$|^unnamed",
     flags=re.ASCII,
@@ -35,7 +35,7 @@ _ID_NAME = re.compile(
 
 @dataclass(frozen=True)
 class ColumnReading:
-    """A column, read as what it is.
+    """The role of a column, and its parsed values.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class ColumnReading:
     values : array or Series
         Numbers with NaN, a matrix whose missing rows are NaN, dates, or text. None if left out.
     note : str
-        Why it is left out, or how its text was read.
+        Why it is left out, or how its text was parsed.
     number_format, date_format : str or None
         Format of numbers or dates that are text.
     """
@@ -56,9 +56,9 @@ class ColumnReading:
 
 
 def read_column(column: pd.Series, *, keep: bool = False) -> ColumnReading:
-    """Return what a column is, with its values.
+    """Return the role of a column, and its values.
 
-    Of no use are constants, columns without values, and IDs: whole numbers that all differ and
+    Constants, columns without values and IDs are left out. IDs are integers that all differ and
     are consecutive or have a name like that of an ID, and single words that all differ. With
     `keep`, a column that looks like an ID is used.
 
@@ -75,28 +75,28 @@ def read_column(column: pd.Series, *, keep: bool = False) -> ColumnReading:
     if column.isna().all():
         return _left_out("no values")
     if is_number_type(column):
-        is_truth = pd.api.types.is_bool_dtype(column.dtype)
-        return _number(column, "truth values" if is_truth else "plain", keep=keep)
+        is_bool = pd.api.types.is_bool_dtype(column.dtype)
+        return _read_numbers(column, "boolean" if is_bool else "plain", keep=keep)
     if is_date_type(column):
-        return _date(column, None)
+        return _read_dates(column, None)
     first = column.dropna().iloc[0]
     if isinstance(first, list | tuple | np.ndarray):
-        return _embedding(column)
+        return _read_vectors(column)
     cells, bad = parse_texts(column)
     if bad.any():
         kind = type(column[bad].iloc[0]).__name__
-        return _left_out(f"not understood: cells of type {kind}")
+        return _left_out(f"cells of type {kind} cannot be used")
     if cells.isna().all():
         return _left_out("no values")
     cells.attrs = column.attrs
-    return _text(cells, keep=keep)
+    return _read_texts(cells, keep=keep)
 
 
 def _left_out(note: str) -> ColumnReading:
     return ColumnReading("left out", note=note)
 
 
-def _number(column: pd.Series, number_format: NumberFormat, *, keep: bool) -> ColumnReading:
+def _read_numbers(column: pd.Series, number_format: NumberFormat, *, keep: bool) -> ColumnReading:
     values, _ = parse_numbers(column, number_format)
     present = values[~np.isnan(values)]
     if not present.size:
@@ -105,19 +105,19 @@ def _number(column: pd.Series, number_format: NumberFormat, *, keep: bool) -> Co
         if (present == present[0]).all():
             return _left_out("constant")
         if not keep and _is_id(column, values):
-            return _left_out(AN_ID)
-    is_told = number_format not in ("plain", "truth values")
-    return ColumnReading("number", values, number_format if is_told else "", number_format)
+            return _left_out(ID_NOTE)
+    is_notable = number_format not in ("plain", "boolean")
+    return ColumnReading("number", values, number_format if is_notable else "", number_format)
 
 
 def _is_id(column: pd.Series, values: FloatArray) -> bool:
-    """Tell whether whole numbers all differ, and are consecutive or are called an ID."""
+    """Return whether the values are distinct integers that are consecutive or named like IDs."""
     is_consecutive = values.max() - values.min() == len(values) - 1
     if not (is_consecutive or _is_id_name(column.name)) or not column.is_unique:
         return False
     if is_number_type(column):
         return bool(pd.api.types.is_integer_dtype(column.dtype))
-    return bool(column.str.contains(WHOLE_NUMBER).all())
+    return bool(column.str.contains(INTEGER_PATTERN).all())
 
 
 def _is_id_name(name: object) -> bool:
@@ -125,7 +125,7 @@ def _is_id_name(name: object) -> bool:
     return bool(_ID_NAME.search(text) or _ID_NAME.search(text.lower()))
 
 
-def _date(column: pd.Series, date_format: str | None) -> ColumnReading:
+def _read_dates(column: pd.Series, date_format: str | None) -> ColumnReading:
     values, bad = parse_dates(column, date_format)
     if bad.any():
         return _left_out("dates out of range")
@@ -134,23 +134,23 @@ def _date(column: pd.Series, date_format: str | None) -> ColumnReading:
     return ColumnReading("date", values, date_format=date_format)
 
 
-def _embedding(column: pd.Series) -> ColumnReading:
+def _read_vectors(column: pd.Series) -> ColumnReading:
     values, bad = parse_vectors(column)
     present = values[~np.isnan(values).all(axis=1)]
     if bad.any() or not len(present):
-        return _left_out("not understood: not lists of finite numbers of the same length")
+        return _left_out("the lists are not finite numbers of the same length")
     if (present == present[0]).all():
         return _left_out("constant")
     return ColumnReading("embedding", values)
 
 
-def _text(cells: pd.Series, *, keep: bool) -> ColumnReading:
+def _read_texts(cells: pd.Series, *, keep: bool) -> ColumnReading:
     if (number_format := find_number_format(cells)) is not None:
-        return _number(cells, number_format, keep=keep)
+        return _read_numbers(cells, number_format, keep=keep)
     if cells.dropna().str.startswith("[").all() and not parse_vectors(cells)[1].any():
-        return _embedding(cells)
+        return _read_vectors(cells)
     if (date_format := find_date_format(cells)) is not None:
-        return _date(cells, date_format)
+        return _read_dates(cells, date_format)
     n_distinct = cells.nunique()
     n_missing = int(cells.isna().sum())
     if n_distinct == 1 and not n_missing:
@@ -158,7 +158,7 @@ def _text(cells: pd.Series, *, keep: bool) -> ColumnReading:
     has_words = cells.str.contains(r"\s").mean() > 0.5
     all_differ = n_distinct == len(cells) - n_missing
     if all_differ and not keep and (not has_words or _is_id_name(cells.name)):
-        return _left_out(AN_ID)
+        return _left_out(ID_NOTE)
     if has_words and n_distinct > min(MAX_CATEGORIES, len(cells) / 2):
         return ColumnReading("text", cells)
     return ColumnReading("category", cells)

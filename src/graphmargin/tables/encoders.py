@@ -1,6 +1,6 @@
-"""Encoders of columns: what is learned from a column, and how its values become features.
+"""Encoders, which are fitted to a column and turn its values into features.
 
-Instances hold strings, numbers and arrays, so that model files can keep them.
+Instances hold strings, numbers and arrays only, so that model files can store them.
 """
 
 from __future__ import annotations
@@ -15,40 +15,41 @@ import pandas as pd
 
 from graphmargin._typing import BoolArray, FloatArray
 from graphmargin.tables.column_names import Role
-from graphmargin.tables.column_parsing import LARGEST, NumberFormat, parse_column
+from graphmargin.tables.column_parsing import MAX_MAGNITUDE, NumberFormat, parse_column
 from graphmargin.tables.column_roles import MAX_CATEGORIES, ColumnReading
 
 if TYPE_CHECKING:
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-# Features are far from overflow, whatever is squared or divided.
-_SMALLEST_SCALE = 1 / LARGEST
-# Rare values would be on another planet if their variance was one as well: a value of one row in
-# a thousand would be at 45 times the distance of two numbers.
-_SMALLEST_VARIANCE = 0.1
-# Text is learned from a sample: the vocabulary, hence the file, stays small.
+# Features of this scale stay far from overflow when they are squared or divided.
+_MIN_SCALE = 1 / MAX_MAGNITUDE
+# Rare values would be far from all others if they, too, had a variance of one: the value of one row
+# in a thousand would be at 45 times the distance of two numbers.
+_MIN_VARIANCE = 0.1
+# Text encoders are fitted to a sample, so that the vocabulary, and thus the file, stays small.
 _TEXT_SAMPLE = 20_000
 _TEXT_COMPONENTS = 30
 _NGRAMS: dict[str, Any] = {"analyzer": "char_wb", "ngram_range": (3, 4)}
-# The places in the calendar, with the length of the circle that each of them goes around.
+# Periodic parts of a date, with the length of their period.
 _PERIODS = {"month": 12, "day": 30, "hour": 24, "day_of_week": 7}
-# Total variance of text and vectors, a number having 1. On made-up tables of 1,000 rows, 3 classes
-# and 2, 5 or 10 numbers beside a text of 8 words or a vector of 64 numbers, the one, the other or
-# both being informative, 10 nearest neighbors lose at worst this many points of accuracy against
-# the best variance for the table: 26 with 1, 14 with 2, 6.4 with 4, 3.8 with 8, 6.6 with 16.
-_SPACE_VARIANCE = 8.0
+# Total variance of text and vectors; a number has 1. It was chosen on synthetic tables of 1,000
+# rows, 3 classes, 2, 5 or 10 numbers, and a text of 8 words or a vector of 64 numbers, where one or
+# both kinds of columns are informative. The accuracy of 10 nearest neighbors is at worst this many
+# points below that of the best variance for the table: 26 with 1, 14 with 2, 6.4 with 4, 3.8 with
+# 8, 6.6 with 16.
+_VECTOR_VARIANCE = 8.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class ColumnEncoder:
-    """The part that all encoders share.
+    """The base class of all encoders.
 
     Attributes
     ----------
     name : str
-        Of the column.
+        Name of the column.
     text_format : str or None
-        How text is read as numbers or dates, as found in the column that was learned from.
+        Format of numbers or dates in text, as in the column to which the encoder was fitted.
     """
 
     role: ClassVar[Role]
@@ -66,13 +67,13 @@ class ColumnEncoder:
 
 @dataclass(frozen=True, kw_only=True)
 class NumberEncoder(ColumnEncoder):
-    """(x - center) / scale, the median where missing, and a flag if any was missing in training.
+    """Encoder of numbers as (x - center) / scale; missing numbers are replaced by the median.
 
     Attributes
     ----------
     median, center, scale : float
-    flag : float or None
-        Value of the flag for missing numbers.
+    missing_indicator : float or None
+        Value of the feature that marks missing numbers; None if training had none.
     """
 
     role = "number"
@@ -80,13 +81,13 @@ class NumberEncoder(ColumnEncoder):
     median: float
     center: float
     scale: float
-    flag: float | None
+    missing_indicator: float | None
 
     def encode(self, values: FloatArray) -> FloatArray:
         """Return the features of numbers."""
         missing = np.isnan(values)
         scaled = (np.where(missing, self.median, values) - self.center) / self.scale
-        return _with_flag(scaled[:, None], missing, self.flag)
+        return _with_indicator(scaled[:, None], missing, self.missing_indicator)
 
 
 def fit_number(
@@ -101,23 +102,23 @@ def fit_number(
         text_format=number_format,
         median=median,
         center=float(filled.mean()),
-        scale=max(float(filled.std()) if scale is None else scale, _SMALLEST_SCALE),
-        flag=_flag_value(missing),
+        scale=max(float(filled.std()) if scale is None else scale, _MIN_SCALE),
+        missing_indicator=_indicator_value(missing),
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class CategoryEncoder(ColumnEncoder):
-    """One feature for each value, all zero where missing or unknown.
+    """One-hot encoder of categories: all features are zero where a value is missing or unknown.
 
     Attributes
     ----------
     values : tuple of str
-        The values, the most frequent ones if there are many.
+        The values, only the most frequent ones if there are many.
     has_others : bool
-        Whether all others share one more feature.
+        Whether all other values share one more feature.
     one_hot_value : float
-        What is not zero.
+        Value of the feature that is not zero.
     """
 
     role = "category"
@@ -131,8 +132,8 @@ class CategoryEncoder(ColumnEncoder):
         if self.has_others:
             codes = np.where((codes < 0) & values.notna().to_numpy(), len(self.values), codes)
         result = np.zeros((len(values), len(self.values) + self.has_others))
-        known = np.flatnonzero(codes >= 0)
-        result[known, codes[known]] = self.one_hot_value
+        rows = np.flatnonzero(codes >= 0)
+        result[rows, codes[rows]] = self.one_hot_value
         return result
 
 
@@ -146,7 +147,7 @@ def fit_category(name: str, cells: pd.Series) -> CategoryEncoder:
     [[0.0, 1.41], [0.0, 0.0]]
     """
     counts = cells.value_counts()
-    # Frequent ones first, equally frequent ones by name, whatever the order of the rows.
+    # Equally frequent values are sorted by name, so that the order of the rows does not matter.
     order = sorted(counts.index, key=lambda value: (-counts[value], value))
     unscaled = CategoryEncoder(
         name=name,
@@ -159,18 +160,18 @@ def fit_category(name: str, cells: pd.Series) -> CategoryEncoder:
 
 @dataclass(frozen=True, kw_only=True)
 class DateEncoder(ColumnEncoder):
-    """Time since 1970 and the place in the year, month, week and day, each standardized.
+    """Encoder of dates as standardized parts: time since 1970, year, month, day, weekday and hour.
 
     Attributes
     ----------
     median : str
-        ISO 8601; what missing dates count as.
+        Date that replaces missing ones, in ISO 8601.
     has_times : bool
-        Whether any date had a time of day; without, the hour is no feature.
+        Whether any date had a time of day; if not, the hour is not a feature.
     center, scale : array
-        Of the features; those that are constant have a scale of 0, and are left out.
-    flag : float or None
-        Value of the flag for missing dates.
+        Center and scale of each part; constant parts have a scale of 0 and are left out.
+    missing_indicator : float or None
+        Value of the feature that marks missing dates; None if training had none.
     """
 
     role = "date"
@@ -178,14 +179,14 @@ class DateEncoder(ColumnEncoder):
     has_times: bool
     center: FloatArray
     scale: FloatArray
-    flag: float | None
+    missing_indicator: float | None
 
     def encode(self, values: pd.Series) -> FloatArray:
         """Return the features of dates."""
         varies = self.scale > 0
         parts = _date_parts(values.fillna(pd.Timestamp(self.median)), self.has_times)
         scaled = (parts - self.center)[:, varies] / self.scale[varies]
-        return _with_flag(scaled, values.isna().to_numpy(), self.flag)
+        return _with_indicator(scaled, values.isna().to_numpy(), self.missing_indicator)
 
 
 def fit_date(name: str, values: pd.Series, date_format: str | None) -> DateEncoder:
@@ -204,26 +205,26 @@ def fit_date(name: str, values: pd.Series, date_format: str | None) -> DateEncod
         has_times=has_times,
         center=parts.mean(axis=0),
         scale=np.where(varies, deviations * np.sqrt(varies.sum()), 0.0),
-        flag=_flag_value(missing),
+        missing_indicator=_indicator_value(missing),
     )
 
 
 def _date_parts(values: pd.Series, has_times: bool) -> FloatArray:
-    """Return seconds since 1970, the year, and sine and cosine of each place in the calendar."""
+    """Return seconds since 1970, the year, and sine and cosine of each periodic part."""
     seconds = values.to_numpy().astype("datetime64[us]").astype(float) / 1e6
     parts = [seconds, values.dt.year.to_numpy(float)]
     for name, period in _PERIODS.items():
         if name == "hour" and not has_times:
             continue
-        place = getattr(values.dt, name).to_numpy(float) + (name == "day_of_week")
-        angle = place / period * 2 * np.pi
+        part = getattr(values.dt, name).to_numpy(float) + (name == "day_of_week")
+        angle = part / period * 2 * np.pi
         parts += [np.sin(angle), np.cos(angle)]
     return np.column_stack(parts)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TextEncoder(ColumnEncoder):
-    """Latent semantic analysis of the n-grams of a text: three or four characters of a word.
+    """Encoder of text by latent semantic analysis of n-grams of three or four characters.
 
     Attributes
     ----------
@@ -232,7 +233,7 @@ class TextEncoder(ColumnEncoder):
     idf : array of shape (n_grams,)
         Inverse document frequencies.
     components : array of shape (n_features, n_grams) or None
-        Singular vectors; None if there are so few n-grams that they are the features themselves.
+        Singular vectors; None if there are so few n-grams that their weights are the features.
     center : array of shape (n_features,)
     scale : float
     """
@@ -291,7 +292,7 @@ def fit_text(name: str, cells: pd.Series) -> TextEncoder:
 
 @dataclass(frozen=True, kw_only=True)
 class EmbeddingEncoder(ColumnEncoder):
-    """A vector, centered and divided by one number; the mean where missing.
+    """Encoder of vectors, which are centered and divided by one number; missing ones are the mean.
 
     Attributes
     ----------
@@ -320,11 +321,11 @@ def fit_embedding(name: str, values: FloatArray) -> EmbeddingEncoder:
 
 
 Encoder: TypeAlias = NumberEncoder | CategoryEncoder | DateEncoder | TextEncoder | EmbeddingEncoder
-"""Encoders that turn a column into features."""
+"""The encoders of all roles."""
 
 
 def fit_encoder(name: str, reading: ColumnReading, number_scale: float | None) -> Encoder:
-    """Return the encoder of a column; a scale of None is the standard deviation of its numbers."""
+    """Return the fitted encoder of a column; a scale of None is the column's standard deviation."""
     if reading.role == "number":
         return fit_number(name, reading.values, number_scale, reading.number_format)
     if reading.role == "date":
@@ -334,20 +335,20 @@ def fit_encoder(name: str, reading: ColumnReading, number_scale: float | None) -
     return others[reading.role](name, reading.values)
 
 
-def _with_flag(features: FloatArray, missing: BoolArray, flag: float | None) -> FloatArray:
-    return features if flag is None else np.column_stack([features, flag * missing])
+def _with_indicator(features: FloatArray, missing: BoolArray, value: float | None) -> FloatArray:
+    return features if value is None else np.column_stack([features, value * missing])
 
 
-def _flag_value(missing: BoolArray) -> float | None:
+def _indicator_value(missing: BoolArray) -> float | None:
     return _one_hot_value(missing[:, None]) if missing.any() else None
 
 
 def _one_hot_value(one_hot: FloatArray | BoolArray) -> float:
-    """Return the factor that gives zeros and ones a total variance of one, less if rare."""
-    return float(1 / np.sqrt(max(one_hot.var(axis=0).sum(), _SMALLEST_VARIANCE)))
+    """Return the factor that gives zeros and ones a total variance of one, or less if rare."""
+    return float(1 / np.sqrt(max(one_hot.var(axis=0).sum(), _MIN_VARIANCE)))
 
 
 def _vector_scale(parts: FloatArray) -> float:
-    """Return the divisor that gives a total variance of `_SPACE_VARIANCE`."""
-    scale = np.sqrt(parts.var(axis=0).sum() / _SPACE_VARIANCE)
-    return max(float(scale), _SMALLEST_SCALE)
+    """Return the divisor that gives a total variance of `_VECTOR_VARIANCE`."""
+    scale = np.sqrt(parts.var(axis=0).sum() / _VECTOR_VARIANCE)
+    return max(float(scale), _MIN_SCALE)

@@ -1,4 +1,4 @@
-"""Formats of tables, told by the ends of file names, and compressed files."""
+"""Formats of tables by the endings of file names, and decompression of files."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ FORMATS: dict[str, Format] = {
     **{f"{ending}.zip": kind for ending, kind in _TEXT_ENDINGS.items()},
     ".zip": "csv",
 }
-"""Formats by the ends of names; a zip archive that does not tell holds a CSV file."""
+"""Formats by the endings of file names; a plain .zip archive has a CSV file."""
 
 
 def format_of(path: Path) -> Format:
-    """Return the format of a file from the end of its name, in any case.
+    """Return the format of a file by the ending of its name, in upper or lower case.
 
     Examples
     --------
@@ -44,10 +44,10 @@ def format_of(path: Path) -> Format:
     'csv'
     """
     name = path.name.lower()
-    for ending, known in FORMATS.items():
+    for ending, file_format in FORMATS.items():
         if name.endswith(ending):
-            return known
-    msg = f"{path}: not a known kind of table; names may end in {', '.join(FORMATS)}"
+            return file_format
+    msg = f"{path}: the format is not supported; the name must end in {', '.join(FORMATS)}"
     raise TableError(msg)
 
 
@@ -55,17 +55,17 @@ def format_of(path: Path) -> Format:
 def open_bytes(path: Path) -> Iterator[BinaryIO]:
     """Yield the content of a file as a stream, decompressed if its name ends in .gz or .zip.
 
-    A damaged archive, also if it is found while the stream is in use, is a `TableError`.
+    A damaged archive raises `TableError`, also while the stream is read.
     """
     try:
         with ExitStack() as files:
-            yield _opened(path, files)
+            yield _open_stream(path, files)
     except (gzip.BadGzipFile, zipfile.BadZipFile, zlib.error, EOFError) as error:
         msg = f"{path}: the archive is damaged: {one_line(error)}"
         raise TableError(msg) from error
 
 
-def _opened(path: Path, files: ExitStack) -> BinaryIO:
+def _open_stream(path: Path, files: ExitStack) -> BinaryIO:
     """Return the stream of a file, which the stack closes."""
     match path.suffix.lower():
         case ".gz":
@@ -83,7 +83,7 @@ def _opened(path: Path, files: ExitStack) -> BinaryIO:
             except ARCHIVE_ERRORS as error:
                 msg = f"{path}: the archive is damaged or encrypted: {one_line(error)}"
                 raise TableError(msg) from error
-            msg = f"{path}: the archive has {len(members)} files; a table is one file"
+            msg = f"{path}: the archive has {len(members)} files; it must have exactly one"
             raise TableError(msg)
     return files.enter_context(path.open("rb"))
 

@@ -1,4 +1,4 @@
-"""Tables from files."""
+"""Reading tables from files."""
 
 from __future__ import annotations
 
@@ -23,18 +23,17 @@ from graphmargin.tables.file_formats import ARCHIVE_ERRORS, format_of, open_byte
 from graphmargin.tables.table_errors import TableError
 
 _PARQUET_BATCH = 1 << 14
-# Without it, a group of rows, which may be the whole file, is read into memory.
+# Without a buffer, a row group, which may be the whole file, is read into memory.
 _PARQUET_BUFFER = 1 << 20
 
 
 def read_table(path: Path) -> pd.DataFrame:
-    r"""Return the table in a file, whose format is told by the end of its name.
+    r"""Return the table in a file, whose format is given by the ending of its name.
 
-    CSV, TSV, Parquet, Excel (the first sheet), JSON lines and npz files are read. Cells are what
-    they are in the file: all columns of a CSV or TSV file are text, so that 1.50, 007 and TRUE stay
-    what they are, and empty cells are missing; columns of Excel and JSON lines are Python objects;
-    those of Parquet and npz have the types of the file. `TableFeatures` and `read_target` find out
-    what text means.
+    The file is CSV, TSV, Parquet, Excel (its first sheet), JSON lines or npz. Cells are not
+    converted: all columns of a CSV or TSV file are text, so that 1.50, 007 and TRUE stay as they
+    are, and empty cells are missing; columns of Excel and JSON lines are Python objects; those of
+    Parquet and npz have the types of the file. `TableFeatures` and `read_target` parse text.
 
     Text files are UTF-8, and may be compressed by gzip or zip. The separator of a .csv is a comma,
     a semicolon, a tab or a vertical bar. Lists of numbers, and the rows of a 2-D array in an npz
@@ -52,7 +51,7 @@ def read_table(path: Path) -> pd.DataFrame:
     Raises
     ------
     TableError
-        If the content is not a table: one line that names the file and the place.
+        If the content is not a table. The message has the file and, where possible, the row.
     OSError
         If the file cannot be read.
 
@@ -73,9 +72,9 @@ def read_table(path: Path) -> pd.DataFrame:
 def read_chunks(path: Path, n_rows: int = 50_000) -> Iterator[pd.DataFrame]:
     r"""Yield the rows of `read_table` in frames of `n_rows`, for files larger than memory.
 
-    The index goes on from chunk to chunk. A table without rows is one empty frame. Excel and npz
-    files are in memory as a whole; JSON lines are read twice if they are more than one chunk, since
-    any line may have a new key.
+    The index continues from chunk to chunk. A table without rows is one empty frame. Excel and npz
+    files are read into memory as a whole. JSON lines are read twice if they have more than one
+    chunk, because any line may have a new key.
 
     Parameters
     ----------
@@ -95,16 +94,16 @@ def read_chunks(path: Path, n_rows: int = 50_000) -> Iterator[pd.DataFrame]:
     if n_rows < 1:
         msg = f"`n_rows` must be at least 1, got {n_rows}"
         raise ValueError(msg)
-    kind = format_of(path)
+    file_format = format_of(path)
     if path.is_dir():
-        msg = f"{path}: a folder, not a file"
+        msg = f"{path}: this is a folder, not a file; pass one of its files"
         raise TableError(msg)
     if path.stat().st_size == 0:
         msg = f"{path}: the file is empty"
         raise TableError(msg)
-    match kind:
+    match file_format:
         case "csv" | "tsv":
-            chunks = _delimited_chunks(path, n_rows, "\t" if kind == "tsv" else None)
+            chunks = _delimited_chunks(path, n_rows, "\t" if file_format == "tsv" else None)
         case "parquet":
             chunks = _parquet_chunks(path, n_rows)
         case "json lines":
@@ -131,7 +130,7 @@ def _delimited_chunks(path: Path, n_rows: int, separator: str | None) -> Iterato
     schema = pa.schema([(name, pa.large_string()) for name in names])
     tables = delimited_tables(path, names, separator)
     batches = (batch for table in tables for batch in table.to_batches())
-    for table in in_chunks(batches, schema, n_rows):
+    for table in rechunk(batches, schema, n_rows):
         chunk = to_frame(table)
         # Between semicolons, a comma in a number is a decimal comma.
         chunk.attrs[DECIMAL_COMMA] = layout.separator == ";"
@@ -142,18 +141,18 @@ def _parquet_chunks(path: Path, n_rows: int) -> Iterator[pd.DataFrame]:
     try:
         with pa.parquet.ParquetFile(path, buffer_size=_PARQUET_BUFFER, pre_buffer=False) as file:
             names = column_names(file.schema_arrow.names, path)
-            # One group of rows after the other: Arrow would read ahead, into memory.
+            # One row group at a time, because Arrow would read several ahead into memory.
             batches = itertools.chain.from_iterable(
                 file.iter_batches(min(n_rows, _PARQUET_BATCH), row_groups=[group])
                 for group in range(file.num_row_groups)
             )
-            for chunk in in_chunks(batches, file.schema_arrow, n_rows):
+            for chunk in rechunk(batches, file.schema_arrow, n_rows):
                 yield to_frame(chunk.rename_columns(names))
     except (pa.ArrowException, OSError) as error:
-        # Arrow also raises a plain OSError for damaged pages; one of the system has a number.
+        # Arrow also raises OSError for damaged pages, but without the number of a system error.
         if isinstance(error, OSError) and error.errno is not None:
             raise
-        msg = f"{path}: not a Parquet file, or a damaged one: {one_line(error)}"
+        msg = f"{path}: not a Parquet file, or it is damaged: {one_line(error)}"
         raise TableError(msg) from error
 
 
@@ -185,13 +184,13 @@ def _json_objects(path: Path) -> Iterator[dict[str, object]]:
                 msg = f'{path}: line {i} is not a JSON object such as {{"x": 1.5}}'
                 raise TableError(msg)
             if b"\\u" in line and not _is_text(row):
-                msg = f"{path}: line {i} has half of a character, such as \\ud800, which is no text"
+                msg = f"{path}: line {i} has half of a surrogate pair, such as \\ud800; remove it"
                 raise TableError(msg)
             yield row
 
 
 def _is_text(row: dict[str, object]) -> bool:
-    """Tell whether the texts of a row can be written: JSON may escape halves of characters."""
+    """Return whether the text of a row can be encoded; JSON may have half of a surrogate pair."""
     try:
         json.dumps(row, ensure_ascii=False).encode()
     except UnicodeEncodeError:
@@ -203,13 +202,13 @@ def _unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
     row = dict(pairs)
     if len(row) < len(pairs):
         names = [key for key, _ in pairs]
-        msg = f"two values of {next(key for key in names if names.count(key) > 1)!r}; keep one"
+        msg = f"the key {next(key for key in names if names.count(key) > 1)!r} occurs twice"
         raise ValueError(msg)
     return row
 
 
 def _object_frame(names: Sequence[str], columns: Sequence[Sequence[object]]) -> pd.DataFrame:
-    """Return a frame of Python objects, just as they are."""
+    """Return a frame of unconverted Python objects."""
     cells = (pd.Series(column, dtype=object) for column in columns)
     return pd.DataFrame(dict(zip(names, cells, strict=True)))
 
@@ -224,7 +223,7 @@ def _excel_table(path: Path) -> pd.DataFrame:
         finally:
             book.close()
     except ARCHIVE_ERRORS as error:
-        msg = f"{path}: not an Excel file (.xlsx), or a damaged one: {one_line(error)}"
+        msg = f"{path}: not an Excel file (.xlsx), or it is damaged: {one_line(error)}"
         raise TableError(msg) from error
     while rows and all(cell is None for cell in rows[-1]):
         rows.pop()
@@ -239,29 +238,29 @@ def _excel_table(path: Path) -> pd.DataFrame:
 
 def _npz_table(path: Path) -> pd.DataFrame:
     try:
-        # Not np.load, which takes what is no archive for a pickle; nothing is unpickled here.
+        # np.load would try to unpickle a file that is no archive; nothing is unpickled here.
         with path.open("rb") as stream, NpzFile(stream, allow_pickle=False) as file:
             arrays = {name: np.asarray(file[name]) for name in file.files}
     except ARCHIVE_ERRORS as error:
-        why = (
-            "arrays of Python objects are not read"
+        reason = (
+            "arrays of Python objects are not supported; save numbers or text"
             if "allow_pickle" in str(error)
-            else f"not an npz file, or a damaged one: {one_line(error)}"
+            else f"not an npz file, or it is damaged: {one_line(error)}"
         )
-        msg = f"{path}: {why}"
+        msg = f"{path}: {reason}"
         raise TableError(msg) from error
     n = max((len(array) for array in arrays.values() if array.ndim), default=0)
     for name, array in arrays.items():
         if array.dtype.kind not in "biufcmMUS":
             msg = (
-                f"{path}: array {name!r} is of type {array.dtype}; cells must be numbers, dates or "
-                "text, and fields of records arrays of their own"
+                f"{path}: array {name!r} has the type {array.dtype}; it must be numbers, dates or "
+                "text; save each field of a structured array as an array of its own"
             )
             raise TableError(msg)
         if array.ndim not in (1, 2) or len(array) != n:
             msg = (
                 f"{path}: array {name!r} has the shape {array.shape}; all arrays must have one or "
-                f"two axes, the first of the same length (here {n})"
+                f"two axes, of which the first has the same length (here {n})"
             )
             raise TableError(msg)
     names = column_names(arrays, path)
@@ -276,19 +275,19 @@ def _npz_column(array: AnyArray) -> pd.Series:
     if array.dtype.kind == "U":
         cells = pd.Series(array.astype(object), dtype="str")
         return cells.mask(cells == "")
-    # Files may come from a machine with another order of bytes.
+    # The file may come from a machine with another byte order.
     return pd.Series(array.astype(array.dtype.newbyteorder("=")))
 
 
-def in_chunks(
+def rechunk(
     batches: Iterable[pa.RecordBatch], schema: pa.Schema, n_rows: int
 ) -> Iterator[pa.Table]:
-    """Yield the rows of batches in tables of `n_rows`, at least one; the last one has the rest.
+    """Yield the rows of batches in tables of `n_rows`; the last one has the rest, or no rows.
 
     Examples
     --------
     >>> batch = pa.record_batch({"x": [1, 2, 3]})
-    >>> [chunk.num_rows for chunk in in_chunks([batch, batch], batch.schema, 4)]
+    >>> [chunk.num_rows for chunk in rechunk([batch, batch], batch.schema, 4)]
     [4, 2]
     """
     held: list[pa.RecordBatch] = []
@@ -308,10 +307,10 @@ def in_chunks(
 
 
 def to_frame(table: pa.Table) -> pd.DataFrame:
-    """Return a frame whose types depend on the schema alone, not on what is in the cells.
+    """Return a frame whose types depend on the schema only, and not on the cells.
 
-    Whole numbers and truth values may be missing, dictionaries are decoded, lists are arrays,
-    decimal numbers stay exact, and maps stay maps.
+    Integers and booleans may be missing, dictionaries are decoded, lists become arrays, decimal
+    numbers stay exact, and maps stay maps.
 
     Examples
     --------
@@ -327,11 +326,11 @@ def to_frame(table: pa.Table) -> pd.DataFrame:
     return table.cast(plain).to_pandas(types_mapper=_pandas_type, ignore_metadata=True)
 
 
-def _pandas_type(kind: pa.DataType) -> pd.api.extensions.ExtensionDtype | None:
-    # pandas would turn whole numbers and truth values into something else where a cell is missing.
-    if pa.types.is_boolean(kind):
+def _pandas_type(dtype: pa.DataType) -> pd.api.extensions.ExtensionDtype | None:
+    # By default, pandas turns integers into floats and booleans into objects if a cell is missing.
+    if pa.types.is_boolean(dtype):
         return pd.BooleanDtype()
-    if pa.types.is_integer(kind):
-        return pd.api.types.pandas_dtype(str(kind).replace("uint", "UInt").replace("int", "Int"))
-    is_exact = pa.types.is_decimal(kind) or pa.types.is_map(kind)
-    return pd.ArrowDtype(kind) if is_exact else None
+    if pa.types.is_integer(dtype):
+        return pd.api.types.pandas_dtype(str(dtype).replace("uint", "UInt").replace("int", "Int"))
+    is_exact = pa.types.is_decimal(dtype) or pa.types.is_map(dtype)
+    return pd.ArrowDtype(dtype) if is_exact else None

@@ -1,4 +1,4 @@
-"""The error for tables that cannot be used."""
+"""The error that is raised for tables that cannot be used."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from graphmargin._errors import InputError
 
 
 class TableError(InputError):
-    """A problem of a table, told in one line with the way out.
+    """A problem with a table; the message is one line and says what to do.
 
     Examples
     --------
@@ -16,5 +16,5 @@ class TableError(InputError):
     ...     read_table(Path("cats.docx"))
     ... except ValueError as error:
     ...     print(type(error).__name__, "-", str(error).partition(";")[0])
-    TableError - cats.docx: not a known kind of table
+    TableError - cats.docx: the format is not supported
     """

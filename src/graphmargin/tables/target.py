@@ -1,4 +1,4 @@
-"""The column with the labels."""
+"""The target: the column with the labels."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pandas as pd
 
 from graphmargin._typing import AnyArray, BoolArray, IntArray
 from graphmargin.labels import UNLABELED, UNLABELED_IN_TABLES, UnlabeledRule
-from graphmargin.tables.column_names import check_known
+from graphmargin.tables.column_names import check_column_exists
 from graphmargin.tables.column_parsing import (
     MISSING_TEXTS,
     find_number_format,
@@ -31,13 +31,13 @@ class Target:
     Attributes
     ----------
     name : str
-        Of the column.
+        Name of the column.
     classes : array of shape (n_classes,)
-        Sorted, texts that are whole numbers by their value; of type int64, bool or str (object).
+        Sorted classes, text that is integers by value; of type int64, bool or str (object).
     codes : int array of shape (n_rows,)
-        Places in `classes`; -1 is unlabeled.
+        Index of the class of each row in `classes`; -1 is unlabeled.
     rule : UnlabeledRule
-        Which cells had no label.
+        Which cells count as unlabeled.
 
     Examples
     --------
@@ -57,18 +57,18 @@ class Target:
 
 
 def read_target(table: pd.DataFrame, name: str, *, unlabeled: Sequence[str] = ()) -> Target:
-    """Return the labels in a column: classes, and the class of each row that has one.
+    """Return the classes in a column, and the class of each labeled row.
 
     `UNLABELED_IN_TABLES` says which rows are unlabeled. Blanks at the ends of text do not count.
-    Numbers that are 3.0 beside missing cells are 3 again; text is never changed.
+    Integers that missing cells turned into floats, such as 3.0, become 3; text is never changed.
 
     Parameters
     ----------
     table : pandas.DataFrame
     name : str
-        Of the column.
+        Name of the column.
     unlabeled : sequence of str
-        Texts that mean unlabeled, too, such as "-1" or "?".
+        Further texts that mean unlabeled, such as "-1" or "?".
 
     Raises
     ------
@@ -83,15 +83,15 @@ def read_target(table: pd.DataFrame, name: str, *, unlabeled: Sequence[str] = ()
     (['cat', 'dog'], [0, -1, 1, -1])
     """
     names = [str(column) for column in table.columns]
-    check_known(name, names)
+    check_column_exists(name, names)
     column = with_natural_dtype(table.iloc[:, names.index(name)].reset_index(drop=True))
     if is_date_type(column):
-        msg = f"column {name!r} has dates, not classes; name another target"
+        msg = f"column {name!r} has dates, not classes; choose another target"
         raise TableError(msg)
     cells, bad = parse_texts(column)
     if bad.any():
         kind = type(column[bad].iloc[0]).__name__
-        msg = f"column {name!r} has cells of type {kind}; classes are text or whole numbers"
+        msg = f"column {name!r} has cells of type {kind}; classes must be text or integers"
         raise TableError(msg)
     rule = UNLABELED_IN_TABLES.with_texts(unlabeled)
     labeled = ~rule.mask(column.to_numpy(dtype=object))
@@ -102,12 +102,12 @@ def read_target(table: pd.DataFrame, name: str, *, unlabeled: Sequence[str] = ()
         labeled = ~rule.mask(column.to_numpy(dtype=object))
     if not labeled.any():
         msg = (
-            f"column {name!r} has no label (unlabeled is {rule.description}); at least two classes "
-            "need one"
+            f"column {name!r} has no labels (unlabeled is {rule.description}); at least two "
+            "classes need a label"
         )
         raise TableError(msg)
     if is_number:
-        _check_whole(column[labeled])
+        _check_integers(column[labeled])
     if is_text:
         classes, codes_of_labeled = _text_classes(cells[labeled], is_number=is_number)
     else:
@@ -120,8 +120,8 @@ def read_target(table: pd.DataFrame, name: str, *, unlabeled: Sequence[str] = ()
     counts = np.bincount(codes_of_labeled)
     if len(classes) > _MANY_CLASSES and np.mean(counts == 1) > 0.5:
         msg = (
-            f"column {name!r} has {len(classes):,} different values, most of them once; "
-            "these are not classes"
+            f"column {name!r} has {len(classes):,} different values, most of which occur once; "
+            "choose a target with fewer classes"
         )
         raise TableError(msg)
     codes = np.full(len(column), UNLABELED)
@@ -129,20 +129,20 @@ def read_target(table: pd.DataFrame, name: str, *, unlabeled: Sequence[str] = ()
     return Target(name, classes, codes, rule)
 
 
-def _check_whole(column: pd.Series) -> None:
-    """Refuse numbers that are no classes."""
+def _check_integers(column: pd.Series) -> None:
+    """Raise `TableError` if a number is not an integer, and thus not a class."""
     values, _ = parse_numbers(column)
     for value in values.tolist():
         if not value.is_integer():
             msg = (
-                f"column {column.name!r} has numbers such as {value}, not classes; name another "
+                f"column {column.name!r} has numbers such as {value}, not classes; choose another "
                 "target"
             )
             raise TableError(msg)
 
 
 def _text_classes(cells: pd.Series, *, is_number: bool) -> tuple[AnyArray, IntArray]:
-    """Return classes as they are given, numbers sorted by value, and the class of each cell."""
+    """Return the sorted classes, numbers by value, and the code of each cell."""
     classes, codes = np.unique(cells.to_numpy(dtype=object), return_inverse=True)
     if not is_number:
         return classes, codes

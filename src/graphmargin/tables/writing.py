@@ -1,4 +1,4 @@
-"""Tables to files."""
+"""Writing tables to files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet
 
 from graphmargin._errors import one_line
-from graphmargin._files import check_writable, replacing
+from graphmargin._files import atomic_path, check_writable
 from graphmargin.tables.column_names import column_names
 from graphmargin.tables.delimited_text import TextLayout, read_layout
 from graphmargin.tables.file_formats import Format, format_of
@@ -33,29 +33,30 @@ Write: TypeAlias = Callable[[pd.DataFrame], None]
 _EXCEL_ROWS = 1_048_576
 _EXCEL_CHARACTERS = 32_767
 _EXCEL_INTEGER = 10**15
+_WRITE_PARQUET = "choose a name that ends in .parquet"
 
 
 @contextmanager
 def table_writer(path: Path, *, like: Path | None = None) -> Iterator[Write]:
-    r"""Yield a function that appends frames to a table, which becomes the file at the end.
+    r"""Yield a function that appends frames to a table; the file appears when the block ends.
 
-    If anything fails, on the way or in the block, the old file stays and nothing else is left.
+    If writing or the block fails, an old file stays as it is and no new file appears.
     CSV, TSV, Parquet and JSON lines are written frame by frame; Excel collects the whole table.
-    Text is written as it is. Lists and arrays in cells become JSON lists in CSV, TSV and Excel. All
-    frames must have the columns of the first one, and in Parquet its types.
+    Text is written unchanged. Lists and arrays in cells become JSON lists in CSV, TSV and Excel.
+    All frames must have the columns of the first one, and in Parquet its types.
 
     Parameters
     ----------
     path : Path
-        The end of its name tells the format, as in `read_table`; npz files are not written.
+        The ending of its name is the format, as in `read_table`; npz files are not written.
     like : Path, optional
-        File that the rows come from. If both are CSV, the new one has its separator, its header,
+        File from which the rows come. If both are CSV, the new one has its separator, its header,
         its line ends and its byte order mark.
 
     Raises
     ------
     TableError
-        If the format cannot hold a frame, or a frame does not continue the first one.
+        If the format cannot store a frame, or a frame has other columns or types than the first.
     OSError
         If the file cannot be written.
 
@@ -70,32 +71,32 @@ def table_writer(path: Path, *, like: Path | None = None) -> Iterator[Write]:
     ...     path.read_text()
     'x\n1.5\n2.50\n'
     """
-    kind = _written_format(path)
-    layout = TextLayout(separator="\t" if kind == "tsv" else ",")
-    if like is not None and kind in ("csv", "tsv") and format_of(like) == kind:
-        layout = read_layout(like, layout.separator if kind == "tsv" else None)
-    with replacing(path) as draft, ExitStack() as files:
-        match kind:
+    file_format = _output_format(path)
+    layout = TextLayout(separator="\t" if file_format == "tsv" else ",")
+    if like is not None and file_format in ("csv", "tsv") and format_of(like) == file_format:
+        layout = read_layout(like, layout.separator if file_format == "tsv" else None)
+    with atomic_path(path) as draft, ExitStack() as files:
+        match file_format:
             case "csv" | "tsv":
                 stream = _create_text(draft, path, files)
-                yield _continued(path, _delimited(stream, layout, path))
+                yield _with_column_check(path, _delimited_writer(stream, layout, path))
             case "json lines":
-                yield _continued(path, _json_lines(_create_text(draft, path, files)))
+                yield _with_column_check(path, _json_lines_writer(_create_text(draft, path, files)))
             case "parquet":
-                yield _continued(path, files.enter_context(_parquet(draft, path)))
+                yield _with_column_check(path, files.enter_context(_parquet_writer(draft, path)))
             case "excel":
                 frames: list[pd.DataFrame] = []
-                yield _continued(path, frames.append)
+                yield _with_column_check(path, frames.append)
                 table = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
                 draft.write_bytes(_excel_bytes(table, path))
         files.close()
 
 
 def check_output(path: Path, *, inputs: Sequence[Path]) -> None:
-    """Raise now what would be raised after all the work if a table cannot be written.
+    """Raise an error before any work begins if a table cannot be written.
 
-    This is a `TableError` if the name ends in no known format, an `InputError` if `path` is a
-    folder or one of `inputs`, and an `OSError` if its folder cannot be made or written to.
+    It is a `TableError` if the format is not supported, an `InputError` if `path` is a folder or
+    one of `inputs`, and an `OSError` if its folder cannot be created or written to.
 
     Examples
     --------
@@ -103,20 +104,20 @@ def check_output(path: Path, *, inputs: Sequence[Path]) -> None:
     Traceback (most recent call last):
     graphmargin._errors.InputError: a.csv is in use by this command already; choose another name
     """
-    _written_format(path)
+    _output_format(path)
     check_writable(path, inputs=inputs)
 
 
-def _written_format(path: Path) -> Format:
-    kind = format_of(path)
-    if kind == "npz":
-        msg = f"{path}: npz files are read, not written; write Parquet"
+def _output_format(path: Path) -> Format:
+    file_format = format_of(path)
+    if file_format == "npz":
+        msg = f"{path}: npz files cannot be written; {_WRITE_PARQUET}"
         raise TableError(msg)
-    return kind
+    return file_format
 
 
-def _continued(path: Path, write: Write) -> Write:
-    """Return `write` with a check that all frames have the columns of the first one."""
+def _with_column_check(path: Path, write: Write) -> Write:
+    """Return `write`, preceded by a check that every frame has the columns of the first one."""
     names: list[str] | None = None
 
     def checked(frame: pd.DataFrame) -> None:
@@ -124,7 +125,7 @@ def _continued(path: Path, write: Write) -> Write:
         if names is None:
             names = list(frame.columns)
         elif list(frame.columns) != names:
-            msg = f"{path}: the columns are {names}, those of a later chunk {list(frame.columns)}"
+            msg = f"{path}: the columns are {names}, but {list(frame.columns)} in a later chunk"
             raise TableError(msg)
         write(frame)
 
@@ -132,7 +133,7 @@ def _continued(path: Path, write: Write) -> Write:
 
 
 def _create_text(draft: Path, path: Path, files: ExitStack) -> TextIO:
-    """Return a stream for the text of a draft, compressed as the name of `path` tells."""
+    """Return a stream for the text of a draft, compressed if `path` ends in .gz or .zip."""
     raw: Any = files.enter_context(draft.open("wb"))
     match path.suffix.lower():
         case ".gz":
@@ -144,17 +145,17 @@ def _create_text(draft: Path, path: Path, files: ExitStack) -> TextIO:
     return files.enter_context(io.TextIOWrapper(raw, encoding="utf-8", newline=""))
 
 
-def _delimited(stream: TextIO, layout: TextLayout, path: Path) -> Write:
+def _delimited_writer(stream: TextIO, layout: TextLayout, path: Path) -> Write:
     separator, line_end = layout.separator, layout.line_end
-    # Quotes also tell text without characters, and a first cell like a mark of the file, apart.
+    # Quotes distinguish empty text from a missing cell, and a first cell from a mark of the file.
     special = rf'[{re.escape(separator)}"\r\n]|^$|^\x{{feff}}|^(?i:sep=)'
     is_first = True
 
     def write_rows(columns: list[pa.Array]) -> None:
-        cells = [_quoted(column, special) for column in columns]
-        nothing = '""' if len(columns) == 1 else ""
+        cells = [_quote_cells(column, special) for column in columns]
+        empty_cell = '""' if len(columns) == 1 else ""
         rows = pc.binary_join_element_wise(
-            *cells, _scalar(separator), null_handling="replace", null_replacement=nothing
+            *cells, _string_scalar(separator), null_handling="replace", null_replacement=empty_cell
         )
         stream.writelines(f"{row}{line_end}" for row in rows.to_pylist())
 
@@ -163,9 +164,9 @@ def _delimited(stream: TextIO, layout: TextLayout, path: Path) -> Write:
         if is_first:
             stream.write("\ufeff" * layout.has_bom)
             stream.write(f"sep={separator}{line_end}" * layout.has_separator_line)
-            names, n_known = list(frame.columns), len(layout.header)
-            if layout.header and column_names(layout.header, path) == names[:n_known]:
-                names = [*layout.header, *names[n_known:]]
+            names, n_old = list(frame.columns), len(layout.header)
+            if layout.header and column_names(layout.header, path) == names[:n_old]:
+                names = [*layout.header, *names[n_old:]]
             write_rows([pa.array([name or None], pa.large_string()) for name in names])
             is_first = False
         write_rows([_text_cells(frame.iloc[:, i]) for i in range(frame.shape[1])])
@@ -174,33 +175,33 @@ def _delimited(stream: TextIO, layout: TextLayout, path: Path) -> Write:
 
 
 def _text_cells(column: pd.Series) -> pa.Array:
-    """Return a column as text, null where missing; lists, arrays and objects are JSON."""
+    """Return a column as text, null where missing; lists, arrays and mappings become JSON."""
     if pd.api.types.is_string_dtype(column.dtype) and column.dtype != object:
         return pa.array(column, pa.large_string(), from_pandas=True)
-    cells = [None if cell is None else str(_flat(cell)) for cell in _cells(column)]
+    cells = [None if cell is None else str(_nested_as_json(cell)) for cell in _python_cells(column)]
     return pa.array(cells, pa.large_string())
 
 
-def _quoted(cells: pa.Array, special: str) -> pa.Array:
-    """Return cells with quotes around those that need them."""
-    needed = pc.match_substring_regex(cells, special)
-    if not pc.any(needed).as_py():
+def _quote_cells(cells: pa.Array, special: str) -> pa.Array:
+    """Return cells, with quotes around those that need them."""
+    is_special = pc.match_substring_regex(cells, special)
+    if not pc.any(is_special).as_py():
         return cells
     doubled = pc.replace_substring(cells, '"', '""')
-    quote = _scalar('"')
+    quote = _string_scalar('"')
     return pc.if_else(
-        needed, pc.binary_join_element_wise(quote, doubled, quote, _scalar("")), cells
+        is_special, pc.binary_join_element_wise(quote, doubled, quote, _string_scalar("")), cells
     )
 
 
-def _scalar(text: str) -> pa.Scalar:
+def _string_scalar(text: str) -> pa.Scalar:
     return pa.scalar(text, pa.large_string())
 
 
-def _json_lines(stream: TextIO) -> Write:
+def _json_lines_writer(stream: TextIO) -> Write:
     def write(frame: pd.DataFrame) -> None:
         names = list(frame.columns)
-        columns = [[_json(cell) for cell in _cells(frame[name])] for name in names]
+        columns = [[_json_value(cell) for cell in _python_cells(frame[name])] for name in names]
         for row in zip(*columns, strict=True):
             json.dump(dict(zip(names, row, strict=True)), stream, ensure_ascii=False)
             stream.write("\n")
@@ -209,7 +210,7 @@ def _json_lines(stream: TextIO) -> Write:
 
 
 @contextmanager
-def _parquet(draft: Path, path: Path) -> Iterator[Write]:
+def _parquet_writer(draft: Path, path: Path) -> Iterator[Write]:
     writer: pa.parquet.ParquetWriter | None = None
 
     def write(frame: pd.DataFrame) -> None:
@@ -218,8 +219,7 @@ def _parquet(draft: Path, path: Path) -> Iterator[Write]:
             schema = None if writer is None else writer.schema
             table = pa.Table.from_pandas(frame, schema=schema, preserve_index=False)
         except (pa.ArrowException, OverflowError) as error:
-            why = "cannot be written as Parquet" if writer is None else "a later chunk does not fit"
-            msg = f"{path}: {why}: {one_line(error)}"
+            msg = f"{path}: Parquet needs one type for each column: {one_line(error)}"
             raise TableError(msg) from error
         if writer is None:
             writer = pa.parquet.ParquetWriter(draft, table.schema)
@@ -240,27 +240,27 @@ def _excel_bytes(table: pd.DataFrame, path: Path) -> bytes:
     from openpyxl.utils.exceptions import IllegalCharacterError
 
     if len(table) >= _EXCEL_ROWS:
-        msg = f"{path}: Excel holds {_EXCEL_ROWS - 1:,} rows, not {len(table):,}; write Parquet"
+        msg = f"{path}: {len(table):,} rows are too many for Excel; {_WRITE_PARQUET}"
         raise TableError(msg)
     book = openpyxl.Workbook(write_only=True)
     sheet = book.create_sheet("table")
 
     def cell_of(value: object) -> WriteOnlyCell:
         if isinstance(value, str) and len(value) > _EXCEL_CHARACTERS:
-            msg = f"{path}: Excel holds {_EXCEL_CHARACTERS:,} characters a cell; write Parquet"
+            msg = f"{path}: {len(value):,} characters are too many for Excel; {_WRITE_PARQUET}"
             raise TableError(msg)
         cell = WriteOnlyCell(sheet, value=value)
         if isinstance(value, str):
-            cell.data_type = "s"  # text that begins with = is no formula
+            cell.data_type = "s"  # else text that begins with = would be a formula
         return cell
 
-    columns = [map(_excel, _cells(table.iloc[:, i])) for i in range(table.shape[1])]
+    columns = [map(_excel_value, _python_cells(table.iloc[:, i])) for i in range(table.shape[1])]
     rows = zip(*columns, strict=True)
     try:
         for row in (list(table.columns), *rows):
             sheet.append([cell_of(value) for value in row])
     except IllegalCharacterError as error:
-        msg = f"{path}: Excel cannot hold the characters of {str(error)[:60]!r}; write Parquet"
+        msg = f"{path}: Excel cannot store the text {str(error)[:60]!r}; {_WRITE_PARQUET}"
         raise TableError(msg) from error
     finally:
         sheet.close()
@@ -269,20 +269,20 @@ def _excel_bytes(table: pd.DataFrame, path: Path) -> bytes:
     return content.getvalue()
 
 
-def _cells(column: pd.Series) -> list[Any]:
-    """Return the cells as Python objects; missing ones are None."""
+def _python_cells(column: pd.Series) -> list[Any]:
+    """Return the cells as Python objects, None where missing."""
     values = column.astype(object)
     return list(values.where(column.notna(), None))
 
 
-def _json(cell: Any) -> Any:
-    """Return a cell as what JSON has; what is not finite is null."""
+def _json_value(cell: Any) -> Any:
+    """Return a cell as a JSON value; numbers that are not finite become null."""
     if isinstance(cell, np.ndarray | np.generic):
         cell = cell.tolist()
     if isinstance(cell, list | tuple):
-        return [_json(item) for item in cell]
+        return [_json_value(item) for item in cell]
     if isinstance(cell, dict):
-        return {str(key): _json(value) for key, value in cell.items()}
+        return {str(key): _json_value(value) for key, value in cell.items()}
     if isinstance(cell, decimal.Decimal):
         cell = float(cell)
     if isinstance(cell, float):
@@ -292,21 +292,21 @@ def _json(cell: Any) -> Any:
     return cell.isoformat() if isinstance(cell, datetime.date | datetime.time) else str(cell)
 
 
-def _flat(cell: Any) -> Any:
-    """Return a list, an array or an object as JSON, and any other cell as it is."""
+def _nested_as_json(cell: Any) -> Any:
+    """Return a list, an array or a mapping as JSON text, and any other cell unchanged."""
     if isinstance(cell, list | tuple | dict | np.ndarray):
-        return json.dumps(_json(cell), ensure_ascii=False)
+        return json.dumps(_json_value(cell), ensure_ascii=False)
     return cell.item() if isinstance(cell, np.generic) else cell
 
 
-def _excel(cell: Any) -> Any:
-    """Return a cell as what Excel has."""
-    cell = _flat(cell)
+def _excel_value(cell: Any) -> Any:
+    """Return a cell as a value that Excel can store."""
+    cell = _nested_as_json(cell)
     if isinstance(cell, float) and not np.isfinite(cell):
         return str(cell)
     if isinstance(cell, int) and abs(cell) > _EXCEL_INTEGER:
-        return str(cell)  # as a number it would lose its last digits
+        return str(cell)  # a number would lose its last digits
     if isinstance(cell, pd.Timestamp):
         return cell.isoformat() if cell.tz else cell.to_pydatetime()
-    known = bool | int | float | str | None | decimal.Decimal | datetime.date | datetime.time
-    return cell if isinstance(cell, known) else str(cell)
+    excel_types = bool | int | float | str | None | decimal.Decimal | datetime.date | datetime.time
+    return cell if isinstance(cell, excel_types) else str(cell)

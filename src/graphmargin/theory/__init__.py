@@ -1,4 +1,4 @@
-"""Bounds on the risk of a max-margin graph cut, and the terms that they are made of."""
+"""Bounds on the risk of a max-margin graph cut, and their terms."""
 
 from graphmargin.theory.bounds import RiskBound, risk_bound
 from graphmargin.theory.capacity import inductive_error, vc_dimension

@@ -1,4 +1,4 @@
-"""The bound on the risk of a max-margin graph cut, term by term."""
+"""The bound on the risk of a max-margin graph cut, with its terms."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ class RiskBound:
     Attributes
     ----------
     empirical_risk : float
-        Share of all points where f contradicts the induced label, of those with
-        ``abs(l_i) >= eps``.
+        Share of all points that have ``abs(l_i) >= eps`` and where f contradicts the induced label.
     threshold_term : float
         ``2 eps n_eps / n``.
     labeled_risk : float
@@ -34,7 +33,7 @@ class RiskBound:
     plain_empirical_risk : float
         `empirical_risk` for eps = 0.
     beta, stability
-        Stability coefficient, and which one it is; see `stability_coefficient`.
+        Stability coefficient and its kind; see `stability_coefficient`.
     vc_dimension : float
     n, n_labeled, n_eps : int
         Number of points, of labels, and of points with ``abs(l_i) < eps``.
@@ -84,7 +83,7 @@ class RiskBound:
 
     @property
     def informative(self) -> bool:
-        """True if the bound is below 1/2, the risk of a coin, for which no data are needed."""
+        """True if the bound is below 1/2, the risk of a random guess."""
         return self.bound < 0.5
 
     @property
@@ -92,7 +91,7 @@ class RiskBound:
         return self.labeled_risk + self.transductive_error + self.inductive_error
 
     def __str__(self) -> str:
-        """Return a table of the terms, and a sentence on what they are worth."""
+        """Return a table of the terms, and a sentence on whether the bound is informative."""
         rows = [
             ("risk on induced labels", self.empirical_risk, f"n = {self.n}"),
             (
@@ -117,18 +116,18 @@ class RiskBound:
         return "\n".join([*lines, self._verdict(max(rows[:-1], key=lambda row: row[1])[0])])
 
     def _verdict(self, largest: str) -> str:
-        """Return whether the bound is informative and, if not, what would help."""
+        """Return a sentence on whether the bound is informative and, if not, on a remedy."""
         if self.informative:
-            return "The bound is informative: it is below 1/2, the risk of a coin."
+            return "The bound is informative: it is below 1/2, the risk of a random guess."
         return (
-            "The bound is not informative, as it is not below 1/2, the risk of a coin; the largest "
-            f"term is the {largest}, {self._remedy(largest)}."
+            "The bound is not informative, because it is not below 1/2, the risk of a random "
+            f"guess; the largest term is the {largest}, {self._remedy(largest)}."
         )
 
     def _remedy(self, term: str) -> str:
         if self.stability != "graph":
             return (
-                f"but with stability={self.stability!r} no data bring the bound below 1: use "
+                f"but with stability={self.stability!r} the bound exceeds 1 for all data: use "
                 "stability='graph'"
             )
         remedies = {
@@ -138,7 +137,7 @@ class RiskBound:
             "transductive error": "a larger number of labels",
             "inductive error": "a larger number of points or a kernel of smaller VC dimension",
         }
-        if self.n_labeled * self.beta > 4:  # labels are too few only if beta is not too large
+        if self.n_labeled * self.beta > 4:  # more labels help only if beta is small
             remedies["transductive error"] = "a smaller `c_labeled` or a larger `gamma_g`"
         if math.isinf(self.vc_dimension):
             remedies["inductive error"] = "a kernel of finite VC dimension, such as the linear one,"
@@ -164,17 +163,16 @@ def risk_bound(
     Parameters
     ----------
     solution : HarmonicSolution
-        Soft solution for two classes, as solved (not normalized): all labels of the same finite
-        trust ``c_labeled``, ``c_unlabeled`` below it, finite gamma_g.
+        Soft solution for two classes, before class mass normalization, with the same finite trust
+        ``c_labeled`` in all labels, ``c_unlabeled`` below it, and a finite gamma_g.
     scores : array of shape (n,)
         f(x_i) of the points of the graph; positive is the second class.
     vc_dimension : float > 0
-        h of the class of f, from `vc_dimension` or your own.
+        VC dimension h of the class of f, such as that of `vc_dimension`.
     eps : float in [0, 1), default=1e-6
-        Confidence from which on f learned from an induced label; 0 gives Proposition 1.
+        Smallest confidence of the induced labels that f learned from; 0 gives Proposition 1.
     eta, delta : float in (0, 1), default=0.05
-        Probabilities with which the inductive and the transductive part may fail; their sum is
-        below 1.
+        Probabilities that the inductive and the transductive part fail; their sum is below 1.
     stability : {"graph", "spectral", "lemma"}, default="graph"
         Stability coefficient, see `stability_coefficient`. With "spectral" and "lemma", those of
         the paper, the bound exceeds 1 whatever the data.
@@ -185,11 +183,11 @@ def risk_bound(
 
     Notes
     -----
-    The bound takes tens of thousands of labels to say something, and a well-connected graph whose
-    edges weigh far more than ``c_labeled``. A large gamma_g makes the solution stable, but moves
+    An informative bound takes tens of thousands of labels, and a well-connected graph with edges
+    much heavier than ``c_labeled``. A large gamma_g makes the solution stable, but takes
     ``(l_i - y_i)^2`` towards 1.
 
-    Where ``l_i = 0`` has no sign, f counts as wrong.
+    Where ``l_i = 0``, which has no sign, f counts as wrong.
 
     Examples
     --------
@@ -203,15 +201,16 @@ def risk_bound(
     transductive error           27.05   beta = 4 (graph), delta = 0.05
     inductive error              1.513   VC dimension = 2, eta = 0.05
     bound on the risk            28.72   with probability 0.9
-    The bound is not informative, as it is not below 1/2, the risk of a coin; the largest term is \
-the transductive error, which a smaller `c_labeled` or a larger `gamma_g` would lower.
+    The bound is not informative, because it is not below 1/2, the risk of a random guess; the \
+largest term is the transductive error, which a smaller `c_labeled` or a larger `gamma_g` would \
+lower.
     """
     problem = solution.problem
     codes, labeled = problem.labels.codes, problem.labels.labeled
     if len(solution.classes) != 2:
         msg = (
             f"`solution` must have two classes, got {len(solution.classes)}; bound each pair of "
-            "classes by itself"
+            "classes separately"
         )
         raise ValueError(msg)
     trust = np.unique(problem.trust[labeled])
@@ -239,10 +238,10 @@ the transductive error, which a smaller `c_labeled` or a larger `gamma_g` would 
         c_unlabeled=problem.c_unlabeled,
         stability=stability,
     )
-    wrong, unsure = (f > 0) != solution.codes, np.abs(ell) < eps
-    n_eps = int(unsure.sum())
+    wrong, uncertain = (f > 0) != solution.codes, np.abs(ell) < eps
+    n_eps = int(uncertain.sum())
     return RiskBound(
-        empirical_risk=float((wrong & ~unsure).mean()),
+        empirical_risk=float((wrong & ~uncertain).mean()),
         threshold_term=2 * eps * n_eps / n,
         labeled_risk=float(np.square(ell - (2 * codes - 1))[labeled].mean()),
         transductive_error=transductive_error(beta, n_labeled, delta),

@@ -1,4 +1,4 @@
-"""The VC dimension of a class of functions, and the inductive error that follows."""
+"""The VC dimension of a class of functions, and the inductive error that it implies."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from graphmargin.margin.kernels import Kernel
 def inductive_error(h: float, n: int, eta: float) -> float:
     """Return ``sqrt((h (ln(2 n / h) + 1) - ln(eta / 4)) / n)``, the inductive error of Lemma 1.
 
-    With probability ``1 - eta`` over n points drawn independently, the risk of every function of a
-    class of VC dimension h exceeds its risk on these points by at most this.
+    With probability ``1 - eta`` over n independent points, the risk of every function of a class of
+    VC dimension h exceeds its risk on these points by at most this error.
 
     Parameters
     ----------
@@ -25,9 +25,9 @@ def inductive_error(h: float, n: int, eta: float) -> float:
 
     Notes
     -----
-    The logarithm bounds the number of ways in which 2 n points can be split, for ``h <= 2 n``
-    only: below, the formula would fall with fewer points. There the error is inf, and so it
-    decreases in n and in eta everywhere.
+    The logarithm bounds the number of ways in which 2 n points can be split for ``h <= 2 n`` only;
+    with fewer points, the formula would decrease. There the error is inf, so that it decreases in
+    n and in eta everywhere.
 
     Examples
     --------
@@ -47,10 +47,10 @@ def inductive_error(h: float, n: int, eta: float) -> float:
 def vc_dimension(kernel: Any, n_features: int) -> float:
     """Return the VC dimension of ``sgn(f(x) + b)`` with f from the space of a kernel.
 
-    It is the number of dimensions of the functions ``f + b``: d + 1 for the linear kernel, the
-    number C(d + p, p) of monomials up to degree p for ``(x.z + coef0)^p``, the number
-    C(d + p - 1, p) of monomials of degree p and one for the bias where coef0 = 0, and inf for the
-    RBF kernel. The margin is not used: a large one makes the class smaller.
+    It is the dimension of the space of functions ``f + b``: d + 1 for the linear kernel, the number
+    C(d + p, p) of monomials up to degree p for ``(x.z + coef0)^p``, the number C(d + p - 1, p) of
+    monomials of degree p plus one for the bias if coef0 = 0, and inf for the RBF kernel. The margin
+    is not used, although a large one makes the class smaller.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def vc_dimension(kernel: Any, n_features: int) -> float:
     name = "a callable" if callable(kernel.kind) else repr(kernel.kind)
     msg = (
         f"`kernel` must be linear, cubic or rbf for its VC dimension to be known, got {name}; pass "
-        "`vc_dimension` yourself: the number of dimensions of its feature space plus one"
+        "`vc_dimension`, the dimension of its feature space plus one"
     )
     raise ValueError(msg)
 
@@ -81,5 +81,7 @@ def vc_dimension(kernel: Any, n_features: int) -> float:
 def check_probability(name: str, value: Any) -> None:
     """Raise ValueError unless a probability of failure is in (0, 1)."""
     if check_real(name, value, positive=True, finite=False) >= 1:
-        msg = f"`{name}` must be in (0, 1), got {value!r}; it is the chance that the bound fails"
+        msg = (
+            f"`{name}` must be in (0, 1), got {value!r}; it is the probability that the bound fails"
+        )
         raise ValueError(msg)

@@ -1,11 +1,11 @@
-"""Stability coefficients of the soft harmonic solution, and the transductive error that follows.
+"""Stability coefficients of the soft harmonic solution, and the transductive error they imply.
 
 The soft solution minimizes ``(l - y)' C (l - y) + l' Q l`` with ``Q = L + gamma_g I``, trust c_l in
 each of the n_l labels and c_u elsewhere. Dividing by c_l gives the problem of Lemma 2, in which
 c_l = 1; all formulas below are in these units. Two facts are used throughout:
 
-- ``abs(l_i) <= t = 1 / (1 + gamma_g)``, as the largest value is found at a label;
-- taking the label of vertex i away moves l by ``(y_i - (1 - c_u) l'_i) (C + Q)^-1 e_i``, l' being
+- ``abs(l_i) <= t = 1 / (1 + gamma_g)``, because the largest value occurs at a label;
+- removing the label of vertex i changes l by ``(y_i - (1 - c_u) l'_i) (C + Q)^-1 e_i``, l' being
   the solution without it, and no entry of ``(C + Q)^-1 e_i`` exceeds the i-th.
 """
 
@@ -27,10 +27,10 @@ from graphmargin.theory.capacity import check_probability
 Stability = Literal["graph", "spectral", "lemma"]
 STABILITIES = ("graph", "spectral", "lemma")
 MAX_DENSE = 32
-"""Vertices up to which a dense eigensolver is used; Lanczos fails on one to three."""
+"""Largest number of vertices for a dense eigensolver; Lanczos fails on one to three."""
 LANCZOS_TOLERANCE = 1e-8
 MAX_RESTARTS = 100
-"""Restarts of Lanczos before it is given up; the largest eigenvalues of a path are very close."""
+"""Largest number of restarts of Lanczos, which fails where eigenvalues are very close."""
 ROUNDING = 1e-12
 
 
@@ -38,8 +38,8 @@ def transductive_error(beta: float, n_labeled: int, delta: float) -> float:
     """Return ``beta + sqrt(2 ln(2 / delta) / n_l) (n_l beta + 4)``, Delta_T of Lemma 2.
 
     With probability ``1 - delta`` over n_l labels at random vertices, the mean of
-    ``(l_i - y_i)^2`` over all vertices exceeds that over the labels by at most this, if no such
-    loss changes by more than beta when one labeled example is replaced.
+    ``(l_i - y_i)^2`` over all vertices exceeds that over the labels by at most this error, if no
+    such loss changes by more than beta when one labeled example is replaced.
 
     Parameters
     ----------
@@ -62,9 +62,9 @@ def transductive_error(beta: float, n_labeled: int, delta: float) -> float:
 def laplacian_eigenvalues(W: Any) -> tuple[float, float]:
     """Return the smallest eigenvalue of ``L = D - W`` and an upper bound of the largest.
 
-    The smallest is 0 exactly, the constant vector being its eigenvector. The largest is that of
-    Lanczos plus the norm of its residual, but at most the largest d_i + d_j of an edge (Anderson
-    and Morley), which is also the answer where Lanczos does not converge.
+    The smallest is exactly 0, with the constant vector as its eigenvector. The bound is the result
+    of Lanczos plus the norm of its residual, but at most the largest d_i + d_j of an edge (Anderson
+    and Morley), which is also the bound where Lanczos does not converge.
 
     Parameters
     ----------
@@ -73,9 +73,9 @@ def laplacian_eigenvalues(W: Any) -> tuple[float, float]:
 
     Notes
     -----
-    Lanczos starts at a random vector of fixed seed. It could only miss the largest eigenvalue if
-    that vector were orthogonal to its eigenvectors. The relative error is about 1e-8; the cost is
-    that of some dozens to hundreds of products with L.
+    Lanczos starts at a random vector with a fixed seed. It could miss the largest eigenvalue only
+    if that vector were orthogonal to its eigenvectors. The relative error is about 1e-8; the cost
+    is dozens to hundreds of products with L.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def laplacian_eigenvalues(W: Any) -> tuple[float, float]:
     degrees = W.sum(axis=1)
     rows, columns = W.nonzero()
     limit = float((degrees[rows] + degrees[columns]).max())
-    # Weights of any size: the solvers see degrees of order one.
+    # Weights may have any size; the solvers get degrees of order one.
     L = laplacian(W / limit)
     if W.shape[0] <= MAX_DENSE:
         values, vectors = np.linalg.eigh(L.toarray())
@@ -114,14 +114,14 @@ def stability_coefficient(
     c_unlabeled: float = 0.0,
     stability: Stability = "graph",
 ) -> float:
-    """Return beta: how much one example changes a loss ``(l_i - y_i)^2`` of the soft solution.
+    """Return beta, a bound on the change of a loss ``(l_i - y_i)^2`` when one example changes.
 
     - "graph" is proved here: ``min(4 t, 4 (1 + t) (1 + (1 - c_u) t) g)`` with
-      ``t = 1 / (1 + gamma_g)``, and g an upper bound of what a unit label adds to any vertex,
+      ``t = 1 / (1 + gamma_g)``, and g an upper bound on what a unit label adds to any vertex,
       whichever vertices are labeled: ``1 / g = 1 - c_u + min_i 1 / r_i`` and
       ``r_i = 1 / (n_c (gamma_g + c_u)) + D_i + mean(D)`` (at most ``1 / (gamma_g + c_u)``), D
       being the distances to a vertex of the same component of n_c vertices along edges of length
-      1 / w. It is small where a label counts little against the edges around it.
+      1 / w. It is small where the weight of a label is small compared with the edges around it.
     - "spectral" is the coefficient in the proof of Lemma 2: ``2 (sqrt(2) / (m + 1)
       + sqrt(2 n_l) (1 / sqrt(c_u) - 1) M / (m + 1)^2)`` with the extreme eigenvalues
       ``m = gamma_g`` and ``M = lambda_M(L) + gamma_g`` of Q.
@@ -144,12 +144,12 @@ def stability_coefficient(
 
     Notes
     -----
-    "spectral" and "lemma" rest on ``norm((C^-1 Q + I)^-1) <= 1 / (m + 1)``, which is true of the
+    "spectral" and "lemma" assume ``norm((C^-1 Q + I)^-1) <= 1 / (m + 1)``, which is true of the
     eigenvalues but not of the norm, as this matrix is not symmetric. They fail where
     ``c_u << w << sqrt(c_u)``: on two vertices of opposite labels with w = 1e-8, c_u = 1e-12 and
-    gamma_g = 0, moving the label from one to the other changes a loss by 4, and they say 2.89. They
-    hold wherever they are at least 4 t, as every loss is in ``[(1 - t)^2, (1 + t)^2]``. In a bound
-    they are of no use: the losses at the labels are at least ``(1 - t)^2``, and
+    gamma_g = 0, moving the label from one to the other changes a loss by 4, but they are 2.89. They
+    hold wherever they are at least 4 t, as every loss is in ``[(1 - t)^2, (1 + t)^2]``. They are
+    useless in a bound: the losses at the labels are at least ``(1 - t)^2``, and
     ``(1 - t)^2 + 2 sqrt(2) t > 1``.
 
     "graph" holds for a label that moves to another vertex, changes its sign, or both.
@@ -170,7 +170,7 @@ def stability_coefficient(
     """
     n_labeled = check_integer("n_labeled", n_labeled, low=1)
     check_choice("stability", stability, STABILITIES)
-    hint = "; use a finite `gamma_g`, with `inf` no label travels and there is nothing to bound"
+    hint = "; with `inf` no label is propagated, and there is nothing to bound"
     gamma_g = check_real("gamma_g", gamma_g, hint=hint)
     hint = "; the bound is for soft labels: use a finite `c_labeled`, such as 1"
     c_labeled = check_real("c_labeled", c_labeled, positive=True, hint=hint)
@@ -189,19 +189,19 @@ def stability_coefficient(
         return math.inf
     largest = laplacian_eigenvalues(W)[1] / c_labeled + g
     square = (g + 1) ** 2 if stability == "spectral" else g**2 + 1
-    moved = math.sqrt(2 * n_labeled) * (1 / math.sqrt(c_u) - 1) * largest / square
-    return 2 * (math.sqrt(2) / (g + 1) + moved)
+    change = math.sqrt(2 * n_labeled) * (1 / math.sqrt(c_u) - 1) * largest / square
+    return 2 * (math.sqrt(2) / (g + 1) + change)
 
 
 def _largest_gain(W: sparse.csr_array, c_labeled: float, gamma_g: float, c_u: float) -> float:
-    """Return an upper bound of all entries of (C + Q)^-1 e_i, for all i and all labels at i.
+    """Return an upper bound on all entries of (C + Q)^-1 e_i, for all i and all labels at i.
 
     The i-th entry is the largest, and labels elsewhere lower it: it is at most that of
     ``(Q + c_u I + (1 - c_u) e_i e_i')^-1``, which is ``1 / (1 / r_i + 1 - c_u)`` with r_i the
-    diagonal of ``(Q + c_u I)^-1``. The constant vector 1 of a component being an eigenvector,
-    ``r_i = 1 / (n_c (gamma_g + c_u)) + norm(e_i - 1 / n_c)^2``, the norm that of the inverse; the
+    diagonal of ``(Q + c_u I)^-1``. As the constant vector 1 of a component is an eigenvector,
+    ``r_i = 1 / (n_c (gamma_g + c_u)) + norm(e_i - 1 / n_c)^2``, in the norm of the inverse. The
     second term is at most the mean resistance between i and the other vertices of its component,
-    and a resistance is at most the length of a path, here by way of the vertex of largest degree.
+    and a resistance is at most the length of a path, here through the vertex of largest degree.
     """
     sink = gamma_g + c_u
     if sink == 0:

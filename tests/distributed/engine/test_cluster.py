@@ -35,10 +35,12 @@ def size_of(number, value):
 
 
 def test_results_come_in_the_order_of_the_items(cluster):
-    news = []
-    found = cluster.run("double", double, range(20), progress=lambda *told: news.append(told))
-    assert found == [2 * i for i in range(20)]
-    assert news[-1] == (1.0, "20 of 20 tasks")
+    reports = []
+    results = cluster.run(
+        "double", double, range(20), progress=lambda *report: reports.append(report)
+    )
+    assert results == [2 * i for i in range(20)]
+    assert reports[-1] == (1.0, "20 of 20 tasks")
     assert cluster.run("double", double, []) == []
 
 
@@ -47,7 +49,7 @@ def test_futures_may_be_items(cluster):
     assert cluster.results("again", cluster.submit("again", double, first)) == [4, 8]
 
 
-def test_an_error_of_a_task_is_raised_as_it_was(cluster):
+def test_an_error_of_a_task_is_raised_unchanged(cluster):
     with pytest.raises(ValueError, match=r"^3 is wrong$"):
         cluster.run("fail", fail, [3])
 
@@ -64,8 +66,8 @@ def test_an_error_is_raised_before_the_others_are_done(cluster):
 
 def test_a_large_value_goes_to_the_cluster_once(cluster):
     value = np.zeros(3_000_000)  # beyond the size that Dask warns of
-    held = cluster.share("large", value)
-    assert cluster.run("size", size_of, [1, 2, 3], held) == [(i, value.nbytes) for i in (1, 2, 3)]
+    shared = cluster.share("large", value)
+    assert cluster.run("size", size_of, [1, 2, 3], shared) == [(i, value.nbytes) for i in (1, 2, 3)]
 
 
 def test_memory_is_shared_among_threads(cluster):
@@ -74,15 +76,15 @@ def test_memory_is_shared_among_threads(cluster):
     assert cluster.memory == 2 * cluster.task_memory
 
 
-def test_no_worker_is_said(monkeypatch):
+def test_missing_workers_are_reported(monkeypatch):
     monkeypatch.setattr(module, "WAIT_SECONDS", 0.5)
     with (
         LocalCluster(n_workers=0, dashboard_address="localhost:0") as local,
         Client(local) as client,
     ):
-        with pytest.raises(ClusterError, match=r"no worker has joined tcp://.*; start some"):
+        with pytest.raises(ClusterError, match=r"no worker has joined .*tcp://.*; start workers"):
             _ = Cluster(client).task_memory
-        with pytest.raises(ClusterError, match="double: there is no worker left; start more"):
+        with pytest.raises(ClusterError, match="double: no worker is left; start more"):
             Cluster(client).run("double", double, [1])
 
 
@@ -90,17 +92,17 @@ def allow_failures(dask_scheduler, number):
     dask_scheduler.allowed_failures = number
 
 
-def test_a_task_that_kills_its_workers_is_a_matter_of_memory(mortal_cluster):
+def test_a_task_that_kills_its_workers_is_reported_as_lack_of_memory(mortal_cluster):
     def deadly(_):
         os.kill(os.getpid(), signal.SIGKILL)
 
     mortal_cluster.client.run_on_scheduler(allow_failures, number=0)
-    with pytest.raises(ClusterError, match=r"deadly: a worker died 1 times .* larger memory_limit"):
+    with pytest.raises(ClusterError, match=r"deadly: a task was tried 1 times, .* memory_limit"):
         mortal_cluster.run("deadly", deadly, [1])
     mortal_cluster.client.run_on_scheduler(allow_failures, number=3)
 
 
-def test_a_task_whose_worker_dies_is_done_by_another(mortal_cluster):
+def test_a_task_whose_worker_dies_is_repeated_by_another(mortal_cluster):
     first = next(iter(mortal_cluster.client.run(os.getpid).values()))
 
     def die_or_answer(_):
@@ -112,26 +114,26 @@ def test_a_task_whose_worker_dies_is_done_by_another(mortal_cluster):
     assert first not in mortal_cluster.run("dies once", die_or_answer, [1, 2])
 
 
-def test_what_is_shared_survives_its_worker(mortal_cluster):
-    held = mortal_cluster.share("large", np.zeros(10))
-    assert mortal_cluster.run("size", size_of, [1], held) == [(1, 80)]
-    (holders,) = mortal_cluster.client.who_has([held]).values()
+def test_a_shared_value_survives_its_worker(mortal_cluster):
+    shared = mortal_cluster.share("large", np.zeros(10))
+    assert mortal_cluster.run("size", size_of, [1], shared) == [(1, 80)]
+    (holders,) = mortal_cluster.client.who_has([shared]).values()
     for pid in mortal_cluster.client.run(os.getpid, workers=list(holders)).values():
         os.kill(pid, signal.SIGKILL)
-    assert mortal_cluster.run("size", size_of, [2], held) == [(2, 80)]
+    assert mortal_cluster.run("size", size_of, [2], shared) == [(2, 80)]
 
 
-def test_a_scheduler_that_goes_is_said():
+def test_a_stopped_scheduler_is_reported():
     local = LocalCluster(n_workers=0, dashboard_address="localhost:0")
     with dask.config.set({"distributed.comm.timeouts.connect": "300ms"}), Client(local) as client:
         futures = Cluster(client).submit("slow", slow, [60])
         local.close()
-        with pytest.raises(ClusterError, match="slow: the scheduler has gone"):
+        with pytest.raises(ClusterError, match="slow: the scheduler was stopped"):
             Cluster(client).results("slow", futures)
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense", "nonsense://x:1"])
-def test_a_dead_address_is_named(address):
+def test_an_address_without_a_scheduler_is_named(address):
     with (
         dask.config.set({"distributed.comm.timeouts.connect": "300ms"}),
         pytest.raises(ClusterError, match=f"no Dask scheduler answers at '{address}'"),
@@ -140,19 +142,19 @@ def test_a_dead_address_is_named(address):
         pass
 
 
-def test_a_cluster_is_found_by_client_address_or_presence(cluster):
-    with cluster_at(cluster.client) as found:
-        assert found.client is cluster.client
-    with cluster_at(cluster.client.scheduler.address) as found:
-        assert found.client is not cluster.client
-        assert found.run("double", double, [4]) == [8]
-    with cluster.client.as_current(), cluster_at(None) as found:
-        assert found.client is cluster.client
+def test_a_cluster_is_found_by_client_or_address_or_as_the_current_one(cluster):
+    with cluster_at(cluster.client) as current:
+        assert current.client is cluster.client
+    with cluster_at(cluster.client.scheduler.address) as current:
+        assert current.client is not cluster.client
+        assert current.run("double", double, [4]) == [8]
+    with cluster.client.as_current(), cluster_at(None) as current:
+        assert current.client is cluster.client
 
 
 def test_a_local_cluster_ends_with_the_block():
-    with cluster_at("local") as found:
-        assert found.n_threads >= 1
-        assert found.run("absolute", abs, [-4]) == [4]
-        client = found.client
+    with cluster_at("local") as local:
+        assert local.n_threads >= 1
+        assert local.run("absolute", abs, [-4]) == [4]
+        client = local.client
     assert client.status == "closed"

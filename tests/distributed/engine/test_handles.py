@@ -12,8 +12,8 @@ from graphmargin.distributed.engine.handles import (
     SampledRows,
     StoredRows,
     StoredSolution,
-    cut_by,
-    taken,
+    sort_by_receiver,
+    take_rows,
 )
 from graphmargin.distributed.engine.storage import Folder
 
@@ -31,25 +31,25 @@ def assert_same(record, expected):
         np.testing.assert_array_equal(array, other)
 
 
-def test_a_record_is_read_in_whole_by_field_and_by_row(folder):
+def test_a_record_is_read_as_a_whole_by_field_and_by_row(folder):
     stored = StoredRows(folder)
     stored.write(7, ROWS)
     assert_same(stored.read(7, Rows), ROWS)
     assert_same(stored.read(7, Codes), (ROWS.codes,))
-    assert_same(stored.read(7, Rows, rows=np.array([1, 4])), taken(ROWS, [1, 4]))
+    assert_same(stored.read(7, Rows, rows=np.array([1, 4])), take_rows(ROWS, [1, 4]))
 
 
 def test_every_receiver_reads_its_part_of_all_records(folder):
     receiver = np.array([1, 0, 1, 2, 1])
-    order, start = cut_by(receiver, 3)
+    order, start = sort_by_receiver(receiver, 3)
     for number in range(2):
-        StoredRows(folder).write(number, taken(ROWS, order), start=start)
+        StoredRows(folder).write(number, take_rows(ROWS, order), start=start)
     for part in range(3):
         expected = np.tile(ROWS.codes[receiver == part], 2)
         assert_same(StoredRows(folder).read_all(2, Codes, part=part), (expected,))
 
 
-def test_records_of_different_kinds_do_not_meet(folder):
+def test_records_of_different_kinds_have_different_folders(folder):
     assert not SampledRows(folder).exists(0)
     SampledRows(folder).write(0, ROWS)
     assert_same(SampledRows(folder).read(0, Rows), ROWS)

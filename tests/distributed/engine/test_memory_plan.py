@@ -29,7 +29,7 @@ def partitions_of(cluster, n_rows, n_features=16, n_neighbors=5, n_classes=10):
     )
 
 
-def test_every_thread_has_some_partitions():
+def test_every_thread_has_several_partitions():
     assert partitions_of(workers(2), 1_000_000) == 8
     assert partitions_of(workers(2), 4 * MIN_ROWS) == 4
     assert partitions_of(workers(2), 10) == 1
@@ -44,11 +44,11 @@ def test_a_partition_fits_in_a_task_and_is_not_too_large():
     assert partitions_of(small, 10_000_000, n_features=64) > 2 * n_partitions
 
 
-def test_what_stays_between_tasks_has_to_fit_in_all_workers():
+def test_too_little_memory_for_the_iterations_is_refused():
     assert partitions_of(workers(2, memory=760 * MB), 1_000_000) == 8
     with pytest.raises(ClusterError, match=r"1,000,000 rows of 10 classes need 724\.\d+ MiB"):
         partitions_of(workers(2, memory=700 * MB), 1_000_000)
 
 
-def test_a_row_range_of_wide_rows_has_fewer():
+def test_a_row_range_of_wide_rows_has_fewer_rows():
     assert rows_per_task(workers(), 1000) < rows_per_task(workers(), 16) / 20

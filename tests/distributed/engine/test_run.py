@@ -28,7 +28,7 @@ def square(folder, number, base, log):
 
 def fail_at_two(folder, number, log):
     if number == 2 and not Folder(log).exists("mended"):
-        message = "number 2 is broken; mend it"
+        message = "number 2 is broken; repair it"
         raise InputError(message)
     return square(folder, number, 0, log)
 
@@ -41,7 +41,7 @@ def calls(log):
     return sorted(name.split("-")[0] for name in (Folder(log) / "calls").names())
 
 
-def test_results_come_in_order_and_files_are_there(folder, cluster, tmp_path):
+def test_results_come_in_order_and_files_are_written(folder, cluster, tmp_path):
     run = open_run(folder, cluster, SETTINGS, resume=False)
 
     results = run.stage("squares", square, 5, 10, str(tmp_path))
@@ -67,16 +67,16 @@ def test_a_run_that_goes_on_does_nothing_twice_and_has_the_same_results(folder, 
     second = again.stage("squares", square, 4, 1, str(tmp_path))
 
     assert calls(tmp_path) == ["0", "1", "2", "2", "3"]
-    for one, other in zip(first, second, strict=True):
-        assert list(one) == list(other)
-        for key, value in one.items():
-            assert value.shape == other[key].shape
-            np.testing.assert_array_equal(value, other[key])
+    for result, repeated in zip(first, second, strict=True):
+        assert list(result) == list(repeated)
+        for key, value in result.items():
+            assert value.shape == repeated[key].shape
+            np.testing.assert_array_equal(value, repeated[key])
 
 
-def test_what_was_done_before_a_failure_is_kept(folder, cluster, tmp_path):
+def test_results_from_before_a_failure_are_kept(folder, cluster, tmp_path):
     run = open_run(folder, cluster, SETTINGS, resume=False)
-    with pytest.raises(InputError, match=r"^number 2 is broken; mend it$"):
+    with pytest.raises(InputError, match=r"^number 2 is broken; repair it$"):
         run.stage("squares", fail_at_two, 4, str(tmp_path))
     Folder(str(tmp_path)).write_bytes("mended", b"")
     run.stage("squares", fail_at_two, 4, str(tmp_path))
@@ -92,7 +92,7 @@ def test_items_and_shared_arguments_reach_the_task(folder, cluster):
     assert run.stage("none", item_and_shared, [], held) == []
 
 
-def test_what_is_checkpointed_stays(folder, cluster):
+def test_a_checkpointed_value_does_not_change(folder, cluster):
     run = open_run(folder, cluster, SETTINGS, resume=False)
     assert run.checkpointed("size.json", [1, 2]) == [1, 2]
     assert open_run(folder, cluster, SETTINGS, resume=True).checkpointed("size.json", [3]) == [1, 2]
@@ -101,10 +101,10 @@ def test_what_is_checkpointed_stays(folder, cluster):
 def test_the_same_run_needs_resume_and_another_one_is_refused(folder, cluster):
     open_run(folder, cluster, SETTINGS, resume=False)
     before = folder.read_bytes("run.json")
-    with pytest.raises(InputError, match="holds this run already; go on with resume=True"):
+    with pytest.raises(InputError, match="already has this run; go on with resume=True"):
         open_run(folder, cluster, SETTINGS, resume=False)
     for resume in (False, True):
-        with pytest.raises(InputError, match="holds another run: k was 5 and is 6 now"):
+        with pytest.raises(InputError, match="has another run: k was 5 and is 6 now"):
             open_run(folder, cluster, {**SETTINGS, "k": 6}, resume=resume)
     assert folder.read_bytes("run.json") == before
 
@@ -119,7 +119,7 @@ def test_the_same_run_needs_resume_and_another_one_is_refused(folder, cluster):
     ],
     ids=["in a mapping", "in a list", "missing", "long"],
 )
-def test_a_difference_among_many_values_is_told_in_a_line(folder, cluster, change, said):
+def test_the_first_difference_of_settings_is_shown_in_one_line(folder, cluster, change, said):
     settings = {"parameters": {"C": 1.0, "eps": 0}, "data": FILES}
     open_run(folder, cluster, settings, resume=False)
     with pytest.raises(InputError) as error:
@@ -128,16 +128,16 @@ def test_a_difference_among_many_values_is_told_in_a_line(folder, cluster, chang
     assert len(str(error.value)) < 600 + len(folder.url)
 
 
-def test_settings_may_be_numbers_of_numpy(folder, cluster):
+def test_settings_may_be_numpy_numbers(folder, cluster):
     open_run(folder, cluster, {"k": np.int64(5), "width": np.float32(0.5)}, resume=False)
     open_run(folder, cluster, {"k": 5, "width": 0.5}, resume=True)
     assert folder.read_json("run.json") == {"k": 5, "width": 0.5}
 
 
 @pytest.mark.parametrize("resume", [False, True])
-def test_a_folder_of_something_else_is_not_touched(tmp_path, cluster, resume):
+def test_a_folder_with_other_files_is_refused_and_not_touched(tmp_path, cluster, resume):
     (tmp_path / "thesis.tex").write_text("years of work")
-    with pytest.raises(InputError, match=r"holds 'thesis\.tex', which is no part of a run"):
+    with pytest.raises(InputError, match=r"has 'thesis\.tex', which is not part of a run"):
         open_run(Folder(str(tmp_path)), cluster, SETTINGS, resume=resume)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
@@ -152,7 +152,7 @@ def test_a_new_folder_may_be_resumed(folder, cluster):
     assert folder.names() == ["run.json"]
 
 
-def test_a_damaged_marker_says_what_to_do(folder, cluster, tmp_path):
+def test_a_damaged_marker_is_named_with_what_to_do(folder, cluster, tmp_path):
     run = open_run(folder, cluster, SETTINGS, resume=False)
     run.stage("squares", square, 2, 1, str(tmp_path))
     (tmp_path / "run" / "squares" / marker_name(1)).write_bytes(b"")

@@ -45,7 +45,7 @@ def test_rows_are_drawn_without_repetition_in_their_order():
     assert not np.array_equal(rows, draw_sample(strata, quotas, [3, 8]))
 
 
-def test_more_than_there_are_is_refused_and_nothing_is_no_row():
+def test_quotas_above_the_number_of_rows_are_refused_and_zero_draws_none():
     with pytest.raises(ValueError, match="larger sample"):
         draw_sample(np.array([0, 0]), np.array([3]), [0])
     assert draw_sample(np.array([0, -1]), np.array([0]), [0]).tolist() == []

@@ -28,15 +28,15 @@ def folder(tmp_path, request):
     return Folder(str(place) if request.param == "path" else place.as_uri())
 
 
-def test_arrays_of_all_types_return_as_they_were(folder):
+def test_arrays_of_all_types_are_read_as_they_were_written(folder):
     folder.write("p", ARRAYS)
 
-    found = folder.read("p")
+    arrays = folder.read("p")
 
-    assert list(found) == list(ARRAYS)
+    assert list(arrays) == list(ARRAYS)
     for key, array in ARRAYS.items():
-        assert found[key].dtype == array.dtype
-        np.testing.assert_array_equal(found[key], array)
+        assert arrays[key].dtype == array.dtype
+        np.testing.assert_array_equal(arrays[key], array)
 
 
 def test_shapes_are_kept_and_memory_order_does_not_matter(folder):
@@ -53,35 +53,35 @@ def test_shapes_are_kept_and_memory_order_does_not_matter(folder):
         np.testing.assert_array_equal(array, arrays[key])
 
 
-def test_a_part_is_what_lies_between_its_edges(folder):
+def test_a_part_has_the_rows_between_its_start_and_the_next(folder):
     start = np.array([0, 2, 2, 6])
     folder.write("p", ARRAYS, start=start)
     for part in range(3):
-        found = folder.read("p", ["cube", "text"], part=part)
-        assert list(found) == ["cube", "text"]
-        for key, array in found.items():
+        arrays = folder.read("p", ["cube", "text"], part=part)
+        assert list(arrays) == ["cube", "text"]
+        for key, array in arrays.items():
             np.testing.assert_array_equal(array, ARRAYS[key][start[part] : start[part + 1]])
     assert "start" not in folder.read("p")
     np.testing.assert_array_equal(folder.read("p", ["start"])["start"], start)
 
 
 @given(st.sets(st.integers(0, 99_999), max_size=20))
-def test_some_rows_are_those_of_the_array(tmp_path_factory, rows):
+def test_selected_rows_are_those_of_the_array(tmp_path_factory, rows):
     X = np.arange(200_000.0).reshape(100_000, 2)
     folder = Folder(str(tmp_path_factory.getbasetemp() / "rows"))
     if not folder.exists("p"):
         folder.write("p", {"X": X, "n": np.arange(100_000, dtype=np.int32)})
-    wanted = np.array(sorted(rows), dtype=np.int64)
+    sorted_rows = np.array(sorted(rows), dtype=np.int64)
 
-    found = folder.read("p", rows=wanted)
+    arrays = folder.read("p", rows=sorted_rows)
 
-    np.testing.assert_array_equal(found["X"], X[wanted])
-    np.testing.assert_array_equal(found["n"], wanted)
-    assert found["X"].shape == (len(wanted), 2)
+    np.testing.assert_array_equal(arrays["X"], X[sorted_rows])
+    np.testing.assert_array_equal(arrays["n"], sorted_rows)
+    assert arrays["X"].shape == (len(sorted_rows), 2)
 
 
 def test_objects_are_refused(folder):
-    with pytest.raises(TypeError, match="`x` holds objects"):
+    with pytest.raises(TypeError, match="`x` has objects"):
         folder.write("p", {"x": np.array([{}])})
     assert folder.names() == []
 
@@ -110,11 +110,11 @@ def _empty(path: Path) -> None:
         (_cut_short, "ends too early"),
         (_cut_header, "header"),
         (_claim_a_long_header, "header"),
-        (_empty, "no file of graphmargin"),
+        (_empty, "not a file of graphmargin"),
         (Path.unlink, "missing"),
     ],
 )
-def test_a_damaged_pack_is_named_with_the_way_out(tmp_path, damage, why):
+def test_a_damaged_pack_is_named_with_what_to_do(tmp_path, damage, why):
     folder = Folder(str(tmp_path))
     folder.write("p", {"x": np.arange(5)})
     damage(tmp_path / "p")
@@ -134,14 +134,14 @@ def test_a_damaged_json_is_named(tmp_path):
 def write_half(folder, name):
     with folder.writing(name) as file:
         file.write(b"half")
-        message = "on the way"
+        message = "while writing"
         raise RuntimeError(message)
 
 
-def test_what_fails_on_the_way_leaves_the_old_file(tmp_path):
+def test_a_failed_write_keeps_the_old_file(tmp_path):
     folder = Folder(str(tmp_path))
     folder.write_bytes("a", b"old")
-    with pytest.raises(RuntimeError, match="on the way"):
+    with pytest.raises(RuntimeError, match="while writing"):
         write_half(folder, "a")
     assert folder.read_bytes("a") == b"old"
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
@@ -162,12 +162,12 @@ def test_readers_never_see_a_mixture_of_two_writers(cluster, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["p"]
 
 
-def test_drafts_of_dead_processes_are_no_files(tmp_path):
+def test_drafts_of_dead_processes_are_not_listed(tmp_path):
     (tmp_path / f"a.123{DRAFT}").write_bytes(b"half")
     assert Folder(str(tmp_path)).names() == []
 
 
-def test_files_and_folders_are_removed_if_they_are_there(folder):
+def test_files_and_folders_are_removed_if_they_exist(folder):
     folder.write_bytes("a", b"")
     (folder / "b").write_bytes("c", b"")
     folder.remove(["a", "missing"])
@@ -191,7 +191,7 @@ def test_an_object_store_gets_whole_objects():
     assert not folder.is_local
     try:
         folder.write("p", ARRAYS, start=np.array([0, 6]))
-        with pytest.raises(RuntimeError, match="on the way"):
+        with pytest.raises(RuntimeError, match="while writing"):
             write_half(folder, "q")
         assert folder.names() == ["p"]
         np.testing.assert_array_equal(folder.read("p", part=0)["cube"], ARRAYS["cube"])
@@ -203,8 +203,8 @@ def test_an_object_store_gets_whole_objects():
 
 
 @pytest.mark.parametrize(
-    ("place", "message"), [("nowhere://a", "nowhere://a"), ("", "'' is no path")]
+    ("place", "message"), [("nowhere://a", "nowhere://a"), ("", "'' is not a path")]
 )
-def test_a_place_that_cannot_be_is_refused(place, message):
+def test_a_path_without_a_file_system_is_refused(place, message):
     with pytest.raises(InputError, match=message):
         Folder.at(place)

@@ -55,7 +55,7 @@ def test_whole_decimals_are_integers_for_estimators():
 
 
 @pytest.mark.parametrize("rule", [UNLABELED_IN_PYTHON, UNLABELED_IN_TABLES])
-def test_what_is_no_class_is_named_with_what_means_unlabeled(rule):
+def test_a_cell_that_is_not_a_class_is_named_with_the_values_that_mean_unlabeled(rule):
     with pytest.raises(TableError, match=r"'y' has '2.5' in 1 rows, first in a row 2") as caught:
         labels_of(rule, pa.array([1.0, 2.5]))
     assert f"unlabeled is {rule.description}" in str(caught.value)

@@ -10,12 +10,12 @@ import pyarrow.parquet
 import pytest
 
 from graphmargin._errors import InputError
-from graphmargin.distributed.engine.handles import Labels, StoredLabels, taken
+from graphmargin.distributed.engine.handles import Labels, StoredLabels, take_rows
 from graphmargin.distributed.engine.run import open_run
 from graphmargin.distributed.engine.storage import Folder
 from graphmargin.distributed.io.output import (
     check_empty,
-    ids_layout,
+    id_layout,
     output_name,
     table_layout,
     write_labels,
@@ -54,7 +54,7 @@ def job(cluster, tmp_path):
     )
     owner = rng.integers(0, N_PARTITIONS, N)
     for i in range(N_PARTITIONS):
-        part = taken(labels, owner == i)
+        part = take_rows(labels, owner == i)
         start = np.searchsorted(part.rows, source.offsets)
         StoredLabels(run.folder).write(i, part, start=start)
     return run, source, table, labels
@@ -68,7 +68,7 @@ def test_ids_labels_and_confidences_are_in_the_order_of_the_input(job):
     run, source, table, labels = job
     out = run.folder / "transduction"
 
-    write_labels(run, CLASSES, source, ids_layout(source.schema, "y", ["key"]), N_PARTITIONS, out)
+    write_labels(run, CLASSES, source, id_layout(source.schema, "y", ["key"]), N_PARTITIONS, out)
 
     written = pa.dataset.dataset(out.url).to_table()
     assert written.schema == pa.schema(
@@ -87,7 +87,7 @@ def test_ids_labels_and_confidences_are_in_the_order_of_the_input(job):
 )
 def test_without_ids_rows_have_numbers_and_labels_the_type_of_the_classes(job, classes, kind):
     run, source, _, labels = job
-    out, layout = run.folder / "transduction", ids_layout(source.schema, "y", [])
+    out, layout = run.folder / "transduction", id_layout(source.schema, "y", [])
 
     write_labels(run, np.array(classes), source, layout, N_PARTITIONS, out)
 
@@ -110,8 +110,8 @@ def test_the_whole_table_has_its_columns_and_the_new_ones(job, tmp_path):
     for name in ("key", "a", "note"):
         assert written[name].to_pylist() == table[name].to_pylist()
     assert written["y"].to_pylist() == labels_of(labels.codes)
-    sure = np.where(labels.source == SOURCES.index("given"), 1, labels.confidence)
-    np.testing.assert_array_equal(written["y_confidence"], np.round(sure, 6))
+    confidence = np.where(labels.source == SOURCES.index("given"), 1, labels.confidence)
+    np.testing.assert_array_equal(written["y_confidence"], np.round(confidence, 6))
     assert written["y_source"].to_pylist() == [SOURCES[i] for i in labels.source]
 
 
@@ -127,11 +127,13 @@ def test_labels_may_have_another_type_in_each_file(job, tmp_path):
     assert written["key"].to_pylist() == table["key"].to_pylist()
 
 
-def test_columns_of_the_result_must_be_free(job):
+def test_a_table_with_a_column_of_the_result_is_refused(job):
     _, source, _, _ = job
     path = source.files[0].url
     pa.parquet.write_table(pa.table({"y": ["a"], "y_source": [1]}), path)
-    with pytest.raises(TableError, match=r"0\.parquet has a column 'y_source', which the result"):
+    with pytest.raises(
+        TableError, match=r"0\.parquet already has a column 'y_source', which the result"
+    ):
         table_layout(open_source(path), "y")
 
 
@@ -141,39 +143,41 @@ def test_every_row_must_have_one_label(job, fault):
     part = StoredLabels(run.folder).read(0, Labels)
     start = np.searchsorted(part.rows, source.offsets)
     if fault == "missing":
-        part = taken(part, slice(1, None))
+        part = take_rows(part, slice(1, None))
         start = np.searchsorted(part.rows, source.offsets)
     elif fault == "twice":
         part.rows[1] = part.rows[0]
     else:
         part.rows[0] += N
     StoredLabels(run.folder).write(0, part, start=start)
-    out, layout = run.folder / "out", ids_layout(source.schema, "y", [])
-    with pytest.raises(InputError, match="labels does not hold one label for each of the rows 0"):
+    out, layout = run.folder / "out", id_layout(source.schema, "y", [])
+    with pytest.raises(
+        InputError, match="labels does not have exactly one label for each of the rows 0"
+    ):
         write_labels(run, CLASSES, source, layout, N_PARTITIONS, out)
     assert not out.exists("_SUCCESS")
     assert not out.exists(output_name(0))
 
 
-def test_a_folder_that_holds_something_is_refused(tmp_path):
+def test_a_folder_that_is_not_empty_is_refused(tmp_path):
     check_empty(Folder(str(tmp_path)))
     check_empty(Folder(str(tmp_path / "new")))
     (tmp_path / "a").write_text("")
-    with pytest.raises(InputError, match="holds 'a' already; choose a new folder, or an empty one"):
+    with pytest.raises(InputError, match="already has 'a'; choose a new folder, or an empty one"):
         check_empty(Folder(str(tmp_path)))
 
 
-def test_a_file_that_failed_on_the_way_is_not_there(job, tmp_path, monkeypatch):
+def test_a_file_whose_writing_failed_does_not_exist(job, tmp_path, monkeypatch):
     _, source, _, _ = job
     monkeypatch.setattr(read_batches, "__defaults__", (4,))
 
     def fail_later(batch, first):
         if first:
-            message = "on the way"
+            message = "while writing"
             raise RuntimeError(message)
         return pa.array(["ant"] * batch.num_rows), np.ones(batch.num_rows), None
 
-    item, layout = (source.row_ranges[0], 0), ids_layout(source.schema, "y", ["key"])
-    with pytest.raises(RuntimeError, match="on the way"):
+    item, layout = (source.row_ranges[0], 0), id_layout(source.schema, "y", ["key"])
+    with pytest.raises(RuntimeError, match="while writing"):
         write_range(Folder(str(tmp_path / "out")), 0, item, layout, ["key"], fail_later)
     assert list((tmp_path / "out").iterdir()) == []

@@ -63,35 +63,43 @@ def test_predictions_are_those_of_one_process(cluster, tmp_path, table, model, h
     given.to_parquet(source, index=False, row_group_size=50)
     expected = predict_file(model, source, tmp_path / "one.parquet")
 
-    news = []
-    found = predict_parquet(
+    reports = []
+    predicted = predict_parquet(
         cluster,
         RowPredictor.of_table(model),
         source,
         Folder(str(tmp_path / "out")),
-        progress=lambda *told: news.append(told),
+        progress=lambda *report: reports.append(report),
     )
 
-    one = pd.read_parquet(tmp_path / "one.parquet")
-    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "out"), one)
-    assert found.mean_confidence == pytest.approx(expected.mean_confidence)
-    assert (found.column, found.n_rows, found.counts, found.n_checked, found.n_right) == (
+    alone = pd.read_parquet(tmp_path / "one.parquet")
+    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "out"), alone)
+    assert predicted.mean_confidence == pytest.approx(expected.mean_confidence)
+    assert (
+        predicted.column,
+        predicted.n_rows,
+        predicted.counts,
+        predicted.n_checked,
+        predicted.n_right,
+    ) == (
         expected.column,
         expected.n_rows,
         expected.counts,
         expected.n_checked,
         expected.n_right,
     )
-    assert news[-1][0] == 1.0
+    assert reports[-1][0] == 1.0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["new.parquet", "one.parquet", "out"]
 
 
-def test_a_classifier_of_numbers_labels_columns_by_name(cluster, tmp_path, files, table):
+def test_a_predictor_of_numbers_finds_its_columns_by_name(cluster, tmp_path, files, table):
     codes = np.array([{"x": 3, "y": 5, "z": 8}.get(kind, -1) for kind in table["kind"]])
     classifier = HarmonicClassifier().fit(table[["size"]].to_numpy(), codes)
     predictor = RowPredictor(SIZE, classifier.predictor_, "class")
 
-    found = predict_parquet(cluster, predictor, files, Folder.at(tmp_path / "out"), columns=["key"])
+    predicted = predict_parquet(
+        cluster, predictor, files, Folder.at(tmp_path / "out"), columns=["key"]
+    )
 
     written = pa.dataset.dataset(tmp_path / "out").to_table()
     assert written.schema.names == ["key", "class", "confidence"]
@@ -100,7 +108,7 @@ def test_a_classifier_of_numbers_labels_columns_by_name(cluster, tmp_path, files
     np.testing.assert_array_equal(written["class"], classifier.predict(X))
     ordered = np.sort(classifier.predict_proba(X), axis=1)
     np.testing.assert_allclose(written["confidence"], ordered[:, -1] - ordered[:, -2], atol=1e-12)
-    assert found.counts == {
+    assert predicted.counts == {
         str(k): int((classifier.predict(X) == k).sum()) for k in classifier.classes_
     }
 
@@ -108,11 +116,11 @@ def test_a_classifier_of_numbers_labels_columns_by_name(cluster, tmp_path, files
 def test_without_columns_rows_have_numbers(cluster, tmp_path, files, model):
     (tmp_path / "out").mkdir()
     out = Folder.at((tmp_path / "out").as_uri())
-    found = predict_parquet(cluster, RowPredictor.of_table(model), files, out, columns=[])
+    predicted = predict_parquet(cluster, RowPredictor.of_table(model), files, out, columns=[])
     written = pa.dataset.dataset(tmp_path / "out").to_table()
     assert written.schema.names == ["row", "kind", "confidence"]
     assert written["row"].to_pylist() == list(range(150))
-    assert found.n_checked == 30
+    assert predicted.n_checked == 30
 
 
 @pytest.mark.parametrize(
@@ -127,7 +135,9 @@ def test_without_columns_rows_have_numbers(cluster, tmp_path, files, model):
     ],
     ids=["absent", "taken", "cell"],
 )
-def test_bad_tables_are_named_and_leave_nothing(cluster, tmp_path, table, model, change, message):
+def test_bad_tables_are_refused_and_leave_no_files(
+    cluster, tmp_path, table, model, change, message
+):
     changed = change(table)
     (tmp_path / "data").mkdir()
     changed.iloc[:80].to_parquet(tmp_path / "data" / "0.parquet", index=False)
@@ -144,11 +154,11 @@ def test_bad_tables_are_named_and_leave_nothing(cluster, tmp_path, table, model,
     [
         (np.where(np.arange(150) == 77, np.nan, 1.0), "'size' has nan in row 78; fill"),
         # Text that can be read as numbers is no column of numbers in `fit` either.
-        ("1", r"'size' is .*string, not numbers"),
+        ("1", r"'size' is .*string, and not a number"),
     ],
     ids=["missing", "text"],
 )
-def test_cells_that_are_no_numbers_are_named(cluster, tmp_path, table, size, message):
+def test_cells_that_are_not_numbers_are_named(cluster, tmp_path, table, size, message):
     classifier = HarmonicClassifier().fit(table[["size"]].to_numpy(), np.arange(150) % 3)
     table.assign(size=size).to_parquet(tmp_path / "a.parquet")
     predictor = RowPredictor(SIZE, classifier.predictor_, "class")
@@ -157,13 +167,13 @@ def test_cells_that_are_no_numbers_are_named(cluster, tmp_path, table, size, mes
     assert [path.name for path in tmp_path.iterdir()] == ["a.parquet"]
 
 
-def test_names_of_new_columns_must_be_free(cluster, tmp_path, files, model):
+def test_a_table_with_a_column_of_the_result_is_refused(cluster, tmp_path, files, model):
     out = Folder.at(tmp_path / "out")
     with pytest.raises(TableError, match="are both 'kind'"):
         predict_parquet(cluster, RowPredictor.of_table(model), files, out, columns=["kind"])
 
 
-def test_an_object_store_gets_a_mark_at_the_end_or_nothing():
+def test_an_object_store_gets_a_success_file_last_or_no_files():
     out = Folder.at("memory://predictions/out")
     try:
         with atomic_folder(out) as folder:

@@ -19,12 +19,12 @@ from graphmargin.distributed.engine.run import open_run
 from graphmargin.distributed.engine.storage import Folder
 from graphmargin.distributed.io.parquet_files import File, check_columns, check_types
 from graphmargin.distributed.io.row_ranges import (
+    format_cell,
     frame_fingerprint,
     frame_schema,
     is_dask_frame,
     open_source,
     read_batches,
-    show_cell,
     split_rows,
     store_frame,
 )
@@ -78,38 +78,38 @@ def test_files_may_be_named_in_many_ways(files, name):
     assert flat(read(open_source(name(files)))) == list(range(17))
 
 
-@pytest.mark.parametrize("rows_at_most", [None, 3, 8])
-def test_every_row_is_read_once_in_order(files, rows_at_most):
-    source = open_source(files, rows_at_most)
-    found = read(source)
-    assert flat(found) == list(range(17))
-    assert np.diff(source.offsets).tolist() == [len(rows) for rows in found]
+@pytest.mark.parametrize("max_rows", [None, 3, 8])
+def test_every_row_is_read_once_in_order(files, max_rows):
+    source = open_source(files, max_rows)
+    row_lists = read(source)
+    assert flat(row_lists) == list(range(17))
+    assert np.diff(source.offsets).tolist() == [len(rows) for rows in row_lists]
     assert source.n_rows == 17
-    if rows_at_most is not None:
-        assert max(map(len, found)) <= rows_at_most
+    if max_rows is not None:
+        assert max(map(len, row_lists)) <= max_rows
 
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=6).filter(any), st.integers(1, 30))
-def test_row_ranges_cover_groups_of_any_sizes(tmp_path_factory, groups, rows_at_most):
+def test_row_ranges_cover_groups_of_any_sizes(tmp_path_factory, groups, max_rows):
     path = tmp_path_factory.mktemp("groups") / "a.parquet"
     schema = pa.schema({"x": pa.int64()})
     with pa.parquet.ParquetWriter(path, schema) as writer:
         for i, n in enumerate(groups):
             first = sum(groups[:i])
             writer.write_table(pa.table({"x": pa.array(range(first, first + n), pa.int64())}))
-    source = open_source(path, rows_at_most)
+    source = open_source(path, max_rows)
     assert flat(read(source, 4)) == list(range(sum(groups)))
-    assert all(0 < row_range.n_rows <= rows_at_most for row_range in source.row_ranges)
+    assert all(0 < row_range.n_rows <= max_rows for row_range in source.row_ranges)
     for row_range in source.row_ranges:
-        assert show_cell(row_range, "x", 0) == str(row_range.first_row)
+        assert format_cell(row_range, "x", 0) == str(row_range.first_row)
 
 
 def test_row_ranges_are_as_large_as_they_may_be_and_name_their_rows(files):
     assert [row_range.n_rows for row_range in open_source(files).row_ranges] == [10, 7]
     source = open_source(files, 8)
     assert [row_range.n_rows for row_range in source.row_ranges] == [8, 2, 7]
-    assert show_cell(source.row_ranges[2], "x", 6) == "16"
-    assert source.row_ranges[2].where(6) == f"{files[2]} row 7"
+    assert format_cell(source.row_ranges[2], "x", 6) == "16"
+    assert source.row_ranges[2].describe_row(6) == f"{files[2]} row 7"
     assert pickle.loads(pickle.dumps(source)) == source
 
 
@@ -148,17 +148,20 @@ def bad(place, content):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (lambda t: t / "none.parquet", "none.parquet is not there"),
-        (lambda t: f"{t}/*.parquet", r"\*.parquet is not there"),
-        (lambda t: bad(t / "f" / "a.csv", b"").parent, "/f holds no file that ends in .parquet"),
-        (lambda t: bad(t / "a.parquet", b"x,y\n"), "a.parquet: not a Parquet file, or a damaged"),
-        (lambda t: bad(t / "a.parquet", b""), "a.parquet: not a Parquet file, or a damaged"),
-        (lambda _: [], "`data` names no file"),
+        (lambda t: t / "none.parquet", "none.parquet does not exist"),
+        (lambda t: f"{t}/*.parquet", r"\*.parquet does not exist"),
+        (lambda t: bad(t / "f" / "a.csv", b"").parent, "/f has no file that ends in .parquet"),
+        (
+            lambda t: bad(t / "a.parquet", b"x,y\n"),
+            "a.parquet is not a Parquet file, or is damaged",
+        ),
+        (lambda t: bad(t / "a.parquet", b""), "a.parquet is not a Parquet file, or is damaged"),
+        (lambda _: [], "`data` is an empty list"),
         (lambda _: [3], "`data` must be the path or URL of Parquet files, .* got int"),
         (lambda _: None, "got NoneType"),
         (lambda _: pd.DataFrame({"x": [1]}), "got DataFrame; write tables in memory"),
-        (lambda t: write(t / "a.parquet", 0, 0), "a.parquet has no rows"),
-        (lambda t: [write(t / "a.parquet", 0, 2), t], "a.parquet is named twice"),
+        (lambda t: write(t / "a.parquet", 0, 0), "no rows in .*a.parquet"),
+        (lambda t: [write(t / "a.parquet", 0, 2), t], "a.parquet twice"),
     ],
     ids=[
         "file",
@@ -174,7 +177,7 @@ def bad(place, content):
         "twice",
     ],
 )
-def test_what_is_no_table_is_named(tmp_path, data, message):
+def test_paths_without_a_table_are_refused(tmp_path, data, message):
     with pytest.raises(TableError, match=message):
         open_source(data(tmp_path))
 
@@ -182,21 +185,23 @@ def test_what_is_no_table_is_named(tmp_path, data, message):
 def test_columns_of_the_same_name_are_refused(tmp_path):
     table = pa.table([[1], [2]], names=["x", "x"])
     pa.parquet.write_table(table, tmp_path / "a.parquet")
-    with pytest.raises(TableError, match=r"a\.parquet: two columns are called 'x'; rename one"):
+    with pytest.raises(
+        TableError, match=r"a\.parquet: two columns are named 'x'; rename one of them"
+    ):
         open_source(tmp_path)
 
 
-def test_a_file_that_changed_since_or_went_is_said(files):
+def test_a_file_that_has_changed_or_was_removed_is_named(files):
     source = open_source(files, 4)
     files[2].unlink()
     with pytest.raises(TableError, match=r"part\.10\.parquet cannot be read"):
         read(source)
     write(files[0], 0, 6)
-    with pytest.raises(TableError, match=r"part\.2\.parquet (cannot be read|has . rows)"):
+    with pytest.raises(TableError, match=r"part\.2\.parquet (cannot be read|has . fewer rows)"):
         read(source)
 
 
-def test_absent_columns_are_listed_with_what_may_be_meant():
+def test_missing_columns_are_listed_with_a_similar_name():
     schema = pa.schema({"size": pa.int64(), "color": pa.string()})
     with pytest.raises(
         TableError, match=r"a has no columns 'colour', 'w'; did you mean 'color'. it has: 'size', "
@@ -212,16 +217,16 @@ def test_files_of_other_types_are_named():
 
     first = file("a", x=pa.int64(), y=pa.string())
     check_types([first, file("b", y=pa.large_string(), x=pa.int64(), z=pa.bool_())], ["x", "y"])
-    check_types([first, file("b", x=pa.int64(), y=pa.null())], ["x", "y"], but=["y"])
-    with pytest.raises(TableError, match="column 'x' is int64 in a, and double in b; write all"):
+    check_types([first, file("b", x=pa.int64(), y=pa.null())], ["x", "y"], any_type=["y"])
+    with pytest.raises(TableError, match="column 'x' is int64 in a, but double in b; write all"):
         check_types([first, file("b", x=pa.float64(), y=pa.string())], ["x", "y"])
     with pytest.raises(TableError, match="b has no column 'y'"):
-        check_types([first, file("b", x=pa.int64())], ["x", "y"], but=["y"])
+        check_types([first, file("b", x=pa.int64())], ["x", "y"], any_type=["y"])
     encoded = file("b", x=pa.int64(), y=pa.dictionary(pa.int8(), pa.string()))
     check_types([first, encoded], ["x", "y"])
 
 
-def test_a_fingerprint_tells_versions_of_files(files):
+def test_the_fingerprint_changes_with_the_version_of_a_file(files):
     before = open_source(files).fingerprint
     assert open_source(files, 3).fingerprint == before
     write(files[2], 20, 7)
@@ -229,7 +234,7 @@ def test_a_fingerprint_tells_versions_of_files(files):
     assert open_source(files[:1]).fingerprint == before[:1]
 
 
-def test_row_ranges_stay_when_a_run_goes_on_with_other_workers(files, cluster, tmp_path):
+def test_row_ranges_stay_the_same_when_a_run_goes_on_with_other_workers(files, cluster, tmp_path):
     folder = Folder(str(tmp_path / "run"))
     run = open_run(folder, cluster, {}, resume=False)
     first = split_rows(run, open_source(files), 4)
@@ -274,7 +279,7 @@ def _as_text(frame):
 
 
 @pytest.mark.parametrize(("change", "kind"), [(_mixed, object), (_as_text, float)])
-def test_a_dask_frame_that_is_not_what_it_says_is_refused(cluster, tmp_path, change, kind):
+def test_a_dask_frame_with_other_types_than_it_declares_is_refused(cluster, tmp_path, change, kind):
     run = open_run(Folder(str(tmp_path / "run")), cluster, {}, resume=False)
     frame = dd.from_pandas(pd.DataFrame({"x": np.arange(4)}), npartitions=2)
     meta = pd.DataFrame({"x": pd.Series(dtype=int), "y": pd.Series(dtype=kind)})
@@ -286,18 +291,21 @@ def test_a_dask_frame_that_is_not_what_it_says_is_refused(cluster, tmp_path, cha
 
 @pytest.mark.parametrize(
     ("names", "message"),
-    [(["x", "x"], "two columns are called 'x'; rename one"), ([0, "x"], "column 0, whose name")],
+    [
+        (["x", "x"], "two columns are named 'x'; rename one of them"),
+        ([0, "x"], "has a column 0; rename it"),
+    ],
     ids=["twice", "number"],
 )
-def test_a_dask_frame_whose_columns_have_no_names_is_refused(names, message):
+def test_a_dask_frame_with_bad_names_of_columns_is_refused(names, message):
     frame = dd.from_pandas(pd.DataFrame([[1, 2]], columns=names), npartitions=1)
     with pytest.raises(TableError, match=message):
         frame_schema(frame)
 
 
-def test_a_long_cell_is_shown_by_its_beginning(tmp_path):
+def test_the_beginning_of_a_long_cell_is_shown(tmp_path):
     table = pa.table({"x": [36 * "k", 1000 * "k"]})
     pa.parquet.write_table(table, tmp_path / "a.parquet")
     (row_range,) = open_source(tmp_path).row_ranges
-    assert show_cell(row_range, "x", 0) == repr(36 * "k")
-    assert show_cell(row_range, "x", 1) == f"'{99 * 'k'}..."
+    assert format_cell(row_range, "x", 0) == repr(36 * "k")
+    assert format_cell(row_range, "x", 1) == f"'{99 * 'k'}..."

@@ -26,7 +26,7 @@ def test_a_label_reaches_through_all_partitions(run, path_graph, labeled):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_scattered_graph_as_on_one_machine(run, seed):
+def test_random_partitions_agree_with_one_machine(run, seed):
     rng = np.random.default_rng(seed)
     n, n_partitions = 80, 5
     W = sparse.random_array((n, n), density=0.012, rng=rng)
@@ -35,21 +35,21 @@ def test_scattered_graph_as_on_one_machine(run, seed):
     codes[:2] = 0, 1
     owner = rng.integers(n_partitions - 1, size=n)  # nothing in the last partition
     write_graph(run.folder, W, codes, owner, n_partitions)
-    found = find_reached(run, n_partitions)
+    n_unreached = find_reached(run, n_partitions)
     problem = harmonic_problem(W, codes)
     unreached = ~problem.reached
     n_components = len(np.unique(problem.component[unreached]))
     assert n_components > 1
-    assert found == unreached.sum()
+    assert n_unreached == unreached.sum()
     reached = read_whole(ReachedVertices(run.folder), Reached, owner, n_partitions).reached
     np.testing.assert_array_equal(reached, problem.reached)
 
 
-def test_is_found_once(run, path_graph):
+def test_components_are_found_only_once(run, path_graph):
     owner = np.array([0, 0, 1, 1])
     W = path_graph(4).tolil()
     W[2, 3] = W[3, 2] = 0
     write_graph(run.folder, W.tocsr(), [0, -1, -1, -1], owner, 2)
-    found = find_reached(run, 2)
+    n_unreached = find_reached(run, 2)
     PartitionedGraph(run.folder).folder.remove()
-    assert find_reached(run, 2) == found == 1
+    assert find_reached(run, 2) == n_unreached == 1

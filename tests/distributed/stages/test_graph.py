@@ -81,7 +81,7 @@ def test_every_row_is_owned_by_one_partition_with_its_point_and_label(problem, b
     np.testing.assert_array_equal(np.sort(np.concatenate(seen)), np.arange(len(X)))
 
 
-def test_what_a_partition_sends_is_what_the_other_one_waits_for(built):
+def test_a_partition_sends_the_vertices_that_are_in_the_halo_of_others(built):
     run, _, summary = built
     graph = PartitionedGraph(run.folder)
     blocks = [graph.read(partition, GraphBlock) for partition in range(summary.n_partitions)]
@@ -102,7 +102,7 @@ def test_one_partition_is_the_graph_of_one_machine(cluster, problem, tmp_path):
     assert abs(W - knn_graph(X, 5)).max() == 0
 
 
-def test_integers_with_many_ties_and_duplicates(cluster, tmp_path):
+def test_ties_and_duplicates_agree_with_one_machine(cluster, tmp_path):
     X = np.random.default_rng(0).integers(4, size=(3_000, 3)).astype(np.float64)
     codes = np.where(np.arange(3_000) < 20, np.arange(3_000) % 2, -1)
     run, _, summary = build(cluster, tmp_path, X, codes, n_partitions=3)
@@ -114,7 +114,7 @@ def test_integers_with_many_ties_and_duplicates(cluster, tmp_path):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_cosine_is_the_metric_of_rows_of_unit_length(cluster, problem, tmp_path, dtype):
+def test_cosine_is_euclidean_for_rows_of_unit_length(cluster, problem, tmp_path, dtype):
     X, codes = problem
     X = X[:2_000].astype(dtype)
     run, _, _ = build(cluster, tmp_path, X, codes[:2_000], n_partitions=2, metric="cosine")
@@ -124,7 +124,7 @@ def test_cosine_is_the_metric_of_rows_of_unit_length(cluster, problem, tmp_path,
     np.testing.assert_allclose(in_both.data, whole.multiply(W > 0).data, rtol=1e-6)
 
 
-def test_binary_weights(cluster, problem, tmp_path):
+def test_binary_weights_are_one(cluster, problem, tmp_path):
     X, codes = problem
     run, _, _ = build(cluster, tmp_path, X[:2_000], codes[:2_000], n_partitions=2, width=np.inf)
     assert set(assembled(run.folder, 2, 2_000).data.tolist()) == {1.0}
@@ -139,7 +139,7 @@ def test_far_clusters_are_joined_by_no_edge_where_weights_underflow(cluster, tmp
     assert W[:3, :3].nnz == 6
 
 
-def test_row_ranges_without_rows_and_partitions_with_few(cluster, tmp_path):
+def test_empty_row_ranges_and_small_partitions_have_a_graph(cluster, tmp_path):
     X = np.random.default_rng(0).normal(size=(12, 2))
     codes = np.array([0, 1] + [-1] * 10)
     run, _, _ = build(cluster, tmp_path, X, codes, n_ranges=20, n_partitions=6)
@@ -149,7 +149,7 @@ def test_row_ranges_without_rows_and_partitions_with_few(cluster, tmp_path):
     assert W.nnz > 0
 
 
-def test_rows_that_are_all_alike(cluster, tmp_path):
+def test_equal_rows_have_a_graph(cluster, tmp_path):
     codes = np.array([0, 1] + [-1] * 98)
     run, _, _ = build(cluster, tmp_path, np.ones((100, 2)), codes, n_partitions=4, width=1.0)
     assert sizes(run, 4).tolist().count(0) == 3

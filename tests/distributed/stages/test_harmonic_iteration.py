@@ -60,11 +60,11 @@ def solved(run, W, codes, owner, n_partitions, gamma_g):
     return report, read_whole(solution, Solution, owner, n_partitions)
 
 
-def assert_same_labels(found, solution):
+def assert_same_labels(stored, solution):
     clear = solution.confidence >= 1e-6
-    np.testing.assert_array_equal(found.codes[clear], solution.codes[clear])
-    np.testing.assert_allclose(found.confidence, solution.confidence, atol=1e-5)
-    np.testing.assert_allclose(found.mass, solution.class_mass, atol=1e-5)
+    np.testing.assert_array_equal(stored.codes[clear], solution.codes[clear])
+    np.testing.assert_allclose(stored.confidence, solution.confidence, atol=1e-5)
+    np.testing.assert_allclose(stored.mass, solution.class_mass, atol=1e-5)
 
 
 def files_of(folder):
@@ -87,42 +87,42 @@ def on_iteration(action):
     return watch
 
 
-def test_path_by_hand(run, path_graph):
+def test_the_solution_on_a_path_is_that_by_hand(run, path_graph):
     codes = [0, -1, -1, -1, -1, 1]
     owner = np.array([0, 1, 1, 2, 0, 2])
-    report, found = solved(run, path_graph(6), codes, owner, 3, gamma_g=0.0)
+    report, solution = solved(run, path_graph(6), codes, owner, 3, gamma_g=0.0)
     assert report.converged
     assert report.certain
     assert report.violation < 1e-6
-    np.testing.assert_allclose(found.mass[:, 1], np.arange(6) / 5, atol=1e-6)
-    np.testing.assert_allclose(found.mass.sum(axis=1), 1, atol=1e-6)
-    np.testing.assert_allclose(found.confidence, [1, 0.6, 0.2, 0.2, 0.6, 1], atol=1e-6)
-    assert found.codes.tolist() == [0, 0, 0, 1, 1, 1]
-    assert [array.dtype for array in found] == [np.int32, np.float64, np.float32]
+    np.testing.assert_allclose(solution.mass[:, 1], np.arange(6) / 5, atol=1e-6)
+    np.testing.assert_allclose(solution.mass.sum(axis=1), 1, atol=1e-6)
+    np.testing.assert_allclose(solution.confidence, [1, 0.6, 0.2, 0.2, 0.6, 1], atol=1e-6)
+    assert solution.codes.tolist() == [0, 0, 0, 1, 1, 1]
+    assert [array.dtype for array in solution] == [np.int32, np.float64, np.float32]
 
 
-def test_sink_by_hand(run):
+def test_the_solution_with_a_sink_is_that_by_hand(run):
     W = np.array([[0, 1, 0], [1, 0, 3], [0, 3, 0.0]])
-    _, found = solved(run, W, [0, -1, 1], np.array([0, 1, 1]), 2, gamma_g=4.0)
-    np.testing.assert_allclose(found.mass[1], [1 / 8, 3 / 8], atol=1e-7)
-    assert found.confidence[1] == pytest.approx(1 / 4, abs=1e-7)
+    _, solution = solved(run, W, [0, -1, 1], np.array([0, 1, 1]), 2, gamma_g=4.0)
+    np.testing.assert_allclose(solution.mass[1], [1 / 8, 3 / 8], atol=1e-7)
+    assert solution.confidence[1] == pytest.approx(1 / 4, abs=1e-7)
 
 
 @pytest.mark.parametrize(
     ("where", "gamma_g"), [("regions", 0.3), ("regions", 10.0), ("anywhere", 1.0)]
 )
-def test_agrees_with_one_machine(run, problem_of_3000, where, gamma_g):
+def test_the_solution_agrees_with_one_machine(run, problem_of_3000, where, gamma_g):
     W, codes, X = problem_of_3000
     at_random = np.random.default_rng(1).integers(3, size=len(codes))
     owner = spatial(X, 3) if where == "regions" else at_random
-    report, found = solved(run, W, codes, owner, 3, gamma_g)
+    report, solution = solved(run, W, codes, owner, 3, gamma_g)
     assert report.converged
     assert report.certain
-    assert_same_labels(found, harmonic_solution(W, codes, gamma_g=gamma_g))
+    assert_same_labels(solution, harmonic_solution(W, codes, gamma_g=gamma_g))
 
 
 @pytest.mark.parametrize("gamma_g", [0.0, 0.3])
-def test_islands_and_empty_parts(run, random_graph, gamma_g):
+def test_components_without_labels_and_empty_partitions_are_solved(run, random_graph, gamma_g):
     # Two islands, of which one has no label; a labeled vertex alone, an unlabeled one alone.
     W = sparse.block_diag([random_graph(20, 0), random_graph(9, 1), np.zeros((2, 2))]).tocsr()
     codes = np.full(31, -1)
@@ -130,29 +130,29 @@ def test_islands_and_empty_parts(run, random_graph, gamma_g):
     owner = np.random.default_rng(0).integers(1, 4, size=31)
     owner[[0, 1]] = 1
     owner[29], owner[30] = 5, 6  # nothing in parts 0 and 4, nothing to solve in 5 and 6
-    report, found = solved(run, W, codes, owner, 7, gamma_g)
+    report, stored = solved(run, W, codes, owner, 7, gamma_g)
     assert report.certain
     solution = harmonic_solution(W, codes, gamma_g=gamma_g)
-    assert_same_labels(found, solution)
-    np.testing.assert_array_equal(found.codes == -1, solution.unreached)
-    assert not found.mass[solution.unreached].any()
-    assert not found.confidence[solution.unreached].any()
-    assert (found.confidence[codes >= 0] == 1).all()
+    assert_same_labels(stored, solution)
+    np.testing.assert_array_equal(stored.codes == -1, solution.unreached)
+    assert not stored.mass[solution.unreached].any()
+    assert not stored.confidence[solution.unreached].any()
+    assert (stored.confidence[codes >= 0] == 1).all()
 
 
-def test_nothing_to_solve(run, path_graph):
-    report, found = solved(run, path_graph(3), [0, 1, 0], np.array([0, 1, 1]), 2, gamma_g=0.0)
+def test_a_graph_without_free_vertices_is_solved(run, path_graph):
+    report, solution = solved(run, path_graph(3), [0, 1, 0], np.array([0, 1, 1]), 2, gamma_g=0.0)
     assert report == HarmonicReport(0, True, True, 0.0)
-    assert found.codes.tolist() == [0, 1, 0]
+    assert solution.codes.tolist() == [0, 1, 0]
 
 
-def test_coarse_graphs_of_large_parts_agree_with_one_machine(run):
+def test_coarse_graphs_of_large_partitions_agree_with_one_machine(run):
     W, codes, X = mixture(6_000, 16, 10, seed=2)
     owner = spatial(X, 2)
-    report, found = solved(run, W, codes, owner, 2, gamma_g=0.0)
+    report, solution = solved(run, W, codes, owner, 2, gamma_g=0.0)
     assert report.certain
     assert report.violation < 1e-6
-    assert_same_labels(found, harmonic_solution(W, codes))
+    assert_same_labels(solution, harmonic_solution(W, codes))
     problem = tasks.PartitionedProblem(run.folder, 10, 0.0)
     systems = [tasks.read_system(number, problem) for number in range(2)]
     assert all(system.preconditioner is not None for system in systems)
@@ -179,7 +179,7 @@ class StopError(Exception):
 
 
 @pytest.mark.parametrize(("last", "checkpoint"), [(1, 0), (4, 3), (6, 6)])
-def test_goes_on_where_it_was_to_the_last_bit(run, problem_of_3000, undisturbed, last, checkpoint):
+def test_a_run_that_goes_on_has_the_same_bits(run, problem_of_3000, undisturbed, last, checkpoint):
     W, codes, _ = problem_of_3000
     owner, report, files, _ = undisturbed
 
@@ -201,7 +201,7 @@ def test_files_from_before_a_checkpoint_are_removed(undisturbed):
     assert names[7] == ["halo-000006", "halo-000007", harmonic_iteration.SCALARS, "state-000006"]
 
 
-def test_is_solved_once_and_leaves_the_solution_alone(run, path_graph):
+def test_a_solution_is_computed_once_and_only_its_files_are_left(run, path_graph):
     owner = np.array([0, 0, 1, 1])
     report, _ = solved(run, path_graph(4), [0, -1, -1, 1], owner, 2, gamma_g=0.0)
     assert run.seconds["harmonic-0"] > 0
@@ -210,35 +210,35 @@ def test_is_solved_once_and_leaves_the_solution_alone(run, path_graph):
     assert solve(run, 2, 2, 0.0) == report
 
 
-def test_an_iteration_that_does_not_converge_says_so(run, problem_of_3000, monkeypatch):
+def test_an_iteration_that_does_not_converge_is_reported(run, problem_of_3000, monkeypatch):
     W, codes, X = problem_of_3000
     monkeypatch.setattr(harmonic_iteration, "MAX_ITERATIONS", 3)
-    report, found = solved(run, W, codes, spatial(X, 2), 2, gamma_g=0.0)
+    report, solution = solved(run, W, codes, spatial(X, 2), 2, gamma_g=0.0)
     assert report.iterations == 3
     assert not report.converged
     assert not report.certain
     assert report.violation > 1e-6
-    assert (found.codes >= 0).all()
+    assert (solution.codes >= 0).all()
 
 
-def test_a_system_that_moves_is_read_again_and_memory_is_known(run, problem_of_3000):
+def test_a_system_is_pickled_as_its_files_and_dask_measures_its_memory(run, problem_of_3000):
     W, codes, X = problem_of_3000
     write_graph(run.folder, W, codes, spatial(X, 2), 2)
     find_reached(run, 2)
     problem = tasks.PartitionedProblem(run.folder, 4, 0.1)
     systems = [tasks.read_system(number, problem) for number in range(2)]
-    states = [tasks.start(system, 0) for system in systems]
+    states = [tasks.start_state(system, 0) for system in systems]
     product = tasks.multiply((systems[0], states[0]), 0)
 
-    sent = pickle.dumps(systems[0])
-    assert len(sent) < 2000
-    moved = pickle.loads(sent)
+    pickled = pickle.dumps(systems[0])
+    assert len(pickled) < 2000
+    moved = pickle.loads(pickled)
     np.testing.assert_array_equal(moved.root, systems[0].root)
-    again = tasks.multiply((moved, tasks.start(moved, 0)), 0)
+    again = tasks.multiply((moved, tasks.start_state(moved, 0)), 0)
     np.testing.assert_array_equal(again.W, product.W)
     np.testing.assert_array_equal(again.curvature, product.curvature)
 
     n = len(systems[0].root)
-    taken = sizeof(systems[0]) + sizeof(states[0]) + sizeof(product)
+    measured = sizeof(systems[0]) + sizeof(states[0]) + sizeof(product)
     expected = n * vertex_bytes(4, n_edges=len(systems[0].matrix[1]) / n)
-    assert taken == pytest.approx(expected, rel=0.2)
+    assert measured == pytest.approx(expected, rel=0.2)

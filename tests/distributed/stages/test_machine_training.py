@@ -14,7 +14,7 @@ from graphmargin.distributed.engine.handles import (
     StoredMachine,
     StoredSolution,
     Vertices,
-    taken,
+    take_rows,
 )
 from graphmargin.distributed.engine.run import Run
 from graphmargin.distributed.engine.storage import Folder
@@ -67,7 +67,7 @@ def write(folder, X, given, *solutions, n_partitions=6):
         PartitionedGraph(folder).write(number, Vertices(rows, given[rows]))
         PartitionedPoints(folder).write(number, Points(X[rows]))
         for gamma_g, solution in zip((FIRST, SECOND), solutions, strict=False):
-            StoredSolution(folder, gamma_g).write(number, taken(solution, rows))
+            StoredSolution(folder, gamma_g).write(number, take_rows(solution, rows))
     return np.argsort(owner, kind="stable")
 
 
@@ -141,12 +141,12 @@ def test_objective_and_predictions_are_those_of_one_machine(
         center=center,
         random_state=0,
     )
-    found, expected = (
+    objective, expected = (
         objectives(m, X, labels.codes, labels.weights, 1.0) for m in (machine, alone)
     )
     # Landmarks are other random rows; with the rows as features, the problem is the same.
     tolerance = 0.005 if kind == "linear" else 0.02
-    np.testing.assert_allclose(found, expected, rtol=tolerance)
+    np.testing.assert_allclose(objective, expected, rtol=tolerance)
     agree = predicted_codes(machine.decision(X)) == predicted_codes(alone.decision(X))
     assert agree.mean() > (0.995 if kind == "linear" else 0.99)
 
@@ -157,26 +157,30 @@ def test_groups_agree_with_a_single_one_on_the_same_landmarks(
 ):
     X, given, solution = mixture(4_000, n_classes, seed=1)
     labels = learned_from(given, solution)
-    found = []
+    machines = []
     for n_groups in (1, 3):
         run = Run(Folder(str(tmp_path / str(n_groups))), cluster)
         write(run.folder, X, given, solution)
         force_groups(monkeypatch, int(labels.mask.sum()), n_groups)
-        found.append(learned(run, Kernel("rbf", 4.0), n_classes, BlendedCandidate(FIRST, C, 1.0)))
-    one, several = found
-    np.testing.assert_array_equal(one.vectors, several.vectors)
+        machines.append(
+            learned(run, Kernel("rbf", 4.0), n_classes, BlendedCandidate(FIRST, C, 1.0))
+        )
+    single, several = machines
+    np.testing.assert_array_equal(single.vectors, several.vectors)
     assert several.report.converged
     assert several.report.approximation_error == pytest.approx(
-        one.report.approximation_error, rel=0.1
+        single.report.approximation_error, rel=0.1
     )
-    values = [objectives(machine, X, labels.codes, labels.weights, C) for machine in found]
+    values = [objectives(machine, X, labels.codes, labels.weights, C) for machine in machines]
     np.testing.assert_allclose(*values, rtol=0.01)
-    agree = predicted_codes(one.decision(X)) == predicted_codes(several.decision(X))
+    agree = predicted_codes(single.decision(X)) == predicted_codes(several.decision(X))
     assert agree.mean() > 0.995
 
 
 @pytest.mark.parametrize("n_groups", [1, 3])
-def test_sum_of_candidates(cluster, tmp_path, monkeypatch, n_groups):
+def test_the_machine_is_the_weighted_sum_of_its_candidates(
+    cluster, tmp_path, monkeypatch, n_groups
+):
     X, given, first = mixture(2000, 3, n_labels=60)
     other = first._replace(confidence=np.where(given >= 0, 1.0, first.confidence**2))
     candidates = [
@@ -204,7 +208,7 @@ def test_sum_of_candidates(cluster, tmp_path, monkeypatch, n_groups):
 
 
 @pytest.mark.parametrize(("kind", "n_groups"), [("rbf", 3), ("linear", 1)])
-def test_supervised_candidate_learns_from_given_labels(run, monkeypatch, kind, n_groups):
+def test_a_supervised_candidate_learns_from_given_labels(run, monkeypatch, kind, n_groups):
     X, given, solution = mixture(2000, 3, n_labels=60)
     write(run.folder, X, given, solution)
     force_groups(monkeypatch, 180, n_groups)
@@ -223,15 +227,15 @@ def test_supervised_candidate_learns_from_given_labels(run, monkeypatch, kind, n
     assert agree.mean() > 0.98
 
 
-def test_rows_that_are_drawn_stand_for_the_others(cluster, tmp_path, monkeypatch):
+def test_drawn_rows_have_the_weight_of_all_rows(cluster, tmp_path, monkeypatch):
     X, given, solution = mixture(8000, 3, n_labels=50)
     labels = learned_from(given, solution)
-    found = []
+    machines = []
     for limit in (50_000, 2000):
         run = Run(Folder(str(tmp_path / str(limit))), cluster)
         write(run.folder, X, given, solution)
         monkeypatch.setattr(module, "MAX_FEATURE_ROWS", limit)
-        found.append(
+        machines.append(
             learned(
                 run,
                 Kernel("rbf", 4.0),
@@ -240,15 +244,15 @@ def test_rows_that_are_drawn_stand_for_the_others(cluster, tmp_path, monkeypatch
                 BlendedCandidate(np.inf, 0.01, 0.0),
             )
         )
-    whole, drawn = found
+    whole, drawn = machines
     assert whole.report.n_rows == labels.mask.sum()
     assert drawn.report.n_rows == 2000
     np.testing.assert_array_equal(whole.vectors, drawn.vectors)
-    values = [objectives(machine, X, labels.codes, labels.weights, 0.01) for machine in found]
+    values = [objectives(machine, X, labels.codes, labels.weights, 0.01) for machine in machines]
     np.testing.assert_allclose(*values, rtol=0.03)
 
 
-def test_class_in_one_group_only(run, monkeypatch):
+def test_a_class_may_be_in_one_group_only(run, monkeypatch):
     X, given, solution = mixture(2000, 4)
     far = solution.codes == 3
     X[far, 0] += 50
@@ -272,7 +276,7 @@ def test_biases_are_the_best_for_the_weights(run, monkeypatch):
         assert abs(shift) < 1e-5
 
 
-def test_too_few_epochs_are_a_failure_that_is_kept(run, monkeypatch):
+def test_too_few_epochs_are_reported_as_a_failure(run, monkeypatch):
     X, given, solution = mixture(2000, 2)
     write(run.folder, X, given, solution)
     monkeypatch.setattr(pair_solver, "MAX_EPOCHS", 2)
@@ -283,7 +287,7 @@ def test_too_few_epochs_are_a_failure_that_is_kept(run, monkeypatch):
     assert learned(*arguments).report == machine.report
 
 
-def test_run_that_goes_on_reads_the_machine(run, monkeypatch):
+def test_a_run_that_goes_on_reads_the_machine(run, monkeypatch):
     X, given, solution = mixture(2000, 3)
     write(run.folder, X, given, solution)
     plan = plan_of(3, BlendedCandidate(FIRST, 1.0, 1.0))
@@ -305,14 +309,14 @@ def test_calibration_is_that_of_a_sample_of_the_rows_learned_from(run, monkeypat
     plan = plan_of(3, BlendedCandidate(gamma_g, 1.0, 1.0))
     machine = train(run, 6, plan, Kernel("linear", 4.0), np.zeros(8))
     monkeypatch.setattr(score_calibration, "CALIBRATION_ROWS", 5000)
-    found = calibrate(run, 6, machine, plan, gamma_g)
+    calibration = calibrate(run, 6, machine, plan, gamma_g)
     used = given >= 0 if is_supervised else learned_from(given, solution).mask
     rows = order[used[order]]
     targets = calibration_targets(solution.mass.astype(np.float64), given)[rows]
-    assert found == pytest.approx(fit_calibration(machine.decision(X[rows]), targets))
+    assert calibration == pytest.approx(fit_calibration(machine.decision(X[rows]), targets))
 
 
-def test_doubt_of_a_calibration_sample_counts_all_labels(run, monkeypatch):
+def test_the_doubt_of_a_calibration_counts_all_labels(run, monkeypatch):
     X, given, solution = mixture(3000, 2, n_labels=500)
     write(run.folder, X, given, solution)
     plan = plan_of(2, BlendedCandidate(np.inf, 1.0, 1.0))

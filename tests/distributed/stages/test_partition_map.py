@@ -42,15 +42,15 @@ def test_the_radius_finds_the_share_of_neighbors_that_was_asked_for(X, share):
     neighbors = nearest_neighbors(X, 5, recall=1.0, random_state=0).indices
     partitions = with_replica_radius(make_partition_map(X, 8, seed=0), X, X[neighbors], share)
     owners, row, partition = partitions.replicas(X)
-    known = np.zeros((len(X), 8), dtype=bool)
-    known[np.arange(len(X)), owners] = True
-    known[row, partition] = True
-    found = known[neighbors, owners[:, None]].mean()
-    assert found >= share
+    is_in_partition = np.zeros((len(X), 8), dtype=bool)
+    is_in_partition[np.arange(len(X)), owners] = True
+    is_in_partition[row, partition] = True
+    recall = is_in_partition[neighbors, owners[:, None]].mean()
+    assert recall >= share
     assert len(row) < 2 * len(X)
 
 
-def test_a_replica_is_there_exactly_from_the_radius_that_it_needs(X):
+def test_a_row_has_a_replica_exactly_from_its_needed_radius_on(X):
     partitions = make_partition_map(X, 6, seed=0)
     target = np.full(len(X), 2)
     needed = partitions.needed_radius(X, target)
@@ -61,7 +61,7 @@ def test_a_replica_is_there_exactly_from_the_radius_that_it_needs(X):
     np.testing.assert_array_equal(is_known, needed <= radius)
 
 
-def test_many_cells_are_looked_at_by_coarse_cell():
+def test_with_many_cells_rows_are_compared_within_coarse_cells():
     X = np.random.default_rng(0).normal(size=(30_000, 2))
     partitions = make_partition_map(X, 60, seed=0)
     assert len(partitions.centers) > NEAR_CELLS
@@ -75,7 +75,7 @@ def test_many_cells_are_looked_at_by_coarse_cell():
     )
 
 
-def test_partitions_are_the_same_after_they_were_saved(X, tmp_path):
+def test_a_saved_map_is_loaded_unchanged(X, tmp_path):
     partitions = make_partition_map(X, 4, seed=0)
     partitions.save(Folder(str(tmp_path)))
     loaded = load_partition_map(Folder(str(tmp_path)))
@@ -84,7 +84,7 @@ def test_partitions_are_the_same_after_they_were_saved(X, tmp_path):
 
 
 @pytest.mark.parametrize("n_partitions", [1, 2, 5])
-def test_rows_that_are_all_alike_have_an_owner(n_partitions):
+def test_equal_rows_have_an_owner(n_partitions):
     X = np.ones((100, 3))
     partitions = with_replica_radius(
         make_partition_map(X, n_partitions, seed=0), X[:5], X[:5, None], 0.99
@@ -94,7 +94,7 @@ def test_rows_that_are_all_alike_have_an_owner(n_partitions):
     assert len(row) == 0
 
 
-def test_more_partitions_than_rows_leaves_some_empty():
+def test_with_more_partitions_than_rows_some_are_empty():
     X = np.arange(3.0)[:, None]
     partitions = make_partition_map(X, 5, seed=0)
     assert len(set(partitions.assign(X).tolist())) == 3

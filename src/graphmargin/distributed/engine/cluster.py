@@ -1,4 +1,4 @@
-"""The workers of a Dask cluster: their number and memory, and one way to give them tasks."""
+"""The workers of a Dask cluster: their threads, their memory, and the tasks that they run."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from graphmargin.distributed.cluster_errors import ClusterError
 
 LOCAL = "local"
 IGNORE_SIGINT = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
-"""Code that workers of this machine run first: Ctrl-C is for the program, which ends them."""
+"""Code that local workers run first: Ctrl-C is for the program, which then stops its workers."""
 IDLE_BYTES = 450 * 2**20
 """Memory of a worker without any data: Python, libraries, and compiled code."""
 TASK_SHARE = 0.5
-"""Share of the memory beyond that for tasks; the other half is for what stays between them."""
+"""Share of the remaining memory for tasks; the other half is for results that workers keep."""
 MIN_TASK_MEMORY = 64 * 2**20
-"""Memory of a task below which nothing useful can be done."""
+"""Smallest memory of a task that is of any use."""
 DEFAULT_THREAD_BYTES = 4 * 2**30
-"""Memory that is assumed for a thread of a worker without a limit."""
+"""Memory that is assumed for each thread of a worker without a memory limit."""
 ALLOCATOR = {"MALLOC_MMAP_THRESHOLD_": 2**25, "MALLOC_TRIM_THRESHOLD_": 2**26}
-"""Freed arrays up to this size are used again. Dask's default gives all of them back to the system,
-and to get them again takes half of the time of the iterations."""
+"""Sizes up to which glibc reuses freed arrays. With Dask's defaults it returns them to the system,
+and allocating them again takes half of the time of the iterations."""
 POLL_SECONDS = 1.0
 WAIT_SECONDS = 120.0
-"""Time to wait for workers that have gone, or that are full, to come back."""
+"""Time to wait for workers to join, or to resume after they have paused for lack of memory."""
 
 
 class Cluster:
@@ -59,22 +59,22 @@ class Cluster:
 
     @property
     def memory(self) -> int:
-        """Bytes that all workers together can keep between tasks."""
-        free = (_limit(worker) - IDLE_BYTES for worker in self.workers.values())
+        """Bytes of results that all workers together can keep between tasks."""
+        free = (_memory_limit(worker) - IDLE_BYTES for worker in self.workers.values())
         return int((1 - TASK_SHARE) * sum(free))
 
     @property
     def task_memory(self) -> int:
-        """Bytes that a task may take on the smallest worker.
+        """Bytes that a task may use on the smallest worker.
 
         Raises
         ------
         ClusterError
-            If that is next to nothing, or there is no worker.
+            If these are fewer than `MIN_TASK_MEMORY`, or there is no worker.
         """
         workers = self._wait_for_workers()
         shares = {
-            name: TASK_SHARE * (_limit(worker) - IDLE_BYTES) / worker["nthreads"]
+            name: TASK_SHARE * (_memory_limit(worker) - IDLE_BYTES) / worker["nthreads"]
             for name, worker in workers.items()
         }
         name, least = min(shares.items(), key=lambda item: item[1])
@@ -82,8 +82,8 @@ class Cluster:
             threads = workers[name]["nthreads"]
             needed = IDLE_BYTES + MIN_TASK_MEMORY / TASK_SHARE * threads
             msg = (
-                f"worker {name} has {format_bytes(_limit(workers[name]))} of memory for "
-                f"{threads} threads, and needs {format_bytes(int(needed))} at least; start workers "
+                f"worker {name} has {format_bytes(_memory_limit(workers[name]))} of memory for "
+                f"{threads} threads, but needs at least {format_bytes(int(needed))}; start workers "
                 "with a larger memory_limit, or with fewer threads"
             )
             raise ClusterError(msg)
@@ -99,7 +99,7 @@ class Cluster:
     ) -> list[Any]:
         """Return ``function(item, *shared)`` for all items, in their order.
 
-        A task whose worker dies is done again by another one.
+        If a worker dies, other workers repeat its tasks.
 
         Parameters
         ----------
@@ -108,7 +108,7 @@ class Cluster:
         function : callable
         items : sequence
         shared
-            Small values: each task gets its own copy.
+            Small values, which are sent with every task.
         progress : callable, default=None
         """
         futures = self.submit(name, function, items, *shared)
@@ -128,61 +128,61 @@ class Cluster:
         return futures
 
     def release(self, futures: Sequence[Future[Any]]) -> None:
-        """Let workers forget results, unless tasks that are to come need them.
+        """Let the workers delete results, unless tasks that were submitted still need them.
 
-        Python would do so when nobody knows the futures any more, but graphs of tasks know them
-        until garbage is collected, and results are large.
+        Python would release futures that nothing refers to, but task graphs refer to them until
+        the next garbage collection, and the results are large.
         """
         for future in futures:
             future.release()
 
     def share(self, name: str, value: Any) -> Future[Any]:
-        """Return what stands for a large value among the arguments of tasks.
+        """Return a future of a large value, which tasks take as an argument in its place.
 
-        It goes to the cluster once, and from worker to worker as they need it; if all who have it
-        die, the scheduler has it still.
+        The value is sent to the cluster once, and from worker to worker as they need it. The
+        scheduler keeps a copy in case all of these workers die.
         """
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}):
-            return self.submit(name, _same, [value])[0]
+            return self.submit(name, _identity, [value])[0]
 
     def results(
         self, name: str, futures: Sequence[Future[Any]], progress: ProgressCallback | None = None
     ) -> list[Any]:
-        """Return the results of futures, or raise what the first failure says."""
+        """Return the results of futures, or raise the error of the first that failed."""
         self.wait(name, futures, progress)
         return list(self.client.gather(list(futures)))
 
     def wait(
         self, name: str, futures: Sequence[Future[Any]], progress: ProgressCallback | None = None
     ) -> None:
-        """Return when all are done, or raise what the first failure says."""
+        """Wait until all futures are done, or raise the error of the first that failed."""
         pending = list(futures)
         stuck_since: float | None = None
         try:
             while pending:
-                # Not the first of them: to look at all after each would take their square.
+                # Waiting for the next one alone would check all futures after each of them.
                 with suppress(TimeoutError):
                     wait(pending, POLL_SECONDS)
                 failed = next((future for future in futures if future.status == "error"), None)
                 if failed is not None:
                     failed.result()
                 n_before = len(pending)
-                # All of them: what is done is to do again if a worker dies with it.
+                # All futures again: a result is lost, and computed again, if its worker dies.
                 pending = [future for future in futures if future.status in ("pending", "lost")]
                 is_moving = len(pending) < n_before
-                stuck_since = None if is_moving else self._stuck(name, stuck_since)
+                stuck_since = None if is_moving else self._stuck_since(name, stuck_since)
                 if progress is not None:
                     n_done = len(futures) - len(pending)
                     progress(n_done / len(futures), f"{n_done:,} of {len(futures):,} tasks")
         except KilledWorker as error:
             msg = (
-                f"{name}: a worker died {error.allowed_failures + 1} times on the same task, most "
-                "often for lack of memory; start workers with a larger memory_limit, or with fewer "
-                "threads, and go on with resume=True"
+                f"{name}: a task was tried {error.allowed_failures + 1} times, and each time its "
+                "worker died, most likely for lack of memory; start workers with a larger "
+                "memory_limit, or with fewer threads, and go on with resume=True"
             )
             raise ClusterError(msg) from error
         except FuturesCancelledError as error:
-            msg = f"{name}: the scheduler has gone, or forgot its tasks; go on with resume=True"
+            msg = f"{name}: the scheduler was stopped, or lost its tasks; go on with resume=True"
             raise ClusterError(msg) from error
         finally:
             if pending and self.client.status == "running":
@@ -193,20 +193,29 @@ class Cluster:
         while not (workers := self.workers):
             if time.monotonic() > deadline:
                 address = self.client.scheduler_info()["address"]
-                msg = f"no worker has joined {address} in {WAIT_SECONDS:.0f} s; start some"
+                msg = (
+                    f"no worker has joined the scheduler at {address} in {WAIT_SECONDS:.0f} "
+                    "seconds; start workers"
+                )
                 raise ClusterError(msg)
             time.sleep(0.2)
         return workers
 
-    def _stuck(self, name: str, since: float | None) -> float | None:
-        """Return since when no worker takes tasks, None if one does; raise after a while."""
+    def _stuck_since(self, name: str, since: float | None) -> float | None:
+        """Return the time since which no worker runs tasks, None if one does.
+
+        Raises
+        ------
+        ClusterError
+            If that is so for longer than `WAIT_SECONDS`.
+        """
         workers = self.workers
         if any(worker["status"] == "running" for worker in workers.values()):
             return None
         if since is None:
             return time.monotonic()
         if time.monotonic() - since > WAIT_SECONDS:
-            state = "all workers are full and have paused" if workers else "there is no worker left"
+            state = "all workers have paused for lack of memory" if workers else "no worker is left"
             msg = (
                 f"{name}: {state}; start more workers, or workers with a larger memory_limit, and "
                 "go on with resume=True"
@@ -215,28 +224,28 @@ class Cluster:
         return since
 
 
-def _same(value: Any) -> Any:
+def _identity(value: Any) -> Any:
     return value
 
 
-def _limit(worker: dict[str, Any]) -> int:
+def _memory_limit(worker: dict[str, Any]) -> int:
     return int(worker["memory_limit"] or DEFAULT_THREAD_BYTES * worker["nthreads"])
 
 
 @contextmanager
 def local_cluster(n_workers: int | None = None, memory_limit: str = "auto") -> Iterator[Cluster]:
-    """Yield worker processes on this machine, one on every core by default.
+    """Yield a cluster of worker processes on this machine, by default one for every core.
 
     Parameters
     ----------
     n_workers : int, default=None
     memory_limit : str
-        Memory of a worker, such as "2GiB"; "auto" is its share of the memory of the machine.
+        Memory of a worker, such as "2GiB"; "auto" gives each an equal share of the machine's.
     """
     environment = {f"distributed.nanny.pre-spawn-environ.{k}": v for k, v in ALLOCATOR.items()}
     with (
         dask.config.set(environment),
-        # A free port for the dashboard: another cluster may have the usual one.
+        # Any free port for the dashboard, as another cluster may use the default one.
         LocalCluster(
             n_workers=n_workers,
             threads_per_worker=1,
@@ -251,30 +260,30 @@ def local_cluster(n_workers: int | None = None, memory_limit: str = "auto") -> I
 
 @contextmanager
 def cluster_at(where: Client | str | None) -> Iterator[Cluster]:
-    """Yield a cluster: that of a client, at an address, the present one, or a local one.
+    """Yield the cluster of a client, the one at an address, the current one, or a local one.
 
     Parameters
     ----------
     where : Client, str or None
         An address such as ``tcp://host:8786``, or "local" for one worker process on every core
-        of this machine, which ends with the block. None is the client that is in use, if any, and
-        else "local".
+        of this machine, which ends with the block. None is the current client, if there is one,
+        and else "local".
 
     Raises
     ------
     ClusterError
-        If nobody answers at the address.
+        If no scheduler answers at the address.
     """
     if isinstance(where, Client):
         yield Cluster(where)
         return
     if where is None:
         try:
-            present = get_client()
+            current = get_client()
         except ValueError:
             where = LOCAL
         else:
-            yield Cluster(present)
+            yield Cluster(current)
             return
     if where == LOCAL:
         with local_cluster() as cluster:
@@ -284,7 +293,7 @@ def cluster_at(where: Client | str | None) -> Iterator[Cluster]:
         client = Client(where)
     except (OSError, ValueError) as error:
         msg = (
-            f"no Dask scheduler answers at {where!r} ({error}); give an address such as "
+            f"no Dask scheduler answers at {where!r} ({error}); pass an address such as "
             "tcp://host:8786, or 'local'"
         )
         raise ClusterError(msg) from error

@@ -1,8 +1,8 @@
-"""Handles of what lies on storage between the stages of a run, each with its fields.
+"""Handles of the arrays that stages keep on storage for each other.
 
-A stage does not import another one: it writes records through a handle, and later stages read them
-through the same handle. A record is a named tuple of arrays. A reader names the type of record that
-it wants; if that has a part of the fields alone, the others are not read.
+Stages do not import each other: one writes records through a handle, and later ones read them
+through the same handle. A record is a named tuple of arrays. A reader passes the type of record
+that it wants, which may have only some of the fields; the others are not read.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Record = TypeVar("Record", bound=NamedTuple)
 class Records:
     """Numbered records in a folder: one for each row range or partition, or a single one, 0.
 
-    A subclass is a kind of record that all runs have, and names its folder within that of the run.
+    A subclass names the folder of one kind of record within the folder of a run.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class Records:
         return self.folder.exists(_file_name(number))
 
     def write(self, number: int, record: NamedTuple, *, start: IntArray | None = None) -> None:
-        """Write a record; `start` cuts it into parts, see `Folder.write`."""
+        """Write a record, which `start` cuts into parts, see `Folder.write`."""
         self.folder.write(_file_name(number), record._asdict(), start=start)
 
     def read(
@@ -57,31 +57,31 @@ class Records:
         part: int | None = None,
         rows: IntArray | None = None,
     ) -> Record:
-        """Return some fields of a record: all of it, one of its parts, or some sorted rows."""
+        """Return the given fields of a record, with all rows, those of a part, or sorted `rows`."""
         arrays = self.folder.read(_file_name(number), fields._fields, part=part, rows=rows)
         return fields._make(arrays[name] for name in fields._fields)
 
     def read_all(self, n: int, fields: type[Record], *, part: int | None = None) -> Record:
-        """Return the first `n` records, or one part of each of them, one after the other."""
-        return joined([self.read(number, fields, part=part) for number in range(n)])
+        """Return the first `n` records, or one part of each of them, as a single record."""
+        return concatenate_records([self.read(number, fields, part=part) for number in range(n)])
 
 
-def joined(records: list[Record]) -> Record:
-    """Return a record whose arrays are those of several records, one after the other."""
+def concatenate_records(records: list[Record]) -> Record:
+    """Return the record of all rows of several records, in their order."""
     return records[0]._make(map(np.concatenate, zip(*records, strict=True)))
 
 
-def taken(record: Record, rows: AnyArray | slice) -> Record:
+def take_rows(record: Record, rows: AnyArray | slice) -> Record:
     """Return some rows of a record, by their numbers, a mask or a slice."""
     return record._make(array[rows] for array in record)
 
 
-def cut_by(receiver: IntArray, n_receivers: int) -> tuple[IntArray, IntArray]:
-    """Return the order of rows that sorts them by receiver, and where the parts begin.
+def sort_by_receiver(receiver: IntArray, n_receivers: int) -> tuple[IntArray, IntArray]:
+    """Return the order that sorts rows by receiver, and the places where the parts begin.
 
     Examples
     --------
-    >>> order, start = cut_by(np.array([2, 0, 2]), 3)
+    >>> order, start = sort_by_receiver(np.array([2, 0, 2]), 3)
     >>> order.tolist(), start.tolist()
     ([1, 0, 2], [0, 1, 1, 3])
     """
@@ -96,7 +96,7 @@ class Points(NamedTuple):
 
 
 class Codes(NamedTuple):
-    """The codes of given labels, -1 for none."""
+    """The codes of given labels, -1 for unlabeled rows."""
 
     codes: IntArray
 
@@ -115,7 +115,7 @@ class StoredRows(Records):
 
 
 class PartitionRows(NamedTuple):
-    """Rows of a partition, with their numbers in the input and the partition that owns each."""
+    """Rows in a partition, their numbers in the input, and the partition that owns each."""
 
     X: FloatArray
     codes: IntArray
@@ -136,7 +136,7 @@ class ReplicatedRows(Records):
 
 
 class QueryNeighbors(NamedTuple):
-    """Sampled rows in the metric of the graph, and the distances of their nearest neighbors."""
+    """Sampled rows in the metric of the graph, and the distances to their nearest neighbors."""
 
     rows: IntArray
     X: FloatArray
@@ -144,7 +144,7 @@ class QueryNeighbors(NamedTuple):
 
 
 class ExactNeighbors(Records):
-    """The `QueryNeighbors` of a sample among all rows, by which the recall is measured."""
+    """The `QueryNeighbors` of a sample among all rows, for measuring the recall of the graph."""
 
     name = "exact-neighbors"
 
@@ -156,17 +156,17 @@ class PartitionedPoints(Records):
 
 
 class Vertices(NamedTuple):
-    """The vertices that a partition owns: numbers of their rows, sorted, and given labels."""
+    """The vertices that a partition owns: the sorted numbers of their rows, and given labels."""
 
     rows: IntArray
     codes: IntArray
 
 
 class GraphBlock(NamedTuple):
-    """The rows of the weight matrix at the vertices that a partition owns.
+    """The rows of the weight matrix for the vertices that a partition owns.
 
-    The columns are the m vertices of the partition, and then its halo: vertices of other
-    partitions that share an edge with it, sorted by partition and row.
+    The columns are the m vertices of the partition, followed by its halo: the vertices of other
+    partitions that share an edge with one of them, sorted by partition and row.
     """
 
     rows: IntArray
@@ -179,9 +179,9 @@ class GraphBlock(NamedTuple):
     halo_start: IntArray
     """First vertex of each partition in the halo, and the end of the last one."""
     send: IntArray
-    """Own vertices that are in the halo of other partitions, sorted by partition and row."""
+    """Vertices that are in the halo of other partitions, sorted by partition and row."""
     send_start: IntArray
-    """First of those for each partition, and the end of the last ones."""
+    """First of them for each partition, and the end of the last one."""
 
 
 class PartitionedGraph(Records):
@@ -191,7 +191,7 @@ class PartitionedGraph(Records):
 
 
 class SampledRows(Records):
-    """The `Rows` that parameters are chosen on."""
+    """The sample of `Rows` on which parameters are chosen."""
 
     name = "sample"
 
@@ -211,7 +211,7 @@ class SampledGraph(Records):
 
 
 class Reached(NamedTuple):
-    """A mask of the vertices that are in a component with a label."""
+    """The mask of the vertices in components with a label."""
 
     reached: BoolArray
 
@@ -223,7 +223,7 @@ class ReachedVertices(Records):
 
 
 class Induced(NamedTuple):
-    """Labels that the graph induces (-1: no label reaches the vertex), and their confidence."""
+    """The labels that the graph induces, -1 where no label reaches, and their confidence."""
 
     codes: IntArray
     confidence: FloatArray
@@ -236,7 +236,7 @@ class Mass(NamedTuple):
 
 
 class Solution(NamedTuple):
-    """The harmonic solution at the vertices of a partition."""
+    """The harmonic solution for the vertices of a partition."""
 
     codes: IntArray
     confidence: FloatArray
@@ -244,16 +244,16 @@ class Solution(NamedTuple):
 
 
 class StoredSolution(Records):
-    """The harmonic `Solution` for one gamma_g, which is finite, in each partition."""
+    """The harmonic `Solution` of each partition for a finite gamma_g."""
 
     def __init__(self, folder: Folder, gamma_g: float) -> None:
         super().__init__(folder / f"harmonic-{gamma_g:g}")
 
 
 class Labels(NamedTuple):
-    """Final labels of rows of the input.
+    """The final labels of rows of the input.
 
-    `rows` are sorted, `codes` are -1 for no label, and `source` is a place in
+    `rows` is sorted, `codes` has -1 for no label, and `source` has indices into
     `graphmargin.labeling.findings.SOURCES`.
     """
 
@@ -271,7 +271,7 @@ class StoredLabels(Records):
 
 @dataclass(frozen=True)
 class StoredMachine:
-    """The trained machine in the folder of a run, written as in a model file."""
+    """The trained machine in the folder of a run, in the format of model files."""
 
     parent: Folder
     name: ClassVar[str] = "machine.pack"

@@ -1,4 +1,4 @@
-"""Random samples of the rows of a table that lies in partitions or row ranges."""
+"""Random samples of the rows of a table in partitions or row ranges."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from graphmargin._typing import IntArray
 
 
 def allocate_sample(counts: IntArray, quotas: IntArray, seed: int) -> IntArray:
-    """Return how many rows to draw of each stratum in each partition, as if drawn from all rows.
+    """Return how many rows of each stratum to draw in each partition, in proportion to its rows.
 
     Parameters
     ----------
     counts : array of shape (n_partitions, n_strata)
         Rows of each stratum, such as a class, in each partition.
     quotas : array of shape (n_strata,)
-        Rows to draw of each stratum; of a smaller stratum, all are drawn.
+        Rows to draw of each stratum; all rows of a smaller stratum are drawn.
     seed : int
 
     Returns
@@ -31,7 +31,7 @@ def allocate_sample(counts: IntArray, quotas: IntArray, seed: int) -> IntArray:
     random = np.random.default_rng(seed)
     drawn = np.zeros_like(counts)
     for stratum, quota in enumerate(np.minimum(quotas, counts.sum(axis=0)).tolist()):
-        # Every total/quota-th row from a random one on: exact in integers of any size.
+        # Every (total / quota)-th row, beginning at a random one: exact for integers of any size.
         ends = np.cumsum(counts[:, stratum]).tolist()
         total = ends[-1]
         first = int(random.integers(max(total, 1)))
@@ -41,15 +41,15 @@ def allocate_sample(counts: IntArray, quotas: IntArray, seed: int) -> IntArray:
 
 
 def draw_sample(strata: IntArray, quotas: IntArray, seed: list[int]) -> IntArray:
-    """Return random rows of one partition, in order: `quotas` of each stratum.
+    """Return the sorted numbers of random rows of a partition, `quotas` of each stratum.
 
     Parameters
     ----------
     strata : array of shape (n,)
-        Stratum of every row, -1 for rows that are not drawn.
+        Stratum of every row, -1 for rows that must not be drawn.
     quotas : array of shape (n_strata,)
     seed : list of int
-        One of them is the number of the partition, lest all of them draw alike.
+        Includes the number of the partition, so that partitions draw independently.
 
     Examples
     --------

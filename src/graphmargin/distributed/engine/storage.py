@@ -1,9 +1,9 @@
 """Arrays in files that all workers see, on a shared file system or in an object store.
 
-A *pack* is a file with a few arrays of a common length, cut along their first axis into parts, one
-for each task that will read some of it. A reader fetches its part and nothing else, so that what
-passes between any two tasks takes a range of one file: files grow with the number of tasks, not
-with its square. Packs are written as a whole or not at all, and hold no code.
+A *pack* is a file with a few arrays of a common length, which are cut along their first axis into
+parts, one for each task that reads it. A task reads its part alone, so that the number of files
+grows with the number of tasks, and not with its square. Packs are written as a whole or not at all,
+and hold no code.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from graphmargin._typing import AnyArray, IntArray
 
 MAGIC = b"graphmargin-pack"
 START = "start"
-"""Name of the array that tells where the parts of a pack begin and end."""
+"""Name of the array with the places where the parts of a pack begin and end."""
 
 DRAFT = ".draft"
 """Ending of the names of files that are being written."""
 MAX_HEADER_BYTES = 1 << 20
-"""Limit of a header; what claims more is damaged."""
-BLOCK = 1 << 16
-"""Number of bytes to read ahead: an object store takes about as long for them as for one."""
+"""Size from which on the header of a pack is taken for damaged."""
+BLOCK_BYTES = 1 << 16
+"""Number of bytes to read ahead, for which an object store takes about as long as for one."""
 
 Arrays = Mapping[str, AnyArray]
 
 
 @dataclass(frozen=True)
 class Folder:
-    """A folder by its path or URL, such as ``s3://bucket/name``; workers get it by value.
+    """A folder by its path or URL, such as ``s3://bucket/name``.
 
     Examples
     --------
@@ -59,7 +59,7 @@ class Folder:
 
     @classmethod
     def at(cls, place: str | PathLike[str]) -> Folder:
-        """Return the folder at a path, which may be relative to where this program runs, or URL."""
+        """Return the folder at a URL or path, which is relative to the current folder of Python."""
         system, path = url_to_fs(place)
         is_local = isinstance(system, LocalFileSystem)
         return cls(path if is_local else os.fspath(place).rstrip("/"))
@@ -71,22 +71,18 @@ class Folder:
     @property
     def is_local(self) -> bool:
         """True on a file system, where files and folders can be renamed."""
-        return isinstance(self._place[0], LocalFileSystem)
-
-    @property
-    def _place(self) -> tuple[fsspec.AbstractFileSystem, str]:
-        return url_to_fs(self.url)
+        return isinstance(url_to_fs(self.url)[0], LocalFileSystem)
 
     def path(self, name: str) -> str:
         """Return the URL of a file."""
         return posixpath.join(self.url, name)
 
     def names(self) -> list[str]:
-        """Return the names of all files and folders in it, sorted; none if there is no folder.
+        """Return the sorted names of all files and folders in it, none if it does not exist.
 
-        Files that are being written, or that a process left when it died, are no files yet.
+        Drafts are left out: files that are being written, or that a killed process has left.
         """
-        system, path = self._place
+        system, path = url_to_fs(self.url)
         try:
             paths = system.ls(path, detail=False)
         except FileNotFoundError:
@@ -96,17 +92,15 @@ class Folder:
 
     def exists(self, name: str) -> bool:
         """Tell whether there is such a file."""
-        system, path = self._place
-        return bool(system.exists(posixpath.join(path, name)))
+        system, path = url_to_fs(self.path(name))
+        return bool(system.exists(path))
 
     @contextmanager
     def writing(self, name: str) -> Iterator[IO[bytes]]:
-        """Yield a file to be written; whoever looks sees the old one until the block ends well."""
-        system, path = self._place
-        final = posixpath.join(path, name)
+        """Yield a file to write to, which replaces the old one if the block ends without error."""
+        system, final = url_to_fs(self.path(name))
         if not self.is_local:
-            # An object store shows an object when it is complete, and closing what is half
-            # written would complete it.
+            # An object becomes visible when its file is closed, even if that is half written.
             with tempfile.NamedTemporaryFile() as file:
                 yield file
                 file.flush()
@@ -122,22 +116,22 @@ class Folder:
             draft.unlink(missing_ok=True)
 
     def write_bytes(self, name: str, *content: Any) -> None:
-        """Write a file from some chunks of bytes, see `writing`."""
+        """Write a file that consists of chunks of bytes, see `writing`."""
         with self.writing(name) as file:
             for chunk in content:
                 file.write(chunk)
 
     def read_bytes(self, name: str) -> bytes:
         """Return the content of a file."""
-        system, path = self._place
-        return bytes(system.cat_file(posixpath.join(path, name)))
+        system, path = url_to_fs(self.path(name))
+        return bytes(system.cat_file(path))
 
     def write_json(self, name: str, content: Any) -> None:
-        """Write numbers, texts, lists and dictionaries of them."""
+        """Write numbers, strings, lists and dictionaries of them."""
         self.write_bytes(name, json.dumps(content, indent=1).encode())
 
     def read_json(self, name: str) -> Any:
-        """Return what `write_json` has written."""
+        """Return the content of a file of `write_json`."""
         try:
             return json.loads(self.read_bytes(name))
         except ValueError as error:
@@ -151,7 +145,7 @@ class Folder:
         ----------
         name : str
         arrays : mapping from str to array
-            They may have any shapes if the pack is not cut.
+            Arrays of any shapes, if the pack is not cut into parts.
         start : array of shape (n_partitions + 1,), default=None
             Part i of every array is ``array[start[i]:start[i + 1]]``.
         """
@@ -161,13 +155,13 @@ class Folder:
         layout, offset = {}, 0
         for key, array in named.items():
             if array.dtype.hasobject:
-                msg = f"`{key}` holds objects, which a pack does not"
+                msg = f"`{key}` has objects, which cannot be written to a pack"
                 raise TypeError(msg)
             layout[key] = {"dtype": array.dtype.str, "shape": array.shape, "offset": offset}
             offset += array.nbytes
         header = json.dumps(layout).encode()
         length = len(header).to_bytes(8, "little")
-        self.write_bytes(name, MAGIC, length, header, *(_bytes_of(a) for a in named.values()))
+        self.write_bytes(name, MAGIC, length, header, *(_raw_bytes(a) for a in named.values()))
 
     def read(
         self,
@@ -177,33 +171,33 @@ class Folder:
         part: int | None = None,
         rows: IntArray | None = None,
     ) -> dict[str, AnyArray]:
-        """Return the arrays of a pack, all or those of some `keys`, whole or some rows of them.
+        """Return the arrays of a pack: all of them or those of `keys`, with all or some rows.
 
         Parameters
         ----------
         name : str
         keys : sequence of str, default=None
         part : int, default=None
-            The part to read, of a pack that is cut.
+            The part to read, if the pack is cut into parts.
         rows : sorted array of int, default=None
-            The rows to read. Blocks of the file that hold none of them are skipped.
+            The rows to read. Blocks of the file without any of them are skipped.
 
         Raises
         ------
         InputError
             If the file is missing or damaged.
         """
-        system, path = self._place
+        system, path = url_to_fs(self.path(name))
         try:
-            with system.open(posixpath.join(path, name), "rb", block_size=BLOCK) as file:
-                layout, begin = _layout(file)
-                wanted = [key for key in layout if key != START] if keys is None else keys
+            with system.open(path, "rb", block_size=BLOCK_BYTES) as file:
+                layout, begin = _read_header(file)
+                names = [key for key in layout if key != START] if keys is None else keys
                 if rows is not None:
-                    return {key: _read_rows(file, begin, layout[key], rows) for key in wanted}
+                    return {key: _read_rows(file, begin, layout[key], rows) for key in names}
                 start = stop = None
                 if part is not None:
-                    start, stop = _read(file, begin, layout[START], part, part + 2).tolist()
-                return {key: _read(file, begin, layout[key], start, stop) for key in wanted}
+                    start, stop = _read_slice(file, begin, layout[START], part, part + 2).tolist()
+                return {key: _read_slice(file, begin, layout[key], start, stop) for key in names}
         except (EOFError, FileNotFoundError) as error:
             why = "missing" if isinstance(error, FileNotFoundError) else f"damaged ({error})"
             msg = (
@@ -213,26 +207,25 @@ class Folder:
             raise InputError(msg) from error
 
     def remove(self, names: Sequence[str] | None = None) -> None:
-        """Remove some files, or the folder with all that it holds, if they are there."""
-        system, path = self._place
+        """Remove some files, or the folder and all that is in it, as far as they exist."""
         for name in [""] if names is None else names:
-            target = posixpath.join(path, name).rstrip("/")
-            if system.exists(target):
-                system.rm(target, recursive=True)
+            system, path = url_to_fs(self.path(name).rstrip("/"))
+            if system.exists(path):
+                system.rm(path, recursive=True)
 
 
 def url_to_fs(place: str | PathLike[str]) -> tuple[fsspec.AbstractFileSystem, str]:
     """Return the file system of a path or URL, and the path in it.
 
-    Listings are not cached: other processes write, too.
+    Listings are not cached, since other processes write files as well.
 
     Raises
     ------
     InputError
-        If it is empty, or no file system is known for it.
+        If the path is empty, or its file system is not known.
     """
     if place == "":
-        msg = "'' is no path; write '.' for the present folder"
+        msg = "'' is not a path; pass '.' for the current folder"
         raise InputError(msg)
     try:
         system, path = fsspec.core.url_to_fs(os.fspath(place), use_listings_cache=False)
@@ -242,16 +235,16 @@ def url_to_fs(place: str | PathLike[str]) -> tuple[fsspec.AbstractFileSystem, st
     return system, path
 
 
-def _bytes_of(array: AnyArray) -> Any:
-    """Return an array as bytes, without a copy where it has any."""
+def _raw_bytes(array: AnyArray) -> Any:
+    """Return the bytes of an array without copying them."""
     return array.reshape(-1).view(np.uint8).data if array.size else b""
 
 
-def _layout(file: IO[bytes]) -> tuple[dict[str, Any], int]:
-    """Return what is where in an open pack, and where its arrays begin."""
+def _read_header(file: IO[bytes]) -> tuple[dict[str, Any], int]:
+    """Return the layout of the arrays of an open pack, and the place where the first begins."""
     opening = file.read(len(MAGIC) + 8)
     if opening[: len(MAGIC)] != MAGIC:
-        msg = "no file of graphmargin"
+        msg = "not a file of graphmargin"
         raise EOFError(msg)
     length = int.from_bytes(opening[len(MAGIC) :], "little")
     begin = len(opening) + length
@@ -263,10 +256,10 @@ def _layout(file: IO[bytes]) -> tuple[dict[str, Any], int]:
         raise EOFError(msg) from error
 
 
-def _read(
+def _read_slice(
     file: IO[bytes], begin: int, layout: dict[str, Any], start: int | None, stop: int | None
 ) -> AnyArray:
-    """Return some rows of an array from an open pack."""
+    """Return the rows ``start:stop`` of an array from an open pack."""
     dtype, shape = np.dtype(layout["dtype"]), list(layout["shape"])
     first = 0
     if start is not None and stop is not None:
@@ -287,15 +280,15 @@ def _read(
 
 
 def _read_rows(file: IO[bytes], begin: int, layout: dict[str, Any], rows: IntArray) -> AnyArray:
-    """Return given rows of an array; those that lie close together are read at once."""
+    """Return some rows of an array; rows that are close to each other are read at once."""
     dtype, shape = np.dtype(layout["dtype"]), list(layout["shape"])
     if not len(rows):
         return np.empty([0, *shape[1:]], dtype)
     row_bytes = max(dtype.itemsize * int(np.prod(shape[1:])), 1)
-    far = np.flatnonzero(np.diff(rows) * row_bytes > BLOCK) + 1
+    gaps = np.flatnonzero(np.diff(rows) * row_bytes > BLOCK_BYTES) + 1
     return np.concatenate(
         [
-            _read(file, begin, layout, int(near[0]), int(near[-1]) + 1)[near - near[0]]
-            for near in np.split(rows, far)
+            _read_slice(file, begin, layout, int(near[0]), int(near[-1]) + 1)[near - near[0]]
+            for near in np.split(rows, gaps)
         ]
     )

@@ -1,4 +1,4 @@
-"""Ingestion of Parquet files: encoded rows, codes of labels, and a summary of all rows."""
+"""Ingestion of a table: encoded rows and codes of labels on storage, and their summary."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from graphmargin._typing import AnyArray, FloatArray, IntArray
-from graphmargin.distributed.engine.handles import Codes, Rows, StoredRows, joined
+from graphmargin.distributed.engine.handles import Codes, Rows, StoredRows, concatenate_records
 from graphmargin.distributed.engine.run import Run
 from graphmargin.distributed.engine.sampling import allocate_sample, draw_sample
 from graphmargin.distributed.engine.storage import Folder
-from graphmargin.distributed.io.label_column import LabelColumn, codes_of, find_classes
+from graphmargin.distributed.io.label_column import LabelColumn, class_codes, find_classes
 from graphmargin.distributed.io.row_encoder import RowEncoder
-from graphmargin.distributed.io.row_ranges import RowRange, Source, read_batches, show_cell
+from graphmargin.distributed.io.row_ranges import RowRange, Source, format_cell, read_batches
 from graphmargin.graph.weights import feature_std
 from graphmargin.labels import UNLABELED
 from graphmargin.tables.table_errors import TableError
@@ -27,11 +27,11 @@ class TableSummary:
     Attributes
     ----------
     offsets : array of shape (n_ranges + 1,)
-        Number of the first row of each row range, and of all rows.
+        Number of the first row of each row range, followed by the number of all rows.
     classes : array of shape (c,)
-        Sorted: text, int64 or bool.
+        The sorted classes: text, int64 or bool.
     label_counts : array of shape (n_ranges, c)
-        Labels of each class in each row range.
+        Number of labels of each class in each row range.
     mean, spread : array of shape (d,)
         Mean and standard deviation of every feature.
     dtype : dtype
@@ -68,12 +68,12 @@ class TableSummary:
 
 @dataclass(frozen=True)
 class Moments:
-    """Number, mean and standard deviation of points; merges are exact but for rounding.
+    """Number, mean and standard deviation of points.
 
     Examples
     --------
     >>> X = np.array([[1.0], [2.0], [6.0]])
-    >>> merged = moments_of(X[:1]).merged(moments_of(X[1:]))
+    >>> merged = compute_moments(X[:1]).merge(compute_moments(X[1:]))
     >>> merged.mean.tolist(), bool(np.isclose(merged.spread[0], X.std()))
     ([3.0], True)
     """
@@ -82,50 +82,55 @@ class Moments:
     mean: FloatArray
     spread: FloatArray
 
-    def merged(self, other: Moments) -> Moments:
+    def merge(self, other: Moments) -> Moments:
         """Return the moments of both sets of points (Chan, Golub, LeVeque 1979)."""
         n = self.n + other.n
-        own, step = self.n / n, other.mean - self.mean
-        within = np.hypot(np.sqrt(own) * self.spread, np.sqrt(1 - own) * other.spread)
-        spread = np.hypot(within, np.sqrt(own * (1 - own)) * step)
-        return Moments(n, self.mean + (1 - own) * step, spread)
+        share, step = self.n / n, other.mean - self.mean
+        within = np.hypot(np.sqrt(share) * self.spread, np.sqrt(1 - share) * other.spread)
+        spread = np.hypot(within, np.sqrt(share * (1 - share)) * step)
+        return Moments(n, self.mean + (1 - share) * step, spread)
 
 
-def moments_of(X: FloatArray) -> Moments:
-    """Return the moments of at least one point, in double precision and without a copy."""
+def compute_moments(X: FloatArray) -> Moments:
+    """Return the moments of one or more points, in double precision and without copying X."""
     return Moments(len(X), X.mean(axis=0, dtype=np.float64), feature_std(X))
 
 
 def ingest(
     run: Run, source: Source, encoder: RowEncoder, label: LabelColumn, id: str | None = None
 ) -> TableSummary:
-    """Read a table once into `StoredRows`, which all stages share, and return its summary.
+    """Write the encoded rows of a table as `StoredRows`, and return their summary.
 
-    Before that, the column of labels is read alone to know the classes. The column `id` is only
-    for messages.
+    The column of labels is read first, to find the classes. The column `id` is for messages only.
 
     Raises
     ------
     TableError
-        If a feature is missing or infinite, or the labels are no classes: one line with the column,
+        If a feature is missing or infinite, or a label is not a class: one line with the column,
         the value, the file and the row.
     """
     classes, counts = find_classes(run, source, label)
     shared = run.cluster.share("features", encoder)
-    results = run.stage(StoredRows.name, _read_rows, source.row_ranges, shared, label, id, classes)
+    results = run.stage(
+        StoredRows.name, _ingest_range, source.row_ranges, shared, label, id, classes
+    )
     total, *others = (
         Moments(int(result["n"]), result["mean"], result["spread"]) for result in results
     )
     for other in others:
-        total = total.merged(other)
+        total = total.merge(other)
     return TableSummary(source.offsets, classes, counts, total.mean, total.spread, encoder.dtype)
 
 
 def read_sample(run: Run, table: TableSummary, rows: IntArray) -> Rows:
-    """Return rows by their sorted numbers; workers read only the parts of files that hold some."""
-    items = _by_range(table, rows)
-    samples: list[Rows] = run.cluster.run("rows of a sample", _read_some, items, run.folder)
-    return joined(
+    """Return the rows with the given sorted numbers, and their labels."""
+    edges = np.searchsorted(rows, table.offsets)
+    items = [
+        (i, rows[edges[i] : edges[i + 1]] - table.offsets[i])
+        for i in np.flatnonzero(np.diff(edges)).tolist()
+    ]
+    samples: list[Rows] = run.cluster.run("rows of a sample", _read_rows, items, run.folder)
+    return concatenate_records(
         [Rows(np.zeros((0, table.n_features), table.dtype), np.zeros(0, np.int32)), *samples]
     )
 
@@ -133,40 +138,31 @@ def read_sample(run: Run, table: TableSummary, rows: IntArray) -> Rows:
 def draw_rows(
     run: Run, table: TableSummary, quotas: IntArray, n_unlabeled: int, seed: int
 ) -> IntArray:
-    """Return the sorted numbers of random rows: so many of each class, and without a label.
+    """Return the sorted numbers of random rows: `quotas` of each class, and unlabeled ones.
 
-    `quotas` are the labeled rows to draw of each class; all, if there are no more.
+    All rows of a class are drawn if it has fewer than its quota.
     """
     n_rows = np.diff(table.offsets)
     counts = np.column_stack([table.label_counts, n_rows - table.label_counts.sum(axis=1)])
     drawn = allocate_sample(counts, np.append(quotas, n_unlabeled), seed)
     items = [(i, int(table.offsets[i]), drawn[i], seed) for i in np.flatnonzero(drawn.any(axis=1))]
-    samples = run.cluster.run("drawing rows", _draw, items, run.folder)
+    samples = run.cluster.run("drawing rows", _draw_rows, items, run.folder)
     return np.concatenate([np.zeros(0, dtype=np.int64), *samples])
 
 
-def _by_range(table: TableSummary, rows: IntArray) -> list[tuple[int, IntArray]]:
-    """Return the row ranges that hold some of the sorted rows, with the rows' numbers in them."""
-    edges = np.searchsorted(rows, table.offsets)
-    return [
-        (i, rows[edges[i] : edges[i + 1]] - table.offsets[i])
-        for i in np.flatnonzero(np.diff(edges)).tolist()
-    ]
-
-
-def _read_some(item: tuple[int, IntArray], folder: Folder) -> Rows:
+def _read_rows(item: tuple[int, IntArray], folder: Folder) -> Rows:
     number, rows = item
     return StoredRows(folder).read(number, Rows, rows=rows)
 
 
-def _draw(item: tuple[int, int, IntArray, int], folder: Folder) -> IntArray:
+def _draw_rows(item: tuple[int, int, IntArray, int], folder: Folder) -> IntArray:
     number, first, quotas, seed = item
     codes = StoredRows(folder).read(number, Codes).codes
     strata = np.where(codes == UNLABELED, len(quotas) - 1, codes)
     return first + draw_sample(strata, quotas, [seed, number])
 
 
-def _read_rows(
+def _ingest_range(
     folder: Folder,
     number: int,
     row_range: RowRange,
@@ -186,26 +182,26 @@ def _read_rows(
         except TableError as error:
             msg = f"{row_range.url}: {error}"
             raise TableError(msg) from error
-        values, which = label.encode(batch.column(label.name), row_range, first)
-        codes[rows] = codes_of(values, classes)[which]
+        values, indices = label.encode(batch.column(label.name), row_range, first)
+        codes[rows] = class_codes(values, classes)[indices]
         first = rows.stop
     _check_finite(X, row_range, encoder, id)
     StoredRows(folder).write(number, Rows(X, codes))
-    return vars(moments_of(X))
+    return vars(compute_moments(X))
 
 
 def _check_finite(X: FloatArray, row_range: RowRange, encoder: RowEncoder, id: str | None) -> None:
-    # NaN is the least and the largest of its column, so that no mask of X is needed.
-    bad = np.flatnonzero(~np.isfinite(X.min(axis=0)) | ~np.isfinite(X.max(axis=0)))
-    if not len(bad):
+    # The minimum of a column with NaN is NaN, so that no mask as large as X is needed.
+    bad_columns = np.flatnonzero(~np.isfinite(X.min(axis=0)) | ~np.isfinite(X.max(axis=0)))
+    if not len(bad_columns):
         return
-    column = int(bad[0])
+    column = int(bad_columns[0])
     is_bad = ~np.isfinite(X[:, column])
     row = int(np.argmax(is_bad))
-    name = "" if id is None else f" (id {show_cell(row_range, id, row)})"
+    row_id = "" if id is None else f" (id {format_cell(row_range, id, row)})"
     msg = (
-        f"feature {encoder.columns[column]!r} has {int(is_bad.sum()):,} missing or "
-        f"infinite values, first {X[row, column]} in {row_range.where(row)}{name}; fill them, or "
+        f"feature {encoder.columns[column]!r} has {int(is_bad.sum()):,} missing or infinite "
+        f"values, first {X[row, column]} in {row_range.describe_row(row)}{row_id}; fill them, or "
         "drop these rows"
     )
     raise TableError(msg)

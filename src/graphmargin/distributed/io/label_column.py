@@ -1,4 +1,4 @@
-"""Labels of a table whose label column no process has to hold as a whole."""
+"""The column of labels of a table, which is read in parts."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from graphmargin.tables.table_errors import TableError
 
 STAGE = "classes"
 MAX_CLASSES = 10_000
-"""Number of different labels beyond which a column does not hold classes."""
+"""Number of different values above which a column does not have classes."""
 MAX_LABEL_LENGTH = 1_000
-"""Number of characters of a label; what is longer is text about the row."""
+"""Number of characters above which a text is not a label."""
 _KINDS = {"U": "text", "i": "whole numbers", "b": "truth values"}
 
 Label = str | int | bool
@@ -31,9 +31,9 @@ Label = str | int | bool
 
 @dataclass(frozen=True)
 class LabelColumn:
-    """The column of labels, and the rule that says which of its cells have none.
+    """The column of labels, and the rule that says which of its cells are unlabeled.
 
-    Numbers that are whole are integers, whatever their type.
+    Whole numbers are read as integers, whatever their type is.
 
     Examples
     --------
@@ -55,14 +55,14 @@ class LabelColumn:
     def encode(
         self, column: pa.ChunkedArray, row_range: RowRange, first: int
     ) -> tuple[list[Label | None], IntArray]:
-        """Return the different labels of some rows, None for none, and which of them each row has.
+        """Return the distinct labels of some rows, None for unlabeled, and the index of each row's.
 
-        `first` is the number of the first row in its row range.
+        `first` is the number of the first of these rows in its row range.
 
         Raises
         ------
         TableError
-            If they are no classes; it names the file and the row.
+            If a cell cannot be a label; the message has the file and the row.
         """
         if pa.types.is_nested(column.type):
             msg = (
@@ -72,16 +72,16 @@ class LabelColumn:
             raise TableError(msg)
         encoded = column.combine_chunks().dictionary_encode()
         codes = encoded.indices.fill_null(len(encoded.dictionary)).to_numpy(zero_copy_only=False)
-        _check_number(len(encoded.dictionary), self.name, row_range)
+        _check_class_count(len(encoded.dictionary), self.name, row_range)
         values = encoded.dictionary.to_pylist()
         for code, value in enumerate(values):
             if not _is_class(value):
                 rows = np.flatnonzero(codes == code)
                 msg = (
                     f"label {self.name!r} has {str(value)[:60]!r} in {len(rows):,} rows, first in "
-                    f"{row_range.where(first + int(rows[0]))}, which is no class; labels are text "
-                    f"of up to {MAX_LABEL_LENGTH:,} characters, whole numbers or truth values, and "
-                    f"unlabeled is {self.rule.description}"
+                    f"{row_range.describe_row(first + int(rows[0]))}, which is not a class; labels "
+                    f"are text of up to {MAX_LABEL_LENGTH:,} characters, whole numbers or truth "
+                    f"values, and unlabeled is {self.rule.description}"
                 )
                 raise TableError(msg)
         return [*map(self._label_of, values), None], codes
@@ -92,14 +92,14 @@ class LabelColumn:
 
 
 def find_classes(run: Run, source: Source, label: LabelColumn) -> tuple[AnyArray, IntArray]:
-    """Return the sorted classes, and how many labels of each there are in each row range.
+    """Return the sorted classes, and the number of labels of each class in each row range.
 
     Only the column of labels is read.
 
     Raises
     ------
     TableError
-        If there is no label, a single class, or labels of two kinds; it names the files.
+        If there are no labels, a single class, or labels of different types.
 
     Returns
     -------
@@ -107,21 +107,21 @@ def find_classes(run: Run, source: Source, label: LabelColumn) -> tuple[AnyArray
         Text, int64 or bool.
     counts : array of shape (n_ranges, c)
     """
-    results = run.stage(STAGE, _labels_seen, source.row_ranges, label)
+    results = run.stage(STAGE, _count_labels, source.row_ranges, label)
     values = [result["values"] for result in results]
     first = next((i for i, labels in enumerate(values) if len(labels)), None)
     if first is None:
         msg = (
-            f"label {label.name!r} has no label in all {source.n_rows:,} rows (unlabeled is "
-            f"{label.rule.description}); label a few rows"
+            f"label {label.name!r} has no labels: all {source.n_rows:,} rows are unlabeled "
+            f"({label.rule.description}); label a few rows"
         )
         raise TableError(msg)
     for i, labels in enumerate(values):
         if len(labels) and labels.dtype.kind != values[first].dtype.kind:
             msg = (
                 f"label {label.name!r} has {_example(values[first])} in "
-                f"{source.row_ranges[first].url}, and {_example(labels)} in "
-                f"{source.row_ranges[i].url}; write all labels with one type"
+                f"{source.row_ranges[first].url}, but {_example(labels)} in "
+                f"{source.row_ranges[i].url}; write all labels with the same type"
             )
             raise TableError(msg)
     classes = np.unique(np.concatenate([labels for labels in values if len(labels)]))
@@ -138,20 +138,20 @@ def find_classes(run: Run, source: Source, label: LabelColumn) -> tuple[AnyArray
     return classes, counts
 
 
-def codes_of(values: Sequence[Label | None], classes: AnyArray) -> IntArray:
-    """Return the place of each label in the sorted classes, -1 for None.
+def class_codes(values: Sequence[Label | None], classes: AnyArray) -> IntArray:
+    """Return the index of each label in the sorted classes, -1 for None.
 
     Examples
     --------
-    >>> codes_of(["dog", None, "cat"], np.array(["cat", "dog"])).tolist()
+    >>> class_codes(["dog", None, "cat"], np.array(["cat", "dog"])).tolist()
     [1, -1, 0]
     """
-    places = {value: i for i, value in enumerate(classes.tolist())}
-    codes = [UNLABELED if value is None else places[value] for value in values]
+    code_of = {value: i for i, value in enumerate(classes.tolist())}
+    codes = [UNLABELED if value is None else code_of[value] for value in values]
     return np.array(codes, dtype=np.int32)
 
 
-def _labels_seen(
+def _count_labels(
     folder: Folder,  # noqa: ARG001 - the task writes nothing
     number: int,  # noqa: ARG001
     row_range: RowRange,
@@ -165,26 +165,26 @@ def _labels_seen(
         for value, count in zip(values, numbers, strict=True):
             if value is not None:
                 counts[value] += count
-        _check_number(len(counts), label.name, row_range)
+        _check_class_count(len(counts), label.name, row_range)
         first += batch.num_rows
     return {"values": np.array(list(counts)), "counts": np.array(list(counts.values()), np.int64)}
 
 
-def _check_number(n_values: int, label: str, row_range: RowRange) -> None:
+def _check_class_count(n_values: int, label: str, row_range: RowRange) -> None:
     if n_values > MAX_CLASSES:
         msg = (
-            f"label {label!r} has more than {MAX_CLASSES:,} different values in {row_range.url}; "
-            "these are not classes"
+            f"label {label!r} has more than {MAX_CLASSES:,} different values in {row_range.url}, "
+            "so that it cannot be a column of classes; pass another `label`"
         )
         raise TableError(msg)
 
 
 def _is_class(value: Any) -> bool:
-    """Tell whether a value can be a class, or means that there is none."""
+    """Tell whether a value can be a class, or can mean unlabeled."""
     if value is None or isinstance(value, bool):
         return True
     if isinstance(value, str):
-        # NumPy drops NULs at the end of text: two classes would be one.
+        # NumPy drops NULs at the end of text, so that two classes could become one.
         return len(value) <= MAX_LABEL_LENGTH and not value.endswith("\0")
     if not isinstance(value, int | float | Decimal):
         return False

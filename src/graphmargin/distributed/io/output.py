@@ -1,4 +1,4 @@
-"""Tables of labels in the order of the input, as Parquet files, and where they may be written."""
+"""Parquet files with labels in the order of the input, and checks of the folder for them."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ import pyarrow.parquet
 
 from graphmargin._errors import InputError, one_line
 from graphmargin._typing import AnyArray, FloatArray
-from graphmargin.distributed.engine.handles import Labels, StoredLabels, taken
+from graphmargin.distributed.engine.handles import Labels, StoredLabels, take_rows
 from graphmargin.distributed.engine.run import Run
 from graphmargin.distributed.engine.storage import DRAFT, Folder
-from graphmargin.distributed.io.parquet_files import places_of
+from graphmargin.distributed.io.parquet_files import list_paths
 from graphmargin.distributed.io.row_ranges import RowRange, Source, read_batches
 from graphmargin.labeling.findings import GIVEN, SOURCES
 from graphmargin.tables.column_names import check_not_taken, check_unique
 from graphmargin.tables.table_errors import TableError
 
 STAGE = "writing labels"
-"""Stage that writes the labels of a fit."""
+"""Name of the stage that writes the labels of a fit."""
 SUCCESS = "_SUCCESS"
-"""Name of an empty file that is written when all others are."""
+"""Name of an empty file that is written after all others."""
 ROW, CONFIDENCE = "row", "confidence"
 
 
@@ -38,17 +38,16 @@ class Layout:
     Attributes
     ----------
     passthrough : Schema
-        Columns of the source that are copied, with their types; the number of the row if there are
-        none.
-    label : str
-        Column of the labels.
-    confidence : str
+        Columns of the source that are copied, with their types. If there are none, the number of
+        each row takes their place.
+    label, confidence : str
+        Columns of the labels and of their confidences.
     source : str or None
-        Column that tells where each label comes from; None is no such column.
+        Column of the sources of the labels; None is no such column.
     digits : int or None
-        Number of digits of confidences; None is all.
-    at : int or None
-        Place of the labels among the columns that are copied; None is after them.
+        Number of digits to which confidences are rounded; None does not round them.
+    label_index : int or None
+        Index of the column of labels among those that are copied; None is after them.
 
     Examples
     --------
@@ -62,21 +61,21 @@ class Layout:
     confidence: str
     source: str | None = None
     digits: int | None = None
-    at: int | None = None
+    label_index: int | None = None
 
     def table(
         self, copied: pa.Table, labels: pa.Array, confidence: FloatArray, sources: pa.Array | None
     ) -> pa.Table:
-        """Return a table of some rows."""
+        """Return the table of some rows: their copied columns and their labels."""
         confidence = confidence if self.digits is None else np.round(confidence, self.digits)
-        place = copied.num_columns if self.at is None else self.at
-        table = copied.add_column(place, self.label, labels)
+        index = copied.num_columns if self.label_index is None else self.label_index
+        table = copied.add_column(index, self.label, labels)
         table = table.append_column(self.confidence, pa.array(confidence))
         return table if self.source is None else table.append_column(self.source, sources)
 
 
-def ids_layout(schema: pa.Schema, label: str, columns: Sequence[str]) -> Layout:
-    """Return the layout with some columns that name the rows, labels and confidences.
+def id_layout(schema: pa.Schema, label: str, columns: Sequence[str]) -> Layout:
+    """Return the layout of labels and confidences beside some columns, such as the id.
 
     Parameters
     ----------
@@ -85,19 +84,19 @@ def ids_layout(schema: pa.Schema, label: str, columns: Sequence[str]) -> Layout:
     label : str
         Column of the labels.
     columns : sequence of str
-        Columns to copy, such as the id; the number of the row if there are none.
+        Columns to copy. If there are none, the number of each row takes their place.
 
     Raises
     ------
     TableError
-        If names collide, see `check_names`.
+        If two columns would have the same name, see `check_names`.
     """
     check_names(label, columns)
     return Layout(pa.schema([schema.field(name) for name in columns]), label, CONFIDENCE)
 
 
 def check_names(label: str, columns: Sequence[str]) -> None:
-    """Refuse names that would be there twice in a table of `ids_layout`.
+    """Refuse names that two columns of a table of `id_layout` would have.
 
     Examples
     --------
@@ -106,14 +105,14 @@ def check_names(label: str, columns: Sequence[str]) -> None:
     graphmargin.tables.table_errors.TableError: the table of labels: ...
     """
     if label in columns:
-        msg = f"`label` and `id` are both {label!r}; labels do not name rows"
+        msg = f"`label` and `id` are both {label!r}; pass another column as `id`, or None"
         raise TableError(msg)
     new = [label, CONFIDENCE, *([] if columns else [ROW])]
     check_unique([*columns, *new], "the table of labels: ")
 
 
 def table_layout(source: Source, label: str) -> Layout:
-    """Return the layout with all columns of the source, as the command `label` writes it.
+    """Return the layout with all columns of the source, as the command `label` writes them.
 
     Raises
     ------
@@ -122,8 +121,8 @@ def table_layout(source: Source, label: str) -> Layout:
     """
     new = f"{label}_confidence", f"{label}_source"
     check_not_taken(new, source.schema.names, source.files[0].url)
-    place = source.schema.get_field_index(label)
-    return Layout(source.schema.remove(place), label, *new, digits=6, at=place)
+    index = source.schema.get_field_index(label)
+    return Layout(source.schema.remove(index), label, *new, digits=6, label_index=index)
 
 
 def output_name(number: int) -> str:
@@ -140,14 +139,14 @@ def output_name(number: int) -> str:
 def write_labels(
     run: Run, classes: AnyArray, source: Source, layout: Layout, n_partitions: int, out: Folder
 ) -> None:
-    """Write the labels of all rows in the order of the input, a file for each row range.
+    """Write the labels of all rows in the order of the input, one file for each row range.
 
     Parameters
     ----------
     run : Run
         Its folder holds the `StoredLabels` of each partition.
     classes : array
-        The label of each code.
+        The class of each code.
     source : Source
     layout : Layout
     n_partitions : int
@@ -156,7 +155,7 @@ def write_labels(
     Raises
     ------
     InputError
-        If not every row has exactly one of the stored labels.
+        If the stored labels of a row are missing or are there twice.
     """
     items = list(zip(source.row_ranges, source.offsets.tolist(), strict=False))
     run.stage(STAGE, _write_labels, items, classes, layout, n_partitions, out)
@@ -164,7 +163,7 @@ def write_labels(
 
 
 def check_empty(out: Folder) -> None:
-    """Refuse a folder that holds anything: nothing is overwritten.
+    """Refuse a folder that is not empty, as nothing is overwritten.
 
     Examples
     --------
@@ -173,20 +172,20 @@ def check_empty(out: Folder) -> None:
     ...     Folder(folder).write_bytes("a", b"")
     ...     check_empty(Folder(folder))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    graphmargin._errors.InputError: ... holds 'a' already; choose a new folder, or an empty one
+    graphmargin._errors.InputError: ... already has 'a'; choose a new folder, or an empty one
     """
     names = out.names()
     if names:
-        msg = f"{out.url} holds {names[0]!r} already; choose a new folder, or an empty one"
+        msg = f"{out.url} already has {names[0]!r}; choose a new folder, or an empty one"
         raise InputError(msg)
 
 
-def check_apart(folder: Folder, other: Folder, why: str) -> None:
-    """Refuse a folder that is another one, or in it.
+def check_not_within(folder: Folder, other: Folder, why: str) -> None:
+    """Refuse a folder that is equal to another one, or inside of it.
 
     Examples
     --------
-    >>> check_apart(Folder("a/b/c"), Folder("a/b"), "which is full")
+    >>> check_not_within(Folder("a/b/c"), Folder("a/b"), "which is full")
     Traceback (most recent call last):
     graphmargin._errors.InputError: a/b/c is in a/b, which is full; choose a folder outside of it
     """
@@ -195,24 +194,25 @@ def check_apart(folder: Folder, other: Folder, why: str) -> None:
         raise InputError(msg)
 
 
-def check_outside(folder: Folder, data: Any) -> None:
-    """Refuse a folder in one of those that a table is read from.
+def check_not_in_input(folder: Folder, data: Any) -> None:
+    """Refuse a folder inside of one that the table is read from.
 
     Examples
     --------
-    >>> check_outside(Folder.at("/cats/new"), ["/dogs", "/cats"])  # doctest: +ELLIPSIS
+    >>> check_not_in_input(Folder.at("/cats/new"), ["/dogs", "/cats"])  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    graphmargin._errors.InputError: /cats/new is in /cats, where it would be read the next time;...
+    graphmargin._errors.InputError: /cats/new is in /cats, where it would be read as input;...
     """
-    for place in places_of(data):
-        check_apart(folder, Folder.at(place), "where it would be read the next time")
+    for path in list_paths(data):
+        check_not_within(folder, Folder.at(path), "where it would be read as input")
 
 
 @contextmanager
 def atomic_folder(out: Folder) -> Iterator[Folder]:
-    """Yield a folder to write to that becomes `out`, or `out` itself where nothing is renamed.
+    """Yield a folder to write to, which is renamed to `out` at the end if it can be renamed.
 
-    The last file is ``_SUCCESS``. If anything fails, nothing is left.
+    In an object store, this is `out` itself. The last file is ``_SUCCESS``. If the block fails,
+    all files are removed.
 
     Parameters
     ----------
@@ -239,8 +239,8 @@ def atomic_folder(out: Folder) -> Iterator[Folder]:
         raise
 
 
-Labeled = tuple[pa.Array, FloatArray, pa.Array | None]
-"""Labels, confidences and, if they are known, sources of some rows."""
+LabeledBatch = tuple[pa.Array, FloatArray, pa.Array | None]
+"""Labels, confidences and, unless they are left out, sources of some rows."""
 
 
 def write_range(
@@ -249,9 +249,9 @@ def write_range(
     item: tuple[RowRange, int],
     layout: Layout,
     columns: Sequence[str],
-    label_batch: Callable[[pa.Table, int], Labeled],
+    label_batch: Callable[[pa.Table, int], LabeledBatch],
 ) -> None:
-    """Write the rows of a row range with labels, batch by batch, to one file, or none if it fails.
+    """Write the rows of a row range with labels to one file, which is complete or not there.
 
     Parameters
     ----------
@@ -262,10 +262,10 @@ def write_range(
         The row range, and the number of its first row in the whole table.
     layout : Layout
     columns : sequence of str
-        Columns to read, those that are copied among them.
+        Columns to read, including those that are copied.
     label_batch : callable
-        ``label_batch(batch, first)`` labels a batch, whose first row has this number in the row
-        range.
+        ``label_batch(batch, first)`` returns the labels of a batch, where `first` is the number
+        of its first row in the row range.
     """
     row_range, first_row = item
     first, writer = 0, None
@@ -273,7 +273,9 @@ def write_range(
         try:
             for batch in read_batches(row_range, columns):
                 labeled = label_batch(batch, first)
-                copied = _copied(batch, layout.passthrough, first_row + first, row_range.url)
+                copied = _copied_columns(
+                    batch, layout.passthrough, first_row + first, row_range.url
+                )
                 table = layout.table(copied, *labeled)
                 writer = writer or pa.parquet.ParquetWriter(file, table.schema)
                 writer.write_table(table)
@@ -283,14 +285,14 @@ def write_range(
                 writer.close()
 
 
-def _copied(batch: pa.Table, schema: pa.Schema, first_row: int, where: str) -> pa.Table:
-    """Return the columns of a batch that are copied, or the numbers of its rows if none is."""
+def _copied_columns(batch: pa.Table, schema: pa.Schema, first_row: int, where: str) -> pa.Table:
+    """Return the copied columns of a batch, or the numbers of its rows if there are none."""
     if not len(schema):
         return pa.table({ROW: np.arange(first_row, first_row + batch.num_rows)})
     try:
         return batch.select(schema.names).cast(schema)
     except pa.ArrowException as error:
-        msg = f"{where} does not fit the columns of the first file: {one_line(error)}"
+        msg = f"{where} has columns of other types than the first file: {one_line(error)}"
         raise TableError(msg) from error
 
 
@@ -305,35 +307,36 @@ def _write_labels(
 ) -> dict[str, Any]:
     """Write the labels of the rows of a row range."""
     row_range, first_row = item
-    stored = _in_order(folder, number, n_partitions, first_row, row_range.n_rows)
+    stored = _stored_labels(folder, number, n_partitions, first_row, row_range.n_rows)
     names = pa.array(classes.tolist())
 
-    def label_batch(batch: pa.Table, first: int) -> Labeled:
-        _, codes, confidence, source = taken(stored, slice(first, first + batch.num_rows))
-        labels = names.take(pa.array(codes, mask=codes < 0))  # null where there is none
+    def label_batch(batch: pa.Table, first: int) -> LabeledBatch:
+        _, codes, confidence, source = take_rows(stored, slice(first, first + batch.num_rows))
+        labels = names.take(pa.array(codes, mask=codes < 0))  # null for no label
         if layout.source is None:
             return labels, confidence, None
-        # Given labels are certain, where they can be told from the rest.
+        # With sources, the confidence of given labels is 1.
         confidence = np.where(source == SOURCES.index(GIVEN), 1.0, confidence)
         return labels, confidence, pa.array(SOURCES).take(pa.array(source))
 
-    # Without a column to copy, any will do to count the rows.
+    # If no column is copied, any column serves to count the rows.
     columns = layout.passthrough.names or [layout.label]
     write_range(out, number, item, layout, columns, label_batch)
     return {}
 
 
-def _in_order(
+def _stored_labels(
     folder: Folder, number: int, n_partitions: int, first_row: int, n_rows: int
 ) -> Labels:
-    """Return the labels of the rows of a row range, in their order, from all partitions."""
+    """Return the labels of the rows of a row range, in the order of the rows."""
     stored = StoredLabels(folder)
     labels = stored.read_all(n_partitions, Labels, part=number)
     order = np.argsort(labels.rows, kind="stable")
     if not np.array_equal(labels.rows[order], np.arange(first_row, first_row + n_rows)):
         msg = (
-            f"{stored.folder.url} does not hold one label for each of the rows {first_row:,} to "
-            f"{first_row + n_rows - 1:,}; remove the folder and go on with resume=True"
+            f"{stored.folder.url} does not have exactly one label for each of the rows "
+            f"{first_row:,} to {first_row + n_rows - 1:,}; remove the folder, and go on with "
+            "resume=True"
         )
         raise InputError(msg)
-    return taken(labels, order)
+    return take_rows(labels, order)

@@ -1,4 +1,4 @@
-"""Encoders of rows: which columns of a table are features, and how they become numbers."""
+"""Encoders of the rows of a table as arrays of numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from graphmargin._typing import FloatArray
-from graphmargin.distributed.io.parquet_files import check_columns, plain_schema
+from graphmargin.distributed.io.parquet_files import check_columns, decoded_schema
 from graphmargin.tables.column_names import format_names
 from graphmargin.tables.reading import to_frame
 from graphmargin.tables.table_errors import TableError
@@ -19,7 +19,7 @@ from graphmargin.tables.table_features import TableFeatures
 
 @dataclass(frozen=True)
 class NumberColumns:
-    """An encoder that takes columns of numbers as they are.
+    """An encoder that returns columns of numbers as they are.
 
     Examples
     --------
@@ -37,7 +37,7 @@ class NumberColumns:
         return len(self.columns)
 
     def transform(self, table: pa.Table, first_row: int = 0) -> FloatArray:  # noqa: ARG002 - as `EncodedColumns`
-        """Return the columns as an array, NaN where they are missing."""
+        """Return the columns as an array, with NaN for missing values."""
         X = np.empty((table.num_rows, len(self.columns)), self.dtype)
         kind = pa.from_numpy_dtype(self.dtype)
         for i, name in enumerate(self.columns):
@@ -49,7 +49,7 @@ class NumberColumns:
 
 @dataclass(frozen=True)
 class EncodedColumns:
-    """An encoder of columns of any kind, which was learned from a sample of the table.
+    """An encoder of columns of any kind, which was fitted on a sample of the table.
 
     Examples
     --------
@@ -64,7 +64,7 @@ class EncodedColumns:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of the columns that are of use."""
+        """Names of the columns that become features."""
         return tuple(use.name for use in self.features.columns if use.n_features)
 
     @property
@@ -85,7 +85,7 @@ class EncodedColumns:
 
 
 RowEncoder: TypeAlias = NumberColumns | EncodedColumns
-"""Turns rows of a table into arrays of numbers; small enough to be sent to workers."""
+"""An encoder of rows as arrays of numbers, which is sent to workers."""
 
 
 def choose_encoder(
@@ -96,7 +96,7 @@ def choose_encoder(
     id: str | None,
     where: str,
 ) -> RowEncoder:
-    """Return the encoder of the features that a user wants, after a check that the table has them.
+    """Return the encoder of the features of a fit, after a check that the table has them.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def choose_encoder(
         Columns of the table.
     features : sequence of str, TableFeatures or None
         Columns of numbers, which are taken as they are; or fitted features of columns of any
-        kind. None is all columns of numbers but `label` and `id`.
+        kind. None is all columns of numbers except for `label` and `id`.
     label : str
     id : str or None
     where : str
@@ -113,8 +113,7 @@ def choose_encoder(
     Raises
     ------
     TableError
-        If a column is missing, is named twice, or has no numbers, or the columns cannot be what
-        they should be.
+        If a column is missing, is listed twice, does not have numbers, or is `label` or `id`.
 
     Examples
     --------
@@ -123,26 +122,27 @@ def choose_encoder(
     NumberColumns(columns=('x',), dtype=dtype('float32'))
     """
     check_columns(schema, [label, *([] if id is None else [id])], where)
-    schema = plain_schema(schema)
+    schema = decoded_schema(schema)
     if id is not None and pa.types.is_nested(schema.field(id).type):
-        msg = f"`id` {id!r} is {schema.field(id).type} in {where}; name a column of plain values"
+        msg = f"`id` {id!r} is {schema.field(id).type} in {where}; pass a column of simple values"
         raise TableError(msg)
-    chosen: RowEncoder
+    encoder: RowEncoder
     if isinstance(features, TableFeatures):
-        chosen = EncodedColumns(features)
+        encoder = EncodedColumns(features)
     else:
-        chosen = _numbers(schema, features, {label, id}, where)
-    check_columns(schema, chosen.columns, where)
+        encoder = _number_columns(schema, features, {label, id}, where)
+    check_columns(schema, encoder.columns, where)
     for role, name in (("label", label), ("id", id)):
-        if name in chosen.columns:
+        if name in encoder.columns:
             msg = f"`features` has {name!r}, which is `{role}`; leave it out of the features"
             raise TableError(msg)
-    return chosen
+    return encoder
 
 
-def _numbers(
+def _number_columns(
     schema: pa.Schema, features: Sequence[str] | None, others: set[str | None], where: str
 ) -> NumberColumns:
+    """Return the encoder of some columns of numbers, or of all of them except for `others`."""
     if features is None:
         names = [f.name for f in schema if _is_number(f.type) and f.name not in others]
         if not names:
@@ -150,7 +150,7 @@ def _numbers(
             msg = f"{where} has no column of numbers for features; it has: {has}"
             raise TableError(msg)
     else:
-        names = _listed_once(features)
+        names = _checked_names(features)
     check_columns(schema, names, where)
     for name in names:
         if name not in others:
@@ -160,27 +160,26 @@ def _numbers(
     return NumberColumns(tuple(names), np.dtype(np.float32 if is_single else np.float64))
 
 
-def _listed_once(features: Sequence[str]) -> list[str]:
-    if isinstance(features, str):
-        msg = f"`features` must be a list of names, got {features!r}; write [{features!r}]"
-        raise TableError(msg)
-    if not isinstance(features, Iterable):
-        msg = f"`features` must be a list of names, got {features!r}"
+def _checked_names(features: Sequence[str]) -> list[str]:
+    """Return the names of the columns as a list, which has at least one and each of them once."""
+    if isinstance(features, str) or not isinstance(features, Iterable):
+        hint = f"; pass [{features!r}]" if isinstance(features, str) else ""
+        msg = f"`features` must be a list of names, got {features!r}{hint}"
         raise TableError(msg)
     names = list(features)
     if not names:
-        msg = "`features` names no column; name some, or pass None for all columns of numbers"
+        msg = "`features` is empty; pass some columns, or None for all columns of numbers"
         raise TableError(msg)
-    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
-    if twice is not None:
-        msg = f"`features` has {twice!r} twice; name it once"
+    duplicate = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    if duplicate is not None:
+        msg = f"`features` has {duplicate!r} twice; pass each column once"
         raise TableError(msg)
     return names
 
 
 def _check_numbers(name: str, kind: pa.DataType, where: str = "") -> None:
     if not _is_number(kind):
-        msg = f"feature {name!r} is {kind}{where}, not numbers; {_way_out(kind)}"
+        msg = f"feature {name!r} is {kind}{where}, and not a number; {_encoding_hint(kind)}"
         raise TableError(msg)
 
 
@@ -189,7 +188,7 @@ def _is_number(kind: pa.DataType) -> bool:
     return any(test(kind) for test in tests)
 
 
-def _way_out(kind: pa.DataType) -> str:
+def _encoding_hint(kind: pa.DataType) -> str:
     if pa.types.is_temporal(kind):
-        return "write the time as a number, such as days since a date, or leave the column out"
+        return "convert it to a number, such as days since a date, or leave it out"
     return "encode it as numbers, such as one column for each category, or leave it out"

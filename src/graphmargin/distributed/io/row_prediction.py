@@ -1,4 +1,4 @@
-"""Labels for the rows of new tables, from Parquet to Parquet."""
+"""Predictions for the rows of Parquet files, which are written to Parquet files."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from graphmargin._typing import AnyArray, FloatArray, ProgressCallback
 from graphmargin.distributed.engine.cluster import Cluster
 from graphmargin.distributed.engine.storage import Folder
 from graphmargin.distributed.io.output import (
-    Labeled,
+    LabeledBatch,
     Layout,
     atomic_folder,
     check_empty,
-    check_outside,
-    ids_layout,
+    check_not_in_input,
+    id_layout,
     write_range,
 )
 from graphmargin.distributed.io.parquet_files import check_types
 from graphmargin.distributed.io.row_encoder import EncodedColumns, RowEncoder
-from graphmargin.distributed.io.row_ranges import RowRange, Source, open_source
+from graphmargin.distributed.io.row_ranges import RowRange, open_source
 from graphmargin.harmonic.system import confidence_of
-from graphmargin.labeling.prediction import Predicted, check_labels, new_columns
+from graphmargin.labeling.prediction import PredictionSummary, compare_labels, prediction_columns
 from graphmargin.labels import UNLABELED_IN_PYTHON, UnlabeledRule
 from graphmargin.models.array_model import Predictor
 from graphmargin.models.table_model import TableModel
@@ -33,23 +33,23 @@ from graphmargin.tables.reading import to_frame
 from graphmargin.tables.table_errors import TableError
 
 ROWS_PER_FILE = 1 << 20
-"""Rows of a file of predictions, of which a batch is in memory at a time."""
+"""Largest number of rows of a file of predictions."""
 DIGITS = 6
 
 
 @dataclass(frozen=True)
 class RowPredictor:
-    """A predictor that knows the columns of tables that it needs.
+    """A predictor with the encoder of the columns that it needs.
 
     Attributes
     ----------
     encoder : RowEncoder
     predictor : MarginPredictor or HarmonicPredictor
-        Its classes are the labels.
+        A predictor whose classes are the labels.
     target : str
         Column of the labels.
     rule : UnlabeledRule
-        Tells which cells of that column have no label.
+        The rule that says which cells of that column are unlabeled.
 
     Examples
     --------
@@ -70,16 +70,16 @@ class RowPredictor:
 
     @classmethod
     def of_table(cls, model: TableModel) -> RowPredictor:
-        """Return the predictor of a model of tables."""
+        """Return the predictor of a table model."""
         predictor = replace(model.predictor, classes=model.classes)
         return cls(EncodedColumns(model.features), predictor, model.target, model.rule)
 
     def label(self, table: pa.Table, first_row: int) -> tuple[AnyArray, FloatArray]:
-        """Return the label of each row and its confidence; rows count from `first_row`."""
+        """Return the label of each row and its confidence; messages count from `first_row`."""
         X = self.encoder.transform(table, first_row)
-        bad = ~np.isfinite(X)
-        if bad.any():
-            row, column = np.argwhere(bad)[0].tolist()
+        is_bad = ~np.isfinite(X)
+        if is_bad.any():
+            row, column = np.argwhere(is_bad)[0].tolist()
             msg = (
                 f"feature {self.encoder.columns[column]!r} has {X[row, column]} in row "
                 f"{first_row + row + 1:,}; fill missing and infinite values, or drop these rows"
@@ -97,12 +97,12 @@ def predict_parquet(
     *,
     columns: Sequence[str] | None = None,
     progress: ProgressCallback | None = None,
-) -> Predicted:
-    """Write the labels of the rows of Parquet files and their confidences, in the same order.
+) -> PredictionSummary:
+    """Write the predicted labels of the rows of Parquet files, with their confidences, in order.
 
-    A task for each row range reads it batch by batch and writes ``part-NNNNNN.parquet``. If the
-    table has a column of the target, predictions of rows with a label are counted as right or
-    wrong. If anything fails, nothing is left.
+    The task of each row range writes a file ``part-NNNNNN.parquet``. If the table has a column of
+    the target, the predictions of labeled rows are counted as right or wrong. If a task fails, all
+    files are removed.
 
     Parameters
     ----------
@@ -111,34 +111,42 @@ def predict_parquet(
     data : str, Path or a sequence of them
         See `open_source`.
     out : Folder
-        New or empty. In an object store, the file ``_SUCCESS`` says that all is there.
+        New or empty. In an object store, the file ``_SUCCESS`` says that all files are there.
     columns : sequence of str, default=None
-        Columns of the input to keep, such as the id; the number of the row if empty. None is all,
-        as the command `predict` has it: then predictions do not take the place of a column of
-        the target, but go to ``<target>_predicted``.
+        Columns of the input to copy, such as the id; if empty, the number of each row takes their
+        place. None copies all columns, as the command `predict` does; if the table has a column of
+        the target, predictions then go to ``<target>_predicted``.
     progress : callable, default=None
 
     Raises
     ------
     TableError
-        If the table has not the columns of the model, or a cell cannot be read.
+        If the table lacks columns of the model, or a cell cannot be read.
     InputError
-        If `out` holds something, or is in a folder of `data`.
+        If `out` is not empty, or is in a folder of `data`.
     """
     check_empty(out)
-    check_outside(out, data)
+    check_not_in_input(out, data)
     source = open_source(data, ROWS_PER_FILE)
-    layout = _layout(source, model, columns)
-    read = _needed(source.schema.names, model, columns)
-    held = cluster.share("model", model)
+    schema = source.schema
+    copied = schema.names if columns is None else columns
+    target = [model.target] if model.target in schema.names else []
+    needed = list(dict.fromkeys([*model.encoder.columns, *copied, *target]))
+    check_types(source.files, needed)
+    if columns is None:
+        names = prediction_columns(schema.names, model.target, source.files[0].url)
+        layout = Layout(schema, *names, digits=DIGITS)
+    else:
+        layout = id_layout(schema, model.target, columns)
+    shared = cluster.share("model", model)
     items = list(enumerate(zip(source.row_ranges, source.offsets.tolist(), strict=False)))
     with atomic_folder(out) as folder:
         results = cluster.run(
-            "predicting", _predict, items, held, read, layout, folder, progress=progress
+            "predicting", _predict_range, items, shared, needed, layout, folder, progress=progress
         )
     n_rows = source.n_rows
     counts = np.sum([result["counts"] for result in results], axis=0)
-    return Predicted(
+    return PredictionSummary(
         column=layout.label,
         n_rows=n_rows,
         counts={
@@ -150,37 +158,20 @@ def predict_parquet(
     )
 
 
-def _layout(source: Source, model: RowPredictor, columns: Sequence[str] | None) -> Layout:
-    """Return the columns to write, after a check that those to read are in all files."""
-    schema, where = source.schema, source.files[0].url
-    check_types(source.files, _needed(schema.names, model, columns))
-    if columns is None:
-        label, confidence = new_columns(schema.names, model.target, where)
-        return Layout(schema, label, confidence, digits=DIGITS)
-    return ids_layout(schema, model.target, columns)
-
-
-def _needed(names: Sequence[str], model: RowPredictor, columns: Sequence[str] | None) -> list[str]:
-    """Return the columns to read."""
-    copied = names if columns is None else columns
-    target = [model.target] if model.target in names else []
-    return list(dict.fromkeys([*model.encoder.columns, *copied, *target]))
-
-
-def _predict(
+def _predict_range(
     item: tuple[int, tuple[RowRange, int]],
     model: RowPredictor,
     columns: list[str],
     layout: Layout,
     out: Folder,
 ) -> dict[str, Any]:
-    """Write the labels of a row range, and return what to count."""
+    """Write the labels of a row range, and return counts of them."""
     number, (row_range, first_row) = item
     classes = model.predictor.classes
     counts = np.zeros(len(classes), dtype=np.int64)
     total, n_checked, n_right = 0.0, 0, 0
 
-    def label_batch(batch: pa.Table, first: int) -> Labeled:
+    def label_batch(batch: pa.Table, first: int) -> LabeledBatch:
         nonlocal total, n_checked, n_right
         try:
             labels, confidence = model.label(batch, row_range.first_row + first)
@@ -191,8 +182,8 @@ def _predict(
         total += float(confidence.sum())
         if model.target in batch.column_names:
             given = to_frame(batch.select([model.target]))[model.target]
-            known, right = check_labels(given, labels, model.rule)
-            n_checked, n_right = n_checked + int(known.sum()), n_right + int(right.sum())
+            is_labeled, is_right = compare_labels(given, labels, model.rule)
+            n_checked, n_right = n_checked + int(is_labeled.sum()), n_right + int(is_right.sum())
         return pa.array(labels.tolist()), confidence, None
 
     write_range(out, number, (row_range, first_row), layout, columns, label_batch)

@@ -1,4 +1,4 @@
-"""Tables in Parquet files, and the row ranges that tasks read of them."""
+"""Tables in Parquet files, and the row ranges that tasks read."""
 
 from __future__ import annotations
 
@@ -16,39 +16,39 @@ from dask.base import tokenize
 from graphmargin._errors import one_line
 from graphmargin._typing import IntArray
 from graphmargin.distributed.engine.run import Run
-from graphmargin.distributed.io.parquet_files import File, find_files, open_parquet, plain_schema
+from graphmargin.distributed.io.parquet_files import File, decoded_schema, find_files, open_parquet
 from graphmargin.tables.column_names import check_unique
-from graphmargin.tables.reading import in_chunks
+from graphmargin.tables.reading import rechunk
 from graphmargin.tables.table_errors import TableError
 
-BATCH = 1 << 16
-"""Number of rows that are in memory at once, beside what a task makes of them."""
+BATCH_ROWS = 1 << 16
+"""Number of rows that a task reads at once."""
 MAX_SHOWN = 100
-"""Number of characters of a cell in a message."""
+"""Largest number of characters of a cell in a message."""
 INPUT = "input"
-"""Folder that a Dask DataFrame is written to."""
+"""Folder to which a Dask DataFrame is written."""
 ROW_RANGES = "row_ranges.json"
 COMPLETE = "complete.json"
 
 
 @dataclass(frozen=True)
 class RowRange:
-    """Rows of a file that one task reads: a few groups of rows, or some rows of one.
+    """Rows of a file that one task reads: a few row groups, or a part of one.
 
     Attributes
     ----------
     url : str
     first_group, end_group : int
-        The first group of rows, and one past the last one.
+        The first row group, and one past the last one.
     skip : int
-        Rows of the first group that belong to an earlier row range.
+        Number of rows of the first row group that belong to an earlier row range.
     n_rows : int
     first_row : int
-        In the file, from 0.
+        Number of the first row in the file, from 0.
 
     Examples
     --------
-    >>> RowRange("a.parquet", 2, 3, skip=10, n_rows=5, first_row=1010).where(4)
+    >>> RowRange("a.parquet", 2, 3, skip=10, n_rows=5, first_row=1010).describe_row(4)
     'a.parquet row 1,015'
     """
 
@@ -59,8 +59,8 @@ class RowRange:
     n_rows: int
     first_row: int
 
-    def where(self, row: int) -> str:
-        """Return the place of a row of the row range in words; files count from 1."""
+    def describe_row(self, row: int) -> str:
+        """Return the file of a row, and its number in that file, which counts from 1."""
         return f"{self.url} row {self.first_row + row + 1:,}"
 
 
@@ -71,9 +71,9 @@ class Source:
     Attributes
     ----------
     files : tuple of File
-        In the order of the rows.
+        The files in the order of the rows.
     row_ranges : tuple of RowRange
-        All rows, in their order; none is empty.
+        Row ranges of all rows in their order, none of which is empty.
     """
 
     files: tuple[File, ...]
@@ -81,12 +81,12 @@ class Source:
 
     @property
     def schema(self) -> pa.Schema:
-        """Columns and types of the first file; dictionaries are decoded."""
-        return plain_schema(self.files[0].schema)
+        """Columns and types of the first file, with dictionary-encoded columns decoded."""
+        return decoded_schema(self.files[0].schema)
 
     @property
     def offsets(self) -> IntArray:
-        """Number of the first row of each row range, and of all rows at the end."""
+        """Number of the first row of each row range, followed by the number of all rows."""
         return np.cumsum([0, *(row_range.n_rows for row_range in self.row_ranges)], dtype=np.int64)
 
     @property
@@ -96,7 +96,7 @@ class Source:
 
     @property
     def fingerprint(self) -> Any:
-        """JSON values that tell these files from others, and from later versions."""
+        """JSON values that differ for other files, and for other versions of these files."""
         return [[file.url, file.n_rows, *file.version] for file in self.files]
 
 
@@ -112,26 +112,26 @@ def is_dask_frame(data: Any) -> bool:
 
 
 def frame_schema(frame: Any) -> pa.Schema:
-    """Return the names and types of a Dask DataFrame's columns, as far as they are known."""
+    """Return the names and types of the columns of a Dask DataFrame, as far as they are known."""
     check_unique(list(frame.columns), "the Dask DataFrame: ")
-    odd = [name for name in frame.columns if not isinstance(name, str)]
-    if odd:
-        msg = f"the Dask DataFrame has a column {odd[0]!r}, whose name is no text; rename it"
+    invalid = [name for name in frame.columns if not isinstance(name, str)]
+    if invalid:
+        msg = f"the Dask DataFrame has a column {invalid[0]!r}; rename it, names are strings"
         raise TableError(msg)
     columns = {name: pd.Series(dtype=dtype) for name, dtype in frame.dtypes.items()}
     return pa.Schema.from_pandas(pd.DataFrame(columns), preserve_index=False)
 
 
 def frame_fingerprint(frame: Any) -> str:
-    """Return what tells a Dask DataFrame from others: the token of its tasks."""
+    """Return the token of a Dask DataFrame, which differs for other data frames."""
     return str(tokenize(frame))
 
 
 def store_frame(run: Run, frame: Any, columns: Sequence[str]) -> Source:
-    """Write columns of a Dask DataFrame to the folder of a run, once, and return them as a source.
+    """Write columns of a Dask DataFrame to the folder of a run, once, and return the source.
 
-    The rows are those of a single pass, so that all stages see the same ones, even if the frame
-    would not give them in the same order twice.
+    All stages then read the same rows, even if computing the data frame again would return them in
+    another order.
     """
     folder = run.folder / INPUT
     if not folder.exists(COMPLETE):
@@ -146,8 +146,8 @@ def store_frame(run: Run, frame: Any, columns: Sequence[str]) -> Source:
     return open_source(folder.url)
 
 
-def open_source(data: Any, rows_at_most: int | None = None) -> Source:
-    """Return the Parquet files that a user names, after a look at the end of each of them.
+def open_source(data: Any, max_rows: int | None = None) -> Source:
+    """Return the source of Parquet files; only the footer of each file is read.
 
     Parameters
     ----------
@@ -155,13 +155,13 @@ def open_source(data: Any, rows_at_most: int | None = None) -> Source:
         Files, folders or patterns such as ``s3://bucket/day-*.parquet``. The files of a folder,
         and of folders in it, are those whose names end in .parquet, .parq or .pq, in natural
         order (9 before 10).
-    rows_at_most : int, default=None
-        Limit of a row range; None makes each file a row range.
+    max_rows : int, default=None
+        Largest number of rows of a row range; None makes each file a row range.
 
     Raises
     ------
     TableError
-        If there is no such file, one is not Parquet, or there is no row.
+        If a path does not exist, a file is not a Parquet file, or there are no rows.
 
     Examples
     --------
@@ -169,42 +169,42 @@ def open_source(data: Any, rows_at_most: int | None = None) -> Source:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = f"{folder}/a.parquet"
     ...     pa.parquet.write_table(pa.table({"x": range(5)}), path, row_group_size=2)
-    ...     source = open_source(path, rows_at_most=4)
+    ...     source = open_source(path, max_rows=4)
     >>> source.offsets.tolist()
     [0, 4, 5]
     """
     files = find_files(data)
-    largest = rows_at_most or max(file.n_rows for file in files)
+    largest = max_rows or max(file.n_rows for file in files)
     return _split(files, largest)
 
 
-def split_rows(run: Run, source: Source, rows_at_most: int) -> Source:
-    """Return a source in row ranges of so many rows at most, or those that the run began with."""
-    row_ranges = [asdict(row_range) for row_range in _split(source.files, rows_at_most).row_ranges]
+def split_rows(run: Run, source: Source, max_rows: int) -> Source:
+    """Return a source with row ranges of at most `max_rows`, or those of the run that goes on."""
+    row_ranges = [asdict(row_range) for row_range in _split(source.files, max_rows).row_ranges]
     checkpointed = run.checkpointed(ROW_RANGES, row_ranges)
     return Source(source.files, tuple(RowRange(**row_range) for row_range in checkpointed))
 
 
-def _split(files: tuple[File, ...], rows_at_most: int) -> Source:
-    return Source(files, tuple(part for file in files for part in _row_ranges(file, rows_at_most)))
+def _split(files: tuple[File, ...], max_rows: int) -> Source:
+    return Source(files, tuple(part for file in files for part in _row_ranges(file, max_rows)))
 
 
 def read_batches(
-    row_range: RowRange, columns: Sequence[str], n_rows: int = BATCH
+    row_range: RowRange, columns: Sequence[str], n_rows: int = BATCH_ROWS
 ) -> Iterator[pa.Table]:
-    """Yield the rows of a row range in tables of `n_rows`, the last one with the rest.
+    """Yield the rows of a row range in tables of `n_rows`; the last one may have fewer.
 
     Parameters
     ----------
     row_range : RowRange
     columns : sequence of str
-        Those to read, at least one; dictionaries are decoded.
+        Columns to read, at least one; dictionary-encoded columns are decoded.
     n_rows : int
 
     Raises
     ------
     TableError
-        If the file is not as it was, or is damaged.
+        If the file has changed, or is damaged.
 
     Examples
     --------
@@ -212,60 +212,63 @@ def read_batches(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = f"{folder}/a.parquet"
     ...     pa.parquet.write_table(pa.table({"x": range(5)}), path)
-    ...     first, second = open_source(path, rows_at_most=3).row_ranges
+    ...     first, second = open_source(path, max_rows=3).row_ranges
     ...     [batch["x"].to_pylist() for batch in read_batches(second, ["x"], 2)]
     [[2, 3], [4]]
     """
-    left, skip = row_range.n_rows, row_range.skip
+    n_left, n_skipped = row_range.n_rows, row_range.skip
 
-    def wanted(file: pa.parquet.ParquetFile) -> Iterator[pa.RecordBatch]:
-        nonlocal left, skip
+    def batches_of_range(file: pa.parquet.ParquetFile) -> Iterator[pa.RecordBatch]:
+        nonlocal n_left, n_skipped
         for group in range(row_range.first_group, row_range.end_group):
-            # One group after the other: Arrow would read ahead, into memory.
+            # Arrow would read several row groups ahead into memory.
             for batch in file.iter_batches(n_rows, row_groups=[group], columns=columns):
-                passed = min(skip, batch.num_rows)
-                rest = batch.select(columns).slice(passed, left)
-                skip -= passed
-                left -= rest.num_rows
-                yield rest
-                if not left:
+                first = min(n_skipped, batch.num_rows)
+                rows = batch.select(columns).slice(first, n_left)
+                n_skipped -= first
+                n_left -= rows.num_rows
+                yield rows
+                if not n_left:
                     return
 
     try:
         with open_parquet(row_range.url) as file:
             schema = pa.schema([file.schema_arrow.field(name) for name in columns])
-            for chunk in in_chunks(wanted(file), schema, n_rows):
-                yield chunk.combine_chunks().cast(plain_schema(schema))
+            for chunk in rechunk(batches_of_range(file), schema, n_rows):
+                yield chunk.combine_chunks().cast(decoded_schema(schema))
     except (pa.ArrowException, OSError, KeyError) as error:
-        msg = f"{row_range.url} cannot be read, or is not as it was: {one_line(error)}"
+        msg = f"{row_range.url} cannot be read, or has changed: {one_line(error)}"
         raise TableError(msg) from error
-    if left:
-        msg = f"{row_range.url} has {left:,} rows fewer than when the run began; start a new one"
+    if n_left:
+        msg = (
+            f"{row_range.url} has {n_left:,} fewer rows than when the run began; start a new run "
+            "in another folder"
+        )
         raise TableError(msg)
 
 
-def show_cell(row_range: RowRange, column: str, row: int) -> str:
-    """Return a cell as a message shows it, by the number of its row in the row range."""
+def format_cell(row_range: RowRange, column: str, row: int) -> str:
+    """Return the text of a cell for a message, by the number of its row in the row range."""
     for batch in read_batches(row_range, [column]):
         if row < batch.num_rows:
             text = repr(batch.column(0)[row].as_py())
             return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."
         row -= batch.num_rows
-    msg = f"there is no such row in the row range: {row}"
+    msg = f"the row range has no row {row}"
     raise IndexError(msg)
 
 
-def _row_ranges(file: File, rows_at_most: int) -> Iterator[RowRange]:
-    """Yield the row ranges of a file: as many groups as fit, or parts of one that is too large."""
-    begins = np.cumsum([0, *file.groups]).tolist()
+def _row_ranges(file: File, max_rows: int) -> Iterator[RowRange]:
+    """Yield the row ranges of a file: several row groups each, or parts of a large one."""
+    starts = np.cumsum([0, *file.groups]).tolist()
     group = 0
     while group < len(file.groups):
         end = group + 1
-        while end < len(file.groups) and begins[end + 1] - begins[group] <= rows_at_most:
+        while end < len(file.groups) and starts[end + 1] - starts[group] <= max_rows:
             end += 1
-        n_rows = begins[end] - begins[group]
-        n_partitions = -(-n_rows // rows_at_most)
-        edges = [i * n_rows // max(n_partitions, 1) for i in range(n_partitions + 1)]
+        n_rows = starts[end] - starts[group]
+        n_parts = -(-n_rows // max_rows)
+        edges = [i * n_rows // max(n_parts, 1) for i in range(n_parts + 1)]
         for skip, stop in itertools.pairwise(edges):
-            yield RowRange(file.url, group, end, skip, stop - skip, begins[group] + skip)
+            yield RowRange(file.url, group, end, skip, stop - skip, starts[group] + skip)
         group = end

@@ -1,7 +1,6 @@
-"""Work of a group of rows for a pair of classes: coordinate descent on its own dual variables.
+"""Tasks of coordinate descent on the dual variables of a group of rows, for pairs of classes.
 
-These are the tasks that workers do for the pairs of classes of all candidates, with the kernels of
-a single machine. None changes what it is given, so that each can be done again.
+They use the kernels of one machine. No task changes its arguments, so that each can be repeated.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import numpy as np
 
 from graphmargin._compilation import kernel
 from graphmargin._typing import AnyArray, FloatArray, IntArray
-from graphmargin.distributed.engine.handles import joined
+from graphmargin.distributed.engine.handles import concatenate_records
 from graphmargin.distributed.stages.training_rows import RowGroup
 from graphmargin.margin.coordinate_descent import (
     LinearProblem,
@@ -52,10 +51,10 @@ class PairIterate:
     balance, total : float
         Sums of s_i alpha_i and of alpha_i over all groups.
     n_active : int
-        Active rows, whose dual variables may still change, of the groups that have improved the
-        pair in this pass.
+        Number of active rows, whose dual variables may still change, of the groups that have
+        improved the pair in this pass.
     gap : float
-        Relative duality gap, if that is known.
+        Relative duality gap, infinite if it is not known.
     """
 
     weights: FloatArray
@@ -71,7 +70,7 @@ class PairIterate:
 
 
 Assignments = Mapping[int, tuple[PairProblem, PairIterate]]
-"""The pairs that a group is to work on, by their numbers, and where their descent is."""
+"""The pairs of classes of a task by their numbers, with their iterates."""
 
 
 @dataclass(frozen=True)
@@ -81,11 +80,11 @@ class DualVariables:
     Attributes
     ----------
     alpha : dict from int to array
-        Zeros if there are none.
+        Dual variables; those of a missing pair are zeros.
     active : dict from int to array
-        Numbers of those that were active the last time.
+        Indices of the dual variables that were active in the last task.
     iterates : dict from int to PairIterate
-        The states of the pairs after the last task.
+        The iterates after the last task, for the pairs of that task.
     """
 
     alpha: dict[int, FloatArray] = field(default_factory=dict)
@@ -94,10 +93,10 @@ class DualVariables:
 
 
 def class_moments(group: RowGroup) -> list[tuple[AnyArray, ...]]:
-    """Return, for each candidate, count, weight, sum and sum of squares of each class."""
+    """Return count, weight, sum and sum of squares of each class, for each candidate."""
     moments: list[tuple[AnyArray, ...]] = []
     for members, bounds in zip(group.members, group.bounds, strict=True):
-        sums = [_sums(group.F, rows) for rows in members]
+        sums = [_sum_rows(group.F, rows) for rows in members]
         moments.append(
             (
                 np.array([len(rows) for rows in members]),
@@ -110,8 +109,8 @@ def class_moments(group: RowGroup) -> list[tuple[AnyArray, ...]]:
 
 
 @kernel()
-def _sums(F, rows):  # type: ignore[no-untyped-def]
-    """Return the sum of some rows, and that of their squared norms."""
+def _sum_rows(F, rows):  # type: ignore[no-untyped-def]
+    """Return the sum of some rows, and the sum of their squared norms."""
     total, squares = np.zeros(F.shape[1]), 0.0
     for i in rows:
         for k in range(F.shape[1]):
@@ -139,19 +138,19 @@ def pair_problems(moments: Sequence[tuple[AnyArray, ...]]) -> list[PairProblem]:
     return pairs
 
 
-def _rows(group: RowGroup, pair: PairProblem) -> tuple[IntArray, FloatArray, FloatArray]:
+def _pair_rows(group: RowGroup, pair: PairProblem) -> tuple[IntArray, FloatArray, FloatArray]:
     """Return the rows of a pair in a group, their signs and bounds."""
     members = group.members[pair.candidate]
     rows, signs = pair_rows(members[pair.first], members[pair.second])
     return rows, signs.astype(np.float32), group.bounds[pair.candidate, rows]
 
 
-def _values(
+def _decision_values(
     group: RowGroup, assignments: Assignments
 ) -> Iterator[tuple[FloatArray, FloatArray, FloatArray]]:
     """Yield f, signs and bounds of the rows of each pair."""
     for pair, iterate in assignments.values():
-        rows, signs, bounds = _rows(group, pair)
+        rows, signs, bounds = _pair_rows(group, pair)
         yield values_at(group.F, rows, iterate.weights, iterate.offset(pair)), signs, bounds
 
 
@@ -163,41 +162,41 @@ def _improve(
     n_epochs: int,
     seed: list[int],
 ) -> tuple[FloatArray, IntArray, PairIterate]:
-    """Return better dual variables of some rows, which are active, and where that leads."""
+    """Return the dual variables after some epochs, which are active, and the new iterate."""
     alpha, weights, random = before.copy(), iterate.weights.copy(), np.random.default_rng(seed)
     _, active = descend(
         problem, pair.bias_square, alpha, weights, iterate.offset(pair), n_epochs, random
     )
     change = alpha.astype(np.float64) - before
-    moved = PairIterate(
+    updated = PairIterate(
         weights,
         iterate.balance + problem.balance(change),
         iterate.total + float(change.sum()),
         iterate.n_active + len(active),
     )
-    return alpha, active, moved
+    return alpha, active, updated
 
 
 def descend_group(
     item: tuple[RowGroup, DualVariables, Assignments, int], n_epochs: int, seed: list[int]
 ) -> DualVariables:
-    """Return the dual variables of a group after some epochs on the pairs assigned to it.
+    """Return the dual variables of a group after some epochs on the pairs of its assignments.
 
     The last value of `item` is the number of the group.
     """
     group, duals, assignments, number = item
-    alpha, actives, moved = dict(duals.alpha), dict(duals.active), {}
+    alpha, active, updated = dict(duals.alpha), dict(duals.active), {}
     for i, (pair, iterate) in assignments.items():
-        problem = centered_problem(group.F, *_rows(group, pair), pair.center.copy())
+        problem = centered_problem(group.F, *_pair_rows(group, pair), pair.center.copy())
         before = alpha.get(i, np.zeros(len(problem.rows), dtype=np.float32))
-        own = [*seed, number, pair.first, pair.second]
-        alpha[i], active, moved[i] = _improve(problem, pair, iterate, before, n_epochs, own)
-        actives[i] = np.sort(active)
-    return DualVariables(alpha, actives, moved)
+        pair_seed = [*seed, number, pair.first, pair.second]
+        alpha[i], rows, updated[i] = _improve(problem, pair, iterate, before, n_epochs, pair_seed)
+        active[i] = np.sort(rows)
+    return DualVariables(alpha, active, updated)
 
 
 class ActiveRows(NamedTuple):
-    """Active rows of a pair: which, features, signs, bounds and dual variables."""
+    """Active rows of a pair: their indices, features, signs, bounds and dual variables."""
 
     active: IntArray
     F: FloatArray
@@ -211,7 +210,7 @@ def active_rows(
 ) -> ActiveRows:
     """Return the rows of a group that are active in pair i, or a random share of them."""
     group, duals = item
-    rows, signs, bounds = _rows(group, pair)
+    rows, signs, bounds = _pair_rows(group, pair)
     active = duals.active[i]
     if share < 1:
         random = np.random.default_rng([*seed, pair.first, pair.second])
@@ -229,19 +228,18 @@ def descend_pool(
     seed: list[int],
 ) -> DualVariables:
     """Return the dual variables of pooled rows after some epochs, by the number of the group."""
-    _, F, signs, bounds, before = joined(list(pools))
+    _, F, signs, bounds, before = concatenate_records(list(pools))
     problem = centered_problem(F, np.arange(len(F)), signs, bounds, pair.center.copy())
-    alpha, _, moved = _improve(
-        problem, pair, iterate, before, n_epochs, [*seed, pair.first, pair.second]
-    )
+    pair_seed = [*seed, pair.first, pair.second]
+    alpha, _, updated = _improve(problem, pair, iterate, before, n_epochs, pair_seed)
     ends = np.cumsum([len(pool.alpha) for pool in pools])[:-1]
     active = {g: pool.active for g, pool in enumerate(pools)}
-    moved = replace(moved, n_active=0)
-    return DualVariables(dict(enumerate(np.split(alpha, ends))), active, {i: moved})
+    updated = replace(updated, n_active=0)
+    return DualVariables(dict(enumerate(np.split(alpha, ends))), active, {i: updated})
 
 
 def merge_pooled(item: tuple[DualVariables, dict[int, DualVariables], int]) -> DualVariables:
-    """Return the dual variables of a group with those of its rows that were pooled."""
+    """Return the dual variables of a group, updated by those of its pooled rows."""
     duals, improved, number = item
     alpha = dict(duals.alpha)
     for i, pool in improved.items():
@@ -250,18 +248,13 @@ def merge_pooled(item: tuple[DualVariables, dict[int, DualVariables], int]) -> D
     return DualVariables(alpha, duals.active)
 
 
-def updated_iterates(duals: DualVariables) -> dict[int, PairIterate]:
-    """Return the states of pairs after the last task."""
-    return duals.iterates
-
-
 def group_losses(group: RowGroup, assignments: Assignments) -> FloatArray:
-    """Return the hinge losses of a group, for each pair."""
-    return np.array([hinge_losses(*values) for values in _values(group, assignments)])
+    """Return the sum of the hinge losses of a group, for each pair."""
+    return np.array([hinge_losses(*values) for values in _decision_values(group, assignments)])
 
 
 def duality_gap(pair: PairProblem, iterate: PairIterate, losses: float) -> float:
-    """Return the relative duality gap, from the losses over all groups."""
+    """Return the relative duality gap, from the losses of all groups."""
     bias = pair.bias_square * iterate.balance
     penalty = squared_norm_penalty(iterate.weights, bias, pair.bias_square)
     primal, dual = penalty + losses, iterate.total - penalty
@@ -269,11 +262,11 @@ def duality_gap(pair: PairProblem, iterate: PairIterate, losses: float) -> float
 
 
 def shift_range(group: RowGroup, assignments: Assignments) -> FloatArray:
-    """Return the smallest and the largest shift at which a row begins or ends to have a loss."""
+    """Return the smallest and the largest shift at which the loss of a row becomes zero."""
     return np.array(
         [
             (np.min(signs - f, initial=np.inf), np.max(signs - f, initial=-np.inf))
-            for f, signs, _ in _values(group, assignments)
+            for f, signs, _ in _decision_values(group, assignments)
         ]
     )
 
@@ -285,9 +278,9 @@ def weight_below(group: RowGroup, assignments: Assignments, thresholds: FloatArr
     """
     below = np.empty_like(thresholds)
     for (f, signs, bounds), lines, weights in zip(
-        _values(group, assignments), thresholds, below, strict=True
+        _decision_values(group, assignments), thresholds, below, strict=True
     ):
         for side, line in enumerate(lines):
-            place = np.searchsorted(line, signs - f)
-            weights[side] = np.cumsum(np.bincount(place, bounds, len(line) + 1))[:-1]
+            index = np.searchsorted(line, signs - f)
+            weights[side] = np.cumsum(np.bincount(index, bounds, len(line) + 1))[:-1]
     return below

@@ -1,8 +1,8 @@
-"""Vertices that a label can reach, on a graph that lies in partitions.
+"""The stage that finds the vertices of a partitioned graph that a label can reach.
 
-The component of a vertex is found within its partition first. Partitions then send each other the
-components of the vertices at cross-partition edges, and the client joins components of different
-partitions: there are few of them where the partitions are regions of space.
+The components within each partition are found first. Partitions then send each other the components
+of the vertices at cross-partition edges, and the client joins components of different partitions,
+which are few if the partitions are regions of space.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from graphmargin.graph.laplacian import components
 
 
 class Component(NamedTuple):
-    """Numbers of components within a partition."""
+    """The numbers of the components of vertices within their partition."""
 
     component: IntArray
 
 
 class LocalComponents(Records):
-    """The `Component` of each vertex of a partition, if edges to other partitions are left out."""
+    """The `Component` of each vertex of a partition, without edges to other partitions."""
 
     name = "components"
 
@@ -44,7 +44,7 @@ class SentComponents(Records):
 
 
 class CrossEdges(NamedTuple):
-    """The fields of a graph block that tell which edges leave its partition."""
+    """The fields of a graph block that contain the edges to other partitions."""
 
     indptr: IntArray
     indices: IntArray
@@ -52,33 +52,31 @@ class CrossEdges(NamedTuple):
 
 
 def find_reached(run: Run, n_partitions: int) -> int:
-    """Return the number of vertices in components without a label, and write which ones these are.
-
-    The result is `ReachedVertices`, a record for each partition of the graph in the run's folder.
+    """Return the number of vertices in components without a label, and write `ReachedVertices`.
 
     Notes
     -----
-    Three passes over the partitions. What passes through the client grows with the number of
-    components of the partitions, not with the vertices.
+    There are three passes over the partitions. What passes through the client grows with the
+    number of components of the partitions, and not with the number of vertices.
     """
     local = run.stage(LocalComponents.name, _find_local, n_partitions)
     crossing = run.stage("cross-partition edges", _find_crossing, n_partitions)
     first = np.cumsum([0, *(len(result["sizes"]) for result in local)])
-    own = _concatenated([first[i] + result["own"] for i, result in enumerate(crossing)])
-    foreign = _concatenated([first[result["partition"]] + result["foreign"] for result in crossing])
+    source = _concatenate([first[i] + result["own"] for i, result in enumerate(crossing)])
+    target = _concatenate([first[result["partition"]] + result["foreign"] for result in crossing])
     n = int(first[-1])
-    joins = sparse.csr_array((np.ones(len(own)), (own, foreign)), shape=(n, n))
-    whole = components(joins)
-    labeled = _concatenated([first[i] + result["labeled"] for i, result in enumerate(local)])
+    joins = sparse.csr_array((np.ones(len(source)), (source, target)), shape=(n, n))
+    joined = components(joins)
+    labeled = _concatenate([first[i] + result["labeled"] for i, result in enumerate(local)])
     has_label = np.zeros(n, dtype=bool)
-    has_label[whole[labeled]] = True
-    reached = has_label[whole]
-    run.stage(ReachedVertices.name, _mark_reached, np.split(reached, first[1:-1]))
-    sizes = _concatenated([result["sizes"] for result in local])
+    has_label[joined[labeled]] = True
+    reached = has_label[joined]
+    run.stage(ReachedVertices.name, _write_reached, np.split(reached, first[1:-1]))
+    sizes = _concatenate([result["sizes"] for result in local])
     return int(sizes[~reached].sum())
 
 
-def _concatenated(arrays: list[AnyArray]) -> IntArray:
+def _concatenate(arrays: list[AnyArray]) -> IntArray:
     return np.concatenate([np.zeros(0, dtype=np.int64), *arrays])
 
 
@@ -99,12 +97,12 @@ def _find_local(folder: Folder, partition: int) -> dict[str, Any]:
 
 
 def _find_crossing(folder: Folder, partition: int) -> dict[str, Any]:
-    """Return which components of a partition are joined to which of those with larger numbers."""
+    """Return the pairs of components of this partition and later ones that share an edge."""
     edges = PartitionedGraph(folder).read(partition, CrossEdges)
     component = LocalComponents(folder).read(partition, Component).component.astype(np.int64)
     n_halo = np.diff(edges.halo_start)
     n_halo[: partition + 1] = 0
-    foreign = _concatenated(
+    foreign = _concatenate(
         [
             SentComponents(folder).read(sender, Component, part=partition).component
             for sender in np.flatnonzero(n_halo).tolist()
@@ -114,16 +112,16 @@ def _find_crossing(folder: Folder, partition: int) -> dict[str, Any]:
     vertex = np.repeat(np.arange(len(component)), np.diff(edges.indptr))
     halo = edges.indices - len(component) - edges.halo_start[partition + 1]
     crossing = np.flatnonzero(halo >= 0)
-    # One number for each triple (own component, partition, its component): fast to make distinct.
+    # Triples (component, other partition, its component) as single numbers, for a fast `unique`.
     base = int(foreign.max(initial=0)) + 1
-    code = (component[vertex] * len(n_halo))[crossing] + owner[halo[crossing]]
-    own_and_partition, other = np.divmod(np.unique(code * base + foreign[halo[crossing]]), base)
-    own, others = np.divmod(own_and_partition, len(n_halo))
-    return {"own": own, "partition": others, "foreign": other}
+    pair = (component[vertex] * len(n_halo))[crossing] + owner[halo[crossing]]
+    pair, foreign = np.divmod(np.unique(pair * base + foreign[halo[crossing]]), base)
+    local, other = np.divmod(pair, len(n_halo))
+    return {"own": local, "partition": other, "foreign": foreign}
 
 
-def _mark_reached(folder: Folder, partition: int, reached: BoolArray) -> dict[str, Any]:
-    """Write which vertices of a partition are in components with a label."""
+def _write_reached(folder: Folder, partition: int, reached: BoolArray) -> dict[str, Any]:
+    """Write the mask of the vertices of a partition that are in components with a label."""
     component = LocalComponents(folder).read(partition, Component).component
     ReachedVertices(folder).write(partition, Reached(reached[component]))
     return {}

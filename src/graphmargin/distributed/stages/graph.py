@@ -1,9 +1,9 @@
-"""The k-NN graph in blocks: every partition finds the neighbors of its rows, then all agree.
+"""The stage that builds the k-NN graph, a block of rows for each partition.
 
-Two rows are joined if one is among the k nearest neighbors of the other. A partition knows the
-neighbors of its own rows. If a row of another partition has chosen one of them, the partition of
-that row sends a reverse edge. Both partitions then hold the edge, with the same weight, and from
-its own block each partition knows which of its rows another one will ask for, and in which order.
+There is an edge between two rows if one is among the k nearest neighbors of the other. A partition
+finds the neighbors of the rows that it owns. If such a neighbor belongs to another partition, it
+sends that partition a reverse edge. Both partitions then have the edge, with the same weight, and
+each can tell from its block which of its vertices another one needs, and in which order.
 """
 
 from __future__ import annotations
@@ -28,30 +28,30 @@ from graphmargin.distributed.engine.handles import (
     Records,
     ReplicatedRows,
     Vertices,
-    cut_by,
-    joined,
-    taken,
+    concatenate_records,
+    sort_by_receiver,
+    take_rows,
 )
 from graphmargin.distributed.engine.run import Run
 from graphmargin.distributed.engine.storage import Folder
-from graphmargin.graph.adjacency import Metric, metric_points
+from graphmargin.graph.adjacency import metric_points
 from graphmargin.graph.neighbors import Neighbors, NeighborSearch, draw_seed
 from graphmargin.graph.weights import Weighting
 from graphmargin.selection.parameters import GraphParameters
 
 N_DEGREES = 100_000
-"""Vertices whose degrees are returned."""
+"""Number of vertices whose degrees are returned."""
 
 
 @dataclass(frozen=True)
 class GraphSummary:
-    """Summary of a graph that lies in blocks.
+    """Summary of a partitioned graph.
 
     Attributes
     ----------
     n_partitions : int
     recall : float
-        Share of the exact neighbors that were found, measured on a sample.
+        Share of the exact neighbors that are in the graph, measured on a sample.
     degrees : array
         Degrees of a sample of the vertices.
     """
@@ -62,7 +62,7 @@ class GraphSummary:
 
 
 class Edges(NamedTuple):
-    """Edges of a partition: an own vertex, and the row, owner and label of a neighbor."""
+    """Edges of a partition: its vertex, and the row, owner and label of a neighbor."""
 
     source: IntArray
     row: IntArray
@@ -72,7 +72,7 @@ class Edges(NamedTuple):
 
 
 class ChosenEdges(Records):
-    """The `Edges` to the nearest neighbors of the rows of each partition."""
+    """The `Edges` to the nearest neighbors of the vertices of each partition."""
 
     name = "neighbors"
 
@@ -84,7 +84,7 @@ class PartitionVertices(Records):
 
 
 class ReverseEdge(NamedTuple):
-    """Rows that a vertex of another partition has chosen: target, and what the target needs."""
+    """Edges for another partition: its row, and the row and label of the neighbor."""
 
     target: IntArray
     row: IntArray
@@ -106,7 +106,7 @@ def build_graph(
     Parameters
     ----------
     run : Run
-        Its folder has the rows by partition.
+        Its folder has the `OwnedRows` and `ReplicatedRows`.
     n_ranges : int
         Number of row ranges of the input.
     n_partitions : int
@@ -116,21 +116,14 @@ def build_graph(
     seed : int
     """
     searches = run.stage(
-        ChosenEdges.name,
-        _find_neighbors,
-        n_partitions,
-        n_ranges,
-        n_partitions,
-        graph.n_neighbors,
-        graph.metric,
-        seed,
+        ChosenEdges.name, _find_neighbors, n_partitions, n_ranges, n_partitions, graph, seed
     )
     n_rows = sum(int(result["size"]) for result in searches)
     n_exact = sum(int(result["n_exact"]) for result in searches)
     recall = sum(int(result["n_found"]) for result in searches) / max(n_exact, 1)
     senders = _sending_partitions([result["receivers"] for result in searches])
     step = -(-n_rows // N_DEGREES)
-    blocks = run.stage(PartitionedGraph.name, _join_edges, senders, n_partitions, width, step)
+    blocks = run.stage(PartitionedGraph.name, _build_block, senders, n_partitions, width, step)
     degrees = np.concatenate([result["degrees"] for result in blocks])
     return GraphSummary(n_partitions, recall, degrees)
 
@@ -140,91 +133,91 @@ def _find_neighbors(
     partition: int,
     n_ranges: int,
     n_partitions: int,
-    n_neighbors: int,
-    metric: Metric,
+    graph: GraphParameters,
     seed: int,
 ) -> dict[str, Any]:
-    """Write the neighbors of the rows of a partition, among them and the replicas of others."""
+    """Write the edges to the neighbors of the rows of a partition, replicas among them."""
     owned = OwnedRows(folder).read_all(n_ranges, PartitionRows, part=partition)
     replicas = ReplicatedRows(folder).read_all(n_ranges, PartitionRows, part=partition)
-    # In the order of the input, by which equal distances are ranked.
+    # In the order of the input, which decides between equal distances.
     order = np.argsort(np.concatenate([owned.rows, replicas.rows]), kind="stable")
-    X, codes, rows, owner = taken(joined([owned, replicas]), order)
+    X, codes, rows, owner = take_rows(concatenate_records([owned, replicas]), order)
     del owned, replicas
-    own = np.flatnonzero(owner == partition)
-    PartitionedPoints(folder).write(partition, Points(X[own]))
-    neighbors = _nearest(metric_points(X, metric), own, n_neighbors, seed)
+    is_owned = np.flatnonzero(owner == partition)
+    PartitionedPoints(folder).write(partition, Points(X[is_owned]))
+    points = metric_points(X, graph.metric)
+    neighbors = _nearest_neighbors(points, is_owned, graph.n_neighbors, seed)
     k, target = neighbors.indices.shape[1], neighbors.indices.ravel()
     edges = Edges(
-        source=np.repeat(np.arange(len(own), dtype=np.int32), k),
+        source=np.repeat(np.arange(len(is_owned), dtype=np.int32), k),
         row=rows[target],
         owner=owner[target],
         code=codes[target],
         distance=neighbors.distances.ravel(),
     )
-    vertices = Vertices(rows[own], codes[own])
+    vertices = Vertices(rows[is_owned], codes[is_owned])
     ChosenEdges(folder).write(partition, edges)
     PartitionVertices(folder).write(partition, vertices)
     receivers = _send_reverse_edges(folder, partition, n_partitions, edges, vertices)
-    n_exact, n_found = _count_found(folder, vertices.rows, neighbors)
-    return {"size": len(own), "receivers": receivers, "n_exact": n_exact, "n_found": n_found}
+    n_exact, n_found = _count_exact_neighbors(folder, vertices.rows, neighbors)
+    return {"size": len(is_owned), "receivers": receivers, "n_exact": n_exact, "n_found": n_found}
 
 
-def _nearest(X: FloatArray, own: IntArray, n_neighbors: int, seed: int) -> Neighbors:
-    """Return the neighbors of some rows, fewer than wanted in a partition of few rows."""
-    most = min(n_neighbors, len(X) - 1)
-    if most < 1 or not len(own):
-        empty = np.zeros((len(own), 0))
+def _nearest_neighbors(X: FloatArray, rows: IntArray, n_neighbors: int, seed: int) -> Neighbors:
+    """Return the nearest neighbors of some rows, all other rows if X has too few."""
+    n_neighbors = min(n_neighbors, len(X) - 1)
+    if n_neighbors < 1 or not len(rows):
+        empty = np.zeros((len(rows), 0))
         return Neighbors(empty.astype(np.int64), empty, 1.0)
-    return NeighborSearch(X, n_jobs=1, seed=draw_seed(seed)).neighbors(most, rows=own)
+    return NeighborSearch(X, n_jobs=1, seed=draw_seed(seed)).neighbors(n_neighbors, rows=rows)
 
 
-def _count_found(folder: Folder, rows: IntArray, neighbors: Neighbors) -> tuple[int, int]:
+def _count_exact_neighbors(folder: Folder, rows: IntArray, neighbors: Neighbors) -> tuple[int, int]:
     """Return how many exact neighbors the sampled rows have, and how many of them were found."""
     exact = ExactNeighbors(folder).read(0, QueryNeighbors)
-    _, here, sampled = np.intersect1d(rows, exact.rows, return_indices=True)
-    # The exact distances have rounding errors of their own.
-    limit = exact.distances[sampled, -1:] * (1 + 1e-6)
-    return exact.distances[sampled].size, int((neighbors.distances[here] <= limit).sum())
+    _, vertex, query = np.intersect1d(rows, exact.rows, return_indices=True)
+    # The exact distances have other rounding errors.
+    limit = exact.distances[query, -1:] * (1 + 1e-6)
+    return exact.distances[query].size, int((neighbors.distances[vertex] <= limit).sum())
 
 
 def _send_reverse_edges(
     folder: Folder, partition: int, n_partitions: int, edges: Edges, vertices: Vertices
 ) -> IntArray:
-    """Write the edges that cross to other partitions, cut by these; return these."""
-    crossing = taken(edges, edges.owner != partition)
-    order, start = cut_by(crossing.owner, n_partitions)
-    source, row, _, _, distance = taken(crossing, order)
+    """Write the edges to other partitions, cut by receiver, and return the receivers."""
+    crossing = take_rows(edges, edges.owner != partition)
+    order, start = sort_by_receiver(crossing.owner, n_partitions)
+    source, row, _, _, distance = take_rows(crossing, order)
     sent = ReverseEdge(row, vertices.rows[source], vertices.codes[source], distance)
     ReverseEdges(folder).write(partition, sent, start=start)
     return np.flatnonzero(np.diff(start))
 
 
 def _sending_partitions(receivers: Sequence[IntArray]) -> list[IntArray]:
-    """Return the partitions that have sent edges to each one, from those that each has sent to."""
+    """Return the partitions that send edges to each partition, from the receivers of each."""
     receiver = np.concatenate(receivers)
-    sender = np.repeat(np.arange(len(receivers)), [len(some) for some in receivers])
+    sender = np.repeat(np.arange(len(receivers)), [len(numbers) for numbers in receivers])
     order = np.argsort(receiver, kind="stable")
     return np.split(sender[order], np.searchsorted(receiver[order], np.arange(1, len(receivers))))
 
 
-def _join_edges(
+def _build_block(
     folder: Folder, partition: int, senders: IntArray, n_partitions: int, width: float, step: int
 ) -> dict[str, Any]:
-    """Write the block of a partition: edges that it has chosen, and those that others have."""
+    """Write the block of a partition from its edges and the reverse edges of others."""
     vertices = PartitionVertices(folder).read(partition, Vertices)
-    chosen = [ChosenEdges(folder).read(partition, Edges)]
+    all_edges = [ChosenEdges(folder).read(partition, Edges)]
     for sender in senders.tolist():
         target, row, code, distance = ReverseEdges(folder).read(sender, ReverseEdge, part=partition)
         source = np.searchsorted(vertices.rows, target).astype(np.int32)
         owner = np.full(len(row), sender, dtype=np.int32)
-        chosen.append(Edges(source, row, owner, code, distance))
-    edges, rows = joined(chosen), vertices.rows
+        all_edges.append(Edges(source, row, owner, code, distance))
+    edges, rows = concatenate_records(all_edges), vertices.rows
     weights = np.exp(Weighting(width).log_weights(Neighbors(rows, edges.distance, 1.0)))
-    kept = weights > 0  # as on one machine, where a weight underflows there is no edge
-    edges, weights = taken(edges, kept), weights[kept]
+    is_edge = weights > 0  # as on one machine, there is no edge if its weight underflows
+    edges, weights = take_rows(edges, is_edge), weights[is_edge]
     halo, column = _halo(edges, rows, partition)
-    W = _symmetric(edges.source, column, weights, len(rows), len(halo.row))
+    W = _symmetric_block(edges.source, column, weights, len(rows), len(halo.row))
     halo_start = np.searchsorted(halo.owner, np.arange(n_partitions + 1))
     send, send_start = _sent_vertices(W, halo_start)
     block = GraphBlock(
@@ -243,22 +236,22 @@ def _join_edges(
 
 
 def _halo(edges: Edges, rows: IntArray, partition: int) -> tuple[Edges, IntArray]:
-    """Return an edge to each vertex of the halo, by owner and row, and the columns of targets."""
+    """Return one edge to each vertex of the halo, by owner and row, and the columns of targets."""
     crossing = np.flatnonzero(edges.owner != partition)
     order = crossing[np.lexsort((edges.row[crossing], edges.owner[crossing]))]
     is_new = np.ones(len(order), dtype=bool)
     is_new[1:] = (np.diff(edges.row[order]) != 0) | (np.diff(edges.owner[order]) != 0)
     column = np.searchsorted(rows, edges.row)
     column[order] = len(rows) - 1 + np.cumsum(is_new)
-    return taken(edges, order[is_new]), column
+    return take_rows(edges, order[is_new]), column
 
 
-def _symmetric(
+def _symmetric_block(
     source: IntArray, column: IntArray, weights: FloatArray, n_rows: int, n_halo: int
 ) -> sparse.csr_array:
-    """Return the block with every edge once in each row that it joins.
+    """Return the block with every edge once in each of its rows.
 
-    Both ends of an edge have computed the same distance, so that an edge which was chosen twice
+    Both ends of an edge compute the same distance, so that an edge that was found from both ends
     has one weight.
     """
     inside = np.flatnonzero(column < n_rows)
@@ -277,7 +270,7 @@ def _symmetric(
 
 
 def _sent_vertices(W: sparse.csr_array, halo_start: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the vertices that each other partition needs, by partition and row, and the starts."""
+    """Return the vertices that each other partition needs, sorted, and where its own begin."""
     n_rows, n_partitions = W.shape[0], len(halo_start) - 1
     outside = np.flatnonzero(W.indices >= n_rows)
     vertex = np.repeat(np.arange(n_rows), np.diff(W.indptr))[outside]

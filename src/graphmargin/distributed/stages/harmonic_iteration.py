@@ -1,22 +1,22 @@
-"""The harmonic solution on a graph that lies in partitions: the label of each vertex, how certain.
+"""The stage that computes a harmonic solution on a partitioned graph.
 
-The system is that of `graphmargin.harmonic.problem` for hard labels, all classes at once, and so
-are its kernels and the rule that ends the iteration. Conjugate gradients take the form of
-Chronopoulos and Gear: with ``U = M R`` and ``W = A U``, an iteration is
+The system, its kernels and the rule that ends the iteration are those of `graphmargin.harmonic`,
+for hard labels and all classes at once. Conjugate gradients take the form of Chronopoulos and Gear:
+with ``U = M R`` and ``W = A U``, an iteration is
 
     P <- U + P keep,  S <- W + S keep,  X <- X + P step,  R <- R - S step,
 
-so that the partitions exchange values once, those of U at cross-partition edges. A is
-``I - s^-1/2 W s^-1/2``; M adds, within each partition, the solution on a coarse graph.
+so that the partitions exchange values only once, those of U at cross-partition edges. A is
+``I - s^-1/2 W s^-1/2``, and M adds the solution on the coarse graph of each partition.
 
-The system and the state of a partition stay with a worker. Tasks change nothing in place and read
-only what is on storage, hence what is lost with a worker is computed again by the same tasks, to
-the last bit. Every few iterations all partitions write a checkpoint, from which they go on.
+The system and the state of a partition stay with a worker. Tasks change nothing in place and depend
+on their arguments and on storage alone, so that other workers compute the results of a dead worker
+again, to the last bit. Every few iterations, all partitions write a checkpoint, from which a run
+goes on.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -24,19 +24,18 @@ from typing import Any
 import numpy as np
 from distributed import Future
 
-from graphmargin._progress import report_stage
 from graphmargin._typing import FloatArray, ProgressCallback
 from graphmargin.distributed.engine.cluster import Cluster
 from graphmargin.distributed.engine.run import Run
 from graphmargin.distributed.engine.storage import Folder
 from graphmargin.distributed.stages import harmonic_tasks as tasks
 from graphmargin.distributed.stages.harmonic_tasks import PartitionedProblem
-from graphmargin.harmonic.iterative import log_progress, ratio
+from graphmargin.harmonic.iterative import log_progress, safe_divide
 from graphmargin.harmonic.system import FIRST_TOLERANCE, final_tolerances, is_certain
 
 MAX_ITERATIONS = 10_000
 CHECKPOINT = 10
-"""Number of iterations after which the partitions write a checkpoint."""
+"""Number of iterations from one checkpoint to the next."""
 REPORT = "report.json"
 SCALARS = "scalars.pack"
 
@@ -49,11 +48,11 @@ class HarmonicReport:
     ----------
     iterations : int
     converged : bool
-        Whether the iteration ended by itself.
+        Whether the violation fell below its tolerance within `MAX_ITERATIONS`.
     certain : bool
-        Whether all labels with a confidence of at least 1e-6 are shown to be right.
+        Whether all labels with a confidence of at least 1e-6 are certified.
     violation : float
-        Largest distance of a class mass from the weighted mean of its neighbors.
+        Largest difference of a class mass from the weighted mean of its neighbors.
     """
 
     iterations: int
@@ -63,7 +62,7 @@ class HarmonicReport:
 
 
 def solve(run: Run, n_partitions: int, n_classes: int, gamma_g: float) -> HarmonicReport:
-    """Write the harmonic solution as `StoredSolution`, and return how it was found.
+    """Write the harmonic solution as `StoredSolution`, and return a report on the solver.
 
     Parameters
     ----------
@@ -75,13 +74,13 @@ def solve(run: Run, n_partitions: int, n_classes: int, gamma_g: float) -> Harmon
 
     Notes
     -----
-    An iteration takes two passes over the partitions. Values between partitions, and every tenth
-    state, go through the run's folder; the client sees sums alone. The solution does not depend on
-    who worked when, on workers that died, nor on where a run was taken up again.
+    An iteration has two passes over the partitions. Values for other partitions, and every tenth
+    state, go through the run's folder; the client gets sums only. The solution does not depend on
+    the workers of each task, on workers that died, or on the checkpoint at which a run went on.
 
     Examples
     --------
-    The path 0 - 1 - 2 - 3 with labels at its ends, of which each half is a partition:
+    The path 0 - 1 - 2 - 3 has labels at its ends, and each half of it is a partition:
 
     >>> import tempfile
     >>> from distributed import Client
@@ -110,11 +109,9 @@ def solve(run: Run, n_partitions: int, n_classes: int, gamma_g: float) -> Harmon
     problem = PartitionedProblem(run.folder, n_classes, float(gamma_g))
     name, folder = problem.name, problem.solution.folder
     if not folder.exists(REPORT):
-        began = time.perf_counter()
-        with report_stage(f"{name}: iterations", run.verbose) as report_progress:
+        with run.timed(name, f"{name}: iterations") as report_progress:
             report = _iterate(run.cluster, problem, n_partitions, report_progress)
         folder.write_json(REPORT, asdict(report))
-        run.seconds[name] = run.seconds.get(name, 0.0) + time.perf_counter() - began
     report = HarmonicReport(**folder.read_json(REPORT))
     run.stage(name, tasks.write_solution, n_partitions, problem, report.certain)
     problem.work.remove()
@@ -122,15 +119,15 @@ def solve(run: Run, n_partitions: int, n_classes: int, gamma_g: float) -> Harmon
 
 
 @dataclass(frozen=True)
-class _Scalars:
-    """The state of the iteration that the client knows before it sees the residuals."""
+class _IterationScalars:
+    """The numbers of an iteration that the client keeps."""
 
     iteration: int
     rho: FloatArray
     """The sums diag(R'U) of the iteration before, zero at the first."""
     step: FloatArray
     tols: FloatArray
-    """Violations at which to end; not a number as long as they are unknown."""
+    """Violations at which to stop, NaN as long as they are unknown."""
     first_violation: float
 
 
@@ -140,25 +137,24 @@ def _iterate(
     n_partitions: int,
     report_progress: ProgressCallback | None,
 ) -> HarmonicReport:
-    """Iterate until labels are certain; leave the solution of the free vertices."""
-    name, given = problem.name, problem.n_columns
+    """Iterate until the labels are certain, write the free solution, and return the report."""
+    name, n_columns = problem.name, problem.n_columns
     systems = cluster.submit(f"{name} system", tasks.read_system, range(n_partitions), problem)
     now = _read_scalars(problem.work)
     resumed = now.iteration
-    begin = tasks.load_state if resumed else tasks.start
-    states = cluster.submit(f"{name} state", begin, systems, resumed)
+    first_task = tasks.load_state if resumed else tasks.start_state
+    states = cluster.submit(f"{name} state", first_task, systems, resumed)
     while True:
         if now.iteration % CHECKPOINT == 0 and now.iteration > resumed:
             _write_checkpoint(cluster, problem, now, systems, states)
             cluster.release(states)
             states = cluster.submit(f"{name} state", tasks.load_state, systems, now.iteration)
-        cluster.wait(f"{name} state", states)  # until all have sent what the products need
+        cluster.wait(f"{name} state", states)  # until all have written the values for products
         pairs = list(zip(systems, states, strict=True))
         products = cluster.submit(f"{name} product", tasks.multiply, pairs, now.iteration)
-        sums = np.array(
-            cluster.run(f"{name} sums", tasks.sums_of, list(zip(states, products, strict=True)))
-        )
-        (rho, curvature), violation = sums[:, :2].sum(axis=0), sums[:, 2].max(axis=0)[:given]
+        with_products = list(zip(states, products, strict=True))
+        sums = np.array(cluster.run(f"{name} sums", tasks.partition_sums, with_products))
+        (rho, curvature), violation = sums[:, :2].sum(axis=0), sums[:, 2].max(axis=0)[:n_columns]
         largest = float(violation[:-1].max())
         first = now.first_violation or largest
         tols = now.tols
@@ -171,11 +167,11 @@ def _iterate(
         if converged or now.iteration == MAX_ITERATIONS:
             cluster.release(products)
             return _conclude(cluster, problem, now.iteration, converged, pairs)
-        keep = ratio(rho, now.rho)
-        below = curvature - keep * ratio(rho, now.step)
-        # Rounding may say otherwise where nothing is left to do; such a column begins again.
+        keep = safe_divide(rho, now.rho)
+        below = curvature - keep * safe_divide(rho, now.step)
+        # Of a solved column, rounding may make this negative; such a column restarts.
         keep, below = np.where(below > 0, keep, 0.0), np.where(below > 0, below, curvature)
-        now = _Scalars(now.iteration + 1, rho, ratio(rho, below), tols, first)
+        now = _IterationScalars(now.iteration + 1, rho, safe_divide(rho, below), tols, first)
         used = [*states, *products]
         states = cluster.submit(
             f"{name} step",
@@ -191,7 +187,7 @@ def _iterate(
 def _final_tolerances(
     cluster: Cluster, name: str, violation: FloatArray, pairs: Sequence[Any]
 ) -> FloatArray:
-    """Return at which violations to end, not a number if that is still unknown."""
+    """Return the violations at which to stop, NaN if they are still unknown."""
 
     def certain_at() -> float:
         return float(min(cluster.run(f"{name} steps", tasks.certain_at, pairs)))
@@ -203,11 +199,11 @@ def _final_tolerances(
 def _write_checkpoint(
     cluster: Cluster,
     problem: PartitionedProblem,
-    now: _Scalars,
+    now: _IterationScalars,
     systems: Sequence[Future[Any]],
     states: Sequence[Future[Any]],
 ) -> None:
-    """Write the states, on which alone what follows will depend; remove older files."""
+    """Write the states of all partitions, and remove the files that are no longer needed."""
     pairs = list(zip(systems, states, strict=True))
     cluster.run(f"{problem.name} checkpoint", tasks.checkpoint_state, pairs, now.iteration)
     work = problem.work
@@ -217,13 +213,13 @@ def _write_checkpoint(
     work.remove([name for name in work.names() if work.path(name) not in needed])
 
 
-def _read_scalars(work: Folder) -> _Scalars:
-    """Return where the last checkpoint was, or the beginning."""
+def _read_scalars(work: Folder) -> _IterationScalars:
+    """Return the scalars of the last checkpoint, or those of the first iteration."""
     if not work.exists(SCALARS):
-        return _Scalars(0, np.zeros(1), np.zeros(1), np.full(1, np.nan), 0.0)
+        return _IterationScalars(0, np.zeros(1), np.zeros(1), np.full(1, np.nan), 0.0)
     scalars = work.read(SCALARS)
     iteration, first = int(scalars.pop("iteration")), float(scalars.pop("first_violation"))
-    return _Scalars(iteration, first_violation=first, **scalars)
+    return _IterationScalars(iteration, first_violation=first, **scalars)
 
 
 def _conclude(
@@ -233,7 +229,7 @@ def _conclude(
     converged: bool,
     pairs: Sequence[Any],
 ) -> HarmonicReport:
-    """Write the solution, and measure how far from harmonic it is, whatever the residuals say."""
+    """Write the free solution, and return a report with its violation, computed from scratch."""
     cluster.run(f"{problem.name} solution", tasks.publish_solution, pairs)
     checks = cluster.run(f"{problem.name} check", tasks.check_solution, pairs)
     violation = np.max([violations for violations, _ in checks], axis=0)

@@ -1,6 +1,6 @@
-"""Tasks of the harmonic stage, and what the workers know of a partition between them.
+"""Tasks of the harmonic stage, and the results of theirs that workers keep.
 
-See `graphmargin.distributed.stages.harmonic_iteration`. No task changes what it is given.
+See `graphmargin.distributed.stages.harmonic_iteration`. No task changes its arguments.
 """
 
 from __future__ import annotations
@@ -27,23 +27,29 @@ from graphmargin.distributed.engine.run import trim_malloc
 from graphmargin.distributed.engine.storage import Folder
 from graphmargin.harmonic.coarse_graph import Aggregates
 from graphmargin.harmonic.elimination import csr_arrays
-from graphmargin.harmonic.iterative import DirectionUpdate, add_to, advance, apply, padded
+from graphmargin.harmonic.iterative import (
+    DirectionUpdate,
+    advance,
+    apply,
+    pad_columns,
+    scale_and_add,
+)
 from graphmargin.harmonic.system import certifying_tolerance, confidence_of
 from graphmargin.labels import UNLABELED
 
 MAX_AGGREGATES = 500
-"""Limit of a partition, so that its dense coarse matrix stays small beside it."""
+"""Largest number of aggregates of a partition, so that its dense coarse matrix stays small."""
 MIN_AGGREGATED = 1_000
-"""Number of free vertices from which on a partition has a coarse graph. An iteration costs more
-than on one machine, so that it pays earlier."""
+"""Number of free vertices from which on a partition has a coarse graph. Iterations take longer than
+on one machine, so that a coarse graph is worth its cost earlier."""
 MIN_INNER_SHARE = 0.5
-"""Share of the weights that must stay within a partition, for its coarse graph to tell of the whole
-graph."""
+"""Share of the weights within a partition from which on it has a coarse graph, as others say little
+about the whole graph."""
 
 
 @dataclass(frozen=True)
 class PartitionedProblem:
-    """The harmonic system to solve, and the folder of the run with its graph."""
+    """A harmonic system, and the folder of the run with its graph."""
 
     folder: Folder
     n_classes: int
@@ -51,38 +57,38 @@ class PartitionedProblem:
 
     @property
     def solution(self) -> StoredSolution:
-        """Return the solution of the problem."""
+        """The handle of the solution."""
         return StoredSolution(self.folder, self.gamma_g)
 
     @property
     def name(self) -> str:
-        """Name of the solution, for people."""
+        """Name of the stage, as users see it."""
         return f"harmonic-{self.gamma_g:g}"
 
     @property
     def work(self) -> Folder:
-        """Folder of all that is not needed once the solution is there."""
+        """Folder of the files that are removed once the solution is written."""
         return self.solution.folder / "work"
 
     @property
     def free_solution(self) -> Records:
-        """Return the `FreeSolution` of each partition."""
+        """The handle of the `FreeSolution` of each partition."""
         return Records(self.work / "solution")
 
     def halo(self, iteration: int | None) -> Records:
-        """Return the `Values` that partitions exchange in an iteration, cut by receiver.
+        """Return the handle of the `Values` that partitions exchange, cut by receiver.
 
-        None is the last exchange, of the solution.
+        None is the exchange of the solution after the last iteration.
         """
         return Records(self.work / ("halo" if iteration is None else f"halo-{iteration:06d}"))
 
     def checkpoint(self, iteration: int) -> Records:
-        """Return the `Iterate` of each partition after an iteration."""
+        """Return the handle of the `Iterate` of each partition after an iteration."""
         return Records(self.work / f"state-{iteration:06d}")
 
     @property
     def n_columns(self) -> int:
-        """Number of classes, the sink if there is one, and the expected number of steps."""
+        """Number of columns: the classes, the sink if there is one, and the expected steps."""
         return self.n_classes + (self.gamma_g > 0) + 1
 
 
@@ -93,7 +99,7 @@ class Values(NamedTuple):
 
 
 class Iterate(NamedTuple):
-    """The arrays that a checkpoint keeps of a partition; the others follow from them."""
+    """The arrays of a checkpoint of a partition, from which the rest of a `State` follows."""
 
     X: FloatArray
     R: FloatArray
@@ -102,16 +108,16 @@ class Iterate(NamedTuple):
 
 
 class FreeSolution(NamedTuple):
-    """The solution at the free vertices of a partition."""
+    """The solution for the free vertices of a partition."""
 
     vertices: IntArray
     X: FloatArray
 
 
 class System(NamedTuple):
-    """The rows of the system at the free vertices that a partition owns.
+    """The rows of the system for the free vertices that a partition owns.
 
-    A tuple, since Dask knows how much memory a tuple takes.
+    It is a tuple because Dask can measure the memory of a tuple.
     """
 
     problem: PartitionedProblem
@@ -119,24 +125,25 @@ class System(NamedTuple):
     vertices: IntArray
     """Vertex of every row."""
     matrix: tuple[IntArray, IntArray, FloatArray]
-    """``s^-1/2 W s^-1/2`` as CSR; the columns of halo vertices, which come last, are divided by
-    the root of the row alone: their owners send values that are divided by the root."""
+    """``s^-1/2 W s^-1/2`` as CSR. The columns of halo vertices, which come last, are divided by
+    the root of the row only, as their owners send values that are divided by their roots."""
     root: FloatArray
+    """Square roots of s."""
     class_rates: sparse.csr_array
     send: IntArray
     """Rows whose values other partitions need, sorted by receiver."""
     send_start: IntArray
     halo_start: IntArray
     preconditioner: DirectionUpdate | None
-    """None for a small partition."""
+    """The coarse graph of the partition, None if it has none."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Go to another worker, or to disk, as what to read again."""
+        """Return the call that reads the system again, which takes the place of its arrays."""
         return read_system, (self.partition, self.problem)
 
 
 class State(NamedTuple):
-    """The state of the iteration in a partition. No task changes it."""
+    """The state of the iteration in a partition."""
 
     X: FloatArray
     R: FloatArray
@@ -155,7 +162,7 @@ class Product(NamedTuple):
 
 
 def read_system(partition: int, problem: PartitionedProblem) -> System:
-    """Return the system of a partition from its files."""
+    """Return the system of a partition, from the files of its graph."""
     folder, n_classes = problem.folder, problem.n_classes
     block = PartitionedGraph(folder).read(partition, GraphBlock)
     reached = ReachedVertices(folder).read(partition, Reached).reached
@@ -188,9 +195,9 @@ def read_system(partition: int, problem: PartitionedProblem) -> System:
 
     preconditioner = None
     if aggregates is not None:
-        # For the coarse graph of a partition, all that leaves the partition is absorbed.
+        # In the coarse graph of a partition, the walk is absorbed when it leaves the partition.
         leaving = absorption + inner[:, len(vertices) :].sum(axis=1)
-        with ThreadPool(1):  # the same bits on all workers
+        with ThreadPool(1):  # so that all workers compute the same bits
             preconditioner = aggregates.preconditioner(s, leaving)
     row_of = np.full(m, -1)
     row_of[vertices] = np.arange(len(vertices))
@@ -210,35 +217,35 @@ def read_system(partition: int, problem: PartitionedProblem) -> System:
 
 
 def _counts_before(mask: BoolArray) -> IntArray:
-    """Return how many are true before each place and, last, in all."""
+    """Return the number of true entries before each place, followed by that of all."""
     return np.concatenate([[0], np.cumsum(mask)])
 
 
-def _right_side(system: System) -> FloatArray:
-    """Return ``s^-1/2 B`` with the column of the expected steps, and columns of zeros."""
+def _right_hand_side(system: System) -> FloatArray:
+    """Return ``s^-1/2 B`` with the column of the expected steps, padded with zeros."""
     B = system.class_rates.toarray()
     if system.problem.gamma_g > 0:
         B = np.column_stack([B, np.full(len(B), system.problem.gamma_g)])
-    return padded(np.column_stack([B / system.root[:, None], system.root]))
+    return pad_columns(np.column_stack([B / system.root[:, None], system.root]))
 
 
 def _state_after(
     system: System, X: FloatArray, R: FloatArray, P: FloatArray, S: FloatArray, step: FloatArray
 ) -> State:
-    """Return the state after a step; X and R are overwritten."""
+    """Return the state after a step, for which X and R are overwritten."""
     squares, violation = advance(X, R, P, S, step, system.root, 0, len(system.root))
     U, rho = R, squares
     if system.preconditioner is not None:
         U = np.zeros_like(R)
-        with ThreadPool(1) as team:
-            rho = system.preconditioner(U, R, squares, np.ones(len(squares)), team)
+        with ThreadPool(1) as pool:
+            rho = system.preconditioner(U, R, squares, np.ones(len(squares)), pool)
     return State(X, R, P, S, U, np.stack([rho, violation]))
 
 
-def start(system: System, iteration: int) -> State:
-    """Return the state before the first iteration, and send what others need of it."""
-    trim_malloc()  # of what `read_system` took
-    R = _right_side(system)
+def start_state(system: System, iteration: int) -> State:
+    """Return the state before the first iteration, and send the values that others need."""
+    trim_malloc()  # `read_system` has freed a lot
+    R = _right_hand_side(system)
     zero = np.zeros_like(R)
     state = _state_after(system, zero.copy(), R, zero, zero, np.zeros(R.shape[1]))
     _send(system, state.U, iteration)
@@ -248,29 +255,29 @@ def start(system: System, iteration: int) -> State:
 def advance_state(
     item: tuple[System, State, Product], iteration: int, keep: FloatArray, step: FloatArray
 ) -> State:
-    """Return the state after an iteration, and send what others need of it."""
+    """Return the state after an iteration, and send the values that others need."""
     system, state, product = item
     n = len(system.root)
     P, S = state.P.copy(), state.S.copy()
-    add_to(P, state.U, keep, 0, n)
-    add_to(S, product.W, keep, 0, n)
+    scale_and_add(P, state.U, keep, 0, n)
+    scale_and_add(S, product.W, keep, 0, n)
     new = _state_after(system, state.X.copy(), state.R.copy(), P, S, step)
     _send(system, new.U, iteration)
     return new
 
 
 def multiply(item: tuple[System, State], iteration: int) -> Product:
-    """Return A U, once all partitions have sent their values."""
+    """Return A U; all partitions must have sent their values."""
     system, state = item
-    return Product(*_applied(system, state.U, iteration))
+    return Product(*_product(system, state.U, iteration))
 
 
-def _applied(
+def _product(
     system: System, values: FloatArray, iteration: int | None
 ) -> tuple[FloatArray, FloatArray]:
-    """Return A times values, of which the other partitions have sent theirs, and curvatures."""
+    """Return A times the values of all partitions, and the curvatures of this one."""
     result = np.empty_like(values)
-    curvature = apply(*system.matrix, _received(system, values, iteration), result, 0, len(values))
+    curvature = apply(*system.matrix, _with_halo(system, values, iteration), result, 0, len(values))
     return result, curvature
 
 
@@ -281,47 +288,47 @@ def _send(system: System, values: FloatArray, iteration: int | None) -> None:
     halo.write(system.partition, sent, start=system.send_start)
 
 
-def _received(system: System, values: FloatArray, iteration: int | None) -> FloatArray:
-    """Return values followed by those of the halo."""
+def _with_halo(system: System, values: FloatArray, iteration: int | None) -> FloatArray:
+    """Return the values of the partition, followed by those of its halo."""
     halo = system.problem.halo(iteration)
     senders = np.flatnonzero(np.diff(system.halo_start)).tolist()
     received = [halo.read(i, Values, part=system.partition).values for i in senders]
     return np.concatenate([values, *received])
 
 
-def sums_of(item: tuple[State, Product]) -> FloatArray:
-    """Return what the client needs: diag(R'U), diag(U'AU), the largest violations."""
+def partition_sums(item: tuple[State, Product]) -> FloatArray:
+    """Return diag(R'U), diag(U'AU) and the largest violations of a partition."""
     state, product = item
     rho, violation = state.norms
     return np.stack([rho, product.curvature, violation])
 
 
 def _masses(system: System, state: State) -> FloatArray:
-    """Return the probabilities, and the expected steps."""
+    """Return the class and sink masses, and the expected steps."""
     return np.asarray(state.X[:, : system.problem.n_columns] / system.root[:, None])
 
 
 def certain_at(item: tuple[System, State]) -> float:
-    """Return the violation at which the labels of a partition are certain."""
+    """Return the largest violation at which the labels of a partition are certain."""
     system, state = item
     return certifying_tolerance(_masses(system, state), system.problem.n_classes)
 
 
 def checkpoint_state(item: tuple[System, State], iteration: int) -> None:
-    """Write the state of a partition; what follows from it is left out."""
+    """Write the checkpoint of a partition."""
     system, state = item
     system.problem.checkpoint(iteration).write(system.partition, Iterate(*state[:4]))
 
 
 def load_state(system: System, iteration: int) -> State:
-    """Return the state that `checkpoint_state` has written."""
+    """Return the state of a partition from its checkpoint."""
     trim_malloc()
     iterate = system.problem.checkpoint(iteration).read(system.partition, Iterate)
     return _state_after(system, *iterate, step=np.zeros(iterate.X.shape[1]))
 
 
 def publish_solution(item: tuple[System, State]) -> None:
-    """Write the solution of a partition, for the check and for good."""
+    """Write the free solution of a partition, and send the values that others need to check it."""
     system, state = item
     _send(system, state.X, None)
     free = FreeSolution(system.vertices, _masses(system, state)[:, :-1])
@@ -329,9 +336,9 @@ def publish_solution(item: tuple[System, State]) -> None:
 
 
 def check_solution(item: tuple[System, State]) -> tuple[FloatArray, float]:
-    """Return the true violations, and at which labels are certain."""
+    """Return the violations of the solution, and the largest one at which labels are certain."""
     system, state = item
-    residual = _right_side(system) - _applied(system, state.X, None)[0]
+    residual = _right_hand_side(system) - _product(system, state.X, None)[0]
     violation = np.abs(residual / system.root[:, None]).max(axis=0, initial=0.0)
     return violation[: system.problem.n_columns], certain_at(item)
 
@@ -339,7 +346,7 @@ def check_solution(item: tuple[System, State]) -> tuple[FloatArray, float]:
 def write_solution(
     folder: Folder, partition: int, problem: PartitionedProblem, certain: bool
 ) -> dict[str, Any]:
-    """Write the solution at all vertices of a partition."""
+    """Write the solution for all vertices of a partition."""
     given = PartitionedGraph(folder).read(partition, Codes).codes
     vertices, X = problem.free_solution.read(partition, FreeSolution)
     X = np.clip(X, 0.0, 1.0)

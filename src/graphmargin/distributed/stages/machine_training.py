@@ -1,34 +1,31 @@
-"""The max-margin machine of rows that lie in partitions on storage.
+"""The stage that trains the max-margin machine on the rows of all partitions.
 
-Rows are counted, drawn and turned into features, which stay with the workers in groups; the pairs
-of classes are solved on these groups; and the solutions are added up to one machine.
+Training rows are counted and drawn, and their features stay with the workers in groups. The pairs
+of classes are solved on these groups, and the solutions of all candidates are added to one machine.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 from distributed import Future
 
-from graphmargin._progress import report_stage
 from graphmargin._typing import FloatArray, IntArray
 from graphmargin.distributed.engine.cluster import Cluster
 from graphmargin.distributed.engine.handles import StoredMachine
 from graphmargin.distributed.engine.run import Run
 from graphmargin.distributed.engine.sampling import allocate_sample
-from graphmargin.distributed.stages.class_pairs import PairIterate, class_moments, pair_problems
+from graphmargin.distributed.stages.class_pairs import class_moments, pair_problems
 from graphmargin.distributed.stages.pair_solver import best_biases, solve_pairs
 from graphmargin.distributed.stages.training_rows import (
-    RowGroup,
     TrainingPlan,
     count_rows,
+    draw_landmarks,
     group_rows,
     load_group,
-    sample_rows,
     stratum_quotas,
 )
 from graphmargin.margin.coordinate_descent import RELATIVE_GAP
@@ -50,7 +47,7 @@ from graphmargin.margin.training import (
 
 GROUP_ROWS = "group_rows.json"
 GROUP_SHARE = 0.5
-"""Share of the memory of a task that the features of its group may take."""
+"""Share of the memory of a task for the features of its group."""
 
 
 def train(
@@ -60,58 +57,58 @@ def train(
     kernel: Kernel,
     center: FloatArray | float,
 ) -> MarginMachine:
-    """Return the sum of the candidates' max-margin machines, each times its factor.
+    """Return the blend of the candidates' max-margin machines.
 
     The problem of each is that of `graphmargin.margin.training.train_machine` with
-    ``approximation="nystroem"``: on the rows themselves for a linear kernel, else on kernel values
-    to 500 landmarks, for up to 200,000 rows that stand for the others.
+    ``approximation="nystroem"``. For a linear kernel, the machine learns from all rows; for other
+    kernels, from the kernel values of up to 200,000 rows to 500 landmarks.
 
     Parameters
     ----------
     run : Run
         Its folder has the graph, the points and the harmonic solutions of the candidates. The
-        machine is kept as `StoredMachine`, which a run that goes on reads.
+        machine is written as `StoredMachine`, which a run that goes on reads.
     n_partitions : int
     plan : TrainingPlan
     kernel : Kernel
     center : array of shape (d,) or 0.0
-        What to subtract from all rows; an array if the kernel is linear.
+        Point to subtract from all rows; an array if the kernel is linear.
 
     Returns
     -------
     MarginMachine
-        Its report is that of the first candidate, with the largest gap of all.
+        The machine. Its report is that of the first candidate, with the largest gap of all.
     """
     stored = StoredMachine(run.folder)
     if not stored.exists():
-        sample = _draw_rows(run, n_partitions, plan, kernel)
+        sample = _draw_sample(run, n_partitions, plan, kernel)
         feature_map = _feature_map(kernel, sample.landmarks, center)
-        solution = _solve(run, plan, sample, feature_map)
-        stored.write(_blended_machine(plan, sample, feature_map, solution))
+        stored.write(_solve(run, plan, sample, feature_map))
     return stored.read()
 
 
 class _Sample(NamedTuple):
-    """The rows to learn from: how many of each stratum in each partition, and the landmarks."""
+    """The sample of training rows."""
 
     quotas: IntArray
+    """Number of rows of each stratum in each partition."""
     factors: FloatArray
-    """The weight of a row of each stratum, as it stands for others, for each candidate."""
+    """Factor of the losses of each stratum, whose drawn rows represent all, by candidate."""
     landmarks: FloatArray
 
 
-def _draw_rows(run: Run, n_partitions: int, plan: TrainingPlan, kernel: Kernel) -> _Sample:
+def _draw_sample(run: Run, n_partitions: int, plan: TrainingPlan, kernel: Kernel) -> _Sample:
     """Return the sample of the rows: all of them for a linear kernel, which has no landmarks."""
     is_linear = kernel.kind == "linear"
     counted = run.stage("rows to learn from", count_rows, n_partitions, plan)
     counts = np.array([result["counts"] for result in counted])
     totals = counts.sum(axis=0)
-    wanted = totals if is_linear else stratum_quotas(totals, MAX_FEATURE_ROWS)
-    quotas = allocate_sample(counts, wanted, plan.seed)
-    by_class = counts[:, : plan.n_classes] + counts[:, plan.n_classes :]
-    of_classes = balanced_quotas(by_class.sum(axis=0), 0 if is_linear else N_LANDMARKS)
-    landmarks = allocate_sample(by_class, of_classes, plan.seed)
-    drawn = run.stage("landmarks", sample_rows, list(zip(quotas, landmarks, strict=True)), plan)
+    by_stratum = totals if is_linear else stratum_quotas(totals, MAX_FEATURE_ROWS)
+    quotas = allocate_sample(counts, by_stratum, plan.seed)
+    class_counts = counts[:, : plan.n_classes] + counts[:, plan.n_classes :]
+    by_class = balanced_quotas(class_counts.sum(axis=0), 0 if is_linear else N_LANDMARKS)
+    landmarks = allocate_sample(class_counts, by_class, plan.seed)
+    drawn = run.stage("landmarks", draw_landmarks, list(zip(quotas, landmarks, strict=True)), plan)
     weight = np.sum([result["weights"] for result in counted], axis=0)
     drawn_weight = np.sum([result["weights"] for result in drawn], axis=0)
     return _Sample(
@@ -128,29 +125,16 @@ def _feature_map(kernel: Kernel, landmarks: FloatArray, center: FloatArray | flo
     return landmark_features(kernel, rows, center)
 
 
-@dataclass(frozen=True)
-class _PairSolutions:
-    """The solutions of all pairs of classes, candidate by candidate."""
-
-    iterates: list[PairIterate]
-    biases: FloatArray
-    n_rows: int
-    """Rows that the first candidate has learned from."""
-    approximation_error: float
-    relative_gap: float
-    """The gap at which a pair is solved."""
-
-
-def _solve(run: Run, plan: TrainingPlan, sample: _Sample, features: FeatureMap) -> _PairSolutions:
-    """Return the solutions of all pairs, on features that stay with the workers meanwhile."""
+def _solve(run: Run, plan: TrainingPlan, sample: _Sample, features: FeatureMap) -> MarginMachine:
+    """Return the blended machine, trained on features that stay with the workers."""
     cluster = run.cluster
-    most = rows_per_group(cluster, features.dimension, plan)
-    group_size = int(run.checkpointed(GROUP_ROWS, most))
+    max_rows = rows_per_group(cluster, features.dimension, plan)
+    group_size = int(run.checkpointed(GROUP_ROWS, max_rows))
     slices = group_rows(sample.quotas, group_size)
-    relative_gap = LINEAR_GAP if features.kernel.kind == "linear" else RELATIVE_GAP
-    name = f"max-margin machine on {int(sample.quotas.sum()):,} rows in {len(slices)} groups"
-    began = time.perf_counter()
-    with report_stage(name, run.verbose) as report_progress:
+    is_linear = features.kernel.kind == "linear"
+    relative_gap = LINEAR_GAP if is_linear else RELATIVE_GAP
+    title = f"max-margin machine on {int(sample.quotas.sum()):,} rows in {len(slices)} groups"
+    with run.timed("machine", title) as report_progress:
         shared = cluster.share("feature map", features)
         groups = cluster.submit(
             "features", load_group, slices, run.folder, plan, shared, sample.factors
@@ -167,11 +151,33 @@ def _solve(run: Run, plan: TrainingPlan, sample: _Sample, features: FeatureMap) 
             progress=report_progress,
         )
         biases = best_biases(cluster, groups, pairs, iterates)
-        error, n_measured = np.sum(cluster.run("error", _group_error, groups), axis=0)
+        errors = cluster.run("error", attrgetter("error", "n_measured"), groups)
+        error, n_measured = np.sum(errors, axis=0)
         cluster.release(groups)
-    run.seconds["machine"] = time.perf_counter() - began
-    n_rows = int(moments[0][0].sum())
-    return _PairSolutions(iterates, biases, n_rows, float(error / max(n_measured, 1)), relative_gap)
+    gap = max(iterate.gap for iterate in iterates)
+    report = TrainingReport(
+        "coordinate descent",
+        plan.candidates[0].C,
+        int(moments[0][0].sum()),
+        form="rows" if is_linear else "landmarks",
+        n_landmarks=len(sample.landmarks),
+        approximation_error=float(error / max(n_measured, 1)),
+        gap=gap,
+        failure="" if gap <= relative_gap else gap_message(gap),
+    )
+    weights = np.column_stack([iterate.weights for iterate in iterates])
+    n_candidates = len(plan.candidates)
+    machines = [
+        features.machine_from_weights(*solution, plan.n_classes, report)
+        for solution in zip(
+            np.split(weights, n_candidates, axis=1),
+            biases.reshape(n_candidates, -1),
+            strict=True,
+        )
+    ]
+    # One machine, as all candidates share their kernel and center.
+    (machine,) = blend_machines(machines, [candidate.factor for candidate in plan.candidates])
+    return machine
 
 
 def _summed_moments(cluster: Cluster, groups: Sequence[Future[Any]]) -> list[tuple[Any, ...]]:
@@ -183,41 +189,8 @@ def _summed_moments(cluster: Cluster, groups: Sequence[Future[Any]]) -> list[tup
     ]
 
 
-def _group_error(group: RowGroup) -> tuple[float, int]:
-    return group.error, group.n_measured
-
-
-def _blended_machine(
-    plan: TrainingPlan, sample: _Sample, features: FeatureMap, solution: _PairSolutions
-) -> MarginMachine:
-    """Return one machine: those of one kernel and center add up."""
-    gap = max(iterate.gap for iterate in solution.iterates)
-    report = TrainingReport(
-        "coordinate descent",
-        plan.candidates[0].C,
-        solution.n_rows,
-        form="rows" if features.kernel.kind == "linear" else "landmarks",
-        n_landmarks=len(sample.landmarks),
-        approximation_error=solution.approximation_error,
-        gap=gap,
-        failure="" if gap <= solution.relative_gap else gap_message(gap),
-    )
-    n_candidates = len(plan.candidates)
-    weights = np.column_stack([iterate.weights for iterate in solution.iterates])
-    machines = [
-        features.machine_from_weights(of_candidate, intercepts, plan.n_classes, report)
-        for of_candidate, intercepts in zip(
-            np.split(weights, n_candidates, axis=1),
-            solution.biases.reshape(n_candidates, -1),
-            strict=True,
-        )
-    ]
-    (machine,) = blend_machines(machines, [candidate.factor for candidate in plan.candidates])
-    return machine
-
-
 def rows_per_group(cluster: Cluster, n_features: int, plan: TrainingPlan) -> int:
-    """Return how many rows a group may have: their features and dual variables stay in memory."""
+    """Return the largest number of rows of a group, which keeps features and dual variables."""
     variables = 2 * len(plan.candidates) * (plan.n_classes - 1)
     memory = GROUP_SHARE * cluster.task_memory
     return max(1, int(memory / (4 * (n_features + variables))))

@@ -1,22 +1,23 @@
-"""Coordinate descent on groups of rows, each with a worker, for all pairs of classes at once.
+"""The solver of all pairs of classes, by coordinate descent on groups of rows.
 
-The weights of a pair go from group to group, and each group improves its own dual variables: block
-coordinate descent, whose steps need not be made smaller, as those that groups take at the same
-time need. While one group improves a pair, others improve other ones. Then the active rows, whose
-dual variables may still change and which are few, are pooled, and a single task improves them
-together, as one machine would.
+The weights of a pair go from group to group, and each group improves its dual variables. This is
+block coordinate descent, so that its steps need not be smaller, as they must be if all groups
+improve the same pair at the same time. While one group improves a pair, the others improve other
+pairs. Then the active rows, whose dual variables may still change and which are few, are pooled,
+and a single task improves them together, as one machine would.
 
-Without the pool, groups that are regions of space pull the weights to and fro. Passes over three
-pairs to a gap of 1 %, 500 landmarks, 20,000 rows of 16 dimensions and 10 classes in 8 regions: for
-C = 1, 1 with a pool, 5 to 6 without, and 10 to 14 if the groups step together with the best sizes
-of all steps (CoCoA); for C = 100, 4 to 5 with a pool, and 26 to 74 without. One machine takes as
-many passes of as many epochs: 1, and 4 to 5.
+Without the pool, groups that are regions of space move the weights back and forth. On 500 landmarks
+and 20,000 rows of 16 dimensions and 10 classes in 8 regions, three pairs take these passes to a gap
+of 1 %. For C = 1, it is 1 with a pool, 5 to 6 without, and 10 to 14 if all groups step at the same
+time with the best step sizes (CoCoA). For C = 100, it is 4 to 5 with a pool, and 26 to 74 without.
+One machine takes as many passes of as many epochs: 1, and 4 to 5.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -36,17 +37,17 @@ from graphmargin.distributed.stages.class_pairs import (
     group_losses,
     merge_pooled,
     shift_range,
-    updated_iterates,
     weight_below,
 )
 from graphmargin.margin.coordinate_descent import MAX_EPOCHS, epochs_before_check
 
 FIRST_EPOCHS = 2
-"""Epochs of a pass in the groups. After more, rows seem inactive to their group that are not."""
+"""Number of epochs in the groups before rows are pooled. After more of them, a group takes rows for
+inactive that are active in the pool."""
 N_THRESHOLDS = 256
 SHIFT_PRECISION = 1e-6
 MAX_PASSES = 12
-"""Limit for the shift of a bias: each pass makes what is left of the range 256 times smaller."""
+"""Largest number of passes for a bias, each of which divides the range of its shift by 256."""
 
 
 def solve_pairs(
@@ -59,10 +60,10 @@ def solve_pairs(
     seed: int,
     progress: ProgressCallback | None = None,
 ) -> list[PairIterate]:
-    """Return the solution of every pair of classes; its certificate is exact, over all groups.
+    """Return the solution of every pair of classes, with its exact duality gap over all groups.
 
-    Passes take seconds, so nothing is written between them. What a worker held when it died is
-    computed again by the same tasks, to the last bit.
+    Passes take seconds, so that there are no checkpoints. If a worker dies, other workers repeat
+    its tasks and compute the same bits.
 
     Parameters
     ----------
@@ -70,9 +71,9 @@ def solve_pairs(
     groups : sequence of futures of RowGroup
     pairs : sequence of PairProblem
     relative_gap : float
-        At which a pair is solved; else its descent ends after `MAX_EPOCHS`.
+        Duality gap at which a pair is solved; other pairs stop after `MAX_EPOCHS`.
     max_pooled : int
-        Rows that are pooled for a pair, at most.
+        Largest number of rows that are pooled for a pair.
     seed : int
     progress : callable, default=None
     """
@@ -81,10 +82,10 @@ def solve_pairs(
     unsolved, epochs = list(range(len(pairs))), 0
     while unsolved and epochs < MAX_EPOCHS:
         n_epochs = min(epochs_before_check(epochs), MAX_EPOCHS - epochs)
-        alone = len(groups) == 1
-        first = n_epochs if alone else min(FIRST_EPOCHS, n_epochs)
+        is_single = len(groups) == 1
+        first = n_epochs if is_single else min(FIRST_EPOCHS, n_epochs)
         for step in range(len(groups)):
-            # Every group has another share of the pairs, until each has had all.
+            # Groups have different pairs in each step, and all pairs after the last one.
             shares = [unsolved[(g + step) % len(groups) :: len(groups)] for g in range(len(groups))]
             items = [
                 (groups[g], duals[g], _assignments(pairs, iterates, share), g)
@@ -92,7 +93,7 @@ def solve_pairs(
             ]
             duals = cluster.submit("descend", descend_group, items, first, [seed, epochs])
             _update(cluster, iterates, duals)
-        for start in range(0, 0 if alone else len(unsolved), len(groups)):
+        for start in range(0, 0 if is_single else len(unsolved), len(groups)):
             duals = _improve_pooled(
                 cluster,
                 list(zip(groups, duals, strict=True)),
@@ -120,8 +121,8 @@ def _assignments(
 
 
 def _update(cluster: Cluster, iterates: list[PairIterate], duals: Sequence[Future[Any]]) -> None:
-    """Set the iterates to where tasks have taken them."""
-    for updated in cluster.run("iterates", updated_iterates, duals):
+    """Replace the iterates of pairs by those after the last tasks."""
+    for updated in cluster.run("iterates", attrgetter("iterates"), duals):
         for i, iterate in updated.items():
             iterates[i] = iterate
 
@@ -136,7 +137,7 @@ def _improve_pooled(
     max_pooled: int,
     seed: list[int],
 ) -> list[Any]:
-    """Return the dual variables after the active rows of some pairs were pooled."""
+    """Return the dual variables after some epochs on the pooled active rows of some pairs."""
     improved = {}
     for i, (pair, iterate) in assignments.items():
         share = max_pooled / max(iterate.n_active, 1)
@@ -156,10 +157,11 @@ def best_biases(
     pairs: Sequence[PairProblem],
     iterates: Sequence[PairIterate],
 ) -> FloatArray:
-    """Return the best bias of every pair, for its weights.
+    """Return the best bias of every pair, given its weights.
 
-    That is `graphmargin.margin.coordinate_descent.best_shift`, to a precision of 1e-6: the middle
-    between the first shifts at which the slope of the losses is no longer negative, and positive.
+    This is `graphmargin.margin.coordinate_descent.best_shift` with a precision of 1e-6: the mean of
+    the first shift at which the slope of the losses is not negative and the first at which it is
+    positive.
     """
     assignments = _assignments(pairs, iterates, range(len(pairs)))
     ranges = np.array(cluster.run("shift", shift_range, groups, assignments))
@@ -173,10 +175,10 @@ def best_biases(
     for _ in range(MAX_PASSES):
         lines = np.linspace(low, high, N_THRESHOLDS + 1, axis=-1)
         weight = sum(cluster.run("shift", weight_below, groups, assignments, lines[..., 1:]))
-        place = np.argmax(weight > targets[..., None], axis=-1)
-        place = np.where((weight > targets[..., None]).any(axis=-1), place, N_THRESHOLDS - 1)
+        index = np.argmax(weight > targets[..., None], axis=-1)
+        index = np.where((weight > targets[..., None]).any(axis=-1), index, N_THRESHOLDS - 1)
         low, high = (
-            np.take_along_axis(lines, place[..., None] + side, axis=-1)[..., 0] for side in (0, 1)
+            np.take_along_axis(lines, index[..., None] + side, axis=-1)[..., 0] for side in (0, 1)
         )
         if (high - low).max() <= SHIFT_PRECISION:
             break

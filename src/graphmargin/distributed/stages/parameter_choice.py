@@ -1,8 +1,8 @@
-"""The choice of gamma_g and C by the rule of one machine, on a sample of the rows.
+"""The stage that chooses gamma_g and C, by the rule of one machine, on a sample of the rows.
 
-Candidates are tried on a graph of the labeled rows, up to 1,000 of them or ten a class, and of up
-to 50,000 unlabeled ones, drawn at random, as `MaxMarginGraphCut` does with more rows than that.
-The values of gamma_g are in units of the degrees of the whole graph. Each of them is a task.
+Candidates are tried on a graph of up to 1,000 labeled rows, or ten of each class, and of up to
+50,000 unlabeled ones, drawn at random, as `MaxMarginGraphCut` does if it has more rows. The values
+of gamma_g are in units of the degrees of the whole graph. There is a task for each of them.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from graphmargin.selection.trials import Trials, join_trials
 
 
 class SampleSize(NamedTuple):
-    """Numbers of labeled and unlabeled rows that candidates were tried on."""
+    """Numbers of labeled and unlabeled rows on which candidates were tried."""
 
     n_labeled: int
     n_unlabeled: int
@@ -68,7 +68,7 @@ def choose_parameters(
     run : Run
     table : TableSummary
     parameters : Parameters
-        Those of the fit, None where a value is to be chosen.
+        Parameters of the fit, in which gamma_g or C is None if it is to be chosen.
     degrees : array
         Degrees of a sample of the vertices of the whole graph.
     widths : tuple of two floats
@@ -78,9 +78,9 @@ def choose_parameters(
     n_classes, sampled = len(table.classes), SampledRows(run.folder)
     kernel_width, edge_width = widths
     if not sampled.exists(0):
-        most = max(MAX_LABELED, MIN_LABELED_PER_CLASS * n_classes)
-        counts = table.label_counts.sum(axis=0)
-        rows = draw_rows(run, table, balanced_quotas(counts, most), MAX_TRIAL_ROWS, seed)
+        n_labeled = max(MAX_LABELED, MIN_LABELED_PER_CLASS * n_classes)
+        quotas = balanced_quotas(table.label_counts.sum(axis=0), n_labeled)
+        rows = draw_rows(run, table, quotas, MAX_TRIAL_ROWS, seed)
         sampled.write(0, read_sample(run, table, rows))
     run.stage(SampledGraph.name, _build_graph, 1, graph_parameters(parameters), edge_width, seed)
     on_sample = replace(
@@ -89,7 +89,7 @@ def choose_parameters(
     gammas = (
         gamma_g_grid_of_degrees(degrees) if parameters.gamma_g is None else list(parameters.gamma_g)
     )
-    results = run.stage("trials", _try_gamma, gammas, on_sample, n_classes, seed)
+    results = run.stage("trials", _try_gamma_g, gammas, on_sample, n_classes, seed)
     codes = sampled.read(0, Codes).codes
     counts = np.bincount(codes[codes >= 0], minlength=n_classes)
     choice = choose(join_trials([_trials_of(result) for result in results]), counts, MAX_BLENDED)
@@ -100,7 +100,7 @@ def _build_graph(
     folder: Folder, _: int, graph: GraphParameters, width: float, seed: int
 ) -> dict[str, Any]:
     """Write the graph of the sampled rows."""
-    built = neighbor_graph(
+    neighbors = neighbor_graph(
         SampledRows(folder).read(0, Points).X,
         graph.n_neighbors,
         width="binary" if np.isinf(width) else width,
@@ -108,12 +108,12 @@ def _build_graph(
         n_jobs=1,
         random_state=seed,
     )
-    W = built.W
+    W = neighbors.W
     SampledGraph(folder).write(0, SparseMatrix(W.data, W.indices, W.indptr))
-    return {"recall": built.recall}
+    return {"recall": neighbors.recall}
 
 
-def _try_gamma(
+def _try_gamma_g(
     folder: Folder,
     _: int,
     gamma_g: float,
@@ -144,7 +144,7 @@ def _try_gamma(
 
 
 def _trials_of(result: Mapping[str, AnyArray]) -> Trials:
-    """Return the trials of one gamma_g from what `_try_gamma` has returned."""
+    """Return the trials of one gamma_g from the result of `_try_gamma_g`."""
     params = [
         {"gamma_g": float(gamma_g), "C": float(C)}
         for gamma_g, C in zip(result["gamma_g"], result["C"], strict=True)

@@ -1,4 +1,4 @@
-"""Rows move to the partitions that own them, and replicas to those where they may be neighbors."""
+"""The stage that sends rows to the partitions that own them or have a replica of them."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from graphmargin.distributed.engine.handles import (
     ReplicatedRows,
     Rows,
     StoredRows,
-    cut_by,
-    taken,
+    sort_by_receiver,
+    take_rows,
 )
 from graphmargin.distributed.engine.run import Run
 from graphmargin.distributed.engine.storage import Folder
@@ -34,7 +34,7 @@ from graphmargin.graph.adjacency import Metric, metric_points
 from graphmargin.selection.parameters import GraphParameters
 
 N_QUERIES = 1000
-"""Rows whose exact neighbors are found, to choose the radius and to measure the recall."""
+"""Number of rows whose exact neighbors are found, for the radius and the recall."""
 REPLICA_RECALL = 0.99
 """Share of the exact neighbors of a row that its partition owns or has a replica of."""
 
@@ -42,10 +42,9 @@ REPLICA_RECALL = 0.99
 def partition_rows(
     run: Run, table: TableSummary, n_partitions: int, graph: GraphParameters, seed: int
 ) -> float:
-    """Write every row to the partition that owns it and to those with a replica of it.
+    """Write `OwnedRows` and `ReplicatedRows`, and return how many partitions an average row is in.
 
-    Returns the number of partitions that a row is in, on average. The rows are `OwnedRows` and
-    `ReplicatedRows`, a record for each row range of the input.
+    Both have a record for each row range of the input.
     """
     if not run.folder.exists(FILE):
         _make_partition_map(run, table, n_partitions, graph, seed)
@@ -58,30 +57,28 @@ def _make_partition_map(
     run: Run, table: TableSummary, n_partitions: int, graph: GraphParameters, seed: int
 ) -> None:
     random = np.random.default_rng(seed)
-    wanted = max(sample_size(n_partitions), N_QUERIES)
-    sample = np.sort(random.choice(table.n_rows, min(wanted, table.n_rows), replace=False))
+    n_sampled = min(max(sample_size(n_partitions), N_QUERIES), table.n_rows)
+    sample = np.sort(random.choice(table.n_rows, n_sampled, replace=False))
     X = metric_points(read_sample(run, table, sample).X, graph.metric)
     partitions = make_partition_map(X, n_partitions, seed)
     chosen = np.sort(random.choice(len(sample), min(N_QUERIES, len(sample)), replace=False))
     queries = X[chosen]
     neighbors = _exact_neighbors(run, table, sample[chosen], queries, graph)
-    distinct, place = np.unique(neighbors, return_inverse=True)
+    distinct, index = np.unique(neighbors, return_inverse=True)
     points = metric_points(read_sample(run, table, distinct).X, graph.metric)
     partitions = with_replica_radius(
-        partitions, queries, points[place.reshape(neighbors.shape)], REPLICA_RECALL
+        partitions, queries, points[index.reshape(neighbors.shape)], REPLICA_RECALL
     )
-    partitions.save(run.folder)  # last: it tells that all of this is done
+    partitions.save(run.folder)  # last, as a run that goes on skips all of this if it is there
 
 
 def _exact_neighbors(
     run: Run, table: TableSummary, rows: IntArray, queries: FloatArray, graph: GraphParameters
 ) -> IntArray:
-    """Return the rows that are nearest to some of them; their distances are written."""
+    """Return the rows nearest to each query, and write their distances as `ExactNeighbors`."""
     offsets = table.offsets[:-1].tolist()
     shared = run.cluster.share("queries", (rows, queries))
-    results = run.stage(
-        "exact neighbors", _nearest_in_range, offsets, shared, graph.n_neighbors, graph.metric
-    )
+    results = run.stage("exact neighbors", _nearest_in_range, offsets, shared, graph)
     nearest = np.concatenate([result["rows"] for result in results], axis=1)
     distances = np.concatenate([result["distances"] for result in results], axis=1)
     order = np.lexsort((nearest, distances))[:, : graph.n_neighbors]
@@ -95,17 +92,16 @@ def _nearest_in_range(
     number: int,
     offset: int,
     shared: tuple[IntArray, FloatArray],
-    n_neighbors: int,
-    metric: Metric,
+    graph: GraphParameters,
 ) -> dict[str, Any]:
-    """Return the nearest rows of a row range for every query, none of which is its own neighbor."""
+    """Return the rows of a row range that are nearest to each query, other than the query."""
     rows, queries = shared
-    X = metric_points(StoredRows(folder).read(number, Points).X, metric)
-    most = min(n_neighbors + 1, len(X))
-    if not most:
+    X = metric_points(StoredRows(folder).read(number, Points).X, graph.metric)
+    n_nearest = min(graph.n_neighbors + 1, len(X))
+    if not n_nearest:
         empty = np.zeros((len(rows), 0))
         return {"rows": empty.astype(np.int64), "distances": empty}
-    search = NearestNeighbors(n_neighbors=most, algorithm="brute", n_jobs=1).fit(X)
+    search = NearestNeighbors(n_neighbors=n_nearest, algorithm="brute", n_jobs=1).fit(X)
     distances, nearest = search.kneighbors(queries)
     nearest = nearest.astype(np.int64) + offset
     is_itself = nearest == rows[:, None]
@@ -113,13 +109,13 @@ def _nearest_in_range(
 
 
 def _partition(folder: Folder, number: int, offset: int, metric: Metric) -> dict[str, Any]:
-    """Write the rows of a row range by partition."""
-    rows = StoredRows(folder).read(number, Rows)
+    """Write the rows of a row range for the partitions that own them or have a replica."""
+    stored = StoredRows(folder).read(number, Rows)
     partitions = load_partition_map(folder)
-    owner, replica, host = partitions.replicas(metric_points(rows.X, metric))
-    owned = PartitionRows(*rows, offset + np.arange(len(owner)), owner)
-    order, start = cut_by(owner, partitions.n_partitions)
-    OwnedRows(folder).write(number, taken(owned, order), start=start)
-    order, start = cut_by(host, partitions.n_partitions)
-    ReplicatedRows(folder).write(number, taken(owned, replica[order]), start=start)
-    return {"n_replicas": np.array(len(replica))}
+    owner, replicated, receiver = partitions.replicas(metric_points(stored.X, metric))
+    rows = PartitionRows(*stored, offset + np.arange(len(owner)), owner)
+    order, start = sort_by_receiver(owner, partitions.n_partitions)
+    OwnedRows(folder).write(number, take_rows(rows, order), start=start)
+    order, start = sort_by_receiver(receiver, partitions.n_partitions)
+    ReplicatedRows(folder).write(number, take_rows(rows, replicated[order]), start=start)
+    return {"n_replicas": np.array(len(replicated))}

@@ -1,4 +1,4 @@
-"""The calibration of a machine's probabilities, on rows that lie in partitions on storage."""
+"""The stage that calibrates the probabilities of the machine on a sample of its training rows."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def calibrate(
 ) -> Calibration:
     """Return the calibration of the machine's probabilities.
 
-    They fit the class masses of up to 2,000 rows that the machine has learned from, as those of
-    `graphmargin.MaxMarginGraphCut` do.
+    It is fitted on the class masses of up to 2,000 rows that the machine has learned from, as in
+    `graphmargin.MaxMarginGraphCut`.
 
     Parameters
     ----------
@@ -43,9 +43,9 @@ def calibrate(
     n_partitions : int
     machine : MarginMachine
     plan : TrainingPlan
-        How the machine was trained.
+        The plan by which the machine was trained.
     gamma_g : float
-        Names the harmonic solution with the class masses; infinite for given labels alone.
+        The gamma_g of the harmonic solution with the class masses; infinite for given labels only.
     """
     candidate = BlendedCandidate(gamma_g, machine.report.C, 1.0)
     plan = replace(plan, candidates=(candidate,), loss_weights="equal")
@@ -66,7 +66,7 @@ def calibrate(
 def _sample_partition(
     folder: Folder, partition: int, quotas: IntArray, plan: TrainingPlan
 ) -> Arrays:
-    """Return some rows that were learned from, their class masses, and their given labels."""
+    """Return random training rows of a partition, their class masses, and their given labels."""
     terms = loss_terms(folder, partition, plan)
     rows = draw_sample(np.minimum(terms.strata, 0), quotas, [plan.seed, partition])
     gamma_g = plan.candidates[0].gamma_g

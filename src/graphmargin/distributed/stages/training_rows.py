@@ -1,6 +1,6 @@
-"""Training rows of max-margin machines, where the rows lie in partitions on storage.
+"""Training rows of max-margin machines, drawn from the rows of all partitions.
 
-All candidates share their rows and features, so that these are drawn and computed once.
+All candidates share their rows and features, so that these are drawn and computed only once.
 """
 
 from __future__ import annotations
@@ -30,12 +30,13 @@ from graphmargin.margin.training import rows_by_class
 
 @dataclass(frozen=True)
 class BlendedCandidate:
-    """A machine to train, and its factor in the sum of all of them.
+    """A machine to train, and its factor in the blend.
 
     Attributes
     ----------
     gamma_g : float >= 0
-        Names the harmonic solution that induces its labels; infinite for given labels alone.
+        The gamma_g of the harmonic solution that induces its labels; infinite for given labels
+        only.
     C : float > 0
         Weight of the hinge losses.
     factor : float
@@ -48,13 +49,13 @@ class BlendedCandidate:
 
 @dataclass(frozen=True)
 class TrainingPlan:
-    """The machines to train, and what they are trained on.
+    """The machines to train, and the rule for their training rows.
 
     Attributes
     ----------
     candidates : tuple of BlendedCandidate
     n_classes : int
-        All of which have labeled rows.
+        Number of classes, all of which have labeled rows.
     eps, loss_weights
         As in `graphmargin.margin.induced.induced_labels`.
     seed : int
@@ -69,26 +70,27 @@ class TrainingPlan:
 
     @property
     def n_strata(self) -> int:
-        """Number of strata: unlabeled rows of each class, then labeled ones."""
+        """Number of strata: the unlabeled rows of each class, then the labeled ones."""
         return 2 * self.n_classes
 
 
 @dataclass(frozen=True)
 class LossTerms:
-    """The terms that the rows of one partition contribute to the losses.
+    """The induced labels of the rows of a partition, from which candidates learn.
 
     Attributes
     ----------
     labels : list of InducedLabels
-        One for each candidate.
+        The labels and loss weights for each candidate.
     strata : array of shape (n,)
-        Class, plus the number of classes for a labeled row; -1 if no candidate learns from it.
+        The class of each row, plus the number of classes if it is labeled; -1 if no candidate
+        learns from it.
     """
 
     labels: list[InducedLabels]
     strata: IntArray
 
-    def weights_of_strata(self, rows: IntArray, n_strata: int) -> FloatArray:
+    def stratum_weights(self, rows: IntArray, n_strata: int) -> FloatArray:
         """Return the total weight of some rows, for each candidate and stratum."""
         strata = self.strata[rows]
         return np.array(
@@ -97,9 +99,10 @@ class LossTerms:
 
 
 def loss_terms(folder: Folder, partition: int, plan: TrainingPlan) -> LossTerms:
-    """Return what the rows of a partition contribute.
+    """Return the loss terms of the rows of a partition.
 
-    A row that candidates see in several classes is in the stratum of the first who learns from it.
+    If candidates have different labels for a row, its stratum is that of the first candidate that
+    learns from it.
     """
     given = PartitionedGraph(folder).read(partition, Codes).codes
     labels = [
@@ -128,14 +131,15 @@ def count_rows(folder: Folder, partition: int, plan: TrainingPlan) -> Arrays:
     used = np.flatnonzero(terms.strata >= 0)
     return {
         "counts": np.bincount(terms.strata[used], minlength=plan.n_strata),
-        "weights": terms.weights_of_strata(used, plan.n_strata),
+        "weights": terms.stratum_weights(used, plan.n_strata),
     }
 
 
 def stratum_quotas(counts: IntArray, n_rows: int) -> IntArray:
     """Return how many rows of each stratum to draw.
 
-    Labeled rows have half of them, or what the others leave: a supervised candidate has no more.
+    Half of them are labeled rows, or more if there are few unlabeled ones, because a supervised
+    candidate learns from labeled rows only.
 
     Parameters
     ----------
@@ -154,30 +158,30 @@ def stratum_quotas(counts: IntArray, n_rows: int) -> IntArray:
     return np.concatenate([for_unlabeled, for_labeled])
 
 
-def sample_rows(
+def draw_landmarks(
     folder: Folder, partition: int, quotas: tuple[IntArray, IntArray], plan: TrainingPlan
 ) -> Arrays:
-    """Return the total weight of the rows that are drawn in a partition, and its landmarks.
+    """Return the landmarks of a partition, and the total weight of its training rows.
 
-    `quotas` are the rows to draw of each stratum, and the landmarks of each class.
+    `quotas` has the training rows of each stratum, and the landmarks of each class.
     """
     terms = loss_terms(folder, partition, plan)
-    drawn = _drawn_rows(terms, partition, quotas[0], plan)
+    drawn = _draw_rows(terms, partition, quotas[0], plan)
     classes = np.where(terms.strata < 0, -1, terms.strata % plan.n_classes)
     chosen = draw_sample(classes, quotas[1], [plan.seed, partition, 1])
     return {
-        "weights": terms.weights_of_strata(drawn, plan.n_strata),
+        "weights": terms.stratum_weights(drawn, plan.n_strata),
         "landmarks": PartitionedPoints(folder).read(partition, Points, rows=chosen).X,
     }
 
 
-def _drawn_rows(terms: LossTerms, partition: int, quotas: IntArray, plan: TrainingPlan) -> IntArray:
+def _draw_rows(terms: LossTerms, partition: int, quotas: IntArray, plan: TrainingPlan) -> IntArray:
     return draw_sample(terms.strata, quotas, [plan.seed, partition, 0])
 
 
 @dataclass(frozen=True)
 class RowSlice:
-    """Rows ``first:last`` of those that are drawn in a partition, `quotas` of each stratum."""
+    """Rows ``first:last`` of the training rows of a partition, of which `quotas` are drawn."""
 
     partition: int
     quotas: IntArray
@@ -186,12 +190,12 @@ class RowSlice:
 
 
 def group_rows(quotas: IntArray, n_rows: int) -> list[list[RowSlice]]:
-    """Return groups of about equal size, of at most `n_rows` rows, in the order of the partitions.
+    """Return groups of training rows of about equal size, with at most `n_rows` rows each.
 
     Parameters
     ----------
     quotas : array of shape (n_partitions, n_strata)
-        Rows that are drawn.
+        Number of rows that are drawn.
     n_rows : int
 
     Examples
@@ -217,18 +221,18 @@ def group_rows(quotas: IntArray, n_rows: int) -> list[list[RowSlice]]:
 
 @dataclass(frozen=True)
 class RowGroup:
-    """Rows that stay together with a worker.
+    """Training rows that a worker keeps.
 
     Attributes
     ----------
     F : array of shape (n, m)
-        Their features, float32.
+        Features of the rows, float32.
     bounds : array of shape (n_candidates, n)
         C_i, the weight of each loss, float32; 0 if a candidate does not learn from the row.
     members : list of list of array
         Rows of each class, for each candidate.
     error : float
-        Sum of what the features lack of `n_measured` rows, as a share of k(x, x).
+        Sum of the approximation errors of `n_measured` rows, as shares of k(x, x).
     n_measured : int
     """
 
@@ -246,26 +250,26 @@ def load_group(
     feature_map: FeatureMap,
     factors: FloatArray,
 ) -> RowGroup:
-    """Return a group with its features.
+    """Return a group of rows with their features.
 
-    `factors` has a row for each candidate and a column for each stratum: rows of a stratum stand
-    for those that were not drawn, so that their losses count more.
+    `factors` has a row for each candidate and a column for each stratum. The losses of drawn rows
+    are multiplied by them, as these rows represent those that were not drawn.
     """
     n = sum(rows.last - rows.first for rows in slices)
     F = np.empty((n, feature_map.dimension), dtype=np.float32)
     bounds = np.empty((len(plan.candidates), n), dtype=np.float32)
     codes = np.empty((len(plan.candidates), n), dtype=np.int32)
     error, n_measured, end = 0.0, 0, 0
-    for each in slices:
-        terms = loss_terms(folder, each.partition, plan)
-        rows = _drawn_rows(terms, each.partition, each.quotas, plan)[each.first : each.last]
-        X = PartitionedPoints(folder).read(each.partition, Points, rows=rows).X
-        here = slice(end, end := end + len(rows))
-        F[here] = feature_map.transform_rows(X, np.arange(len(rows)), n_jobs=1)
+    for part in slices:
+        terms = loss_terms(folder, part.partition, plan)
+        rows = _draw_rows(terms, part.partition, part.quotas, plan)[part.first : part.last]
+        X = PartitionedPoints(folder).read(part.partition, Points, rows=rows).X
+        target = slice(end, end := end + len(rows))
+        F[target] = feature_map.transform_rows(X, np.arange(len(rows)), n_jobs=1)
         for k, (candidate, labels) in enumerate(zip(plan.candidates, terms.labels, strict=True)):
-            codes[k, here] = labels.codes[rows]
+            codes[k, target] = labels.codes[rows]
             weights = labels.weights[rows] * factors[k, terms.strata[rows]]
-            bounds[k, here] = candidate.C * weights
+            bounds[k, target] = candidate.C * weights
         if feature_map.basis is not None:
             measured = X[:: -(-n // ERROR_ROWS)]
             error += feature_map.approximation_error(measured) * len(measured)

@@ -1,4 +1,4 @@
-"""A label for every row: given, induced by the graph, or of the max-margin machine."""
+"""The stage that labels every row: by its given label, by the graph, or by the machine."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def label_rows(
     *,
     by_machine: bool,
 ) -> tuple[IntArray, IntArray]:
-    """Write the label of every row as `StoredLabels`, and return how many there are of each kind.
+    """Write the label of every row as `StoredLabels`, and return counts of classes and sources.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def label_rows(
     offsets : array of shape (n_ranges + 1,)
         First row of each row range of the input.
     gamma_g : float
-        Names the harmonic solution that induces labels; infinite if the graph induces none.
+        The gamma_g of the harmonic solution that induces labels; infinite if there is none.
     calibration : Calibration
         Calibration of the machine's probabilities.
     by_machine : bool

@@ -1,4 +1,4 @@
-"""Lists of rows: printed, and written as tables."""
+"""Lists of rows, which `suggest` and `audit` print and write."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import typer
 from graphmargin.cli.printing import console, line, print_table
 
 Out: TypeAlias = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Write the list as a table, too.")
+    Path | None, typer.Option(metavar="FILE", help="Also write the list as a table.")
 ]
 
 
 def check_list(out: Path | None, table: Path) -> None:
-    """Refuse a file that cannot be written before the work begins."""
+    """Raise an error before the work begins if the file cannot be written."""
     from graphmargin.tables.writing import check_output
 
     if out is not None:
@@ -26,7 +26,7 @@ def check_list(out: Path | None, table: Path) -> None:
 def list_row(
     header: Sequence[str], values: Sequence[Any], cells: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return what is said of a row and its cells, whose columns may have names of the header.
+    """Return a row of a list: its values, then its cells, renamed if the header has their name.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def list_row(
 
 
 def write_list(out: Path, header: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write rows as a table; if there is none, the header is left."""
+    """Write rows as a table; without rows, the table has a header only."""
     import pandas as pd
 
     from graphmargin.tables.writing import table_writer
@@ -47,10 +47,10 @@ def write_list(out: Path, header: Sequence[str], rows: Sequence[Mapping[str, Any
         write(pd.DataFrame(rows, columns=None if rows else list(header)))
 
 
-def print_list(header: Sequence[str], rows: Sequence[Mapping[str, Any]], nothing: str) -> None:
-    """Print rows as a table, numbers with three digits, or a sentence if there is none."""
+def print_list(header: Sequence[str], rows: Sequence[Mapping[str, Any]], no_rows: str) -> None:
+    """Print rows as a table, numbers with three digits, or a sentence if there are none."""
     if not rows:
-        console().print(line(nothing))
+        console().print(line(no_rows))
         return
     texts = [[_text(value) for value in row.values()] for row in rows]
     print_table(list(rows[0]), texts, n_needed=len(header))

@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from graphmargin.report.labeling import labeling_page
+from graphmargin.report.labeling_page import labeling_page
 
 
 class Text(HTMLParser):
@@ -47,7 +47,7 @@ def page(findings):
     return labeling_page(findings, table_path="out.csv", model_path="my model.graphmargin")
 
 
-def test_the_head_says_what_happened(page):
+def test_the_head_has_the_main_findings(page):
     text = Text(page).section("")
     assert "1,742 rows labeled from 55 labels" in text
     assert "96.4 %" in text
@@ -58,11 +58,11 @@ def test_the_head_says_what_happened(page):
     assert "Class 'eel' has 5 labels." in text
 
 
-def test_sections_come_in_the_order_in_which_questions_do(page):
+def test_sections_have_a_fixed_order(page):
     order = re.findall(r'<section id="(\w+)">', page)
     assert order == [
-        *("classes", "graph", "confidence", "path", "choice", "uncertain", "doubts", "columns"),
-        *("report", "certificate", "use"),
+        *("classes", "graph", "confidence", "path", "choice", "uncertain", "suspicious"),
+        *("columns", "report", "certificate", "use"),
     ]
 
 
@@ -75,7 +75,7 @@ def test_sections_show_the_findings(page):
     assert "Supervised learning has 25.0 % of the weight" in text.section("choice")
     assert "supervised 1 25.0 % -" in text.section("choice")
     assert "1,234 dog cat 2.1 % 31 cm" in text.section("uncertain")
-    assert "7 eel dog 93.0 % long" in text.section("doubts")
+    assert "7 eel dog 93.0 % long" in text.section("suspicious")
     assert "Numbers are divided by their spread." in text.section("columns")
     assert "number size, weight 2 category coat 4 left out id 0" in text.section("columns")
     assert "graph: 1,797 points" in text.section("report")
@@ -112,30 +112,31 @@ def test_map_data_are_in_the_order_of_the_points(page, findings):
     ]
 
 
-def test_missing_parts_become_sentences(findings):
-    lists = ("columns", "candidates", "graph_lines", "warnings", "least_certain", "doubts")
+def test_missing_findings_become_sentences(findings):
+    notes = ("least_certain", "suspicious_labels")
+    lists = ("columns", "candidates", "graph_lines", "warnings", "certificate")
     empty = replace(
         findings,
-        **dict.fromkeys((*lists, "certificate"), ()),
+        **dict.fromkeys((*notes, *lists), ()),
         **{"estimate": None, "verdict": "not compared", "path": {}, "map": None},
         histogram={"induced": (0, 0), "model": (0, 0)},
     )
     page = labeling_page(empty, table_path=None, model_path=None)
     text = Text(page)
-    assert "Not known No label could be held out" in text.section("")
-    assert "Worth your attention" not in page
+    assert "Unknown No label could be held out" in text.section("")
+    assert "<b>Warnings</b>" not in page
     assert "The labeled table is in" not in page
-    for name in ("graph", "confidence", "path", "choice", "uncertain", "doubts", "columns"):
+    for name in ("graph", "confidence", "path", "choice", "uncertain", "suspicious", "columns"):
         assert text.section(name).endswith(".")
     assert "--model FILE" in text.section("use")
     assert text.scripts == []
 
 
-def test_labels_that_were_not_looked_at_are_not_said_to_be_fine(findings):
+def test_the_page_says_why_labels_were_not_audited(findings):
     reason = "The graph does not help, so it cannot tell which labels look wrong."
-    hidden = replace(findings, doubts=None, doubts_note=reason)
-    page = labeling_page(hidden, table_path=None, model_path=None)
-    assert reason in Text(page).section("doubts")
+    unaudited = replace(findings, suspicious_labels=None, audit_note=reason)
+    page = labeling_page(unaudited, table_path=None, model_path=None)
+    assert reason in Text(page).section("suspicious")
 
 
 def test_no_text_of_the_table_becomes_markup(hostile):
@@ -144,7 +145,7 @@ def test_no_text_of_the_table_becomes_markup(hostile):
     parser = Text(page)
     assert "img" not in {tag for tag, _ in parser.tags}
     assert page.count("</script>") == 2
-    assert not [name for _, found in parser.tags for name in found if name.startswith("on")]
+    assert not [name for _, attrs in parser.tags for name in attrs if name.startswith("on")]
     assert "{{ 7 * 7 }}" in page
     assert json.loads(parser.scripts[0])["classes"][0] == text
     assert not set("<>&\u2028") & set(parser.scripts[0])
@@ -153,14 +154,14 @@ def test_no_text_of_the_table_becomes_markup(hostile):
 def test_the_policy_allows_this_script_and_no_other(page):
     parser = Text(page)
     digest = base64.b64encode(hashlib.sha256(parser.scripts[1].encode()).digest()).decode()
-    policy = next(found["content"] for _, found in parser.tags if "http-equiv" in found)
+    policy = next(attrs["content"] for _, attrs in parser.tags if "http-equiv" in attrs)
     assert f"script-src 'sha256-{digest}';" in policy
     assert policy.startswith("default-src 'none';")
 
 
-def test_nothing_is_asked_from_elsewhere(page):
+def test_the_page_loads_no_other_file(page):
     addresses = [
-        found[name] for _, found in Text(page).tags for name in ("src", "href") if name in found
+        attrs[name] for _, attrs in Text(page).tags for name in ("src", "href") if name in attrs
     ]
     assert all(address.startswith("#") or address == "data:," for address in addresses)
     assert "http" not in page.replace("http-equiv", "")
@@ -177,16 +178,16 @@ def test_two_thousand_points_stay_below_a_megabyte(findings, make_map):
     assert len(page.encode()) < 10**6
 
 
-def test_numbers_of_one_and_of_many_have_their_own_words(findings):
+def test_singular_and_plural_follow_the_numbers(findings):
     def shown(**changes):
         return Text(labeling_page(replace(findings, **changes), table_path=None, model_path=None))
 
     first, *_ = findings.candidates
     assert "1 row labeled from 1 label " in shown(n_rows=2, n_labels=1).section("")
     single = shown(candidates=(first,)).section("choice")
-    assert "one is blended by how well it predicted those" in single
+    assert "one has a weight in the blend" in single
     many = shown(candidates=(replace(first, weight=0.05),) * 20).section("choice")
-    assert "12 more have 60.0 % together." in many
+    assert "12 more have 60.0 % of the weight together." in many
 
 
 def _classes(tag, attributes):

@@ -1,4 +1,5 @@
 """
+=======
 Five classifiers on three problems
 ==================================
 
@@ -31,10 +32,10 @@ from graphmargin.datasets import mask_labels
 
 
 def make_stripes(n, random_state):
-    """Return points on four stripes; the class depends on the place along a stripe."""
+    """Return points on four stripes, whose class depends on the position along a stripe."""
     noise = np.random.default_rng(random_state).normal(0, 0.03, (n, 2))
-    place = np.column_stack([np.linspace(-1, 1, n), np.arange(n) % 4 / 2 - 0.75])
-    X = place + noise
+    position = np.column_stack([np.linspace(-1, 1, n), np.arange(n) % 4 / 2 - 0.75])
+    X = position + noise
     return X, (X[:, 0] > 0).astype(int)
 
 

@@ -1,4 +1,4 @@
-"""All classifiers side by side with fixed parameters: errors on unlabeled rows, and seconds.
+"""All classifiers of the library with fixed parameters: errors on unlabeled rows, and seconds.
 
 Parts of digits, letter and (standardized) segmentation with 2 and 10 labels a class, linear and
 RBF kernels; means of three draws. The true class shares are given to the semi-supervised SVM in a
@@ -27,7 +27,7 @@ SOFT = {"c_labeled": 1.0, "c_unlabeled": 0.01}
 
 
 def systems(kernel: str, y: np.ndarray) -> dict[str, object]:
-    """Return the classifiers to compare; only one of them is told the class shares."""
+    """Return the classifiers to compare, one of which is given the class shares."""
     shares = np.bincount(y) / len(y)
     options = {"kernel": kernel, "random_state": 0}
     return {

@@ -1,4 +1,4 @@
-"""The page on a table that was labeled: one HTML file that needs no other file and no network."""
+"""The report on a labeled table: an HTML page that needs no other file and no network."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ from graphmargin.report import charts
 from graphmargin.report.theme import CSS
 from graphmargin.tables.column_names import ColumnUse
 
-MOST_CANDIDATES = 8
-"""Parts of the blend that are listed."""
+MAX_CANDIDATES = 8
+"""Largest number of candidates in the table of the blend."""
 SOURCE_TEXTS = {
     "given": "in the table",
-    "induced": "found by the graph, and the classifier agrees",
+    "induced": "the graph and the classifier agree",
     "model": "by the classifier alone",
 }
 
 
 def labeling_page(findings: Findings, *, table_path: str | None, model_path: str | None) -> str:
-    """Return the page that shows a person what became of a table.
+    """Return the HTML page that reports on a labeled table.
 
-    Every text of the table is escaped, and a content security policy allows the page's own script
-    and nothing else: neither a file nor an address is asked for anything.
+    Every text of the table is escaped. A content security policy allows the script of the page
+    only, so that no other file and no server is accessed.
 
     Parameters
     ----------
     findings : Findings
     table_path, model_path : str or None
-        Where the labeled table and the model were written, if they were.
+        Paths of the labeled table and the model; None if they were not written.
 
     Returns
     -------
@@ -56,42 +56,42 @@ def labeling_page(findings: Findings, *, table_path: str | None, model_path: str
     ...     source_counts={"given": 2, "induced": 4, "model": 0}, columns=(), scaling="",
     ...     candidates=(), supervised_share=0.5, estimate=None, verdict="not compared",
     ...     graph_lines=(), warnings=(), path={}, map=None,
-    ...     histogram={"induced": (1, 3), "model": (0, 0)}, least_certain=(), doubts=(),
+    ...     histogram={"induced": (1, 3), "model": (0, 0)}, least_certain=(), suspicious_labels=(),
     ...     certificate=(), seconds=0.1, version="1.0",
     ... )
     >>> page = labeling_page(findings, table_path="out.csv", model_path=None)
     >>> "<h1>4 rows labeled from 2 labels</h1>" in page, "&lt;dog&gt;" in page, "<dog>" in page
     (True, True, False)
     """
-    script = _text("labeling.js")
-    drawn, map_data = None, {}
+    script = _read_asset("labeling.js")
+    map_chart, map_data = None, {}
     if findings.map is not None:
-        drawn = charts.map_chart(findings.map)
-        order = [mark.index for mark in drawn.marks]
+        map_chart = charts.map_chart(findings.map)
+        order = [mark.index for mark in map_chart.marks]
         map_data = _map_data(findings.map, findings.classes, order)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     template = _environment().get_template("labeling.html.jinja")
     page: str = template.render(
-        found=findings,
+        findings=findings,
         charts=charts,
         table_path=table_path,
         model_path=model_path,
-        css=CSS + _text("labeling.css"),
+        css=CSS + _read_asset("labeling.css"),
         script=script,
         script_hash=f"sha256-{digest}",
         styles=[charts.class_style(code) for code in range(len(findings.classes))],
         class_rows=_class_rows(findings),
         sources=[(name, findings.source_counts.get(name, 0)) for name in SOURCES],
         source_texts=SOURCE_TEXTS,
-        blended=[one for one in findings.candidates if one.weight > 0],
-        most_candidates=MOST_CANDIDATES,
-        map=drawn,
-        map_data=_json(map_data),
+        blended=[candidate for candidate in findings.candidates if candidate.weight > 0],
+        max_candidates=MAX_CANDIDATES,
+        map=map_chart,
+        map_data=_script_json(map_data),
         histogram=charts.histogram_chart(findings.histogram) if findings.histogram else None,
         path=charts.path_chart(findings.path) if findings.path else None,
         path_columns=[name for name in (*PATH_LINES, "weight") if name in findings.path],
-        least_certain_columns=_cell_names(findings.least_certain),
-        doubt_columns=_cell_names(findings.doubts or ()),
+        least_certain_columns=_note_columns(findings.least_certain),
+        suspicious_columns=_note_columns(findings.suspicious_labels or ()),
         column_groups=_column_groups(findings.columns),
         command=None if model_path is None else _command(model_path),
         python_path=json.dumps(model_path, ensure_ascii=False),
@@ -103,7 +103,7 @@ def _environment() -> Any:
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ModuleNotFoundError as missing:
-        msg = 'reports need jinja2; pip install "graphmargin[cli]"'
+        msg = 'reports need the package jinja2; pip install "graphmargin[cli]"'
         raise ModuleNotFoundError(msg, name="jinja2") from missing
     environment = Environment(
         loader=PackageLoader("graphmargin", "report"),
@@ -113,7 +113,7 @@ def _environment() -> Any:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "at": lambda place: f"{place:.1f}".removesuffix(".0"),
+        "at": lambda position: f"{position:.1f}".removesuffix(".0"),
         "count": lambda number: f"{number:,}",
         "gamma": gamma_text,
         "number_of": lambda number, thing: f"{number:,} {thing}{'' if number == 1 else 's'}",
@@ -125,12 +125,12 @@ def _environment() -> Any:
     return environment
 
 
-def _text(name: str) -> str:
+def _read_asset(name: str) -> str:
     return (files("graphmargin.report") / name).read_text(encoding="utf-8")
 
 
 def _class_rows(findings: Findings) -> list[dict[str, Any]]:
-    """Return the counts of each class, and its shares before and after relative to the largest."""
+    """Return counts of each class, and its shares before and after, relative to the largest."""
     before = [count / max(findings.n_labels, 1) for count in findings.given_counts]
     after = [count / max(findings.n_rows, 1) for count in findings.final_counts]
     largest = max(before + after, default=0.0) or 1.0
@@ -147,7 +147,7 @@ def _class_rows(findings: Findings) -> list[dict[str, Any]]:
 
 
 def _column_groups(columns: Sequence[ColumnUse]) -> list[dict[str, Any]]:
-    """Return columns that are used alike together, those that are left out last."""
+    """Return groups of columns with the same role and note; columns that are left out come last."""
     groups: dict[tuple[str, str], list[ColumnUse]] = {}
     for column in sorted(columns, key=lambda column: column.n_features == 0):
         groups.setdefault((column.role, column.note), []).append(column)
@@ -162,34 +162,34 @@ def _column_groups(columns: Sequence[ColumnUse]) -> list[dict[str, Any]]:
     ]
 
 
-def _map_data(found: GraphMap, classes: Sequence[str], order: Sequence[int]) -> dict[str, Any]:
-    """Return what the script tells about points, in the order in which they are on the page."""
-    place = {index: number for number, index in enumerate(order)}
-    names = _names(found.cells)
+def _map_data(graph_map: GraphMap, classes: Sequence[str], order: Sequence[int]) -> dict[str, Any]:
+    """Return the data of the points for the script, in the order of their marks on the page."""
+    mark_of = {index: number for number, index in enumerate(order)}
+    names = _column_names(graph_map.cells)
     return {
         "classes": classes,
         "sources": [f"{name}: {text}" for name, text in SOURCE_TEXTS.items()],
         "columns": names,
         "points": [
             [
-                found.rows[i],
-                found.codes[i],
-                charts.percent(found.confidence[i]),
-                SOURCES.index(found.sources[i]),
-                [found.cells[i].get(name) for name in names],
+                graph_map.rows[i],
+                graph_map.codes[i],
+                charts.percent(graph_map.confidence[i]),
+                SOURCES.index(graph_map.sources[i]),
+                [graph_map.cells[i].get(name) for name in names],
             ]
             for i in order
         ],
-        "edges": [[place[a], place[b]] for a, b in found.edges],
+        "edges": [[mark_of[a], mark_of[b]] for a, b in graph_map.edges],
     }
 
 
-def _json(data: Any) -> str:
-    r"""Return JSON that can stand in a script element: nothing in it ends the element.
+def _script_json(data: Any) -> str:
+    r"""Return JSON for a script element, escaped so that it cannot end the element.
 
     Examples
     --------
-    >>> _json("</script>")
+    >>> _script_json("</script>")
     '"\\u003c/script\\u003e"'
     """
     text = json.dumps(data, separators=(",", ":"))  # ASCII, so that U+2028 is escaped as well
@@ -198,12 +198,12 @@ def _json(data: Any) -> str:
     return text
 
 
-def _cell_names(notes: Sequence[RowNote]) -> list[str]:
-    return _names(note.cells for note in notes)
+def _note_columns(notes: Sequence[RowNote]) -> list[str]:
+    return _column_names(note.cells for note in notes)
 
 
-def _names(cells: Iterable[Mapping[str, str]]) -> list[str]:
-    """Return the columns of some rows, in the order in which they appear."""
+def _column_names(cells: Iterable[Mapping[str, str]]) -> list[str]:
+    """Return the names of the columns of rows, in the order of their first appearance."""
     return list(dict.fromkeys(name for row in cells for name in row))
 
 
