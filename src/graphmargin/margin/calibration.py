@@ -152,7 +152,7 @@ def fit_calibration(
     >>> probabilities(scores[:1], sharpness).round(2).tolist()
     [[0.83, 0.15, 0.03]]
     >>> fit_calibration(scores, targets).probabilities(scores[:1]).round(2).tolist()
-    [[0.87, 0.09, 0.04]]
+    [[0.91, 0.05, 0.04]]
     """
     columns, center = class_columns(scores), _prior_center(scores)
     n_classes, entries = columns.shape[1], targets.nonzero()  # one a row, if rows have a label

@@ -20,6 +20,7 @@ from graphmargin.margin.machine import MarginMachine, predicted_codes, sum_pairw
 from graphmargin.margin.margin_predictor import MarginPredictor
 from graphmargin.selection.choice import Choice
 from graphmargin.selection.execution import FitWarning
+from graphmargin.selection.held_out_predictions import HeldOutPredictions, predictions_for
 from graphmargin.selection.tasks import Task
 
 
@@ -55,26 +56,6 @@ class FittedClassifier:
 
 
 @dataclass(frozen=True)
-class HeldOutPredictions:
-    """The predictions of a chosen classifier for labels that had no say in them.
-
-    Attributes
-    ----------
-    codes : array of shape (h,)
-        Classes of the labels.
-    probabilities : array of shape (h, c)
-        Class probabilities by a classifier that was trained without the label, and that has its
-        weights from the labels of other folds.
-    rows : array of shape (h,) or None
-        Numbers of the rows; None for a validation set.
-    """
-
-    codes: IntArray
-    probabilities: FloatArray
-    rows: IntArray | None
-
-
-@dataclass(frozen=True)
 class GraphProbabilities:
     """Logarithms of class probabilities by the graphs of a blend.
 
@@ -107,10 +88,9 @@ def calibrate_and_label(
     makes the held-out labels likelier.
     """
     labels, pairwise = task.labels, sum_pairwise(machines, task.X)
-    n_classes, held_out = len(labels.classes), None
+    n_classes = len(labels.classes)
     if choice is not None and len(choice.trials.held_out_codes):
         calibration = held_out_calibration(choice, graph)
-        held_out = _held_out_predictions(choice, calibration, graph)
     else:
         given = labels.codes[labels.labeled]
         targets = calibration_targets(np.eye(n_classes)[given], given)
@@ -122,6 +102,10 @@ def calibrate_and_label(
         parts = graph.parts
     codes = np.where(labels.labeled, labels.codes, predicted_codes(scores))
     distributions = calibration.probabilities(scores)
+    held_out = None
+    if choice is not None and len(choice.trials.held_out_codes):
+        unlabeled = distributions[~labels.labeled]
+        held_out = _held_out_predictions(choice, calibration, graph, unlabeled)
     return FittedClassifier(
         task=task,
         choice=choice,
@@ -143,12 +127,18 @@ def held_out_calibration(choice: Choice, graph: GraphProbabilities | None = None
 
 
 def _held_out_predictions(
-    choice: Choice, calibration: Calibration, graph: GraphProbabilities | None
+    choice: Choice,
+    calibration: Calibration,
+    graph: GraphProbabilities | None,
+    unlabeled: FloatArray,
 ) -> HeldOutPredictions:
-    scores = choice.cross_fitted_scores
+    trials, scores = choice.trials, choice.cross_fitted_scores
     if graph is not None and calibration.graph_weight > 0:
         scores = scores + calibration.graph_weight * graph.at_held_out
-    trials = choice.trials
-    return HeldOutPredictions(
-        trials.held_out_codes, calibration.probabilities(scores), trials.held_out_rows
+    return predictions_for(
+        trials.held_out_codes,
+        calibration.probabilities(scores),
+        trials.held_out_rows,
+        doubt=calibration.doubt,
+        unlabeled=unlabeled,
     )

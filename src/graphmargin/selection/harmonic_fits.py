@@ -14,10 +14,11 @@ from graphmargin.harmonic.solution import HarmonicSolution, mean_solution
 from graphmargin.labels import UNLABELED
 from graphmargin.selection.choice import Choice
 from graphmargin.selection.execution import Execution, solution_warnings
-from graphmargin.selection.fitted import FittedClassifier, HeldOutPredictions
+from graphmargin.selection.fitted import FittedClassifier
 from graphmargin.selection.gamma_path import GammaStatistics, gamma_path, solve_folds
 from graphmargin.selection.grids import gamma_g_grid, label_counts, prior_grid
 from graphmargin.selection.held_out import NOTHING_HELD_OUT, HeldOutLabels
+from graphmargin.selection.held_out_predictions import HeldOutPredictions, predictions_for
 from graphmargin.selection.tasks import (
     Candidate,
     Task,
@@ -216,6 +217,7 @@ def _fitted(
 ) -> FittedHarmonic:
     """Return the classifier of a solution, which is normalized, with labels of all rows."""
     labels = task.labels
+    unlabeled = solution.label_distributions[~labels.labeled]
     majority = int(label_counts(labels).argmax())
     induced = np.where(solution.codes == UNLABELED, labels.codes, solution.codes)
     codes = _label_unreached(induced, task, majority, execution)
@@ -227,13 +229,13 @@ def _fitted(
         label_distributions=solution.label_distributions,
         confidence=solution.confidence,
         warnings=tuple(solution_warnings(solution)),
-        held_out=None if choice is None else _held_out_predictions(choice),
+        held_out=None if choice is None else _held_out_predictions(choice, unlabeled),
         solution=unnormalized,
         gamma_path=path,
     )
 
 
-def _held_out_predictions(choice: Choice) -> HeldOutPredictions | None:
+def _held_out_predictions(choice: Choice, unlabeled: FloatArray) -> HeldOutPredictions | None:
     """Return the class probabilities of the blend at the held-out labels, if there are any."""
     trials = choice.trials
     if not len(trials.held_out_codes):
@@ -242,7 +244,13 @@ def _held_out_predictions(choice: Choice) -> HeldOutPredictions | None:
     mass = np.tensordot(choice.weights, trials.held_out_values, axes=1) / factors.sum()
     sink_mass = np.clip(1 - mass.sum(axis=1, keepdims=True), 0.0, 1.0)
     distributions = mass + sink_mass / mass.shape[1]
-    return HeldOutPredictions(trials.held_out_codes, distributions, trials.held_out_rows)
+    return predictions_for(
+        trials.held_out_codes,
+        distributions,
+        trials.held_out_rows,
+        doubt=0.0,
+        unlabeled=unlabeled,
+    )
 
 
 def _label_unreached(codes: IntArray, task: Task, majority: int, execution: Execution) -> IntArray:
