@@ -31,9 +31,10 @@ from graphmargin.selection.held_out import HeldOutLabels, held_out_from, validat
 from graphmargin.selection.held_out_predictions import (
     AccuracyEstimate,
     HeldOutPredictions,
+    coverage_warning,
     estimate_accuracy,
-    highest_coverage,
     prediction_sets,
+    require_held_out,
     set_thresholds,
 )
 from graphmargin.selection.parameters import has_callable, has_parameters_to_choose, is_pairwise
@@ -84,20 +85,11 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
             True where the class of `classes_` belongs to the set of the row.
         """
         check_is_fitted(self)
-        if self.held_out_ is None:
-            msg = (
-                "`predict_set` needs held-out labels, which a fit has if a parameter is 'auto' or "
-                "a list, and some class has two labels or more"
-            )
-            raise ValueError(msg)
-        thresholds = set_thresholds(self.held_out_, coverage, per_class=per_class)
-        highest = highest_coverage(self.held_out_, per_class=per_class)
-        if coverage > highest:
-            msg = (
-                f"`coverage`={coverage:g} is more than the {highest:.3g} that the labels can "
-                "promise, so that some classes belong to all sets; label more rows, or lower it"
-            )
-            warnings.warn(msg, UserWarning, stacklevel=2)
+        held_out = require_held_out(self.held_out_)
+        thresholds = set_thresholds(held_out, coverage, per_class=per_class)
+        warning = coverage_warning(held_out, coverage, per_class=per_class)
+        if warning:
+            warnings.warn(warning, UserWarning, stacklevel=2)
         return prediction_sets(self.predict_proba(X), thresholds)
 
     def _validate(self, X: Any, y: npt.ArrayLike) -> tuple[Any, EncodedLabels]:

@@ -20,7 +20,11 @@ from graphmargin.margin.machine import MarginMachine, predicted_codes, sum_pairw
 from graphmargin.margin.margin_predictor import MarginPredictor
 from graphmargin.selection.choice import Choice
 from graphmargin.selection.execution import FitWarning
-from graphmargin.selection.held_out_predictions import HeldOutPredictions, predictions_for
+from graphmargin.selection.held_out_predictions import (
+    HeldOutPredictions,
+    expected_confusion,
+    predictions_by_confusion,
+)
 from graphmargin.selection.tasks import Task
 
 
@@ -104,8 +108,8 @@ def calibrate_and_label(
     distributions = calibration.probabilities(scores)
     held_out = None
     if choice is not None and len(choice.trials.held_out_codes):
-        unlabeled = distributions[~labels.labeled]
-        held_out = _held_out_predictions(choice, calibration, graph, unlabeled)
+        joint = expected_confusion(distributions[~labels.labeled])
+        held_out = held_out_predictions(choice, calibration, joint, graph)
     return FittedClassifier(
         task=task,
         choice=choice,
@@ -126,19 +130,30 @@ def held_out_calibration(choice: Choice, graph: GraphProbabilities | None = None
     return replace(calibration, pair_scales=choice.weights @ choice.trials.pair_scales)
 
 
-def _held_out_predictions(
+def held_out_predictions(
     choice: Choice,
     calibration: Calibration,
-    graph: GraphProbabilities | None,
-    unlabeled: FloatArray,
+    joint: FloatArray,
+    graph: GraphProbabilities | None = None,
 ) -> HeldOutPredictions:
+    """Return the predictions of a blend for its held-out labels, of which there are some.
+
+    Parameters
+    ----------
+    choice : Choice
+    calibration : Calibration
+    joint : array of shape (c, c)
+        `expected_confusion` of the unlabeled rows; without any, that of the held-out labels counts.
+    graph : GraphProbabilities or None
+    """
     trials, scores = choice.trials, choice.cross_fitted_scores
     if graph is not None and calibration.graph_weight > 0:
         scores = scores + calibration.graph_weight * graph.at_held_out
-    return predictions_for(
+    probabilities = calibration.probabilities(scores)
+    return predictions_by_confusion(
         trials.held_out_codes,
-        calibration.probabilities(scores),
+        probabilities,
         trials.held_out_rows,
         doubt=calibration.doubt,
-        unlabeled=unlabeled,
+        joint=joint if joint.any() else expected_confusion(probabilities),
     )

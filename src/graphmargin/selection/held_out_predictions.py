@@ -100,12 +100,53 @@ def predictions_for(
     array([[0.82, 0.18],
            [0.11, 0.89]])
     """
-    P = unlabeled if len(unlabeled) else probabilities
-    n_classes = P.shape[1]
-    joint = np.zeros((n_classes, n_classes))
-    np.add.at(joint.T, P.argmax(axis=1), P)
+    joint = expected_confusion(unlabeled if len(unlabeled) else probabilities)
+    return predictions_by_confusion(codes, probabilities, rows, doubt=doubt, joint=joint)
+
+
+def expected_confusion(distributions: FloatArray) -> FloatArray:
+    """Return the expected number of rows of each class that get each label, by probabilities.
+
+    Entry (j, k) is the sum of the probabilities of class j over all rows whose largest probability
+    is that of class k. The sums of disjoint sets of rows add up.
+
+    Examples
+    --------
+    >>> expected_confusion(np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]])).round(2).tolist()
+    [[1.5, 0.2], [0.5, 0.8]]
+    """
+    joint = np.zeros((distributions.shape[1], distributions.shape[1]))
+    np.add.at(joint.T, distributions.argmax(axis=1), distributions)
+    return joint
+
+
+def predictions_by_confusion(
+    codes: IntArray,
+    probabilities: FloatArray,
+    rows: IntArray | None,
+    *,
+    doubt: float,
+    joint: FloatArray,
+) -> HeldOutPredictions:
+    """Return held-out predictions with the class shares and the confusion of expected numbers.
+
+    Parameters
+    ----------
+    codes, probabilities, rows, doubt
+        See `HeldOutPredictions`.
+    joint : array of shape (c, c)
+        See `expected_confusion`.
+
+    Examples
+    --------
+    >>> P = np.array([[0.9, 0.1], [0.2, 0.8]])
+    >>> joint = np.array([[30.0, 10.0], [0.0, 60.0]])
+    >>> held_out = predictions_by_confusion(np.array([0, 1]), P, None, doubt=0.0, joint=joint)
+    >>> held_out.class_shares.tolist(), held_out.confusion.tolist()
+    ([0.4, 0.6], [[0.75, 0.25], [0.0, 1.0]])
+    """
     mass = joint.sum(axis=1, keepdims=True)
-    confusion = np.where(mass > 0, joint, np.eye(n_classes)) / np.where(mass > 0, mass, 1.0)
+    confusion = np.where(mass > 0, joint, np.eye(len(joint))) / np.where(mass > 0, mass, 1.0)
     shares = mass[:, 0] / mass.sum()
     return HeldOutPredictions(codes, probabilities, rows, float(doubt), shares, confusion)
 
@@ -290,6 +331,38 @@ def highest_coverage(held_out: HeldOutPredictions, *, per_class: bool = False) -
     """
     n = int(held_out.label_counts.min()) if per_class else len(held_out.codes)
     return n / (n + 1)
+
+
+def require_held_out(held_out: HeldOutPredictions | None) -> HeldOutPredictions:
+    """Return held-out predictions, or raise `ValueError` if a fit has none."""
+    if held_out is None:
+        msg = (
+            "prediction sets need held-out labels, which a fit has if a parameter is 'auto' or a "
+            "list, and some class has two labels or more"
+        )
+        raise ValueError(msg)
+    return held_out
+
+
+def coverage_warning(
+    held_out: HeldOutPredictions, coverage: float, *, per_class: bool = False
+) -> str:
+    """Return a sentence if labels are too few for a coverage, and empty text if they suffice.
+
+    Examples
+    --------
+    >>> P = np.full((4, 2), 0.5)
+    >>> held_out = predictions_for(np.array([0, 0, 0, 1]), P, None, doubt=0.0, unlabeled=P)
+    >>> coverage_warning(held_out, 0.75), coverage_warning(held_out, 0.9)[:50]
+    ('', 'a coverage of 0.9 is more than the 0.8 that the la')
+    """
+    highest = highest_coverage(held_out, per_class=per_class)
+    if coverage <= highest:
+        return ""
+    return (
+        f"a coverage of {coverage:g} is more than the {highest:.3g} that the labels can promise, "
+        "so that some classes belong to all sets; label more rows, or lower it"
+    )
 
 
 def label_error_probabilities(held_out: HeldOutPredictions) -> FloatArray:
