@@ -44,6 +44,14 @@ def check_option_conflicts(given: Mapping[str, object], why: str) -> None:
             raise typer.TyperException(msg)
 
 
+def check_unsupported(min_confidence: float, coverage: float | None) -> None:
+    """Raise an error for options on confidence, which a cluster does not apply."""
+    check_option_conflicts(
+        {"--min-confidence": min_confidence, "--sets": coverage},
+        "cannot be used with --dask; filter the result by its column of confidences",
+    )
+
+
 def label_on_dask(
     table: str,
     target: str,

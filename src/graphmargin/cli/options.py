@@ -97,6 +97,38 @@ NJobs: TypeAlias = Annotated[
 Seed: TypeAlias = Annotated[
     int, typer.Option(min=0, max=2**32 - 1, metavar="N", help="Seed of folds and samples.")
 ]
+
+
+def _check_confidence(value: float) -> float:
+    if not 0 <= value <= 1:  # which nan is not, either
+        msg = f"{value} is not a number from 0 to 1."
+        raise typer.BadParameter(msg)
+    return value
+
+
+def _check_coverage(value: float | None) -> float | None:
+    if value is not None and not 0 < value < 1:  # which nan is not, either
+        msg = f"{value} is not a number between 0 and 1, such as 0.9."
+        raise typer.BadParameter(msg)
+    return value
+
+
+MinConfidence: TypeAlias = Annotated[
+    float,
+    typer.Option(
+        metavar="P",
+        callback=_check_confidence,
+        help="Leave rows empty whose label is right with a probability below P.",
+    ),
+]
+Sets: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        metavar="COVERAGE",
+        callback=_check_coverage,
+        help="Add a column of prediction sets, which have the true class with this probability.",
+    ),
+]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 

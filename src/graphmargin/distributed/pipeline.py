@@ -52,7 +52,8 @@ from graphmargin.selection.execution import (
     machine_warnings,
     unreached_warning,
 )
-from graphmargin.selection.fitted import held_out_calibration
+from graphmargin.selection.fitted import held_out_calibration, held_out_predictions
+from graphmargin.selection.held_out_predictions import HeldOutPredictions
 from graphmargin.selection.parameters import GraphParameters, Parameters, fixed_value
 from graphmargin.tables.table_errors import TableError
 from graphmargin.tables.table_features import TableFeatures
@@ -114,6 +115,8 @@ class FittedOnCluster:
         Reports on the solver of the harmonic systems.
     choice : Choice or None
         The choice of parameters; None if they were fixed.
+    held_out : HeldOutPredictions or None
+        Predictions for held-out labels of the sample; None if no label was held out.
     sample : SampleSize
         Numbers of rows on which parameters were chosen.
     class_counts, source_counts : array
@@ -131,6 +134,7 @@ class FittedOnCluster:
     n_unreached: int
     reports: dict[float, HarmonicReport]
     choice: Choice | None
+    held_out: HeldOutPredictions | None
     sample: SampleSize
     class_counts: IntArray
     source_counts: IntArray
@@ -177,14 +181,18 @@ def run_fit(cluster: Cluster, request: FitRequest) -> FittedOnCluster:
     kernel = replace(parameters.kernel.kernel, width=kernel_width)
     center = table.mean if kernel.kind in ("linear", "rbf") else 0.0
     machine = train(run, n_partitions, plan, kernel, center)
-    if choice is not None and len(choice.trials.held_out_codes):
+    is_tested = choice is not None and len(choice.trials.held_out_codes) > 0
+    if choice is not None and is_tested:
         calibration = held_out_calibration(choice)
     else:
         calibration = calibrate(run, n_partitions, machine, plan, gamma_g)
 
-    class_counts, source_counts = label_rows(
+    class_counts, source_counts, joint = label_rows(
         run, n_partitions, table.offsets, gamma_g, calibration, by_machine=choice is not None
     )
+    held_out = None
+    if choice is not None and is_tested:
+        held_out = held_out_predictions(choice, calibration, joint)
     warnings = *_graph_warnings(n_unreached, table.n_rows, reports), *machine_warnings([machine])
     return FittedOnCluster(
         run=run,
@@ -197,6 +205,7 @@ def run_fit(cluster: Cluster, request: FitRequest) -> FittedOnCluster:
         n_unreached=n_unreached,
         reports=reports,
         choice=choice,
+        held_out=held_out,
         sample=sample,
         class_counts=class_counts,
         source_counts=source_counts,

@@ -27,6 +27,7 @@ from graphmargin.margin.margin_predictor import MarginPredictor
 from graphmargin.models.array_model import ArrayModel, Predictor
 from graphmargin.models.model_errors import ModelFileError, require
 from graphmargin.models.table_model import TableModel
+from graphmargin.selection.held_out_predictions import HeldOutPredictions
 
 
 class Record(NamedTuple):
@@ -157,6 +158,7 @@ ARRAY_RECORDS: Records = {
             "walk-part": WalkPart,
             "point-graph": PointGraph,
             "weighting": Weighting,
+            "held-out-predictions": HeldOutPredictions,
         }
     ),
     "neighbor-search": Record(
@@ -169,7 +171,12 @@ ARRAY_RECORDS: Records = {
     ),
     "array-model": Record(
         ArrayModel,
-        {"predictor": Predictor, "n_features": int, "feature_names": tuple[str, ...] | None},
+        {
+            "predictor": Predictor,
+            "n_features": int,
+            "feature_names": tuple[str, ...] | None,
+            "held_out": HeldOutPredictions | None,
+        },
         ArrayModel,
     ),
 }
@@ -182,7 +189,13 @@ def table_records() -> Records:
     from graphmargin.tables.column_names import ColumnUse
     from graphmargin.tables.table_features import TableFeatures
 
-    model = {"features": TableFeatures, "predictor": Predictor, "classes": AnyArray, "target": str}
+    model = {
+        "features": TableFeatures,
+        "predictor": Predictor,
+        "classes": AnyArray,
+        "target": str,
+        "held_out": HeldOutPredictions | None,
+    }
     return {
         **ARRAY_RECORDS,
         **_records_of(

@@ -18,9 +18,12 @@ from graphmargin.margin.machine import MarginMachine
 from graphmargin.models.array_model import ArrayModel, Predictor
 from graphmargin.models.model_errors import require
 from graphmargin.models.table_model import TableModel
+from graphmargin.selection.held_out_predictions import HeldOutPredictions
 
 MAX_EXPONENT = 1100
 """Largest magnitude of the exponent of a double, and some margin."""
+ROUNDING = 1e-9
+"""Amount by which rounding may let a probability exceed 1."""
 
 
 def check_model(model: ArrayModel | TableModel) -> None:
@@ -42,6 +45,8 @@ def check_model(model: ArrayModel | TableModel) -> None:
         names, d = model.feature_names, model.n_features
         require(d >= 1 and (names is None or len(names) == d), "feature_names")
         _check_predictor(model.predictor, d)
+    if model.held_out is not None:
+        _check_held_out(model.held_out, len(model.predictor.classes))
 
 
 def _check_table_model(model: TableModel) -> None:
@@ -96,6 +101,18 @@ def _check_machine(machine: MarginMachine, d: int, n_classes: int) -> None:
     require(machine.coefficients.shape == (n_vectors, n_pairs), "coefficients")
     require(machine.intercepts.shape == (n_pairs,), "intercepts")
     require(isinstance(center, float) or np.shape(center) == (d,), "center")
+
+
+def _check_held_out(held_out: HeldOutPredictions, n_classes: int) -> None:
+    h = len(held_out.codes)
+    _check_codes(held_out.codes, n_classes, "held_out")
+    require(h >= 1 and held_out.rows is None and 0 <= held_out.doubt <= 1, "held_out")
+    shapes = {"probabilities": (h, n_classes), "class_shares": (n_classes,)}
+    for name, shape in {**shapes, "confusion": (n_classes, n_classes)}.items():
+        shares = getattr(held_out, name)
+        require(
+            shares.shape == shape and bool(((shares >= 0) & (shares <= 1 + ROUNDING)).all()), name
+        )
 
 
 def _check_harmonic(predictor: HarmonicPredictor, d: int, n_classes: int) -> None:

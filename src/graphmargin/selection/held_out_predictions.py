@@ -163,6 +163,8 @@ class AccuracyEstimate:
         Number of them that were predicted right.
     accuracy : float
     interval : tuple of float
+    majority_accuracy : float
+        Share of the most frequent class, which is the accuracy of predicting it for all rows.
     balanced_accuracy : float
         Mean of the recalls of all classes.
     recall, precision : arrays of shape (c,)
@@ -185,6 +187,7 @@ class AccuracyEstimate:
     n_right: int
     accuracy: float
     interval: tuple[float, float]
+    majority_accuracy: float
     balanced_accuracy: float
     recall: FloatArray
     recall_interval: FloatArray
@@ -236,6 +239,7 @@ def estimate_accuracy(held_out: HeldOutPredictions) -> AccuracyEstimate:
         n_right=int(np.trace(counts)),
         accuracy=accuracy,
         interval=(float(low), float(high)),
+        majority_accuracy=float(shares.max()),
         balanced_accuracy=float(recall.mean()),
         recall=recall,
         recall_interval=_interval(recall, n_labels),
@@ -353,15 +357,18 @@ def coverage_warning(
     --------
     >>> P = np.full((4, 2), 0.5)
     >>> held_out = predictions_for(np.array([0, 0, 0, 1]), P, None, doubt=0.0, unlabeled=P)
-    >>> coverage_warning(held_out, 0.75), coverage_warning(held_out, 0.9)[:50]
-    ('', 'a coverage of 0.9 is more than the 0.8 that the la')
+    >>> coverage_warning(held_out, 0.7), coverage_warning(held_out, 0.9)[:46]
+    ('', 'Labels can promise a coverage of at most 0.8, ')
     """
-    highest = highest_coverage(held_out, per_class=per_class)
-    if coverage <= highest:
+    thresholds = set_thresholds(held_out, coverage, per_class=per_class)
+    n_classes = np.count_nonzero(np.isneginf(thresholds))
+    if not n_classes:
         return ""
+    highest = min(highest_coverage(held_out, per_class=per_class), coverage)
+    classes = "all classes belong" if n_classes == len(thresholds) else "some classes belong"
     return (
-        f"a coverage of {coverage:g} is more than the {highest:.3g} that the labels can promise, "
-        "so that some classes belong to all sets; label more rows, or lower it"
+        f"Labels can promise a coverage of at most {highest:.3g}, so that with {coverage:g} "
+        f"{classes} to every set; label more rows, or ask for less."
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from graphmargin._typing import IntArray
+from graphmargin._typing import FloatArray, IntArray
 from graphmargin.distributed.engine.handles import (
     Induced,
     Labels,
@@ -26,6 +26,7 @@ from graphmargin.labels import UNLABELED
 from graphmargin.margin.calibration import Calibration
 from graphmargin.margin.coupling import class_scores
 from graphmargin.margin.machine import predicted_codes
+from graphmargin.selection.held_out_predictions import expected_confusion
 
 GIVEN_SOURCE, INDUCED_SOURCE, MODEL_SOURCE = map(SOURCES.index, (GIVEN, INDUCED, MODEL))
 
@@ -38,7 +39,7 @@ def label_rows(
     calibration: Calibration,
     *,
     by_machine: bool,
-) -> tuple[IntArray, IntArray]:
+) -> tuple[IntArray, IntArray, FloatArray]:
     """Write the label of every row as `StoredLabels`, and return counts of classes and sources.
 
     Parameters
@@ -61,14 +62,17 @@ def label_rows(
         Rows of each class.
     source_counts : array of shape (3,)
         Rows of each of `SOURCES`.
+    joint : array of shape (c, c)
+        `expected_confusion` of the unlabeled rows.
     """
     results = run.stage(
         StoredLabels.name, _label_partition, n_partitions, offsets, gamma_g, calibration, by_machine
     )
-    classes, sources = (
-        np.sum([result[name] for result in results], axis=0) for name in ("classes", "sources")
+    classes, sources, joint = (
+        np.sum([result[name] for result in results], axis=0)
+        for name in ("classes", "sources", "joint")
     )
-    return classes, sources
+    return classes, sources, joint
 
 
 def _label_partition(
@@ -104,4 +108,5 @@ def _label_partition(
     return {
         "classes": np.bincount(codes, minlength=machine.n_classes),
         "sources": np.bincount(source, minlength=len(SOURCES)),
+        "joint": expected_confusion(distributions[given == UNLABELED]),
     }
