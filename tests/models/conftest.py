@@ -59,7 +59,7 @@ def table_model(table_classifier, table):
     features = fit_features(table, ignore=["same"])
     few = np.where(np.arange(60) < 10, np.arange(60) % 2, -1)
     predictor = table_classifier.fit(features.transform(table), few).predictor_
-    return TableModel(features, predictor, np.array(["cat", "dog"]), "kind", {})
+    return TableModel(features, predictor, np.array(["cat", "dog"]), "kind")
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,6 @@
 """Every part of a model that predictions rely on, replaced by one that does not fit."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -49,6 +50,17 @@ MARGIN = [
     *((f"{MACHINE}.kernel.degree", value) for value in (0, 2.5)),
     (f"{MACHINE}.report", None),
     (f"{MACHINE}.report.solver", "exec"),
+]
+HELD_OUT = [
+    *(("held_out.codes", np.full(12, code)) for code in (3, -1, 0.0)),
+    *(("held_out.codes", np.zeros(shape, int)) for shape in (11, (12, 1), 0)),
+    *(("held_out.probabilities", np.full(shape, 0.5)) for shape in ((12, 2), (11, 3), 36)),
+    *(("held_out.probabilities", np.full((12, 3), bad)) for bad in (-0.1, 1.5, np.nan, 1)),
+    ("held_out.rows", np.arange(12)),
+    *(("held_out.doubt", value) for value in (-0.1, 1.5, np.nan, None)),
+    *(("held_out.class_shares", value) for value in (np.ones(2), np.full(3, -1.0), 1.0)),
+    *(("held_out.confusion", value) for value in (np.ones((2, 2)), np.full((3, 3), 2.0), None)),
+    *(("held_out", value) for value in (CALIBRATION, [], "all")),
 ]
 PRECOMPUTED = [
     (f"{MACHINE}.vectors", np.arange(60 - V + 1, 61)),
@@ -124,8 +136,11 @@ def models(data, fitted, table_model):
         "precomputed": SupervisedSVC(kernel="precomputed").fit(X @ X.T, y),
         "linear": SupervisedSVC(kernel="linear").fit(X, y),
         "harmonic": HarmonicClassifier().fit(X, y),
+        "held out": SupervisedSVC(C=[1.0, 10.0]).fit(X, y),
     }
     models = {name: array_model_of(classifier) for name, classifier in classifiers.items()}
+    held_out = replace(models["held out"].held_out, rows=None)
+    models["held out"] = replace(models["held out"], held_out=held_out)
     return {**models, "table": table_model}
 
 
@@ -133,6 +148,7 @@ def models(data, fitted, table_model):
     ("name", "place", "value"),
     [
         *(("margin", *case) for case in MARGIN),
+        *(("held out", *case) for case in HELD_OUT),
         *(("precomputed", *case) for case in PRECOMPUTED),
         *(("linear", *case) for case in LINEAR),
         *(("harmonic", *case) for case in HARMONIC),
