@@ -287,3 +287,20 @@ def test_the_message_names_missing_packages_and_the_extra(monkeypatch, refused, 
     monkeypatch.setattr(app, "REQUIRED_PACKAGES", ("no_such_package",))
     line = refused(*command_line("label", table_file))
     assert 'no_such_package; pip install "graphmargin[cli]"' in line
+
+
+@pytest.mark.parametrize("value", ["-0.1", "1.1", "nan", "inf", "most"])
+def test_confidences_and_coverages_are_shares(value, table_file, refused):
+    for option in ("--min-confidence", "--sets"):
+        assert option in refused(*command_line("label", table_file), f"{option}={value}")
+
+
+def test_a_coverage_is_neither_nothing_nor_everything(table_file, refused):
+    for value in ("0", "1"):
+        line = refused(*command_line("label", table_file), "--sets", value)
+        assert "such as 0.9" in line
+
+
+def test_sets_must_not_replace_a_column(table_file, refused):
+    pd.read_csv(table_file).assign(kind_set="").to_csv(table_file, index=False)
+    assert "'kind_set'" in refused(*command_line("label", table_file), "--sets", "0.9")

@@ -259,6 +259,8 @@ def test_the_summary_has_the_lines_of_a_cluster(pets, address, tmp_path, capsys)
         (["--report", "{pets}/new/a.html", "--out", "{pets}/new"], "outside of it"),
         (["--report", "{pets}/a", "--model", "{pets}/a"], "a is in use by this command already"),
         (["--jobs", "2"], "--jobs cannot be used with --dask"),
+        (["--min-confidence", "0.9"], "--min-confidence cannot be used with --dask"),
+        (["--sets", "0.9"], "--sets cannot be used with --dask"),
         (["--target", "kin"], "did you mean 'kind'?"),
         (["--out", "{pets}/pets/new"], "where it would be read as input"),
         (["--model", "{pets}/new/pets.graphmargin", "--out", "{pets}/new"], "outside of it"),

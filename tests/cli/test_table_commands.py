@@ -81,6 +81,59 @@ def test_quiet_prints_nothing_and_json_prints_the_findings(table_file, capsys):
     assert result["estimate"]["n_held_out"] == 15
 
 
+def test_label_and_predict_leave_rows_empty_that_are_not_sure(table_file, tmp_path, capsys):
+    model, out = tmp_path / "pets.graphmargin", tmp_path / "out.csv"
+    options = ("--min-confidence", "0.95", "--sets", "0.8")
+    argv = ("label", table_file, "-t", "kind", "--out", out, "--model", model, *options)
+    assert run(*argv) == 0
+    output = capsys.readouterr().out
+    written = read_table(out)
+    is_sure = written["kind_confidence"].astype(float) >= 0.95
+    n_empty = int((~is_sure).sum())
+    assert 0 < n_empty < 135
+    assert f"{n_empty} rows with a confidence below 0.95" in " ".join(output.split())
+    assert written["kind"].notna().equals(is_sure)
+    assert (
+        written["kind_set"]
+        .str.split(" | ", regex=False)
+        .explode()
+        .dropna()
+        .isin(["bird", "cat", "dog"])
+        .all()
+    )
+    assert run(*argv, "--json") == 0
+    result = json.loads(capsys.readouterr().out)
+    assert (result["n_left_empty"], result["min_confidence"]) == (n_empty, 0.95)
+    assert sum(result["final_counts"]) == 150 - n_empty
+    assert run("predict", model, table_file, "--out", out, *options) == 0
+    output = " ".join(capsys.readouterr().out.split())
+    predicted = read_table(out)
+    n_empty = int(predicted["kind_predicted"].isna().sum())
+    assert f"{n_empty} left empty, their confidence is below 0.95" in output
+    assert (predicted["kind_confidence"].astype(float) >= 0.95).sum() == 150 - n_empty
+    assert predicted["kind_set"].notna().any()
+    assert run("predict", model, table_file, "--out", out, "--sets", "0.99") == 0
+    assert "! Labels can promise a coverage of at most 0.938" in capsys.readouterr().out
+
+
+def test_the_summary_tells_the_accuracy_of_all_rows_of_classes_and_of_the_surest(
+    table_file, capsys
+):
+    assert run("label", table_file, "-t", "kind", "--json") == 0
+    result = json.loads(capsys.readouterr().out)
+    estimate, surest = result["estimate"], result["surest"]
+    low, high = estimate["interval"]
+    assert 0 <= low <= estimate["accuracy"] <= high <= 1
+    assert len(estimate["recall"]) == len(estimate["precision_interval"]) == 3
+    assert run("label", table_file, "-t", "kind") == 0
+    output = " ".join(capsys.readouterr().out.split())
+    assert f"about {estimate['accuracy']:.0%} ({estimate['n_right']} of 15 held-out" in output
+    assert f"balanced: {estimate['balanced_accuracy']:.0%}" in output
+    assert f"about {int(100 * surest['accuracy'])}% are right" in output
+    recall, (low, high) = estimate["recall"][0], estimate["recall_interval"][0]
+    assert f"{recall:.0%} ({low:.0%} to {high:.0%})" in output
+
+
 def test_label_writes_model_and_report(table_file, tmp_path, mixed_table, labeled_pets, capsys):
     model, report = tmp_path / "m" / "pets.graphmargin", tmp_path / "r" / "pets.html"
     argv = ("label", table_file, "-t", "kind", "--model", model, "--report", report)
