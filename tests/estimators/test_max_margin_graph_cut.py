@@ -328,5 +328,5 @@ def test_probabilities_are_calibrated_on_a_sample_of_many_rows(monkeypatch):
     monkeypatch.setattr(cuts, "CALIBRATION_ROWS", 100)
     on_some = paper_cut(C=2.0).fit(X, y).predict_proba(X)
     difference = np.abs(on_some - on_all)
-    assert 0 < difference.mean() < 0.02
+    assert 0 < difference.mean() < 0.03
     assert (on_some.argmax(axis=1) == on_all.argmax(axis=1)).mean() > 0.95
