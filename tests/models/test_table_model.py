@@ -76,7 +76,7 @@ def test_a_file_stores_what_prediction_sets_need(table_model, table, tmp_path):
         np.testing.assert_array_equal(loaded.predict_set(table, coverage), expected)
     with pytest.warns(UserWarning, match="at most 0.909"):
         assert loaded.predict_set(table, 0.99).all()
-    with pytest.raises(ValueError, match="need held-out labels"):
+    with pytest.raises(ValueError, match="needs held-out labels"):
         table_model.predict_set(table)
 
 

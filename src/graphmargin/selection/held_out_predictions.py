@@ -341,7 +341,7 @@ def require_held_out(held_out: HeldOutPredictions | None) -> HeldOutPredictions:
     """Return held-out predictions, or raise `ValueError` if a fit has none."""
     if held_out is None:
         msg = (
-            "prediction sets need held-out labels, which a fit has if a parameter is 'auto' or a "
+            "`predict_set` needs held-out labels, which a fit has if a parameter is 'auto' or a "
             "list, and some class has two labels or more"
         )
         raise ValueError(msg)
