@@ -15,7 +15,7 @@ def sampled(n, n_classes, sharpness, rng):
 
 @pytest.mark.parametrize("n_classes", [2, 3, 10])
 def test_the_accuracy_of_the_surest_rows_is_what_it_is(n_classes):
-    """With many labels of calibrated probabilities, estimates are near the truth everywhere."""
+    """Estimates are near the truth, given many labels and calibrated probabilities."""
     rng = np.random.default_rng(0)
     P, y = sampled(20_000, n_classes, 3.0, rng)
     own, labels = sampled(5_000, n_classes, 3.0, rng)

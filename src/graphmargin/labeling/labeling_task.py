@@ -180,7 +180,7 @@ class LabeledTable:
 
     @property
     def is_answered(self) -> BoolArray:
-        """Which rows have a label in the result: all whose confidence is not too low."""
+        """Mask of the rows with a label in the result: all whose confidence is not too low."""
         return np.asarray(self.confidence >= self.min_confidence)
 
     @property

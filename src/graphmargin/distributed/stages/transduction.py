@@ -90,7 +90,9 @@ def _label_partition(
     pairwise = machine.pairwise(X) if n else np.zeros((0, len(machine.intercepts)))
     scores = class_scores(pairwise, n_classes, calibration.pair_scales)
     codes, distributions = predicted_codes(scores), calibration.probabilities(scores)
-    induced = given
+    induced, is_given = given, given != UNLABELED
+    if not by_machine:  # a given label is certain, also where there is no solution
+        distributions[is_given] = np.eye(n_classes)[given[is_given]]
     if np.isfinite(gamma_g):
         solution = StoredSolution(folder, gamma_g)
         induced = solution.read(partition, Induced).codes
@@ -99,14 +101,14 @@ def _label_partition(
             sink_mass = np.clip(1 - mass.sum(axis=1, keepdims=True), 0.0, 1.0)
             distributions[reached] = (mass + sink_mass / n_classes)[reached]
             codes = np.where(reached, induced, codes)
-    codes = np.where(given == UNLABELED, codes, given).astype(np.int32)
+    codes = np.where(is_given, given, codes).astype(np.int32)
     confidence = distributions[np.arange(n), codes]
     source = np.where(induced == codes, INDUCED_SOURCE, MODEL_SOURCE)
-    source = np.where(given == UNLABELED, source, GIVEN_SOURCE).astype(np.int8)
+    source = np.where(is_given, GIVEN_SOURCE, source).astype(np.int8)
     start = np.searchsorted(rows, offsets)
     StoredLabels(folder).write(partition, Labels(rows, codes, confidence, source), start=start)
     return {
         "classes": np.bincount(codes, minlength=machine.n_classes),
         "sources": np.bincount(source, minlength=len(SOURCES)),
-        "joint": expected_confusion(distributions[given == UNLABELED]),
+        "joint": expected_confusion(distributions[~is_given]),
     }
