@@ -139,7 +139,7 @@ def test_a_coverage_that_labels_cannot_promise_is_warned_of():
     model = fit("supervised-lists", X, y)
     with pytest.warns(UserWarning, match=r"at most 0\.923, so that with 0\.95 all classes"):
         assert model.predict_set(X, 0.95).all()
-    with pytest.warns(UserWarning, match=r"at most 0\.8, so"):
+    with pytest.warns(UserWarning, match=r"too few labels for a coverage of 0\.9 and"):
         model.predict_set(X, 0.9, per_class=True)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -357,19 +357,23 @@ def coverage_warning(
     --------
     >>> P = np.full((4, 2), 0.5)
     >>> held_out = predictions_for(np.array([0, 0, 0, 1]), P, None, doubt=0.0, unlabeled=P)
-    >>> coverage_warning(held_out, 0.7), coverage_warning(held_out, 0.9)[:46]
+    >>> coverage_warning(held_out, 0.6), coverage_warning(held_out, 0.9)[:46]
     ('', 'Labels can promise a coverage of at most 0.8, ')
+    >>> coverage_warning(held_out, 0.7)[:58]  # the second class has half of the rows, but one label
+    'Some classes have too few labels for a coverage of 0.7 and'
     """
-    thresholds = set_thresholds(held_out, coverage, per_class=per_class)
-    n_classes = np.count_nonzero(np.isneginf(thresholds))
-    if not n_classes:
-        return ""
-    highest = min(highest_coverage(held_out, per_class=per_class), coverage)
-    classes = "all classes belong" if n_classes == len(thresholds) else "some classes belong"
-    return (
-        f"Labels can promise a coverage of at most {highest:.3g}, so that with {coverage:g} "
-        f"{classes} to every set; label more rows, or ask for less."
-    )
+    highest = highest_coverage(held_out, per_class=per_class)
+    if coverage > highest and not per_class:
+        return (
+            f"Labels can promise a coverage of at most {highest:.3g}, so that with {coverage:g} "
+            "all classes belong to every set; label more rows, or ask for less."
+        )
+    if np.isneginf(set_thresholds(held_out, coverage, per_class=per_class)).any():
+        return (
+            f"Some classes have too few labels for a coverage of {coverage:g} and belong to every "
+            "set; label more rows."
+        )
+    return ""
 
 
 def label_error_probabilities(held_out: HeldOutPredictions) -> FloatArray:
