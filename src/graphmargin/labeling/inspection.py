@@ -150,7 +150,8 @@ def _coverage(labeled: LabeledTable) -> CoverageCurve | None:
     unlabeled, held_out = ~labeled.task.target.labeled, labeled.fitted.held_out
     if held_out is None or not unlabeled.any():
         return None
-    return coverage_curve(held_out, labeled.fitted.label_distributions[unlabeled])
+    distributions = labeled.fitted.label_distributions[unlabeled]
+    return coverage_curve(held_out, distributions, labeled.codes[unlabeled])
 
 
 def _rare_class(labeled: LabeledTable) -> tuple[str, tuple[ThresholdRow, ...]]:

@@ -14,7 +14,7 @@ from graphmargin.labeling.output_cells import label_cells, set_cells
 from graphmargin.labels import UnlabeledRule
 from graphmargin.models.model_errors import ModelFileError
 from graphmargin.models.model_file import load_model
-from graphmargin.models.table_model import TableModel
+from graphmargin.models.table_model import TableModel, confidence_of_labels
 from graphmargin.selection.held_out_predictions import (
     coverage_warning,
     prediction_sets,
@@ -121,7 +121,7 @@ def predict_file(
             except TableError as wrong:
                 msg = f"{source.name}: {wrong}"
                 raise TableError(msg) from wrong
-            confidences = probabilities.max(axis=1, initial=0.0)
+            confidences = confidence_of_labels(labels, probabilities, model.classes)
             is_answered = confidences >= min_confidence
             if model.target in chunk.columns:
                 is_labeled, right = compare_labels(chunk[model.target], labels, model.rule)

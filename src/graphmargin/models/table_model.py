@@ -87,7 +87,7 @@ class TableModel:
     def label(self, table: Any) -> tuple[AnyArray, FloatArray]:
         """Return the label of every row, and the probability that it is right."""
         labels, probabilities = self.label_with_probabilities(table)
-        return labels, probabilities.max(axis=1, initial=0.0)
+        return labels, confidence_of_labels(labels, probabilities, self.classes)
 
     def label_with_probabilities(self, table: Any) -> tuple[AnyArray, FloatArray]:
         """Return the label of every row, and its class probabilities in the order of `classes`."""
@@ -96,6 +96,20 @@ class TableModel:
             return self.classes[:0], np.zeros((0, len(self.classes)))
         codes, probabilities = self.predictor.label(X)
         return self.classes[codes], probabilities
+
+
+def confidence_of_labels(
+    labels: AnyArray, probabilities: FloatArray, classes: AnyArray
+) -> FloatArray:
+    """Return the probability of the label of every row.
+
+    Examples
+    --------
+    >>> P = np.array([[0.7, 0.3], [0.2, 0.8]])
+    >>> confidence_of_labels(np.array(["a", "b"]), P, np.array(["a", "b"])).tolist()
+    [0.7, 0.8]
+    """
+    return np.asarray((probabilities * (labels[:, None] == classes)).sum(axis=1))
 
 
 def _as_frame(table: Any) -> pd.DataFrame:

@@ -68,10 +68,12 @@ class SurestRows:
     interval: tuple[float, float]
 
 
-def coverage_curve(held_out: HeldOutPredictions, distributions: FloatArray) -> CoverageCurve:
+def coverage_curve(
+    held_out: HeldOutPredictions, distributions: FloatArray, predicted: IntArray | None = None
+) -> CoverageCurve:
     """Return the estimated accuracy among the surest rows, for twenty shares of the rows.
 
-    The confidence of a row is its largest class probability. For each share, the accuracy is that
+    The confidence of a row is the probability of its label. For each share, the accuracy is that
     of `estimate_accuracy`, with the class shares and the confusion of the rows in question, and
     with the held-out labels whose confidence is as high. For all rows it is thus the estimate of
     the accuracy itself.
@@ -81,6 +83,8 @@ def coverage_curve(held_out: HeldOutPredictions, distributions: FloatArray) -> C
     held_out : HeldOutPredictions
     distributions : array of shape (m, c)
         Class probabilities of m > 0 unlabeled rows.
+    predicted : array of shape (m,), default=None
+        Labels of these rows; None is the most probable class.
 
     Examples
     --------
@@ -93,17 +97,19 @@ def coverage_curve(held_out: HeldOutPredictions, distributions: FloatArray) -> C
     >>> curve.accuracy[[9, -1]].round(2).tolist(), round(cut.accuracy_.accuracy, 2)
     ([0.99, 0.9], 0.9)
     """
-    confidence = distributions.max(axis=1)
+    codes = distributions.argmax(axis=1) if predicted is None else predicted
+    confidence = distributions[np.arange(len(codes)), codes]
     order = np.argsort(-confidence, kind="stable")
     # Rows of equal confidence belong to a share together, in whatever order they come.
     places = np.maximum(1, np.rint(np.array(SHARES) * len(order)).astype(np.int64)) - 1
     thresholds = np.unique(confidence[order[places]])[::-1]
     ends = np.searchsorted(-confidence[order], -thresholds, side="right")
     joint = np.zeros((distributions.shape[1], distributions.shape[1]))
-    certainty = held_out.probabilities.max(axis=1)
+    certainty = held_out.probabilities[np.arange(len(held_out.codes)), held_out.predicted]
     n_held_out, accuracy, interval, start = [], [], [], 0
     for threshold, end in zip(thresholds, ends, strict=True):
-        joint += expected_confusion(distributions[order[start:end]])
+        rows = order[start:end]
+        joint += expected_confusion(distributions[rows], codes[rows])
         sure = certainty >= threshold if end < len(order) else np.ones(len(certainty), dtype=bool)
         among_sure = predictions_by_confusion(
             held_out.codes[sure],

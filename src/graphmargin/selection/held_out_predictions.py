@@ -104,11 +104,12 @@ def predictions_for(
     return predictions_by_confusion(codes, probabilities, rows, doubt=doubt, joint=joint)
 
 
-def expected_confusion(distributions: FloatArray) -> FloatArray:
+def expected_confusion(distributions: FloatArray, predicted: IntArray | None = None) -> FloatArray:
     """Return the expected number of rows of each class that get each label, by probabilities.
 
-    Entry (j, k) is the sum of the probabilities of class j over all rows whose largest probability
-    is that of class k. The sums of disjoint sets of rows add up.
+    Entry (j, k) is the sum of the probabilities of class j over all rows that are predicted as k,
+    by default those whose largest probability is that of k. The sums of disjoint sets of rows add
+    up.
 
     Examples
     --------
@@ -116,7 +117,8 @@ def expected_confusion(distributions: FloatArray) -> FloatArray:
     [[1.5, 0.2], [0.5, 0.8]]
     """
     joint = np.zeros((distributions.shape[1], distributions.shape[1]))
-    np.add.at(joint.T, distributions.argmax(axis=1), distributions)
+    codes = distributions.argmax(axis=1) if predicted is None else predicted
+    np.add.at(joint.T, codes, distributions)
     return joint
 
 

@@ -27,7 +27,7 @@ from graphmargin.distributed.io.row_ranges import RowRange, open_source
 from graphmargin.labeling.prediction import PredictionSummary, compare_labels, prediction_columns
 from graphmargin.labels import UNLABELED_IN_PYTHON, UnlabeledRule
 from graphmargin.models.array_model import Predictor
-from graphmargin.models.table_model import TableModel
+from graphmargin.models.table_model import TableModel, confidence_of_labels
 from graphmargin.tables.reading import to_frame
 from graphmargin.tables.table_errors import TableError
 
@@ -88,7 +88,7 @@ class RowPredictor:
             )
             raise TableError(msg)
         labels, probabilities = self.predictor.label(X)
-        return labels, probabilities.max(axis=1, initial=0.0)
+        return labels, confidence_of_labels(labels, probabilities, self.predictor.classes)
 
 
 def predict_parquet(

@@ -110,5 +110,5 @@ def _label_partition(
     return {
         "classes": np.bincount(codes, minlength=machine.n_classes),
         "sources": np.bincount(source, minlength=len(SOURCES)),
-        "joint": expected_confusion(distributions[~is_given]),
+        "joint": expected_confusion(distributions[~is_given], codes[~is_given]),
     }
