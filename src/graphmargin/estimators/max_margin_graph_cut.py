@@ -161,6 +161,7 @@ class MaxMarginGraphCut(MarginClassifier):
         coef0: Any = 1.0,
         width: Any = "paper",
         C: Any = "auto",
+        class_weight: Any = None,
         approximation: Any = "auto",
         gamma_g: Any = "auto",
         eps: Any = 1e-6,
@@ -181,6 +182,7 @@ class MaxMarginGraphCut(MarginClassifier):
         self.coef0 = coef0
         self.width = width
         self.C = C
+        self.class_weight = class_weight
         self.approximation = approximation
         self.gamma_g = gamma_g
         self.eps = eps

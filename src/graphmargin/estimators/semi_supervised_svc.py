@@ -83,6 +83,7 @@ class SemiSupervisedSVC(MarginClassifier):
         coef0: Any = 1.0,
         width: Any = "paper",
         C: Any = 10.0,
+        class_weight: Any = None,
         gamma_u: Any = 0.1,
         class_prior: Any = "labels",
         solver: Any = "gradient",
@@ -97,6 +98,7 @@ class SemiSupervisedSVC(MarginClassifier):
         self.coef0 = coef0
         self.width = width
         self.C = C
+        self.class_weight = class_weight
         self.gamma_u = gamma_u
         self.class_prior = class_prior
         self.solver = solver

@@ -66,6 +66,7 @@ class SupervisedSVC(MarginClassifier):
         coef0: Any = 1.0,
         width: Any = "paper",
         C: Any = 10.0,
+        class_weight: Any = None,
         approximation: Any = "auto",
         cv: Any = None,
         n_jobs: int | None = None,
@@ -77,6 +78,7 @@ class SupervisedSVC(MarginClassifier):
         self.coef0 = coef0
         self.width = width
         self.C = C
+        self.class_weight = class_weight
         self.approximation = approximation
         self.cv = cv
         self.n_jobs = n_jobs

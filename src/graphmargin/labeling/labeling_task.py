@@ -17,6 +17,7 @@ from graphmargin._typing import AnyArray, FloatArray, IntArray, ProgressListener
 from graphmargin.harmonic.solution import HarmonicSolution, solve_path
 from graphmargin.labeling.findings import GIVEN, INDUCED, MODEL
 from graphmargin.labels import encode_labels
+from graphmargin.margin.class_weights import ClassWeight, class_weights
 from graphmargin.margin.kernels import Kernel
 from graphmargin.models.table_model import TableModel
 from graphmargin.selection.choice import Choice
@@ -210,6 +211,7 @@ class LabeledTable:
 def label_rows(
     task: LabelingTask,
     *,
+    class_weight: ClassWeight = None,
     n_jobs: int | None = None,
     seed: int = 0,
     listener: ProgressListener | None = None,
@@ -219,6 +221,8 @@ def label_rows(
     Parameters
     ----------
     task : LabelingTask
+    class_weight : None, "balanced" or mapping from str to float, optional
+        Factors of the losses of each class, as in `MaxMarginGraphCut`; classes are texts.
     n_jobs : int, optional
         Number of threads.
     seed : int
@@ -236,14 +240,34 @@ def label_rows(
     """
     start = time.perf_counter()
     labels, execution = encode_labels(task.target.codes), Execution(n_jobs, seed)
+    parameters = replace(
+        table_parameters(len(task.X)), class_weight=weights_of_target(class_weight, task.target)
+    )
     with progress_listener(listener):
-        tasks = make_tasks(task.X, labels, None, [table_parameters(len(task.X))], execution)
+        tasks = make_tasks(task.X, labels, None, [parameters], execution)
         trials = try_cuts(tasks, default_held_out(labels, seed), execution)
         choice = choose_among(trials, max_blended(trials))
         fitted = blend_cuts(trials, choice, execution)
     # The advice on tables also says that no label reaches some rows.
     texts = [w.text for w in fitted.warnings if w.category is not UnreachedWarning]
     return LabeledTable(task, fitted, n_jobs, tuple(texts), time.perf_counter() - start)
+
+
+def weights_of_target(class_weight: ClassWeight, target: Target) -> tuple[float, ...] | None:
+    """Return the weight of each class of a target, or raise `TableError`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> target = task_of(pd.DataFrame({"x": [1.5, 2, 3], "y": [0, 1, None]}), "y").target
+    >>> weights_of_target({"1": 10.0}, target)
+    (1.0, 10.0)
+    """
+    counts = np.bincount(target.codes[target.labeled], minlength=len(target.classes))
+    try:
+        return class_weights(class_weight, [str(name) for name in target.classes], counts)
+    except ValueError as error:
+        raise TableError(str(error)) from error
 
 
 def table_parameters(n_rows: int) -> Parameters:
