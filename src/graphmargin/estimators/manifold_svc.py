@@ -27,7 +27,7 @@ class ManifoldSVC(MarginClassifier):
 
     Parameters
     ----------
-    kernel, degree, coef0, width
+    kernel, degree, coef0, width, class_weight
         As in `MaxMarginGraphCut`.
     C : float > 0 or "auto", default=10.0
         1 / (2 gamma), the weight of the hinge losses.

@@ -34,6 +34,8 @@ class SemiSupervisedSVC(MarginClassifier):
         As in `MaxMarginGraphCut`.
     C : float > 0 or "auto", default=10.0
         1 / (2 gamma), the weight of the hinge losses.
+    class_weight : None, "balanced" or dict from class to float > 0, default=None
+        As in `MaxMarginGraphCut`, for the losses of labels; hat losses are of no class.
     width : "paper" or positive float, default="paper"
         Width of the kernel.
     gamma_u : float >= 0 or "auto", default=0.1

@@ -27,7 +27,7 @@ class SupervisedSVC(MarginClassifier):
 
     Parameters
     ----------
-    kernel, degree, coef0, approximation, n_jobs, random_state, verbose
+    kernel, degree, coef0, class_weight, approximation, n_jobs, random_state, verbose
         As in `MaxMarginGraphCut`.
     C : "auto" or float > 0, default=10.0
         1 / (2 gamma); "auto" blends three values as `MaxMarginGraphCut` does.

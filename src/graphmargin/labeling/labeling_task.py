@@ -221,8 +221,8 @@ def label_rows(
     Parameters
     ----------
     task : LabelingTask
-    class_weight : None, "balanced" or mapping from str to float, optional
-        Factors of the losses of each class, as in `MaxMarginGraphCut`; classes are texts.
+    class_weight : None, "balanced" or mapping from class to float, optional
+        Factors of the losses of each class, as in `MaxMarginGraphCut`.
     n_jobs : int, optional
         Number of threads.
     seed : int
@@ -240,8 +240,10 @@ def label_rows(
     """
     start = time.perf_counter()
     labels, execution = encode_labels(task.target.codes), Execution(n_jobs, seed)
+    counts = np.bincount(labels.codes[labels.labeled])
     parameters = replace(
-        table_parameters(len(task.X)), class_weight=weights_of_target(class_weight, task.target)
+        table_parameters(len(task.X)),
+        class_weight=class_weights(class_weight, task.target.classes, counts),
     )
     with progress_listener(listener):
         tasks = make_tasks(task.X, labels, None, [parameters], execution)
@@ -251,23 +253,6 @@ def label_rows(
     # The advice on tables also says that no label reaches some rows.
     texts = [w.text for w in fitted.warnings if w.category is not UnreachedWarning]
     return LabeledTable(task, fitted, n_jobs, tuple(texts), time.perf_counter() - start)
-
-
-def weights_of_target(class_weight: ClassWeight, target: Target) -> tuple[float, ...] | None:
-    """Return the weight of each class of a target, or raise `TableError`.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> target = task_of(pd.DataFrame({"x": [1.5, 2, 3], "y": [0, 1, None]}), "y").target
-    >>> weights_of_target({"1": 10.0}, target)
-    (1.0, 10.0)
-    """
-    counts = np.bincount(target.codes[target.labeled], minlength=len(target.classes))
-    try:
-        return class_weights(class_weight, [str(name) for name in target.classes], counts)
-    except ValueError as error:
-        raise TableError(str(error)) from error
 
 
 def table_parameters(n_rows: int) -> Parameters:

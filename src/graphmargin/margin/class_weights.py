@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from graphmargin._checks import check_real
+from graphmargin._errors import InputError
 from graphmargin._typing import AnyArray, FloatArray, IntArray
 
 BALANCED = "balanced"
@@ -39,7 +40,7 @@ def check_class_weight(class_weight: Any) -> ClassWeight:
             "`class_weight` must be None, 'balanced' or a dict from class to weight, got "
             f"{class_weight!r}"
         )
-        raise ValueError(msg)
+        raise InputError(msg)
     return {name: _check_weight(name, weight) for name, weight in class_weight.items()}
 
 
@@ -52,7 +53,7 @@ def class_weights(
     ----------
     class_weight : None, "balanced" or mapping from class to float > 0
         "balanced" is ``n / (c n_k)`` for a class with n_k of n given labels, as in scikit-learn.
-        A class that the mapping lacks has weight 1.
+        A class that the mapping lacks has weight 1. A class can be given by its text as well.
     classes : sequence of length c
     counts : array of shape (c,)
         Number of given labels of each class.
@@ -74,17 +75,20 @@ def class_weights(
         return None
     if isinstance(checked, str):
         return tuple((counts.sum() / (len(counts) * np.maximum(counts, 1))).tolist())
-    known = [_plain(name) for name in classes]
-    given = {_plain(name): weight for name, weight in checked.items()}
-    for name in given:
-        if name not in known:
-            listed = ", ".join(map(repr, known[:10])) + (", ..." if len(known) > 10 else "")
+    names = [_plain(name) for name in classes]
+    positions = {str(name): i for i, name in enumerate(names)}
+    positions |= {name: i for i, name in enumerate(names)}
+    weights = [1.0] * len(names)
+    for name, weight in checked.items():
+        if name not in positions:
+            listed = ", ".join(map(repr, names[:10])) + (", ..." if len(names) > 10 else "")
             msg = (
-                f"`class_weight` has a weight of class {name!r}, but no label is of this class; "
+                f"`class_weight` has a weight of class {_plain(name)!r}, which no label has; "
                 f"classes are {listed}"
             )
-            raise ValueError(msg)
-    return tuple(given.get(name, 1.0) for name in known)
+            raise InputError(msg)
+        weights[positions[name]] = weight
+    return tuple(weights)
 
 
 def weights_of_rows(weights: Sequence[float] | None, codes: IntArray) -> FloatArray:

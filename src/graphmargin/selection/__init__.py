@@ -3,6 +3,7 @@
 from graphmargin.selection.choice import Choice, choose
 from graphmargin.selection.graph_reports import GraphReport, graph_report
 from graphmargin.selection.held_out import LabeledKFold, LabeledLeaveOneOut
+from graphmargin.selection.thresholds import ThresholdRow, threshold_table
 from graphmargin.selection.trials import Trials
 
 __all__ = [
@@ -10,7 +11,9 @@ __all__ = [
     "GraphReport",
     "LabeledKFold",
     "LabeledLeaveOneOut",
+    "ThresholdRow",
     "Trials",
     "choose",
     "graph_report",
+    "threshold_table",
 ]

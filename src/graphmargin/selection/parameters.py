@@ -43,8 +43,8 @@ C_LIMITS = (1e-30, 1e30)
 """Range of C, whose products with losses are finite in single precision."""
 KERNEL_PARAMETERS = ("kernel", "degree", "coef0")
 GRAPH_PARAMETERS = ("n_neighbors", "metric")
-COMPUTATION_PARAMETERS = ("solver", "approximation")
-"""Parameters that choose an algorithm, not a function; they have no candidates."""
+SINGLE_PARAMETERS = ("solver", "approximation", "class_weight")
+"""Parameters without candidates: they choose an algorithm, or say what errors cost."""
 CLASS_SHARE_PARAMETERS = ("class_mass_normalization", "class_prior")
 """Parameters for which a sequence of numbers is one value, a share for each class."""
 EXECUTION_PARAMETERS = ("cv", "n_jobs", "random_state", "verbose")
@@ -211,7 +211,7 @@ def _check_candidates(name: str, value: Any, check: Check) -> Candidates:
     """Return the validated candidates of a list, a single value, or None for "auto"."""
     if is_auto(value) and name in SHARED_PARAMETERS:
         return None
-    if name in COMPUTATION_PARAMETERS or not _is_list(name, value):
+    if name in SINGLE_PARAMETERS or not _is_list(name, value):
         return (check(value),)
     if len(value) == 0:
         msg = f"`{name}` must be a value or a list of candidates, got an empty list"
