@@ -190,7 +190,7 @@ def run_fit(cluster: Cluster, request: FitRequest) -> FittedOnCluster:
     center = table.mean if kernel.kind in ("linear", "rbf") else 0.0
     machine = train(run, n_partitions, plan, kernel, center)
     if choice is not None and len(choice.trials.held_out_codes):
-        calibration = held_out_calibration(choice)
+        calibration = held_out_calibration(choice, class_weight=parameters.class_weight)
     else:
         calibration = calibrate(run, n_partitions, machine, plan, gamma_g)
 

@@ -62,9 +62,8 @@ class MaxMarginGraphCut(MarginClassifier):
         Factors of the hinge losses of each class, given and induced; 1 for a class that the dict
         lacks. "balanced" is ``n / (c n_k)`` for a class with n_k of n given labels. A larger weight
         finds more rows of a rare class, and more that are not of it. Held-out labels count by the
-        same weights when parameters are chosen. Predictions remain the most probable classes, so
-        that probabilities shift with them; those without weights tell what another threshold finds
-        (`graphmargin.selection.threshold_table`).
+        same weights when parameters are chosen. Probabilities remain those of the labels as they
+        are, so that a predicted class need not be the most probable one.
     approximation : {"auto", "none", "nystroem"}, default="auto"
         "none" trains the exact machine. "nystroem" is for many rows: the features are kernel values
         to 500 landmarks (for a linear kernel, the rows themselves), and of more than 200,000 rows

@@ -299,5 +299,6 @@ def _calibrated_predictor(
     """Return the predictor of a machine, calibrated on the class masses of some training rows."""
     sample = rows[:: -(-len(rows) // CALIBRATION_ROWS)]
     targets = calibration_targets(solution.class_mass, task.labels.codes)[sample]
-    calibration = calibrate_pairs(machine.pairwise(task.X[sample]), targets)
+    class_weight = task.parameters.class_weight
+    calibration = calibrate_pairs(machine.pairwise(task.X[sample]), targets, class_weight)
     return MarginPredictor(task.labels.classes, (machine.collapse_linear(),), calibration)

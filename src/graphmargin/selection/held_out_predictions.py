@@ -36,6 +36,9 @@ class HeldOutPredictions:
     confusion : array of shape (c, c)
         Shares of the classes that the classifier predicts for rows of each class, by its own
         probabilities of the unlabeled rows; rows sum to one.
+    predicted : array of shape (h,)
+        Classes that the classifier predicts for the held-out labels: the most probable ones, unless
+        classes have weights.
 
     Examples
     --------
@@ -54,11 +57,7 @@ class HeldOutPredictions:
     doubt: float
     class_shares: FloatArray
     confusion: FloatArray
-
-    @property
-    def predicted(self) -> IntArray:
-        """Classes that the classifier predicts for the held-out labels."""
-        return np.asarray(self.probabilities.argmax(axis=1))
+    predicted: IntArray
 
     @property
     def label_counts(self) -> IntArray:
@@ -83,6 +82,8 @@ def predictions_for(
     *,
     doubt: float,
     unlabeled: FloatArray,
+    predicted: IntArray | None = None,
+    predicted_unlabeled: IntArray | None = None,
 ) -> HeldOutPredictions:
     """Return held-out predictions with the class shares and the confusion of unlabeled rows.
 
@@ -92,6 +93,8 @@ def predictions_for(
         See `HeldOutPredictions`.
     unlabeled : array of shape (m, c)
         Class probabilities of the unlabeled rows; without any, those of the held-out labels count.
+    predicted, predicted_unlabeled : arrays of shape (h,) and (m,), default=None
+        Predicted classes of the held-out labels and the unlabeled rows; None is the most probable.
 
     Examples
     --------
@@ -100,14 +103,20 @@ def predictions_for(
     array([[0.82, 0.18],
            [0.11, 0.89]])
     """
-    P = unlabeled if len(unlabeled) else probabilities
+    if predicted is None:
+        predicted = probabilities.argmax(axis=1)
+    if predicted_unlabeled is None:
+        predicted_unlabeled = unlabeled.argmax(axis=1)
+    P, classes = (unlabeled, predicted_unlabeled) if len(unlabeled) else (probabilities, predicted)
     n_classes = P.shape[1]
     joint = np.zeros((n_classes, n_classes))
-    np.add.at(joint.T, P.argmax(axis=1), P)
+    np.add.at(joint.T, classes, P)
     mass = joint.sum(axis=1, keepdims=True)
     confusion = np.where(mass > 0, joint, np.eye(n_classes)) / np.where(mass > 0, mass, 1.0)
     shares = mass[:, 0] / mass.sum()
-    return HeldOutPredictions(codes, probabilities, rows, float(doubt), shares, confusion)
+    return HeldOutPredictions(
+        codes, probabilities, rows, float(doubt), shares, confusion, np.asarray(predicted)
+    )
 
 
 @dataclass(frozen=True)
