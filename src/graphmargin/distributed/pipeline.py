@@ -183,8 +183,8 @@ def run_fit(cluster: Cluster, request: FitRequest) -> FittedOnCluster:
         n_classes,
         parameters.eps,
         parameters.loss_weights,
-        parameters.class_weight,
         seed,
+        parameters.class_weight,
     )
     kernel = replace(parameters.kernel.kernel, width=kernel_width)
     center = table.mean if kernel.kind in ("linear", "rbf") else 0.0

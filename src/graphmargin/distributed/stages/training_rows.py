@@ -58,18 +58,18 @@ class TrainingPlan:
         Number of classes, all of which have labeled rows.
     eps, loss_weights
         As in `graphmargin.margin.induced.induced_labels`.
-    class_weight : tuple of float or None
-        Factors of the losses of each class.
     seed : int
         Seed of the rows that are drawn.
+    class_weight : tuple of float or None
+        Factors of the losses of each class.
     """
 
     candidates: tuple[BlendedCandidate, ...]
     n_classes: int
     eps: float
     loss_weights: str
-    class_weight: tuple[float, ...] | None
     seed: int
+    class_weight: tuple[float, ...] | None = None
 
     @property
     def n_strata(self) -> int:
