@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
+from graphmargin import load_model, save_model
 from graphmargin.estimators import MaxMarginGraphCut, SupervisedSVC
 from tests.estimators.problems import WITH_MARGIN, blobs, fit
 
@@ -91,3 +92,13 @@ def test_bad_weights_are_refused(name, class_weight, message):
     X, _, few = imbalanced()
     with pytest.raises(ValueError, match=message):
         fit(name, X, few, class_weight=class_weight)
+
+
+def test_a_saved_model_keeps_the_probabilities(tmp_path):
+    X, _, few = imbalanced()
+    model = SupervisedSVC(C="auto", class_weight={1: 50.0}, random_state=0).fit(X, few)
+    assert model.predictor_.calibration.offsets.any()
+    save_model(model, tmp_path / "model.graphmargin")
+    loaded = load_model(tmp_path / "model.graphmargin")
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))

@@ -58,8 +58,8 @@ def test_accuracy_is_that_of_the_predicted_classes_and_not_of_the_most_probable(
         None,
         doubt=0.0,
         unlabeled=P,
-        predicted=predicted,
-        predicted_unlabeled=predicted,
+        weighted_codes=predicted,
+        weighted_unlabeled=predicted,
     )
     estimate = estimate_accuracy(held_out)
     assert estimate.recall == pytest.approx([0.0, 1.0])

@@ -140,12 +140,13 @@ def _held_out_predictions(
     trials, scores = choice.trials, choice.cross_fitted_scores
     if graph is not None and calibration.graph_weight > 0:
         scores = scores + calibration.graph_weight * graph.at_held_out
+    has_weights = bool(calibration.offsets.any())
     return predictions_for(
         trials.held_out_codes,
         calibration.probabilities(scores),
         trials.held_out_rows,
         doubt=calibration.doubt,
         unlabeled=calibration.probabilities(scores_of_unlabeled),
-        predicted=predicted_codes(scores),
-        predicted_unlabeled=predicted_codes(scores_of_unlabeled),
+        weighted_codes=predicted_codes(scores) if has_weights else None,
+        weighted_unlabeled=predicted_codes(scores_of_unlabeled) if has_weights else None,
     )

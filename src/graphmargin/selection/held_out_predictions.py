@@ -36,9 +36,9 @@ class HeldOutPredictions:
     confusion : array of shape (c, c)
         Shares of the classes that the classifier predicts for rows of each class, by its own
         probabilities of the unlabeled rows; rows sum to one.
-    predicted : array of shape (h,)
-        Classes that the classifier predicts for the held-out labels: the most probable ones, unless
-        classes have weights.
+    weighted_codes : array of shape (h,) or None
+        Classes that the classifier predicts for the held-out labels if classes have weights; None
+        if it predicts the most probable ones.
 
     Examples
     --------
@@ -57,7 +57,14 @@ class HeldOutPredictions:
     doubt: float
     class_shares: FloatArray
     confusion: FloatArray
-    predicted: IntArray
+    weighted_codes: IntArray | None = None
+
+    @property
+    def predicted(self) -> IntArray:
+        """Classes that the classifier predicts for the held-out labels."""
+        if self.weighted_codes is not None:
+            return self.weighted_codes
+        return np.asarray(self.probabilities.argmax(axis=1))
 
     @property
     def label_counts(self) -> IntArray:
@@ -82,8 +89,8 @@ def predictions_for(
     *,
     doubt: float,
     unlabeled: FloatArray,
-    predicted: IntArray | None = None,
-    predicted_unlabeled: IntArray | None = None,
+    weighted_codes: IntArray | None = None,
+    weighted_unlabeled: IntArray | None = None,
 ) -> HeldOutPredictions:
     """Return held-out predictions with the class shares and the confusion of unlabeled rows.
 
@@ -93,8 +100,8 @@ def predictions_for(
         See `HeldOutPredictions`.
     unlabeled : array of shape (m, c)
         Class probabilities of the unlabeled rows; without any, those of the held-out labels count.
-    predicted, predicted_unlabeled : arrays of shape (h,) and (m,), default=None
-        Predicted classes of the held-out labels and the unlabeled rows; None is the most probable.
+    weighted_codes, weighted_unlabeled : arrays of shape (h,) and (m,), default=None
+        Predicted classes of the held-out labels and the unlabeled rows, if classes have weights.
 
     Examples
     --------
@@ -103,11 +110,11 @@ def predictions_for(
     array([[0.82, 0.18],
            [0.11, 0.89]])
     """
-    if predicted is None:
-        predicted = probabilities.argmax(axis=1)
-    if predicted_unlabeled is None:
-        predicted_unlabeled = unlabeled.argmax(axis=1)
-    P, classes = (unlabeled, predicted_unlabeled) if len(unlabeled) else (probabilities, predicted)
+    P, classes = (
+        (unlabeled, weighted_unlabeled) if len(unlabeled) else (probabilities, weighted_codes)
+    )
+    if classes is None:
+        classes = P.argmax(axis=1)
     n_classes = P.shape[1]
     joint = np.zeros((n_classes, n_classes))
     np.add.at(joint.T, classes, P)
@@ -115,7 +122,7 @@ def predictions_for(
     confusion = np.where(mass > 0, joint, np.eye(n_classes)) / np.where(mass > 0, mass, 1.0)
     shares = mass[:, 0] / mass.sum()
     return HeldOutPredictions(
-        codes, probabilities, rows, float(doubt), shares, confusion, np.asarray(predicted)
+        codes, probabilities, rows, float(doubt), shares, confusion, weighted_codes
     )
 
 
