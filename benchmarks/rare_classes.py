@@ -8,7 +8,10 @@ accuracy, each beside its estimate; then the mean confidence of these labels and
 The table is ISLP's Default, if the path of its Default.csv is given (of the package ISLP on PyPI),
 else a synthetic one of as many rows.
 
-Five minutes, by `python -m benchmarks.rare_classes [Default.csv]`.
+``choice`` in place of the path compares, on six tables, the mean balanced accuracy if held-out
+labels count by the weights of their classes when parameters are chosen, and if they count equally.
+
+Five minutes, by `python -m benchmarks.rare_classes [Default.csv|choice]`.
 """
 
 from __future__ import annotations
@@ -17,13 +20,25 @@ import sys
 
 import numpy as np
 import pandas as pd
+from sklearn.datasets import load_breast_cancer, load_digits, make_classification
+from sklearn.metrics import balanced_accuracy_score
 from sklearn.preprocessing import StandardScaler
 
 from graphmargin import MaxMarginGraphCut
-from graphmargin.selection import threshold_table
+from graphmargin.labels import encode_labels
+from graphmargin.selection import choose, threshold_table
+from graphmargin.selection.cut_trials import max_blended, try_cuts
+from graphmargin.selection.cuts import blend_cuts
+from graphmargin.selection.execution import Execution
+from graphmargin.selection.grids import label_counts
+from graphmargin.selection.held_out import default_held_out
+from graphmargin.selection.parameters import read_parameters
+from graphmargin.selection.tasks import make_tasks
 
 DRAWS = 10
-LABELS: dict[str, tuple[int, int] | int] = {
+CHOICE_DRAWS = 5
+CHOICE_ROWS = 2500
+LABELS: dict[str, tuple[int, ...] | int] = {
     "90 + 10 by class": (90, 10),
     "300 at random": 300,
     "1,000 at random": 1000,
@@ -46,14 +61,14 @@ def load_table(path: str | None) -> tuple[np.ndarray, np.ndarray]:
     return StandardScaler().fit_transform(X), (table["default"] == "Yes").to_numpy().astype(int)
 
 
-def draw_labels(rare: np.ndarray, n: tuple[int, int] | int, seed: int) -> np.ndarray:
+def draw_labels(rare: np.ndarray, n: tuple[int, ...] | int, seed: int) -> np.ndarray:
     """Return the given labels, -1 for all other rows."""
     rng = np.random.default_rng(seed)
     if isinstance(n, int):
         rows = rng.choice(len(rare), n, replace=False)
     else:
         rows = np.concatenate(
-            [rng.choice(np.flatnonzero(rare == k), n[k], replace=False) for k in (0, 1)]
+            [rng.choice(np.flatnonzero(rare == k), n[k], replace=False) for k in range(len(n))]
         )
     few = np.full(len(rare), -1)
     few[rows] = rare[rows]
@@ -94,9 +109,73 @@ def true_and_expected(
     return lines
 
 
+def choice_tables() -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Return rows and class codes by name; the last class is rare."""
+    digits, digit_labels = load_digits(return_X_y=True)
+    cells, is_benign = load_breast_cancer(return_X_y=True)
+    kept = np.concatenate([np.flatnonzero(is_benign == 1), np.flatnonzero(is_benign == 0)[:40]])
+    options = {"n_samples": 3000, "n_redundant": 2, "random_state": 0}
+    two = make_classification(n_features=10, n_informative=4, weights=[0.93], **options)
+    three = make_classification(
+        n_features=20, n_informative=5, n_classes=3, weights=[0.6, 0.3, 0.1], **options
+    )
+    data = {
+        "like Default": load_table(None),
+        "digit 8": (digits, digit_labels == 8),
+        "digit 1": (digits, digit_labels == 1),
+        "breast cancer": (cells[kept], is_benign[kept] == 0),
+        "two classes": two,
+        "three classes": three,
+    }
+    return {
+        name: (StandardScaler().fit_transform(X), y.astype(int)) for name, (X, y) in data.items()
+    }
+
+
+def compare_choices() -> None:
+    """Print the mean balanced accuracy without weights, and of both rules of the choice."""
+    names = ("no weights", "equal", "weighted")
+    print(f"{'':16}" + "".join(f"{name:>12}" for name in names))
+    means = []
+    for name, (X, codes) in choice_tables().items():
+        lines = []
+        for draw in range(CHOICE_DRAWS):
+            rng = np.random.default_rng(draw)
+            rows = rng.permutation(len(codes))[:CHOICE_ROWS]
+            few = draw_labels(codes[rows], (90, 10) if codes.max() == 1 else (60, 30, 10), draw)
+            lines.append(balanced_accuracies(X[rows], codes[rows], few))
+        means.append(np.mean(lines, axis=0))
+        print(f"{name:16}" + "".join(f"{value:12.3f}" for value in means[-1]), flush=True)
+    print(f"{'mean':16}" + "".join(f"{value:12.3f}" for value in np.mean(means, axis=0)))
+
+
+def balanced_accuracies(X: np.ndarray, codes: np.ndarray, few: np.ndarray) -> list[float]:
+    """Return the balanced accuracy without weights, and with both rules of the choice."""
+    labels, execution, hidden = encode_labels(few), Execution(seed=0), few == -1
+    accuracies = []
+    for class_weight, weighted in ((None, False), ("balanced", False), ("balanced", True)):
+        model = MaxMarginGraphCut(class_weight=class_weight)
+        (parameters,) = read_parameters(model, labels)
+        tasks = make_tasks(X, labels, None, [parameters], execution)
+        trials = try_cuts(tasks, default_held_out(labels, 0), execution)
+        counts, weights = label_counts(labels), parameters.class_weight if weighted else None
+        choice = choose(trials[0].evidence, counts, max_blended(trials), weights)
+        predicted = blend_cuts(trials, choice, execution).codes[hidden]
+        accuracies.append(balanced_accuracy_score(codes[hidden], predicted))
+    return accuracies
+
+
 def main() -> None:
+    """Print the table of class weights, or that of rules of the choice."""
+    if sys.argv[1:] == ["choice"]:
+        compare_choices()
+    else:
+        compare_weights(sys.argv[1] if len(sys.argv) > 1 else None)
+
+
+def compare_weights(path: str | None) -> None:
     """Print a line for each number of labels and class weight, means of the draws."""
-    X, rare = load_table(sys.argv[1] if len(sys.argv) > 1 else None)
+    X, rare = load_table(path)
     print(f"{'':28}" + "".join(f"{name:>10}" for name in HEADER))
     thresholds = {}
     for labels, n in LABELS.items():
