@@ -51,7 +51,7 @@ def test_probabilities_are_found_from_their_own_pairs(p):
 @problems
 @settings(max_examples=50)
 def test_derivative_is_the_same_for_all_classes_and_no_probability_is_negative(seed, n_classes):
-    """With p >= 0, equal derivatives p'Q are all that the optimum of a convex problem needs."""
+    """The problem is convex: p >= 0 with equal derivatives is its optimum."""
     f = random_pairs(seed, n_classes)
     P = coupled(f, n_classes)
     np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=1e-9)

@@ -220,7 +220,7 @@ def test_a_coverage_that_is_none_is_refused(coverage):
 
 
 def test_probability_of_a_wrong_label_is_that_of_all_cases():
-    """With probability d, the label is any class, else that of the row."""
+    """The label is any class with probability d, else that of the row."""
     d, p = 0.2, np.array([0.7, 0.2, 0.1])
     wrong, total = np.zeros(3), np.zeros(3)
     for row_class in range(3):
