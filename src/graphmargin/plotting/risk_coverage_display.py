@@ -120,10 +120,16 @@ class RiskCoverageDisplay:
         )
         self.error_line_ = self.ax_.axhline(self.curve.error, color=color, linestyle=":")
         self.ax_.set(xlabel="coverage: share of rows with a label", ylabel="error of these labels")
-        self.ax_.set(xlim=(0, 1))
-        self.ax_.set_ylim(bottom=0)
+        highest = max(float(np.max(line.get_ydata())) for line in self.ax_.get_lines())
+        self.ax_.set(xlim=(0, 1), ylim=(0, 1.08 * highest or 1.0))
         for axis in (self.ax_.xaxis, self.ax_.yaxis):
             axis.set_major_formatter(lambda share, _: f"{100 * share:.3g} %")
         self.ax_.spines[["top", "right"]].set_visible(False)
-        self.ax_.legend(loc="upper left", frameon=False, fontsize=LEGEND_SIZE)
+        self.ax_.legend(
+            loc="upper center",
+            bbox_to_anchor=(0.5, -0.16),
+            ncols=2,
+            frameon=False,
+            fontsize=LEGEND_SIZE,
+        )
         return self
