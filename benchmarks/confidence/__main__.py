@@ -11,6 +11,8 @@ from benchmarks.confidence.summary import summary
 from benchmarks.confidence.tables import PER_CLASS, TABLES
 from benchmarks.measure import ROOT
 
+BEGIN = "<!-- begin: python -m benchmarks.confidence -->"
+END = "<!-- end: python -m benchmarks.confidence -->"
 OUT = ROOT / "out" / "benchmarks" / "confidence.jsonl"
 
 
@@ -33,6 +35,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--report", action="store_true", help="print the tables of the file, and measure nothing"
     )
+    parser.add_argument(
+        "--page", type=Path, metavar="FILE.md", help="write the tables between its two markers"
+    )
     given = parser.parse_args(argv)
     if not given.report:
         roots = {NEW: ROOT}
@@ -42,7 +47,21 @@ def main(argv: Sequence[str] | None = None) -> None:
             roots[OLD] = given.other.resolve()
         given.out.parent.mkdir(parents=True, exist_ok=True)
         run(roots, given.sets, given.labels, given.draws, given.out)
-    print(summary([result for result in read(given.out) if result["table"] in given.sets]))
+    text = summary([result for result in read(given.out) if result["table"] in given.sets])
+    if given.page is None:
+        print(text)
+    else:
+        given.page.write_text(between_markers(given.page.read_text(), text))
+
+
+def between_markers(page: str, text: str) -> str:
+    """Return a page with the text in place of what is between its markers, `BEGIN` and `END`."""
+    before, begin, rest = page.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        msg = f"the page must have the lines {BEGIN!r} and {END!r}"
+        raise ValueError(msg)
+    return f"{before}{BEGIN}\n\n{text}\n\n{END}{after}"
 
 
 if __name__ == "__main__":

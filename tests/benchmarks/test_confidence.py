@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
-from benchmarks.confidence.__main__ import main
+from benchmarks.confidence.__main__ import BEGIN, END, main
 from benchmarks.confidence.conformal import svc_sets
 from benchmarks.confidence.draw import measure_draw
 from benchmarks.confidence.measures import (
@@ -161,6 +161,19 @@ def test_report_shows_old_beside_new(tmp_path, capsys):
     assert "| new | 3 | 1 | +10.0 | 10.0 | 100 % | 25 % |" in text
     assert "| iris | 3 | 9 | 9.5 | 92.0 | 1.50 | 91.0 | 1.60 | 90.0 | 2.00 |" in text
     assert "Commits: old abc, new abc. Up to 1 draws." in text
+
+
+def test_tables_go_between_the_markers_of_a_page(tmp_path):
+    page, out = tmp_path / "page.md", tmp_path / "results.jsonl"
+    out.write_text(json.dumps(result("new", 0, error=0.2, aurc=0.05)) + "\n")
+    page.write_text(f"before\n{BEGIN}\nold text\n{END}\nafter\n")
+    for _ in range(2):
+        main(["--report", "--out", str(out), "--page", str(page)])
+        text = page.read_text()
+        assert text == f"before\n{BEGIN}\n\n{summary(read(out))}\n\n{END}\nafter\n"
+    page.write_text("no markers")
+    with pytest.raises(ValueError, match="must have the lines"):
+        main(["--report", "--out", str(out), "--page", str(page)])
 
 
 def test_report_of_one_version_has_its_numbers_alone():
