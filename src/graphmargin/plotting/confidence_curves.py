@@ -27,6 +27,12 @@ class ReliabilityCurve:
         Wilson's interval of the share, of 95 %.
     counts : array of shape (b,)
         Number of rows in each bin.
+
+    Examples
+    --------
+    >>> curve = reliability_curve([0.9, 0.9, 0.9, 0.9], [True, True, True, False])
+    >>> curve.accuracy.tolist(), curve.interval.round(2).tolist()
+    ([0.75], [[0.3, 0.95]])
     """
 
     confidence: FloatArray
@@ -82,6 +88,12 @@ class RiskCoverageCurve:
     risk : array of shape (m,)
         Share of wrong labels among so many of the most confident rows. Rows of equal confidence
         count with their mean error, so that their order does not matter.
+
+    Examples
+    --------
+    >>> curve = risk_coverage_curve([0.9, 0.5, 0.5], [True, True, False])
+    >>> curve.risk.round(2).tolist(), round(curve.error, 2)
+    ([0.0, 0.25, 0.33], 0.33)
     """
 
     coverage: FloatArray
