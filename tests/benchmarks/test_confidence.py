@@ -110,7 +110,6 @@ def test_generated_tables_do_not_change():
 
 
 def test_a_draw_has_all_measures():
-    pytest.importorskip("crepes")
     X, y = load("iris")
     measures = measure_draw(X, y, 3, 0)
     assert measures["n_labels"] == measures["n_held_out"] == 9
@@ -124,7 +123,6 @@ def test_a_draw_has_all_measures():
 
 
 def test_only_what_the_file_does_not_have_is_measured(tmp_path):
-    pytest.importorskip("crepes")
     out = tmp_path / "results.jsonl"
     out.write_text(json.dumps(result("new", 0, error=0.25, aurc=0.1)) + "\n")
     run({"new": ROOT}, ["iris"], [3, 50], 2, out)
