@@ -137,9 +137,7 @@ def test_sets_have_the_classes_above_the_thresholds(name):
 def test_a_coverage_that_labels_cannot_promise_is_warned_of():
     X, _, y = blobs(3, per_class=4)
     model = fit("supervised-lists", X, y)
-    with pytest.warns(
-        UserWarning, match=r"`coverage`=0\.95 is more than the 0\.923"
-    ):
+    with pytest.warns(UserWarning, match=r"`coverage`=0\.95 is more than the 0\.923"):
         assert model.predict_set(X, 0.95).all()
     with pytest.warns(UserWarning, match=r"more than the 0\.8 that"):
         model.predict_set(X, 0.9, per_class=True)
