@@ -100,15 +100,19 @@ class MaxMarginGraphCut(MarginClassifier):
         Label of every training row. If parameters were chosen: the given label, or the prediction
         of the max-margin classifier, which was tested on held-out labels. Else the label that the
         graph induces, or the prediction of the classifier where no label can be reached
-        (with confidence 0, and a warning that counts these rows).
+        (with a warning that counts these rows).
     confidence_ : array of shape (n,)
-        Best minus second best of the label distributions.
+        Probability of every label, by the label distributions.
     label_distributions_ : array of shape (n, c)
         Class probabilities. If parameters were chosen: those of the max-margin classifier,
         calibrated on held-out labels. Else those of the graph.
     choice_ : Choice or None
         If parameters were chosen: the candidates, the evidence for each, their weights, and the
         estimated error (``choice_.error``).
+    held_out_ : HeldOutPredictions or None
+        If parameters were chosen: class probabilities of the labels while they were held out.
+    accuracy_ : AccuracyEstimate or None
+        Estimated accuracy on the unlabeled rows, from `held_out_`, with intervals.
     gamma_g_path_ : dict or None
         If parameters were chosen: a table with a row for each gamma_g, with the mean confidence,
         the accuracy of the graph alone and of the cut on held-out labels, and the weight.

@@ -44,7 +44,7 @@ class SupervisedSVC(MarginClassifier):
     label_distributions_ : array of shape (n, c)
         Probabilities of the training rows, calibrated on the given labels.
     confidence_ : array of shape (n,)
-        Best minus second best of these probabilities.
+        Probability of every label.
     predictor_ : MarginPredictor
         The data that predictions need; ``predictor_.machines[0].report`` is the report on training.
     choice_ : Choice or None
