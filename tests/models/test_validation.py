@@ -69,6 +69,7 @@ HELD_OUT = [
     *(("held_out.probabilities", np.full(shape, 0.5)) for shape in ((12, 2), (11, 3), 36)),
     *(("held_out.probabilities", np.full((12, 3), bad)) for bad in (-0.1, 1.5, np.nan, 1)),
     ("held_out.rows", np.arange(12)),
+    *(("held_out.weighted_codes", np.full(shape, code)) for shape, code in ((11, 0), (12, 3))),
     *(("held_out.doubt", value) for value in (-0.1, 1.5, np.nan, None)),
     *(("held_out.class_shares", value) for value in (np.ones(2), np.full(3, -1.0), 1.0)),
     *(("held_out.confusion", value) for value in (np.ones((2, 2)), np.full((3, 3), 2.0), None)),

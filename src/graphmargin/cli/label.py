@@ -15,6 +15,7 @@ from graphmargin.cli.dask_commands import (
 )
 from graphmargin.cli.files import check_files, write_files
 from graphmargin.cli.options import (
+    ClassWeights,
     Dask,
     Ignore,
     Json,
@@ -30,6 +31,7 @@ from graphmargin.cli.options import (
     Target,
     Unlabeled,
     default_output,
+    parse_class_weight,
 )
 from graphmargin.cli.printing import print_json, print_summary
 from graphmargin.cli.progress import show_progress
@@ -37,6 +39,7 @@ from graphmargin.cli.progress import show_progress
 if TYPE_CHECKING:
     from graphmargin.labeling.findings import Findings
     from graphmargin.labeling.labeling_task import LabeledTable, LabelingTask
+    from graphmargin.margin.class_weights import ClassWeight
 
 LABEL_HELP = """Predict the missing labels of a table.
 
@@ -58,6 +61,7 @@ Examples:
     graphmargin label cats.parquet -t kind --out full.parquet --report cats.html
     graphmargin label cats.csv -t kind --unlabeled "?" --ignore photo --model cats.graphmargin
     graphmargin label cats.csv -t kind --min-confidence 0.95 --sets 0.9
+    graphmargin label cats.csv -t kind --class-weight balanced
     graphmargin label s3://pets/cats -t kind --dask tcp://10.0.0.1:8786
 """
 FIT_HELP = """Learn a model for new rows from a partly labeled table.
@@ -96,6 +100,7 @@ def label(
     keep: Keep = [],  # noqa: B006 - typer copies it
     min_confidence: MinConfidence = 0.0,
     sets: Sets = None,
+    class_weight: ClassWeights = None,
     n_jobs: NJobs = None,
     seed: Seed = 0,
     dask: Dask = None,
@@ -114,6 +119,7 @@ def label(
     quiet: Quiet = False,
 ) -> None:
     """Write the labeled table and, if requested, a model and a report."""
+    weights = parse_class_weight(class_weight)
     if dask is not None:
         check_option_conflicts(
             {"--jobs": n_jobs}, "cannot be used with --dask: the workers have their own threads"
@@ -131,6 +137,7 @@ def label(
             unlabeled=unlabeled,
             ignore=ignore,
             keep=keep,
+            class_weight=weights,
             seed=seed,
             quiet=quiet or json,
         )
@@ -149,6 +156,7 @@ def label(
     check_has_unlabeled(task)
     labeled, findings = _label_task(
         task,
+        weights,
         n_jobs,
         seed,
         report,
@@ -168,6 +176,7 @@ def fit(
     unlabeled: Unlabeled = [],  # noqa: B006 - typer copies it
     ignore: Ignore = [],  # noqa: B006 - typer copies it
     keep: Keep = [],  # noqa: B006 - typer copies it
+    class_weight: ClassWeights = None,
     n_jobs: NJobs = None,
     seed: Seed = 0,
     json: Json = False,
@@ -176,15 +185,17 @@ def fit(
     """Write a model and, if requested, a report."""
     from graphmargin.labeling.labeling_task import read_task
 
+    weights = parse_class_weight(class_weight)
     check_files(table, model, report)
     task = read_task(table, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
-    labeled, findings = _label_task(task, n_jobs, seed, report, quiet=quiet or json)
+    labeled, findings = _label_task(task, weights, n_jobs, seed, report, quiet=quiet or json)
     files = _write_files(labeled, findings, table, None, model, report)
     _print_result(findings, files, json=json, quiet=quiet)
 
 
 def _label_task(
     task: LabelingTask,
+    class_weight: ClassWeight,
     n_jobs: int | None,
     seed: int,
     report: Path | None,
@@ -202,6 +213,7 @@ def _label_task(
             task,
             min_confidence=min_confidence,
             coverage=coverage,
+            class_weight=class_weight,
             n_jobs=n_jobs,
             seed=seed,
             listener=listener,

@@ -18,6 +18,7 @@ from graphmargin.harmonic.solution import HarmonicSolution, solve_path
 from graphmargin.labeling.findings import GIVEN, INDUCED, MODEL
 from graphmargin.labeling.output_cells import label_cells, set_cells
 from graphmargin.labels import encode_labels
+from graphmargin.margin.class_weights import ClassWeight, class_weights
 from graphmargin.margin.kernels import Kernel
 from graphmargin.models.table_model import TableModel
 from graphmargin.selection.choice import Choice
@@ -253,6 +254,7 @@ def label_rows(
     *,
     min_confidence: float = 0.0,
     coverage: float | None = None,
+    class_weight: ClassWeight = None,
     n_jobs: int | None = None,
     seed: int = 0,
     listener: ProgressListener | None = None,
@@ -266,6 +268,8 @@ def label_rows(
         Confidence below which rows get no label.
     coverage : float in (0, 1), optional
         Coverage of prediction sets, which the result then has.
+    class_weight : None, "balanced" or mapping from class to float, optional
+        Factors of the losses of each class, as in `MaxMarginGraphCut`.
     n_jobs : int, optional
         Number of threads.
     seed : int
@@ -292,8 +296,13 @@ def label_rows(
     if coverage is not None and not held_out.folds:
         msg = "--sets needs labels that can be held out; label two or more rows of a class"
         raise TableError(msg)
+    counts = np.bincount(labels.codes[labels.labeled])
+    parameters = replace(
+        table_parameters(len(task.X)),
+        class_weight=class_weights(class_weight, task.target.classes, counts),
+    )
     with progress_listener(listener):
-        tasks = make_tasks(task.X, labels, None, [table_parameters(len(task.X))], execution)
+        tasks = make_tasks(task.X, labels, None, [parameters], execution)
         trials = try_cuts(tasks, held_out, execution)
         choice = choose_among(trials, max_blended(trials))
         fitted = blend_cuts(trials, choice, execution)

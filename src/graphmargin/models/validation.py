@@ -86,6 +86,7 @@ def _check_calibration(calibration: Calibration, n_classes: int) -> None:
     require(0 <= weight < math.inf and (weight == 0 or n_classes > 2), "graph_weight")
     require(scales.shape == (n_classes * (n_classes - 1) // 2,), "pair_scales")
     require(bool((scales > 0).all()), "pair_scales")
+    require(calibration.offsets.shape in ((1,), (n_classes,)), "offsets")
 
 
 def _check_machine(machine: MarginMachine, d: int, n_classes: int) -> None:
@@ -107,6 +108,9 @@ def _check_held_out(held_out: HeldOutPredictions, n_classes: int) -> None:
     h = len(held_out.codes)
     _check_codes(held_out.codes, n_classes, "held_out")
     require(h >= 1 and held_out.rows is None and 0 <= held_out.doubt <= 1, "held_out")
+    if held_out.weighted_codes is not None:
+        _check_codes(held_out.weighted_codes, n_classes, "weighted_codes")
+        require(len(held_out.weighted_codes) == h, "weighted_codes")
     shapes = {"probabilities": (h, n_classes), "class_shares": (n_classes,)}
     for name, shape in {**shapes, "confusion": (n_classes, n_classes)}.items():
         shares = getattr(held_out, name)

@@ -106,6 +106,7 @@ def coverage_curve(
     ends = np.searchsorted(-confidence[order], -thresholds, side="right")
     joint = np.zeros((distributions.shape[1], distributions.shape[1]))
     certainty = held_out.probabilities[np.arange(len(held_out.codes)), held_out.predicted]
+    weighted = held_out.weighted_codes
     n_held_out, accuracy, interval, start = [], [], [], 0
     for threshold, end in zip(thresholds, ends, strict=True):
         rows = order[start:end]
@@ -117,6 +118,7 @@ def coverage_curve(
             None,
             doubt=held_out.doubt,
             joint=joint,
+            weighted_codes=None if weighted is None else weighted[sure],
         )
         estimate = estimate_accuracy(among_sure)
         n_held_out.append(estimate.n_held_out)

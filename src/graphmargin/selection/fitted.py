@@ -94,11 +94,13 @@ def calibrate_and_label(
     labels, pairwise = task.labels, sum_pairwise(machines, task.X)
     n_classes = len(labels.classes)
     if choice is not None and len(choice.trials.held_out_codes):
-        calibration = held_out_calibration(choice, graph)
+        calibration = held_out_calibration(choice, graph, task.parameters.class_weight)
     else:
         given = labels.codes[labels.labeled]
         targets = calibration_targets(np.eye(n_classes)[given], given)
-        calibration = calibrate_pairs(pairwise[labels.labeled], targets)
+        calibration = calibrate_pairs(
+            pairwise[labels.labeled], targets, task.parameters.class_weight
+        )
     scores = class_scores(pairwise, n_classes, calibration.pair_scales)
     parts: tuple[WalkPart, ...] = ()
     if graph is not None and calibration.graph_weight > 0:
@@ -108,7 +110,8 @@ def calibrate_and_label(
     distributions = calibration.probabilities(scores)
     held_out = None
     if choice is not None and len(choice.trials.held_out_codes):
-        joint = expected_confusion(distributions[~labels.labeled])
+        unlabeled = ~labels.labeled
+        joint = expected_confusion(distributions[unlabeled], codes[unlabeled])
         held_out = held_out_predictions(choice, calibration, joint, graph)
     return FittedClassifier(
         task=task,
@@ -122,11 +125,15 @@ def calibrate_and_label(
     )
 
 
-def held_out_calibration(choice: Choice, graph: GraphProbabilities | None = None) -> Calibration:
+def held_out_calibration(
+    choice: Choice,
+    graph: GraphProbabilities | None = None,
+    class_weight: Sequence[float] | None = None,
+) -> Calibration:
     """Return the calibration of a blend, fitted to its held-out labels, of which there are some."""
     targets = np.eye(len(choice.label_counts))[choice.trials.held_out_codes]
     log_graph = None if graph is None else graph.at_held_out
-    calibration = fit_calibration(choice.scores, targets, log_graph)
+    calibration = fit_calibration(choice.scores, targets, log_graph, class_weight)
     return replace(calibration, pair_scales=choice.weights @ choice.trials.pair_scales)
 
 
@@ -149,11 +156,14 @@ def held_out_predictions(
     trials, scores = choice.trials, choice.cross_fitted_scores
     if graph is not None and calibration.graph_weight > 0:
         scores = scores + calibration.graph_weight * graph.at_held_out
-    probabilities = calibration.probabilities(scores)
+    probabilities, weighted_codes = calibration.probabilities(scores), None
+    if calibration.offsets.any():
+        weighted_codes = predicted_codes(scores)
     return predictions_by_confusion(
         trials.held_out_codes,
         probabilities,
         trials.held_out_rows,
         doubt=calibration.doubt,
-        joint=joint if joint.any() else expected_confusion(probabilities),
+        joint=joint if joint.any() else expected_confusion(probabilities, weighted_codes),
+        weighted_codes=weighted_codes,
     )

@@ -36,6 +36,9 @@ class HeldOutPredictions:
     confusion : array of shape (c, c)
         Shares of the classes that the classifier predicts for rows of each class, by its own
         probabilities of the unlabeled rows; rows sum to one.
+    weighted_codes : array of shape (h,) or None
+        Classes that the classifier predicts for the held-out labels if classes have weights; None
+        if it predicts the most probable ones.
 
     Examples
     --------
@@ -54,10 +57,13 @@ class HeldOutPredictions:
     doubt: float
     class_shares: FloatArray
     confusion: FloatArray
+    weighted_codes: IntArray | None = None
 
     @property
     def predicted(self) -> IntArray:
         """Classes that the classifier predicts for the held-out labels."""
+        if self.weighted_codes is not None:
+            return self.weighted_codes
         return np.asarray(self.probabilities.argmax(axis=1))
 
     @property
@@ -83,6 +89,8 @@ def predictions_for(
     *,
     doubt: float,
     unlabeled: FloatArray,
+    weighted_codes: IntArray | None = None,
+    weighted_unlabeled: IntArray | None = None,
 ) -> HeldOutPredictions:
     """Return held-out predictions with the class shares and the confusion of unlabeled rows.
 
@@ -92,6 +100,8 @@ def predictions_for(
         See `HeldOutPredictions`.
     unlabeled : array of shape (m, c)
         Class probabilities of the unlabeled rows; without any, those of the held-out labels count.
+    weighted_codes, weighted_unlabeled : arrays of shape (h,) and (m,), default=None
+        Predicted classes of the held-out labels and the unlabeled rows, if classes have weights.
 
     Examples
     --------
@@ -100,8 +110,12 @@ def predictions_for(
     array([[0.82, 0.18],
            [0.11, 0.89]])
     """
-    joint = expected_confusion(unlabeled if len(unlabeled) else probabilities)
-    return predictions_by_confusion(codes, probabilities, rows, doubt=doubt, joint=joint)
+    joint = expected_confusion(
+        *((unlabeled, weighted_unlabeled) if len(unlabeled) else (probabilities, weighted_codes))
+    )
+    return predictions_by_confusion(
+        codes, probabilities, rows, doubt=doubt, joint=joint, weighted_codes=weighted_codes
+    )
 
 
 def expected_confusion(distributions: FloatArray, predicted: IntArray | None = None) -> FloatArray:
@@ -129,12 +143,13 @@ def predictions_by_confusion(
     *,
     doubt: float,
     joint: FloatArray,
+    weighted_codes: IntArray | None = None,
 ) -> HeldOutPredictions:
     """Return held-out predictions with the class shares and the confusion of expected numbers.
 
     Parameters
     ----------
-    codes, probabilities, rows, doubt
+    codes, probabilities, rows, doubt, weighted_codes
         See `HeldOutPredictions`.
     joint : array of shape (c, c)
         See `expected_confusion`.
@@ -150,7 +165,9 @@ def predictions_by_confusion(
     mass = joint.sum(axis=1, keepdims=True)
     confusion = np.where(mass > 0, joint, np.eye(len(joint))) / np.where(mass > 0, mass, 1.0)
     shares = mass[:, 0] / mass.sum()
-    return HeldOutPredictions(codes, probabilities, rows, float(doubt), shares, confusion)
+    return HeldOutPredictions(
+        codes, probabilities, rows, float(doubt), shares, confusion, weighted_codes
+    )
 
 
 @dataclass(frozen=True)

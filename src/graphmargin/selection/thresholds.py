@@ -1,4 +1,4 @@
-"""What other thresholds on the probability of a class would find."""
+"""Thresholds on the probability of a class, and the rows that they are expected to find."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ THRESHOLDS = (0.5, 0.3, 0.2, 0.1, 0.05)
 
 @dataclass(frozen=True)
 class ThresholdRow:
-    """What is found if all rows whose probability of a class reaches a threshold get its label.
+    """The rows whose probability of a class reaches a threshold, and how many are expected of it.
 
     Attributes
     ----------
