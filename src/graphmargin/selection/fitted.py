@@ -133,7 +133,7 @@ def held_out_calibration(
     """Return the calibration of a blend, fitted to its held-out labels, of which there are some."""
     targets = np.eye(len(choice.label_counts))[choice.trials.held_out_codes]
     log_graph = None if graph is None else graph.at_held_out
-    calibration = fit_calibration(choice.scores, targets, log_graph, class_weight)
+    calibration = fit_calibration(choice.cross_fitted_scores, targets, log_graph, class_weight)
     return replace(calibration, pair_scales=choice.weights @ choice.trials.pair_scales)
 
 
