@@ -149,7 +149,7 @@ def test_a_coverage_that_labels_cannot_promise_is_warned_of():
 
 
 def test_sets_cover_rows_without_a_label():
-    """On average over draws of twelve labels a class."""
+    """The coverage is a mean over draws of twelve labels a class."""
     shares = []
     for seed in range(12):
         X, truth, y = blobs(3, n=240, distance=1.3, seed=seed, per_class=12)
