@@ -36,6 +36,7 @@ from graphmargin.selection.held_out_predictions import (
     prediction_sets,
     set_thresholds,
 )
+from graphmargin.selection.label_errors import LabelErrors, label_errors
 from graphmargin.selection.parameters import has_callable, has_parameters_to_choose, is_pairwise
 
 
@@ -83,15 +84,9 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         array of shape (m, c)
             True where the class of `classes_` belongs to the set of the row.
         """
-        check_is_fitted(self)
-        if self.held_out_ is None:
-            msg = (
-                "`predict_set` needs held-out labels, which a fit has if a parameter is 'auto' or "
-                "a list, and some class has two labels or more"
-            )
-            raise ValueError(msg)
-        thresholds = set_thresholds(self.held_out_, coverage, per_class=per_class)
-        highest = highest_coverage(self.held_out_, per_class=per_class)
+        held_out = self._checked_held_out("predict_set")
+        thresholds = set_thresholds(held_out, coverage, per_class=per_class)
+        highest = highest_coverage(held_out, per_class=per_class)
         if coverage > highest:
             msg = (
                 f"`coverage`={coverage:g} is more than the {highest:.3g} that the labels can "
@@ -99,6 +94,37 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
             )
             warnings.warn(msg, UserWarning, stacklevel=2)
         return prediction_sets(self.predict_proba(X), thresholds)
+
+    def label_errors(self, threshold: float = 0.5) -> LabelErrors:
+        """Return the probability that each given label is wrong, and the labels to check.
+
+        Labels are predicted by the chosen classifier without them: they are those that were held
+        out while parameters were chosen, about 1,000 of more. `graphmargin.selection.LabelErrors`
+        has the probabilities of all of them, and the labels above a threshold.
+
+        Parameters
+        ----------
+        threshold : float in [0, 1), default=0.5
+            Probability above which a label is listed. The result says how many of the listed
+            labels are expected to be right.
+
+        Returns
+        -------
+        LabelErrors
+            Its rows are those of `fit`, or of the validation set if `cv` is one.
+        """
+        return label_errors(self._checked_held_out("label_errors"), self.classes_, threshold)
+
+    def _checked_held_out(self, method: str) -> HeldOutPredictions:
+        """Return the held-out predictions that a method needs; raise an error if there are none."""
+        check_is_fitted(self)
+        if self.held_out_ is None:
+            msg = (
+                f"`{method}` needs held-out labels, which a fit has if a parameter is 'auto' or "
+                "a list, and some class has two labels or more"
+            )
+            raise ValueError(msg)
+        return self.held_out_
 
     def _validate(self, X: Any, y: npt.ArrayLike) -> tuple[Any, EncodedLabels]:
         """Return X as a float array or CSR matrix, and the encoded labels; delete earlier results.
