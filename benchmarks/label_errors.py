@@ -13,8 +13,8 @@ with its scores. Methods:
 A second table has the labels that are listed: ours above a probability of 0.5, and those of
 `cleanlab.filter.find_label_issues`, with tables that have no wrong label as well.
 
-`python -m benchmarks.label_errors` takes about three minutes on an idle machine and prints Markdown. It needs the
-packages of the dependency group "bench".
+`python -m benchmarks.label_errors` takes a few minutes and prints Markdown. It needs the packages
+of the dependency group "bench".
 """
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ def tables() -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
             sources[name] = (*rows, True)
     for name, (X, y, is_scaled) in sources.items():
         chosen = np.random.default_rng(0).permutation(len(X))[:MAX_ROWS]
-        X, codes = X[chosen], np.unique(y[chosen], return_inverse=True)[1]
-        yield name, StandardScaler().fit_transform(X) if is_scaled else X, codes
+        rows, codes = X[chosen], np.unique(y[chosen], return_inverse=True)[1]
+        yield name, StandardScaler().fit_transform(rows) if is_scaled else rows, codes
 
 
 def _keel_table(name: str) -> tuple[np.ndarray, np.ndarray] | None:

@@ -220,6 +220,8 @@ def test_audit_lists_wrong_labels(table_file, tmp_path, mixed_table, capsys):
     result = json.loads(capsys.readouterr().out)
     assert result["n_suspicious"] >= 2
     assert result["threshold"] == 0.5
+    assert run("audit", table_file, "-t", "kind", "--threshold", "0.99", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["n_suspicious"] < result["n_suspicious"]
     assert 0 < result["expected_false_alarms"] < result["n_suspicious"]
     assert output.startswith(result["summary"])
     assert len(result["suspicious_labels"]) == 1

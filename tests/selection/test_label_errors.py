@@ -110,8 +110,7 @@ def test_texts_say_threshold_and_expected_false_alarms():
     assert errors.expected_false_alarms == pytest.approx(0.4)
     lines = str(errors).splitlines()
     assert lines[0] == (
-        "2 of 4 held-out labels are probably wrong "
-        "(probability above 0.5; 0.4 false alarms expected)"
+        "2 of 4 held-out labels look wrong (probability above 0.5; 0.4 false alarms expected)"
     )
     assert lines[1] == "row 2: given 'ant', suggested 'bee', probability 0.900"
     assert len(lines) == 3
@@ -119,7 +118,7 @@ def test_texts_say_threshold_and_expected_false_alarms():
     assert page.count("<tr>") == 3
     assert lines[0] in page
     none = LabelErrors(CLASSES, errors.rows, given, suggested, probability, threshold=0.95)
-    assert str(none) == "none of 4 held-out labels is probably wrong (probability above 0.95)"
+    assert str(none) == "none of 4 held-out labels looks wrong (probability above 0.95)"
 
 
 @pytest.mark.parametrize("threshold", [-0.1, 1.0, float("nan")])

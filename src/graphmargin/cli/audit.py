@@ -14,13 +14,14 @@ from graphmargin.cli.row_lists import Out, check_list, list_row, print_list, wri
 HELP = """List given labels that look wrong.
 
 Every label is predicted without it, by the classifier that would label the table. A label is listed
-if it is wrong with a probability above 0.5, the most likely error first. The command says how many
-of the listed labels are expected to be right.
+if it is wrong with a probability above --threshold, the most likely error first. The command says
+how many of the listed labels are expected to be right.
 
 Examples:
 
     graphmargin audit cats.csv --target kind
     graphmargin audit cats.csv -t kind -n 100 --out suspicious.csv
+    graphmargin audit cats.csv -t kind --threshold 0.2
 """
 HEADER = ("row", "given", "suggested", "probability")
 
@@ -29,6 +30,15 @@ def audit(
     table: Table,
     target: Target,
     n: Annotated[int, typer.Option("-n", min=1, metavar="N", help="Largest number of rows.")] = 20,
+    threshold: Annotated[
+        float,
+        typer.Option(
+            min=0.0,
+            max=0.999,
+            metavar="P",
+            help="List labels that are wrong with a probability above P.",
+        ),
+    ] = 0.5,
     out: Out = None,
     unlabeled: Unlabeled = [],  # noqa: B006 - typer copies it
     ignore: Ignore = [],  # noqa: B006 - typer copies it
@@ -39,14 +49,14 @@ def audit(
     quiet: Quiet = False,
 ) -> None:
     """Print the rows whose labels look wrong."""
-    from graphmargin.labeling.label_audit import THRESHOLD, audit_labels
+    from graphmargin.labeling.label_audit import audit_labels
     from graphmargin.labeling.labeling_task import label_rows, read_task
 
     check_list(out, table)
     task = read_task(table, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
     with show_progress(quiet=quiet or json) as listener:
         labeled = label_rows(task, n_jobs=n_jobs, seed=seed, listener=listener)
-    audited = audit_labels(labeled)
+    audited = audit_labels(labeled, threshold)
     notes = audited.notes or ()
     rows = [
         list_row(HEADER, (note.row, note.label, note.other, round(note.score, 3)), note.cells)
@@ -59,7 +69,7 @@ def audit(
             {
                 "labels": task.n_labels,
                 "checked": audited.n_checked,
-                "threshold": THRESHOLD,
+                "threshold": threshold,
                 "n_suspicious": None if audited.notes is None else len(notes),
                 "expected_false_alarms": audited.expected_false_alarms,
                 "summary": audited.summary,

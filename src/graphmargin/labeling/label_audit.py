@@ -10,9 +10,6 @@ from graphmargin.labeling.row_preview import row_notes
 from graphmargin.selection.advice import format_count
 from graphmargin.selection.label_errors import label_errors
 
-THRESHOLD = 0.5
-"""Probability of being wrong above which a label is listed."""
-
 
 @dataclass(frozen=True)
 class LabelAudit:
@@ -23,7 +20,7 @@ class LabelAudit:
     notes : tuple of RowNote or None
         The most likely error first. The `label` of a note is the given one, `other` is the most
         likely class with this label held out, and `score` is the probability that the given label
-        is wrong, which is above `THRESHOLD`. None if no label could be held out.
+        is wrong, which is above the threshold. None if no label could be held out.
     n_checked : int
         Number of labels that were held out.
     expected_false_alarms : float
@@ -38,11 +35,12 @@ class LabelAudit:
     summary: str
 
 
-def audit_labels(labeled: LabeledTable) -> LabelAudit:
+def audit_labels(labeled: LabeledTable, threshold: float = 0.5) -> LabelAudit:
     """Return the given labels that are probably wrong, by the classifier that labeled the table.
 
     Each label was held out while parameters were chosen (about 1,000 of more labels), so that
-    nothing is fitted again. See `graphmargin.selection.LabelErrors`.
+    nothing is fitted again. Labels are listed if they are wrong with a probability above
+    `threshold`, in [0, 1). See `graphmargin.selection.LabelErrors`.
 
     Examples
     --------
@@ -54,7 +52,7 @@ def audit_labels(labeled: LabeledTable) -> LabelAudit:
     >>> labeled = label_rows(task_of(pd.DataFrame({"size": size, "kind": kind}), "kind"))
     >>> audit = audit_labels(labeled)
     >>> audit.summary
-    '1 of 119 held-out labels is probably wrong (probability above 0.5; 0.5 false alarms expected).'
+    '1 of 119 held-out labels looks wrong (probability above 0.5; 0.5 false alarms expected).'
     >>> [(note.row, note.label, note.other) for note in audit.notes]
     [(4, 'dog', 'cat')]
     """
@@ -65,7 +63,7 @@ def audit_labels(labeled: LabeledTable) -> LabelAudit:
             "more rows of a class."
         )
         return LabelAudit(None, 0, 0.0, reason)
-    errors = label_errors(held_out, task.target.classes, THRESHOLD)
+    errors = label_errors(held_out, task.target.classes, threshold)
     listed, n_checked = errors.listed, len(errors.rows)
     summary = f"{errors.summary}."
     if n_checked < task.n_labels:

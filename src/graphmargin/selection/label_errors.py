@@ -52,7 +52,7 @@ class LabelErrors:
     >>> probability = np.array([0.01, 0.6, 0.9])
     >>> errors = LabelErrors(np.array(["cat", "dog"]), np.arange(3), given, suggested, probability)
     >>> print(errors)
-    2 of 3 held-out labels are probably wrong (probability above 0.5; 0.5 false alarms expected)
+    2 of 3 held-out labels look wrong (probability above 0.5; 0.5 false alarms expected)
     row 2: given 'dog', suggested 'cat', probability 0.900
     row 1: given 'cat', suggested 'dog', probability 0.600
     >>> errors.rows[errors.listed].tolist(), round(errors.expected_false_alarms, 2)
@@ -102,10 +102,10 @@ class LabelErrors:
         n_listed, above = len(self.listed), f"probability above {self.threshold:g}"
         if not n_listed:
             held_out = format_count(len(self.rows), "held-out label")
-            return f"none of {held_out} is probably wrong ({above})"
+            return f"none of {held_out} looks wrong ({above})"
         return (
             f"{n_listed:,} of {format_count(len(self.rows), 'held-out label')} "
-            f"{'is' if n_listed == 1 else 'are'} probably wrong ({above}; "
+            f"{'looks' if n_listed == 1 else 'look'} wrong ({above}; "
             f"{self.expected_false_alarms:.1f} false alarms expected)"
         )
 
@@ -211,7 +211,7 @@ def label_errors(
     >>> codes[0], codes[31] = 1, 2
     >>> held_out = predictions_for(codes, P, None, doubt=0.0, unlabeled=P)
     >>> print(label_errors(held_out, np.array(["cat", "dog", "eel"])))
-    2 of 90 held-out labels are probably wrong (probability above 0.5; 0.9 false alarms expected)
+    2 of 90 held-out labels look wrong (probability above 0.5; 0.9 false alarms expected)
     row 0: given 'dog', suggested 'cat', probability 0.533
     row 31: given 'eel', suggested 'dog', probability 0.533
     """
