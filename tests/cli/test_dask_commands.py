@@ -94,9 +94,9 @@ def test_labels_are_those_of_one_machine(here, there):
     assert (there["kind_source"] == "given").tolist() == given.tolist()
     assert (there["kind_confidence"][given] == 1).all()
     # Both blend the same candidates; machines that learn from landmarks are close, not equal.
-    assert there["kind_confidence"].to_numpy() == pytest.approx(
-        here["kind_confidence"].to_numpy(), abs=0.05
-    )
+    difference = (there["kind_confidence"] - here["kind_confidence"]).abs()
+    assert difference.mean() < 0.01
+    assert difference.max() < 0.1
 
 
 def test_the_summary_agrees_with_the_files(pets, summary, here, there):  # noqa: ARG001

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from graphmargin import HarmonicClassifier, SupervisedSVC
+from graphmargin import HarmonicClassifier, MaxMarginGraphCut, SupervisedSVC
 from graphmargin.models import TableModel, save_model
 from graphmargin.models.archive import DESCRIPTION, TREE, pack_entries
 from graphmargin.tables.table_features import fit_features
@@ -45,6 +45,15 @@ def table():
 @pytest.fixture(scope="session")
 def fitted(data):
     return SupervisedSVC().fit(*data)
+
+
+@pytest.fixture(scope="session")
+def cut_with_graph(data):
+    """Return a classifier whose class scores include the probabilities of its graph."""
+    y = np.where(np.arange(60) < 30, np.arange(60) % 3, -1)
+    model = MaxMarginGraphCut(random_state=0).fit(data[0], y)
+    assert model.predictor_.calibration.graph_weight > 0
+    return model
 
 
 @pytest.fixture(scope="session")

@@ -10,11 +10,11 @@ from graphmargin.models.records import ARRAY_RECORDS, table_records
 
 FIELDS = {
     "array-model": "predictor n_features feature_names",
-    "margin-predictor": "classes machines calibration exponent",
+    "margin-predictor": "classes machines calibration graph exponent",
     "machine": "kernel vectors coefficients intercepts n_classes center report",
     "kernel": "kind width degree coef0",
     "training-report": "solver C n_rows form n_landmarks approximation_error gap failure",
-    "calibration": "sharpness doubt",
+    "calibration": "sharpness doubt graph_weight pair_scales",
     "harmonic-predictor": "classes parts codes majority exponent",
     "walk-part": "class_mass sinks points",
     "point-graph": "search weighting n_neighbors metric",

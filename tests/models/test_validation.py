@@ -11,8 +11,15 @@ from graphmargin.models.model_errors import ModelFileError, model_file_errors
 from graphmargin.models.records import decode, encode, table_records
 from graphmargin.models.validation import check_model
 
-CALIBRATION = {"type": "calibration", "sharpness": 1.0, "doubt": 0.5}
+CALIBRATION = {
+    "type": "calibration",
+    "sharpness": 1.0,
+    "doubt": 0.5,
+    "graph_weight": 0.0,
+    "pair_scales": np.ones(3),
+}
 MACHINE, PART, POINTS = "predictor.machines.0", "predictor.parts.0", "predictor.parts.0.points"
+WALK, UNITS = "predictor.graph.0", "predictor.calibration.pair_scales"
 V = 7  # support vectors of the model below, in 4 dimensions, of 3 classes, hence 3 pairs
 
 
@@ -33,6 +40,11 @@ MARGIN = [
     *(("predictor.calibration.sharpness", value) for value in (0.0, np.nan, np.inf, "1")),
     *(("predictor.calibration.doubt", value) for value in (1.5, -0.5, np.nan)),
     ("predictor.calibration", [1.0, 0.5]),
+    *(("predictor.calibration.graph_weight", value) for value in (1.0, -1.0, np.nan, None)),
+    *((UNITS, np.array(value)) for value in ([1.0, 1.0], [1.0, 0.0, 1.0], [[1.0, 1.0, 1.0]])),
+    *((UNITS, np.array([1.0, 1.0, bad])) for bad in (np.nan, np.inf, -1.0)),
+    *((UNITS, value) for value in (1.0, None, [1.0, 1.0, 1.0])),
+    *(("predictor.graph", value) for value in (None, [CALIBRATION])),
     *((f"{MACHINE}.vectors", np.zeros(shape)) for shape in ((V, 3), (V - 1, 4), V, (V, 4, 1))),
     *((f"{MACHINE}.vectors", np.full((V, 4), bad)) for bad in (np.nan, np.inf, 0, "0")),
     *((f"{MACHINE}.vectors", value) for value in (None, [[0.0] * 4] * V)),
@@ -49,6 +61,16 @@ MARGIN = [
     *((f"{MACHINE}.kernel.degree", value) for value in (0, 2.5)),
     (f"{MACHINE}.report", None),
     (f"{MACHINE}.report.solver", "exec"),
+]
+GRAPH = [
+    *(("predictor.calibration.graph_weight", value) for value in (0.0, -1.0, np.inf)),
+    *(("predictor.graph", value) for value in ([], None, [CALIBRATION])),
+    *((f"{WALK}.class_mass", np.zeros(shape)) for shape in ((60, 2), (59, 3), 60)),
+    (f"{WALK}.class_mass", None),
+    (f"{WALK}.sinks", [[1.0, -1.0]]),
+    (f"{WALK}.points", None),
+    *((f"{WALK}.points.search.X", np.zeros(shape)) for shape in ((60, 3), (59, 4))),
+    (f"{WALK}.points.n_neighbors", 61),
 ]
 PRECOMPUTED = [
     (f"{MACHINE}.vectors", np.arange(60 - V + 1, 61)),
@@ -117,12 +139,13 @@ TABLE = [
 
 
 @pytest.fixture(scope="module")
-def models(data, fitted, table_model):
+def models(data, fitted, cut_with_graph, table_model):
     X, y = data
     classifiers = {
         "margin": fitted,
         "precomputed": SupervisedSVC(kernel="precomputed").fit(X @ X.T, y),
         "linear": SupervisedSVC(kernel="linear").fit(X, y),
+        "graph": cut_with_graph,
         "harmonic": HarmonicClassifier().fit(X, y),
     }
     models = {name: array_model_of(classifier) for name, classifier in classifiers.items()}
@@ -133,6 +156,7 @@ def models(data, fitted, table_model):
     ("name", "place", "value"),
     [
         *(("margin", *case) for case in MARGIN),
+        *(("graph", *case) for case in GRAPH),
         *(("precomputed", *case) for case in PRECOMPUTED),
         *(("linear", *case) for case in LINEAR),
         *(("harmonic", *case) for case in HARMONIC),

@@ -226,7 +226,9 @@ def _best_doubts(P: FloatArray, targets: FloatArray, n_classes: int) -> FloatArr
         ratio = (1 / n_classes - P) / _mixed_with_uniform(P, doubts[:, None], n_classes)
         slope, curvature = 1 / TYPICAL_DOUBT - ratio @ targets, ratio**2 @ targets
         low, high = np.where(slope < 0, doubts, low), np.where(slope > 0, doubts, high)
-        step = doubts - slope / np.maximum(curvature, np.finfo(np.float64).tiny)
+        # A step of two leaves every bracket; without the bound, it overflows for even P.
+        least = np.maximum(np.abs(slope) / 2, np.finfo(np.float64).tiny)
+        step = doubts - slope / np.maximum(curvature, least)
         step = np.where((step > low) & (step < high), step, (low + high) / 2)
         moved = np.abs(step - doubts).max()
         doubts = step
