@@ -47,7 +47,7 @@ GAMMA_G = 0.01
 
 @dataclass(frozen=True)
 class Result:
-    """What a method says of the labels of one draw.
+    """Scores of a method for the labels of one draw.
 
     Attributes
     ----------
@@ -56,11 +56,14 @@ class Result:
     listed : bool array of shape (n_labels,) or None
         Labels that the method calls wrong; None if it has no threshold.
     seconds : float
+    expected_false_alarms : float
+        Number of listed labels that are right, as the method expects it; nan if it does not.
     """
 
     score: np.ndarray
     listed: np.ndarray | None
     seconds: float
+    expected_false_alarms: float = np.nan
 
 
 def tables() -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
@@ -116,7 +119,7 @@ def ours(X: np.ndarray, few: np.ndarray) -> Result:
     labeled = np.flatnonzero(few >= 0)
     score, listed = np.zeros(len(few)), np.zeros(len(few), dtype=bool)
     score[errors.rows], listed[errors.rows] = errors.probability, errors.is_listed
-    return Result(score[labeled], listed[labeled], seconds)
+    return Result(score[labeled], listed[labeled], seconds, errors.expected_false_alarms)
 
 
 def graph(X: np.ndarray, few: np.ndarray) -> Result:
@@ -189,6 +192,7 @@ def _scores(result: Result, is_wrong: np.ndarray) -> dict[str, float]:
         "n_wrong": n_wrong,
         "n_listed": int(listed.sum()),
         "n_found": int((listed & is_wrong).sum()),
+        "expected": result.expected_false_alarms,
     }
 
 
@@ -219,7 +223,11 @@ def _print_rankings(results: list[dict], methods: list[str]) -> None:
 
 def _print_lists(results: list[dict], methods: list[str]) -> None:
     listing = [m for m in methods if m != "graph"]
-    print("\n| labels a class, wrong | labels | wrong ones | " + " | ".join(listing) + " |")
+    print(
+        "\n| labels a class, wrong | wrong ones | "
+        + " | ".join(listing)
+        + " | ours: right ones, expected |"
+    )
     print("|---|---:|---:|" + "---:|" * len(listing))
     for count in PER_CLASS:
         for share in WRONG:
@@ -230,8 +238,9 @@ def _print_lists(results: list[dict], methods: list[str]) -> None:
                 of_method = [r for r in rows if r["method"] == m]
                 n_found = sum(r["n_found"] for r in of_method)
                 cells.append(f"{n_found} of {sum(r['n_listed'] for r in of_method)}")
-            counts = f"{len(mine)} tables | {sum(r['n_wrong'] for r in mine)}"
-            print(f"| {count}, {share:.0%} | {counts} | " + " | ".join(cells) + " |")
+            n_wrong = sum(r["n_wrong"] for r in mine)
+            cells.append(f"{sum(r['expected'] for r in mine):.1f}")
+            print(f"| {count}, {share:.0%} | {n_wrong} | " + " | ".join(cells) + " |")
 
 
 def _key_text(key: dict[str, object]) -> str:

@@ -8,6 +8,7 @@ from sklearn.preprocessing import StandardScaler
 
 from graphmargin import HarmonicClassifier, MaxMarginGraphCut, SupervisedSVC
 from graphmargin.datasets import load_digits, mask_labels
+from graphmargin.margin.calibration import fit_calibration
 from graphmargin.selection.held_out_predictions import predictions_for
 from graphmargin.selection.label_errors import (
     LabelErrors,
@@ -161,3 +162,25 @@ def test_fixed_parameters_have_no_label_errors():
     model = SupervisedSVC(C=1.0).fit(X, y)
     with pytest.raises(ValueError, match="`label_errors` needs held-out labels"):
         model.label_errors()
+
+
+@pytest.mark.parametrize("n", [9, 30, 300])
+@pytest.mark.parametrize("share", [0.0, 0.1], ids=["clean", "one of ten is wrong"])
+def test_wrong_labels_are_found_and_clean_ones_are_not_accused(n, share):
+    rng = np.random.default_rng(0)
+    listed, n_wrong, n_found = 0, 0, 0
+    for _ in range(20):
+        truth = np.arange(n) % 3
+        scores = 4 * np.eye(3)[truth] + rng.normal(size=(n, 3))
+        is_wrong = rng.random(n) < share
+        codes = np.where(is_wrong, (truth + rng.integers(1, 3, size=n)) % 3, truth)
+        calibration = fit_calibration(scores, np.eye(3)[codes])
+        P = calibration.probabilities(scores)
+        held_out = predictions_for(codes, P, None, doubt=calibration.doubt, unlabeled=P)
+        probable = label_error_probabilities(held_out) > 0.5
+        listed += probable.sum()
+        n_wrong += is_wrong.sum()
+        n_found += (probable & is_wrong).sum()
+    assert listed - n_found <= 0.002 * 20 * n
+    if share and n == 300:
+        assert n_found > 0.7 * n_wrong

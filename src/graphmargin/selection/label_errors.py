@@ -83,7 +83,7 @@ class LabelErrors:
 
     @property
     def is_listed(self) -> BoolArray:
-        """Which labels are listed: above the threshold, and with another class that is likelier."""
+        """Mask of listed labels: above the threshold, and with another class that is likelier."""
         return np.asarray((self.probability > self.threshold) & (self.suggested != self.given))
 
     @property
@@ -98,7 +98,7 @@ class LabelErrors:
 
     @property
     def summary(self) -> str:
-        """How many labels are listed, above which threshold, and how many of them may be right."""
+        """Number of listed labels, the threshold, and the expected false alarms, as a text."""
         n_listed, above = len(self.listed), f"probability above {self.threshold:g}"
         if not n_listed:
             held_out = format_count(len(self.rows), "held-out label")
