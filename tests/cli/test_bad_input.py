@@ -22,6 +22,22 @@ def command_line(command, table, target="kind"):
     return [command, table, "--target", target, *extra.get(command, [])]
 
 
+@pytest.mark.parametrize("command", ["label", "fit", "audit", "suggest", "explain"])
+@pytest.mark.parametrize(
+    ("value", "part"),
+    [
+        ("ballanced", "neither 'balanced' nor"),
+        ("cat=much", "neither 'balanced' nor"),
+        ("cat=2,", "neither 'balanced' nor"),
+        ("cat=-1", "'cat'"),
+        ("cat=nan", "'cat'"),
+        ("lion=2", "class 'lion', which no label has; classes are 'bird', 'cat', 'dog'"),
+    ],
+)
+def test_bad_class_weights_are_refused(command, value, part, refused, table_file):
+    assert part in refused(*command_line(command, table_file), "--class-weight", value)
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_rejects_a_bad_table(command, refused, table_file, tmp_path):
     (tmp_path / "folder.csv").mkdir()

@@ -257,6 +257,24 @@ def test_seed_and_jobs_reach_the_fit(table_file, monkeypatch):
     assert (asked["seed"], asked["n_jobs"]) == (7, 1)
 
 
+@pytest.mark.parametrize("command", ["label", "fit", "audit", "suggest", "explain"])
+def test_class_weights_reach_the_fit(command, table_file, tmp_path, monkeypatch):
+    from graphmargin.labeling import labeling_task
+
+    asked = []
+
+    def remember(job_, **options):
+        asked.append(options["class_weight"])
+        return label_rows(job_, class_weight=options["class_weight"])
+
+    monkeypatch.setattr(labeling_task, "label_rows", remember)
+    extra = {"fit": ["--model", tmp_path / "m.graphmargin"], "explain": ["--row", "30"]}
+    for value in ("balanced", "cat=10,dog=0.5"):
+        words = [table_file, "-t", "kind", "--class-weight", value, *extra.get(command, [])]
+        assert run(command, *words) == 0
+    assert asked == ["balanced", {"cat": 10.0, "dog": 0.5}]
+
+
 def test_demo_writes_all_files_and_prints_the_accuracy(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert run("demo") == 0

@@ -202,6 +202,28 @@ def test_an_infinite_gamma_g_is_supervised_learning(client, tmp_path, kernel):
     assert same.mean() > 0.99
 
 
+def test_class_weights_are_those_of_one_machine(client, tmp_path):
+    X, y = mixture(1_500)
+    few = few_of(y, share=0.2)
+    files = write(frame_of(X, few), tmp_path / "table", 2)
+    options = {"gamma_g": np.inf, "C": 0.01, "kernel": "linear"}
+    found = []
+    for weight in (None, {"k1": 50.0}):
+        cut = DistributedGraphCut(**options, class_weight=weight)
+        work = tmp_path / f"work{len(found)}"
+        cut.fit(files, label="kind", id="name", work_dir=work, client=client)
+        by_number = None if weight is None else {1: 50.0}
+        single = MaxMarginGraphCut(**options, class_weight=by_number, random_state=0).fit(X, few)
+        local = cut.to_local().predict(pd.DataFrame(X, columns=FEATURES))
+        agreed = local == np.char.add("k", single.predict(X).astype(str))
+        assert agreed.mean() > 0.99
+        found.append((local == "k1").sum())
+    assert found[1] > found[0]
+    cut.set_params(class_weight={"k9": 2.0})
+    with pytest.raises(InputError, match="class 'k9', which no label has"):
+        cut.fit(files, label="kind", id="name", work_dir=tmp_path / "bad", client=client)
+
+
 def test_rows_that_no_label_reaches_are_counted_and_labeled_by_the_machine(
     client, tmp_path, monkeypatch
 ):

@@ -14,7 +14,7 @@ FIELDS = {
     "machine": "kernel vectors coefficients intercepts n_classes center report",
     "kernel": "kind width degree coef0",
     "training-report": "solver C n_rows form n_landmarks approximation_error gap failure",
-    "calibration": "sharpness doubt graph_weight pair_scales",
+    "calibration": "sharpness doubt graph_weight pair_scales offsets",
     "harmonic-predictor": "classes parts codes majority exponent",
     "walk-part": "class_mass sinks points",
     "point-graph": "search weighting n_neighbors metric",

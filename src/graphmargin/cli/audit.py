@@ -6,7 +6,19 @@ from typing import Annotated
 
 import typer
 
-from graphmargin.cli.options import Ignore, Json, Keep, NJobs, Quiet, Seed, Table, Target, Unlabeled
+from graphmargin.cli.options import (
+    ClassWeights,
+    Ignore,
+    Json,
+    Keep,
+    NJobs,
+    Quiet,
+    Seed,
+    Table,
+    Target,
+    Unlabeled,
+    parse_class_weight,
+)
 from graphmargin.cli.printing import console, line, print_json
 from graphmargin.cli.progress import show_progress
 from graphmargin.cli.row_lists import Out, check_list, list_row, print_list, write_list
@@ -43,6 +55,7 @@ def audit(
     unlabeled: Unlabeled = [],  # noqa: B006 - typer copies it
     ignore: Ignore = [],  # noqa: B006 - typer copies it
     keep: Keep = [],  # noqa: B006 - typer copies it
+    class_weight: ClassWeights = None,
     n_jobs: NJobs = None,
     seed: Seed = 0,
     json: Json = False,
@@ -52,10 +65,13 @@ def audit(
     from graphmargin.labeling.label_audit import audit_labels
     from graphmargin.labeling.labeling_task import label_rows, read_task
 
+    weights = parse_class_weight(class_weight)
     check_list(out, table)
     task = read_task(table, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
     with show_progress(quiet=quiet or json) as listener:
-        labeled = label_rows(task, n_jobs=n_jobs, seed=seed, listener=listener)
+        labeled = label_rows(
+            task, class_weight=weights, n_jobs=n_jobs, seed=seed, listener=listener
+        )
     audited = audit_labels(labeled, threshold)
     notes = audited.notes or ()
     rows = [

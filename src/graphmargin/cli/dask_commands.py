@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from graphmargin.distributed.engine.storage import Folder
     from graphmargin.labeling.findings import Findings
     from graphmargin.labeling.prediction import PredictionSummary
+    from graphmargin.margin.class_weights import ClassWeight
 
 REQUIRED_PACKAGES = ("dask", "distributed")
 """Packages that only ``--dask`` imports."""
@@ -57,6 +58,7 @@ def label_on_dask(
     unlabeled: Sequence[str],
     ignore: Sequence[str],
     keep: Sequence[str],
+    class_weight: ClassWeight,
     seed: int,
     quiet: bool,
 ) -> tuple[Findings, dict[str, str]]:
@@ -90,7 +92,7 @@ def label_on_dask(
         listener = stack.enter_context(show_progress(quiet=quiet))
         stack.enter_context(progress_listener(listener))
         cluster = stack.enter_context(cluster_at(dask))
-        labeled = label_table(cluster, request, seed=seed)
+        labeled = label_table(cluster, request, class_weight=class_weight, seed=seed)
         findings = summarize_table(labeled)
         with all_or_none():  # the model and the report appear together with the table
             write_files(labeled, findings, files)

@@ -11,6 +11,7 @@ import typer
 from graphmargin.cli.dask_commands import check_option_conflicts, label_on_dask
 from graphmargin.cli.files import check_files, write_files
 from graphmargin.cli.options import (
+    ClassWeights,
     Dask,
     Ignore,
     Json,
@@ -24,6 +25,7 @@ from graphmargin.cli.options import (
     Target,
     Unlabeled,
     default_output,
+    parse_class_weight,
 )
 from graphmargin.cli.printing import print_json, print_summary
 from graphmargin.cli.progress import show_progress
@@ -31,6 +33,7 @@ from graphmargin.cli.progress import show_progress
 if TYPE_CHECKING:
     from graphmargin.labeling.findings import Findings
     from graphmargin.labeling.labeling_task import LabeledTable, LabelingTask
+    from graphmargin.margin.class_weights import ClassWeight
 
 LABEL_HELP = """Predict the missing labels of a table.
 
@@ -48,6 +51,7 @@ Examples:
     graphmargin label cats.csv --target kind
     graphmargin label cats.parquet -t kind --out full.parquet --report cats.html
     graphmargin label cats.csv -t kind --unlabeled "?" --ignore photo --model cats.graphmargin
+    graphmargin label cats.csv -t kind --class-weight balanced
     graphmargin label s3://pets/cats -t kind --dask tcp://10.0.0.1:8786
 """
 FIT_HELP = """Learn a model for new rows from a partly labeled table.
@@ -81,6 +85,7 @@ def label(
     unlabeled: Unlabeled = [],  # noqa: B006 - typer copies it
     ignore: Ignore = [],  # noqa: B006 - typer copies it
     keep: Keep = [],  # noqa: B006 - typer copies it
+    class_weight: ClassWeights = None,
     n_jobs: NJobs = None,
     seed: Seed = 0,
     dask: Dask = None,
@@ -99,6 +104,7 @@ def label(
     quiet: Quiet = False,
 ) -> None:
     """Write the labeled table and, if requested, a model and a report."""
+    weights = parse_class_weight(class_weight)
     if dask is not None:
         check_option_conflicts(
             {"--jobs": n_jobs}, "cannot be used with --dask: the workers have their own threads"
@@ -115,6 +121,7 @@ def label(
             unlabeled=unlabeled,
             ignore=ignore,
             keep=keep,
+            class_weight=weights,
             seed=seed,
             quiet=quiet or json,
         )
@@ -131,7 +138,7 @@ def label(
     task = read_task(source, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
     check_new_columns(task)
     check_has_unlabeled(task)
-    labeled, findings = _label_task(task, n_jobs, seed, report, quiet=quiet or json)
+    labeled, findings = _label_task(task, weights, n_jobs, seed, report, quiet=quiet or json)
     files = _write_files(labeled, findings, source, labeled_file, model, report)
     _print_result(findings, files, json=json, quiet=quiet)
 
@@ -144,6 +151,7 @@ def fit(
     unlabeled: Unlabeled = [],  # noqa: B006 - typer copies it
     ignore: Ignore = [],  # noqa: B006 - typer copies it
     keep: Keep = [],  # noqa: B006 - typer copies it
+    class_weight: ClassWeights = None,
     n_jobs: NJobs = None,
     seed: Seed = 0,
     json: Json = False,
@@ -152,22 +160,31 @@ def fit(
     """Write a model and, if requested, a report."""
     from graphmargin.labeling.labeling_task import read_task
 
+    weights = parse_class_weight(class_weight)
     check_files(table, model, report)
     task = read_task(table, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
-    labeled, findings = _label_task(task, n_jobs, seed, report, quiet=quiet or json)
+    labeled, findings = _label_task(task, weights, n_jobs, seed, report, quiet=quiet or json)
     files = _write_files(labeled, findings, table, None, model, report)
     _print_result(findings, files, json=json, quiet=quiet)
 
 
 def _label_task(
-    task: LabelingTask, n_jobs: int | None, seed: int, report: Path | None, *, quiet: bool
+    task: LabelingTask,
+    class_weight: ClassWeight,
+    n_jobs: int | None,
+    seed: int,
+    report: Path | None,
+    *,
+    quiet: bool,
 ) -> tuple[LabeledTable, Findings]:
     from graphmargin._progress import announce
     from graphmargin.labeling.inspection import full_findings, summarize
     from graphmargin.labeling.labeling_task import label_rows
 
     with show_progress(quiet=quiet) as listener:
-        labeled = label_rows(task, n_jobs=n_jobs, seed=seed, listener=listener)
+        labeled = label_rows(
+            task, class_weight=class_weight, n_jobs=n_jobs, seed=seed, listener=listener
+        )
         if report is None:
             return labeled, summarize(labeled)
         with announce(listener, "report"):

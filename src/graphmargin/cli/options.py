@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
@@ -90,6 +91,15 @@ Keep: TypeAlias = Annotated[
         help="Column that is a feature although it looks like an ID; can be repeated.",
     ),
 ]
+ClassWeights: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--class-weight",
+        metavar="balanced|CLASS=WEIGHT,...",
+        help="Weights of the errors in each class: 'balanced' for weights against the number of "
+        "labels, or numbers, such as rare=10,common=1.",
+    ),
+]
 NJobs: TypeAlias = Annotated[
     int | None,
     typer.Option("--jobs", min=1, metavar="N", help="Number of threads; by default, all cores."),
@@ -99,6 +109,36 @@ Seed: TypeAlias = Annotated[
 ]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
+
+
+def parse_class_weight(text: str | None) -> str | dict[str, float] | None:
+    """Return the value of --class-weight: None, "balanced", or weights by class.
+
+    Examples
+    --------
+    >>> parse_class_weight("rare=10,common=1")
+    {'rare': 10.0, 'common': 1.0}
+    >>> parse_class_weight("rare")
+    Traceback (most recent call last):
+    typer._click.exceptions.BadParameter: 'rare' is neither 'balanced' nor a list of CLASS=WEIGHT...
+    """
+    if text is None or text == "balanced":
+        return text
+    pairs = re.findall(r"(.+?)=([^=,]*)(?:,|$)", text)  # names may have commas
+    try:
+        weights = {name: float(weight) for name, weight in pairs}
+    except ValueError:
+        weights = {}
+    if not weights or ",".join(f"{name}={weight}" for name, weight in pairs) != text:
+        msg = (
+            f"{text!r} is neither 'balanced' nor a list of CLASS=WEIGHT, such as rare=10,common=1."
+        )
+        raise typer.BadParameter(msg, param_hint="--class-weight")
+    for name, weight in weights.items():
+        if not 1e-6 <= weight <= 1e6:
+            msg = f"the weight of {name!r} must be from 1e-6 to 1e6, got {weight:g}."
+            raise typer.BadParameter(msg, param_hint="--class-weight")
+    return weights
 
 
 def default_output(table: Path, what: str) -> Path:

@@ -35,6 +35,7 @@ from graphmargin.labeling.findings import SOURCES, ClusterUse, Findings
 from graphmargin.labeling.inspection import candidates_of, estimate_of
 from graphmargin.labeling.labeling_task import all_labeled_message, table_parameters
 from graphmargin.labels import UNLABELED_IN_TABLES
+from graphmargin.margin.class_weights import ClassWeight, check_class_weight
 from graphmargin.models.table_model import TableModel
 from graphmargin.selection.advice import evidence_advice, unreached_advice
 from graphmargin.selection.choice import Choice
@@ -196,13 +197,17 @@ class LabeledOnCluster:
         return TableModel(self.features, predictor, classes, label.name, details)
 
 
-def label_table(cluster: Cluster, request: TableRequest, *, seed: int) -> LabeledOnCluster:
+def label_table(
+    cluster: Cluster, request: TableRequest, *, class_weight: ClassWeight = None, seed: int
+) -> LabeledOnCluster:
     """Fit the features on a sample, choose the parameters, and label all rows.
 
     Parameters
     ----------
     cluster : Cluster
     request : TableRequest
+    class_weight : None, "balanced" or mapping from class to float, default=None
+        Factors of the losses of each class, as in `MaxMarginGraphCut`.
     seed : int
         Seed of samples and folds.
 
@@ -214,7 +219,11 @@ def label_table(cluster: Cluster, request: TableRequest, *, seed: int) -> Labele
     """
     began = time.perf_counter()
     # Class masses are not normalized on a cluster.
-    parameters = replace(table_parameters(request.source.n_rows), class_mass_normalization=(False,))
+    parameters = replace(
+        table_parameters(request.source.n_rows),
+        class_weight=check_class_weight(class_weight),
+        class_mass_normalization=(False,),
+    )
     sample = sample_table(cluster, request, seed)
     ignore = (request.label.name, *request.ignore)
     features = fit_features(sample, ignore=ignore, keep=request.keep)

@@ -53,6 +53,7 @@ class DistributedGraphCut(BaseEstimator):
     coef0 : float >= 0, default=1.0
     width : {"paper", "binary"} or positive float, default="paper"
     C : "auto" or float > 0, default="auto"
+    class_weight : None, "balanced" or dict from class to float > 0, default=None
     gamma_g : "auto" or float >= 0, default="auto"
     eps : float in [0, 1), default=1e-6
     loss_weights : {"confidence", "equal"}, default="confidence"
@@ -124,6 +125,7 @@ class DistributedGraphCut(BaseEstimator):
         coef0: float = 1.0,
         width: Any = "paper",
         C: Any = "auto",
+        class_weight: Any = None,
         gamma_g: Any = "auto",
         eps: float = 1e-6,
         loss_weights: str = "confidence",
@@ -137,6 +139,7 @@ class DistributedGraphCut(BaseEstimator):
         self.coef0 = coef0
         self.width = width
         self.C = C
+        self.class_weight = class_weight
         self.gamma_g = gamma_g
         self.eps = eps
         self.loss_weights = loss_weights

@@ -44,6 +44,7 @@ from graphmargin.distributed.stages.score_calibration import calibrate
 from graphmargin.distributed.stages.training_rows import BlendedCandidate, TrainingPlan
 from graphmargin.distributed.stages.transduction import label_rows
 from graphmargin.graph.weights import paper_width
+from graphmargin.margin.class_weights import class_weights
 from graphmargin.margin.margin_predictor import MarginPredictor
 from graphmargin.selection.choice import Choice
 from graphmargin.selection.execution import (
@@ -155,6 +156,10 @@ def run_fit(cluster: Cluster, request: FitRequest) -> FittedOnCluster:
     graph_options = graph_parameters(parameters)
     run, source, encoder = _open_run(cluster, request)
     table = ingest(run, source, encoder, request.label, request.id)
+    counts = table.label_counts.sum(axis=0)
+    parameters = replace(
+        parameters, class_weight=class_weights(parameters.class_weight, table.classes, counts)
+    )
     n_partitions, n_classes = _plan_partitions(run, table, graph_options), len(table.classes)
 
     replication = partition_rows(run, table, n_partitions, graph_options, seed)
@@ -173,12 +178,19 @@ def run_fit(cluster: Cluster, request: FitRequest) -> FittedOnCluster:
     # The candidate of the largest weight is the first, and its solution induces the labels.
     gamma_g = next(iter(gammas), np.inf)
 
-    plan = TrainingPlan(candidates, n_classes, parameters.eps, parameters.loss_weights, seed)
+    plan = TrainingPlan(
+        candidates,
+        n_classes,
+        parameters.eps,
+        parameters.loss_weights,
+        seed,
+        parameters.class_weight,
+    )
     kernel = replace(parameters.kernel.kernel, width=kernel_width)
     center = table.mean if kernel.kind in ("linear", "rbf") else 0.0
     machine = train(run, n_partitions, plan, kernel, center)
     if choice is not None and len(choice.trials.held_out_codes):
-        calibration = held_out_calibration(choice)
+        calibration = held_out_calibration(choice, class_weight=parameters.class_weight)
     else:
         calibration = calibrate(run, n_partitions, machine, plan, gamma_g)
 

@@ -17,6 +17,7 @@ from graphmargin._typing import AnyArray, FloatArray, IntArray, ProgressListener
 from graphmargin.harmonic.solution import HarmonicSolution, solve_path
 from graphmargin.labeling.findings import GIVEN, INDUCED, MODEL
 from graphmargin.labels import encode_labels
+from graphmargin.margin.class_weights import ClassWeight, class_weights
 from graphmargin.margin.kernels import Kernel
 from graphmargin.models.table_model import TableModel
 from graphmargin.selection.choice import Choice
@@ -210,6 +211,7 @@ class LabeledTable:
 def label_rows(
     task: LabelingTask,
     *,
+    class_weight: ClassWeight = None,
     n_jobs: int | None = None,
     seed: int = 0,
     listener: ProgressListener | None = None,
@@ -219,6 +221,8 @@ def label_rows(
     Parameters
     ----------
     task : LabelingTask
+    class_weight : None, "balanced" or mapping from class to float, optional
+        Factors of the losses of each class, as in `MaxMarginGraphCut`.
     n_jobs : int, optional
         Number of threads.
     seed : int
@@ -236,8 +240,13 @@ def label_rows(
     """
     start = time.perf_counter()
     labels, execution = encode_labels(task.target.codes), Execution(n_jobs, seed)
+    counts = np.bincount(labels.codes[labels.labeled])
+    parameters = replace(
+        table_parameters(len(task.X)),
+        class_weight=class_weights(class_weight, task.target.classes, counts),
+    )
     with progress_listener(listener):
-        tasks = make_tasks(task.X, labels, None, [table_parameters(len(task.X))], execution)
+        tasks = make_tasks(task.X, labels, None, [parameters], execution)
         trials = try_cuts(tasks, default_held_out(labels, seed), execution)
         choice = choose_among(trials, max_blended(trials))
         fitted = blend_cuts(trials, choice, execution)

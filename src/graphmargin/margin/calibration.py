@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -22,6 +24,8 @@ TYPICAL_DOUBT = 0.1
 """Mean of the doubt by its prior, an exponential distribution."""
 MIN_DOUBT = 1e-6
 """Lower bound on the doubt, so that no class has probability zero."""
+WEIGHT_SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""Shares of the logarithms of class weights that `fit_calibration` tries to subtract."""
 GRAPH_WEIGHTS = (0.0, 0.25, 0.5, 1.0, 2.0)
 """Weights of the graph that `fit_calibration` tries; their prior is exponential with mean 1."""
 
@@ -40,6 +44,9 @@ class Calibration:
         Factor of the log-probabilities of the graph that are added to the class scores.
     pair_scales : array of shape (n_pairs,)
         Units in which f of every pair of classes is measured, see `class_scores`.
+    offsets : array of shape (c,) or (1,)
+        Added to the class scores times the sharpness. They are zero unless classes have weights,
+        which shift the scores but not the probabilities.
 
     Examples
     --------
@@ -52,10 +59,11 @@ class Calibration:
     doubt: float
     graph_weight: float = 0.0
     pair_scales: FloatArray = field(default_factory=lambda: np.ones(1))
+    offsets: FloatArray = field(default_factory=lambda: np.zeros(1))
 
     def probabilities(self, scores: FloatArray) -> FloatArray:
         """Return the class probabilities of shape (n, c) of some class scores."""
-        return probabilities(scores, self.sharpness, self.doubt)
+        return probabilities(scores, self.sharpness, self.doubt, self.offsets)
 
 
 def calibration_targets(
@@ -127,13 +135,18 @@ def fit_sharpness(scores: FloatArray, targets: FloatArray) -> float:
 
 
 def fit_calibration(
-    scores: FloatArray, targets: FloatArray, log_graph: FloatArray | None = None
+    scores: FloatArray,
+    targets: FloatArray,
+    log_graph: FloatArray | None = None,
+    class_weight: Sequence[float] | None = None,
 ) -> Calibration:
     """Return the sharpness, the doubt and the graph weight that are likeliest, given targets.
 
-    ``p = (1 - d) softmax(a (scores + g log_graph)) + d / c``. The doubt d, with an exponential
-    prior of mean 0.1, allows for labels that are wrong; the sharpness a has the prior of
-    `fit_sharpness`, and the graph weight g an exponential one of mean 1.
+    ``p = (1 - d) softmax(a (scores + g log_graph) - t log w) + d / c``. The doubt d, with an
+    exponential prior of mean 0.1, allows for labels that are wrong; the sharpness a has the prior
+    of `fit_sharpness`, and the graph weight g an exponential one of mean 1. Class weights w shift
+    scores towards their classes, by as much as a classifier of the weighted losses needs them; the
+    share t, of those in [0, 1], takes it back.
 
     Parameters
     ----------
@@ -141,6 +154,8 @@ def fit_calibration(
         As in `fit_sharpness`.
     log_graph : array of shape (n, c), default=None
         Logarithms of class probabilities by the graph alone; None fixes their weight at 0.
+    class_weight : sequence of c floats > 0, default=None
+        Factors of the losses by which scores were learned; None is one for all, and t = 0.
 
     Examples
     --------
@@ -157,10 +172,11 @@ def fit_calibration(
     columns, center = class_columns(scores), typical_sharpness(scores)
     n_classes, entries = columns.shape[1], targets.nonzero()  # one a row, if rows have a label
     best, least = Calibration(center, MIN_DOUBT), np.inf
-    for weight in GRAPH_WEIGHTS if log_graph is not None else GRAPH_WEIGHTS[:1]:
+    graph_weights = GRAPH_WEIGHTS if log_graph is not None else GRAPH_WEIGHTS[:1]
+    for weight, offsets in product(graph_weights, _offsets(class_weight)):
         shifted = columns if log_graph is None else columns + weight * log_graph
         for block in row_slices(len(SHARPNESSES), 64 * columns.size):  # blocks that fit a cache
-            log_P = log_softmax(center * SHARPNESSES[block, None, None] * shifted, axis=2)
+            log_P = log_softmax(center * SHARPNESSES[block, None, None] * shifted + offsets, axis=2)
             P = np.exp(log_P[:, *entries])
             doubts = _best_doubts(P, targets[entries], n_classes)
             Q = _mixed_with_uniform(P, doubts[:, None], n_classes)
@@ -169,11 +185,21 @@ def fit_calibration(
             i = int(losses.argmin())
             if losses[i] < least:
                 sharpness = float(center * SHARPNESSES[block][i])
-                best, least = Calibration(sharpness, float(doubts[i]), weight), losses[i]
+                best = Calibration(sharpness, float(doubts[i]), weight, offsets=offsets)
+                least = losses[i]
     return best
 
 
-def calibrate_pairs(pairwise: FloatArray, targets: FloatArray) -> Calibration:
+def _offsets(class_weight: Sequence[float] | None) -> list[FloatArray]:
+    """Return the offsets to try: shares of minus the logarithms of the class weights."""
+    if class_weight is None:
+        return [np.zeros(1)]
+    return [-share * np.log(class_weight) for share in WEIGHT_SHARES]
+
+
+def calibrate_pairs(
+    pairwise: FloatArray, targets: FloatArray, class_weight: Sequence[float] | None = None
+) -> Calibration:
     """Return the calibration of f of every pair of classes, whose scales are those of its rows.
 
     Parameters
@@ -181,6 +207,8 @@ def calibrate_pairs(pairwise: FloatArray, targets: FloatArray) -> Calibration:
     pairwise : array of shape (n, n_pairs)
     targets : array of shape (n, c)
         As in `fit_sharpness`.
+    class_weight : sequence of c floats > 0, default=None
+        As in `fit_calibration`.
 
     Examples
     --------
@@ -190,7 +218,8 @@ def calibrate_pairs(pairwise: FloatArray, targets: FloatArray) -> Calibration:
     """
     pair_scales = scales_of_pairs(pairwise)
     scores = class_scores(pairwise, targets.shape[1], pair_scales)
-    return replace(fit_calibration(scores, targets), pair_scales=pair_scales)
+    calibration = fit_calibration(scores, targets, class_weight=class_weight)
+    return replace(calibration, pair_scales=pair_scales)
 
 
 def typical_sharpness(scores: FloatArray) -> float:
@@ -237,7 +266,9 @@ def _best_doubts(P: FloatArray, targets: FloatArray, n_classes: int) -> FloatArr
     return doubts
 
 
-def probabilities(scores: FloatArray, sharpness: float, doubt: float = 0.0) -> FloatArray:
+def probabilities(
+    scores: FloatArray, sharpness: float, doubt: float = 0.0, offsets: FloatArray | float = 0.0
+) -> FloatArray:
     """Return class probabilities of shape (n, c) for decision values.
 
     Examples
@@ -247,7 +278,7 @@ def probabilities(scores: FloatArray, sharpness: float, doubt: float = 0.0) -> F
     >>> probabilities(np.array([-2.0, 0.0, 2.0]), sharpness=1.0).round(2).tolist()
     [[0.88, 0.12], [0.5, 0.5], [0.12, 0.88]]
     """
-    P = softmax(sharpness * class_columns(scores), axis=1)
+    P = softmax(sharpness * class_columns(scores) + offsets, axis=1)
     return _mixed_with_uniform(P, doubt, P.shape[1])
 
 

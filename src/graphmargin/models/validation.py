@@ -81,6 +81,7 @@ def _check_calibration(calibration: Calibration, n_classes: int) -> None:
     require(0 <= weight < math.inf and (weight == 0 or n_classes > 2), "graph_weight")
     require(scales.shape == (n_classes * (n_classes - 1) // 2,), "pair_scales")
     require(bool((scales > 0).all()), "pair_scales")
+    require(calibration.offsets.shape in ((1,), (n_classes,)), "offsets")
 
 
 def _check_machine(machine: MarginMachine, d: int, n_classes: int) -> None:

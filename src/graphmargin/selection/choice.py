@@ -8,6 +8,7 @@ experiments behind this rule.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,6 +19,7 @@ from scipy.special import logsumexp
 from graphmargin._html import html_table
 from graphmargin._typing import BoolArray, FloatArray, IntArray
 from graphmargin.margin.calibration import fit_sharpness, probabilities
+from graphmargin.margin.class_weights import weights_of_rows
 from graphmargin.margin.machine import predicted_codes
 from graphmargin.selection.trials import Trials
 
@@ -44,7 +46,8 @@ class Choice:
     label_counts : array of shape (c,)
         Number of labels of each class.
     label_log_likelihood : array of shape (m, h)
-        Log-likelihood of every held-out label, in nats.
+        Log-likelihood of every held-out label, in nats, times the weight of its class if classes
+        have weights.
     share_log_likelihood : array of shape (m,)
         Log-likelihood of the label counts if labels are drawn at random from the classes that the
         candidate predicts, relative to the best possible; at least -3.
@@ -256,7 +259,12 @@ class Choice:
         return table
 
 
-def choose(trials: Trials, label_counts: IntArray, max_blended: int | None = None) -> Choice:
+def choose(
+    trials: Trials,
+    label_counts: IntArray,
+    max_blended: int | None = None,
+    class_weight: Sequence[float] | None = None,
+) -> Choice:
     """Return the weights of the candidates by Bayes' rule.
 
     The weight of candidate m is proportional to its prior times ``exp(a_m + b_m)``.
@@ -277,6 +285,9 @@ def choose(trials: Trials, label_counts: IntArray, max_blended: int | None = Non
     max_blended : int, default=None
         Largest number of candidates in the blend, which has the most likely ones with 90 % of the
         weight of all.
+    class_weight : sequence of c floats > 0, default=None
+        Factors of the log-likelihood of the labels of each class, in units of their mean over all
+        held-out labels.
 
     Examples
     --------
@@ -303,6 +314,9 @@ def choose(trials: Trials, label_counts: IntArray, max_blended: int | None = Non
             for scores in trials.candidate_scores
         ]
     )
+    if class_weight is not None and len(trials.held_out_codes):
+        costs = weights_of_rows(class_weight, trials.held_out_codes)
+        label_log_likelihood *= costs / costs.mean()
     share_log_likelihood = _share_log_likelihood(trials.shares, label_counts)
     evidence = label_log_likelihood.sum(axis=1) + share_log_likelihood
     log_weights = _log_weights(trials.supervised, evidence)

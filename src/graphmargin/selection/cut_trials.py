@@ -135,7 +135,8 @@ def try_cuts(
         for task, of_task in zip(tasks, candidates, strict=True):
             parameters, rows = task.parameters, trial_rows[id(task.problem)]
             keys = list(dict.fromkeys(_induced_label_key(candidate) for candidate in of_task))
-            key = (id(task.problem), parameters.eps, parameters.loss_weights, tuple(keys))
+            rule = (parameters.eps, parameters.loss_weights, parameters.class_weight)
+            key = (id(task.problem), rule, tuple(keys))
             if key not in induced:
                 induced[key] = _induce_folds(task, rows, keys, execution, progress)
             trials.append(
@@ -262,9 +263,13 @@ def labels_to_learn(
 ) -> InducedLabels:
     """Return the labels that a candidate learns from; without a solution, the given ones."""
     if solution is None or np.isinf(solution.gamma_g):
-        return supervised_labels(labels)
-    normalized = normalize_to_priors(solution, priors)
-    return induced_labels(normalized, eps=parameters.eps, loss_weights=parameters.loss_weights)
+        induced = supervised_labels(labels)
+    else:
+        normalized = normalize_to_priors(solution, priors)
+        induced = induced_labels(
+            normalized, eps=parameters.eps, loss_weights=parameters.loss_weights
+        )
+    return induced.weighted_by_class(parameters.class_weight)
 
 
 def _try_machines(

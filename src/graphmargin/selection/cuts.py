@@ -94,7 +94,9 @@ def fit_cut(task: Task, execution: Execution) -> FittedCut:
     """Return the max-margin graph cut with the fixed parameters of a task, fitted on all rows."""
     parameters, labels = task.parameters, task.labels
     solution, normalized = solve_fixed(task, execution)
-    induced = induced_labels(normalized, eps=parameters.eps, loss_weights=parameters.loss_weights)
+    induced = induced_labels(
+        normalized, eps=parameters.eps, loss_weights=parameters.loss_weights
+    ).weighted_by_class(parameters.class_weight)
     warnings = [*solution_warnings(normalized), *_induced_warnings(induced)]
     rows = np.flatnonzero(induced.mask)
     stage = f"max-margin classifier on {len(rows):,} points"
@@ -135,7 +137,7 @@ def fit_supervised(task: Task, execution: Execution) -> FittedClassifier:
     with report_stage(stage, execution.verbose) as progress:
         machine = _train_on_rows(
             task,
-            supervised_labels(task.labels),
+            supervised_labels(task.labels).weighted_by_class(task.parameters.class_weight),
             fixed_value(task.parameters.C),
             None,
             execution,
@@ -297,5 +299,6 @@ def _calibrated_predictor(
     """Return the predictor of a machine, calibrated on the class masses of some training rows."""
     sample = rows[:: -(-len(rows) // CALIBRATION_ROWS)]
     targets = calibration_targets(solution.class_mass, task.labels.codes)[sample]
-    calibration = calibrate_pairs(machine.pairwise(task.X[sample]), targets)
+    class_weight = task.parameters.class_weight
+    calibration = calibrate_pairs(machine.pairwise(task.X[sample]), targets, class_weight)
     return MarginPredictor(task.labels.classes, (machine.collapse_linear(),), calibration)

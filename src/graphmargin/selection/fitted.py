@@ -90,11 +90,13 @@ def calibrate_and_label(
     labels, pairwise = task.labels, sum_pairwise(machines, task.X)
     n_classes = len(labels.classes)
     if choice is not None and len(choice.trials.held_out_codes):
-        calibration = held_out_calibration(choice, graph)
+        calibration = held_out_calibration(choice, graph, task.parameters.class_weight)
     else:
         given = labels.codes[labels.labeled]
         targets = calibration_targets(np.eye(n_classes)[given], given)
-        calibration = calibrate_pairs(pairwise[labels.labeled], targets)
+        calibration = calibrate_pairs(
+            pairwise[labels.labeled], targets, task.parameters.class_weight
+        )
     scores = class_scores(pairwise, n_classes, calibration.pair_scales)
     parts: tuple[WalkPart, ...] = ()
     if graph is not None and calibration.graph_weight > 0:
@@ -104,8 +106,7 @@ def calibrate_and_label(
     distributions = calibration.probabilities(scores)
     held_out = None
     if choice is not None and len(choice.trials.held_out_codes):
-        unlabeled = distributions[~labels.labeled]
-        held_out = _held_out_predictions(choice, calibration, graph, unlabeled)
+        held_out = _held_out_predictions(choice, calibration, graph, scores[~labels.labeled])
     return FittedClassifier(
         task=task,
         choice=choice,
@@ -118,11 +119,15 @@ def calibrate_and_label(
     )
 
 
-def held_out_calibration(choice: Choice, graph: GraphProbabilities | None = None) -> Calibration:
+def held_out_calibration(
+    choice: Choice,
+    graph: GraphProbabilities | None = None,
+    class_weight: Sequence[float] | None = None,
+) -> Calibration:
     """Return the calibration of a blend, fitted to its held-out labels, of which there are some."""
     targets = np.eye(len(choice.label_counts))[choice.trials.held_out_codes]
     log_graph = None if graph is None else graph.at_held_out
-    calibration = fit_calibration(choice.scores, targets, log_graph)
+    calibration = fit_calibration(choice.cross_fitted_scores, targets, log_graph, class_weight)
     return replace(calibration, pair_scales=choice.weights @ choice.trials.pair_scales)
 
 
@@ -130,15 +135,18 @@ def _held_out_predictions(
     choice: Choice,
     calibration: Calibration,
     graph: GraphProbabilities | None,
-    unlabeled: FloatArray,
+    scores_of_unlabeled: FloatArray,
 ) -> HeldOutPredictions:
     trials, scores = choice.trials, choice.cross_fitted_scores
     if graph is not None and calibration.graph_weight > 0:
         scores = scores + calibration.graph_weight * graph.at_held_out
+    has_weights = bool(calibration.offsets.any())
     return predictions_for(
         trials.held_out_codes,
         calibration.probabilities(scores),
         trials.held_out_rows,
         doubt=calibration.doubt,
-        unlabeled=unlabeled,
+        unlabeled=calibration.probabilities(scores_of_unlabeled),
+        weighted_codes=predicted_codes(scores) if has_weights else None,
+        weighted_unlabeled=predicted_codes(scores_of_unlabeled) if has_weights else None,
     )

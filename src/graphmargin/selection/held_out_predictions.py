@@ -36,6 +36,9 @@ class HeldOutPredictions:
     confusion : array of shape (c, c)
         Shares of the classes that the classifier predicts for rows of each class, by its own
         probabilities of the unlabeled rows; rows sum to one.
+    weighted_codes : array of shape (h,) or None
+        Classes that the classifier predicts for the held-out labels if classes have weights; None
+        if it predicts the most probable ones.
 
     Examples
     --------
@@ -54,10 +57,13 @@ class HeldOutPredictions:
     doubt: float
     class_shares: FloatArray
     confusion: FloatArray
+    weighted_codes: IntArray | None = None
 
     @property
     def predicted(self) -> IntArray:
         """Classes that the classifier predicts for the held-out labels."""
+        if self.weighted_codes is not None:
+            return self.weighted_codes
         return np.asarray(self.probabilities.argmax(axis=1))
 
     @property
@@ -83,6 +89,8 @@ def predictions_for(
     *,
     doubt: float,
     unlabeled: FloatArray,
+    weighted_codes: IntArray | None = None,
+    weighted_unlabeled: IntArray | None = None,
 ) -> HeldOutPredictions:
     """Return held-out predictions with the class shares and the confusion of unlabeled rows.
 
@@ -92,6 +100,8 @@ def predictions_for(
         See `HeldOutPredictions`.
     unlabeled : array of shape (m, c)
         Class probabilities of the unlabeled rows; without any, those of the held-out labels count.
+    weighted_codes, weighted_unlabeled : arrays of shape (h,) and (m,), default=None
+        Predicted classes of the held-out labels and the unlabeled rows, if classes have weights.
 
     Examples
     --------
@@ -100,14 +110,20 @@ def predictions_for(
     array([[0.82, 0.18],
            [0.11, 0.89]])
     """
-    P = unlabeled if len(unlabeled) else probabilities
+    P, classes = (
+        (unlabeled, weighted_unlabeled) if len(unlabeled) else (probabilities, weighted_codes)
+    )
+    if classes is None:
+        classes = P.argmax(axis=1)
     n_classes = P.shape[1]
     joint = np.zeros((n_classes, n_classes))
-    np.add.at(joint.T, P.argmax(axis=1), P)
+    np.add.at(joint.T, classes, P)
     mass = joint.sum(axis=1, keepdims=True)
     confusion = np.where(mass > 0, joint, np.eye(n_classes)) / np.where(mass > 0, mass, 1.0)
     shares = mass[:, 0] / mass.sum()
-    return HeldOutPredictions(codes, probabilities, rows, float(doubt), shares, confusion)
+    return HeldOutPredictions(
+        codes, probabilities, rows, float(doubt), shares, confusion, weighted_codes
+    )
 
 
 @dataclass(frozen=True)

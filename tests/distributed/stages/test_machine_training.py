@@ -328,7 +328,7 @@ def test_the_doubt_of_a_calibration_counts_all_labels(run, monkeypatch):
     monkeypatch.setattr(
         score_calibration,
         "calibrate_pairs",
-        lambda pairwise, targets: seen.append((pairwise, targets)),
+        lambda pairwise, targets, _: seen.append((pairwise, targets)),
     )
     monkeypatch.setattr(score_calibration, "CALIBRATION_ROWS", 100)
     calibrate(run, 6, machine, plan, np.inf)

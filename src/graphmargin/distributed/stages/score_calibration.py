@@ -60,7 +60,7 @@ def calibrate(
     )
     n_labels = counts[:, machine.n_classes :].sum(axis=0)
     targets = calibration_targets(mass.astype(np.float64), codes, n_labels)
-    return calibrate_pairs(machine.pairwise(X), targets)
+    return calibrate_pairs(machine.pairwise(X), targets, plan.class_weight)
 
 
 def _sample_partition(
