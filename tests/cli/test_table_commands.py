@@ -264,13 +264,19 @@ def test_audit_lists_wrong_labels(table_file, tmp_path, mixed_table, capsys):
     wrong[[30, 60]] = "dog"
     table.assign(kind=wrong).to_csv(table_file, index=False)
     assert run("audit", table_file, "-t", "kind", "--out", tmp_path / "suspicious.csv") == 0
-    assert "suggested" in capsys.readouterr().out
+    output = capsys.readouterr().out
+    assert "suggested" in output
     written = read_table(tmp_path / "suspicious.csv")
     assert set(written["row"][:2]) == {"31", "61"}
-    assert written["suspicion"].astype(float).between(0.5, 1).all()
+    assert written["probability"].astype(float).between(0.5, 1).all()
     assert run("audit", table_file, "-t", "kind", "-n", "1", "--json") == 0
     result = json.loads(capsys.readouterr().out)
     assert result["n_suspicious"] >= 2
+    assert result["threshold"] == 0.5
+    assert run("audit", table_file, "-t", "kind", "--threshold", "0.99", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["n_suspicious"] < result["n_suspicious"]
+    assert 0 < result["expected_false_alarms"] < result["n_suspicious"]
+    assert output.startswith(result["summary"])
     assert len(result["suspicious_labels"]) == 1
     assert run("audit", table_file, "-t", "kind", "-n", "1") == 0
     assert "lists all" in capsys.readouterr().out
@@ -384,7 +390,7 @@ def test_a_list_without_suspicious_labels_is_a_table_without_rows(tmp_path):
     table, out = tmp_path / "a.csv", tmp_path / "suspicious.csv"
     table.write_text("size,kind\n1.5,cat\n1.6,cat\n9.5,dog\n9.6,dog\n")
     assert run("audit", table, "-t", "kind", "--out", out) == 0
-    assert out.read_text() == "row,given,suggested,suspicion\n"
+    assert out.read_text() == "row,given,suggested,probability\n"
 
 
 def test_predict_accepts_a_table_without_rows(table_file, tmp_path, capsys):

@@ -105,6 +105,7 @@ def findings(make_map):
         map=make_map(24, 3),
         least_certain=(RowNote(1234, "dog", "cat", 0.021, {"size": "31 cm"}),),
         suspicious_labels=(RowNote(7, "eel", "dog", 0.93, {"coat": "long"}),),
+        audit_note="1 of 55 held-out labels looks wrong.",
         certificate=("Nothing is proved for three classes.",),
         seconds=2.8,
         version="9.9",

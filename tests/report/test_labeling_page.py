@@ -85,6 +85,7 @@ def test_sections_show_the_findings(page):
     assert "supervised 1 25.0 % -" in text.section("choice")
     assert "1,234 dog cat 2.1 % 31 cm" in text.section("uncertain")
     assert "7 eel dog 93.0 % long" in text.section("suspicious")
+    assert "1 of 55 held-out labels looks wrong." in text.section("suspicious")
     assert "Numbers are divided by their spread." in text.section("columns")
     assert "number size, weight 2 category coat 4 left out id 0" in text.section("columns")
     assert "graph: 1,797 points" in text.section("report")

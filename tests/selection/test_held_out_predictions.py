@@ -6,12 +6,10 @@ from crepes import ConformalClassifier
 from crepes.extras import hinge
 from scipy.stats import beta
 
-from graphmargin.margin import fit_calibration
 from graphmargin.selection.held_out_predictions import (
     HeldOutPredictions,
     estimate_accuracy,
     highest_coverage,
-    label_error_probabilities,
     prediction_sets,
     predictions_for,
     set_thresholds,
@@ -217,43 +215,3 @@ def test_a_coverage_that_is_none_is_refused(coverage):
 
 
 # Wrong labels.
-
-
-def test_probability_of_a_wrong_label_is_that_of_all_cases():
-    """The label is any class with probability d, else that of the row."""
-    d, p = 0.2, np.array([0.7, 0.2, 0.1])
-    wrong, total = np.zeros(3), np.zeros(3)
-    for row_class in range(3):
-        total[row_class] += p[row_class] * (1 - d)
-        for label in range(3):
-            total[label] += p[row_class] * d / 3
-            wrong[label] += p[row_class] * d / 3 * (label != row_class)
-    mixed = np.tile((1 - d) * p + d / 3, (3, 1))
-    held_out = predictions_for(np.arange(3), mixed, None, doubt=d, unlabeled=mixed)
-    np.testing.assert_allclose(label_error_probabilities(held_out), wrong / total)
-    certain = HeldOutPredictions(
-        np.arange(3), np.full((3, 3), 1 / 3), None, 1.0, np.full(3, 1 / 3), np.eye(3)
-    )
-    np.testing.assert_allclose(label_error_probabilities(certain), 2 / 3)
-
-
-@pytest.mark.parametrize("n", [9, 30, 300])
-@pytest.mark.parametrize("share", [0.0, 0.1], ids=["clean", "one of ten is wrong"])
-def test_wrong_labels_are_found_and_clean_ones_are_not_accused(n, share):
-    rng = np.random.default_rng(0)
-    listed, n_wrong, n_found = 0, 0, 0
-    for _ in range(20):
-        truth = np.arange(n) % 3
-        scores = 4 * np.eye(3)[truth] + rng.normal(size=(n, 3))
-        is_wrong = rng.random(n) < share
-        codes = np.where(is_wrong, (truth + rng.integers(1, 3, size=n)) % 3, truth)
-        calibration = fit_calibration(scores, np.eye(3)[codes])
-        P = calibration.probabilities(scores)
-        held_out = predictions_for(codes, P, None, doubt=calibration.doubt, unlabeled=P)
-        probable = label_error_probabilities(held_out) > 0.5
-        listed += probable.sum()
-        n_wrong += is_wrong.sum()
-        n_found += (probable & is_wrong).sum()
-    assert listed - n_found <= 0.002 * 20 * n
-    if share and n == 300:
-        assert n_found > 0.7 * n_wrong

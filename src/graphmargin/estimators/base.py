@@ -37,6 +37,7 @@ from graphmargin.selection.held_out_predictions import (
     require_held_out,
     set_thresholds,
 )
+from graphmargin.selection.label_errors import LabelErrors, label_errors
 from graphmargin.selection.parameters import has_callable, has_parameters_to_choose, is_pairwise
 
 
@@ -85,12 +86,34 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
             True where the class of `classes_` belongs to the set of the row.
         """
         check_is_fitted(self)
-        held_out = require_held_out(self.held_out_)
+        held_out = require_held_out(self.held_out_, "predict_set")
         thresholds = set_thresholds(held_out, coverage, per_class=per_class)
         warning = coverage_warning(held_out, coverage, per_class=per_class)
         if warning:
             warnings.warn(warning, UserWarning, stacklevel=2)
         return prediction_sets(self.predict_proba(X), thresholds)
+
+    def label_errors(self, threshold: float = 0.5) -> LabelErrors:
+        """Return the probability that each given label is wrong, and the labels to check.
+
+        Labels are predicted by the chosen classifier without them: they are those that were held
+        out while parameters were chosen, about 1,000 of more. `graphmargin.selection.LabelErrors`
+        has the probabilities of all of them, and the labels above a threshold.
+
+        Parameters
+        ----------
+        threshold : float in [0, 1), default=0.5
+            Probability above which a label is listed. The result says how many of the listed
+            labels are expected to be right.
+
+        Returns
+        -------
+        LabelErrors
+            Its rows are those of `fit`, or of the validation set if `cv` is one.
+        """
+        check_is_fitted(self)
+        held_out = require_held_out(self.held_out_, "label_errors")
+        return label_errors(held_out, self.classes_, threshold)
 
     def _validate(self, X: Any, y: npt.ArrayLike) -> tuple[Any, EncodedLabels]:
         """Return X as a float array or CSR matrix, and the encoded labels; delete earlier results.

@@ -51,7 +51,7 @@ class CandidateSummary:
 
 @dataclass(frozen=True)
 class RowNote:
-    """A row to check: one with an uncertain prediction or a suspicious label.
+    """A row to check: one with an uncertain prediction, or with a label that is probably wrong.
 
     Attributes
     ----------
@@ -60,9 +60,10 @@ class RowNote:
     label : str
         The predicted or the given label.
     other : str
-        The second best prediction, or the label that the other labels suggest.
+        The second best prediction, or the most likely class without the given label.
     score : float
-        Confidence of a predicted label, the probability that it is right; suspicion of a given one.
+        Confidence of a predicted label, the probability that it is right; probability that a
+        given label is wrong.
     cells : mapping from str to str
         Values of the row in a few columns, shortened.
     """
@@ -181,9 +182,11 @@ class Findings:
     least_certain : tuple of RowNote
         Predicted labels with the lowest confidence.
     suspicious_labels : tuple of RowNote or None
-        Given labels that look wrong, the most suspicious first; None if labels were not audited.
+        Given labels that are probably wrong, the most likely error first; None if labels were not
+        audited.
     audit_note : str
-        A sentence on why labels were not audited; empty if they were.
+        A sentence on how many labels are probably wrong, the threshold and the expected number of
+        false alarms, or on why labels were not audited.
     certificate : tuple of str
         Sentences on what is proved about the error.
     cluster : ClusterUse or None

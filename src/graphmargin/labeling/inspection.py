@@ -65,7 +65,7 @@ def full_findings(labeled: LabeledTable) -> Findings:
     """Return the findings that a report shows.
 
     Beyond those of `summarize`, they have a map of a sample of the rows, the path of gamma_g, and
-    an audit of the given labels, unless there are too many.
+    an audit of the given labels.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def full_findings(labeled: LabeledTable) -> Findings:
     report = table_report(labeled, hold_out_labels=True)
     findings = _summary(labeled, report)
     path = labeled.fitted.gamma_path or {}
-    audit = audit_labels(labeled, report)
+    audit = audit_labels(labeled)
     rare_class, thresholds = _rare_class(labeled)
     return replace(
         findings,
@@ -92,7 +92,7 @@ def full_findings(labeled: LabeledTable) -> Findings:
         map=_graph_map(labeled),
         least_certain=_least_certain(labeled),
         suspicious_labels=None if audit.notes is None else audit.notes[:MAX_LISTED],
-        audit_note=audit.reason,
+        audit_note=audit.summary,
         certificate=_certificate(labeled, findings),
     )
 

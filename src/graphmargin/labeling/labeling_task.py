@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 N_NEIGHBORS = 5
 """Number of neighbors in the graph, as in `MaxMarginGraphCut`; fewer in a table of fewer rows."""
 EXPLANATION_GAMMA_G = 0.01
-"""The gamma_g that explains and audits labels if none was chosen; few walks end in the sink."""
+"""The gamma_g that explains labels if none was chosen; few walks end in the sink."""
 
 
 @dataclass(frozen=True)

@@ -124,7 +124,7 @@ def fit_sharpness(scores: FloatArray, targets: FloatArray) -> float:
     >>> float(probabilities(scores, fit_sharpness(scores, targets))[-1, 1].round(3))
     0.8
     """
-    columns, center = class_columns(scores), _prior_center(scores)
+    columns, center = class_columns(scores), typical_sharpness(scores)
 
     def loss(log_a: float) -> float:
         log_P = log_softmax(center * np.exp(log_a) * columns, axis=1)
@@ -169,7 +169,7 @@ def fit_calibration(
     >>> fit_calibration(scores, targets).probabilities(scores[:1]).round(2).tolist()
     [[0.91, 0.05, 0.04]]
     """
-    columns, center = class_columns(scores), _prior_center(scores)
+    columns, center = class_columns(scores), typical_sharpness(scores)
     n_classes, entries = columns.shape[1], targets.nonzero()  # one a row, if rows have a label
     best, least = Calibration(center, MIN_DOUBT), np.inf
     graph_weights = GRAPH_WEIGHTS if log_graph is not None else GRAPH_WEIGHTS[:1]
@@ -222,8 +222,14 @@ def calibrate_pairs(
     return replace(calibration, pair_scales=pair_scales)
 
 
-def _prior_center(scores: FloatArray) -> float:
-    """Return the sharpness at which the mean log-odds of the best two classes are typical."""
+def typical_sharpness(scores: FloatArray) -> float:
+    """Return the sharpness at which the mean log-odds of the best two classes are typical.
+
+    Examples
+    --------
+    >>> typical_sharpness(np.array([[4.0, 0.0], [0.0, 4.0]]))
+    0.5
+    """
     columns = class_columns(scores)
     if not len(columns):
         return TYPICAL_LOG_ODDS

@@ -114,7 +114,7 @@ def sets_of(
     per_class: bool,
 ) -> BoolArray:
     """Return the prediction sets of some rows, and warn if labels are too few for the coverage."""
-    held_out = require_held_out(held_out)
+    held_out = require_held_out(held_out, "predict_set")
     thresholds = set_thresholds(held_out, coverage, per_class=per_class)
     warning = coverage_warning(held_out, coverage, per_class=per_class)
     if warning:

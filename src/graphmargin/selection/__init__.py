@@ -8,10 +8,10 @@ from graphmargin.selection.held_out_predictions import (
     HeldOutPredictions,
     estimate_accuracy,
     highest_coverage,
-    label_error_probabilities,
     prediction_sets,
     set_thresholds,
 )
+from graphmargin.selection.label_errors import LabelErrors, label_error_probabilities
 from graphmargin.selection.thresholds import ThresholdRow, threshold_table
 from graphmargin.selection.trials import Trials
 
@@ -20,6 +20,7 @@ __all__ = [
     "Choice",
     "GraphReport",
     "HeldOutPredictions",
+    "LabelErrors",
     "LabeledKFold",
     "LabeledLeaveOneOut",
     "ThresholdRow",

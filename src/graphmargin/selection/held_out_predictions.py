@@ -1,4 +1,4 @@
-"""Predictions for held-out labels, and what they tell: accuracy, prediction sets, wrong labels."""
+"""Predictions for held-out labels, and what they tell: accuracy and prediction sets."""
 
 from __future__ import annotations
 
@@ -356,11 +356,11 @@ def highest_coverage(held_out: HeldOutPredictions, *, per_class: bool = False) -
     return n / (n + 1)
 
 
-def require_held_out(held_out: HeldOutPredictions | None) -> HeldOutPredictions:
-    """Return held-out predictions, or raise `ValueError` if a fit has none."""
+def require_held_out(held_out: HeldOutPredictions | None, method: str) -> HeldOutPredictions:
+    """Return the held-out predictions that a method needs; raise ValueError if there are none."""
     if held_out is None:
         msg = (
-            "`predict_set` needs held-out labels, which a fit has if a parameter is 'auto' or a "
+            f"`{method}` needs held-out labels, which a fit has if a parameter is 'auto' or a "
             "list, and some class has two labels or more"
         )
         raise ValueError(msg)
@@ -393,33 +393,6 @@ def coverage_warning(
             "set; label more rows."
         )
     return ""
-
-
-def label_error_probabilities(held_out: HeldOutPredictions) -> FloatArray:
-    """Return the probability that each held-out label is wrong.
-
-    The calibration allows for a share d of labels that are drawn at random from all classes. If
-    the row's class is g with probability p_g without them, a label g is wrong with probability
-
-    ``(d / c) (1 - p_g) / ((1 - d) p_g + d / c)``.
-
-    Where held-out labels are as likely as the classifier says, d is nearly zero, and no label is
-    probably wrong, however few labels there are.
-
-    Examples
-    --------
-    >>> P = np.array([[0.95, 0.05], [0.06, 0.94]])
-    >>> held_out = predictions_for(np.array([0, 0]), P, None, doubt=0.1, unlabeled=P)
-    >>> label_error_probabilities(held_out).round(3).tolist()
-    [0.0, 0.824]
-    """
-    n_classes = len(held_out.class_shares)
-    mixed = held_out.probabilities[np.arange(len(held_out.codes)), held_out.codes]
-    if held_out.doubt >= 1:
-        return np.full(len(mixed), 1 - 1 / n_classes)
-    at_random = held_out.doubt / n_classes
-    clean = np.clip((mixed - at_random) / (1 - held_out.doubt), 0.0, 1.0)
-    return np.asarray(at_random * (1 - clean) / np.maximum(mixed, 1e-300))
 
 
 def prediction_sets(distributions: FloatArray, thresholds: FloatArray) -> BoolArray:
