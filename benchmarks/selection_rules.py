@@ -244,9 +244,9 @@ def errors_of_rules(name: str, labels: int, draw: int) -> dict[str, float]:
     np.testing.assert_allclose(  # the rule that is varied is that of the library
         weights["the rule"][: len(ours.machines)], choose(ours.evidence, counts).weights, atol=1e-9
     )
-    scores = choice.trials.scores
+    at_unlabeled = replace(choice.trials, held_out_values=columns)
     return {
-        rule: 100 * error_rate(scores(np.tensordot(rule_weights, columns, axes=1)), y[unlabeled])
+        rule: 100 * error_rate(at_unlabeled.scores(rule_weights), y[unlabeled])
         for rule, rule_weights in weights.items()
     }
 

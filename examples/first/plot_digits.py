@@ -43,10 +43,10 @@ for name, model in models.items():
 # %%
 # The least certain images
 # ------------------------
-# ``confidence_`` is the best minus the second best class probability of each row. The
-# title of each of the 16 least certain images is the label of the cut; wrong ones are
-# red, with the truth in brackets. Most are nines with a straight tail; the five labeled
-# nines all have a curled one.
+# ``confidence_`` is the probability of each label; with fixed parameters, it is that of the
+# graph. The title of each of the 16 least certain images is the label of the cut; wrong
+# ones are red, with the truth in brackets. Most are nines with a straight tail; the five
+# labeled nines all have a curled one.
 
 cut, truth = models["max-margin graph cut"], y_true[seen]
 unlabeled = np.flatnonzero(hidden)

@@ -22,6 +22,22 @@ def command_line(command, table, target="kind"):
     return [command, table, "--target", target, *extra.get(command, [])]
 
 
+@pytest.mark.parametrize("command", ["label", "fit", "audit", "suggest", "explain"])
+@pytest.mark.parametrize(
+    ("value", "part"),
+    [
+        ("ballanced", "neither 'balanced' nor"),
+        ("cat=much", "neither 'balanced' nor"),
+        ("cat=2,", "neither 'balanced' nor"),
+        ("cat=-1", "'cat'"),
+        ("cat=nan", "'cat'"),
+        ("lion=2", "class 'lion', which no label has; classes are 'bird', 'cat', 'dog'"),
+    ],
+)
+def test_bad_class_weights_are_refused(command, value, part, refused, table_file):
+    assert part in refused(*command_line(command, table_file), "--class-weight", value)
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_rejects_a_bad_table(command, refused, table_file, tmp_path):
     (tmp_path / "folder.csv").mkdir()
@@ -287,3 +303,20 @@ def test_the_message_names_missing_packages_and_the_extra(monkeypatch, refused, 
     monkeypatch.setattr(app, "REQUIRED_PACKAGES", ("no_such_package",))
     line = refused(*command_line("label", table_file))
     assert 'no_such_package; pip install "graphmargin[cli]"' in line
+
+
+@pytest.mark.parametrize("value", ["-0.1", "1.1", "nan", "inf", "most"])
+def test_confidences_and_coverages_are_shares(value, table_file, refused):
+    for option in ("--min-confidence", "--sets"):
+        assert option in refused(*command_line("label", table_file), f"{option}={value}")
+
+
+def test_a_coverage_is_neither_nothing_nor_everything(table_file, refused):
+    for value in ("0", "1"):
+        line = refused(*command_line("label", table_file), "--sets", value)
+        assert "such as 0.9" in line
+
+
+def test_sets_must_not_replace_a_column(table_file, refused):
+    pd.read_csv(table_file).assign(kind_set="").to_csv(table_file, index=False)
+    assert "'kind_set'" in refused(*command_line("label", table_file), "--sets", "0.9")

@@ -93,10 +93,11 @@ def test_labels_are_those_of_one_machine(here, there):
     given = here["kind_source"] == "given"
     assert (there["kind_source"] == "given").tolist() == given.tolist()
     assert (there["kind_confidence"][given] == 1).all()
-    # Both blend the same candidates; machines that learn from landmarks are close, not equal.
-    assert there["kind_confidence"].to_numpy() == pytest.approx(
-        here["kind_confidence"].to_numpy(), abs=0.05
-    )
+    # Both blend the same candidates, but one machine adds probabilities of the graph, and machines
+    # that learn from landmarks are close, not equal.
+    difference = (there["kind_confidence"] - here["kind_confidence"]).abs()
+    assert difference.mean() < 0.01
+    assert difference.max() < 0.1
 
 
 def test_the_summary_agrees_with_the_files(pets, summary, here, there):  # noqa: ARG001
@@ -259,6 +260,8 @@ def test_the_summary_has_the_lines_of_a_cluster(pets, address, tmp_path, capsys)
         (["--report", "{pets}/new/a.html", "--out", "{pets}/new"], "outside of it"),
         (["--report", "{pets}/a", "--model", "{pets}/a"], "a is in use by this command already"),
         (["--jobs", "2"], "--jobs cannot be used with --dask"),
+        (["--min-confidence", "0.9"], "--min-confidence cannot be used with --dask"),
+        (["--sets", "0.9"], "--sets cannot be used with --dask"),
         (["--target", "kin"], "did you mean 'kind'?"),
         (["--out", "{pets}/pets/new"], "where it would be read as input"),
         (["--model", "{pets}/new/pets.graphmargin", "--out", "{pets}/new"], "outside of it"),

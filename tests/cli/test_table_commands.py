@@ -81,6 +81,59 @@ def test_quiet_prints_nothing_and_json_prints_the_findings(table_file, capsys):
     assert result["estimate"]["n_held_out"] == 15
 
 
+def test_label_and_predict_leave_rows_empty_that_are_not_sure(table_file, tmp_path, capsys):
+    model, out = tmp_path / "pets.graphmargin", tmp_path / "out.csv"
+    options = ("--min-confidence", "0.95", "--sets", "0.8")
+    argv = ("label", table_file, "-t", "kind", "--out", out, "--model", model, *options)
+    assert run(*argv) == 0
+    output = capsys.readouterr().out
+    written = read_table(out)
+    is_sure = written["kind_confidence"].astype(float) >= 0.95
+    n_empty = int((~is_sure).sum())
+    assert 0 < n_empty < 135
+    assert f"{n_empty} rows with a confidence below 0.95" in " ".join(output.split())
+    assert written["kind"].notna().equals(is_sure)
+    assert (
+        written["kind_set"]
+        .str.split(" | ", regex=False)
+        .explode()
+        .dropna()
+        .isin(["bird", "cat", "dog"])
+        .all()
+    )
+    assert run(*argv, "--json") == 0
+    result = json.loads(capsys.readouterr().out)
+    assert (result["n_left_empty"], result["min_confidence"]) == (n_empty, 0.95)
+    assert sum(result["final_counts"]) == 150 - n_empty
+    assert run("predict", model, table_file, "--out", out, *options) == 0
+    output = " ".join(capsys.readouterr().out.split())
+    predicted = read_table(out)
+    n_empty = int(predicted["kind_predicted"].isna().sum())
+    assert f"{n_empty} left empty, their confidence is below 0.95" in output
+    assert (predicted["kind_confidence"].astype(float) >= 0.95).sum() == 150 - n_empty
+    assert predicted["kind_set"].notna().any()
+    assert run("predict", model, table_file, "--out", out, "--sets", "0.99") == 0
+    assert "! Labels can promise a coverage of at most 0.938" in capsys.readouterr().out
+
+
+def test_the_summary_tells_the_accuracy_of_all_rows_of_classes_and_of_the_surest(
+    table_file, capsys
+):
+    assert run("label", table_file, "-t", "kind", "--json") == 0
+    result = json.loads(capsys.readouterr().out)
+    estimate, surest = result["estimate"], result["surest"]
+    low, high = estimate["interval"]
+    assert 0 <= low <= estimate["accuracy"] <= high <= 1
+    assert len(estimate["recall"]) == len(estimate["precision_interval"]) == 3
+    assert run("label", table_file, "-t", "kind") == 0
+    output = " ".join(capsys.readouterr().out.split())
+    assert f"about {estimate['accuracy']:.0%} ({estimate['n_right']} of 15 held-out" in output
+    assert f"balanced: {estimate['balanced_accuracy']:.0%}" in output
+    assert f"about {int(100 * surest['accuracy'])}% are right" in output
+    recall, (low, high) = estimate["recall"][0], estimate["recall_interval"][0]
+    assert f"{recall:.0%} ({low:.0%} to {high:.0%})" in output
+
+
 def test_label_writes_model_and_report(table_file, tmp_path, mixed_table, labeled_pets, capsys):
     model, report = tmp_path / "m" / "pets.graphmargin", tmp_path / "r" / "pets.html"
     argv = ("label", table_file, "-t", "kind", "--model", model, "--report", report)
@@ -211,13 +264,19 @@ def test_audit_lists_wrong_labels(table_file, tmp_path, mixed_table, capsys):
     wrong[[30, 60]] = "dog"
     table.assign(kind=wrong).to_csv(table_file, index=False)
     assert run("audit", table_file, "-t", "kind", "--out", tmp_path / "suspicious.csv") == 0
-    assert "suggested" in capsys.readouterr().out
+    output = capsys.readouterr().out
+    assert "suggested" in output
     written = read_table(tmp_path / "suspicious.csv")
     assert set(written["row"][:2]) == {"31", "61"}
-    assert written["suspicion"].astype(float).between(0.5, 1).all()
+    assert written["probability"].astype(float).between(0.5, 1).all()
     assert run("audit", table_file, "-t", "kind", "-n", "1", "--json") == 0
     result = json.loads(capsys.readouterr().out)
     assert result["n_suspicious"] >= 2
+    assert result["threshold"] == 0.5
+    assert run("audit", table_file, "-t", "kind", "--threshold", "0.99", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["n_suspicious"] < result["n_suspicious"]
+    assert 0 < result["expected_false_alarms"] < result["n_suspicious"]
+    assert output.startswith(result["summary"])
     assert len(result["suspicious_labels"]) == 1
     assert run("audit", table_file, "-t", "kind", "-n", "1") == 0
     assert "lists all" in capsys.readouterr().out
@@ -249,6 +308,24 @@ def test_seed_and_jobs_reach_the_fit(table_file, monkeypatch):
     monkeypatch.setattr(labeling_task, "label_rows", remember)
     assert run("label", table_file, "-t", "kind", "-q", "--seed", "7", "--jobs", "1") == 0
     assert (asked["seed"], asked["n_jobs"]) == (7, 1)
+
+
+@pytest.mark.parametrize("command", ["label", "fit", "audit", "suggest", "explain"])
+def test_class_weights_reach_the_fit(command, table_file, tmp_path, monkeypatch):
+    from graphmargin.labeling import labeling_task
+
+    asked = []
+
+    def remember(job_, **options):
+        asked.append(options["class_weight"])
+        return label_rows(job_, class_weight=options["class_weight"])
+
+    monkeypatch.setattr(labeling_task, "label_rows", remember)
+    extra = {"fit": ["--model", tmp_path / "m.graphmargin"], "explain": ["--row", "30"]}
+    for value in ("balanced", "cat=10,dog=0.5"):
+        words = [table_file, "-t", "kind", "--class-weight", value, *extra.get(command, [])]
+        assert run(command, *words) == 0
+    assert asked == ["balanced", {"cat": 10.0, "dog": 0.5}]
 
 
 def test_demo_writes_all_files_and_prints_the_accuracy(tmp_path, capsys, monkeypatch):
@@ -313,7 +390,7 @@ def test_a_list_without_suspicious_labels_is_a_table_without_rows(tmp_path):
     table, out = tmp_path / "a.csv", tmp_path / "suspicious.csv"
     table.write_text("size,kind\n1.5,cat\n1.6,cat\n9.5,dog\n9.6,dog\n")
     assert run("audit", table, "-t", "kind", "--out", out) == 0
-    assert out.read_text() == "row,given,suggested,suspicion\n"
+    assert out.read_text() == "row,given,suggested,probability\n"
 
 
 def test_predict_accepts_a_table_without_rows(table_file, tmp_path, capsys):

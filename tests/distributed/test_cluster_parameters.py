@@ -48,3 +48,12 @@ def test_lists_of_candidates_are_refused(tmp_path, name, candidates, valid):
     with pytest.raises(ValueError, match=message):
         cut.fit("nowhere", label="y", work_dir=tmp_path / "work")
     assert not (tmp_path / "work").exists()
+
+
+@pytest.mark.parametrize(
+    ("class_weight", "setting"),
+    [(None, None), ("balanced", "balanced"), ({1: 2, "a": 0.5}, [["1", 2.0], ["a", 0.5]])],
+)
+def test_class_weights_are_settings_of_a_run(class_weight, setting):
+    parameters = read_cluster_parameters(DistributedGraphCut(class_weight=class_weight))
+    assert json.loads(json.dumps(settings_of(parameters, seed=0)))["class_weight"] == setting

@@ -25,6 +25,7 @@ from graphmargin.distributed.engine.storage import Folder
 from graphmargin.distributed.stages import harmonic_iteration, machine_training, pair_solver
 from graphmargin.selection import Choice
 from graphmargin.selection.execution import UnreachedWarning
+from graphmargin.selection.held_out_predictions import expected_confusion
 from tests.distributed.rows import assembled, mixture
 
 N = 6_000
@@ -110,7 +111,8 @@ def test_labels_are_those_of_the_same_graph_on_one_machine(problem, fitted, labe
     np.testing.assert_array_equal(
         labels["kind"][is_certain], [f"k{code}" for code in solution.codes[is_certain]]
     )
-    np.testing.assert_allclose(labels["confidence"], solution.confidence, atol=1e-5)
+    distributions = solution.label_distributions[np.arange(N), solution.codes]
+    np.testing.assert_allclose(labels["confidence"][reached], distributions[reached], atol=1e-5)
 
 
 def test_predictions_agree_with_those_of_one_machine(fitted, one_machine):
@@ -139,8 +141,7 @@ def test_predict_writes_labels_of_new_rows(fitted, client, tmp_path):
     labels, probabilities = fitted.predictor_.label(X)
     assert written.columns.tolist() == ["name", "kind", "confidence"]
     assert written["kind"].tolist() == labels.tolist()
-    ordered = np.sort(probabilities, axis=1)
-    np.testing.assert_allclose(written["confidence"], ordered[:, -1] - ordered[:, -2], atol=1e-6)
+    np.testing.assert_allclose(written["confidence"], probabilities.max(axis=1), atol=1e-6)
     assert (predicted.n_rows, predicted.n_checked) == (3_000, 100)
     assert predicted.n_right >= 95
     with pytest.raises(InputError, match="out"):
@@ -183,8 +184,15 @@ def test_chosen_parameters_are_those_of_the_sample(client, tmp_path):
     # Labels of rows without one are the machine's, as are their confidences.
     own, probabilities = cut.predictor_.label(X)
     assert (labels["kind"][hidden] == own[hidden]).all()
-    ordered = np.sort(probabilities, axis=1)
-    np.testing.assert_allclose(labels["confidence"], ordered[:, -1] - ordered[:, -2], atol=1e-6)
+    confidence = probabilities.max(axis=1)[hidden]
+    np.testing.assert_allclose(labels["confidence"][hidden], confidence, atol=1e-6)
+    # The accuracy is that of the held-out labels of the sample, here of all labels.
+    assert cut.accuracy_.n_held_out == single.accuracy_.n_held_out
+    assert cut.accuracy_.accuracy == pytest.approx(single.accuracy_.accuracy, abs=0.03)
+    shares = expected_confusion(probabilities[hidden]).sum(axis=1) / hidden.sum()
+    np.testing.assert_allclose(cut.held_out_.class_shares, shares, atol=1e-6)
+    sets = cut.to_local().predict_set(X, 0.9)
+    assert sets[np.arange(len(X)), np.unique(y, return_inverse=True)[1]].mean() > 0.85
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "cubic"])
@@ -196,10 +204,34 @@ def test_an_infinite_gamma_g_is_supervised_learning(client, tmp_path, kernel):
     cut.fit(files, label="kind", id="name", work_dir=tmp_path / "work", client=client)
     labels = pd.read_parquet(cut.transduction_)
     assert cut.n_iter_ == 0
-    np.testing.assert_array_equal(labels["confidence"], (few != -1).astype(float))
     single = MaxMarginGraphCut(kernel=kernel, gamma_g=np.inf, C=10.0, random_state=0).fit(X, few)
     same = labels["kind"] == [f"k{code}" for code in single.transduction_]
     assert same.mean() > 0.99
+    assert cut.held_out_ is cut.accuracy_ is None
+    assert (labels["confidence"][few != -1] == 1).all()
+    assert (labels["confidence"] - single.confidence_).abs().mean() < 0.05
+
+
+def test_class_weights_are_those_of_one_machine(client, tmp_path):
+    X, y = mixture(1_500)
+    few = few_of(y, share=0.2)
+    files = write(frame_of(X, few), tmp_path / "table", 2)
+    options = {"gamma_g": np.inf, "C": 0.01, "kernel": "linear"}
+    found = []
+    for weight in (None, {"k1": 50.0}):
+        cut = DistributedGraphCut(**options, class_weight=weight)
+        work = tmp_path / f"work{len(found)}"
+        cut.fit(files, label="kind", id="name", work_dir=work, client=client)
+        by_number = None if weight is None else {1: 50.0}
+        single = MaxMarginGraphCut(**options, class_weight=by_number, random_state=0).fit(X, few)
+        local = cut.to_local().predict(pd.DataFrame(X, columns=FEATURES))
+        agreed = local == np.char.add("k", single.predict(X).astype(str))
+        assert agreed.mean() > 0.99
+        found.append((local == "k1").sum())
+    assert found[1] > found[0]
+    cut.set_params(class_weight={"k9": 2.0})
+    with pytest.raises(InputError, match="class 'k9', which no label has"):
+        cut.fit(files, label="kind", id="name", work_dir=tmp_path / "bad", client=client)
 
 
 def test_rows_that_no_label_reaches_are_counted_and_labeled_by_the_machine(
@@ -224,7 +256,8 @@ def test_rows_that_no_label_reaches_are_counted_and_labeled_by_the_machine(
             assert "cut.fit(files, resume=resume" in linecache.getline(__file__, warning.lineno)
     labels = pd.read_parquet(cut.transduction_)
     assert cut.n_unreached_ >= island.sum()
-    assert (labels["confidence"][island] == 0).all()
+    probabilities = cut.predictor_.probabilities(X[island]).max(axis=1)
+    np.testing.assert_allclose(labels["confidence"][island], probabilities, atol=1e-6)
     assert labels["kind"].notna().all()
 
 

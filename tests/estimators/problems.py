@@ -65,13 +65,22 @@ def width_of(X):
 
 
 def support_vector_machine(kernel, C, degree=3, coef0=1.0):
-    """Return scikit-learn's SVC with our kernel, for rows that are divided by the width."""
+    """Return scikit-learn's SVC with our kernel, for rows that are divided by the width.
+
+    Its decision function has f of every pair of classes, see `pairs_of`.
+    """
     options = {
         "linear": {"kernel": "linear"},
         "cubic": {"kernel": "poly", "degree": degree, "coef0": coef0, "gamma": 1.0},
         "rbf": {"kernel": "rbf", "gamma": 0.5},
     }[kernel]
-    return SVC(C=C, tol=1e-4, break_ties=True, **options)
+    return SVC(C=C, tol=1e-4, decision_function_shape="ovo", **options)
+
+
+def pairs_of(svm, X):
+    """Return f of every pair of classes by scikit-learn's SVC, positive for the first of them."""
+    f = svm.decision_function(X)
+    return -f[:, None] if f.ndim == 1 else f
 
 
 def pairwise(model, X):
@@ -86,6 +95,10 @@ def assert_sound(model, X):
         assert distributions.min() >= 0
         np.testing.assert_allclose(distributions.sum(axis=1), 1.0)
     assert np.isfinite(model.confidence_).all()
+    if not isinstance(model, HarmonicClassifier):
+        codes = np.searchsorted(model.classes_, model.transduction_)
+        of_label = model.label_distributions_[np.arange(len(codes)), codes]
+        np.testing.assert_array_equal(model.confidence_, of_label)
     assert set(model.transduction_.tolist()) <= set(model.classes_.tolist())
     assert set(model.predict(X).tolist()) <= set(model.classes_.tolist())
 

@@ -137,7 +137,7 @@ def test_isolated_points_are_labeled(name):
     if name in ("harmonic", "cut"):
         with pytest.warns(UserWarning, match="2 of 22 rows are in components of the graph with"):
             model = fit(name, far, y, width=1.0)
-        np.testing.assert_array_equal(model.confidence_[20:], 0.0)
+        np.testing.assert_array_equal(model.harmonic_solution_.confidence[20:], 0.0)
         np.testing.assert_array_equal(model.transduction_[:20], TRUTH)
     else:
         model = fit(name, far, y, width=1.0)
@@ -157,7 +157,7 @@ def test_graph_without_edges_is_accepted():
     with pytest.warns(UserWarning, match=message):
         cut = MaxMarginGraphCut(gamma_g=0.1, C=2.0).fit(X, Y, W=W)
     for model in (harmonic, cut):
-        np.testing.assert_array_equal(model.confidence_, Y >= 0)
+        np.testing.assert_array_equal(model.harmonic_solution_.confidence, Y >= 0)
         np.testing.assert_array_equal(model.transduction_[Y >= 0], Y[Y >= 0])
     supervised = SupervisedSVC(C=2.0).fit(X, Y)
     np.testing.assert_array_equal(cut.transduction_, supervised.transduction_)

@@ -118,8 +118,9 @@ def test_probabilities_are_one_increasing_function_of_the_decision(name):
     f, second = model.decision_function(X), model.predict_proba(X)[:, 1]
     assert (np.diff(second[np.argsort(f)]) >= 0).all()
     assert ((second > 0.5) == (f > 0)).all()
-    sharpness, doubt = model.predictor_.calibration
-    np.testing.assert_allclose((1 - doubt) * expit(sharpness * f) + doubt / 2, second)
+    calibration = model.predictor_.calibration
+    P, doubt = expit(calibration.sharpness * f), calibration.doubt
+    np.testing.assert_allclose((1 - doubt) * P + doubt / 2, second)
     for kernel in ("linear", "cubic", "rbf"):
         far = fit(name, X, y, kernel=kernel).predict_proba(1e6 * np.vstack([np.eye(4), -np.eye(4)]))
         assert np.isfinite(far).all()

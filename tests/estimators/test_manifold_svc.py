@@ -6,7 +6,7 @@ import pytest
 from graphmargin.estimators import ManifoldSVC
 from graphmargin.graph import knn_graph
 from graphmargin.margin import Kernel, train_manifold
-from tests.estimators.problems import blobs, width_of
+from tests.estimators.problems import blobs, pairwise, width_of
 
 OPTIONS = [
     ("linear", 2, {}),
@@ -40,7 +40,7 @@ def test_classifier_is_train_manifold_on_the_graph_of_the_points(kernel, n_class
         random_state=0,
     )
     new = X[::3] + 0.1
-    np.testing.assert_allclose(model.decision_function(new), machine.decision(new), atol=1e-9)
+    np.testing.assert_allclose(pairwise(model, new), machine.pairwise(new), atol=1e-9)
     assert model.predictor_.machines[0].report == machine.report
     if not changed.get("fit_intercept", True):
         np.testing.assert_array_equal(model.predictor_.machines[0].intercepts, 0.0)

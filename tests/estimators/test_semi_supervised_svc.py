@@ -48,7 +48,7 @@ def test_classifier_is_train_s3vm(kernel, n_classes, solver, changed):
     machine, solutions = train_s3vm(
         X, y, Kernel(kernel, width=width_of(X)), class_prior=shares, **options
     )
-    np.testing.assert_allclose(model.decision_function(X), machine.decision(X), atol=1e-6)
+    np.testing.assert_allclose(pairwise(model, X), machine.pairwise(X), atol=1e-6)
     for mine, theirs in zip(model.solutions_, solutions, strict=True):
         np.testing.assert_allclose(mine.trace, theirs.trace, rtol=1e-9)
 

@@ -5,9 +5,13 @@ import pytest
 from scipy import sparse
 
 from graphmargin.estimators import MaxMarginGraphCut, SupervisedSVC
+from graphmargin.margin import class_scores
+from graphmargin.margin.machine import predicted_codes
 from tests.estimators.problems import (
     blobs,
     laplacian_kernel,
+    pairs_of,
+    pairwise,
     support_vector_machine,
     width_of,
 )
@@ -43,17 +47,21 @@ def test_supervised_machine_is_the_cut_with_infinite_gamma_g(kernel, n_classes, 
         ("rbf", 4, 1.0),
     ],
 )
-def test_predictions_are_those_of_scikit_learn(kernel, n_classes, C):
+def test_functions_of_pairs_are_those_of_scikit_learn(kernel, n_classes, C):
     X, _, y = blobs(n_classes, distance=1.0, per_class=5)
     labeled = y >= 0
     model = SupervisedSVC(kernel=kernel, C=C).fit(X, y)
     center = np.median(X[labeled], axis=0) if kernel == "linear" else 0.0
     rows = (X - center) / width_of(X)
     svm = support_vector_machine(kernel, C).fit(rows[labeled], y[labeled])
-    f, g = model.decision_function(X), svm.decision_function(rows)
-    np.testing.assert_allclose(f, g, rtol=2e-3, atol=2e-3)
-    clear = np.abs(g) > 1e-2 if n_classes == 2 else np.ones(len(X), dtype=bool)
-    np.testing.assert_array_equal(model.predict(X)[clear], svm.predict(rows)[clear])
+    g = pairs_of(svm, rows)
+    np.testing.assert_allclose(pairwise(model, X), g, rtol=2e-3, atol=2e-3)
+    units = np.abs(g[labeled]).mean(axis=0)
+    scores = class_scores(g, n_classes, units)
+    np.testing.assert_allclose(model.decision_function(X), scores, atol=5e-2)
+    gap = np.abs(scores) if n_classes == 2 else np.diff(np.sort(scores, axis=1)[:, -2:])[:, 0]
+    clear = gap > 1e-1
+    np.testing.assert_array_equal(model.predict(X)[clear], predicted_codes(scores)[clear])
 
 
 def test_linear_machine_keeps_its_weights_and_no_support_vectors():

@@ -1,13 +1,13 @@
-from types import SimpleNamespace
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import binom
 
 from graphmargin.labeling.findings import SOURCES
-from graphmargin.labeling.inspection import estimate_of, full_findings, summarize
+from graphmargin.labeling.inspection import full_findings, summarize
 from graphmargin.labeling.labeling_task import label_rows, task_of
+from graphmargin.selection.held_out_predictions import estimate_accuracy
 
 
 @pytest.fixture(scope="module")
@@ -34,26 +34,51 @@ def test_candidates_are_those_of_the_choice(labeled_pets, findings):
     assert len(findings.candidates) == len(labeled_pets.choice.trials.params)
 
 
-def test_the_estimate_is_that_of_the_choice(labeled_pets, findings):
+def test_the_estimate_is_that_of_the_held_out_labels(labeled_pets, findings):
+    expected = estimate_accuracy(labeled_pets.fitted.held_out)
     estimate = findings.estimate
     assert estimate.n_held_out == 15
-    assert estimate.accuracy == pytest.approx(1 - labeled_pets.choice.error)
-    assert estimate.low <= estimate.accuracy <= estimate.high
+    assert (estimate.accuracy, estimate.interval) == (expected.accuracy, expected.interval)
+    assert estimate.majority_accuracy == labeled_pets.fitted.held_out.class_shares.max()
+    assert len(estimate.recall) == len(estimate.precision) == 3
 
 
-@pytest.mark.parametrize("right", [0, 1, 11, 14, 15])
-def test_the_interval_is_that_of_clopper_and_pearson(right):
-    """The ends are where as many right ones as seen, or as few, have a probability of 2.5 %."""
-    trials = SimpleNamespace(held_out_codes=np.array([0] * 10 + [1] * 5))
-    estimate = estimate_of(SimpleNamespace(trials=trials, error=1 - right / 15))
-    assert (estimate.n_held_out, estimate.n_right, estimate.majority_accuracy) == (
-        15,
-        right,
-        10 / 15,
-    )
-    at_least, at_most = binom.sf(right - 1, 15, estimate.low), binom.cdf(right, 15, estimate.high)
-    assert at_least == pytest.approx(0.025 if right else 1.0)
-    assert at_most == pytest.approx(0.025 if right < 15 else 1.0)
+def test_the_curve_ends_at_the_estimate_and_is_above_it_for_sure_rows(findings):
+    curve, estimate = findings.coverage, findings.estimate
+    assert curve.shares[-1] == 1
+    assert curve.accuracy[-1] == pytest.approx(estimate.accuracy)
+    assert curve.interval[-1] == pytest.approx(np.array(estimate.interval))
+    assert findings.surest.share in curve.shares
+    assert findings.surest.accuracy <= curve.accuracy.max()
+
+
+def test_a_rare_class_has_a_table_of_thresholds(mixed_table):
+    table, names = mixed_table()
+    two = table.assign(kind=np.where(names == "bird", "rare", "other"))
+    of_two = np.flatnonzero(names != "dog")  # else "rare" has a third of the rows
+    rare = two.iloc[np.concatenate([of_two, np.repeat(of_two[names[of_two] == "cat"], 4)])]
+    rare = rare.reset_index(drop=True)
+    rare["kind"] = rare["kind"].where(np.arange(len(rare)) < 40, None)
+    findings = full_findings(label_rows(task_of(rare, "kind")))
+    assert findings.rare_class == "rare"
+    found = [row.n_rows for row in findings.thresholds]
+    assert found == sorted(found)
+    assert found[0] == findings.final_counts[1] - findings.given_counts[1]
+    both = full_findings(label_rows(task_of(table, "kind")))
+    assert (both.rare_class, both.thresholds) == ("", ())
+
+
+def test_rows_that_are_not_sure_are_counted_apart(labeled_pets):
+    is_given = labeled_pets.task.target.labeled
+    threshold = float(np.median(labeled_pets.confidence[~is_given]))
+    strict = replace(labeled_pets, min_confidence=threshold)
+    findings, before = summarize(strict), summarize(labeled_pets)
+    n_below = int((labeled_pets.confidence < threshold).sum())
+    assert findings.n_left_empty == n_below > 0
+    assert sum(findings.final_counts) == sum(findings.source_counts.values()) == 150 - n_below
+    assert findings.min_confidence == threshold
+    assert findings.estimate.accuracy == before.estimate.accuracy
+    assert before.n_left_empty == 0
 
 
 def test_the_histogram_counts_every_row_without_a_label(findings):
@@ -100,7 +125,7 @@ def test_the_bound_is_computed_for_two_classes(mixed_table):
 def test_without_held_out_labels_there_is_no_estimate():
     table = pd.DataFrame({"x": [0.0, 0.1, 5.0, 5.1], "kind": ["a", None, "b", None]})
     findings = full_findings(label_rows(task_of(table, "kind")))
-    assert findings.estimate is None
+    assert findings.estimate is findings.surest is findings.coverage is None
     assert findings.candidates[0].accuracy is None
     assert findings.certificate[0].startswith("No label could be held out")
 

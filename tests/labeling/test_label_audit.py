@@ -2,16 +2,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from graphmargin import knn_graph
-from graphmargin.harmonic import harmonic_solution, label_suspicion
-from graphmargin.labeling.inspection import full_findings, summarize
+from graphmargin import MaxMarginGraphCut
+from graphmargin.labeling.inspection import full_findings
 from graphmargin.labeling.label_audit import audit_labels
-from graphmargin.labeling.labeling_task import (
-    EXPLANATION_GAMMA_G,
-    label_rows,
-    table_report,
-    task_of,
-)
+from graphmargin.labeling.labeling_task import label_rows, task_of
 
 
 @pytest.fixture(scope="module")
@@ -21,28 +15,33 @@ def audited(mixed_table):
     wrong = names.copy()
     wrong[[3, 40, 80, 100, 149]] = "cat", "cat", "cat", "bird", "dog"
     labeled = label_rows(task_of(table.assign(kind=wrong), "kind"))
-    return labeled, table_report(labeled, hold_out_labels=False), np.flatnonzero(wrong != names) + 1
+    return labeled, np.flatnonzero(wrong != names) + 1
 
 
 def test_wrong_labels_are_found(audited):
-    labeled, report, wrong = audited
-    assert report.trusts_graph
-    notes = audit_labels(labeled, report).notes
-    assert {note.row for note in notes[: len(wrong)]} == set(wrong)
-    scores = [note.score for note in notes]
+    labeled, wrong = audited
+    audit = audit_labels(labeled)
+    assert {note.row for note in audit.notes[: len(wrong)]} == set(wrong)
+    scores = [note.score for note in audit.notes]
     assert scores == sorted(scores, reverse=True)
     assert min(scores) > 0.5
-    assert all(note.label != note.other for note in notes)
+    assert all(note.label != note.other for note in audit.notes)
+    assert audit.n_checked == labeled.task.n_labels
+    assert audit.expected_false_alarms == pytest.approx(sum(1 - score for score in scores))
+    assert audit.summary == (
+        f"{len(scores)} of {audit.n_checked} held-out labels look wrong (probability "
+        f"above 0.5; {audit.expected_false_alarms:.1f} false alarms expected)."
+    )
 
 
-def test_scores_are_those_of_label_suspicion(audited):
-    labeled, report, _ = audited
+def test_scores_are_those_of_the_classifier(audited):
+    labeled, _ = audited
     task = labeled.task
-    W = knn_graph(task.X)
-    expected = label_suspicion(harmonic_solution(W, task.target.codes, gamma_g=EXPLANATION_GAMMA_G))
-    by_row = dict(zip(expected.vertices + 1, expected.suspicion, strict=True))
-    for note in audit_labels(labeled, report).notes:
-        assert note.score == pytest.approx(by_row[note.row])
+    errors = MaxMarginGraphCut(random_state=0).fit(task.X, task.target.codes).label_errors()
+    notes = audit_labels(labeled).notes
+    assert [note.row for note in notes] == (errors.rows[errors.listed] + 1).tolist()
+    scores = [note.score for note in notes]
+    np.testing.assert_allclose(scores, errors.probability[errors.listed], atol=1e-6)
 
 
 @pytest.fixture(scope="module")
@@ -57,25 +56,32 @@ def noisy_neighbors():
     return label_rows(task_of(table, "kind"))
 
 
-def test_a_graph_that_does_not_help_suspects_no_label(noisy_neighbors):
-    report = table_report(noisy_neighbors, hold_out_labels=False)
-    assert report.verdict.startswith("graph does not help")
-    audit = audit_labels(noisy_neighbors, report)
-    assert audit.notes is None
-    assert "does not help" in audit.reason
+def test_labels_that_are_hard_to_predict_are_not_listed(noisy_neighbors):
+    """Many held-out labels are predicted wrong, which makes none of them probably wrong."""
+    assert noisy_neighbors.choice.error >= 0.2
+    audit = audit_labels(noisy_neighbors)
+    assert audit.notes == ()
+    assert audit.summary == "None of 60 held-out labels looks wrong (probability above 0.5)."
 
 
-def test_report_and_audit_list_the_same_labels(noisy_neighbors):
-    findings = full_findings(noisy_neighbors)
-    audit = audit_labels(noisy_neighbors, table_report(noisy_neighbors, hold_out_labels=True))
-    assert findings.suspicious_labels is None
-    assert findings.audit_note == audit.reason
-    assert findings.verdict == summarize(noisy_neighbors).verdict
+def test_report_and_audit_list_the_same_labels(audited):
+    labeled, _ = audited
+    findings, audit = full_findings(labeled), audit_labels(labeled)
+    assert findings.suspicious_labels == audit.notes
+    assert findings.audit_note == audit.summary
+
+
+def test_labels_that_cannot_be_held_out_are_counted():
+    size = [1 + i / 10 for i in range(10)] + [5 + i / 10 for i in range(10)] + [90.0]
+    table = pd.DataFrame({"size": size, "kind": ["cat"] * 10 + ["dog"] * 10 + ["eel"]})
+    audit = audit_labels(label_rows(task_of(table, "kind")))
+    assert audit.n_checked == 20
+    assert audit.summary.endswith("1 other label was not held out, nor checked.")
 
 
 def test_one_label_a_class_makes_no_label_suspicious():
     table = pd.DataFrame({"size": [1.0, 1.1, 5.0, 5.2], "kind": ["cat", None, "dog", None]})
-    labeled = label_rows(task_of(table, "kind"))
-    audit = audit_labels(labeled, table_report(labeled, hold_out_labels=False))
+    audit = audit_labels(label_rows(task_of(table, "kind")))
     assert audit.notes is None
-    assert "two or more rows" in audit.reason
+    assert audit.n_checked == 0
+    assert "two or more rows" in audit.summary

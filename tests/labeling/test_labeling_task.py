@@ -16,6 +16,7 @@ from graphmargin.labeling.labeling_task import (
     task_of,
 )
 from graphmargin.tables.table_errors import TableError
+from graphmargin.tables.writing import table_writer
 
 
 def test_the_result_has_all_labels_and_the_table_is_unchanged(labeled_pets, mixed_table):
@@ -115,6 +116,56 @@ def test_integer_and_boolean_classes_keep_their_type():
     assert truth.table["k"].tolist() == [True, True, False, False]
 
 
+def test_rows_that_are_not_sure_have_no_label(labeled_pets):
+    given = labeled_pets.task.target.labeled
+    threshold = float(np.median(labeled_pets.confidence[~given]))
+    before = labeled_pets.table
+    after = replace(labeled_pets, min_confidence=threshold).table
+    is_sure = before["kind_confidence"] >= threshold
+    assert (is_sure[given]).all()
+    assert not is_sure.all()
+    assert after["kind_confidence"].equals(before["kind_confidence"])
+    for column in ("kind", "kind_source"):
+        assert after[column].notna().equals(is_sure)
+        assert after[column][is_sure].tolist() == before[column][is_sure].tolist()
+
+
+def test_integers_and_booleans_stay_what_they_are_where_labels_are_missing(tmp_path):
+    x = [0.0, 0.1, 5.0, 5.1, 2.5]
+    for kinds in ([3, None, 7, None, None], [True, None, False, None, None]):
+        table = pd.DataFrame({"x": x, "k": kinds})
+        labeled = replace(label_rows(task_of(table, "k")), min_confidence=1.0)
+        cells = labeled.table["k"]
+        assert cells[[0, 2]].tolist() == [kinds[0], kinds[2]]
+        assert cells.isna().tolist() == [False, True, False, True, True]
+        with table_writer(tmp_path / "k.csv") as write:
+            write(labeled.table[["x", "k"]])
+        written = (tmp_path / "k.csv").read_text().splitlines()
+        assert written[1:3] == [f"0.0,{kinds[0]}", "0.1,"]
+
+
+def test_sets_have_the_given_label_or_those_of_the_model(labeled_pets):
+    labeled = replace(labeled_pets, coverage=0.8)
+    cells = labeled.table["kind_set"]
+    given = labeled.task.target.labeled
+    assert cells[given].tolist() == labeled.table["kind"][given].tolist()
+    sets = labeled.model().predict_set(labeled.task.table, 0.8)
+    classes = labeled.task.target.classes
+    expected = [" | ".join(classes[row]) or None for row in sets[~given]]
+    assert [None if pd.isna(cell) else cell for cell in cells[~given]] == expected
+    assert labeled_pets.table.columns.tolist() == labeled.table.columns.tolist()[:-1]
+
+
+def test_sets_need_labels_that_can_be_held_out_and_enough_of_them(mixed_table):
+    few = pd.DataFrame({"x": [0.0, 0.1, 5.0, 5.1], "kind": ["a", None, "b", None]})
+    with pytest.raises(TableError, match=r"--sets needs labels .* two or more rows of a class"):
+        label_rows(task_of(few, "kind"), coverage=0.9)
+    task = task_of(mixed_table()[0], "kind")
+    (warning,) = label_rows(task, coverage=0.99).warnings
+    assert warning.startswith("Labels can promise a coverage of at most 0.938")
+    assert not label_rows(task, coverage=0.5).warnings
+
+
 def test_minus_one_is_a_class_unless_it_means_unlabeled():
     table = pd.DataFrame({"x": [0.0, 0.1, 5.0, 5.1], "k": [-1, None, 1, None]})
     assert task_of(table, "k").target.classes.tolist() == [-1, 1]
@@ -133,6 +184,8 @@ def test_read_task_reads_the_file(tmp_path, mixed_table):
 
 def test_columns_that_the_result_adds_must_not_exist(mixed_table):
     table, _ = mixed_table()
-    for column in ("kind_source", "kind_confidence"):
+    for column in ("kind_source", "kind_confidence", "kind_set"):
+        task = task_of(table.assign(**{column: 1}), "kind")
         with pytest.raises(TableError, match=f"'{column}'"):
-            check_new_columns(task_of(table.assign(**{column: 1}), "kind"))
+            check_new_columns(task, coverage=0.9)
+    check_new_columns(task)  # a column of sets is in the way of sets only

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,6 +10,7 @@ from graphmargin.labels import UNLABELED_IN_PYTHON, UNLABELED_IN_TABLES
 from graphmargin.tables import reading
 from graphmargin.tables.reading import read_table
 from graphmargin.tables.table_errors import TableError
+from graphmargin.tables.writing import table_writer
 
 NAMED = UNLABELED_IN_TABLES.with_texts(["?", "-1"])
 
@@ -67,6 +70,58 @@ def test_predictions_are_compared_with_given_labels(model, mixed_table, tmp_path
     same = written["kind_predicted"][:20].to_numpy() == written["kind"][:20].to_numpy()
     assert summary.n_right == same.sum()
     assert written["kind"][0] == "fish"
+
+
+@pytest.mark.usefixtures("small_chunks")
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "xlsx", "jsonl"])
+def test_rows_that_are_not_sure_stay_empty(suffix, model, mixed_table, tmp_path):
+    new, names = mixed_table(50, seed=2)
+    new["kind"] = names
+    source, out = tmp_path / f"a.{suffix}", tmp_path / f"b.{suffix}"
+    with table_writer(source) as write:
+        write(new)
+    labels, confidence = model.label(read_table(source))
+    order = np.argsort(confidence)
+    threshold = float(confidence[order[30]])
+    summary = predict_file(model, source, out, min_confidence=threshold, coverage=0.8)
+    written = read_table(out)
+    is_sure = confidence >= threshold
+    assert summary.n_left_empty == 30
+    assert np.array_equal(written["kind_predicted"].notna(), is_sure)
+    assert written["kind_predicted"][is_sure].tolist() == labels[is_sure].tolist()
+    written_confidence = written["kind_confidence"].astype(float)
+    assert written_confidence.to_numpy() == pytest.approx(confidence, abs=1e-6)
+    assert summary.mean_confidence == pytest.approx(confidence.mean())
+    assert sum(summary.counts.values()) == summary.n_checked == 20
+    assert summary.n_right == (labels == names)[is_sure].sum()
+    sets = model.predict_set(read_table(source), 0.8)
+    expected = [" | ".join(model.classes[row]) for row in sets]
+    assert written["kind_set"].fillna("").tolist() == expected
+    assert summary.warnings == ()
+
+
+def test_a_chunk_without_a_sure_row_keeps_the_type_of_the_column(model, mixed_table, tmp_path):
+    new = mixed_table(20, seed=2)[0].drop(columns="kind")
+    new.to_parquet(tmp_path / "a.parquet")
+    out = tmp_path / "b.parquet"
+    summary = predict_file(model, tmp_path / "a.parquet", out, min_confidence=1.0)
+    assert summary.n_left_empty == 20
+    assert summary.counts == {"bird": 0, "cat": 0, "dog": 0}
+    assert pd.read_parquet(out)["kind"].dtype == "string"
+
+
+def test_sets_need_held_out_labels_and_a_free_column(model, mixed_table, tmp_path):
+    new = mixed_table(20, seed=2)[0].drop(columns="kind")
+    new.to_csv(tmp_path / "a.csv", index=False)
+    arguments = tmp_path / "a.csv", tmp_path / "b.csv"
+    summary = predict_file(model, *arguments, coverage=0.99)
+    assert summary.warnings[0].startswith("Labels can promise a coverage of at most 0.938")
+    with pytest.raises(TableError, match="--sets needs held-out labels"):
+        predict_file(replace(model, held_out=None), *arguments, coverage=0.9)
+    new.assign(kind_set=1).to_csv(tmp_path / "a.csv", index=False)
+    with pytest.raises(TableError, match="'kind_set'"):
+        predict_file(model, *arguments, coverage=0.9)
+    predict_file(model, *arguments)
 
 
 @pytest.mark.parametrize("labels", [[3, None, 7, None], ["a", "?", "b", "None"]])

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from graphmargin import HarmonicClassifier, SupervisedSVC
+from graphmargin import HarmonicClassifier, MaxMarginGraphCut, SupervisedSVC
 from graphmargin.models import TableModel, save_model
 from graphmargin.models.archive import DESCRIPTION, TREE, pack_entries
 from graphmargin.tables.table_features import fit_features
@@ -48,6 +48,15 @@ def fitted(data):
 
 
 @pytest.fixture(scope="session")
+def cut_with_graph(data):
+    """Return a classifier whose class scores include the probabilities of its graph."""
+    y = np.where(np.arange(60) < 30, np.arange(60) % 3, -1)
+    model = MaxMarginGraphCut(random_state=0).fit(data[0], y)
+    assert model.predictor_.calibration.graph_weight > 0
+    return model
+
+
+@pytest.fixture(scope="session")
 def table_classifier():
     """Return the classifier that the model of the table comes from; the model fits it."""
     return HarmonicClassifier()
@@ -59,7 +68,7 @@ def table_model(table_classifier, table):
     features = fit_features(table, ignore=["same"])
     few = np.where(np.arange(60) < 10, np.arange(60) % 2, -1)
     predictor = table_classifier.fit(features.transform(table), few).predictor_
-    return TableModel(features, predictor, np.array(["cat", "dog"]), "kind", {})
+    return TableModel(features, predictor, np.array(["cat", "dog"]), "kind")
 
 
 @pytest.fixture(scope="session")

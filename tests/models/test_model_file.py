@@ -107,6 +107,22 @@ def array_sizes(path, entries_of):
     return sorted(len(entry) for name, entry in entries if name.startswith("arrays/"))
 
 
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+def test_the_graph_of_a_cut_is_saved_with_its_rows(form, cut_with_graph, data, tmp_path):
+    """New rows of several classes are attached to it, where it makes labels likelier."""
+    X = form(data[0])
+    y = cut_with_graph.transduction_.copy()
+    y[30:] = -1
+    model = clone(cut_with_graph).fit(X, y)
+    save_model(model, tmp_path / "graph.graphmargin")
+    loaded = load_model(tmp_path / "graph.graphmargin")
+    new = form(data[0][::2] + 0.1)
+    assert_same(predictions_of(loaded, new), predictions_of(model, new))
+    assert loaded.predictor.calibration.graph_weight > 0
+    for part in loaded.predictor.graph:
+        assert part.points.search.X.shape == (60, 4)
+
+
 def test_file_holds_support_vectors_or_weights_and_rows_only_once(data, tmp_path, entries_of):
     X, y = gm.datasets.load_digits()
     few = gm.datasets.mask_labels(y[:1000], per_class=2, random_state=0)

@@ -9,19 +9,22 @@ from graphmargin.models.archive import TREE
 from graphmargin.models.records import ARRAY_RECORDS, table_records
 
 FIELDS = {
-    "array-model": "predictor n_features feature_names",
-    "margin-predictor": "classes machines calibration exponent",
+    "array-model": "predictor n_features feature_names held_out",
+    "margin-predictor": "classes machines calibration graph exponent",
     "machine": "kernel vectors coefficients intercepts n_classes center report",
     "kernel": "kind width degree coef0",
     "training-report": "solver C n_rows form n_landmarks approximation_error gap failure",
-    "calibration": "sharpness doubt",
+    "calibration": "sharpness doubt graph_weight pair_scales offsets",
+    "held-out-predictions": (
+        "codes probabilities rows doubt class_shares confusion weighted_codes"
+    ),
     "harmonic-predictor": "classes parts codes majority exponent",
     "walk-part": "class_mass sinks points",
     "point-graph": "search weighting n_neighbors metric",
     "weighting": "width scales",
     "neighbor-search": "X n_jobs seed",
     "sparse-rows": "shape data indices indptr",
-    "table-model": "features predictor classes target",
+    "table-model": "features predictor classes target held_out",
     "table-features": "columns encoders scaling",
     "column": "name role n_features note",
     "number-encoder": "name text_format median center scale missing_indicator",
@@ -110,6 +113,7 @@ def test_names_of_code_are_not_resolved(name, saved, forge):
         "predictor.classes.number",
         "predictor.__reduce__",
         "feature_names",
+        "held_out",
     ],
 )
 def test_records_of_unknown_type_raise_anywhere_in_a_tree(place, saved, forge, put):

@@ -6,6 +6,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from graphmargin import SupervisedSVC
 from graphmargin.models import ModelFileError, load_model, model_info, save_model
 from graphmargin.tables.table_errors import TableError
 
@@ -24,8 +25,7 @@ def test_labels_are_those_of_the_classifier(table_classifier, table_model, table
     np.testing.assert_array_equal(model.predict_proba(table), probabilities)
     labels, confidence = model.label(table)
     np.testing.assert_array_equal(labels, model.predict(table))
-    ranked = np.sort(probabilities, axis=1)
-    np.testing.assert_array_equal(confidence, ranked[:, -1] - ranked[:, -2])
+    np.testing.assert_array_equal(confidence, probabilities.max(axis=1))
 
 
 @pytest.mark.parametrize(
@@ -59,6 +59,25 @@ def test_a_file_stores_the_encoders_of_all_roles(classes, table_model, table, tm
     assert "parameters" not in str(info)
     with pytest.raises(TableError, match="'color' of the model is not in the table"):
         loaded.predict(table.drop(columns="color"))
+
+
+def test_a_file_stores_what_prediction_sets_need(table_model, table, tmp_path):
+    few = np.where(np.arange(60) < 10, np.arange(60) % 2, -1)
+    classifier = SupervisedSVC(C=[1.0, 10.0]).fit(table_model.features.transform(table), few)
+    model = replace(table_model, predictor=classifier.predictor_, held_out=classifier.held_out_)
+    path = tmp_path / "model.graphmargin"
+    save_model(model, path)
+    loaded = load_model(path)
+    assert loaded.held_out.rows is None
+    X = model.features.transform(table)
+    for coverage in (0.3, 0.6, 0.9):
+        expected = classifier.predict_set(X, coverage)
+        np.testing.assert_array_equal(model.predict_set(table, coverage), expected)
+        np.testing.assert_array_equal(loaded.predict_set(table, coverage), expected)
+    with pytest.warns(UserWarning, match="at most 0.909"):
+        assert loaded.predict_set(table, 0.99).all()
+    with pytest.raises(ValueError, match="needs held-out labels"):
+        table_model.predict_set(table)
 
 
 def test_an_empty_table_has_no_predictions(table, saved_table_model):

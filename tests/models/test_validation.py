@@ -1,5 +1,6 @@
 """Every part of a model that predictions rely on, replaced by one that does not fit."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +12,15 @@ from graphmargin.models.model_errors import ModelFileError, model_file_errors
 from graphmargin.models.records import decode, encode, table_records
 from graphmargin.models.validation import check_model
 
-CALIBRATION = {"type": "calibration", "sharpness": 1.0, "doubt": 0.5}
+CALIBRATION = {
+    "type": "calibration",
+    "sharpness": 1.0,
+    "doubt": 0.5,
+    "graph_weight": 0.0,
+    "pair_scales": np.ones(3),
+}
 MACHINE, PART, POINTS = "predictor.machines.0", "predictor.parts.0", "predictor.parts.0.points"
+WALK, UNITS = "predictor.graph.0", "predictor.calibration.pair_scales"
 V = 7  # support vectors of the model below, in 4 dimensions, of 3 classes, hence 3 pairs
 
 
@@ -33,6 +41,11 @@ MARGIN = [
     *(("predictor.calibration.sharpness", value) for value in (0.0, np.nan, np.inf, "1")),
     *(("predictor.calibration.doubt", value) for value in (1.5, -0.5, np.nan)),
     ("predictor.calibration", [1.0, 0.5]),
+    *(("predictor.calibration.graph_weight", value) for value in (1.0, -1.0, np.nan, None)),
+    *((UNITS, np.array(value)) for value in ([1.0, 1.0], [1.0, 0.0, 1.0], [[1.0, 1.0, 1.0]])),
+    *((UNITS, np.array([1.0, 1.0, bad])) for bad in (np.nan, np.inf, -1.0)),
+    *((UNITS, value) for value in (1.0, None, [1.0, 1.0, 1.0])),
+    *(("predictor.graph", value) for value in (None, [CALIBRATION])),
     *((f"{MACHINE}.vectors", np.zeros(shape)) for shape in ((V, 3), (V - 1, 4), V, (V, 4, 1))),
     *((f"{MACHINE}.vectors", np.full((V, 4), bad)) for bad in (np.nan, np.inf, 0, "0")),
     *((f"{MACHINE}.vectors", value) for value in (None, [[0.0] * 4] * V)),
@@ -49,6 +62,28 @@ MARGIN = [
     *((f"{MACHINE}.kernel.degree", value) for value in (0, 2.5)),
     (f"{MACHINE}.report", None),
     (f"{MACHINE}.report.solver", "exec"),
+]
+HELD_OUT = [
+    *(("held_out.codes", np.full(12, code)) for code in (3, -1, 0.0)),
+    *(("held_out.codes", np.zeros(shape, int)) for shape in (11, (12, 1), 0)),
+    *(("held_out.probabilities", np.full(shape, 0.5)) for shape in ((12, 2), (11, 3), 36)),
+    *(("held_out.probabilities", np.full((12, 3), bad)) for bad in (-0.1, 1.5, np.nan, 1)),
+    ("held_out.rows", np.arange(12)),
+    *(("held_out.weighted_codes", np.full(shape, code)) for shape, code in ((11, 0), (12, 3))),
+    *(("held_out.doubt", value) for value in (-0.1, 1.5, np.nan, None)),
+    *(("held_out.class_shares", value) for value in (np.ones(2), np.full(3, -1.0), 1.0)),
+    *(("held_out.confusion", value) for value in (np.ones((2, 2)), np.full((3, 3), 2.0), None)),
+    *(("held_out", value) for value in (CALIBRATION, [], "all")),
+]
+GRAPH = [
+    *(("predictor.calibration.graph_weight", value) for value in (0.0, -1.0, np.inf)),
+    *(("predictor.graph", value) for value in ([], None, [CALIBRATION])),
+    *((f"{WALK}.class_mass", np.zeros(shape)) for shape in ((60, 2), (59, 3), 60)),
+    (f"{WALK}.class_mass", None),
+    (f"{WALK}.sinks", [[1.0, -1.0]]),
+    (f"{WALK}.points", None),
+    *((f"{WALK}.points.search.X", np.zeros(shape)) for shape in ((60, 3), (59, 4))),
+    (f"{WALK}.points.n_neighbors", 61),
 ]
 PRECOMPUTED = [
     (f"{MACHINE}.vectors", np.arange(60 - V + 1, 61)),
@@ -117,15 +152,20 @@ TABLE = [
 
 
 @pytest.fixture(scope="module")
-def models(data, fitted, table_model):
+def models(data, fitted, cut_with_graph, table_model):
     X, y = data
     classifiers = {
         "margin": fitted,
         "precomputed": SupervisedSVC(kernel="precomputed").fit(X @ X.T, y),
         "linear": SupervisedSVC(kernel="linear").fit(X, y),
+        "graph": cut_with_graph,
         "harmonic": HarmonicClassifier().fit(X, y),
+        "held out": SupervisedSVC(C=[1.0, 10.0]).fit(X, y),
     }
     models = {name: array_model_of(classifier) for name, classifier in classifiers.items()}
+    for name in ("graph", "held out"):  # `save_model` leaves out the numbers of rows
+        held_out = replace(models[name].held_out, rows=None)
+        models[name] = replace(models[name], held_out=held_out)
     return {**models, "table": table_model}
 
 
@@ -133,6 +173,8 @@ def models(data, fitted, table_model):
     ("name", "place", "value"),
     [
         *(("margin", *case) for case in MARGIN),
+        *(("held out", *case) for case in HELD_OUT),
+        *(("graph", *case) for case in GRAPH),
         *(("precomputed", *case) for case in PRECOMPUTED),
         *(("linear", *case) for case in LINEAR),
         *(("harmonic", *case) for case in HARMONIC),

@@ -8,11 +8,13 @@ import pytest
 from graphmargin.labeling.findings import (
     SOURCES,
     CandidateSummary,
-    Estimate,
     Findings,
     GraphMap,
     RowNote,
 )
+from graphmargin.selection.coverage import CoverageCurve, SurestRows
+from graphmargin.selection.held_out_predictions import AccuracyEstimate
+from graphmargin.selection.thresholds import ThresholdRow
 from graphmargin.tables.column_names import ColumnUse
 
 
@@ -62,7 +64,19 @@ def findings(make_map):
             CandidateSummary(0.01, 1.0, 0.0, 0.5),
         ),
         supervised_share=0.25,
-        estimate=Estimate(n_held_out=55, n_right=53, low=0.875, high=0.996, majority_accuracy=0.55),
+        estimate=AccuracyEstimate(
+            n_held_out=55,
+            n_right=53,
+            accuracy=0.964,
+            interval=(0.875, 0.996),
+            majority_accuracy=0.55,
+            balanced_accuracy=0.91,
+            recall=np.array([0.98, 0.95, 0.8]),
+            recall_interval=np.array([[0.9, 1.0], [0.8, 0.99], [0.4, 0.97]]),
+            precision=np.array([0.97, 0.96, 0.9]),
+            precision_interval=np.array([[0.89, 1.0], [0.82, 0.99], [0.5, 0.99]]),
+        ),
+        surest=SurestRows(share=0.6, threshold=0.9612, accuracy=0.994, interval=(0.9, 1.0)),
         verdict="graph helps",
         graph_lines=("graph: 1,797 points",),
         warnings=("Class 'eel' has 5 labels.",),
@@ -74,9 +88,24 @@ def findings(make_map):
             "weight": (0.0, 0.75, 0.25),
         },
         histogram={"induced": (100, 600, 1000), "model": (40, 2, 0)},
+        coverage=CoverageCurve(
+            shares=np.array([0.3, 0.6, 1.0]),
+            thresholds=np.array([0.99, 0.9612, 0.4]),
+            mean_confidence=np.array([0.995, 0.994, 0.95]),
+            n_held_out=np.array([20, 35, 55]),
+            accuracy=np.array([0.997, 0.994, 0.964]),
+            interval=np.array([[0.7, 1.0], [0.9, 1.0], [0.875, 0.996]]),
+        ),
+        rare_class="eel",
+        thresholds=(
+            ThresholdRow(0.5, n_rows=92, n_found=81.2, precision=0.883, recall=0.76),
+            ThresholdRow(0.2, n_rows=140, n_found=99.6, precision=0.711, recall=0.93),
+            ThresholdRow(0.05, n_rows=0, n_found=0.0, precision=float("nan"), recall=0.0),
+        ),
         map=make_map(24, 3),
         least_certain=(RowNote(1234, "dog", "cat", 0.021, {"size": "31 cm"}),),
         suspicious_labels=(RowNote(7, "eel", "dog", 0.93, {"coat": "long"}),),
+        audit_note="1 of 55 held-out labels looks wrong.",
         certificate=("Nothing is proved for three classes.",),
         seconds=2.8,
         version="9.9",
@@ -101,4 +130,5 @@ def hostile(findings, make_map):
         suspicious_labels=(replace(findings.suspicious_labels[0], other=text, cells=cells),),
         columns=(replace(findings.columns[0], name=text, note=text),),
         certificate=(text,),
+        rare_class=text,
     ), text

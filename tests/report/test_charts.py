@@ -5,12 +5,15 @@ import re
 from importlib.resources import files
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graphmargin.labeling.findings import PATH_LINES
 from graphmargin.plotting._matplotlib import CLASS_COLORS, MARKERS
 from graphmargin.report import charts
+from graphmargin.selection.coverage import CoverageCurve
 
 counts = st.lists(st.tuples(st.integers(0, 10**7), st.integers(0, 10**7)), min_size=1, max_size=30)
 
@@ -44,6 +47,38 @@ def test_a_line_has_a_gap_at_a_missing_score_and_is_dropped_without_scores():
     assert [dot[1] for dot in line.dots] == pytest.approx([12, 33.4, 119, 226])
     unknown = charts.path_chart(dict.fromkeys(("gamma_g", "fold_score", "weight"), (math.nan,)))
     assert unknown.lines == unknown.bars == ()
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=20), st.floats(0, 1))
+def test_accuracies_and_intervals_stay_within_the_axes(accuracy, width):
+    values = np.array(accuracy)
+    curve = CoverageCurve(
+        shares=np.arange(1, len(values) + 1) / len(values),
+        thresholds=values,
+        mean_confidence=values,
+        n_held_out=np.arange(len(values)),
+        accuracy=values,
+        interval=np.column_stack([values - width * values, values + width * (1 - values)]),
+    )
+    chart = charts.coverage_chart(curve)
+    bottom, top = chart.y_ticks[0].at, chart.y_ticks[-1].at
+    assert top == pytest.approx(charts.TOP)
+    assert bottom <= charts.HEIGHT - charts.BOTTOM + 1e-9
+    assert chart.y_ticks[-1].text == "100 %"
+    places = [tuple(map(float, point.split(","))) for point in chart.band.split()]
+    assert len(places) == 2 * len(values)
+    for x, y in [*places, *(dot[:2] for dot in chart.lines[0].dots)]:
+        assert charts.LEFT <= x <= charts.WIDTH - charts.RIGHT + 0.1
+        assert top - 0.1 <= y <= charts.HEIGHT - charts.BOTTOM + 0.1
+    heights = np.array([dot[1] for dot in chart.lines[0].dots])
+    order = np.argsort(values)
+    assert (np.diff(heights[order]) <= 1e-9).all()
+
+
+def test_lines_and_bands_have_a_color():
+    css = (files("graphmargin.report") / "labeling.css").read_text()
+    for kind in (*PATH_LINES, "band"):
+        assert re.search(rf"^\.{kind} {{[^}}]*fill: var", css, re.MULTILINE), kind
 
 
 def test_classes_have_distinct_styles():

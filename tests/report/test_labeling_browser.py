@@ -4,6 +4,7 @@ import re
 import shutil
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from graphmargin.report.labeling_page import labeling_page
@@ -64,7 +65,7 @@ def test_the_page_opens_without_errors_or_requests(visit, findings):
     page = visit(findings)
     assert page.title() == "pets.csv: 1,742 rows labeled"
     assert page.locator("#map .p").count() == 24
-    assert page.locator("section:visible").count() == 11
+    assert page.locator("section:visible").count() == 13
 
 
 @pytest.mark.parametrize("width", [390, 1200])
@@ -135,9 +136,20 @@ def test_text_has_enough_contrast(visit, findings, scheme):
 @pytest.mark.parametrize("width", [390, 1200])
 def test_the_page_never_scrolls_sideways(visit, findings, width):
     cells = {LONG: LONG}
+    shares, intervals = np.full(30, 0.123), np.full((30, 2), 0.456)
+    estimate = replace(
+        findings.estimate,
+        recall=shares,
+        recall_interval=intervals,
+        precision=shares,
+        precision_interval=intervals,
+    )
     wide = replace(
         findings,
         table=LONG,
+        estimate=estimate,
+        rare_class=LONG,
+        min_confidence=0.95,
         classes=(LONG, *(f"{code} {LONG}" for code in range(29))),
         given_counts=(1,) * 30,
         final_counts=(1_000_000,) * 30,

@@ -61,14 +61,23 @@ def test_the_head_has_the_main_findings(page):
 def test_sections_have_a_fixed_order(page):
     order = re.findall(r'<section id="(\w+)">', page)
     assert order == [
-        *("classes", "graph", "confidence", "path", "choice", "uncertain", "suspicious"),
-        *("columns", "report", "certificate", "use"),
+        *("classes", "quality", "graph", "coverage", "confidence", "path", "choice"),
+        *("uncertain", "suspicious", "columns", "report", "certificate", "use"),
     ]
 
 
 def test_sections_show_the_findings(page):
     text = Text(page)
     assert "cat 30 1,000 dog 20 700 eel 5 97" in text.section("classes")
+    quality = text.section("quality")
+    assert "balanced accuracy, is 91.0 %" in quality
+    assert "eel 92 80.0 % 40.0 % to 97.0 % 90.0 % 50.0 % to 99.0 %" in quality
+    assert "threshold of 0.2 would find about 100 rows of the class, 93.0 % of them all" in quality
+    assert "0.05 0 0 - 0.0 %" in quality
+    coverage = text.section("coverage")
+    assert "Of the surest 60 % of the rows, about 99 % are right." in coverage
+    assert "--min-confidence 0.961" in coverage
+    assert "60.0 % 0.961 99.4 % 90.0 % to 100.0 % 35" in coverage
     assert "24 of 1,797 rows; on a circle" in text.section("graph")
     assert "supervised 80.0 % - 0.0 % 25.0 %" in text.section("path")
     assert "3 combinations of parameters" in text.section("choice")
@@ -76,6 +85,7 @@ def test_sections_show_the_findings(page):
     assert "supervised 1 25.0 % -" in text.section("choice")
     assert "1,234 dog cat 2.1 % 31 cm" in text.section("uncertain")
     assert "7 eel dog 93.0 % long" in text.section("suspicious")
+    assert "1 of 55 held-out labels looks wrong." in text.section("suspicious")
     assert "Numbers are divided by their spread." in text.section("columns")
     assert "number size, weight 2 category coat 4 left out id 0" in text.section("columns")
     assert "graph: 1,797 points" in text.section("report")
@@ -119,6 +129,7 @@ def test_missing_findings_become_sentences(findings):
         findings,
         **dict.fromkeys((*notes, *lists), ()),
         **{"estimate": None, "verdict": "not compared", "path": {}, "map": None},
+        **{"surest": None, "coverage": None, "thresholds": ()},
         histogram={"induced": (0, 0), "model": (0, 0)},
     )
     page = labeling_page(empty, table_path=None, model_path=None)
@@ -126,10 +137,29 @@ def test_missing_findings_become_sentences(findings):
     assert "Unknown No label could be held out" in text.section("")
     assert "<b>Warnings</b>" not in page
     assert "The labeled table is in" not in page
-    for name in ("graph", "confidence", "path", "choice", "uncertain", "suspicious", "columns"):
+    for name in ("quality", "graph", "coverage", "confidence", "path", "choice", "uncertain"):
+        assert text.section(name).endswith(".")
+    for name in ("suspicious", "columns"):
         assert text.section(name).endswith(".")
     assert "--model FILE" in text.section("use")
     assert text.scripts == []
+
+
+def test_rows_that_are_left_empty_are_counted_and_not_labeled(findings):
+    less = replace(findings, min_confidence=0.95, n_left_empty=42)
+    text = Text(labeling_page(less, table_path=None, model_path=None)).section("")
+    assert "1,700 rows labeled from 55 labels" in text
+    assert "42 left empty: their confidence is below 0.95" in text
+    text = Text(labeling_page(findings, table_path=None, model_path=None)).section("")
+    assert "left empty" not in text
+
+
+def test_if_all_rows_are_sure_no_threshold_is_told(findings):
+    surest = replace(findings.surest, share=1.0)
+    page = labeling_page(replace(findings, surest=surest), table_path=None, model_path=None)
+    coverage = Text(page).section("coverage")
+    assert "Of all rows, about 99 % are right." in coverage
+    assert "--min-confidence" not in coverage
 
 
 def test_the_page_says_why_labels_were_not_audited(findings):

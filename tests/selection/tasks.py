@@ -12,8 +12,9 @@ from graphmargin.estimators import (
     SemiSupervisedSVC,
     SupervisedSVC,
 )
+from graphmargin.harmonic.harmonic_predictor import walk_distributions
 from graphmargin.labels import encode_labels
-from graphmargin.margin.machine import class_scores
+from graphmargin.margin import class_scores
 from graphmargin.selection.choice import choose
 from graphmargin.selection.cut_trials import (
     MAX_BLENDED,
@@ -176,9 +177,10 @@ def trials_of(values, codes, *, n_classes=2, **changed):
         "supervised": np.zeros(m, dtype=bool),
         "fold": np.arange(len(codes)) // 2,
         "scales": np.ones(m),
+        "pair_scales": np.ones((m, values.shape[2])),
         "shares": np.full((m, n_classes), 1 / n_classes),
     }
-    for name in ("supervised", "fold", "scales", "shares"):
+    for name in ("supervised", "fold", "scales", "pair_scales", "shares"):
         if name in changed:
             changed[name] = np.asarray(changed[name])
     held_out_codes = np.asarray(codes, dtype=np.int64)
@@ -197,10 +199,14 @@ def assert_consistent(evidence, y, held_out, n_columns):
     np.testing.assert_allclose(evidence.shares.sum(axis=1), 1.0)
     assert evidence.shares.min() > 0
     assert evidence.scales.min() > 0
+    assert evidence.pair_scales.shape == (m, n_columns)
+    assert evidence.pair_scales.min() > 0
+    np.testing.assert_array_equal(evidence.held_out_rows, rows)
 
 
 def assert_same_trials(trials, expected, atol=0.0):
-    for name in ("held_out_codes", "fold", "held_out_values", "scales", "shares", "supervised"):
+    arrays = "held_out_codes fold held_out_values scales pair_scales shares supervised"
+    for name in arrays.split():
         np.testing.assert_allclose(
             getattr(trials, name), getattr(expected, name), rtol=0, atol=atol
         )
@@ -218,5 +224,12 @@ def assert_is_weighted_sum(family, fitted, choice, X, y, W=None, **parameters):
     is_from_trials = family.try_tasks is try_cuts
     atol = 2 * TRIAL_TOLERANCE * factors if is_from_trials else 1e-6 * np.abs(f).max()
     np.testing.assert_allclose(f, total, atol=atol)
-    scores = class_scores(f, len(fitted.predictor.classes))
+    calibration, n_classes = fitted.predictor.calibration, len(fitted.predictor.classes)
+    np.testing.assert_allclose(
+        calibration.pair_scales, choice.weights @ choice.trials.pair_scales, rtol=1e-12
+    )
+    scores = class_scores(f, n_classes, calibration.pair_scales)
+    if fitted.predictor.graph:
+        P = walk_distributions(fitted.predictor.graph, new, n_classes)
+        scores = scores + calibration.graph_weight * np.log(np.maximum(P, 1e-6))
     np.testing.assert_allclose(fitted.predictor.decision(new), scores)

@@ -5,7 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
+from scipy.special import expit, log_expit
 
+from graphmargin.margin import coupled_log_probabilities
 from graphmargin.selection.choice import BLENDED_WEIGHT, MAX_SHARE_EVIDENCE, choose, error_rate
 from tests.selection.tasks import trials_of
 
@@ -37,6 +39,7 @@ def random_trials(draw, n_classes=2, max_candidates=12):
         supervised=rng.random(m) < draw(st.sampled_from([0.0, 0.4, 1.0])),
         shares=shares,
         scales=rng.uniform(0.1, 10, size=m),
+        pair_scales=rng.uniform(0.5, 2, size=(m, pairs)),
         n_classes=n_classes,
     )
     return trials, rng.integers(1, 6, size=n_classes)
@@ -49,6 +52,7 @@ def reordered(trials, order):
         supervised=trials.supervised[order],
         held_out_values=trials.held_out_values[order],
         scales=trials.scales[order],
+        pair_scales=trials.pair_scales[order],
         shares=trials.shares[order],
     )
 
@@ -118,7 +122,7 @@ def test_equal_candidates_have_equal_weights(m, n_supervised):
 def test_weights_are_those_of_bayes_rule():
     rng = np.random.default_rng(0)
     trials = trials_of(
-        rng.normal(size=(3, 5, 1)),
+        rng.normal(size=(5, 1)) + 0.3 * rng.normal(size=(3, 5, 1)),
         BINARY,
         supervised=[False, True, False],
         shares=[[0.4, 0.6], [0.5, 0.5], [0.35, 0.65]],
@@ -139,13 +143,11 @@ def test_candidate_that_is_right_beats_one_that_is_wrong(n_labels):
     assert choice.weights[0] > 0.6
     assert choice.errors.tolist() == [0.0, 1.0]
     assert choice.error == 0.0
-    # A candidate that is wrong about all labels is worth a coin.
-    assert choice.log_likelihood[1] == pytest.approx(-n_labels * np.log(2), rel=1e-2)
-    # One that is right is as sure as Platt's targets.
-    each = n_labels // 2
-    assert choice.log_likelihood[0] == pytest.approx(
-        n_labels * np.log((each + 1) / (each + 2)), abs=1e-4
-    )
+    # A candidate that is wrong about all labels is worse than a coin, but not by much: its
+    # probabilities are nearly even. One that is right is surer, the more labels there are.
+    right, wrong = choice.log_likelihood / n_labels
+    assert -2.0 < wrong < np.log(0.5)
+    assert np.log(expit(2.0)) < right < 0
 
 
 def test_candidate_that_is_right_beats_others_with_three_classes():
@@ -161,22 +163,20 @@ def test_candidate_that_is_right_beats_others_with_three_classes():
     assert choice.log_likelihood[1] > choice.log_likelihood[2] > choice.log_likelihood[0]
 
 
-def test_log_likelihood_is_that_of_scores_with_the_best_sharpness():
+def test_log_likelihood_is_that_of_scores_with_the_likeliest_sharpness():
     scores = np.array([-0.3, 1.2, 0.4, 0.9, 2.0])  # the third is wrong
     choice = choose(trials_of(sides([scores]), BINARY), np.array([2, 3]))
-    # Platt's targets: 3/4 for the two labels of class 0, 4/5 for the three of class 1.
-    target = np.where(BINARY == 1, 4 / 5, 1 / 4)
-
-    def log_p(a, second):
-        return -np.logaddexp(0, -a * scores) if second else -np.logaddexp(0, a * scores)
+    sides_of_labels = np.where(BINARY == 1, scores, -scores)
+    center = 2 / np.abs(scores).mean()  # by the prior
 
     def loss(log_a):
-        a = np.exp(log_a)
-        return -(target * log_p(a, True) + (1 - target) * log_p(a, False)).sum()
+        prior = (log_a - np.log(center)) ** 2 / (2 * 0.5**2)
+        return prior - log_expit(np.exp(log_a) * sides_of_labels).sum()
 
     a = np.exp(minimize_scalar(loss, bounds=(-6, 6), method="bounded").x)
-    expected = np.where(BINARY == 1, log_p(a, True), log_p(a, False)).sum()
-    assert choice.log_likelihood[0] == pytest.approx(expected, abs=1e-4)
+    expected = log_expit(a * sides_of_labels)
+    np.testing.assert_allclose(choice.label_log_likelihood, [expected], atol=1e-4)
+    assert choice.log_likelihood == pytest.approx(choice.label_log_likelihood.sum(axis=1))
 
 
 @pytest.mark.parametrize("factor", [0.2, 5.0])
@@ -303,16 +303,29 @@ def test_scores_and_errors_of_three_classes_by_hand():
     given_codes = np.array([0, 1, 2])
     first = np.array([[1.0, 1.0, 0.2], [-1.0, 0.3, 1.0], [0.1, 1.0, -1.0]])  # says 0, 1, 0
     second = np.array([[2.0, 1.0, 0.2], [1.0, 0.3, 1.0], [0.1, -2.0, -1.0]])  # says 0, 0, 2
-    choice = choose(trials_of([first, second], given_codes, n_classes=3), np.array([1, 1, 1]))
+    units = np.array([[1.0, 0.5, 2.0], [0.5, 1.0, 1.0]])
+    trials = trials_of([first, second], given_codes, n_classes=3, pair_scales=units)
+    choice = choose(trials, np.array([1, 1, 1]))
     np.testing.assert_allclose(choice.errors, [1 / 3, 1 / 3])
     blended = choice.weights[0] * first + choice.weights[1] * second
-    f01, f02, f12 = blended.T
-    votes = np.column_stack(
-        [(f01 > 0) * 1 + (f02 > 0), (f01 < 0) * 1 + (f12 > 0), (f02 < 0) * 1 + (f12 < 0)]
-    )
-    margins = np.column_stack([f01 + f02, f12 - f01, -f02 - f12])
-    np.testing.assert_allclose(choice.scores, votes + margins / (3 * (np.abs(margins) + 1)))
-    assert choice.error == (choice.scores.argmax(axis=1) != given_codes).mean()
+    expected = coupled_log_probabilities(blended / (choice.weights @ units), 3)
+    np.testing.assert_allclose(choice.scores, expected)
+
+
+def test_labels_of_a_fold_are_predicted_with_weights_of_the_others():
+    """Candidate 0 is right in the first fold alone, candidate 1 in the second."""
+    given_codes = np.array([0, 1] * 20)
+    right, fold = 2.0 * given_codes - 1, np.repeat([0, 1], 20)
+    scores = np.where(fold == np.array([[0], [1]]), 1.2 * right, -right)
+    choice = choose(trials_of(sides(scores), given_codes, fold=fold), EVEN)
+    for part in (0, 1):
+        rows, sums = fold == part, choice.label_log_likelihood[:, fold != part].sum(axis=1)
+        weights = np.exp(sums) / np.exp(sums).sum()
+        np.testing.assert_allclose(choice.cross_fitted_scores[rows], weights @ scores[:, rows])
+    assert (choice.scores * right > 0).all()
+    assert choice.error == 1.0, "the candidate of the other fold decides"
+    one_fold = choose(trials_of(sides(scores), given_codes, fold=np.zeros(40, int)), EVEN)
+    np.testing.assert_array_equal(one_fold.cross_fitted_scores, one_fold.scores)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -364,7 +377,7 @@ def test_scores_and_results_of_two_classes_by_hand():
     assert (choice.weights > 0).all()
     blended = choice.weights @ scores
     np.testing.assert_allclose(choice.scores, blended)
-    assert choice.error == ((blended > 0) != BINARY).mean()
+    assert choice.error == error_rate(choice.cross_fitted_scores, BINARY)
     np.testing.assert_allclose(choice.errors, [2 / 5, 1 / 5])
     results = choice.results()
     np.testing.assert_allclose(results["split0_test_score"], [1.0, 0.5])

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from graphmargin.graph import knn_graph
 from graphmargin.harmonic import harmonic_solution
 from graphmargin.labels import encode_labels
-from graphmargin.margin import Kernel, train_machine, training
+from graphmargin.margin import Kernel, class_scores, train_machine, training
 from graphmargin.margin.induced import induced_labels
-from graphmargin.margin.machine import class_scores, predicted_codes
+from graphmargin.margin.machine import predicted_codes
 from graphmargin.selection import cut_trials, cuts, gamma_path
 from graphmargin.selection.choice import choose
 from graphmargin.selection.cut_trials import cut_candidates, max_blended, sample_rows, try_cuts
@@ -73,7 +73,11 @@ def test_shares_and_scales_are_those_of_the_machines_at_a_sample_of_unlabeled_ro
         K = trials.task.kernel(seen, X[machine.vectors])
         f = K @ machine.coefficients + machine.intercepts
         assert trials.evidence.scales[i] == pytest.approx(np.abs(f).mean())
-        codes = predicted_codes(class_scores(f, n_classes))
+        units = np.abs(f).mean(axis=0)
+        np.testing.assert_allclose(
+            trials.evidence.pair_scales[i] * trials.evidence.scales[i], units
+        )
+        codes = predicted_codes(class_scores(f, n_classes, units))
         expected = (np.bincount(codes, minlength=n_classes) + 1) / (len(seen) + n_classes)
         np.testing.assert_allclose(trials.evidence.shares[i], expected)
 

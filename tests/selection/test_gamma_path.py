@@ -26,7 +26,8 @@ def choice_of(gammas, right, evidence):
         values, np.zeros(4), params=params, supervised=np.isinf(gammas), columns="masses"
     )
     evidence, weights = np.asarray(evidence), np.arange(1.0, m + 1)
-    return Choice(trials, np.array([2, 2]), evidence / 4, 3 * evidence / 4, weights / weights.sum())
+    of_labels = np.tile(evidence[:, None] / 16, 4)
+    return Choice(trials, np.array([2, 2]), of_labels, 3 * evidence / 4, weights / weights.sum())
 
 
 @pytest.mark.parametrize("soft", [{}, {"c_labeled": 2.0, "c_unlabeled": 0.1}], ids=str)

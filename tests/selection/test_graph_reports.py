@@ -32,14 +32,16 @@ def made_choice(supervised_weight, *, n_held_out=20, n_classes=2, supervised=(Tr
     supervised = np.array(supervised)
     m = len(supervised)
     given = np.arange(n_held_out) % 2
-    held_out = np.tile(np.where(given, -1.0, 1.0)[:, None], (m, 1, 1))
+    side = np.where(given, -1.0, 1.0)  # of the first pair; other classes lose
+    columns = [side, *[np.ones(n_held_out)] * (n_classes * (n_classes - 1) // 2 - 1)]
+    held_out = np.tile(np.column_stack(columns), (m, 1, 1))
     for i in range(m):
-        held_out[i, : i + 1] *= -1
+        held_out[i, : i + 1, 0] *= -1
     trials = trials_of(held_out, given, n_classes=n_classes, supervised=supervised)
     weights = np.where(supervised, supervised_weight, 1 - supervised_weight)
     weights = weights / np.where(supervised, supervised.sum(), (~supervised).sum())
-    zeros = np.zeros(m)
-    return Choice(trials, np.full(n_classes, n_held_out // n_classes), zeros, zeros, weights)
+    counts, of_labels = np.full(n_classes, n_held_out // n_classes), np.zeros((m, n_held_out))
+    return Choice(trials, counts, of_labels, np.zeros(m), weights)
 
 
 def small_report(**options):

@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphmargin.margin.machine import class_scores
+from graphmargin.margin import class_scores
 from graphmargin.selection.choice import choose
 from graphmargin.selection.trials import (
     join_trials,
-    mass_scores,
     pairwise_trials,
     smoothed_shares,
     stack_folds,
@@ -26,6 +25,8 @@ def random_trials(m, n_classes, seed):
         rng.integers(n_classes, size=5),
         supervised=rng.random(m) < 0.5,
         scales=rng.uniform(0.1, 10, size=m),
+        pair_scales=rng.uniform(0.5, 2, size=(m, n_classes * (n_classes - 1) // 2)),
+        n_classes=n_classes,
         shares=rng.dirichlet(np.full(n_classes, 5.0), size=m),
     )
 
@@ -41,7 +42,7 @@ def test_joined_trials_are_those_of_all_candidates(m, seed, data):
             params=trials.params[first:last],
             **{
                 name: getattr(trials, name)[first:last]
-                for name in ("supervised", "held_out_values", "scales", "shares")
+                for name in ("supervised", "held_out_values", "scales", "pair_scales", "shares")
             },
         )
         for first, last in pairwise(bounds)
@@ -55,14 +56,19 @@ def test_joined_trials_are_those_of_all_candidates(m, seed, data):
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_columns_are_pairs_of_classes_or_class_masses(n_classes):
-    trials = random_trials(1, n_classes, 0)
-    pairs = trials.held_out_values[0]
-    np.testing.assert_array_equal(trials.scores(pairs), class_scores(pairs, n_classes))
-    masses = np.random.default_rng(0).random((4, n_classes))
-    scores = replace(trials, columns="masses").scores(masses)
-    np.testing.assert_array_equal(scores, mass_scores(masses))
-    expected = masses[:, 1] - masses[:, 0] if n_classes == 2 else masses
-    np.testing.assert_array_equal(scores, expected)
+    trials, weights = random_trials(2, n_classes, 0), np.array([0.25, 0.75])
+    f = 0.25 * trials.held_out_values[0] + 0.75 * trials.held_out_values[1]
+    expected = class_scores(f, n_classes, weights @ trials.pair_scales)
+    np.testing.assert_allclose(trials.scores(weights), expected)
+    some = [3, 0]
+    np.testing.assert_allclose(trials.scores(weights, some), expected[some])
+    for scores, one in zip(trials.candidate_scores, np.eye(2), strict=True):
+        np.testing.assert_array_equal(scores, trials.scores(one))
+    masses = np.random.default_rng(0).random((2, 5, n_classes))
+    scores = replace(trials, columns="masses", held_out_values=masses).scores(weights)
+    mean = 0.25 * masses[0] + 0.75 * masses[1]
+    expected = mean[:, 1] - mean[:, 0] if n_classes == 2 else mean
+    np.testing.assert_allclose(scores, expected)
 
 
 def test_shares_are_smoothed_by_one_row_and_leave_out_rows_without_a_class():
@@ -84,6 +90,16 @@ def test_folds_are_stacked_in_units_of_the_scales():
     nothing, fold = stack_folds([], np.ones(2), 3)
     assert nothing.shape == (2, 0, 3)
     assert len(fold) == 0
+
+
+def test_pairs_of_classes_have_scales_of_their_own():
+    f = np.array([[2.0, 0.0, -8.0], [-4.0, 0.0, 4.0]])
+    parts = [[np.array([[1.0, 2.0, 3.0]])]]
+    trials = pairwise_trials([{}], [False], np.array([0]), parts, [f], 3, np.array([7]))
+    assert trials.scales.tolist() == [3.0]
+    assert trials.pair_scales.tolist() == [[1.0, 1 / 3, 2.0]]  # 1 where f is zero
+    np.testing.assert_allclose(trials.held_out_values, [[[1 / 3, 2 / 3, 1.0]]])
+    assert trials.held_out_rows.tolist() == [7]
 
 
 def test_scales_and_shares_of_machines_are_those_computed_by_hand():

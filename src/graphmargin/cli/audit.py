@@ -6,33 +6,56 @@ from typing import Annotated
 
 import typer
 
-from graphmargin.cli.options import Ignore, Json, Keep, NJobs, Quiet, Seed, Table, Target, Unlabeled
+from graphmargin.cli.options import (
+    ClassWeights,
+    Ignore,
+    Json,
+    Keep,
+    NJobs,
+    Quiet,
+    Seed,
+    Table,
+    Target,
+    Unlabeled,
+    parse_class_weight,
+)
 from graphmargin.cli.printing import console, line, print_json
 from graphmargin.cli.progress import show_progress
 from graphmargin.cli.row_lists import Out, check_list, list_row, print_list, write_list
 
 HELP = """List given labels that look wrong.
 
-Every label is held out once, and the suspicion is how strongly the other labels suggest another
-class. The most suspicious label comes first; labels with a suspicion of 0.5 or less are not listed.
-If the graph does not help to predict held-out labels, no label is listed.
+Every label is predicted without it, by the classifier that would label the table. A label is listed
+if it is wrong with a probability above --threshold, the most likely error first. The command says
+how many of the listed labels are expected to be right.
 
 Examples:
 
     graphmargin audit cats.csv --target kind
     graphmargin audit cats.csv -t kind -n 100 --out suspicious.csv
+    graphmargin audit cats.csv -t kind --threshold 0.2
 """
-HEADER = ("row", "given", "suggested", "suspicion")
+HEADER = ("row", "given", "suggested", "probability")
 
 
 def audit(
     table: Table,
     target: Target,
     n: Annotated[int, typer.Option("-n", min=1, metavar="N", help="Largest number of rows.")] = 20,
+    threshold: Annotated[
+        float,
+        typer.Option(
+            min=0.0,
+            max=0.999,
+            metavar="P",
+            help="List labels that are wrong with a probability above P.",
+        ),
+    ] = 0.5,
     out: Out = None,
     unlabeled: Unlabeled = [],  # noqa: B006 - typer copies it
     ignore: Ignore = [],  # noqa: B006 - typer copies it
     keep: Keep = [],  # noqa: B006 - typer copies it
+    class_weight: ClassWeights = None,
     n_jobs: NJobs = None,
     seed: Seed = 0,
     json: Json = False,
@@ -40,14 +63,16 @@ def audit(
 ) -> None:
     """Print the rows whose labels look wrong."""
     from graphmargin.labeling.label_audit import audit_labels
-    from graphmargin.labeling.labeling_task import label_rows, read_task, table_report
+    from graphmargin.labeling.labeling_task import label_rows, read_task
 
+    weights = parse_class_weight(class_weight)
     check_list(out, table)
     task = read_task(table, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
     with show_progress(quiet=quiet or json) as listener:
-        labeled = label_rows(task, n_jobs=n_jobs, seed=seed, listener=listener)
-        report = table_report(labeled, hold_out_labels=False)
-        audited = audit_labels(labeled, report)
+        labeled = label_rows(
+            task, class_weight=weights, n_jobs=n_jobs, seed=seed, listener=listener
+        )
+    audited = audit_labels(labeled, threshold)
     notes = audited.notes or ()
     rows = [
         list_row(HEADER, (note.row, note.label, note.other, round(note.score, 3)), note.cells)
@@ -59,14 +84,17 @@ def audit(
         print_json(
             {
                 "labels": task.n_labels,
-                "verdict": report.verdict,
+                "checked": audited.n_checked,
+                "threshold": threshold,
                 "n_suspicious": None if audited.notes is None else len(notes),
-                "note": audited.reason,
+                "expected_false_alarms": audited.expected_false_alarms,
+                "summary": audited.summary,
                 "suspicious_labels": notes[:n],
             }
         )
     elif not quiet:
-        no_rows = f"None of the {task.n_labels:,} given labels looks wrong."
-        print_list(HEADER, rows, audited.reason or no_rows)
+        if rows:
+            console().print(line(audited.summary))
+        print_list(HEADER, rows, audited.summary)
         if len(notes) > n:
             console().print(line(f"and {len(notes) - n:,} more; -n {len(notes)} lists all"))

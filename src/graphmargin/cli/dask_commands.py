@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from graphmargin.distributed.engine.storage import Folder
     from graphmargin.labeling.findings import Findings
     from graphmargin.labeling.prediction import PredictionSummary
+    from graphmargin.margin.class_weights import ClassWeight
 
 REQUIRED_PACKAGES = ("dask", "distributed")
 """Packages that only ``--dask`` imports."""
@@ -44,6 +45,14 @@ def check_option_conflicts(given: Mapping[str, object], why: str) -> None:
             raise typer.TyperException(msg)
 
 
+def check_unsupported(min_confidence: float, coverage: float | None) -> None:
+    """Raise an error for options on confidence, which a cluster does not apply."""
+    check_option_conflicts(
+        {"--min-confidence": min_confidence, "--sets": coverage},
+        "cannot be used with --dask; filter the result by its column of confidences",
+    )
+
+
 def label_on_dask(
     table: str,
     target: str,
@@ -57,6 +66,7 @@ def label_on_dask(
     unlabeled: Sequence[str],
     ignore: Sequence[str],
     keep: Sequence[str],
+    class_weight: ClassWeight,
     seed: int,
     quiet: bool,
 ) -> tuple[Findings, dict[str, str]]:
@@ -90,7 +100,7 @@ def label_on_dask(
         listener = stack.enter_context(show_progress(quiet=quiet))
         stack.enter_context(progress_listener(listener))
         cluster = stack.enter_context(cluster_at(dask))
-        labeled = label_table(cluster, request, seed=seed)
+        labeled = label_table(cluster, request, class_weight=class_weight, seed=seed)
         findings = summarize_table(labeled)
         with all_or_none():  # the model and the report appear together with the table
             write_files(labeled, findings, files)

@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graphmargin.cli.options import Ignore, Json, Keep, NJobs, Seed, Table, Target, Unlabeled
+from graphmargin.cli.options import (
+    ClassWeights,
+    Ignore,
+    Json,
+    Keep,
+    NJobs,
+    Seed,
+    Table,
+    Target,
+    Unlabeled,
+    parse_class_weight,
+)
 from graphmargin.cli.printing import console, line, print_json, print_table
 from graphmargin.cli.progress import show_progress
 
@@ -41,6 +52,7 @@ def explain(
     unlabeled: Unlabeled = [],  # noqa: B006 - typer copies it
     ignore: Ignore = [],  # noqa: B006 - typer copies it
     keep: Keep = [],  # noqa: B006 - typer copies it
+    class_weight: ClassWeights = None,
     n_jobs: NJobs = None,
     seed: Seed = 0,
     json: Json = False,
@@ -49,10 +61,13 @@ def explain(
     from graphmargin.labeling.explanation import explain_row, find_row
     from graphmargin.labeling.labeling_task import label_rows, read_task
 
+    weights = parse_class_weight(class_weight)
     task = read_task(table, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
     position = find_row(task, row, id_column)
     with show_progress(quiet=json) as listener:
-        labeled = label_rows(task, n_jobs=n_jobs, seed=seed, listener=listener)
+        labeled = label_rows(
+            task, class_weight=weights, n_jobs=n_jobs, seed=seed, listener=listener
+        )
     explanation = explain_row(labeled, position)
     if json:
         print_json(explanation)

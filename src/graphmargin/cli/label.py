@@ -8,22 +8,30 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graphmargin.cli.dask_commands import check_option_conflicts, label_on_dask
+from graphmargin.cli.dask_commands import (
+    check_option_conflicts,
+    check_unsupported,
+    label_on_dask,
+)
 from graphmargin.cli.files import check_files, write_files
 from graphmargin.cli.options import (
+    ClassWeights,
     Dask,
     Ignore,
     Json,
     Keep,
+    MinConfidence,
     NJobs,
     OutOrFolder,
     Quiet,
     Seed,
+    Sets,
     Table,
     TableOrUrl,
     Target,
     Unlabeled,
     default_output,
+    parse_class_weight,
 )
 from graphmargin.cli.printing import print_json, print_summary
 from graphmargin.cli.progress import show_progress
@@ -31,14 +39,18 @@ from graphmargin.cli.progress import show_progress
 if TYPE_CHECKING:
     from graphmargin.labeling.findings import Findings
     from graphmargin.labeling.labeling_task import LabeledTable, LabelingTask
+    from graphmargin.margin.class_weights import ClassWeight
 
 LABEL_HELP = """Predict the missing labels of a table.
 
 A few rows have a label in the column `--target`. The result has a label in every row, and two new
-columns: the confidence of each label, from 0 to 1, and its source. A *given* label was in the
-table, an *induced* label was predicted by the graph and by the classifier, and a *model* label was
-predicted by the classifier only. All parameters are chosen on held-out labels, among them how much
-the graph counts. The table itself is not changed.
+columns: the confidence of each label, which is the probability that it is right, and its source. A
+*given* label was in the table, an *induced* label was predicted by the graph and by the classifier,
+and a *model* label was predicted by the classifier only. All parameters are chosen on held-out
+labels, among them how much the graph counts. The table itself is not changed.
+
+With `--min-confidence`, rows that are not sure enough get no label. With `--sets`, a third column
+has all classes that a row may have.
 
 With `--dask`, the workers of a cluster label a table that need not fit into the memory of a
 machine. They read and write Parquet files.
@@ -48,6 +60,8 @@ Examples:
     graphmargin label cats.csv --target kind
     graphmargin label cats.parquet -t kind --out full.parquet --report cats.html
     graphmargin label cats.csv -t kind --unlabeled "?" --ignore photo --model cats.graphmargin
+    graphmargin label cats.csv -t kind --min-confidence 0.95 --sets 0.9
+    graphmargin label cats.csv -t kind --class-weight balanced
     graphmargin label s3://pets/cats -t kind --dask tcp://10.0.0.1:8786
 """
 FIT_HELP = """Learn a model for new rows from a partly labeled table.
@@ -61,7 +75,10 @@ Examples:
     graphmargin fit cats.csv -t kind --model cats.graphmargin --report cats.html
 """
 REPORT_ONLY = frozenset(
-    ("graph_lines", "path", "histogram", "map", "least_certain", "suspicious_labels", "certificate")
+    (
+        *("graph_lines", "path", "histogram", "coverage", "rare_class", "thresholds", "map"),
+        *("least_certain", "suspicious_labels", "certificate"),
+    )
 )
 """Fields of the findings that only a report shows."""
 
@@ -81,6 +98,9 @@ def label(
     unlabeled: Unlabeled = [],  # noqa: B006 - typer copies it
     ignore: Ignore = [],  # noqa: B006 - typer copies it
     keep: Keep = [],  # noqa: B006 - typer copies it
+    min_confidence: MinConfidence = 0.0,
+    sets: Sets = None,
+    class_weight: ClassWeights = None,
     n_jobs: NJobs = None,
     seed: Seed = 0,
     dask: Dask = None,
@@ -99,10 +119,12 @@ def label(
     quiet: Quiet = False,
 ) -> None:
     """Write the labeled table and, if requested, a model and a report."""
+    weights = parse_class_weight(class_weight)
     if dask is not None:
         check_option_conflicts(
             {"--jobs": n_jobs}, "cannot be used with --dask: the workers have their own threads"
         )
+        check_unsupported(min_confidence, sets)
         findings, files = label_on_dask(
             table,
             target,
@@ -115,6 +137,7 @@ def label(
             unlabeled=unlabeled,
             ignore=ignore,
             keep=keep,
+            class_weight=weights,
             seed=seed,
             quiet=quiet or json,
         )
@@ -129,9 +152,18 @@ def label(
     check_output(labeled_file, inputs=[source])
     check_files(source, labeled_file, model, report)
     task = read_task(source, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
-    check_new_columns(task)
+    check_new_columns(task, sets)
     check_has_unlabeled(task)
-    labeled, findings = _label_task(task, n_jobs, seed, report, quiet=quiet or json)
+    labeled, findings = _label_task(
+        task,
+        weights,
+        n_jobs,
+        seed,
+        report,
+        quiet=quiet or json,
+        min_confidence=min_confidence,
+        coverage=sets,
+    )
     files = _write_files(labeled, findings, source, labeled_file, model, report)
     _print_result(findings, files, json=json, quiet=quiet)
 
@@ -144,6 +176,7 @@ def fit(
     unlabeled: Unlabeled = [],  # noqa: B006 - typer copies it
     ignore: Ignore = [],  # noqa: B006 - typer copies it
     keep: Keep = [],  # noqa: B006 - typer copies it
+    class_weight: ClassWeights = None,
     n_jobs: NJobs = None,
     seed: Seed = 0,
     json: Json = False,
@@ -152,22 +185,39 @@ def fit(
     """Write a model and, if requested, a report."""
     from graphmargin.labeling.labeling_task import read_task
 
+    weights = parse_class_weight(class_weight)
     check_files(table, model, report)
     task = read_task(table, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
-    labeled, findings = _label_task(task, n_jobs, seed, report, quiet=quiet or json)
+    labeled, findings = _label_task(task, weights, n_jobs, seed, report, quiet=quiet or json)
     files = _write_files(labeled, findings, table, None, model, report)
     _print_result(findings, files, json=json, quiet=quiet)
 
 
 def _label_task(
-    task: LabelingTask, n_jobs: int | None, seed: int, report: Path | None, *, quiet: bool
+    task: LabelingTask,
+    class_weight: ClassWeight,
+    n_jobs: int | None,
+    seed: int,
+    report: Path | None,
+    *,
+    quiet: bool,
+    min_confidence: float = 0.0,
+    coverage: float | None = None,
 ) -> tuple[LabeledTable, Findings]:
     from graphmargin._progress import announce
     from graphmargin.labeling.inspection import full_findings, summarize
     from graphmargin.labeling.labeling_task import label_rows
 
     with show_progress(quiet=quiet) as listener:
-        labeled = label_rows(task, n_jobs=n_jobs, seed=seed, listener=listener)
+        labeled = label_rows(
+            task,
+            min_confidence=min_confidence,
+            coverage=coverage,
+            class_weight=class_weight,
+            n_jobs=n_jobs,
+            seed=seed,
+            listener=listener,
+        )
         if report is None:
             return labeled, summarize(labeled)
         with announce(listener, "report"):

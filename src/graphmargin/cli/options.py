@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
@@ -90,6 +91,15 @@ Keep: TypeAlias = Annotated[
         help="Column that is a feature although it looks like an ID; can be repeated.",
     ),
 ]
+ClassWeights: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--class-weight",
+        metavar="balanced|CLASS=WEIGHT,...",
+        help="Weights of the errors in each class: 'balanced' for weights against the number of "
+        "labels, or numbers, such as rare=10,common=1.",
+    ),
+]
 NJobs: TypeAlias = Annotated[
     int | None,
     typer.Option("--jobs", min=1, metavar="N", help="Number of threads; by default, all cores."),
@@ -97,8 +107,70 @@ NJobs: TypeAlias = Annotated[
 Seed: TypeAlias = Annotated[
     int, typer.Option(min=0, max=2**32 - 1, metavar="N", help="Seed of folds and samples.")
 ]
+
+
+def _check_confidence(value: float) -> float:
+    if not 0 <= value <= 1:  # which nan is not, either
+        msg = f"{value} is not a number from 0 to 1."
+        raise typer.BadParameter(msg)
+    return value
+
+
+def _check_coverage(value: float | None) -> float | None:
+    if value is not None and not 0 < value < 1:  # which nan is not, either
+        msg = f"{value} is not a number between 0 and 1, such as 0.9."
+        raise typer.BadParameter(msg)
+    return value
+
+
+MinConfidence: TypeAlias = Annotated[
+    float,
+    typer.Option(
+        metavar="P",
+        callback=_check_confidence,
+        help="Leave rows empty whose label is right with a probability below P.",
+    ),
+]
+Sets: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        metavar="COVERAGE",
+        callback=_check_coverage,
+        help="Add a column of prediction sets, which have the true class with this probability.",
+    ),
+]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
+
+
+def parse_class_weight(text: str | None) -> str | dict[str, float] | None:
+    """Return the value of --class-weight: None, "balanced", or weights by class.
+
+    Examples
+    --------
+    >>> parse_class_weight("rare=10,common=1")
+    {'rare': 10.0, 'common': 1.0}
+    >>> parse_class_weight("rare")
+    Traceback (most recent call last):
+    typer._click.exceptions.BadParameter: 'rare' is neither 'balanced' nor a list of CLASS=WEIGHT...
+    """
+    if text is None or text == "balanced":
+        return text
+    pairs = re.findall(r"(.+?)=([^=,]*)(?:,|$)", text)  # names may have commas
+    try:
+        weights = {name: float(weight) for name, weight in pairs}
+    except ValueError:
+        weights = {}
+    if not weights or ",".join(f"{name}={weight}" for name, weight in pairs) != text:
+        msg = (
+            f"{text!r} is neither 'balanced' nor a list of CLASS=WEIGHT, such as rare=10,common=1."
+        )
+        raise typer.BadParameter(msg, param_hint="--class-weight")
+    for name, weight in weights.items():
+        if not 1e-6 <= weight <= 1e6:
+            msg = f"the weight of {name!r} must be from 1e-6 to 1e6, got {weight:g}."
+            raise typer.BadParameter(msg, param_hint="--class-weight")
+    return weights
 
 
 def default_output(table: Path, what: str) -> Path:

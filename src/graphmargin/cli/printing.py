@@ -18,7 +18,9 @@ from rich.text import Text
 from graphmargin._errors import printable
 
 if TYPE_CHECKING:
-    from graphmargin.labeling.findings import Estimate, Findings
+    from graphmargin.labeling.findings import Findings
+    from graphmargin.selection.coverage import SurestRows
+    from graphmargin.selection.held_out_predictions import AccuracyEstimate
 
 MAX_CLASSES = 12
 """Largest number of classes in a summary."""
@@ -109,7 +111,8 @@ def print_summary(findings: Findings, files: Mapping[str, str]) -> None:
             f"{counts['given']:,} given, {counts['induced']:,} induced by the graph, "
             f"{counts['model']:,} by the model alone",
         ),
-        ("accuracy", accuracy_text(findings.estimate)),
+        *_empty_lines(findings),
+        *accuracy_lines(findings),
         ("graph", findings.verdict),
         ("chosen", _choice_text(findings)),
         *_cluster_lines(findings),
@@ -123,27 +126,82 @@ def print_summary(findings: Findings, files: Mapping[str, str]) -> None:
         out.print(line((f"{name:<10}", "dim"), (path, "green")))
 
 
-def accuracy_text(estimate: Estimate | None) -> str:
-    """Return a text on the estimated accuracy."""
+def accuracy_lines(findings: Findings) -> list[tuple[str, str]]:
+    """Return the lines of a summary on the estimated accuracy."""
+    estimate, surest = findings.estimate, findings.surest
     if estimate is None:
-        return "unknown, as no label can be held out; label two or more rows of two classes"
+        text = "unknown, as no label can be held out; label two or more rows of a class"
+        return [("accuracy", text)]
+    lines = [
+        (
+            "accuracy",
+            f"about {estimate.accuracy:.0%} ({estimate.n_right} of {estimate.n_held_out} held-out "
+            f"labels were right; 95 % interval: {_range(estimate.interval)}; most frequent class: "
+            f"{estimate.majority_accuracy:.0%}; balanced: {estimate.balanced_accuracy:.0%})",
+        )
+    ]
+    if surest is not None:
+        lines.append(("surest", surest_text(surest)))
+    return lines
+
+
+def surest_text(surest: SurestRows) -> str:
+    """Return a sentence on how many of the surest rows are right; shares are rounded down.
+
+    Examples
+    --------
+    >>> from graphmargin.selection.coverage import SurestRows
+    >>> surest_text(SurestRows(share=0.601, threshold=0.97, accuracy=0.994, interval=(0.9, 0.998)))
+    'of the surest 60% of the rows, about 99% are right (those with a confidence from 0.970 on)'
+    """
+    accuracy = f"about {math.floor(100 * surest.accuracy)}%"
+    if surest.share == 1:
+        return f"of all rows, {accuracy} are right"
     return (
-        f"about {estimate.accuracy:.0%} ({estimate.n_right} of {estimate.n_held_out} held-out "
-        f"labels were right; 95 % interval: {estimate.low:.0%} to {estimate.high:.0%}; most "
-        f"frequent class: {estimate.majority_accuracy:.0%})"
+        f"of the surest {surest.share:.0%} of the rows, {accuracy} are right (those with a "
+        f"confidence from {surest.threshold:.3f} on)"
     )
 
 
+def _empty_lines(findings: Findings) -> list[tuple[str, str]]:
+    """Return the line that a summary has only if some rows were not sure enough."""
+    if not findings.min_confidence:
+        return []
+    rows = _number_of(findings.n_left_empty, "row")
+    return [("empty", f"{rows} with a confidence below {findings.min_confidence:g}")]
+
+
 def _print_classes(findings: Findings) -> None:
+    names = ["class", "given", "now", "share"]
     rows = [
-        (name, f"{given:,}", f"{final:,}", f"{final / findings.n_rows:.1%}")
+        [name, f"{given:,}", f"{final:,}", f"{final / findings.n_rows:.1%}"]
         for name, given, final in zip(
             findings.classes, findings.given_counts, findings.final_counts, strict=True
         )
     ]
-    print_table(["class", "given", "now", "share"], rows[:MAX_CLASSES])
+    if findings.estimate is not None:
+        names += ["recall (interval)", "precision (interval)"]
+        estimates = _class_estimates(findings.estimate)
+        rows = [[*row, *texts] for row, texts in zip(rows, estimates, strict=True)]
+    print_table(names, rows[:MAX_CLASSES], n_needed=4)
     if len(rows) > MAX_CLASSES:
         console().print(line(f"and {len(rows) - MAX_CLASSES} more classes", style="dim"))
+
+
+def _class_estimates(estimate: AccuracyEstimate) -> list[list[str]]:
+    """Return recall and precision of every class, with their intervals, as texts."""
+    pairs = (
+        zip(estimate.recall, estimate.recall_interval, strict=True),
+        zip(estimate.precision, estimate.precision_interval, strict=True),
+    )
+    return [
+        [f"{share:.0%} ({_range(interval)})" for share, interval in of_class]
+        for of_class in zip(*pairs, strict=True)
+    ]
+
+
+def _range(interval: Sequence[float]) -> str:
+    return f"{interval[0]:.0%} to {interval[1]:.0%}"
 
 
 def _choice_text(findings: Findings) -> str:
@@ -202,6 +260,8 @@ def _json_value(value: Any) -> Any:
         return {str(key): _json_value(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_json_value(item) for item in value]
+    if hasattr(value, "tolist"):  # an array or a number of NumPy, which need not be imported
+        return _json_value(value.tolist())
     if isinstance(value, float) and not math.isfinite(value):
         return str(value) if math.isinf(value) else None
     return value

@@ -6,7 +6,19 @@ from typing import Annotated
 
 import typer
 
-from graphmargin.cli.options import Ignore, Json, Keep, NJobs, Quiet, Seed, Table, Target, Unlabeled
+from graphmargin.cli.options import (
+    ClassWeights,
+    Ignore,
+    Json,
+    Keep,
+    NJobs,
+    Quiet,
+    Seed,
+    Table,
+    Target,
+    Unlabeled,
+    parse_class_weight,
+)
 from graphmargin.cli.printing import print_json
 from graphmargin.cli.progress import show_progress
 from graphmargin.cli.row_lists import Out, check_list, list_row, print_list, write_list
@@ -33,6 +45,7 @@ def suggest(
     unlabeled: Unlabeled = [],  # noqa: B006 - typer copies it
     ignore: Ignore = [],  # noqa: B006 - typer copies it
     keep: Keep = [],  # noqa: B006 - typer copies it
+    class_weight: ClassWeights = None,
     n_jobs: NJobs = None,
     seed: Seed = 0,
     json: Json = False,
@@ -43,11 +56,14 @@ def suggest(
     from graphmargin.labeling.labeling_task import check_has_unlabeled, label_rows, read_task
     from graphmargin.labeling.suggestions import suggest_rows
 
+    weights = parse_class_weight(class_weight)
     check_list(out, table)
     task = read_task(table, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
     check_has_unlabeled(task)
     with show_progress(quiet=quiet or json) as listener:
-        labeled = label_rows(task, n_jobs=n_jobs, seed=seed, listener=listener)
+        labeled = label_rows(
+            task, class_weight=weights, n_jobs=n_jobs, seed=seed, listener=listener
+        )
         with announce(listener, "suggestions"):
             suggestions = suggest_rows(labeled, n)
     rows = [

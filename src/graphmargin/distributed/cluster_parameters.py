@@ -7,6 +7,7 @@ from typing import Any, cast
 import numpy as np
 
 from graphmargin._checks import check_choice, check_integer
+from graphmargin.margin.class_weights import ClassWeight
 from graphmargin.selection.parameters import (
     AUTO,
     SHARED_PARAMETERS,
@@ -66,6 +67,7 @@ def settings_of(parameters: Parameters, seed: int) -> dict[str, Any]:
         "coef0": kernel.kernel.coef0,
         "width": kernel.width,
         "C": _value(parameters.C),
+        "class_weight": _json_weights(parameters.class_weight),
         "gamma_g": _value(parameters.gamma_g),
         "eps": parameters.eps,
         "loss_weights": parameters.loss_weights,
@@ -78,6 +80,12 @@ def settings_of(parameters: Parameters, seed: int) -> dict[str, Any]:
 def _is_list(value: Any) -> bool:
     """Tell whether a value is a list of candidates, as no parameter takes a sequence."""
     return isinstance(value, list | tuple | np.ndarray)
+
+
+def _json_weights(class_weight: ClassWeight) -> Any:
+    if class_weight is None or isinstance(class_weight, str):
+        return class_weight
+    return [[str(name), weight] for name, weight in class_weight.items()]
 
 
 def _value(candidates: Candidates) -> Any:

@@ -32,12 +32,14 @@ from graphmargin.distributed.io.parquet_files import check_columns, check_types
 from graphmargin.distributed.io.row_ranges import RowRange, Source, open_source, read_batches
 from graphmargin.distributed.pipeline import FitRequest, FittedOnCluster, run_fit
 from graphmargin.labeling.findings import SOURCES, ClusterUse, Findings
-from graphmargin.labeling.inspection import candidates_of, estimate_of
+from graphmargin.labeling.inspection import candidates_of
 from graphmargin.labeling.labeling_task import all_labeled_message, table_parameters
 from graphmargin.labels import UNLABELED_IN_TABLES
+from graphmargin.margin.class_weights import ClassWeight, check_class_weight
 from graphmargin.models.table_model import TableModel
 from graphmargin.selection.advice import evidence_advice, unreached_advice
 from graphmargin.selection.choice import Choice
+from graphmargin.selection.held_out_predictions import estimate_accuracy
 from graphmargin.tables.reading import to_frame
 from graphmargin.tables.table_errors import TableError
 from graphmargin.tables.table_features import TableFeatures, fit_features
@@ -193,16 +195,21 @@ class LabeledOnCluster:
         classes = classes.astype(object) if classes.dtype.kind == "U" else classes
         predictor = replace(self.fitted.predictor, classes=np.arange(len(classes)))
         details = {**details, "unlabeled": list(label.rule.texts)}
-        return TableModel(self.features, predictor, classes, label.name, details)
+        held_out = self.fitted.held_out
+        return TableModel(self.features, predictor, classes, label.name, held_out, details)
 
 
-def label_table(cluster: Cluster, request: TableRequest, *, seed: int) -> LabeledOnCluster:
+def label_table(
+    cluster: Cluster, request: TableRequest, *, class_weight: ClassWeight = None, seed: int
+) -> LabeledOnCluster:
     """Fit the features on a sample, choose the parameters, and label all rows.
 
     Parameters
     ----------
     cluster : Cluster
     request : TableRequest
+    class_weight : None, "balanced" or mapping from class to float, default=None
+        Factors of the losses of each class, as in `MaxMarginGraphCut`.
     seed : int
         Seed of samples and folds.
 
@@ -214,7 +221,11 @@ def label_table(cluster: Cluster, request: TableRequest, *, seed: int) -> Labele
     """
     began = time.perf_counter()
     # Class masses are not normalized on a cluster.
-    parameters = replace(table_parameters(request.source.n_rows), class_mass_normalization=(False,))
+    parameters = replace(
+        table_parameters(request.source.n_rows),
+        class_weight=check_class_weight(class_weight),
+        class_mass_normalization=(False,),
+    )
     sample = sample_table(cluster, request, seed)
     ignore = (request.label.name, *request.ignore)
     features = fit_features(sample, ignore=ignore, keep=request.keep)
@@ -268,7 +279,7 @@ def summarize_table(labeled: LabeledOnCluster) -> Findings:
         scaling=labeled.features.scaling,
         candidates=candidates_of(choice),
         supervised_share=choice.supervised_weight,
-        estimate=estimate_of(choice),
+        estimate=None if fitted.held_out is None else estimate_accuracy(fitted.held_out),
         verdict=choice.verdict,
         warnings=(*labeled.warnings, *(piece.for_tables for piece in advice if piece.for_tables)),
         seconds=labeled.seconds,

@@ -25,6 +25,11 @@ from graphmargin.labeling.prediction import PredictionSummary
 from graphmargin.labels import UNLABELED_IN_PYTHON
 from graphmargin.models.array_model import ArrayModel, array_model_of
 from graphmargin.selection.choice import Choice
+from graphmargin.selection.held_out_predictions import (
+    AccuracyEstimate,
+    HeldOutPredictions,
+    estimate_accuracy,
+)
 
 TRANSDUCTION = "transduction"
 
@@ -53,6 +58,7 @@ class DistributedGraphCut(BaseEstimator):
     coef0 : float >= 0, default=1.0
     width : {"paper", "binary"} or positive float, default="paper"
     C : "auto" or float > 0, default="auto"
+    class_weight : None, "balanced" or dict from class to float > 0, default=None
     gamma_g : "auto" or float >= 0, default="auto"
     eps : float in [0, 1), default=1e-6
     loss_weights : {"confidence", "equal"}, default="confidence"
@@ -78,6 +84,10 @@ class DistributedGraphCut(BaseEstimator):
     choice_ : Choice or None
         If parameters were chosen: candidates, the evidence for each, their weights, and the
         estimated error, as in `MaxMarginGraphCut`.
+    held_out_ : HeldOutPredictions or None
+        Predictions for the held-out labels of the sample; None if no label was held out.
+    accuracy_ : AccuracyEstimate or None
+        Estimated accuracy on the unlabeled rows, from `held_out_`.
     n_tried_labeled_, n_tried_unlabeled_ : int
         Numbers of rows of the sample on which parameters were chosen; 0 if they were fixed.
     graph_recall_ : float
@@ -124,6 +134,7 @@ class DistributedGraphCut(BaseEstimator):
         coef0: float = 1.0,
         width: Any = "paper",
         C: Any = "auto",
+        class_weight: Any = None,
         gamma_g: Any = "auto",
         eps: float = 1e-6,
         loss_weights: str = "confidence",
@@ -137,6 +148,7 @@ class DistributedGraphCut(BaseEstimator):
         self.coef0 = coef0
         self.width = width
         self.C = C
+        self.class_weight = class_weight
         self.gamma_g = gamma_g
         self.eps = eps
         self.loss_weights = loss_weights
@@ -224,7 +236,7 @@ class DistributedGraphCut(BaseEstimator):
             Parquet files with the columns of the features, and the id if there was one in `fit`.
         out : path or URL
             New or empty folder for Parquet files with the id (or row number), the label, and the
-            confidence: best minus second best class probability.
+            confidence, the probability that the label is right.
         client : Client or str, default=None
             As in `fit`.
 
@@ -265,4 +277,8 @@ class DistributedGraphCut(BaseEstimator):
         self.transduction_ = (request.work_dir / TRANSDUCTION).url
         self._label, self._id = request.label.name, request.id
         self.choice_: Choice | None = fitted.choice
+        self.held_out_: HeldOutPredictions | None = fitted.held_out
+        self.accuracy_: AccuracyEstimate | None = None
+        if fitted.held_out is not None:
+            self.accuracy_ = estimate_accuracy(fitted.held_out)
         self.n_tried_labeled_, self.n_tried_unlabeled_ = fitted.sample

@@ -44,6 +44,7 @@ from graphmargin.distributed.stages.score_calibration import calibrate
 from graphmargin.distributed.stages.training_rows import BlendedCandidate, TrainingPlan
 from graphmargin.distributed.stages.transduction import label_rows
 from graphmargin.graph.weights import paper_width
+from graphmargin.margin.class_weights import class_weights
 from graphmargin.margin.margin_predictor import MarginPredictor
 from graphmargin.selection.choice import Choice
 from graphmargin.selection.execution import (
@@ -52,7 +53,8 @@ from graphmargin.selection.execution import (
     machine_warnings,
     unreached_warning,
 )
-from graphmargin.selection.fitted import held_out_calibration
+from graphmargin.selection.fitted import held_out_calibration, held_out_predictions
+from graphmargin.selection.held_out_predictions import HeldOutPredictions
 from graphmargin.selection.parameters import GraphParameters, Parameters, fixed_value
 from graphmargin.tables.table_errors import TableError
 from graphmargin.tables.table_features import TableFeatures
@@ -114,6 +116,8 @@ class FittedOnCluster:
         Reports on the solver of the harmonic systems.
     choice : Choice or None
         The choice of parameters; None if they were fixed.
+    held_out : HeldOutPredictions or None
+        Predictions for held-out labels of the sample; None if no label was held out.
     sample : SampleSize
         Numbers of rows on which parameters were chosen.
     class_counts, source_counts : array
@@ -131,6 +135,7 @@ class FittedOnCluster:
     n_unreached: int
     reports: dict[float, HarmonicReport]
     choice: Choice | None
+    held_out: HeldOutPredictions | None
     sample: SampleSize
     class_counts: IntArray
     source_counts: IntArray
@@ -155,6 +160,10 @@ def run_fit(cluster: Cluster, request: FitRequest) -> FittedOnCluster:
     graph_options = graph_parameters(parameters)
     run, source, encoder = _open_run(cluster, request)
     table = ingest(run, source, encoder, request.label, request.id)
+    counts = table.label_counts.sum(axis=0)
+    parameters = replace(
+        parameters, class_weight=class_weights(parameters.class_weight, table.classes, counts)
+    )
     n_partitions, n_classes = _plan_partitions(run, table, graph_options), len(table.classes)
 
     replication = partition_rows(run, table, n_partitions, graph_options, seed)
@@ -173,17 +182,29 @@ def run_fit(cluster: Cluster, request: FitRequest) -> FittedOnCluster:
     # The candidate of the largest weight is the first, and its solution induces the labels.
     gamma_g = next(iter(gammas), np.inf)
 
-    plan = TrainingPlan(candidates, n_classes, parameters.eps, parameters.loss_weights, seed)
+    plan = TrainingPlan(
+        candidates,
+        n_classes,
+        parameters.eps,
+        parameters.loss_weights,
+        seed,
+        parameters.class_weight,
+    )
     kernel = replace(parameters.kernel.kernel, width=kernel_width)
     center = table.mean if kernel.kind in ("linear", "rbf") else 0.0
     machine = train(run, n_partitions, plan, kernel, center)
-    calibration = None if choice is None else held_out_calibration(choice)
-    if calibration is None:
+    is_tested = choice is not None and len(choice.trials.held_out_codes) > 0
+    if choice is not None and is_tested:
+        calibration = held_out_calibration(choice, class_weight=parameters.class_weight)
+    else:
         calibration = calibrate(run, n_partitions, machine, plan, gamma_g)
 
-    # With chosen parameters, the machine labels the rows.
-    label_by = None if choice is None else calibration
-    class_counts, source_counts = label_rows(run, n_partitions, table.offsets, gamma_g, label_by)
+    class_counts, source_counts, joint = label_rows(
+        run, n_partitions, table.offsets, gamma_g, calibration, by_machine=choice is not None
+    )
+    held_out = None
+    if choice is not None and is_tested:
+        held_out = held_out_predictions(choice, calibration, joint)
     warnings = *_graph_warnings(n_unreached, table.n_rows, reports), *machine_warnings([machine])
     return FittedOnCluster(
         run=run,
@@ -196,6 +217,7 @@ def run_fit(cluster: Cluster, request: FitRequest) -> FittedOnCluster:
         n_unreached=n_unreached,
         reports=reports,
         choice=choice,
+        held_out=held_out,
         sample=sample,
         class_counts=class_counts,
         source_counts=source_counts,

@@ -19,7 +19,7 @@ from graphmargin._rows import (
     errors_name_argument,
     scale_rows,
 )
-from graphmargin._typing import AnyArray, FloatArray
+from graphmargin._typing import AnyArray, BoolArray, FloatArray
 from graphmargin.harmonic.harmonic_predictor import HarmonicPredictor
 from graphmargin.labels import EncodedLabels, encode_labels
 from graphmargin.margin.kernels import check_kernel_matrix
@@ -28,6 +28,16 @@ from graphmargin.selection.choice import Choice
 from graphmargin.selection.execution import Execution
 from graphmargin.selection.fitted import FittedClassifier
 from graphmargin.selection.held_out import HeldOutLabels, held_out_from, validation_set
+from graphmargin.selection.held_out_predictions import (
+    AccuracyEstimate,
+    HeldOutPredictions,
+    coverage_warning,
+    estimate_accuracy,
+    prediction_sets,
+    require_held_out,
+    set_thresholds,
+)
+from graphmargin.selection.label_errors import LabelErrors, label_errors
 from graphmargin.selection.parameters import has_callable, has_parameters_to_choose, is_pairwise
 
 
@@ -53,6 +63,57 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         """Return the class probabilities of every row."""
         check_is_fitted(self)
         return self.predictor_.probabilities(self._validate_new(X))
+
+    def predict_set(self, X: Any, coverage: float = 0.9, *, per_class: bool = False) -> BoolArray:
+        """Return a set of classes for every row that contains the true one with a probability.
+
+        The sets are cross-conformal: they come from labels that were held out while parameters
+        were chosen (`graphmargin.selection.set_thresholds`), and are valid if labels are a random
+        draw, at least within each class. A set may be empty, where no class is likely enough.
+
+        Parameters
+        ----------
+        X : array, DataFrame or CSR matrix of shape (m, d)
+        coverage : float in (0, 1), default=0.9
+            Probability that a set contains the true class. With n labels, no more than n / (n + 1)
+            can be promised without sets of all classes, of which a warning tells.
+        per_class : bool, default=False
+            Whether it holds for the rows of every class, which takes labels of each, or on average.
+
+        Returns
+        -------
+        array of shape (m, c)
+            True where the class of `classes_` belongs to the set of the row.
+        """
+        check_is_fitted(self)
+        held_out = require_held_out(self.held_out_, "predict_set")
+        thresholds = set_thresholds(held_out, coverage, per_class=per_class)
+        warning = coverage_warning(held_out, coverage, per_class=per_class)
+        if warning:
+            warnings.warn(warning, UserWarning, stacklevel=2)
+        return prediction_sets(self.predict_proba(X), thresholds)
+
+    def label_errors(self, threshold: float = 0.5) -> LabelErrors:
+        """Return the probability that each given label is wrong, and the labels to check.
+
+        Labels are predicted by the chosen classifier without them: they are those that were held
+        out while parameters were chosen, about 1,000 of more. `graphmargin.selection.LabelErrors`
+        has the probabilities of all of them, and the labels above a threshold.
+
+        Parameters
+        ----------
+        threshold : float in [0, 1), default=0.5
+            Probability above which a label is listed. The result says how many of the listed
+            labels are expected to be right.
+
+        Returns
+        -------
+        LabelErrors
+            Its rows are those of `fit`, or of the validation set if `cv` is one.
+        """
+        check_is_fitted(self)
+        held_out = require_held_out(self.held_out_, "label_errors")
+        return label_errors(held_out, self.classes_, threshold)
 
     def _validate(self, X: Any, y: npt.ArrayLike) -> tuple[Any, EncodedLabels]:
         """Return X as a float array or CSR matrix, and the encoded labels; delete earlier results.
@@ -116,6 +177,10 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         self.label_distributions_: FloatArray = fitted.label_distributions
         self.confidence_: FloatArray = fitted.confidence
         self.choice_: Choice | None = fitted.choice
+        self.held_out_: HeldOutPredictions | None = fitted.held_out
+        self.accuracy_: AccuracyEstimate | None = None
+        if fitted.held_out is not None:
+            self.accuracy_ = estimate_accuracy(fitted.held_out)
         self.transduction_: AnyArray = np.asarray(self.classes_[fitted.codes])
 
     def __sklearn_is_fitted__(self) -> bool:

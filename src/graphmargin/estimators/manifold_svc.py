@@ -27,7 +27,7 @@ class ManifoldSVC(MarginClassifier):
 
     Parameters
     ----------
-    kernel, degree, coef0, width, n_neighbors, metric, cv
+    kernel, degree, coef0, width, class_weight, n_neighbors, metric, cv
         As in `MaxMarginGraphCut`.
     C : float > 0 or "auto", default=10.0
         1 / (2 gamma), the weight of the hinge losses.
@@ -78,6 +78,7 @@ class ManifoldSVC(MarginClassifier):
         coef0: Any = 1.0,
         width: Any = "paper",
         C: Any = 10.0,
+        class_weight: Any = None,
         gamma_u: Any = 1e-3,
         laplacian_power: Any = 1,
         normalized: Any = False,
@@ -95,6 +96,7 @@ class ManifoldSVC(MarginClassifier):
         self.coef0 = coef0
         self.width = width
         self.C = C
+        self.class_weight = class_weight
         self.gamma_u = gamma_u
         self.laplacian_power = laplacian_power
         self.normalized = normalized

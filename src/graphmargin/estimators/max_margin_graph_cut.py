@@ -58,6 +58,12 @@ class MaxMarginGraphCut(MarginClassifier):
     C : "auto" or float > 0, default="auto"
         1 / (2 gamma), the weight of the hinge losses. "auto" blends three values, in units of the
         kernel's variance.
+    class_weight : None, "balanced" or dict from class to float > 0, default=None
+        Factors of the hinge losses of each class, given and induced; 1 for a class that the dict
+        lacks. "balanced" is ``n / (c n_k)`` for a class with n_k of n given labels. A larger weight
+        finds more rows of a rare class, and more that are not of it. Held-out labels count by the
+        same weights when parameters are chosen. Probabilities remain those of the labels as they
+        are, so that a predicted class need not be the most probable one.
     approximation : {"auto", "none", "nystroem"}, default="auto"
         "none" trains the exact machine. "nystroem" is for many rows: the features are kernel values
         to 500 landmarks (for a linear kernel, the rows themselves), and of more than 200,000 rows
@@ -94,15 +100,19 @@ class MaxMarginGraphCut(MarginClassifier):
         Label of every training row. If parameters were chosen: the given label, or the prediction
         of the max-margin classifier, which was tested on held-out labels. Else the label that the
         graph induces, or the prediction of the classifier where no label can be reached
-        (with confidence 0, and a warning that counts these rows).
+        (with a warning that counts these rows).
     confidence_ : array of shape (n,)
-        Best minus second best of the label distributions.
+        Probability of every label, by the label distributions.
     label_distributions_ : array of shape (n, c)
         Class probabilities. If parameters were chosen: those of the max-margin classifier,
         calibrated on held-out labels. Else those of the graph.
     choice_ : Choice or None
         If parameters were chosen: the candidates, the evidence for each, their weights, and the
         estimated error (``choice_.error``).
+    held_out_ : HeldOutPredictions or None
+        If parameters were chosen: class probabilities of the labels while they were held out.
+    accuracy_ : AccuracyEstimate or None
+        Estimated accuracy on the unlabeled rows, from `held_out_`, with intervals.
     gamma_g_path_ : dict or None
         If parameters were chosen: a table with a row for each gamma_g, with the mean confidence,
         the accuracy of the graph alone and of the cut on held-out labels, and the weight.
@@ -159,6 +169,7 @@ class MaxMarginGraphCut(MarginClassifier):
         coef0: Any = 1.0,
         width: Any = "paper",
         C: Any = "auto",
+        class_weight: Any = None,
         approximation: Any = "auto",
         gamma_g: Any = "auto",
         eps: Any = 1e-6,
@@ -179,6 +190,7 @@ class MaxMarginGraphCut(MarginClassifier):
         self.coef0 = coef0
         self.width = width
         self.C = C
+        self.class_weight = class_weight
         self.approximation = approximation
         self.gamma_g = gamma_g
         self.eps = eps

@@ -34,6 +34,8 @@ class SemiSupervisedSVC(MarginClassifier):
         As in `MaxMarginGraphCut`.
     C : float > 0 or "auto", default=10.0
         1 / (2 gamma), the weight of the hinge losses.
+    class_weight : None, "balanced" or dict from class to float > 0, default=None
+        As in `MaxMarginGraphCut`, for the losses of labels; hat losses are of no class.
     width : "paper" or positive float, default="paper"
         Width of the kernel.
     gamma_u : float >= 0 or "auto", default=0.1
@@ -81,6 +83,7 @@ class SemiSupervisedSVC(MarginClassifier):
         coef0: Any = 1.0,
         width: Any = "paper",
         C: Any = 10.0,
+        class_weight: Any = None,
         gamma_u: Any = 0.1,
         class_prior: Any = "labels",
         solver: Any = "gradient",
@@ -95,6 +98,7 @@ class SemiSupervisedSVC(MarginClassifier):
         self.coef0 = coef0
         self.width = width
         self.C = C
+        self.class_weight = class_weight
         self.gamma_u = gamma_u
         self.class_prior = class_prior
         self.solver = solver

@@ -27,7 +27,7 @@ class SupervisedSVC(MarginClassifier):
 
     Parameters
     ----------
-    kernel, degree, coef0, approximation, cv, n_jobs, random_state, verbose
+    kernel, degree, coef0, class_weight, approximation, cv, n_jobs, random_state, verbose
         As in `MaxMarginGraphCut`.
     C : "auto" or float > 0, default=10.0
         1 / (2 gamma); "auto" blends three values as `MaxMarginGraphCut` does.
@@ -42,7 +42,7 @@ class SupervisedSVC(MarginClassifier):
     label_distributions_ : array of shape (n, c)
         Probabilities of the training rows, calibrated on the given labels.
     confidence_ : array of shape (n,)
-        Best minus second best of these probabilities.
+        Probability of every label.
     predictor_ : MarginPredictor
         The data that predictions need; ``predictor_.machines[0].report`` is the report on training.
     choice_ : Choice or None
@@ -64,6 +64,7 @@ class SupervisedSVC(MarginClassifier):
         coef0: Any = 1.0,
         width: Any = "paper",
         C: Any = 10.0,
+        class_weight: Any = None,
         approximation: Any = "auto",
         cv: Any = None,
         n_jobs: int | None = None,
@@ -75,6 +76,7 @@ class SupervisedSVC(MarginClassifier):
         self.coef0 = coef0
         self.width = width
         self.C = C
+        self.class_weight = class_weight
         self.approximation = approximation
         self.cv = cv
         self.n_jobs = n_jobs

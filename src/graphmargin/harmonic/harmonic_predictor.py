@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,6 +70,40 @@ class WalkPart:
         return moving
 
 
+def walk_distributions(parts: Sequence[WalkPart], X: Any, n_classes: int) -> FloatArray:
+    """Return the class probabilities of new points by one more step of the walk.
+
+    The class masses of all parts are added up, and the sink's share is spread evenly. X has the
+    scale of the points in the graphs.
+
+    Examples
+    --------
+    >>> part = WalkPart(np.array([[1.0, 0.0], [0.0, 1.0]]), ((1.0, 1.0),), None)
+    >>> walk_distributions([part], np.array([[1.0, 3.0]]), 2).round(2).tolist()
+    [[0.3, 0.7]]
+    """
+    attachments = [attach(part.points, X) for part in parts]
+    return _distributions(*_first_step(parts, attachments, n_classes))
+
+
+def _first_step(
+    parts: Sequence[WalkPart], attachments: Sequence[Attachment], n_classes: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return the class masses that new points move to, and the probability that they move."""
+    shares = np.zeros((attachments[0].transition.shape[0], n_classes))
+    moving = np.zeros(len(shares))
+    for part, attachment in zip(parts, attachments, strict=True):
+        shares += attachment.transition @ part.class_mass
+        moving += part.move_probability(attachment)
+    return shares, moving
+
+
+def _distributions(shares: FloatArray, moving: FloatArray) -> FloatArray:
+    mass = shares * moving[:, None]
+    sink_mass = np.clip(1 - mass.sum(axis=1, keepdims=True), 0.0, 1.0)
+    return np.asarray(mass + sink_mass / mass.shape[1])
+
+
 @dataclass(frozen=True)
 class HarmonicPredictor:
     """The data that predictions of a harmonic classifier need.
@@ -117,16 +152,12 @@ class HarmonicPredictor:
     def label(self, X: Any) -> tuple[AnyArray, FloatArray]:
         """Return labels and class probabilities of new points, with one search for neighbors."""
         X, n_classes = scale_rows(X, self.exponent), len(self.classes)
-        shares, votes = (np.zeros((X.shape[0], n_classes)) for _ in range(2))
-        moving = np.zeros(X.shape[0])
-        for part in self.parts:
-            attachment = attach(part.points, X)
-            shares += attachment.transition @ part.class_mass
-            # Neighbors that no label reaches vote with the label that they were given.
+        attachments = [attach(part.points, X) for part in self.parts]
+        shares, moving = _first_step(self.parts, attachments, n_classes)
+        votes = np.zeros_like(shares)
+        for attachment in attachments:
+            # Neighbors that no label reaches still have a label to vote with.
             votes += attachment.transition @ np.eye(n_classes)[self.codes]
-            moving += part.move_probability(attachment)
-        mass = shares * moving[:, None]
         codes = np.where(shares.any(axis=1), shares.argmax(axis=1), votes.argmax(axis=1))
         codes = np.where(votes.any(axis=1), codes, self.majority)
-        sink_mass = np.clip(1 - mass.sum(axis=1, keepdims=True), 0.0, 1.0)
-        return np.asarray(self.classes[codes]), mass + sink_mass / n_classes
+        return np.asarray(self.classes[codes]), _distributions(shares, moving)

@@ -1,4 +1,4 @@
-"""Suspicion of given labels: the evidence of the other labels against each of them."""
+"""Suspicion of given labels by the graph alone: the evidence of the other labels against each."""
 
 from __future__ import annotations
 
@@ -84,7 +84,11 @@ class LabelSuspicion:
 def label_suspicion(
     solution: HarmonicSolution, *, solver: Solver = "auto", n_jobs: int | None = None
 ) -> LabelSuspicion:
-    """Return how strongly the other labels contradict each given one.
+    """Return how strongly the other labels contradict each given one, by the graph alone.
+
+    It is no probability: where classes are no clusters, it contradicts many labels that are right.
+    `label_errors` of a classifier whose parameters were chosen has the probability that a label is
+    wrong.
 
     Let p_k be the mass of class k at a labeled vertex without its own label (`leave_one_out`),
     where the sink mass is divided equally among the classes. With g the given class,

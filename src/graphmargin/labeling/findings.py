@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from graphmargin.selection.coverage import CoverageCurve, SurestRows
+from graphmargin.selection.held_out_predictions import AccuracyEstimate
+from graphmargin.selection.thresholds import ThresholdRow
 from graphmargin.tables.column_names import ColumnUse
 
 GIVEN, INDUCED, MODEL = SOURCES = ("given", "induced", "model")
@@ -47,34 +50,8 @@ class CandidateSummary:
 
 
 @dataclass(frozen=True)
-class Estimate:
-    """Estimated accuracy, from held-out labels.
-
-    Attributes
-    ----------
-    n_held_out, n_right : int
-        Number of held-out labels, and of those that were predicted right.
-    low, high : float
-        A 95 % interval (Clopper and Pearson) for the accuracy on rows like the labeled ones.
-    majority_accuracy : float
-        Accuracy of predicting the most frequent class for all rows.
-    """
-
-    n_held_out: int
-    n_right: int
-    low: float
-    high: float
-    majority_accuracy: float
-
-    @property
-    def accuracy(self) -> float:
-        """Share of the held-out labels that were predicted right."""
-        return self.n_right / self.n_held_out
-
-
-@dataclass(frozen=True)
 class RowNote:
-    """A row to check: one with an uncertain prediction or a suspicious label.
+    """A row to check: one with an uncertain prediction, or with a label that is probably wrong.
 
     Attributes
     ----------
@@ -83,9 +60,10 @@ class RowNote:
     label : str
         The predicted or the given label.
     other : str
-        The second best prediction, or the label that the other labels suggest.
+        The second best prediction, or the most likely class without the given label.
     score : float
-        Confidence of a predicted label; suspicion of a given one.
+        Confidence of a predicted label, the probability that it is right; probability that a
+        given label is wrong.
     cells : mapping from str to str
         Values of the row in a few columns, shortened.
     """
@@ -169,6 +147,10 @@ class Findings:
     given_counts, final_counts : tuple of int
         Number of rows of each class in the table, and after labeling.
     source_counts : mapping from {"given", "induced", "model"} to int
+    min_confidence : float
+        Confidence below which rows get no label.
+    n_left_empty : int
+        Number of rows that got no label for that reason; they are in none of the counts.
     columns : tuple of ColumnUse
     scaling : str
         A sentence on how numbers are scaled.
@@ -176,8 +158,10 @@ class Findings:
         All candidates that were tried, the one with the largest weight first.
     supervised_share : float
         Weight of supervised learning, which does not use the graph.
-    estimate : Estimate or None
-        None if no label could be held out.
+    estimate : AccuracyEstimate or None
+        Estimated accuracy on the unlabeled rows; None if no label could be held out.
+    surest : SurestRows or None
+        How many of the surest rows are right; None without held-out labels or unlabeled rows.
     verdict : str
         "graph helps", "supervised chosen", ..., see `graphmargin.graph_report`.
     graph_lines : tuple of str
@@ -188,13 +172,21 @@ class Findings:
         Columns of ``gamma_g_path_``, a value for each gamma_g; inf and nan are possible.
     histogram : mapping from str to tuple of int
         For "induced" and "model", number of rows in equal bins of the confidence in [0, 1].
+    coverage : CoverageCurve or None
+        Accuracy among the surest rows, for shares of the rows.
+    rare_class : str
+        The class of `thresholds`, the rarer one of two; empty if there is none.
+    thresholds : tuple of ThresholdRow
+        What other thresholds on the probability of a rare class would find.
     map : GraphMap or None
     least_certain : tuple of RowNote
         Predicted labels with the lowest confidence.
     suspicious_labels : tuple of RowNote or None
-        Given labels that look wrong, the most suspicious first; None if labels were not audited.
+        Given labels that are probably wrong, the most likely error first; None if labels were not
+        audited.
     audit_note : str
-        A sentence on why labels were not audited; empty if they were.
+        A sentence on how many labels are probably wrong, the threshold and the expected number of
+        false alarms, or on why labels were not audited.
     certificate : tuple of str
         Sentences on what is proved about the error.
     cluster : ClusterUse or None
@@ -213,16 +205,22 @@ class Findings:
     given_counts: tuple[int, ...]
     final_counts: tuple[int, ...]
     source_counts: Mapping[str, int]
+    min_confidence: float = 0.0
+    n_left_empty: int = 0
     columns: tuple[ColumnUse, ...]
     scaling: str
     candidates: tuple[CandidateSummary, ...]
     supervised_share: float
-    estimate: Estimate | None
+    estimate: AccuracyEstimate | None
+    surest: SurestRows | None = None
     verdict: str
     graph_lines: tuple[str, ...] = ()
     warnings: tuple[str, ...]
     path: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     histogram: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    coverage: CoverageCurve | None = None
+    rare_class: str = ""
+    thresholds: tuple[ThresholdRow, ...] = ()
     map: GraphMap | None = None
     least_certain: tuple[RowNote, ...] = ()
     suspicious_labels: tuple[RowNote, ...] | None = ()

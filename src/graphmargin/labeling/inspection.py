@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import cast
 
 import numpy as np
-from scipy.special import betaincinv
 
 from graphmargin import __version__
 from graphmargin._typing import FloatArray, IntArray
@@ -15,7 +14,6 @@ from graphmargin.labeling.findings import (
     MODEL,
     SOURCES,
     CandidateSummary,
-    Estimate,
     Findings,
     GraphMap,
     RowNote,
@@ -25,11 +23,14 @@ from graphmargin.labeling.label_audit import audit_labels
 from graphmargin.labeling.labeling_task import LabeledTable, table_report
 from graphmargin.labeling.row_preview import preview_rows, row_notes
 from graphmargin.selection.choice import Choice
+from graphmargin.selection.coverage import CoverageCurve, coverage_curve, surest_rows
 from graphmargin.selection.cuts import fit_cut
 from graphmargin.selection.execution import Execution
 from graphmargin.selection.graph_reports import GraphReport
+from graphmargin.selection.held_out_predictions import estimate_accuracy
 from graphmargin.selection.parameters import Parameters, fixed_value
 from graphmargin.selection.tasks import make_tasks
+from graphmargin.selection.thresholds import ThresholdRow, threshold_table
 from graphmargin.theory.bounds import risk_bound
 from graphmargin.theory.capacity import vc_dimension
 
@@ -41,6 +42,8 @@ BOUND_PARAMETERS = Parameters(gamma_g=(0.1,), C=(10.0,), c_labeled=1.0, c_unlabe
 """Parameters of the linear cut that is bounded; RBF kernels have no finite VC dimension."""
 MAX_BOUND_ROWS = 20_000
 """Largest number of rows for which a report computes the bound of the paper."""
+RARE_SHARE = 0.2
+"""Share of the rows below which one of two classes is rare, so that other thresholds matter."""
 
 
 def summarize(labeled: LabeledTable) -> Findings:
@@ -62,7 +65,7 @@ def full_findings(labeled: LabeledTable) -> Findings:
     """Return the findings that a report shows.
 
     Beyond those of `summarize`, they have a map of a sample of the rows, the path of gamma_g, and
-    an audit of the given labels, unless there are too many.
+    an audit of the given labels.
 
     Examples
     --------
@@ -76,23 +79,29 @@ def full_findings(labeled: LabeledTable) -> Findings:
     report = table_report(labeled, hold_out_labels=True)
     findings = _summary(labeled, report)
     path = labeled.fitted.gamma_path or {}
-    audit = audit_labels(labeled, report)
+    audit = audit_labels(labeled)
+    rare_class, thresholds = _rare_class(labeled)
     return replace(
         findings,
         graph_lines=tuple(line for line in str(report).splitlines() if not line.startswith("!")),
         path={name: tuple(map(float, column)) for name, column in path.items()},
         histogram=_histogram(labeled),
+        coverage=_coverage(labeled),
+        rare_class=rare_class,
+        thresholds=thresholds,
         map=_graph_map(labeled),
         least_certain=_least_certain(labeled),
         suspicious_labels=None if audit.notes is None else audit.notes[:MAX_LISTED],
-        audit_note=audit.reason,
+        audit_note=audit.summary,
         certificate=_certificate(labeled, findings),
     )
 
 
 def _summary(labeled: LabeledTable, report: GraphReport) -> Findings:
-    task = labeled.task
+    task, held_out = labeled.task, labeled.fitted.held_out
     target, n_classes = task.target, len(task.target.classes)
+    is_answered, curve = labeled.is_answered, _coverage(labeled)
+    sources = labeled.sources[is_answered]
     return Findings(
         table=task.name,
         target=target.name,
@@ -100,13 +109,16 @@ def _summary(labeled: LabeledTable, report: GraphReport) -> Findings:
         n_labels=task.n_labels,
         classes=tuple(str(name) for name in target.classes),
         given_counts=_class_counts(target.codes[target.labeled], n_classes),
-        final_counts=_class_counts(labeled.codes, n_classes),
-        source_counts={name: int((labeled.sources == name).sum()) for name in SOURCES},
+        final_counts=_class_counts(labeled.codes[is_answered], n_classes),
+        source_counts={name: int((sources == name).sum()) for name in SOURCES},
+        min_confidence=labeled.min_confidence,
+        n_left_empty=int((~is_answered).sum()),
         columns=task.columns,
         scaling=task.features.scaling,
         candidates=candidates_of(labeled.choice),
         supervised_share=labeled.choice.supervised_weight,
-        estimate=estimate_of(labeled.choice),
+        estimate=None if held_out is None else estimate_accuracy(held_out),
+        surest=None if curve is None else surest_rows(curve),
         verdict=report.verdict,
         warnings=(*labeled.warnings, *(a.for_tables for a in report.advice if a.for_tables)),
         seconds=labeled.seconds,
@@ -133,22 +145,29 @@ def candidates_of(choice: Choice) -> tuple[CandidateSummary, ...]:
     )
 
 
-def estimate_of(choice: Choice) -> Estimate | None:
-    """Return the accuracy on held-out labels, None if no label could be held out."""
-    given = choice.trials.held_out_codes
-    if not len(given):
+def _coverage(labeled: LabeledTable) -> CoverageCurve | None:
+    """Return the accuracy among the surest unlabeled rows, if it can be estimated."""
+    unlabeled, held_out = ~labeled.task.target.labeled, labeled.fitted.held_out
+    if held_out is None or not unlabeled.any():
         return None
-    n, n_right = len(given), round(len(given) * (1 - choice.error))
-    return Estimate(
-        n_held_out=n,
-        n_right=n_right,
-        low=float(betaincinv(n_right, n - n_right + 1, 0.025)) if n_right else 0.0,
-        high=float(betaincinv(n_right + 1, n - n_right, 0.975)) if n_right < n else 1.0,
-        majority_accuracy=float(np.bincount(given).max() / n),
-    )
+    distributions = labeled.fitted.label_distributions[unlabeled]
+    return coverage_curve(held_out, distributions, labeled.codes[unlabeled])
+
+
+def _rare_class(labeled: LabeledTable) -> tuple[str, tuple[ThresholdRow, ...]]:
+    """Return the rarer one of two classes, if it is rare, and what other thresholds would find."""
+    unlabeled, held_out = ~labeled.task.target.labeled, labeled.fitted.held_out
+    if held_out is None or not unlabeled.any() or len(held_out.class_shares) > 2:
+        return "", ()
+    code = int(held_out.class_shares.argmin())
+    if held_out.class_shares[code] >= RARE_SHARE:
+        return "", ()
+    rows = threshold_table(labeled.fitted.label_distributions[unlabeled], code)
+    return str(labeled.task.target.classes[code]), tuple(rows)
 
 
 def _histogram(labeled: LabeledTable) -> dict[str, tuple[int, ...]]:
+    """Return counts of all predicted labels, those that are left empty included."""
     edges = np.linspace(0, 1, N_BINS + 1)
     return {
         source: tuple(
@@ -162,7 +181,6 @@ def _least_certain(labeled: LabeledTable) -> tuple[RowNote, ...]:
     missing = np.flatnonzero(~labeled.task.target.labeled)
     rows = missing[np.argsort(labeled.confidence[missing], kind="stable")[:MAX_LISTED]]
     classes = labeled.task.target.classes
-    # The label is a vote of the blend, which need not have the largest probability.
     others = labeled.fitted.label_distributions[rows].copy()
     others[np.arange(len(rows)), labeled.codes[rows]] = -1.0
     return row_notes(
@@ -200,9 +218,9 @@ def _certificate(labeled: LabeledTable, findings: Findings) -> tuple[str, ...]:
     else:
         sentences.append(
             f"{estimate.n_right} of {estimate.n_held_out} held-out labels were right. If the "
-            "labeled rows are a random sample, the accuracy on the others is between "
-            f"{estimate.low:.1%} and {estimate.high:.1%} with 95 % confidence, or slightly lower, "
-            "as the same labels determined the weights of the blend."
+            "labeled rows of each class are a random sample of this class, the accuracy on the "
+            f"others is between {estimate.interval[0]:.1%} and {estimate.interval[1]:.1%} with "
+            "95 % confidence. If they were chosen for being uncertain, it is higher."
         )
     if len(findings.classes) > 2:
         sentences.append("The bound of the paper is proved for two classes only.")

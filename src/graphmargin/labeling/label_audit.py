@@ -1,86 +1,84 @@
-"""Audit of given labels: which of them look wrong."""
+"""Audit of given labels: which of them are probably wrong."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
-from graphmargin.harmonic.solution import solve_path
-from graphmargin.harmonic.suspicion import label_suspicion
 from graphmargin.labeling.findings import RowNote
-from graphmargin.labeling.labeling_task import EXPLANATION_GAMMA_G, LabeledTable
+from graphmargin.labeling.labeling_task import LabeledTable
 from graphmargin.labeling.row_preview import row_notes
-from graphmargin.labels import UNLABELED
-from graphmargin.selection.graph_reports import GraphReport
-
-MIN_SUSPICION = 0.5
-"""Suspicion above which the other labels suggest another class."""
-MAX_LABELS_TIMES_ROWS = 2 * 10**8
-"""Largest number of labels times rows for which labels are audited."""
+from graphmargin.selection.advice import format_count
+from graphmargin.selection.label_errors import label_errors
 
 
-class SuspiciousLabels(NamedTuple):
-    """Given labels that the other labels contradict.
+@dataclass(frozen=True)
+class LabelAudit:
+    """Given labels of a table that are probably wrong.
 
     Attributes
     ----------
     notes : tuple of RowNote or None
-        The most suspicious label first. The `label` of a note is the given one, `other` is the one
-        that the other labels induce with this label held out, and `score` is the suspicion
-        (`graphmargin.label_suspicion`), which is above 0.5. None if labels were not audited.
-    reason : str
-        Why labels were not audited; empty if they were.
+        The most likely error first. The `label` of a note is the given one, `other` is the most
+        likely class with this label held out, and `score` is the probability that the given label
+        is wrong, which is above the threshold. None if no label could be held out.
+    n_checked : int
+        Number of labels that were held out.
+    expected_false_alarms : float
+        Expected number of listed labels that are right.
+    summary : str
+        A sentence with these numbers, or on why no label was checked.
     """
 
     notes: tuple[RowNote, ...] | None
-    reason: str = ""
+    n_checked: int
+    expected_false_alarms: float
+    summary: str
 
 
-def audit_labels(labeled: LabeledTable, report: GraphReport) -> SuspiciousLabels:
-    """Return the given labels that the other labels contradict, if the graph can be trusted.
+def audit_labels(labeled: LabeledTable, threshold: float = 0.5) -> LabelAudit:
+    """Return the given labels that are probably wrong, by the classifier that labeled the table.
 
-    A graph that does not help to predict held-out labels would contradict many labels that are
-    right, so that no label is audited. The cost grows with the number of labels times the number of
-    rows.
+    Each label was held out while parameters were chosen (about 1,000 of more labels), so that
+    nothing is fitted again. Labels are listed if they are wrong with a probability above
+    `threshold`, in [0, 1). See `graphmargin.selection.LabelErrors`.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> from graphmargin.labeling.labeling_task import task_of, label_rows, table_report
-    >>> size = [1.0, 1.1, 1.2, 1.3, 1.4, 5.0, 5.1, 5.2, 5.3, 5.4]
-    >>> kind = ["cat", "cat", "dog", "cat", "cat", "dog", "dog", "dog", "dog", None]
+    >>> from graphmargin.labeling.labeling_task import task_of, label_rows
+    >>> size = [1 + i / 100 for i in range(60)] + [5 + i / 100 for i in range(60)]
+    >>> kind = ["cat"] * 60 + ["dog"] * 59 + [None]
+    >>> kind[3] = "dog"
     >>> labeled = label_rows(task_of(pd.DataFrame({"size": size, "kind": kind}), "kind"))
-    >>> (note,) = audit_labels(labeled, table_report(labeled, hold_out_labels=False)).notes
-    >>> note.row, note.label, note.other
-    (3, 'dog', 'cat')
+    >>> audit = audit_labels(labeled)
+    >>> audit.summary
+    '1 of 119 held-out labels looks wrong (probability above 0.5; 0.5 false alarms expected).'
+    >>> [(note.row, note.label, note.other) for note in audit.notes]
+    [(4, 'dog', 'cat')]
     """
-    task = labeled.task
-    if not report.trusts_graph:
-        return SuspiciousLabels(None, _reason_not_to_audit(report))
-    if task.n_labels * len(task.X) > MAX_LABELS_TIMES_ROWS:
-        return SuspiciousLabels(None, "There are too many labels to audit each of them.")
-    problem, n_jobs = labeled.fitted.task.problem, labeled.n_jobs
-    (solution,) = solve_path(problem, [EXPLANATION_GAMMA_G], n_jobs=n_jobs)
-    scores = label_suspicion(solution, n_jobs=n_jobs)
-    is_suspicious = (scores.suspicion > MIN_SUSPICION) & (scores.suggested != UNLABELED)
-    order = scores.order[is_suspicious[scores.order]]
-    return SuspiciousLabels(
+    task, held_out = labeled.task, labeled.fitted.held_out
+    if held_out is None:
+        reason = (
+            "No label could be held out, so it is unknown which labels look wrong; label two or "
+            "more rows of a class."
+        )
+        return LabelAudit(None, 0, 0.0, reason)
+    errors = label_errors(held_out, task.target.classes, threshold)
+    listed, n_checked = errors.listed, len(errors.rows)
+    summary = f"{errors.summary}."
+    if n_checked < task.n_labels:
+        others = format_count(task.n_labels - n_checked, "other label")
+        were = "was" if task.n_labels - n_checked == 1 else "were"
+        summary += f" {others} {were} not held out, nor checked."
+    return LabelAudit(
         row_notes(
             task,
-            scores.vertices[order].tolist(),
-            task.target.classes[scores.given[order]].tolist(),
-            task.target.classes[scores.suggested[order]].tolist(),
-            scores.suspicion[order].tolist(),
-        )
-    )
-
-
-def _reason_not_to_audit(report: GraphReport) -> str:
-    if report.verdict == "not compared":
-        return (
-            "It is unknown whether the graph helps, so it cannot show which labels look wrong; "
-            "label two or more rows of a class."
-        )
-    return (
-        "The graph does not help to predict held-out labels, so it cannot show which labels look "
-        "wrong; label more rows, or ignore columns that do not matter."
+            errors.rows[listed].tolist(),
+            errors.given_labels[listed].tolist(),
+            errors.suggested_labels[listed].tolist(),
+            errors.probability[listed].tolist(),
+        ),
+        n_checked,
+        errors.expected_false_alarms,
+        summary[0].upper() + summary[1:],
     )

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from graphmargin._progress import progress_listener
-from graphmargin._typing import AnyArray, FloatArray, IntArray, ProgressListener
+from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray, ProgressListener
 from graphmargin.harmonic.solution import HarmonicSolution, solve_path
 from graphmargin.labeling.findings import GIVEN, INDUCED, MODEL
+from graphmargin.labeling.output_cells import label_cells, set_cells
 from graphmargin.labels import encode_labels
+from graphmargin.margin.class_weights import ClassWeight, class_weights
 from graphmargin.margin.kernels import Kernel
 from graphmargin.models.table_model import TableModel
 from graphmargin.selection.choice import Choice
@@ -25,6 +27,12 @@ from graphmargin.selection.cuts import FittedCut, blend_cuts
 from graphmargin.selection.execution import Execution, UnreachedWarning
 from graphmargin.selection.graph_reports import GraphReport, graph_report
 from graphmargin.selection.held_out import default_held_out
+from graphmargin.selection.held_out_predictions import (
+    HeldOutPredictions,
+    coverage_warning,
+    prediction_sets,
+    set_thresholds,
+)
 from graphmargin.selection.parameters import GraphParameters, KernelParameters, Parameters
 from graphmargin.selection.tasks import choose_among, make_tasks
 from graphmargin.tables.column_names import ColumnUse, check_not_taken
@@ -39,7 +47,7 @@ if TYPE_CHECKING:
 N_NEIGHBORS = 5
 """Number of neighbors in the graph, as in `MaxMarginGraphCut`; fewer in a table of fewer rows."""
 EXPLANATION_GAMMA_G = 0.01
-"""The gamma_g that explains and audits labels if none was chosen; few walks end in the sink."""
+"""The gamma_g that explains labels if none was chosen; few walks end in the sink."""
 
 
 @dataclass(frozen=True)
@@ -142,6 +150,10 @@ class LabeledTable:
         Warnings of the fit.
     seconds : float
         Time of the fit.
+    min_confidence : float
+        Confidence below which rows get no label.
+    coverage : float or None
+        Coverage of the prediction sets; None if there are none.
     """
 
     task: LabelingTask
@@ -149,6 +161,8 @@ class LabeledTable:
     n_jobs: int | None
     warnings: tuple[str, ...]
     seconds: float
+    min_confidence: float = 0.0
+    coverage: float | None = None
 
     @property
     def choice(self) -> Choice:
@@ -162,8 +176,22 @@ class LabeledTable:
 
     @cached_property
     def confidence(self) -> FloatArray:
-        """Best minus second best class probability; 1 for given labels."""
+        """Probability that the label of each row is right; 1 for given labels."""
         return np.where(self.task.target.labeled, 1.0, self.fitted.confidence)
+
+    @property
+    def is_answered(self) -> BoolArray:
+        """Mask of the rows with a label in the result: all whose confidence is not too low."""
+        return np.asarray(self.confidence >= self.min_confidence)
+
+    @property
+    def sets(self) -> BoolArray:
+        """Prediction sets of shape (n, c); the set of a row with a given label has this alone."""
+        held_out = cast("HeldOutPredictions", self.fitted.held_out)  # `label_rows` checks it
+        thresholds = set_thresholds(held_out, cast("float", self.coverage))
+        predicted = prediction_sets(self.fitted.label_distributions, thresholds)
+        given = np.eye(len(self.task.target.classes), dtype=np.bool_)[self.codes]
+        return np.where(self.task.target.labeled[:, None], given, predicted)
 
     @cached_property
     def sources(self) -> AnyArray:
@@ -173,25 +201,39 @@ class LabeledTable:
 
     @property
     def table(self) -> pd.DataFrame:
-        """The table with a label in every row, and columns for its confidence and its source."""
+        """The table with its labels, and columns for their confidence, source and prediction set.
+
+        Rows whose confidence is below `min_confidence` have neither a label nor a source.
+        """
         import pandas as pd
 
         target = self.task.target
         filled = self.task.table.copy()
-        labels = pd.Series(target.classes[self.codes], index=filled.index)
+        is_answered, labels, sources = self.is_answered, target.classes[self.codes], self.sources
+        if not is_answered.all():
+            labels, sources = (label_cells(column, is_answered) for column in (labels, sources))
+        labels = pd.Series(labels, index=filled.index)
         given = filled[target.name]
         # Text stays as it was given; a column of another type gets that of the classes.
         is_text = pd.api.types.is_string_dtype(given.dtype)
         filled[target.name] = given.where(target.labeled, labels) if is_text else labels
         filled[f"{target.name}_confidence"] = np.round(self.confidence, 6)
-        filled[f"{target.name}_source"] = self.sources
+        filled[f"{target.name}_source"] = sources
+        if self.coverage is not None:
+            filled[f"{target.name}_set"] = set_cells(self.sets, target.classes)
         return filled
 
     def model(self, **details: Any) -> TableModel:
         """Return the model for new rows; its file has `details` and the texts of unlabeled rows."""
         features, target = self.task.features, self.task.target
-        details = {**details, "unlabeled": list(target.rule.texts)}
-        return TableModel(features, self.fitted.predictor, target.classes, target.name, details)
+        return TableModel(
+            features,
+            self.fitted.predictor,
+            target.classes,
+            target.name,
+            self.fitted.held_out,
+            {**details, "unlabeled": list(target.rule.texts)},
+        )
 
     @cached_property
     def solution(self) -> HarmonicSolution:
@@ -210,6 +252,9 @@ class LabeledTable:
 def label_rows(
     task: LabelingTask,
     *,
+    min_confidence: float = 0.0,
+    coverage: float | None = None,
+    class_weight: ClassWeight = None,
     n_jobs: int | None = None,
     seed: int = 0,
     listener: ProgressListener | None = None,
@@ -219,12 +264,23 @@ def label_rows(
     Parameters
     ----------
     task : LabelingTask
+    min_confidence : float, default=0
+        Confidence below which rows get no label.
+    coverage : float in (0, 1), optional
+        Coverage of prediction sets, which the result then has.
+    class_weight : None, "balanced" or mapping from class to float, optional
+        Factors of the losses of each class, as in `MaxMarginGraphCut`.
     n_jobs : int, optional
         Number of threads.
     seed : int
         Seed of folds and samples.
     listener : callable, optional
         Receives the progress of each stage, see `graphmargin._progress.progress_listener`.
+
+    Raises
+    ------
+    TableError
+        If there shall be prediction sets, but no label can be held out.
 
     Examples
     --------
@@ -236,14 +292,33 @@ def label_rows(
     """
     start = time.perf_counter()
     labels, execution = encode_labels(task.target.codes), Execution(n_jobs, seed)
+    held_out = default_held_out(labels, seed)
+    if coverage is not None and not held_out.folds:
+        msg = "--sets needs labels that can be held out; label two or more rows of a class"
+        raise TableError(msg)
+    counts = np.bincount(labels.codes[labels.labeled])
+    parameters = replace(
+        table_parameters(len(task.X)),
+        class_weight=class_weights(class_weight, task.target.classes, counts),
+    )
     with progress_listener(listener):
-        tasks = make_tasks(task.X, labels, None, [table_parameters(len(task.X))], execution)
-        trials = try_cuts(tasks, default_held_out(labels, seed), execution)
+        tasks = make_tasks(task.X, labels, None, [parameters], execution)
+        trials = try_cuts(tasks, held_out, execution)
         choice = choose_among(trials, max_blended(trials))
         fitted = blend_cuts(trials, choice, execution)
     # The advice on tables also says that no label reaches some rows.
     texts = [w.text for w in fitted.warnings if w.category is not UnreachedWarning]
-    return LabeledTable(task, fitted, n_jobs, tuple(texts), time.perf_counter() - start)
+    if coverage is not None and fitted.held_out is not None:
+        texts.append(coverage_warning(fitted.held_out, coverage))
+    return LabeledTable(
+        task=task,
+        fitted=fitted,
+        n_jobs=n_jobs,
+        warnings=tuple(filter(None, texts)),
+        seconds=time.perf_counter() - start,
+        min_confidence=min_confidence,
+        coverage=coverage,
+    )
 
 
 def table_parameters(n_rows: int) -> Parameters:
@@ -271,7 +346,7 @@ def table_report(labeled: LabeledTable, *, hold_out_labels: bool) -> GraphReport
     return replace(report, classes=labeled.task.target.classes)
 
 
-def check_new_columns(task: LabelingTask) -> None:
+def check_new_columns(task: LabelingTask, coverage: float | None = None) -> None:
     """Raise `TableError` if a table already has a column that the result adds.
 
     Examples
@@ -284,7 +359,8 @@ def check_new_columns(task: LabelingTask) -> None:
     graphmargin.tables.table_errors.TableError: table already has a column 'y_source', ...
     """
     name = task.target.name
-    check_not_taken([f"{name}_confidence", f"{name}_source"], task.table.columns, task.name)
+    new = [f"{name}_confidence", f"{name}_source"] + [f"{name}_set"] * (coverage is not None)
+    check_not_taken(new, task.table.columns, task.name)
 
 
 def check_has_unlabeled(task: LabelingTask) -> None:

@@ -10,10 +10,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from graphmargin._typing import AnyArray, BoolArray, ProgressCallback
+from graphmargin.labeling.output_cells import label_cells, set_cells
 from graphmargin.labels import UnlabeledRule
 from graphmargin.models.model_errors import ModelFileError
 from graphmargin.models.model_file import load_model
-from graphmargin.models.table_model import TableModel
+from graphmargin.models.table_model import TableModel, confidence_of_labels
+from graphmargin.selection.held_out_predictions import (
+    coverage_warning,
+    prediction_sets,
+    set_thresholds,
+)
 from graphmargin.tables.column_names import check_not_taken
 from graphmargin.tables.column_parsing import parse_texts, with_natural_dtype
 from graphmargin.tables.reading import read_chunks
@@ -34,11 +40,14 @@ class PredictionSummary:
         Name of the column of predictions.
     n_rows : int
     counts : mapping from str to int
-        Number of rows of each class.
+        Number of rows that got the label of each class.
     mean_confidence : float
         NaN without rows.
     n_checked, n_right : int
-        Number of rows with a given label, and of those that were predicted right.
+        Number of rows with a given label and a predicted one, and of those that were right.
+    n_left_empty : int
+        Number of rows whose confidence is too low for a label.
+    warnings : tuple of str
     """
 
     column: str
@@ -47,6 +56,8 @@ class PredictionSummary:
     mean_confidence: float
     n_checked: int
     n_right: int
+    n_left_empty: int = 0
+    warnings: tuple[str, ...] = ()
 
 
 def load_table_model(path: Path) -> TableModel:
@@ -62,12 +73,20 @@ def load_table_model(path: Path) -> TableModel:
 
 
 def predict_file(
-    model: TableModel, source: Path, out: Path, *, progress: ProgressCallback | None = None
+    model: TableModel,
+    source: Path,
+    out: Path,
+    *,
+    min_confidence: float = 0.0,
+    coverage: float | None = None,
+    progress: ProgressCallback | None = None,
 ) -> PredictionSummary:
     """Write a table with predicted labels and their confidences, and return a summary.
 
     The table is read in chunks, so that it may be larger than memory. If it has the target as a
     column, predictions go to the column ``<target>_predicted`` and are compared with given labels.
+    Rows whose confidence is below `min_confidence` get no label. With a `coverage`, the column
+    ``<target>_set`` has the classes of prediction sets, for which the model needs held-out labels.
 
     Examples
     --------
@@ -82,25 +101,43 @@ def predict_file(
     ...     predict_file(model, source, Path(folder) / "labeled.csv").counts
     {'cat': 2, 'dog': 2}
     """
-    n_rows = n_checked = n_right = 0
+    n_rows = n_checked = n_right = n_left_empty = 0
     total, counts = 0.0, np.zeros(len(model.classes), dtype=np.int64)
-    column = model.target
+    column, warning, thresholds = model.target, "", None
+    if coverage is not None:
+        if model.held_out is None:
+            msg = (
+                "--sets needs held-out labels, which the model does not have; label two or more "
+                "rows of a class, and fit it again"
+            )
+            raise TableError(msg)
+        thresholds = set_thresholds(model.held_out, coverage)
+        warning = coverage_warning(model.held_out, coverage)
     with table_writer(out, like=source) as write:
         for chunk in read_chunks(source):
             column, confidence = prediction_columns(chunk.columns, model.target, source.name)
             try:
-                labels, confidences = model.label(chunk)
+                labels, probabilities = model.label_with_probabilities(chunk)
             except TableError as wrong:
                 msg = f"{source.name}: {wrong}"
                 raise TableError(msg) from wrong
+            confidences = confidence_of_labels(labels, probabilities, model.classes)
+            is_answered = confidences >= min_confidence
             if model.target in chunk.columns:
                 is_labeled, right = compare_labels(chunk[model.target], labels, model.rule)
-                n_checked, n_right = n_checked + int(is_labeled.sum()), n_right + int(right.sum())
+                n_checked += int((is_labeled & is_answered).sum())
+                n_right += int((right & is_answered).sum())
             labeled = chunk.copy()  # `assign` does not accept a column named "self"
-            labeled[column], labeled[confidence] = labels, np.round(confidences, 6)
+            labeled[column] = label_cells(labels, is_answered) if min_confidence > 0 else labels
+            labeled[confidence] = np.round(confidences, 6)
+            if thresholds is not None:
+                name = f"{model.target}_set"
+                check_not_taken([name], chunk.columns, source.name)
+                labeled[name] = set_cells(prediction_sets(probabilities, thresholds), model.classes)
             write(labeled)
             n_rows, total = n_rows + len(chunk), total + float(confidences.sum())
-            counts += (labels[:, None] == model.classes).sum(axis=0)
+            n_left_empty += int((~is_answered).sum())
+            counts += (labels[is_answered, None] == model.classes).sum(axis=0)
             if progress is not None:
                 progress(None, f"{n_rows:,} rows")
     return PredictionSummary(
@@ -110,6 +147,8 @@ def predict_file(
         mean_confidence=total / n_rows if n_rows else float("nan"),
         n_checked=n_checked,
         n_right=n_right,
+        n_left_empty=n_left_empty,
+        warnings=(warning,) if warning else (),
     )
 
 

@@ -2,11 +2,13 @@
 
 from graphmargin.margin.calibration import (
     Calibration,
+    calibrate_pairs,
     calibration_targets,
     fit_calibration,
     fit_sharpness,
     probabilities,
 )
+from graphmargin.margin.coupling import class_scores, coupled_log_probabilities
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine, TrainingReport
 from graphmargin.margin.manifold import train_manifold
@@ -19,7 +21,10 @@ __all__ = [
     "MarginMachine",
     "MarginPredictor",
     "TrainingReport",
+    "calibrate_pairs",
     "calibration_targets",
+    "class_scores",
+    "coupled_log_probabilities",
     "fit_calibration",
     "fit_sharpness",
     "probabilities",

@@ -1,8 +1,10 @@
-"""Calibration of scores: one or two numbers, fitted to labels, turn them into probabilities."""
+"""Calibration: a few numbers, fitted to labels, turn functions of pairs into probabilities."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -10,29 +12,58 @@ from scipy.special import log_softmax, softmax
 
 from graphmargin._blocks import row_slices
 from graphmargin._typing import FloatArray, IntArray
+from graphmargin.margin.coupling import class_scores, scales_of_pairs
 
-SHARPNESSES = np.geomspace(1e-3, 1e3, 61)
-"""Values of the sharpness a that `fit_calibration` tries."""
+TYPICAL_LOG_ODDS = 2.0
+"""Log-odds of the best class against the second best in the mean, the center of the prior."""
+SHARPNESS_SPREAD = 0.5
+"""Standard deviation of the logarithm of the sharpness, by its prior."""
+SHARPNESSES = np.geomspace(1e-3, 1e3, 91)
+"""Values of the sharpness that `fit_calibration` tries, in units of the center of its prior."""
+TYPICAL_DOUBT = 0.1
+"""Mean of the doubt by its prior, an exponential distribution."""
 MIN_DOUBT = 1e-6
 """Lower bound on the doubt, so that no class has probability zero."""
-LIKELIHOOD_TOLERANCE = 0.1
-"""Difference of the total log-likelihood, in nats, up to which calibrations are equally good."""
+WEIGHT_SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""Shares of the logarithms of class weights that `fit_calibration` tries to subtract."""
+GRAPH_WEIGHTS = (0.0, 0.25, 0.5, 1.0, 2.0)
+"""Weights of the graph that `fit_calibration` tries; their prior is exponential with mean 1."""
 
 
-class Calibration(NamedTuple):
-    """The two numbers that turn scores into probabilities, see `fit_calibration`.
+@dataclass(frozen=True)
+class Calibration:
+    """The numbers that turn f of all pairs of classes into class probabilities.
+
+    Attributes
+    ----------
+    sharpness : float
+        Factor of the class scores before the softmax.
+    doubt : float
+        Weight of the uniform distribution: with this probability, scores carry no information.
+    graph_weight : float
+        Factor of the log-probabilities of the graph that are added to the class scores.
+    pair_scales : array of shape (n_pairs,)
+        Units in which f of every pair of classes is measured, see `class_scores`.
+    offsets : array of shape (c,) or (1,)
+        Added to the class scores times the sharpness. They are zero unless classes have weights,
+        which shift the scores but not the probabilities.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from graphmargin.margin import Calibration, probabilities
     >>> calibration = Calibration(sharpness=1.0, doubt=0.1)
-    >>> probabilities(np.array([0.0, 2.0]), *calibration).round(2).tolist()
+    >>> calibration.probabilities(np.array([0.0, 2.0])).round(2).tolist()
     [[0.5, 0.5], [0.16, 0.84]]
     """
 
     sharpness: float
     doubt: float
+    graph_weight: float = 0.0
+    pair_scales: FloatArray = field(default_factory=lambda: np.ones(1))
+    offsets: FloatArray = field(default_factory=lambda: np.zeros(1))
+
+    def probabilities(self, scores: FloatArray) -> FloatArray:
+        """Return the class probabilities of shape (n, c) of some class scores."""
+        return probabilities(scores, self.sharpness, self.doubt, self.offsets)
 
 
 def calibration_targets(
@@ -71,94 +102,173 @@ def calibration_targets(
 
 
 def fit_sharpness(scores: FloatArray, targets: FloatArray) -> float:
-    """Return the a > 0 for which ``softmax(a * scores)`` is closest to the target distributions.
+    """Return the a > 0 for which ``softmax(a * scores)`` is likeliest, given target distributions.
 
-    Minimizes the cross-entropy, which is convex in a. A single positive factor keeps the arg max
-    of the scores, so that probabilities and predictions agree.
+    Minimizes the cross-entropy of all rows minus the log-density of a prior: log a is normal with
+    standard deviation 0.5 around the value at which the log-odds of the best class against the
+    second best have a mean of 2. With few labels, nearly all of them right, every large a fits;
+    the prior then keeps probabilities where they are on most tables (docs/evidence.md). A single
+    positive factor keeps the arg max of the scores, so that probabilities and predictions agree.
 
     Parameters
     ----------
     scores : array of shape (n,) or (n, c)
-        Decision values; a single column is the difference of two classes.
+        Class scores; a single column is the difference of two classes.
     targets : array of shape (n, c)
         Target distributions; rows sum to one.
 
     Examples
     --------
-    >>> scores = np.array([-1.0, 1.0])
-    >>> targets = np.array([[0.8, 0.2], [0.2, 0.8]])
-    >>> float(probabilities(scores, fit_sharpness(scores, targets))[1, 1].round(3))
+    >>> scores = np.repeat([-1.0, 1.0], 5000)
+    >>> targets = np.repeat([[0.8, 0.2], [0.2, 0.8]], 5000, axis=0)
+    >>> float(probabilities(scores, fit_sharpness(scores, targets))[-1, 1].round(3))
     0.8
     """
-    columns = _class_columns(scores)
+    columns, center = class_columns(scores), typical_sharpness(scores)
 
-    def cross_entropy(log_a: float) -> float:
-        return float(-(targets * log_softmax(np.exp(log_a) * columns, axis=1)).mean())
+    def loss(log_a: float) -> float:
+        log_P = log_softmax(center * np.exp(log_a) * columns, axis=1)
+        return float(-(targets * log_P).sum() + _sharpness_penalty(np.exp(log_a)))
 
-    best = minimize_scalar(cross_entropy, bounds=np.log([1e-3, 1e3]), method="bounded")
-    return float(np.exp(best.x))
+    limits = np.log(SHARPNESSES[[0, -1]])
+    return float(center * np.exp(minimize_scalar(loss, bounds=limits, method="bounded").x))
 
 
-def fit_calibration(scores: FloatArray, targets: FloatArray) -> Calibration:
-    """Return the sharpness a and the doubt d for which probabilities are closest to the targets.
+def fit_calibration(
+    scores: FloatArray,
+    targets: FloatArray,
+    log_graph: FloatArray | None = None,
+    class_weight: Sequence[float] | None = None,
+) -> Calibration:
+    """Return the sharpness, the doubt and the graph weight that are likeliest, given targets.
 
-    ``p = (1 - d) softmax(a * scores) + d / c``: with probability d, the scores carry no
-    information. With several classes, one-vs-one votes can rank the true class last, and sharpness
-    alone could allow for that only by lowering the probabilities of every row. With few labels, all
-    large values of a fit equally well; the smallest one within `LIKELIHOOD_TOLERANCE` nats of the
-    best is taken, so that probabilities still differ between confident rows.
+    ``p = (1 - d) softmax(a (scores + g log_graph) - t log w) + d / c``. The doubt d, with an
+    exponential prior of mean 0.1, allows for labels that are wrong; the sharpness a has the prior
+    of `fit_sharpness`, and the graph weight g an exponential one of mean 1. Class weights w shift
+    scores towards their classes, by as much as a classifier of the weighted losses needs them; the
+    share t, of those in [0, 1], takes it back.
 
     Parameters
     ----------
     scores, targets
         As in `fit_sharpness`.
+    log_graph : array of shape (n, c), default=None
+        Logarithms of class probabilities by the graph alone; None fixes their weight at 0.
+    class_weight : sequence of c floats > 0, default=None
+        Factors of the losses by which scores were learned; None is one for all, and t = 0.
 
     Examples
     --------
-    Nine of ten votes are right, and the tenth is not even close:
+    Nine of ten scores are right, and the tenth is not even close:
 
-    >>> votes = np.tile([2.0, 1.0, 0.0], (10, 1))
-    >>> targets = np.eye(3)[[0] * 9 + [2]]
-    >>> sharpness = fit_sharpness(votes, targets)
-    >>> probabilities(votes[:1], sharpness).round(2).tolist()
+    >>> scores = np.tile([4.0, 2.0, 0.0], (100, 1))
+    >>> targets = np.eye(3)[[0] * 90 + [2] * 10]
+    >>> sharpness = fit_sharpness(scores, targets)
+    >>> probabilities(scores[:1], sharpness).round(2).tolist()
     [[0.83, 0.15, 0.03]]
-    >>> probabilities(votes[:1], *fit_calibration(votes, targets)).round(2).tolist()
-    [[0.89, 0.06, 0.05]]
+    >>> fit_calibration(scores, targets).probabilities(scores[:1]).round(2).tolist()
+    [[0.91, 0.05, 0.04]]
     """
-    columns = _class_columns(scores)
-    losses, doubts = np.empty(len(SHARPNESSES)), np.empty(len(SHARPNESSES))
-    for block in row_slices(len(SHARPNESSES), 256 * columns.size):  # blocks that fit into a cache
-        P = softmax(SHARPNESSES[block, None, None] * columns, axis=2)
-        doubts[block] = _best_doubts(P, targets)
-        Q = _mixed_with_uniform(P, doubts[block, None, None])
-        losses[block] = -(targets * np.log(Q)).sum(axis=(1, 2))
-    chosen = int(np.argmax(losses <= losses.min() + LIKELIHOOD_TOLERANCE))
-    return Calibration(float(SHARPNESSES[chosen]), float(doubts[chosen]))
+    columns, center = class_columns(scores), typical_sharpness(scores)
+    n_classes, entries = columns.shape[1], targets.nonzero()  # one a row, if rows have a label
+    best, least = Calibration(center, MIN_DOUBT), np.inf
+    graph_weights = GRAPH_WEIGHTS if log_graph is not None else GRAPH_WEIGHTS[:1]
+    for weight, offsets in product(graph_weights, _offsets(class_weight)):
+        shifted = columns if log_graph is None else columns + weight * log_graph
+        for block in row_slices(len(SHARPNESSES), 64 * columns.size):  # blocks that fit a cache
+            log_P = log_softmax(center * SHARPNESSES[block, None, None] * shifted + offsets, axis=2)
+            P = np.exp(log_P[:, *entries])
+            doubts = _best_doubts(P, targets[entries], n_classes)
+            Q = _mixed_with_uniform(P, doubts[:, None], n_classes)
+            losses = -np.log(Q) @ targets[entries] + doubts / TYPICAL_DOUBT + weight
+            losses += _sharpness_penalty(SHARPNESSES[block])
+            i = int(losses.argmin())
+            if losses[i] < least:
+                sharpness = float(center * SHARPNESSES[block][i])
+                best = Calibration(sharpness, float(doubts[i]), weight, offsets=offsets)
+                least = losses[i]
+    return best
 
 
-def _best_doubts(P: FloatArray, targets: FloatArray) -> FloatArray:
-    """Return the doubt that minimizes the cross-entropy, for each of several (n, c) probabilities.
+def _offsets(class_weight: Sequence[float] | None) -> list[FloatArray]:
+    """Return the offsets to try: shares of minus the logarithms of the class weights."""
+    if class_weight is None:
+        return [np.zeros(1)]
+    return [-share * np.log(class_weight) for share in WEIGHT_SHARES]
 
-    The cross-entropy is convex in the doubt. We take Newton steps, and bisect where a step leaves
-    the bracket.
+
+def calibrate_pairs(
+    pairwise: FloatArray, targets: FloatArray, class_weight: Sequence[float] | None = None
+) -> Calibration:
+    """Return the calibration of f of every pair of classes, whose scales are those of its rows.
+
+    Parameters
+    ----------
+    pairwise : array of shape (n, n_pairs)
+    targets : array of shape (n, c)
+        As in `fit_sharpness`.
+    class_weight : sequence of c floats > 0, default=None
+        As in `fit_calibration`.
+
+    Examples
+    --------
+    >>> calibration = calibrate_pairs(np.array([[8.0], [-4.0]]), np.eye(2))
+    >>> calibration.pair_scales.tolist(), round(calibration.sharpness, 2)
+    ([6.0], 0.39)
+    """
+    pair_scales = scales_of_pairs(pairwise)
+    scores = class_scores(pairwise, targets.shape[1], pair_scales)
+    calibration = fit_calibration(scores, targets, class_weight=class_weight)
+    return replace(calibration, pair_scales=pair_scales)
+
+
+def typical_sharpness(scores: FloatArray) -> float:
+    """Return the sharpness at which the mean log-odds of the best two classes are typical.
+
+    Examples
+    --------
+    >>> typical_sharpness(np.array([[4.0, 0.0], [0.0, 4.0]]))
+    0.5
+    """
+    columns = class_columns(scores)
+    if not len(columns):
+        return TYPICAL_LOG_ODDS
+    second, first = np.partition(columns, (-2, -1), axis=1)[:, -2:].T
+    gap = float((first - second).mean())
+    return TYPICAL_LOG_ODDS / gap if gap > np.finfo(np.float64).eps else TYPICAL_LOG_ODDS
+
+
+def _sharpness_penalty(relative: FloatArray | float) -> FloatArray:
+    """Return minus the log-density of a sharpness in units of the center of its prior."""
+    return np.asarray((np.log(relative) / SHARPNESS_SPREAD) ** 2 / 2)
+
+
+def _best_doubts(P: FloatArray, targets: FloatArray, n_classes: int) -> FloatArray:
+    """Return the likeliest doubt for each row of probabilities of the targets.
+
+    The cross-entropy is convex in the doubt, and its prior adds a constant slope. We take Newton
+    steps, and bisect where a step leaves the bracket.
     """
     low, high = np.full(len(P), MIN_DOUBT), np.ones(len(P))
-    doubts = np.full(len(P), 0.1)
+    doubts = np.full(len(P), TYPICAL_DOUBT)
     for _ in range(50):
-        ratio = (1 / P.shape[2] - P) / _mixed_with_uniform(P, doubts[:, None, None])
-        slope = -(targets * ratio).sum(axis=(1, 2))
-        curvature = (targets * ratio**2).sum(axis=(1, 2))
+        ratio = (1 / n_classes - P) / _mixed_with_uniform(P, doubts[:, None], n_classes)
+        slope, curvature = 1 / TYPICAL_DOUBT - ratio @ targets, ratio**2 @ targets
         low, high = np.where(slope < 0, doubts, low), np.where(slope > 0, doubts, high)
-        step = doubts - slope / np.maximum(curvature, np.finfo(np.float64).tiny)
+        # A step of two leaves every bracket; without the bound, it overflows for even P.
+        least = np.maximum(np.abs(slope) / 2, np.finfo(np.float64).tiny)
+        step = doubts - slope / np.maximum(curvature, least)
         step = np.where((step > low) & (step < high), step, (low + high) / 2)
         moved = np.abs(step - doubts).max()
         doubts = step
-        if moved < 1e-10:
+        if moved < 1e-7:
             break
     return doubts
 
 
-def probabilities(scores: FloatArray, sharpness: float, doubt: float = 0.0) -> FloatArray:
+def probabilities(
+    scores: FloatArray, sharpness: float, doubt: float = 0.0, offsets: FloatArray | float = 0.0
+) -> FloatArray:
     """Return class probabilities of shape (n, c) for decision values.
 
     Examples
@@ -168,14 +278,16 @@ def probabilities(scores: FloatArray, sharpness: float, doubt: float = 0.0) -> F
     >>> probabilities(np.array([-2.0, 0.0, 2.0]), sharpness=1.0).round(2).tolist()
     [[0.88, 0.12], [0.5, 0.5], [0.12, 0.88]]
     """
-    return _mixed_with_uniform(softmax(sharpness * _class_columns(scores), axis=1), doubt)
+    P = softmax(sharpness * class_columns(scores) + offsets, axis=1)
+    return _mixed_with_uniform(P, doubt, P.shape[1])
 
 
-def _mixed_with_uniform(P: FloatArray, doubt: float | FloatArray) -> FloatArray:
-    return np.asarray((1 - doubt) * P + doubt / P.shape[-1])
+def _mixed_with_uniform(P: FloatArray, doubt: float | FloatArray, n_classes: int) -> FloatArray:
+    return np.asarray((1 - doubt) * P + doubt / n_classes)
 
 
-def _class_columns(scores: FloatArray) -> FloatArray:
+def class_columns(scores: FloatArray) -> FloatArray:
+    """Return a column for each class: for two classes, zeros and the difference of both."""
     if scores.ndim == 1:
         return np.column_stack([np.zeros_like(scores), scores])
     return scores

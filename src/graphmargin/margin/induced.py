@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from graphmargin._typing import BoolArray, FloatArray, IntArray
 from graphmargin.harmonic.solution import HarmonicSolution
 from graphmargin.labels import UNLABELED, EncodedLabels
+from graphmargin.margin.class_weights import weights_of_rows
 
 LOSS_WEIGHTS = ("confidence", "equal")
 MIN_WEIGHT = 1e-6
@@ -38,6 +40,12 @@ class InducedLabels:
     def mask(self) -> BoolArray:
         """Rows of positive weight, which a machine learns from."""
         return np.asarray(self.weights > 0)
+
+    def weighted_by_class(self, class_weight: Sequence[float] | None) -> InducedLabels:
+        """Return the labels with losses multiplied by the weights of their classes, if any."""
+        if class_weight is None:
+            return self
+        return replace(self, weights=self.weights * weights_of_rows(class_weight, self.codes))
 
 
 def supervised_labels(labels: EncodedLabels) -> InducedLabels:

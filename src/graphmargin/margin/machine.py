@@ -17,6 +17,7 @@ from graphmargin._blocks import row_slices
 from graphmargin._rows import COMMON_EXPONENT_SINGLE
 from graphmargin._threads import map_in_threads
 from graphmargin._typing import FloatArray, IntArray
+from graphmargin.margin.coupling import class_scores
 from graphmargin.margin.kernels import Kernel
 
 Solver = Literal["smo", "libsvm", "coordinate descent"]
@@ -162,32 +163,9 @@ class MarginMachine:
     def decision(self, X: Any) -> FloatArray:
         """Return f(x), positive for class 1; for c > 2 classes, a score for each class.
 
-        The score is the number of votes plus a term below 1/2 from the summed margins, so that the
-        arg max is the vote with ties broken by margin, as in scikit-learn's SVC.
+        The scores of several classes are coupled log-probabilities, see `class_scores`.
         """
         return class_scores(self.pairwise(X), self.n_classes)
-
-
-def class_scores(pairwise: FloatArray, n_classes: int) -> FloatArray:
-    """Return the scores of `MarginMachine.decision` from f of every pair of classes.
-
-    Examples
-    --------
-    >>> pairs = np.array([[1.0, 2.0, -1.0]])  # 0 beats 1 and 2, and 2 beats 1
-    >>> class_scores(pairs, 3).round(2).tolist()
-    [[2.25, -0.22, 0.83]]
-    """
-    if n_classes == 2:
-        return np.asarray(-pairwise[:, 0])
-    # With +1 for the first class of a pair and -1 for the second, a class loses a vote for each of
-    # its pairs as the second class that the first one wins: class k starts with k votes.
-    identity = np.eye(n_classes, dtype=pairwise.dtype)
-    first, second = np.triu_indices(n_classes, 1)
-    sides = identity[first] - identity[second]
-    votes = (pairwise >= 0).astype(pairwise.dtype) @ sides
-    votes += np.arange(n_classes, dtype=pairwise.dtype)
-    margins = pairwise @ sides
-    return np.asarray(votes + margins / (3 * (np.abs(margins) + 1)), dtype=pairwise.dtype)
 
 
 def predicted_codes(scores: FloatArray) -> IntArray:
@@ -205,8 +183,8 @@ def predicted_codes(scores: FloatArray) -> IntArray:
     return np.asarray(scores.argmax(axis=1))
 
 
-def sum_decision(machines: Sequence[MarginMachine], X: Any) -> FloatArray:
-    """Return the scores of a sum of machines, each with its kernel, as `MarginMachine.decision`.
+def sum_pairwise(machines: Sequence[MarginMachine], X: Any) -> FloatArray:
+    """Return f of every row and pair of classes for a sum of machines, each with its own kernel.
 
     Examples
     --------
@@ -214,13 +192,13 @@ def sum_decision(machines: Sequence[MarginMachine], X: Any) -> FloatArray:
     >>> machine = MarginMachine(
     ...     Kernel("linear"), None, np.array([[-1.0]]), np.zeros(1), 2, 0.0, report
     ... )
-    >>> sum_decision([machine, machine], np.array([[1.0], [2.0]])).tolist()
-    [2.0, 4.0]
+    >>> sum_pairwise([machine, machine], np.array([[1.0], [2.0]])).tolist()
+    [[-2.0], [-4.0]]
     """
     pairwise = machines[0].pairwise(X)
     for machine in machines[1:]:
         pairwise += machine.pairwise(X)
-    return class_scores(pairwise, machines[0].n_classes)
+    return pairwise
 
 
 def pairwise_values(machines: Sequence[MarginMachine], X: Any) -> list[FloatArray]:

@@ -29,6 +29,7 @@ from graphmargin._threads import raise_if_cancelled
 from graphmargin._typing import FloatArray, IntArray
 from graphmargin.graph.laplacian import laplacian, quadratic_form
 from graphmargin.labels import UNLABELED
+from graphmargin.margin.class_weights import weights_of_rows
 from graphmargin.margin.feature_maps import FeatureMap, explicit_features, rows_are_few_features
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine, subtract_center
@@ -64,6 +65,7 @@ def train_manifold(
     *,
     C: float | Sequence[float],
     gamma_us: Sequence[float],
+    class_weight: Sequence[float] | None = None,
     normalized: bool = False,
     power: int = 1,
     fit_intercept: bool = True,
@@ -88,6 +90,8 @@ def train_manifold(
         1 / (2 gamma), the weight of the hinge losses.
     gamma_us : sequence of floats >= 0
         Weights of h'Lh; 0 is the supervised machine.
+    class_weight : sequence of c floats > 0, default=None
+        Factors of the hinge losses of each class.
     normalized : bool, default=False
         ``D^-1/2 L D^-1/2`` in place of L.
     power : int, default=1
@@ -149,7 +153,9 @@ def train_manifold(
         )
     machines = []
     for cost, ratio in zip(costs, ratios, strict=True):
-        machines.append(warped.train(ratio, codes[labeled], cost, fit_intercept, n_jobs))
+        machines.append(
+            warped.train(ratio, codes[labeled], cost, fit_intercept, n_jobs, class_weight)
+        )
         raise_if_cancelled()
     return machines
 
@@ -174,9 +180,16 @@ class WarpedKernel:
     """Values subtracted from rows and columns of K, as the coefficients of f sum to zero."""
 
     def train(
-        self, ratio: float, codes: IntArray, C: float, fit_intercept: bool, n_jobs: int | None
+        self,
+        ratio: float,
+        codes: IntArray,
+        C: float,
+        fit_intercept: bool,
+        n_jobs: int | None,
+        class_weight: Sequence[float] | None = None,
     ) -> MarginMachine:
         """Return the machine for r = `ratio` and the class codes of the labeled rows."""
+        weights = weights_of_rows(class_weight, codes)
         n, labeled = len(self.K), self.labeled
         B = np.zeros((n, len(labeled)))
         B[labeled, np.arange(len(labeled))] = 1.0
@@ -188,11 +201,13 @@ class WarpedKernel:
         warped = self.K[labeled] @ B
         warped = (warped + warped.T) / 2
         if fit_intercept:
-            machine = train_on_kernel(warped, codes, C=C, tolerance=TOLERANCE, n_jobs=n_jobs)
+            machine = train_on_kernel(
+                *(warped, codes), C=C, sample_weight=weights, tolerance=TOLERANCE, n_jobs=n_jobs
+            )
         else:
             values, vectors = np.linalg.eigh(warped)
             features = vectors * np.sqrt(np.maximum(values, 0.0))
-            machine = train_without_bias(features, codes, C=C, n_jobs=n_jobs)
+            machine = train_without_bias(features, codes, C=C, sample_weight=weights, n_jobs=n_jobs)
         coefficients = B[:, machine.vectors] @ machine.coefficients
         used = np.flatnonzero(coefficients.any(axis=1))
         expanded = replace(
@@ -236,32 +251,45 @@ class WarpedFeatures:
     """Fields of a `TrainingReport` on the features."""
 
     def train(
-        self, ratio: float, codes: IntArray, C: float, fit_intercept: bool, n_jobs: int | None
+        self,
+        ratio: float,
+        codes: IntArray,
+        C: float,
+        fit_intercept: bool,
+        n_jobs: int | None,
+        class_weight: Sequence[float] | None = None,
     ) -> MarginMachine:
         """Return the machine for r = `ratio` and the class codes of the labeled rows."""
+        weights = weights_of_rows(class_weight, codes)
         shrink = 1 / np.sqrt(1 + ratio * self.S)
         warped = self.rotated * shrink
         if not fit_intercept:
-            machine = train_without_bias(warped, codes, C=C, n_jobs=n_jobs)
+            machine = train_without_bias(warped, codes, C=C, sample_weight=weights, n_jobs=n_jobs)
         elif len(codes) <= MAX_LABELED:
             machine = train_on_kernel(
-                warped @ warped.T, codes, C=C, tolerance=TOLERANCE, n_jobs=n_jobs
+                warped @ warped.T,
+                codes,
+                C=C,
+                sample_weight=weights,
+                tolerance=TOLERANCE,
+                n_jobs=n_jobs,
             )
         else:
             machine = train_machine(
                 *(warped, codes, Kernel("linear")),
                 C=C,
+                sample_weight=weights,
                 approximation="nystroem",
                 n_jobs=n_jobs,
                 random_state=0,
             )
         if machine.kernel.kind == "linear":
-            weights = machine.collapse_linear().coefficients
+            normal = machine.collapse_linear().coefficients
         else:
-            weights = warped[machine.vectors].T @ machine.coefficients
+            normal = warped[machine.vectors].T @ machine.coefficients
         return self.feature_map.machine_from_weights(
-            self.U @ (shrink[:, None] * weights),
-            machine.intercepts - np.broadcast_to(machine.center, len(weights)) @ weights,
+            self.U @ (shrink[:, None] * normal),
+            machine.intercepts - np.broadcast_to(machine.center, len(normal)) @ normal,
             machine.n_classes,
             replace(machine.report, **self.report_fields),
         )

@@ -1,4 +1,4 @@
-"""The predictor of max-margin classifiers: a sum of machines and a calibration."""
+"""The predictor of max-margin classifiers: a sum of machines, a calibration, and the graph."""
 
 from __future__ import annotations
 
@@ -9,8 +9,24 @@ import numpy as np
 
 from graphmargin._rows import scale_rows
 from graphmargin._typing import AnyArray, FloatArray
-from graphmargin.margin.calibration import Calibration, probabilities
-from graphmargin.margin.machine import MarginMachine, predicted_codes, sum_decision
+from graphmargin.harmonic.harmonic_predictor import WalkPart, walk_distributions
+from graphmargin.margin.calibration import Calibration
+from graphmargin.margin.coupling import class_scores
+from graphmargin.margin.machine import MarginMachine, predicted_codes, sum_pairwise
+
+MIN_GRAPH_PROBABILITY = 1e-6
+"""Lower bound on probabilities of the graph, whose logarithm is added to class scores."""
+
+
+def log_graph_probabilities(distributions: FloatArray) -> FloatArray:
+    """Return the logarithms of class probabilities of the graph, none below log 1e-6.
+
+    Examples
+    --------
+    >>> log_graph_probabilities(np.array([[1.0, 0.0]])).round(2).tolist()
+    [[0.0, -13.82]]
+    """
+    return np.log(np.maximum(distributions, MIN_GRAPH_PROBABILITY))
 
 
 @dataclass(frozen=True)
@@ -23,6 +39,9 @@ class MarginPredictor:
     machines : tuple of MarginMachine
         f is their sum. Coefficients include the weights of a blend; the heaviest comes first.
     calibration : Calibration
+    graph : tuple of WalkPart
+        Graphs whose class probabilities are added to the class scores, if the calibration gives
+        them a weight; empty else.
     exponent : int
         Rows are multiplied by ``2^-exponent`` first, as the training rows were; 0 unless these had
         huge or tiny numbers.
@@ -42,6 +61,7 @@ class MarginPredictor:
     classes: AnyArray
     machines: tuple[MarginMachine, ...]
     calibration: Calibration
+    graph: tuple[WalkPart, ...] = ()
     exponent: int = 0
 
     def decision(self, X: Any) -> FloatArray:
@@ -50,7 +70,14 @@ class MarginPredictor:
         X is a float array or CSR matrix of new rows; for a precomputed kernel, the kernel values
         between new and training rows.
         """
-        return sum_decision(self.machines, scale_rows(X, self.exponent))
+        X, calibration = scale_rows(X, self.exponent), self.calibration
+        n_classes = len(self.classes)
+        pairwise = sum_pairwise(self.machines, X)
+        scores = class_scores(pairwise, n_classes, calibration.pair_scales)
+        if not self.graph:
+            return scores
+        log_graph = log_graph_probabilities(walk_distributions(self.graph, X, n_classes))
+        return scores + calibration.graph_weight * log_graph
 
     def predict(self, X: Any) -> AnyArray:
         """Return the predicted label of every row."""
@@ -58,10 +85,10 @@ class MarginPredictor:
 
     def probabilities(self, X: Any) -> FloatArray:
         """Return the class probabilities of every row."""
-        return probabilities(self.decision(X), *self.calibration)
+        return self.calibration.probabilities(self.decision(X))
 
     def label(self, X: Any) -> tuple[AnyArray, FloatArray]:
         """Return labels and class probabilities from one evaluation of f."""
         scores = self.decision(X)
         labels = np.asarray(self.classes[predicted_codes(scores)])
-        return labels, probabilities(scores, *self.calibration)
+        return labels, self.calibration.probabilities(scores)

@@ -100,9 +100,11 @@ class _Problem:
     H: FloatArray
     signs: FloatArray
     C: float
+    weights: FloatArray
+    """Factors of the losses by class, one for unlabeled rows."""
 
     def bounds(self, gamma_u: float) -> FloatArray:
-        return np.where(self.signs == 0, self.C * gamma_u, self.C)
+        return np.where(self.signs == 0, self.C * gamma_u, self.C * self.weights)
 
     def objective(self, machine: _Machine, gamma_u: float) -> float:
         f, w = _values(self.H, machine), machine.weights
@@ -122,6 +124,7 @@ def solve_s3vm(
     *,
     C: float,
     gamma_u: float,
+    class_weight: tuple[float, float] = (1.0, 1.0),
     mean: float | None = None,
     solver: S3VMSolver = "gradient",
 ) -> S3VMSolution:
@@ -138,6 +141,8 @@ def solve_s3vm(
     gamma_u : float >= 0
         Weight of the loss of an unlabeled row, as a share of that of a labeled one. 0 is the
         supervised machine, whatever the mean.
+    class_weight : tuple of two floats > 0, default=(1.0, 1.0)
+        Factors of the losses of positive and of negative labels. Unlabeled rows have none.
     mean : float in [-1, 1], default=None
         The mean of f over the unlabeled rows, ``2 p - 1`` if a share p of them is positive. None
         leaves it free.
@@ -164,10 +169,12 @@ def solve_s3vm(
     H = np.empty((len(F), F.shape[1] + 1), dtype=F.dtype)
     np.subtract(F, center.astype(F.dtype), out=H[:, :-1])
     spread = np.square(H[labeled, :-1], dtype=np.float64).sum(axis=1).mean()
-    fewest = min((signs > 0).sum(), (signs < 0).sum())
+    positive, negative = class_weight
+    fewest = min(positive * (signs > 0).sum(), negative * (signs < 0).sum())
     is_free = mean is None or gamma_u == 0 or not len(unlabeled)
     H[:, -1] = np.sqrt(spread + BIAS_REACH / (C * fewest)) if is_free else 0.0
-    problem = _Problem(H, np.asarray(signs, dtype=np.float64), C)
+    weights = np.where(signs > 0, positive, np.where(signs < 0, negative, 1.0))
+    problem = _Problem(H, np.asarray(signs, dtype=np.float64), C, weights)
 
     machine = supervised = _train_on_labels(problem, 0.0 if mean is None else mean)
     supervised_objective = problem.objective(supervised, gamma_u)
@@ -202,11 +209,11 @@ def _train_on_labels(problem: _Problem, bias: float) -> _Machine:
     rows = np.flatnonzero(problem.signs)
     if problem.H[0, -1] > 0 and len(rows) <= MAX_KERNEL:  # equal rows do not slow SMO down
         G = problem.H[rows, :-1].astype(np.float64)
-        signs, bounds = problem.signs[rows], np.full(len(rows), problem.C)
+        signs, bounds = problem.signs[rows], problem.bounds(0.0)[rows]
         solution = solve_smo(G @ G.T, np.arange(len(rows)), signs, bounds, tolerance=TOLERANCE)
         weights = G.T @ (signs * solution.alpha)
         return _Machine(weights, solution.bias, converged=solution.converged)
-    machine = _train(problem.H[rows], problem.signs[rows], np.full(len(rows), problem.C), bias)
+    machine = _train(problem.H[rows], problem.signs[rows], problem.bounds(0.0)[rows], bias)
     return replace(machine, beta=None)
 
 
@@ -278,7 +285,7 @@ def _continuation(problem: _Problem, machine: _Machine, gamma_u: float) -> _Mach
     """
     H, signs, C = problem.H, problem.signs, problem.C
     labeled, unlabeled = np.flatnonzero(signs), np.flatnonzero(signs == 0)
-    s, slopes = signs[labeled], np.empty(len(H))
+    s, costs, slopes = signs[labeled], C * problem.weights[labeled], np.empty(len(H))
     v, bias = np.append(machine.weights, 0.0), machine.bias
 
     def surrogate(v: FloatArray, weight: float) -> tuple[float, FloatArray]:
@@ -287,11 +294,11 @@ def _continuation(problem: _Problem, machine: _Machine, gamma_u: float) -> _Mach
         missing = np.maximum(1 + SMOOTHNESS - s * f[labeled], 0.0)
         bent = np.minimum(missing, 2 * SMOOTHNESS)
         bumps = np.exp(-3 * np.square(f[unlabeled]))
-        slopes[labeled] = -C / (2 * SMOOTHNESS) * s * bent
+        slopes[labeled] = -costs / (2 * SMOOTHNESS) * s * bent
         slopes[unlabeled] = -6 * weight * f[unlabeled] * bumps
         hinges = bent * (missing - bent / 2) / (2 * SMOOTHNESS)
         w = np.append(v[:-1], 0.0)
-        value = float(w @ w) / 2 + C * float(hinges.sum()) + weight * float(bumps.sum())
+        value = float(w @ w) / 2 + float((costs * hinges).sum()) + weight * float(bumps.sum())
         return value, w + slopes.astype(H.dtype) @ H
 
     for share in STAGES:

@@ -7,6 +7,7 @@ not concern them, as they do in one-vs-rest, where a single boundary has to go a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
@@ -16,6 +17,7 @@ from graphmargin._checks import check_random_state, check_real
 from graphmargin._threads import map_in_threads
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
 from graphmargin.labels import UNLABELED
+from graphmargin.margin.class_weights import weights_of_rows
 from graphmargin.margin.feature_maps import explicit_features
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine, TrainingReport
@@ -46,6 +48,7 @@ def train_s3vm(
     *,
     C: float,
     gamma_u: float,
+    class_weight: Sequence[float] | None = None,
     class_prior: FloatArray | None = None,
     solver: S3VMSolver = "gradient",
     approximation: Approximation = "auto",
@@ -66,6 +69,8 @@ def train_s3vm(
         1 / (2 gamma), the weight of the hinge losses.
     gamma_u : float >= 0
         Weight of the hat losses; 0 is the supervised machine.
+    class_weight : sequence of c floats > 0, default=None
+        Factors of the hinge losses of each class; the hat losses of unlabeled rows have none.
     class_prior : array of shape (c,), default=None
         Shares of the classes among the unlabeled rows, which fix the mean of f there; None
         leaves it free.
@@ -110,7 +115,8 @@ def train_s3vm(
     dtype = np.float64 if double else np.float32
     F = feature_map.transform_rows(X, used, n_jobs=n_jobs, dtype=dtype)
     n_classes, given = int(codes.max()) + 1, codes[used]
-    completed = given if n_classes == 2 else _predict_unlabeled(F, given, C, n_jobs)
+    costs = [1.0] * n_classes if class_weight is None else class_weight
+    completed = given if n_classes == 2 else _predict_unlabeled(F, given, C, costs, n_jobs)
 
     def solve(pair: tuple[int, int]) -> S3VMSolution:
         first, second = pair
@@ -125,6 +131,7 @@ def train_s3vm(
             signs,
             C=C,
             gamma_u=gamma_u,
+            class_weight=(costs[first], costs[second]),
             mean=mean,
             solver=solver,
         )
@@ -147,10 +154,18 @@ def train_s3vm(
     return machine, solutions
 
 
-def _predict_unlabeled(F: FloatArray, codes: IntArray, C: float, n_jobs: int | None) -> IntArray:
+def _predict_unlabeled(
+    F: FloatArray, codes: IntArray, C: float, class_weight: Sequence[float], n_jobs: int | None
+) -> IntArray:
     """Return the given classes, and those that the supervised machine predicts elsewhere."""
     labeled = codes != UNLABELED
     machine = train_machine(
-        F[labeled], codes[labeled], Kernel("linear"), C=C, n_jobs=n_jobs, random_state=0
+        F[labeled],
+        codes[labeled],
+        Kernel("linear"),
+        C=C,
+        sample_weight=weights_of_rows(class_weight, codes[labeled]),
+        n_jobs=n_jobs,
+        random_state=0,
     )
     return np.where(labeled, codes, machine.decision(F).argmax(axis=1))

@@ -233,7 +233,12 @@ def train_on_kernel(
 
 
 def train_without_bias(
-    F: FloatArray, codes: IntArray, *, C: float, n_jobs: int | None = None
+    F: FloatArray,
+    codes: IntArray,
+    *,
+    C: float,
+    sample_weight: FloatArray | None = None,
+    n_jobs: int | None = None,
 ) -> MarginMachine:
     """Return the exact machine ``f(x) = w.phi(x)``, without a bias, on features of the rows.
 
@@ -243,7 +248,7 @@ def train_without_bias(
     ----------
     F : array of shape (n, r)
         Features phi(x_i); F F' is the kernel matrix of the machine that is returned.
-    codes, C, n_jobs
+    codes, C, sample_weight, n_jobs
         As in `train_machine`.
 
     Returns
@@ -258,7 +263,7 @@ def train_without_bias(
     >>> machine.decision(X @ X.T).round(3).tolist()
     [-1.0, 2.0]
     """
-    bounds = np.full(len(codes), C)
+    bounds = C * _check_sample_weight(codes, sample_weight)
     pairs = list(_class_pairs(codes, bounds))
 
     def solve(pair: tuple[IntArray, FloatArray]) -> FixedBiasSolution:

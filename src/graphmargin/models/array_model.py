@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -9,9 +10,16 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from graphmargin._rows import canonical_rows, check_no_mask, errors_name_argument
-from graphmargin._typing import AnyArray, FloatArray
+from graphmargin._typing import AnyArray, BoolArray, FloatArray
 from graphmargin.harmonic.harmonic_predictor import HarmonicPredictor
 from graphmargin.margin.margin_predictor import MarginPredictor
+from graphmargin.selection.held_out_predictions import (
+    HeldOutPredictions,
+    coverage_warning,
+    prediction_sets,
+    require_held_out,
+    set_thresholds,
+)
 from graphmargin.tables.column_names import format_names
 
 Predictor: TypeAlias = MarginPredictor | HarmonicPredictor
@@ -28,6 +36,8 @@ class ArrayModel:
         Number of columns of new rows; for a precomputed kernel or graph, that of training rows.
     feature_names : tuple of str or None
         Names of the columns, if the model was trained on a data frame.
+    held_out : HeldOutPredictions or None
+        Predictions for held-out labels, from which `predict_set` follows; None if there are none.
     kind : str
         Name of the class of the classifier that was fitted.
     parameters : mapping
@@ -44,6 +54,7 @@ class ArrayModel:
     predictor: Predictor
     n_features: int
     feature_names: tuple[str, ...] | None
+    held_out: HeldOutPredictions | None = None
     kind: str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
@@ -59,6 +70,10 @@ class ArrayModel:
     def predict_proba(self, X: Any) -> FloatArray:
         """Return class probabilities of every row, in the order of `classes`."""
         return self.predictor.probabilities(self._validated(X))
+
+    def predict_set(self, X: Any, coverage: float = 0.9, *, per_class: bool = False) -> BoolArray:
+        """Return the prediction set of every row, as the classifier's `predict_set` does."""
+        return sets_of(self.held_out, self.predict_proba(X), coverage, per_class=per_class)
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return f(x) of a max-margin classifier, as its `decision_function` does."""
@@ -91,6 +106,22 @@ class ArrayModel:
         return rows
 
 
+def sets_of(
+    held_out: HeldOutPredictions | None,
+    distributions: FloatArray,
+    coverage: float,
+    *,
+    per_class: bool,
+) -> BoolArray:
+    """Return the prediction sets of some rows, and warn if labels are too few for the coverage."""
+    held_out = require_held_out(held_out, "predict_set")
+    thresholds = set_thresholds(held_out, coverage, per_class=per_class)
+    warning = coverage_warning(held_out, coverage, per_class=per_class)
+    if warning:
+        warnings.warn(warning, UserWarning, stacklevel=3)
+    return prediction_sets(distributions, thresholds)
+
+
 def array_model_of(classifier: Any) -> ArrayModel:
     """Return the part of a fitted classifier of graphmargin that predicts."""
     from sklearn.base import BaseEstimator
@@ -110,6 +141,7 @@ def array_model_of(classifier: Any) -> ArrayModel:
         predictor,
         n_features=classifier.n_features_in_,
         feature_names=None if names is None else tuple(names.tolist()),
+        held_out=getattr(classifier, "held_out_", None),
         kind=type(classifier).__name__,
         parameters=classifier.get_params(deep=False),
     )

@@ -29,8 +29,9 @@ def save_model(model: Any, path: str | PathLike[str]) -> None:
     """Write a fitted model to a file, without pickle.
 
     The file has what predictions need: support vectors, landmarks or weights of features, and for
-    `HarmonicClassifier` the points and their class masses. It does not have the graph, nor the
-    results on training rows. An existing file is replaced as a whole or not at all.
+    `HarmonicClassifier` the points and their class masses. For prediction sets, it has the class
+    probabilities of held-out labels, without the numbers of their rows. It does not have the graph,
+    nor the results on training rows. An existing file is replaced as a whole or not at all.
 
     Parameters
     ----------
@@ -60,6 +61,8 @@ def save_model(model: Any, path: str | PathLike[str]) -> None:
             "code; use the name of a kernel, or kernel='precomputed'"
         )
         raise ModelFileError(msg)
+    if model.held_out is not None:
+        model = replace(model, held_out=replace(model.held_out, rows=None))
     description = describe(model)
     try:
         json.dumps(description, allow_nan=False)

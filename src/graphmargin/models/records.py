@@ -27,6 +27,7 @@ from graphmargin.margin.margin_predictor import MarginPredictor
 from graphmargin.models.array_model import ArrayModel, Predictor
 from graphmargin.models.model_errors import ModelFileError, require
 from graphmargin.models.table_model import TableModel
+from graphmargin.selection.held_out_predictions import HeldOutPredictions
 
 
 class Record(NamedTuple):
@@ -45,8 +46,8 @@ def encode(model: Any, records: Records) -> tuple[Any, list[AnyArray]]:
 
     Examples
     --------
-    >>> encode(Calibration(2.0, np.float64(0.5)), ARRAY_RECORDS)[0]
-    {'type': 'calibration', 'sharpness': 2.0, 'doubt': 0.5}
+    >>> encode(Weighting(np.float64(0.5)), ARRAY_RECORDS)[0]
+    {'type': 'weighting', 'width': 0.5, 'scales': None}
     """
     names = {record.type: name for name, record in records.items()}
     arrays: dict[int, tuple[int, AnyArray]] = {}  # by identity: parts of a blend may share rows
@@ -82,8 +83,8 @@ def decode(tree: Any, arrays: Sequence[AnyArray], records: Records) -> Any:
 
     Examples
     --------
-    >>> decode({"type": "calibration", "sharpness": 2.0, "doubt": 0.5}, [], ARRAY_RECORDS)
-    Calibration(sharpness=2.0, doubt=0.5)
+    >>> decode({"type": "weighting", "width": 0.5, "scales": None}, [], ARRAY_RECORDS)
+    Weighting(width=0.5, scales=None)
     """
     if isinstance(tree, list):
         return tuple(decode(part, arrays, records) for part in tree)
@@ -157,6 +158,7 @@ ARRAY_RECORDS: Records = {
             "walk-part": WalkPart,
             "point-graph": PointGraph,
             "weighting": Weighting,
+            "held-out-predictions": HeldOutPredictions,
         }
     ),
     "neighbor-search": Record(
@@ -169,7 +171,12 @@ ARRAY_RECORDS: Records = {
     ),
     "array-model": Record(
         ArrayModel,
-        {"predictor": Predictor, "n_features": int, "feature_names": tuple[str, ...] | None},
+        {
+            "predictor": Predictor,
+            "n_features": int,
+            "feature_names": tuple[str, ...] | None,
+            "held_out": HeldOutPredictions | None,
+        },
         ArrayModel,
     ),
 }
@@ -182,7 +189,13 @@ def table_records() -> Records:
     from graphmargin.tables.column_names import ColumnUse
     from graphmargin.tables.table_features import TableFeatures
 
-    model = {"features": TableFeatures, "predictor": Predictor, "classes": AnyArray, "target": str}
+    model = {
+        "features": TableFeatures,
+        "predictor": Predictor,
+        "classes": AnyArray,
+        "target": str,
+        "held_out": HeldOutPredictions | None,
+    }
     return {
         **ARRAY_RECORDS,
         **_records_of(

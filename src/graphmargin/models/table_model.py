@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphmargin._typing import AnyArray, FloatArray
-from graphmargin.harmonic.system import confidence_of
+from graphmargin._typing import AnyArray, BoolArray, FloatArray
 from graphmargin.labels import UNLABELED_IN_TABLES, UnlabeledRule
-from graphmargin.models.array_model import Predictor
+from graphmargin.models.array_model import Predictor, sets_of
+from graphmargin.selection.held_out_predictions import HeldOutPredictions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,6 +33,8 @@ class TableModel:
         The label of each code: text, integers or booleans.
     target : str
         Name of the column of labels.
+    held_out : HeldOutPredictions or None
+        Predictions for held-out labels, from which `predict_set` follows; None if there are none.
     details : mapping, default={}
         Further details of the model, such as the number of rows; JSON values, which are stored in
         the description of its file.
@@ -57,6 +59,7 @@ class TableModel:
     predictor: Predictor
     classes: AnyArray
     target: str
+    held_out: HeldOutPredictions | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -66,24 +69,47 @@ class TableModel:
 
     def predict(self, table: Any) -> AnyArray:
         """Return the label of every row of a pandas or polars frame, or a mapping of columns."""
-        return self._label(table)[0]
+        return self.label_with_probabilities(table)[0]
 
     def predict_proba(self, table: Any) -> FloatArray:
         """Return class probabilities of every row, in the order of `classes`."""
-        return self._label(table)[1]
+        return self.label_with_probabilities(table)[1]
+
+    def predict_set(
+        self, table: Any, coverage: float = 0.9, *, per_class: bool = False
+    ) -> BoolArray:
+        """Return a set of classes for every row that contains the true one with a probability.
+
+        There is a column for each of `classes`; see `graphmargin.MaxMarginGraphCut.predict_set`.
+        """
+        return sets_of(self.held_out, self.predict_proba(table), coverage, per_class=per_class)
 
     def label(self, table: Any) -> tuple[AnyArray, FloatArray]:
-        """Return the label of every row and its confidence, best minus second best probability."""
-        labels, probabilities = self._label(table)
-        return labels, np.asarray(confidence_of(probabilities))
+        """Return the label of every row, and the probability that it is right."""
+        labels, probabilities = self.label_with_probabilities(table)
+        return labels, confidence_of_labels(labels, probabilities, self.classes)
 
-    def _label(self, table: Any) -> tuple[AnyArray, FloatArray]:
-        """Return labels and class probabilities."""
+    def label_with_probabilities(self, table: Any) -> tuple[AnyArray, FloatArray]:
+        """Return the label of every row, and its class probabilities in the order of `classes`."""
         X = self.features.transform(_as_frame(table))
         if not len(X):
             return self.classes[:0], np.zeros((0, len(self.classes)))
         codes, probabilities = self.predictor.label(X)
         return self.classes[codes], probabilities
+
+
+def confidence_of_labels(
+    labels: AnyArray, probabilities: FloatArray, classes: AnyArray
+) -> FloatArray:
+    """Return the probability of the label of every row.
+
+    Examples
+    --------
+    >>> P = np.array([[0.7, 0.3], [0.2, 0.8]])
+    >>> confidence_of_labels(np.array(["a", "b"]), P, np.array(["a", "b"])).tolist()
+    [0.7, 0.8]
+    """
+    return np.asarray((probabilities * (labels[:, None] == classes)).sum(axis=1))
 
 
 def _as_frame(table: Any) -> pd.DataFrame:

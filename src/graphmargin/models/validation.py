@@ -12,14 +12,18 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from graphmargin.harmonic.harmonic_predictor import HarmonicPredictor, PointGraph
+from graphmargin.harmonic.harmonic_predictor import HarmonicPredictor, PointGraph, WalkPart
+from graphmargin.margin.calibration import Calibration
 from graphmargin.margin.machine import MarginMachine
 from graphmargin.models.array_model import ArrayModel, Predictor
 from graphmargin.models.model_errors import require
 from graphmargin.models.table_model import TableModel
+from graphmargin.selection.held_out_predictions import HeldOutPredictions
 
 MAX_EXPONENT = 1100
 """Largest magnitude of the exponent of a double, and some margin."""
+ROUNDING = 1e-9
+"""Amount by which rounding may let a probability exceed 1."""
 
 
 def check_model(model: ArrayModel | TableModel) -> None:
@@ -41,6 +45,8 @@ def check_model(model: ArrayModel | TableModel) -> None:
         names, d = model.feature_names, model.n_features
         require(d >= 1 and (names is None or len(names) == d), "feature_names")
         _check_predictor(model.predictor, d)
+    if model.held_out is not None:
+        _check_held_out(model.held_out, len(model.predictor.classes))
 
 
 def _check_table_model(model: TableModel) -> None:
@@ -64,11 +70,23 @@ def _check_predictor(predictor: Predictor, d: int) -> None:
     if isinstance(predictor, HarmonicPredictor):
         _check_harmonic(predictor, d, n_classes)
         return
-    sharpness, doubt = predictor.calibration
-    require(0 < sharpness < math.inf and 0 <= doubt <= 1, "calibration")
+    _check_calibration(predictor.calibration, n_classes)
+    require(bool(predictor.graph) == (predictor.calibration.graph_weight > 0), "graph")
+    if predictor.graph:
+        n = len(predictor.graph[0].class_mass)
+        _check_walk_parts(predictor.graph, n, d, n_classes)
     require(len(predictor.machines) >= 1, "machines")
     for machine in predictor.machines:
         _check_machine(machine, d, n_classes)
+
+
+def _check_calibration(calibration: Calibration, n_classes: int) -> None:
+    scales, weight = calibration.pair_scales, calibration.graph_weight
+    require(0 < calibration.sharpness < math.inf and 0 <= calibration.doubt <= 1, "calibration")
+    require(0 <= weight < math.inf and (weight == 0 or n_classes > 2), "graph_weight")
+    require(scales.shape == (n_classes * (n_classes - 1) // 2,), "pair_scales")
+    require(bool((scales > 0).all()), "pair_scales")
+    require(calibration.offsets.shape in ((1,), (n_classes,)), "offsets")
 
 
 def _check_machine(machine: MarginMachine, d: int, n_classes: int) -> None:
@@ -86,12 +104,31 @@ def _check_machine(machine: MarginMachine, d: int, n_classes: int) -> None:
     require(isinstance(center, float) or np.shape(center) == (d,), "center")
 
 
+def _check_held_out(held_out: HeldOutPredictions, n_classes: int) -> None:
+    h = len(held_out.codes)
+    _check_codes(held_out.codes, n_classes, "held_out")
+    require(h >= 1 and held_out.rows is None and 0 <= held_out.doubt <= 1, "held_out")
+    if held_out.weighted_codes is not None:
+        _check_codes(held_out.weighted_codes, n_classes, "weighted_codes")
+        require(len(held_out.weighted_codes) == h, "weighted_codes")
+    shapes = {"probabilities": (h, n_classes), "class_shares": (n_classes,)}
+    for name, shape in {**shapes, "confusion": (n_classes, n_classes)}.items():
+        shares = getattr(held_out, name)
+        require(
+            shares.shape == shape and bool(((shares >= 0) & (shares <= 1 + ROUNDING)).all()), name
+        )
+
+
 def _check_harmonic(predictor: HarmonicPredictor, d: int, n_classes: int) -> None:
     n = len(predictor.codes)
     _check_codes(predictor.codes, n_classes, "codes")
     require(0 <= predictor.majority < n_classes, "majority")
     require(len(predictor.parts) >= 1, "parts")
-    for part in predictor.parts:
+    _check_walk_parts(predictor.parts, n, d, n_classes)
+
+
+def _check_walk_parts(parts: tuple[WalkPart, ...], n: int, d: int, n_classes: int) -> None:
+    for part in parts:
         require(part.class_mass.shape == (n, n_classes), "class_mass")
         are_valid = [0 < weight < math.inf and rate >= 0 for weight, rate in part.sinks]
         require(len(are_valid) >= 1 and all(are_valid), "sinks")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from graphmargin.labeling.findings import (
@@ -14,6 +14,7 @@ from graphmargin.labeling.findings import (
     GraphMap,
     gamma_text,
 )
+from graphmargin.selection.coverage import CoverageCurve
 
 WIDTH, HEIGHT = 460.0, 270.0
 """Width and height of a chart."""
@@ -63,12 +64,13 @@ class Line:
 
 @dataclass(frozen=True)
 class Chart:
-    """Bars and lines with their axes."""
+    """Bars, lines and a band with their axes; the band is the points of a polygon."""
 
     bars: tuple[Bar, ...]
     lines: tuple[Line, ...]
     x_ticks: tuple[Tick, ...]
     y_ticks: tuple[Tick, ...]
+    band: str = ""
 
 
 @dataclass(frozen=True)
@@ -174,6 +176,58 @@ def path_chart(path: Mapping[str, Sequence[float]]) -> Chart:
     ]
     y_ticks = [Tick(_y(share), f"{100 * share:.0f} %") for share in (0, 0.25, 0.5, 0.75, 1)]
     return Chart(bars, tuple(line for line in lines if line.dots), tuple(x_ticks), tuple(y_ticks))
+
+
+def coverage_chart(curve: CoverageCurve) -> Chart:
+    r"""Return the accuracy among the surest rows as a line over their share, with its interval.
+
+    The axis of the accuracy begins at a round number below all of them, where the interval is cut.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> curve = CoverageCurve(
+    ...     shares=np.array([0.5, 1.0]), thresholds=np.array([0.9, 0.4]),
+    ...     mean_confidence=np.array([0.95, 0.8]), n_held_out=np.array([20, 30]),
+    ...     accuracy=np.array([0.96, 0.81]), interval=np.array([[0.6, 1.0], [0.75, 0.9]]),
+    ... )
+    >>> chart = coverage_chart(curve)
+    >>> [tick.text for tick in chart.y_ticks], [tick.text for tick in chart.x_ticks]
+    (['70 %', '80 %', '90 %', '100 %'], ['0 %', '25 %', '50 %', '75 %', '100 %'])
+    >>> chart.lines[0].dots[0][2]
+    '96.0\xa0% of the surest 50.0\xa0% are right (60.0\xa0% to 100.0\xa0%)'
+    """
+    shares, accuracy = curve.shares.tolist(), curve.accuracy.tolist()
+    lowest = max(0, math.floor(10 * min(accuracy) - 0.5))  # in tenths, with some space below
+    step = 1 if lowest >= 5 else 2
+
+    def x_of(share: float) -> float:
+        return LEFT + share * (WIDTH - LEFT - RIGHT)
+
+    def y_of(value: float) -> float:
+        return _y(max(0.0, (value - lowest / 10) / (1 - lowest / 10)))
+
+    dots = tuple(
+        (
+            x_of(share),
+            y_of(value),
+            f"{percent(value)} of the surest {percent(share)} are right "
+            f"({percent(low)} to {percent(high)})",
+        )
+        for share, value, (low, high) in zip(shares, accuracy, curve.interval.tolist(), strict=True)
+    )
+    highs, lows = curve.interval[:, 1].tolist(), curve.interval[:, 0].tolist()
+    upper = [(x_of(share), y_of(high)) for share, high in zip(shares, highs, strict=True)]
+    lower = [(x_of(share), y_of(low)) for share, low in zip(shares, lows, strict=True)]
+    line = Line("fold_score", "accuracy", (_points(dot[:2] for dot in dots),), dots)
+    x_ticks = tuple(Tick(x_of(q / 4), f"{25 * q} %") for q in range(5))
+    tenths = range(10, lowest - 1, -step)
+    y_ticks = tuple(Tick(y_of(tenth / 10), f"{10 * tenth} %") for tenth in tenths)
+    return Chart((), (line,), x_ticks, y_ticks[::-1], _points([*upper, *lower[::-1]]))
+
+
+def _points(places: Iterable[Sequence[float]]) -> str:
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
 
 
 def map_chart(graph_map: GraphMap) -> MapChart:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import math
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
@@ -81,6 +82,8 @@ def labeling_page(findings: Findings, *, table_path: str | None, model_path: str
         script_hash=f"sha256-{digest}",
         styles=[charts.class_style(code) for code in range(len(findings.classes))],
         class_rows=_class_rows(findings),
+        quality_rows=_quality_rows(findings),
+        coverage=None if findings.coverage is None else charts.coverage_chart(findings.coverage),
         sources=[(name, findings.source_counts.get(name, 0)) for name in SOURCES],
         source_texts=SOURCE_TEXTS,
         blended=[candidate for candidate in findings.candidates if candidate.weight > 0],
@@ -118,6 +121,7 @@ def _environment() -> Any:
         "gamma": gamma_text,
         "number_of": lambda number, thing: f"{number:,} {thing}{'' if number == 1 else 's'}",
         "percent": charts.percent,
+        "percent_down": lambda share: f"{math.floor(100 * share)}\N{NO-BREAK SPACE}%",
         "sentence": lambda text: text[:1].upper() + text[1:].removesuffix(".") + ".",
         "upper_first": lambda text: text[:1].upper() + text[1:],
         "width": lambda share: f"{100 * share:.2f}%",
@@ -141,6 +145,24 @@ def _class_rows(findings: Findings) -> list[dict[str, Any]]:
             "final": findings.final_counts[code],
             "before": before[code] / largest,
             "after": after[code] / largest,
+        }
+        for code, name in enumerate(findings.classes)
+    ]
+
+
+def _quality_rows(findings: Findings) -> list[dict[str, Any]]:
+    """Return the number of predicted labels, the recall and the precision of each class."""
+    estimate = findings.estimate
+    if estimate is None:
+        return []
+    return [
+        {
+            "name": name,
+            "predicted": findings.final_counts[code] - findings.given_counts[code],
+            "recall": float(estimate.recall[code]),
+            "recall_interval": estimate.recall_interval[code].tolist(),
+            "precision": float(estimate.precision[code]),
+            "precision_interval": estimate.precision_interval[code].tolist(),
         }
         for code, name in enumerate(findings.classes)
     ]

@@ -8,6 +8,7 @@ experiments behind this rule.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,7 +18,8 @@ from scipy.special import logsumexp
 
 from graphmargin._html import html_table
 from graphmargin._typing import BoolArray, FloatArray, IntArray
-from graphmargin.margin.calibration import calibration_targets, fit_sharpness, probabilities
+from graphmargin.margin.calibration import fit_sharpness, probabilities
+from graphmargin.margin.class_weights import weights_of_rows
 from graphmargin.margin.machine import predicted_codes
 from graphmargin.selection.trials import Trials
 
@@ -43,8 +45,9 @@ class Choice:
     trials : Trials
     label_counts : array of shape (c,)
         Number of labels of each class.
-    log_likelihood : array of shape (m,)
-        Log-likelihood of the held-out labels, in nats; 0 if no label could be held out.
+    label_log_likelihood : array of shape (m, h)
+        Log-likelihood of every held-out label, in nats, times the weight of its class if classes
+        have weights.
     share_log_likelihood : array of shape (m,)
         Log-likelihood of the label counts if labels are drawn at random from the classes that the
         candidate predicts, relative to the best possible; at least -3.
@@ -59,14 +62,14 @@ class Choice:
     >>> few = mask_labels(y[:500], per_class=5, random_state=0)
     >>> choice = MaxMarginGraphCut(random_state=0).fit(X[:500], few).choice_
     >>> choice.best_params, len(choice.blended)
-    ({'gamma_g': 0.1, 'C': 100.0, 'class_mass_normalization': False}, 7)
+    ({'gamma_g': 10.0, 'C': 10.0, 'class_mass_normalization': False}, 4)
     >>> round(choice.error, 2), choice.verdict
     (0.1, 'graph helps')
     """
 
     trials: Trials
     label_counts: IntArray
-    log_likelihood: FloatArray
+    label_log_likelihood: FloatArray
     share_log_likelihood: FloatArray
     weights: FloatArray
 
@@ -95,25 +98,49 @@ class Choice:
         """Weight of supervised learning in the blend."""
         return float(self.weights[self.trials.supervised].sum())
 
+    @property
+    def log_likelihood(self) -> FloatArray:
+        """Log-likelihood of all held-out labels, in nats; 0 if no label could be held out."""
+        return np.asarray(self.label_log_likelihood.sum(axis=1))
+
     @cached_property
     def scores(self) -> FloatArray:
-        """Scores of the blend for the held-out labels."""
-        return self.trials.scores(np.tensordot(self.weights, self.trials.held_out_values, axes=1))
+        """Class scores of the blend for the held-out labels."""
+        return self.trials.scores(self.weights)
+
+    @cached_property
+    def cross_fitted_scores(self) -> FloatArray:
+        """Class scores of the blend for the held-out labels, none of which has a say in its own.
+
+        The labels of a fold are predicted by a blend whose weights come from the other folds. With
+        a single fold, such as a validation set, they are those of `scores`.
+        """
+        folds = np.unique(self.trials.fold)
+        if len(folds) < 2:
+            return self.scores
+        scores = np.empty_like(self.scores)
+        for fold in folds:
+            rows = self.trials.fold == fold
+            evidence = self.label_log_likelihood[:, ~rows].sum(axis=1) + self.share_log_likelihood
+            weights = np.exp(_log_weights(self.trials.supervised, evidence))
+            scores[rows] = self.trials.scores(weights, rows)
+        return scores
 
     @property
     def error(self) -> float:
         """Share of the held-out labels that the blend gets wrong; nan if none was held out.
 
-        It is a little optimistic, because the weights depend on these labels.
+        The blend of a fold has weights from the other folds (`cross_fitted_scores`), so that the
+        choice itself makes it no more optimistic.
         """
-        return error_rate(self.scores, self.trials.held_out_codes)
+        return error_rate(self.cross_fitted_scores, self.trials.held_out_codes)
 
     @cached_property
     def errors(self) -> FloatArray:
         """Share of the held-out labels that each candidate gets wrong."""
         trials = self.trials
         return np.array(
-            [error_rate(trials.scores(f), trials.held_out_codes) for f in trials.held_out_values]
+            [error_rate(scores, trials.held_out_codes) for scores in trials.candidate_scores]
         )
 
     @property
@@ -218,8 +245,8 @@ class Choice:
         for fold in np.unique(trials.fold):
             rows = trials.fold == fold
             errors = [
-                error_rate(trials.scores(f[rows]), trials.held_out_codes[rows])
-                for f in trials.held_out_values
+                error_rate(scores[rows], trials.held_out_codes[rows])
+                for scores in trials.candidate_scores
             ]
             table[f"split{fold}_test_score"] = 1 - np.array(errors)
         table["mean_test_score"] = 1 - self.errors
@@ -231,7 +258,12 @@ class Choice:
         return table
 
 
-def choose(trials: Trials, label_counts: IntArray, max_blended: int | None = None) -> Choice:
+def choose(
+    trials: Trials,
+    label_counts: IntArray,
+    max_blended: int | None = None,
+    class_weight: Sequence[float] | None = None,
+) -> Choice:
     """Return the weights of the candidates by Bayes' rule.
 
     The weight of candidate m is proportional to its prior times ``exp(a_m + b_m)``.
@@ -252,6 +284,9 @@ def choose(trials: Trials, label_counts: IntArray, max_blended: int | None = Non
     max_blended : int, default=None
         Largest number of candidates in the blend, which has the most likely ones with 90 % of the
         weight of all.
+    class_weight : sequence of c floats > 0, default=None
+        Factors of the log-likelihood of the labels of each class, in units of their mean over all
+        held-out labels.
 
     Examples
     --------
@@ -266,16 +301,25 @@ def choose(trials: Trials, label_counts: IntArray, max_blended: int | None = Non
     ...     fold=np.array([0, 1]),
     ...     held_out_values=sides,
     ...     scales=np.ones(3),
+    ...     pair_scales=np.ones((3, 1)),
     ...     shares=np.full((3, 2), 0.5),
     ... )
     >>> choose(trials, np.array([1, 1])).weights.round(2).tolist()
-    [0.56, 0.16, 0.28]
+    [0.67, 0.0, 0.33]
     """
-    scores, codes = map(trials.scores, trials.held_out_values), trials.held_out_codes
-    log_likelihood = np.array([_log_likelihood(s, codes, len(label_counts)) for s in scores])
+    label_log_likelihood = np.array(
+        [
+            _log_likelihood(scores, trials.held_out_codes, len(label_counts))
+            for scores in trials.candidate_scores
+        ]
+    )
+    if class_weight is not None and len(trials.held_out_codes):
+        costs = weights_of_rows(class_weight, trials.held_out_codes)
+        label_log_likelihood *= costs / costs.mean()
     share_log_likelihood = _share_log_likelihood(trials.shares, label_counts)
-    log_weights = np.log(_prior(trials.supervised)) + log_likelihood + share_log_likelihood
-    weights = np.exp(log_weights - logsumexp(log_weights))
+    evidence = label_log_likelihood.sum(axis=1) + share_log_likelihood
+    log_weights = _log_weights(trials.supervised, evidence)
+    weights = np.exp(log_weights)
     # Candidates that differ by rounding alone keep their order, on every machine.
     order = np.argsort(-np.round(log_weights, 9), kind="stable")
     before = np.cumsum(weights[order]) - weights[order]
@@ -283,7 +327,7 @@ def choose(trials: Trials, label_counts: IntArray, max_blended: int | None = Non
     weights[weights < (1 - 1e-9) * smallest] = 0.0  # of equal candidates, none is left out
     weights[order[max_blended:] if max_blended is not None else []] = 0.0
     return Choice(
-        trials, label_counts, log_likelihood, share_log_likelihood, weights / weights.sum()
+        trials, label_counts, label_log_likelihood, share_log_likelihood, weights / weights.sum()
     )
 
 
@@ -305,6 +349,12 @@ def majority_error(codes: IntArray) -> float:
     return float((codes != np.bincount(codes).argmax()).mean()) if len(codes) else float("nan")
 
 
+def _log_weights(supervised: BoolArray, evidence: FloatArray) -> FloatArray:
+    """Return the logarithms of weights that are proportional to the prior times exp(evidence)."""
+    log_weights = np.log(_prior(supervised)) + evidence
+    return np.asarray(log_weights - logsumexp(log_weights))
+
+
 def _prior(supervised: BoolArray) -> FloatArray:
     if supervised.all() or not supervised.any():
         return np.full(len(supervised), 1 / len(supervised))
@@ -312,13 +362,12 @@ def _prior(supervised: BoolArray) -> FloatArray:
     return np.asarray(np.where(supervised, each, (1 - SUPERVISED_PRIOR) / (~supervised).sum()))
 
 
-def _log_likelihood(scores: FloatArray, given: IntArray, n_classes: int) -> float:
-    """Return the log-likelihood of held-out labels, with one sharpness fitted to them."""
+def _log_likelihood(scores: FloatArray, given: IntArray, n_classes: int) -> FloatArray:
+    """Return the log-likelihood of each held-out label, with one sharpness fitted to all."""
     if not len(given):
-        return 0.0
-    targets = calibration_targets(np.eye(n_classes)[given], given)
-    P = probabilities(scores, fit_sharpness(scores, targets))
-    return float(np.log(np.maximum(P[np.arange(len(given)), given], 1e-9)).sum())
+        return np.zeros(0)
+    P = probabilities(scores, fit_sharpness(scores, np.eye(n_classes)[given]))
+    return np.log(np.maximum(P[np.arange(len(given)), given], 1e-9))
 
 
 def _share_log_likelihood(shares: FloatArray, counts: IntArray) -> FloatArray:

@@ -72,6 +72,9 @@ class CutTrials(TaskTrials):
     solutions : dict from gamma_g to HarmonicSolution
         Solutions on all labels, for finite gamma_g.
     statistics : dict from gamma_g to GammaStatistics
+    held_out_distributions : dict from gamma_g to array of shape (h, c)
+        Class probabilities of the graph at the held-out labels, solved without them; empty for a
+        validation set.
     """
 
     n_rows: int
@@ -80,6 +83,7 @@ class CutTrials(TaskTrials):
     center: FloatArray | float
     solutions: dict[float, HarmonicSolution]
     statistics: dict[float, GammaStatistics]
+    held_out_distributions: dict[float, FloatArray]
 
     @property
     def has_all_rows(self) -> bool:
@@ -131,7 +135,8 @@ def try_cuts(
         for task, of_task in zip(tasks, candidates, strict=True):
             parameters, rows = task.parameters, trial_rows[id(task.problem)]
             keys = list(dict.fromkeys(_induced_label_key(candidate) for candidate in of_task))
-            key = (id(task.problem), parameters.eps, parameters.loss_weights, tuple(keys))
+            rule = (parameters.eps, parameters.loss_weights, parameters.class_weight)
+            key = (id(task.problem), rule, tuple(keys))
             if key not in induced:
                 induced[key] = _induce_folds(task, rows, keys, execution, progress)
             trials.append(
@@ -175,6 +180,7 @@ def sample_rows(
 class _TrialRows:
     """Rows that candidates are tried on: all of them, or a sample with its own graph."""
 
+    numbers: IntArray
     X: Any
     labels: EncodedLabels
     problem: HarmonicProblem
@@ -182,11 +188,22 @@ class _TrialRows:
 
 
 @dataclass(frozen=True)
+class _InducedFold:
+    """Induced labels of the rows that machines learn from, without the labels of a fold.
+
+    `distributions` has the class probabilities of the graph at the rows of the fold, by gamma_g.
+    """
+
+    labels: dict[InducedLabelKey, InducedLabels]
+    distributions: dict[float, FloatArray]
+
+
+@dataclass(frozen=True)
 class _InducedFolds:
-    """Induced labels of the rows that machines learn from, first with all labels, then by fold."""
+    """Induced labels of the rows that machines learn from: with all labels, then fold by fold."""
 
     rows: IntArray
-    parts: list[dict[InducedLabelKey, InducedLabels]]
+    parts: list[_InducedFold]
     solutions: dict[float, HarmonicSolution]
     statistics: dict[float, GammaStatistics]
 
@@ -194,7 +211,8 @@ class _InducedFolds:
 def _trial_rows(task: Task, held_out: HeldOutLabels, execution: Execution) -> _TrialRows:
     labels, parameters = task.labels, task.parameters
     if parameters.graph is None or (~labels.labeled).sum() <= MAX_TRIAL_ROWS:
-        return _TrialRows(task.X, labels, task.problem, list(held_out.folds))
+        every = np.arange(task.X.shape[0])
+        return _TrialRows(every, task.X, labels, task.problem, list(held_out.folds))
     rows, _ = sample_rows(labels.codes, check_random_state(execution.seed), MAX_TRIAL_ROWS)
     sampled = EncodedLabels(labels.classes, labels.codes[rows])
     graph = build_graph(task.X[rows], parameters.graph, execution)
@@ -205,7 +223,7 @@ def _trial_rows(task: Task, held_out: HeldOutLabels, execution: Execution) -> _T
         graph.W, sampled, c_labeled=trust, c_unlabeled=parameters.c_unlabeled
     )
     folds = [np.flatnonzero(np.isin(rows, fold)) for fold in held_out.folds]
-    return _TrialRows(task.X[rows], sampled, problem, folds)
+    return _TrialRows(rows, task.X[rows], sampled, problem, folds)
 
 
 def _induce_folds(
@@ -218,16 +236,20 @@ def _induce_folds(
     """Return the induced labels of all folds for the rows that machines learn from."""
     labels, parameters = trial.labels, task.parameters
     rows, factors = sample_rows(labels.codes, check_random_state(execution.seed))
+    n_classes = len(labels.classes)
 
-    def induce(
-        fold: IntArray, solutions: dict[float, HarmonicSolution]
-    ) -> dict[InducedLabelKey, InducedLabels]:
+    def induce(fold: IntArray, solutions: dict[float, HarmonicSolution]) -> _InducedFold:
         kept, at_rows = labels.without(fold), {}
+        tested = rows[np.isin(rows, fold)]
         for gamma_g, priors in keys:
             induced = labels_to_learn(kept, solutions.get(gamma_g), priors, parameters)
             codes, weights = np.maximum(induced.codes[rows], 0), induced.weights[rows] * factors
             at_rows[gamma_g, priors] = InducedLabels(codes, weights, induced.fell_back_to_given)
-        return at_rows
+        distributions: dict[float, FloatArray] = {
+            gamma_g: solution.class_mass[tested] + solution.sink_mass[tested, None] / n_classes
+            for gamma_g, solution in solutions.items()
+        }
+        return _InducedFold(at_rows, distributions)
 
     gammas = sorted({gamma_g for gamma_g, _ in keys if np.isfinite(gamma_g)})
     problem, folds = trial.problem, trial.folds
@@ -241,9 +263,13 @@ def labels_to_learn(
 ) -> InducedLabels:
     """Return the labels that a candidate learns from; without a solution, the given ones."""
     if solution is None or np.isinf(solution.gamma_g):
-        return supervised_labels(labels)
-    normalized = normalize_to_priors(solution, priors)
-    return induced_labels(normalized, eps=parameters.eps, loss_weights=parameters.loss_weights)
+        induced = supervised_labels(labels)
+    else:
+        normalized = normalize_to_priors(solution, priors)
+        induced = induced_labels(
+            normalized, eps=parameters.eps, loss_weights=parameters.loss_weights
+        )
+    return induced.weighted_by_class(parameters.class_weight)
 
 
 def _try_machines(
@@ -259,16 +285,22 @@ def _try_machines(
     points = trial.X if len(rows) == trial.X.shape[0] else kernel.select_rows(trial.X, rows)
     center = choose_center(points, kernel)
     K = _kernel_values(points, points, kernel, center)
-    machines = _train_candidates(K, induced.parts[0], candidates, None)
+    machines = _train_candidates(K, induced.parts[0].labels, candidates, None)
+    held_out_rows, distributions = None, {}
     if validation is None:
         tested = [np.flatnonzero(np.isin(rows, fold)) for fold in trial.folds]
         trained = map_in_threads(
-            lambda part: _train_candidates(K, part, candidates, machines),
+            lambda part: _train_candidates(K, part.labels, candidates, machines),
             induced.parts[1:],
             n_jobs=execution.n_jobs,
         )
-        values = [K[places] for places in tested]
-        held_out_codes = labels.codes[rows[np.concatenate([NOTHING_HELD_OUT, *tested])]]
+        values = [K[part] for part in tested]
+        places = rows[np.concatenate([NOTHING_HELD_OUT, *tested])]
+        held_out_rows, held_out_codes = trial.numbers[places], labels.codes[places]
+        distributions = {
+            gamma_g: np.concatenate([part.distributions[gamma_g] for part in induced.parts[1:]])
+            for gamma_g in (induced.solutions if len(places) else ())
+        }
     else:
         trained = [machines]
         new, held_out_codes = validation
@@ -284,6 +316,7 @@ def _try_machines(
         [pairwise_values(part, block) for part, block in zip(trained, values, strict=True)],
         pairwise_values(machines, K[scale_rows]),
         len(labels.classes),
+        held_out_rows,
     )
     return CutTrials(
         task,
@@ -294,6 +327,7 @@ def _try_machines(
         center,
         induced.solutions,
         induced.statistics,
+        distributions,
     )
 
 

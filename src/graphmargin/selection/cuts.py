@@ -11,11 +11,11 @@ from graphmargin._progress import report_stage
 from graphmargin._typing import BoolArray, FloatArray, IntArray, ProgressCallback
 from graphmargin.harmonic.solution import HarmonicSolution, solve_path
 from graphmargin.labels import UNLABELED
-from graphmargin.margin.calibration import calibration_targets, fit_calibration, probabilities
+from graphmargin.margin.calibration import calibrate_pairs, calibration_targets
 from graphmargin.margin.induced import InducedLabels, induced_labels, supervised_labels
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine, blend_machines, predicted_codes
-from graphmargin.margin.margin_predictor import MarginPredictor
+from graphmargin.margin.margin_predictor import MarginPredictor, log_graph_probabilities
 from graphmargin.margin.training import train_machine
 from graphmargin.selection.choice import Choice
 from graphmargin.selection.cut_trials import CutTrials, labels_to_learn
@@ -25,13 +25,20 @@ from graphmargin.selection.execution import (
     machine_warnings,
     solution_warnings,
 )
-from graphmargin.selection.fitted import FittedClassifier, calibrate_and_label
+from graphmargin.selection.fitted import (
+    FittedClassifier,
+    GraphProbabilities,
+    calibrate_and_label,
+)
 from graphmargin.selection.gamma_path import gamma_path
+from graphmargin.selection.harmonic_fits import point_graph, walk_parts
 from graphmargin.selection.parameters import fixed_value
 from graphmargin.selection.tasks import BlendMember, Task, blend_members, solve_fixed
 
 CALIBRATION_ROWS = 2_000
 """Largest number of training rows on which scores are calibrated."""
+MAX_GRAPH_ROWS = 20_000
+"""Largest number of rows that a model keeps in order to attach new rows to its graph."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +71,7 @@ def blend_cuts(trials: Sequence[CutTrials], choice: Choice, execution: Execution
     with_graph = [member for member in members if np.isfinite(member.candidate["gamma_g"])]
     heaviest = (with_graph or members)[0]
     if all(member.trials.has_all_rows for member in members):
-        solutions = _solutions_on_all_rows([heaviest], execution)
+        solutions = _solutions_on_all_rows([*with_graph, heaviest], execution)
         trained = [member.trials.machines[member.position] for member in members]
         machines = _blend_of_trials(members)
     else:
@@ -73,8 +80,10 @@ def blend_cuts(trials: Sequence[CutTrials], choice: Choice, execution: Execution
         machines = blend_machines(trained, [member.factor for member in members])
     solution = solutions[_solution_key(heaviest)]
     warnings = [*solution_warnings(solution), *machine_warnings(trained)]
+    graph = _graph_probabilities(with_graph, solutions, choice)
+    fitted = calibrate_and_label(heaviest.trials.task, machines, choice, warnings, graph)
     return FittedCut(
-        **vars(calibrate_and_label(heaviest.trials.task, machines, choice, warnings)),
+        **vars(fitted),
         solution=solution,
         training_mask=_induced(heaviest, solutions).mask,
         gamma_path=gamma_path(choice, heaviest.numbers, heaviest.trials.statistics),
@@ -85,7 +94,9 @@ def fit_cut(task: Task, execution: Execution) -> FittedCut:
     """Return the max-margin graph cut with the fixed parameters of a task, fitted on all rows."""
     parameters, labels = task.parameters, task.labels
     solution, normalized = solve_fixed(task, execution)
-    induced = induced_labels(normalized, eps=parameters.eps, loss_weights=parameters.loss_weights)
+    induced = induced_labels(
+        normalized, eps=parameters.eps, loss_weights=parameters.loss_weights
+    ).weighted_by_class(parameters.class_weight)
     warnings = [*solution_warnings(normalized), *_induced_warnings(induced)]
     rows = np.flatnonzero(induced.mask)
     stage = f"max-margin classifier on {len(rows):,} points"
@@ -97,8 +108,8 @@ def fit_cut(task: Task, execution: Execution) -> FittedCut:
         distributions, codes = normalized.label_distributions, induced.codes
         unreached = codes == UNLABELED
         if unreached.any():
-            scores = machine.decision(task.X[unreached])
-            distributions[unreached] = probabilities(scores, *predictor.calibration)
+            scores = predictor.decision(task.X[unreached])
+            distributions[unreached] = predictor.calibration.probabilities(scores)
             codes = codes.copy()
             codes[unreached] = predicted_codes(scores)
     scores_for_bound = None
@@ -110,8 +121,9 @@ def fit_cut(task: Task, execution: Execution) -> FittedCut:
         predictor=predictor,
         codes=codes,
         label_distributions=distributions,
-        confidence=normalized.confidence,
+        confidence=distributions[np.arange(len(codes)), codes],
         warnings=(*warnings, *machine_warnings([machine])),
+        held_out=None,
         solution=solution,
         training_mask=induced.mask,
         training_scores=scores_for_bound,
@@ -123,9 +135,48 @@ def fit_supervised(task: Task, execution: Execution) -> FittedClassifier:
     n_labeled = int(task.labels.labeled.sum())
     stage = f"max-margin classifier on {n_labeled:,} points"
     with report_stage(stage, execution.verbose) as progress:
-        labels, C = supervised_labels(task.labels), fixed_value(task.parameters.C)
-        machine = _train_on_rows(task, labels, C, None, execution, progress).collapse_linear()
+        machine = _train_on_rows(
+            task,
+            supervised_labels(task.labels).weighted_by_class(task.parameters.class_weight),
+            fixed_value(task.parameters.C),
+            None,
+            execution,
+            progress,
+        ).collapse_linear()
         return calibrate_and_label(task, [machine], None, machine_warnings([machine]))
+
+
+def _graph_probabilities(
+    members: Sequence[BlendMember], solutions: Solutions, choice: Choice
+) -> GraphProbabilities | None:
+    """Return the class probabilities of the graphs of a blend, None if they are not to be used.
+
+    With two classes they make probabilities no better (docs/evidence.md). A given graph has no
+    edges to new rows, and a model does not keep the rows of a large table.
+    """
+    if len(choice.label_counts) == 2 or not members or not len(choice.trials.held_out_codes):
+        return None
+    if members[0].trials.task.X.shape[0] > MAX_GRAPH_ROWS:
+        return None
+    if not all(
+        member.trials.held_out_distributions and point_graph(member.trials.task) is not None
+        for member in members
+    ):
+        return None
+    tasks = [member.trials.task for member in members]
+    weights = np.array([choice.weights[member.number] for member in members])
+    shares = weights / weights.sum()
+    of_members = [solutions[_solution_key(member)] for member in members]
+    distributions = [solution.label_distributions for solution in of_members]
+    held_out = [
+        member.trials.held_out_distributions[solution.gamma_g]
+        for member, solution in zip(members, of_members, strict=True)
+    ]
+    return GraphProbabilities(
+        at_rows=log_graph_probabilities(np.tensordot(shares, distributions, axes=1)),
+        at_held_out=log_graph_probabilities(np.tensordot(shares, held_out, axes=1)),
+        parts=walk_parts(tasks, of_members, shares),
+    )
 
 
 Solutions = dict[tuple[int, float], HarmonicSolution]
@@ -248,5 +299,6 @@ def _calibrated_predictor(
     """Return the predictor of a machine, calibrated on the class masses of some training rows."""
     sample = rows[:: -(-len(rows) // CALIBRATION_ROWS)]
     targets = calibration_targets(solution.class_mass, task.labels.codes)[sample]
-    calibration = fit_calibration(machine.decision(task.X[sample]), targets)
+    class_weight = task.parameters.class_weight
+    calibration = calibrate_pairs(machine.pairwise(task.X[sample]), targets, class_weight)
     return MarginPredictor(task.labels.classes, (machine.collapse_linear(),), calibration)

@@ -16,7 +16,7 @@ from graphmargin.harmonic.problem import HarmonicProblem
 from graphmargin.harmonic.solution import HarmonicSolution
 from graphmargin.harmonic.system import Solver
 from graphmargin.selection.advice import Advice, format_class, format_count, graph_advice
-from graphmargin.selection.choice import GRAPH_HELPS, UNDECIDED, Choice, majority_error
+from graphmargin.selection.choice import Choice, majority_error
 
 MAX_LABELS = 1000
 """Largest number of labels that are held out one at a time."""
@@ -149,14 +149,6 @@ class GraphReport:
     def verdict(self) -> str:
         """The verdict on the graph, or "not compared"; see `Choice`."""
         return "not compared" if self.choice is None else self.choice.verdict
-
-    @property
-    def trusts_graph(self) -> bool:
-        """True if candidates with a graph were tested, and were not worse than those without.
-
-        Only then can the graph tell which labels look wrong.
-        """
-        return self.verdict in (GRAPH_HELPS, UNDECIDED)
 
     @property
     def advice(self) -> tuple[Advice, ...]:

@@ -18,6 +18,7 @@ from graphmargin.selection.fitted import FittedClassifier
 from graphmargin.selection.gamma_path import GammaStatistics, gamma_path, solve_folds
 from graphmargin.selection.grids import gamma_g_grid, label_counts, prior_grid
 from graphmargin.selection.held_out import NOTHING_HELD_OUT, HeldOutLabels
+from graphmargin.selection.held_out_predictions import HeldOutPredictions, predictions_for
 from graphmargin.selection.tasks import (
     Candidate,
     Task,
@@ -93,23 +94,30 @@ def blend_harmonic(
     factors = np.array([member.factor for member in members])
     shares = factors / factors.sum()
     solutions = [_normalized(member.trials.solutions, member.candidate) for member in members]
-    parts = []
-    for part in trials:
-        of_task = [k for k, member in enumerate(members) if member.trials is part]
-        if of_task:
-            mean = mean_solution([solutions[k] for k in of_task], shares[of_task])
-            sinks = tuple((float(shares[k]), _sink_rate(solutions[k])) for k in of_task)
-            parts.append(WalkPart(mean.class_mass, sinks, point_graph(part.task)))
+    parts = walk_parts([member.trials.task for member in members], solutions, shares)
     heaviest = members[0]
     return _fitted(
         heaviest.trials.task,
         choice,
         mean_solution(solutions, shares),
         heaviest.trials.solutions[solutions[0].gamma_g],
-        tuple(parts),
+        parts,
         execution,
         gamma_path(choice, heaviest.numbers, heaviest.trials.statistics),
     )
+
+
+def walk_parts(
+    tasks: Sequence[Task], solutions: Sequence[HarmonicSolution], shares: FloatArray
+) -> tuple[WalkPart, ...]:
+    """Return the graphs of a blend of solutions, each of them on the graph of its task."""
+    parts = []
+    for task in {id(task): task for task in tasks}.values():
+        of_task = [k for k in range(len(tasks)) if tasks[k] is task]
+        mean = mean_solution([solutions[k] for k in of_task], shares[of_task])
+        sinks = tuple((float(shares[k]), _sink_rate(solutions[k])) for k in of_task)
+        parts.append(WalkPart(mean.class_mass, sinks, point_graph(task)))
+    return tuple(parts)
 
 
 def fit_harmonic(task: Task, execution: Execution) -> FittedHarmonic:
@@ -138,8 +146,10 @@ def _try_task(
         task.problem, gammas, tested, class_masses, parameters, execution, progress
     )
     on_all_labels = [_normalized(solutions, candidate) for candidate in candidates]
-    held_out_codes = labels.codes[np.concatenate([NOTHING_HELD_OUT, *tested])]
+    held_out_rows: IntArray | None = np.concatenate([NOTHING_HELD_OUT, *tested])
+    held_out_codes = labels.codes[held_out_rows]
     if held_out.validation is not None:
+        held_out_rows = None
         X, held_out_codes = held_out.validation
         transition = attach(point_graph(task), X).transition
         parts = [[np.asarray(transition @ solution.class_mass) for solution in on_all_labels]]
@@ -153,9 +163,11 @@ def _try_task(
         fold=fold,
         held_out_values=values,
         scales=scales,
+        pair_scales=np.ones((len(candidates), n_classes)),
         shares=np.array(
             [smoothed_shares(solution.codes[unlabeled], n_classes) for solution in on_all_labels]
         ),
+        held_out_rows=held_out_rows,
         columns="masses",
     )
     return HarmonicTrials(task, evidence, solutions, statistics)
@@ -197,6 +209,7 @@ def _fitted(
 ) -> FittedHarmonic:
     """Return the classifier of a solution, which is normalized, with labels of all rows."""
     labels = task.labels
+    unlabeled = solution.label_distributions[~labels.labeled]
     majority = int(label_counts(labels).argmax())
     induced = np.where(solution.codes == UNLABELED, labels.codes, solution.codes)
     codes = _label_unreached(induced, task, majority, execution)
@@ -208,8 +221,27 @@ def _fitted(
         label_distributions=solution.label_distributions,
         confidence=solution.confidence,
         warnings=tuple(solution_warnings(solution)),
+        held_out=None if choice is None else _held_out_predictions(choice, unlabeled),
         solution=unnormalized,
         gamma_path=path,
+    )
+
+
+def _held_out_predictions(choice: Choice, unlabeled: FloatArray) -> HeldOutPredictions | None:
+    """Return the class probabilities of the blend at the held-out labels, if there are any."""
+    trials = choice.trials
+    if not len(trials.held_out_codes):
+        return None
+    factors = choice.weights / trials.scales
+    mass = np.tensordot(choice.weights, trials.held_out_values, axes=1) / factors.sum()
+    sink_mass = np.clip(1 - mass.sum(axis=1, keepdims=True), 0.0, 1.0)
+    distributions = mass + sink_mass / mass.shape[1]
+    return predictions_for(
+        trials.held_out_codes,
+        distributions,
+        trials.held_out_rows,
+        doubt=0.0,
+        unlabeled=unlabeled,
     )
 
 

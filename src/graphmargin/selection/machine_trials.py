@@ -56,8 +56,10 @@ def try_machines(
     if held_out.validation is None:
         folds = zip(by_fold[1:], tested, strict=True)
         parts = [pairwise_values(trained, points[places]) for trained, places in folds]
-        held_out_codes = labels.codes[np.concatenate([NOTHING_HELD_OUT, *tested])]
+        places = np.concatenate([NOTHING_HELD_OUT, *tested])
+        held_out_rows, held_out_codes = rows[places], labels.codes[places]
     else:
+        held_out_rows = None
         new, held_out_codes = held_out.validation
         parts = [pairwise_values(by_fold[0], new)]
     evidence = pairwise_trials(
@@ -67,5 +69,6 @@ def try_machines(
         parts,
         pairwise_values(by_fold[0], points[~labels.labeled]),
         len(labels.classes),
+        held_out_rows,
     )
     return TaskTrials(task, evidence)

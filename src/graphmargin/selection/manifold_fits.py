@@ -21,6 +21,7 @@ from graphmargin.selection.fitted import FittedClassifier, calibrate_and_label
 from graphmargin.selection.grids import c_grid, gamma_u_grid
 from graphmargin.selection.held_out import HeldOutLabels
 from graphmargin.selection.machine_trials import try_machines
+from graphmargin.selection.parameters import Parameters
 from graphmargin.selection.tasks import (
     Candidate,
     Task,
@@ -97,6 +98,7 @@ def _train(
         task.W,
         C=[float(candidate["C"]) for candidate in candidates],
         gamma_us=[candidate["gamma_u"] for candidate in candidates],
+        class_weight=parameters.class_weight,
         normalized=parameters.normalized,
         power=parameters.laplacian_power,
         fit_intercept=parameters.fit_intercept,
@@ -129,14 +131,14 @@ def _try_task(
     # The sample is the same for all tasks, however many landmarks each of them draws.
     rows, _ = sample_rows(labels.codes, check_random_state(execution.seed))
     features = replace(features, rotated=features.rotated[np.isin(labeled, rows)])
-    train = partial(_train_on_fold, features, labels.labeled[rows], parameters.fit_intercept)
+    train = partial(_train_on_fold, features, labels.labeled[rows], parameters)
     return try_machines(task, candidates, train, task.X[rows], rows, held_out, execution, progress)
 
 
 def _train_on_fold(
     features: WarpedFeatures,
     labeled: BoolArray,
-    fit_intercept: bool,
+    parameters: Parameters,
     assignment: tuple[IntArray, Candidate],
 ) -> MarginMachine:
     """Return the machine of a candidate on the labels that a fold keeps."""
@@ -145,5 +147,10 @@ def _train_on_fold(
     kept = labeled_codes != UNLABELED
     C = float(candidate["C"])
     return replace(features, rotated=features.rotated[kept]).train(
-        2 * C * candidate["gamma_u"], labeled_codes[kept], C, fit_intercept, n_jobs=1
+        2 * C * candidate["gamma_u"],
+        labeled_codes[kept],
+        C,
+        parameters.fit_intercept,
+        n_jobs=1,
+        class_weight=parameters.class_weight,
     )

@@ -24,6 +24,7 @@ from graphmargin.harmonic.problem import check_c_unlabeled, check_gamma_g, check
 from graphmargin.harmonic.solution import check_priors
 from graphmargin.harmonic.system import SOLVERS
 from graphmargin.labels import EncodedLabels
+from graphmargin.margin.class_weights import check_class_weight, class_weights
 from graphmargin.margin.induced import LOSS_WEIGHTS
 from graphmargin.margin.kernels import COEF0_HINT, Kernel
 from graphmargin.margin.manifold import check_gamma_u
@@ -42,8 +43,8 @@ C_LIMITS = (1e-30, 1e30)
 """Range of C, whose products with losses are finite in single precision."""
 KERNEL_PARAMETERS = ("kernel", "degree", "coef0")
 GRAPH_PARAMETERS = ("n_neighbors", "metric")
-COMPUTATION_PARAMETERS = ("solver", "approximation")
-"""Parameters that choose an algorithm, not a function; they have no candidates."""
+SINGLE_PARAMETERS = ("solver", "approximation", "class_weight")
+"""Parameters without candidates: they choose an algorithm, or say what errors cost."""
 CLASS_SHARE_PARAMETERS = ("class_mass_normalization", "class_prior")
 """Parameters for which a sequence of numbers is one value, a share for each class."""
 EXECUTION_PARAMETERS = ("cv", "n_jobs", "random_state", "verbose")
@@ -89,6 +90,8 @@ class Parameters:
         None if a graph is given, or none is used.
     gamma_g, C, gamma_u, class_mass_normalization : tuple or None
         Candidates; None is "auto".
+    class_weight : tuple of float or None
+        Weight of the losses of each class; None if all are one. Before labels are read, as given.
     list_values : mapping
         Values, in this set, of the other parameters that are lists of candidates.
     approximation, eps, loss_weights, ...
@@ -99,6 +102,7 @@ class Parameters:
     graph: GraphParameters | None = None
     gamma_g: Candidates = (np.inf,)
     C: Candidates = (10.0,)
+    class_weight: Any = None
     gamma_u: Candidates = (0.0,)
     class_mass_normalization: Candidates = (False,)
     approximation: Approximation = "auto"
@@ -207,7 +211,7 @@ def _check_candidates(name: str, value: Any, check: Check) -> Candidates:
     """Return the validated candidates of a list, a single value, or None for "auto"."""
     if is_auto(value) and name in SHARED_PARAMETERS:
         return None
-    if name in COMPUTATION_PARAMETERS or not _is_list(name, value):
+    if name in SINGLE_PARAMETERS or not _is_list(name, value):
         return (check(value),)
     if len(value) == 0:
         msg = f"`{name}` must be a value or a list of candidates, got an empty list"
@@ -283,6 +287,7 @@ def _checks(given: Mapping[str, Any], labels: EncodedLabels | None) -> dict[str,
             limits=C_LIMITS,
             hint="; C = 1 / (2 gamma), or use 'auto'",
         ),
+        "class_weight": check_class_weight,
         "gamma_u": check_gamma_u,
         "solver": partial(check_choice, "solver", choices=solvers),
         "approximation": partial(check_choice, "approximation", choices=APPROXIMATIONS),
@@ -297,6 +302,7 @@ def _checks(given: Mapping[str, Any], labels: EncodedLabels | None) -> dict[str,
     }
     if labels is not None:
         checks |= {
+            "class_weight": partial(_check_class_weight, labels),
             "class_mass_normalization": partial(_check_normalization, labels),
             "n_neighbors": partial(check_n_neighbors, n_points=len(labels.codes)),
             "c_labeled": partial(_check_c_labeled, labels),
@@ -334,6 +340,10 @@ def _check_width(names: tuple[str, ...], width: Any) -> Any:
 def _check_c_labeled(labels: EncodedLabels, c_labeled: Any) -> Any:
     check_trust(c_labeled, labels.labeled)
     return c_labeled
+
+
+def _check_class_weight(labels: EncodedLabels, value: Any) -> tuple[float, ...] | None:
+    return class_weights(value, labels.classes, labels.one_hot.sum(axis=0))
 
 
 def _check_normalization(labels: EncodedLabels, value: Any) -> Any:

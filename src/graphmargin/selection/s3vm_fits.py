@@ -136,6 +136,7 @@ def _train(
         task.kernel,
         C=float(candidate["C"]),
         gamma_u=candidate["gamma_u"],
+        class_weight=parameters.class_weight,
         class_prior=parameters.class_prior,
         solver=parameters.solver,
         approximation=parameters.approximation,
@@ -189,6 +190,7 @@ def _train_on_fold(
         Kernel("linear"),
         C=float(candidate["C"]),
         gamma_u=candidate["gamma_u"] * (1 + n_left_out / max(1, n_unlabeled)),
+        class_weight=parameters.class_weight,
         class_prior=parameters.class_prior,
         solver=parameters.solver,
         approximation="nystroem",  # the features themselves, as the kernel is linear

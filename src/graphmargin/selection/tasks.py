@@ -169,8 +169,13 @@ def try_tasks(
 
 def choose_among(trials: Sequence[TaskTrials], max_blended: int | None = None) -> Choice:
     """Return the choice among the candidates of all tasks, see `choose`."""
-    counts = label_counts(trials[0].task.labels)
-    return choose(join_trials([part.evidence for part in trials]), counts, max_blended)
+    task = trials[0].task
+    return choose(
+        join_trials([part.evidence for part in trials]),
+        label_counts(task.labels),
+        max_blended,
+        task.parameters.class_weight,
+    )
 
 
 def solve_fixed(task: Task, execution: Execution) -> tuple[HarmonicSolution, HarmonicSolution]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
 from graphmargin._typing import BoolArray, FloatArray, IntArray
-from graphmargin.margin.machine import class_scores, predicted_codes
+from graphmargin.margin.coupling import class_scores, scales_of_pairs
+from graphmargin.margin.machine import predicted_codes
 
 
 @dataclass(frozen=True)
@@ -26,12 +28,16 @@ class Trials:
         True for candidates that do not learn from unlabeled rows.
     held_out_codes : array of shape (h,)
         Codes of the labels that were held out.
+    held_out_rows : array of shape (h,) or None
+        Numbers of their rows; None for a validation set.
     fold : array of shape (h,)
         Fold in which each of them was held out.
     held_out_values : array of shape (m, h, q)
         Columns of the candidates trained without the label, divided by their `scales`.
     scales : array of shape (m,)
         Mean absolute value of a candidate's function, trained on all labels.
+    pair_scales : array of shape (m, q)
+        The same for every pair of classes, divided by `scales`.
     shares : array of shape (m, c)
         Shares of the classes among the rows that this function labels, smoothed so that none is
         zero.
@@ -55,21 +61,30 @@ class Trials:
     fold: IntArray
     held_out_values: FloatArray
     scales: FloatArray
+    pair_scales: FloatArray
     shares: FloatArray
+    held_out_rows: IntArray | None = None
     columns: Literal["pairs", "masses"] = "pairs"
 
-    def scores(self, values: FloatArray) -> FloatArray:
-        """Return class scores from columns, as `MarginMachine.decision` does.
+    def scores(self, weights: FloatArray, rows: Any = slice(None)) -> FloatArray:
+        """Return the class scores of a weighted mean of candidates, for some held-out labels.
 
         Examples
         --------
-        >>> trials = pairwise_trials([{}], [False], np.zeros(0), [], [np.ones((1, 1))], 2)
-        >>> trials.scores(np.array([[0.5], [-0.25]])).tolist()
+        >>> values = [[np.array([[0.5], [-0.25]])]]
+        >>> trials = pairwise_trials([{}], [False], np.zeros(2), values, [np.ones((1, 1))], 2)
+        >>> trials.scores(np.ones(1)).tolist()
         [-0.5, 0.25]
         """
-        if self.columns == "pairs":
-            return class_scores(values, self.shares.shape[1])
-        return mass_scores(values)
+        values = np.tensordot(weights, self.held_out_values[:, rows], axes=1)
+        if self.columns == "masses":
+            return mass_scores(values)
+        return class_scores(values, self.shares.shape[1], weights @ self.pair_scales)
+
+    @cached_property
+    def candidate_scores(self) -> tuple[FloatArray, ...]:
+        """Class scores of each candidate for all held-out labels."""
+        return tuple(self.scores(weights) for weights in np.eye(len(self.params)))
 
 
 def mass_scores(class_mass: FloatArray) -> FloatArray:
@@ -93,6 +108,7 @@ def join_trials(parts: Sequence[Trials]) -> Trials:
         supervised=np.concatenate([part.supervised for part in parts]),
         held_out_values=np.concatenate([part.held_out_values for part in parts]),
         scales=np.concatenate([part.scales for part in parts]),
+        pair_scales=np.concatenate([part.pair_scales for part in parts]),
         shares=np.concatenate([part.shares for part in parts]),
     )
 
@@ -104,6 +120,7 @@ def pairwise_trials(
     parts: Sequence[Sequence[FloatArray]],
     unlabeled_values: Sequence[FloatArray],
     n_classes: int,
+    held_out_rows: IntArray | None = None,
 ) -> Trials:
     """Return the trials of max-margin machines.
 
@@ -116,11 +133,17 @@ def pairwise_trials(
     unlabeled_values : sequence of arrays of shape (s, n_pairs)
         f at some unlabeled rows, trained on all labels.
     n_classes : int
+    held_out_rows
+        See `Trials`.
     """
     scales = np.array([np.abs(f).mean() if f.size else 1.0 for f in unlabeled_values])
     scales[scales < np.finfo(np.float64).eps] = 1.0  # it is zero for equal rows
     held_out_values, fold = stack_folds(parts, scales, n_classes * (n_classes - 1) // 2)
-    assigned = [predicted_codes(class_scores(f, n_classes)) for f in unlabeled_values]
+    pair_scales = np.array([scales_of_pairs(f) for f in unlabeled_values])
+    assigned = [
+        predicted_codes(class_scores(f, n_classes, units))
+        for f, units in zip(unlabeled_values, pair_scales, strict=True)
+    ]
     return Trials(
         params=[dict(candidate) for candidate in params],
         supervised=np.array(supervised, dtype=np.bool_),
@@ -128,7 +151,9 @@ def pairwise_trials(
         fold=fold,
         held_out_values=held_out_values,
         scales=scales,
+        pair_scales=pair_scales / scales[:, None],
         shares=np.array([smoothed_shares(codes, n_classes) for codes in assigned]),
+        held_out_rows=held_out_rows,
     )
 
 

@@ -23,7 +23,7 @@ from graphmargin.distributed.stages import pair_solver, score_calibration
 from graphmargin.distributed.stages.machine_training import train
 from graphmargin.distributed.stages.score_calibration import calibrate
 from graphmargin.distributed.stages.training_rows import BlendedCandidate, TrainingPlan
-from graphmargin.margin.calibration import calibration_targets, fit_calibration
+from graphmargin.margin.calibration import calibrate_pairs, calibration_targets
 from graphmargin.margin.coordinate_descent import best_shift
 from graphmargin.margin.induced import confident_labels
 from graphmargin.margin.kernels import Kernel
@@ -313,7 +313,10 @@ def test_calibration_is_that_of_a_sample_of_the_rows_learned_from(run, monkeypat
     used = given >= 0 if is_supervised else learned_from(given, solution).mask
     rows = order[used[order]]
     targets = calibration_targets(solution.mass.astype(np.float64), given)[rows]
-    assert calibration == pytest.approx(fit_calibration(machine.decision(X[rows]), targets))
+    expected = calibrate_pairs(machine.pairwise(X[rows]), targets)
+    np.testing.assert_allclose(calibration.pair_scales, expected.pair_scales)
+    assert calibration.sharpness == pytest.approx(expected.sharpness)
+    assert calibration.doubt == pytest.approx(expected.doubt)
 
 
 def test_the_doubt_of_a_calibration_counts_all_labels(run, monkeypatch):
@@ -324,11 +327,11 @@ def test_the_doubt_of_a_calibration_counts_all_labels(run, monkeypatch):
     seen = []
     monkeypatch.setattr(
         score_calibration,
-        "fit_calibration",
-        lambda scores, targets: seen.append((scores, targets)),
+        "calibrate_pairs",
+        lambda pairwise, targets, _: seen.append((pairwise, targets)),
     )
     monkeypatch.setattr(score_calibration, "CALIBRATION_ROWS", 100)
     calibrate(run, 6, machine, plan, np.inf)
-    ((scores, targets),) = seen
-    assert len(scores) == len(targets) == 100
+    ((pairwise, targets),) = seen
+    assert len(pairwise) == len(targets) == 100
     np.testing.assert_allclose(targets.max(axis=1), 501 / 502)

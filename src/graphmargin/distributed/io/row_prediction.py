@@ -24,11 +24,10 @@ from graphmargin.distributed.io.output import (
 from graphmargin.distributed.io.parquet_files import check_types
 from graphmargin.distributed.io.row_encoder import EncodedColumns, RowEncoder
 from graphmargin.distributed.io.row_ranges import RowRange, open_source
-from graphmargin.harmonic.system import confidence_of
 from graphmargin.labeling.prediction import PredictionSummary, compare_labels, prediction_columns
 from graphmargin.labels import UNLABELED_IN_PYTHON, UnlabeledRule
 from graphmargin.models.array_model import Predictor
-from graphmargin.models.table_model import TableModel
+from graphmargin.models.table_model import TableModel, confidence_of_labels
 from graphmargin.tables.reading import to_frame
 from graphmargin.tables.table_errors import TableError
 
@@ -75,7 +74,10 @@ class RowPredictor:
         return cls(EncodedColumns(model.features), predictor, model.target, model.rule)
 
     def label(self, table: pa.Table, first_row: int) -> tuple[AnyArray, FloatArray]:
-        """Return the label of each row and its confidence; messages count from `first_row`."""
+        """Return the label of each row, and the probability that it is right.
+
+        Messages count rows from `first_row`.
+        """
         X = self.encoder.transform(table, first_row)
         is_bad = ~np.isfinite(X)
         if is_bad.any():
@@ -86,7 +88,7 @@ class RowPredictor:
             )
             raise TableError(msg)
         labels, probabilities = self.predictor.label(X)
-        return labels, np.asarray(confidence_of(probabilities))
+        return labels, confidence_of_labels(labels, probabilities, self.predictor.classes)
 
 
 def predict_parquet(

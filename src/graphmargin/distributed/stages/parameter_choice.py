@@ -92,7 +92,8 @@ def choose_parameters(
     results = run.stage("trials", _try_gamma_g, gammas, on_sample, n_classes, seed)
     codes = sampled.read(0, Codes).codes
     counts = np.bincount(codes[codes >= 0], minlength=n_classes)
-    choice = choose(join_trials([_trials_of(result) for result in results]), counts, MAX_BLENDED)
+    trials = join_trials([_trials_of(result) for result in results])
+    choice = choose(trials, counts, MAX_BLENDED, parameters.class_weight)
     return choice, SampleSize(int(counts.sum()), int((codes < 0).sum()))
 
 
@@ -138,6 +139,7 @@ def _try_gamma_g(
         "fold": evidence.fold,
         "held_out_values": evidence.held_out_values,
         "scales": evidence.scales,
+        "pair_scales": evidence.pair_scales,
         "shares": evidence.shares,
     }
 

@@ -60,6 +60,8 @@ class TrainingPlan:
         As in `graphmargin.margin.induced.induced_labels`.
     seed : int
         Seed of the rows that are drawn.
+    class_weight : tuple of float or None
+        Factors of the losses of each class.
     """
 
     candidates: tuple[BlendedCandidate, ...]
@@ -67,6 +69,7 @@ class TrainingPlan:
     eps: float
     loss_weights: str
     seed: int
+    class_weight: tuple[float, ...] | None = None
 
     @property
     def n_strata(self) -> int:
@@ -120,9 +123,11 @@ def _candidate_labels(
     folder: Folder, partition: int, gamma_g: float, given: IntArray, plan: TrainingPlan
 ) -> InducedLabels:
     if np.isinf(gamma_g):
-        return InducedLabels(given, (given != UNLABELED).astype(np.float64))
-    induced = StoredSolution(folder, gamma_g).read(partition, Induced)
-    return confident_labels(*induced, given, eps=plan.eps, loss_weights=plan.loss_weights)
+        labels = InducedLabels(given, (given != UNLABELED).astype(np.float64))
+    else:
+        induced = StoredSolution(folder, gamma_g).read(partition, Induced)
+        labels = confident_labels(*induced, given, eps=plan.eps, loss_weights=plan.loss_weights)
+    return labels.weighted_by_class(plan.class_weight)
 
 
 def count_rows(folder: Folder, partition: int, plan: TrainingPlan) -> Arrays:

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from graphmargin._typing import IntArray
+from graphmargin._typing import FloatArray, IntArray
 from graphmargin.distributed.engine.handles import (
     Induced,
     Labels,
+    Mass,
     PartitionedGraph,
     PartitionedPoints,
     Points,
@@ -20,11 +21,12 @@ from graphmargin.distributed.engine.handles import (
 )
 from graphmargin.distributed.engine.run import Run
 from graphmargin.distributed.engine.storage import Folder
-from graphmargin.harmonic.system import confidence_of
 from graphmargin.labeling.findings import GIVEN, INDUCED, MODEL, SOURCES
 from graphmargin.labels import UNLABELED
-from graphmargin.margin.calibration import Calibration, probabilities
+from graphmargin.margin.calibration import Calibration
+from graphmargin.margin.coupling import class_scores
 from graphmargin.margin.machine import predicted_codes
+from graphmargin.selection.held_out_predictions import expected_confusion
 
 GIVEN_SOURCE, INDUCED_SOURCE, MODEL_SOURCE = map(SOURCES.index, (GIVEN, INDUCED, MODEL))
 
@@ -34,8 +36,10 @@ def label_rows(
     n_partitions: int,
     offsets: IntArray,
     gamma_g: float,
-    calibration: Calibration | None,
-) -> tuple[IntArray, IntArray]:
+    calibration: Calibration,
+    *,
+    by_machine: bool,
+) -> tuple[IntArray, IntArray, FloatArray]:
     """Write the label of every row as `StoredLabels`, and return counts of classes and sources.
 
     Parameters
@@ -46,9 +50,11 @@ def label_rows(
         First row of each row range of the input.
     gamma_g : float
         The gamma_g of the harmonic solution that induces labels; infinite if there is none.
-    calibration : Calibration or None
-        Calibration of the machine's probabilities, if the machine labels the rows. If None, the
-        harmonic solution labels them, and the machine those that no label reaches.
+    calibration : Calibration
+        Calibration of the machine's probabilities.
+    by_machine : bool
+        True if the machine predicts all labels that are not given. Else they are those of the
+        solution, and the machine's where no label reaches a row.
 
     Returns
     -------
@@ -56,14 +62,17 @@ def label_rows(
         Rows of each class.
     source_counts : array of shape (3,)
         Rows of each of `SOURCES`.
+    joint : array of shape (c, c)
+        `expected_confusion` of the unlabeled rows.
     """
     results = run.stage(
-        StoredLabels.name, _label_partition, n_partitions, offsets, gamma_g, calibration
+        StoredLabels.name, _label_partition, n_partitions, offsets, gamma_g, calibration, by_machine
     )
-    classes, sources = (
-        np.sum([result[name] for result in results], axis=0) for name in ("classes", "sources")
+    classes, sources, joint = (
+        np.sum([result[name] for result in results], axis=0)
+        for name in ("classes", "sources", "joint")
     )
-    return classes, sources
+    return classes, sources, joint
 
 
 def _label_partition(
@@ -71,26 +80,35 @@ def _label_partition(
     partition: int,
     offsets: IntArray,
     gamma_g: float,
-    calibration: Calibration | None,
+    calibration: Calibration,
+    by_machine: bool,
 ) -> dict[str, Any]:
     rows, given = PartitionedGraph(folder).read(partition, Vertices)
     X = PartitionedPoints(folder).read(partition, Points).X
     machine = StoredMachine(folder).read()
-    induced = Induced(given, np.where(given == UNLABELED, 0.0, 1.0))
+    n, n_classes = len(X), machine.n_classes
+    pairwise = machine.pairwise(X) if n else np.zeros((0, len(machine.intercepts)))
+    scores = class_scores(pairwise, n_classes, calibration.pair_scales)
+    codes, distributions = predicted_codes(scores), calibration.probabilities(scores)
+    induced, is_given = given, given != UNLABELED
+    if not by_machine:  # a given label is certain, also where there is no solution
+        distributions[is_given] = np.eye(n_classes)[given[is_given]]
     if np.isfinite(gamma_g):
-        induced = StoredSolution(folder, gamma_g).read(partition, Induced)
-    scores = machine.decision(X) if len(X) else np.zeros((0, machine.n_classes))
-    codes, confidence = predicted_codes(scores), induced.confidence
-    if calibration is None:
-        codes = np.where(induced.codes == UNLABELED, codes, induced.codes)
-    else:
-        confidence = confidence_of(probabilities(scores, *calibration))
-    codes = np.where(given == UNLABELED, codes, given).astype(np.int32)
-    source = np.where(induced.codes == codes, INDUCED_SOURCE, MODEL_SOURCE)
-    source = np.where(given == UNLABELED, source, GIVEN_SOURCE).astype(np.int8)
+        solution = StoredSolution(folder, gamma_g)
+        induced = solution.read(partition, Induced).codes
+        if not by_machine:
+            mass, reached = solution.read(partition, Mass).mass, induced != UNLABELED
+            sink_mass = np.clip(1 - mass.sum(axis=1, keepdims=True), 0.0, 1.0)
+            distributions[reached] = (mass + sink_mass / n_classes)[reached]
+            codes = np.where(reached, induced, codes)
+    codes = np.where(is_given, given, codes).astype(np.int32)
+    confidence = distributions[np.arange(n), codes]
+    source = np.where(induced == codes, INDUCED_SOURCE, MODEL_SOURCE)
+    source = np.where(is_given, GIVEN_SOURCE, source).astype(np.int8)
     start = np.searchsorted(rows, offsets)
     StoredLabels(folder).write(partition, Labels(rows, codes, confidence, source), start=start)
     return {
         "classes": np.bincount(codes, minlength=machine.n_classes),
         "sources": np.bincount(source, minlength=len(SOURCES)),
+        "joint": expected_confusion(distributions[~is_given], codes[~is_given]),
     }

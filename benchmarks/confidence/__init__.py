@@ -1,0 +1,1 @@
+"""Benchmark of confidence: probabilities, estimates of accuracy and prediction sets."""
