@@ -124,8 +124,7 @@ class ReliabilityDisplay:
         color : str
             Color of points and intervals.
         """
-        self.ax_ = get_axes(ax)
-        self.figure_ = self.ax_.figure
+        self.ax_, self.figure_ = get_axes(ax)
         curve = self.curve
         heights = BAR_HEIGHT * curve.counts / curve.counts.max()
         self.bars_ = self.ax_.bar(curve.confidence, heights, width=0.02, color="0.87", zorder=1)

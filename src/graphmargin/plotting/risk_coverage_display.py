@@ -109,8 +109,7 @@ class RiskCoverageDisplay:
         color : str
             Color of both lines.
         """
-        self.ax_ = get_axes(ax)
-        self.figure_ = self.ax_.figure
+        self.ax_, self.figure_ = get_axes(ax)
         area = f"AURC {100 * self.curve.area:.1f} %"
         (self.line_,) = self.ax_.plot(
             self.curve.coverage,

@@ -29,6 +29,13 @@ class ThresholdRow:
     recall : float
         Expected share of all rows of the class that are among them; nan if the class has no
         probability anywhere.
+
+    Examples
+    --------
+    >>> P = np.array([[0.2, 0.8], [0.6, 0.4], [0.9, 0.1]])
+    >>> row = threshold_table(P, 1, [0.3])[0]
+    >>> row.n_rows, round(row.n_found, 2), round(row.precision, 2)
+    (2, 1.2, 0.6)
     """
 
     threshold: float
