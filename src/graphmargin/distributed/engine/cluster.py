@@ -245,6 +245,9 @@ def local_cluster(n_workers: int | None = None, memory_limit: str = "auto") -> I
     environment = {f"distributed.nanny.pre-spawn-environ.{k}": v for k, v in ALLOCATOR.items()}
     with (
         dask.config.set(environment),
+        # A nanny starts its worker again. Dask looks for a dead worker once, after this time, and
+        # ends the nanny if the worker has just died a second time.
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "1 day"}),
         # Any free port for the dashboard, as another cluster may use the default one.
         LocalCluster(
             n_workers=n_workers,
