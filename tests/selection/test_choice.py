@@ -324,6 +324,10 @@ def test_labels_of_a_fold_are_predicted_with_weights_of_the_others():
         np.testing.assert_allclose(choice.cross_fitted_scores[rows], weights @ scores[:, rows])
     assert (choice.scores * right > 0).all()
     assert choice.error == 1.0, "the candidate of the other fold decides"
+    # If both folds hold out the same labels, none is left to weigh the candidates.
+    again = trials_of(sides(scores), given_codes, fold=fold, held_out_rows=np.arange(40) % 20)
+    for weights in choose(again, EVEN).fold_weights.values():
+        np.testing.assert_allclose(weights, 0.5)
     one_fold = choose(trials_of(sides(scores), given_codes, fold=np.zeros(40, int)), EVEN)
     np.testing.assert_array_equal(one_fold.cross_fitted_scores, one_fold.scores)
 

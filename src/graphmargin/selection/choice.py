@@ -108,21 +108,33 @@ class Choice:
         """Class scores of the blend for the held-out labels."""
         return self.trials.scores(self.weights)
 
+    @property
+    def fold_weights(self) -> dict[int, FloatArray]:
+        """Weights of the candidates for each fold, from labels that the fold does not hold out.
+
+        With a single fold, such as a validation set, they are `weights`.
+        """
+        trials, folds = self.trials, np.unique(self.trials.fold).tolist()
+        if len(folds) < 2:
+            return dict.fromkeys(folds, self.weights)
+        weights = {}
+        for fold in folds:
+            used = trials.fold != fold
+            if trials.held_out_rows is not None:  # several folds may hold out the same label
+                used &= ~np.isin(trials.held_out_rows, trials.held_out_rows[~used])
+            evidence = self.label_log_likelihood[:, used].sum(axis=1) + self.share_log_likelihood
+            weights[fold] = np.exp(_log_weights(trials.supervised, evidence))
+        return weights
+
     @cached_property
     def cross_fitted_scores(self) -> FloatArray:
         """Class scores of the blend for the held-out labels, none of which has a say in its own.
 
-        The labels of a fold are predicted by a blend whose weights come from the other folds. With
-        a single fold, such as a validation set, they are those of `scores`.
+        The labels of a fold are predicted by a blend with its `fold_weights`.
         """
-        folds = np.unique(self.trials.fold)
-        if len(folds) < 2:
-            return self.scores
         scores = np.empty_like(self.scores)
-        for fold in folds:
+        for fold, weights in self.fold_weights.items():
             rows = self.trials.fold == fold
-            evidence = self.label_log_likelihood[:, ~rows].sum(axis=1) + self.share_log_likelihood
-            weights = np.exp(_log_weights(self.trials.supervised, evidence))
             scores[rows] = self.trials.scores(weights, rows)
         return scores
 

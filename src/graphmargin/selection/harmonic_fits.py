@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from graphmargin.selection.fitted import FittedClassifier
 from graphmargin.selection.gamma_path import GammaStatistics, gamma_path, solve_folds
 from graphmargin.selection.grids import gamma_g_grid, label_counts, prior_grid
 from graphmargin.selection.held_out import NOTHING_HELD_OUT, HeldOutLabels
-from graphmargin.selection.held_out_predictions import HeldOutPredictions, predictions_for
+from graphmargin.selection.held_out_predictions import predictions_for
 from graphmargin.selection.tasks import (
     Candidate,
     Task,
@@ -38,10 +39,11 @@ NEAREST_RECALL = 0.9
 
 @dataclass(frozen=True)
 class HarmonicTrials(TaskTrials):
-    """The trials of a task, and the solutions on all labels, by gamma_g."""
+    """The trials of a task, the solutions on all labels by gamma_g, and validation rows if any."""
 
     solutions: dict[float, HarmonicSolution]
     statistics: dict[float, GammaStatistics]
+    validation_rows: Any
 
 
 @dataclass(frozen=True)
@@ -104,6 +106,7 @@ def blend_harmonic(
         parts,
         execution,
         gamma_path(choice, heaviest.numbers, heaviest.trials.statistics),
+        heaviest.trials.validation_rows,
     )
 
 
@@ -124,7 +127,7 @@ def fit_harmonic(task: Task, execution: Execution) -> FittedHarmonic:
     """Return the harmonic classifier with the fixed parameters of a task."""
     solution, normalized = solve_fixed(task, execution)
     part = WalkPart(normalized.class_mass, ((1.0, _sink_rate(solution)),), point_graph(task))
-    return _fitted(task, None, normalized, solution, (part,), execution, None)
+    return _fitted(task, None, normalized, solution, (part,), execution)
 
 
 def _try_task(
@@ -147,7 +150,7 @@ def _try_task(
     )
     on_all_labels = [_normalized(solutions, candidate) for candidate in candidates]
     held_out_rows: IntArray | None = np.concatenate([NOTHING_HELD_OUT, *tested])
-    held_out_codes = labels.codes[held_out_rows]
+    held_out_codes, X = labels.codes[held_out_rows], None
     if held_out.validation is not None:
         held_out_rows = None
         X, held_out_codes = held_out.validation
@@ -170,7 +173,7 @@ def _try_task(
         held_out_rows=held_out_rows,
         columns="masses",
     )
-    return HarmonicTrials(task, evidence, solutions, statistics)
+    return HarmonicTrials(task, evidence, solutions, statistics, X)
 
 
 def point_graph(task: Task) -> PointGraph | None:
@@ -205,44 +208,51 @@ def _fitted(
     unnormalized: HarmonicSolution,
     parts: tuple[WalkPart, ...],
     execution: Execution,
-    path: dict[str, FloatArray] | None,
+    path: dict[str, FloatArray] | None = None,
+    validation_rows: Any = None,
 ) -> FittedHarmonic:
     """Return the classifier of a solution, which is normalized, with labels of all rows."""
     labels = task.labels
-    unlabeled = solution.label_distributions[~labels.labeled]
     majority = int(label_counts(labels).argmax())
     induced = np.where(solution.codes == UNLABELED, labels.codes, solution.codes)
     codes = _label_unreached(induced, task, majority, execution)
+    predictor = HarmonicPredictor(labels.classes, parts, codes, majority)
+    held_out = None
+    if choice is not None and len(choice.trials.held_out_codes):
+        held_out = predictions_for(
+            choice.trials.held_out_codes,
+            _held_out_distributions(choice)
+            if validation_rows is None
+            else predictor.probabilities(validation_rows),
+            choice.trials.held_out_rows,
+            doubt=0.0,
+            unlabeled=solution.label_distributions[~labels.labeled],
+        )
     return FittedHarmonic(
         task=task,
         choice=choice,
-        predictor=HarmonicPredictor(labels.classes, parts, codes, majority),
+        predictor=predictor,
         codes=codes,
         label_distributions=solution.label_distributions,
         confidence=solution.confidence,
         warnings=tuple(solution_warnings(solution)),
-        held_out=None if choice is None else _held_out_predictions(choice, unlabeled),
+        held_out=held_out,
         solution=unnormalized,
         gamma_path=path,
     )
 
 
-def _held_out_predictions(choice: Choice, unlabeled: FloatArray) -> HeldOutPredictions | None:
-    """Return the class probabilities of the blend at the held-out labels, if there are any."""
+def _held_out_distributions(choice: Choice) -> FloatArray:
+    """Return the class probabilities of the held-out labels, by blends that have not seen them."""
     trials = choice.trials
-    if not len(trials.held_out_codes):
-        return None
-    factors = choice.weights / trials.scales
-    mass = np.tensordot(choice.weights, trials.held_out_values, axes=1) / factors.sum()
-    sink_mass = np.clip(1 - mass.sum(axis=1, keepdims=True), 0.0, 1.0)
-    distributions = mass + sink_mass / mass.shape[1]
-    return predictions_for(
-        trials.held_out_codes,
-        distributions,
-        trials.held_out_rows,
-        doubt=0.0,
-        unlabeled=unlabeled,
-    )
+    distributions = np.empty(trials.held_out_values.shape[1:])
+    for fold, weights in choice.fold_weights.items():
+        rows = trials.fold == fold
+        mass = np.tensordot(weights, trials.held_out_values[:, rows], axes=1)
+        mass /= (weights / trials.scales).sum()
+        sink_mass = np.clip(1 - mass.sum(axis=1, keepdims=True), 0.0, 1.0)
+        distributions[rows] = mass + sink_mass / mass.shape[1]
+    return distributions
 
 
 def _label_unreached(codes: IntArray, task: Task, majority: int, execution: Execution) -> IntArray:

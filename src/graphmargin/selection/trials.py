@@ -77,14 +77,17 @@ class Trials:
         [-0.5, 0.25]
         """
         values = np.tensordot(weights, self.held_out_values[:, rows], axes=1)
-        if self.columns == "masses":
-            return mass_scores(values)
-        return class_scores(values, self.shares.shape[1], weights @ self.pair_scales)
+        return self._class_scores(values, weights @ self.pair_scales)
 
     @cached_property
     def candidate_scores(self) -> tuple[FloatArray, ...]:
         """Class scores of each candidate for all held-out labels."""
-        return tuple(self.scores(weights) for weights in np.eye(len(self.params)))
+        return tuple(map(self._class_scores, self.held_out_values, self.pair_scales))
+
+    def _class_scores(self, values: FloatArray, pair_scales: FloatArray) -> FloatArray:
+        if self.columns == "masses":
+            return mass_scores(values)
+        return class_scores(values, self.shares.shape[1], pair_scales)
 
 
 def mass_scores(class_mass: FloatArray) -> FloatArray:
