@@ -8,8 +8,9 @@ from scipy import sparse
 
 from graphmargin.estimators import HarmonicClassifier, MaxMarginGraphCut, SupervisedSVC
 from graphmargin.graph import knn_graph
-from graphmargin.selection import cuts
-from graphmargin.selection.held_out_predictions import estimate_accuracy, set_thresholds
+from graphmargin.selection import LabeledKFold, cuts
+from graphmargin.selection.held_out_predictions import estimate_accuracy
+from graphmargin.selection.prediction_sets import set_thresholds
 from tests.estimators.problems import LISTS, assert_sound, blobs, fit
 
 every_list = pytest.mark.parametrize("name", LISTS)
@@ -158,3 +159,28 @@ def test_sets_cover_rows_without_a_label():
         sets = model.predict_set(X[unlabeled], 0.8)
         shares.append(sets[np.arange(len(sets)), truth[unlabeled]].mean())
     assert 0.75 < np.mean(shares) < 0.88
+
+
+@every_list
+def test_a_validation_set_has_the_probabilities_of_new_rows(name):
+    X, truth, y = blobs(3, n=120, distance=1.5, per_class=5)
+    model = fit(f"{name}-lists", X[:80], y[:80], cv=(X[80:], truth[80:]))
+    np.testing.assert_allclose(
+        model.held_out_.probabilities, model.predict_proba(X[80:]), atol=1e-6
+    )
+
+
+@every_list
+def test_labels_that_are_held_out_again_count_once(name):
+    X, _, y = blobs(3, n=120, distance=1.5, per_class=6)
+    splits = [split for seed in (0, 1) for split in LabeledKFold(3, random_state=seed).split(X, y)]
+    model = fit(f"{name}-lists", X, y, cv=splits)
+    assert model.held_out_.rows.tolist() == np.flatnonzero(y >= 0).tolist()
+    assert model.accuracy_.n_held_out == 18
+
+
+def test_harmonic_labels_of_a_fold_are_predicted_with_weights_of_the_others():
+    X, _, y = blobs(3, n=120, distance=1.5, per_class=10)
+    model = HarmonicClassifier(gamma_g=[0.01, 1.0, 100.0], random_state=0).fit(X, y)
+    scores = model.choice_.cross_fitted_scores
+    np.testing.assert_array_equal(model.held_out_.predicted, scores.argmax(axis=1))

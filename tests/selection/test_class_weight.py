@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 
 from graphmargin.selection.choice import choose
-from graphmargin.selection.held_out_predictions import estimate_accuracy, predictions_for
+from graphmargin.selection.held_out_predictions import (
+    estimate_accuracy,
+    expected_confusion,
+    predictions_by_confusion,
+    predictions_for,
+)
 from graphmargin.selection.trials import Trials
 
 
@@ -52,14 +57,9 @@ def test_weights_without_held_out_labels_are_no_error():
 def test_accuracy_is_that_of_the_predicted_classes_and_not_of_the_most_probable():
     P = np.tile([0.8, 0.2], (100, 1))
     codes, predicted = np.repeat([0, 1], [80, 20]), np.ones(100, dtype=int)
-    held_out = predictions_for(
-        codes,
-        P,
-        None,
-        doubt=0.0,
-        unlabeled=P,
-        weighted_codes=predicted,
-        weighted_unlabeled=predicted,
+    joint = expected_confusion(P, predicted)
+    held_out = predictions_by_confusion(
+        codes, P, None, doubt=0.0, joint=joint, weighted_codes=predicted
     )
     estimate = estimate_accuracy(held_out)
     assert estimate.recall == pytest.approx([0.0, 1.0])

@@ -8,10 +8,14 @@ from scipy.stats import beta
 
 from graphmargin.selection.held_out_predictions import (
     HeldOutPredictions,
+    binomial_interval,
     estimate_accuracy,
+    predictions_by_confusion,
+    predictions_for,
+)
+from graphmargin.selection.prediction_sets import (
     highest_coverage,
     prediction_sets,
-    predictions_for,
     set_thresholds,
 )
 
@@ -135,10 +139,39 @@ def test_classes_without_a_label_or_a_row_have_finite_estimates():
     for values in (estimate.recall, estimate.precision, estimate.recall_interval.ravel()):
         assert np.isfinite(values).all()
         assert ((values >= 0) & (values <= 1)).all()
-    np.testing.assert_allclose(estimate.recall_interval[2], beta.ppf([0.025, 0.975], 0.5, 0.5))
+    assert estimate.recall[2] == 0
+    np.testing.assert_allclose(estimate.recall_interval[2], [0.0, beta.ppf(0.975, 0.5, 0.5)])
+
+
+def test_a_label_of_several_folds_counts_once_with_the_mean_of_their_probabilities():
+    P = np.array([[0.9, 0.1], [0.3, 0.7], [0.5, 0.5], [0.2, 0.8]])
+    held_out = predictions_by_confusion(
+        *(np.array([0, 1, 0, 0]), P, np.array([7, 2, 7, 7])),
+        doubt=0.0,
+        joint=np.eye(2),
+        weighted_codes=np.array([0, 1, 1, 1]),
+    )
+    assert (held_out.rows.tolist(), held_out.codes.tolist()) == ([2, 7], [1, 0])
+    np.testing.assert_allclose(held_out.probabilities, [[0.3, 0.7], [1.6 / 3, 1.4 / 3]])
+    assert held_out.predicted.tolist() == [1, 1]
+    assert estimate_accuracy(held_out).n_held_out == 2
+
+
+def test_intervals_contain_shares_of_zero_and_one():
+    shares = np.array([0.0, 0.3, 1.0])
+    for n in (0, 1, 5, 1000):
+        low, high = binomial_interval(shares, np.full(3, n)).T
+        assert ((low <= shares) & (shares <= high) & (low >= 0) & (high <= 1)).all()
+        assert (high > low).all()
 
 
 # Prediction sets.
+
+
+def test_labels_of_classes_that_no_row_has_leave_no_class_out():
+    P = np.tile([1.0, 0.0], (3, 1))
+    held_out = predictions_for(np.ones(3, dtype=int), P, None, doubt=0.0, unlabeled=P)
+    assert set_thresholds(held_out, 0.5).tolist() == [-np.inf, -np.inf]
 
 
 @pytest.mark.parametrize("per_class", [False, True], ids=["marginal", "Mondrian"])
@@ -212,6 +245,3 @@ def test_a_coverage_that_is_none_is_refused(coverage):
     held_out = predictions_for(np.array([0, 1]), P, None, doubt=0.0, unlabeled=P)
     with pytest.raises(ValueError, match="`coverage` must be a number between 0 and 1, got"):
         set_thresholds(held_out, coverage)
-
-
-# Wrong labels.

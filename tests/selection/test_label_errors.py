@@ -91,16 +91,20 @@ def test_probabilities_fall_with_the_probability_of_the_given_class(c, n, doubt,
         assert (np.diff(wrong[order]) <= 1e-9).all()
 
 
-def test_a_label_of_several_folds_has_the_mean_of_their_probabilities():
-    once = held_out_labels(rows=np.arange(90))
-    rows = np.repeat(np.arange(90), 2)
-    twice = predictions_for(
-        once.codes[rows], once.probabilities[rows], rows, doubt=0.0, unlabeled=once.probabilities
-    )
-    errors = label_errors(twice, CLASSES)
+def test_rows_are_ascending_whatever_the_order_of_folds():
+    ascending = label_errors(held_out_labels(rows=np.arange(90)), CLASSES)
+    other = held_out_labels(rows=np.arange(90)[::-1])
+    errors = label_errors(other, CLASSES)
     assert errors.rows.tolist() == list(range(90))
-    assert errors.given.tolist() == once.codes.tolist()
-    assert errors.probability[5] == label_error_probabilities(twice)[10]
+    assert errors.given.tolist() == other.codes[::-1].tolist()
+    np.testing.assert_array_equal(errors.probability, ascending.probability[::-1])
+
+
+def test_blocks_of_labels_change_nothing(monkeypatch):
+    held_out = held_out_labels()
+    expected = label_error_probabilities(held_out)
+    monkeypatch.setattr("graphmargin._blocks.BLOCK_BYTES", 7 * 8 * 4096)
+    np.testing.assert_allclose(label_error_probabilities(held_out), expected, rtol=1e-12)
 
 
 def test_texts_say_threshold_and_expected_false_alarms():

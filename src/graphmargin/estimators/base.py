@@ -31,14 +31,12 @@ from graphmargin.selection.held_out import HeldOutLabels, held_out_from, validat
 from graphmargin.selection.held_out_predictions import (
     AccuracyEstimate,
     HeldOutPredictions,
-    coverage_warning,
     estimate_accuracy,
-    prediction_sets,
     require_held_out,
-    set_thresholds,
 )
 from graphmargin.selection.label_errors import LabelErrors, label_errors
 from graphmargin.selection.parameters import has_callable, has_parameters_to_choose, is_pairwise
+from graphmargin.selection.prediction_sets import sets_with_coverage
 
 
 class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
@@ -85,20 +83,16 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         array of shape (m, c)
             True where the class of `classes_` belongs to the set of the row.
         """
-        check_is_fitted(self)
-        held_out = require_held_out(self.held_out_, "predict_set")
-        thresholds = set_thresholds(held_out, coverage, per_class=per_class)
-        warning = coverage_warning(held_out, coverage, per_class=per_class)
-        if warning:
-            warnings.warn(warning, UserWarning, stacklevel=2)
-        return prediction_sets(self.predict_proba(X), thresholds)
+        distributions = self.predict_proba(X)
+        return sets_with_coverage(self.held_out_, distributions, coverage, per_class=per_class)
 
     def label_errors(self, threshold: float = 0.5) -> LabelErrors:
         """Return the probability that each given label is wrong, and the labels to check.
 
         Labels are predicted by the chosen classifier without them: they are those that were held
-        out while parameters were chosen, about 1,000 of more. `graphmargin.selection.LabelErrors`
-        has the probabilities of all of them, and the labels above a threshold.
+        out while parameters were chosen, for max-margin classifiers about 1,000 of more.
+        `graphmargin.selection.LabelErrors` has the probabilities of all of them, and the labels
+        above a threshold.
 
         Parameters
         ----------

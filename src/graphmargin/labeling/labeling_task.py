@@ -27,13 +27,13 @@ from graphmargin.selection.cuts import FittedCut, blend_cuts
 from graphmargin.selection.execution import Execution, UnreachedWarning
 from graphmargin.selection.graph_reports import GraphReport, graph_report
 from graphmargin.selection.held_out import default_held_out
-from graphmargin.selection.held_out_predictions import (
-    HeldOutPredictions,
+from graphmargin.selection.held_out_predictions import HeldOutPredictions
+from graphmargin.selection.parameters import GraphParameters, KernelParameters, Parameters
+from graphmargin.selection.prediction_sets import (
     coverage_warning,
     prediction_sets,
     set_thresholds,
 )
-from graphmargin.selection.parameters import GraphParameters, KernelParameters, Parameters
 from graphmargin.selection.tasks import choose_among, make_tasks
 from graphmargin.tables.column_names import ColumnUse, check_not_taken
 from graphmargin.tables.reading import read_table

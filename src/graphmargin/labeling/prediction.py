@@ -15,7 +15,7 @@ from graphmargin.labels import UnlabeledRule
 from graphmargin.models.model_errors import ModelFileError
 from graphmargin.models.model_file import load_model
 from graphmargin.models.table_model import TableModel, confidence_of_labels
-from graphmargin.selection.held_out_predictions import (
+from graphmargin.selection.prediction_sets import (
     coverage_warning,
     prediction_sets,
     set_thresholds,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -13,13 +12,8 @@ from graphmargin._rows import canonical_rows, check_no_mask, errors_name_argumen
 from graphmargin._typing import AnyArray, BoolArray, FloatArray
 from graphmargin.harmonic.harmonic_predictor import HarmonicPredictor
 from graphmargin.margin.margin_predictor import MarginPredictor
-from graphmargin.selection.held_out_predictions import (
-    HeldOutPredictions,
-    coverage_warning,
-    prediction_sets,
-    require_held_out,
-    set_thresholds,
-)
+from graphmargin.selection.held_out_predictions import HeldOutPredictions
+from graphmargin.selection.prediction_sets import sets_with_coverage
 from graphmargin.tables.column_names import format_names
 
 Predictor: TypeAlias = MarginPredictor | HarmonicPredictor
@@ -73,7 +67,8 @@ class ArrayModel:
 
     def predict_set(self, X: Any, coverage: float = 0.9, *, per_class: bool = False) -> BoolArray:
         """Return the prediction set of every row, as the classifier's `predict_set` does."""
-        return sets_of(self.held_out, self.predict_proba(X), coverage, per_class=per_class)
+        distributions = self.predict_proba(X)
+        return sets_with_coverage(self.held_out, distributions, coverage, per_class=per_class)
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return f(x) of a max-margin classifier, as its `decision_function` does."""
@@ -104,22 +99,6 @@ class ArrayModel:
             )
             raise ValueError(msg)
         return rows
-
-
-def sets_of(
-    held_out: HeldOutPredictions | None,
-    distributions: FloatArray,
-    coverage: float,
-    *,
-    per_class: bool,
-) -> BoolArray:
-    """Return the prediction sets of some rows, and warn if labels are too few for the coverage."""
-    held_out = require_held_out(held_out, "predict_set")
-    thresholds = set_thresholds(held_out, coverage, per_class=per_class)
-    warning = coverage_warning(held_out, coverage, per_class=per_class)
-    if warning:
-        warnings.warn(warning, UserWarning, stacklevel=3)
-    return prediction_sets(distributions, thresholds)
 
 
 def array_model_of(classifier: Any) -> ArrayModel:

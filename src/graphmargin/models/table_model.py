@@ -10,8 +10,9 @@ import numpy as np
 
 from graphmargin._typing import AnyArray, BoolArray, FloatArray
 from graphmargin.labels import UNLABELED_IN_TABLES, UnlabeledRule
-from graphmargin.models.array_model import Predictor, sets_of
+from graphmargin.models.array_model import Predictor
 from graphmargin.selection.held_out_predictions import HeldOutPredictions
+from graphmargin.selection.prediction_sets import sets_with_coverage
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -82,7 +83,8 @@ class TableModel:
 
         There is a column for each of `classes`; see `graphmargin.MaxMarginGraphCut.predict_set`.
         """
-        return sets_of(self.held_out, self.predict_proba(table), coverage, per_class=per_class)
+        distributions = self.predict_proba(table)
+        return sets_with_coverage(self.held_out, distributions, coverage, per_class=per_class)
 
     def label(self, table: Any) -> tuple[AnyArray, FloatArray]:
         """Return the label of every row, and the probability that it is right."""

@@ -7,11 +7,13 @@ from graphmargin.selection.held_out_predictions import (
     AccuracyEstimate,
     HeldOutPredictions,
     estimate_accuracy,
+)
+from graphmargin.selection.label_errors import LabelErrors, label_error_probabilities
+from graphmargin.selection.prediction_sets import (
     highest_coverage,
     prediction_sets,
     set_thresholds,
 )
-from graphmargin.selection.label_errors import LabelErrors, label_error_probabilities
 from graphmargin.selection.thresholds import ThresholdRow, threshold_table
 from graphmargin.selection.trials import Trials
 

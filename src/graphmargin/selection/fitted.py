@@ -150,7 +150,7 @@ def held_out_predictions(
     choice : Choice
     calibration : Calibration
     joint : array of shape (c, c)
-        `expected_confusion` of the unlabeled rows; without any, that of the held-out labels counts.
+        `expected_confusion` of the unlabeled rows.
     graph : GraphProbabilities or None
     """
     trials, scores = choice.trials, choice.cross_fitted_scores
@@ -164,6 +164,6 @@ def held_out_predictions(
         probabilities,
         trials.held_out_rows,
         doubt=calibration.doubt,
-        joint=joint if joint.any() else expected_confusion(probabilities, weighted_codes),
+        joint=joint,
         weighted_codes=weighted_codes,
     )

@@ -1,14 +1,13 @@
-"""Predictions for held-out labels, and what they tell: accuracy and prediction sets."""
+"""Predictions for held-out labels, and the accuracy that they tell."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
 
 import numpy as np
 from scipy.special import betaincinv
 
-from graphmargin._typing import BoolArray, FloatArray, IntArray
+from graphmargin._typing import FloatArray, IntArray
 
 MODEL_LABELS = 10.0
 """Number of labels that the classifier's own probabilities count for in estimates of accuracy."""
@@ -23,10 +22,11 @@ class HeldOutPredictions:
     Attributes
     ----------
     codes : array of shape (h,)
-        Classes of the held-out labels.
+        Classes of the held-out labels, each of which is there once.
     probabilities : array of shape (h, c)
         Class probabilities by a classifier that was trained without the label, and whose weights
-        of candidates come from the labels of other folds.
+        of candidates come from the labels of other folds. If several folds hold out a label, they
+        are the mean of these classifiers.
     rows : array of shape (h,) or None
         Numbers of their rows; None for a validation set.
     doubt : float
@@ -72,14 +72,19 @@ class HeldOutPredictions:
         return np.bincount(self.codes, minlength=len(self.class_shares))
 
     @property
-    def label_weights(self) -> FloatArray:
-        """Weight of every held-out label: how many labels it would be, had they random rows.
+    def weights_by_class(self) -> FloatArray:
+        """Weight of the held-out labels of each class, 1 for a class without any.
 
         Labels are often given class by class. A label of a class that has a share s of the rows
-        and a share t of the labels counts for s / t labels.
+        and a share t of the labels counts for s / t labels of rows that are drawn at random.
         """
-        shares = self.label_counts / max(1, len(self.codes))
-        return np.asarray((self.class_shares / np.maximum(shares, 1e-300))[self.codes])
+        label_shares = np.maximum(self.label_counts, 1) / max(1, len(self.codes))
+        return np.where(self.label_counts > 0, self.class_shares / label_shares, 1.0)
+
+    @property
+    def label_weights(self) -> FloatArray:
+        """Weight of every held-out label, see `weights_by_class`."""
+        return np.asarray(self.weights_by_class[self.codes])
 
 
 def predictions_for(
@@ -89,8 +94,6 @@ def predictions_for(
     *,
     doubt: float,
     unlabeled: FloatArray,
-    weighted_codes: IntArray | None = None,
-    weighted_unlabeled: IntArray | None = None,
 ) -> HeldOutPredictions:
     """Return held-out predictions with the class shares and the confusion of unlabeled rows.
 
@@ -99,9 +102,7 @@ def predictions_for(
     codes, probabilities, rows, doubt
         See `HeldOutPredictions`.
     unlabeled : array of shape (m, c)
-        Class probabilities of the unlabeled rows; without any, those of the held-out labels count.
-    weighted_codes, weighted_unlabeled : arrays of shape (h,) and (m,), default=None
-        Predicted classes of the held-out labels and the unlabeled rows, if classes have weights.
+        Class probabilities of the unlabeled rows.
 
     Examples
     --------
@@ -110,12 +111,8 @@ def predictions_for(
     array([[0.82, 0.18],
            [0.11, 0.89]])
     """
-    joint = expected_confusion(
-        *((unlabeled, weighted_unlabeled) if len(unlabeled) else (probabilities, weighted_codes))
-    )
-    return predictions_by_confusion(
-        codes, probabilities, rows, doubt=doubt, joint=joint, weighted_codes=weighted_codes
-    )
+    joint = expected_confusion(unlabeled)
+    return predictions_by_confusion(codes, probabilities, rows, doubt=doubt, joint=joint)
 
 
 def expected_confusion(distributions: FloatArray, predicted: IntArray | None = None) -> FloatArray:
@@ -150,9 +147,9 @@ def predictions_by_confusion(
     Parameters
     ----------
     codes, probabilities, rows, doubt, weighted_codes
-        See `HeldOutPredictions`.
+        See `HeldOutPredictions`. A row may be there several times.
     joint : array of shape (c, c)
-        See `expected_confusion`.
+        `expected_confusion` of the unlabeled rows; without any, that of the held-out labels counts.
 
     Examples
     --------
@@ -162,12 +159,38 @@ def predictions_by_confusion(
     >>> held_out.class_shares.tolist(), held_out.confusion.tolist()
     ([0.4, 0.6], [[0.75, 0.25], [0.0, 1.0]])
     """
+    if rows is not None and len(np.unique(rows)) < len(rows):
+        rows, first, places = np.unique(rows, return_index=True, return_inverse=True)
+        codes, probabilities = codes[first], _means(probabilities, places)
+        if weighted_codes is not None:  # the class that most folds predict
+            predicted = np.eye(probabilities.shape[1])[weighted_codes]
+            weighted_codes = _means(predicted, places).argmax(axis=1)
+    if not joint.any():
+        joint = expected_confusion(probabilities, weighted_codes)
     mass = joint.sum(axis=1, keepdims=True)
     confusion = np.where(mass > 0, joint, np.eye(len(joint))) / np.where(mass > 0, mass, 1.0)
     shares = mass[:, 0] / mass.sum()
     return HeldOutPredictions(
         codes, probabilities, rows, float(doubt), shares, confusion, weighted_codes
     )
+
+
+def _means(values: FloatArray, places: IntArray) -> FloatArray:
+    """Return the mean of the rows of `values` at each place."""
+    sums = np.zeros((places.max() + 1, values.shape[1]))
+    np.add.at(sums, places, values)
+    return sums / np.bincount(places)[:, None]
+
+
+def require_held_out(held_out: HeldOutPredictions | None, method: str) -> HeldOutPredictions:
+    """Return the held-out predictions that a method needs; raise ValueError if there are none."""
+    if held_out is None:
+        msg = (
+            f"`{method}` needs held-out labels, which a fit has if a parameter is 'auto' or a "
+            "list, and some class has two labels or more"
+        )
+        raise ValueError(msg)
+    return held_out
 
 
 @dataclass(frozen=True)
@@ -252,7 +275,7 @@ def estimate_accuracy(held_out: HeldOutPredictions) -> AccuracyEstimate:
     weights = held_out.label_weights
     n_effective = weights.sum() ** 2 / max((weights**2).sum(), 1e-300)
     accuracy = float(np.clip(np.trace(joint), 0.0, 1.0))
-    low, high = _interval(np.array([accuracy]), np.array([n_effective]))[0]
+    low, high = binomial_interval(np.array([accuracy]), np.array([n_effective]))[0]
     return AccuracyEstimate(
         n_held_out=len(held_out.codes),
         n_right=int(np.trace(counts)),
@@ -261,146 +284,23 @@ def estimate_accuracy(held_out: HeldOutPredictions) -> AccuracyEstimate:
         majority_accuracy=float(shares.max()),
         balanced_accuracy=float(recall.mean()),
         recall=recall,
-        recall_interval=_interval(recall, n_labels),
+        recall_interval=binomial_interval(recall, n_labels),
         precision=precision,
-        precision_interval=_interval(precision, counts.sum(axis=0)),
+        precision_interval=binomial_interval(precision, counts.sum(axis=0)),
     )
 
 
-def _interval(share: FloatArray, n_trials: FloatArray) -> FloatArray:
-    """Return the central interval of binomial shares under Jeffreys' prior, of shape (m, 2)."""
+def binomial_interval(share: FloatArray, n_trials: FloatArray | IntArray) -> FloatArray:
+    """Return the central 95 % interval of binomial shares under Jeffreys' prior, of shape (m, 2).
+
+    It is extended to the share itself, which is outside if it is 0 or 1.
+
+    Examples
+    --------
+    >>> binomial_interval(np.array([0.75, 1.0]), np.array([4, 4])).round(2).tolist()
+    [[0.28, 0.97], [0.56, 1.0]]
+    """
     right, wrong = share * n_trials + 0.5, (1 - share) * n_trials + 0.5
     tail = (1 - INTERVAL) / 2
-    bounds = [betaincinv(right, wrong, tail), betaincinv(right, wrong, 1 - tail)]
-    return np.stack(bounds, axis=1)
-
-
-def set_thresholds(
-    held_out: HeldOutPredictions, coverage: float, *, per_class: bool = False
-) -> FloatArray:
-    """Return the probability from which on each class belongs to a prediction set.
-
-    A set of all classes k with ``p_k >= t_k`` contains the true class with probability `coverage`,
-    if labels are a random draw, within each class at least. The nonconformity of a held-out label
-    is ``1 - p`` of its class (cross-conformal: the classifier has not seen it), and t_k is one
-    minus its quantile of level `coverage`, where the new row itself counts as one more label that
-    conforms least.
-
-    Parameters
-    ----------
-    held_out : HeldOutPredictions
-    coverage : float in (0, 1)
-    per_class : bool, default=False
-        Whether the coverage holds for the rows of every class (Mondrian), from the labels of this
-        class alone, or for all rows, where labels have the weights of `label_weights`.
-
-    Returns
-    -------
-    array of shape (c,)
-        ``-inf`` for classes that belong to all sets, as labels are too few to leave them out.
-
-    Examples
-    --------
-    >>> P = np.array([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3], [0.1, 0.9], [0.2, 0.8], [0.4, 0.6]])
-    >>> held_out = predictions_for(np.array([0, 0, 0, 1, 1, 1]), P, None, doubt=0.0, unlabeled=P)
-    >>> set_thresholds(held_out, 0.7).round(2).tolist()
-    [0.7, 0.7]
-    >>> set_thresholds(held_out, 0.7, per_class=True).round(2).tolist()
-    [0.7, 0.6]
-    >>> set_thresholds(held_out, 0.95).tolist()
-    [-inf, -inf]
-    """
-    if not isinstance(coverage, Real) or not 0 < coverage < 1:
-        msg = f"`coverage` must be a number between 0 and 1, got {coverage!r}"
-        raise ValueError(msg)
-    own = held_out.probabilities[np.arange(len(held_out.codes)), held_out.codes]
-    weights, n_classes = held_out.label_weights, len(held_out.class_shares)
-    label_shares = held_out.label_counts / max(1, len(held_out.codes))
-    thresholds = np.full(n_classes, -np.inf)
-    for k in range(n_classes):
-        used = held_out.codes == k if per_class else np.ones(len(own), dtype=np.bool_)
-        of_labels = np.ones(int(used.sum())) if per_class else weights[used]
-        of_row = 1.0
-        if not per_class and label_shares[k] > 0:
-            of_row = held_out.class_shares[k] / label_shares[k]
-        thresholds[k] = _lower_quantile(own[used], of_labels, of_row, coverage)
-    return thresholds
-
-
-def _lower_quantile(
-    values: FloatArray, weights: FloatArray, new_weight: float, coverage: float
-) -> float:
-    """Return the largest t such that values >= t have the share `coverage` of all weights.
-
-    The new row's own weight counts as that of a value below all others.
-    """
-    order = np.argsort(-values, kind="stable")
-    reached = np.cumsum(weights[order]) / (weights.sum() + new_weight)
-    enough = np.flatnonzero(reached >= coverage - 1e-12)
-    return float(values[order[enough[0]]]) if len(enough) else -np.inf
-
-
-def highest_coverage(held_out: HeldOutPredictions, *, per_class: bool = False) -> float:
-    """Return the largest coverage that the labels can promise without sets of all classes.
-
-    It is n / (n + 1) for n labels, or for the smallest class if the coverage holds for each.
-
-    Examples
-    --------
-    >>> P = np.full((4, 2), 0.5)
-    >>> held_out = predictions_for(np.array([0, 0, 0, 1]), P, None, doubt=0.0, unlabeled=P)
-    >>> highest_coverage(held_out), highest_coverage(held_out, per_class=True)
-    (0.8, 0.5)
-    """
-    n = int(held_out.label_counts.min()) if per_class else len(held_out.codes)
-    return n / (n + 1)
-
-
-def require_held_out(held_out: HeldOutPredictions | None, method: str) -> HeldOutPredictions:
-    """Return the held-out predictions that a method needs; raise ValueError if there are none."""
-    if held_out is None:
-        msg = (
-            f"`{method}` needs held-out labels, which a fit has if a parameter is 'auto' or a "
-            "list, and some class has two labels or more"
-        )
-        raise ValueError(msg)
-    return held_out
-
-
-def coverage_warning(
-    held_out: HeldOutPredictions, coverage: float, *, per_class: bool = False
-) -> str:
-    """Return a sentence if labels are too few for a coverage, and empty text if they suffice.
-
-    Examples
-    --------
-    >>> P = np.full((4, 2), 0.5)
-    >>> held_out = predictions_for(np.array([0, 0, 0, 1]), P, None, doubt=0.0, unlabeled=P)
-    >>> coverage_warning(held_out, 0.6), coverage_warning(held_out, 0.9)[:46]
-    ('', 'Labels can promise a coverage of at most 0.8, ')
-    >>> coverage_warning(held_out, 0.7)[:58]  # the second class has half of the rows, but one label
-    'Some classes have too few labels for a coverage of 0.7 and'
-    """
-    highest = highest_coverage(held_out, per_class=per_class)
-    if coverage > highest and not per_class:
-        return (
-            f"Labels can promise a coverage of at most {highest:.3g}, so that with {coverage:g} "
-            "all classes belong to every set; label more rows, or ask for less."
-        )
-    if np.isneginf(set_thresholds(held_out, coverage, per_class=per_class)).any():
-        return (
-            f"Some classes have too few labels for a coverage of {coverage:g} and belong to every "
-            "set; label more rows."
-        )
-    return ""
-
-
-def prediction_sets(distributions: FloatArray, thresholds: FloatArray) -> BoolArray:
-    """Return which classes belong to the prediction set of every row, see `set_thresholds`.
-
-    Examples
-    --------
-    >>> prediction_sets(np.array([[0.9, 0.1], [0.5, 0.5]]), np.array([0.4, 0.4])).tolist()
-    [[True, False], [True, True]]
-    """
-    return np.asarray(distributions >= thresholds)
+    low, high = betaincinv(right, wrong, tail), betaincinv(right, wrong, 1 - tail)
+    return np.stack([np.minimum(low, share), np.maximum(high, share)], axis=1)

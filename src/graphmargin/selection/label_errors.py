@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import log_softmax, ndtri
 
+from graphmargin._blocks import row_slices
 from graphmargin._html import html_table
 from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray
 from graphmargin.margin.calibration import TYPICAL_DOUBT, typical_sharpness
@@ -151,7 +152,7 @@ def label_error_probabilities(held_out: HeldOutPredictions) -> FloatArray:
     log-normal, around the value at which the log-odds of the best two classes have a mean of 2. The
     classifier is taken to know nothing of a row with probability 1 / (h + 2), as h labels cannot
     show that it always knows; so a few labels make none of them probably wrong. The cost is that of
-    4,096 numbers for each label.
+    4,096 numbers for each label, in blocks of labels.
 
     Examples
     --------
@@ -169,18 +170,29 @@ def label_error_probabilities(held_out: HeldOutPredictions) -> FloatArray:
     clean = (held_out.probabilities - doubt / n_classes) / max(1 - doubt, MIN_PROBABILITY)
     scores = np.log(np.clip(clean, MIN_PROBABILITY, 1.0))
     spread = np.exp(SHARPNESS_SPREAD * ndtri(_quantile_levels(N_SHARPNESSES)))
-    shares = np.minimum(-TYPICAL_DOUBT * np.log(1 - _quantile_levels(N_SHARES)), 1.0)[:, None]
-    log_likelihood = np.empty((N_SHARPNESSES, N_SHARES))
-    wrong = np.empty((N_SHARPNESSES, N_SHARES, n))
+    shares = np.minimum(-TYPICAL_DOUBT * np.log(1 - _quantile_levels(N_SHARES)), 1.0)
+    P = np.empty((N_SHARPNESSES, n))
     for i, sharpness in enumerate(typical_sharpness(scores) * spread):
         known = np.exp(log_softmax(sharpness * scores, axis=1)[np.arange(n), held_out.codes])
-        p = (1 - ignorance) * known + ignorance / n_classes
-        likelihood = (1 - shares) * p + shares / n_classes
-        log_likelihood[i] = np.log(likelihood).sum(axis=1)
-        wrong[i] = shares / n_classes * (1 - p) / likelihood
+        P[i] = (1 - ignorance) * known + ignorance / n_classes
+    log_likelihood = np.zeros((N_SHARPNESSES, N_SHARES))
+    blocks = list(row_slices(n, 8 * N_SHARPNESSES * N_SHARES))
+    for block in blocks:
+        log_likelihood += np.log(_label_likelihood(P[:, block], shares, n_classes)).sum(axis=2)
     # Quantiles of the priors are equally likely.
     posterior = np.exp(log_likelihood - log_likelihood.max())
-    return np.tensordot(posterior / posterior.sum(), wrong, axes=2)
+    posterior *= shares / n_classes / posterior.sum()
+    wrong = np.empty(n)
+    for block in blocks:
+        likelihood = _label_likelihood(P[:, block], shares, n_classes)
+        wrong[block] = np.einsum("ij,ik,ijk->k", posterior, 1 - P[:, block], 1 / likelihood)
+    return wrong
+
+
+def _label_likelihood(P: FloatArray, shares: FloatArray, n_classes: int) -> FloatArray:
+    """Return the likelihood of every label, for each sharpness and share of random labels."""
+    shares = shares[:, None]
+    return np.asarray((1 - shares) * P[:, None] + shares / n_classes)
 
 
 def _quantile_levels(count: int) -> FloatArray:
@@ -192,8 +204,7 @@ def label_errors(
 ) -> LabelErrors:
     """Return the probability that each held-out label is wrong, and the class that is likelier.
 
-    See `label_error_probabilities`. A label that several folds held out has the mean of their
-    probabilities.
+    See `label_error_probabilities`.
 
     Parameters
     ----------
@@ -218,12 +229,13 @@ def label_errors(
     if not 0 <= threshold < 1:
         msg = f"`threshold` must be a number from 0 to below 1, got {threshold!r}"
         raise ValueError(msg)
-    numbers = np.arange(len(held_out.codes)) if held_out.rows is None else held_out.rows
-    rows, first, place = np.unique(numbers, return_index=True, return_inverse=True)
-    times = np.bincount(place)
-    probability = np.bincount(place, label_error_probabilities(held_out)) / times
-    mean = np.zeros((len(rows), len(classes)))
-    np.add.at(mean, place, held_out.probabilities)
+    rows = np.arange(len(held_out.codes)) if held_out.rows is None else held_out.rows
+    order = np.argsort(rows)
     return LabelErrors(
-        classes, rows, held_out.codes[first], mean.argmax(axis=1), probability, float(threshold)
+        classes,
+        rows[order],
+        held_out.codes[order],
+        held_out.probabilities.argmax(axis=1)[order],
+        label_error_probabilities(held_out)[order],
+        float(threshold),
     )
