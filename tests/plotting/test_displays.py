@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
+from scipy.stats import beta
 from sklearn.exceptions import NotFittedError
 
 from graphmargin import HarmonicClassifier, MaxMarginGraphCut, SupervisedSVC
@@ -295,8 +296,8 @@ class TestReliabilityDisplay:
             assert 0 < low < 0.75 < high < 1
         assert np.ptp(many.interval) < np.ptp(few.interval) / 5
         sure = reliability_curve(np.ones(9), np.ones(9, dtype=bool))
-        assert sure.interval[0, 0] == pytest.approx(9 / (9 + 1.96**2))
-        assert sure.interval[0, 1] == pytest.approx(1.0)
+        assert sure.interval[0, 0] == pytest.approx(beta.ppf(0.025, 9.5, 0.5))
+        assert sure.interval[0, 1] == 1.0
 
     def test_drawing_has_points_and_bars(self):
         display = ReliabilityDisplay.from_predictions(
@@ -341,6 +342,18 @@ class TestConfidenceCurves:
         for field in vars(expected.curve):
             assert np.array_equal(getattr(shown.curve, field), getattr(expected.curve, field))
         assert shown.name == "MaxMarginGraphCut"
+
+    def test_confidence_is_that_of_labels_which_class_weights_favor(self, display):
+        X, digits = load_digits()
+        X, y = X[:300], (digits[:300] == 3).astype(int)
+        few = mask_labels(y, per_class=15, random_state=0)
+        model = MaxMarginGraphCut(class_weight={1: 30.0}, random_state=0).fit(X, few)
+        labels, confidence = model.transduction_[few < 0], model.confidence_[few < 0]
+        assert confidence.min() < 0.5, "some labels are not the most probable ones"
+        shown = display.from_estimator(model, y).curve
+        expected = display.from_predictions(y[few < 0], labels, confidence).curve
+        for field in vars(expected):
+            assert np.array_equal(getattr(shown, field), getattr(expected, field))
 
     def test_estimator_predicts_new_rows(self, display):
         X, y = load_digits()

@@ -50,5 +50,5 @@ def set_cells(sets: BoolArray, classes: AnyArray) -> Any:
     names = [str(name) for name in classes.tolist()]
     different, numbers = np.unique(sets, axis=0, return_inverse=True)
     texts = [SET_SEPARATOR.join(np.array(names, dtype=object)[chosen]) for chosen in different]
-    cells = np.array([text or None for text in texts], dtype=object)[numbers]
+    cells = np.array([text or None for text in texts], dtype=object)[numbers.ravel()]
     return pd.array(cells, dtype="string")

@@ -10,9 +10,8 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray
-
-NORMAL_QUANTILE = 1.96
-"""Quantile of the normal distribution for intervals of 95 %."""
+from graphmargin.models.table_model import confidence_of_labels
+from graphmargin.selection.held_out_predictions import binomial_interval
 
 
 @dataclass(frozen=True)
@@ -24,7 +23,7 @@ class ReliabilityCurve:
     confidence, accuracy : arrays of shape (b,)
         Mean confidence and share of right labels in each bin that is not empty.
     interval : array of shape (b, 2)
-        Wilson's interval of the share, of 95 %.
+        95 % interval of the share, with Jeffreys' prior.
     counts : array of shape (b,)
         Number of rows in each bin.
 
@@ -32,7 +31,7 @@ class ReliabilityCurve:
     --------
     >>> curve = reliability_curve([0.9, 0.9, 0.9, 0.9], [True, True, True, False])
     >>> curve.accuracy.tolist(), curve.interval.round(2).tolist()
-    ([0.75], [[0.3, 0.95]])
+    ([0.75], [[0.28, 0.97]])
     """
 
     confidence: FloatArray
@@ -74,7 +73,7 @@ def reliability_curve(
     n = counts[used]
     mean = np.bincount(bins, sure, minlength=n_bins)[used] / n
     accuracy = np.bincount(bins, is_right, minlength=n_bins)[used] / n
-    return ReliabilityCurve(mean, accuracy, _wilson_interval(accuracy, n), n)
+    return ReliabilityCurve(mean, accuracy, binomial_interval(accuracy, n), n)
 
 
 @dataclass(frozen=True)
@@ -160,7 +159,8 @@ def predicted_rows(
         msg = f"`X` must be rows to predict: {type(estimator).__name__} keeps no graph of its own"
         raise ValueError(msg)
     right = right_labels(y_true, labels)
-    return np.asarray(P.max(axis=1)[unlabeled], dtype=np.float64), right[unlabeled]
+    confidence = confidence_of_labels(labels, P, estimator.classes_)
+    return np.asarray(confidence[unlabeled], dtype=np.float64), right[unlabeled]
 
 
 def right_labels(y_true: npt.ArrayLike, labels: AnyArray) -> BoolArray:
@@ -190,11 +190,3 @@ def _check_rows(confidence: npt.ArrayLike, right: npt.ArrayLike) -> tuple[FloatA
         msg = f"`confidence` must be in [0, 1], got values from {sure.min():g} to {sure.max():g}"
         raise ValueError(msg)
     return sure, is_right
-
-
-def _wilson_interval(share: FloatArray, n: IntArray) -> FloatArray:
-    """Return Wilson's interval of binomial shares, which is not empty at 0 and 1."""
-    z2 = NORMAL_QUANTILE**2
-    center = (share + z2 / (2 * n)) / (1 + z2 / n)
-    spread = NORMAL_QUANTILE * np.sqrt(share * (1 - share) / n + z2 / (4 * n**2)) / (1 + z2 / n)
-    return np.clip(np.stack([center - spread, center + spread], axis=1), 0.0, 1.0)
