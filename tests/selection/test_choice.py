@@ -104,7 +104,12 @@ def test_order_of_the_candidates_does_not_matter(drawn, data):
     np.testing.assert_allclose(
         other.share_log_likelihood, choice.share_log_likelihood[order], rtol=1e-12
     )
-    np.testing.assert_allclose(other.scores, choice.scores, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        other.trials.scores(other.weights),
+        choice.trials.scores(choice.weights),
+        rtol=1e-9,
+        atol=1e-12,
+    )
     assert other.supervised_weight == pytest.approx(choice.supervised_weight)
 
 
@@ -295,7 +300,7 @@ def test_blend_lists_the_likeliest_first_and_its_factors_give_the_scores(drawn):
     np.testing.assert_allclose(factors, expected, rtol=1e-12)
     functions = trials.held_out_values * trials.scales[:, None, None]
     total = sum(factor * functions[i] for i, factor in choice.blended)
-    np.testing.assert_allclose(-total[:, 0], choice.scores, atol=1e-10)
+    np.testing.assert_allclose(-total[:, 0], choice.trials.scores(choice.weights), atol=1e-10)
 
 
 def test_scores_and_errors_of_three_classes_by_hand():
@@ -309,7 +314,7 @@ def test_scores_and_errors_of_three_classes_by_hand():
     np.testing.assert_allclose(choice.errors, [1 / 3, 1 / 3])
     blended = choice.weights[0] * first + choice.weights[1] * second
     expected = coupled_log_probabilities(blended / (choice.weights @ units), 3)
-    np.testing.assert_allclose(choice.scores, expected)
+    np.testing.assert_allclose(choice.trials.scores(choice.weights), expected)
 
 
 def test_labels_of_a_fold_are_predicted_with_weights_of_the_others():
@@ -322,14 +327,16 @@ def test_labels_of_a_fold_are_predicted_with_weights_of_the_others():
         rows, sums = fold == part, choice.label_log_likelihood[:, fold != part].sum(axis=1)
         weights = np.exp(sums) / np.exp(sums).sum()
         np.testing.assert_allclose(choice.cross_fitted_scores[rows], weights @ scores[:, rows])
-    assert (choice.scores * right > 0).all()
+    assert (choice.trials.scores(choice.weights) * right > 0).all()
     assert choice.error == 1.0, "the candidate of the other fold decides"
     # If both folds hold out the same labels, none is left to weigh the candidates.
     again = trials_of(sides(scores), given_codes, fold=fold, held_out_rows=np.arange(40) % 20)
     for weights in choose(again, EVEN).fold_weights.values():
         np.testing.assert_allclose(weights, 0.5)
     one_fold = choose(trials_of(sides(scores), given_codes, fold=np.zeros(40, int)), EVEN)
-    np.testing.assert_array_equal(one_fold.cross_fitted_scores, one_fold.scores)
+    np.testing.assert_array_equal(
+        one_fold.cross_fitted_scores, one_fold.trials.scores(one_fold.weights)
+    )
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -337,7 +344,7 @@ def test_no_held_out_label_means_no_error_and_no_warning(n_classes):
     choice = choose(without_held_out_labels(2, n_classes), np.full(n_classes, 2))
     assert np.isnan(choice.error)
     assert np.isnan(choice.errors).all()
-    assert len(choice.scores) == 0
+    assert len(choice.trials.scores(choice.weights)) == 0
     results = choice.results()
     assert np.isnan(results["mean_test_score"]).all()
     assert not [name for name in results if name.startswith("split")]
@@ -380,7 +387,7 @@ def test_scores_and_results_of_two_classes_by_hand():
     choice = choose(trials, EVEN)
     assert (choice.weights > 0).all()
     blended = choice.weights @ scores
-    np.testing.assert_allclose(choice.scores, blended)
+    np.testing.assert_allclose(choice.trials.scores(choice.weights), blended)
     assert choice.error == error_rate(choice.cross_fitted_scores, BINARY)
     np.testing.assert_allclose(choice.errors, [2 / 5, 1 / 5])
     results = choice.results()

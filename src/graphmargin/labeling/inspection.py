@@ -58,7 +58,7 @@ def summarize(labeled: LabeledTable) -> Findings:
     >>> findings.n_rows, findings.n_labels, findings.final_counts, findings.estimate
     (4, 2, (2, 2), None)
     """
-    return _summary(labeled, table_report(labeled, hold_out_labels=False))
+    return _summary(labeled, table_report(labeled, hold_out_labels=False), _coverage(labeled))
 
 
 def full_findings(labeled: LabeledTable) -> Findings:
@@ -77,7 +77,8 @@ def full_findings(labeled: LabeledTable) -> Findings:
     (4, [2, 4])
     """
     report = table_report(labeled, hold_out_labels=True)
-    findings = _summary(labeled, report)
+    curve = _coverage(labeled)
+    findings = _summary(labeled, report, curve)
     path = labeled.fitted.gamma_path or {}
     audit = audit_labels(labeled)
     rare_class, thresholds = _rare_class(labeled)
@@ -86,7 +87,7 @@ def full_findings(labeled: LabeledTable) -> Findings:
         graph_lines=tuple(line for line in str(report).splitlines() if not line.startswith("!")),
         path={name: tuple(map(float, column)) for name, column in path.items()},
         histogram=_histogram(labeled),
-        coverage=_coverage(labeled),
+        coverage=curve,
         rare_class=rare_class,
         thresholds=thresholds,
         map=_graph_map(labeled),
@@ -97,10 +98,10 @@ def full_findings(labeled: LabeledTable) -> Findings:
     )
 
 
-def _summary(labeled: LabeledTable, report: GraphReport) -> Findings:
+def _summary(labeled: LabeledTable, report: GraphReport, curve: CoverageCurve | None) -> Findings:
     task, held_out = labeled.task, labeled.fitted.held_out
     target, n_classes = task.target, len(task.target.classes)
-    is_answered, curve = labeled.is_answered, _coverage(labeled)
+    is_answered = labeled.is_answered
     sources = labeled.sources[is_answered]
     return Findings(
         table=task.name,

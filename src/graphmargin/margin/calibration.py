@@ -200,7 +200,7 @@ def _offsets(class_weight: Sequence[float] | None) -> list[FloatArray]:
 def calibrate_pairs(
     pairwise: FloatArray, targets: FloatArray, class_weight: Sequence[float] | None = None
 ) -> Calibration:
-    """Return the calibration of f of every pair of classes, whose scales are those of its rows.
+    """Return the calibration of f of every pair of classes, in units of its mean absolute value.
 
     Parameters
     ----------

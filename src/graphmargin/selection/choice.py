@@ -103,11 +103,6 @@ class Choice:
         """Log-likelihood of all held-out labels, in nats; 0 if no label could be held out."""
         return np.asarray(self.label_log_likelihood.sum(axis=1))
 
-    @cached_property
-    def scores(self) -> FloatArray:
-        """Class scores of the blend for the held-out labels."""
-        return self.trials.scores(self.weights)
-
     @property
     def fold_weights(self) -> dict[int, FloatArray]:
         """Weights of the candidates for each fold, from labels that the fold does not hold out.
@@ -132,7 +127,7 @@ class Choice:
 
         The labels of a fold are predicted by a blend with its `fold_weights`.
         """
-        scores = np.empty_like(self.scores)
+        scores = np.empty_like(self.trials.candidate_scores[0])
         for fold, weights in self.fold_weights.items():
             rows = self.trials.fold == fold
             scores[rows] = self.trials.scores(weights, rows)
