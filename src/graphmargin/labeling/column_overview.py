@@ -21,7 +21,7 @@ class ColumnOverview:
     Attributes
     ----------
     table : str
-        Name of the file.
+        Name of the table in messages, see `table_name`.
     n_rows : int
     columns : tuple of ColumnUse
     scaling : str

@@ -57,7 +57,7 @@ class LabelingTask:
     Attributes
     ----------
     name : str
-        Name of the file.
+        Name of the table in messages, see `table_name`.
     table : DataFrame
         The table as it was read.
     target : Target
