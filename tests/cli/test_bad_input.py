@@ -83,6 +83,33 @@ def test_bad_options_are_rejected(options, message, refused, table_file, tmp_pat
     assert message in refused(*command_line("label", table_file), *options)
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "remedy"),
+    [
+        ("--min-confidence", "95", "from 0 to 1, such as 0.95"),
+        ("--min-confidence", "95%", "valid number"),
+        ("--sets", "99", "between 0 and 1, such as 0.9"),
+        ("--jobs", "0", "greater than or equal to 1"),
+    ],
+)
+def test_the_message_has_the_option_its_value_and_the_range(
+    option, value, remedy, refused, table_file
+):
+    line = refused(*command_line("label", table_file), option, value)
+    for part in (option, value, remedy):
+        assert part in line.partition("label: ")[2]
+
+
+def test_the_message_about_an_excel_file_says_which_sheet_is_read(refused, table_file, tmp_path):
+    path = tmp_path / "pets.xlsx"
+    with pd.ExcelWriter(path) as book:
+        pd.DataFrame({"note": ["some pets"]}).to_excel(book, sheet_name="notes", index=False)
+        pd.read_csv(table_file).to_excel(book, sheet_name="pets", index=False)
+    for command in ("label", "info"):
+        line = refused(*command_line(command, path))
+        assert "pets.xlsx (first sheet): `target`: there is no column 'kind'" in line
+
+
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet", "xlsx", "jsonl", "npz", "csv.gz"])
 def test_random_bytes_are_rejected(suffix, refused, tmp_path):
     path = tmp_path / f"garbage.{suffix}"

@@ -41,6 +41,16 @@ def test_a_narrow_terminal_wraps_text_and_not_numbers(width, printed):
         assert word in text
 
 
+def test_wrapped_lines_of_a_summary_stay_in_their_column(monkeypatch, capsys, table_file):
+    monkeypatch.setattr(printing, "console", lambda: Console(width=50, no_color=True))
+    assert main(["label", str(table_file), "-t", "kind"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith("accuracy  about "))
+    assert lines[start + 1].startswith(" " * 10)
+    assert lines[start + 1][10] != " "
+    assert max(map(len, lines)) <= 50
+
+
 def test_numbers_are_aligned_on_the_right(printed):
     lines = printed(80, ["size", "kind"], [("-1.5", "cat"), ("10.25", "dog")])
     assert lines[-2:] == ["  -1.5   cat", " 10.25   dog"]

@@ -60,7 +60,7 @@ def test_codes_follow_the_order_of_rows_not_the_index():
     ("cells", "message"),
     [
         ([None, np.nan], r"column 'y' has no labels \(unlabeled is an empty cell, NaN"),
-        (["a", None, "a"], "all labels of column 'y' are a; at least two"),
+        (["a", None, "a"], "all labels of column 'y' are a; label rows of another class"),
         ([1.5, 2.0], "column 'y' has numbers such as 1.5, not classes"),
         (["1.50", "2.00"], "column 'y' has numbers such as 1.5, not classes"),
         ([1.0, np.inf], "column 'y' has numbers such as inf, not classes"),

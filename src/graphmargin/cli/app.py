@@ -91,7 +91,7 @@ def _run(argv: Sequence[str] | None) -> int:
     except typer.TyperException as error:
         context = getattr(error, "ctx", None)
         command = context.command_path if context else "graphmargin"
-        return _print_error(error.format_message(), command)
+        return _print_error(error.format_message() + _rejected_value(error), command)
     except InputError as error:
         return _print_error(str(error))
     except KeyboardInterrupt:
@@ -113,6 +113,17 @@ def _run(argv: Sequence[str] | None) -> int:
             "checkpoint with --resume"
         )
     return code if isinstance(code, int) else 0
+
+
+def _rejected_value(error: typer.TyperException) -> str:
+    """Return the value that typer could not convert, which its own message leaves out."""
+    from pydantic import ValidationError
+
+    cause = error.__cause__
+    if not isinstance(cause, ValidationError):
+        return ""
+    value = repr(cause.errors()[0]["input"])
+    return "" if value in error.format_message() else f", got {value}"
 
 
 def _print_error(text: str, command: str = "graphmargin") -> int:

@@ -111,7 +111,7 @@ Seed: TypeAlias = Annotated[
 
 def _check_confidence(value: float) -> float:
     if not 0 <= value <= 1:  # which nan is not, either
-        msg = f"{value} is not a number from 0 to 1."
+        msg = f"{value} is not a number from 0 to 1, such as 0.95."
         raise typer.BadParameter(msg)
     return value
 

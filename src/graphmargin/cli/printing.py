@@ -28,7 +28,8 @@ MAX_NAMES = 6
 """Largest number of column names in a line."""
 WRAP_WIDTH, COLUMN_GAP = 24, 3
 """Width from which a column of text may be wrapped, and the space between columns."""
-
+NAME_WIDTH = 10
+"""Width of the names of lines in a summary."""
 
 _UNPRINTABLE = re.compile(r"[^\n -~\w]")
 """Pattern of characters that JSON leaves as they are, but a terminal may not print."""
@@ -118,12 +119,20 @@ def print_summary(findings: Findings, files: Mapping[str, str]) -> None:
         *_cluster_lines(findings),
     ]
     for name, text in lines:
-        out.print(line((f"{name:<10}", "dim"), text))
+        _print_entry(out, name, text)
     _print_classes(findings)
     for warning in findings.warnings:
         out.print(line(("! ", "bold yellow"), warning))
     for name, path in files.items():
-        out.print(line((f"{name:<10}", "dim"), (path, "green")))
+        out.print(line((f"{name:<{NAME_WIDTH}}", "dim"), (path, "green")))
+
+
+def _print_entry(out: Console, name: str, text: str) -> None:
+    """Print a line of a summary; if it is wrapped, its text stays in its own column."""
+    width = max(out.width - NAME_WIDTH, WRAP_WIDTH)
+    for part in line(text).wrap(out, width):
+        out.print(line((f"{name:<{NAME_WIDTH}}", "dim")) + part)
+        name = ""
 
 
 def accuracy_lines(findings: Findings) -> list[tuple[str, str]]:

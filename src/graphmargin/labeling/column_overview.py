@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from graphmargin.tables.column_names import ColumnUse
-from graphmargin.tables.reading import read_table
+from graphmargin.tables.reading import read_table, table_name
 from graphmargin.tables.table_features import fit_features
 from graphmargin.tables.target import read_target
 
@@ -21,7 +21,7 @@ class ColumnOverview:
     Attributes
     ----------
     table : str
-        Name of the file.
+        Name of the table in messages, see `table_name`.
     n_rows : int
     columns : tuple of ColumnUse
     scaling : str
@@ -60,16 +60,16 @@ def column_overview(
     >>> overview.columns[0].role, overview.label_counts, overview.n_unlabeled
     ('number', {'cat': 1, 'dog': 1}, 1)
     """
-    table = read_table(path)
+    table, name = read_table(path), table_name(path)
     counts: dict[str, int] = {}
     if target is not None:
-        labels = read_target(table, target, unlabeled=unlabeled)
+        labels = read_target(table, target, unlabeled=unlabeled, source=name)
         numbers = np.bincount(labels.codes[labels.labeled]).tolist()
         counts = dict(zip(map(str, labels.classes), numbers, strict=True))
         ignore = (target, *ignore)
     features = fit_features(table, ignore=ignore, keep=keep)
     return ColumnOverview(
-        table=path.name,
+        table=name,
         n_rows=len(table),
         columns=tuple(use for use in features.columns if use.name != target),
         scaling=features.scaling,

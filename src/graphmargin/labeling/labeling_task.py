@@ -36,7 +36,7 @@ from graphmargin.selection.prediction_sets import (
 )
 from graphmargin.selection.tasks import choose_among, make_tasks
 from graphmargin.tables.column_names import ColumnUse, check_not_taken
-from graphmargin.tables.reading import read_table
+from graphmargin.tables.reading import read_table, table_name
 from graphmargin.tables.table_errors import TableError
 from graphmargin.tables.table_features import TableFeatures, fit_transform
 from graphmargin.tables.target import Target, read_target
@@ -57,7 +57,7 @@ class LabelingTask:
     Attributes
     ----------
     name : str
-        Name of the file.
+        Name of the table in messages, see `table_name`.
     table : DataFrame
         The table as it was read.
     target : Target
@@ -94,7 +94,8 @@ def read_task(
 ) -> LabelingTask:
     """Return the labeling task of a table in a file, see `task_of`."""
     table = read_table(path)
-    return task_of(table, target, name=path.name, unlabeled=unlabeled, ignore=ignore, keep=keep)
+    name = table_name(path)
+    return task_of(table, target, name=name, unlabeled=unlabeled, ignore=ignore, keep=keep)
 
 
 def task_of(
@@ -130,7 +131,7 @@ def task_of(
     >>> task.n_labels, task.target.classes.tolist(), task.X.shape
     (2, ['cat', 'dog'], (4, 1))
     """
-    labels = read_target(table, target, unlabeled=unlabeled)
+    labels = read_target(table, target, unlabeled=unlabeled, source=name)
     features, X = fit_transform(table, ignore=(target, *ignore), keep=keep)
     return LabelingTask(name, table, labels, features, X)
 

@@ -69,6 +69,17 @@ def read_table(path: Path) -> pd.DataFrame:
     return next(read_chunks(path, sys.maxsize))
 
 
+def table_name(path: Path) -> str:
+    """Return the name of a table in messages, which says that one sheet of an Excel file is read.
+
+    Examples
+    --------
+    >>> table_name(Path("data/cats.csv")), table_name(Path("data/cats.xlsx"))
+    ('cats.csv', 'cats.xlsx (first sheet)')
+    """
+    return f"{path.name} (first sheet)" if format_of(path) == "excel" else path.name
+
+
 def read_chunks(path: Path, n_rows: int = 50_000) -> Iterator[pd.DataFrame]:
     r"""Yield the rows of `read_table` in frames of `n_rows`, for files larger than memory.
 

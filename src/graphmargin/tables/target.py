@@ -56,7 +56,9 @@ class Target:
         return self.codes >= 0
 
 
-def read_target(table: pd.DataFrame, name: str, *, unlabeled: Sequence[str] = ()) -> Target:
+def read_target(
+    table: pd.DataFrame, name: str, *, unlabeled: Sequence[str] = (), source: str = "table"
+) -> Target:
     """Return the classes in a column, and the class of each labeled row.
 
     `UNLABELED_IN_TABLES` says which rows are unlabeled. Blanks at the ends of text do not count.
@@ -69,6 +71,8 @@ def read_target(table: pd.DataFrame, name: str, *, unlabeled: Sequence[str] = ()
         Name of the column.
     unlabeled : sequence of str
         Further texts that mean unlabeled, such as "-1" or "?".
+    source : str
+        Name of the table, for messages.
 
     Raises
     ------
@@ -83,7 +87,7 @@ def read_target(table: pd.DataFrame, name: str, *, unlabeled: Sequence[str] = ()
     (['cat', 'dog'], [0, -1, 1, -1])
     """
     names = [str(column) for column in table.columns]
-    check_column_exists(name, names)
+    check_column_exists(name, names, f"{source}: `target`: ")
     column = with_natural_dtype(table.iloc[:, names.index(name)].reset_index(drop=True))
     if is_date_type(column):
         msg = f"column {name!r} has dates, not classes; choose another target"
@@ -115,7 +119,7 @@ def read_target(table: pd.DataFrame, name: str, *, unlabeled: Sequence[str] = ()
         values = column[labeled].to_numpy(dtype=dtype)
         classes, codes_of_labeled = np.unique(values, return_inverse=True)
     if len(classes) == 1:
-        msg = f"all labels of column {name!r} are {classes[0]!s}; at least two classes are needed"
+        msg = f"all labels of column {name!r} are {classes[0]!s}; label rows of another class"
         raise TableError(msg)
     counts = np.bincount(codes_of_labeled)
     if len(classes) > _MANY_CLASSES and np.mean(counts == 1) > 0.5:
