@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from numba import njit
@@ -41,8 +42,8 @@ def kernel(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         try:
             compiled: Callable[..., Any] = njit(cache=True, **options)(function)
-        except RuntimeError:  # numba found no directory that can be written
-            _notice.cached = False
+        except RuntimeError:  # numba found no directory that can be written, or no source file
+            _notice.cached = not Path(function.__code__.co_filename).is_file()
             compiled = njit(**options)(function)
         return compiled
 
