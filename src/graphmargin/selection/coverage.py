@@ -111,14 +111,16 @@ def coverage_curve(
     for threshold, end in zip(thresholds, ends, strict=True):
         rows = order[start:end]
         joint += expected_confusion(distributions[rows], codes[rows])
-        sure = certainty >= threshold if end < len(order) else np.ones(len(certainty), dtype=bool)
+        is_sure = (
+            certainty >= threshold if end < len(order) else np.ones(len(certainty), dtype=bool)
+        )
         among_sure = predictions_by_confusion(
-            held_out.codes[sure],
-            held_out.probabilities[sure],
+            held_out.codes[is_sure],
+            held_out.probabilities[is_sure],
             None,
             doubt=held_out.doubt,
             joint=joint,
-            weighted_codes=None if weighted is None else weighted[sure],
+            weighted_codes=None if weighted is None else weighted[is_sure],
         )
         estimate = estimate_accuracy(among_sure)
         n_held_out.append(estimate.n_held_out)

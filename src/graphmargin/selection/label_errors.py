@@ -173,8 +173,8 @@ def label_error_probabilities(held_out: HeldOutPredictions) -> FloatArray:
     shares = np.minimum(-TYPICAL_DOUBT * np.log(1 - _quantile_levels(N_SHARES)), 1.0)
     P = np.empty((N_SHARPNESSES, n))
     for i, sharpness in enumerate(typical_sharpness(scores) * spread):
-        known = np.exp(log_softmax(sharpness * scores, axis=1)[np.arange(n), held_out.codes])
-        P[i] = (1 - ignorance) * known + ignorance / n_classes
+        informed = np.exp(log_softmax(sharpness * scores, axis=1)[np.arange(n), held_out.codes])
+        P[i] = (1 - ignorance) * informed + ignorance / n_classes
     log_likelihood = np.zeros((N_SHARPNESSES, N_SHARES))
     blocks = list(row_slices(n, 8 * N_SHARPNESSES * N_SHARES))
     for block in blocks:

@@ -53,13 +53,13 @@ def set_thresholds(
     if not isinstance(coverage, Real) or not 0 < coverage < 1:
         msg = f"`coverage` must be a number between 0 and 1, got {coverage!r}"
         raise ValueError(msg)
-    own = held_out.probabilities[np.arange(len(held_out.codes)), held_out.codes]
+    label_probabilities = held_out.probabilities[np.arange(len(held_out.codes)), held_out.codes]
     weights = np.ones(len(held_out.class_shares)) if per_class else held_out.weights_by_class
     thresholds = np.empty(len(weights))
     for k in range(len(weights)):
         used = held_out.codes == k if per_class else slice(None)
         of_labels = weights[held_out.codes[used]]
-        thresholds[k] = _lower_quantile(own[used], of_labels, weights[k], coverage)
+        thresholds[k] = _lower_quantile(label_probabilities[used], of_labels, weights[k], coverage)
     return thresholds
 
 
