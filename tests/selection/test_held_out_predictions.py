@@ -1,9 +1,7 @@
-"""Accuracy, prediction sets and wrong labels, by hand, by simulation and against crepes."""
+"""Held-out predictions and the accuracy that they tell, by hand and by simulation."""
 
 import numpy as np
 import pytest
-from crepes import ConformalClassifier
-from crepes.extras import hinge
 from scipy.stats import beta
 
 from graphmargin.selection.held_out_predictions import (
@@ -13,38 +11,7 @@ from graphmargin.selection.held_out_predictions import (
     predictions_by_confusion,
     predictions_for,
 )
-from graphmargin.selection.prediction_sets import (
-    highest_coverage,
-    prediction_sets,
-    set_thresholds,
-)
-
-SHARES = np.array([0.7, 0.2, 0.1])
-CENTERS = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 2.0]])
-
-
-def population(n, rng, sharpness=1.0):
-    """Return classes of random rows, in shares `SHARES`, and the probabilities of a classifier.
-
-    The probabilities are right for a sharpness of 1.
-    """
-    codes = rng.choice(3, size=n, p=SHARES)
-    X = CENTERS[codes] + rng.normal(size=(n, 2))
-    density = SHARES * np.exp(-((X[:, None] - CENTERS) ** 2).sum(axis=2) / 2)
-    P = density**sharpness
-    return codes, P / P.sum(axis=1, keepdims=True)
-
-
-def labeled_per_class(codes, n_labels, rng):
-    """Return as many random rows of each class."""
-    rows = [rng.permutation(np.flatnonzero(codes == k))[:n_labels] for k in range(3)]
-    return np.concatenate(rows)
-
-
-def held_out_at(codes, P, rows):
-    rest = np.delete(P, rows, axis=0)
-    return predictions_for(codes[rows], P[rows], rows, doubt=0.0, unlabeled=rest)
-
+from tests.selection.populations import held_out_at, labeled_per_class, population
 
 # Held-out predictions.
 
@@ -163,85 +130,3 @@ def test_intervals_contain_shares_of_zero_and_one():
         low, high = binomial_interval(shares, np.full(3, n)).T
         assert ((low <= shares) & (shares <= high) & (low >= 0) & (high <= 1)).all()
         assert (high > low).all()
-
-
-# Prediction sets.
-
-
-def test_labels_of_classes_that_no_row_has_leave_no_class_out():
-    P = np.tile([1.0, 0.0], (3, 1))
-    held_out = predictions_for(np.ones(3, dtype=int), P, None, doubt=0.0, unlabeled=P)
-    assert set_thresholds(held_out, 0.5).tolist() == [-np.inf, -np.inf]
-
-
-@pytest.mark.parametrize("per_class", [False, True], ids=["marginal", "Mondrian"])
-@pytest.mark.parametrize("coverage", [0.52, 0.83, 0.97])
-def test_sets_are_those_of_crepes(coverage, per_class):
-    rng = np.random.default_rng(3)
-    codes, P = population(120, rng, sharpness=0.7)
-    new = population(300, rng)[1]
-    shares = np.bincount(codes, minlength=3) / len(codes)  # all labels have the weight 1
-    held_out = HeldOutPredictions(codes, P, None, 0.0, shares, np.eye(3))
-    sets = prediction_sets(new, set_thresholds(held_out, coverage, per_class=per_class))
-    classes = np.arange(3)
-    conformal = ConformalClassifier()
-    conformal.fit(hinge(P, classes, codes), bins=codes if per_class else None)
-    if per_class:
-        expected = np.column_stack(
-            [
-                conformal.predict_set(
-                    hinge(new)[:, [k]], bins=np.full(300, k), confidence=coverage, smoothing=False
-                )[:, 0]
-                for k in classes
-            ]
-        )
-    else:
-        expected = conformal.predict_set(hinge(new), confidence=coverage, smoothing=False)
-    np.testing.assert_array_equal(sets, expected == 1)
-
-
-@pytest.mark.parametrize("by_class", [False, True], ids=["drawn at random", "given class by class"])
-def test_sets_cover_as_promised(by_class):
-    """50 labels or 17 a class, of a classifier that is too sure."""
-    rng = np.random.default_rng(0)
-    marginal, of_classes, sizes = [], [], []
-    for _ in range(200):
-        codes, P = population(1500, rng, sharpness=3.0)
-        rows = labeled_per_class(codes, 17, rng) if by_class else rng.permutation(1500)[:50]
-        held_out = held_out_at(codes, P, rows)
-        # The shares of the classes are known here; else, they are those of the probabilities.
-        held_out = HeldOutPredictions(
-            held_out.codes, held_out.probabilities, rows, 0.0, SHARES, held_out.confusion
-        )
-        rest = np.delete(np.arange(1500), rows)
-        sets = prediction_sets(P[rest], set_thresholds(held_out, 0.8))
-        marginal.append(sets[np.arange(len(rest)), codes[rest]].mean())
-        sizes.append(sets.sum(axis=1).mean())
-        if by_class:
-            sets = prediction_sets(P[rest], set_thresholds(held_out, 0.8, per_class=True))
-            own = sets[np.arange(len(rest)), codes[rest]]
-            of_classes.append([own[codes[rest] == k].mean() for k in range(3)])
-    assert 0.79 < np.mean(marginal) < 0.83
-    assert np.mean(sizes) < 2
-    if by_class:
-        assert np.mean(of_classes, axis=0).min() > 0.79
-        assert np.mean(of_classes, axis=0).max() < 0.86
-
-
-def test_labels_that_are_too_few_leave_no_class_out():
-    P = np.array([[0.9, 0.1, 0.0], [0.8, 0.2, 0.0], [0.3, 0.7, 0.0]])
-    held_out = predictions_for(np.array([0, 0, 1]), P, None, doubt=0.0, unlabeled=P)
-    assert highest_coverage(held_out) == 3 / 4
-    assert highest_coverage(held_out, per_class=True) == 0.0
-    per_class = set_thresholds(held_out, 0.6, per_class=True)
-    assert per_class.tolist() == [0.8, -np.inf, -np.inf]
-    assert set_thresholds(held_out, 0.8).tolist() == [-np.inf] * 3
-    assert prediction_sets(P, set_thresholds(held_out, 0.8)).all()
-
-
-@pytest.mark.parametrize("coverage", [0.0, 1.0, -0.1, 95, np.nan, "0.9", None, True])
-def test_a_coverage_that_is_none_is_refused(coverage):
-    P = np.full((2, 2), 0.5)
-    held_out = predictions_for(np.array([0, 1]), P, None, doubt=0.0, unlabeled=P)
-    with pytest.raises(ValueError, match="`coverage` must be a number between 0 and 1, got"):
-        set_thresholds(held_out, coverage)

@@ -193,8 +193,7 @@ def run_fit(cluster: Cluster, request: FitRequest) -> FittedOnCluster:
     kernel = replace(parameters.kernel.kernel, width=kernel_width)
     center = table.mean if kernel.kind in ("linear", "rbf") else 0.0
     machine = train(run, n_partitions, plan, kernel, center)
-    is_tested = choice is not None and len(choice.trials.held_out_codes) > 0
-    if choice is not None and is_tested:
+    if choice is not None and choice.is_tested:
         calibration = held_out_calibration(choice, class_weight=parameters.class_weight)
     else:
         calibration = calibrate(run, n_partitions, machine, plan, gamma_g)
@@ -203,7 +202,7 @@ def run_fit(cluster: Cluster, request: FitRequest) -> FittedOnCluster:
         run, n_partitions, table.offsets, gamma_g, calibration, by_machine=choice is not None
     )
     held_out = None
-    if choice is not None and is_tested:
+    if choice is not None and choice.is_tested:
         held_out = held_out_predictions(choice, calibration, joint)
     warnings = *_graph_warnings(n_unreached, table.n_rows, reports), *machine_warnings([machine])
     return FittedOnCluster(

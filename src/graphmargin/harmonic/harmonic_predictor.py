@@ -14,6 +14,7 @@ from graphmargin.graph.adjacency import Metric, metric_points
 from graphmargin.graph.neighbors import NeighborSearch
 from graphmargin.graph.out_of_sample import Attachment, attach_by_neighbors, attach_by_weights
 from graphmargin.graph.weights import Weighting
+from graphmargin.harmonic.solution import spread_sink_mass
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,8 @@ def walk_distributions(parts: Sequence[WalkPart], X: Any, n_classes: int) -> Flo
     [[0.3, 0.7]]
     """
     attachments = [attach(part.points, X) for part in parts]
-    return _distributions(*_first_step(parts, attachments, n_classes))
+    shares, moving = _first_step(parts, attachments, n_classes)
+    return spread_sink_mass(shares * moving[:, None])
 
 
 def _first_step(
@@ -96,12 +98,6 @@ def _first_step(
         shares += attachment.transition @ part.class_mass
         moving += part.move_probability(attachment)
     return shares, moving
-
-
-def _distributions(shares: FloatArray, moving: FloatArray) -> FloatArray:
-    mass = shares * moving[:, None]
-    sink_mass = np.clip(1 - mass.sum(axis=1, keepdims=True), 0.0, 1.0)
-    return np.asarray(mass + sink_mass / mass.shape[1])
 
 
 @dataclass(frozen=True)
@@ -160,4 +156,4 @@ class HarmonicPredictor:
             votes += attachment.transition @ np.eye(n_classes)[self.codes]
         codes = np.where(shares.any(axis=1), shares.argmax(axis=1), votes.argmax(axis=1))
         codes = np.where(votes.any(axis=1), codes, self.majority)
-        return np.asarray(self.classes[codes]), _distributions(shares, moving)
+        return np.asarray(self.classes[codes]), spread_sink_mass(shares * moving[:, None])

@@ -443,6 +443,18 @@ def mean_solution(
     return replace(first, class_mass=class_mass, sink_mass=sink_mass, codes=codes)
 
 
+def spread_sink_mass(class_mass: FloatArray) -> FloatArray:
+    """Return class probabilities from class masses: what they lack to one is spread evenly.
+
+    Examples
+    --------
+    >>> spread_sink_mass(np.array([[0.5, 0.25], [0.0, 1.0]])).tolist()
+    [[0.625, 0.375], [0.0, 1.0]]
+    """
+    sink_mass = np.clip(1 - class_mass.sum(axis=1, keepdims=True), 0.0, 1.0)
+    return np.asarray(class_mass + sink_mass / class_mass.shape[1])
+
+
 def check_priors(name: str, priors: Any, n_classes: int) -> FloatArray:
     """Return class priors as an array, or raise ValueError."""
     try:

@@ -8,7 +8,7 @@ import numpy as np
 
 from graphmargin._typing import AnyArray, FloatArray, IntArray
 from graphmargin.harmonic.leave_one_out import leave_one_out
-from graphmargin.harmonic.solution import HarmonicSolution
+from graphmargin.harmonic.solution import HarmonicSolution, spread_sink_mass
 from graphmargin.harmonic.system import Solver
 from graphmargin.labels import UNLABELED, decode_labels
 
@@ -128,9 +128,7 @@ def label_suspicion(
     vertex 3: given 'cat', suggested 'cat', suspicion 0.034
     """
     left_out = leave_one_out(solution, solver=solver, n_jobs=n_jobs)
-    mass, rows = left_out.class_mass, np.arange(len(left_out.vertices))
-    sink = np.clip(1.0 - mass.sum(axis=1, keepdims=True), 0.0, 1.0)
-    others = mass + sink / mass.shape[1]
+    others, rows = spread_sink_mass(left_out.class_mass), np.arange(len(left_out.vertices))
     given_mass = others[rows, left_out.given]
     others[rows, left_out.given] = 0.0
     best = others.max(axis=1)

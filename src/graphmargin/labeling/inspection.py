@@ -133,14 +133,13 @@ def _class_counts(codes: IntArray, n_classes: int) -> tuple[int, ...]:
 
 def candidates_of(choice: Choice) -> tuple[CandidateSummary, ...]:
     """Return all candidates that were tried, the one with the largest weight first."""
-    is_tested = len(choice.trials.held_out_codes) > 0
     order = np.argsort(-choice.weights, kind="stable")
     return tuple(
         CandidateSummary(
             gamma_g=float(choice.trials.params[i]["gamma_g"]),
             C=float(choice.trials.params[i]["C"]),
             weight=float(choice.weights[i]),
-            accuracy=1 - float(choice.errors[i]) if is_tested else None,
+            accuracy=1 - float(choice.errors[i]) if choice.is_tested else None,
         )
         for i in order
     )

@@ -11,10 +11,10 @@ import numpy as np
 
 from graphmargin._typing import AnyArray, BoolArray, ProgressCallback
 from graphmargin.labeling.output_cells import label_cells, set_cells
-from graphmargin.labels import UnlabeledRule
+from graphmargin.labels import UnlabeledRule, confidence_of_labels
 from graphmargin.models.model_errors import ModelFileError
 from graphmargin.models.model_file import load_model
-from graphmargin.models.table_model import TableModel, confidence_of_labels
+from graphmargin.models.table_model import TableModel
 from graphmargin.selection.prediction_sets import (
     coverage_warning,
     prediction_sets,

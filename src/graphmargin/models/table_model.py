@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphmargin._typing import AnyArray, BoolArray, FloatArray
-from graphmargin.labels import UNLABELED_IN_TABLES, UnlabeledRule
+from graphmargin.labels import UNLABELED_IN_TABLES, UnlabeledRule, confidence_of_labels
 from graphmargin.models.array_model import Predictor
 from graphmargin.selection.held_out_predictions import HeldOutPredictions
 from graphmargin.selection.prediction_sets import sets_with_coverage
@@ -98,20 +98,6 @@ class TableModel:
             return self.classes[:0], np.zeros((0, len(self.classes)))
         codes, probabilities = self.predictor.label(X)
         return self.classes[codes], probabilities
-
-
-def confidence_of_labels(
-    labels: AnyArray, probabilities: FloatArray, classes: AnyArray
-) -> FloatArray:
-    """Return the probability of the label of every row.
-
-    Examples
-    --------
-    >>> P = np.array([[0.7, 0.3], [0.2, 0.8]])
-    >>> confidence_of_labels(np.array(["a", "b"]), P, np.array(["a", "b"])).tolist()
-    [0.7, 0.8]
-    """
-    return np.asarray((probabilities * (labels[:, None] == classes)).sum(axis=1))
 
 
 def _as_frame(table: Any) -> pd.DataFrame:

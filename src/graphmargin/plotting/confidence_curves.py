@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray
-from graphmargin.models.table_model import confidence_of_labels
+from graphmargin.labels import confidence_of_labels
 from graphmargin.selection.held_out_predictions import binomial_interval
 
 

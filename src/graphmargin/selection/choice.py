@@ -151,6 +151,11 @@ class Choice:
         )
 
     @property
+    def is_tested(self) -> bool:
+        """True if some label was held out."""
+        return len(self.trials.held_out_codes) > 0
+
+    @property
     def has_both_kinds(self) -> bool:
         """True if there are candidates with and without a graph."""
         return bool(self.trials.supervised.any() and not self.trials.supervised.all())
@@ -169,8 +174,7 @@ class Choice:
         return self._least_error(self.trials.supervised)
 
     def _least_error(self, kind: BoolArray) -> float | None:
-        is_tested = len(self.trials.held_out_codes) > 0 and kind.any()
-        return float(self.errors[kind].min()) if is_tested else None
+        return float(self.errors[kind].min()) if self.is_tested and kind.any() else None
 
     @property
     def verdict(self) -> str:
@@ -179,7 +183,7 @@ class Choice:
         It is "not compared" unless there are candidates of both kinds and held-out labels, because
         the weights then depend on priors and class shares alone.
         """
-        if not self.has_both_kinds or not len(self.trials.held_out_codes):
+        if not self.has_both_kinds or not self.is_tested:
             return "not compared"
         if self.supervised_weight <= MAX_WEIGHT_IF_HELPFUL:
             return GRAPH_HELPS

@@ -154,7 +154,7 @@ def _graph_probabilities(
     With two classes they make probabilities no better (docs/evidence.md). A given graph has no
     edges to new rows, and a model does not keep the rows of a large table.
     """
-    if len(choice.label_counts) == 2 or not members or not len(choice.trials.held_out_codes):
+    if len(choice.label_counts) == 2 or not members or not choice.is_tested:
         return None
     if members[0].trials.task.X.shape[0] > MAX_GRAPH_ROWS:
         return None

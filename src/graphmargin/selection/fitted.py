@@ -93,7 +93,7 @@ def calibrate_and_label(
     """
     labels, pairwise = task.labels, sum_pairwise(machines, task.X)
     n_classes = len(labels.classes)
-    if choice is not None and len(choice.trials.held_out_codes):
+    if choice is not None and choice.is_tested:
         calibration = held_out_calibration(choice, graph, task.parameters.class_weight)
     else:
         given = labels.codes[labels.labeled]
@@ -109,7 +109,7 @@ def calibrate_and_label(
     codes = np.where(labels.labeled, labels.codes, predicted_codes(scores))
     distributions = calibration.probabilities(scores)
     held_out = None
-    if choice is not None and len(choice.trials.held_out_codes):
+    if choice is not None and choice.is_tested:
         unlabeled = ~labels.labeled
         joint = expected_confusion(distributions[unlabeled], codes[unlabeled])
         held_out = held_out_predictions(choice, calibration, joint, graph)

@@ -11,7 +11,7 @@ import numpy as np
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
 from graphmargin.graph.neighbors import nearest_neighbors
 from graphmargin.harmonic.harmonic_predictor import HarmonicPredictor, PointGraph, WalkPart, attach
-from graphmargin.harmonic.solution import HarmonicSolution, mean_solution
+from graphmargin.harmonic.solution import HarmonicSolution, mean_solution, spread_sink_mass
 from graphmargin.labels import UNLABELED
 from graphmargin.selection.choice import Choice
 from graphmargin.selection.execution import Execution, solution_warnings
@@ -212,13 +212,13 @@ def _fitted(
     validation_rows: Any = None,
 ) -> FittedHarmonic:
     """Return the classifier of a solution, which is normalized, with labels of all rows."""
-    labels = task.labels
+    labels, distributions = task.labels, solution.label_distributions
     majority = int(label_counts(labels).argmax())
     induced = np.where(solution.codes == UNLABELED, labels.codes, solution.codes)
     codes = _label_unreached(induced, task, majority, execution)
     predictor = HarmonicPredictor(labels.classes, parts, codes, majority)
     held_out = None
-    if choice is not None and len(choice.trials.held_out_codes):
+    if choice is not None and choice.is_tested:
         held_out = predictions_for(
             choice.trials.held_out_codes,
             _held_out_distributions(choice)
@@ -226,14 +226,14 @@ def _fitted(
             else predictor.probabilities(validation_rows),
             choice.trials.held_out_rows,
             doubt=0.0,
-            unlabeled=solution.label_distributions[~labels.labeled],
+            unlabeled=distributions[~labels.labeled],
         )
     return FittedHarmonic(
         task=task,
         choice=choice,
         predictor=predictor,
         codes=codes,
-        label_distributions=solution.label_distributions,
+        label_distributions=distributions,
         confidence=solution.confidence,
         warnings=tuple(solution_warnings(solution)),
         held_out=held_out,
@@ -250,8 +250,7 @@ def _held_out_distributions(choice: Choice) -> FloatArray:
         rows = trials.fold == fold
         mass = np.tensordot(weights, trials.held_out_values[:, rows], axes=1)
         mass /= (weights / trials.scales).sum()
-        sink_mass = np.clip(1 - mass.sum(axis=1, keepdims=True), 0.0, 1.0)
-        distributions[rows] = mass + sink_mass / mass.shape[1]
+        distributions[rows] = spread_sink_mass(mass)
     return distributions
 
 

@@ -25,9 +25,9 @@ from graphmargin.distributed.io.parquet_files import check_types
 from graphmargin.distributed.io.row_encoder import EncodedColumns, RowEncoder
 from graphmargin.distributed.io.row_ranges import RowRange, open_source
 from graphmargin.labeling.prediction import PredictionSummary, compare_labels, prediction_columns
-from graphmargin.labels import UNLABELED_IN_PYTHON, UnlabeledRule
+from graphmargin.labels import UNLABELED_IN_PYTHON, UnlabeledRule, confidence_of_labels
 from graphmargin.models.array_model import Predictor
-from graphmargin.models.table_model import TableModel, confidence_of_labels
+from graphmargin.models.table_model import TableModel
 from graphmargin.tables.reading import to_frame
 from graphmargin.tables.table_errors import TableError
 

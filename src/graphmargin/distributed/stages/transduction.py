@@ -21,6 +21,7 @@ from graphmargin.distributed.engine.handles import (
 )
 from graphmargin.distributed.engine.run import Run
 from graphmargin.distributed.engine.storage import Folder
+from graphmargin.harmonic.solution import spread_sink_mass
 from graphmargin.labeling.findings import GIVEN, INDUCED, MODEL, SOURCES
 from graphmargin.labels import UNLABELED
 from graphmargin.margin.calibration import Calibration
@@ -98,8 +99,7 @@ def _label_partition(
         induced = solution.read(partition, Induced).codes
         if not by_machine:
             mass, reached = solution.read(partition, Mass).mass, induced != UNLABELED
-            sink_mass = np.clip(1 - mass.sum(axis=1, keepdims=True), 0.0, 1.0)
-            distributions[reached] = (mass + sink_mass / n_classes)[reached]
+            distributions[reached] = spread_sink_mass(mass)[reached]
             codes = np.where(reached, induced, codes)
     codes = np.where(is_given, given, codes).astype(np.int32)
     confidence = distributions[np.arange(n), codes]
