@@ -24,7 +24,7 @@ from graphmargin._typing import FloatArray
 from graphmargin.graph.laplacian import laplacian
 from graphmargin.harmonic import HarmonicSolution, harmonic_solution
 from graphmargin.margin.induced import induced_labels
-from graphmargin.margin.training import train_on_kernel
+from graphmargin.margin.kernel_training import train_on_kernel
 from graphmargin.theory import risk_bound, vc_dimension
 from reproduction.options import RunOptions
 from reproduction.records import Record

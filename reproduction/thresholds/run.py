@@ -17,8 +17,8 @@ from threadpoolctl import threadpool_limits
 
 from graphmargin.harmonic import HarmonicSolution, harmonic_path
 from graphmargin.margin.induced import induced_labels
+from graphmargin.margin.kernel_training import train_on_kernel
 from graphmargin.margin.machine import MarginMachine
-from graphmargin.margin.training import train_on_kernel
 from reproduction.options import RunOptions
 from reproduction.pairs.splits import class_pairs
 from reproduction.records import Record, Tables

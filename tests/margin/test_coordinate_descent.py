@@ -156,7 +156,7 @@ def test_checks_for_cancellation_do_not_change_the_solution(monkeypatch):
     )
     shares = solve_linear(*arguments)
     np.testing.assert_array_equal(whole.weights, shares.weights)
-    assert len(pauses) > whole.epochs
+    assert len(pauses) > 50
 
 
 def test_alternating_over_blocks_of_rows_reaches_the_same_optimum():

@@ -13,19 +13,21 @@ import graphmargin._blocks
 from graphmargin.margin import (
     Kernel,
     class_scores,
+    feature_training,
+    kernel_training,
     train_machine,
     train_manifold,
     train_on_kernel,
     training,
 )
-from graphmargin.margin.coordinate_descent import solve_linear
+from graphmargin.margin.coordinate_descent import solve_centered
 from graphmargin.margin.machine import (
     blend_machines,
     pairwise_values,
     predicted_codes,
     sum_pairwise,
 )
-from graphmargin.margin.smo import solve_smo
+from graphmargin.margin.smo import solve_pairs
 from tests.margin.problems import (
     KERNELS,
     alternating_cases,
@@ -203,7 +205,7 @@ def solved_by(monkeypatch, solver, *arguments, **options):
     """Return the machine of one of the solvers, whatever the number of rows."""
     if solver == "libsvm":
         monkeypatch.setattr(training, "MAX_SMO", 0)
-    monkeypatch.setattr(training, "RELATIVE_GAP", 1e-3)
+    monkeypatch.setattr(feature_training, "RELATIVE_GAP", 1e-3)
     approximation = "nystroem" if solver == "coordinate descent" else "none"
     machine = train_machine(*arguments, approximation=approximation, random_state=0, **options)
     monkeypatch.undo()
@@ -233,8 +235,8 @@ def test_every_solver_finds_the_same_machine(monkeypatch, kind, n_classes, weigh
 
 @pytest.mark.parametrize("kind", ["rbf", "cubic", "callable", "sparse"])
 def test_landmarks_serve_every_kernel_and_sparse_rows(monkeypatch, kind):
-    monkeypatch.setattr(training, "N_LANDMARKS", 200)
-    monkeypatch.setattr(training, "RELATIVE_GAP", 1e-3)
+    monkeypatch.setattr(feature_training, "N_LANDMARKS", 200)
+    monkeypatch.setattr(feature_training, "RELATIVE_GAP", 1e-3)
     X, codes = overlapping_classes(3, n=400, seed=15)
     kernel = KERNELS.get(kind, KERNELS["rbf"])
     rows = sparse.csr_array(X) if kind == "sparse" else X
@@ -304,7 +306,7 @@ def test_drawn_rows_are_weighted_to_represent_all_rows(monkeypatch):
     X, codes = X[rare], codes[rare]
     options = {"C": 1.0, "approximation": "nystroem", "random_state": 0}
     whole = train_machine(X, codes, KERNELS["rbf"], **options)
-    monkeypatch.setattr(training, "MAX_FEATURE_ROWS", 400)
+    monkeypatch.setattr(feature_training, "MAX_FEATURE_ROWS", 400)
     part = train_machine(X, codes, KERNELS["rbf"], **options)
     assert (whole.report.n_rows, part.report.n_rows) == (825, 400)
     assert np.mean((whole.decision(X) > 0) == (part.decision(X) > 0)) > 0.97
@@ -387,7 +389,7 @@ def test_sample_weights_must_be_positive_in_every_class(weights):
 @pytest.mark.parametrize(("n_classes", "changed"), [(2, "C"), (3, "labels"), (3, "nothing")])
 def test_start_from_another_machine_changes_nothing_but_the_work(monkeypatch, n_classes, changed):
     iterations = {"cold": 0, "warm": 0}
-    solve = training.solve_smo
+    solve = kernel_training.solve_pairs
     for seed in range(5):
         X, codes = overlapping_classes(n_classes, n=150, seed=seed)
         K = KERNELS["rbf"](X, X)
@@ -399,13 +401,13 @@ def test_start_from_another_machine_changes_nothing_but_the_work(monkeypatch, n_
 
             def counting(*arguments, kind=kind, **options):
                 solution = solve(*arguments, **options)
-                iterations[kind] += solution.iterations
+                iterations[kind] += solution.iterations.sum()
                 return solution
 
-            monkeypatch.setattr(training, "solve_smo", counting)
+            monkeypatch.setattr(kernel_training, "solve_pairs", counting)
             C = 1.5 if changed == "C" else 1.0
             values[kind] = train_on_kernel(K, codes, C=C, start=start).pairwise(K)
-        monkeypatch.setattr(training, "solve_smo", solve)
+        monkeypatch.setattr(kernel_training, "solve_pairs", solve)
         np.testing.assert_allclose(values["warm"], values["cold"], atol=1e-3)
     assert changed == "labels" or iterations["warm"] < iterations["cold"]
     assert changed != "nothing" or iterations["warm"] == 0
@@ -418,8 +420,8 @@ def limited(solve, **limits):
 @pytest.mark.parametrize("kind", ["callable", "precomputed", "nystroem"])
 def test_failure_to_converge_is_in_the_report(monkeypatch, kind):
     X, codes = overlapping_classes()
-    monkeypatch.setattr(training, "solve_smo", limited(solve_smo, max_iterations=5))
-    monkeypatch.setattr(training, "solve_linear", limited(solve_linear, max_epochs=2))
+    monkeypatch.setattr(kernel_training, "solve_pairs", limited(solve_pairs, max_iterations=5))
+    monkeypatch.setattr(feature_training, "solve_centered", limited(solve_centered, max_epochs=2))
     rows, kernel, approximation = {
         "callable": (X, Kernel(lambda X, Z: X @ Z.T), "none"),
         "precomputed": (X @ X.T, Kernel("precomputed"), "none"),
@@ -433,7 +435,7 @@ def test_failure_to_converge_is_in_the_report(monkeypatch, kind):
 def test_libsvm_is_used_where_smo_does_not_converge(monkeypatch):
     X, codes = overlapping_classes()
     expected = train_machine(X, codes, KERNELS["rbf"], C=1.0)
-    monkeypatch.setattr(training, "solve_smo", limited(solve_smo, max_iterations=5))
+    monkeypatch.setattr(kernel_training, "solve_pairs", limited(solve_pairs, max_iterations=5))
     machine = train_machine(X, codes, KERNELS["rbf"], C=1.0)
     assert expected.report.solver == "smo"
     assert machine.report.solver == "libsvm"
@@ -492,7 +494,9 @@ def test_machine_without_bias_fulfills_its_optimality_conditions(kind, n_classes
     X, codes = overlapping_classes(n_classes)
     K = KERNELS[kind](X, X)
     values, vectors = np.linalg.eigh(K)
-    machine = training.train_without_bias(vectors * np.sqrt(np.maximum(values, 0.0)), codes, C=0.7)
+    machine = kernel_training.train_without_bias(
+        vectors * np.sqrt(np.maximum(values, 0.0)), codes, C=0.7
+    )
     assert (machine.intercepts == 0).all()
     for pair, (i, j) in enumerate(itertools.combinations(range(n_classes), 2)):
         alpha = np.zeros(len(X))

@@ -6,7 +6,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from graphmargin.estimators import SupervisedSVC
 from graphmargin.harmonic import harmonic_solution, iterative
-from graphmargin.margin import Kernel, train_machine, training
+from graphmargin.margin import Kernel, kernel_training, train_machine, training
 from graphmargin.selection.execution import (
     Execution,
     UnreachedWarning,
@@ -69,7 +69,7 @@ def test_each_failure_of_machines_is_reported_once(monkeypatch):
     X, codes = rng.normal(size=(30, 2)), rng.integers(2, size=30)
     good = train_machine(X, codes, Kernel("linear"), C=1.0)
     monkeypatch.setattr(training, "FEW_ITERATIONS", 1)
-    monkeypatch.setattr(training, "MAX_ITERATIONS", 1)
+    monkeypatch.setattr(kernel_training, "MAX_ITERATIONS", 1)
     bad = train_machine(X, codes, Kernel("linear"), C=1.0)
     assert machine_warnings([good]) == []
     (warning,) = machine_warnings([bad, good, bad])

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from graphmargin.margin import training
+from graphmargin.margin import kernel_training
 from graphmargin.selection import manifold_fits
 from tests.selection.tasks import MANIFOLD, clusters, folds_of
 
 
 def test_failures_of_trial_machines_are_not_reported(monkeypatch):
-    monkeypatch.setattr(training, "MAX_ITERATIONS", 1)
+    monkeypatch.setattr(kernel_training, "MAX_ITERATIONS", 1)
     X, y = clusters()
     tasks = MANIFOLD.tasks(X, y, kernel="linear")
     trials, _, fitted = MANIFOLD.try_and_choose(tasks, folds_of(y))  # warnings are errors

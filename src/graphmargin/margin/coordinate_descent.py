@@ -40,6 +40,8 @@ class LinearSolution:
     ----------
     weights : array of shape (m,)
     bias : float
+    alpha : array of shape (n,)
+        Dual variables, float32.
     primal, dual : float
         Objectives with the penalized bias; the optimum lies between them.
     epochs : int
@@ -48,6 +50,7 @@ class LinearSolution:
 
     weights: FloatArray
     bias: float
+    alpha: FloatArray
     primal: float
     dual: float
     epochs: int
@@ -103,22 +106,57 @@ def solve_linear(
     rows = np.ascontiguousarray(rows, dtype=np.int64)
     signs = np.ascontiguousarray(signs, dtype=np.float32)
     bounds = np.ascontiguousarray(bounds, dtype=np.float32)
-    random = np.random.default_rng(seed)
     problem = centered_problem(F, rows, signs, bounds, _midpoint(F, rows, signs))
+    return solve_centered(problem, relative_gap=relative_gap, max_epochs=max_epochs, seed=seed)
+
+
+def solve_centered(
+    problem: LinearProblem,
+    *,
+    start: FloatArray | None = None,
+    relative_gap: float = RELATIVE_GAP,
+    max_epochs: int = MAX_EPOCHS,
+    seed: int = 0,
+) -> LinearSolution:
+    """Return the machine of a problem that is centered where f should be about zero.
+
+    Parameters
+    ----------
+    problem : LinearProblem
+        Both classes have rows.
+    start : array of shape (n,), default=None
+        Initial dual variables, clipped to the bounds; None is zero.
+    relative_gap, max_epochs, seed
+        As in `solve_linear`.
+
+    Examples
+    --------
+    >>> F = np.array([[-1.0], [3.0]], dtype=np.float32)
+    >>> signs, bounds = np.array([-1, 1], np.float32), np.full(2, 10, np.float32)
+    >>> problem = centered_problem(F, np.arange(2), signs, bounds, np.ones(1, np.float32))
+    >>> solution = solve_centered(problem)
+    >>> solve_centered(problem, start=solution.alpha).epochs < solution.epochs
+    True
+    """
+    F, rows, signs, bounds = problem.F, problem.rows, problem.signs, problem.bounds
+    random = np.random.default_rng(seed)
     bias_square = bias_feature_square(
         float(problem.squares.mean()),
         min(float(bounds[signs > 0].sum()), float(bounds[signs < 0].sum())),
     )
     alpha = np.zeros(len(rows), dtype=np.float32)
-    weights = np.zeros(F.shape[1], dtype=np.float32)
-    offset = 0.0
+    weights, offset = np.zeros(F.shape[1], dtype=np.float32), 0.0
+    if start is not None:
+        alpha = np.clip(start, 0, bounds).astype(np.float32)
+        weights = _weighted_sum(F, rows, signs * alpha, problem.center)
+        offset = problem.offset(weights, bias_square * problem.balance(alpha))
     epochs, primal, dual = 0, np.inf, 0.0
     while dual < (1 - relative_gap) * primal and epochs < max_epochs:
         n_epochs = min(epochs_before_check(epochs), max_epochs - epochs)
         done, _ = descend(problem, bias_square, alpha, weights, offset, n_epochs, random)
         epochs += done
         bias = bias_square * problem.balance(alpha)
-        offset = bias - float(weights @ problem.center.astype(np.float64))
+        offset = problem.offset(weights, bias)
         f = values_at(F, rows, weights, offset)
         penalty = squared_norm_penalty(weights, bias, bias_square)
         primal = penalty + hinge_losses(f, signs, bounds)
@@ -126,6 +164,7 @@ def solve_linear(
     return LinearSolution(
         weights,
         float(offset + best_shift(f, signs, bounds)),
+        alpha,
         primal,
         dual,
         epochs,
@@ -159,6 +198,10 @@ class LinearProblem:
     def balance(self, alpha: FloatArray) -> float:
         """Return ``sum_i s_i alpha_i``; the bias is B times this sum."""
         return float(self.signs @ alpha.astype(np.float64))
+
+    def offset(self, weights: FloatArray, bias: float) -> float:
+        """Return ``b - w.m``, the value of f at a row of zeros."""
+        return bias - float(weights @ self.center.astype(np.float64))
 
 
 def centered_problem(
@@ -231,31 +274,21 @@ def descend(
     active : array
         Positions, among the n rows, of those that do not seem to be at the optimum.
     """
-    F, center = problem.F, problem.center
     curvature = problem.squares + np.float32(bias_square)
     offset_rates = bias_square - problem.center_products
     current_offset = np.array([offset])
-    at_once = max(1, ENTRIES_AT_ONCE // F.shape[1])
-    active, limits = np.arange(len(problem.rows)), np.array([-np.inf, np.inf])
-    for epoch in range(n_epochs):
-        extremes = np.array([np.inf, -np.inf])
-        order = random.permutation(active)
-        active_parts = [active[:0]]
-        for first in range(0, len(order), at_once):
-            active_parts.append(
-                _descend(
-                    *(F, problem.rows, problem.signs, problem.bounds, curvature, center),
-                    *(offset_rates, alpha, weights, current_offset),
-                    *(order[first : first + at_once], limits, extremes),
-                )
-            )
-            raise_if_cancelled()
-        active = np.concatenate(active_parts)
-        if not len(active):
-            return epoch + 1, active
-        limits[0] = extremes[0] if extremes[0] < 0 else -np.inf
-        limits[1] = extremes[1] if extremes[1] > 0 else np.inf
-    return n_epochs, active
+    order, state = np.arange(len(problem.rows)), np.array([0, 0, 0, len(problem.rows)])
+    limits = np.array([-np.inf, np.inf, np.inf, -np.inf])
+    seed = random.integers(1, 2**64, size=1, dtype=np.uint64)
+    at_once = max(1, ENTRIES_AT_ONCE // problem.F.shape[1])
+    while state[0] < n_epochs and state[3] > 0:
+        _descend(
+            *(problem.F, problem.rows, problem.signs, problem.bounds, curvature, problem.center),
+            *(offset_rates, alpha, weights, current_offset),
+            *(order, state, limits, seed, n_epochs, at_once),
+        )
+        raise_if_cancelled()
+    return int(state[0]), order[: state[3]]
 
 
 def best_shift(f: FloatArray, signs: FloatArray, bounds: FloatArray) -> float:
@@ -306,6 +339,17 @@ def _center_products(F, rows, center):  # type: ignore[no-untyped-def]
     return squares, products
 
 
+@kernel(fastmath=True)
+def _weighted_sum(F, rows, factors, center):  # type: ignore[no-untyped-def]
+    """Return the sum of the rows minus the center, each times its factor."""
+    total = np.zeros(F.shape[1])
+    for i in range(len(rows)):
+        if factors[i] != 0:
+            for k in range(F.shape[1]):
+                total[k] += factors[i] * (F[rows[i], k] - center[k])
+    return total.astype(np.float32)
+
+
 @kernel(fastmath={"reassoc", "contract", "nsz"})
 def _descend(  # type: ignore[no-untyped-def]
     F,
@@ -319,44 +363,66 @@ def _descend(  # type: ignore[no-untyped-def]
     weights,
     offset,
     order,
+    state,
     limits,
-    extremes,
+    seed,
+    n_epochs,
+    max_visits,
 ):
-    """Update alpha, weights and offset in place, row by row; return the rows to visit again.
+    """Update alpha, weights and offset in place for some epochs, at most `max_visits` rows.
 
-    A row at a bound whose gradient is beyond the limits of the last epoch is likely to stay there.
-    `extremes` becomes the smallest and the largest gradient. A step changes the offset
-    ``b - w.m`` at the row's offset rate.
+    A row at a bound whose gradient is beyond the limits of the last epoch is likely to stay there,
+    and is not visited again. A step changes the offset ``b - w.m`` at the row's offset rate.
+
+    `order` begins with the rows of the epoch. `state` has the number of finished epochs, the
+    position in the order, the number of rows for the next epoch, and of those in this one; an epoch
+    that is interrupted is continued in the next call. `limits` has the least and the largest
+    gradient of rows that are visited again, and the smallest and the largest of this epoch.
     """
-    active = np.empty(len(order), np.int64)
-    n_active, d = 0, F.shape[1]
-    for i in order:
+    d = F.shape[1]
+    for _ in range(max_visits):
+        if state[1] == 0:  # shuffle the rows, by the generator xorshift
+            for last in range(state[3] - 1, 0, -1):
+                seed[0] ^= seed[0] << np.uint64(13)
+                seed[0] ^= seed[0] >> np.uint64(7)
+                seed[0] ^= seed[0] << np.uint64(17)
+                other = np.int64((seed[0] >> np.uint64(1)) % np.uint64(last + 1))
+                order[last], order[other] = order[other], order[last]
+            limits[2], limits[3] = np.inf, -np.inf
+        i = order[state[1]]
+        state[1] += 1
         x = F[rows[i]]
         f = np.float32(0)
         for k in range(d):
             f += weights[k] * x[k]
         gradient = signs[i] * (f + offset[0]) - 1
         old = alpha[i]
+        at_optimum = False
         if old <= 0:
-            if gradient > limits[1]:
-                continue
+            at_optimum = gradient > limits[1]
             gradient = min(gradient, 0.0)
         elif old >= bounds[i]:
-            if gradient < limits[0]:
-                continue
+            at_optimum = gradient < limits[0]
             gradient = max(gradient, 0.0)
-        active[n_active] = i
-        n_active += 1
-        extremes[0] = min(extremes[0], gradient)
-        extremes[1] = max(extremes[1], gradient)
-        new = min(max(np.float32(old - gradient / curvature[i]), np.float32(0)), bounds[i])
-        if new != old:
-            alpha[i] = new
-            step = signs[i] * (new - old)
-            for k in range(d):
-                weights[k] += step * (x[k] - center[k])
-            offset[0] += step * offset_rates[i]
-    return active[:n_active]
+        if not at_optimum:
+            order[state[2]] = i
+            state[2] += 1
+            limits[2] = min(limits[2], gradient)
+            limits[3] = max(limits[3], gradient)
+            new = min(max(np.float32(old - gradient / curvature[i]), np.float32(0)), bounds[i])
+            if new != old:
+                alpha[i] = new
+                step = signs[i] * (new - old)
+                for k in range(d):
+                    weights[k] += step * (x[k] - center[k])
+                offset[0] += step * offset_rates[i]
+        if state[1] == state[3]:
+            state[0] += 1
+            state[1], state[3], state[2] = 0, state[2], 0
+            limits[0] = limits[2] if limits[2] < 0 else -np.inf
+            limits[1] = limits[3] if limits[3] > 0 else np.inf
+            if state[0] == n_epochs or state[3] == 0:
+                return
 
 
 @kernel(fastmath=True)

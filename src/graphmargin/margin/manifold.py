@@ -31,16 +31,15 @@ from graphmargin.graph.laplacian import laplacian, quadratic_form
 from graphmargin.labels import UNLABELED
 from graphmargin.margin.class_weights import weights_of_rows
 from graphmargin.margin.feature_maps import FeatureMap, explicit_features, rows_are_few_features
+from graphmargin.margin.feature_training import N_LANDMARKS
+from graphmargin.margin.kernel_training import train_on_kernel, train_without_bias
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine, subtract_center
 from graphmargin.margin.training import (
-    N_LANDMARKS,
     Approximation,
     check_approximation,
     choose_center,
     train_machine,
-    train_on_kernel,
-    train_without_bias,
 )
 
 MAX_WARPED = 4000

@@ -19,6 +19,7 @@ from graphmargin._typing import FloatArray, IntArray, ProgressCallback
 from graphmargin.labels import UNLABELED
 from graphmargin.margin.class_weights import weights_of_rows
 from graphmargin.margin.feature_maps import explicit_features
+from graphmargin.margin.feature_training import MAX_FEATURE_ROWS, N_LANDMARKS
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine, TrainingReport
 from graphmargin.margin.s3vm import (
@@ -27,8 +28,6 @@ from graphmargin.margin.s3vm import (
     solve_s3vm,
 )
 from graphmargin.margin.training import (
-    MAX_FEATURE_ROWS,
-    N_LANDMARKS,
     Approximation,
     check_approximation,
     choose_center,

@@ -7,6 +7,7 @@ conditions most, and the one that then gains most to second order (Fan, Chen, Li
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -86,26 +87,115 @@ def solve_smo(
     >>> solution.alpha.tolist(), solution.bias
     ([0.125, 0.125], -0.5)
     """
-    rows = np.ascontiguousarray(rows, dtype=np.int64)
-    signs = np.asarray(signs, dtype=np.float64)
-    bounds = np.asarray(bounds, dtype=np.float64)
-    before = np.zeros(len(rows)) if start is None else np.asarray(start, dtype=np.float64)
-    state = np.empty((5, len(rows)))
-    _prepare(K, rows, signs, bounds, before, state)
-    beta, lowest, highest, diagonal, residual = state
-    at_once = max(1, ENTRIES_AT_ONCE // len(rows))
-    iterations, violation = 0, np.inf
-    while violation > tolerance and iterations < max_iterations:
-        share = min(at_once, max_iterations - iterations)
-        steps, violation = _iterate(
-            K, rows, diagonal, lowest, highest, beta, residual, float(tolerance), share
-        )
-        iterations += steps
-        raise_if_cancelled()
-    bias = float(_bias(beta, lowest, highest, residual))
-    return SmoSolution(
-        signs * beta, bias, iterations, bool(violation <= tolerance), float(violation)
+    rows, signs = np.asarray(rows), np.asarray(signs)
+    positive, negative = np.flatnonzero(signs > 0), np.flatnonzero(signs < 0)
+    order = np.concatenate([positive, negative])
+    limits, initial = np.zeros(len(K)), np.zeros((1, len(K)))
+    limits[rows] = bounds
+    if start is not None:
+        initial[0, rows] = signs * np.asarray(start)
+    solved = solve_pairs(
+        K,
+        [rows[positive], rows[negative]],
+        np.array([[0, 1]]),
+        limits,
+        start=initial,
+        tolerance=tolerance,
+        max_iterations=max_iterations,
     )
+    alpha = np.empty(len(rows))
+    alpha[order] = signs[order] * solved.coefficients[0, rows[order]]
+    return SmoSolution(
+        alpha,
+        float(solved.biases[0]),
+        int(solved.iterations[0]),
+        solved.converged,
+        solved.violation,
+    )
+
+
+@dataclass(frozen=True)
+class PairSolutions:
+    """Solutions of the dual problems of several pairs of classes, and their accuracy.
+
+    Attributes
+    ----------
+    coefficients : array of shape (n_pairs, N)
+        ``s_i alpha_i`` for every pair and row, zero for rows of other classes.
+    biases : array of shape (n_pairs,)
+    iterations : array of shape (n_pairs,)
+    converged : bool
+        Whether all pairs reached the tolerance.
+    violation : float
+        Largest violation of the optimality conditions, in units of f.
+    """
+
+    coefficients: FloatArray
+    biases: FloatArray
+    iterations: IntArray
+    converged: bool
+    violation: float
+
+
+def solve_pairs(
+    K: FloatArray,
+    members: Sequence[IntArray],
+    pairs: IntArray,
+    bounds: FloatArray,
+    *,
+    start: FloatArray | None = None,
+    tolerance: float = TOLERANCE,
+    max_iterations: int = MAX_ITERATIONS,
+) -> PairSolutions:
+    """Return the two-class machines of several pairs of classes on the same kernel matrix.
+
+    All of them are solved in one call of a compiled function, because small problems take less
+    time than such a call.
+
+    Parameters
+    ----------
+    K : array of shape (N, N)
+        As in `solve_smo`.
+    members : sequence of c arrays
+        Rows of each class that take part; none is empty.
+    pairs : array of shape (n_pairs, 2)
+        Two classes each; the signs of the first one are positive.
+    bounds : array of shape (N,)
+        C_i > 0 for the rows that take part.
+    start : array of shape (n_pairs, N), default=None
+        Initial coefficients, made feasible as in `solve_smo`.
+    tolerance, max_iterations
+        As in `solve_smo`, for each pair.
+
+    Examples
+    --------
+    >>> X = np.array([[-1.0], [3.0], [4.0]])
+    >>> members, pairs = [np.array([0]), np.array([1, 2])], np.array([[1, 0]])
+    >>> solved = solve_pairs(X @ X.T, members, pairs, np.full(3, 10.0))
+    >>> solved.coefficients.tolist(), solved.biases.tolist()
+    ([[-0.125, 0.125, 0.0]], [-0.5])
+    """
+    order = np.concatenate(members).astype(np.int64, copy=False)
+    sizes = np.array([len(rows) for rows in members])
+    ends = np.cumsum(sizes)
+    ranges = np.column_stack([ends - sizes, ends])
+    largest = int(sizes[pairs].sum(axis=1).max(initial=0))
+    coefficients = np.zeros((len(pairs), len(K)))
+    start = coefficients if start is None else start
+    rows, state = np.empty(largest, dtype=np.int64), np.empty((5, largest))
+    # Position of the first pair that is not finished, and whether its state is to be kept.
+    resume = np.zeros(2, dtype=np.int64)
+    iterations = np.zeros(len(pairs), dtype=np.int64)
+    biases, violations = np.zeros(len(pairs)), np.full(len(pairs), np.inf)
+    bounds = np.ascontiguousarray(bounds, dtype=np.float64)
+    while resume[0] < len(pairs):
+        _solve_pairs(
+            *(K, order, ranges, pairs, bounds, float(tolerance), max_iterations, ENTRIES_AT_ONCE),
+            *(start, coefficients, biases, iterations, violations, rows, state, resume),
+        )
+        raise_if_cancelled()
+    violation = float(violations.max(initial=0.0))
+    return PairSolutions(coefficients, biases, iterations, violation <= tolerance, violation)
 
 
 @kernel()
@@ -129,7 +219,7 @@ def _bias(beta, lowest, highest, residual):  # type: ignore[no-untyped-def]
 
 
 @kernel()
-def _prepare(K, rows, signs, bounds, start, state):  # type: ignore[no-untyped-def]
+def _prepare(K, rows, n_positive, bounds, start, state):  # type: ignore[no-untyped-def]
     """Fill `state`: the initial beta, its bounds, the diagonal of K and the residual s - K beta.
 
     The initial beta is made feasible: within its bounds, with equal sums in both classes.
@@ -138,21 +228,22 @@ def _prepare(K, rows, signs, bounds, start, state):  # type: ignore[no-untyped-d
     beta, lowest, highest, diagonal, residual = state[0], state[1], state[2], state[3], state[4]
     positive = negative = 0.0
     for i in range(n):
-        beta[i] = min(max(start[i], 0.0), bounds[i])
-        if signs[i] > 0:
+        bound = bounds[rows[i]]
+        diagonal[i] = K[rows[i], rows[i]]
+        if i < n_positive:
+            lowest[i], highest[i], residual[i] = 0.0, bound, 1.0
+            beta[i] = min(max(start[rows[i]], 0.0), bound)
             positive += beta[i]
         else:
-            negative += beta[i]
-        lowest[i], highest[i] = min(signs[i] * bounds[i], 0.0), max(signs[i] * bounds[i], 0.0)
-        diagonal[i] = K[rows[i], rows[i]]
-        residual[i] = signs[i]
+            lowest[i], highest[i], residual[i] = -bound, 0.0, -1.0
+            beta[i] = max(min(start[rows[i]], 0.0), -bound)
+            negative -= beta[i]
     # Where the sums are equal already, variables at their bounds stay there.
     balanced = abs(positive - negative) <= 1e-12 * (positive + negative)
     least = min(positive, negative)
     for i in range(n):
         if not balanced:
-            beta[i] *= least / max(positive if signs[i] > 0 else negative, TINY)
-        beta[i] *= signs[i]
+            beta[i] *= least / max(positive if i < n_positive else negative, TINY)
         if beta[i] != 0:
             row = K[rows[i]]
             for t in range(n):
@@ -201,3 +292,54 @@ def _iterate(  # type: ignore[no-untyped-def]
             if residual[t] > top and beta[t] < highest[t]:
                 i, top = t, residual[t]
     return max_iterations, np.inf
+
+
+@kernel()
+def _solve_pairs(  # type: ignore[no-untyped-def]
+    K,
+    order,
+    ranges,
+    pairs,
+    bounds,
+    tolerance,
+    max_iterations,
+    max_entries,
+    start,
+    coefficients,
+    biases,
+    iterations,
+    violations,
+    rows,
+    state,
+    resume,
+):
+    """Solve pair after pair, until all are solved or `max_entries` entries of K are visited.
+
+    The pair that is interrupted is continued in the next call, from its `rows` and `state`.
+    """
+    left = max_entries
+    for pair in range(resume[0], len(pairs)):
+        first, second = ranges[pairs[pair, 0]], ranges[pairs[pair, 1]]
+        n_positive = first[1] - first[0]
+        n = n_positive + second[1] - second[0]
+        if resume[1] == 0:
+            for t in range(n):
+                rows[t] = order[first[0] + t if t < n_positive else second[0] + t - n_positive]
+            _prepare(K, rows[:n], n_positive, bounds, start[pair], state)
+        beta, lowest, highest = state[0, :n], state[1, :n], state[2, :n]
+        diagonal, residual = state[3, :n], state[4, :n]
+        share = min(max(left // n, 1), max_iterations - iterations[pair])
+        steps, violations[pair] = _iterate(
+            K, rows[:n], diagonal, lowest, highest, beta, residual, tolerance, share
+        )
+        iterations[pair] += steps
+        left -= (steps + 1) * n
+        if violations[pair] > tolerance and iterations[pair] < max_iterations:
+            resume[0], resume[1] = pair, 1
+            return
+        biases[pair] = _bias(beta, lowest, highest, residual)
+        for t in range(n):
+            coefficients[pair, rows[t]] = beta[t]
+        resume[0], resume[1] = pair + 1, 0
+        if left <= 0:
+            return

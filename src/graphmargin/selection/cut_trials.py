@@ -18,9 +18,10 @@ from graphmargin.harmonic.solution import HarmonicSolution
 from graphmargin.labels import UNLABELED, EncodedLabels
 from graphmargin.margin.feature_maps import stratified_sample
 from graphmargin.margin.induced import InducedLabels, induced_labels, supervised_labels
+from graphmargin.margin.kernel_training import train_on_kernel
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine, pairwise_values, subtract_center
-from graphmargin.margin.training import choose_center, train_on_kernel
+from graphmargin.margin.training import choose_center
 from graphmargin.selection.execution import Execution
 from graphmargin.selection.gamma_path import GammaStatistics, solve_folds
 from graphmargin.selection.grids import c_grid, gamma_g_grid, prior_grid

@@ -16,7 +16,8 @@ from graphmargin.margin.induced import InducedLabels, induced_labels, supervised
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine, blend_machines, predicted_codes
 from graphmargin.margin.margin_predictor import MarginPredictor, log_graph_probabilities
-from graphmargin.margin.training import train_machine
+from graphmargin.margin.pairs import MarginProblem
+from graphmargin.margin.training import train_machines
 from graphmargin.selection.choice import Choice
 from graphmargin.selection.cut_trials import CutTrials, labels_to_learn
 from graphmargin.selection.execution import (
@@ -101,9 +102,8 @@ def fit_cut(task: Task, execution: Execution) -> FittedCut:
     rows = np.flatnonzero(induced.mask)
     stage = f"max-margin classifier on {len(rows):,} points"
     with report_stage(stage, execution.verbose) as progress:
-        machine = _train_on_rows(
-            task, induced, fixed_value(parameters.C), None, execution, progress
-        )
+        problem = MarginProblem(induced.codes, induced.weights, fixed_value(parameters.C))
+        (machine,) = _train_on_rows(task, [problem], None, execution, progress)
         predictor = _calibrated_predictor(task, machine, normalized, rows)
         distributions, codes = normalized.label_distributions, induced.codes
         unreached = codes == UNLABELED
@@ -135,15 +135,11 @@ def fit_supervised(task: Task, execution: Execution) -> FittedClassifier:
     n_labeled = int(task.labels.labeled.sum())
     stage = f"max-margin classifier on {n_labeled:,} points"
     with report_stage(stage, execution.verbose) as progress:
-        machine = _train_on_rows(
-            task,
-            supervised_labels(task.labels).weighted_by_class(task.parameters.class_weight),
-            fixed_value(task.parameters.C),
-            None,
-            execution,
-            progress,
-        ).collapse_linear()
-        return calibrate_and_label(task, [machine], None, machine_warnings([machine]))
+        given = supervised_labels(task.labels).weighted_by_class(task.parameters.class_weight)
+        problem = MarginProblem(given.codes, given.weights, fixed_value(task.parameters.C))
+        machines = _train_on_rows(task, [problem], None, execution, progress)
+        collapsed = [machine.collapse_linear() for machine in machines]
+        return calibrate_and_label(task, collapsed, None, machine_warnings(machines))
 
 
 def _graph_probabilities(
@@ -212,19 +208,29 @@ def _solutions_on_all_rows(members: Sequence[BlendMember], execution: Execution)
 def _train_members(
     members: Sequence[BlendMember], solutions: Solutions, execution: Execution
 ) -> list[MarginMachine]:
-    """Return the machines of a blend, trained on all rows."""
+    """Return the machines of a blend, trained on all rows; those of a task are trained together."""
+    by_task: dict[int, list[int]] = {}
+    for i, member in enumerate(members):
+        by_task.setdefault(id(member.trials), []).append(i)
+    machines: dict[int, MarginMachine] = {}
     with report_stage(f"blend of {len(members)} classifiers", execution.verbose) as progress:
-        return [
-            _train_on_rows(
-                member.trials.task,
-                _induced(member, solutions),
-                member.candidate["C"],
-                member.trials.center,
+        for numbers in by_task.values():
+            trials = members[numbers[0]].trials
+            trained = _train_on_rows(
+                trials.task,
+                [_margin_problem(members[i], solutions) for i in numbers],
+                trials.center,
                 execution,
                 progress,
             )
-            for member in members
-        ]
+            machines.update(zip(numbers, trained, strict=True))
+    return [machines[i] for i in range(len(members))]
+
+
+def _margin_problem(member: BlendMember, solutions: Solutions) -> MarginProblem:
+    """Return the problem of a candidate on all rows."""
+    induced = _induced(member, solutions)
+    return MarginProblem(induced.codes, induced.weights, float(member.candidate["C"]))
 
 
 def _blend_of_trials(members: Sequence[BlendMember]) -> tuple[MarginMachine, ...]:
@@ -267,30 +273,22 @@ def _induced_warnings(induced: InducedLabels) -> list[FitWarning]:
 
 def _train_on_rows(
     task: Task,
-    induced: InducedLabels,
-    C: float,
+    problems: Sequence[MarginProblem],
     center: FloatArray | float | None,
     execution: Execution,
     progress: ProgressCallback | None,
-) -> MarginMachine:
-    """Return the machine that is trained on the rows with induced labels."""
-    rows, kernel = np.flatnonzero(induced.mask), task.kernel
-    weights = induced.weights[rows]
-    machine = train_machine(
-        kernel.select_rows(task.X, rows),
-        induced.codes[rows],
-        kernel,
-        C=C,
-        sample_weight=None if (weights == 1.0).all() else weights,
+) -> list[MarginMachine]:
+    """Return the machines that are trained on the rows of a task."""
+    return train_machines(
+        task.X,
+        problems,
+        task.kernel,
         approximation=task.parameters.approximation,
         center=center,
         n_jobs=execution.n_jobs,
         random_state=execution.seed,
         progress=progress,
     )
-    if kernel.kind == "precomputed":
-        machine = replace(machine, vectors=rows[machine.vectors])
-    return machine
 
 
 def _calibrated_predictor(

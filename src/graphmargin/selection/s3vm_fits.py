@@ -13,11 +13,12 @@ from graphmargin._progress import report_stage
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
 from graphmargin.labels import UNLABELED
 from graphmargin.margin.feature_maps import explicit_features
+from graphmargin.margin.feature_training import N_LANDMARKS
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine, blend_machines
 from graphmargin.margin.s3vm import S3VMSolution
 from graphmargin.margin.s3vm_training import train_s3vm
-from graphmargin.margin.training import N_LANDMARKS, choose_center
+from graphmargin.margin.training import choose_center
 from graphmargin.selection.choice import Choice
 from graphmargin.selection.cut_trials import sample_rows
 from graphmargin.selection.execution import Execution, FitWarning, machine_warnings

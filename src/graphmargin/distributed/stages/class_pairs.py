@@ -25,7 +25,7 @@ from graphmargin.margin.coordinate_descent import (
     squared_norm_penalty,
     values_at,
 )
-from graphmargin.margin.training import pair_rows
+from graphmargin.margin.pairs import pair_rows
 
 
 @dataclass(frozen=True)

@@ -35,15 +35,15 @@ from graphmargin.margin.feature_maps import (
     landmark_features,
     row_features,
 )
-from graphmargin.margin.kernels import Kernel
-from graphmargin.margin.machine import MarginMachine, TrainingReport, blend_machines
-from graphmargin.margin.training import (
+from graphmargin.margin.feature_training import (
     LINEAR_GAP,
     MAX_FEATURE_ROWS,
     N_LANDMARKS,
     gap_message,
     landmark_precision,
 )
+from graphmargin.margin.kernels import Kernel
+from graphmargin.margin.machine import MarginMachine, TrainingReport, blend_machines
 
 GROUP_ROWS = "group_rows.json"
 GROUP_SHARE = 0.5

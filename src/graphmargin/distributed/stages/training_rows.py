@@ -25,7 +25,7 @@ from graphmargin.distributed.engine.storage import Arrays, Folder
 from graphmargin.labels import UNLABELED
 from graphmargin.margin.feature_maps import ERROR_ROWS, FeatureMap, balanced_quotas
 from graphmargin.margin.induced import InducedLabels, confident_labels
-from graphmargin.margin.training import rows_by_class
+from graphmargin.margin.pairs import rows_by_class
 
 
 @dataclass(frozen=True)
