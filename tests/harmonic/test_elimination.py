@@ -179,7 +179,7 @@ def test_ball_of_a_large_graph_predicts_that_the_fill_is_too_large(monkeypatch, 
     calls = []
     original = module._quotient_graph
     monkeypatch.setattr(
-        module, "_quotient_graph", lambda W: calls.append(W.shape[0]) or original(W)
+        module, "_quotient_graph", lambda W, n: calls.append(W.shape[0]) or original(W, n)
     )
     assert elimination_order(W, max_flops=flops / 1e3) is None
     assert calls == [40]  # the whole is not tried
