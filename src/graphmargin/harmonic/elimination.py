@@ -113,7 +113,9 @@ def elimination_order(
 ) -> EliminationOrder | None:
     """Return a fill-reducing order of the vertices of W, or None where the fill is too large.
 
-    The last `n_kept` vertices are not eliminated, and all of them are connected in the end. The cost of a ball around a vertex of a large graph, times the number of such balls, is a lower
+    The last `n_kept` vertices are not eliminated, and all of them are connected in the end.
+
+    The cost of a ball around a vertex of a large graph, times the number of such balls, is a lower
     bound on that of the graph. If even this is too large, the graph itself is not tried.
     """
     n = W.shape[0]
@@ -152,9 +154,9 @@ def elimination_order(
 def eliminate(W: sparse.csr_array, absorption: FloatArray, order: EliminationOrder) -> Elimination:
     """Factorize ``diag(W 1 + absorption) - W`` (symmetric W >= 0 without a diagonal).
 
-    Vertices that the order keeps are left over, see `Elimination.kept_walk`. An `absorption` of
-    shape (n, lanes) factorizes several systems at once. Four of them take twice the time of one, half of
-    which is spent on finding the entries.
+    An `absorption` of shape (n, lanes) factorizes several systems at once. Four of them take twice
+    the time of one, half of which is spent on finding the entries. Vertices that the order keeps
+    are left over, see `Elimination.kept_walk`.
     """
     lanes = 1 if absorption.ndim == 1 else absorption.shape[1]
     position = np.empty(W.shape[0], dtype=np.int32)
@@ -230,7 +232,8 @@ def _quotient_graph(W: sparse.csr_array, n_eliminated: int) -> _QuotientGraph:
     by_degree = np.argsort(degree[:n_eliminated], kind="stable").astype(np.int32)
     equal = degree[by_degree[:-1]] == degree[by_degree[1:]]
     head = np.full(n + 1, -1, dtype=np.int32)
-    head[degree[:n_eliminated]] = np.arange(n_eliminated, dtype=np.int32)  # the last vertex of each degree comes first
+    # The last vertex of each degree comes first.
+    head[degree[:n_eliminated]] = np.arange(n_eliminated, dtype=np.int32)
     following, previous = np.full((2, n), -1, dtype=np.int32)
     following[by_degree[1:][equal]] = by_degree[:-1][equal]
     previous[by_degree[:-1][equal]] = by_degree[1:][equal]
@@ -286,8 +289,8 @@ def _minimum_degree(  # type: ignore[no-untyped-def]
     """Eliminate vertices by approximate minimum degree, and collect their cliques in a pool.
 
     Returns the step, the number of used entries of the pool, a lower bound on the degrees and the
-    number of multiply-adds. It stops when all vertices but the last are eliminated, when the pool has no room
-    for the next clique, or when a limit is exceeded.
+    number of multiply-adds. It stops when all vertices but the kept ones are eliminated, when the
+    pool has no room for the next clique, or when a limit is exceeded.
     """
     n = len(order)
     for step in range(first_step, n_eliminated):

@@ -100,8 +100,10 @@ class HarmonicSystem:
         self.degrees = self.W.sum(axis=1)
 
     def _choose_solver(self, solver: Solver) -> None:
-        caps = {"max_flops": np.inf} if solver == "direct" else {}
-        self.order = elimination_order(self.W, **caps)
+        if solver == "direct":
+            self.order = elimination_order(self.W, max_flops=np.inf)
+        else:
+            self.order = elimination_order(self.W)
         if self.order is not None:
             self.solver = "direct"
         elif solver == "direct":
