@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from graphmargin.datasets import load_letter, mask_labels
+from graphmargin.datasets import load_digits, load_letter, mask_labels
 
 N_NEW = 100_000
 
@@ -29,6 +29,12 @@ class Problem:
     def hidden(self) -> Any:
         """Mask of the unlabeled rows."""
         return self.y_few == -1
+
+
+def digits(seed: int) -> Problem:
+    """5,620 x 64 digits, ten classes, five labels a class."""
+    X, y = load_digits()
+    return Problem(X, y, mask_labels(y, per_class=5, random_state=seed))
 
 
 def letter(seed: int) -> Problem:
@@ -73,6 +79,13 @@ def mixture(seed: int, n: int, d: int = 64) -> Problem:
     return Problem(X, y, mask_labels(y, per_class=20, random_state=seed), X_new, y_new)
 
 
+def mixture_of_five(seed: int) -> Problem:
+    """100,000 x 19 of the same mixture, in 5 classes of 10 clusters, 100 labels each."""
+    problem = mixture(seed, 100_000, 19)
+    y = problem.y % 5
+    return Problem(problem.X, y, mask_labels(y, per_class=100, random_state=seed))
+
+
 def sheets(seed: int) -> Problem:
     """697,526 x 15, two folded sheets, one tenth as large as the other, 2 percent of labels."""
     world, random = np.random.default_rng(0), np.random.default_rng([2, seed])
@@ -110,6 +123,7 @@ def _keep_share(y: Any, share: float, random: Generator) -> Any:
 
 
 PROBLEMS: dict[str, Callable[[int], Problem]] = {
+    "digits": digits,
     "letter": letter,
     "letter-pair": letter_pair,
     "sheets": sheets,
@@ -119,6 +133,7 @@ PROBLEMS: dict[str, Callable[[int], Problem]] = {
     "mixture-1e6": lambda seed: mixture(seed, 1_000_000),
     "mixture16-4e3": lambda seed: mixture(seed, 4000, 16),
     "mixture16-1e5": lambda seed: mixture(seed, 100_000, 16),
+    "mixture19-1e5": mixture_of_five,
     "mixture16-1e6": lambda seed: mixture(seed, 1_000_000, 16),
     "unit-vectors": unit_vectors,
 }
