@@ -17,7 +17,7 @@ from graphmargin.selection.execution import Execution
 from graphmargin.selection.held_out import HeldOutLabels
 from graphmargin.selection.tasks import Task, build_graph
 
-MAX_TRIAL_ROWS = 50_000
+MAX_TRIAL_ROWS = 20_000
 """Largest number of unlabeled rows in the graph of trials; of more rows, a sample is drawn."""
 MAX_LABELED = 1000
 """Largest number of labeled rows that candidates learn from and are tested on in a sample."""
