@@ -59,7 +59,7 @@ def in_own_process(
     memory_limit : int
         Bytes.
     root : Path
-        Checkout whose library and benchmarks are run.
+        Checkout whose library is run; the benchmarks are those of this one.
     """
     command = [sys.executable, "-m", "benchmarks.measure", case.problem, case.system, str(case.k)]
     command += [str(seed), str(memory_limit)]
@@ -69,7 +69,7 @@ def in_own_process(
     settings["PYTHONPATH"] = str(root / "src")
     with subprocess.Popen(
         command,
-        cwd=root,
+        cwd=ROOT,
         env=os.environ | settings,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -1,8 +1,8 @@
 """The systems of suites with the library of this checkout and of another one, in turns.
 
 ``python -m benchmarks.side_by_side ../other-checkout letter path selection`` measures both in one
-run, in processes of their own. The other checkout is a git worktree of another commit; it runs its
-own `benchmarks` with its own sources.
+run, in processes of their own. The other checkout is a git worktree of another commit, and both run
+the `benchmarks` of this one. ``taskset -c 0`` in front gives every process one thread.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3, help="runs of each system (3)")
     parser.add_argument("--timeout", type=float, default=600.0, help="seconds for a run (600)")
     given = parser.parse_args()
-    if not (given.other / "benchmarks").is_dir():
-        parser.error(f"{given.other} is not a checkout with benchmarks")
+    if not (given.other / "src" / "graphmargin").is_dir():
+        parser.error(f"{given.other} is not a checkout of graphmargin")
     cases = [
         case
         for suite in given.suites

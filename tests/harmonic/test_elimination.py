@@ -171,6 +171,32 @@ def test_lanes_equal_separate_systems(random_graph):
         np.testing.assert_array_equal(together.solve(B, lane), alone.solve(B))
 
 
+@given(W=graphs, data=st.data())
+def test_kept_vertices_have_the_walk_that_is_left_over(W, data):
+    """It is the Schur complement, and masses extend to the eliminated vertices."""
+    n = len(W)
+    n_kept = data.draw(st.integers(0, n))
+    eliminated = n - n_kept
+    absorption = np.full(n, 0.5)
+    absorption[eliminated:] = 0.0
+    order = elimination_order(sparse.csr_array(W), n_kept=n_kept)
+    np.testing.assert_array_equal(order.order[eliminated:], np.arange(eliminated, n))
+    lanes = eliminate(sparse.csr_array(W), np.column_stack([2 * absorption, absorption]), order)
+    edges, sink = lanes.kept_walk(1)
+    A = system(W, absorption)
+    inner, outer = A[:eliminated, :eliminated], A[:eliminated, eliminated:]
+    schur = A[eliminated:, eliminated:] - outer.T @ np.linalg.solve(inner, outer)
+    np.testing.assert_allclose(edges, -(schur - np.diag(np.diag(schur))), atol=1e-12)
+    np.testing.assert_allclose(edges.sum(axis=1) + sink, np.diag(schur), atol=1e-12)
+    masses = np.random.default_rng(0).random((n_kept, 3))
+    extended = lanes.extend(masses, 1)
+    into_sink = np.zeros((eliminated, 3))
+    into_sink[:, -1] = absorption[:eliminated]
+    expected = np.linalg.solve(inner, into_sink - outer @ masses)
+    np.testing.assert_allclose(extended[:eliminated], expected, atol=1e-12)
+    np.testing.assert_array_equal(extended[eliminated:], masses)
+
+
 def test_ball_of_a_large_graph_predicts_that_the_fill_is_too_large(monkeypatch, random_graph):
     W = sparse.csr_array(random_graph(200, 0))
     flops = float(np.square(np.diff(elimination_order(W).column_start)).sum())
@@ -179,7 +205,7 @@ def test_ball_of_a_large_graph_predicts_that_the_fill_is_too_large(monkeypatch, 
     calls = []
     original = module._quotient_graph
     monkeypatch.setattr(
-        module, "_quotient_graph", lambda W: calls.append(W.shape[0]) or original(W)
+        module, "_quotient_graph", lambda W, n: calls.append(W.shape[0]) or original(W, n)
     )
     assert elimination_order(W, max_flops=flops / 1e3) is None
     assert calls == [40]  # the whole is not tried

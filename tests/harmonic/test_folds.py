@@ -33,7 +33,7 @@ def assert_same_solution(by_fold, expected, atol=1e-6):
     np.testing.assert_allclose(by_fold.sink_mass, expected.sink_mass, atol=atol)
     np.testing.assert_array_equal(by_fold.codes == -1, expected.codes == -1)
     second, best = np.sort(expected.class_mass, axis=1)[:, -2:].T
-    clear = (best - second > 1e-6 * best) | (best == 0)
+    clear = (best - second > (1e-6 * best if atol <= 1e-6 else atol)) | (best == 0)
     np.testing.assert_array_equal(by_fold.codes[clear], expected.codes[clear])
 
 
@@ -96,8 +96,11 @@ def test_problem_without_labels_is_that_of_a_new_graph_after_use(random_graph):
 @pytest.mark.parametrize("options", SETTINGS)
 def test_solutions_are_those_of_problems_without_the_held_out_labels(random_graph, options, solver):
     problem = harmonic_problem(random_graph(N, 0), CODES, **options)
-    nothing = np.zeros(0, dtype=np.int64)
-    assert_equals_separate_problems(problem, GAMMAS, [*FOLDS, nothing], solver=solver)
+    # Iterations end early if labels are held out.
+    atol = 1e-5 if solver == "cg" else 1e-6
+    assert_equals_separate_problems(problem, GAMMAS, FOLDS, solver=solver, atol=atol)
+    nothing = [np.zeros(0, dtype=np.int64)]
+    assert_equals_separate_problems(problem, GAMMAS, nothing, solver=solver)
 
 
 @pytest.mark.parametrize("options", SETTINGS)
@@ -180,7 +183,9 @@ def test_component_whose_labels_are_all_held_out_is_not_reached(random_graph, so
     W, codes = two_components_and_a_loner(random_graph, scale)
     problem = harmonic_problem(W, codes, c_labeled=trust * scale)
     folds = [np.array([12, 13]), np.array([0, 12, 13, 20]), np.array([12])]
-    by_fold = assert_equals_separate_problems(problem, [0.0, 0.1 * scale], folds, solver=solver)
+    by_fold = assert_equals_separate_problems(
+        problem, [0.0, 0.1 * scale], folds, solver=solver, atol=1e-5
+    )
     for solutions in by_fold[:2]:
         for solution in solutions:
             assert (solution.class_mass[12:20] == 0).all()

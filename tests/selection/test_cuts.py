@@ -20,12 +20,13 @@ from graphmargin.margin import (
 )
 from graphmargin.margin.induced import induced_labels
 from graphmargin.margin.machine import predicted_codes
-from graphmargin.selection import cut_trials, cuts, gamma_path
+from graphmargin.selection import cut_trials, cuts, gamma_path, trial_rows
 from graphmargin.selection.choice import choose
-from graphmargin.selection.cut_trials import cut_candidates, max_blended, sample_rows, try_cuts
+from graphmargin.selection.cut_trials import cut_candidates, max_blended, try_cuts
 from graphmargin.selection.cuts import blend_cuts
 from graphmargin.selection.grids import label_counts
 from graphmargin.selection.held_out import HeldOutLabels
+from graphmargin.selection.trial_rows import sample_rows
 from graphmargin.selection.trials import join_trials
 from tests.selection.tasks import (
     CUT,
@@ -164,8 +165,8 @@ def test_sample_keeps_all_classes_and_represents_all_rows(seed, max_labeled, max
     codes = rng.choice([-1, 0, 1, 2], size=120, p=[0.3, 0.4, 0.2, 0.1])
     codes[:3] = [0, 1, 2]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cut_trials, "MAX_LABELED", max_labeled)
-        patch.setattr(cut_trials, "MAX_UNLABELED", max_unlabeled)
+        patch.setattr(trial_rows, "MAX_LABELED", max_labeled)
+        patch.setattr(trial_rows, "MAX_UNLABELED", max_unlabeled)
         rows, factors = sample_rows(codes, np.random.RandomState(seed % 1000))
     assert (np.diff(rows) > 0).all()
     n_labeled = (codes >= 0).sum()
@@ -179,8 +180,8 @@ def test_sample_keeps_all_classes_and_represents_all_rows(seed, max_labeled, max
 
 @pytest.fixture
 def small_samples(monkeypatch):
-    monkeypatch.setattr(cut_trials, "MAX_LABELED", 30)
-    monkeypatch.setattr(cut_trials, "MAX_UNLABELED", 20)
+    monkeypatch.setattr(trial_rows, "MAX_LABELED", 30)
+    monkeypatch.setattr(trial_rows, "MAX_UNLABELED", 20)
 
 
 @pytest.mark.usefixtures("small_samples")
@@ -274,7 +275,7 @@ def test_after_trials_on_a_sample_machines_are_trained_on_all_rows(
 
 @pytest.mark.parametrize("trust", [np.inf, 5.0, np.full(120, 5.0)], ids=["inf", "number", "array"])
 def test_after_trials_on_the_graph_of_a_sample_all_rows_are_solved(monkeypatch, trust):
-    monkeypatch.setattr(cut_trials, "MAX_TRIAL_ROWS", 60)
+    monkeypatch.setattr(trial_rows, "MAX_TRIAL_ROWS", 60)
     X, y = clusters(3, n=120)
     parameters = {"c_labeled": trust, "kernel": ["rbf", "linear"]}
     trials, choice, fitted = CUT.try_and_choose(CUT.tasks(X, y, **parameters), folds_of(y, 4))

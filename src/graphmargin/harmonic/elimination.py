@@ -42,10 +42,11 @@ class EliminationOrder:
     """An order of elimination and the pattern of its factor, for all weights and gamma_g."""
 
     order: IntArray
-    """Vertex that is eliminated k-th."""
+    """Vertex that is eliminated k-th; vertices that are kept come last."""
     column_start: IntArray
     column_rows: IntArray
     """Later positions that are connected to the k-th pivot, ascending."""
+    n_kept: int
 
 
 @dataclass(frozen=True)
@@ -56,21 +57,63 @@ class Elimination:
     weights: FloatArray
     """(fill, lanes): a column for each system that was factorized."""
     pivots: FloatArray
+    absorption: FloatArray
+    """(n, lanes): absorption in the order of elimination, that of earlier vertices handed on."""
 
     def solve(self, B: FloatArray, lane: int = 0) -> FloatArray:
-        """Return x of ``(diag(s) - W) x = B`` for a right-hand side of shape (n, columns)."""
+        """Return x of ``(diag(s) - W) x = B`` for a right-hand side of shape (n, columns).
+
+        No vertex may be kept.
+        """
         pattern = self.pattern
         X = np.ascontiguousarray(B[pattern.order], dtype=np.float64)
-        _substitute(pattern.column_start, pattern.column_rows, self.weights, self.pivots, lane, X)
+        factor = (pattern.column_start, pattern.column_rows, self.weights, self.pivots)
+        _substitute_forward(*factor, lane, X)
+        _substitute_backward(*factor, len(X), lane, X)
         result = np.empty_like(X)
         result[pattern.order] = X
         return result
 
+    def kept_walk(self, lane: int = 0) -> tuple[FloatArray, FloatArray]:
+        """Return the edges between kept vertices, as a dense matrix, and their absorption.
+
+        Walks on this graph have the probabilities of the whole one.
+        """
+        kept = self.pattern.n_kept
+        n = len(self.pivots)
+        entries = slice(self.pattern.column_start[n - kept], None)
+        W = np.zeros((kept, kept))
+        W[np.triu_indices(kept, 1)] = self.weights[entries, lane]
+        return W + W.T, self.absorption[n - kept :, lane]
+
+    def extend(self, X: FloatArray, lane: int = 0) -> FloatArray:
+        """Return the masses of all vertices from those X of the kept ones, classes then sink.
+
+        The absorption of eliminated vertices has to be into the sink, the last column.
+        """
+        pattern = self.pattern
+        n = len(self.pivots)
+        eliminated = n - pattern.n_kept
+        masses = np.zeros((n, X.shape[1]))
+        masses[:eliminated, -1] = self.absorption[:eliminated, lane]
+        masses[eliminated:] = X
+        factor = (pattern.column_start, pattern.column_rows, self.weights, self.pivots)
+        _substitute_backward(*factor, eliminated, lane, masses)
+        result = np.empty_like(masses)
+        result[pattern.order] = masses
+        return result
+
 
 def elimination_order(
-    W: sparse.csr_array, *, max_fill: float = MAX_FILL, max_flops: float = MAX_FLOPS
+    W: sparse.csr_array,
+    *,
+    n_kept: int = 0,
+    max_fill: float = MAX_FILL,
+    max_flops: float = MAX_FLOPS,
 ) -> EliminationOrder | None:
     """Return a fill-reducing order of the vertices of W, or None where the fill is too large.
+
+    The last `n_kept` vertices are not eliminated, and all of them are connected in the end.
 
     The cost of a ball around a vertex of a large graph, times the number of such balls, is a lower
     bound on that of the graph. If even this is too large, the graph itself is not tried.
@@ -81,41 +124,50 @@ def elimination_order(
         part = sparse.csr_array(W[ball][:, ball])
         if elimination_order(part, max_fill=max_fill, max_flops=max_flops * BALL_SIZE / n) is None:
             return None
-    graph, pool = _quotient_graph(W), np.empty(max(4 * W.nnz, 1024, n), dtype=np.int32)
+    kept = n - n_kept + np.arange(n_kept, dtype=np.int32)
+    max_fill = int(min(max_fill, 2**40)) - n_kept * (n_kept - 1) // 2
+    graph = _quotient_graph(W, n - n_kept)
+    pool = np.empty(max(4 * W.nnz, 1024, n), dtype=np.int32)
     step, used, lowest, flops = 0, 0, 0, 0.0
-    while step < n:
+    while step < n - n_kept:
         step, used, lowest, flops = _minimum_degree(
-            *graph, pool, step, used, lowest, flops, int(min(max_fill, 2**40)), float(max_flops)
+            *graph, n - n_kept, pool, step, used, lowest, flops, max_fill, float(max_flops)
         )
         if used > max_fill or flops > max_flops:
             return None
-        if step < n:  # the pool has no room for the next clique
+        if step < n - n_kept:  # the pool has no room for the next clique
             larger = np.empty(max(2 * len(pool), used + n - step), dtype=np.int32)
             larger[:used] = pool[:used]
             pool = larger
+    graph.order[n - n_kept :] = kept
     position = np.empty(n, dtype=np.int32)
     position[graph.order] = np.arange(n, dtype=np.int32)
     rows, start = position[pool[:used]], graph.clique_start
-    pattern = sparse.csr_array((np.empty(used, np.int8), rows, start), shape=(n, n))
+    start[n - n_kept + 1 :] = used + np.cumsum(np.arange(n_kept)[::-1])
+    rows = np.concatenate([rows, kept[np.triu_indices(n_kept, 1)[1]]])
+    pattern = sparse.csr_array((np.empty(len(rows), np.int8), rows, start), shape=(n, n))
     pattern.sort_indices()
-    return EliminationOrder(graph.order, start, pattern.indices.astype(np.int32, copy=False))
+    rows = pattern.indices.astype(np.int32, copy=False)
+    return EliminationOrder(graph.order, start, rows, n_kept)
 
 
 def eliminate(W: sparse.csr_array, absorption: FloatArray, order: EliminationOrder) -> Elimination:
     """Factorize ``diag(W 1 + absorption) - W`` (symmetric W >= 0 without a diagonal).
 
     An `absorption` of shape (n, lanes) factorizes several systems at once. Four of them take twice
-    the time of one, half of which is spent on finding the entries.
+    the time of one, half of which is spent on finding the entries. Vertices that the order keeps
+    are left over, see `Elimination.kept_walk`.
     """
     lanes = 1 if absorption.ndim == 1 else absorption.shape[1]
     position = np.empty(W.shape[0], dtype=np.int32)
     position[order.order] = np.arange(W.shape[0], dtype=np.int32)
-    absorption = np.asarray(absorption, dtype=np.float64).reshape(-1, lanes)
+    left = np.asarray(absorption, dtype=np.float64).reshape(-1, lanes)[order.order]
     weights, pivots = np.empty((len(order.column_rows), lanes)), np.empty((W.shape[0], lanes))
     _factorize(
         (0,) * lanes,
+        W.shape[0] - order.n_kept,
         *csr_arrays(W),
-        absorption[order.order],
+        left,
         order.order,
         position,
         order.column_start,
@@ -127,7 +179,7 @@ def eliminate(W: sparse.csr_array, absorption: FloatArray, order: EliminationOrd
         weights,
         pivots,
     )
-    return Elimination(order, weights, pivots)
+    return Elimination(order, weights, pivots, left)
 
 
 def csr_arrays(W: sparse.csr_array) -> tuple[IntArray, IntArray, FloatArray]:
@@ -170,17 +222,18 @@ class _QuotientGraph(NamedTuple):
     order: IntArray
 
 
-def _quotient_graph(W: sparse.csr_array) -> _QuotientGraph:
-    """Return a graph before its first elimination.
+def _quotient_graph(W: sparse.csr_array, n_eliminated: int) -> _QuotientGraph:
+    """Return a graph before its first elimination; vertices that are kept are in no bucket.
 
     Kernels get their memory from here, because allocations take long to compile.
     """
     indptr, indices, _ = csr_arrays(W)
     n, degree = len(indptr) - 1, np.diff(indptr).astype(np.int32)
-    by_degree = np.argsort(degree, kind="stable").astype(np.int32)
+    by_degree = np.argsort(degree[:n_eliminated], kind="stable").astype(np.int32)
     equal = degree[by_degree[:-1]] == degree[by_degree[1:]]
     head = np.full(n + 1, -1, dtype=np.int32)
-    head[degree] = np.arange(n, dtype=np.int32)  # the last vertex of each degree comes first
+    # The last vertex of each degree comes first.
+    head[degree[:n_eliminated]] = np.arange(n_eliminated, dtype=np.int32)
     following, previous = np.full((2, n), -1, dtype=np.int32)
     following[by_degree[1:][equal]] = by_degree[:-1][equal]
     previous[by_degree[:-1][equal]] = by_degree[1:][equal]
@@ -224,6 +277,7 @@ def _minimum_degree(  # type: ignore[no-untyped-def]
     outside,
     kept,
     order,
+    n_eliminated,
     pool,
     first_step,
     used,
@@ -235,11 +289,11 @@ def _minimum_degree(  # type: ignore[no-untyped-def]
     """Eliminate vertices by approximate minimum degree, and collect their cliques in a pool.
 
     Returns the step, the number of used entries of the pool, a lower bound on the degrees and the
-    number of multiply-adds. It stops when all vertices are eliminated, when the pool has no room
-    for the next clique, or when a limit is exceeded.
+    number of multiply-adds. It stops when all vertices but the kept ones are eliminated, when the
+    pool has no room for the next clique, or when a limit is exceeded.
     """
     n = len(order)
-    for step in range(first_step, n):
+    for step in range(first_step, n_eliminated):
         if used + n - step > len(pool):
             return step, used, lowest, flops
         while head[lowest] < 0:
@@ -314,6 +368,8 @@ def _minimum_degree(  # type: ignore[no-untyped-def]
                 entries[write + q] = kept[q]
             n_plain[u] = n_kept
             new_degree = min(new_degree, n - step - 2, degree[u] + size - 1)
+            if u >= n_eliminated:
+                continue
             # move u to its new bucket
             if previous[u] >= 0:
                 following[previous[u]] = following[u]
@@ -328,12 +384,13 @@ def _minimum_degree(  # type: ignore[no-untyped-def]
                 previous[head[new_degree]] = u
             head[new_degree] = u
             lowest = min(lowest, new_degree)
-    return n, used, lowest, flops
+    return n_eliminated, used, lowest, flops
 
 
 @kernel()
 def _factorize(  # type: ignore[no-untyped-def]
     tag,
+    n_eliminated,
     indptr,
     indices,
     data,
@@ -394,15 +451,15 @@ def _factorize(  # type: ignore[no-untyped-def]
             # A vertex without edges and absorption has a row of zeros.
             if not pivots[j, lane] > 0.0:
                 pivots[j, lane] = 1.0
-        if column_start[j] < column_start[j + 1]:
+        if j < n_eliminated and column_start[j] < column_start[j + 1]:
             i = column_rows[column_start[j]]
             link[j] = pending[i]
             pending[i] = j
 
 
 @kernel()
-def _substitute(column_start, column_rows, weights, pivots, lane, X):  # type: ignore[no-untyped-def]
-    """Substitute forward and backward in place, with rows of X in elimination order."""
+def _substitute_forward(column_start, column_rows, weights, pivots, lane, X):  # type: ignore[no-untyped-def]
+    """Hand the rows of X on to later vertices, in place and in elimination order."""
     n, columns = X.shape
     for k in range(n):
         for p in range(column_start[k], column_start[k + 1]):
@@ -410,7 +467,15 @@ def _substitute(column_start, column_rows, weights, pivots, lane, X):  # type: i
             i = column_rows[p]
             for c in range(columns):
                 X[i, c] += factor * X[k, c]
-    for k in range(n - 1, -1, -1):
+
+
+@kernel()
+def _substitute_backward(  # type: ignore[no-untyped-def]
+    column_start, column_rows, weights, pivots, n_eliminated, lane, X
+):
+    """Solve for the rows of X from the last eliminated vertex to the first, in place."""
+    columns = X.shape[1]
+    for k in range(n_eliminated - 1, -1, -1):
         for p in range(column_start[k], column_start[k + 1]):
             weight = weights[p, lane]
             i = column_rows[p]

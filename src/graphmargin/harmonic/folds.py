@@ -1,22 +1,34 @@
-"""Harmonic solutions without held-out labels, of all folds with one elimination order."""
+"""Harmonic solutions without held-out labels, of all folds together."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 from scipy import sparse
 
 from graphmargin._blocks import chunk_ranges
+from graphmargin._threads import map_in_threads
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
+from graphmargin.harmonic.elimination import MAX_FLOPS
+from graphmargin.harmonic.label_walk import LabelWalk, label_walks
 from graphmargin.harmonic.problem import HarmonicProblem, check_gamma_g
-from graphmargin.harmonic.solution import HarmonicSolution, assemble_solution
-from graphmargin.harmonic.system import EMPTY_SOLUTION, HarmonicSystem, Solver, SystemSolution
+from graphmargin.harmonic.solution import HarmonicSolution, assemble_solution, solve_path
+from graphmargin.harmonic.system import (
+    EMPTY_SOLUTION,
+    HarmonicSystem,
+    Solver,
+    check_solver,
+)
 
 HARD_LABEL_RATE = 1e9
 """Rate of absorption at a hard label, in units of the rate at which walks leave its vertex."""
 
+FLOPS_PER_MASS = 1000
+"""Number of multiply-adds for each mass of all folds that an iteration takes as long as."""
+FOLD_TOLERANCE = 1e-6
+"""Distance from the mean of neighbors at which iterations end if labels are held out."""
 BATCH_MEMORY = 500_000_000
 """Largest size in bytes of the solutions that are computed together."""
 
@@ -32,10 +44,11 @@ def fold_solutions(
 ) -> Iterator[list[HarmonicSolution]]:
     """Yield the solutions for several gamma_g, without the held-out labels of each fold.
 
-    The free vertices depend on the fold, and so would the matrix of eq. reg HFS. Here all vertices
-    are free in all folds, and a hard label that a fold keeps absorbs at a huge rate. The systems
-    then differ in their rates alone, so that one elimination order (or one coarse graph) serves
-    all of them. Masses agree with those of `solve_path` to about 1e-8.
+    Where the fill is affordable, unlabeled vertices are eliminated once for each gamma_g, and folds
+    are solved on the labeled ones (`label_walks`). Else, all vertices are free in all folds, and a
+    hard label that a fold keeps absorbs at a huge rate: the systems then differ in their rates
+    alone and share a coarse graph. Iterations end when labels are certain if none is held out, else
+    earlier: their masses agree with those of `solve_path` to about 1e-5, all others to 1e-8.
 
     Parameters
     ----------
@@ -61,31 +74,83 @@ def fold_solutions(
     >>> [[s.labels.tolist() for s in path] for path in fold_solutions(problem, [0.0], folds)]
     [[['b', 'b', 'b']], [['a', 'a', 'a']]]
     """
+    check_solver(solver)
     values = [check_gamma_g(gamma_g) for gamma_g in gammas]
     finite = sorted({value for value in values if np.isfinite(value)})
+    solve = _solver_of_folds(problem, finite, len(folds), solver, n_jobs)
+    memory = 8 * len(problem.trust) * (len(problem.labels.classes) + 1) * max(1, len(finite))
+    for first, last in chunk_ranges(len(folds), max(1, BATCH_MEMORY // memory)):
+        if progress is not None:
+            progress(first / len(folds), f"fold {first + 1} of {len(folds)}")
+        problems = [problem.without_labels(rows) for rows in folds[first:last]]
+        solved = iter(solve([(fold, value) for fold in problems for value in finite]))
+        for fold in problems:
+            solutions = {value: next(solved) for value in finite}
+            yield [
+                solutions[value]
+                if value in solutions
+                else assemble_solution(fold, value, EMPTY_SOLUTION)
+                for value in values
+            ]
+
+
+FoldSolver = Callable[[Sequence[tuple[HarmonicProblem, float]]], list[HarmonicSolution]]
+"""A function that solves problems with some of the labels, each for one gamma_g."""
+
+
+def _solver_of_folds(
+    problem: HarmonicProblem,
+    gammas: Sequence[float],
+    n_folds: int,
+    solver: Solver,
+    n_jobs: int | None,
+) -> FoldSolver:
+    if solver in ("auto", "direct"):
+        n_masses = len(problem.trust) * len(problem.labels.classes) * n_folds
+        max_flops = max(MAX_FLOPS, FLOPS_PER_MASS * n_masses)
+        walks = label_walks(problem, gammas, max_flops=max_flops, n_jobs=n_jobs)
+        if walks is not None:
+            return _solver_by_walks(dict(zip(gammas, walks, strict=True)), solver, n_jobs)
+    return _solver_by_rates(problem, solver, n_jobs)
+
+
+def _solver_by_walks(
+    walks: dict[float, LabelWalk], solver: Solver, n_jobs: int | None
+) -> FoldSolver:
+    """Return the solver on labeled vertices, all others being eliminated."""
+
+    def work(system: tuple[HarmonicProblem, float]) -> HarmonicSolution:
+        fold, gamma_g = system
+        solved = walks[gamma_g].solve(fold)
+        if solved is None:
+            return solve_path(fold, [gamma_g], solver=solver, n_jobs=1)[0]
+        return assemble_solution(fold, gamma_g, solved)
+
+    return lambda systems: map_in_threads(work, systems, n_jobs=n_jobs)
+
+
+def _solver_by_rates(problem: HarmonicProblem, solver: Solver, n_jobs: int | None) -> FoldSolver:
+    """Return the solver on all vertices that labels reach, which differ in their rates alone."""
     vertices = np.flatnonzero(problem.reached)
     edges = sparse.csr_array(problem.W[vertices][:, vertices])
     degrees = np.asarray(edges.sum(axis=1))
     system = HarmonicSystem(edges, solver, n_jobs=n_jobs)
     n_classes = len(problem.labels.classes)
-    memory = 8 * len(vertices) * (n_classes + 1) * max(1, len(finite))
-    for first, last in chunk_ranges(len(folds), max(1, BATCH_MEMORY // memory)):
-        if progress is not None:
-            progress(first / len(folds), f"fold {first + 1} of {len(folds)}")
-        problems = [problem.without_labels(rows) for rows in folds[first:last]]
-        rates = [_rates(fold, vertices, degrees, value) for fold in problems for value in finite]
-        solved = iter(system.solve(rates, n_classes) if rates else [])
-        for fold in problems:
-            rows = np.searchsorted(vertices, fold.free)
-            solutions = {value: _select_rows(next(solved), rows) for value in finite}
-            yield [
-                assemble_solution(fold, value, solutions.get(value, EMPTY_SOLUTION))
-                for value in values
-            ]
 
+    def solve(systems: Sequence[tuple[HarmonicProblem, float]]) -> list[HarmonicSolution]:
+        n_labels, solutions = problem.labels.labeled.sum(), {}
+        lacks_labels = [fold.labels.labeled.sum() < n_labels for fold, _ in systems]
+        for tol in (None, FOLD_TOLERANCE):
+            part = [k for k, lacks in enumerate(lacks_labels) if lacks == (tol is not None)]
+            rates = [_rates(systems[k][0], vertices, degrees, systems[k][1]) for k in part]
+            for k, solved in zip(part, system.solve(rates, n_classes, tol=tol), strict=True):
+                fold, gamma_g = systems[k]
+                rows = np.searchsorted(vertices, fold.free)
+                free = replace(solved, X=solved.X[rows], best=solved.best[rows])
+                solutions[k] = assemble_solution(fold, gamma_g, free)
+        return [solutions[k] for k in range(len(systems))]
 
-def _select_rows(solved: SystemSolution, rows: IntArray) -> SystemSolution:
-    return replace(solved, X=solved.X[rows], best=solved.best[rows])
+    return solve
 
 
 def _rates(

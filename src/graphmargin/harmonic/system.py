@@ -29,6 +29,8 @@ SOLVERS = ("auto", "direct", "cg", "gauss-seidel")
 
 ROW_TOLERANCE = 1e-7
 """Largest deviation from one of the sum of a row, unless its error is bounded."""
+MAX_ROW_ERROR = 0.01
+"""Largest deviation that is an inaccuracy of an iteration, not a row that it cannot solve."""
 CERTAIN_CONFIDENCE = 1e-6
 """Smallest confidence for which an iteration has the label of the exact solution."""
 MASS_ERROR = 1e-5
@@ -100,8 +102,10 @@ class HarmonicSystem:
         self.degrees = self.W.sum(axis=1)
 
     def _choose_solver(self, solver: Solver) -> None:
-        caps = {"max_flops": np.inf} if solver == "direct" else {}
-        self.order = elimination_order(self.W, **caps)
+        if solver == "direct":
+            self.order = elimination_order(self.W, max_flops=np.inf)
+        else:
+            self.order = elimination_order(self.W)
         if self.order is not None:
             self.solver = "direct"
         elif solver == "direct":
@@ -113,8 +117,13 @@ class HarmonicSystem:
         else:
             self.solver = "cg"
 
-    def solve(self, right_hand_sides: Sequence[FloatArray], n_classes: int) -> list[SystemSolution]:
+    def solve(
+        self, right_hand_sides: Sequence[FloatArray], n_classes: int, *, tol: float | None = None
+    ) -> list[SystemSolution]:
         """Return the absorption probabilities; the rows of B sum to the rate of absorption.
+
+        Iterations end when labels are certain; with a `tol`, when no entry is farther than this
+        from the mean of its neighbors.
 
         Several systems are solved in threads, each by itself: starting at the best combination of
         earlier solutions would save one iteration in ten.
@@ -124,11 +133,11 @@ class HarmonicSystem:
         if self.order is not None:
             return self._solve_directly(right_hand_sides, n_classes, self.order)
         if len(right_hand_sides) == 1:
-            return [self._solve_iteratively(right_hand_sides[0], n_classes)]
+            return [self._solve_iteratively(right_hand_sides[0], n_classes, tol)]
         single = copy.copy(self)
         single.n_jobs, single.progress = 1, None
         return map_in_threads(
-            lambda B: single.solve([B], n_classes)[0],
+            lambda B: single.solve([B], n_classes, tol=tol)[0],
             right_hand_sides,
             n_jobs=self.n_jobs,
             progress=self.progress,
@@ -155,7 +164,9 @@ class HarmonicSystem:
         solved = map_in_threads(work, chunks, n_jobs=self.n_jobs, progress=self.progress)
         return [solution for chunk in solved for solution in chunk]
 
-    def _solve_iteratively(self, B: FloatArray, n_classes: int) -> SystemSolution:
+    def _solve_iteratively(
+        self, B: FloatArray, n_classes: int, tol: float | None
+    ) -> SystemSolution:
         B = B[self.rows]
         s = self.degrees + B.sum(axis=1)
         use_sweeps = self.solver == "gauss-seidel"
@@ -164,11 +175,15 @@ class HarmonicSystem:
         if use_sweeps:
             iterate = self._sweep(s, B)
             X, certain = iterate.X, False
+        elif tol is not None:
+            iterate = self._run(s, B, tol=tol)
+            X, certain = iterate.X, True
         else:
             iterate, X, certain = self._run_until_certain(s, B, n_classes)
         X, converged = np.clip(X, 0.0, 1.0), iterate.converged
         if certain:
-            X /= X.sum(axis=1, keepdims=True)
+            total = X.sum(axis=1, keepdims=True)
+            np.divide(X, total, out=X, where=np.abs(total - 1) <= MAX_ROW_ERROR)
         X, converged = self._resolve_rows(B, X, n_classes, converged, certain, use_sweeps)
         solved = self._finish(B, X, n_classes, iterate.iterations, converged)
         X, best = np.empty_like(solved.X), np.empty_like(solved.best)

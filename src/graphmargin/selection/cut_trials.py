@@ -13,10 +13,8 @@ from graphmargin._checks import check_random_state
 from graphmargin._progress import report_stage
 from graphmargin._threads import map_in_threads
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
-from graphmargin.harmonic.problem import HarmonicProblem, make_harmonic_problem
 from graphmargin.harmonic.solution import HarmonicSolution
 from graphmargin.labels import UNLABELED, EncodedLabels
-from graphmargin.margin.feature_maps import stratified_sample
 from graphmargin.margin.induced import InducedLabels, induced_labels, supervised_labels
 from graphmargin.margin.kernel_training import train_on_kernel
 from graphmargin.margin.kernels import Kernel
@@ -31,23 +29,15 @@ from graphmargin.selection.tasks import (
     Candidate,
     Task,
     TaskTrials,
-    build_graph,
     normalize_to_priors,
     task_candidates,
 )
+from graphmargin.selection.trial_rows import TrialRows, draw_trial_rows, sample_rows
 from graphmargin.selection.trials import pairwise_trials
 
 InducedLabelKey = tuple[float, Any]
 """gamma_g and class priors of a candidate, which determine its induced labels."""
 
-MAX_TRIAL_ROWS = 50_000
-"""Largest number of unlabeled rows in the graph of trials; of more rows, a sample is drawn."""
-MAX_LABELED = 1000
-"""Largest number of labeled rows that trial machines learn from and are tested on."""
-MIN_LABELED_PER_CLASS = 10
-"""Labeled rows of each class that are always taken, so that no fold holds out all of them."""
-MAX_UNLABELED = 1000
-"""Largest number of unlabeled rows that trial machines learn from."""
 MAX_SCALE_ROWS = 500
 """Largest number of rows on which the scale of a function and its class shares are measured."""
 MAX_BLENDED = 4
@@ -125,10 +115,10 @@ def try_cuts(
     random sample, whose losses are weighted to represent all rows.
     """
     candidates = [cut_candidates(task) for task in tasks]
-    trial_rows: dict[int, _TrialRows] = {}
+    trial_rows: dict[int, TrialRows] = {}
     for task in tasks:
         if id(task.problem) not in trial_rows:
-            trial_rows[id(task.problem)] = _trial_rows(task, held_out, execution)
+            trial_rows[id(task.problem)] = draw_trial_rows(task, held_out, execution)
     n_candidates = sum(map(len, candidates))
     trials = []
     with report_stage(f"trial of {n_candidates} candidates", execution.verbose) as progress:
@@ -149,43 +139,6 @@ def try_cuts(
 def max_blended(trials: Sequence[CutTrials]) -> int | None:
     """Return the largest number of candidates in a blend, None if all are trained already."""
     return None if all(part.has_all_rows for part in trials) else MAX_BLENDED
-
-
-def sample_rows(
-    codes: IntArray, random: np.random.RandomState, max_unlabeled: int | None = None
-) -> tuple[IntArray, FloatArray]:
-    """Return a sample of rows for trial machines, and the number of rows that each represents.
-
-    It has up to 1,000 labeled rows, or ten of each class, and by default 1,000 unlabeled ones.
-
-    Examples
-    --------
-    >>> rows, factors = sample_rows(np.array([0, -1, 1, -1]), np.random.RandomState(0), 1)
-    >>> rows.tolist(), factors.tolist()
-    ([0, 2, 3], [1.0, 1.0, 2.0])
-    """
-    labeled, unlabeled = np.flatnonzero(codes != UNLABELED), np.flatnonzero(codes == UNLABELED)
-    limit = max(MAX_LABELED, MIN_LABELED_PER_CLASS * (int(codes.max()) + 1))
-    if len(labeled) > limit:
-        labeled = labeled[stratified_sample(codes[labeled], limit, random)]
-    limit = max_unlabeled or MAX_UNLABELED
-    if len(unlabeled) > limit:
-        unlabeled = random.choice(unlabeled, limit, replace=False)
-    rows = np.sort(np.concatenate([labeled, unlabeled]))
-    kinds = codes - UNLABELED  # a row represents those of its class, or unlabeled ones
-    factors = np.bincount(kinds) / np.maximum(1, np.bincount(kinds[rows]))
-    return rows, factors[kinds[rows]]
-
-
-@dataclass(frozen=True)
-class _TrialRows:
-    """Rows that candidates are tried on: all of them, or a sample with its own graph."""
-
-    numbers: IntArray
-    X: Any
-    labels: EncodedLabels
-    problem: HarmonicProblem
-    folds: list[IntArray]
 
 
 @dataclass(frozen=True)
@@ -209,27 +162,9 @@ class _InducedFolds:
     statistics: dict[float, GammaStatistics]
 
 
-def _trial_rows(task: Task, held_out: HeldOutLabels, execution: Execution) -> _TrialRows:
-    labels, parameters = task.labels, task.parameters
-    if parameters.graph is None or (~labels.labeled).sum() <= MAX_TRIAL_ROWS:
-        every = np.arange(task.X.shape[0])
-        return _TrialRows(every, task.X, labels, task.problem, list(held_out.folds))
-    rows, _ = sample_rows(labels.codes, check_random_state(execution.seed), MAX_TRIAL_ROWS)
-    sampled = EncodedLabels(labels.classes, labels.codes[rows])
-    graph = build_graph(task.X[rows], parameters.graph, execution)
-    trust = parameters.c_labeled
-    if np.ndim(trust) > 0:
-        trust = np.asarray(trust)[rows]
-    problem = make_harmonic_problem(
-        graph.W, sampled, c_labeled=trust, c_unlabeled=parameters.c_unlabeled
-    )
-    folds = [np.flatnonzero(np.isin(rows, fold)) for fold in held_out.folds]
-    return _TrialRows(rows, task.X[rows], sampled, problem, folds)
-
-
 def _induce_folds(
     task: Task,
-    trial: _TrialRows,
+    trial: TrialRows,
     keys: Sequence[InducedLabelKey],
     execution: Execution,
     progress: ProgressCallback | None,
@@ -276,7 +211,7 @@ def labels_to_learn(
 def _try_machines(
     task: Task,
     candidates: Sequence[Candidate],
-    trial: _TrialRows,
+    trial: TrialRows,
     induced: _InducedFolds,
     validation: tuple[Any, IntArray] | None,
     execution: Execution,

@@ -8,10 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from graphmargin._progress import report_stage
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
 from graphmargin.graph.neighbors import nearest_neighbors
 from graphmargin.harmonic.harmonic_predictor import HarmonicPredictor, PointGraph, WalkPart, attach
-from graphmargin.harmonic.solution import HarmonicSolution, mean_solution, spread_sink_mass
+from graphmargin.harmonic.solution import (
+    HarmonicSolution,
+    mean_solution,
+    solve_path,
+    spread_sink_mass,
+)
 from graphmargin.labels import UNLABELED
 from graphmargin.selection.choice import Choice
 from graphmargin.selection.execution import Execution, solution_warnings
@@ -21,6 +27,7 @@ from graphmargin.selection.grids import gamma_g_grid, label_counts, prior_grid
 from graphmargin.selection.held_out import NOTHING_HELD_OUT, HeldOutLabels
 from graphmargin.selection.held_out_predictions import predictions_for
 from graphmargin.selection.tasks import (
+    BlendMember,
     Candidate,
     Task,
     TaskTrials,
@@ -30,6 +37,7 @@ from graphmargin.selection.tasks import (
     task_candidates,
     try_tasks,
 )
+from graphmargin.selection.trial_rows import draw_trial_rows
 from graphmargin.selection.trials import Trials, smoothed_shares, stack_folds
 
 TINY = float(np.finfo(np.float64).tiny)
@@ -39,7 +47,10 @@ NEAREST_RECALL = 0.9
 
 @dataclass(frozen=True)
 class HarmonicTrials(TaskTrials):
-    """The trials of a task, the solutions on all labels by gamma_g, and validation rows if any."""
+    """The trials of a task, the solutions on all labels by gamma_g, and validation rows if any.
+
+    There are no solutions after trials on a sample of the rows.
+    """
 
     solutions: dict[float, HarmonicSolution]
     statistics: dict[float, GammaStatistics]
@@ -84,6 +95,8 @@ def try_harmonic(
     everywhere. The difference between the best and the second best class decides. So the scale of a
     candidate is the mean confidence of the unlabeled vertices, abs(l) for two classes. Without it,
     a large gamma_g would not count in a blend.
+
+    Candidates are tried on a sample of the rows if they are many and the graph is not given.
     """
     return try_tasks(tasks, harmonic_candidates, _try_task, held_out, execution)
 
@@ -93,21 +106,48 @@ def blend_harmonic(
 ) -> FittedHarmonic:
     """Return the mean of the chosen solutions, weighted by their factors."""
     members = blend_members(trials, choice)
-    factors = np.array([member.factor for member in members])
+    unnormalized = _solutions_on_all_rows(members, execution)
+    solutions = [
+        normalize_to_priors(solution, member.candidate["class_mass_normalization"])
+        for solution, member in zip(unnormalized, members, strict=True)
+    ]
+    weights = np.array([choice.weights[member.number] for member in members])
+    factors = weights / [_mean_confidence(solution) for solution in solutions]
     shares = factors / factors.sum()
-    solutions = [_normalized(member.trials.solutions, member.candidate) for member in members]
     parts = walk_parts([member.trials.task for member in members], solutions, shares)
     heaviest = members[0]
     return _fitted(
         heaviest.trials.task,
         choice,
         mean_solution(solutions, shares),
-        heaviest.trials.solutions[solutions[0].gamma_g],
+        unnormalized[0],
         parts,
         execution,
         gamma_path(choice, heaviest.numbers, heaviest.trials.statistics),
         heaviest.trials.validation_rows,
     )
+
+
+def _solutions_on_all_rows(
+    members: Sequence[BlendMember], execution: Execution
+) -> list[HarmonicSolution]:
+    """Return the solutions of the members, those of the trials if these had all rows."""
+    solutions: dict[tuple[int, float], HarmonicSolution] = {}
+    for trials in {id(member.trials): member.trials for member in members}.values():
+        task, of_task = trials.task, dict(trials.solutions)
+        if not of_task:
+            gammas = {float(m.candidate["gamma_g"]) for m in members if m.trials is trials}
+            with report_stage(f"{len(gammas)} harmonic solutions", execution.verbose) as progress:
+                path = solve_path(
+                    task.problem,
+                    sorted(gammas),
+                    solver=task.parameters.solver,
+                    n_jobs=execution.n_jobs,
+                    progress=progress,
+                )
+            of_task = {solution.gamma_g: solution for solution in path}
+        solutions |= {(id(trials), gamma_g): solved for gamma_g, solved in of_task.items()}
+    return [solutions[id(m.trials), float(m.candidate["gamma_g"])] for m in members]
 
 
 def walk_parts(
@@ -137,8 +177,8 @@ def _try_task(
     execution: Execution,
     progress: ProgressCallback | None,
 ) -> HarmonicTrials:
-    labels, n_classes = task.labels, len(task.labels.classes)
-    tested = [np.sort(fold) for fold in held_out.folds]
+    trial = draw_trial_rows(task, held_out, execution)
+    labels, n_classes = trial.labels, len(task.labels.classes)
     gammas = sorted({float(candidate["gamma_g"]) for candidate in candidates})
 
     def class_masses(fold: IntArray, solutions: dict[float, HarmonicSolution]) -> list[FloatArray]:
@@ -146,15 +186,16 @@ def _try_task(
 
     parameters = replace(task.parameters, eps=0.0)  # every confidence counts
     (_, *parts), solutions, statistics = solve_folds(
-        task.problem, gammas, tested, class_masses, parameters, execution, progress
+        trial.problem, gammas, trial.folds, class_masses, parameters, execution, progress
     )
     on_all_labels = [_normalized(solutions, candidate) for candidate in candidates]
-    held_out_rows: IntArray | None = np.concatenate([NOTHING_HELD_OUT, *tested])
-    held_out_codes, X = labels.codes[held_out_rows], None
+    places = np.concatenate([NOTHING_HELD_OUT, *trial.folds])
+    held_out_rows: IntArray | None = trial.numbers[places]
+    held_out_codes, X = labels.codes[places], None
     if held_out.validation is not None:
         held_out_rows = None
         X, held_out_codes = held_out.validation
-        transition = attach(point_graph(task), X).transition
+        transition = attach(point_graph(replace(task, graph=trial.graph)), X).transition
         parts = [[np.asarray(transition @ solution.class_mass) for solution in on_all_labels]]
     scales = np.array([_mean_confidence(solution) for solution in on_all_labels])
     values, fold = stack_folds(parts, scales, n_classes)
@@ -173,6 +214,8 @@ def _try_task(
         held_out_rows=held_out_rows,
         columns="masses",
     )
+    if len(trial.numbers) < len(task.labels.codes):
+        solutions = {}
     return HarmonicTrials(task, evidence, solutions, statistics, X)
 
 

@@ -15,7 +15,6 @@ from graphmargin.labels import UNLABELED
 from graphmargin.margin.machine import MarginMachine, blend_machines
 from graphmargin.margin.manifold import WarpedFeatures, train_manifold, warp_features
 from graphmargin.selection.choice import Choice
-from graphmargin.selection.cut_trials import sample_rows
 from graphmargin.selection.execution import Execution, machine_warnings
 from graphmargin.selection.fitted import FittedClassifier, calibrate_and_label
 from graphmargin.selection.grids import c_grid, gamma_u_grid
@@ -30,6 +29,7 @@ from graphmargin.selection.tasks import (
     task_candidates,
     try_tasks,
 )
+from graphmargin.selection.trial_rows import sample_rows
 
 
 def manifold_candidates(task: Task) -> list[Candidate]:

@@ -20,7 +20,6 @@ from graphmargin.margin.s3vm import S3VMSolution
 from graphmargin.margin.s3vm_training import train_s3vm
 from graphmargin.margin.training import choose_center
 from graphmargin.selection.choice import Choice
-from graphmargin.selection.cut_trials import sample_rows
 from graphmargin.selection.execution import Execution, FitWarning, machine_warnings
 from graphmargin.selection.fitted import FittedClassifier, calibrate_and_label
 from graphmargin.selection.grids import HAT_LOSS_GRID, c_grid
@@ -35,6 +34,7 @@ from graphmargin.selection.tasks import (
     task_candidates,
     try_tasks,
 )
+from graphmargin.selection.trial_rows import sample_rows
 
 MAX_HAT_LOSSES = 500
 """Largest number of unlabeled rows that trials learn from, because training is slow."""
