@@ -10,6 +10,7 @@ from scipy import sparse
 from graphmargin.graph import knn_graph
 from graphmargin.graph.out_of_sample import attach_by_weights
 from graphmargin.harmonic import harmonic_solution
+from graphmargin.selection import trial_rows
 from graphmargin.selection.harmonic_fits import attach, point_graph, try_harmonic
 from graphmargin.selection.held_out import HeldOutLabels
 from tests.selection.tasks import HARMONIC, RUN, clusters, folds_of
@@ -116,3 +117,35 @@ def test_infinite_gamma_g_has_no_class_mass_and_no_weight():
     assert choice.weights[0] == 0
     assert np.isfinite(fitted.predictor.probabilities(X)).all()
     assert fitted.gamma_path["gamma_g"].tolist() == [0.0, 0.1, np.inf]
+
+
+@pytest.mark.parametrize("trust", [np.inf, np.full(120, 5.0)], ids=["hard", "soft"])
+def test_after_trials_on_the_graph_of_a_sample_all_rows_are_solved(monkeypatch, trust):
+    monkeypatch.setattr(trial_rows, "MAX_TRIAL_ROWS", 60)
+    X, y = clusters(3, n=120)
+    parameters = {"gamma_g": [10.0, 0.1], "c_labeled": trust}
+    trials, choice, fitted = HARMONIC.try_and_choose(
+        HARMONIC.tasks(X, y, **parameters), folds_of(y, 4)
+    )
+    assert trials[0].solutions == {}
+    np.testing.assert_array_equal(y[choice.trials.held_out_rows], choice.trials.held_out_codes)
+    masses, scales = [], []
+    for i, _ in choice.blended:
+        gamma_g = choice.trials.params[i]["gamma_g"]
+        single = harmonic_solution(knn_graph(X), y, gamma_g=gamma_g, c_labeled=trust)
+        masses.append(single.label_distributions)
+        scales.append(single.confidence[y < 0].mean())
+    factors = choice.weights[[i for i, _ in choice.blended]] / scales
+    expected = np.tensordot(factors / factors.sum(), masses, axes=1)
+    np.testing.assert_allclose(fitted.label_distributions, expected, atol=1e-6)
+    assert len(fitted.solution.codes) == 120
+
+
+def test_validation_rows_are_attached_to_the_graph_of_the_sample(monkeypatch):
+    monkeypatch.setattr(trial_rows, "MAX_TRIAL_ROWS", 60)
+    X, y = clusters(3, n=120)
+    new, codes = clusters(3, n=12, n_labeled=4, seed=1)
+    tasks = HARMONIC.tasks(X, y, gamma_g=[1.0, 0.01])
+    _, choice, fitted = HARMONIC.try_and_choose(tasks, HeldOutLabels((), (new, codes)))
+    assert choice.trials.held_out_values.shape == (2, 12, 3)
+    assert len(fitted.codes) == 120

@@ -48,7 +48,7 @@ class DistributedGraphCut(BaseEstimator):
       least 1e-6 are certain.
     - An RBF or cubic machine learns from the kernel values to 500 landmarks, of 200,000 rows that
       represent all others; a linear one learns from all rows.
-    - gamma_g and C are chosen on a sample of 1,000 labeled rows, or ten of each class, and 50,000
+    - gamma_g and C are chosen on a sample of 1,000 labeled rows, or ten of each class, and 20,000
       unlabeled ones. All candidates of the blend share their landmarks.
 
     Parameters

@@ -37,7 +37,8 @@ class HarmonicClassifier(SemiSupervisedClassifier):
         Rate of the sink; 0 is the ordinary harmonic solution. A small positive value limits the
         influence of the few vertices that would otherwise label everything when labels are rare.
         "auto" averages the class masses of several values, weighted by how well they predict
-        held-out labels.
+        held-out labels. Candidates are tried on at most 20,000 unlabeled rows, unless X is the
+        graph.
     n_neighbors : int, default=5
         Number of neighbors in the graph.
     width : {"paper", "self-tuning", "binary"} or positive float, default="paper"

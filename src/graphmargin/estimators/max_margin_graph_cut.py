@@ -35,7 +35,7 @@ class MaxMarginGraphCut(MarginClassifier):
     By default gamma_g and C are chosen: labels are held out in folds, and f is the mean of all
     credible candidates, supervised learning included, weighted by how well they predict the
     held-out labels (`graphmargin.selection.choose`). `graph_report` tells whether the graph helps.
-    Candidates are tried on at most 50,000 unlabeled rows, unless the graph is given.
+    Candidates are tried on at most 20,000 unlabeled rows, unless the graph is given.
 
     A parameter can be a list of candidates: ``gamma_g``, ``C``, ``class_mass_normalization``,
     ``kernel``, ``degree``, ``coef0``, ``width``, ``n_neighbors``, ``metric``, ``eps``,

@@ -110,7 +110,7 @@ def try_cuts(
     share a kernel matrix, each starts from the machine of the same candidate on all labels or with
     the last C, and candidates that induce the same labels with the same weights share a machine.
 
-    Candidates are tried on at most 50,000 unlabeled rows, unless the graph is given: a sample would
+    Candidates are tried on at most 20,000 unlabeled rows, unless the graph is given: a sample would
     keep few of its edges. Of more than 1,000 labeled or 1,000 unlabeled rows, machines learn from a
     random sample, whose losses are weighted to represent all rows.
     """

@@ -1,7 +1,7 @@
 """The stage that chooses gamma_g and C, by the rule of one machine, on a sample of the rows.
 
 Candidates are tried on a graph of up to 1,000 labeled rows, or ten of each class, and of up to
-50,000 unlabeled ones, drawn at random, as `MaxMarginGraphCut` does if it has more rows. The values
+20,000 unlabeled ones, drawn at random, as `MaxMarginGraphCut` does if it has more rows. The values
 of gamma_g are in units of the degrees of the whole graph. There is a task for each of them.
 """
 
