@@ -155,21 +155,17 @@ def solve_centered(
         alpha = np.clip(start, 0, bounds).astype(np.float32)
         weights = _weighted_sum(F, rows, signs * alpha, problem.center)
         offset = problem.offset(weights, bias_square * problem.balance(alpha))
-    epochs, primal, dual, active = 0, np.inf, 0.0, None
+    epochs, primal, dual = 0, np.inf, 0.0
+    f, active = np.empty(len(rows)), np.arange(len(rows))
     while dual < (1 - relative_gap) * primal and epochs < max_epochs:
         n_epochs = min(epochs_before_check(epochs), max_epochs - epochs)
         done, _ = descend(problem, bias_square, alpha, weights, offset, n_epochs, random, active)
         epochs += done
         bias = bias_square * problem.balance(alpha)
         offset = problem.offset(weights, bias)
-        f = values_at(F, rows, weights, offset)
+        losses, total, active = _check(F, rows, signs, bounds, alpha, weights, offset, f)
         penalty = squared_norm_penalty(weights, bias, bias_square)
-        primal = penalty + hinge_losses(f, signs, bounds)
-        dual = float(alpha.sum(dtype=np.float64)) - penalty
-        gradient = signs * f - 1
-        active = np.flatnonzero(
-            ((alpha > 0) | (gradient < 0)) & ((alpha < bounds) | (gradient > 0))
-        )
+        primal, dual = penalty + losses, total - penalty
     return LinearSolution(
         weights,
         float(offset + best_shift(f, signs, bounds)),
@@ -436,6 +432,25 @@ def _descend(  # type: ignore[no-untyped-def]
             limits[1] = SKIPPED_FROM * limits[3] if limits[3] > 0 else np.inf
             if state[0] == n_epochs or state[3] == 0:
                 return
+
+
+@kernel(fastmath=True)
+def _check(F, rows, signs, bounds, alpha, weights, offset, f):  # type: ignore[no-untyped-def]
+    """Fill f; return the sum of the losses, that of alpha, and the rows not at their optimum."""
+    losses, total = 0.0, 0.0
+    active, n_active = np.empty(len(rows), np.int64), 0
+    for i in range(len(rows)):
+        dot = np.float32(0)
+        for k in range(F.shape[1]):
+            dot += weights[k] * F[rows[i], k]
+        f[i] = dot + offset
+        gradient = signs[i] * f[i] - 1
+        losses += bounds[i] * max(-gradient, 0.0)
+        total += alpha[i]
+        if (alpha[i] > 0 or gradient < 0) and (alpha[i] < bounds[i] or gradient > 0):
+            active[n_active] = i
+            n_active += 1
+    return losses, total, active[:n_active]
 
 
 @kernel(fastmath=True)

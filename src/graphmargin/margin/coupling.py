@@ -6,6 +6,7 @@ import numpy as np
 from scipy.special import expit
 
 from graphmargin._blocks import row_slices
+from graphmargin._compilation import kernel
 from graphmargin._threads import map_in_threads
 from graphmargin._typing import FloatArray
 
@@ -88,7 +89,7 @@ def coupled_log_probabilities(pairwise: FloatArray, n_classes: int) -> FloatArra
 
     Notes
     -----
-    Cost: a dense system of ``n_classes + 1`` equations for each row, in blocks of rows.
+    Cost: a Cholesky factorization of order `n_classes` for each row.
 
     Examples
     --------
@@ -99,15 +100,14 @@ def coupled_log_probabilities(pairwise: FloatArray, n_classes: int) -> FloatArra
     [[0.965, 0.019, 0.016]]
     """
     result = np.empty((pairwise.shape[0], n_classes))
-    first, second = np.triu_indices(n_classes, 1)
 
     def fill(rows: slice) -> None:
         log_odds = np.clip(PAIR_SHARPNESS * pairwise[rows], -MAX_LOG_ODDS, MAX_LOG_ODDS)
-        r = np.zeros((len(log_odds), n_classes, n_classes))
-        r[:, first, second], r[:, second, first] = expit(log_odds), expit(-log_odds)
-        result[rows] = _solve_coupling(r)
+        wins = expit(log_odds, dtype=np.float64)
+        losses = expit(-log_odds, dtype=np.float64)
+        _solve_coupling(wins, losses, np.empty((n_classes, n_classes)), result[rows])
 
-    blocks = list(row_slices(pairwise.shape[0], 24 * (n_classes + 1) ** 2))
+    blocks = list(row_slices(pairwise.shape[0], 24 * pairwise.shape[1]))
     if len(blocks) == 1:
         fill(blocks[0])
     else:
@@ -115,14 +115,46 @@ def coupled_log_probabilities(pairwise: FloatArray, n_classes: int) -> FloatArra
     return np.log(np.maximum(result, LEAST_PROBABILITY))
 
 
-def _solve_coupling(r: FloatArray) -> FloatArray:
-    """Return p of every row from its probabilities of pairs, by the equations of the optimum."""
-    n, c = r.shape[:2]
-    diagonal = np.arange(c)
-    system = np.zeros((n, c + 1, c + 1))
-    system[:, :c, :c] = -r * np.swapaxes(r, 1, 2)
-    system[:, diagonal, diagonal] = (r**2).sum(axis=1)
-    system[:, :c, c] = system[:, c, :c] = 1.0  # the multiplier of the constraint, and itself
-    right = np.zeros((n, c + 1, 1))
-    right[:, c] = 1.0
-    return np.asarray(np.linalg.solve(system, right)[:, :c, 0])
+@kernel(fastmath={"reassoc", "contract", "nsz"})
+def _solve_coupling(wins, losses, system, result):  # type: ignore[no-untyped-def]
+    """Fill p of every row, from the probabilities of the first and of the second class of pairs.
+
+    With the matrix Q of the quadratic form, the optimum is the solution of ``(Q + 1 1') p = 1``,
+    scaled to sum to one. Q + 1 1' is positive definite, also where Q is singular because some p
+    agrees with all pairs.
+    """
+    c = len(system)
+    for row in range(len(wins)):
+        p = result[row]
+        for i in range(c):
+            system[i, i] = p[i] = 1.0
+        pair = 0
+        for i in range(c):
+            for j in range(i + 1, c):
+                win, loss = wins[row, pair], losses[row, pair]
+                system[j, i] = 1.0 - win * loss
+                system[i, i] += loss * loss
+                system[j, j] += win * win
+                pair += 1
+        for j in range(c):  # the Cholesky factor, row by row
+            for i in range(j):
+                total = system[j, i]
+                for k in range(i):
+                    total -= system[j, k] * system[i, k]
+                system[j, i] = total / system[i, i]
+            total = system[j, j]
+            for k in range(j):
+                total -= system[j, k] * system[j, k]
+            system[j, j] = np.sqrt(total)
+            total = p[j]
+            for k in range(j):
+                total -= system[j, k] * p[k]
+            p[j] = total / system[j, j]
+        total = 0.0
+        for j in range(c - 1, -1, -1):
+            p[j] /= system[j, j]
+            total += p[j]
+            for k in range(j):
+                p[k] -= system[j, k] * p[j]
+        for j in range(c):
+            p[j] /= total

@@ -169,8 +169,8 @@ def _class_means(F: FloatArray, problems: Sequence[MarginProblem]) -> list[_Clas
     n, n_classes = len(F), problems[0].n_classes
     indicators = []
     for problem in problems:
-        rows = np.flatnonzero(problem.mask)
-        entries = (np.ones(len(rows)), (rows, problem.codes[rows]))
+        used = np.flatnonzero(problem.mask)
+        entries = (np.ones(len(used)), (used, problem.codes[used]))
         indicators.append(sparse.csr_array(entries, shape=(n, n_classes)))
     indicator = sparse.hstack(indicators, format="csr")
     means, squares = np.zeros((indicator.shape[1], F.shape[1])), np.empty(n)

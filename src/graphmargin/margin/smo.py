@@ -20,6 +20,8 @@ TOLERANCE = 1e-4
 TINY = 1e-12
 """Lower bound on the curvature of a step, which is zero for two equal rows."""
 MAX_ITERATIONS = 10_000_000
+MAX_CACHED = 1000
+"""Largest number of rows of a pair whose kernel values are copied, in their order: 8 MB."""
 ENTRIES_AT_ONCE = 2**26
 """Entries of the kernel matrix to visit between two checks for cancellation: about 0.1 s."""
 
@@ -182,7 +184,9 @@ def solve_pairs(
     largest = int(sizes[pairs].sum(axis=1).max(initial=0))
     coefficients = np.zeros((len(pairs), len(K)))
     start = coefficients if start is None else start
-    rows, state = np.empty(largest, dtype=np.int64), np.empty((5, largest))
+    rows, state = np.empty(largest, dtype=np.int64), np.empty((8, largest))
+    n_cached = largest if largest <= MAX_CACHED else 2
+    cache, is_cached = np.empty((n_cached, largest)), np.zeros(largest, dtype=np.bool_)
     # Position of the first pair that is not finished, and whether its state is to be kept.
     resume = np.zeros(2, dtype=np.int64)
     iterations = np.zeros(len(pairs), dtype=np.int64)
@@ -191,7 +195,8 @@ def solve_pairs(
     while resume[0] < len(pairs):
         _solve_pairs(
             *(K, order, ranges, pairs, bounds, float(tolerance), max_iterations, ENTRIES_AT_ONCE),
-            *(start, coefficients, biases, iterations, violations, rows, state, resume),
+            *(start, coefficients, biases, iterations, violations, rows, state),
+            *(cache, is_cached, resume),
         )
         raise_if_cancelled()
     violation = float(violations.max(initial=0.0))
@@ -219,15 +224,37 @@ def _bias(beta, lowest, highest, residual):  # type: ignore[no-untyped-def]
 
 
 @kernel()
-def _prepare(K, rows, n_positive, bounds, start, state):  # type: ignore[no-untyped-def]
+def _row_of_pair(K, rows, t, cache, is_cached, slot):  # type: ignore[no-untyped-def]
+    """Return row t of the kernel matrix of the pair, in the order of its rows.
+
+    Where the cache has a place for every row, it is filled once; else it is filled at `slot`.
+    """
+    n = len(rows)
+    if len(cache) >= n:
+        slot = t
+        if is_cached[t]:
+            return cache[t, :n]
+        is_cached[t] = True
+    row, source = cache[slot, :n], K[rows[t]]
+    for k in range(n):
+        row[k] = source[rows[k]]
+    return row
+
+
+@kernel()
+def _prepare(  # type: ignore[no-untyped-def]
+    K, rows, n_positive, bounds, start, state, cache, is_cached
+):
     """Fill `state`: the initial beta, its bounds, the diagonal of K and the residual s - K beta.
 
     The initial beta is made feasible: within its bounds, with equal sums in both classes.
     """
     n = len(rows)
-    beta, lowest, highest, diagonal, residual = state[0], state[1], state[2], state[3], state[4]
+    beta, lowest, highest, diagonal = state[0], state[1], state[2], state[3]
+    residual = state[4, :n]
     positive = negative = 0.0
     for i in range(n):
+        is_cached[i] = False
         bound = bounds[rows[i]]
         diagonal[i] = K[rows[i], rows[i]]
         if i < n_positive:
@@ -244,53 +271,66 @@ def _prepare(K, rows, n_positive, bounds, start, state):  # type: ignore[no-unty
     for i in range(n):
         if not balanced:
             beta[i] *= least / max(positive if i < n_positive else negative, TINY)
-        if beta[i] != 0:
-            row = K[rows[i]]
+        b = beta[i]
+        if b != 0:
+            row = _row_of_pair(K, rows, i, cache, is_cached, 0)
             for t in range(n):
-                residual[t] -= beta[i] * row[rows[t]]
+                residual[t] -= b * row[t]
 
 
-@kernel()
+@kernel(fastmath={"nnan", "nsz"})
 def _iterate(  # type: ignore[no-untyped-def]
-    K, rows, diagonal, lowest, highest, beta, residual, tolerance, max_iterations
+    K, rows, state, cache, is_cached, tolerance, max_iterations
 ):
     """Take steps in place; return their number and the largest remaining violation.
 
     At an optimum, the residual s - K beta of a variable is at most the bias where it can grow, and
-    at least the bias where it can fall.
+    at least the bias where it can fall. Loops over all variables have no branches, which would be
+    hard to predict: `no_growth` and `no_fall` are infinite where a variable is at a bound.
     """
     n = len(rows)
-    i = -1
+    beta, lowest, highest, diagonal = state[0, :n], state[1, :n], state[2, :n], state[3, :n]
+    residual, no_growth, no_fall, gains = state[4, :n], state[5, :n], state[6, :n], state[7, :n]
     for t in range(n):
-        if beta[t] < highest[t] and (i < 0 or residual[t] > residual[i]):
-            i = t
+        no_growth[t] = 0.0 if beta[t] < highest[t] else -np.inf
+        no_fall[t] = 0.0 if beta[t] > lowest[t] else np.inf
     for iteration in range(max_iterations + 1):
-        top = residual[i]
-        row_i = K[rows[i]]
-        j, bottom, best = -1, np.inf, 0.0
+        top = -np.inf
         for t in range(n):
-            if beta[t] > lowest[t]:
-                bottom = min(bottom, residual[t])
-                gap = top - residual[t]
-                if gap > 0:
-                    curvature = diagonal[i] + diagonal[t] - 2 * row_i[rows[t]]
-                    gain = gap * gap / max(curvature, TINY)
-                    if gain > best:
-                        j, best = t, gain
+            value = residual[t] + no_growth[t]
+            top = value if value > top else top
+        i = 0
+        while residual[i] + no_growth[i] < top:
+            i += 1
+        row_i = _row_of_pair(K, rows, i, cache, is_cached, 0)
+        own = diagonal[i]
+        for t in range(n):
+            gap = top - residual[t] - no_fall[t]
+            gap = gap if gap > 0.0 else 0.0
+            curvature = own + diagonal[t] - 2 * row_i[t]
+            gains[t] = gap * gap / (curvature if curvature > TINY else TINY)
+        bottom, best = np.inf, 0.0
+        for t in range(n):
+            value = residual[t] + no_fall[t]
+            bottom = value if value < bottom else bottom
+            best = gains[t] if gains[t] > best else best
         if top - bottom <= tolerance or iteration == max_iterations:
             return iteration, max(top - bottom, 0.0)
-        row_j = K[rows[j]]
-        curvature = diagonal[i] + diagonal[j] - 2 * row_i[rows[j]]
+        j = 0
+        while gains[j] < best:
+            j += 1
+        row_j = _row_of_pair(K, rows, j, cache, is_cached, 1)
+        curvature = own + diagonal[j] - 2 * row_i[j]
         step = (top - residual[j]) / max(curvature, TINY)
         step = min(step, highest[i] - beta[i], beta[j] - lowest[j])
         # A step that ends at a bound ends there exactly.
         beta[i] = highest[i] if step == highest[i] - beta[i] else beta[i] + step
         beta[j] = lowest[j] if step == beta[j] - lowest[j] else beta[j] - step
-        i, top = -1, -np.inf
+        for t in (i, j):
+            no_growth[t] = 0.0 if beta[t] < highest[t] else -np.inf
+            no_fall[t] = 0.0 if beta[t] > lowest[t] else np.inf
         for t in range(n):
-            residual[t] -= step * (row_i[rows[t]] - row_j[rows[t]])
-            if residual[t] > top and beta[t] < highest[t]:
-                i, top = t, residual[t]
+            residual[t] -= step * (row_i[t] - row_j[t])
     return max_iterations, np.inf
 
 
@@ -311,6 +351,8 @@ def _solve_pairs(  # type: ignore[no-untyped-def]
     violations,
     rows,
     state,
+    cache,
+    is_cached,
     resume,
 ):
     """Solve pair after pair, until all are solved or `max_entries` entries of K are visited.
@@ -325,21 +367,17 @@ def _solve_pairs(  # type: ignore[no-untyped-def]
         if resume[1] == 0:
             for t in range(n):
                 rows[t] = order[first[0] + t if t < n_positive else second[0] + t - n_positive]
-            _prepare(K, rows[:n], n_positive, bounds, start[pair], state)
-        beta, lowest, highest = state[0, :n], state[1, :n], state[2, :n]
-        diagonal, residual = state[3, :n], state[4, :n]
+            _prepare(K, rows[:n], n_positive, bounds, start[pair], state, cache, is_cached)
         share = min(max(left // n, 1), max_iterations - iterations[pair])
-        steps, violations[pair] = _iterate(
-            K, rows[:n], diagonal, lowest, highest, beta, residual, tolerance, share
-        )
+        steps, violations[pair] = _iterate(K, rows[:n], state, cache, is_cached, tolerance, share)
         iterations[pair] += steps
         left -= (steps + 1) * n
         if violations[pair] > tolerance and iterations[pair] < max_iterations:
             resume[0], resume[1] = pair, 1
             return
-        biases[pair] = _bias(beta, lowest, highest, residual)
+        biases[pair] = _bias(state[0, :n], state[1, :n], state[2, :n], state[4, :n])
         for t in range(n):
-            coefficients[pair, rows[t]] = beta[t]
+            coefficients[pair, rows[t]] = state[0, t]
         resume[0], resume[1] = pair + 1, 0
         if left <= 0:
             return

@@ -25,8 +25,9 @@ from graphmargin.margin.pairs import MarginProblem, margin_problem
 Approximation = Literal["auto", "none", "nystroem"]
 APPROXIMATIONS = ("auto", "none", "nystroem")
 
-MAX_SMO = 500
-"""Largest number of rows for which SMO on the whole kernel matrix is faster than LIBSVM."""
+MAX_SMO = 2000
+"""Largest number of rows for which SMO on the whole kernel matrix is as fast as LIBSVM, whose
+import takes half a second."""
 FEW_ITERATIONS = 1_000_000
 """Iterations of SMO before LIBSVM is tried on a badly scaled problem."""
 MAX_EXACT = 10_000
