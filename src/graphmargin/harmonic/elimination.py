@@ -27,6 +27,8 @@ from graphmargin._typing import BoolArray, FloatArray, IntArray
 
 MAX_FLOPS = 5e8
 """Largest number of multiply-adds, about half a second, for which "auto" is direct."""
+MAX_FLOPS_PER_VERTEX = 5_000
+"""The same for each vertex of a large graph, on which iterations take longer."""
 BALL_SIZE = 8_000
 """Number of vertices of the part of a large graph on which the cost is estimated first."""
 MAX_FILL = 100_000_000
@@ -109,16 +111,19 @@ def elimination_order(
     *,
     n_kept: int = 0,
     max_fill: float = MAX_FILL,
-    max_flops: float = MAX_FLOPS,
+    max_flops: float | None = None,
 ) -> EliminationOrder | None:
     """Return a fill-reducing order of the vertices of W, or None where the fill is too large.
 
-    The last `n_kept` vertices are not eliminated, and all of them are connected in the end.
+    The last `n_kept` vertices are not eliminated, and all of them are connected in the end. By
+    default `max_flops` is what iterations would take.
 
     The cost of a ball around a vertex of a large graph, times the number of such balls, is a lower
     bound on that of the graph. If even this is too large, the graph itself is not tried.
     """
     n = W.shape[0]
+    if max_flops is None:
+        max_flops = max(MAX_FLOPS, MAX_FLOPS_PER_VERTEX * n)
     if n > 4 * BALL_SIZE and np.isfinite(max_flops):
         ball = csgraph.breadth_first_order(W, n // 2, directed=False)[0][:BALL_SIZE]
         part = sparse.csr_array(W[ball][:, ball])
