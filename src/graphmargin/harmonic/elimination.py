@@ -89,21 +89,20 @@ class Elimination:
         return W + W.T, self.absorption[n - kept :, lane]
 
     def extend(self, X: FloatArray, lane: int = 0) -> FloatArray:
-        """Return the masses of all vertices from those X of the kept ones, classes then sink.
+        """Return the masses of all vertices, in the order of elimination, from those of kept ones.
 
-        The absorption of eliminated vertices has to be into the sink, the last column.
+        X has shape (n_kept, problems, masses), and the last mass is that of the sink, into which
+        all absorption of eliminated vertices has to be.
         """
         pattern = self.pattern
         n = len(self.pivots)
         eliminated = n - pattern.n_kept
-        masses = np.zeros((n, X.shape[1]))
-        masses[:eliminated, -1] = self.absorption[:eliminated, lane]
+        masses = np.zeros((n, *X.shape[1:]))
+        masses[:eliminated, :, -1] = self.absorption[:eliminated, lane, None]
         masses[eliminated:] = X
         factor = (pattern.column_start, pattern.column_rows, self.weights, self.pivots)
-        _substitute_backward(*factor, eliminated, lane, masses)
-        result = np.empty_like(masses)
-        result[pattern.order] = masses
-        return result
+        _substitute_backward(*factor, eliminated, lane, masses.reshape(n, -1))
+        return masses
 
 
 def elimination_order(
