@@ -86,13 +86,6 @@ def mixture(
     return Problem(X, y, y_few, X_new, y_new)
 
 
-def mixture_of_five(seed: int) -> Problem:
-    """100,000 x 19 of the same mixture, in 5 classes of 10 clusters, 100 labels each."""
-    problem = mixture(seed, 100_000, 19)
-    y = problem.y % 5
-    return Problem(problem.X, y, mask_labels(y, per_class=100, random_state=seed))
-
-
 def sheets(seed: int) -> Problem:
     """697,526 x 15, two folded sheets, one tenth as large as the other, 2 percent of labels."""
     world, random = np.random.default_rng(0), np.random.default_rng([2, seed])
@@ -142,7 +135,7 @@ PROBLEMS: dict[str, Callable[[int], Problem]] = {
     "mixture-1e6": lambda seed: mixture(seed, 1_000_000),
     "mixture16-4e3": lambda seed: mixture(seed, 4000, 16),
     "mixture16-1e5": lambda seed: mixture(seed, 100_000, 16),
-    "mixture19-1e5": mixture_of_five,
+    "mixture19-1e5": lambda seed: mixture(seed, 100_000, 19, n_classes=5, labels_per_class=100),
     "mixture16-1e6": lambda seed: mixture(seed, 1_000_000, 16),
     "mixture16-1e7": lambda seed: mixture(seed, 10_000_000, 16, n_classes=5, labels_per_class=200),
     "unit-vectors": unit_vectors,

@@ -16,13 +16,7 @@ from sklearn.svm import SVC
 
 from benchmarks.adapter import Outcome, System
 from benchmarks.problems import Problem
-from graphmargin import (
-    HarmonicClassifier,
-    LabeledKFold,
-    MaxMarginGraphCut,
-    harmonic_solution,
-    knn_graph,
-)
+from graphmargin import LabeledKFold, MaxMarginGraphCut, harmonic_solution, knn_graph
 from graphmargin.graph.weights import paper_width
 from graphmargin.margin.induced import induced_labels
 
@@ -58,11 +52,6 @@ def _fixed(problem: Problem, k: int) -> Outcome:
 
 def _auto(problem: Problem, k: int) -> Outcome:
     return _outcome(problem, _model(problem, k).fit(problem.X, problem.y_few))
-
-
-def _harmonic_auto(problem: Problem, k: int) -> Outcome:
-    model = HarmonicClassifier("auto", n_neighbors=k, metric=problem.metric, random_state=0)
-    return Outcome(model.fit(problem.X, problem.y_few).transduction_)
 
 
 def _search(problem: Problem, k: int) -> Outcome:
@@ -130,7 +119,6 @@ LETTER_ROWS = 20_000
 SELECTION_SYSTEMS: dict[str, System] = {
     "MaxMarginGraphCut, fixed gamma_g and C": System(_fixed, warm_up_rows=LETTER_ROWS),
     "MaxMarginGraphCut, automatic": System(_auto, warm_up_rows=LETTER_ROWS),
-    "HarmonicClassifier, automatic": System(_harmonic_auto, warm_up_rows=LETTER_ROWS),
     "GridSearchCV, 15 candidates (estimate: 76 x one fit)": System(
         _one_fit_of, warm_up_rows=LETTER_ROWS
     ),

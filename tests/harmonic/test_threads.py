@@ -87,7 +87,8 @@ def test_suggestions_do_not_depend_on_the_number_of_threads(solution):
 def test_results_do_not_depend_on_the_solver(name, solution, threads):
     exact = FUNCTIONS[name](solution, solver="direct")
     assert threads == []
-    np.testing.assert_allclose(FUNCTIONS[name](solution, solver="cg"), exact, atol=1e-6)
+    atol = 1e-5 if name == "fold_solutions" else 1e-6
+    np.testing.assert_allclose(FUNCTIONS[name](solution, solver="cg"), exact, atol=atol)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -276,6 +276,7 @@ def test_after_trials_on_a_sample_machines_are_trained_on_all_rows(
 @pytest.mark.parametrize("trust", [np.inf, 5.0, np.full(120, 5.0)], ids=["inf", "number", "array"])
 def test_after_trials_on_the_graph_of_a_sample_all_rows_are_solved(monkeypatch, trust):
     monkeypatch.setattr(trial_rows, "MAX_TRIAL_ROWS", 60)
+    monkeypatch.setattr(trial_rows, "MAX_ELIMINATED_ROWS", 60)
     X, y = clusters(3, n=120)
     parameters = {"c_labeled": trust, "kernel": ["rbf", "linear"]}
     trials, choice, fitted = CUT.try_and_choose(CUT.tasks(X, y, **parameters), folds_of(y, 4))

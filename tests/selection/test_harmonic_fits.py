@@ -10,6 +10,7 @@ from scipy import sparse
 from graphmargin.graph import knn_graph
 from graphmargin.graph.out_of_sample import attach_by_weights
 from graphmargin.harmonic import harmonic_solution
+from graphmargin.harmonic.elimination import elimination_order
 from graphmargin.selection import trial_rows
 from graphmargin.selection.harmonic_fits import attach, point_graph, try_harmonic
 from graphmargin.selection.held_out import HeldOutLabels
@@ -122,6 +123,7 @@ def test_infinite_gamma_g_has_no_class_mass_and_no_weight():
 @pytest.mark.parametrize("trust", [np.inf, np.full(120, 5.0)], ids=["hard", "soft"])
 def test_after_trials_on_the_graph_of_a_sample_all_rows_are_solved(monkeypatch, trust):
     monkeypatch.setattr(trial_rows, "MAX_TRIAL_ROWS", 60)
+    monkeypatch.setattr(trial_rows, "MAX_ELIMINATED_ROWS", 60)
     X, y = clusters(3, n=120)
     parameters = {"gamma_g": [10.0, 0.1], "c_labeled": trust}
     trials, choice, fitted = HARMONIC.try_and_choose(
@@ -141,8 +143,20 @@ def test_after_trials_on_the_graph_of_a_sample_all_rows_are_solved(monkeypatch, 
     assert len(fitted.solution.codes) == 120
 
 
+def test_graph_with_little_fill_may_have_more_rows_in_trials(monkeypatch):
+    monkeypatch.setattr(trial_rows, "MAX_TRIAL_ROWS", 60)
+    X, y = clusters(3, n=120)
+    (task,), held_out = HARMONIC.tasks(X, y, gamma_g=[10.0, 0.1]), folds_of(y, 4)
+    assert len(trial_rows.draw_trial_rows(task, held_out, RUN).numbers) == 120
+    monkeypatch.setattr(trial_rows, "MAX_ELIMINATED_ROWS", 80)
+    assert len(trial_rows.draw_trial_rows(task, held_out, RUN).numbers) == 92
+    monkeypatch.setitem(elimination_order.__kwdefaults__, "max_flops", 10)
+    assert len(trial_rows.draw_trial_rows(task, held_out, RUN).numbers) == 72
+
+
 def test_validation_rows_are_attached_to_the_graph_of_the_sample(monkeypatch):
     monkeypatch.setattr(trial_rows, "MAX_TRIAL_ROWS", 60)
+    monkeypatch.setattr(trial_rows, "MAX_ELIMINATED_ROWS", 60)
     X, y = clusters(3, n=120)
     new, codes = clusters(3, n=12, n_labeled=4, seed=1)
     tasks = HARMONIC.tasks(X, y, gamma_g=[1.0, 0.01])

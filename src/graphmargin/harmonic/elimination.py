@@ -27,6 +27,8 @@ from graphmargin._typing import BoolArray, FloatArray, IntArray
 
 MAX_FLOPS = 5e8
 """Largest number of multiply-adds, about half a second, for which "auto" is direct."""
+MAX_FLOPS_PER_VERTEX = 5_000
+"""The same for each vertex of a large graph, on which iterations take longer."""
 BALL_SIZE = 8_000
 """Number of vertices of the part of a large graph on which the cost is estimated first."""
 MAX_FILL = 100_000_000
@@ -87,21 +89,20 @@ class Elimination:
         return W + W.T, self.absorption[n - kept :, lane]
 
     def extend(self, X: FloatArray, lane: int = 0) -> FloatArray:
-        """Return the masses of all vertices from those X of the kept ones, classes then sink.
+        """Return the masses of all vertices, in the order of elimination, from those of kept ones.
 
-        The absorption of eliminated vertices has to be into the sink, the last column.
+        X has shape (n_kept, problems, masses), and the last mass is that of the sink, into which
+        all absorption of eliminated vertices has to be.
         """
         pattern = self.pattern
         n = len(self.pivots)
         eliminated = n - pattern.n_kept
-        masses = np.zeros((n, X.shape[1]))
-        masses[:eliminated, -1] = self.absorption[:eliminated, lane]
+        masses = np.zeros((n, *X.shape[1:]))
+        masses[:eliminated, :, -1] = self.absorption[:eliminated, lane, None]
         masses[eliminated:] = X
         factor = (pattern.column_start, pattern.column_rows, self.weights, self.pivots)
-        _substitute_backward(*factor, eliminated, lane, masses)
-        result = np.empty_like(masses)
-        result[pattern.order] = masses
-        return result
+        _substitute_backward(*factor, eliminated, lane, masses.reshape(n, -1))
+        return masses
 
 
 def elimination_order(
@@ -109,16 +110,19 @@ def elimination_order(
     *,
     n_kept: int = 0,
     max_fill: float = MAX_FILL,
-    max_flops: float = MAX_FLOPS,
+    max_flops: float | None = None,
 ) -> EliminationOrder | None:
     """Return a fill-reducing order of the vertices of W, or None where the fill is too large.
 
-    The last `n_kept` vertices are not eliminated, and all of them are connected in the end.
+    The last `n_kept` vertices are not eliminated, and all of them are connected in the end. By
+    default `max_flops` is what iterations would take.
 
     The cost of a ball around a vertex of a large graph, times the number of such balls, is a lower
     bound on that of the graph. If even this is too large, the graph itself is not tried.
     """
     n = W.shape[0]
+    if max_flops is None:
+        max_flops = max(MAX_FLOPS, MAX_FLOPS_PER_VERTEX * n)
     if n > 4 * BALL_SIZE and np.isfinite(max_flops):
         ball = csgraph.breadth_first_order(W, n // 2, directed=False)[0][:BALL_SIZE]
         part = sparse.csr_array(W[ball][:, ball])

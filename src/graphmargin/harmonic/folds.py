@@ -83,9 +83,7 @@ def fold_solutions(
         if progress is not None:
             progress(first / len(folds), f"fold {first + 1} of {len(folds)}")
         problems = [problem.without_labels(rows) for rows in folds[first:last]]
-        solved = iter(solve([(fold, value) for fold in problems for value in finite]))
-        for fold in problems:
-            solutions = {value: next(solved) for value in finite}
+        for fold, solutions in zip(problems, solve(problems), strict=True):
             yield [
                 solutions[value]
                 if value in solutions
@@ -94,8 +92,8 @@ def fold_solutions(
             ]
 
 
-FoldSolver = Callable[[Sequence[tuple[HarmonicProblem, float]]], list[HarmonicSolution]]
-"""A function that solves problems with some of the labels, each for one gamma_g."""
+FoldSolver = Callable[[Sequence[HarmonicProblem]], list[dict[float, HarmonicSolution]]]
+"""A function that solves problems with some of the labels for all finite gamma_g."""
 
 
 def _solver_of_folds(
@@ -110,45 +108,55 @@ def _solver_of_folds(
         max_flops = max(MAX_FLOPS, FLOPS_PER_MASS * n_masses)
         walks = label_walks(problem, gammas, max_flops=max_flops, n_jobs=n_jobs)
         if walks is not None:
-            return _solver_by_walks(dict(zip(gammas, walks, strict=True)), solver, n_jobs)
-    return _solver_by_rates(problem, solver, n_jobs)
+            return _solver_by_walks(walks, solver, n_jobs)
+    return _solver_by_rates(problem, gammas, solver, n_jobs)
 
 
-def _solver_by_walks(
-    walks: dict[float, LabelWalk], solver: Solver, n_jobs: int | None
-) -> FoldSolver:
+def _solver_by_walks(walks: Sequence[LabelWalk], solver: Solver, n_jobs: int | None) -> FoldSolver:
     """Return the solver on labeled vertices, all others being eliminated."""
 
-    def work(system: tuple[HarmonicProblem, float]) -> HarmonicSolution:
-        fold, gamma_g = system
-        solved = walks[gamma_g].solve(fold)
-        if solved is None:
-            return solve_path(fold, [gamma_g], solver=solver, n_jobs=1)[0]
-        return assemble_solution(fold, gamma_g, solved)
+    def solve(folds: Sequence[HarmonicProblem]) -> list[dict[float, HarmonicSolution]]:
+        solutions: list[dict[float, HarmonicSolution]] = [{} for _ in folds]
+        by_walk = map_in_threads(lambda walk: walk.solve(folds), walks, n_jobs=n_jobs)
+        for walk, solved in zip(walks, by_walk, strict=True):
+            gamma_g = walk.gamma_g
+            for fold, result, of_fold in zip(folds, solved, solutions, strict=True):
+                if result is not None:
+                    of_fold[gamma_g] = assemble_solution(fold, gamma_g, result)
+                else:
+                    (of_fold[gamma_g],) = solve_path(fold, [gamma_g], solver=solver, n_jobs=n_jobs)
+        return solutions
 
-    return lambda systems: map_in_threads(work, systems, n_jobs=n_jobs)
+    return solve
 
 
-def _solver_by_rates(problem: HarmonicProblem, solver: Solver, n_jobs: int | None) -> FoldSolver:
+def _solver_by_rates(
+    problem: HarmonicProblem, gammas: Sequence[float], solver: Solver, n_jobs: int | None
+) -> FoldSolver:
     """Return the solver on all vertices that labels reach, which differ in their rates alone."""
     vertices = np.flatnonzero(problem.reached)
     edges = sparse.csr_array(problem.W[vertices][:, vertices])
     degrees = np.asarray(edges.sum(axis=1))
     system = HarmonicSystem(edges, solver, n_jobs=n_jobs)
-    n_classes = len(problem.labels.classes)
+    n_labels, n_classes = problem.labels.labeled.sum(), len(problem.labels.classes)
 
-    def solve(systems: Sequence[tuple[HarmonicProblem, float]]) -> list[HarmonicSolution]:
-        n_labels, solutions = problem.labels.labeled.sum(), {}
-        lacks_labels = [fold.labels.labeled.sum() < n_labels for fold, _ in systems]
+    def solve(folds: Sequence[HarmonicProblem]) -> list[dict[float, HarmonicSolution]]:
+        solutions: list[dict[float, HarmonicSolution]] = [{} for _ in folds]
+        lacks_labels = [fold.labels.labeled.sum() < n_labels for fold in folds]
         for tol in (None, FOLD_TOLERANCE):
-            part = [k for k, lacks in enumerate(lacks_labels) if lacks == (tol is not None)]
-            rates = [_rates(systems[k][0], vertices, degrees, systems[k][1]) for k in part]
-            for k, solved in zip(part, system.solve(rates, n_classes, tol=tol), strict=True):
-                fold, gamma_g = systems[k]
+            part = [
+                (fold, gamma_g, of_fold)
+                for fold, lacks, of_fold in zip(folds, lacks_labels, solutions, strict=True)
+                if lacks == (tol is not None)
+                for gamma_g in gammas
+            ]
+            rates = [_rates(fold, vertices, degrees, gamma_g) for fold, gamma_g, _ in part]
+            solved = system.solve(rates, n_classes, tol=tol)
+            for (fold, gamma_g, of_fold), result in zip(part, solved, strict=True):
                 rows = np.searchsorted(vertices, fold.free)
-                free = replace(solved, X=solved.X[rows], best=solved.best[rows])
-                solutions[k] = assemble_solution(fold, gamma_g, free)
-        return [solutions[k] for k in range(len(systems))]
+                free = replace(result, X=result.X[rows], best=result.best[rows])
+                of_fold[gamma_g] = assemble_solution(fold, gamma_g, free)
+        return solutions
 
     return solve
 

@@ -58,17 +58,28 @@ class LabelWalk:
     elimination: Elimination
     lane: int
 
-    def solve(self, problem: HarmonicProblem) -> SystemSolution | None:
-        """Return the solution of the problem with some of the labels; None if masses underflow."""
-        masses = self.elimination.extend(self._masses_of_labeled(problem), self.lane)
+    def solve(self, problems: Sequence[HarmonicProblem]) -> list[SystemSolution | None]:
+        """Return the solutions of problems with some of the labels; None where masses underflow.
+
+        Only the solution with all labels has a residual, that of others is nan.
+        """
+        of_labeled = np.stack([self._masses_of_labeled(problem) for problem in problems], axis=1)
+        masses = self.elimination.extend(of_labeled, self.lane)
         np.clip(masses, 0.0, 1.0, out=masses)
-        X = np.empty((len(problem.trust), masses.shape[1]))
-        X[self.vertices] = masses
-        X = X[problem.free]
-        best = X[:, :-1].argmax(axis=1)
-        if (X[np.arange(len(X)), best] < UNDERFLOW_MASS).any():
-            return None
-        return SystemSolution(X, best, "direct", 0, True, self._residual(problem, masses))
+        row = np.empty(len(problems[0].trust), dtype=np.int64)
+        row[self.vertices[self.elimination.pattern.order]] = np.arange(len(masses))
+        solutions: list[SystemSolution | None] = []
+        for k, problem in enumerate(problems):
+            X = masses[row[problem.free], k]
+            best = X[:, :-1].argmax(axis=1)
+            if (X[np.arange(len(X)), best] < UNDERFLOW_MASS).any():
+                solutions.append(None)
+                continue
+            residual = np.nan
+            if problem.labels.labeled[self.labeled].all():
+                residual = self._residual(problem, masses[row[self.vertices], k])
+            solutions.append(SystemSolution(X, best, "direct", 0, True, residual))
+        return solutions
 
     def _masses_of_labeled(self, problem: HarmonicProblem) -> FloatArray:
         """Return the class masses and the sink mass of all labeled vertices."""

@@ -10,6 +10,7 @@ import numpy as np
 from graphmargin._checks import check_random_state
 from graphmargin._typing import FloatArray, IntArray
 from graphmargin.graph.adjacency import NeighborGraph
+from graphmargin.harmonic.elimination import elimination_order
 from graphmargin.harmonic.problem import HarmonicProblem, make_harmonic_problem
 from graphmargin.labels import UNLABELED, EncodedLabels
 from graphmargin.margin.feature_maps import stratified_sample
@@ -19,6 +20,11 @@ from graphmargin.selection.tasks import Task, build_graph
 
 MAX_TRIAL_ROWS = 20_000
 """Largest number of unlabeled rows in the graph of trials; of more rows, a sample is drawn."""
+MAX_ELIMINATED_ROWS = 50_000
+"""The same where the graph has so little fill that it is solved directly.
+
+Such graphs have few dimensions, in which a sample is sparser and prefers a larger gamma_g.
+"""
 MAX_LABELED = 1000
 """Largest number of labeled rows that candidates learn from and are tested on in a sample."""
 MIN_LABELED_PER_CLASS = 10
@@ -55,10 +61,14 @@ class TrialRows:
 def draw_trial_rows(task: Task, held_out: HeldOutLabels, execution: Execution) -> TrialRows:
     """Return all rows of a task, or a sample if they are many and their graph is not given."""
     labels, parameters = task.labels, task.parameters
-    if parameters.graph is None or (~labels.labeled).sum() <= MAX_TRIAL_ROWS:
+    n_unlabeled, limit = (~labels.labeled).sum(), MAX_TRIAL_ROWS
+    is_sampled = parameters.graph is not None and n_unlabeled > limit
+    if is_sampled and elimination_order(task.W) is not None:
+        limit = MAX_ELIMINATED_ROWS
+    if parameters.graph is None or n_unlabeled <= limit:
         every, folds = np.arange(task.X.shape[0]), [np.sort(fold) for fold in held_out.folds]
         return TrialRows(every, task.X, labels, task.graph, task.problem, folds)
-    rows, _ = sample_rows(labels.codes, check_random_state(execution.seed), MAX_TRIAL_ROWS)
+    rows, _ = sample_rows(labels.codes, check_random_state(execution.seed), limit)
     sampled = EncodedLabels(labels.classes, labels.codes[rows])
     graph = build_graph(task.X[rows], parameters.graph, execution)
     trust = parameters.c_labeled
