@@ -25,8 +25,9 @@ from graphmargin._checks import check_integer, check_random_state
 from graphmargin._rows import limit_rows, range_exponent
 from graphmargin._threads import map_in_threads, n_threads
 from graphmargin._typing import BoolArray, FloatArray, IntArray, ProgressCallback
+from graphmargin.graph.join_sample import rank_listed
 from graphmargin.graph.ranking import rank_candidates
-from graphmargin.graph.self_join import Candidates, join_candidates, rank_listed
+from graphmargin.graph.self_join import Candidates, join_candidates
 from graphmargin.graph.voronoi_index import (
     ROWS_AT_ONCE,
     VoronoiIndex,

@@ -102,6 +102,28 @@ class VoronoiIndex:
         """Return the distances of all centers from the center of one cell."""
         return np.asarray(np.linalg.norm(self.centers - self.centers[home], axis=1))
 
+    def near_cells(self, first: int, last: int, n_cells: int) -> IntArray:
+        """Return the nearest cells, by their centers, of the cells first..last-1, nearest first."""
+        centers = self.centers
+        half_norms = np.float32(0.5) * np.einsum("cd,cd->c", centers, centers)
+        gaps = half_norms - centers[first:last] @ centers.T
+        gaps[np.arange(last - first), np.arange(first, last)] = -np.inf  # each is its own nearest
+        if n_cells < len(centers):
+            near = np.argpartition(gaps, n_cells - 1, axis=1)[:, :n_cells]
+        else:
+            near = np.broadcast_to(np.arange(len(centers)), gaps.shape)
+        by_gap = np.argsort(np.take_along_axis(gaps, near, axis=1), axis=1, kind="stable")
+        return np.take_along_axis(near, by_gap, axis=1).astype(np.int32)
+
+    def depths(self, positions: IntArray, cells: IntArray, others: IntArray) -> FloatArray:
+        """Return how far points of some cells are behind the bisectors with other cells."""
+        points = self.points[positions].astype(np.float64)
+        ends = self.centers[others] - points, self.centers[cells] - points
+        squared = [np.square(end).sum(axis=-1) for end in ends]
+        gaps = np.linalg.norm(self.centers[others] - self.centers[cells], axis=-1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.nan_to_num((squared[0] - squared[1]) / (2 * gaps), posinf=0.0, neginf=0.0)
+
     def search(
         self,
         queries: FloatArray,
@@ -139,6 +161,10 @@ class VoronoiIndex:
         products = np.empty(height * POINTS_AT_ONCE, dtype=np.float32)
         near = np.empty((CENTERS_AT_ONCE, d), dtype=np.float32)
         from_near = np.empty(height * CENTERS_AT_ONCE, dtype=np.float32)
+        normal = np.empty(d, dtype=np.float32)
+        numbers = np.empty(POINTS_AT_ONCE, dtype=np.int64)
+        point_memory = np.empty((2, POINTS_AT_ONCE), dtype=np.float32)
+        chosen_points = np.empty((POINTS_AT_ONCE, d), dtype=np.float32)
         for first in range(0, m, QUERIES_AT_ONCE):
             block = slice(first, first + QUERIES_AT_ONCE)
             _scan_cells(
@@ -159,6 +185,10 @@ class VoronoiIndex:
                 products,
                 near,
                 from_near,
+                normal,
+                numbers,
+                point_memory,
+                chosen_points,
                 nearest[block],
                 squared[block],
             )
@@ -340,6 +370,10 @@ def _scan_cells(  # type: ignore[no-untyped-def]
     products,
     near,
     from_near,
+    normal,
+    numbers,
+    point_memory,
+    chosen_points,
     nearest,
     squared,
 ):
@@ -385,26 +419,50 @@ def _scan_cells(  # type: ignore[no-untyped-def]
         center_size, visits_all = np.sqrt(norm), gap == 0 or np.isinf(radius_factor)
         per_gap = np.float32(0) if gap == 0 else 1 / gap
         n_chosen = 0
+        depth = np.float32(0)  # points of the cell farther behind the bisector are not visited
         for i in range(m):
             h = from_home[i] - from_near_now[i, c % CENTERS_AT_ONCE] + (norm - home_norm) / 2
             slack = rounding * (sizes[i] + center_size + limits[i]) ** 2
-            # An infinite limit makes both sides infinite.
-            if visits_all or not (h - slack) * per_gap > radius_factor * limits[i]:
+            # An infinite limit makes both terms infinite, and their difference not a number.
+            room = radius_factor * limits[i] - (h - slack) * per_gap
+            if visits_all or not room < 0:
+                depth = np.float32(np.inf) if np.isnan(room) else max(depth, room)
                 chosen[n_chosen] = i
                 for f in range(d):
                     chosen_rows[n_chosen, f] = queries[i, f]
                 n_chosen += 1
         if n_chosen == 0:
             continue
+        for f in range(d):
+            normal[f] = (near[c % CENTERS_AT_ONCE, f] - centers[home, f]) * per_gap
         for first in range(start[cell], start[cell + 1], POINTS_AT_ONCE):
             last = min(first + POINTS_AT_ONCE, start[cell + 1])
-            block = products[: n_chosen * (last - first)].reshape((n_chosen, last - first))
-            np.dot(chosen_rows[:n_chosen], points[first:last].T, block)
+            n_points = last - first
+            if visits_all or np.isinf(depth):
+                visited, visited_norms = points[first:last], norms[first:last]
+                for j in range(n_points):
+                    numbers[j] = first + j
+            else:
+                heights = point_memory[0, :n_points]
+                np.dot(points[first:last], normal, heights)
+                n_points = 0
+                for j in range(last - first):
+                    size = np.sqrt(norms[first + j]) + np.sqrt(home_norm) + center_size
+                    h = heights[j] + ((home_norm - norm) / 2 - rounding * size**2) * per_gap
+                    numbers[n_points] = first + j
+                    n_points += h <= depth
+                for j in range(n_points):
+                    point_memory[1, j] = norms[numbers[j]]
+                    for f in range(d):
+                        chosen_points[j, f] = points[numbers[j], f]
+                visited, visited_norms = chosen_points[:n_points], point_memory[1, :n_points]
+            block = products[: n_chosen * n_points].reshape((n_chosen, n_points))
+            np.dot(chosen_rows[:n_chosen], visited.T, block)
             for r in range(n_chosen):
                 i = chosen[r]
                 worst = squared[i, n_found - 1] - query_norms[i]
-                for j in range(last - first):
-                    value = norms[first + j] - np.float32(2) * block[r, j]
+                for j in range(n_points):
+                    value = visited_norms[j] - np.float32(2) * block[r, j]
                     if value < worst:
                         value += query_norms[i]
                         p = n_found - 1
@@ -413,7 +471,7 @@ def _scan_cells(  # type: ignore[no-untyped-def]
                             nearest[i, p] = nearest[i, p - 1]
                             p -= 1
                         squared[i, p] = value
-                        nearest[i, p] = first + j
+                        nearest[i, p] = numbers[j]
                         worst = squared[i, n_found - 1] - query_norms[i]
         for r in range(n_chosen):
             i = chosen[r]
