@@ -14,18 +14,16 @@ from graphmargin.graph.voronoi_index import VoronoiIndex, rounding
 SAMPLE_SIZE = 800
 COMPLETE_EVERY = 8
 """One in so many sampled points is compared with all points that can be among its neighbors."""
-FACTOR_MARGIN = 1.25
-"""Others are compared with those within the largest factor that these needed, and a margin."""
+COMPLETE_QUANTILE, FACTOR_MARGIN = 0.99, 1.5
+"""Others are compared with those within 1.5 times the factor that 99 % of the neighbors need."""
 BOUND_CELLS, BOUND_FACTOR = 20, 0.3
 """Cells that are visited to bound the distance of the k-th neighbor of a sampled point."""
 RANKED_SPARE = 3
 """Number of listed neighbors beyond k whose distances are computed in double precision."""
 N_FACTORS, CELL_STEP = 40, 1.25
-MISSES_AFTER_PASS = (0.6, 1.43)
-"""If a share m of the neighbors is missed, ``0.6 m^1.43`` is expected to be after one pass."""
-SECOND_PASS = 0.5
-"""Share of these that is expected to be missed after a second pass."""
-POINT_COST, CELL_COST, PASS_COST = (0.5, 0.04), (10.0, 0.1), (1500.0, 12.0)
+MISSES_AFTER_PASS = (1.2, 1.43)
+"""If a share m of the neighbors is missed, at most about ``1.2 m^1.43`` is after a pass."""
+POINT_COST, CELL_COST, PASS_COST = (0.5, 0.04), (10.0, 0.1), (2500.0, 12.0)
 """Nanoseconds, constant and for each feature, of a visited point, a near cell and a pass."""
 
 
@@ -72,16 +70,11 @@ class JoinSample:
 
     def radius(self, recall: float) -> tuple[Radius, bool]:
         """Return the radius with which a recall costs least, and whether lists are refined then."""
-        d = self.X.shape[1]
-        after_one = 1 - _misses_before_pass(1 - recall)
-        after_two = 1 - _misses_before_pass((1 - recall) / SECOND_PASS)
-        plans = [
-            (cost + n_passes * _nanoseconds(PASS_COST, d), n_passes, radius)
-            for n_passes, share in enumerate((recall, after_one, after_two))
-            for cost, radius in [self._cheapest_radius(share)]
-        ]
-        _, n_passes, radius = min(plans, key=lambda plan: plan[0])
-        return radius, n_passes > 0
+        cost, radius = self._cheapest_radius(recall)
+        cost_before_pass, smaller_radius = self._cheapest_radius(_recall_before_pass(recall))
+        if cost_before_pass + _nanoseconds(PASS_COST, self.X.shape[1]) < cost:
+            return smaller_radius, True
+        return radius, False
 
     def sufficient_radius(self, recall: float) -> Radius:
         """Return the radius within which a share of the true neighbors is."""
@@ -110,10 +103,10 @@ def _nanoseconds(cost: tuple[float, float], n_features: int) -> float:
     return cost[0] + cost[1] * n_features
 
 
-def _misses_before_pass(miss: float) -> float:
-    """Return the share of missed neighbors of which a pass leaves a share `miss`."""
+def _recall_before_pass(recall: float) -> float:
+    """Return the recall that a pass of refinement raises to a given one."""
     factor, power = MISSES_AFTER_PASS
-    return float(min(miss / factor, 1.0) ** (1 / power))
+    return float(1 - min((1 - recall) / factor, 1.0) ** (1 / power))
 
 
 def rank_listed(
@@ -222,7 +215,7 @@ def _true_neighbors(
             query, point = np.nonzero(squared <= limits[chosen, None])
             return chosen[query], point + part.start, squared[query, point]
 
-        cells = np.flatnonzero(is_visited.any(axis=0))
+        cells = np.flatnonzero(is_visited.any(axis=0)).tolist()
         parts = zip(*map_in_threads(points_of, cells, n_jobs=n_jobs), strict=True)
         query, point, squared = (np.concatenate(part) for part in parts)
         order = np.lexsort((point, squared, query))
@@ -236,8 +229,11 @@ def _true_neighbors(
     nearest = listed[::COMPLETE_EVERY, :k]
     cell = np.searchsorted(index.start, nearest, side="right") - 1
     needed = np.take_along_axis(ratios[::COMPLETE_EVERY], cell, axis=1)[nearest >= 0]
-    factor = min(FACTOR_MARGIN * float(needed.max()), 1.0)
+    factor = min(FACTOR_MARGIN * float(np.quantile(needed, COMPLETE_QUANTILE)), 1.0)
     visit((ratios <= factor) & ~is_complete)
+    is_short = np.any(listed[:, :k] < 0, axis=1, keepdims=True)
+    if is_short.any():
+        visit(np.broadcast_to(is_short, ratios.shape))
     return listed
 
 

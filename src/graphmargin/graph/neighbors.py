@@ -245,10 +245,10 @@ class _DenseSearch:
     ) -> SearchRadius:
         """Return the radius that finds a share `recall` of the true neighbors.
 
-        The true neighbors are found for a sample of queries. A neighbor in cell b is found if the
-        radius factor is at least ``h(q, b) / d_k``, so that the quantiles of this ratio predict
-        the recall of a factor. The larger of the quantiles of two halves of the sample is taken,
-        so that each half verifies the other.
+        The true neighbors are found for a sample of queries. A neighbor x in cell b is found if
+        the radius factor is at least ``(h(q, b) + h(x, a)) / d_k``, so that the quantiles of this
+        ratio predict the recall of a factor. The larger of the quantiles of two halves of the
+        sample is taken, so that each half verifies the other.
         """
         from scipy.spatial.distance import cdist
 
@@ -277,6 +277,8 @@ class _DenseSearch:
 
         cell = np.searchsorted(cells.start, nearest, side="right") - 1
         needed = np.take_along_axis(ratio, cell, axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            needed += np.nan_to_num(cells.depths(nearest, cell, home[:, None]) / kth, posinf=1e9)
         if self.is_self_query:
             needed[cells.order[nearest] == rows[:, None]] = np.nan
         goal = DEFAULT_RECALL if recall is None else recall

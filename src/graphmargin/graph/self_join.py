@@ -21,9 +21,8 @@ from graphmargin.graph.voronoi_index import VoronoiIndex, make_rough_index, scal
 
 SPARE_NEIGHBORS = 7
 """Number of listed neighbors beyond the k that are asked for, if they lead to better ones."""
-MAX_PASSES = 4
-MIN_GAIN = 0.25
-"""Share of the missed neighbors that a pass must have found to be followed by another one."""
+MAX_PASSES, MAX_GAIN = 2, 1.5
+"""A second pass follows if it need not divide the share of missed neighbors by more than 1.5."""
 CELLS_AT_ONCE = 16
 
 
@@ -59,20 +58,17 @@ def join_candidates(
         return None
     radius, is_refined = sample.radius(recall)
     n_listed = n_neighbors + (SPARE_NEIGHBORS if is_refined else RANKED_SPARE)
-    nearest, squared = _visit_cells(index, n_neighbors, n_listed, radius, n_jobs, progress)
-    share = sample.recall(nearest)
-    for _ in range(MAX_PASSES):
+    # A refinement finds no neighbor to which no path of neighbors leads: more cells are visited.
+    for now in (radius, sample.sufficient_radius(recall)) if is_refined else (radius,):
+        nearest, squared = _visit_cells(index, n_neighbors, n_listed, now, n_jobs, progress)
+        share = sample.recall(nearest)
+        for n_passes in range(MAX_PASSES):
+            if share >= recall or (n_passes and 1 - share > MAX_GAIN * (1 - recall)):
+                break
+            nearest = refine_neighbors(index.points, nearest, squared, n_jobs)
+            share = sample.recall(nearest)
         if share >= recall:
             break
-        before = share
-        nearest = refine_neighbors(index.points, nearest, squared, n_jobs)
-        share = sample.recall(nearest)
-        if 1 - share > (1 - MIN_GAIN) * (1 - before):
-            break
-    if share < recall and is_refined:  # some neighbors have no path of neighbors between them
-        radius = sample.sufficient_radius(recall)
-        nearest, squared = _visit_cells(index, n_neighbors, n_listed, radius, n_jobs, progress)
-        share = sample.recall(nearest)
     return Candidates(index, nearest[:, : n_neighbors + RANKED_SPARE], share)
 
 
@@ -92,15 +88,16 @@ def _visit_cells(
     sizes = np.diff(index.start)
 
     def search(cells: tuple[int, int]) -> None:
-        near = list(index.near_cells(*cells, radius.n_cells))
-        for cell, nearest_cells in zip(range(*cells), near, strict=True):
-            if sizes[nearest_cells].sum() <= n_neighbors:
-                nearest_cells = index.near_cells(cell, cell + 1, len(sizes))[0]
+        all_near = index.near_cells(*cells, radius.n_cells)
+        for cell in range(*cells):
+            near = all_near[cell - cells[0]]
+            if sizes[near].sum() <= n_neighbors:
+                near = index.near_cells(cell, cell + 1, len(sizes))[0]
             part = slice(index.start[cell], index.start[cell + 1])
             found, distances = index.search(
                 index.points[part],
                 cell,
-                nearest_cells,
+                near,
                 n_found=n_listed + 1,
                 n_neighbors=n_neighbors + 1,
                 radius_factor=radius.factor,

@@ -6,9 +6,11 @@ both centers, at least
 
     ``h(q, b) = (norm(q - c_b)^2 - norm(q - c_a)^2) / (2 norm(c_b - c_a))``
 
-away from q. A search that visits the cells with ``h(q, b) <= factor * d_k``, d_k the distance of
-the k-th neighbor so far, is exact for ``factor = 1``. A smaller factor misses some neighbors; their
-share is measured on a sample of queries (see `neighbors`).
+away from q. If the point x is ``h(x, a)`` behind the hyperplane, their distance is at least
+``h(q, b) + h(x, a)``. A search that compares q with the points whose sum is at most
+``factor * d_k``, d_k the distance of the k-th neighbor so far, is exact for ``factor = 1``. A
+smaller factor misses some neighbors; their share is measured on a sample of queries (see
+`neighbors` and `join_sample`).
 
 All queries of a cell share one matrix product for every cell that they visit.
 """
@@ -122,7 +124,8 @@ class VoronoiIndex:
         squared = [np.square(end).sum(axis=-1) for end in ends]
         gaps = np.linalg.norm(self.centers[others] - self.centers[cells], axis=-1)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.nan_to_num((squared[0] - squared[1]) / (2 * gaps), posinf=0.0, neginf=0.0)
+            depths = (squared[0] - squared[1]) / (2 * gaps)
+        return np.asarray(np.nan_to_num(depths, posinf=0.0, neginf=0.0))
 
     def search(
         self,
@@ -246,7 +249,9 @@ def make_rough_index(
         if not len(near):  # no sampled row has this nearest coarse center
             near = np.arange(len(centers))
         rows = by_part[start[p] : start[p + 1]]
-        pieces += [(near, rows[first:last]) for first, last in chunk_ranges(len(rows), ROWS_AT_ONCE)]
+        pieces += [
+            (near, rows[first:last]) for first, last in chunk_ranges(len(rows), ROWS_AT_ONCE)
+        ]
 
     def assign(piece: tuple[IntArray, IntArray]) -> None:
         near, rows = piece
