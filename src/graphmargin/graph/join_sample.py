@@ -23,6 +23,8 @@ RANKED_SPARE = 3
 N_FACTORS, CELL_STEP = 40, 1.25
 MISSES_AFTER_PASS = (1.2, 1.43)
 """If a share m of the neighbors is missed, at most about ``1.2 m^1.43`` is after a pass."""
+RISK = 1.25
+"""Factor on the cost of a refinement, which may be followed by another pass."""
 POINT_COST, CELL_COST, PASS_COST = (0.5, 0.04), (10.0, 0.1), (2500.0, 12.0)
 """Nanoseconds, constant and for each feature, of a visited point, a near cell and a pass."""
 
@@ -72,7 +74,7 @@ class JoinSample:
         """Return the radius with which a recall costs least, and whether lists are refined then."""
         cost, radius = self._cheapest_radius(recall)
         cost_before_pass, smaller_radius = self._cheapest_radius(_recall_before_pass(recall))
-        if cost_before_pass + _nanoseconds(PASS_COST, self.X.shape[1]) < cost:
+        if RISK * (cost_before_pass + _nanoseconds(PASS_COST, self.X.shape[1])) < cost:
             return smaller_radius, True
         return radius, False
 

@@ -158,7 +158,8 @@ class VoronoiIndex:
         squared = np.full((m, n_found), np.inf, dtype=np.float32)
         height = min(m, QUERIES_AT_ONCE)
         # The kernel gets its memory from here, because allocations take long to compile.
-        query_memory = np.empty((3, height), dtype=np.float32)
+        center = self.centers[home]
+        query_memory = np.empty((2, height), dtype=np.float32)
         chosen = np.empty(height, dtype=np.int64)
         chosen_rows = np.empty((height, d), dtype=np.float32)
         products = np.empty(height * POINTS_AT_ONCE, dtype=np.float32)
@@ -181,7 +182,9 @@ class VoronoiIndex:
                 np.int64(n_neighbors),
                 np.float32(radius_factor),
                 np.float32(rounding(d)),
-                queries[block] @ self.centers[home],
+                np.einsum("qd,qd->q", queries[block], queries[block]),
+                np.dot(center, center),
+                queries[block] @ center,
                 query_memory,
                 chosen,
                 chosen_rows,
@@ -368,6 +371,8 @@ def _scan_cells(  # type: ignore[no-untyped-def]
     k,
     radius_factor,
     rounding,
+    query_norms,
+    home_norm,
     from_home,
     query_memory,
     chosen,
@@ -385,22 +390,15 @@ def _scan_cells(  # type: ignore[no-untyped-def]
     """Collect in `nearest` and `squared` the nearest points of some queries, nearest first."""
     m, d = queries.shape
     n_found = nearest.shape[1]
-    query_norms, sizes = query_memory[0], query_memory[1]
-    limits = query_memory[2]  # upper bounds on d_k, with room for rounding
-    home_norm = np.float32(0)
-    for f in range(d):
-        home_norm += centers[home, f] ** 2
+    sizes = query_memory[0]
+    limits = query_memory[1]  # upper bounds on d_k, with room for rounding
     farthest = np.float32(0)  # largest distance of a query from the center of its cell
     for i in range(m):
-        norm = np.float32(0)
-        gap = np.float32(0)
-        for f in range(d):
-            norm += queries[i, f] ** 2
-            gap += (queries[i, f] - centers[home, f]) ** 2
-        query_norms[i] = norm
-        farthest = max(farthest, np.sqrt(gap))
-        sizes[i] = np.sqrt(norm) + np.sqrt(home_norm)
+        sizes[i] = np.sqrt(query_norms[i]) + np.sqrt(home_norm)
+        gap = query_norms[i] + home_norm - np.float32(2) * from_home[i]
+        farthest = max(farthest, gap + rounding * sizes[i] ** 2)
         limits[i] = np.inf
+    farthest = np.sqrt(farthest)
     for c in range(len(cells)):
         if c % CENTERS_AT_ONCE == 0:
             size = min(CENTERS_AT_ONCE, len(cells) - c)
