@@ -22,11 +22,14 @@ from threadpoolctl import threadpool_limits
 
 from graphmargin._blocks import chunk_ranges, row_slices
 from graphmargin._checks import check_integer, check_random_state
-from graphmargin._compilation import kernel
 from graphmargin._rows import limit_rows, range_exponent
 from graphmargin._threads import map_in_threads, n_threads
 from graphmargin._typing import BoolArray, FloatArray, IntArray, ProgressCallback
+from graphmargin.graph.join_sample import rank_listed
+from graphmargin.graph.ranking import rank_candidates
+from graphmargin.graph.self_join import Candidates, join_candidates
 from graphmargin.graph.voronoi_index import (
+    ROWS_AT_ONCE,
     VoronoiIndex,
     make_voronoi_index,
     power_of_two,
@@ -128,11 +131,9 @@ class NeighborSearch:
         self.seed = seed
 
     @cached_property
-    def _cells(self) -> VoronoiIndex | None:
+    def _cells(self) -> VoronoiIndex:
         """The partition of dense rows, made when it is first needed."""
         X = self.X
-        if sparse.issparse(X):
-            return None
         return make_voronoi_index(X, scale_of(X), check_random_state(self.seed), self.n_jobs)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -161,15 +162,30 @@ class NeighborSearch:
             queries = sparse.csr_array(queries) if sparse.issparse(X) else queries.toarray()
         if queries is not None:
             queries = limit_rows(queries, range_exponent(queries))
-        if self._cells is None:
+        if sparse.issparse(X):
             with threadpool_limits(limits=n_threads(self.n_jobs)):
                 neighbors = Neighbors(*_search_sparse(X, queries, n_neighbors), recall=1.0)
             return neighbors if rows is None else _select_rows(neighbors, rows)
+        may_approximate = self._may_approximate(recall, len(X if queries is None else queries))
+        is_join = queries is None and (rows is None or 2 * len(rows) >= len(X))
+        if is_join and may_approximate:
+            candidates = join_candidates(
+                X,
+                n_neighbors,
+                DEFAULT_RECALL if recall is None else recall,
+                random_state=check_random_state(self.seed),
+                n_jobs=self.n_jobs,
+                exact_work=EXACT_WORK if recall is None else 0.0,
+                progress=progress,
+            )
+            if candidates is not None:
+                neighbors = _rank_join(X, candidates, n_neighbors, self.n_jobs)
+                return neighbors if rows is None else _select_rows(neighbors, rows)
         search = _DenseSearch(X, self._cells, queries, n_neighbors, self.n_jobs)
         if rows is not None:
             search.rows = rows
-        radius = SearchRadius(1.0, len(self._cells.centers), 1.0)
-        if self._may_approximate(recall, len(search.rows)):
+        radius = SearchRadius(1.0, len(self._cells.centers), 1.0, certified=not may_approximate)
+        if may_approximate and not is_join:
             radius = search.radius_for_recall(recall, check_random_state(self.seed))
         neighbors = Neighbors(*search.run(radius, progress), radius.recall)
         return neighbors if rows is None else _select_rows(neighbors, rows)
@@ -229,10 +245,10 @@ class _DenseSearch:
     ) -> SearchRadius:
         """Return the radius that finds a share `recall` of the true neighbors.
 
-        The true neighbors are found for a sample of queries. A neighbor in cell b is found if the
-        radius factor is at least ``h(q, b) / d_k``, so that the quantiles of this ratio predict
-        the recall of a factor. The larger of the quantiles of two halves of the sample is taken,
-        so that each half verifies the other.
+        The true neighbors are found for a sample of queries. A neighbor x in cell b is found if
+        the radius factor is at least ``(h(q, b) + h(x, a)) / d_k``, so that the quantiles of this
+        ratio predict the recall of a factor. The larger of the quantiles of two halves of the
+        sample is taken, so that each half verifies the other.
         """
         from scipy.spatial.distance import cdist
 
@@ -261,6 +277,8 @@ class _DenseSearch:
 
         cell = np.searchsorted(cells.start, nearest, side="right") - 1
         needed = np.take_along_axis(ratio, cell, axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            needed += np.nan_to_num(cells.depths(nearest, cell, home[:, None]) / kth, posinf=1e9)
         if self.is_self_query:
             needed[cells.order[nearest] == rows[:, None]] = np.nan
         goal = DEFAULT_RECALL if recall is None else recall
@@ -341,20 +359,33 @@ class _DenseSearch:
         self, rows: IntArray, candidates: IntArray, unit: float
     ) -> tuple[IntArray, FloatArray]:
         """Return the best candidates of some queries and their squared distances."""
-        indices = np.empty((len(rows), self.n_neighbors), dtype=np.int64)
-        squared = np.full(indices.shape, np.inf)
-        _rank(
+        return rank_candidates(
             self.X,
             self.queries,
             rows,
             candidates,
             self.cells.order,
-            self.is_self_query,
-            1 / unit,
-            indices,
-            squared,
+            n_neighbors=self.n_neighbors,
+            is_self_query=self.is_self_query,
+            unit=unit,
         )
-        return indices, squared
+
+
+def _rank_join(
+    X: FloatArray, candidates: Candidates, n_neighbors: int, n_jobs: int | None
+) -> Neighbors:
+    """Return the nearest of the candidates of all rows, by distances in double precision."""
+    index = candidates.index
+    indices = np.empty((len(X), n_neighbors), dtype=index.order.dtype)
+    distances = np.empty((len(X), n_neighbors))
+
+    def rank(part: tuple[int, int]) -> None:
+        rows, listed = index.order[slice(*part)], candidates.nearest[slice(*part)]
+        indices[rows], squared = rank_listed(X, index, rows, listed, n_neighbors)
+        distances[rows] = np.sqrt(squared) * index.scale.unit
+
+    map_in_threads(rank, chunk_ranges(len(X), ROWS_AT_ONCE), n_jobs=n_jobs)
+    return Neighbors(indices, distances, candidates.recall)
 
 
 def _select_rows(neighbors: Neighbors, rows: IntArray) -> Neighbors:
@@ -402,42 +433,6 @@ def _nearest(
         np.take_along_axis(candidates, nearest, axis=1),
         np.take_along_axis(squared, nearest, axis=1),
     )
-
-
-@kernel()
-def _rank(  # type: ignore[no-untyped-def]
-    X, queries, rows, candidates, order, is_self_query, scale, indices, squared
-):
-    """Write the nearest candidates of some query rows by distance in double precision.
-
-    `candidates` are positions in `order`, -1 for none. Equal distances are ranked by index.
-    """
-    m, n_candidates = candidates.shape
-    k = indices.shape[1]
-    for i in range(m):
-        n_kept = 0
-        for c in range(n_candidates):
-            if candidates[i, c] < 0:
-                continue
-            j = order[candidates[i, c]]
-            if is_self_query and j == rows[i]:
-                continue
-            total = 0.0
-            for f in range(X.shape[1]):
-                gap = (np.float64(X[j, f]) - np.float64(queries[rows[i], f])) * scale
-                total += gap * gap
-            p = n_kept if n_kept < k else k
-            while p > 0 and (
-                total < squared[i, p - 1] or (total == squared[i, p - 1] and j < indices[i, p - 1])
-            ):
-                if p < k:
-                    squared[i, p] = squared[i, p - 1]
-                    indices[i, p] = indices[i, p - 1]
-                p -= 1
-            if p < k:
-                squared[i, p] = total
-                indices[i, p] = j
-                n_kept = min(n_kept + 1, k)
 
 
 def _may_miss(queries: FloatArray, last: FloatArray, kth: FloatArray) -> BoolArray:

@@ -6,9 +6,11 @@ both centers, at least
 
     ``h(q, b) = (norm(q - c_b)^2 - norm(q - c_a)^2) / (2 norm(c_b - c_a))``
 
-away from q. A search that visits the cells with ``h(q, b) <= factor * d_k``, d_k the distance of
-the k-th neighbor so far, is exact for ``factor = 1``. A smaller factor misses some neighbors; their
-share is measured on a sample of queries (see `neighbors`).
+away from q. If the point x is ``h(x, a)`` behind the hyperplane, their distance is at least
+``h(q, b) + h(x, a)``. A search that compares q with the points whose sum is at most
+``factor * d_k``, d_k the distance of the k-th neighbor so far, is exact for ``factor = 1``. A
+smaller factor misses some neighbors; their share is measured on a sample of queries (see
+`neighbors` and `join_sample`).
 
 All queries of a cell share one matrix product for every cell that they visit.
 """
@@ -21,6 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import RandomState
 
+from graphmargin._blocks import chunk_ranges
 from graphmargin._compilation import kernel
 from graphmargin._threads import map_in_threads
 from graphmargin._typing import FloatArray, IntArray
@@ -35,6 +38,9 @@ CENTER_ROWS = 10_000
 LLOYD_ITERATIONS = 6
 ROWS_PER_CELL = 40
 """Number of sampled rows for each cell of k-means."""
+ROUGH_SIZE, ROUGH_ROWS_PER_CELL, ROUGH_ITERATIONS = 11, 20, 4
+SORTED_AT_ONCE = 512
+"""Rows that are scaled at once, so that they stay in a cache."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +55,9 @@ class Scale:
 
     def __call__(self, X: FloatArray) -> FloatArray:
         """Return rows in float32, centered and of unit size."""
-        return np.ascontiguousarray((X - self.center) / self.unit, dtype=np.float32)
+        rows = X - self.center
+        rows *= 1 / self.unit  # exact, and faster than a division
+        return np.ascontiguousarray(rows, dtype=np.float32)
 
 
 def scale_of(X: FloatArray) -> Scale:
@@ -96,6 +104,29 @@ class VoronoiIndex:
         """Return the distances of all centers from the center of one cell."""
         return np.asarray(np.linalg.norm(self.centers - self.centers[home], axis=1))
 
+    def near_cells(self, first: int, last: int, n_cells: int) -> IntArray:
+        """Return the nearest cells, by their centers, of the cells first..last-1, nearest first."""
+        centers = self.centers
+        half_norms = np.float32(0.5) * np.einsum("cd,cd->c", centers, centers)
+        gaps = half_norms - centers[first:last] @ centers.T
+        gaps[np.arange(last - first), np.arange(first, last)] = -np.inf  # each is its own nearest
+        if n_cells < len(centers):
+            near = np.argpartition(gaps, n_cells - 1, axis=1)[:, :n_cells]
+        else:
+            near = np.broadcast_to(np.arange(len(centers)), gaps.shape)
+        by_gap = np.argsort(np.take_along_axis(gaps, near, axis=1), axis=1, kind="stable")
+        return np.take_along_axis(near, by_gap, axis=1).astype(np.int32)
+
+    def depths(self, positions: IntArray, cells: IntArray, others: IntArray) -> FloatArray:
+        """Return how far points of some cells are behind the bisectors with other cells."""
+        points = self.points[positions].astype(np.float64)
+        ends = self.centers[others] - points, self.centers[cells] - points
+        squared = [np.square(end).sum(axis=-1) for end in ends]
+        gaps = np.linalg.norm(self.centers[others] - self.centers[cells], axis=-1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            depths = (squared[0] - squared[1]) / (2 * gaps)
+        return np.asarray(np.nan_to_num(depths, posinf=0.0, neginf=0.0))
+
     def search(
         self,
         queries: FloatArray,
@@ -127,12 +158,17 @@ class VoronoiIndex:
         squared = np.full((m, n_found), np.inf, dtype=np.float32)
         height = min(m, QUERIES_AT_ONCE)
         # The kernel gets its memory from here, because allocations take long to compile.
-        query_memory = np.empty((3, height), dtype=np.float32)
+        center = self.centers[home]
+        query_memory = np.empty((2, height), dtype=np.float32)
         chosen = np.empty(height, dtype=np.int64)
         chosen_rows = np.empty((height, d), dtype=np.float32)
         products = np.empty(height * POINTS_AT_ONCE, dtype=np.float32)
         near = np.empty((CENTERS_AT_ONCE, d), dtype=np.float32)
         from_near = np.empty(height * CENTERS_AT_ONCE, dtype=np.float32)
+        normal = np.empty(d, dtype=np.float32)
+        numbers = np.empty(POINTS_AT_ONCE, dtype=np.int64)
+        point_memory = np.empty((2, POINTS_AT_ONCE), dtype=np.float32)
+        chosen_points = np.empty((POINTS_AT_ONCE, d), dtype=np.float32)
         for first in range(0, m, QUERIES_AT_ONCE):
             block = slice(first, first + QUERIES_AT_ONCE)
             _scan_cells(
@@ -146,13 +182,19 @@ class VoronoiIndex:
                 np.int64(n_neighbors),
                 np.float32(radius_factor),
                 np.float32(rounding(d)),
-                queries[block] @ self.centers[home],
+                np.einsum("qd,qd->q", queries[block], queries[block]),
+                np.dot(center, center),
+                queries[block] @ center,
                 query_memory,
                 chosen,
                 chosen_rows,
                 products,
                 near,
                 from_near,
+                normal,
+                numbers,
+                point_memory,
+                chosen_points,
                 nearest[block],
                 squared[block],
             )
@@ -180,14 +222,60 @@ def make_voronoi_index(
     n_cells = max(1, round(n / (2 * n**0.4)))
     sample = scale(X[random_state.choice(n, min(n, ROWS_PER_CELL * n_cells), replace=False)])
     centers = two_level_kmeans(sample, n_cells, random_state, n_jobs)
-    home = nearest_centers(X, centers, scale, n_jobs)
+    return _sort_by_cell(X, nearest_centers(X, centers, scale, n_jobs), centers, scale, n_jobs)
+
+
+def make_rough_index(
+    X: FloatArray, scale: Scale, random_state: RandomState, n_jobs: int | None
+) -> VoronoiIndex:
+    """Return a partition into cells of similar points, most of which have the nearest center.
+
+    It takes a fraction of the time of `make_voronoi_index`, but a search with radius factor 1 is
+    not exact. Rows are compared with some coarse centers, and then with those centers that are
+    nearest to a sampled row with the same nearest coarse center.
+    """
+    n = len(X)
+    n_cells = max(1, round(n / (ROUGH_SIZE * n**0.25)))
+    n_sampled = min(n, ROUGH_ROWS_PER_CELL * n_cells)
+    sample = scale(X[random_state.choice(n, n_sampled, replace=False)])
+    centers = two_level_kmeans(sample, n_cells, random_state, n_jobs, ROUGH_ITERATIONS)
+    coarse = _kmeans(centers, max(1, int(np.sqrt(n_cells))), random_state, _assign)
+    home_of_sample = nearest_centers(sample, centers, None, n_jobs)
+    part_of_sample = nearest_centers(sample, coarse, None, n_jobs)
+    part = nearest_centers(X, coarse, scale, n_jobs)
+    by_part = np.argsort(part, kind="stable")
+    start = np.searchsorted(part[by_part], np.arange(len(coarse) + 1))
+    home = np.zeros(n, dtype=np.int32)
+    pieces = []
+    for p in range(len(coarse)):
+        near = np.unique(home_of_sample[part_of_sample == p])
+        if not len(near):  # no sampled row has this nearest coarse center
+            near = np.arange(len(centers))
+        rows = by_part[start[p] : start[p + 1]]
+        pieces += [
+            (near, rows[first:last]) for first, last in chunk_ranges(len(rows), ROWS_AT_ONCE)
+        ]
+
+    def assign(piece: tuple[IntArray, IntArray]) -> None:
+        near, rows = piece
+        home[rows] = near[_assign(scale(X[rows]), centers[near])]
+
+    map_in_threads(assign, pieces, n_jobs=n_jobs)
+    return _sort_by_cell(X, home, centers, scale, n_jobs)
+
+
+def _sort_by_cell(
+    X: FloatArray, home: IntArray, centers: FloatArray, scale: Scale, n_jobs: int | None
+) -> VoronoiIndex:
+    """Return the index of rows whose cells are given."""
+    n = len(X)
     order = np.argsort(home, kind="stable")
     points = np.empty(X.shape, dtype=np.float32)
 
-    def sort_rows(first: int) -> None:
-        points[first : first + ROWS_AT_ONCE] = scale(X[order[first : first + ROWS_AT_ONCE]])
+    def sort_rows(part: tuple[int, int]) -> None:
+        points[slice(*part)] = scale(X[order[slice(*part)]])
 
-    map_in_threads(sort_rows, range(0, n, ROWS_AT_ONCE), n_jobs=n_jobs)
+    map_in_threads(sort_rows, chunk_ranges(n, SORTED_AT_ONCE), n_jobs=n_jobs)
     return VoronoiIndex(
         points,
         np.einsum("nd,nd->n", points, points),
@@ -199,21 +287,25 @@ def make_voronoi_index(
 
 
 def two_level_kmeans(
-    sample: FloatArray, n_cells: int, random_state: RandomState, n_jobs: int | None
+    sample: FloatArray,
+    n_cells: int,
+    random_state: RandomState,
+    n_jobs: int | None,
+    n_iterations: int = LLOYD_ITERATIONS,
 ) -> FloatArray:
     """Return the centers of k-means within each cluster of a coarse k-means of the sample."""
 
     def in_parallel(rows: FloatArray, centers: FloatArray) -> IntArray:
         return nearest_centers(rows, centers, None, n_jobs)
 
-    parts = _kmeans(sample, max(1, int(np.sqrt(n_cells))), random_state, in_parallel)
+    parts = _kmeans(sample, max(1, int(np.sqrt(n_cells))), random_state, in_parallel, n_iterations)
     part = in_parallel(sample, parts)
     seeds = random_state.randint(2**31 - 1, size=len(parts))
 
     def split(p: int) -> FloatArray:
         rows = sample[part == p]
         n_centers = min(len(rows), max(1, round(n_cells * len(rows) / len(sample))))
-        return _kmeans(rows, n_centers, RandomState(seeds[p]), _assign)
+        return _kmeans(rows, n_centers, RandomState(seeds[p]), _assign, n_iterations)
 
     return np.ascontiguousarray(
         np.concatenate(map_in_threads(split, range(len(parts)), n_jobs=n_jobs))
@@ -225,10 +317,11 @@ def _kmeans(
     n_centers: int,
     random_state: RandomState,
     nearest_centers: Callable[[FloatArray, FloatArray], IntArray],
+    n_iterations: int = LLOYD_ITERATIONS,
 ) -> FloatArray:
     """Return the centers after a few Lloyd iterations; a center without rows does not move."""
     centers = rows[random_state.choice(len(rows), n_centers, replace=False)]
-    for _ in range(LLOYD_ITERATIONS):
+    for _ in range(n_iterations):
         home = nearest_centers(rows, centers)
         counts = np.bincount(home, minlength=n_centers)
         order = np.argsort(home, kind="stable")
@@ -278,6 +371,8 @@ def _scan_cells(  # type: ignore[no-untyped-def]
     k,
     radius_factor,
     rounding,
+    query_norms,
+    home_norm,
     from_home,
     query_memory,
     chosen,
@@ -285,28 +380,25 @@ def _scan_cells(  # type: ignore[no-untyped-def]
     products,
     near,
     from_near,
+    normal,
+    numbers,
+    point_memory,
+    chosen_points,
     nearest,
     squared,
 ):
     """Collect in `nearest` and `squared` the nearest points of some queries, nearest first."""
     m, d = queries.shape
     n_found = nearest.shape[1]
-    query_norms, sizes = query_memory[0], query_memory[1]
-    limits = query_memory[2]  # upper bounds on d_k, with room for rounding
-    home_norm = np.float32(0)
-    for f in range(d):
-        home_norm += centers[home, f] ** 2
+    sizes = query_memory[0]
+    limits = query_memory[1]  # upper bounds on d_k, with room for rounding
     farthest = np.float32(0)  # largest distance of a query from the center of its cell
     for i in range(m):
-        norm = np.float32(0)
-        gap = np.float32(0)
-        for f in range(d):
-            norm += queries[i, f] ** 2
-            gap += (queries[i, f] - centers[home, f]) ** 2
-        query_norms[i] = norm
-        farthest = max(farthest, np.sqrt(gap))
-        sizes[i] = np.sqrt(norm) + np.sqrt(home_norm)
+        sizes[i] = np.sqrt(query_norms[i]) + np.sqrt(home_norm)
+        gap = query_norms[i] + home_norm - np.float32(2) * from_home[i]
+        farthest = max(farthest, gap + rounding * sizes[i] ** 2)
         limits[i] = np.inf
+    farthest = np.sqrt(farthest)
     for c in range(len(cells)):
         if c % CENTERS_AT_ONCE == 0:
             size = min(CENTERS_AT_ONCE, len(cells) - c)
@@ -330,26 +422,50 @@ def _scan_cells(  # type: ignore[no-untyped-def]
         center_size, visits_all = np.sqrt(norm), gap == 0 or np.isinf(radius_factor)
         per_gap = np.float32(0) if gap == 0 else 1 / gap
         n_chosen = 0
+        depth = np.float32(0)  # points of the cell farther behind the bisector are not visited
         for i in range(m):
             h = from_home[i] - from_near_now[i, c % CENTERS_AT_ONCE] + (norm - home_norm) / 2
             slack = rounding * (sizes[i] + center_size + limits[i]) ** 2
-            # An infinite limit makes both sides infinite.
-            if visits_all or not (h - slack) * per_gap > radius_factor * limits[i]:
+            # An infinite limit makes both terms infinite, and their difference not a number.
+            room = radius_factor * limits[i] - (h - slack) * per_gap
+            if visits_all or not room < 0:
+                depth = np.float32(np.inf) if np.isnan(room) else max(depth, room)
                 chosen[n_chosen] = i
                 for f in range(d):
                     chosen_rows[n_chosen, f] = queries[i, f]
                 n_chosen += 1
         if n_chosen == 0:
             continue
+        for f in range(d):
+            normal[f] = (near[c % CENTERS_AT_ONCE, f] - centers[home, f]) * per_gap
         for first in range(start[cell], start[cell + 1], POINTS_AT_ONCE):
             last = min(first + POINTS_AT_ONCE, start[cell + 1])
-            block = products[: n_chosen * (last - first)].reshape((n_chosen, last - first))
-            np.dot(chosen_rows[:n_chosen], points[first:last].T, block)
+            n_points = last - first
+            if visits_all or np.isinf(depth):
+                visited, visited_norms = points[first:last], norms[first:last]
+                for j in range(n_points):
+                    numbers[j] = first + j
+            else:
+                heights = point_memory[0, :n_points]
+                np.dot(points[first:last], normal, heights)
+                n_points = 0
+                for j in range(last - first):
+                    size = np.sqrt(norms[first + j]) + np.sqrt(home_norm) + center_size
+                    h = heights[j] + ((home_norm - norm) / 2 - rounding * size**2) * per_gap
+                    numbers[n_points] = first + j
+                    n_points += h <= depth
+                for j in range(n_points):
+                    point_memory[1, j] = norms[numbers[j]]
+                    for f in range(d):
+                        chosen_points[j, f] = points[numbers[j], f]
+                visited, visited_norms = chosen_points[:n_points], point_memory[1, :n_points]
+            block = products[: n_chosen * n_points].reshape((n_chosen, n_points))
+            np.dot(chosen_rows[:n_chosen], visited.T, block)
             for r in range(n_chosen):
                 i = chosen[r]
                 worst = squared[i, n_found - 1] - query_norms[i]
-                for j in range(last - first):
-                    value = norms[first + j] - np.float32(2) * block[r, j]
+                for j in range(n_points):
+                    value = visited_norms[j] - np.float32(2) * block[r, j]
                     if value < worst:
                         value += query_norms[i]
                         p = n_found - 1
@@ -358,7 +474,7 @@ def _scan_cells(  # type: ignore[no-untyped-def]
                             nearest[i, p] = nearest[i, p - 1]
                             p -= 1
                         squared[i, p] = value
-                        nearest[i, p] = first + j
+                        nearest[i, p] = numbers[j]
                         worst = squared[i, n_found - 1] - query_norms[i]
         for r in range(n_chosen):
             i = chosen[r]
