@@ -51,7 +51,7 @@ from graphmargin.selection.trials import Trials, join_trials
 
 RUN = Execution(n_jobs=1)
 TRIAL_ERROR = 3e-2
-"""Error of f relative to its size, for machines that violate optimality by up to 1e-3."""
+"""Error of f relative to its size, for machines that violate optimality by up to 1e-2."""
 
 
 def clusters(n_classes=2, n=60, n_labeled=4, seed=0):

@@ -22,7 +22,7 @@ MAX_EPOCHS = 2000
 EPOCHS_BEFORE_FIRST_CHECK = 16
 """Epochs before the first check of all rows. Rows that seem to be at the optimum are skipped."""
 SKIPPED_FROM = 0.1
-"""A row at a bound is skipped if its gradient points there by this share of the largest violation.
+"""Share of the largest violation from which `solve_centered` skips rows, see `descend`.
 
 A tenth takes half the visits of one, and as many epochs. The checks find rows skipped too early.
 """
@@ -159,7 +159,11 @@ def solve_centered(
     f, active = np.empty(len(rows)), np.arange(len(rows))
     while dual < (1 - relative_gap) * primal and epochs < max_epochs:
         n_epochs = min(epochs_before_check(epochs), max_epochs - epochs)
-        done, _ = descend(problem, bias_square, alpha, weights, offset, n_epochs, random, active)
+        done, _ = descend(
+            *(problem, bias_square, alpha, weights, offset, n_epochs, random),
+            active=active,
+            skipped_from=SKIPPED_FROM,
+        )
         epochs += done
         bias = bias_square * problem.balance(alpha)
         offset = problem.offset(weights, bias)
@@ -252,7 +256,9 @@ def descend(
     offset: float,
     n_epochs: int,
     random: np.random.Generator,
+    *,
     active: IntArray | None = None,
+    skipped_from: float = 1.0,
 ) -> tuple[int, IntArray]:
     """Improve the dual variables and the weights, in place.
 
@@ -275,6 +281,9 @@ def descend(
         Generator of the order of the rows.
     active : array, default=None
         Positions, among the n rows, of those to visit; None is all.
+    skipped_from : float in (0, 1]
+        A row at a bound is skipped if its gradient points there by this share of the largest
+        violation in the last epoch; with less than one, some rows are skipped too early.
 
     Returns
     -------
@@ -294,7 +303,7 @@ def descend(
         _descend(
             *(problem.F, problem.rows, problem.signs, problem.bounds, curvature, problem.center),
             *(offset_rates, alpha, weights, current_offset),
-            *(order, state, limits, seed, n_epochs, at_once),
+            *(order, state, limits, seed, skipped_from, n_epochs, at_once),
         )
         raise_if_cancelled()
     return int(state[0]), order[: state[3]]
@@ -375,6 +384,7 @@ def _descend(  # type: ignore[no-untyped-def]
     state,
     limits,
     seed,
+    skipped_from,
     n_epochs,
     max_visits,
 ):
@@ -428,8 +438,8 @@ def _descend(  # type: ignore[no-untyped-def]
         if state[1] == state[3]:
             state[0] += 1
             state[1], state[3], state[2] = 0, state[2], 0
-            limits[0] = SKIPPED_FROM * limits[2] if limits[2] < 0 else -np.inf
-            limits[1] = SKIPPED_FROM * limits[3] if limits[3] > 0 else np.inf
+            limits[0] = skipped_from * limits[2] if limits[2] < 0 else -np.inf
+            limits[1] = skipped_from * limits[3] if limits[3] > 0 else np.inf
             if state[0] == n_epochs or state[3] == 0:
                 return
 

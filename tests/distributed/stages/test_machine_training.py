@@ -255,7 +255,7 @@ def test_drawn_rows_have_the_weight_of_all_rows(cluster, tmp_path, monkeypatch):
 def test_a_class_may_be_in_one_group_only(run, monkeypatch):
     X, given, solution = mixture(2000, 4)
     far = solution.codes == 3
-    X[far, 0] += 50
+    X[far, 0] += 10
     write(run.folder, X, given, solution)
     force_groups(monkeypatch, 2000, 4)
     machine = learned(run, Kernel("linear", 4.0), 4, BlendedCandidate(FIRST, 1.0, 1.0))
