@@ -141,7 +141,7 @@ def train_machines(
     >>> problems = [MarginProblem(codes, np.ones(3), C) for C in (0.1, 10.0)]
     >>> machines = train_machines(X, problems, Kernel("linear"))
     >>> [machine.decision(X).round(1).tolist() for machine in machines]
-    [[-0.4, 0.0, 0.2], [-1.0, 1.0, 2.0]]
+    [[0.5, 0.9, 1.1], [-1.0, 1.0, 2.0]]
     """
     check_approximation(approximation, kernel.kind)
     center = choose_center(X, kernel) if center is None else center
