@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from graphmargin._errors import InputError
-from graphmargin.cli.files import check_files, write_files
+from graphmargin.cli.files import check_files
 from graphmargin.cli.options import default_output_folder
 from graphmargin.cli.progress import show_progress
 
@@ -73,6 +73,7 @@ def label_on_dask(
     """Label a table and write all files; return the findings, and the paths of the files."""
     _require_dask()
     from graphmargin._files import all_or_none
+    from graphmargin.report.output_files import write_files
     from graphmargin._progress import progress_listener
     from graphmargin.distributed.dask_tables import label_table, open_table, summarize_table
     from graphmargin.distributed.engine.cluster import cluster_at

@@ -13,7 +13,8 @@ from graphmargin.cli.dask_commands import (
     check_unsupported,
     label_on_dask,
 )
-from graphmargin.cli.files import check_files, write_files
+from graphmargin.cli.files import check_files
+from graphmargin._files import default_output
 from graphmargin.cli.options import (
     ClassWeights,
     Dask,
@@ -30,7 +31,6 @@ from graphmargin.cli.options import (
     TableOrUrl,
     Target,
     Unlabeled,
-    default_output,
     parse_class_weight,
 )
 from graphmargin.cli.printing import print_json, print_summary
@@ -234,6 +234,7 @@ def _write_files(
 ) -> dict[str, str]:
     """Write all files or none of them, and return their paths."""
     from graphmargin._files import all_or_none
+    from graphmargin.report.output_files import write_files
 
     named = {"labeled": out, "model": model, "report": report}
     files = {name: str(path) for name, path in named.items() if path is not None}
