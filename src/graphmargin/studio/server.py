@@ -51,7 +51,7 @@ SECURITY_HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-PAGE_TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
+PAGE_TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
 class RefusedError(Exception):

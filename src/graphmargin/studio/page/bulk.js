@@ -1,100 +1,92 @@
 // Labels for many rows at once, after a look at how many they are and which of them disagree.
 
-import { postJson, getJson } from "./api.js";
-import { byId, count, make, percent, plural, replace, rowName } from "./dom.js";
-import { mark } from "./palette.js";
+import { ApiError, getJson, postJson } from "./api.js";
+import { button, byId, count, make, percent, plural, replace, rowName } from "./dom.js";
+import { mark, picture } from "./marks.js";
 import { className, decide, say, store } from "./store.js";
 
 const dialog = byId("bulk-dialog");
 
-/** Open the dialog on `{ rows }` of a lasso or on `{ filter }` of the table. */
-export function openBulk(selection) {
+/** Open the dialog on `{ rows }` of a lasso, or on the `{ filter, total }` of the table. */
+export function openBulk({ rows, filter, total }) {
   const { classes } = store.state;
   if (classes.length === 0) {
     say("There is no class yet. Press n to name the first one.");
     return;
   }
   let chosen = null;
-  let current = null; // rows or filter that the preview is about
-  const isLasso = Boolean(selection.rows);
-  const only = make("input", { type: "checkbox", id: "only-unlabeled", checked: true, change: () => chosen && preview(chosen) });
-  const result = make("div", { class: "preview", "aria-live": "polite" }, make("p", { class: "soft" }, "Choose a class to see what would change."));
-  const run = make("button", { type: "button", class: "main", disabled: true, click: () => apply() }, "Label");
-  const buttons = new Map(
-    classes.map(({ id, name, key }) => [
-      id,
-      make("button", { type: "button", class: "answer", "aria-pressed": false, click: () => preview(id) }, key ? make("kbd", {}, key) : null, mark(id), make("span", { class: "name" }, name)),
-    ]),
-  );
+  const canNarrow = rows !== undefined || filter.label === "any";
+  const only = make("input", { type: "checkbox", checked: canNarrow, change: () => chosen && preview(chosen) });
+  const result = make("div.preview", { "aria-live": "polite" }, make("p.soft", "Choose a class to see what would change."));
+  const run = button("Label", apply, { class: "main", disabled: true });
+  const answers = new Map(classes.map((one) => [one.id, answer(one)]));
 
-  const narrowed = () => {
-    if (!only.checked) return selection;
-    if (isLasso) return { rows: selection.rows.filter((row) => !store.labels[row]) };
-    return { filter: { ...selection.filter, label: "none" } };
-  };
+  function answer({ id, name, key }) {
+    const parts = [key && make("kbd", key), mark(id), make("span.name", name)];
+    return button(parts, () => preview(id), { class: "answer", "aria-pressed": false });
+  }
+
+  function selection() {
+    if (rows) return { rows: only.checked ? rows.filter((row) => !store.labels[row]) : rows };
+    return { filter: only.checked ? { ...filter, label: "none" } : filter };
+  }
 
   async function preview(id) {
     chosen = id;
-    current = narrowed();
-    for (const [other, button] of buttons) button.setAttribute("aria-pressed", other === id);
+    for (const [other, one] of answers) one.setAttribute("aria-pressed", other === id);
     run.disabled = true;
     try {
-      const answer = await postJson("/api/preview", { ...current, class: id });
+      const found = await postJson("/api/preview", { ...selection(), class: id });
+      const examples = await Promise.all(found.examples.map((row) => getJson(`/api/rows/${row}`)));
       if (chosen !== id) return;
-      const examples = await Promise.all(answer.examples.map((row) => getJson(`/api/rows/${row}`)));
-      if (chosen !== id) return;
-      replace(result, sentences(answer, id), examples.length > 0 ? make("ul", { class: "examples" }, examples.map(example)) : null);
-      replace(run, `Label ${plural(answer.rows, "row")} as ${className(id)} `, make("kbd", {}, "Enter"));
-      run.disabled = answer.rows === 0;
+      replace(result, sentences(found, id), make("ul.examples", examples.map(example)));
+      replace(run, `Label ${plural(found.rows, "row")} as ${className(id)} `, make("kbd", "Enter"));
+      run.disabled = found.rows === 0;
       run.focus();
     } catch (error) {
-      replace(result, make("p", {}, error.message));
+      if (!(error instanceof ApiError)) throw error;
+      replace(result, make("p", error.message));
     }
   }
 
   async function apply() {
-    const by = isLasso ? "lasso" : "filter";
+    const by = rows ? "lasso" : "filter";
     const text = `Labeled the rows as ${className(chosen)}. Press z to undo.`;
-    if (await decide({ action: "label", ...current, class: chosen, by }, { text })) dialog.close();
+    if (await decide({ action: "label", ...selection(), class: chosen, by }, { text })) dialog.close();
   }
 
   dialog.onkeydown = (event) => {
     const one = classes.find(({ key }) => key === event.key);
     if (one && !event.ctrlKey && !event.metaKey && !event.altKey) preview(one.id);
   };
-  const isOpen = isLasso || selection.filter.label === "any";
-  if (!isOpen) only.checked = false;
   replace(
     dialog,
-    make("h2", { id: "bulk-title" }, isLasso ? `${plural(selection.rows.length, "row")} in the lasso` : `${plural(selection.total, "row")} of the filter`),
-    make("div", { class: "choices", role: "group", "aria-label": "Label of these rows" }, [...buttons.values()]),
-    isOpen ? make("label", { class: "check" }, only, "Leave out rows that have a label") : null,
+    make("h2", { id: "bulk-title" }, rows ? `${plural(rows.length, "row")} in the lasso` : `${plural(total, "row")} of the filter`),
+    make("div.choices", { role: "group", "aria-label": "Label of these rows" }, [...answers.values()]),
+    canNarrow ? make("label.check", only, "Leave out rows that have a label") : null,
     result,
-    make("div", { class: "end" }, run, make("button", { type: "button", click: () => dialog.close() }, "Cancel ", make("kbd", {}, "Esc"))),
+    make("div.end", run, button("Cancel", () => dialog.close(), { key: "Esc" })),
   );
   dialog.showModal();
 }
 
 function sentences({ rows, labeled, relabeled, disagree }, id) {
-  const parts = [make("p", {}, make("b", {}, plural(rows, "row")), ` would be labeled ${className(id)}.`)];
-  if (labeled > 0) parts.push(make("p", {}, `${plural(labeled, "row")} of them ${labeled === 1 ? "has" : "have"} a label already, ${count(relabeled)} another one.`));
-  parts.push(
+  return [
+    make("p", make("b", plural(rows, "row")), ` would be labeled ${className(id)}.`),
+    labeled > 0 ? make("p", `${count(labeled)} of them have a label already, ${count(relabeled)} another one.`) : null,
     disagree > 0
-      ? make("p", { class: "warn" }, `${plural(disagree, "row")} ${disagree === 1 ? "is" : "are"} predicted otherwise, such as these:`)
-      : make("p", {}, "No row is predicted otherwise with a confidence of 50% or more."),
-  );
-  return parts;
+      ? make("p.warn", `${plural(disagree, "row")} ${disagree === 1 ? "is" : "are"} predicted otherwise, such as these:`)
+      : make("p", "No row is predicted otherwise."),
+  ];
 }
 
-function example(details) {
-  const { row, label, predicted, confidence, cells } = details;
-  const { image } = store.table;
+function example({ row, label, predicted, confidence, cells }) {
   const [, text] = cells.find(([, cell]) => cell !== "") ?? ["", ""];
+  const how = label ? "labeled" : percent(confidence);
   return make(
     "li",
-    {},
-    image ? make("img", { class: image.kind, src: `/api/rows/${row}/image`, alt: "" }) : make("span", { class: "cell" }, text),
-    make("span", {}, mark(label || predicted), className(label || predicted)),
-    make("span", { class: "soft" }, label ? `${rowName(row)}, labeled` : `${rowName(row)}, ${percent(confidence)}`),
+    picture(row) ?? make("span.cell", text),
+    make("span", mark(label || predicted), className(label || predicted)),
+    make("span.soft", `${rowName(row)}, ${how}`),
   );
 }

@@ -1,7 +1,7 @@
 // How good the labels are: the estimate over time, advice, the model that is shown, and questions.
 
-import { byId, draw, make, percent, plural, replace, rowName } from "./dom.js";
-import { mark } from "./palette.js";
+import { RowName, button, byId, draw, make, percent, plural, replace, rowName } from "./dom.js";
+import { mark } from "./marks.js";
 import { className, command, decide, on, store, visit } from "./store.js";
 
 const WIDTH = 280;
@@ -13,8 +13,8 @@ export function startEstimate() {
     renderQuestions();
     renderModel();
     const { kind, text } = store.state.advice;
-    const button = make("button", { id: "look", type: "button", click: nextQuestion }, "Look ", make("kbd", {}, "q"));
-    replace(byId("advice"), `${text} `, kind === "question" ? button : null);
+    const look = kind === "question" ? button("Look", nextQuestion, { id: "look", key: "q" }) : null;
+    replace(byId("advice"), `${text} `, look);
     byId("advice").dataset.kind = kind;
   });
   byId("fit").addEventListener("click", toggleFit);
@@ -27,14 +27,18 @@ const SOURCES = {
 
 function renderEstimate() {
   const { estimate, history } = store.state;
+  const head = make("h2", "Estimated accuracy");
+  if (!estimate) {
+    replace(byId("estimate"), head, make("p.empty", "An estimate needs a few labels of two classes."));
+    return;
+  }
+  const range = make("span.soft", ` between ${percent(estimate.low)} and ${percent(estimate.high)}`);
   replace(
     byId("estimate"),
-    make("h2", {}, "Estimated accuracy"),
-    estimate
-      ? make("p", { class: "figure" }, make("b", {}, percent(estimate.accuracy)), make("span", { class: "soft" }, ` between ${percent(estimate.low)} and ${percent(estimate.high)}`))
-      : make("p", { class: "empty" }, "An estimate needs a few labels of two classes."),
-    estimate && history.length > 1 ? chart(history) : null,
-    estimate ? make("p", { class: "soft" }, SOURCES[estimate.source] ?? "") : null,
+    head,
+    make("p.figure", make("b", percent(estimate.accuracy)), range),
+    history.length > 1 ? chart(history) : null,
+    make("p.soft", SOURCES[estimate.source] ?? ""),
   );
 }
 
@@ -47,9 +51,12 @@ function chart(history) {
   const y = (share) => (8 + ((HEIGHT - 28) * (1 - share)) / (1 - lowest)).toFixed(1);
   const line = (index) => history.map((point) => `${x(point[0])} ${y(point[index])}`);
   const levels = [1, (1 + lowest) / 2, lowest];
+  const [, before] = history[0];
+  const [, now] = history[history.length - 1];
+  const name = `Accuracy from ${percent(before)} with ${first} labels to ${percent(now)} with ${last}`;
   return draw(
     "svg",
-    { class: "chart", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": `Accuracy from ${percent(history[0][1])} with ${first} labels to ${percent(history[history.length - 1][1])} with ${last}` },
+    { class: "chart", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": name },
     levels.map((level) => [
       draw("path", { class: "grid", d: `M34 ${y(level)}H${WIDTH - 8}` }),
       draw("text", { x: 28, y: Number(y(level)) + 3.5, "text-anchor": "end" }, percent(level)),
@@ -63,22 +70,26 @@ function chart(history) {
 
 function renderQuestions() {
   const { questions } = store.state;
-  const item = ({ row, label, expected, probability, reason }) =>
+  const head = make("h2", "Labels that look wrong ", questions.length > 0 ? make("kbd", "q") : null);
+  const list = questions.length > 0 ? make("ul", questions.map(question)) : make("p.empty", "None at the moment.");
+  replace(byId("questions"), head, list);
+}
+
+function question({ row, label, expected, probability, reason }) {
+  const found = [`${RowName(row)}: `, mark(label), className(label), ", expected "];
+  const name = [...found, mark(expected), className(expected), ` (${percent(probability)})`];
+  const keep = { action: "keep", rows: [row] };
+  const change = { action: "label", rows: [row], class: expected, by: "question", suggested: expected };
+  const answer = (text, body, said) =>
+    button(text, () => decide(body, { text: said, goesOn: false }), { "aria-label": said });
+  return make(
+    "li",
+    button(name, () => visit(row), { class: "link", title: reason }),
     make(
-      "li",
-      {},
-      make("button", { type: "button", class: "link", title: reason ?? "", click: () => visit(row) }, `${rowName(row).replace("r", "R")}: `, mark(label), className(label), ", expected ", mark(expected), `${className(expected)} (${percent(probability)})`),
-      make(
-        "span",
-        { class: "pair" },
-        make("button", { type: "button", "aria-label": `Keep ${className(label)} in ${rowName(row)}`, click: () => decide({ action: "keep", rows: [row] }, { text: `Kept the label of ${rowName(row)}.`, goesOn: false }) }, "Keep"),
-        make("button", { type: "button", "aria-label": `Change ${rowName(row)} to ${className(expected)}`, click: () => decide({ action: "label", rows: [row], class: expected, by: "question", suggested: expected }, { text: `Changed ${rowName(row)} to ${className(expected)}.`, goesOn: false }) }, "Change"),
-      ),
-    );
-  replace(
-    byId("questions"),
-    make("h2", {}, "Labels that look wrong ", questions.length > 0 ? make("kbd", {}, "q") : null),
-    questions.length > 0 ? make("ul", {}, questions.map(item)) : make("p", { class: "empty" }, "None at the moment."),
+      "span.pair",
+      answer("Keep", keep, `Keep the label of ${rowName(row)}`),
+      answer("Change", change, `Change ${rowName(row)} to ${className(expected)}`),
+    ),
   );
 }
 
@@ -98,8 +109,8 @@ function renderModel() {
   byId("model-shown").textContent = text;
   byId("model-progress").hidden = !isRunning;
   byId("model-progress").value = progress ?? 0;
-  replace(byId("fit"), isRunning ? "Cancel " : "Run automatic choice ", make("kbd", {}, "g"));
-  byId("fit").title = isRunning ? "Keep the live predictions" : "Choose parameters with held-out labels in the background; slower and better than live";
+  replace(byId("fit"), isRunning ? "Cancel " : "Run automatic choice ", make("kbd", "g"));
+  byId("fit").title = isRunning ? "Keep the live predictions" : "Fit with chosen parameters, in the background";
 }
 
 export function toggleFit() {

@@ -1,7 +1,7 @@
 // Keys of the page, and the help that lists them.
 
 import { openChooser } from "./classes.js";
-import { byId, make, replace } from "./dom.js";
+import { button, byId, make, replace } from "./dom.js";
 import { nextQuestion, toggleFit } from "./estimate.js";
 import { labelView, toggleLasso } from "./map.js";
 import { acceptPrediction, decideRow, labelRow } from "./row.js";
@@ -41,6 +41,11 @@ const ACTIONS = [
   ["e", "Export", () => byId("export-menu").togglePopover() && byId("export-menu").firstElementChild.focus()],
   ["?", "Show this help", () => openHelp()],
 ];
+const INTRODUCTION = [
+  "Answer for the row at hand. Each label spreads to similar rows, and the next row is the one whose " +
+    "label helps most. Stop when the advice says so, then export. Every decision is saved at once.",
+  "On the map, colors and shapes are classes, pale points are uncertain, and an outline marks a label.",
+];
 const SHOWN = { ArrowRight: "→", ArrowLeft: "←" };
 
 export function startKeys() {
@@ -71,14 +76,14 @@ function press(event) {
 
 function openHelp() {
   const dialog = byId("help-dialog");
-  const lines = [["1 … 9", "Label the row with the class of this key"], ...ACTIONS.map(([key, text]) => [SHOWN[key] ?? key, text])];
+  const lines = ACTIONS.map(([key, text]) => [SHOWN[key] ?? key, text]);
+  lines.unshift(["1 … 9", "Label the row with the class of this key"]);
   replace(
     dialog,
     make("h2", { id: "help-title" }, "How to label with the studio"),
-    make("p", {}, "Answer for the row at hand. Each label spreads to similar rows, and the next row is the one whose label helps most. Stop when the advice says so, then export. Every decision is saved at once."),
-    make("p", {}, "On the map, colors and shapes are classes, pale points are uncertain, and a dark outline marks a row with a label."),
-    make("dl", { class: "keys" }, lines.map(([key, text]) => [make("dt", {}, make("kbd", {}, key)), make("dd", {}, text)])),
-    make("form", { method: "dialog", class: "end" }, make("button", { type: "submit", class: "main" }, "Close ", make("kbd", {}, "Esc"))),
+    INTRODUCTION.map((text) => make("p", text)),
+    make("dl.keys", lines.map(([key, text]) => [make("dt", make("kbd", key)), make("dd", text)])),
+    make("div.end", button("Close", () => dialog.close(), { class: "main", key: "Esc" })),
   );
   dialog.showModal();
 }

@@ -1,7 +1,7 @@
 // Start of the page: header, tabs, notices and export; each other part has a module of its own.
 
 import { startClasses } from "./classes.js";
-import { byId, count, make, replace } from "./dom.js";
+import { button, byId, count, make, replace } from "./dom.js";
 import { startEstimate } from "./estimate.js";
 import { startKeys, undo } from "./keys.js";
 import { startMap } from "./map.js";
@@ -13,12 +13,12 @@ function startHeader() {
   on("table", () => {
     const { name, target, notes } = store.table;
     document.title = `${name}: graphmargin studio`;
-    replace(byId("table-name"), name, make("span", { class: "soft" }, ` ${target}`));
+    replace(byId("table-name"), name, make("span.soft", ` ${target}`));
     replace(byId("notices"), notes.map((text) => notice(text)));
   });
   on("state", () => {
     const { n_labels: labels, n_rows: rows, can_undo: undone, can_redo: redone } = store.state;
-    replace(byId("progress"), `${count(labels)} of ${count(rows)}`, make("span", {}, " rows labeled"));
+    replace(byId("progress"), `${count(labels)} of ${count(rows)}`, make("span", " rows labeled"));
     for (const [id, text] of [["undo", undone], ["redo", redone]]) {
       byId(id).disabled = text === null;
       byId(id).title = text ?? "";
@@ -40,14 +40,18 @@ async function exportFile(what) {
 }
 
 function notice(text, kind = "") {
-  const box = make("div", { class: `notice ${kind}` }, make("span", {}, text));
-  if (!kind) box.append(make("button", { type: "button", "aria-label": "Dismiss", click: () => box.remove() }, "×"));
+  const box = make("div", { class: `notice ${kind}` }, make("span", text));
+  if (!kind) box.append(button("×", () => box.remove(), { "aria-label": "Dismiss" }));
   return box;
 }
 
 const CONNECTIONS = {
-  gone: "The server does not answer. All decisions are saved; start graphmargin studio again in the terminal. This page tries again every second or two.",
-  locked: "The server was started again and has a new address. Open the address that it printed in the terminal; all decisions are there.",
+  gone:
+    "The server does not answer. All decisions are saved. Start graphmargin studio again in the " +
+    "terminal; this page tries again by itself.",
+  locked:
+    "The server was started again and has a new address. Open the address that it printed in the " +
+    "terminal; all decisions are there.",
 };
 
 function startConnection() {

@@ -3,9 +3,9 @@
 import { getBytes, getJson } from "./api.js";
 import { openBulk } from "./bulk.js";
 import { byId, debounce, make, percent, replace, rowName } from "./dom.js";
-import { mark, resolveColor } from "./palette.js";
+import { mark, picture, resolveColor } from "./marks.js";
 import { PointPainter, nearestRow, rowsInside } from "./points.js";
-import { className, emit, on, say, store, visit } from "./store.js";
+import { className, on, say, store, visit } from "./store.js";
 
 const canvas = byId("points");
 const overlay = byId("overlay");
@@ -271,7 +271,7 @@ const describe = debounce(async (row) => {
   const details = await getJson(`/api/rows/${row}`).catch(() => null);
   if (details === null || hovered !== row || store.table.image?.kind === "pixels") return;
   const cells = details.cells.filter(([, text]) => text !== "").slice(0, 5);
-  tip.append(make("dl", {}, cells.map(([name, text]) => [make("dt", {}, name), make("dd", {}, text)])));
+  tip.append(make("dl", cells.map(([name, text]) => [make("dt", name), make("dd", text)])));
   placeTip(row);
 }, 90);
 
@@ -284,12 +284,8 @@ function hover(row) {
   const label = store.labels[row];
   const id = label || store.predicted[row];
   const how = label ? "labeled" : `${percent(store.confidence[row] / 255)} sure`;
-  replace(
-    tip,
-    make("b", {}, mark(id), id ? className(id) : "nothing known"),
-    make("span", {}, `${rowName(row)}${id ? `, ${how}` : ""}`),
-    store.table.image ? make("img", { src: `/api/rows/${row}/image`, alt: "", class: store.table.image.kind }) : null,
-  );
+  const name = make("b", mark(id), id ? className(id) : "nothing known");
+  replace(tip, name, make("span", `${rowName(row)}${id ? `, ${how}` : ""}`), picture(row));
   placeTip(row);
   describe(row);
 }
@@ -305,10 +301,4 @@ function placeTip(row) {
   tip.style.right = isLeft ? `${clientWidth - x + 16}px` : "auto";
   tip.style.top = isAbove ? "auto" : `${y + 12}px`;
   tip.style.bottom = isAbove ? `${clientHeight - y + 12}px` : "auto";
-}
-
-/** Show the rows of one class alone, or all again. */
-export function highlight(id) {
-  store.highlighted = store.highlighted === id ? 0 : id;
-  emit("highlight");
 }

@@ -1,7 +1,7 @@
 // Points of the map as pixels. A frame writes small pictures of the marks into one image, without
 // a call to the canvas for each point, so that 100,000 points move with the mouse.
 
-import { N_COLORS, SHAPES, colorOf, resolveColor, shapeOf } from "./palette.js";
+import { N_COLORS, SHAPES, colorOf, resolveColor, shapeOf } from "./marks.js";
 import { store } from "./store.js";
 
 const MARGIN = 24; // pixels around the image, so that marks at its border need no clipping

@@ -1,8 +1,7 @@
 // The row at hand: its picture and cells, what is predicted and why, the answers, and the queue.
 
-import { openChooser } from "./classes.js";
-import { byId, make, percent, plural, replace, rowName } from "./dom.js";
-import { colorClass, mark } from "./palette.js";
+import { RowName, button, byId, make, percent, plural, replace, rowName } from "./dom.js";
+import { colorClass, mark, picture } from "./marks.js";
 import { classOf, className, decide, on, questionOn, step, store, visit } from "./store.js";
 
 const panel = byId("row-panel");
@@ -18,10 +17,8 @@ export function labelRow(id, by) {
   if (row === null || !classOf(id)) return;
   const suggested = details?.row === row ? details.predicted : 0;
   const source = questionOn(row) ? "question" : by;
-  decide(
-    { action: "label", rows: [row], class: id, by: source, suggested },
-    { text: `Labeled ${rowName(row)}: ${className(id)}.` },
-  );
+  const text = `Labeled ${rowName(row)}: ${className(id)}.`;
+  decide({ action: "label", rows: [row], class: id, by: source, suggested }, { text });
 }
 
 /** Label the row as it is predicted, or as a question expects it. */
@@ -30,13 +27,14 @@ export function acceptPrediction(by) {
   if (id) labelRow(id, by);
 }
 
-const SIMPLE = { skip: "Skipped", unsure: "Unsure about", clear: "No label for", keep: "Kept the label of" };
+const SAID = { skip: "Skipped", unsure: "Unsure about", clear: "No label for", keep: "Kept the label of" };
 
 export function decideRow(action) {
   const { row } = store;
   if (row === null || (action === "keep" && !questionOn(row))) return;
   if (action === "clear" && !store.labels[row]) return;
-  decide({ action, rows: [row] }, { text: `${SIMPLE[action]} ${rowName(row)}.`, goesOn: action !== "clear" });
+  const text = `${SAID[action]} ${rowName(row)}.`;
+  decide({ action, rows: [row] }, { text, goesOn: action !== "clear" });
 }
 
 // --- Views.
@@ -46,141 +44,114 @@ function render() {
   const { details } = store;
   const scroll = panel.querySelector(".body")?.scrollTop;
   const isSame = panel.dataset.row === String(store.row);
+  const focused = panel.contains(document.activeElement) ? document.activeElement.id : "";
   panel.dataset.row = store.row;
   panel.setAttribute("aria-busy", store.isBusy);
-  const focused = panel.contains(document.activeElement) ? document.activeElement.id : "";
-  replace(
-    panel,
-    head(),
-    make("div", { class: "body" }, question(), details ? [content(details), because(details)] : null, queue()),
-    answers(),
-  );
-  if (isSame && scroll) panel.querySelector(".body").scrollTop = scroll;
+  const body = make("div.body", question(), details && [content(details), because(details)], queue());
+  replace(panel, head(), body, answers());
+  if (isSame && scroll) body.scrollTop = scroll;
   if (focused) byId(focused)?.focus();
 }
 
 function head() {
-  const { row } = store;
   const rows = store.state.queue.map((one) => one.row);
-  const at = rows.indexOf(row);
-  const where = at >= 0 ? `${at + 1} of ${rows.length} suggested` : "not in the queue";
+  const at = rows.indexOf(store.row);
+  const arrow = (id, text, name, by, isEnd) =>
+    button(text, () => step(by), { id, "aria-label": name, title: `${name} (${text})`, disabled: isEnd });
   return make(
-    "div",
-    { class: "head" },
-    make("h2", {}, rowName(row).replace("r", "R")),
-    make("span", { class: "soft" }, where),
-    make("button", { id: "before", type: "button", "aria-label": "Row before in the queue", title: "Row before in the queue (←)", click: () => step(-1), disabled: at === 0 }, "←"),
-    make("button", { id: "after", type: "button", "aria-label": "Next row in the queue", title: "Next row in the queue (→)", click: () => step(1), disabled: at === rows.length - 1 }, "→"),
+    "div.head",
+    make("h2", RowName(store.row)),
+    make("span.soft", at >= 0 ? `${at + 1} of ${rows.length} suggested` : "not in the queue"),
+    arrow("before", "←", "Row before in the queue", -1, at === 0),
+    arrow("after", "→", "Next row in the queue", 1, at === rows.length - 1),
   );
 }
 
 function question() {
   const asked = questionOn(store.row);
   if (!asked) return null;
+  const [label, expected] = [className(asked.label), className(asked.expected)];
+  const chance = percent(asked.probability);
   return make(
-    "div",
-    { class: "question" },
-    make("p", {}, "Is this label right? You chose ", make("b", {}, className(asked.label)), ", but ", make("b", {}, className(asked.expected)), ` is expected (${percent(asked.probability)}).`),
-    make("button", { id: "keep", type: "button", click: () => decideRow("keep") }, `Keep ${className(asked.label)} `, make("kbd", {}, "k")),
-    make("button", { id: "change", type: "button", click: () => acceptPrediction("button") }, `Change to ${className(asked.expected)} `, make("kbd", {}, "y")),
+    "div.question",
+    make("p", "Is this label right? You chose ", make("b", label), ", but ", make("b", expected), ` is expected (${chance}).`),
+    button(`Keep ${label}`, () => decideRow("keep"), { id: "keep", key: "k" }),
+    button(`Change to ${expected}`, () => acceptPrediction("button"), { id: "change", key: "y" }),
   );
 }
 
 /** Return the picture and the cells of a row; the numbers of pixels are folded away. */
 function content(details) {
-  const { image } = store.table;
-  const source = `/api/rows/${details.row}/image`;
-  const cells = make(
-    "dl",
-    { class: "cells" },
-    details.cells.map(([name, text]) => [
-      make("dt", {}, name),
-      make("dd", { class: text === "" ? "missing" : "" }, text === "" ? "empty" : text),
-    ]),
-  );
-  const isPixels = image?.kind === "pixels";
+  const cell = ([name, text]) => [make("dt", name), text === "" ? make("dd.empty", "empty") : make("dd", text)];
+  const cells = make("dl.cells", details.cells.map(cell));
+  const summary = make("summary", plural(details.cells.length, "cell"));
   return [
-    make(
-      "div",
-      { class: "pictured" },
-      image ? make("img", { class: image.kind, src: source, alt: `Picture of ${rowName(details.row)}`, error: (event) => event.target.remove() }) : null,
-      prediction(details),
-    ),
-    isPixels ? make("details", { class: "fold" }, make("summary", {}, plural(details.cells.length, "cell")), cells) : cells,
+    make("div.pictured", picture(details.row, "", `Picture of ${rowName(details.row)}`), prediction(details)),
+    store.table.image?.kind === "pixels" ? make("details.fold", summary, cells) : cells,
   ];
 }
 
-function prediction(details) {
-  const { label, decision, predicted, confidence, reason } = details;
-  const decided = decision === "unsure" || decision === "skipped" ? `You were ${decision === "unsure" ? "unsure" : "here and skipped it"}. ` : "";
+const DECIDED = { unsure: "You were unsure about this row. ", skipped: "You skipped this row. " };
+
+function prediction({ label, decision, predicted, confidence, reason }) {
+  const id = label || predicted;
+  const how = label ? "the label of this row" : `predicted, ${percent(confidence)} sure`;
+  const why = (DECIDED[decision] ?? "") + (reason ?? "");
   return make(
-    "div",
-    { class: "prediction" },
-    label ? make("p", { class: "big" }, mark(label), className(label)) : null,
-    label ? make("p", { class: "soft" }, "the label of this row") : null,
-    !label && predicted ? make("p", { class: "big" }, mark(predicted), className(predicted)) : null,
-    !label && predicted ? make("p", { class: "soft" }, `predicted, ${percent(confidence)} sure`) : null,
-    !label && !predicted ? make("p", { class: "big" }, "Nothing known yet") : null,
-    reason || decided ? make("p", { class: "reason" }, decided, reason ?? "") : null,
+    "div.prediction",
+    id ? make("p.big", mark(id), className(id)) : make("p.big", "Nothing known yet"),
+    id ? make("p.soft", how) : null,
+    why ? make("p.reason", why) : null,
   );
 }
 
 /** Return the labeled rows that the prediction comes from. */
 function because({ because: rows }) {
-  if (!rows?.length) return null;
-  const items = rows.map(({ row, label, share }) =>
-    make("li", {}, make("button", { type: "button", class: "link", click: () => visit(row) }, thumbnail(row), mark(label), `${className(label)} (${rowName(row)})`), make("span", { class: "soft" }, percent(share))),
-  );
-  return make("section", { class: "because" }, make("h3", {}, "Because of the labels of"), make("ul", {}, items));
-}
-
-export function thumbnail(row) {
-  const { image } = store.table;
-  return image ? make("img", { class: `thumbnail ${image.kind}`, src: `/api/rows/${row}/image`, alt: "", loading: "lazy", error: (event) => event.target.remove() }) : null;
+  if (rows.length === 0) return null;
+  const items = rows.map(({ row, label, share }) => {
+    const name = [picture(row, "thumbnail"), mark(label), `${className(label)} (${rowName(row)})`];
+    return make("li", button(name, () => visit(row), { class: "link" }), make("span.soft", percent(share)));
+  });
+  return make("section.because", make("h3", "Because of the labels of"), make("ul", items));
 }
 
 function queue() {
   const rows = store.state.queue.filter(({ row }) => row !== store.row);
-  if (rows.length === 0) return null;
-  const items = rows.map(({ row, predicted, reason }) =>
-    make("li", {}, thumbnail(row), make("button", { type: "button", class: "link", click: () => visit(row) }, mark(predicted), rowName(row).replace("r", "R")), make("span", { class: "soft" }, reason ?? "")),
-  );
-  return make("section", { class: "queue" }, make("h3", {}, "Next rows"), make("ol", {}, items));
+  const items = rows.map(({ row, predicted, reason }) => {
+    const name = button([mark(predicted), RowName(row)], () => visit(row), { class: "link" });
+    return make("li", picture(row, "thumbnail"), name, make("span.soft", reason ?? ""));
+  });
+  return items.length > 0 ? make("section.queue", make("h3", "Next rows"), make("ol", items)) : null;
 }
 
 function answers() {
   const { classes } = store.state;
-  const shares = new Map(store.details?.distribution ?? []);
   const label = store.labels[store.row];
   const predicted = store.predicted[store.row];
-  const tool = (id, text, key, click, disabled = false) =>
-    make("button", { id, type: "button", click, disabled }, `${text} `, make("kbd", {}, key));
-  const buttons = classes.map(({ id, name, key }) => {
-    const share = shares.get(id) ?? 0;
-    const bar = make("i", { class: colorClass(id) });
-    bar.style.width = percent(share);
-    return make(
-      "button",
-      { id: `answer-${id}`, type: "button", class: "answer", "aria-pressed": label === id, title: name, click: () => labelRow(id, "button") },
-      bar,
-      key ? make("kbd", {}, key) : null,
-      mark(id),
-      make("span", { class: "name" }, name),
-      share >= 0.005 ? make("span", { class: "soft" }, percent(share)) : null,
-    );
-  });
+  const yes = { id: "accept", key: "y", disabled: !predicted || label > 0 };
+  const empty = make("p.empty", "There is no class yet. Name the first one: press n, or look among the classes.");
+  const kind = classes.length === 2 ? "div.choices.two" : "div.choices";
   return make(
-    "div",
-    { class: "answers" },
-    classes.length === 0 ? make("p", { class: "empty" }, "There is no class yet. What kinds of rows are there? ", make("button", { id: "first-class", type: "button", class: "link", click: () => openChooser(true) }, "Name the first class.")) : null,
-    make("div", { class: classes.length === 2 ? "choices two" : "choices", role: "group", "aria-label": "Label of the row" }, buttons),
+    "div.answers",
+    classes.length === 0 ? empty : null,
+    make(kind, { role: "group", "aria-label": "Label of the row" }, classes.map(answer)),
     make(
-      "div",
-      { class: "others" },
-      tool("accept", predicted ? `Yes, ${className(predicted)}` : "Yes", "y", () => acceptPrediction("button"), !predicted || label > 0),
-      tool("skip", "Skip", "s", () => decideRow("skip")),
-      tool("unsure", "Unsure", "u", () => decideRow("unsure")),
-      label ? tool("clear", "Clear", "x", () => decideRow("clear")) : null,
+      "div.others",
+      button(predicted ? `Yes, ${className(predicted)}` : "Yes", () => acceptPrediction("button"), yes),
+      button("Skip", () => decideRow("skip"), { id: "skip", key: "s" }),
+      button("Unsure", () => decideRow("unsure"), { id: "unsure", key: "u" }),
+      label ? button("Clear", () => decideRow("clear"), { id: "clear", key: "x" }) : null,
     ),
   );
+}
+
+function answer({ id, name, key }) {
+  const share = new Map(store.details?.distribution).get(id) ?? 0;
+  const bar = make("i", { class: colorClass(id) });
+  bar.style.width = percent(share);
+  const parts = [bar, key && make("kbd", key), mark(id), make("span.name", name)];
+  if (share >= 0.005) parts.push(make("span.soft", percent(share)));
+  const attributes = { id: `answer-${id}`, class: "answer", title: name };
+  const isChosen = store.labels[store.row] === id;
+  return button(parts, () => labelRow(id, "button"), { ...attributes, "aria-pressed": isChosen });
 }

@@ -193,3 +193,9 @@ async function loadDetails() {
     if (error.status !== 0) say(error.message);
   }
 }
+
+/** Show the rows of one class alone, or all again. */
+export function highlight(id) {
+  store.highlighted = store.highlighted === id ? 0 : id;
+  emit("highlight");
+}

@@ -2,8 +2,8 @@
 
 import { ApiError, getJson } from "./api.js";
 import { openBulk } from "./bulk.js";
-import { byId, count, debounce, make, percent, plural, replace } from "./dom.js";
-import { mark } from "./palette.js";
+import { button, byId, count, debounce, make, percent, plural, replace } from "./dom.js";
+import { mark, picture } from "./marks.js";
 import { QUESTION, SKIPPED, UNSURE, className, on, show, store, visit } from "./store.js";
 
 const PAGE = 100;
@@ -94,9 +94,10 @@ function renderHead() {
   const cells = [...FIXED, ...columns.map((name) => [name, name])].map(([value, text]) => {
     const order = sort === value ? (isDescending ? "descending" : "ascending") : "none";
     const arrow = { none: "", ascending: " ↑", descending: " ↓" }[order];
-    return make("th", { scope: "col", "aria-sort": order }, make("button", { type: "button", title: `Sort by ${text}`, click: () => sortBy(value) }, text + arrow));
+    const title = `Sort by ${text}`;
+    return make("th", { scope: "col", "aria-sort": order }, button(text + arrow, () => sortBy(value), { title }));
   });
-  replace(head, make("tr", {}, cells));
+  replace(head, make("tr", cells));
 }
 
 function sortBy(value) {
@@ -117,20 +118,20 @@ function render() {
     if (one) rows.push(line(one, index));
     else {
       if (!pages.has(page)) load(page);
-      rows.push(make("tr", { class: "waiting" }, make("td", { colspan: 4 + columns.length }, "…")));
+      rows.push(make("tr.waiting", make("td", { colspan: 4 + columns.length }, "…")));
     }
   }
   const width = 4 + columns.length;
   replace(body, space(first, width), rows, space(total - last, width));
   scroller.firstElementChild.setAttribute("aria-rowcount", total + 1);
-  if (total === 0) replace(body, make("tr", {}, make("td", { class: "empty", colspan: width }, "No row matches the filter.")));
+  if (total === 0) replace(body, make("tr", make("td.empty", { colspan: width }, "No row matches the filter.")));
 }
 
 function space(rows, colspan) {
   if (rows <= 0) return null;
   const cell = make("td", { colspan });
   cell.style.height = `${rows * HEIGHT}px`;
-  return make("tr", { class: "space", "aria-hidden": "true" }, cell);
+  return make("tr.space", { "aria-hidden": true }, cell);
 }
 
 const FLAGS = [[QUESTION, "question"], [UNSURE, "unsure"], [SKIPPED, "skipped"]];
@@ -143,11 +144,11 @@ function line({ row, cells }, index) {
   const name = (id) => (id ? [mark(id), className(id)] : [""]);
   return make(
     "tr",
-    { class: row === store.row ? "here" : "", "aria-rowindex": index + 2, "aria-selected": row === store.row, click: () => visit(row) },
-    make("td", { class: "number" }, count(row + 1)),
-    make("td", {}, name(label), flag && !label ? make("span", { class: "soft" }, flag) : null),
-    make("td", {}, name(predicted)),
-    make("td", { class: "number" }, predicted ? percent(store.confidence[row] / 255) : ""),
+    { class: row === store.row ? "here" : "", "aria-rowindex": index + 2, click: () => visit(row) },
+    make("td.number", picture(row, "thumbnail"), count(row + 1)),
+    make("td", name(label), flag && !label ? make("span.soft", flag) : null),
+    make("td", name(predicted)),
+    make("td.number", predicted ? percent(store.confidence[row] / 255) : ""),
     cells.map((text) => make("td", { title: text }, text)),
   );
 }
@@ -162,8 +163,8 @@ function pressKey(event) {
   const at = visible.find(([, row]) => row === store.row)?.[0] ?? firstRow() - by;
   const next = visible.find(([index]) => index === at + by);
   if (!next) return;
-  const top = next[0] * HEIGHT;
-  if (top < scroller.scrollTop) scroller.scrollTop = top;
-  if (top + 3 * HEIGHT > scroller.scrollTop + scroller.clientHeight) scroller.scrollTop = top + 3 * HEIGHT - scroller.clientHeight;
+  const top = next[0] * HEIGHT; // the head covers a line, and the bar at the bottom nearly one
+  const lowest = top + 3 * HEIGHT - scroller.clientHeight;
+  scroller.scrollTop = Math.min(top, Math.max(lowest, scroller.scrollTop));
   show(next[1]);
 }

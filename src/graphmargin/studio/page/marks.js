@@ -1,7 +1,8 @@
-// Colors and shapes of classes: twelve colors of the report, and four shapes, so that classes differ
-// also for people who see few colors.
+// Marks of classes, and pictures of rows. Marks have twelve colors, those of the report, and four
+// shapes, so that classes differ also for people who see few colors.
 
-import { draw } from "./dom.js";
+import { draw, make } from "./dom.js";
+import { store } from "./store.js";
 
 export const N_COLORS = 12;
 export const SHAPES = [
@@ -34,4 +35,12 @@ export function resolveColor(variable) {
   const channels = getComputedStyle(probe).color.match(/[\d.]+/g).map(Number);
   probe.remove();
   return channels.slice(0, 3);
+}
+
+/** Return the picture of a row, unless it has none. */
+export function picture(row, name = "", alt = "") {
+  const { image } = store.table;
+  if (!image) return null;
+  const attributes = { src: `/api/rows/${row}/image`, alt, loading: "lazy", class: `${name} ${image.kind}` };
+  return make("img", { ...attributes, error: (event) => event.target.remove() });
 }
