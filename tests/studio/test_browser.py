@@ -151,7 +151,7 @@ def windows(browser):
         page.on("request", lambda request: page.asked.append(request.url))
         page.goto(server.address)
         page.wait_for_selector("#row-panel .prediction", state="attached")
-        page.wait_for_selector("#map-empty", state="hidden")
+        page.wait_for_selector("#map-panel[data-rows]", state="attached")
         opened.append((page, server.origin))
         return page
 

@@ -59,6 +59,7 @@ async function load() {
     xs = values.filter((_, k) => k % 2 === 0);
     ys = values.filter((_, k) => k % 2 === 1);
     byId("map-empty").hidden = true;
+    byId("map-panel").dataset.rows = xs.length;
     repaint(true);
   } catch (error) {
     byId("map-empty").textContent = error.message;
