@@ -17,8 +17,8 @@ async function request(path, options = {}) {
     throw new ApiError(GONE, 0);
   }
   if (response.ok) return response;
-  const body = await response.json().catch(() => ({}));
-  throw new ApiError(body.error ?? `The server answered with status ${response.status}.`, response.status);
+  const { error = `the server answered with status ${response.status}` } = await response.json().catch(() => ({}));
+  throw new ApiError(`${error[0].toUpperCase()}${error.slice(1)}.`, response.status);
 }
 
 export async function getJson(path) {
