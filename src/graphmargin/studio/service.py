@@ -15,7 +15,7 @@ import numpy as np
 from graphmargin._errors import InputError, one_line
 from graphmargin._files import default_output, file_stem
 from graphmargin._threads import cancellable
-from graphmargin._typing import AnyArray, FloatArray, IntArray, ProgressCallback
+from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray, ProgressCallback
 from graphmargin.labeling.graph_layout import force_layout
 from graphmargin.labeling.labeling_task import LabeledTable, LabelingTask, label_rows, relabel
 from graphmargin.selection.advice import SessionAdvice, session_advice
@@ -142,6 +142,7 @@ class Studio:
         self._live = Live(task.X)
         self._session = opened.session
         self.snapshot = self._new_snapshot(0, self._follow(), None)
+        self._catch_up()
         self._background.submit(self._compute_map)
 
     def _open_journal(self) -> OpenedJournal:
@@ -168,12 +169,18 @@ class Studio:
             after = decide(self._session, decision)
             self._journal.append(entry_line(decision, self._hashes))
             self._session = after
-            return self._publish(self._follow())
+            now = self._publish(self._follow())
+        self._background.submit(self._catch_up)
+        return now
 
     def _check_name(self, name: str) -> None:
         if self.task.target.rule.is_unlabeled(name.strip()):
             msg = f"{name.strip()!r} means unlabeled in this table; choose another name"
             raise DecisionError(msg)
+
+    def settle(self) -> None:
+        """Wait until the work that follows decisions is done."""
+        self._background.submit(lambda: None).result()
 
     def rows_of(self, options: Mapping[str, Any]) -> IntArray:
         """Return the rows that pass a filter, see `select_rows`."""
@@ -206,11 +213,31 @@ class Studio:
 
     # The answer
 
+    @property
+    def _is_open(self) -> BoolArray:
+        """Mask of the rows that may be offered: without a label, neither skipped nor unsure."""
+        marked = self._session.marks & (UNSURE | SKIPPED)
+        return np.asarray((self._session.labels == NO_CLASS) & (marked == 0))
+
     def _follow(self) -> LiveAnswer:
+        """Return the live answer to the labels as they are now."""
         session = self._session
-        is_open = (session.labels == NO_CLASS) & ((session.marks & (UNSURE | SKIPPED)) == 0)
+        codes = session.labels.astype(np.int64) - 1
+        names = [known.name for known in session.classes]
         active = np.array([known.is_active for known in session.classes], dtype=np.bool_)
-        return self._live.follow(session.labels, active, is_open)
+        return self._live.follow(codes, names, active, self._is_open)
+
+    def _catch_up(self) -> None:
+        """Do the work that follows decisions in the background, and publish its result."""
+        while True:
+            with self._lock:
+                work = self._live.pending_work(self._is_open)
+            if work is None:
+                return
+            install = work()
+            with self._lock:
+                if install():
+                    self._publish(self._follow())
 
     def _publish(self, live: LiveAnswer) -> Snapshot:
         """Make a new snapshot, and tell all listeners."""
@@ -300,7 +327,7 @@ class Studio:
     # The map and the automatic choice, in threads of their own
 
     def _compute_map(self) -> None:
-        layout = force_layout(self._live.W, self.task.X, np.arange(len(self.task.X)))
+        layout = force_layout(self._live.system.W, self.task.X, np.arange(len(self.task.X)))
         points = np.column_stack([layout.x, layout.y]).astype("<f4")
         self.map = points.tobytes()
         self._publish(self.snapshot.live)
