@@ -1,15 +1,15 @@
 """The studio: the time from a label to the new answer, and the labels that its queue saves.
 
-`python -m benchmarks.studio latency` labels rows of tables of 10,000 and 100,000 rows one by one, as
-the queue offers them, through the same object that the server calls: journal on disk, live
-answer, queue, estimate and what windows download. It prints the median and the 95th percentile of
-the time of the answer, and of the whole update with all work in the background, as wall time and as
-CPU time of the process; the bytes of a label in the journal and to a window; and the largest memory.
+`python -m benchmarks.studio latency` labels rows of tables of 10,000 and 100,000 rows one by one,
+in the order of the queue, through the object that the server calls: journal on disk, live answer,
+queue, estimate and what windows download. It prints the median and the 95th percentile of the time
+of the answer, and of the whole update with all work in the background, as wall time and as CPU time
+of the process; the bytes of a label in the journal and to a window; and the largest memory.
 
-`python -m benchmarks.studio annotator` begins without a label. A simulated person knows the truth and
-labels the first row of the queue, or rows in random order. It prints how many labels the live
-answer needs for 95 and 97 percent of the unlabeled rows; random order is tested at every twentieth
-label more. Results are appended to ``out/benchmarks/studio.json``.
+`python -m benchmarks.studio annotator` begins without a label. A simulated person knows the truth
+and labels the first row of the queue, or rows in random order. It prints how many labels the live
+answer needs for 95 and 97 percent of the unlabeled rows; random order is tested after every 5
+percent more labels. Results are appended to ``out/benchmarks/studio.json``.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def latency(name: str) -> dict[str, Any]:
     return {
         "problem": name,
         "start": round(started, 2),
-        **{key: pair for key, pair in zip(names, quantiles.T.tolist(), strict=True)},
+        **dict(zip(names, quantiles.T.tolist(), strict=True)),
         "journal bytes": in_journal,
         "predictions bytes": sent,
         "state bytes": state,

@@ -73,11 +73,11 @@ def label_on_dask(
     """Label a table and write all files; return the findings, and the paths of the files."""
     _require_dask()
     from graphmargin._files import all_or_none
-    from graphmargin.report.output_files import write_files
     from graphmargin._progress import progress_listener
     from graphmargin.distributed.dask_tables import label_table, open_table, summarize_table
     from graphmargin.distributed.engine.cluster import cluster_at
     from graphmargin.distributed.engine.storage import Folder
+    from graphmargin.report.output_files import write_files
 
     folder = (default_output_folder(table, "labeled") if out is None else out).rstrip("/")
     work_folder = Folder.at(f"{folder}.work" if work_dir is None else work_dir)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from graphmargin.cli.dask_commands import check_unsupported, predict_on_dask
 from graphmargin._files import default_output
+from graphmargin.cli.dask_commands import check_unsupported, predict_on_dask
 from graphmargin.cli.options import (
     Dask,
     Json,

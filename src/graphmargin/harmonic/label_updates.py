@@ -1,9 +1,9 @@
 """Harmonic solutions that follow labels: a label more or less is an update of rank one.
 
-All vertices are in the system. A label absorbs at 1e9 times the rate of leaving its vertex, and every
-walk ends in the sink at some time, so that the system is regular without a single label. Let G be
-its inverse while vertex i has no label, and ``h_j = G_ji / G_ii`` the probability that a walk from j
-passes i. If the masses at i become m, all others become
+All vertices are in the system. A label absorbs at 1e9 times the rate of leaving its vertex, and
+every walk ends in the sink at some time, so that the system is regular without a single label. Let
+G be its inverse while vertex i has no label, and ``h_j = G_ji / G_ii`` the probability that a walk
+from j passes i. If the masses at i become m, all others become
 
 ``l'_j = l_j + h_j (m - l_i)``:
 
@@ -14,7 +14,7 @@ single column of G tells h.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
@@ -56,8 +56,8 @@ def inverse_after(inverse: Inverse, changes: Sequence[tuple[Passage, bool]]) -> 
     """Return the function R -> G R after some labels came (True) or went, by updates of rank one.
 
     With v the column of G at vertex i while it has no label, a label at i makes G of it
-    ``G - v v' / v_i``. A vertex whose own label is among the changes needs a new `inverse`: its column
-    would be zero.
+    ``G - v v' / v_i``. A vertex whose own label is among the changes needs a new `inverse`, because
+    its column would be zero.
 
     Examples
     --------
@@ -276,19 +276,3 @@ class LabelGraph:
         indicators = np.eye(n_classes)[codes[self.vertices]]
         leaving = self.edges.sum(axis=1) + self.sink
         return np.asarray(self.edges @ indicators / np.maximum(leaving, 1e-300)[:, None])
-
-
-def merge_classes(solution: LiveSolution, old: int, into: int) -> LiveSolution:
-    """Return the solution after all labels of a class got another one: their masses add up.
-
-    Examples
-    --------
-    >>> solution = LiveSolution(np.array([0, -1]), np.array([[1.0, 0.0], [0.6, 0.2]]))
-    >>> merge_classes(solution, 0, 1).class_mass.round(1).tolist()
-    [[0.0, 1.0], [0.0, 0.8]]
-    """
-    mass = solution.class_mass.copy()
-    mass[:, into] += mass[:, old]
-    mass[:, old] = 0.0
-    codes = np.where(solution.codes == old, into, solution.codes)
-    return replace(solution, codes=codes, class_mass=mass)

@@ -28,7 +28,7 @@ REPULSION = 20.0
 MAX_MOVE = 4.0
 """Largest length of a move, in units in which joined points are at a distance of about 1."""
 MIN_ROWS_AT_ONCE, N_BLOCKS = 2_000, 16
-"""Smallest number of points that a thread moves at a time, and the largest number of such blocks."""
+"""Smallest number of points that a thread moves at a time, and largest number of such blocks."""
 START_WIDTH = 6.0
 """Side of the square with the initial points, in the same units."""
 

@@ -127,7 +127,7 @@ def evidence_advice(held_out: IntArray, error: float) -> Advice | None:
 
 
 class SessionAdvice(NamedTuple):
-    """What a person who labels row by row should do next.
+    """A sentence on what to do next, for a person who labels row by row.
 
     Attributes
     ----------

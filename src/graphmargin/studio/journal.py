@@ -14,8 +14,18 @@ import numpy as np
 
 from graphmargin._errors import InputError
 from graphmargin._files import atomic_write, check_writable, file_stem, try_lock
-from graphmargin.studio.session import DECIDED, Decision, Session, decide, new_session
-from graphmargin.tables.row_hashes import RowHashes
+from graphmargin.labeling.labeling_task import LabelingTask
+from graphmargin.studio.session import (
+    DECIDED,
+    KEPT,
+    SKIPPED,
+    UNSURE,
+    Decision,
+    Session,
+    decide,
+    new_session,
+)
+from graphmargin.tables.row_hashes import RowHashes, hash_rows
 
 FORMAT = 1
 """Version of the format; a journal of another version is refused."""
@@ -238,13 +248,11 @@ def decisions_for(content: JournalContent, hashes: RowHashes, names: Sequence[st
 
 
 def _decided_rows(session: Session) -> list[int]:
-    return np.flatnonzero(session.marks).tolist()  # type: ignore[no-any-return]
+    return [int(row) for row in np.flatnonzero(session.marks)]
 
 
 def _row_actions(session: Session, row: int) -> Iterator[tuple[str, int]]:
     """Yield the actions, with the number of a class, that lead to the state of a row."""
-    from graphmargin.studio.session import KEPT, SKIPPED, UNSURE
-
     marks, label = int(session.marks[row]), int(session.labels[row])
     if marks & DECIDED:
         yield ("label", label) if label else ("clear", 0)
@@ -265,26 +273,27 @@ class OpenedJournal:
     notes: tuple[str, ...]
 
 
-def open_journal(
-    path: Path, header: JournalHeader, session: Session, hashes: RowHashes
-) -> OpenedJournal:
+def first_state(task: LabelingTask, hashes: RowHashes) -> tuple[JournalHeader, Session]:
+    """Return the header of the journal of a table, and the session before any decision."""
+    target = task.target
+    names = tuple(str(name) for name in target.classes.tolist())
+    header = JournalHeader(task.name, target.name, len(task.table), hashes.fingerprint, names)
+    return header, new_session(names, target.codes)
+
+
+def open_journal(path: Path, task: LabelingTask, hashes: RowHashes) -> OpenedJournal:
     """Return the open journal of a table, and the session that it continues.
 
     A journal of a table that changed since is kept beside the new one, which begins with all
     decisions that still apply.
     """
+    header, session = first_state(task, hashes)
     journal = Journal(path)
     try:
         if not path.stat().st_size:
             journal.append(header_line(header))
             return OpenedJournal(journal, session, ())
-        content = read_journal(path)
-        if content.header.target != header.target:
-            msg = (
-                f"{path} has labels for the column {content.header.target!r}, not "
-                f"{header.target!r}; use --target {content.header.target}, or move the journal"
-            )
-            raise JournalError(msg)
+        content = _content_for(path, header.target)
         notes = [content.note] if content.note else []
         if content.header == header:
             journal.truncate(content.n_bytes)
@@ -292,16 +301,46 @@ def open_journal(
         reused = decisions_for(content, hashes, header.classes)
         kept = _unused_name(path)
         atomic_write(kept, path.read_bytes())
-        journal.truncate(0)
-        journal.append(header_line(header))
+        lines = [header_line(header)]
         for decision in reused.decisions:
             session = decide(session, decision)
-            journal.append(entry_line(decision, hashes))
+            lines.append(entry_line(decision, hashes))
+        journal.truncate(0)
+        journal.append(b"".join(lines))
         notes.append(f"{reused.note}; all decisions are kept in {kept.name}")
         return OpenedJournal(journal, session, tuple(notes))
     except BaseException:
         journal.close()
         raise
+
+
+def session_from_journal(path: Path, task: LabelingTask) -> tuple[Session, tuple[str, ...]]:
+    """Return the session of a table after the decisions of a journal, and notes on what was lost.
+
+    The journal is only read.
+    """
+    hashes = hash_rows(task.table, leave_out=task.target.name)
+    header, session = first_state(task, hashes)
+    content = _content_for(path, header.target)
+    notes = [content.note] if content.note else []
+    if content.header == header:
+        return replay(content, session), tuple(notes)
+    reused = decisions_for(content, hashes, header.classes)
+    for decision in reused.decisions:
+        session = decide(session, decision)
+    return session, (*notes, reused.note)
+
+
+def _content_for(path: Path, target: str) -> JournalContent:
+    """Return the content of a journal; raise `JournalError` if it is about another column."""
+    content = read_journal(path)
+    if content.header.target != target:
+        msg = (
+            f"{path} has labels for the column {content.header.target!r}, not {target!r}; use "
+            f"--target {content.header.target}, or move the journal elsewhere"
+        )
+        raise JournalError(msg)
+    return content
 
 
 def _unused_name(path: Path) -> Path:

@@ -13,7 +13,6 @@ from graphmargin.harmonic.label_updates import (
     Inverse,
     LabelGraph,
     LabelSystem,
-    LiveSolution,
     Passage,
     inverse_after,
 )
@@ -40,7 +39,7 @@ MAX_UPDATES = 4
 POOL_LABELS = 10
 """Number of labels after which candidates are drawn again."""
 N_CANDIDATES, N_SAMPLED = 200, 2_000
-"""Sizes of the pool, smaller than those of `suggest_labels`, because it is used after every label."""
+"""Sizes of the pool, smaller than in `suggest_labels`, because it is used after every label."""
 MIN_OPEN_CANDIDATES = 30
 N_QUEUED = 6
 MAX_LEFT_OUT, MAX_LEFT_OUT_ITERATIVE = 3_000, 500
@@ -57,7 +56,7 @@ class QueuedRow:
 
 @dataclass(frozen=True)
 class LiveAnswer:
-    """What the labels tell about all rows.
+    """Class probabilities of all rows, rows to label next, and an estimate of the accuracy.
 
     Attributes
     ----------
@@ -137,7 +136,9 @@ class Live:
             self._pool = self._label_graph = self._since = None
         mass = self._solution.class_mass[:, active]
         distributions = np.zeros(self._solution.class_mass.shape)
-        distributions[:, active] = conditional_distributions(mass)
+        distributions[:, active] = conditional_distributions(_at_least_two(mass))[
+            :, : mass.shape[1]
+        ]
         self._queue = self._suggest(mass, np.array(names, dtype=object)[active], is_open)
         estimate, errors = self._left_out(active, distributions)
         return LiveAnswer(distributions, self._queue, estimate, errors)
@@ -182,9 +183,7 @@ class Live:
         """Return the rows to label next; without a pool, those of before that are still open."""
         if self._pool is None:
             return tuple(queued for queued in self._queue if is_open[queued.row])
-        if mass.shape[1] < 2:  # without classes, the sink mass tells which rows stand for many
-            mass = np.column_stack([mass, np.zeros((len(mass), 2 - mass.shape[1]))])
-            names = np.append(names, ["another class"] * 2)
+        mass, names = _at_least_two(mass), np.append(names, ["another class"] * 2)
         pool = self._pool
         visits = pool.visits.copy()
         closed = np.flatnonzero(~is_open[pool.candidates])
@@ -243,15 +242,15 @@ class Live:
         needs_graph = self._label_graph is None and 2 <= labeled.sum() <= limit
         if is_drawn and not needs_graph:
             return None
-        self._since = since = []
+        since: list[_Change] = []
+        self._since = since
 
         def work() -> Callable[[], bool]:
             inverse = self.system.inverse(labeled)
             pool = graph = None
             if not is_drawn:
                 walk = self.system.walk(solution, inverse)
-                mass = np.column_stack([solution.class_mass, np.zeros((len(labeled), 2))])
-                walk = replace(walk, class_mass=mass[:, : max(2, mass.shape[1] - 2)])
+                walk = replace(walk, class_mass=_at_least_two(solution.class_mass))
                 random = np.random.RandomState(int(labeled.sum()))
                 pool = draw_pool(
                     *(walk, is_open & ~labeled, self.system.component, N_CANDIDATES, random),
@@ -278,6 +277,15 @@ class Live:
             return install
 
         return work
+
+
+def _at_least_two(mass: FloatArray) -> FloatArray:
+    """Return class masses with columns of zeros for classes that are not known yet.
+
+    The sink mass, which is spread over the classes, then tells which rows stand for many.
+    """
+    missing = max(0, 2 - mass.shape[1])
+    return np.column_stack([mass, np.zeros((len(mass), missing))]) if missing else mass
 
 
 def _follow_pool(pool: CandidatePool | None, change: _Change) -> CandidatePool | None:

@@ -130,7 +130,7 @@ class Gate:
             return False
         if name in (*LOCAL_NAMES, self.host):
             return True
-        if self.host not in ("0.0.0.0", "::"):  # noqa: S104 - compared, not bound
+        if self.host not in ("0.0.0.0", "::"):
             return False
         # All addresses of this machine: a name could belong to another site, a number cannot.
         return name == socket.gethostname() or _is_address(name.strip("[]"))
@@ -440,5 +440,5 @@ def make_server(studio: Studio, *, host: str, port: int) -> tuple[StudioServer, 
         server_header=False,
         timeout_graceful_shutdown=2,
     )
-    name = "127.0.0.1" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host  # noqa: S104
+    name = "127.0.0.1" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
     return StudioServer(config, events), listening, f"http://{name}:{number}/?token={token}"

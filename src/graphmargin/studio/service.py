@@ -6,7 +6,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +20,7 @@ from graphmargin.labeling.graph_layout import force_layout
 from graphmargin.labeling.labeling_task import LabeledTable, LabelingTask, label_rows, relabel
 from graphmargin.selection.advice import SessionAdvice, session_advice
 from graphmargin.selection.held_out_predictions import estimate_accuracy
-from graphmargin.studio.journal import (
-    JournalHeader,
-    OpenedJournal,
-    entry_line,
-    journal_path,
-    open_journal,
-)
+from graphmargin.studio.journal import entry_line, journal_path, open_journal
 from graphmargin.studio.live import Live, LiveAnswer
 from graphmargin.studio.session import (
     KEPT,
@@ -37,7 +31,7 @@ from graphmargin.studio.session import (
     DecisionError,
     Session,
     decide,
-    new_session,
+    label_names,
 )
 from graphmargin.studio.table_view import TableView, select_rows
 from graphmargin.tables.row_hashes import hash_rows
@@ -137,22 +131,13 @@ class Studio:
         self._past: deque[tuple[int, AnyArray]] = deque(maxlen=CHANGE_WINDOW + 1)
         self._changes: deque[tuple[int, IntArray]] = deque(maxlen=MAX_CHANGES)
         self._hashes = hash_rows(task.table, leave_out=task.target.name)
-        opened = self._open_journal()
+        opened = open_journal(journal_path(path), task, self._hashes)
         self._journal, self.notes = opened.journal, (*notes, *opened.notes)
         self._live = Live(task.X)
         self._session = opened.session
         self.snapshot = self._new_snapshot(0, self._follow(), None)
         self._catch_up()
         self._background.submit(self._compute_map)
-
-    def _open_journal(self) -> OpenedJournal:
-        target = self.task.target
-        names = tuple(str(name) for name in target.classes.tolist())
-        header = JournalHeader(
-            self.path.name, target.name, len(target.codes), self._hashes.fingerprint, names
-        )
-        session = new_session(names, target.codes)
-        return open_journal(journal_path(self.path), header, session, self._hashes)
 
     def close(self) -> None:
         """End all computations and close the journal."""
@@ -419,7 +404,8 @@ class Studio:
             if self._fit.status == "failed":
                 raise DecisionError(self._fit.error)
             if self._fit.status == "idle":
-                raise DecisionError("the automatic choice was cancelled")  # noqa: EM101
+                msg = "the automatic choice was cancelled; export again"
+                raise DecisionError(msg)
 
 
 def _best(distributions: FloatArray) -> IntArray:
@@ -443,12 +429,6 @@ def _questions(session: Session, live: LiveAnswer) -> tuple[Question, ...]:
         )
         for k in listed[:MAX_QUESTIONS]
     )
-
-
-def label_names(session: Session) -> AnyArray:
-    """Return the name of the class of each row, None without a label."""
-    names = np.array([None, *(known.name for known in session.classes)], dtype=object)
-    return np.asarray(names[session.labels])
 
 
 def _by_class(labeled: LabeledTable, session: Session) -> FloatArray:

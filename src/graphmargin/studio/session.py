@@ -12,7 +12,8 @@ from graphmargin._errors import InputError
 from graphmargin._typing import AnyArray, IntArray
 
 UNSURE, SKIPPED, KEPT, DECIDED = 1, 2, 4, 8
-"""Marks of a row: unsure, skipped, its label confirmed, its label given or cleared by a decision."""
+"""Marks of a row: unsure, skipped, label confirmed, label given or cleared by a decision."""
+ALL_MARKS = UNSURE | SKIPPED | KEPT | DECIDED
 NO_CLASS = 0
 MAX_CLASSES = 250
 MAX_NAME = 200
@@ -41,7 +42,7 @@ class StudioClass:
 
 @dataclass(frozen=True)
 class Decision:
-    """What a person decided: an action on rows (counted from 0) or on classes."""
+    """A decision of a person: an action on rows (counted from 0) or on classes."""
 
     action: str
     rows: tuple[int, ...] = ()
@@ -66,7 +67,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Session:
-    """What is known about the rows of a table.
+    """The classes, and the labels and marks of all rows of a table.
 
     Attributes
     ----------
@@ -130,7 +131,8 @@ def decide(session: Session, decision: Decision) -> Session:
         return _undo(session)
     if decision.action == "redo":
         if not session.undone:
-            raise DecisionError("there is nothing to do again")  # noqa: EM101 - nothing to quote
+            msg = "there is nothing to do again"
+            raise DecisionError(msg)
         after = _apply(session, session.undone[-1].decision)
         return replace(after, undone=session.undone[:-1])
     return _apply(session, decision)
@@ -146,7 +148,8 @@ def _apply(session: Session, decision: Decision) -> Session:
 
 def _undo(session: Session) -> Session:
     if not session.done:
-        raise DecisionError("there is nothing to undo")  # noqa: EM101 - nothing to quote
+        msg = "there is nothing to undo"
+        raise DecisionError(msg)
     step = session.done[-1]
     labels, marks = session.labels.copy(), session.marks.copy()
     labels[step.rows], marks[step.rows] = step.labels, step.marks
@@ -161,7 +164,7 @@ def _step(
     rows: IntArray,
     *,
     label: int | None = None,
-    marks: Callable[[AnyArray], AnyArray] = lambda marks: marks,
+    marks: Callable[[AnyArray], AnyArray | int] = lambda marks: marks,
     classes: tuple[StudioClass, ...] | None = None,
 ) -> Session:
     """Return the session with other labels and marks of some rows, and a step to undo it."""
@@ -193,13 +196,17 @@ def _clear(session: Session, decision: Decision) -> Session:
 def _skip(session: Session, decision: Decision) -> Session:
     rows = _rows(session, decision)
     text = f"skip {_name_rows(rows)}"
-    return _step(session, decision, text, rows, marks=lambda marks: marks & ~UNSURE | SKIPPED)
+    return _step(
+        session, decision, text, rows, marks=lambda marks: marks & (ALL_MARKS - UNSURE) | SKIPPED
+    )
 
 
 def _unsure(session: Session, decision: Decision) -> Session:
     rows = _rows(session, decision)
     text = f"mark {_name_rows(rows)} as unsure"
-    return _step(session, decision, text, rows, marks=lambda marks: marks & ~SKIPPED | UNSURE)
+    return _step(
+        session, decision, text, rows, marks=lambda marks: marks & (ALL_MARKS - SKIPPED) | UNSURE
+    )
 
 
 def _keep(session: Session, decision: Decision) -> Session:
@@ -255,6 +262,12 @@ _ACTIONS: dict[str, Callable[[Session, Decision], Session]] = {
 
 def _replaced(classes: tuple[StudioClass, ...], new: StudioClass) -> tuple[StudioClass, ...]:
     return tuple(new if old.number == new.number else old for old in classes)
+
+
+def label_names(session: Session) -> AnyArray:
+    """Return the name of the class of each row, None without a label."""
+    names = np.array([None, *(known.name for known in session.classes)], dtype=object)
+    return np.asarray(names[session.labels])
 
 
 def active_class(session: Session, number: Any) -> StudioClass:

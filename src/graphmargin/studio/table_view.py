@@ -1,4 +1,4 @@
-"""What the page shows of a table: cells as text, images, and rows by filter and order."""
+"""The view of a table on the page: cells as text, images, and rows by filter and order."""
 
 from __future__ import annotations
 
@@ -152,7 +152,8 @@ class TableView:
             shape = self.pixels.height, self.pixels.width
             return gray_png(self._brightness(gray).reshape(shape)), "image/png"
         if self.image_column is None:
-            raise DecisionError("the table has no images")  # noqa: EM101 - nothing to quote
+            msg = "the table has no images"
+            raise DecisionError(msg)
         cell = self.task.table[self.image_column].iloc[row]
         folder = self.folder.resolve()
         try:
@@ -187,12 +188,12 @@ def cell_text(cell: Any) -> str:
 
 
 def gray_png(gray: Any) -> bytes:
-    """Return a PNG file of gray values, an array of uint8 with a row for each line.
+    r"""Return a PNG file of gray values, an array of uint8 with a row for each line.
 
     Examples
     --------
     >>> gray_png(np.zeros((2, 3), dtype=np.uint8))[:8]
-    b'\\x89PNG\\r\\n\\x1a\\n'
+    b'\x89PNG\r\n\x1a\n'
     """
 
     def chunk(kind: bytes, data: bytes) -> bytes:
