@@ -46,7 +46,7 @@ function renderEstimate() {
 function chart(history) {
   const first = history[0][0];
   const last = Math.max(first + 1, history[history.length - 1][0]);
-  const lowest = Math.min(0.9, Math.floor(10 * Math.min(...history.map(([, , low]) => low))) / 10);
+  const lowest = Math.floor(5 * Math.min(0.9, ...history.map(([, , low]) => low))) / 5;
   const x = (labels) => (34 + ((WIDTH - 42) * (labels - first)) / (last - first)).toFixed(1);
   const y = (share) => (8 + ((HEIGHT - 28) * (1 - share)) / (1 - lowest)).toFixed(1);
   const line = (index) => history.map((point) => `${x(point[0])} ${y(point[index])}`);

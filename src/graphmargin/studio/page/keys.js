@@ -33,7 +33,7 @@ const ACTIONS = [
   ["k", "Keep that label", () => decideRow("keep")],
   ["l", "Lasso: draw around rows on the map (or hold Shift)", toggleLasso],
   ["v", "Label all rows that the map shows", labelView],
-  ["m", "Go to the map: arrows pan, + and - zoom, 0 shows all", focus("map", "overlay")],
+  ["m", "Go to the map: arrows pan, + and - zoom, f shows all", focus("map", "overlay")],
   ["t", "Go to the table: arrows choose a row", focus("table", "scroller")],
   ["/", "Filter the table", () => focus("table", "filter")() ?? byId("filter").elements.text.focus()],
   ["n", "New class", focus("side", "new-class")],

@@ -102,9 +102,11 @@ function placement() {
   return { scale, left: canvas.width / 2 - scale * center[0], top: canvas.height / 2 - scale * center[1] };
 }
 
-/** Return the radius of a mark: smaller with more rows, larger when zoomed in. */
+/** Return the radius of a mark: smaller with more rows, larger on a large map and when zoomed in. */
 function radius() {
-  const base = Math.max(1.3, Math.min(5, 4.8 * (500 / Math.max(1, xs.length)) ** 0.25));
+  const { clientWidth, clientHeight } = overlay;
+  const room = Math.sqrt(Math.min(clientWidth, clientHeight) / 500);
+  const base = Math.max(1.3, Math.min(5, 4.8 * room * (500 / Math.max(1, xs.length)) ** 0.25));
   return Math.round(2 * Math.min(8, base * zoom ** 0.35)) / 2;
 }
 
@@ -260,7 +262,7 @@ function pressKey(event) {
   if (event.key in MOVES) pan(...MOVES[event.key]);
   else if (event.key === "+" || event.key === "=") zoomAt(1.3);
   else if (event.key === "-") zoomAt(1 / 1.3);
-  else if (event.key === "0") fit();
+  else if (event.key === "f") fit();
   else return;
   event.preventDefault();
   event.stopPropagation();

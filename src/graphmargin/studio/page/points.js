@@ -101,8 +101,8 @@ export class PointPainter {
     if (this.sprites === null || this.radius !== radius) {
       this.radius = radius;
       this.sprites = SHAPES.map((_, shape) => rasterize(shape, radius, stride));
-      this.large = SHAPES.map((_, shape) => rasterize(shape, radius + 1.2, stride));
-      this.rings = SHAPES.map((_, shape) => rasterize(shape, radius + 3.4, stride));
+      this.large = SHAPES.map((_, shape) => rasterize(shape, radius + 1, stride));
+      this.rings = SHAPES.map((_, shape) => rasterize(shape, radius + 2.6, stride));
     }
     const { pixels, sprites, colors, shapes } = this;
     const { labels } = store;

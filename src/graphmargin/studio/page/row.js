@@ -106,7 +106,8 @@ function prediction({ label, decision, predicted, confidence, reason }) {
 }
 
 /** Return the labeled rows that the prediction comes from. */
-function because({ because: rows }) {
+function because({ because: sources }) {
+  const rows = sources.filter(({ share }) => share >= 0.005);
   if (rows.length === 0) return null;
   const items = rows.map(({ row, label, share }) => {
     const name = [picture(row, "thumbnail"), mark(label), `${className(label)} (${rowName(row)})`];
@@ -128,8 +129,9 @@ function answers() {
   const { classes } = store.state;
   const label = store.labels[store.row];
   const predicted = store.predicted[store.row];
-  const yes = { id: "accept", key: "y", disabled: !predicted || label > 0 };
   const empty = make("p.empty", "There is no class yet. Name the first one: press n, or look among the classes.");
+  const yes = `As predicted: ${className(predicted)}`;
+  const accept = button(yes, () => acceptPrediction("button"), { id: "accept", key: "y" });
   const kind = classes.length === 2 ? "div.choices.two" : "div.choices";
   return make(
     "div.answers",
@@ -137,7 +139,7 @@ function answers() {
     make(kind, { role: "group", "aria-label": "Label of the row" }, classes.map(answer)),
     make(
       "div.others",
-      button(predicted ? `Yes, ${className(predicted)}` : "Yes", () => acceptPrediction("button"), yes),
+      predicted && !label ? accept : null,
       button("Skip", () => decideRow("skip"), { id: "skip", key: "s" }),
       button("Unsure", () => decideRow("unsure"), { id: "unsure", key: "u" }),
       label ? button("Clear", () => decideRow("clear"), { id: "clear", key: "x" }) : null,
