@@ -12,6 +12,7 @@ import subprocess
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -236,8 +237,11 @@ def places(page):
 def picture(page, name):
     """Write a picture of the documentation, if it is asked for."""
     if folder := os.environ.get("STUDIO_PICTURES"):
+        from PIL import Image
+
         page.wait_for_timeout(600)  # what fades has faded, and the map has its colors
-        page.screenshot(path=Path(folder) / f"studio-{name}.png")
+        image = Image.open(BytesIO(page.screenshot()))
+        image.quantize(256).save(Path(folder) / f"studio-{name}.png", optimize=True)
 
 
 # --- Tests.
@@ -462,7 +466,6 @@ def test_a_killed_server_resumes_where_it_was(start, visit, tmp_path):
     decided = set(page.evaluate(DECIDED))
     os.kill(server.process.pid, signal.SIGKILL)
     page.locator("#notices", has_text="The server does not answer").wait_for()
-    picture(page, "gone")
     port = server.origin.rpartition(":")[2]
     server = start(tmp_path, "pets.csv", "--target", "kind", "--port", port)
     page.locator("#notices", has_text="has a new address").wait_for()

@@ -51,7 +51,12 @@ SECURITY_HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-PAGE_TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+PAGE_TYPES = {
+    ".html": "text/html",
+    ".css": "text/css",
+    ".js": "text/javascript",
+    ".svg": "image/svg+xml",
+}
 
 
 class RefusedError(Exception):
@@ -429,6 +434,7 @@ def make_server(studio: Studio, *, host: str, port: int) -> tuple[StudioServer, 
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listening.bind((host, port))
+    listening.listen()  # a browser that opens the address at once waits for the server
     number = int(listening.getsockname()[1])
     token = secrets.token_urlsafe(24)
     app, events = make_app(studio, token=token, host=host, port=number)

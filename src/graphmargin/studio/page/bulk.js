@@ -76,7 +76,7 @@ function sentences({ rows, labeled, relabeled, disagree }, id) {
     labeled > 0 ? make("p", `${count(labeled)} of them have a label already, ${count(relabeled)} another one.`) : null,
     disagree > 0
       ? make("p.warn", `${plural(disagree, "row")} ${disagree === 1 ? "is" : "are"} predicted otherwise, such as these:`)
-      : make("p", "No row is predicted otherwise."),
+      : make("p", "No row is predicted otherwise with a confidence of 50% or more."),
   ];
 }
 
