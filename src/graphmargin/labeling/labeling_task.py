@@ -186,7 +186,7 @@ def relabel(task: LabelingTask, names: AnyArray) -> LabelingTask:
     given = np.array([*known, None], dtype=object)[target.codes]
     table = task.table.copy()
     column = table[target.name]
-    if pd.api.types.is_string_dtype(column.dtype):
+    if target.classes.dtype.kind == "O":
         cells = np.where(given == names, column.to_numpy(dtype=object), names)
         table[target.name] = pd.Series(cells, index=table.index, dtype="str")
     elif set(names.tolist()) <= {*known, None}:

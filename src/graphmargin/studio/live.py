@@ -222,7 +222,8 @@ class Live:
         if not len(labels) or solution.codes[row] != UNLABELED:
             return []
         walk = self.system.walk(solution, inverse)
-        shares = walk.visits(np.array([row]), labels)[0] * walk.absorption[labels]
+        visits = walk.visits(np.array([row]), np.arange(len(solution.codes)))[0]
+        shares = self.system.W[labels] @ visits
         best = np.argsort(-shares, kind="stable")[:n]
         return [(int(labels[k]), float(shares[k])) for k in best if shares[k] > 0]
 

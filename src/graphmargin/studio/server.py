@@ -11,6 +11,7 @@ import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from importlib.resources import files
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 import uvicorn
@@ -283,14 +284,14 @@ def make_app(studio: Studio, *, token: str, host: str, port: int) -> tuple[ASGIA
     async def export(request: Request) -> Response:
         body = await _body(request)
         path = await run_in_threadpool(studio.export, str(body.get("what")))
-        return JSONResponse({"file": path.name, "download": f"/api/exports/{path.name}"})
+        return JSONResponse({"file": path.name, "download": f"/api/exports/{quote(path.name)}"})
 
     async def download(request: Request) -> Response:
         path = studio.exports.get(request.path_params["name"])
         if path is None:
             return JSONResponse({"error": "this file was not exported in this session"}, 404)
         content = await run_in_threadpool(path.read_bytes)
-        headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{_quoted(path.name)}"}
+        headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(path.name)}"}
         return Response(content, headers=headers, media_type="application/octet-stream")
 
     async def stream(_: Request) -> Response:
@@ -404,12 +405,6 @@ def _class(body: dict[str, Any], name: str) -> int:
     return number
 
 
-def _quoted(name: str) -> str:
-    from urllib.parse import quote
-
-    return quote(name)
-
-
 class StudioServer(uvicorn.Server):
     """A server whose event streams end with it."""
 
@@ -433,8 +428,13 @@ def make_server(studio: Studio, *, host: str, port: int) -> tuple[StudioServer, 
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listening.bind((host, port))
-    listening.listen()  # a browser that opens the address at once waits for the server
+    try:
+        listening.bind((host, port))
+    except OSError as error:
+        listening.close()
+        msg = f"cannot listen on port {port} of {host}: {error.strerror}; choose another --port"
+        raise InputError(msg) from error
+    listening.listen()  # a browser that is faster than the server waits
     number = int(listening.getsockname()[1])
     token = secrets.token_urlsafe(24)
     app, events = make_app(studio, token=token, host=host, port=number)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping
-from concurrent.futures import CancelledError, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import numpy as np
 
 from graphmargin._errors import InputError, one_line
 from graphmargin._files import default_output, file_stem
-from graphmargin._threads import cancellable
+from graphmargin._threads import cancellable, n_threads
 from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray, ProgressCallback
 from graphmargin.labeling.graph_layout import force_layout
 from graphmargin.labeling.labeling_task import LabeledTable, LabelingTask, label_rows, relabel
@@ -35,6 +36,8 @@ from graphmargin.studio.session import (
 )
 from graphmargin.studio.table_view import TableView, select_rows
 from graphmargin.tables.row_hashes import hash_rows
+
+_logger = logging.getLogger(__name__)
 
 CHANGE_WINDOW = 20
 """Number of labels over which changes of predicted labels are counted."""
@@ -137,7 +140,7 @@ class Studio:
         self._session = opened.session
         self.snapshot = self._new_snapshot(0, self._follow(), None)
         self._catch_up()
-        self._background.submit(self._compute_map)
+        self._in_background(self._compute_map)
 
     def close(self) -> None:
         """End all computations and close the journal."""
@@ -155,13 +158,20 @@ class Studio:
             self._journal.append(entry_line(decision, self._hashes))
             self._session = after
             now = self._publish(self._follow())
-        self._background.submit(self._catch_up)
+        self._in_background(self._catch_up)
         return now
 
     def _check_name(self, name: str) -> None:
         if self.task.target.rule.is_unlabeled(name.strip()):
             msg = f"{name.strip()!r} means unlabeled in this table; choose another name"
             raise DecisionError(msg)
+
+    def _in_background(self, work: Callable[[], None]) -> None:
+        def report(ended: Future[None]) -> None:
+            if not ended.cancelled() and (error := ended.exception()) is not None:
+                _logger.error("work in the background failed", exc_info=error)
+
+        self._background.submit(work).add_done_callback(report)
 
     def settle(self) -> None:
         """Wait until the work that follows decisions is done."""
@@ -185,7 +195,8 @@ class Studio:
 
     def explain(self, row: int, n: int) -> list[tuple[int, float]]:
         """Return the labeled rows at which most walks from a row end, with their shares."""
-        return self._live.explain(row, n)
+        with self._lock:
+            return self._live.explain(row, n)
 
     def changed_since(self, version: int) -> IntArray | None:
         """Return the rows that changed since a version, None if that is not known any more."""
@@ -251,11 +262,11 @@ class Studio:
         questions = _questions(session, live)
         estimate = self._estimate(live, is_current)
         n_labels = int((labels != NO_CLASS).sum())
-        if estimate is not None and (before is None or live is not before.live):
-            point = (n_labels, estimate.accuracy, estimate.low, estimate.high)
+        if live.estimate is not None and (before is None or live is not before.live):
+            point = (n_labels, live.estimate.accuracy, *live.estimate.interval)
             earlier = [each for each in self._history if each[0] < n_labels]
             self._history = (*earlier, point)
-        changed = self._change_share(n_labels, predicted)
+        changed = self._change_share(n_labels, _best(live.distributions))
         advice = session_advice(
             [known.name for known in session.active],
             [int((labels == known.number).sum()) for known in session.active],
@@ -341,7 +352,9 @@ class Studio:
         try:
             with cancellable(stop):
                 task = relabel(self.task, label_names(session))
-                labeled = label_rows(task, listener=self._fit_listener)
+                # A core is left to the live answer.
+                n_jobs = max(1, n_threads(None) - 1)
+                labeled = label_rows(task, n_jobs=n_jobs, listener=self._fit_listener)
             result = AutomaticResult(session.labels, labeled, _by_class(labeled, session))
             state = FitState("done", 1.0)
         except CancelledError:

@@ -82,6 +82,6 @@ def hash_rows(table: pd.DataFrame, *, leave_out: str) -> RowHashes:
 
 def _texts(column: pd.Series) -> pa.Array:
     """Return the cells of a column as text, and a marker for those that are missing."""
-    if not pd.api.types.is_string_dtype(column.dtype):
+    if not isinstance(column.dtype, pd.StringDtype):
         column = column.astype(object).map(str).where(column.notna().to_numpy(), None)
     return pc.fill_null(pa.array(column, pa.large_string(), from_pandas=True), _MISSING)

@@ -96,6 +96,8 @@ def read_target(
     names = [str(column) for column in table.columns]
     check_column_exists(name, names, f"{source}: `target`: ")
     column = with_natural_dtype(table.iloc[:, names.index(name)].reset_index(drop=True))
+    if column.isna().all():  # whatever type a reader gave it
+        column = pd.Series([None] * len(column), dtype="str", name=column.name)
     if is_date_type(column):
         msg = f"column {name!r} has dates, not classes; choose another target"
         raise TableError(msg)
