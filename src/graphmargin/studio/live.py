@@ -42,6 +42,11 @@ N_CANDIDATES, N_SAMPLED = 200, 2_000
 """Sizes of the pool, smaller than in `suggest_labels`, because it is used after every label."""
 MIN_OPEN_CANDIDATES = 30
 N_QUEUED = 6
+MIN_RELIABLE = 0.8
+"""Share of left-out labels that are predicted right from which on the graph questions others.
+
+Where classes are no clusters, it would contradict many labels that are right.
+"""
 MAX_LEFT_OUT, MAX_LEFT_OUT_ITERATIVE = 3_000, 500
 """Largest number of labels that are left out one by one, by elimination and by iterations."""
 
@@ -213,7 +218,9 @@ class Live:
             doubt=0.0,
             unlabeled=distributions[codes == UNLABELED][:, columns],
         )
-        return estimate_accuracy(held_out), label_errors(held_out, columns)
+        estimate = estimate_accuracy(held_out)
+        is_reliable = estimate.n_right >= MIN_RELIABLE * estimate.n_held_out
+        return estimate, label_errors(held_out, columns) if is_reliable else None
 
     def explain(self, row: int, n: int) -> list[tuple[int, float]]:
         """Return the labeled rows at which most walks from a row end, with their shares."""

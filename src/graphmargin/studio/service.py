@@ -21,6 +21,7 @@ from graphmargin.labeling.graph_layout import force_layout
 from graphmargin.labeling.labeling_task import LabeledTable, LabelingTask, label_rows, relabel
 from graphmargin.selection.advice import SessionAdvice, session_advice
 from graphmargin.selection.held_out_predictions import estimate_accuracy
+from graphmargin.selection.label_errors import LabelErrors, label_errors
 from graphmargin.studio.journal import entry_line, journal_path, open_journal
 from graphmargin.studio.live import Live, LiveAnswer
 from graphmargin.studio.session import (
@@ -65,6 +66,8 @@ class AutomaticResult:
     labels: AnyArray
     labeled: LabeledTable
     distributions: FloatArray
+    errors: LabelErrors | None
+    """Labels that look wrong; its classes are the numbers of columns of `distributions`."""
 
 
 @dataclass(frozen=True)
@@ -259,7 +262,8 @@ class Studio:
         confidence = np.where(labels != NO_CLASS, 1.0, confidence)
         if not (labels != NO_CLASS).any():
             predicted, confidence = np.zeros_like(predicted), np.zeros_like(confidence)
-        questions = _questions(session, live)
+        errors = automatic.errors if automatic and is_current else live.errors
+        questions = _questions(session, errors)
         estimate = self._estimate(live, is_current)
         n_labels = int((labels != NO_CLASS).sum())
         if live.estimate is not None and (before is None or live is not before.live):
@@ -355,7 +359,7 @@ class Studio:
                 # A core is left to the live answer.
                 n_jobs = max(1, n_threads(None) - 1)
                 labeled = label_rows(task, n_jobs=n_jobs, listener=self._fit_listener)
-            result = AutomaticResult(session.labels, labeled, _by_class(labeled, session))
+            result = _automatic_result(labeled, session)
             state = FitState("done", 1.0)
         except CancelledError:
             result, state = None, FitState("idle")
@@ -427,9 +431,8 @@ def _best(distributions: FloatArray) -> IntArray:
     return np.asarray(distributions.argmax(axis=1))
 
 
-def _questions(session: Session, live: LiveAnswer) -> tuple[Question, ...]:
+def _questions(session: Session, errors: LabelErrors | None) -> tuple[Question, ...]:
     """Return the labels that look wrong and were not confirmed, the most suspicious one first."""
-    errors = live.errors
     if errors is None:
         return ()
     listed = [k for k in errors.listed if not session.marks[errors.rows[k]] & KEPT]
@@ -444,10 +447,12 @@ def _questions(session: Session, live: LiveAnswer) -> tuple[Question, ...]:
     )
 
 
-def _by_class(labeled: LabeledTable, session: Session) -> FloatArray:
-    """Return the probabilities of a labeled table with a column for each class of the session."""
+def _automatic_result(labeled: LabeledTable, session: Session) -> AutomaticResult:
+    """Return a labeled table in terms of the classes of the session."""
     numbers = {known.name: known.number for known in session.active}
+    columns = np.array([numbers[str(name)] - 1 for name in labeled.task.target.classes.tolist()])
     distributions = np.zeros((len(session.labels), len(session.classes)))
-    for code, name in enumerate(labeled.task.target.classes.tolist()):
-        distributions[:, numbers[str(name)] - 1] = labeled.fitted.label_distributions[:, code]
-    return distributions
+    distributions[:, columns] = labeled.fitted.label_distributions
+    held_out = labeled.fitted.held_out
+    errors = None if held_out is None else label_errors(held_out, columns)
+    return AutomaticResult(session.labels, labeled, distributions, errors)
