@@ -17,7 +17,8 @@ async function request(path, options = {}) {
     throw new ApiError(GONE, 0);
   }
   if (response.ok) return response;
-  const { error = `the server answered with status ${response.status}` } = await response.json().catch(() => ({}));
+  const body = await response.json().catch(() => ({}));
+  const error = body.error ?? `the server answered with status ${response.status}`;
   throw new ApiError(`${error[0].toUpperCase()}${error.slice(1)}.`, response.status);
 }
 

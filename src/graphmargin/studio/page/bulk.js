@@ -17,7 +17,8 @@ export function openBulk({ rows, filter, total }) {
   let chosen = null;
   const canNarrow = rows !== undefined || filter.label === "any";
   const only = make("input", { type: "checkbox", checked: canNarrow, change: () => chosen && preview(chosen) });
-  const result = make("div.preview", { "aria-live": "polite" }, make("p.soft", "Choose a class to see what would change."));
+  const hint = make("p.soft", "Choose a class to see what would change.");
+  const result = make("div.preview", { "aria-live": "polite" }, hint);
   const run = button("Label", apply, { class: "main", disabled: true });
   const answers = new Map(classes.map((one) => [one.id, answer(one)]));
 
@@ -59,9 +60,10 @@ export function openBulk({ rows, filter, total }) {
     const one = classes.find(({ key }) => key === event.key);
     if (one && !event.ctrlKey && !event.metaKey && !event.altKey) preview(one.id);
   };
+  const title = rows ? `${plural(rows.length, "row")} in the lasso` : `${plural(total, "row")} of the filter`;
   replace(
     dialog,
-    make("h2", { id: "bulk-title" }, rows ? `${plural(rows.length, "row")} in the lasso` : `${plural(total, "row")} of the filter`),
+    make("h2", { id: "bulk-title" }, title),
     make("div.choices", { role: "group", "aria-label": "Label of these rows" }, [...answers.values()]),
     canNarrow ? make("label.check", only, "Leave out rows that have a label") : null,
     result,
@@ -71,11 +73,12 @@ export function openBulk({ rows, filter, total }) {
 }
 
 function sentences({ rows, labeled, relabeled, disagree }, id) {
+  const others = `${plural(disagree, "row")} ${disagree === 1 ? "is" : "are"} predicted otherwise, such as these:`;
   return [
     make("p", make("b", plural(rows, "row")), ` would be labeled ${className(id)}.`),
     labeled > 0 ? make("p", `${count(labeled)} of them have a label already, ${count(relabeled)} another one.`) : null,
     disagree > 0
-      ? make("p.warn", `${plural(disagree, "row")} ${disagree === 1 ? "is" : "are"} predicted otherwise, such as these:`)
+      ? make("p.warn", others)
       : make("p", "No row is predicted otherwise with a confidence of 50% or more."),
   ];
 }
@@ -85,7 +88,7 @@ function example({ row, label, predicted, confidence, cells }) {
   const how = label ? "labeled" : percent(confidence);
   return make(
     "li",
-    picture(row) ?? make("span.cell", text),
+    picture(row, "example") ?? make("span.cell", text),
     make("span", mark(label || predicted), className(label || predicted)),
     make("span.soft", `${rowName(row)}, ${how}`),
   );

@@ -9,7 +9,8 @@ const NAME = { name: "name", required: true, maxlength: 200, autocomplete: "off"
 
 export function startClasses() {
   const list = make("ul");
-  const input = make("input", { ...NAME, id: "new-class", placeholder: "New class", "aria-label": "Name of a new class" });
+  const placeholder = "New class";
+  const input = make("input", { ...NAME, id: "new-class", placeholder, "aria-label": placeholder });
   const submit = async (event) => {
     event.preventDefault();
     if (await addClass(input.value)) input.value = "";
@@ -19,13 +20,15 @@ export function startClasses() {
   on("state highlight", () => render(list));
 }
 
-function addClass(name) {
-  return decide({ action: "add_class", name: name.trim() }, { text: `Added the class ${name.trim()}.`, goesOn: false });
+function addClass(text) {
+  const name = text.trim();
+  return decide({ action: "add_class", name }, { text: `Added the class ${name}.`, goesOn: false });
 }
 
 function render(list) {
   const { classes } = store.state;
-  const heads = [make("span.name"), make("span.number", "labeled"), make("span.number", "predicted"), make("span.edit")];
+  const numbers = [make("span.number", "labeled"), make("span.number", "predicted")];
+  const heads = [make("span.name"), ...numbers, make("span.edit")];
   replace(
     list,
     classes.length > 0
@@ -40,6 +43,7 @@ function line({ id, name, key, labels, predicted }) {
   bar.style.width = `${(100 * predicted) / store.state.n_rows}%`;
   const numbers = [labels, predicted].map((number) => make("span.number", count(number)));
   const title = `${name}: ${plural(labels, "label")}, ${count(predicted)} predicted. Show alone on the map.`;
+  const edit = `Rename or merge ${name}`;
   return make(
     "li",
     button([mark(id), make("span.name", name), key && make("kbd", key), numbers, bar], () => highlight(id), {
@@ -48,7 +52,7 @@ function line({ id, name, key, labels, predicted }) {
       "aria-label": title,
       title,
     }),
-    button("⋯", () => openEditor(id), { class: "edit", "aria-label": `Rename or merge ${name}`, title: "Rename or merge" }),
+    button("⋯", () => openEditor(id), { class: "edit", "aria-label": edit, title: edit }),
   );
 }
 

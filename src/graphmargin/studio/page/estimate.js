@@ -11,12 +11,12 @@ export function startEstimate() {
   on("state", () => {
     renderEstimate();
     renderQuestions();
-    renderModel();
     const { kind, text } = store.state.advice;
     const look = kind === "question" ? button("Look", nextQuestion, { id: "look", key: "q" }) : null;
     replace(byId("advice"), `${text} `, look);
     byId("advice").dataset.kind = kind;
   });
+  on("model", renderModel);
   byId("fit").addEventListener("click", toggleFit);
 }
 

@@ -288,7 +288,7 @@ function hover(row) {
   const id = label || store.predicted[row];
   const how = label ? "labeled" : `${percent(store.confidence[row] / 255)} sure`;
   const name = make("b", mark(id), id ? className(id) : "nothing known");
-  replace(tip, name, make("span", `${rowName(row)}${id ? `, ${how}` : ""}`), picture(row));
+  replace(tip, name, make("span", `${rowName(row)}${id ? `, ${how}` : ""}`), picture(row, "hovered"));
   placeTip(row);
   describe(row);
 }

@@ -37,10 +37,17 @@ export function resolveColor(variable) {
   return channels.slice(0, 3);
 }
 
-/** Return the picture of a row, unless it has none. */
-export function picture(row, name = "", alt = "") {
+const pictures = new Map(); // made before, by place and row: a view that is drawn again asks for none
+
+/** Return the picture of a row for a place of the page, which is its CSS class; null without one. */
+export function picture(row, place, alt = "") {
   const { image } = store.table;
   if (!image) return null;
-  const attributes = { src: `/api/rows/${row}/image`, alt, loading: "lazy", class: `${name} ${image.kind}` };
-  return make("img", { ...attributes, error: (event) => event.target.remove() });
+  const key = `${place} ${row}`;
+  if (pictures.size > 500) pictures.clear();
+  if (!pictures.has(key)) {
+    const attributes = { src: `/api/rows/${row}/image`, alt, class: `${place} ${image.kind}` };
+    pictures.set(key, make("img", { ...attributes, error: (event) => event.target.remove() }));
+  }
+  return pictures.get(key);
 }

@@ -7,7 +7,8 @@ import { classOf, className, decide, on, questionOn, step, store, visit } from "
 const panel = byId("row-panel");
 
 export function startRow() {
-  on("row state busy", render);
+  on("row state", render);
+  on("busy", () => panel.setAttribute("aria-busy", store.isBusy));
 }
 
 // --- Decisions on the row at hand, for buttons and keys.
@@ -71,10 +72,11 @@ function question() {
   const asked = questionOn(store.row);
   if (!asked) return null;
   const [label, expected] = [className(asked.label), className(asked.expected)];
+  const said = ["You chose ", make("b", label), ", but ", make("b", expected)];
   const chance = percent(asked.probability);
   return make(
     "div.question",
-    make("p", "Is this label right? You chose ", make("b", label), ", but ", make("b", expected), ` is expected (${chance}).`),
+    make("p", "Is this label right? ", ...said, ` is expected (${chance}).`),
     button(`Keep ${label}`, () => decideRow("keep"), { id: "keep", key: "k" }),
     button(`Change to ${expected}`, () => acceptPrediction("button"), { id: "change", key: "y" }),
   );
@@ -86,7 +88,7 @@ function content(details) {
   const cells = make("dl.cells", details.cells.map(cell));
   const summary = make("summary", plural(details.cells.length, "cell"));
   return [
-    make("div.pictured", picture(details.row, "", `Picture of ${rowName(details.row)}`), prediction(details)),
+    make("div.pictured", picture(details.row, "large", `Picture of ${rowName(details.row)}`), prediction(details)),
     store.table.image?.kind === "pixels" ? make("details.fold", summary, cells) : cells,
   ];
 }

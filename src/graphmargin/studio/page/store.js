@@ -23,7 +23,7 @@ export const store = {
 
 const listeners = new Map();
 
-/** Call a function on a topic: "state", "predictions", "row", "highlight", "connection", "busy". */
+/** Call a function on a topic: "table", "state", "model", "predictions", "row", "highlight", "busy", ... */
 export function on(topics, listener) {
   for (const topic of topics.split(" ")) {
     listeners.set(topic, [...(listeners.get(topic) ?? []), listener]);
@@ -82,19 +82,32 @@ async function refresh() {
   }
 }
 
-async function takeState(state) {
+let applied = Promise.resolve();
+
+/** Take over states one after the other: those of decisions, and those that events announce. */
+function takeState(state) {
+  applied = applied.catch(() => {}).then(() => applyState(state));
+  return applied;
+}
+
+async function applyState(state) {
   if (store.state && state.version < store.state.version) return;
   const wasUndecided = store.row !== null && isUndecided(store.row);
-  const isNew = state.version !== store.state?.version;
+  const isNew = store.state === null || contentOf(state) !== contentOf(store.state);
   store.state = state;
-  if (isNew) await updatePredictions();
+  emit("model");
+  if (!isNew) return;
+  await updatePredictions();
   emit("state");
-  if (store.row !== null && isNew) {
+  if (store.row !== null) {
     // Another window decided on the row at hand: it needs no second decision.
     if (wasUndecided && !isUndecided(store.row) && !store.isBusy) showNext();
-    else loadDetails();
+    else if (!store.isBusy) loadDetails();
   }
 }
+
+/** Return all that views draw, without the progress of a fit, which changes many times a second. */
+const contentOf = (state) => JSON.stringify({ ...state, version: 0, model: state.model.shown });
 
 const isUndecided = (row) => !store.labels[row] && !(store.flags[row] & (UNSURE | SKIPPED));
 
@@ -128,6 +141,7 @@ export async function decide(body, { text = null, goesOn = true } = {}) {
     const { state, row } = await postJson("/api/decisions", body);
     await takeState(state);
     if (goesOn) show(row ?? store.row);
+    else loadDetails();
     if (text) say(text);
     return true;
   } catch (error) {

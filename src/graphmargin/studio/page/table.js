@@ -145,7 +145,7 @@ function line({ row, cells }, index) {
   return make(
     "tr",
     { class: row === store.row ? "here" : "", "aria-rowindex": index + 2, click: () => visit(row) },
-    make("td.number", picture(row, "thumbnail"), count(row + 1)),
+    make("td.number", picture(row, "small"), count(row + 1)),
     make("td", name(label), flag && !label ? make("span.soft", flag) : null),
     make("td", name(predicted)),
     make("td.number", predicted ? percent(store.confidence[row] / 255) : ""),
