@@ -46,8 +46,12 @@ export function picture(row, place, alt = "") {
   const key = `${place} ${row}`;
   if (pictures.size > 500) pictures.clear();
   if (!pictures.has(key)) {
+    const error = (event) => {
+      pictures.set(key, null); // a row without a file is asked for once
+      event.target.remove();
+    };
     const attributes = { src: `/api/rows/${row}/image`, alt, class: `${place} ${image.kind}` };
-    pictures.set(key, make("img", { ...attributes, error: (event) => event.target.remove() }));
+    pictures.set(key, make("img", { ...attributes, error }));
   }
   return pictures.get(key);
 }

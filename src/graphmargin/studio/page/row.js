@@ -132,8 +132,8 @@ function answers() {
   const label = store.labels[store.row];
   const predicted = store.predicted[store.row];
   const empty = make("p.empty", "There is no class yet. Name the first one: press n, or look among the classes.");
-  const yes = `As predicted: ${className(predicted)}`;
-  const accept = button(yes, () => acceptPrediction("button"), { id: "accept", key: "y" });
+  const name = `As predicted: ${className(predicted)}`;
+  const accept = button("As predicted", () => acceptPrediction("button"), { id: "accept", key: "y", "aria-label": name });
   const kind = classes.length === 2 ? "div.choices.two" : "div.choices";
   return make(
     "div.answers",
