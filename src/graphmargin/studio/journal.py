@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -189,23 +189,17 @@ class Journal:
         os.close(self._file)
 
 
-def replay(content: JournalContent, session: Session) -> Session:
-    """Return a session of the same table after all decisions of a journal."""
-    for entry in content.entries:
-        session = decide(session, entry.decision)
+def replay(session: Session, decisions: Iterable[Decision]) -> Session:
+    """Return a session after some decisions."""
+    for decision in decisions:
+        session = decide(session, decision)
     return session
 
 
-@dataclass(frozen=True)
-class Reused:
-    """Decisions of a journal that still apply to a table, and a sentence on how many."""
-
-    decisions: tuple[Decision, ...]
-    note: str
-
-
-def decisions_for(content: JournalContent, hashes: RowHashes, names: Sequence[str]) -> Reused:
-    """Return the labels, marks and classes of a journal for a table that changed since.
+def decisions_for(
+    content: JournalContent, hashes: RowHashes, names: Sequence[str]
+) -> tuple[tuple[Decision, ...], str]:
+    """Return the decisions of a journal that apply to a table that changed since, and a note.
 
     A decision on a row is used if a row has the same cells as then: that row number, or else the
     only row with these cells. The target does not count. Undone decisions are left out.
@@ -221,7 +215,9 @@ def decisions_for(content: JournalContent, hashes: RowHashes, names: Sequence[st
     header = content.header
     then = np.full(header.n_rows, -1, dtype=np.int64)
     old_hashes: dict[int, str] = {}
-    session = replay(content, new_session(header.classes, then))
+    session = replay(
+        new_session(header.classes, then), (entry.decision for entry in content.entries)
+    )
     for entry in content.entries:
         old_hashes.update(zip(entry.decision.rows, entry.hashes, strict=False))
     places = {row: hashes.find(row, old_hashes.get(row, "")) for row in _decided_rows(session)}
@@ -244,7 +240,7 @@ def decisions_for(content: JournalContent, hashes: RowHashes, names: Sequence[st
         f"{header.table} has changed since the last session: {n_used:,} of {len(places):,} decided "
         "rows are still there with the same cells, and their labels are used"
     )
-    return Reused(tuple(decisions), note)
+    return tuple(decisions), note
 
 
 def _decided_rows(session: Session) -> list[int]:
@@ -287,48 +283,46 @@ def open_journal(path: Path, task: LabelingTask, hashes: RowHashes) -> OpenedJou
     A journal of a table that changed since is kept beside the new one, which begins with all
     decisions that still apply.
     """
-    header, session = first_state(task, hashes)
+    header, first = first_state(task, hashes)
     journal = Journal(path)
     try:
         if not path.stat().st_size:
             journal.append(header_line(header))
-            return OpenedJournal(journal, session, ())
+            return OpenedJournal(journal, first, ())
         content = _content_for(path, header.target)
-        notes = [content.note] if content.note else []
+        session, notes = _continue(content, header, first, hashes)
         if content.header == header:
             journal.truncate(content.n_bytes)
-            return OpenedJournal(journal, replay(content, session), tuple(notes))
-        reused = decisions_for(content, hashes, header.classes)
-        kept = _unused_name(path)
-        atomic_write(kept, path.read_bytes())
-        lines = [header_line(header)]
-        for decision in reused.decisions:
-            session = decide(session, decision)
-            lines.append(entry_line(decision, hashes))
-        journal.truncate(0)
-        journal.append(b"".join(lines))
-        notes.append(f"{reused.note}; all decisions are kept in {kept.name}")
-        return OpenedJournal(journal, session, tuple(notes))
+        else:
+            kept = _unused_name(path)
+            atomic_write(kept, path.read_bytes())
+            decisions = (step.decision for step in session.done)
+            lines = [header_line(header), *(entry_line(each, hashes) for each in decisions)]
+            journal.truncate(0)
+            journal.append(b"".join(lines))
+            notes += (f"all decisions are kept in {kept.name}",)
     except BaseException:
         journal.close()
         raise
+    return OpenedJournal(journal, session, notes)
 
 
 def session_from_journal(path: Path, task: LabelingTask) -> tuple[Session, tuple[str, ...]]:
-    """Return the session of a table after the decisions of a journal, and notes on what was lost.
-
-    The journal is only read.
-    """
+    """Return the session of a table after the decisions of a journal, which is only read."""
     hashes = hash_rows(task.table, leave_out=task.target.name)
-    header, session = first_state(task, hashes)
-    content = _content_for(path, header.target)
-    notes = [content.note] if content.note else []
+    header, first = first_state(task, hashes)
+    return _continue(_content_for(path, header.target), header, first, hashes)
+
+
+def _continue(
+    content: JournalContent, header: JournalHeader, first: Session, hashes: RowHashes
+) -> tuple[Session, tuple[str, ...]]:
+    """Return the session after the decisions of a journal, and notes on those that are lost."""
+    notes = (content.note,) if content.note else ()
     if content.header == header:
-        return replay(content, session), tuple(notes)
-    reused = decisions_for(content, hashes, header.classes)
-    for decision in reused.decisions:
-        session = decide(session, decision)
-    return session, (*notes, reused.note)
+        return replay(first, (entry.decision for entry in content.entries)), notes
+    decisions, note = decisions_for(content, hashes, header.classes)
+    return replay(first, decisions), (*notes, note)
 
 
 def _content_for(path: Path, target: str) -> JournalContent:

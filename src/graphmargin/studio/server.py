@@ -10,7 +10,7 @@ import secrets
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from importlib.resources import files
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import quote
 
 import numpy as np
@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from graphmargin._errors import InputError
 from graphmargin._typing import IntArray
-from graphmargin.studio.service import Studio
+from graphmargin.studio.service import Snapshot, Studio
 from graphmargin.studio.session import Decision, DecisionError, active_class
 from graphmargin.studio.views import (
     check_row,
@@ -52,12 +52,16 @@ SECURITY_HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
+BYTES = "application/octet-stream"
 PAGE_TYPES = {
     ".html": "text/html",
     ".css": "text/css",
     ".js": "text/javascript",
     ".svg": "image/svg+xml",
 }
+
+
+Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 
 
 class RefusedError(Exception):
@@ -217,74 +221,25 @@ def make_app(studio: Studio, *, token: str, host: str, port: int) -> tuple[ASGIA
         content, kind = pages[name]
         return Response(content, media_type=kind)
 
-    async def table(_: Request) -> Response:
-        return JSONResponse(await run_in_threadpool(table_json, studio))
-
-    async def state(_: Request) -> Response:
-        return JSONResponse(state_json(studio.snapshot))
-
     async def map_points(_: Request) -> Response:
         if studio.map is None:
             text = "the map is being computed; ask again in a second"
             return JSONResponse({"error": text}, 404, {"Retry-After": "1"})
-        return Response(studio.map, media_type="application/octet-stream")
-
-    async def row(request: Request) -> Response:
-        return JSONResponse(await run_in_threadpool(row_json, studio, request.path_params["row"]))
+        return Response(studio.map, media_type=BYTES)
 
     async def image(request: Request) -> Response:
         number = check_row(request.path_params["row"], len(studio.task.table))
         content, kind = await run_in_threadpool(studio.view.image, number)
         return Response(content, media_type=kind)
 
-    async def rows(request: Request) -> Response:
-        return JSONResponse(await run_in_threadpool(list_json, studio, dict(request.query_params)))
-
     async def predictions(request: Request) -> Response:
-        since, changed = request.query_params.get("since", ""), None
-        now = studio.snapshot
+        since, changed, now = request.query_params.get("since", ""), None, studio.snapshot
         if since.isdigit():
             changed = studio.changed_since(int(since))
         headers = {"X-Version": str(now.version)}
         if since and changed is None:
             headers["X-Full"] = "1"
-        content = predictions_bytes(now, changed)
-        return Response(content, headers=headers, media_type="application/octet-stream")
-
-    async def decisions(request: Request) -> Response:
-        body = await _body(request)
-
-        def apply() -> dict[str, Any]:
-            decision = _decision(studio, body)
-            now = studio.decide(decision)
-            return {
-                "version": now.version,
-                "state": state_json(now),
-                "row": studio.next_row(decision),
-            }
-
-        return JSONResponse(await run_in_threadpool(apply))
-
-    async def preview(request: Request) -> Response:
-        body = await _body(request)
-
-        def count() -> dict[str, Any]:
-            now, rows = studio.snapshot, _rows(studio, body)
-            number = active_class(now.session, body.get("class")).number
-            return preview_json(now, rows, number)
-
-        return JSONResponse(await run_in_threadpool(count))
-
-    async def fit(request: Request) -> Response:
-        await _body(request)
-        change = studio.cancel_fit if request.url.path.endswith("/cancel") else studio.start_fit
-        now = await run_in_threadpool(change)
-        return JSONResponse({"version": now.version, "state": state_json(now)})
-
-    async def export(request: Request) -> Response:
-        body = await _body(request)
-        path = await run_in_threadpool(studio.export, str(body.get("what")))
-        return JSONResponse({"file": path.name, "download": f"/api/exports/{quote(path.name)}"})
+        return Response(predictions_bytes(now, changed), headers=headers, media_type=BYTES)
 
     async def download(request: Request) -> Response:
         path = studio.exports.get(request.path_params["name"])
@@ -292,38 +247,69 @@ def make_app(studio: Studio, *, token: str, host: str, port: int) -> tuple[ASGIA
             return JSONResponse({"error": "this file was not exported in this session"}, 404)
         content = await run_in_threadpool(path.read_bytes)
         headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(path.name)}"}
-        return Response(content, headers=headers, media_type="application/octet-stream")
+        return Response(content, headers=headers, media_type=BYTES)
 
     async def stream(_: Request) -> Response:
         chunks = events.stream(studio.snapshot.version)
         return StreamingResponse(chunks, media_type="text/event-stream")
 
-    get: list[tuple[str, Callable[[Request], Awaitable[Response]]]] = [
-        ("/", page),
-        ("/page/{name}", page),
-        ("/api/table", table),
-        ("/api/state", state),
-        ("/api/map", map_points),
-        ("/api/rows/{row:int}", row),
-        ("/api/rows/{row:int}/image", image),
-        ("/api/list", rows),
-        ("/api/predictions", predictions),
-        ("/api/exports/{name}", download),
-        ("/api/events", stream),
+    def decide(body: dict[str, Any]) -> dict[str, Any]:
+        decision = _decision(studio, body)
+        return {**_version(studio.decide(decision)), "row": studio.next_row(decision)}
+
+    def preview(body: dict[str, Any]) -> dict[str, Any]:
+        now = studio.snapshot
+        number = active_class(now.session, body.get("class")).number
+        return preview_json(now, _rows(studio, body), number)
+
+    def export(body: dict[str, Any]) -> dict[str, Any]:
+        path = studio.export(str(body.get("what")))
+        return {"file": path.name, "download": f"/api/exports/{quote(path.name)}"}
+
+    routes = [
+        Route("/", page),
+        Route("/page/{name}", page),
+        Route("/api/table", _get(lambda _: table_json(studio))),
+        Route("/api/state", _get(lambda _: state_json(studio.snapshot))),
+        Route("/api/map", map_points),
+        Route("/api/rows/{row:int}", _get(lambda r: row_json(studio, r.path_params["row"]))),
+        Route("/api/rows/{row:int}/image", image),
+        Route("/api/list", _get(lambda r: list_json(studio, dict(r.query_params)))),
+        Route("/api/predictions", predictions),
+        Route("/api/exports/{name}", download),
+        Route("/api/events", stream),
+        Route("/api/decisions", _post(decide), methods=["POST"]),
+        Route("/api/preview", _post(preview), methods=["POST"]),
+        Route("/api/fit", _post(lambda _: _version(studio.start_fit())), methods=["POST"]),
+        Route("/api/fit/cancel", _post(lambda _: _version(studio.cancel_fit())), methods=["POST"]),
+        Route("/api/export", _post(export), methods=["POST"]),
     ]
-    post: list[tuple[str, Callable[[Request], Awaitable[Response]]]] = [
-        ("/api/decisions", decisions),
-        ("/api/preview", preview),
-        ("/api/fit", fit),
-        ("/api/fit/cancel", fit),
-        ("/api/export", export),
-    ]
-    routes = [Route(path, endpoint, methods=["GET"]) for path, endpoint in get]
-    routes += [Route(path, endpoint, methods=["POST"]) for path, endpoint in post]
     app = Starlette(
-        routes=routes, exception_handlers={InputError: _refuse_input, RefusedError: _refuse}
+        routes=routes, exception_handlers=dict.fromkeys((InputError, RefusedError), _refuse)
     )
     return Gate(app, token=token, host=host, port=port), events
+
+
+def _get(answer: Callable[[Request], dict[str, Any]]) -> Endpoint:
+    """Return an endpoint that answers with JSON, computed in a thread."""
+
+    async def endpoint(request: Request) -> Response:
+        return JSONResponse(await run_in_threadpool(answer, request))
+
+    return endpoint
+
+
+def _post(answer: Callable[[dict[str, Any]], dict[str, Any]]) -> Endpoint:
+    """Return an endpoint that takes and answers with JSON, computed in a thread."""
+
+    async def endpoint(request: Request) -> Response:
+        return JSONResponse(await run_in_threadpool(answer, await _body(request)))
+
+    return endpoint
+
+
+def _version(now: Snapshot) -> dict[str, Any]:
+    return {"version": now.version, "state": state_json(now)}
 
 
 def _page_files() -> dict[str, tuple[bytes, str]]:
@@ -338,13 +324,8 @@ def _page_files() -> dict[str, tuple[bytes, str]]:
     }
 
 
-async def _refuse_input(_: Request, error: Exception) -> Response:
-    return JSONResponse({"error": str(error)}, 400)
-
-
 async def _refuse(_: Request, error: Exception) -> Response:
-    status = error.status if isinstance(error, RefusedError) else 400
-    return JSONResponse({"error": str(error)}, status)
+    return JSONResponse({"error": str(error)}, getattr(error, "status", 400))
 
 
 async def _body(request: Request) -> dict[str, Any]:

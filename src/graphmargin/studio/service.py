@@ -53,7 +53,7 @@ QUESTION = 4
 class FitState:
     """The automatic choice: idle, running, done or failed."""
 
-    status: str = "idle"
+    fit: str = "idle"
     progress: float = 0.0
     stage: str = ""
     error: str | None = None
@@ -335,7 +335,7 @@ class Studio:
     def start_fit(self) -> Snapshot:
         """Start the automatic choice on the labels as they are now, unless it is running."""
         with self._lock:
-            if self._fit.status == "running":
+            if self._fit.fit == "running":
                 return self.snapshot
             self._fit, self._stop_fit = FitState("running", stage="start"), threading.Event()
             session, stop = self._session, self._stop_fit
@@ -418,9 +418,9 @@ class Studio:
             self.start_fit()
             if self._fit_thread is not None:
                 self._fit_thread.join()
-            if self._fit.status == "failed":
+            if self._fit.fit == "failed":
                 raise DecisionError(self._fit.error)
-            if self._fit.status == "idle":
+            if self._fit.fit == "idle":
                 msg = "the automatic choice was cancelled; export again"
                 raise DecisionError(msg)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -85,33 +86,16 @@ def state_json(now: Snapshot) -> dict[str, Any]:
         ],
         "questions": [
             {
-                "row": question.row,
-                "label": question.label,
-                "expected": question.expected,
-                "probability": question.probability,
+                **asdict(question),
                 "reason": f"labeled {names[question.label]!r}, but the other labels say "
                 f"{names[question.expected]!r}",
             }
             for question in now.questions
         ],
-        "estimate": None
-        if now.estimate is None
-        else {
-            "accuracy": now.estimate.accuracy,
-            "low": now.estimate.low,
-            "high": now.estimate.high,
-            "source": now.estimate.source,
-        },
+        "estimate": None if now.estimate is None else asdict(now.estimate),
         "history": [list(point) for point in now.history],
-        "advice": {"kind": now.advice.kind, "text": now.advice.text},
-        "model": {
-            "shown": now.shown,
-            "fit": now.fit.status,
-            "progress": now.fit.progress,
-            "stage": now.fit.stage,
-            "stale_labels": now.stale_labels,
-            "error": now.fit.error,
-        },
+        "advice": now.advice._asdict(),
+        "model": {"shown": now.shown, "stale_labels": now.stale_labels, **asdict(now.fit)},
         "map": "ready" if now.is_map_ready else "computing",
     }
 
