@@ -182,7 +182,7 @@ export function visit(row) {
   return show(row);
 }
 
-export function showNext() {
+function showNext() {
   return show(store.state.queue[0]?.row ?? store.row ?? 0);
 }
 
