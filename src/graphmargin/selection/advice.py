@@ -143,6 +143,7 @@ def session_advice(
     classes: Sequence[str],
     counts: Sequence[int],
     *,
+    n_open: int,
     n_questions: int,
     changed: float | None,
     window: int,
@@ -154,6 +155,8 @@ def session_advice(
     classes : sequence of str
     counts : sequence of int
         Number of labels of each class.
+    n_open : int
+        Number of rows without a label that were not skipped either.
     n_questions : int
         Number of labels that look wrong.
     changed : float or None
@@ -163,9 +166,10 @@ def session_advice(
 
     Examples
     --------
-    >>> session_advice(["cat", "dog"], [9, 1], n_questions=0, changed=None, window=20).text
+    >>> state = {"n_open": 5, "n_questions": 0, "window": 20}
+    >>> session_advice(["cat", "dog"], [9, 1], changed=None, **state).text
     "Label 2 more rows of class 'dog', which has 1 label."
-    >>> session_advice(["cat", "dog"], [19, 18], n_questions=0, changed=0.003, window=20).text
+    >>> session_advice(["cat", "dog"], [19, 18], changed=0.003, **state).text
     'The last 20 labels changed 0.3% of the rows: stop here, or run the automatic choice.'
     """
     n_labels = sum(counts)
@@ -178,6 +182,8 @@ def session_advice(
     if n_questions:
         looks = "label looks" if n_questions == 1 else "labels look"
         return SessionAdvice("question", f"{n_questions} {looks} wrong: answer the questions.")
+    if n_open == 0:
+        return SessionAdvice("stop", "No row is left to label: export the table.")
     fewest, name = min(zip(counts, classes, strict=True))
     if fewest < MIN_CLASS_LABELS:
         missing = format_count(MIN_CLASS_LABELS - fewest, "more row")

@@ -274,6 +274,7 @@ class Studio:
         advice = session_advice(
             [known.name for known in session.active],
             [int((labels == known.number).sum()) for known in session.active],
+            n_open=int(self._is_open.sum()),
             n_questions=len(questions),
             changed=changed,
             window=CHANGE_WINDOW,
