@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from benchmarks.measure import ROOT
-from benchmarks.report import PAGE, exponents, plain, setting, table, write_page
+from benchmarks.report import PAGE, PLOTS, exponents, plain, setting, table, write_page
 from benchmarks.session import RESULTS, run_suite
 from benchmarks.suites import SUITES
 
@@ -49,7 +49,7 @@ def _run(name: str, given: argparse.Namespace) -> None:
     print(f"{name}: {SUITES[name].about}", flush=True)
     results = run_suite(name, repeats=given.repeats, timeout=given.timeout, rows=given.rows)
     print(plain(table(name, results)))
-    if name == "scaling" and given.rows is None:
+    if name in PLOTS and given.rows is None:
         print(exponents(results))
     stored = "not stored" if given.rows else f"in {RESULTS.relative_to(ROOT) / name}.json"
     print(f"{setting(results)} Results {stored}\n", flush=True)

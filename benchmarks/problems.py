@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from graphmargin.datasets import load_letter, mask_labels
+from graphmargin.datasets import load_digits, load_letter, mask_labels
 
 N_NEW = 100_000
+ROWS_AT_ONCE = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,12 @@ class Problem:
         return self.y_few == -1
 
 
+def digits(seed: int) -> Problem:
+    """5,620 x 64 digits, ten classes, five labels a class."""
+    X, y = load_digits()
+    return Problem(X, y, mask_labels(y, per_class=5, random_state=seed))
+
+
 def letter(seed: int) -> Problem:
     """20,000 x 16 letters, 26 classes, ten labels a class."""
     X, letters = load_letter()
@@ -47,10 +54,12 @@ def letter_pair(seed: int) -> Problem:
     return Problem(X[rows], y, mask_labels(y, per_class=5, random_state=seed))
 
 
-def mixture(seed: int, n: int, d: int = 64) -> Problem:
-    """Gaussian mixture of n x d, 12 latent dimensions, 10 classes of 5 clusters, 20 labels each.
+def mixture(
+    seed: int, n: int, d: int = 64, *, n_classes: int = 10, labels_per_class: int = 20
+) -> Problem:
+    """Gaussian mixture of n x d, 12 latent dimensions, 50 clusters, which overlap.
 
-    The clusters, which overlap, are the same for every seed.
+    The clusters are the same for every seed; those of a class are far from each other.
     """
     world = np.random.default_rng(0)
     centers = world.normal(size=(50, 12)) * 1.5
@@ -59,18 +68,22 @@ def mixture(seed: int, n: int, d: int = 64) -> Problem:
 
     def draw(random: Generator, size: int) -> tuple[Any, Any]:
         cluster = random.integers(50, size=size)
-        latent = random.normal(size=(size, 12))
-        for c in range(50):
-            rows = cluster == c
-            latent[rows] = latent[rows] @ shapes[c] + centers[c]
-        X = (latent @ lift).astype(np.float32)
-        X += 0.1 * random.standard_normal((size, d), dtype=np.float32)
-        return X, cluster % 10
+        X = np.empty((size, d), dtype=np.float32)
+        for first in range(0, size, ROWS_AT_ONCE):  # a large problem is drawn in parts
+            part = slice(first, first + ROWS_AT_ONCE)
+            latent = random.normal(size=(len(X[part]), 12))
+            for c in range(50):
+                rows = cluster[part] == c
+                latent[rows] = latent[rows] @ shapes[c] + centers[c]
+            X[part] = latent @ lift
+            X[part] += 0.1 * random.standard_normal(X[part].shape, dtype=np.float32)
+        return X, cluster % n_classes
 
     random = np.random.default_rng([1, seed])
     X, y = draw(random, n)
     X_new, y_new = draw(random, N_NEW)
-    return Problem(X, y, mask_labels(y, per_class=20, random_state=seed), X_new, y_new)
+    y_few = mask_labels(y, per_class=labels_per_class, random_state=seed)
+    return Problem(X, y, y_few, X_new, y_new)
 
 
 def sheets(seed: int) -> Problem:
@@ -87,10 +100,10 @@ def sheets(seed: int) -> Problem:
     return Problem(X, y, _keep_share(y, 13_731 / n, random))
 
 
-def unit_vectors(seed: int) -> Problem:
-    """200,000 x 384 unit vectors like text embeddings, 20 classes of 10 topics, 20 labels each."""
+def unit_vectors(seed: int, n: int = 200_000) -> Problem:
+    """N x 384 unit vectors like text embeddings, 20 classes of 10 topics, 20 labels each."""
     world, random = np.random.default_rng(0), np.random.default_rng([3, seed])
-    n, d = 200_000, 384
+    d = 384
     topics = world.normal(size=(200, d)) / np.sqrt(d) + world.normal(size=d) / np.sqrt(d)
     axes = world.normal(size=(200, 8, d)).astype(np.float32) / np.sqrt(d)
     topic = random.integers(200, size=n)
@@ -110,9 +123,12 @@ def _keep_share(y: Any, share: float, random: Generator) -> Any:
 
 
 PROBLEMS: dict[str, Callable[[int], Problem]] = {
+    "digits": digits,
     "letter": letter,
     "letter-pair": letter_pair,
     "sheets": sheets,
+    "mixture-1e3": lambda seed: mixture(seed, 1000),
+    "mixture-1e4": lambda seed: mixture(seed, 10_000),
     "mixture-1e5": lambda seed: mixture(seed, 100_000),
     "mixture-2e5": lambda seed: mixture(seed, 200_000),
     "mixture-5e5": lambda seed: mixture(seed, 500_000),
@@ -120,5 +136,7 @@ PROBLEMS: dict[str, Callable[[int], Problem]] = {
     "mixture16-4e3": lambda seed: mixture(seed, 4000, 16),
     "mixture16-1e5": lambda seed: mixture(seed, 100_000, 16),
     "mixture16-1e6": lambda seed: mixture(seed, 1_000_000, 16),
+    "mixture16-1e7": lambda seed: mixture(seed, 10_000_000, 16, n_classes=5, labels_per_class=200),
     "unit-vectors": unit_vectors,
+    "unit-vectors-1e6": lambda seed: unit_vectors(seed, 1_000_000),
 }

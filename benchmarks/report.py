@@ -13,11 +13,13 @@ import numpy as np
 
 from benchmarks.measure import ROOT
 from benchmarks.session import RESULTS
-from benchmarks.suites import OURS, SIZES, SUITES, Suite
+from benchmarks.suites import DEFAULT_CUT, OURS, SIZES, SUITES, Suite
 from benchmarks.systems import FLOORS
 
 PAGE = ROOT / "docs" / "performance.md"
-SCALING_PLOT = ROOT / "docs" / "images" / "scaling.png"
+IMAGES = ROOT / "docs" / "images"
+MARKERS = "os^DvP*X"
+LOOK = {"font.size": 10, "axes.spines.top": False, "axes.spines.right": False}
 METRICS = ("wall", "cpu", "memory", "error", "new_error", "agreement")
 INTRODUCTION = """# Performance
 
@@ -124,10 +126,10 @@ def exponent(sizes: Sequence[float], costs: Sequence[float]) -> float:
 
 
 def scaling(results: Sequence[Result]) -> dict[str, list[Result]]:
-    """Return the cases without a failure by system, each with its number of rows `n`."""
+    """Return the cases on growing problems by system, without failures, with their rows `n`."""
     ended: dict[str, list[Result]] = {}
     for row in medians(results):
-        if "failure" not in row:
+        if "failure" not in row and row["problem"] in SIZES:
             ended.setdefault(row["system"], []).append(row | {"n": SIZES[row["problem"]]})
     return ended
 
@@ -148,7 +150,7 @@ def plot_scaling(results: Sequence[Result], file: Path) -> None:
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    with mpl.rc_context({"font.size": 10, "axes.spines.top": False, "axes.spines.right": False}):
+    with mpl.rc_context(LOOK):
         figure = Figure(figsize=(8, 4))
         axes = figure.add_axes((0.09, 0.13, 0.62, 0.78))
         for system, rows in scaling(results).items():
@@ -162,17 +164,57 @@ def plot_scaling(results: Sequence[Result], file: Path) -> None:
             else:  # above its only point, where no line of another system ends
                 text = system.replace(" ", "\n", 1)
                 axes.annotate(text, (sizes[0], walls[0]), (-4, 7), va="bottom", **look)
-        ticks = sorted(SIZES.values())
-        axes.set_xticks(ticks, [f"{n:,.0f}" for n in ticks])
-        axes.set_xticks([], minor=True)
-        axes.yaxis.set_major_formatter("{x:g}")
+        _draw_size_axis(axes, results)
         axes.yaxis.set_minor_formatter("{x:g}")
-        axes.grid(axis="y", color="0.92")
-        axes.set_xlabel("rows")
-        axes.set_ylabel("wall seconds")
         axes.set_title("Transduction of a Gaussian mixture, 64 features, 10 classes", loc="left")
         file.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(file, dpi=150)
+
+
+def plot_defaults(results: Sequence[Result], file: Path) -> None:
+    """Draw wall time and error over the number of rows side by side, a line for each system."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    with mpl.rc_context(LOOK):
+        figure = Figure(figsize=(10, 5.4))
+        time_axes = figure.add_axes((0.07, 0.34, 0.41, 0.59))
+        error_axes = figure.add_axes((0.57, 0.34, 0.41, 0.59))
+        for number, (system, rows) in enumerate(scaling(results).items()):
+            sizes = [row["n"] for row in rows]
+            look = {
+                "linewidth": 2.6 if system == DEFAULT_CUT else 1.2,
+                "marker": MARKERS[number % len(MARKERS)],
+                "markersize": 5,
+            }
+            time_axes.loglog(sizes, [row["wall"] for row in rows], label=system, **look)
+            error_axes.semilogx(sizes, [100 * row["error"] for row in rows], **look)
+        for axes in (time_axes, error_axes):
+            _draw_size_axis(axes, results)
+        error_axes.set_ylabel("error, percent")
+        error_axes.set_ylim(bottom=0)
+        time_axes.set_title("Wall time of a default fit", loc="left")
+        error_axes.set_title("Error on the unlabeled rows", loc="left")
+        figure.legend(loc="lower center", ncols=2, frameon=False)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(file, dpi=150)
+
+
+def _draw_size_axis(axes: Any, results: Sequence[Result]) -> None:
+    ticks = sorted({row["n"] for rows in scaling(results).values() for row in rows})
+    axes.set_xticks(ticks, [f"{n:,.0f}" for n in ticks])
+    axes.set_xticks([], minor=True)
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.grid(axis="y", color="0.92")
+    axes.set_xlabel("rows")
+    axes.set_ylabel("wall seconds")
+
+
+PLOTS = {
+    "default": (plot_defaults, "wall time and error of default fits over the number of rows"),
+    "scaling": (plot_scaling, "wall time over rows"),
+}
+"""The plot of a suite, and the text that describes it."""
 
 
 def stored(name: str, folder: Path = RESULTS) -> list[Result]:
@@ -184,8 +226,8 @@ def stored(name: str, folder: Path = RESULTS) -> list[Result]:
     return [result for result in results if result["session"] == results[-1]["session"]]
 
 
-def write_page(folder: Path = RESULTS, page: Path = PAGE, plot: Path = SCALING_PLOT) -> None:
-    """Write the page, and the plot it shows, from the results in a folder."""
+def write_page(folder: Path = RESULTS, page: Path = PAGE, images: Path = IMAGES) -> None:
+    """Write the page, and the plots that it shows, from the results in a folder."""
     sessions = {name: stored(name, folder) for name in SUITES}
     if not any(sessions.values()):
         msg = f"{folder} has no results to report; run `python -m benchmarks letter` first"
@@ -196,10 +238,12 @@ def write_page(folder: Path = RESULTS, page: Path = PAGE, plot: Path = SCALING_P
             continue
         parts.append(f"## {name}\n\n{SUITES[name].about}\n")
         parts.append(markdown(table(name, results)))
-        if name == "scaling":
-            plot_scaling(results, plot)
+        if name in PLOTS:
+            draw, text = PLOTS[name]
+            file = images / f"{name}.png"
+            draw(results, file)
             parts.append(exponents(results) + "\n")
-            parts.append(f"![wall time over rows]({plot.relative_to(page.parent).as_posix()})\n")
+            parts.append(f"![{text}]({file.relative_to(page.parent).as_posix()})\n")
         parts.append(setting(results) + "\n")
     page.write_text("\n".join(parts))
 

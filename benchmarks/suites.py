@@ -34,6 +34,13 @@ SEARCH = "MaxMarginGraphCut, 39 candidates"
 NAIVE_FULL = "GridSearchCV, 39 candidates"
 NAIVE_IN_PROCESSES = "GridSearchCV, 39 candidates, in processes"
 LOOP_SVC = "loop over scikit-learn SVC, 39 candidates"
+DEFAULT_CUT = "graphmargin MaxMarginGraphCut()"
+AUTO_HARMONIC = 'graphmargin HarmonicClassifier(gamma_g="auto")'
+DEFAULT_SPREADING = 'scikit-learn LabelSpreading(kernel="knn")'
+DEFAULT_SELF_TRAINING_SVC = "scikit-learn SelfTrainingClassifier(SVC)"
+DEFAULT_SELF_TRAINING_TREES = "scikit-learn SelfTrainingClassifier(HistGradientBoosting)"
+DEFAULT_LAPLACE = "graphlearning Laplace, annoy"
+SVC_SEARCH = "scikit-learn GridSearchCV(SVC), labels alone"
 
 
 @dataclass(frozen=True)
@@ -70,8 +77,26 @@ def _cases(problem: str, *systems: tuple[str, int]) -> tuple[Case, ...]:
     return tuple(Case(problem, system, k) for system, k in systems)
 
 
-SIZES = {"mixture-1e5": 1e5, "mixture-2e5": 2e5, "mixture-5e5": 5e5, "mixture-1e6": 1e6}
-"""Rows of the problems of the scaling suite."""
+SIZES = {
+    "mixture-1e3": 1e3,
+    "mixture-1e4": 1e4,
+    "mixture-1e5": 1e5,
+    "mixture-2e5": 2e5,
+    "mixture-5e5": 5e5,
+    "mixture-1e6": 1e6,
+}
+"""Rows of the problems of growing size."""
+
+DEFAULTS = (
+    DEFAULT_CUT,
+    OURS,
+    DEFAULT_SPREADING,
+    DEFAULT_LAPLACE,
+    DEFAULT_SELF_TRAINING_SVC,
+    DEFAULT_SELF_TRAINING_TREES,
+    SVC_SEARCH,
+)
+"""Systems with their default parameters."""
 
 OTHERS_BY_SIZE = {
     "mixture-1e5": (SPREADING, LAPLACE),
@@ -81,6 +106,37 @@ OTHERS_BY_SIZE = {
 }
 
 SUITES: dict[str, Suite] = {
+    "default": Suite(
+        "What people run: every system with its default parameters, on the digits (5,620 rows of "
+        "64 features, 10 classes, five labels a class), the letters (20,000 rows of 16 features, "
+        "26 classes, ten labels a class) and the Gaussian mixture from a thousand to a million "
+        "rows (64 features, 10 classes, 20 labels a class). `MaxMarginGraphCut()` chooses its "
+        "parameters, the supervised SVM is searched over 4 C and 4 widths in five folds of the "
+        "labels, leaves of HistGradientBoosting may have five rows, as 20 (its default) are too "
+        "many for these labels, and the graph of graphlearning has k = 10, as in its examples.",
+        tuple(
+            Case(problem, system, 5 if system == OURS else 0)
+            for problem in ("digits", "letter", *SIZES)
+            if problem not in ("mixture-2e5", "mixture-5e5")
+            for system in DEFAULTS
+        ),
+        base=DEFAULT_CUT,
+    ),
+    "ten-million": Suite(
+        "Ten million rows of 16 features in float32, five classes, 1,000 labels, on one machine: "
+        "with fixed parameters (gamma_g = 0.1, C = 10), with chosen ones, and the harmonic "
+        "solution alone; then a million unit vectors of 384 features, like embeddings of texts.",
+        (
+            *_cases("mixture16-1e7", (OURS, 5), (FIXED, 5), (AUTO, 5)),
+            *_cases("unit-vectors-1e6", (OURS, 5), (FIXED, 5), (AUTO, 5)),
+        ),
+        base=FIXED,
+    ),
+    "harmonic-choice": Suite(
+        "The choice of gamma_g for the harmonic solution of the mixture of a million rows, beside "
+        "a solution with gamma_g = 0.1; both with the graph.",
+        _cases("mixture-1e6", (OURS, 5), (AUTO_HARMONIC, 5)),
+    ),
     "letter": Suite(
         "The task is the transduction of the letter table: 20,000 rows of 16 features, 26 "
         "classes, ten labels a class. scikit-learn's default is k = 7, and graphlearning's "

@@ -20,6 +20,7 @@ from sklearn.semi_supervised import LabelPropagation, LabelSpreading, SelfTraini
 from sklearn.svm import SVC, LinearSVC
 
 from benchmarks.adapter import Outcome, Stopwatch, System
+from benchmarks.default_systems import DEFAULT_SYSTEMS
 from benchmarks.problems import Problem
 from benchmarks.selection import SELECTION_SYSTEMS
 from graphmargin import (
@@ -315,4 +316,5 @@ SYSTEMS: dict[str, System] = {
         _manifold_path("linear", [GAMMA_U]), _with_graph
     ),
     **SELECTION_SYSTEMS,
+    **DEFAULT_SYSTEMS,
 }

@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks.report import comparison, exponent, exponents, plain, profile, write_page
 from benchmarks.session import environment, store
-from benchmarks.suites import CUT, CUT_SVC, LAPLACE, OURS, SPREADING, STAGES, SUITES
+from benchmarks.suites import CUT, CUT_SVC, DEFAULT_CUT, LAPLACE, OURS, SPREADING, STAGES, SUITES
 from benchmarks.systems import FLOORS
 
 SESSION = environment()
@@ -81,17 +81,20 @@ def test_page_shows_what_is_stored_and_nothing_else(tmp_path):
     sizes = {"mixture-1e5": 1.0, "mixture-2e5": 2.0, "mixture-1e6": 10.0}
     scaling = [result(problem, OURS, 5, 0, wall) for problem, wall in sizes.items()]
     assert f"{OURS} wall n^1.00, CPU n^1.00" in exponents(scaling)
-    for name, results in {"letter": LETTER, "scaling": scaling}.items():
+    default = [result(problem, DEFAULT_CUT, 0, 0, wall) for problem, wall in sizes.items()]
+    measured = {"default": default, "letter": LETTER, "scaling": scaling}
+    for name, results in measured.items():
         for one in results:
             store(one, tmp_path / f"{name}.json")
-    page, plot = tmp_path / "performance.md", tmp_path / "images" / "scaling.png"
-    write_page(tmp_path, page, plot)
+    page, images = tmp_path / "performance.md", tmp_path / "images"
+    write_page(tmp_path, page, images)
     text = page.read_text()
-    assert [line for line in text.splitlines() if line[:3] == "## "] == ["## letter", "## scaling"]
+    assert [line[3:] for line in text.splitlines() if line[:3] == "## "] == list(measured)
     assert f"| {SPREADING} | 5 | 6.00 | 3 x | 12.00 | 10 | 25.0% |  |" in text
-    assert "(images/scaling.png)" in text
     assert f"commit {SESSION['commit']}" in text
-    assert plot.stat().st_size > 10_000
+    for name in ("default", "scaling"):
+        assert f"(images/{name}.png)" in text
+        assert (images / f"{name}.png").stat().st_size > 10_000
 
 
 def test_only_the_last_session_is_shown(tmp_path):
@@ -100,11 +103,11 @@ def test_only_the_last_session_is_shown(tmp_path):
     (tmp_path / "x").rename(file)
     store(result("letter", OURS, 5, 0, 1.0), file)
     assert len(json.loads(file.read_text())) == 2
-    write_page(tmp_path, tmp_path / "page.md", tmp_path / "plot.png")
+    write_page(tmp_path, tmp_path / "page.md", tmp_path / "images")
     assert "1234" not in (tmp_path / "page.md").read_text()
-    assert not (tmp_path / "plot.png").exists()
+    assert not (tmp_path / "images").exists()
 
 
 def test_nothing_measured_is_nothing_to_report(tmp_path):
     with pytest.raises(FileNotFoundError, match="run `python -m benchmarks letter` first"):
-        write_page(tmp_path, tmp_path / "page.md", tmp_path / "plot.png")
+        write_page(tmp_path, tmp_path / "page.md", tmp_path / "images")

@@ -5,6 +5,8 @@ from benchmarks.problems import Problem
 from benchmarks.suites import (
     CUT,
     CUT_SVC,
+    DEFAULT_LAPLACE,
+    DEFAULTS,
     LAP_SVM,
     MANIFOLD,
     MANIFOLD_ONE,
@@ -37,6 +39,12 @@ def test_cases_bases_and_references_of_suites():
         assert suite.base in {case.system for case in suite.cases}
         if suite.reference:
             assert suite.cases[0].system == suite.reference
+
+
+@pytest.mark.parametrize("system", [name for name in DEFAULTS if name != DEFAULT_LAPLACE])
+def test_default_systems_learn_well_separated_classes(system, blobs):
+    labels = run(system, blobs).labels
+    assert np.mean((labels == blobs.y)[blobs.hidden]) > 0.8
 
 
 def test_cut_agrees_with_its_machine_by_scikit_learn(blobs):
