@@ -14,6 +14,7 @@ from graphmargin.margin.coordinate_descent import (
     centered_problem,
     descend,
     hinge_losses,
+    solve_centered,
     solve_linear,
     squared_norm_penalty,
     values_at,
@@ -210,3 +211,20 @@ def test_rows_that_stay_active_are_those_near_the_margin():
     assert np.abs(signs[active] * f - 1).max() < 0.6
     others = values_at(F, np.arange(2000), weights, problem.balance(alpha))
     assert np.abs(signs * others - 1).max() > 2
+
+
+@pytest.mark.parametrize("ratio", [1.0, 0.1])
+def test_start_from_shares_of_bounds_saves_epochs_and_has_the_same_certificate(ratio):
+    F, signs = overlapping_classes(n=400)
+    signs, bounds = signs.astype(np.float32), np.full(400, 5.0, dtype=np.float32)
+    center = np.zeros(5, dtype=np.float32)
+    first = solve_centered(centered_problem(F, np.arange(400), signs, bounds, center))
+    problem = centered_problem(F, np.arange(400), signs, ratio * bounds, center)
+    options = {"relative_gap": 1e-3}
+    cold = solve_centered(problem, **options)
+    warm = solve_centered(problem, start=ratio * first.alpha, **options)
+    assert warm.epochs <= cold.epochs
+    assert warm.converged
+    assert warm.dual <= cold.primal
+    assert cold.dual <= warm.primal
+    np.testing.assert_allclose(warm.weights, cold.weights, atol=0.05)

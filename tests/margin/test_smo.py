@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphmargin.margin import Kernel
-from graphmargin.margin.smo import solve_smo
+from graphmargin.margin.smo import solve_pairs, solve_smo
 from tests.margin.problems import box, quadratic_program, signed_rows
 
 
@@ -123,3 +123,51 @@ def test_variable_an_ulp_below_its_bound_does_not_decide_the_bias(row):
     start[row] = np.nextafter(start[row], 0)
     solution = solve_smo(K, np.arange(4), signs, bounds, start=start)
     assert solution.bias == pytest.approx(exact.bias, abs=1e-12)
+
+
+def three_classes(n=60, seed=7):
+    """Return a kernel matrix, the rows of three classes and bounds."""
+    rng = np.random.default_rng(seed)
+    codes = rng.permutation(np.arange(n) % 3)
+    X = rng.normal(size=(n, 2)) + codes[:, None]
+    members = [np.flatnonzero(codes == c) for c in range(3)]
+    return Kernel("rbf", width=1.5)(X, X), members, rng.uniform(0.5, 2.0, size=n)
+
+
+PAIRS = np.array([[0, 1], [0, 2], [1, 2]])
+
+
+def test_pairs_are_solved_as_one_by_one():
+    K, members, bounds = three_classes()
+    solved = solve_pairs(K, members, PAIRS, bounds, tolerance=1e-6)
+    assert solved.converged
+    assert solved.violation <= 1e-6
+    for pair, (first, second) in enumerate(PAIRS):
+        rows = np.concatenate([members[first], members[second]])
+        signs = np.repeat([1.0, -1.0], [len(members[first]), len(members[second])])
+        alone = solve_smo(K, rows, signs, bounds[rows], tolerance=1e-6)
+        np.testing.assert_array_equal(solved.coefficients[pair, rows], signs * alone.alpha)
+        assert solved.biases[pair] == alone.bias
+        assert solved.iterations[pair] == alone.iterations
+        others = np.setdiff1d(np.arange(len(K)), rows)
+        assert not solved.coefficients[pair, others].any()
+
+
+@pytest.mark.parametrize("limit", ["ENTRIES_AT_ONCE", "MAX_CACHED"])
+def test_neither_interruptions_nor_a_small_cache_change_the_pairs(monkeypatch, limit):
+    K, members, bounds = three_classes()
+    start = np.random.default_rng(8).normal(size=(3, 60))  # also at rows of other classes
+    whole = solve_pairs(K, members, PAIRS, bounds, start=start)
+    monkeypatch.setattr(f"graphmargin.margin.smo.{limit}", 10)
+    other = solve_pairs(K, members, PAIRS, bounds, start=start)
+    np.testing.assert_array_equal(other.coefficients, whole.coefficients)
+    np.testing.assert_array_equal(other.iterations, whole.iterations)
+
+
+def test_one_pair_that_fails_is_reported():
+    K, members, bounds = three_classes()
+    needed = solve_pairs(K, members, PAIRS, bounds).iterations
+    solved = solve_pairs(K, members, PAIRS, bounds, max_iterations=int(needed.max()) - 1)
+    assert not solved.converged
+    assert solved.violation > 1e-4
+    np.testing.assert_array_equal(solved.iterations, np.minimum(needed, needed.max() - 1))
