@@ -107,7 +107,8 @@ def _solver_of_folds(
         walks = label_walks(problem, gammas, max_flops=max_flops, n_jobs=n_jobs)
         if walks is not None:
             return _solver_by_walks(walks, solver, n_jobs)
-    return _solver_by_rates(problem, gammas, solver, n_jobs)
+    # An elimination for each fold would take longer than iterations.
+    return _solver_by_rates(problem, gammas, "cg" if solver == "auto" else solver, n_jobs)
 
 
 def _solver_by_walks(walks: Sequence[LabelWalk], solver: Solver, n_jobs: int | None) -> FoldSolver:
