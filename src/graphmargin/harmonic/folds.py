@@ -17,13 +17,11 @@ from graphmargin.harmonic.problem import HarmonicProblem, check_gamma_g
 from graphmargin.harmonic.solution import HarmonicSolution, assemble_solution, solve_path
 from graphmargin.harmonic.system import (
     EMPTY_SOLUTION,
+    HARD_LABEL_RATE,
     HarmonicSystem,
     Solver,
     check_solver,
 )
-
-HARD_LABEL_RATE = 1e9
-"""Rate of absorption at a hard label, in units of the rate at which walks leave its vertex."""
 
 FLOPS_PER_MASS = 1000
 """Number of multiply-adds for each mass of all folds that an iteration takes as long as."""
