@@ -15,7 +15,6 @@ from graphmargin.margin.coordinate_descent import (
     descend,
     hinge_losses,
     solve_centered,
-    solve_linear,
     squared_norm_penalty,
     values_at,
 )
@@ -26,6 +25,13 @@ from tests.margin.problems import box, quadratic_program, signed_rows
 def overlapping_classes(n=200, seed=0, share=0.5):
     F, signs = signed_rows(n, 5, seed=seed, share=share)
     return F.astype(np.float32), signs
+
+
+def solve_linear(F, rows, signs, bounds, **options):
+    """Return the solution of the problem that is centered at the midpoint of the class means."""
+    center = (F[rows[signs > 0]].mean(axis=0) + F[rows[signs < 0]].mean(axis=0)) / 2
+    singles = (np.asarray(array, dtype=np.float32) for array in (signs, bounds, center))
+    return solve_centered(centered_problem(F, rows, *singles), **options)
 
 
 def free_objective(F, signs, bounds, solution):

@@ -67,28 +67,67 @@ class LinearSolution:
         return (self.primal - self.dual) / self.primal
 
 
-def solve_linear(
-    F: FloatArray,
-    rows: IntArray,
-    signs: FloatArray,
-    bounds: FloatArray,
-    *,
-    relative_gap: float = RELATIVE_GAP,
-    max_epochs: int = MAX_EPOCHS,
-    seed: int = 0,
-) -> LinearSolution:
-    """Return the two-class machine on some rows of the features.
+@dataclass(frozen=True)
+class LinearProblem:
+    """The problem of two classes on some rows of the features, centered at a point m.
 
-    Parameters
+    Attributes
     ----------
     F : array of shape (N, m)
         Features, float32, C-contiguous.
     rows : array of shape (n,)
-        Rows of F that take part.
+        Rows of F that take part, int64.
     signs : array of shape (n,)
-        1 or -1 for each of these rows; both occur.
+        1 or -1 for each of these rows, float32. A class may have no row here, if other processes
+        have some.
     bounds : array of shape (n,)
-        C_i > 0, the weight of the loss of each row.
+        C_i > 0, the weight of the loss of each row, float32.
+    center : array of shape (m,)
+        m, float32.
+    squares, center_products : array of shape (n,)
+        norm(x - m)^2 and (x - m).m of each row.
+    """
+
+    F: FloatArray
+    rows: IntArray
+    signs: FloatArray
+    bounds: FloatArray
+    center: FloatArray
+    squares: FloatArray
+    center_products: FloatArray
+
+    def balance(self, alpha: FloatArray) -> float:
+        """Return ``sum_i s_i alpha_i``; the bias is B times this sum."""
+        return float(self.signs @ alpha.astype(np.float64))
+
+    def offset(self, weights: FloatArray, bias: float) -> float:
+        """Return ``b - w.m``, the value of f at a row of zeros."""
+        return bias - float(weights @ self.center.astype(np.float64))
+
+
+def centered_problem(
+    F: FloatArray, rows: IntArray, signs: FloatArray, bounds: FloatArray, center: FloatArray
+) -> LinearProblem:
+    """Return the problem on some rows of the features, centered at a point."""
+    return LinearProblem(F, rows, signs, bounds, center, *_center_products(F, rows, center))
+
+
+def solve_centered(
+    problem: LinearProblem,
+    *,
+    start: FloatArray | None = None,
+    relative_gap: float = RELATIVE_GAP,
+    max_epochs: int = MAX_EPOCHS,
+    seed: int = 0,
+) -> LinearSolution:
+    """Return the machine of two classes on some rows of the features.
+
+    Parameters
+    ----------
+    problem : LinearProblem
+        Both classes have rows, and f should be about zero at the center.
+    start : array of shape (n,), default=None
+        Initial dual variables, clipped to the bounds; None is zero.
     relative_gap : float > 0
         Duality gap, as a share of the primal objective, at which to stop.
     max_epochs : int
@@ -100,39 +139,6 @@ def solve_linear(
     -------
     LinearSolution
         Time O(n m) an epoch, memory O(n + m).
-
-    Examples
-    --------
-    >>> F = np.array([[-1.0], [3.0]], dtype=np.float32)
-    >>> solution = solve_linear(F, np.arange(2), np.array([-1.0, 1.0]), np.full(2, 10.0))
-    >>> solution.weights.round(2).tolist(), round(solution.bias, 2)
-    ([0.5], -0.5)
-    """
-    rows = np.ascontiguousarray(rows, dtype=np.int64)
-    signs = np.ascontiguousarray(signs, dtype=np.float32)
-    bounds = np.ascontiguousarray(bounds, dtype=np.float32)
-    problem = centered_problem(F, rows, signs, bounds, _midpoint(F, rows, signs))
-    return solve_centered(problem, relative_gap=relative_gap, max_epochs=max_epochs, seed=seed)
-
-
-def solve_centered(
-    problem: LinearProblem,
-    *,
-    start: FloatArray | None = None,
-    relative_gap: float = RELATIVE_GAP,
-    max_epochs: int = MAX_EPOCHS,
-    seed: int = 0,
-) -> LinearSolution:
-    """Return the machine of a problem that is centered where f should be about zero.
-
-    Parameters
-    ----------
-    problem : LinearProblem
-        Both classes have rows.
-    start : array of shape (n,), default=None
-        Initial dual variables, clipped to the bounds; None is zero.
-    relative_gap, max_epochs, seed
-        As in `solve_linear`.
 
     Examples
     --------
@@ -179,45 +185,6 @@ def solve_centered(
         epochs,
         bool(dual >= (1 - relative_gap) * primal),
     )
-
-
-@dataclass(frozen=True)
-class LinearProblem:
-    """The problem of two classes on some rows of the features, centered at a point m.
-
-    Attributes
-    ----------
-    F, rows, signs, bounds
-        As in `solve_linear`; int64 and float32. A class may have no row here, if other processes
-        have some.
-    center : array of shape (m,)
-        m, float32.
-    squares, center_products : array of shape (n,)
-        norm(x - m)^2 and (x - m).m of each row.
-    """
-
-    F: FloatArray
-    rows: IntArray
-    signs: FloatArray
-    bounds: FloatArray
-    center: FloatArray
-    squares: FloatArray
-    center_products: FloatArray
-
-    def balance(self, alpha: FloatArray) -> float:
-        """Return ``sum_i s_i alpha_i``; the bias is B times this sum."""
-        return float(self.signs @ alpha.astype(np.float64))
-
-    def offset(self, weights: FloatArray, bias: float) -> float:
-        """Return ``b - w.m``, the value of f at a row of zeros."""
-        return bias - float(weights @ self.center.astype(np.float64))
-
-
-def centered_problem(
-    F: FloatArray, rows: IntArray, signs: FloatArray, bounds: FloatArray, center: FloatArray
-) -> LinearProblem:
-    """Return the problem on some rows of the features, centered at a point."""
-    return LinearProblem(F, rows, signs, bounds, center, *_center_products(F, rows, center))
 
 
 def values_at(F: FloatArray, rows: IntArray, weights: FloatArray, offset: float) -> FloatArray:
@@ -323,21 +290,6 @@ def best_shift(f: FloatArray, signs: FloatArray, bounds: FloatArray) -> float:
     rounding = 1e-9 * weight.sum()
     first, last = np.searchsorted(slope, [-rounding, rounding], side="right")
     return float(breaks[order[[first, min(last, len(order) - 1)]]].mean())
-
-
-@kernel(fastmath=True)
-def _midpoint(F, rows, signs):  # type: ignore[no-untyped-def]
-    """Return the midpoint of the class means."""
-    n, d = len(rows), F.shape[1]
-    n_positive = 0
-    for i in range(n):
-        n_positive += signs[i] > 0
-    total = np.zeros(d)
-    for i in range(n):
-        share = 0.5 / n_positive if signs[i] > 0 else 0.5 / (n - n_positive)
-        for k in range(d):
-            total[k] += share * F[rows[i], k]
-    return total.astype(np.float32)
 
 
 @kernel(fastmath=True)
