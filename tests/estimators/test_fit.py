@@ -24,7 +24,7 @@ from graphmargin.estimators import (
 )
 from graphmargin.graph import knn_graph
 from graphmargin.harmonic import iterative
-from graphmargin.margin import kernel_training, s3vm, s3vm_training, training
+from graphmargin.margin import feature_training, kernel_training, s3vm, s3vm_training, training
 from graphmargin.selection.execution import UnreachedWarning
 from tests.estimators.problems import (
     MODELS,
@@ -216,7 +216,7 @@ def test_results_are_equal_for_every_number_of_threads(name):
 
 @pytest.mark.parametrize("name", ["cut", "semi-supervised", "supervised"])
 def test_landmarks_depend_on_the_seed_and_not_on_threads(monkeypatch, name):
-    for module in (training, s3vm_training):
+    for module in (feature_training, s3vm_training):
         monkeypatch.setattr(module, "N_LANDMARKS", 12)
     X, truth, y = blobs(3, distance=1.5)
     y = truth if name == "supervised" else y
