@@ -24,7 +24,7 @@ from graphmargin.estimators import (
 )
 from graphmargin.graph import knn_graph
 from graphmargin.harmonic import iterative
-from graphmargin.margin import s3vm, s3vm_training, training
+from graphmargin.margin import feature_training, kernel_training, s3vm, s3vm_training, training
 from graphmargin.selection.execution import UnreachedWarning
 from tests.estimators.problems import (
     MODELS,
@@ -153,7 +153,7 @@ def test_solution_that_did_not_converge_is_a_warning(monkeypatch, name):
 @pytest.mark.parametrize("name", ["cut", "manifold", "supervised", "supervised-lists"])
 def test_machine_that_did_not_converge_is_a_warning(monkeypatch, name):
     monkeypatch.setattr(training, "FEW_ITERATIONS", 1)
-    monkeypatch.setattr(training, "MAX_ITERATIONS", 1)
+    monkeypatch.setattr(kernel_training, "MAX_ITERATIONS", 1)
     X, _, y = blobs(distance=0.5, per_class=8)
     model = clone(MODELS[name])
     with pytest.warns(ConvergenceWarning) as caught:
@@ -216,7 +216,7 @@ def test_results_are_equal_for_every_number_of_threads(name):
 
 @pytest.mark.parametrize("name", ["cut", "semi-supervised", "supervised"])
 def test_landmarks_depend_on_the_seed_and_not_on_threads(monkeypatch, name):
-    for module in (training, s3vm_training):
+    for module in (feature_training, s3vm_training):
         monkeypatch.setattr(module, "N_LANDMARKS", 12)
     X, truth, y = blobs(3, distance=1.5)
     y = truth if name == "supervised" else y

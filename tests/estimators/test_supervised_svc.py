@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from graphmargin.estimators import MaxMarginGraphCut, SupervisedSVC
-from graphmargin.margin import class_scores
+from graphmargin.margin import class_scores, training
 from graphmargin.margin.machine import predicted_codes
 from tests.estimators.problems import (
     blobs,
@@ -71,7 +71,8 @@ def test_linear_machine_keeps_its_weights_and_no_support_vectors():
     assert machine.coefficients.shape == (4, 3)
 
 
-def test_sparse_rows_with_long_indices_are_those_with_short_ones():
+def test_sparse_rows_with_long_indices_are_those_with_short_ones(monkeypatch):
+    monkeypatch.setattr(training, "MAX_SMO", 500)
     random = np.random.default_rng(0)
     X = sparse.csr_array(random.normal(size=(600, 8)) * (random.random((600, 8)) < 0.4))
     y = (X.sum(axis=1) > 0).astype(int)

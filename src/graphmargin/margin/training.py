@@ -148,7 +148,9 @@ def train_machines(
     [[0.5, 0.9, 1.1], [-1.0, 1.0, 2.0]]
     """
     check_approximation(approximation, kernel.kind)
-    center = choose_center(X, kernel) if center is None else center
+    if center is None:
+        used = np.flatnonzero(np.any([problem.mask for problem in problems], axis=0))
+        center = choose_center(X, kernel, used)
     max_exact = MAX_EXACT_LINEAR if rows_are_features(X, kernel) else MAX_EXACT
     if len(problems) > 1:
         max_exact = min(max_exact, MAX_EXACT_BLEND)
@@ -220,13 +222,18 @@ def check_approximation(approximation: Any, kind: Any) -> None:
         raise ValueError(msg)
 
 
-def choose_center(X: Any, kernel: Kernel) -> FloatArray | float:
+def choose_center(X: Any, kernel: Kernel, rows: IntArray | None = None) -> FloatArray | float:
     """Return the median of a sample of dense rows if f does not depend on the center, else 0.
+
+    The sample is drawn from all rows or from those that are given.
 
     It does not for the linear kernel, whose bias is not penalized, and for the RBF kernel. Both
     would lose precision with rows far from the origin.
     """
     if kernel.kind not in ("linear", "rbf") or sparse.issparse(X):
         return 0.0
-    sample = X[:: -(-X.shape[0] // CENTER_ROWS)]
+    if rows is None or len(rows) == X.shape[0]:
+        sample = X[:: -(-X.shape[0] // CENTER_ROWS)]
+    else:
+        sample = X[rows[:: -(-len(rows) // CENTER_ROWS)]]
     return np.asarray(np.median(sample, axis=0), dtype=np.float64)
