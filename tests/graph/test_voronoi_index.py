@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.utils import check_random_state
 
-from graphmargin.graph.voronoi_index import Scale, make_voronoi_index
+from graphmargin.graph.voronoi_index import Scale, make_rough_index, make_voronoi_index
 
 
 def clustered(n=3_000, d=8, seed=0):
@@ -73,6 +73,28 @@ def test_smaller_radius_never_finds_nearer_points():
     assert (kth[0] > kth[2]).any()
 
 
+def test_points_are_as_far_behind_a_bisector_as_the_triangle_says():
+    cells = partition(clustered(500, 3))
+    positions, own, others = np.array([0, 9]), np.array([0, 0]), np.array([4, 0])
+    point, here, there = (
+        rows.astype(np.float64) for rows in (cells.points[0], *cells.centers[[0, 4]])
+    )
+    normal = (here - there) / np.linalg.norm(here - there)
+    expected = normal @ (point - (here + there) / 2)
+    np.testing.assert_allclose(cells.depths(positions, own, others), [expected, 0], atol=1e-6)
+
+
+@pytest.mark.parametrize("n_cells", [1, 5, 1_000])
+def test_near_cells_are_those_with_the_nearest_centers(n_cells):
+    cells = partition(clustered())
+    n_cells = min(n_cells, len(cells.centers))
+    near = cells.near_cells(3, 6, n_cells)
+    for home, row in zip(range(3, 6), near, strict=True):
+        gaps = cells.center_distances(home)
+        assert row[0] == home
+        np.testing.assert_allclose(gaps[row], np.sort(gaps)[:n_cells], atol=1e-4)
+
+
 def test_missing_points_are_marked():
     cells = partition(clustered(40, 2))
     nothing_else = np.array([0])
@@ -98,3 +120,16 @@ def test_few_rows_and_equal_rows_have_an_index(n):
     cells = partition(np.ones((n, 3)))
     assert cells.start[-1] == n
     assert np.isfinite(cells.centers).all()
+
+
+@pytest.mark.parametrize("n", [1, 3, 3_000])
+def test_rough_cells_hold_every_row_once_and_most_rows_nearest_to_their_center(n):
+    X = clustered(n)
+    scale = Scale(np.median(X, axis=0), 16.0)
+    cells, same = (make_rough_index(X, scale, check_random_state(0), n_jobs) for n_jobs in (1, 3))
+    np.testing.assert_array_equal(cells.order, same.order)
+    np.testing.assert_array_equal(np.sort(cells.order), np.arange(n))
+    np.testing.assert_allclose(cells.points, scale(X[cells.order]))
+    home = np.repeat(np.arange(len(cells.centers)), np.diff(cells.start))
+    nearest = squared_distances(cells.points, cells.centers).argmin(axis=1)
+    assert (home == nearest).mean() > 0.9

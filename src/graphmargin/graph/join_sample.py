@@ -20,9 +20,11 @@ BOUND_CELLS, BOUND_FACTOR = 20, 0.3
 """Cells that are visited to bound the distance of the k-th neighbor of a sampled point."""
 RANKED_SPARE = 3
 """Number of listed neighbors beyond k whose distances are computed in double precision."""
-N_FACTORS, CELL_STEP = 40, 1.25
+MAX_TIES = 100
+"""Largest number of points whose distances in float32 do not differ from that of a neighbor."""
+N_FACTORS = 40
 MISSES_AFTER_PASS = (1.2, 1.43)
-"""If a share m of the neighbors is missed, at most about ``1.2 m^1.43`` is after a pass."""
+"""Bound ``1.2 m^1.43`` on the share of neighbors that is missed after a pass, if m was before."""
 RISK = 1.25
 """Factor on the cost of a refinement, which may be followed by another pass."""
 POINT_COST, CELL_COST, PASS_COST = (0.5, 0.04), (10.0, 0.1), (2500.0, 12.0)
@@ -31,12 +33,12 @@ POINT_COST, CELL_COST, PASS_COST = (0.5, 0.04), (10.0, 0.1), (2500.0, 12.0)
 
 @dataclass(frozen=True)
 class Radius:
-    """Which points a point is compared with."""
+    """A rule that says with which points a point is compared."""
 
     factor: float
-    """Those up to this multiple of the distance to the k-th neighbor so far,"""
+    """Multiple of the distance to the k-th neighbor so far, within which points may be."""
     n_cells: int
-    """in this number of cells with the nearest centers."""
+    """Number of cells, with the nearest centers, in which they may be."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +53,9 @@ class JoinSample:
     ratios: FloatArray
     """Factor with which each cell is visited from each point, by the rank of the cell."""
     needed: FloatArray
-    """Factor with which each true neighbor is found,"""
+    """Factor with which each true neighbor is found."""
     rank: IntArray
-    """and the rank of its cell by the distance of its center from that of the point's cell."""
+    """Rank of its cell, by the distance of the center from that of the point's own cell."""
 
     def mean_visited(self, factor: float) -> float:
         """Return the mean number of points in the cells that a factor visits."""
@@ -205,8 +207,8 @@ def _true_neighbors(
     kth = np.concatenate(map_in_threads(bound, np.unique(home), n_jobs=n_jobs))
     size = 2 * np.sqrt(norms) + np.sqrt(np.maximum(kth, 0))
     limits = kth + 2 * rounding(queries.shape[1]) * size**2
-    ratios = heights / np.sqrt(limits)[:, None]
-    listed = np.full((len(positions), k + RANKED_SPARE), -1, dtype=np.int32)
+    ratios = _ratios(heights, np.sqrt(limits)[:, None])
+    listed = np.full((len(positions), k + MAX_TIES), -1, dtype=np.int32)
 
     def visit(is_visited: BoolArray) -> None:
         def points_of(cell: int) -> tuple[IntArray, IntArray, FloatArray]:

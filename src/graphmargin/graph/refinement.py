@@ -21,18 +21,15 @@ MAX_PIECES = 64
 MIN_PIECE = 4096
 
 
-def refine_neighbors(
-    points: FloatArray, nearest: IntArray, squared: FloatArray, n_jobs: int | None
-) -> IntArray:
-    """Return better neighbor lists after one pass, and write their squared distances.
+def refine_neighbors(points: FloatArray, nearest: IntArray, n_jobs: int | None) -> IntArray:
+    """Return better neighbor lists after one pass, nearest first.
 
     Parameters
     ----------
     points : float32 array of shape (n, d)
     nearest : int32 array of shape (n, n_listed)
-        Neighbors so far, nearest first, without the point itself; missing ones are -1.
-    squared : float32 array of shape (n, n_listed)
-        Their squared distances, which are replaced by those of the result; infinity for -1.
+        Neighbors so far, nearest first, without the point itself; missing ones are -1. Their
+        distances are computed again, from differences, which have the smaller rounding errors.
     n_jobs : int or None
         Number of threads, on which the result does not depend.
     """
@@ -40,12 +37,13 @@ def refine_neighbors(
     reverse = np.empty((n, MAX_REVERSE), dtype=np.int32)
     n_reverse = np.zeros(n, dtype=np.int32)
     _list_reverse(nearest, reverse, n_reverse)
-    refined = nearest.copy()
+    refined = np.full_like(nearest, -1)
 
     def refine(rows: tuple[int, int]) -> None:
         # The kernel gets its memory from here, because allocations take long to compile.
         last_seen_by = np.zeros(n, dtype=np.int32)  # only pages that are used are filled
-        candidates = np.empty((n_listed + MAX_REVERSE + 1) * (n_listed + 1), dtype=np.int64)
+        candidates = np.empty((n_listed + MAX_REVERSE + 1) * (n_listed + 1) + 3, dtype=np.int64)
+        squared = np.empty(n_listed, dtype=np.float32)
         _refine_rows(
             points,
             np.int64(rows[0]),
@@ -55,8 +53,8 @@ def refine_neighbors(
             n_reverse,
             last_seen_by,
             candidates,
-            refined,
             squared,
+            refined,
         )
 
     pieces = chunk_ranges(n, max(MIN_PIECE, -(-n // MAX_PIECES)))
@@ -86,18 +84,22 @@ def _refine_rows(  # type: ignore[no-untyped-def]
     n_reverse,
     last_seen_by,
     candidates,
-    refined,
     squared,
+    refined,
 ):
-    """Insert nearer points into the lists of the points first..last-1."""
+    """Write the lists of the points first..last-1."""
     d = points.shape[1]
     n_listed = nearest.shape[1]
     for i in range(first, last):
         last_seen_by[i] = i + 1
-        for rank in range(n_listed):
-            if nearest[i, rank] >= 0:
-                last_seen_by[nearest[i, rank]] = i + 1
         n_candidates = 0
+        for rank in range(n_listed):
+            squared[rank] = np.inf
+            j = nearest[i, rank]
+            if j >= 0:
+                last_seen_by[j] = i + 1
+                candidates[n_candidates] = j
+                n_candidates += 1
         for r in range(n_reverse[i]):
             j = reverse[i, r]
             if last_seen_by[j] != i + 1:
@@ -116,7 +118,6 @@ def _refine_rows(  # type: ignore[no-untyped-def]
                     n_candidates += 1
         for c in range(n_candidates, n_candidates + 3):
             candidates[c] = i  # so that the last four are complete
-        worst = squared[i, n_listed - 1]
         for c in range(0, n_candidates, 4):
             j0, j1, j2, j3 = candidates[c], candidates[c + 1], candidates[c + 2], candidates[c + 3]
             sum0 = sum1 = sum2 = sum3 = np.float32(0)
@@ -128,12 +129,11 @@ def _refine_rows(  # type: ignore[no-untyped-def]
                 sum3 += (points[j3, f] - x) ** 2
             for s in range(min(4, n_candidates - c)):
                 total = sum0 if s == 0 else sum1 if s == 1 else sum2 if s == 2 else sum3
-                if total < worst:
+                if total < squared[n_listed - 1]:
                     p = n_listed - 1
-                    while p > 0 and squared[i, p - 1] > total:
-                        squared[i, p] = squared[i, p - 1]
+                    while p > 0 and squared[p - 1] > total:
+                        squared[p] = squared[p - 1]
                         refined[i, p] = refined[i, p - 1]
                         p -= 1
-                    squared[i, p] = total
+                    squared[p] = total
                     refined[i, p] = candidates[c + s]
-                    worst = squared[i, n_listed - 1]

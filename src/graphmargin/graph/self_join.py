@@ -60,12 +60,12 @@ def join_candidates(
     n_listed = n_neighbors + (SPARE_NEIGHBORS if is_refined else RANKED_SPARE)
     # A refinement finds no neighbor to which no path of neighbors leads: more cells are visited.
     for now in (radius, sample.sufficient_radius(recall)) if is_refined else (radius,):
-        nearest, squared = _visit_cells(index, n_neighbors, n_listed, now, n_jobs, progress)
+        nearest = _visit_cells(index, n_neighbors, n_listed, now, n_jobs, progress)
         share = sample.recall(nearest)
         for n_passes in range(MAX_PASSES):
             if share >= recall or (n_passes and 1 - share > MAX_GAIN * (1 - recall)):
                 break
-            nearest = refine_neighbors(index.points, nearest, squared, n_jobs)
+            nearest = refine_neighbors(index.points, nearest, n_jobs)
             share = sample.recall(nearest)
         if share >= recall:
             break
@@ -79,12 +79,11 @@ def _visit_cells(
     radius: Radius,
     n_jobs: int | None,
     progress: ProgressCallback | None,
-) -> tuple[IntArray, FloatArray]:
-    """Return the nearest points of all points, without themselves, and squared distances."""
+) -> IntArray:
+    """Return the positions of the nearest points of all points, without themselves."""
     n = len(index.points)
     n_listed = min(n_listed, n - 1)
     nearest = np.empty((n, n_listed), dtype=np.int32)
-    squared = np.empty((n, n_listed), dtype=np.float32)
     sizes = np.diff(index.start)
 
     def search(cells: tuple[int, int]) -> None:
@@ -94,7 +93,7 @@ def _visit_cells(
             if sizes[near].sum() <= n_neighbors:
                 near = index.near_cells(cell, cell + 1, len(sizes))[0]
             part = slice(index.start[cell], index.start[cell + 1])
-            found, distances = index.search(
+            found, _ = index.search(
                 index.points[part],
                 cell,
                 near,
@@ -105,8 +104,7 @@ def _visit_cells(
             is_other = found != np.arange(part.start, part.stop)[:, None]
             is_other[is_other.all(axis=1), -1] = False  # among many duplicates
             nearest[part] = found[is_other].reshape(-1, n_listed)
-            squared[part] = distances[is_other].reshape(-1, n_listed)
 
     pieces = chunk_ranges(len(index.centers), CELLS_AT_ONCE)
     map_in_threads(search, pieces, n_jobs=n_jobs, progress=progress)
-    return nearest, squared
+    return nearest

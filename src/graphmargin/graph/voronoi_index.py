@@ -39,6 +39,7 @@ LLOYD_ITERATIONS = 6
 ROWS_PER_CELL = 40
 """Number of sampled rows for each cell of k-means."""
 ROUGH_SIZE, ROUGH_ROWS_PER_CELL, ROUGH_ITERATIONS = 11, 20, 4
+ROUGH_ROWS_AT_ONCE = 16_384
 SORTED_AT_ONCE = 512
 """Rows that are scaled at once, so that they stay in a cache."""
 
@@ -239,28 +240,26 @@ def make_rough_index(
     n_sampled = min(n, ROUGH_ROWS_PER_CELL * n_cells)
     sample = scale(X[random_state.choice(n, n_sampled, replace=False)])
     centers = two_level_kmeans(sample, n_cells, random_state, n_jobs, ROUGH_ITERATIONS)
-    coarse = _kmeans(centers, max(1, int(np.sqrt(n_cells))), random_state, _assign)
-    home_of_sample = nearest_centers(sample, centers, None, n_jobs)
-    part_of_sample = nearest_centers(sample, coarse, None, n_jobs)
-    part = nearest_centers(X, coarse, scale, n_jobs)
-    by_part = np.argsort(part, kind="stable")
-    start = np.searchsorted(part[by_part], np.arange(len(coarse) + 1))
-    home = np.zeros(n, dtype=np.int32)
-    pieces = []
-    for p in range(len(coarse)):
-        near = np.unique(home_of_sample[part_of_sample == p])
-        if not len(near):  # no sampled row has this nearest coarse center
-            near = np.arange(len(centers))
-        rows = by_part[start[p] : start[p + 1]]
-        pieces += [
-            (near, rows[first:last]) for first, last in chunk_ranges(len(rows), ROWS_AT_ONCE)
-        ]
+    every = np.arange(len(centers))
+    n_coarse = min(len(sample), max(1, int(2 * np.sqrt(n_cells))))
+    coarse = _kmeans(sample[: ROWS_PER_CELL * n_coarse], n_coarse, random_state, _assign)
+    home = nearest_centers(sample, centers, None, n_jobs)
+    part = nearest_centers(sample, coarse, None, n_jobs)
+    # A coarse center that is nearest to no sampled row is compared with all centers.
+    near = [np.unique(home[part == p]) if (part == p).any() else every for p in range(len(coarse))]
 
-    def assign(piece: tuple[IntArray, IntArray]) -> None:
-        near, rows = piece
-        home[rows] = near[_assign(scale(X[rows]), centers[near])]
+    def assign(first: int) -> IntArray:
+        rows = scale(X[first : first + ROUGH_ROWS_AT_ONCE])
+        part = _assign(rows, coarse)
+        by_part = np.argsort(part, kind="stable")
+        home = np.empty(len(rows), dtype=np.int32)
+        for group in np.split(by_part, np.flatnonzero(np.diff(part[by_part])) + 1):
+            candidates = near[part[group[0]]]
+            home[group] = candidates[_assign(rows[group], centers[candidates])]
+        return home
 
-    map_in_threads(assign, pieces, n_jobs=n_jobs)
+    pieces = range(0, n, ROUGH_ROWS_AT_ONCE)
+    home = np.concatenate(map_in_threads(assign, pieces, n_jobs=n_jobs))
     return _sort_by_cell(X, home, centers, scale, n_jobs)
 
 
