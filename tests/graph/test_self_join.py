@@ -73,7 +73,7 @@ def test_refinement_takes_the_place_of_more_cells(monkeypatch):
     monkeypatch.setattr(
         module, "_visit_cells", lambda *options: visited.append(options[3]) or visit(*options)
     )
-    refine_always(monkeypatch, 0.3, 15)
+    refine_always(monkeypatch, 0.3, 40)
     candidates = join(X)
     assert len(visited) == 1
     assert_valid(X, candidates)

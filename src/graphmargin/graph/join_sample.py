@@ -25,6 +25,8 @@ MAX_TIES = 100
 N_FACTORS = 40
 MISSES_AFTER_PASS = (1.2, 1.43)
 """Bound ``1.2 m^1.43`` on the share of neighbors that is missed after a pass, if m was before."""
+AIMED_MISSES = 0.9
+"""Share of the allowed misses at which a search without refinement aims."""
 RISK = 1.25
 """Factor on the cost of a refinement, which may be followed by another pass."""
 POINT_COST, CELL_COST, PASS_COST = (0.5, 0.04), (10.0, 0.1), (2500.0, 12.0)
@@ -74,7 +76,7 @@ class JoinSample:
 
     def radius(self, recall: float) -> tuple[Radius, bool]:
         """Return the radius with which a recall costs least, and whether lists are refined then."""
-        cost, radius = self._cheapest_radius(recall)
+        cost, radius = self._cheapest_radius(1 - AIMED_MISSES * (1 - recall))
         cost_before_pass, smaller_radius = self._cheapest_radius(_recall_before_pass(recall))
         if RISK * (cost_before_pass + _nanoseconds(PASS_COST, self.X.shape[1])) < cost:
             return smaller_radius, True

@@ -15,14 +15,20 @@ import numpy as np
 from graphmargin._blocks import chunk_ranges
 from graphmargin._threads import map_in_threads
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
-from graphmargin.graph.join_sample import RANKED_SPARE, Radius, draw_join_sample
+from graphmargin.graph.join_sample import (
+    RANKED_SPARE,
+    JoinSample,
+    Radius,
+    draw_join_sample,
+)
 from graphmargin.graph.refinement import refine_neighbors
 from graphmargin.graph.voronoi_index import VoronoiIndex, make_rough_index, scale_of
 
 SPARE_NEIGHBORS = 7
 """Number of listed neighbors beyond the k that are asked for, if they lead to better ones."""
-MAX_PASSES, MAX_GAIN = 2, 1.5
-"""A second pass follows if it need not divide the share of missed neighbors by more than 1.5."""
+MAX_PASSES = 2
+MISSES_AGAIN = 0.3
+"""Share of the allowed misses at which a second search aims, if the first one misses too many."""
 CELLS_AT_ONCE = 16
 
 
@@ -58,18 +64,29 @@ def join_candidates(
         return None
     radius, is_refined = sample.radius(recall)
     n_listed = n_neighbors + (SPARE_NEIGHBORS if is_refined else RANKED_SPARE)
-    # A refinement finds no neighbor to which no path of neighbors leads: more cells are visited.
-    for now in (radius, sample.sufficient_radius(recall)) if is_refined else (radius,):
-        nearest = _visit_cells(index, n_neighbors, n_listed, now, n_jobs, progress)
-        share = sample.recall(nearest)
-        for n_passes in range(MAX_PASSES):
-            if share >= recall or (n_passes and 1 - share > MAX_GAIN * (1 - recall)):
-                break
-            nearest = refine_neighbors(index.points, nearest, n_jobs)
-            share = sample.recall(nearest)
-        if share >= recall:
-            break
+    nearest = _visit_cells(index, n_neighbors, n_listed, radius, n_jobs, progress)
+    nearest, share = _refine_until(recall, nearest, sample, n_jobs)
+    if share < recall:  # a refinement finds no neighbor to which no path of neighbors leads
+        radius = sample.sufficient_radius(1 - MISSES_AGAIN * (1 - recall))
+        nearest = _visit_cells(index, n_neighbors, n_listed, radius, n_jobs, progress)
+        nearest, share = _refine_until(recall, nearest, sample, n_jobs)
     return Candidates(index, nearest[:, : n_neighbors + RANKED_SPARE], share)
+
+
+def _refine_until(
+    recall: float, nearest: IntArray, sample: JoinSample, n_jobs: int | None
+) -> tuple[IntArray, float]:
+    """Return lists after the passes that a recall needs, if few are enough, and their recall."""
+    share = sample.recall(nearest)
+    gain = np.inf
+    for _ in range(MAX_PASSES):
+        if share >= recall or 1 - share > gain * (1 - recall):
+            break
+        before = share
+        nearest = refine_neighbors(sample.index.points, nearest, n_jobs)
+        share = sample.recall(nearest)
+        gain = (1 - before) / max(1 - share, 1e-9)  # of the next pass, at best
+    return nearest, share
 
 
 def _visit_cells(
