@@ -44,9 +44,6 @@ MAX_BLENDED = 4
 """Largest number of machines in a blend that have to be trained after trials on a sample."""
 TRIAL_TOLERANCE = 1e-3
 """Tolerance of trial machines, in units of f: it changes scores slightly, but no label."""
-FOLD_TOLERANCE = 1e-2
-"""Tolerance of those that are trained without a fold, whose scores are evidence and nothing else.
-It changes weights of candidates by less than 0.01, and saves a quarter of the iterations."""
 
 
 @dataclass(frozen=True)
@@ -306,7 +303,7 @@ def _train_candidates(
                 C=C,
                 sample_weight=labels.weights,
                 start=last.get(key) if start is None else start[i],
-                tolerance=TRIAL_TOLERANCE if start is None else FOLD_TOLERANCE,
+                tolerance=TRIAL_TOLERANCE,
                 n_jobs=1,
             )
         last[key] = same[identity]
