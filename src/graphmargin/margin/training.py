@@ -117,6 +117,7 @@ def train_machines(
     kernel: Kernel,
     *,
     approximation: Approximation = "auto",
+    max_exact: int | None = None,
     center: FloatArray | float | None = None,
     n_jobs: int | None = None,
     random_state: Any = None,
@@ -132,6 +133,8 @@ def train_machines(
         Rows; the (n, n) kernel matrix for a precomputed kernel.
     problems : sequence of MarginProblem
         Problems for the same classes.
+    max_exact : int, default=None
+        Largest number of rows for which "auto" is exact; None is that of `train_machine`.
     kernel, approximation, center, n_jobs, random_state, progress
         As in `train_machine`.
 
@@ -147,7 +150,8 @@ def train_machines(
     if center is None:
         used = np.flatnonzero(np.any([problem.mask for problem in problems], axis=0))
         center = choose_center(X, kernel, used)
-    max_exact = MAX_EXACT_LINEAR if rows_are_features(X, kernel) else MAX_EXACT
+    if max_exact is None:
+        max_exact = MAX_EXACT_LINEAR if rows_are_features(X, kernel) else MAX_EXACT
     if approximation == "none" or kernel.kind == "precomputed":
         max_exact = X.shape[0]
     elif approximation == "nystroem":
