@@ -23,7 +23,7 @@ from graphmargin.margin.machine import predicted_codes
 from graphmargin.selection import cut_trials, cuts, gamma_path, trial_rows
 from graphmargin.selection.choice import choose
 from graphmargin.selection.cut_trials import cut_candidates, max_blended, try_cuts
-from graphmargin.selection.cuts import blend_cuts
+from graphmargin.selection.cuts import blend_cuts, fit_cut
 from graphmargin.selection.grids import label_counts
 from graphmargin.selection.held_out import HeldOutLabels
 from graphmargin.selection.trial_rows import sample_rows
@@ -246,6 +246,20 @@ def test_vertices_that_no_label_reaches_are_not_learned_from():
 
 
 # The blend: the weighted sum of what candidates are alone
+
+
+@pytest.mark.parametrize(
+    ("few", "n_rows", "form"), [(99, 50, "landmarks"), (99, 120, "kernel"), (5, 50, "kernel")]
+)
+def test_few_labels_are_learned_by_landmarks_from_fewer_rows_on(monkeypatch, few, n_rows, form):
+    monkeypatch.setattr(cuts, "FEW_LABELS", few)
+    monkeypatch.setattr(cuts, "MAX_EXACT_INDUCED", n_rows)
+    X, y = clusters(3, n=120, n_labeled=12)
+    (task,) = CUT.tasks(X, y, gamma_g=0.1, C=1.0)
+    (machine,) = fit_cut(task, RUN).predictor.machines
+    assert machine.report.form == form
+    (task,) = CUT.tasks(X, y, gamma_g=np.inf, C=1.0)  # it learns from the given labels alone
+    assert fit_cut(task, RUN).predictor.machines[0].report.form == "kernel"
 
 
 @pytest.mark.usefixtures("small_samples")

@@ -67,8 +67,8 @@ class MaxMarginGraphCut(MarginClassifier):
     approximation : {"auto", "none", "nystroem"}, default="auto"
         "none" trains the exact machine. "nystroem" is for many rows: the features are kernel values
         to 500 landmarks (for a linear kernel, the rows themselves), and of more than 200,000 rows
-        a sample of that size is used. "auto" is exact for up to 10,000 rows, or 2,000 if the
-        kernel is linear or parameters are chosen.
+        a sample of that size is used. "auto" is exact for up to 10,000 rows (2,000 if the kernel is
+        linear or at most 300 labels are given).
     gamma_g : "auto" or float >= 0, default="auto"
         Rate of the sink: 0 uses the graph most, inf does not use it. "auto" blends inf and four
         finite values, in units of the degrees.

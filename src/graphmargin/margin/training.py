@@ -35,10 +35,6 @@ MAX_EXACT = 10_000
 train and a quarter of the time to predict, and make as many errors."""
 MAX_EXACT_LINEAR = 2000
 """The same number for the linear kernel on dense rows, which are its features."""
-MAX_EXACT_BLEND = 2000
-"""The same number for several machines, which share features. On digits, segmentation and parts of
-letter the blends of exact machines make as many errors (differences below 0.1 points), and take up
-to twice as long."""
 CENTER_ROWS = 100_000
 """Number of rows, at most, whose median is the center."""
 
@@ -77,7 +73,7 @@ def train_machine(
         features by coordinate descent: the rows themselves for a linear kernel on dense X, else
         the kernel values to 500 landmarks; of more than 200,000 rows, a sample of that size with
         larger weights is used. "auto" is exact for up to 10,000 rows (2,000 if the kernel is
-        linear and X dense, or for several machines) and for a precomputed kernel.
+        linear and X dense) and for a precomputed kernel.
     center : array of shape (d,), default=None
         Subtracted from all rows, for kernels for which f does not depend on it; None is that of
         `choose_center`. Machines that are to be blended need a common one.
@@ -121,6 +117,7 @@ def train_machines(
     kernel: Kernel,
     *,
     approximation: Approximation = "auto",
+    max_exact: int | None = None,
     center: FloatArray | float | None = None,
     n_jobs: int | None = None,
     random_state: Any = None,
@@ -136,6 +133,8 @@ def train_machines(
         Rows; the (n, n) kernel matrix for a precomputed kernel.
     problems : sequence of MarginProblem
         Problems for the same classes.
+    max_exact : int, default=None
+        Largest number of rows for which "auto" is exact; None is that of `train_machine`.
     kernel, approximation, center, n_jobs, random_state, progress
         As in `train_machine`.
 
@@ -151,9 +150,8 @@ def train_machines(
     if center is None:
         used = np.flatnonzero(np.any([problem.mask for problem in problems], axis=0))
         center = choose_center(X, kernel, used)
-    max_exact = MAX_EXACT_LINEAR if rows_are_features(X, kernel) else MAX_EXACT
-    if len(problems) > 1:
-        max_exact = min(max_exact, MAX_EXACT_BLEND)
+    if max_exact is None:
+        max_exact = MAX_EXACT_LINEAR if rows_are_features(X, kernel) else MAX_EXACT
     if approximation == "none" or kernel.kind == "precomputed":
         max_exact = X.shape[0]
     elif approximation == "nystroem":

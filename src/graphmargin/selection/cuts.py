@@ -38,6 +38,14 @@ from graphmargin.selection.tasks import BlendMember, Task, blend_members, solve_
 
 CALIBRATION_ROWS = 2_000
 """Largest number of training rows on which scores are calibrated."""
+FEW_LABELS = 300
+"""Largest number of given labels with which landmarks replace exact machines from fewer rows on.
+
+Errors of labels that are induced from few given ones hide those of landmarks: with up to 300 labels
+of digits and letters, exact machines are not more accurate (docs/design.md).
+"""
+MAX_EXACT_INDUCED = 2000
+"""Largest number of rows for which machines are then exact."""
 MAX_GRAPH_ROWS = 20_000
 """Largest number of rows that a model keeps in order to attach new rows to its graph."""
 
@@ -279,11 +287,13 @@ def _train_on_rows(
     progress: ProgressCallback | None,
 ) -> list[MarginMachine]:
     """Return the machines that are trained on the rows of a task."""
+    has_few_labels = np.count_nonzero(task.labels.labeled) <= FEW_LABELS
     return train_machines(
         task.X,
         problems,
         task.kernel,
         approximation=task.parameters.approximation,
+        max_exact=MAX_EXACT_INDUCED if has_few_labels else None,
         center=center,
         n_jobs=execution.n_jobs,
         random_state=execution.seed,
