@@ -14,9 +14,9 @@ from graphmargin.graph.voronoi_index import VoronoiIndex, rounding
 SAMPLE_SIZE = 800
 COMPLETE_EVERY = 8
 """One in so many sampled points is compared with all points that can be among its neighbors."""
-COMPLETE_QUANTILE, FACTOR_MARGIN, CELL_SHARE = 0.99, 1.5, 0.25
+COMPLETE_QUANTILE, FACTOR_MARGIN, CELL_SHARE = 0.99, 1.5, 0.15
 """Others are compared with those within 1.5 times the factor that 99 % of the neighbors of these
-points need, or with a quarter of the cells if these are more.
+points need, or with 15 % of the cells if these are more.
 """
 BOUND_CELLS, BOUND_FACTOR = 20, 0.3
 """Cells that are visited to bound the distance of the k-th neighbor of a sampled point."""
@@ -65,13 +65,18 @@ class JoinSample:
         return float((self.ratios <= factor).sum(axis=1).mean()) * self._cell_size
 
     @property
+    def n_neighbors(self) -> int:
+        """Number k of neighbors."""
+        return int(self.needed.shape[1])
+
+    @property
     def _cell_size(self) -> float:
         return len(self.index.points) / len(self.index.centers)
 
     def recall(self, nearest: IntArray) -> float:
         """Return the share of the true neighbors that is listed."""
         rows, listed = self.index.order[self.positions], nearest[self.positions]
-        _, squared = rank_listed(self.X, self.index, rows, listed, self.needed.shape[1])
+        _, squared = rank_listed(self.X, self.index, rows, listed, self.n_neighbors)
         return float((squared <= self.kth[:, None]).mean())
 
     def radius(self, recall: float) -> Radius:
@@ -194,19 +199,21 @@ def _true_neighbors(
     k = n_neighbors + 1  # with the point itself
     queries, norms = index.points[positions], index.norms[positions]
 
-    def bound(cell: int) -> FloatArray:
-        near = index.near_cells(cell, cell + 1, BOUND_CELLS)[0]
+    homes = np.unique(home)
+    near = index.near_cells(homes, min(BOUND_CELLS, len(index.centers)))
+
+    def bound(i: int) -> FloatArray:
         found = index.search(
-            queries[home == cell],
-            cell,
-            near,
+            queries[home == homes[i]],
+            homes[i],
+            near[i],
             n_found=k,
             n_neighbors=k,
             radius_factor=BOUND_FACTOR,
         )
         return found[1][:, -1]
 
-    kth = np.concatenate(map_in_threads(bound, np.unique(home), n_jobs=n_jobs))
+    kth = np.concatenate(map_in_threads(bound, range(len(homes)), n_jobs=n_jobs))
     size = 2 * np.sqrt(norms) + np.sqrt(np.maximum(kth, 0))
     limits = kth + 2 * rounding(queries.shape[1]) * size**2
     ratios = _ratios(heights, np.sqrt(limits)[:, None])
@@ -216,10 +223,11 @@ def _true_neighbors(
         def points_of(cell: int) -> tuple[IntArray, IntArray, FloatArray]:
             chosen = np.flatnonzero(is_visited[:, cell])
             part = slice(index.start[cell], index.start[cell + 1])
-            squared = index.norms[part] - 2 * (queries[chosen] @ index.points[part].T)
-            squared += norms[chosen, None]
-            query, point = np.nonzero(squared <= limits[chosen, None])
-            return chosen[query], point + part.start, squared[query, point]
+            closeness = queries[chosen] @ index.points[part].T
+            closeness -= index.norms[part] / 2
+            query, point = np.nonzero(closeness >= (norms - limits)[chosen, None] / 2)
+            found = chosen[query]
+            return found, point + part.start, norms[found] - 2 * closeness[query, point]
 
         cells = np.flatnonzero(is_visited.any(axis=0)).tolist()
         parts = zip(*map_in_threads(points_of, cells, n_jobs=n_jobs), strict=True)

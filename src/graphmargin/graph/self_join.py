@@ -21,6 +21,8 @@ from graphmargin.graph.voronoi_index import VoronoiIndex, make_rough_index, scal
 
 SPARE_NEIGHBORS = 6
 """Number of listed neighbors beyond the k that are asked for."""
+RANKED_SPARE = 3
+"""Number of them whose distances are computed in double precision."""
 MAX_PASSES = 2
 MISSES_AGAIN = 0.3
 """Share of the allowed misses at which a second search aims, if the first one misses too many."""
@@ -63,21 +65,22 @@ def join_candidates(
         radius = sample.sufficient_radius(1 - MISSES_AGAIN * (1 - recall))
         nearest = _visit_cells(index, n_neighbors, radius, n_jobs, progress)
         nearest, share = _refine_until(recall, nearest, sample, n_jobs)
-    return Candidates(index, nearest, share)
+    return Candidates(index, nearest[:, : n_neighbors + RANKED_SPARE], share)
 
 
 def _refine_until(
     recall: float, nearest: IntArray, sample: JoinSample, n_jobs: int | None
 ) -> tuple[IntArray, float]:
     """Return lists after the passes that a recall needs, if few are enough, and their recall."""
-    share = sample.recall(nearest)
+    n_ranked = sample.n_neighbors + RANKED_SPARE
+    share = sample.recall(nearest[:, :n_ranked])
     gain = np.inf
     for _ in range(MAX_PASSES):
         if share >= recall or 1 - share > gain * (1 - recall):
             break
         before = share
         nearest = refine_neighbors(sample.index.points, nearest, n_jobs)
-        share = sample.recall(nearest)
+        share = sample.recall(nearest[:, :n_ranked])
         gain = (1 - before) / max(1 - share, 1e-9)  # of the next pass, at best
     return nearest, share
 
@@ -96,11 +99,11 @@ def _visit_cells(
     sizes = np.diff(index.start)
 
     def search(cells: tuple[int, int]) -> None:
-        all_near = index.near_cells(*cells, radius.n_cells)
+        all_near = index.near_cells(np.arange(*cells), radius.n_cells)
         for cell in range(*cells):
             near = all_near[cell - cells[0]]
             if sizes[near].sum() <= n_neighbors:
-                near = index.near_cells(cell, cell + 1, len(sizes))[0]
+                near = index.near_cells(np.array([cell]), len(sizes))[0]
             part = slice(index.start[cell], index.start[cell + 1])
             found, _ = index.search(
                 index.points[part],

@@ -105,12 +105,12 @@ class VoronoiIndex:
         """Return the distances of all centers from the center of one cell."""
         return np.asarray(np.linalg.norm(self.centers - self.centers[home], axis=1))
 
-    def near_cells(self, first: int, last: int, n_cells: int) -> IntArray:
-        """Return the nearest cells, by their centers, of the cells first..last-1, nearest first."""
+    def near_cells(self, cells: IntArray, n_cells: int) -> IntArray:
+        """Return the nearest cells of some cells by their centers, themselves first."""
         centers = self.centers
         half_norms = np.float32(0.5) * np.einsum("cd,cd->c", centers, centers)
-        gaps = half_norms - centers[first:last] @ centers.T
-        gaps[np.arange(last - first), np.arange(first, last)] = -np.inf  # each is its own nearest
+        gaps = half_norms - centers[cells] @ centers.T
+        gaps[np.arange(len(cells)), cells] = -np.inf
         if n_cells < len(centers):
             near = np.argpartition(gaps, n_cells - 1, axis=1)[:, :n_cells]
         else:
@@ -364,7 +364,7 @@ def _closest(rows: FloatArray, centers: FloatArray) -> tuple[IntArray, FloatArra
         closeness = np.matmul(rows[part], centers.T, out=products[: len(rows[part])])
         closeness -= half_norms
         nearest[part] = closeness.argmax(axis=1)
-        largest[part] = np.take_along_axis(closeness, nearest[part, None], axis=1)[:, 0]
+        largest[part] = closeness[np.arange(len(closeness)), nearest[part]]
     return nearest, largest
 
 
