@@ -88,7 +88,7 @@ def test_points_are_as_far_behind_a_bisector_as_the_triangle_says():
 def test_near_cells_are_those_with_the_nearest_centers(n_cells):
     cells = partition(clustered())
     n_cells = min(n_cells, len(cells.centers))
-    near = cells.near_cells(3, 6, n_cells)
+    near = cells.near_cells(np.arange(3, 6), n_cells)
     for home, row in zip(range(3, 6), near, strict=True):
         gaps = cells.center_distances(home)
         assert row[0] == home

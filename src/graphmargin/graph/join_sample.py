@@ -14,15 +14,16 @@ from graphmargin.graph.voronoi_index import VoronoiIndex, rounding
 SAMPLE_SIZE = 800
 COMPLETE_EVERY = 8
 """One in so many sampled points is compared with all points that can be among its neighbors."""
-COMPLETE_QUANTILE, FACTOR_MARGIN = 0.99, 1.5
-"""Others are compared with those within 1.5 times the factor that 99 % of the neighbors need."""
+COMPLETE_QUANTILE, FACTOR_MARGIN, CELL_SHARE = 0.99, 1.5, 0.15
+"""Others are compared with those within 1.5 times the factor that 99 % of the neighbors of these
+points need, or with 15 % of the cells if these are more.
+"""
 BOUND_CELLS, BOUND_FACTOR = 20, 0.3
 """Cells that are visited to bound the distance of the k-th neighbor of a sampled point."""
-RANKED_SPARE = 3
-"""Number of listed neighbors beyond k whose distances are computed in double precision."""
 MAX_TIES = 100
 """Largest number of points whose distances in float32 do not differ from that of a neighbor."""
-N_FACTORS = 40
+RANK_MISSES = 0.1
+"""Share of the missed neighbors whose cell is not among the near ones."""
 MISSES_AFTER_PASS = (1.2, 1.43)
 """Bound ``1.2 m^1.43`` on the share of neighbors that is missed after a pass, if m was before."""
 AIMED_MISSES = 0.9
@@ -64,45 +65,49 @@ class JoinSample:
         return float((self.ratios <= factor).sum(axis=1).mean()) * self._cell_size
 
     @property
+    def n_neighbors(self) -> int:
+        """Number k of neighbors."""
+        return int(self.needed.shape[1])
+
+    @property
     def _cell_size(self) -> float:
         return len(self.index.points) / len(self.index.centers)
 
     def recall(self, nearest: IntArray) -> float:
         """Return the share of the true neighbors that is listed."""
-        k = self.needed.shape[1]
-        listed = nearest[self.positions, : k + RANKED_SPARE]
-        _, squared = rank_listed(self.X, self.index, self.index.order[self.positions], listed, k)
+        rows, listed = self.index.order[self.positions], nearest[self.positions]
+        _, squared = rank_listed(self.X, self.index, rows, listed, self.n_neighbors)
         return float((squared <= self.kth[:, None]).mean())
 
-    def radius(self, recall: float) -> tuple[Radius, bool]:
-        """Return the radius with which a recall costs least, and whether lists are refined then."""
-        cost, radius = self._cheapest_radius(1 - AIMED_MISSES * (1 - recall))
-        cost_before_pass, smaller_radius = self._cheapest_radius(_recall_before_pass(recall))
-        if RISK * (cost_before_pass + _nanoseconds(PASS_COST, self.X.shape[1])) < cost:
-            return smaller_radius, True
-        return radius, False
+    def radius(self, recall: float) -> Radius:
+        """Return the radius with which a recall costs least, with a refinement or without one."""
+        radius = self.sufficient_radius(1 - AIMED_MISSES * (1 - recall))
+        smaller = self.sufficient_radius(_recall_before_pass(recall))
+        refined = self._nanoseconds_of(smaller) + _nanoseconds(PASS_COST, self.X.shape[1])
+        is_refined = RISK * refined < self._nanoseconds_of(radius)
+        return smaller if is_refined else radius
 
-    def sufficient_radius(self, recall: float) -> Radius:
-        """Return the radius within which a share of the true neighbors is."""
-        return self._cheapest_radius(recall)[1]
+    def sufficient_radius(self, share: float) -> Radius:
+        """Return a radius within which a share of the true neighbors is.
 
-    def _cheapest_radius(self, share: float) -> tuple[float, Radius]:
-        """Return the cost and the radius of the cheapest search that finds a share."""
-        d, n_cells = self.X.shape[1], len(self.index.centers)
-        point, cell = _nanoseconds(POINT_COST, d), _nanoseconds(CELL_COST, d)
-        best = np.inf, Radius(np.inf, n_cells)
-        for factor in np.quantile(self.needed, np.linspace(share, 1, N_FACTORS), method="higher"):
-            ranks = np.sort(self.rank[self.needed <= factor])
-            n_needed = int(np.ceil(share * self.needed.size))
-            if len(ranks) < n_needed:
-                continue
-            radius = Radius(max(float(factor), 0.0), min(int(ranks[n_needed - 1]) + 1, n_cells))
-            # A cell is visited from a share of the points of another one. About as many of its own
-            # points are near enough to the bisector to be visited, and more if distances vary.
-            visits = (self.ratios[:, : radius.n_cells] <= factor).mean(axis=0)
-            points = (visits * np.minimum(2 * visits, 1.0)).sum() * self._cell_size
-            best = min(best, (points * point + radius.n_cells * cell, radius), key=lambda b: b[0])
-        return best
+        Few neighbors are missed because their cell is not near, because those of a point in a
+        sparse region would be missed together.
+        """
+        by_factor, by_rank = 1 - (1 - RANK_MISSES) * (1 - share), 1 - RANK_MISSES * (1 - share)
+        factor = float(np.quantile(self.needed, by_factor, method="higher"))
+        rank = int(np.quantile(self.rank[self.needed <= factor], by_rank, method="higher"))
+        return Radius(max(factor, 0.0), rank + 1)
+
+    def _nanoseconds_of(self, radius: Radius) -> float:
+        """Return the expected time of a search for one point, beyond that in its own cell."""
+        d = self.X.shape[1]
+        # A cell is visited from a share of the points of another one. About as many of its own
+        # points are near enough to the bisector to be visited, and more if distances vary.
+        visits = (self.ratios[:, : radius.n_cells] <= radius.factor).mean(axis=0)
+        n_points = (visits * np.minimum(2 * visits, 1.0)).sum() * self._cell_size
+        return float(
+            n_points * _nanoseconds(POINT_COST, d) + radius.n_cells * _nanoseconds(CELL_COST, d)
+        )
 
 
 def _nanoseconds(cost: tuple[float, float], n_features: int) -> float:
@@ -194,19 +199,21 @@ def _true_neighbors(
     k = n_neighbors + 1  # with the point itself
     queries, norms = index.points[positions], index.norms[positions]
 
-    def bound(cell: int) -> FloatArray:
-        near = index.near_cells(cell, cell + 1, BOUND_CELLS)[0]
+    homes = np.unique(home)
+    near = index.near_cells(homes, min(BOUND_CELLS, len(index.centers)))
+
+    def bound(i: int) -> FloatArray:
         found = index.search(
-            queries[home == cell],
-            cell,
-            near,
+            queries[home == homes[i]],
+            homes[i],
+            near[i],
             n_found=k,
             n_neighbors=k,
             radius_factor=BOUND_FACTOR,
         )
         return found[1][:, -1]
 
-    kth = np.concatenate(map_in_threads(bound, np.unique(home), n_jobs=n_jobs))
+    kth = np.concatenate(map_in_threads(bound, range(len(homes)), n_jobs=n_jobs))
     size = 2 * np.sqrt(norms) + np.sqrt(np.maximum(kth, 0))
     limits = kth + 2 * rounding(queries.shape[1]) * size**2
     ratios = _ratios(heights, np.sqrt(limits)[:, None])
@@ -216,10 +223,11 @@ def _true_neighbors(
         def points_of(cell: int) -> tuple[IntArray, IntArray, FloatArray]:
             chosen = np.flatnonzero(is_visited[:, cell])
             part = slice(index.start[cell], index.start[cell + 1])
-            squared = index.norms[part] - 2 * (queries[chosen] @ index.points[part].T)
-            squared += norms[chosen, None]
-            query, point = np.nonzero(squared <= limits[chosen, None])
-            return chosen[query], point + part.start, squared[query, point]
+            closeness = queries[chosen] @ index.points[part].T
+            closeness -= index.norms[part] / 2
+            query, point = np.nonzero(closeness >= (norms - limits)[chosen, None] / 2)
+            found = chosen[query]
+            return found, point + part.start, norms[found] - 2 * closeness[query, point]
 
         cells = np.flatnonzero(is_visited.any(axis=0)).tolist()
         parts = zip(*map_in_threads(points_of, cells, n_jobs=n_jobs), strict=True)
@@ -235,8 +243,11 @@ def _true_neighbors(
     nearest = listed[::COMPLETE_EVERY, :k]
     cell = np.searchsorted(index.start, nearest, side="right") - 1
     needed = np.take_along_axis(ratios[::COMPLETE_EVERY], cell, axis=1)[nearest >= 0]
-    factor = min(FACTOR_MARGIN * float(np.quantile(needed, COMPLETE_QUANTILE)), 1.0)
-    visit((ratios <= factor) & ~is_complete)
+    factor = max(
+        FACTOR_MARGIN * float(np.quantile(needed, COMPLETE_QUANTILE)),
+        float(np.quantile(ratios[::COMPLETE_EVERY], CELL_SHARE)),
+    )
+    visit((ratios <= min(factor, 1.0)) & ~is_complete)
     is_short = np.any(listed[:, :k] < 0, axis=1, keepdims=True)
     if is_short.any():
         visit(np.broadcast_to(is_short, ratios.shape))

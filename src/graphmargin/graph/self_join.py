@@ -15,17 +15,14 @@ import numpy as np
 from graphmargin._blocks import chunk_ranges
 from graphmargin._threads import map_in_threads
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
-from graphmargin.graph.join_sample import (
-    RANKED_SPARE,
-    JoinSample,
-    Radius,
-    draw_join_sample,
-)
+from graphmargin.graph.join_sample import JoinSample, Radius, draw_join_sample
 from graphmargin.graph.refinement import refine_neighbors
 from graphmargin.graph.voronoi_index import VoronoiIndex, make_rough_index, scale_of
 
-SPARE_NEIGHBORS = 7
-"""Number of listed neighbors beyond the k that are asked for, if they lead to better ones."""
+SPARE_NEIGHBORS = 6
+"""Number of listed neighbors beyond the k that are asked for."""
+RANKED_SPARE = 3
+"""Number of them whose distances are computed in double precision."""
 MAX_PASSES = 2
 MISSES_AGAIN = 0.3
 """Share of the allowed misses at which a second search aims, if the first one misses too many."""
@@ -62,13 +59,11 @@ def join_candidates(
     sample = draw_join_sample(X, index, n_neighbors, random_state, n_jobs)
     if sample.mean_visited(1.0) * X.shape[1] <= exact_work:
         return None
-    radius, is_refined = sample.radius(recall)
-    n_listed = n_neighbors + (SPARE_NEIGHBORS if is_refined else RANKED_SPARE)
-    nearest = _visit_cells(index, n_neighbors, n_listed, radius, n_jobs, progress)
+    nearest = _visit_cells(index, n_neighbors, sample.radius(recall), n_jobs, progress)
     nearest, share = _refine_until(recall, nearest, sample, n_jobs)
     if share < recall:  # a refinement finds no neighbor to which no path of neighbors leads
         radius = sample.sufficient_radius(1 - MISSES_AGAIN * (1 - recall))
-        nearest = _visit_cells(index, n_neighbors, n_listed, radius, n_jobs, progress)
+        nearest = _visit_cells(index, n_neighbors, radius, n_jobs, progress)
         nearest, share = _refine_until(recall, nearest, sample, n_jobs)
     return Candidates(index, nearest[:, : n_neighbors + RANKED_SPARE], share)
 
@@ -77,14 +72,15 @@ def _refine_until(
     recall: float, nearest: IntArray, sample: JoinSample, n_jobs: int | None
 ) -> tuple[IntArray, float]:
     """Return lists after the passes that a recall needs, if few are enough, and their recall."""
-    share = sample.recall(nearest)
+    n_ranked = sample.n_neighbors + RANKED_SPARE
+    share = sample.recall(nearest[:, :n_ranked])
     gain = np.inf
     for _ in range(MAX_PASSES):
         if share >= recall or 1 - share > gain * (1 - recall):
             break
         before = share
         nearest = refine_neighbors(sample.index.points, nearest, n_jobs)
-        share = sample.recall(nearest)
+        share = sample.recall(nearest[:, :n_ranked])
         gain = (1 - before) / max(1 - share, 1e-9)  # of the next pass, at best
     return nearest, share
 
@@ -92,23 +88,22 @@ def _refine_until(
 def _visit_cells(
     index: VoronoiIndex,
     n_neighbors: int,
-    n_listed: int,
     radius: Radius,
     n_jobs: int | None,
     progress: ProgressCallback | None,
 ) -> IntArray:
     """Return the positions of the nearest points of all points, without themselves."""
     n = len(index.points)
-    n_listed = min(n_listed, n - 1)
+    n_listed = min(n_neighbors + SPARE_NEIGHBORS, n - 1)
     nearest = np.empty((n, n_listed), dtype=np.int32)
     sizes = np.diff(index.start)
 
     def search(cells: tuple[int, int]) -> None:
-        all_near = index.near_cells(*cells, radius.n_cells)
+        all_near = index.near_cells(np.arange(*cells), radius.n_cells)
         for cell in range(*cells):
             near = all_near[cell - cells[0]]
             if sizes[near].sum() <= n_neighbors:
-                near = index.near_cells(cell, cell + 1, len(sizes))[0]
+                near = index.near_cells(np.array([cell]), len(sizes))[0]
             part = slice(index.start[cell], index.start[cell + 1])
             found, _ = index.search(
                 index.points[part],

@@ -105,12 +105,12 @@ class VoronoiIndex:
         """Return the distances of all centers from the center of one cell."""
         return np.asarray(np.linalg.norm(self.centers - self.centers[home], axis=1))
 
-    def near_cells(self, first: int, last: int, n_cells: int) -> IntArray:
-        """Return the nearest cells, by their centers, of the cells first..last-1, nearest first."""
+    def near_cells(self, cells: IntArray, n_cells: int) -> IntArray:
+        """Return the nearest cells of some cells by their centers, themselves first."""
         centers = self.centers
         half_norms = np.float32(0.5) * np.einsum("cd,cd->c", centers, centers)
-        gaps = half_norms - centers[first:last] @ centers.T
-        gaps[np.arange(last - first), np.arange(first, last)] = -np.inf  # each is its own nearest
+        gaps = half_norms - centers[cells] @ centers.T
+        gaps[np.arange(len(cells)), cells] = -np.inf
         if n_cells < len(centers):
             near = np.argpartition(gaps, n_cells - 1, axis=1)[:, :n_cells]
         else:
@@ -232,8 +232,8 @@ def make_rough_index(
     """Return a partition into cells of similar points, most of which have the nearest center.
 
     It takes a fraction of the time of `make_voronoi_index`, but a search with radius factor 1 is
-    not exact. Rows are compared with some coarse centers, and then with those centers that are
-    nearest to a sampled row with the same nearest coarse center.
+    not exact. Rows are compared with some coarse centers. For the nearest two of them, they are
+    compared with the centers that are nearest to a sampled row with this nearest coarse center.
     """
     n = len(X)
     n_cells = max(1, round(n / (ROUGH_SIZE * n**0.25)))
@@ -250,12 +250,15 @@ def make_rough_index(
 
     def assign(first: int) -> IntArray:
         rows = scale(X[first : first + ROUGH_ROWS_AT_ONCE])
-        part = _assign(rows, coarse)
-        by_part = np.argsort(part, kind="stable")
-        home = np.empty(len(rows), dtype=np.int32)
-        for group in np.split(by_part, np.flatnonzero(np.diff(part[by_part])) + 1):
-            candidates = near[part[group[0]]]
-            home[group] = candidates[_assign(rows[group], centers[candidates])]
+        home, closest = np.zeros(len(rows), dtype=np.int32), np.full(len(rows), -np.inf)
+        for part in _nearest_two(rows, coarse):
+            by_part = np.argsort(part, kind="stable")
+            for group in np.split(by_part, np.flatnonzero(np.diff(part[by_part])) + 1):
+                candidates = near[part[group[0]]]
+                nearest, closeness = _closest(rows[group], centers[candidates])
+                is_closer = closeness > closest[group]
+                home[group[is_closer]] = candidates[nearest[is_closer]]
+                closest[group] = np.maximum(closest[group], closeness)
         return home
 
     pieces = range(0, n, ROUGH_ROWS_AT_ONCE)
@@ -347,15 +350,31 @@ def nearest_centers(
 
 def _assign(rows: FloatArray, centers: FloatArray) -> IntArray:
     """Return the nearest center of every row, the first one of equal distances."""
+    return _closest(rows, centers)[0]
+
+
+def _closest(rows: FloatArray, centers: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Return the nearest center of every row, and ``x.c - norm(c)^2 / 2``, which it maximizes."""
     half_norms = np.float32(0.5) * np.einsum("cd,cd->c", centers, centers)
     products = np.empty((PRODUCTS_AT_ONCE, len(centers)), dtype=np.float32)
     nearest = np.empty(len(rows), dtype=np.int64)
+    largest = np.empty(len(rows), dtype=np.float32)
     for first in range(0, len(rows), PRODUCTS_AT_ONCE):
-        block = rows[first : first + PRODUCTS_AT_ONCE]
-        closeness = np.matmul(block, centers.T, out=products[: len(block)])
+        part = slice(first, first + PRODUCTS_AT_ONCE)
+        closeness = np.matmul(rows[part], centers.T, out=products[: len(rows[part])])
         closeness -= half_norms
-        nearest[first : first + PRODUCTS_AT_ONCE] = closeness.argmax(axis=1)
-    return nearest
+        nearest[part] = closeness.argmax(axis=1)
+        largest[part] = closeness[np.arange(len(closeness)), nearest[part]]
+    return nearest, largest
+
+
+def _nearest_two(rows: FloatArray, centers: FloatArray) -> tuple[IntArray, IntArray]:
+    """Return the nearest center of every row, and the second nearest one if there are two."""
+    closeness = rows @ centers.T
+    closeness -= np.float32(0.5) * np.einsum("cd,cd->c", centers, centers)
+    first = closeness.argmax(axis=1)
+    np.put_along_axis(closeness, first[:, None], -np.inf, axis=1)
+    return first, closeness.argmax(axis=1)
 
 
 @kernel()
