@@ -29,8 +29,10 @@ MAX_LABELED = 1000
 """Largest number of labeled rows that candidates learn from and are tested on in a sample."""
 MIN_LABELED_PER_CLASS = 10
 """Labeled rows of each class that are always taken, so that no fold holds out all of them."""
-MAX_UNLABELED = 1000
-"""Largest number of unlabeled rows that trial machines learn from."""
+MAX_UNLABELED = 500
+"""Largest number of unlabeled rows that trial machines learn from, unless classes are many."""
+UNLABELED_PER_CLASS = 25
+"""Unlabeled rows for each class that trial machines may learn from, however many classes."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,8 @@ def sample_rows(
 ) -> tuple[IntArray, FloatArray]:
     """Return a sample of rows for trial machines, and the number of rows that each represents.
 
-    It has up to 1,000 labeled rows, or ten of each class, and by default 1,000 unlabeled ones.
+    It has up to 1,000 labeled rows, or ten of each class, and by default 500 unlabeled ones, or 25
+    for each class.
 
     Examples
     --------
@@ -95,10 +98,11 @@ def sample_rows(
     ([0, 2, 3], [1.0, 1.0, 2.0])
     """
     labeled, unlabeled = np.flatnonzero(codes != UNLABELED), np.flatnonzero(codes == UNLABELED)
-    limit = max(MAX_LABELED, MIN_LABELED_PER_CLASS * (int(codes.max()) + 1))
+    n_classes = int(codes.max()) + 1
+    limit = max(MAX_LABELED, MIN_LABELED_PER_CLASS * n_classes)
     if len(labeled) > limit:
         labeled = labeled[stratified_sample(codes[labeled], limit, random)]
-    limit = max_unlabeled or MAX_UNLABELED
+    limit = max_unlabeled or max(MAX_UNLABELED, UNLABELED_PER_CLASS * n_classes)
     if len(unlabeled) > limit:
         unlabeled = random.choice(unlabeled, limit, replace=False)
     rows = np.sort(np.concatenate([labeled, unlabeled]))
