@@ -52,5 +52,5 @@ def test_supervised_function_is_kept_if_the_optimum_is_worse(seed, n_labels, n_c
     kept = [solution.kept_supervised for solution in fitted.solutions]
     assert np.all(f == g, axis=0).tolist() == kept
     assert sum(kept) == 1
-    machine, _ = train_s3vm(X, y, task.kernel, C=10.0, gamma_u=0.1, class_prior=None)
+    [(machine, _)] = train_s3vm(X, y, task.kernel, C=[10.0], gamma_us=[0.1], class_prior=None)
     np.testing.assert_allclose(f, machine.pairwise(X), atol=1e-9)

@@ -14,10 +14,10 @@ from graphmargin._typing import FloatArray, IntArray, ProgressCallback
 from graphmargin.labels import UNLABELED
 from graphmargin.margin.feature_maps import explicit_features
 from graphmargin.margin.kernels import Kernel
-from graphmargin.margin.machine import MarginMachine, blend_machines
+from graphmargin.margin.machine import MarginMachine, TrainingReport, blend_machines
 from graphmargin.margin.s3vm import S3VMSolution
-from graphmargin.margin.s3vm_training import train_s3vm
-from graphmargin.margin.training import N_LANDMARKS, choose_center
+from graphmargin.margin.s3vm_training import train_annealed, train_s3vm, train_supervised
+from graphmargin.margin.training import choose_center
 from graphmargin.selection.choice import Choice
 from graphmargin.selection.cut_trials import sample_rows
 from graphmargin.selection.execution import Execution, FitWarning, machine_warnings
@@ -35,8 +35,10 @@ from graphmargin.selection.tasks import (
     try_tasks,
 )
 
-MAX_HAT_LOSSES = 500
+MAX_HAT_LOSSES = 300
 """Largest number of unlabeled rows that trials learn from, because training is slow."""
+N_TRIAL_LANDMARKS = 200
+"""Number of landmarks in trials."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +72,13 @@ def blend_s3vm(trials: Sequence[TaskTrials], choice: Choice, execution: Executio
     """Return the blend of the chosen candidates, trained on all rows."""
     members = blend_members(trials, choice)
     with report_stage(f"blend of {len(members)} classifiers", execution.verbose) as progress:
-        trained = [
-            _train(member.trials.task, member.candidate, execution, progress) for member in members
-        ]
+        by_number: dict[int, Trained] = {}
+        for part in trials:
+            of_task = [member for member in members if member.trials is part]
+            candidates = [member.candidate for member in of_task]
+            trained = _train(part.task, candidates, execution, progress) if of_task else []
+            by_number |= zip((member.number for member in of_task), trained, strict=True)
+    trained = [by_number[member.number] for member in members]
     machines = blend_machines(
         [machine for machine, _ in trained], [member.factor for member in members]
     )
@@ -84,8 +90,8 @@ def fit_s3vm(task: Task, execution: Execution) -> FittedS3VM:
     (candidate,) = s3vm_candidates(task)
     stage = f"semi-supervised SVM on {task.X.shape[0]:,} points"
     with report_stage(stage, execution.verbose) as progress:
-        trained = _train(task, candidate, execution, progress)
-        return _fitted(task, [trained[0].collapse_linear()], [trained], None)
+        trained = _train(task, [candidate], execution, progress)
+        return _fitted(task, [trained[0][0].collapse_linear()], trained, None)
 
 
 Trained = tuple[MarginMachine, list[S3VMSolution]]
@@ -124,21 +130,20 @@ def _solution_warnings(solutions: Sequence[S3VMSolution]) -> list[FitWarning]:
 
 def _train(
     task: Task,
-    candidate: Candidate,
+    candidates: Sequence[Candidate],
     execution: Execution,
     progress: ProgressCallback | None,
-) -> Trained:
-    """Return the machine of a candidate, trained on all rows, and the solutions of its pairs."""
+) -> list[Trained]:
+    """Return machines of candidates, trained on all rows, and the solutions of their pairs."""
     parameters = task.parameters
     return train_s3vm(
         task.X,
         task.labels.codes,
         task.kernel,
-        C=float(candidate["C"]),
-        gamma_u=candidate["gamma_u"],
+        C=[float(candidate["C"]) for candidate in candidates],
+        gamma_us=[float(candidate["gamma_u"]) for candidate in candidates],
         class_weight=parameters.class_weight,
         class_prior=parameters.class_prior,
-        solver=parameters.solver,
         approximation=parameters.approximation,
         n_jobs=execution.n_jobs,
         random_state=execution.seed,
@@ -159,7 +164,7 @@ def _try_task(
     points = task.kernel.select_rows(X, rows)
     labeled = np.flatnonzero(labels.labeled[rows])
     center = choose_center(points, task.kernel)
-    feature_map = explicit_features(points, labeled, task.kernel, N_LANDMARKS, center, random)
+    feature_map = explicit_features(points, labeled, task.kernel, N_TRIAL_LANDMARKS, center, random)
     F = feature_map.transform_rows(
         points, np.arange(len(rows)), n_jobs=execution.n_jobs, dtype=np.float64
     )
@@ -168,7 +173,7 @@ def _try_task(
         new = feature_map(new[:, rows] if task.kernel.kind == "precomputed" else new)
         held_out = replace(held_out, validation=(new, codes))
     n_left_out = int((~labels.labeled).sum()) - (len(rows) - len(labeled))
-    train = partial(_train_on_fold, F, n_left_out, parameters)
+    train = partial(_train_on_fold, F, n_left_out, parameters, candidates)
     return try_machines(task, candidates, train, F, rows, held_out, execution, progress)
 
 
@@ -176,24 +181,35 @@ def _train_on_fold(
     F: FloatArray,
     n_left_out: int,
     parameters: Parameters,
-    assignment: tuple[IntArray, Candidate],
-) -> MarginMachine:
-    """Return the machine of a candidate on the labels that a fold keeps.
+    candidates: Sequence[Candidate],
+    codes: IntArray,
+) -> list[MarginMachine]:
+    """Return the machines of all candidates on the labels that a fold keeps.
 
     The hat losses of the sampled rows are weighted to represent `n_left_out` more rows.
     """
-    codes, candidate = assignment
-    n_unlabeled = int((codes == UNLABELED).sum())
-    return train_s3vm(
-        F,
-        codes,
-        Kernel("linear"),
-        C=float(candidate["C"]),
-        gamma_u=candidate["gamma_u"] * (1 + n_left_out / max(1, n_unlabeled)),
-        class_weight=parameters.class_weight,
-        class_prior=parameters.class_prior,
-        solver=parameters.solver,
-        approximation="nystroem",  # the features themselves, as the kernel is linear
-        n_jobs=1,
-        random_state=0,
-    )[0]
+    n_unlabeled, n_classes = int((codes == UNLABELED).sum()), int(codes.max()) + 1
+    factor = 1 + n_left_out / max(1, n_unlabeled)
+    costs = parameters.class_weight or [1.0] * n_classes
+    machines: dict[tuple[float, float], MarginMachine] = {}
+    for C in {float(candidate["C"]) for candidate in candidates}:
+        supervised = train_supervised(F, codes, C=C, class_weight=costs, n_jobs=1)
+        values = {float(candidate["gamma_u"]) for candidate in candidates if candidate["C"] == C}
+        gamma_us = sorted(values - {0.0}) if n_unlabeled else []
+        weights, intercepts = train_annealed(
+            F,
+            codes,
+            supervised,
+            C=C,
+            gamma_us=[factor * gamma_u for gamma_u in gamma_us],
+            class_weight=costs,
+            class_prior=parameters.class_prior,
+        )
+        functions = {0.0: supervised, **dict(zip(gamma_us, zip(weights, intercepts), strict=True))}
+        report = TrainingReport("coordinate descent", C, len(F), form="rows")
+        for gamma_u in values:
+            coefficients, biases = functions.get(gamma_u, supervised)
+            machines[gamma_u, C] = MarginMachine(
+                Kernel("linear"), None, coefficients, biases, n_classes, 0.0, report
+            )
+    return [machines[float(candidate["gamma_u"]), float(candidate["C"])] for candidate in candidates]
