@@ -110,9 +110,7 @@ def test_mean_of_f_over_unlabeled_rows_is_given_by_the_shares(kernel, prior):
     X, _, y = blobs(distance=1.0)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*worse than the supervised start", UserWarning)
-        model = SemiSupervisedSVC(
-            kernel=kernel, C=2.0, class_prior=prior, random_state=0
-        ).fit(X, y)
+        model = SemiSupervisedSVC(kernel=kernel, C=2.0, class_prior=prior, random_state=0).fit(X, y)
     share = model.class_prior_[1]
     assert model.decision_function(X[y < 0]).mean() == pytest.approx(2 * share - 1, abs=1e-6)
 

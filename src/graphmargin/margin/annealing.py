@@ -39,7 +39,7 @@ def anneal(
     start: FloatArray,
     bias: float,
     *,
-    tolerance: float = 1e-6,
+    tolerances: FloatArray,
 ) -> FloatArray:
     """Return the minima of S for successive weights of the unlabeled rows, each from the last one.
 
@@ -56,7 +56,7 @@ def anneal(
     start : array of shape (r + 1,)
         Initial v.
     bias : float
-    tolerance : float > 0
+    tolerances : array of shape (m,)
         Decrease of S in a step, relative to S, at which a stage ends.
 
     Returns
@@ -66,13 +66,14 @@ def anneal(
 
     Examples
     --------
-    The gap between unlabeled rows moves the boundary from 0 to -0.5:
+    The bias is free. Two unlabeled rows move the boundary away from themselves:
 
-    >>> H = np.array([[-2.0, 0.0], [2.0, 0.0], [0.0, 0.0], [0.5, 0.0]])
+    >>> H = np.array([[-2.0, 1.0], [2.0, 1.0], [0.0, 1.0], [0.5, 1.0]])
     >>> signs, costs = np.array([-1.0, 1.0, 0.0, 0.0]), np.ones(4)
-    >>> path = anneal(H, signs, costs, np.array([0.0, 0.1]), np.zeros(2), 0.5)
-    >>> path.round(2).tolist()
-    [[0.5, 0.0], [0.6, 0.0]]
+    >>> u, tolerances = np.array([0.0, 0.1]), np.full(2, 1e-6)
+    >>> path = anneal(H, signs, costs, u, np.zeros(2), 0.0, tolerances=tolerances)
+    >>> (-path[:, 1] / path[:, 0]).round(1).tolist()
+    [-0.0, -0.2]
     """
     H = np.ascontiguousarray(H)
     n, size = H.shape
@@ -80,7 +81,7 @@ def anneal(
     v = np.array(start, dtype=np.float64)
     by_row, by_column = np.empty((4, n)), np.empty((3, size))
     history, products = np.empty((2, MEMORY, size)), np.empty((2, MEMORY))
-    for stage, weight in enumerate(weights):
+    for stage, (weight, tolerance) in enumerate(zip(weights, tolerances, strict=True)):
         raise_if_cancelled()
         _minimize(
             *(H, signs, costs, float(weight), float(bias), float(tolerance)),
@@ -187,7 +188,8 @@ def _minimize(  # type: ignore[no-untyped-def]
         if not slope < 0:
             break
         _multiply(H, direction, image)
-        cross, curvature = _dot(v[:last], direction[:last]), _dot(direction[:last], direction[:last])
+        cross = _dot(v[:last], direction[:last])
+        curvature = _dot(direction[:last], direction[:last])
         # A step length between `low` and `high` that satisfies Wolfe's conditions.
         t, low, high = 1.0, 0.0, np.inf
         if n_stored == 0:

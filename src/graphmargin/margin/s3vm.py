@@ -31,6 +31,10 @@ TOLERANCE = 1e-6
 """Tolerance of f of the machines on given and on guessed labels."""
 FIRST_WEIGHT, STAGE_RATIO = 0.05, 10**0.5
 """Weight of all unlabeled rows in the first stage, relative to all labels; ratio of two stages."""
+SMOOTH_TOLERANCE = 1e-6
+"""Relative tolerance of the smooth J. With 1e-3, two moons are not always found from two labels."""
+ROUGH_TOLERANCES = 1e-4, 1e-3
+"""The same where no steps on J follow: for the values of gamma_u asked for, and in other stages."""
 MAX_STEPS = 50
 """Largest number of guesses; usually fewer than ten change a label."""
 MAX_SHIFTS, MAX_EPOCHS = 20, 3000
@@ -165,7 +169,9 @@ def solve_s3vm(
         supervised = _train_on_labels(problem, 0.0 if mean is None else mean)
         ascending = np.unique(values[~is_supervised])
         for gamma_u, start in zip(
-            ascending.tolist(), _anneal(problem, supervised, ascending), strict=True
+            ascending.tolist(),
+            _anneal(problem, supervised, ascending, (SMOOTH_TOLERANCE,) * 2),
+            strict=True,
         ):
             machine, trace = _cccp(problem, start, gamma_u)
             at_start = problem.objective(supervised, gamma_u)
@@ -182,7 +188,6 @@ def anneal_s3vm(
     gamma_us: Sequence[float],
     class_weight: tuple[float, float] = (1.0, 1.0),
     mean: float | None = None,
-    tolerance: float = 1e-4,
 ) -> tuple[FloatArray, FloatArray]:
     """Return the weights (m, r) and biases (m,) at which `solve_s3vm` would begin its steps on J.
 
@@ -195,8 +200,6 @@ def anneal_s3vm(
     start : array of shape (r + 1,)
         Weights and bias of the supervised machine.
     gamma_us : sequence of m floats > 0, ascending
-    tolerance : float
-        As in `anneal`.
 
     Examples
     --------
@@ -204,12 +207,12 @@ def anneal_s3vm(
     >>> signs = np.array([-1, 0, 0, 0, 0, 1])
     >>> weights, biases = anneal_s3vm(F, signs, np.array([0.4, 0.2]), C=10.0, gamma_us=[0.1, 1.0])
     >>> (-biases / weights[:, 0]).round(1).tolist()  # the boundaries
-    [-0.3, -0.2]
+    [-0.2, -0.3]
     """
     problem = _problem(F, signs, C, class_weight, is_free=mean is None)
     bias = float(start[:-1] @ problem.center + start[-1]) if mean is None else mean
     machine = _Machine(start[:-1], bias)
-    machines = _anneal(problem, machine, np.asarray(gamma_us), tolerance)
+    machines = _anneal(problem, machine, np.asarray(gamma_us), ROUGH_TOLERANCES)
     weights = np.array([machine.weights for machine in machines])
     return weights, np.array([machine.bias for machine in machines]) - weights @ problem.center
 
@@ -275,9 +278,12 @@ def _train_on_labels(problem: _Problem, bias: float) -> _Machine:
 
 
 def _anneal(
-    problem: _Problem, machine: _Machine, gamma_us: FloatArray, tolerance: float = 1e-6
+    problem: _Problem, machine: _Machine, gamma_us: FloatArray, tolerances: tuple[float, float]
 ) -> list[_Machine]:
-    """Return the minima of a smooth J for ascending weights of the unlabeled rows."""
+    """Return the minima of a smooth J for ascending weights of the unlabeled rows.
+
+    `tolerances` are those at the values of gamma_us and in the stages between them.
+    """
     is_labeled = problem.signs != 0
     first = FIRST_WEIGHT * is_labeled.sum() / max(1, (~is_labeled).sum())
     n_stages = max(0, int(np.ceil(np.log(gamma_us[-1] / first) / np.log(STAGE_RATIO))))
@@ -289,7 +295,7 @@ def _anneal(
         problem.C * stages,
         np.append(machine.weights, 0.0),
         machine.bias,
-        tolerance=tolerance,
+        tolerances=np.where(np.isin(stages, gamma_us), *tolerances),
     )
     reach = float(problem.H[0, -1])
     return [
@@ -298,9 +304,7 @@ def _anneal(
     ]
 
 
-def _cccp(
-    problem: _Problem, machine: _Machine, gamma_u: float
-) -> tuple[_Machine, FloatArray]:
+def _cccp(problem: _Problem, machine: _Machine, gamma_u: float) -> tuple[_Machine, FloatArray]:
     """Alternately guess labels and train on them; return the machine and J after every step."""
     bounds = problem.bounds(gamma_u)
     trace = [problem.objective(machine, gamma_u)]

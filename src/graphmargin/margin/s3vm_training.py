@@ -97,7 +97,8 @@ def train_s3vm(
     approximation : {"auto", "none", "nystroem"}, default="auto"
         Features are the rows for a linear kernel on dense X, else kernel values to landmarks:
         all rows with "none", 500 of them with "nystroem", and all of up to 1,000 with "auto".
-        Of more than 200,000 unlabeled rows, a sample of that size with larger weights is used.
+        Of more than 2,000 unlabeled rows of a pair of classes, or 150,000 of all pairs, a sample
+        with larger weights is used.
     n_jobs, random_state, progress
         As in `train_machine`.
 
@@ -142,8 +143,8 @@ def train_s3vm(
         if n_classes > 2:
             supervised = train_supervised(F, given, C=value, class_weight=costs, n_jobs=n_jobs)
             completed = complete(F, given, *supervised)
-        for problem in pair_problems(given, completed, costs, class_prior, random):
-            assignments.append((value, machines, problem))
+        problems = pair_problems(given, completed, costs, class_prior, random)
+        assignments += [(value, machines, problem) for problem in problems]
 
     def solve(assignment: tuple[float, IntArray, PairProblem]) -> list[S3VMSolution]:
         value, machines, problem = assignment
@@ -189,17 +190,17 @@ def train_annealed(
     gamma_us: Sequence[float],
     class_weight: Sequence[float],
     class_prior: FloatArray | None,
-) -> tuple[FloatArray, FloatArray]:
-    """Return weights (m, r, n_pairs) and intercepts (m, n_pairs) of machines on features F.
+) -> list[tuple[FloatArray, FloatArray]]:
+    """Return weights (r, n_pairs) and intercepts (n_pairs,) of machines, one for each gamma_u.
 
-    They minimize the smooth objective of `anneal_s3vm`, for ascending gamma_us > 0, starting at the
-    supervised machine with the same C.
+    They minimize the smooth objective of `anneal_s3vm` on features F, for ascending gamma_us > 0,
+    starting at the supervised machine with the same C. Trials use them in place of `train_s3vm`.
     """
     n_classes = int(codes.max()) + 1
     completed = codes if n_classes == 2 else complete(F, codes, *supervised)
     starts = np.vstack(supervised).T
-    shape = (len(gamma_us), F.shape[1], len(starts))
-    weights, intercepts = np.empty(shape), np.empty((shape[0], shape[2]))
+    weights = np.empty((len(gamma_us), F.shape[1], len(starts)))
+    intercepts = np.empty((len(gamma_us), len(starts)))
     problems = pair_problems(codes, completed, class_weight, class_prior, None)
     for pair, problem in enumerate(problems):
         weights[:, :, pair], intercepts[:, pair] = anneal_s3vm(
@@ -211,7 +212,7 @@ def train_annealed(
             class_weight=problem.class_weight,
             mean=problem.mean,
         )
-    return weights, intercepts
+    return list(zip(weights, intercepts, strict=True))
 
 
 def pair_problems(

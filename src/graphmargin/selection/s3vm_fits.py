@@ -19,7 +19,7 @@ from graphmargin.margin.s3vm import S3VMSolution
 from graphmargin.margin.s3vm_training import train_annealed, train_s3vm, train_supervised
 from graphmargin.margin.training import choose_center
 from graphmargin.selection.choice import Choice
-from graphmargin.selection.cut_trials import sample_rows
+from graphmargin.selection.cut_trials import MAX_SCALE_ROWS, sample_rows
 from graphmargin.selection.execution import Execution, FitWarning, machine_warnings
 from graphmargin.selection.fitted import FittedClassifier, calibrate_and_label
 from graphmargin.selection.grids import HAT_LOSS_GRID, c_grid
@@ -35,8 +35,8 @@ from graphmargin.selection.tasks import (
     try_tasks,
 )
 
-MAX_HAT_LOSSES = 300
-"""Largest number of unlabeled rows that trials learn from, because training is slow."""
+MAX_HAT_LOSSES = 500
+"""Largest number of unlabeled rows that trials learn from."""
 N_TRIAL_LANDMARKS = 200
 """Number of landmarks in trials."""
 
@@ -60,10 +60,11 @@ def try_s3vm(
 ) -> tuple[TaskTrials, ...]:
     """Return the predictions of semi-supervised machines for the held-out labels.
 
-    Every fold and candidate is trained separately, on features that all of them share. The row of
-    a held-out label is one more unlabeled row there. Of more than 1,000 labeled or 500 unlabeled
-    rows, machines learn from a random sample, whose hat losses are weighted to represent all
-    unlabeled rows.
+    All folds and candidates share their features, with at most 200 landmarks, and those with the
+    same C the path of growing gamma_u. The machines minimize a smooth objective. The row of a
+    held-out label is one more unlabeled row. Of more than 1,000 labeled or 500 unlabeled rows,
+    machines learn from a random sample, whose hat losses are weighted to represent all unlabeled
+    rows.
     """
     return try_tasks(tasks, s3vm_candidates, _try_task, held_out, execution)
 
@@ -79,10 +80,28 @@ def blend_s3vm(trials: Sequence[TaskTrials], choice: Choice, execution: Executio
             trained = _train(part.task, candidates, execution, progress) if of_task else []
             by_number |= zip((member.number for member in of_task), trained, strict=True)
     trained = [by_number[member.number] for member in members]
-    machines = blend_machines(
-        [machine for machine, _ in trained], [member.factor for member in members]
-    )
-    return _fitted(members[0].trials.task, machines, trained, choice)
+    task = members[0].trials.task
+    choice = _with_scales(choice, task, [machine for machine, _ in trained])
+    factors = [factor for _, factor in choice.blended]
+    machines = blend_machines([machine for machine, _ in trained], factors)
+    return _fitted(task, machines, trained, choice)
+
+
+def _with_scales(choice: Choice, task: Task, machines: Sequence[MarginMachine]) -> Choice:
+    """Return the choice with the scales of the machines of the blend, the heaviest first.
+
+    Those of trials minimize a smooth objective, which has a larger f.
+    """
+    unlabeled = np.flatnonzero(~task.labels.labeled)
+    if not len(unlabeled):
+        return choice
+    rows = unlabeled[:: -(-len(unlabeled) // MAX_SCALE_ROWS)]
+    points = task.X[rows]
+    scales = choice.trials.scales.copy()
+    for (number, _), machine in zip(choice.blended, machines, strict=True):
+        scale = float(np.abs(machine.pairwise(points)).mean())
+        scales[number] = scale if scale > np.finfo(np.float64).eps else 1.0
+    return replace(choice, trials=replace(choice.trials, scales=scales))
 
 
 def fit_s3vm(task: Task, execution: Execution) -> FittedS3VM:
@@ -195,21 +214,24 @@ def _train_on_fold(
     for C in {float(candidate["C"]) for candidate in candidates}:
         supervised = train_supervised(F, codes, C=C, class_weight=costs, n_jobs=1)
         values = {float(candidate["gamma_u"]) for candidate in candidates if candidate["C"] == C}
-        gamma_us = sorted(values - {0.0}) if n_unlabeled else []
-        weights, intercepts = train_annealed(
-            F,
-            codes,
-            supervised,
-            C=C,
-            gamma_us=[factor * gamma_u for gamma_u in gamma_us],
-            class_weight=costs,
-            class_prior=parameters.class_prior,
-        )
-        functions = {0.0: supervised, **dict(zip(gamma_us, zip(weights, intercepts), strict=True))}
+        gamma_us, functions = sorted(values - {0.0}), {0.0: supervised}
+        if gamma_us and n_unlabeled:
+            annealed = train_annealed(
+                F,
+                codes,
+                supervised,
+                C=C,
+                gamma_us=[factor * gamma_u for gamma_u in gamma_us],
+                class_weight=costs,
+                class_prior=parameters.class_prior,
+            )
+            functions |= zip(gamma_us, annealed, strict=True)
         report = TrainingReport("coordinate descent", C, len(F), form="rows")
         for gamma_u in values:
             coefficients, biases = functions.get(gamma_u, supervised)
             machines[gamma_u, C] = MarginMachine(
                 Kernel("linear"), None, coefficients, biases, n_classes, 0.0, report
             )
-    return [machines[float(candidate["gamma_u"]), float(candidate["C"])] for candidate in candidates]
+    return [
+        machines[float(candidate["gamma_u"]), float(candidate["C"])] for candidate in candidates
+    ]
