@@ -96,6 +96,6 @@ $(VENV)/.dist: pyproject.toml | $(VENV)/.pip
 
 $(VENV)/.test: pyproject.toml | $(VENV)/.pip
 	@echo "installing graphmargin and its tests into $(VENV)"
-	@$(PIP) install --editable '.[cli,dask,plot]' --group dev
+	@$(PIP) install --editable '.[cli,dask,plot,studio]' --group dev
 	@tools/install_chromium
 	@touch $@

@@ -34,7 +34,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from benchmarks.confidence.tables import keel_table
+from benchmarks.keel import keel_table
 from graphmargin import MaxMarginGraphCut
 from graphmargin.datasets import load_digits, load_letter, load_segmentation, mask_labels
 from graphmargin.graph import knn_graph

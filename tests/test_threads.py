@@ -3,11 +3,18 @@ import signal
 import sys
 import threading
 import time
+from concurrent.futures import CancelledError
 
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from graphmargin._threads import ThreadPool, map_in_threads, n_threads, raise_if_cancelled
+from graphmargin._threads import (
+    ThreadPool,
+    cancellable,
+    map_in_threads,
+    n_threads,
+    raise_if_cancelled,
+)
 
 
 def blas_threads():
@@ -126,3 +133,19 @@ def test_overlapping_pools_restore_the_threads_of_blas():
         third.__exit__()
         assert blas_threads() == within
     assert blas_threads() == before
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_an_event_cancels_loops_in_threads(n_jobs):
+    stop = threading.Event()
+
+    def work(i):
+        if i == 3:
+            stop.set()
+        while i > 3:
+            raise_if_cancelled()
+            time.sleep(0.001)
+
+    with cancellable(stop), pytest.raises(CancelledError):
+        map_in_threads(work, range(100), n_jobs=n_jobs)
+    assert map_in_threads(abs, [-1, 2], n_jobs=n_jobs) == [1, 2]

@@ -6,9 +6,10 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.confidence.run import NEW, OLD, read, run
+from benchmarks.confidence.run import NEW, OLD, run
 from benchmarks.confidence.summary import summary
 from benchmarks.confidence.tables import PER_CLASS, TABLES
+from benchmarks.json_lines import read_lines
 from benchmarks.measure import ROOT
 
 BEGIN = "<!-- begin: python -m benchmarks.confidence -->"
@@ -45,9 +46,8 @@ def main(argv: Sequence[str] | None = None) -> None:
             if not (given.other / "src" / "graphmargin").is_dir():
                 parser.error(f"{given.other} is not a checkout of graphmargin")
             roots[OLD] = given.other.resolve()
-        given.out.parent.mkdir(parents=True, exist_ok=True)
         run(roots, given.sets, given.labels, given.draws, given.out)
-    text = summary([result for result in read(given.out) if result["table"] in given.sets])
+    text = summary([result for result in read_lines(given.out) if result["table"] in given.sets])
     if given.page is None:
         print(text)
     else:

@@ -24,7 +24,8 @@ from benchmarks.confidence.measures import (
     log_loss,
     set_measures,
 )
-from benchmarks.confidence.tables import Table, allows, load
+from benchmarks.confidence.tables import allows, load
+from benchmarks.keel import Table
 from graphmargin import MaxMarginGraphCut
 from graphmargin.datasets import mask_labels
 

@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from benchmarks.json_lines import append_line, read_lines
 from benchmarks.measure import ROOT, THREAD_POOLS
 
 NEW, OLD = "new", "old"
@@ -72,8 +73,8 @@ def run(
     out : Path
         File of JSON lines.
     """
-    done = {_key(result) for result in read(out)}
-    with ExitStack() as stack, out.open("a") as file:
+    done = {_key(result) for result in read_lines(out)}
+    with ExitStack() as stack:
         versions = {name: stack.enter_context(Version(root)) for name, root in roots.items()}
         for table in tables:
             for labels in per_class:
@@ -85,8 +86,7 @@ def run(
                             continue
                         version = versions[name]
                         result = key | {"commit": version.commit} | version.measure(request)
-                        file.write(json.dumps(result) + "\n")
-                        file.flush()
+                        append_line(out, result)
                         sys.stderr.write(_line(result))
 
 
@@ -96,11 +96,6 @@ def _commit(root: Path) -> str:
     commit = subprocess.check_output([*git, "rev-parse", "--short", "HEAD"], text=True).strip()
     changed = subprocess.check_output([*git, "status", "--porcelain", "src"], text=True).strip()
     return f"{commit}-dirty" if changed else commit
-
-
-def read(file: Path) -> list[Result]:
-    """Return the results in a file of JSON lines, none if there is no file."""
-    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
 
 def _key(result: Result) -> tuple[Any, ...]:

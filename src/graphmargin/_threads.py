@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from functools import cache
 from numbers import Integral
 from typing import Any, TypeVar
@@ -67,6 +68,26 @@ def raise_if_cancelled() -> None:
     stop = getattr(_current, "stop", None)
     if stop is not None and stop.is_set():
         raise CancelledError
+
+
+@contextmanager
+def cancellable(stop: threading.Event) -> Iterator[None]:
+    """Let an event cancel the work of this thread within the block, which raises CancelledError.
+
+    Examples
+    --------
+    >>> stop = threading.Event()
+    >>> with cancellable(stop):
+    ...     stop.set()
+    ...     raise_if_cancelled()
+    Traceback (most recent call last):
+    concurrent.futures._base.CancelledError
+    """
+    before, _current.stop = getattr(_current, "stop", None), stop
+    try:
+        yield
+    finally:
+        _current.stop = before
 
 
 class _SharedLimit:
@@ -155,8 +176,9 @@ class ThreadPool:
         todo = list(pieces)
         results: list[Any] = [None] * len(todo)
         upcoming, finished = itertools.count(), list[int]()
-        stop = threading.Event()
         alone = min(self.size, len(todo)) <= 1
+        # A single piece of work is cancelled with the thread itself, others by the loop below.
+        stop = (getattr(_current, "stop", None) if alone else None) or threading.Event()
 
         def worker() -> None:
             before, _current.stop = getattr(_current, "stop", None), stop
@@ -167,17 +189,20 @@ class ThreadPool:
                     if progress is not None and alone:
                         progress(len(finished) / len(todo), "")
             except BaseException:
-                stop.set()
+                if not alone:
+                    stop.set()
                 raise
             finally:
                 _current.stop = before
 
         if alone:
             worker()
+            raise_if_cancelled()
             return results
         pending = {self._pool.submit(worker) for _ in range(min(self.size, len(todo)))}
         try:
             while pending:
+                raise_if_cancelled()
                 done, pending = wait(pending, timeout=POLL_SECONDS)
                 for ended in sorted(done, key=_was_cancelled):
                     ended.result()

@@ -14,9 +14,10 @@ from benchmarks.confidence.measures import (
     log_loss,
     set_measures,
 )
-from benchmarks.confidence.run import read, run
+from benchmarks.confidence.run import run
 from benchmarks.confidence.summary import settings, summary
 from benchmarks.confidence.tables import TABLES, allows, load
+from benchmarks.json_lines import read_lines
 from benchmarks.measure import ROOT
 from graphmargin.datasets import mask_labels
 from graphmargin.plotting import reliability_curve, risk_coverage_curve
@@ -126,7 +127,7 @@ def test_only_what_the_file_does_not_have_is_measured(tmp_path):
     out = tmp_path / "results.jsonl"
     out.write_text(json.dumps(result("new", 0, error=0.25, aurc=0.1)) + "\n")
     run({"new": ROOT}, ["iris"], [3, 50], 2, out)
-    kept, *others = read(out)
+    kept, *others = read_lines(out)
     assert kept["commit"] == "abc"
     keys = [(other["per_class"], other["draw"], "skipped" in other) for other in others]
     assert keys == [(3, 1, False), (50, 0, True), (50, 1, True)]
@@ -168,7 +169,7 @@ def test_tables_go_between_the_markers_of_a_page(tmp_path):
     for _ in range(2):
         main(["--report", "--out", str(out), "--page", str(page)])
         text = page.read_text()
-        assert text == f"before\n{BEGIN}\n\n{summary(read(out))}\n\n{END}\nafter\n"
+        assert text == f"before\n{BEGIN}\n\n{summary(read_lines(out))}\n\n{END}\nafter\n"
     page.write_text("no markers")
     with pytest.raises(ValueError, match="must have the lines"):
         main(["--report", "--out", str(out), "--page", str(page)])

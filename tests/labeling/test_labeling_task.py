@@ -13,6 +13,7 @@ from graphmargin.labeling.labeling_task import (
     check_new_columns,
     label_rows,
     read_task,
+    relabel,
     task_of,
 )
 from graphmargin.tables.table_errors import TableError
@@ -189,3 +190,32 @@ def test_columns_that_the_result_adds_must_not_exist(mixed_table):
         with pytest.raises(TableError, match=f"'{column}'"):
             check_new_columns(task, coverage=0.9)
     check_new_columns(task)  # a column of sets is in the way of sets only
+
+
+def test_a_table_may_have_no_label_or_no_such_column(mixed_table):
+    table, _ = mixed_table()
+    for start in (table.assign(kind=None), table.drop(columns="kind")):
+        task = task_of(start, "kind", min_classes=0)
+        assert task.n_labels == 0
+        assert len(task.target.classes) == 0
+        names = np.array([None] * 150, dtype=object)
+        names[[0, 1]] = "cat", "dog"
+        assert relabel(task, names).target.classes.tolist() == ["cat", "dog"]
+        with pytest.raises(TableError, match="are cat"):
+            relabel(task, np.where(names == "cat", names, None))
+
+
+@pytest.mark.parametrize(
+    ("names", "cells"),
+    [
+        (["1", None, "2", "2"], [1, None, 2, 2]),
+        (["1", None, "2", "other"], ["1", None, "2", "other"]),
+    ],
+    ids=["numbers stay numbers", "a new class makes them text"],
+)
+@pytest.mark.parametrize("dtype", ["Int64", "float64", "object"])
+def test_relabeled_numbers(dtype, names, cells):
+    given = pd.Series([1, 2, None, None], dtype=dtype)
+    task = task_of(pd.DataFrame({"x": [1.0, 1.5, 5.0, 5.2], "kind": given}), "kind")
+    task = relabel(task, np.array(names, dtype=object))
+    assert [None if pd.isna(cell) else cell for cell in task.table["kind"]] == cells

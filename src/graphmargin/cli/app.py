@@ -18,7 +18,7 @@ import typer
 
 from graphmargin import __version__
 from graphmargin._errors import InputError, printable
-from graphmargin.cli import audit, demo, explain, info, label, predict, suggest
+from graphmargin.cli import audit, demo, explain, info, label, predict, studio, suggest
 
 REQUIRED_PACKAGES = ("jinja2", "openpyxl", "pandas", "pyarrow")
 """Packages that commands import."""
@@ -41,6 +41,7 @@ app = typer.Typer(
 app.command("label", help=label.LABEL_HELP)(label.label)
 app.command("predict", help=predict.HELP)(predict.predict)
 app.command("suggest", help=suggest.HELP)(suggest.suggest)
+app.command("studio", help=studio.HELP)(studio.studio)
 app.command("explain", help=explain.HELP)(explain.explain)
 app.command("audit", help=audit.HELP)(audit.audit)
 app.command("fit", help=label.FIT_HELP)(label.fit)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from graphmargin._errors import InputError
-from graphmargin.cli.files import check_files, write_files
+from graphmargin.cli.files import check_files
 from graphmargin.cli.options import default_output_folder
 from graphmargin.cli.progress import show_progress
 
@@ -77,6 +77,7 @@ def label_on_dask(
     from graphmargin.distributed.dask_tables import label_table, open_table, summarize_table
     from graphmargin.distributed.engine.cluster import cluster_at
     from graphmargin.distributed.engine.storage import Folder
+    from graphmargin.report.output_files import write_files
 
     folder = (default_output_folder(table, "labeled") if out is None else out).rstrip("/")
     work_folder = Folder.at(f"{folder}.work" if work_dir is None else work_dir)

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from graphmargin._files import default_output
 from graphmargin.cli.dask_commands import (
     check_option_conflicts,
     check_unsupported,
     label_on_dask,
 )
-from graphmargin.cli.files import check_files, write_files
+from graphmargin.cli.files import check_files
 from graphmargin.cli.options import (
     ClassWeights,
     Dask,
@@ -30,10 +31,9 @@ from graphmargin.cli.options import (
     TableOrUrl,
     Target,
     Unlabeled,
-    default_output,
     parse_class_weight,
 )
-from graphmargin.cli.printing import print_json, print_summary
+from graphmargin.cli.printing import console, line, print_json, print_summary
 from graphmargin.cli.progress import show_progress
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ Examples:
     graphmargin label cats.csv -t kind --unlabeled "?" --ignore photo --model cats.graphmargin
     graphmargin label cats.csv -t kind --min-confidence 0.95 --sets 0.9
     graphmargin label cats.csv -t kind --class-weight balanced
+    graphmargin label cats.csv -t kind --journal cats.studio.jsonl
     graphmargin label s3://pets/cats -t kind --dask tcp://10.0.0.1:8786
 """
 FIT_HELP = """Learn a model for new rows from a partly labeled table.
@@ -95,6 +96,15 @@ def label(
         Path | None, typer.Option(metavar="FILE", help="Write a model for `graphmargin predict`.")
     ] = None,
     report: Report = None,
+    journal: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            exists=True,
+            dir_okay=False,
+            help="Apply the labels of a journal that `graphmargin studio` wrote.",
+        ),
+    ] = None,
     unlabeled: Unlabeled = [],  # noqa: B006 - typer copies it
     ignore: Ignore = [],  # noqa: B006 - typer copies it
     keep: Keep = [],  # noqa: B006 - typer copies it
@@ -124,6 +134,7 @@ def label(
         check_option_conflicts(
             {"--jobs": n_jobs}, "cannot be used with --dask: the workers have their own threads"
         )
+        check_option_conflicts({"--journal": journal}, "cannot be used with --dask")
         check_unsupported(min_confidence, sets)
         findings, files = label_on_dask(
             table,
@@ -151,7 +162,15 @@ def label(
     labeled_file = default_output(source, "labeled") if out is None else Path(out)
     check_output(labeled_file, inputs=[source])
     check_files(source, labeled_file, model, report)
-    task = read_task(source, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
+    task = read_task(
+        *(source, target),
+        unlabeled=unlabeled,
+        ignore=ignore,
+        keep=keep,
+        min_classes=2 if journal is None else 0,
+    )
+    if journal is not None:
+        task = _apply_journal(task, journal, quiet=quiet or json)
     check_new_columns(task, sets)
     check_has_unlabeled(task)
     labeled, findings = _label_task(
@@ -166,6 +185,19 @@ def label(
     )
     files = _write_files(labeled, findings, source, labeled_file, model, report)
     _print_result(findings, files, json=json, quiet=quiet)
+
+
+def _apply_journal(task: LabelingTask, journal: Path, *, quiet: bool) -> LabelingTask:
+    """Return the task with the labels of a journal of the studio, and print notes on it."""
+    from graphmargin.labeling.labeling_task import relabel
+    from graphmargin.studio.journal import session_from_journal
+    from graphmargin.studio.session import label_names
+
+    session, notes = session_from_journal(journal, task)
+    if not quiet:
+        for note in notes:
+            console().print(line(note, style="yellow"))
+    return relabel(task, label_names(session))
 
 
 def fit(
@@ -234,6 +266,7 @@ def _write_files(
 ) -> dict[str, str]:
     """Write all files or none of them, and return their paths."""
     from graphmargin._files import all_or_none
+    from graphmargin.report.output_files import write_files
 
     named = {"labeled": out, "model": model, "report": report}
     files = {name: str(path) for name, path in named.items() if path is not None}

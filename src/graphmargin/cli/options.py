@@ -1,4 +1,4 @@
-"""Arguments and options that commands share, and default names of output files."""
+"""Arguments and options that commands share."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
 import typer
+
+from graphmargin._files import file_stem
 
 FORMATS = "CSV, TSV, Parquet, Excel, JSON lines or npz"
 
@@ -173,29 +175,6 @@ def parse_class_weight(text: str | None) -> str | dict[str, float] | None:
     return weights
 
 
-def default_output(table: Path, what: str) -> Path:
-    """Return the default path of a result, next to the table.
-
-    Examples
-    --------
-    >>> default_output(Path("data/cats.csv.gz"), "labeled").as_posix()
-    'data/cats-labeled.csv.gz'
-    >>> default_output(Path(".cats.csv"), "labeled").as_posix()
-    '.cats-labeled.csv'
-    """
-    stem = _stem(table.name)
-    ending = table.name[len(stem) :]
-    # npz files cannot be written.
-    ending = ".parquet" if ending.lower() == ".npz" else ending
-    return table.with_name(f"{stem}-{what}{ending}")
-
-
-def _stem(name: str) -> str:
-    """Return a name without its endings; the leading dot of a hidden file stays."""
-    undotted = name.lstrip(".")
-    return name[: len(name) - len(undotted)] + undotted.partition(".")[0]
-
-
 def default_output_folder(source: str, what: str) -> str:
     """Return the default folder of a result, next to the Parquet files.
 
@@ -205,7 +184,7 @@ def default_output_folder(source: str, what: str) -> str:
     's3://pets/cats-labeled'
     """
     folder, slash, name = source.rstrip("/").rpartition("/")
-    stem = _stem(name)
+    stem = file_stem(name)
     if not stem.strip(".") or folder.endswith(":/") or any(sign in source for sign in "*?["):
         msg = f"there is no default folder for the result of {source}; pass one with --out"
         raise typer.BadParameter(msg, param_hint="--out")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from graphmargin._files import default_output
 from graphmargin.cli.dask_commands import check_unsupported, predict_on_dask
 from graphmargin.cli.options import (
     Dask,
@@ -14,7 +15,6 @@ from graphmargin.cli.options import (
     Quiet,
     Sets,
     TableOrUrl,
-    default_output,
     file_argument,
 )
 from graphmargin.cli.printing import console, line, print_json, print_table

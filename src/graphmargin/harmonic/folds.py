@@ -12,10 +12,13 @@ from graphmargin._blocks import chunk_ranges
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
 from graphmargin.harmonic.problem import HarmonicProblem, check_gamma_g
 from graphmargin.harmonic.solution import HarmonicSolution, assemble_solution
-from graphmargin.harmonic.system import EMPTY_SOLUTION, HarmonicSystem, Solver, SystemSolution
-
-HARD_LABEL_RATE = 1e9
-"""Rate of absorption at a hard label, in units of the rate at which walks leave its vertex."""
+from graphmargin.harmonic.system import (
+    EMPTY_SOLUTION,
+    HARD_LABEL_RATE,
+    HarmonicSystem,
+    Solver,
+    SystemSolution,
+)
 
 BATCH_MEMORY = 500_000_000
 """Largest size in bytes of the solutions that are computed together."""

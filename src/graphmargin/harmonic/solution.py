@@ -21,6 +21,9 @@ from graphmargin.harmonic.system import (
 )
 from graphmargin.labels import UNLABELED, decode_labels
 
+SINK_FLOOR = 0.02
+"""Class mass of no information, against which `conditional_distributions` weighs that of labels."""
+
 
 @dataclass(frozen=True)
 class HarmonicSolution:
@@ -453,6 +456,23 @@ def spread_sink_mass(class_mass: FloatArray) -> FloatArray:
     """
     sink_mass = np.clip(1 - class_mass.sum(axis=1, keepdims=True), 0.0, 1.0)
     return np.asarray(class_mass + sink_mass / class_mass.shape[1])
+
+
+def conditional_distributions(class_mass: FloatArray, floor: float = SINK_FLOOR) -> FloatArray:
+    """Return class probabilities given that the walk ends at a label, and not in the sink.
+
+    The sink mass measures how far away the labels are, not which one is right. A mass of `floor` is
+    spread evenly, so that rows that hardly any walk leads to a label are undecided.
+
+    Examples
+    --------
+    >>> mass = np.array([[0.3, 0.1], [0.0, 0.0]])
+    >>> conditional_distributions(mass, floor=0.1).round(2).tolist()
+    [[0.7, 0.3], [0.5, 0.5]]
+    """
+    n_classes = max(1, class_mass.shape[1])
+    total = class_mass.sum(axis=1, keepdims=True)
+    return np.asarray((class_mass + floor / n_classes) / (total + floor))
 
 
 def check_priors(name: str, priors: Any, n_classes: int) -> FloatArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,10 +13,10 @@ from graphmargin._blocks import row_slices
 from graphmargin._checks import check_integer, check_random_state
 from graphmargin._compilation import kernel
 from graphmargin._html import html_table
-from graphmargin._typing import AnyArray, FloatArray, IntArray
+from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray
 from graphmargin.harmonic.local_push import push_visits
 from graphmargin.harmonic.problem import HarmonicProblem
-from graphmargin.harmonic.solution import HarmonicSolution
+from graphmargin.harmonic.solution import HarmonicSolution, spread_sink_mass
 from graphmargin.harmonic.system import HarmonicSystem, confidence_of
 
 MIN_CANDIDATES = 300
@@ -162,27 +162,26 @@ def suggest_labels(
     """
     n = check_integer("n", n, low=1)
     problem, random = solution.problem, check_random_state(random_state)
-    walk = _Walk.from_problem(problem, _clip_gamma_g(solution.gamma_g, problem.W), n_jobs)
-    mass = walk.class_mass
-    P = mass + (1.0 - mass.sum(axis=1, keepdims=True)) / mass.shape[1]
-    candidates, others = _candidate_pool(walk, 1.0 - P.max(axis=1), n, random)
-    sample = random.permutation(others)[:ERROR_SAMPLE]
-    rows = np.concatenate([candidates, sample])
-    weights = np.ones(len(rows))
-    weights[len(candidates) :] = len(others) / max(1, len(sample))
-    picks = _pick(walk.visits(candidates, rows), P[rows], weights, n)
-    chosen = candidates[[pick.candidate for pick in picks]]
-    gain, represented = np.array([(pick.gain, pick.rows) for pick in picks]).reshape(-1, 2).T
-    vertices, class_mass = walk.vertices[chosen], mass[chosen]
-    sink_mass = 1.0 - class_mass.sum(axis=1)
-    reasons = tuple(
-        _reason(problem, *facts)
-        for facts in zip(vertices, class_mass, sink_mass, represented, strict=True)
+    vertices = np.flatnonzero(~problem.hard)
+    walk = _walk_of(problem, vertices, clip_gamma_g(solution.gamma_g, problem.W), n_jobs)
+    component, reached = problem.component[vertices], problem.reached[vertices]
+    size = max(MIN_CANDIDATES, CANDIDATES_PER_SUGGESTION * n)
+    pool = draw_pool(walk, ~problem.labels.labeled[vertices], component, size, random)
+    picks = pick_labels(pool, spread_sink_mass(walk.class_mass), n)
+    chosen = np.array([pick.vertex for pick in picks], dtype=np.int64)
+    class_mass, classes = walk.class_mass, problem.labels.classes
+    return Suggestions(
+        vertices=vertices[chosen],
+        gain=np.array([pick.gain for pick in picks]),
+        rows=np.array([pick.rows for pick in picks]),
+        class_mass=class_mass[chosen],
+        sink_mass=1.0 - class_mass[chosen].sum(axis=1),
+        reasons=tuple(reason_for(pick, class_mass, classes, component, reached) for pick in picks),
+        gamma_g=walk.gamma_g,
     )
-    return Suggestions(vertices, gain, represented, class_mass, sink_mass, reasons, walk.gamma_g)
 
 
-def _clip_gamma_g(gamma_g: float, W: sparse.csr_array) -> float:
+def clip_gamma_g(gamma_g: float, W: sparse.csr_array) -> float:
     """Return gamma_g, clipped to the range in which suggestions are good."""
     degrees = np.asarray(W.sum(axis=1))
     unit = np.median(degrees[degrees > 0]) if degrees.any() else 1.0
@@ -190,91 +189,173 @@ def _clip_gamma_g(gamma_g: float, W: sparse.csr_array) -> float:
 
 
 @dataclass(frozen=True)
-class _Walk:
-    """The walk on all vertices without a hard label, also in components without labels.
+class LabelWalk:
+    """The walk that ends at labels or in the sink, also in components without labels.
 
-    Every walk ends in the sink at some time, so that the system is regular on all of them.
+    Every walk ends in the sink at some time, so that the system is regular on all vertices.
+
+    Attributes
+    ----------
+    W : csr_array of shape (n, n)
+    absorption : array of shape (n,)
+        Rates at which walks end, also those at labels.
+    class_mass : array of shape (n, c)
+    gamma_g : float
+    inverse : callable or None
+        The inverse of the system, if the graph is small enough to be factorized.
+    n_jobs : int or None
     """
 
-    problem: HarmonicProblem
-    gamma_g: float
-    vertices: IntArray
-    edges: sparse.csr_array
+    W: sparse.csr_array
     absorption: FloatArray
     class_mass: FloatArray
+    gamma_g: float
     inverse: Callable[[FloatArray], FloatArray] | None
-    """The inverse of the system, if the graph is small enough to be factorized."""
-    n_jobs: int | None
-
-    @classmethod
-    def from_problem(cls, problem: HarmonicProblem, gamma_g: float, n_jobs: int | None) -> _Walk:
-        labels, hard = problem.labels, problem.hard
-        vertices = np.flatnonzero(~hard)
-        rates = problem.W[vertices][:, np.flatnonzero(hard)] @ labels.one_hot[hard]
-        rates += problem.trust[vertices, None] * labels.one_hot[vertices]
-        sink = gamma_g + np.where(labels.labeled[vertices], 0.0, problem.c_unlabeled)
-        absorption = rates.sum(axis=1) + sink
-        edges = sparse.csr_array(problem.W[vertices][:, vertices])
-        system = HarmonicSystem(edges, "auto", n_jobs=n_jobs)
-        inverse = system.inverse(absorption, tol=TOLERANCE)
-        mass = np.clip(inverse(rates), 0.0, 1.0)
-        mass /= np.maximum(mass.sum(axis=1, keepdims=True), 1.0)  # rounding may exceed one
-        exact = inverse if system.solver == "direct" else None
-        return cls(problem, gamma_g, vertices, edges, absorption, mass, exact, n_jobs)
+    n_jobs: int | None = None
 
     def visits(self, candidates: IntArray, rows: IntArray) -> FloatArray:
         """Return G between candidates and rows, with a row for each candidate."""
         if self.inverse is None:
             return push_visits(
-                *(self.edges, self.absorption, candidates, rows),
-                tol=TOLERANCE,
-                n_jobs=self.n_jobs,
+                *(self.W, self.absorption, candidates, rows), tol=TOLERANCE, n_jobs=self.n_jobs
             )
         visits = np.empty((len(candidates), len(rows)))
-        for batch in row_slices(len(candidates), 8 * len(self.vertices)):
-            starts = np.zeros((len(self.vertices), batch.stop - batch.start))
+        for batch in row_slices(len(candidates), 8 * self.W.shape[0]):
+            starts = np.zeros((self.W.shape[0], batch.stop - batch.start))
             starts[candidates[batch], np.arange(starts.shape[1])] = 1.0
             visits[batch] = self.inverse(starts)[rows].T
         return visits
 
 
-def _candidate_pool(
-    walk: _Walk, risk: FloatArray, n: int, random: np.random.RandomState
-) -> tuple[IntArray, IntArray]:
-    """Return the candidates and the other unlabeled vertices, as rows of the walk.
+def _walk_of(
+    problem: HarmonicProblem, vertices: IntArray, gamma_g: float, n_jobs: int | None
+) -> LabelWalk:
+    """Return the walk of a problem on its vertices without a hard label."""
+    labels, hard = problem.labels, problem.hard
+    rates = problem.W[vertices][:, np.flatnonzero(hard)] @ labels.one_hot[hard]
+    rates += problem.trust[vertices, None] * labels.one_hot[vertices]
+    sink = gamma_g + np.where(labels.labeled[vertices], 0.0, problem.c_unlabeled)
+    absorption = rates.sum(axis=1) + sink
+    edges = sparse.csr_array(problem.W[vertices][:, vertices])
+    system = HarmonicSystem(edges, "auto", n_jobs=n_jobs)
+    inverse = system.inverse(absorption, tol=TOLERANCE)
+    mass = np.clip(inverse(rates), 0.0, 1.0)
+    mass /= np.maximum(mass.sum(axis=1, keepdims=True), 1.0)  # rounding may exceed one
+    exact = inverse if system.solver == "direct" else None
+    return LabelWalk(edges, absorption, mass, gamma_g, exact, n_jobs)
 
-    Candidates are drawn in proportion to their risk. The largest components without a label are
-    represented by their vertex of largest degree.
+
+@dataclass(frozen=True)
+class CandidatePool:
+    """Vertices that may be suggested, and the effect of their labels on a sample of vertices.
+
+    Attributes
+    ----------
+    n_candidates : int
+    rows : array of shape (m,)
+        The candidates, then other unlabeled vertices, on which errors are counted.
+    weights : array of shape (m,)
+        Number of vertices that each of them counts for; 0 for one with a label.
+    visits : array of shape (n_candidates, m)
+        G between candidates and rows.
     """
-    problem, vertices = walk.problem, walk.vertices
-    unlabeled = np.flatnonzero(~problem.labels.labeled[vertices])
-    keys = random.exponential(size=len(unlabeled)) / np.maximum(risk[unlabeled], 1e-9)
-    unreached = np.flatnonzero(~problem.reached[vertices[unlabeled]])
-    degrees = np.asarray(problem.W.sum(axis=1))[vertices[unlabeled[unreached]]]
+
+    n_candidates: int
+    rows: IntArray
+    weights: FloatArray
+    visits: FloatArray
+
+    @property
+    def candidates(self) -> IntArray:
+        """The vertices that may be suggested."""
+        return self.rows[: self.n_candidates]
+
+    def labeled(self, vertex: int, visits: FloatArray) -> CandidatePool:
+        """Return the pool after `vertex` got a label; `visits` is its column of G before.
+
+        This is G without the vertex, whose row and column become exactly zero.
+        """
+        effect = np.outer(visits[self.candidates], visits[self.rows] / visits[vertex])
+        rest = np.maximum(self.visits - effect, 0.0)
+        here = self.rows == vertex
+        rest[:, here] = 0.0
+        rest[here[: self.n_candidates]] = 0.0
+        return replace(self, visits=rest, weights=np.where(here, 0.0, self.weights))
+
+    def unlabeled(self, vertex: int, visits: FloatArray) -> CandidatePool:
+        """Return the pool after `vertex` lost its label; `visits` is its column of G after."""
+        effect = np.outer(visits[self.candidates], visits[self.rows] / visits[vertex])
+        weights = np.where(self.rows == vertex, 1.0, self.weights)
+        return replace(self, visits=self.visits + effect, weights=weights)
+
+
+def draw_pool(
+    walk: LabelWalk,
+    is_open: BoolArray,
+    component: IntArray,
+    size: int,
+    random: np.random.RandomState,
+    *,
+    n_sampled: int = ERROR_SAMPLE,
+) -> CandidatePool:
+    """Return a pool of candidates, drawn in proportion to their uncertainty.
+
+    The largest components without a label are represented by their vertex of largest degree.
+
+    Parameters
+    ----------
+    walk : LabelWalk
+    is_open : mask of shape (n,)
+        Vertices that may be candidates, and on which errors are counted.
+    component : array of shape (n,)
+        Index of the connected component of each vertex.
+    size : int
+        Number of candidates; all open vertices if they are fewer.
+    random : RandomState
+    n_sampled : int, default=4000
+        Number of open vertices besides the candidates on which errors are counted.
+    """
+    vertices = np.flatnonzero(is_open)
+    mass = walk.class_mass[vertices]
+    risk = 1.0 - spread_sink_mass(mass).max(axis=1)
+    keys = random.exponential(size=len(vertices)) / np.maximum(risk, 1e-9)
+    unreached = np.flatnonzero(~mass.any(axis=1))
+    degrees = np.asarray(walk.W.sum(axis=1))[vertices[unreached]]
     unreached = unreached[np.argsort(-degrees, kind="stable")]
     _, center, sizes = np.unique(
-        problem.component[vertices[unlabeled[unreached]]], return_index=True, return_counts=True
+        component[vertices[unreached]], return_index=True, return_counts=True
     )
     keys[unreached[center[np.argsort(-sizes, kind="stable")[:MAX_COMPONENTS]]]] = 0.0
-    order = unlabeled[np.argsort(keys, kind="stable")]
-    size = max(MIN_CANDIDATES, CANDIDATES_PER_SUGGESTION * n)
-    return order[:size], order[size:]
+    order = vertices[np.argsort(keys, kind="stable")]
+    candidates, others = order[:size], order[size:]
+    sample = random.permutation(others)[:n_sampled]
+    rows = np.concatenate([candidates, sample])
+    weights = np.ones(len(rows))
+    weights[len(candidates) :] = len(others) / max(1, len(sample))
+    return CandidatePool(len(candidates), rows, weights, walk.visits(candidates, rows))
 
 
-class _Selected(NamedTuple):
-    candidate: int
+class Pick(NamedTuple):
+    """A suggested vertex, the errors that its label saves, and the vertices it stands for."""
+
+    vertex: int
     gain: float
     rows: float
 
 
-def _pick(visits: FloatArray, P: FloatArray, weights: FloatArray, n: int) -> list[_Selected]:
-    """Return up to n candidates, chosen greedily; the first rows of P are those of candidates."""
-    weights, picks = weights.copy(), []
-    for _ in range(min(n, len(visits))):
+def pick_labels(pool: CandidatePool, P: FloatArray, n: int) -> list[Pick]:
+    """Return up to n vertices to label, chosen greedily; P are the distributions of all vertices.
+
+    A candidate whose own entry of `visits` is zero is not chosen.
+    """
+    weights, visits, P, picks = pool.weights.copy(), pool.visits, P[pool.rows], []
+    for _ in range(n):
         gains = _gains(visits, P, weights)
+        if not np.isfinite(gains.max(initial=-np.inf)):
+            break
         k = int(gains.argmax())
         h = visits[k] / visits[k, k]
-        picks.append(_Selected(k, float(gains[k]), float(h @ weights)))
+        picks.append(Pick(int(pool.rows[k]), float(gains[k]), float(h @ weights)))
         P = condition_on_label(P, h, k, int(P[k].argmax()))
         # G without vertex k, whose row and column become exactly zero.
         visits = np.maximum(visits - np.outer(visits[:, k], h), 0.0)
@@ -332,24 +413,53 @@ def _gains(visits, P, weights):  # type: ignore[no-untyped-def]
     return gains
 
 
-def _reason(
-    problem: HarmonicProblem, vertex: int, class_mass: FloatArray, sink_mass: float, rows: float
+def reason_for(
+    pick: Pick, class_mass: FloatArray, classes: AnyArray, component: IntArray, reached: BoolArray
 ) -> str:
-    if not problem.reached[vertex]:
-        size = np.count_nonzero(problem.component == problem.component[vertex])
+    """Return why a vertex is suggested, as a text.
+
+    Parameters
+    ----------
+    pick : Pick
+    class_mass : array of shape (n, c)
+        Class masses of all vertices.
+    classes : array of shape (c,)
+        Names of the classes; at least two.
+    component : array of shape (n,)
+        Index of the connected component of each vertex.
+    reached : mask of shape (n,)
+        Vertices in a component with a label.
+    """
+    stands = f"stands for about {format_rows(pick.rows)}"
+    if not reached.any():
+        return f"no row has a label yet; it {stands}"
+    if not reached[pick.vertex]:
+        size = np.count_nonzero(component == component[pick.vertex])
         if size == 1:
             return "no label reaches it, and it has no neighbors"
         return f"no label reaches its cluster of {size} rows"
-    classes = problem.labels.classes
-    first, second = np.argsort(-class_mass, kind="stable")[:2]
+    mass = class_mass[pick.vertex]
+    sink_mass = 1.0 - mass.sum()
+    first, second = np.argsort(-mass, kind="stable")[:2]
     if sink_mass > FAR_SINK_MASS:
         position = f"far from all labels ({sink_mass:.0%} of its walks meet none)"
-    elif class_mass[first] - class_mass[second] > SURE_CONFIDENCE:
-        position = f"probably {_share(classes, class_mass, first)}"
+    elif mass[first] - mass[second] > SURE_CONFIDENCE:
+        position = f"probably {_share(classes, mass, first)}"
     else:
-        pair = [_share(classes, class_mass, code) for code in (first, second)]
+        pair = [_share(classes, mass, code) for code in (first, second)]
         position = f"between {pair[0]} and {pair[1]}"
-    return f"{position}; stands for about {max(1, round(rows))} row{'s' * (round(rows) > 1)}"
+    return f"{position}; {stands}"
+
+
+def format_rows(rows: float) -> str:
+    """Return a number of rows as a text, at least one.
+
+    Examples
+    --------
+    >>> format_rows(0.2), format_rows(12.3)
+    ('1 row', '12 rows')
+    """
+    return f"{max(1, round(rows))} row{'s' * (round(rows) > 1)}"
 
 
 def _share(classes: AnyArray, class_mass: FloatArray, code: int) -> str:

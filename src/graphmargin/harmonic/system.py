@@ -39,6 +39,8 @@ SMALL_MASS = 1e-4
 """Class mass below which an iteration that stops by a norm does not rank the classes."""
 UNDERFLOW_MASS = 1e-200
 """Class mass below which rows are solved again, relative to the largest of them."""
+HARD_LABEL_RATE = 1e9
+"""Rate of absorption at a hard label, in units of the rate at which walks leave its vertex."""
 MIN_AGGREGATED = 5_000
 """Smallest number of vertices for which a coarse graph speeds up iterations."""
 MAX_SWEEP_RATE = 0.6
@@ -196,6 +198,9 @@ class HarmonicSystem:
             return eliminate(self.W, absorption, self.order).solve
 
         s = self.degrees + absorption[self.rows]
+        options: dict[str, Any] = {}
+        if self.aggregates is not None:  # one preconditioner for all right-hand sides
+            options["update"] = self.aggregates.preconditioner(s, absorption[self.rows])
 
         def iterate(R: FloatArray) -> FloatArray:
             # Columns are scaled to size one, so that an absolute tolerance is a relative one;
@@ -205,11 +210,11 @@ class HarmonicSystem:
             size[size == 0] = 1.0
             X = np.empty_like(R)
             if tol is not None:
-                X[self.rows] = np.maximum(self._run(s, R / size, tol=tol).X, 0.0) * size
+                X[self.rows] = np.maximum(self._run(s, R / size, tol=tol, **options).X, 0.0) * size
                 return X
             start = None
             if self.solver != "gauss-seidel":
-                start = np.maximum(self._run(s, R / size).X, 0.0)
+                start = np.maximum(self._run(s, R / size, **options).X, 0.0)
             X[self.rows] = self._sweep(s, R / size, start=start, max_iter=300).X * size
             return X
 
@@ -220,7 +225,7 @@ class HarmonicSystem:
 
     def _run(self, s: FloatArray, B: FloatArray, **options: Any) -> iterative.Iterate:
         options = {"n_jobs": self.n_jobs, "progress": self.progress, **options}
-        if self.aggregates is not None:
+        if self.aggregates is not None and "update" not in options:
             options["update"] = self.aggregates.preconditioner(s, s - self.degrees)
         return iterative.conjugate_gradients(self.W, s, B, **options)
 

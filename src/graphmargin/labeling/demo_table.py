@@ -1,4 +1,4 @@
-"""The example table of `graphmargin demo`: handwritten digits, of which 1 % have a label."""
+"""The example tables of `graphmargin demo` and `studio`: handwritten digits with few labels."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from graphmargin._typing import FloatArray, IntArray
 from graphmargin.datasets import load_digits, mask_labels
 
 if TYPE_CHECKING:
@@ -23,10 +24,26 @@ def demo_table() -> pd.DataFrame:
     >>> table.shape, int(table["digit"].notna().sum())
     ((5620, 65), 56)
     """
+    X, y = load_digits()
+    return _table(X, mask_labels(y, fraction=0.01, random_state=0))
+
+
+def studio_table() -> pd.DataFrame:
+    """Return the same digits, of which one of each class has a label.
+
+    Examples
+    --------
+    >>> table = studio_table()
+    >>> table.shape, int(table["digit"].notna().sum())
+    ((5620, 65), 10)
+    """
+    X, y = load_digits()
+    return _table(X, mask_labels(y, per_class=1, random_state=0))
+
+
+def _table(X: FloatArray, few: IntArray) -> pd.DataFrame:
     import pandas as pd
 
-    X, y = load_digits()
-    few = mask_labels(y, fraction=0.01, random_state=0)
     names = [f"row{i}_col{j}" for i in range(8) for j in range(8)]
     table = pd.DataFrame(X, columns=names)
     return table.assign(**{TARGET: pd.array(few, dtype="Int64")}).replace({TARGET: {-1: pd.NA}})

@@ -91,11 +91,18 @@ def read_task(
     unlabeled: Sequence[str] = (),
     ignore: Sequence[str] = (),
     keep: Sequence[str] = (),
+    min_classes: int = 2,
 ) -> LabelingTask:
     """Return the labeling task of a table in a file, see `task_of`."""
-    table = read_table(path)
-    name = table_name(path)
-    return task_of(table, target, name=name, unlabeled=unlabeled, ignore=ignore, keep=keep)
+    return task_of(
+        read_table(path),
+        target,
+        name=table_name(path),
+        unlabeled=unlabeled,
+        ignore=ignore,
+        keep=keep,
+        min_classes=min_classes,
+    )
 
 
 def task_of(
@@ -106,6 +113,7 @@ def task_of(
     unlabeled: Sequence[str] = (),
     ignore: Sequence[str] = (),
     keep: Sequence[str] = (),
+    min_classes: int = 2,
 ) -> LabelingTask:
     """Return the labeling task of a table, with its features and classes.
 
@@ -122,6 +130,9 @@ def task_of(
         Columns that are not features.
     keep : sequence of str
         Columns that are features although they look like an ID.
+    min_classes : {0, 2}, default=2
+        Smallest number of classes with a label. With 0, a column that the table does not have is
+        added, without any label.
 
     Examples
     --------
@@ -131,9 +142,60 @@ def task_of(
     >>> task.n_labels, task.target.classes.tolist(), task.X.shape
     (2, ['cat', 'dog'], (4, 1))
     """
-    labels = read_target(table, target, unlabeled=unlabeled, source=name)
+    if min_classes == 0 and target not in map(str, table.columns):
+        table = _with_empty_column(table, target)
+    labels = read_target(table, target, unlabeled=unlabeled, source=name, min_classes=min_classes)
     features, X = fit_transform(table, ignore=(target, *ignore), keep=keep)
     return LabelingTask(name, table, labels, features, X)
+
+
+def _with_empty_column(table: pd.DataFrame, name: str) -> pd.DataFrame:
+    import pandas as pd
+
+    table = table.copy()  # `assign` does not accept a column named "self"
+    table[name] = pd.Series([None] * len(table), index=table.index, dtype="str")
+    return table
+
+
+def relabel(task: LabelingTask, names: AnyArray) -> LabelingTask:
+    """Return the task with other labels; cells whose label stays the same are not changed.
+
+    Parameters
+    ----------
+    task : LabelingTask
+    names : array of shape (n_rows,)
+        The label of each row as a text, None without a label.
+
+    Raises
+    ------
+    TableError
+        If fewer than two classes have a label.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"size": [1.0, 1.1, 5.0, 5.2], "kind": [" cat", None, "dog", None]})
+    >>> task = relabel(task_of(table, "kind"), np.array(["cat", "eel", None, "eel"]))
+    >>> task.table["kind"].tolist(), task.target.classes.tolist()
+    ([' cat', 'eel', nan, 'eel'], ['cat', 'eel'])
+    """
+    import pandas as pd
+
+    target, names = task.target, np.asarray(names, dtype=object)
+    known = [str(name) for name in target.classes.tolist()]
+    given = np.array([*known, None], dtype=object)[target.codes]
+    table = task.table.copy()
+    column = table[target.name]
+    if target.classes.dtype.kind == "O":
+        cells = np.where(given == names, column.to_numpy(dtype=object), names)
+        table[target.name] = pd.Series(cells, index=table.index, dtype="str")
+    elif set(names.tolist()) <= {*known, None}:
+        codes = np.array([known.index(name) if name is not None else -1 for name in names])
+        table[target.name] = label_cells(target.classes[codes], codes >= 0)
+    else:  # a class is new, so that numbers become text
+        table[target.name] = pd.Series(names, index=table.index, dtype="str")
+    labels = read_target(table, target.name, unlabeled=target.rule.texts, source=task.name)
+    return replace(task, table=table, target=labels)
 
 
 @dataclass(frozen=True)

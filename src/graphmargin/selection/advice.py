@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
 FEW = 10
 """Number of held-out labels, or edges between labeled points, below which evidence is weak."""
+MIN_CLASS_LABELS = 3
+"""Number of labels below which a class is said to have few, while a person labels row by row."""
+SMALL_CHANGE = 0.005
+"""Share of changed rows below which more labels are said to be of little use."""
 LOW_RECALL = 0.9
 """Share of the true nearest neighbors below which a graph is said to miss many."""
 
@@ -120,6 +124,81 @@ def evidence_advice(held_out: IntArray, error: float) -> Advice | None:
         text = f"{finding}: label more points, scale the features or choose others."
         return Advice("no better than a guess", text, for_tables)
     return None
+
+
+class SessionAdvice(NamedTuple):
+    """A sentence on what to do next, for a person who labels row by row.
+
+    Attributes
+    ----------
+    kind : {"start", "label", "question", "stop"}
+    text : str
+    """
+
+    kind: str
+    text: str
+
+
+def session_advice(
+    classes: Sequence[str],
+    counts: Sequence[int],
+    *,
+    n_open: int,
+    n_questions: int,
+    changed: float | None,
+    window: int,
+) -> SessionAdvice:
+    """Return what to do next in a session of labeling, in one sentence.
+
+    Parameters
+    ----------
+    classes : sequence of str
+    counts : sequence of int
+        Number of labels of each class.
+    n_open : int
+        Number of rows without a label that were not skipped either.
+    n_questions : int
+        Number of labels that look wrong.
+    changed : float or None
+        Share of the rows whose predicted label changed over the last `window` labels; None if
+        there were fewer labels.
+    window : int
+
+    Examples
+    --------
+    >>> state = {"n_open": 5, "n_questions": 0, "window": 20}
+    >>> session_advice(["cat", "dog"], [9, 1], changed=None, **state).text
+    "Label 2 more rows of class 'dog', which has 1 label."
+    >>> session_advice(["cat", "dog"], [19, 18], changed=0.003, **state).text
+    'The last 20 labels changed 0.3% of the rows: stop here, or run the automatic choice.'
+    """
+    n_labels = sum(counts)
+    if len(classes) < 2:
+        text = "Add at least two classes, then label the rows that are offered first."
+        return SessionAdvice("start", text)
+    if n_labels == 0:
+        text = "Label the rows that are offered first: they stand for the most other rows."
+        return SessionAdvice("start", text)
+    if n_questions:
+        looks = "label looks" if n_questions == 1 else "labels look"
+        return SessionAdvice("question", f"{n_questions} {looks} wrong: answer the questions.")
+    if n_open == 0:
+        return SessionAdvice("stop", "No row is left to label: export the table.")
+    fewest, name = min(zip(counts, classes, strict=True))
+    if fewest < MIN_CLASS_LABELS:
+        missing = format_count(MIN_CLASS_LABELS - fewest, "more row")
+        has = "none yet" if fewest == 0 else format_count(fewest, "label")
+        text = f"Label {missing} of class {name!r}, which has {has}."
+        return SessionAdvice("label", text)
+    if changed is None:
+        text = (
+            f"Go on labeling the rows that are offered: {format_count(n_labels, 'label')} so far."
+        )
+        return SessionAdvice("label", text)
+    finding = f"The last {window} labels changed {changed:.1%} of the rows"
+    if changed < SMALL_CHANGE:
+        return SessionAdvice("stop", f"{finding}: stop here, or run the automatic choice.")
+    return SessionAdvice("label", f"{finding}: go on labeling.")
 
 
 def format_count(number: int, noun: str) -> str:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import datetime
 import json
 import warnings
+from collections.abc import Iterable
 from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
@@ -178,15 +179,26 @@ def find_date_format(cells: pd.Series) -> str | None:
     '%d.%m.%Y'
     """
     given = cells[~cells.isin(MISSING_TEXTS)].dropna()
-    sample = given.sample(min(_DATE_SAMPLE, len(given)), random_state=0)
+    sample = given.sample(min(_DATE_SAMPLE, len(given)), random_state=0).unique()
     for day_first in (False, True):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # raised if a cell fits one order only
-            formats = {guess_datetime_format(cell, dayfirst=day_first) for cell in sample}
-        date_format = formats.pop() if len(formats) == 1 else None
-        if isinstance(date_format, str) and not parse_dates(cells, date_format)[1].any():
+        date_format = _common_date_format(sample, day_first=day_first)
+        if date_format is not None and not parse_dates(cells, date_format)[1].any():
             return date_format
     return None
+
+
+def _common_date_format(cells: Iterable[str], *, day_first: bool) -> str | None:
+    """Return the date format that all cells seem to have, None if there is none."""
+    common = None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # raised if a cell fits one order only
+        for cell in cells:
+            date_format = guess_datetime_format(cell, dayfirst=day_first)
+            # A column of other texts fails at its first cell, so that the others are not parsed.
+            if date_format is None or (common is not None and date_format != common):
+                return None
+            common = date_format
+    return common
 
 
 def parse_dates(column: pd.Series, date_format: str | None) -> tuple[pd.Series, BoolArray]:

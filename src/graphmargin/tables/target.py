@@ -57,7 +57,12 @@ class Target:
 
 
 def read_target(
-    table: pd.DataFrame, name: str, *, unlabeled: Sequence[str] = (), source: str = "table"
+    table: pd.DataFrame,
+    name: str,
+    *,
+    unlabeled: Sequence[str] = (),
+    source: str = "table",
+    min_classes: int = 2,
 ) -> Target:
     """Return the classes in a column, and the class of each labeled row.
 
@@ -73,11 +78,13 @@ def read_target(
         Further texts that mean unlabeled, such as "-1" or "?".
     source : str
         Name of the table, for messages.
+    min_classes : {0, 2}, default=2
+        Smallest number of classes that must have a label.
 
     Raises
     ------
     TableError
-        If there is no such column, no label, only one class, or numbers in place of classes.
+        If there is no such column, too few classes, or numbers in place of classes.
 
     Examples
     --------
@@ -89,6 +96,8 @@ def read_target(
     names = [str(column) for column in table.columns]
     check_column_exists(name, names, f"{source}: `target`: ")
     column = with_natural_dtype(table.iloc[:, names.index(name)].reset_index(drop=True))
+    if column.isna().all():  # whatever type a reader gave it
+        column = pd.Series([None] * len(column), dtype="str", name=column.name)
     if is_date_type(column):
         msg = f"column {name!r} has dates, not classes; choose another target"
         raise TableError(msg)
@@ -104,7 +113,7 @@ def read_target(
     if is_text and is_number:
         rule = rule.with_texts(MISSING_TEXTS)
         labeled = ~rule.mask(column.to_numpy(dtype=object))
-    if not labeled.any():
+    if not labeled.any() and min_classes > 0:
         msg = (
             f"column {name!r} has no labels (unlabeled is {rule.description}); at least two "
             "classes need a label"
@@ -118,7 +127,7 @@ def read_target(
         dtype = bool if pd.api.types.is_bool_dtype(column.dtype) else np.int64
         values = column[labeled].to_numpy(dtype=dtype)
         classes, codes_of_labeled = np.unique(values, return_inverse=True)
-    if len(classes) == 1:
+    if len(classes) == 1 < min_classes:
         msg = f"all labels of column {name!r} are {classes[0]!s}; label rows of another class"
         raise TableError(msg)
     counts = np.bincount(codes_of_labeled)

@@ -1,0 +1,133 @@
+"""The command ``graphmargin studio``, which labels a table in the browser."""
+
+from __future__ import annotations
+
+import webbrowser
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from graphmargin.cli.options import Ignore, Keep, Unlabeled, check_regular
+from graphmargin.cli.printing import console, line
+
+if TYPE_CHECKING:
+    from graphmargin.studio.service import Studio
+
+REQUIRED_PACKAGES = ("starlette", "uvicorn")
+LOCAL_HOST = "127.0.0.1"
+DEMO_FOLDER = Path("graphmargin-studio")
+
+HELP = """Label a table in the browser.
+
+The page shows all rows as a map, offers the rows whose labels help most, and spreads every label
+over the graph at once. It estimates the accuracy, and tells when more labels change little. Every
+decision is appended to a journal beside the table, from which a later session continues. The table
+itself is not changed. The page writes the labeled table, a model and a report; `graphmargin label
+--journal` also does.
+
+Without a table, it opens handwritten digits, of which one of each kind has a label.
+
+Examples:
+
+    graphmargin studio cats.csv --target kind
+    graphmargin studio
+"""
+
+
+def studio(
+    table: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[TABLE]",
+            exists=True,
+            dir_okay=False,
+            callback=lambda path: None if path is None else check_regular(path),
+            help="A CSV, TSV, Parquet, Excel, JSON lines or npz file; by default, digits.",
+        ),
+    ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            "--target",
+            "-t",
+            metavar="COLUMN",
+            help="Column with the labels; a name that is not in the table is a new column.",
+        ),
+    ] = None,
+    unlabeled: Unlabeled = [],  # noqa: B006 - typer copies it
+    ignore: Ignore = [],  # noqa: B006 - typer copies it
+    keep: Keep = [],  # noqa: B006 - typer copies it
+    host: Annotated[
+        str,
+        typer.Option(
+            metavar="ADDRESS", help="Address to listen on; by default, this machine alone."
+        ),
+    ] = LOCAL_HOST,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, metavar="N", help="Port; by default, a free one.")
+    ] = 0,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Print the address, but do not open it.")
+    ] = False,
+) -> None:
+    """Serve the page until Ctrl-C."""
+    missing = [package for package in REQUIRED_PACKAGES if find_spec(package) is None]
+    if missing:
+        msg = (
+            f'the studio needs the packages {", ".join(missing)}; pip install "graphmargin[studio]"'
+        )
+        raise typer.TyperException(msg)
+    if table is None:
+        table, target = _write_digits(), "digit"
+    elif target is None:
+        msg = "the column of labels is missing; name it with --target COLUMN"
+        raise typer.BadParameter(msg, param_hint="--target")
+    from graphmargin.labeling.labeling_task import read_task
+    from graphmargin.studio.server import make_server
+    from graphmargin.studio.service import Studio
+
+    console().print(line(f"reading {table} and building its graph"))
+    task = read_task(table, target, unlabeled=unlabeled, ignore=ignore, keep=keep, min_classes=0)
+    session = Studio(task, table)
+    try:
+        server, listening, address = make_server(session, host=host, port=port)
+        for note in session.notes:
+            console().print(line(note, style="yellow"))
+        if host != LOCAL_HOST:
+            text = (
+                f"listening on {host}: everyone who can reach this address and has the token sees "
+                "the table and can label it, and nothing is encrypted"
+            )
+            console().print(line(text, style="yellow"))
+        console().print(line(f"studio    {address}"))
+        console().print(line("Ctrl-C ends it; every decision is on disk already", style="dim"))
+        if not no_browser:
+            webbrowser.open(address)
+        server.run(sockets=[listening])
+    except KeyboardInterrupt:
+        pass  # uvicorn has ended the server, and raises the signal again
+    finally:
+        session.close()
+    _print_end(session)
+
+
+def _print_end(session: Studio) -> None:
+    from graphmargin.studio.journal import journal_path
+
+    n_labels = int((session.snapshot.session.labels > 0).sum())
+    console().print(line(f"ended with {n_labels:,} labels"))
+    console().print(line(f"journal   {journal_path(session.path)}"))
+
+
+def _write_digits() -> Path:
+    """Write the digits, unless they are there already, and return their path."""
+    from graphmargin.labeling.demo_table import studio_table
+    from graphmargin.tables.writing import table_writer
+
+    path = DEMO_FOLDER / "digits.csv"
+    if not path.exists():
+        with table_writer(path) as write:
+            write(studio_table())
+    return path
