@@ -194,7 +194,6 @@ CASES: list[tuple[str, str, dict[str, Any]]] = [
     *(("lattices", MANIFOLD, {"kernel": k, "gamma_u": 1.0}) for k in ("linear", "rbf")),
     ("digits pair", MANIFOLD, {"laplacian_power": 2, "normalized": True}),
     ("digits pair", MANIFOLD, CHOSEN_U | {"kernel": "linear", "fit_intercept": False}),
-    ("digits pair", S3VM, {"solver": "cccp"}),
     ("digits pair", S3VM, {"class_prior": np.array([0.4, 0.6])}),
     # Lists of candidates.
     *((name, CUT, LISTS_G | {"cv": cv}) for name in ("digits", "digits pair") for cv in CVS),

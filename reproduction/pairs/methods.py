@@ -22,11 +22,11 @@ from graphmargin.labels import UNLABELED, encode_labels
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import pairwise_values
 from graphmargin.margin.manifold import WarpedFeatures, warp_features
+from graphmargin.margin.s3vm_training import train_s3vm
 from graphmargin.selection.cut_trials import try_cuts
 from graphmargin.selection.execution import Execution
 from graphmargin.selection.held_out import HeldOutLabels
 from graphmargin.selection.parameters import KernelParameters, Parameters
-from graphmargin.selection.s3vm_fits import try_s3vm
 from graphmargin.selection.tasks import make_tasks
 from graphmargin.selection.trials import Trials
 from reproduction.pairs.splits import PairSplit
@@ -171,18 +171,18 @@ def hat_loss(work: KernelWork) -> Candidates:
     y = pair.split.y_validation
     wrong = ((supervised.f_validation > 0) != (y == 1)).sum(axis=1)
     C = pair.Cs[int(wrong.argmin())]
-    parameters = Parameters(
-        kernel=KernelParameters(work.kernel, work.kernel.width),
-        gamma_u=tuple(share / (2 * C) for share in HAT_SHARES),
-        C=(C,),
-        solver="gradient",
+    trained = train_s3vm(
+        pair.split.X,
+        pair.labels.codes,
+        work.kernel,
+        C=[C] * len(HAT_SHARES),
+        gamma_us=[share / (2 * C) for share in HAT_SHARES],
+        n_jobs=1,
+        random_state=pair.split.seed,
     )
-    execution = Execution(1, pair.split.seed)
-    tasks = make_tasks(pair.split.X, pair.labels, None, [parameters], execution)
-    validation = HeldOutLabels((), (pair.X_new, pair.y_new))
-    (trials,) = try_s3vm(tasks, validation, execution)
     params = [(C, 1 / share) for share in HAT_SHARES]
-    return pair.candidates(params, _decisions(trials.evidence))
+    f_new = np.array([machine.decision(pair.X_new) for machine, _ in trained])
+    return pair.candidates(params, f_new)
 
 
 def harmonic(work: KernelWork) -> Candidates:

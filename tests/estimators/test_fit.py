@@ -43,7 +43,7 @@ FAILURES = {
     "harmonic": {"gamma_g": -1.0, "n_neighbors": 1000, "solver": "unknown", "cv": 3},
     "cut": {"C": [], "eps": 2.0, "kernel": "unknown", "c_labeled": -1.0},
     "manifold": {"gamma_u": -1.0, "laplacian_power": 0, "normalized": "yes"},
-    "semi-supervised": {"solver": "unknown", "class_prior": [1.0], "C": [1.0, -1.0]},
+    "semi-supervised": {"approximation": "unknown", "class_prior": [1.0], "C": [1.0, -1.0]},
     "supervised": {"C": -1.0, "kernel": "unknown", "width": "binary", "cv": "loo"},
 }
 
@@ -192,7 +192,7 @@ def test_local_optima_that_are_worse_than_their_start_are_a_warning():
 def test_solver_that_ends_early_is_a_warning(monkeypatch):
     monkeypatch.setattr(s3vm, "MAX_STEPS", 1)
     X, _, y = blobs(distance=1.0)
-    model = SemiSupervisedSVC(C=2.0, gamma_u=1.0, solver="cccp")
+    model = SemiSupervisedSVC(C=2.0, gamma_u=1.0)
     with pytest.warns(ConvergenceWarning) as caught:
         model.fit(X, y)
     assert "did not converge; scale the features, or lower" in one_warning(

@@ -94,8 +94,7 @@ def test_graph_that_is_given_equals_the_graph_of_the_points(name, convert):
     ("name", "changed"),
     [
         ("manifold", {}),
-        ("semi-supervised", {"solver": "gradient"}),
-        ("semi-supervised", {"solver": "cccp"}),
+        ("semi-supervised", {}),
         ("supervised", {}),
     ],
     ids=str,

@@ -149,7 +149,6 @@ def test_widths_of_edges_are_refused_where_there_are_none(classifier, width):
     [
         (HarmonicClassifier, "'auto', 'direct', 'cg', 'gauss-seidel'"),
         (MaxMarginGraphCut, "'auto', 'direct', 'cg', 'gauss-seidel'"),
-        (SemiSupervisedSVC, "'gradient', 'cccp'"),
     ],
 )
 @pytest.mark.parametrize("solver", ["lu", None, ["direct"]], ids=str)

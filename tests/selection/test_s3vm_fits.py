@@ -3,11 +3,50 @@
 import numpy as np
 import pytest
 
-from graphmargin.margin.s3vm_training import train_s3vm
+from graphmargin.margin.s3vm_training import train_annealed, train_s3vm, train_supervised
 from graphmargin.selection import s3vm_fits
 from graphmargin.selection.held_out import HeldOutLabels
 from graphmargin.selection.s3vm_fits import fit_s3vm, try_s3vm
-from tests.selection.tasks import RUN, S3VM, clusters
+from tests.selection.tasks import RUN, S3VM, assert_consistent, clusters, folds_of, without
+
+
+@pytest.mark.parametrize(("prior", "n_classes"), [(None, 2), ([0.4, 0.6], 2), ("labels", 3)])
+def test_trials_are_annealed_machines_without_the_held_out_labels(prior, n_classes):
+    X, y = clusters(n_classes, n=40)
+    held_out, n_pairs = folds_of(y), n_classes * (n_classes - 1) // 2
+    options = {"kernel": "linear", "width": 1.0, "gamma_u": [0.3, 0.0, 0.05], "C": [1.0, 0.1]}
+    (task,) = S3VM.tasks(X, y, class_prior=prior, **options)
+    (trials,) = try_s3vm([task], held_out, RUN)
+    assert_consistent(trials.evidence, y, held_out, n_pairs)
+    shares = task.parameters.class_prior
+    common = {"class_weight": [1.0] * n_classes}
+    for i, candidate in enumerate(trials.evidence.params):
+        C, gamma_u = candidate["C"], candidate["gamma_u"]
+        values = []
+        for fold in held_out.folds:
+            codes = without(y, fold)
+            weights, bias = train_supervised(X, codes, C=C, n_jobs=1, **common)
+            if gamma_u > 0:
+                path = {"gamma_us": [0.05, 0.3], "class_prior": shares, **common}
+                weights, bias = train_annealed(X, codes, (weights, bias), C=C, **path)[
+                    gamma_u > 0.1
+                ]
+            values.append(X[fold] @ weights + bias)
+        f = trials.evidence.held_out_values[i] * trials.evidence.scales[i]
+        np.testing.assert_allclose(f, np.concatenate(values), atol=1e-3)
+        assert trials.evidence.supervised[i] == (gamma_u == 0)
+
+
+def test_blend_has_the_scales_of_its_machines():
+    """Each machine of the blend counts by its weight, however large its f is."""
+    X, y = clusters(n=60)
+    tasks = S3VM.tasks(X, y, gamma_u=[0.0, 0.3], C=1.0)
+    _, choice, fitted = S3VM.try_and_choose(tasks, folds_of(y))
+    assert fitted.choice.weights.tolist() == choice.weights.tolist()
+    for i, factor in fitted.choice.blended:
+        single = S3VM.fit_one(X, y, **choice.trials.params[i])
+        f = single.predictor.machines[0].pairwise(X[y < 0])
+        assert factor * np.abs(f).mean() == pytest.approx(choice.weights[i], rel=1e-6)
 
 
 def test_hat_losses_of_a_sample_count_for_all_rows(monkeypatch):
@@ -52,5 +91,5 @@ def test_supervised_function_is_kept_if_the_optimum_is_worse(seed, n_labels, n_c
     kept = [solution.kept_supervised for solution in fitted.solutions]
     assert np.all(f == g, axis=0).tolist() == kept
     assert sum(kept) == 1
-    machine, _ = train_s3vm(X, y, task.kernel, C=10.0, gamma_u=0.1, class_prior=None)
+    [(machine, _)] = train_s3vm(X, y, task.kernel, C=[10.0], gamma_us=[0.1], class_prior=None)
     np.testing.assert_allclose(f, machine.pairwise(X), atol=1e-9)

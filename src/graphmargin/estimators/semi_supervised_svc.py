@@ -43,12 +43,9 @@ class SemiSupervisedSVC(MarginClassifier):
         tested on held-out labels.
     class_prior : "labels", None or array of shape (c,), default="labels"
         Shares of the classes among the unlabeled rows. They fix the mean of f over these rows to
-        ``2 p - 1``, because all of them may end on one side otherwise. Known shares are much better
-        than guessed ones; "labels" takes the shares among the labels, and None leaves the mean
-        free.
-    solver : {"gradient", "cccp"}, default="gradient"
-        "gradient" minimizes a smooth objective while gamma_u grows, "cccp" alternately guesses
-        labels and trains on them.
+        ``2 p - 1``, because all of them may end on one side otherwise. Known shares are better
+        than guessed ones. "labels" takes the shares among the labels, with one label more in each
+        class (their posterior mean), and None leaves the mean free.
     approximation : {"auto", "none", "nystroem"}, default="auto"
         "none" is exact, by the eigenvectors of the kernel matrix in time O(n^3). "nystroem" is for
         many rows: the features are kernel values to 500 landmarks (for a linear kernel, the rows
@@ -86,7 +83,6 @@ class SemiSupervisedSVC(MarginClassifier):
         class_weight: Any = None,
         gamma_u: Any = 0.1,
         class_prior: Any = "labels",
-        solver: Any = "gradient",
         approximation: Any = "auto",
         cv: Any = None,
         n_jobs: int | None = None,
@@ -101,7 +97,6 @@ class SemiSupervisedSVC(MarginClassifier):
         self.class_weight = class_weight
         self.gamma_u = gamma_u
         self.class_prior = class_prior
-        self.solver = solver
         self.approximation = approximation
         self.cv = cv
         self.n_jobs = n_jobs

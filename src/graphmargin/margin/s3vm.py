@@ -2,52 +2,45 @@
 
 Minimizes ``J(f) = norm(w)^2 / 2 + C sum_l max(1 - s_i f(x_i), 0) + C gamma_u sum_u
 max(1 - abs(f(x_i)), 0)`` for ``f(x) = w.x + b`` on explicit features (eq. S3VM with
-``C = 1 / (2 gamma)``). The loss of unlabeled rows is not convex, and the result is a local optimum.
-Two solvers look for a good one, both by raising gamma_u from a small value to its full one:
+``C = 1 / (2 gamma)``). The loss of unlabeled rows is not convex, and the result is a local optimum:
 
-- "gradient" minimizes a smooth J, with ``exp(-3 f^2)`` for unlabeled rows (Chapelle, Zien, AISTATS
-  2005), by L-BFGS;
-- "cccp" alternately guesses the labels of unlabeled rows and trains a supervised machine on them.
-  A guess by the sign of f is exact at the current f and an upper bound of J elsewhere, so that J
-  decreases in every step.
+1. `anneal` follows the minimum of a smooth J while gamma_u grows from a small value. The values of
+   gamma_u that are asked for are stages of one path.
+2. Steps on J itself (CCCP) begin there. They alternately guess the labels of unlabeled rows by the
+   sign of f and train a supervised machine on them. The losses of the guesses are exact at the
+   current f and an upper bound elsewhere, so that J decreases in every step.
 
-The first one ends with steps of the second, so that both end in a local optimum of J itself. An
-optimum of J may have all unlabeled rows on one side. To forbid this, the mean of f over them can be
-fixed: with features centered there, it is the bias.
+An optimum of J may have all unlabeled rows on one side. To forbid this, the mean of f over them can
+be fixed: with features centered there, it is the bias.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
-from scipy.optimize import minimize
 
-from graphmargin._checks import check_choice
-from graphmargin._threads import raise_if_cancelled
 from graphmargin._typing import FloatArray, IntArray
+from graphmargin.margin.annealing import anneal
 from graphmargin.margin.coordinate_descent import best_shift
 from graphmargin.margin.fixed_bias_descent import solve_fixed_bias
 from graphmargin.margin.smo import solve_smo
 
-S3VMSolver = Literal["gradient", "cccp"]
-S3VM_SOLVERS = ("gradient", "cccp")
-
-TOLERANCE, STAGE_TOLERANCE = 1e-6, 1e-3
-"""Tolerances of f: of the machines on given and on guessed labels, and in stages but the last."""
-STAGES = np.geomspace(1e-3, 1.0, 10)
-"""Shares of gamma_u in successive stages."""
+TOLERANCE = 1e-6
+"""Tolerance of f of the machines on given and on guessed labels."""
+FIRST_WEIGHT, STAGE_RATIO = 0.05, 10**0.5
+"""Weight of all unlabeled rows in the first stage, relative to all labels; ratio of two stages."""
+SMOOTH_TOLERANCE = 1e-6
+"""Relative tolerance of the smooth J. With 1e-3, two moons are not always found from two labels."""
+ROUGH_TOLERANCES = 1e-4, 1e-3
+"""The same where no steps on J follow: for the values of gamma_u asked for, and in other stages."""
 MAX_STEPS = 50
-"""Largest number of guesses in a stage; usually fewer than ten change a label."""
+"""Largest number of guesses; usually fewer than ten change a label."""
 MAX_SHIFTS, MAX_EPOCHS = 20, 3000
 """Steps of the bias, and passes over the rows in each; only a huge C needs more."""
 MAX_KERNEL = 3000
 """Largest number of labeled rows whose supervised machine is trained on their kernel matrix."""
-LBFGS = {"maxiter": 200, "ftol": 1e-6, "gtol": 0.0}
-"""Options of L-BFGS. Single precision allows no smaller tolerance; steps on J itself follow."""
-SMOOTHNESS = 0.5
-"""Half the width of the interval on which the smooth hinge loss is quadratic."""
 BIAS_REACH = 10.0
 """Factor that keeps the penalty of a step of the bias small beside the losses of a class."""
 
@@ -65,7 +58,7 @@ class S3VMSolution:
     supervised_objective : float
         J of the machine of the labeled rows alone, with the same mean of f if it was given.
     trace : array of shape (1 + n_steps,)
-        J before and after the steps on guessed labels with the full gamma_u; it decreases.
+        J before and after the steps on guessed labels; it decreases.
     kept_supervised : bool
         Whether the supervised machine was returned, because no better one was found.
     converged : bool
@@ -100,11 +93,12 @@ class _Problem:
     H: FloatArray
     signs: FloatArray
     C: float
-    weights: FloatArray
-    """Factors of the losses by class, one for unlabeled rows."""
+    costs: FloatArray
+    """Weights of the losses of labels; C for unlabeled rows."""
+    center: FloatArray
 
     def bounds(self, gamma_u: float) -> FloatArray:
-        return np.where(self.signs == 0, self.C * gamma_u, self.C * self.weights)
+        return np.where(self.signs == 0, self.C * gamma_u, self.costs)
 
     def objective(self, machine: _Machine, gamma_u: float) -> float:
         f, w = _values(self.H, machine), machine.weights
@@ -123,12 +117,11 @@ def solve_s3vm(
     signs: IntArray,
     *,
     C: float,
-    gamma_u: float,
+    gamma_us: Sequence[float],
     class_weight: tuple[float, float] = (1.0, 1.0),
     mean: float | None = None,
-    solver: S3VMSolver = "gradient",
-) -> S3VMSolution:
-    """Return a two-class machine that learns from labeled and unlabeled rows.
+) -> list[S3VMSolution]:
+    """Return two-class machines that learn from labeled and unlabeled rows, one for each gamma_u.
 
     Parameters
     ----------
@@ -138,58 +131,125 @@ def solve_s3vm(
         1 or -1, both of which occur; 0 is unlabeled.
     C : float > 0
         Weight of the losses of labeled rows.
-    gamma_u : float >= 0
-        Weight of the loss of an unlabeled row, as a share of that of a labeled one. 0 is the
+    gamma_us : sequence of float >= 0
+        Weights of the loss of an unlabeled row, as a share of that of a labeled one. 0 is the
         supervised machine, whatever the mean.
     class_weight : tuple of two floats > 0, default=(1.0, 1.0)
         Factors of the losses of positive and of negative labels. Unlabeled rows have none.
     mean : float in [-1, 1], default=None
         The mean of f over the unlabeled rows, ``2 p - 1`` if a share p of them is positive. None
         leaves it free.
-    solver : {"gradient", "cccp"}, default="gradient"
 
     Returns
     -------
-    S3VMSolution
+    list of S3VMSolution
         Time O(n r) for each of some hundred gradients and epochs; memory O(n r), a copy of F.
 
     Examples
     --------
     >>> F = np.array([[-3.0], [-2.0], [-1.5], [1.0], [1.5], [2.0]])
     >>> signs = np.array([-1, 0, 0, 0, 0, 1])
-    >>> solution = solve_s3vm(F, signs, C=10.0, gamma_u=1.0)
+    >>> (solution,) = solve_s3vm(F, signs, C=10.0, gamma_us=[1.0])
     >>> solution.weights.round(3).tolist(), round(solution.bias, 3)
     ([0.8], 0.2)
     >>> bool(solution.objective < solution.supervised_objective)
     True
     """
-    check_choice("solver", solver, S3VM_SOLVERS)
+    values = np.asarray(gamma_us, dtype=np.float64)
+    is_supervised = (values == 0) | (signs != 0).all()
+    solutions: dict[float, S3VMSolution] = {}
+    if is_supervised.any():
+        problem = _problem(F, signs, C, class_weight, is_free=True)
+        machine = _train_on_labels(problem, 0.0)
+        trace = np.array([problem.objective(machine, 0.0)])
+        solution = _solution(problem, machine, float(trace[0]), machine, trace)
+        solutions |= dict.fromkeys(values[is_supervised].tolist(), solution)
+    if not is_supervised.all():
+        problem = _problem(F, signs, C, class_weight, is_free=mean is None)
+        supervised = _train_on_labels(problem, 0.0 if mean is None else mean)
+        ascending = np.unique(values[~is_supervised])
+        for gamma_u, start in zip(
+            ascending.tolist(),
+            _anneal(problem, supervised, ascending, (SMOOTH_TOLERANCE,) * 2),
+            strict=True,
+        ):
+            machine, trace = _cccp(problem, start, gamma_u)
+            at_start = problem.objective(supervised, gamma_u)
+            solutions[gamma_u] = _solution(problem, supervised, at_start, machine, trace)
+    return [solutions[gamma_u] for gamma_u in values.tolist()]
+
+
+def anneal_s3vm(
+    F: FloatArray,
+    signs: IntArray,
+    start: FloatArray,
+    *,
+    C: float,
+    gamma_us: Sequence[float],
+    class_weight: tuple[float, float] = (1.0, 1.0),
+    mean: float | None = None,
+) -> tuple[FloatArray, FloatArray]:
+    """Return the weights (m, r) and biases (m,) at which `solve_s3vm` would begin its steps on J.
+
+    They are minima of a smooth J, in a fraction of the time.
+
+    Parameters
+    ----------
+    F, signs, C, class_weight, mean
+        As in `solve_s3vm`.
+    start : array of shape (r + 1,)
+        Weights and bias of the supervised machine.
+    gamma_us : sequence of m floats > 0, ascending
+
+    Examples
+    --------
+    >>> F = np.array([[-3.0], [-2.0], [-1.5], [1.0], [1.5], [2.0]])
+    >>> signs = np.array([-1, 0, 0, 0, 0, 1])
+    >>> weights, biases = anneal_s3vm(F, signs, np.array([0.4, 0.2]), C=10.0, gamma_us=[0.1, 1.0])
+    >>> (-biases / weights[:, 0]).round(1).tolist()  # the boundaries
+    [-0.2, -0.3]
+    """
+    problem = _problem(F, signs, C, class_weight, is_free=mean is None)
+    bias = float(start[:-1] @ problem.center + start[-1]) if mean is None else mean
+    machine = _Machine(start[:-1], bias)
+    machines = _anneal(problem, machine, np.asarray(gamma_us), ROUGH_TOLERANCES)
+    weights = np.array([machine.weights for machine in machines])
+    return weights, np.array([machine.bias for machine in machines]) - weights @ problem.center
+
+
+def _problem(
+    F: FloatArray, signs: IntArray, C: float, class_weight: tuple[float, float], *, is_free: bool
+) -> _Problem:
     labeled, unlabeled = np.flatnonzero(signs), np.flatnonzero(signs == 0)
     center = F[unlabeled if len(unlabeled) else labeled].mean(axis=0, dtype=np.float64)
     H = np.empty((len(F), F.shape[1] + 1), dtype=F.dtype)
     np.subtract(F, center.astype(F.dtype), out=H[:, :-1])
-    spread = np.square(H[labeled, :-1], dtype=np.float64).sum(axis=1).mean()
     positive, negative = class_weight
-    fewest = min(positive * (signs > 0).sum(), negative * (signs < 0).sum())
-    is_free = mean is None or gamma_u == 0 or not len(unlabeled)
-    H[:, -1] = np.sqrt(spread + BIAS_REACH / (C * fewest)) if is_free else 0.0
-    weights = np.where(signs > 0, positive, np.where(signs < 0, negative, 1.0))
-    problem = _Problem(H, np.asarray(signs, dtype=np.float64), C, weights)
+    if is_free:
+        spread = np.square(H[labeled, :-1], dtype=np.float64).sum(axis=1).mean()
+        fewest = min(positive * (signs > 0).sum(), negative * (signs < 0).sum())
+        H[:, -1] = np.sqrt(spread + BIAS_REACH / (C * fewest))
+    else:
+        H[:, -1] = 0.0
+    costs = C * np.where(signs > 0, positive, np.where(signs < 0, negative, 1.0))
+    return _Problem(H, np.asarray(signs, dtype=np.float64), C, costs, center)
 
-    machine = supervised = _train_on_labels(problem, 0.0 if mean is None else mean)
-    supervised_objective = problem.objective(supervised, gamma_u)
-    trace = np.array([supervised_objective])
-    if gamma_u > 0 and len(unlabeled):
-        run_stages = _continuation if solver == "gradient" else _cccp_in_stages
-        machine = run_stages(problem, supervised, gamma_u)
-        machine, trace = _cccp(problem, machine, gamma_u)
+
+def _solution(
+    problem: _Problem,
+    supervised: _Machine,
+    supervised_objective: float,
+    machine: _Machine,
+    trace: FloatArray,
+) -> S3VMSolution:
+    """Return the better one of two machines with features that are not centered."""
     objective = float(trace[-1])
     kept_supervised = objective > (1 + TOLERANCE) * supervised_objective
     if kept_supervised:
         machine, objective = supervised, supervised_objective
     return S3VMSolution(
         machine.weights,
-        float(machine.bias - machine.weights @ center),
+        float(machine.bias - machine.weights @ problem.center),
         objective,
         supervised_objective,
         trace,
@@ -217,13 +277,57 @@ def _train_on_labels(problem: _Problem, bias: float) -> _Machine:
     return replace(machine, beta=None)
 
 
+def _anneal(
+    problem: _Problem, machine: _Machine, gamma_us: FloatArray, tolerances: tuple[float, float]
+) -> list[_Machine]:
+    """Return the minima of a smooth J for ascending weights of the unlabeled rows.
+
+    `tolerances` are those at the values of gamma_us and in the stages between them.
+    """
+    is_labeled = problem.signs != 0
+    first = FIRST_WEIGHT * is_labeled.sum() / max(1, (~is_labeled).sum())
+    n_stages = max(0, int(np.ceil(np.log(gamma_us[-1] / first) / np.log(STAGE_RATIO))))
+    stages = np.union1d(first * STAGE_RATIO ** np.arange(n_stages), gamma_us)
+    path = anneal(
+        problem.H,
+        problem.signs,
+        problem.costs,
+        problem.C * stages,
+        np.append(machine.weights, 0.0),
+        machine.bias,
+        tolerances=np.where(np.isin(stages, gamma_us), *tolerances),
+    )
+    reach = float(problem.H[0, -1])
+    return [
+        _Machine(v[:-1], machine.bias + reach * float(v[-1]))
+        for v in path[np.searchsorted(stages, gamma_us)]
+    ]
+
+
+def _cccp(problem: _Problem, machine: _Machine, gamma_u: float) -> tuple[_Machine, FloatArray]:
+    """Alternately guess labels and train on them; return the machine and J after every step."""
+    bounds = problem.bounds(gamma_u)
+    trace = [problem.objective(machine, gamma_u)]
+    labels = np.zeros_like(problem.signs)
+    for _ in range(MAX_STEPS):
+        before, labels = labels, problem.guess_labels(machine)
+        if (labels == before).all():
+            return machine, np.array(trace)
+        candidate = _train(problem.H, labels, bounds, machine.bias, machine.beta)
+        objective = problem.objective(candidate, gamma_u)
+        if objective >= trace[-1]:  # larger by less than the tolerance: this is a local optimum
+            return replace(machine, converged=candidate.converged), np.array(trace)
+        machine = candidate
+        trace.append(objective)
+    return replace(machine, converged=False), np.array(trace)
+
+
 def _train(
     H: FloatArray,
     signs: FloatArray,
     bounds: FloatArray,
     bias: float,
     beta: FloatArray | None = None,
-    tolerance: float = TOLERANCE,
 ) -> _Machine:
     """Return the two-class machine whose bias is free, unless the last column is zero.
 
@@ -236,73 +340,15 @@ def _train(
         solution = solve_fixed_bias(
             *(H, signs - bias, lowest, highest),
             start=beta,
-            tolerance=tolerance,
+            tolerance=TOLERANCE,
             max_epochs=MAX_EPOCHS,
         )
         beta, shift = solution.beta, float(H[0, -1] * solution.weights[-1])
-        converged = solution.converged and abs(shift) <= tolerance
+        converged = solution.converged and abs(shift) <= TOLERANCE
         machine = _Machine(solution.weights[:-1], bias + shift, beta, converged)
         if H[0, -1] > 0:
             bias = machine.bias + best_shift(_values(H, machine), signs, bounds)
             machine = replace(machine, bias=bias)
-        if abs(shift) <= tolerance:
+        if abs(shift) <= TOLERANCE:
             break
     return machine
-
-
-def _cccp_in_stages(problem: _Problem, machine: _Machine, gamma_u: float) -> _Machine:
-    """Return the machine after CCCP with growing weights of the unlabeled rows."""
-    for share in STAGES[:-1]:
-        machine, _ = _cccp(problem, machine, share * gamma_u, STAGE_TOLERANCE)
-    return machine
-
-
-def _cccp(
-    problem: _Problem, machine: _Machine, gamma_u: float, tolerance: float = TOLERANCE
-) -> tuple[_Machine, FloatArray]:
-    """Alternately guess labels and train on them; return the machine and J after every step."""
-    bounds = problem.bounds(gamma_u)
-    trace = [problem.objective(machine, gamma_u)]
-    labels = np.zeros_like(problem.signs)
-    for _ in range(MAX_STEPS):
-        before, labels = labels, problem.guess_labels(machine)
-        if (labels == before).all():
-            return machine, np.array(trace)
-        candidate = _train(problem.H, labels, bounds, machine.bias, machine.beta, tolerance)
-        objective = problem.objective(candidate, gamma_u)
-        if objective >= trace[-1]:  # larger by less than the tolerance: this is a local optimum
-            return replace(machine, converged=candidate.converged), np.array(trace)
-        machine = candidate
-        trace.append(objective)
-    return replace(machine, converged=False), np.array(trace)
-
-
-def _continuation(problem: _Problem, machine: _Machine, gamma_u: float) -> _Machine:
-    """Return the minimum of a smooth J, with growing weights of the unlabeled rows.
-
-    Wider bumps at first, in addition or instead, gave a lower J on some problems and more errors on
-    tables.
-    """
-    H, signs, C = problem.H, problem.signs, problem.C
-    labeled, unlabeled = np.flatnonzero(signs), np.flatnonzero(signs == 0)
-    s, costs, slopes = signs[labeled], C * problem.weights[labeled], np.empty(len(H))
-    v, bias = np.append(machine.weights, 0.0), machine.bias
-
-    def surrogate(v: FloatArray, weight: float) -> tuple[float, FloatArray]:
-        raise_if_cancelled()
-        f = (H @ v.astype(H.dtype)).astype(np.float64) + bias
-        missing = np.maximum(1 + SMOOTHNESS - s * f[labeled], 0.0)
-        bent = np.minimum(missing, 2 * SMOOTHNESS)
-        bumps = np.exp(-3 * np.square(f[unlabeled]))
-        slopes[labeled] = -costs / (2 * SMOOTHNESS) * s * bent
-        slopes[unlabeled] = -6 * weight * f[unlabeled] * bumps
-        hinges = bent * (missing - bent / 2) / (2 * SMOOTHNESS)
-        w = np.append(v[:-1], 0.0)
-        value = float(w @ w) / 2 + float((costs * hinges).sum()) + weight * float(bumps.sum())
-        return value, w + slopes.astype(H.dtype) @ H
-
-    for share in STAGES:
-        weight = share * gamma_u * C
-        result = minimize(surrogate, v, (weight,), "L-BFGS-B", jac=True, options=LBFGS)
-        v = result.x
-    return _Machine(v[:-1], bias + float(H[0, -1] * v[-1]))

@@ -7,7 +7,8 @@ not concern them, as they do in one-vs-rest, where a single boundary has to go a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -18,13 +19,15 @@ from graphmargin._threads import map_in_threads
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
 from graphmargin.labels import UNLABELED
 from graphmargin.margin.class_weights import weights_of_rows
+from graphmargin.margin.coupling import class_scores
 from graphmargin.margin.feature_maps import explicit_features
 from graphmargin.margin.feature_training import MAX_FEATURE_ROWS, N_LANDMARKS
 from graphmargin.margin.kernels import Kernel
-from graphmargin.margin.machine import MarginMachine, TrainingReport
+from graphmargin.margin.machine import MarginMachine, TrainingReport, predicted_codes
 from graphmargin.margin.s3vm import (
+    MAX_KERNEL,
     S3VMSolution,
-    S3VMSolver,
+    anneal_s3vm,
     solve_s3vm,
 )
 from graphmargin.margin.training import (
@@ -32,12 +35,28 @@ from graphmargin.margin.training import (
     check_approximation,
     choose_center,
     train_machine,
+    train_on_kernel,
 )
 
 MAX_EXACT = 1000
 """Largest number of rows of which "auto" takes all as landmarks."""
 MAX_DOUBLE_ENTRIES = 2**24
 """Largest number of entries of the features in double precision, 128 MB; else single."""
+MAX_PAIR_ROWS, MAX_ROWS_OF_PAIRS, MIN_PAIR_ROWS = 2000, 150_000, 100
+"""Largest number of unlabeled rows of a pair of classes and of all pairs, unless a pair has few."""
+
+
+@dataclass(frozen=True)
+class PairProblem:
+    """The rows of a pair of classes and their signs, 1 for the first class and 0 for unlabeled."""
+
+    pair: tuple[int, int]
+    rows: IntArray
+    signs: IntArray
+    factor: float
+    """Number of unlabeled rows that each of these represents."""
+    class_weight: tuple[float, float]
+    mean: float | None
 
 
 def train_s3vm(
@@ -45,17 +64,18 @@ def train_s3vm(
     codes: IntArray,
     kernel: Kernel,
     *,
-    C: float,
-    gamma_u: float,
+    C: Sequence[float],
+    gamma_us: Sequence[float],
     class_weight: Sequence[float] | None = None,
     class_prior: FloatArray | None = None,
-    solver: S3VMSolver = "gradient",
     approximation: Approximation = "auto",
     n_jobs: int | None = None,
     random_state: Any = None,
     progress: ProgressCallback | None = None,
-) -> tuple[MarginMachine, list[S3VMSolution]]:
-    """Return the semi-supervised machine on rows X (eq. S3VM) and the solutions of its pairs.
+) -> list[tuple[MarginMachine, list[S3VMSolution]]]:
+    """Return semi-supervised machines on rows X (eq. S3VM) and the solutions of their pairs.
+
+    All machines share their features, and those with the same C the path of growing gamma_u.
 
     Parameters
     ----------
@@ -64,45 +84,45 @@ def train_s3vm(
     codes : array of shape (n,)
         Class of each labeled row, -1 for the others; every class 0..c-1 occurs.
     kernel : Kernel
-    C : float > 0
-        1 / (2 gamma), the weight of the hinge losses.
-    gamma_u : float >= 0
-        Weight of the hat losses; 0 is the supervised machine.
+    C : sequence of m floats > 0
+        1 / (2 gamma), the weight of the hinge losses of each machine.
+    gamma_us : sequence of m floats >= 0
+        Weight of the hat losses of each machine; 0 is the supervised machine.
     class_weight : sequence of c floats > 0, default=None
         Factors of the hinge losses of each class; the hat losses of unlabeled rows have none.
     class_prior : array of shape (c,), default=None
         Shares of the classes among the unlabeled rows, which fix the mean of f there; None
         leaves it free.
-    solver : {"gradient", "cccp"}, default="gradient"
-        See `solve_s3vm`.
     approximation : {"auto", "none", "nystroem"}, default="auto"
         Features are the rows for a linear kernel on dense X, else kernel values to landmarks:
         all rows with "none", 500 of them with "nystroem", and all of up to 1,000 with "auto".
-        Of more than 200,000 unlabeled rows, a sample of that size with larger weights is used.
+        Of more than 2,000 unlabeled rows of a pair of classes, or 150,000 of all pairs, a sample
+        with larger weights is used.
     n_jobs, random_state, progress
         As in `train_machine`.
 
     Returns
     -------
-    machine : MarginMachine
-    solutions : list of S3VMSolution
+    list of m pairs of MarginMachine and list of S3VMSolution
         A solution for each pair of classes, with f positive for the first one.
 
     Examples
     --------
     >>> X = np.array([[-3.0], [-2.0], [-1.5], [1.0], [1.5], [2.0]])
-    >>> machine, _ = train_s3vm(
-    ...     X, np.array([0, -1, -1, -1, -1, 1]), Kernel("linear"), C=10.0, gamma_u=1.0
+    >>> [(machine, _)] = train_s3vm(
+    ...     X, np.array([0, -1, -1, -1, -1, 1]), Kernel("linear"), C=[10.0], gamma_us=[1.0]
     ... )
     >>> machine.decision(X).round(2).tolist()
     [-2.2, -1.4, -1.0, 1.0, 1.4, 1.8]
     """
     check_approximation(approximation, kernel.kind)
-    gamma_u = check_real("gamma_u", gamma_u, hint="; 0 is the supervised machine")
+    for gamma_u in gamma_us:
+        check_real("gamma_u", gamma_u, hint="; 0 is the supervised machine")
     random = check_random_state(random_state)
     labeled, unlabeled = np.flatnonzero(codes != UNLABELED), np.flatnonzero(codes == UNLABELED)
+    factor = 1.0
     if len(unlabeled) > MAX_FEATURE_ROWS and kernel.kind != "precomputed":
-        gamma_u *= len(unlabeled) / MAX_FEATURE_ROWS
+        factor = len(unlabeled) / MAX_FEATURE_ROWS
         unlabeled = random.permutation(unlabeled)[:MAX_FEATURE_ROWS]
     used = np.sort(np.concatenate([labeled, unlabeled]))
     exact = approximation == "none" or (approximation == "auto" and len(codes) <= MAX_EXACT)
@@ -115,56 +135,146 @@ def train_s3vm(
     F = feature_map.transform_rows(X, used, n_jobs=n_jobs, dtype=dtype)
     n_classes, given = int(codes.max()) + 1, codes[used]
     costs = [1.0] * n_classes if class_weight is None else class_weight
-    completed = given if n_classes == 2 else _predict_unlabeled(F, given, C, costs, n_jobs)
+    paths = [(value, np.flatnonzero(np.asarray(C) == value)) for value in dict.fromkeys(C)]
+    assignments = []
+    for value, machines in paths:
+        completed = given
+        if n_classes > 2:
+            supervised = train_supervised(F, given, C=value, class_weight=costs, n_jobs=n_jobs)
+            completed = complete(F, given, *supervised)
+        problems = pair_problems(given, completed, costs, class_prior, random)
+        assignments += [(value, machines, problem) for problem in problems]
 
-    def solve(pair: tuple[int, int]) -> S3VMSolution:
-        first, second = pair
+    def solve(assignment: tuple[float, IntArray, PairProblem]) -> list[S3VMSolution]:
+        value, machines, problem = assignment
+        return solve_s3vm(
+            F if len(problem.rows) == len(F) else F[problem.rows],
+            problem.signs,
+            C=value,
+            gamma_us=[factor * problem.factor * gamma_us[m] for m in machines],
+            class_weight=problem.class_weight,
+            mean=problem.mean,
+        )
+
+    solved = map_in_threads(solve, assignments, n_jobs=n_jobs, progress=progress)
+    by_machine: list[list[S3VMSolution]] = [[] for _ in C]
+    for (_, machines, _), solutions in zip(assignments, solved, strict=True):
+        for m, solution in zip(machines, solutions, strict=True):
+            by_machine[m].append(solution)
+    fields = feature_map.report_fields(X)
+    trained = []
+    for value, solutions in zip(C, by_machine, strict=True):
+        failure = ""
+        if not all(solution.converged for solution in solutions):
+            failure = (
+                "semi-supervised SVM: the solver did not converge; scale the features, or lower "
+                "`C` or `gamma_u`"
+            )
+        machine = feature_map.machine_from_weights(
+            np.column_stack([solution.weights for solution in solutions]),
+            np.array([solution.bias for solution in solutions]),
+            n_classes,
+            TrainingReport("coordinate descent", value, len(used), failure=failure, **fields),
+        )
+        trained.append((machine, solutions))
+    return trained
+
+
+def train_annealed(
+    F: FloatArray,
+    codes: IntArray,
+    supervised: tuple[FloatArray, FloatArray],
+    *,
+    C: float,
+    gamma_us: Sequence[float],
+    class_weight: Sequence[float],
+    class_prior: FloatArray | None,
+) -> list[tuple[FloatArray, FloatArray]]:
+    """Return weights (r, n_pairs) and intercepts (n_pairs,) of machines, one for each gamma_u.
+
+    They minimize the smooth objective of `anneal_s3vm` on features F, for ascending gamma_us > 0,
+    starting at the supervised machine with the same C. Trials use them in place of `train_s3vm`.
+    """
+    n_classes = int(codes.max()) + 1
+    completed = codes if n_classes == 2 else complete(F, codes, *supervised)
+    starts = np.vstack(supervised).T
+    weights = np.empty((len(gamma_us), F.shape[1], len(starts)))
+    intercepts = np.empty((len(gamma_us), len(starts)))
+    problems = pair_problems(codes, completed, class_weight, class_prior, None)
+    for pair, problem in enumerate(problems):
+        weights[:, :, pair], intercepts[:, pair] = anneal_s3vm(
+            F if len(problem.rows) == len(F) else F[problem.rows],
+            problem.signs,
+            starts[pair],
+            C=C,
+            gamma_us=gamma_us,
+            class_weight=problem.class_weight,
+            mean=problem.mean,
+        )
+    return list(zip(weights, intercepts, strict=True))
+
+
+def pair_problems(
+    codes: IntArray,
+    completed: IntArray,
+    class_weight: Sequence[float],
+    class_prior: FloatArray | None,
+    random: np.random.RandomState | None,
+) -> Iterator[PairProblem]:
+    """Yield the problem of each pair of classes.
+
+    `completed` has the classes that the supervised machine predicts for unlabeled rows, or -1 where
+    they belong to the only pair. If `random` is given, a pair has a sample of at most 2,000
+    unlabeled rows, and all pairs together of about 150,000.
+    """
+    pairs = list(combinations(range(len(class_weight)), 2))
+    limit = min(MAX_PAIR_ROWS, max(MIN_PAIR_ROWS, MAX_ROWS_OF_PAIRS // len(pairs)))
+    for first, second in pairs:
         rows = np.flatnonzero(np.isin(completed, [first, second, UNLABELED]))
-        signs = (given[rows] == first).astype(np.int64) - (given[rows] == second)
+        factor, is_unlabeled = 1.0, codes[rows] == UNLABELED
+        n_unlabeled = int(is_unlabeled.sum())
+        if random is not None and n_unlabeled > limit:
+            factor = n_unlabeled / limit
+            drawn = random.choice(rows[is_unlabeled], limit, replace=False)
+            rows = np.sort(np.concatenate([rows[~is_unlabeled], drawn]))
+        signs = (codes[rows] == first).astype(np.int64) - (codes[rows] == second)
         mean = None
         if class_prior is not None:
             both = class_prior[[first, second]]
             mean = float((both[0] - both[1]) / both.sum())
-        return solve_s3vm(
-            F if len(rows) == len(F) else F[rows],
-            signs,
-            C=C,
-            gamma_u=gamma_u,
-            class_weight=(costs[first], costs[second]),
-            mean=mean,
-            solver=solver,
-        )
-
-    pairs = list(combinations(range(n_classes), 2))
-    solutions = map_in_threads(solve, pairs, n_jobs=n_jobs, progress=progress)
-    failure = ""
-    if not all(solution.converged for solution in solutions):
-        failure = (
-            "semi-supervised SVM: the solver did not converge; scale the features, or lower `C` or "
-            "`gamma_u`"
-        )
-    fields = feature_map.report_fields(X)
-    machine = feature_map.machine_from_weights(
-        np.column_stack([solution.weights for solution in solutions]),
-        np.array([solution.bias for solution in solutions]),
-        n_classes,
-        TrainingReport("coordinate descent", C, len(used), failure=failure, **fields),
-    )
-    return machine, solutions
+        costs = (class_weight[first], class_weight[second])
+        yield PairProblem((first, second), rows, signs, factor, costs, mean)
 
 
-def _predict_unlabeled(
-    F: FloatArray, codes: IntArray, C: float, class_weight: Sequence[float], n_jobs: int | None
+def train_supervised(
+    F: FloatArray,
+    codes: IntArray,
+    *,
+    C: float,
+    class_weight: Sequence[float],
+    n_jobs: int | None,
+) -> tuple[FloatArray, FloatArray]:
+    """Return weights (r, n_pairs) and intercepts (n_pairs,) of the machine of labeled rows."""
+    labeled = np.flatnonzero(codes != UNLABELED)
+    given, rows = codes[labeled], F[labeled]
+    costs = weights_of_rows(class_weight, given)
+    if len(labeled) <= MAX_KERNEL:
+        rows = rows.astype(np.float64, copy=False)
+        machine = train_on_kernel(rows @ rows.T, given, C=C, sample_weight=costs, n_jobs=n_jobs)
+        return rows[machine.vectors].T @ machine.coefficients, machine.intercepts
+    machine = train_machine(
+        rows, given, Kernel("linear"), C=C, sample_weight=costs, n_jobs=n_jobs, random_state=0
+    ).collapse_linear()
+    weights = machine.coefficients
+    return weights, machine.intercepts - np.broadcast_to(machine.center, F.shape[1]) @ weights
+
+
+def complete(
+    F: FloatArray, codes: IntArray, weights: FloatArray, intercepts: FloatArray
 ) -> IntArray:
     """Return the given classes, and those that the supervised machine predicts elsewhere."""
-    labeled = codes != UNLABELED
-    machine = train_machine(
-        F[labeled],
-        codes[labeled],
-        Kernel("linear"),
-        C=C,
-        sample_weight=weights_of_rows(class_weight, codes[labeled]),
-        n_jobs=n_jobs,
-        random_state=0,
-    )
-    return np.where(labeled, codes, machine.decision(F).argmax(axis=1))
+    unlabeled = codes == UNLABELED
+    pairwise = F[unlabeled] @ weights + intercepts
+    completed = codes.copy()
+    completed[unlabeled] = predicted_codes(class_scores(pairwise, int(codes.max()) + 1))
+    return completed

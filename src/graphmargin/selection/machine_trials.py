@@ -1,9 +1,8 @@
-"""Trials of machines that share explicit features, a machine for each fold and candidate."""
+"""Trials of machines that share explicit features: all candidates, fold by fold."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from graphmargin.selection.trials import pairwise_trials
 def try_machines(
     task: Task,
     candidates: Sequence[Candidate],
-    train: Callable[[tuple[IntArray, Candidate]], MarginMachine],
+    train: Callable[[IntArray], list[MarginMachine]],
     points: Any,
     rows: IntArray,
     held_out: HeldOutLabels,
@@ -36,7 +35,7 @@ def try_machines(
     candidates : sequence of dict
         Dicts with the keys ``gamma_u`` and ``C``.
     train : callable
-        Takes the class of each row, -1 for unlabeled, and a candidate; returns its machine.
+        Takes the class of each row, -1 for unlabeled; returns the machines of all candidates.
     points : array or CSR matrix of shape (s, d)
         The rows that machines learn from and are tested on, in the form that they take.
     rows : array of shape (s,)
@@ -49,10 +48,7 @@ def try_machines(
     labels = EncodedLabels(task.labels.classes, task.labels.codes[rows])
     tested = [np.flatnonzero(np.isin(rows, fold)) for fold in held_out.folds]
     fold_codes = [labels.without(places).codes for places in (NOTHING_HELD_OUT, *tested)]
-    assignments = product(fold_codes, candidates)
-    machines = map_in_threads(train, assignments, n_jobs=execution.n_jobs, progress=progress)
-    m = len(candidates)
-    by_fold = [machines[first : first + m] for first in range(0, len(machines), m)]
+    by_fold = map_in_threads(train, fold_codes, n_jobs=execution.n_jobs, progress=progress)
     if held_out.validation is None:
         folds = zip(by_fold[1:], tested, strict=True)
         parts = [pairwise_values(trained, points[places]) for trained, places in folds]

@@ -131,7 +131,7 @@ def _try_task(
     # The sample is the same for all tasks, however many landmarks each of them draws.
     rows, _ = sample_rows(labels.codes, check_random_state(execution.seed))
     features = replace(features, rotated=features.rotated[np.isin(labeled, rows)])
-    train = partial(_train_on_fold, features, labels.labeled[rows], parameters)
+    train = partial(_train_on_fold, features, labels.labeled[rows], parameters, candidates)
     return try_machines(task, candidates, train, task.X[rows], rows, held_out, execution, progress)
 
 
@@ -139,18 +139,21 @@ def _train_on_fold(
     features: WarpedFeatures,
     labeled: BoolArray,
     parameters: Parameters,
-    assignment: tuple[IntArray, Candidate],
-) -> MarginMachine:
-    """Return the machine of a candidate on the labels that a fold keeps."""
-    codes, candidate = assignment
+    candidates: Sequence[Candidate],
+    codes: IntArray,
+) -> list[MarginMachine]:
+    """Return the machines of all candidates on the labels that a fold keeps."""
     labeled_codes = codes[labeled]
     kept = labeled_codes != UNLABELED
-    C = float(candidate["C"])
-    return replace(features, rotated=features.rotated[kept]).train(
-        2 * C * candidate["gamma_u"],
-        labeled_codes[kept],
-        C,
-        parameters.fit_intercept,
-        n_jobs=1,
-        class_weight=parameters.class_weight,
-    )
+    features = replace(features, rotated=features.rotated[kept])
+    return [
+        features.train(
+            2 * float(candidate["C"]) * candidate["gamma_u"],
+            labeled_codes[kept],
+            float(candidate["C"]),
+            parameters.fit_intercept,
+            n_jobs=1,
+            class_weight=parameters.class_weight,
+        )
+        for candidate in candidates
+    ]

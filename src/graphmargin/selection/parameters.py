@@ -28,7 +28,6 @@ from graphmargin.margin.class_weights import check_class_weight, class_weights
 from graphmargin.margin.induced import LOSS_WEIGHTS
 from graphmargin.margin.kernels import COEF0_HINT, Kernel
 from graphmargin.margin.manifold import check_gamma_u
-from graphmargin.margin.s3vm import S3VM_SOLVERS
 from graphmargin.margin.training import APPROXIMATIONS, Approximation, check_approximation
 
 Candidates = tuple[Any, ...] | None
@@ -276,8 +275,7 @@ def _check_given_graph(given: Mapping[str, Any], *, has_graph: bool) -> None:
 
 def _checks(given: Mapping[str, Any], labels: EncodedLabels | None) -> dict[str, Check]:
     """Return the checks of all parameters that a classifier may have."""
-    has_edges, is_s3vm = "metric" in given, "class_prior" in given
-    solvers = S3VM_SOLVERS if is_s3vm else SOLVERS
+    has_edges = "metric" in given
     checks: dict[str, Check] = {
         "gamma_g": check_gamma_g,
         "C": partial(
@@ -289,7 +287,7 @@ def _checks(given: Mapping[str, Any], labels: EncodedLabels | None) -> dict[str,
         ),
         "class_weight": check_class_weight,
         "gamma_u": check_gamma_u,
-        "solver": partial(check_choice, "solver", choices=solvers),
+        "solver": partial(check_choice, "solver", choices=SOLVERS),
         "approximation": partial(check_choice, "approximation", choices=APPROXIMATIONS),
         "kernel": lambda kernel: Kernel(kernel).kind,
         "degree": partial(check_integer, "degree", low=1),
@@ -355,12 +353,16 @@ def _check_normalization(labels: EncodedLabels, value: Any) -> Any:
 
 
 def _check_class_prior(labels: EncodedLabels, value: Any) -> Any:
-    """Return the class shares that fix the mean of f as an array, or None."""
+    """Return the class shares that fix the mean of f as an array, or None.
+
+    Shares from labels are their posterior mean if all shares are equally likely before: one label
+    more in each class.
+    """
     if value is None:
         return None
     if isinstance(value, str):
         check_choice("class_prior", value, ("labels",), ", None or an array")
-        shares = labels.one_hot.sum(axis=0)
+        shares = labels.one_hot.sum(axis=0) + 1.0
     else:
         shares = check_priors("class_prior", value, len(labels.classes))
     return np.asarray(shares / shares.sum())

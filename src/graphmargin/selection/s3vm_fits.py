@@ -13,13 +13,13 @@ from graphmargin._progress import report_stage
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
 from graphmargin.labels import UNLABELED
 from graphmargin.margin.feature_maps import explicit_features
-from graphmargin.margin.feature_training import N_LANDMARKS
 from graphmargin.margin.kernels import Kernel
-from graphmargin.margin.machine import MarginMachine, blend_machines
+from graphmargin.margin.machine import MarginMachine, TrainingReport, blend_machines
 from graphmargin.margin.s3vm import S3VMSolution
-from graphmargin.margin.s3vm_training import train_s3vm
+from graphmargin.margin.s3vm_training import train_annealed, train_s3vm, train_supervised
 from graphmargin.margin.training import choose_center
 from graphmargin.selection.choice import Choice
+from graphmargin.selection.cut_trials import MAX_SCALE_ROWS
 from graphmargin.selection.execution import Execution, FitWarning, machine_warnings
 from graphmargin.selection.fitted import FittedClassifier, calibrate_and_label
 from graphmargin.selection.grids import HAT_LOSS_GRID, c_grid
@@ -37,7 +37,9 @@ from graphmargin.selection.tasks import (
 from graphmargin.selection.trial_rows import sample_rows
 
 MAX_HAT_LOSSES = 500
-"""Largest number of unlabeled rows that trials learn from, because training is slow."""
+"""Largest number of unlabeled rows that trials learn from."""
+N_TRIAL_LANDMARKS = 200
+"""Number of landmarks in trials."""
 
 
 @dataclass(frozen=True)
@@ -59,10 +61,11 @@ def try_s3vm(
 ) -> tuple[TaskTrials, ...]:
     """Return the predictions of semi-supervised machines for the held-out labels.
 
-    Every fold and candidate is trained separately, on features that all of them share. The row of
-    a held-out label is one more unlabeled row there. Of more than 1,000 labeled or 500 unlabeled
-    rows, machines learn from a random sample, whose hat losses are weighted to represent all
-    unlabeled rows.
+    All folds and candidates share their features, with at most 200 landmarks, and those with the
+    same C the path of growing gamma_u. The machines minimize a smooth objective. The row of a
+    held-out label is one more unlabeled row. Of more than 1,000 labeled or 500 unlabeled rows,
+    machines learn from a random sample, whose hat losses are weighted to represent all unlabeled
+    rows.
     """
     return try_tasks(tasks, s3vm_candidates, _try_task, held_out, execution)
 
@@ -71,13 +74,35 @@ def blend_s3vm(trials: Sequence[TaskTrials], choice: Choice, execution: Executio
     """Return the blend of the chosen candidates, trained on all rows."""
     members = blend_members(trials, choice)
     with report_stage(f"blend of {len(members)} classifiers", execution.verbose) as progress:
-        trained = [
-            _train(member.trials.task, member.candidate, execution, progress) for member in members
-        ]
-    machines = blend_machines(
-        [machine for machine, _ in trained], [member.factor for member in members]
-    )
-    return _fitted(members[0].trials.task, machines, trained, choice)
+        by_number: dict[int, Trained] = {}
+        for part in trials:
+            of_task = [member for member in members if member.trials is part]
+            candidates = [member.candidate for member in of_task]
+            trained = _train(part.task, candidates, execution, progress) if of_task else []
+            by_number |= zip((member.number for member in of_task), trained, strict=True)
+    trained = [by_number[member.number] for member in members]
+    task = members[0].trials.task
+    choice = _with_scales(choice, task, [machine for machine, _ in trained])
+    factors = [factor for _, factor in choice.blended]
+    machines = blend_machines([machine for machine, _ in trained], factors)
+    return _fitted(task, machines, trained, choice)
+
+
+def _with_scales(choice: Choice, task: Task, machines: Sequence[MarginMachine]) -> Choice:
+    """Return the choice with the scales of the machines of the blend, the heaviest first.
+
+    Those of trials minimize a smooth objective, which has a larger f.
+    """
+    unlabeled = np.flatnonzero(~task.labels.labeled)
+    if not len(unlabeled):
+        return choice
+    rows = unlabeled[:: -(-len(unlabeled) // MAX_SCALE_ROWS)]
+    points = task.X[rows]
+    scales = choice.trials.scales.copy()
+    for (number, _), machine in zip(choice.blended, machines, strict=True):
+        scale = float(np.abs(machine.pairwise(points)).mean())
+        scales[number] = scale if scale > np.finfo(np.float64).eps else 1.0
+    return replace(choice, trials=replace(choice.trials, scales=scales))
 
 
 def fit_s3vm(task: Task, execution: Execution) -> FittedS3VM:
@@ -85,8 +110,8 @@ def fit_s3vm(task: Task, execution: Execution) -> FittedS3VM:
     (candidate,) = s3vm_candidates(task)
     stage = f"semi-supervised SVM on {task.X.shape[0]:,} points"
     with report_stage(stage, execution.verbose) as progress:
-        trained = _train(task, candidate, execution, progress)
-        return _fitted(task, [trained[0].collapse_linear()], [trained], None)
+        trained = _train(task, [candidate], execution, progress)
+        return _fitted(task, [trained[0][0].collapse_linear()], trained, None)
 
 
 Trained = tuple[MarginMachine, list[S3VMSolution]]
@@ -125,21 +150,20 @@ def _solution_warnings(solutions: Sequence[S3VMSolution]) -> list[FitWarning]:
 
 def _train(
     task: Task,
-    candidate: Candidate,
+    candidates: Sequence[Candidate],
     execution: Execution,
     progress: ProgressCallback | None,
-) -> Trained:
-    """Return the machine of a candidate, trained on all rows, and the solutions of its pairs."""
+) -> list[Trained]:
+    """Return machines of candidates, trained on all rows, and the solutions of their pairs."""
     parameters = task.parameters
     return train_s3vm(
         task.X,
         task.labels.codes,
         task.kernel,
-        C=float(candidate["C"]),
-        gamma_u=candidate["gamma_u"],
+        C=[float(candidate["C"]) for candidate in candidates],
+        gamma_us=[float(candidate["gamma_u"]) for candidate in candidates],
         class_weight=parameters.class_weight,
         class_prior=parameters.class_prior,
-        solver=parameters.solver,
         approximation=parameters.approximation,
         n_jobs=execution.n_jobs,
         random_state=execution.seed,
@@ -160,7 +184,7 @@ def _try_task(
     points = task.kernel.select_rows(X, rows)
     labeled = np.flatnonzero(labels.labeled[rows])
     center = choose_center(points, task.kernel)
-    feature_map = explicit_features(points, labeled, task.kernel, N_LANDMARKS, center, random)
+    feature_map = explicit_features(points, labeled, task.kernel, N_TRIAL_LANDMARKS, center, random)
     F = feature_map.transform_rows(
         points, np.arange(len(rows)), n_jobs=execution.n_jobs, dtype=np.float64
     )
@@ -169,7 +193,7 @@ def _try_task(
         new = feature_map(new[:, rows] if task.kernel.kind == "precomputed" else new)
         held_out = replace(held_out, validation=(new, codes))
     n_left_out = int((~labels.labeled).sum()) - (len(rows) - len(labeled))
-    train = partial(_train_on_fold, F, n_left_out, parameters)
+    train = partial(_train_on_fold, F, n_left_out, parameters, candidates)
     return try_machines(task, candidates, train, F, rows, held_out, execution, progress)
 
 
@@ -177,24 +201,38 @@ def _train_on_fold(
     F: FloatArray,
     n_left_out: int,
     parameters: Parameters,
-    assignment: tuple[IntArray, Candidate],
-) -> MarginMachine:
-    """Return the machine of a candidate on the labels that a fold keeps.
+    candidates: Sequence[Candidate],
+    codes: IntArray,
+) -> list[MarginMachine]:
+    """Return the machines of all candidates on the labels that a fold keeps.
 
     The hat losses of the sampled rows are weighted to represent `n_left_out` more rows.
     """
-    codes, candidate = assignment
-    n_unlabeled = int((codes == UNLABELED).sum())
-    return train_s3vm(
-        F,
-        codes,
-        Kernel("linear"),
-        C=float(candidate["C"]),
-        gamma_u=candidate["gamma_u"] * (1 + n_left_out / max(1, n_unlabeled)),
-        class_weight=parameters.class_weight,
-        class_prior=parameters.class_prior,
-        solver=parameters.solver,
-        approximation="nystroem",  # the features themselves, as the kernel is linear
-        n_jobs=1,
-        random_state=0,
-    )[0]
+    n_unlabeled, n_classes = int((codes == UNLABELED).sum()), int(codes.max()) + 1
+    factor = 1 + n_left_out / max(1, n_unlabeled)
+    costs = parameters.class_weight or [1.0] * n_classes
+    machines: dict[tuple[float, float], MarginMachine] = {}
+    for C in {float(candidate["C"]) for candidate in candidates}:
+        supervised = train_supervised(F, codes, C=C, class_weight=costs, n_jobs=1)
+        values = {float(candidate["gamma_u"]) for candidate in candidates if candidate["C"] == C}
+        gamma_us, functions = sorted(values - {0.0}), {0.0: supervised}
+        if gamma_us and n_unlabeled:
+            annealed = train_annealed(
+                F,
+                codes,
+                supervised,
+                C=C,
+                gamma_us=[factor * gamma_u for gamma_u in gamma_us],
+                class_weight=costs,
+                class_prior=parameters.class_prior,
+            )
+            functions |= zip(gamma_us, annealed, strict=True)
+        report = TrainingReport("coordinate descent", C, len(F), form="rows")
+        for gamma_u in values:
+            coefficients, biases = functions.get(gamma_u, supervised)
+            machines[gamma_u, C] = MarginMachine(
+                Kernel("linear"), None, coefficients, biases, n_classes, 0.0, report
+            )
+    return [
+        machines[float(candidate["gamma_u"]), float(candidate["C"])] for candidate in candidates
+    ]

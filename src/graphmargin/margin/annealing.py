@@ -1,0 +1,227 @@
+"""Annealing of semi-supervised machines: minima of a smooth objective with a growing weight.
+
+For ``f = H v + bias`` with one weight for each column of H, of which the last one is not penalized,
+
+``S(v) = norm(w)^2 / 2 + sum_l c_i h(s_i f_i) + u sum_u exp(-3 f_i^2)``
+
+has a smooth hinge loss h, quadratic between 1/2 and 3/2, for labeled rows and a bump for unlabeled
+ones (Chapelle, Zien, AISTATS 2005). For a small u it is nearly convex. Its minimum is followed
+while u grows, by L-BFGS in compiled code: the problems of pairs of classes are small and many.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graphmargin._compilation import kernel
+from graphmargin._threads import raise_if_cancelled
+from graphmargin._typing import FloatArray
+
+SMOOTHNESS = 0.5
+"""Half the width of the interval on which the smooth hinge loss is quadratic."""
+STEEPNESS = 3.0
+"""Factor of f^2 in the bump. Wider bumps at first gave a lower J, and more errors on tables."""
+MAX_ITERATIONS = 200
+"""Largest number of steps of L-BFGS in a stage."""
+MEMORY = 8
+"""Number of steps from which L-BFGS estimates the curvature."""
+MAX_TRIES = 20
+"""Largest number of step lengths that are tried along a direction."""
+SUFFICIENT_DECREASE, CURVATURE = 1e-4, 0.9
+"""Wolfe's conditions: shares of the first slope, for the decrease and for the slope of a step."""
+
+
+def anneal(
+    H: FloatArray,
+    signs: FloatArray,
+    costs: FloatArray,
+    weights: FloatArray,
+    start: FloatArray,
+    bias: float,
+    *,
+    tolerances: FloatArray,
+) -> FloatArray:
+    """Return the minima of S for successive weights of the unlabeled rows, each from the last one.
+
+    Parameters
+    ----------
+    H : array of shape (n, r + 1)
+        Features, float32 or float64; the weight of the last column is not penalized.
+    signs : array of shape (n,)
+        1, -1, or 0 for unlabeled.
+    costs : array of shape (n,)
+        c, which unlabeled rows ignore.
+    weights : array of shape (m,)
+        Values of u, usually ascending.
+    start : array of shape (r + 1,)
+        Initial v.
+    bias : float
+    tolerances : array of shape (m,)
+        Decrease of S in a step, relative to S, at which a stage ends.
+
+    Returns
+    -------
+    array of shape (m, r + 1)
+        Time O(n r) for each of some ten steps in a stage, memory O(n + r).
+
+    Examples
+    --------
+    The bias is free. Two unlabeled rows move the boundary away from themselves:
+
+    >>> H = np.array([[-2.0, 1.0], [2.0, 1.0], [0.0, 1.0], [0.5, 1.0]])
+    >>> signs, costs = np.array([-1.0, 1.0, 0.0, 0.0]), np.ones(4)
+    >>> u, tolerances = np.array([0.0, 0.1]), np.full(2, 1e-6)
+    >>> path = anneal(H, signs, costs, u, np.zeros(2), 0.0, tolerances=tolerances)
+    >>> (-path[:, 1] / path[:, 0]).round(1).tolist()
+    [-0.0, -0.2]
+    """
+    H = np.ascontiguousarray(H)
+    n, size = H.shape
+    path = np.empty((len(weights), size))
+    v = np.array(start, dtype=np.float64)
+    by_row, by_column = np.empty((4, n)), np.empty((3, size))
+    history, products = np.empty((2, MEMORY, size)), np.empty((2, MEMORY))
+    for stage, (weight, tolerance) in enumerate(zip(weights, tolerances, strict=True)):
+        raise_if_cancelled()
+        _minimize(
+            *(H, signs, costs, float(weight), float(bias), float(tolerance)),
+            *(v, by_row, by_column, history, products),
+        )
+        path[stage] = v
+    return path
+
+
+@kernel(fastmath={"reassoc", "contract", "nsz"})
+def _multiply(H, v, out):  # type: ignore[no-untyped-def]
+    """Write H v to `out`."""
+    for i in range(H.shape[0]):
+        dot = 0.0
+        for k in range(H.shape[1]):
+            dot += H[i, k] * v[k]
+        out[i] = dot
+
+
+@kernel(fastmath={"reassoc", "contract", "nsz"})
+def _gradient(H, slopes, v, out):  # type: ignore[no-untyped-def]
+    """Write ``w + H' slopes`` to `out`."""
+    size = H.shape[1]
+    for k in range(size - 1):
+        out[k] = v[k]
+    out[size - 1] = 0.0
+    for i in range(H.shape[0]):
+        slope = slopes[i]
+        if slope != 0:
+            for k in range(size):
+                out[k] += slope * H[i, k]
+
+
+@kernel(fastmath={"reassoc", "contract", "nsz"})
+def _dot(a, b):  # type: ignore[no-untyped-def]
+    total = 0.0
+    for k in range(len(a)):
+        total += a[k] * b[k]
+    return total
+
+
+@kernel()
+def _losses(f, image, t, signs, costs, weight, slopes):  # type: ignore[no-untyped-def]
+    """Return the losses at f + t image and their derivative by t; write those by f to `slopes`."""
+    total, slope = 0.0, 0.0
+    for i in range(len(f)):
+        value = f[i] + t * image[i]
+        derivative = 0.0
+        if signs[i] == 0:
+            square = STEEPNESS * value * value
+            if square < 40 and weight > 0:
+                bump = weight * np.exp(-square)
+                total += bump
+                derivative = -2 * STEEPNESS * value * bump
+        else:
+            missing = 1 + SMOOTHNESS - signs[i] * value
+            if missing > 0:
+                bent = min(missing, 2 * SMOOTHNESS)
+                total += costs[i] * bent * (missing - bent / 2) / (2 * SMOOTHNESS)
+                derivative = -costs[i] * signs[i] * bent / (2 * SMOOTHNESS)
+        slopes[i] = derivative
+        slope += derivative * image[i]
+    return total, slope
+
+
+@kernel()
+def _minimize(  # type: ignore[no-untyped-def]
+    H, signs, costs, weight, bias, tolerance, v, by_row, by_column, history, products
+):
+    """Minimize S from v in place."""
+    f, image, slopes, _ = by_row[0], by_row[1], by_row[2], by_row[3]
+    gradient, before, direction = by_column[0], by_column[1], by_column[2]
+    steps, changes = history[0], history[1]
+    scales, shares = products[0], products[1]
+    size, last = len(v), len(v) - 1
+    _multiply(H, v, f)
+    for i in range(len(f)):
+        f[i] += bias
+        image[i] = 0.0
+    losses, _ = _losses(f, image, 0.0, signs, costs, weight, slopes)
+    square = _dot(v[:last], v[:last])
+    value = square / 2 + losses
+    _gradient(H, slopes, v, gradient)
+    n_stored, newest = 0, -1
+    for _ in range(MAX_ITERATIONS):
+        # The two loops of L-BFGS: direction = - inverse curvature * gradient.
+        for k in range(size):
+            direction[k] = -gradient[k]
+        for j in range(n_stored):
+            at = (newest - j) % MEMORY
+            shares[at] = _dot(steps[at], direction) / scales[at]
+            for k in range(size):
+                direction[k] -= shares[at] * changes[at, k]
+        if n_stored > 0:
+            unit = scales[newest] / _dot(changes[newest], changes[newest])
+            for k in range(size):
+                direction[k] *= unit
+        for j in range(n_stored - 1, -1, -1):
+            at = (newest - j) % MEMORY
+            share = shares[at] - _dot(changes[at], direction) / scales[at]
+            for k in range(size):
+                direction[k] += share * steps[at, k]
+        slope = _dot(gradient, direction)
+        if not slope < 0:
+            break
+        _multiply(H, direction, image)
+        cross = _dot(v[:last], direction[:last])
+        curvature = _dot(direction[:last], direction[:last])
+        # A step length between `low` and `high` that satisfies Wolfe's conditions.
+        t, low, high = 1.0, 0.0, np.inf
+        if n_stored == 0:
+            t = min(1.0, 1 / np.sqrt(-slope))
+        trial = value
+        for _ in range(MAX_TRIES):
+            losses, derivative = _losses(f, image, t, signs, costs, weight, slopes)
+            trial = (square + t * (2 * cross + t * curvature)) / 2 + losses
+            derivative += cross + t * curvature
+            if trial > value + SUFFICIENT_DECREASE * t * slope:
+                high = t
+            elif derivative < CURVATURE * slope:
+                low = t
+            else:
+                break
+            t = (low + high) / 2 if high < np.inf else 2 * t
+        if not trial < value:
+            break
+        newest = (newest + 1) % MEMORY
+        for k in range(size):
+            before[k] = gradient[k]
+            steps[newest, k] = t * direction[k]
+            v[k] += steps[newest, k]
+        for i in range(len(f)):
+            f[i] += t * image[i]
+        _gradient(H, slopes, v, gradient)
+        for k in range(size):
+            changes[newest, k] = gradient[k] - before[k]
+        scales[newest] = _dot(steps[newest], changes[newest])
+        n_stored = min(n_stored + 1, MEMORY) if scales[newest] > 0 else 0
+        square = _dot(v[:last], v[:last])
+        decrease = value - trial
+        value = trial
+        if decrease <= tolerance * abs(value):
+            break
