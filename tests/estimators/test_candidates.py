@@ -98,7 +98,9 @@ def test_validation_scores_are_those_of_fixed_classifiers(name):
     ):
         model = fit(f"{name}-lists", X, labels, cv=(X_val, y_val))
         expected = [[fit.score(new, words[classes])] for fit in separate_fits(model, X, labels)]
-        np.testing.assert_allclose(fold_scores(model), expected)
+        # Trials of semi-supervised SVMs minimize a smooth objective, so a few rows may differ.
+        difference = 3 / len(new) if name == "semi-supervised" else 0
+        np.testing.assert_allclose(fold_scores(model), expected, atol=difference)
 
 
 @pytest.mark.parametrize("name", ["harmonic", "supervised"])

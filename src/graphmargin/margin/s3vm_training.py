@@ -22,6 +22,7 @@ from graphmargin.margin.class_weights import weights_of_rows
 from graphmargin.margin.coupling import class_scores
 from graphmargin.margin.feature_maps import explicit_features
 from graphmargin.margin.feature_training import MAX_FEATURE_ROWS, N_LANDMARKS
+from graphmargin.margin.kernel_training import train_on_kernel
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine, TrainingReport, predicted_codes
 from graphmargin.margin.s3vm import (
@@ -35,7 +36,6 @@ from graphmargin.margin.training import (
     check_approximation,
     choose_center,
     train_machine,
-    train_on_kernel,
 )
 
 MAX_EXACT = 1000
