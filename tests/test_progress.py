@@ -68,6 +68,7 @@ def test_choice_of_parameters_reports_its_stages(capsys, clock):
 @pytest.mark.usefixtures("clock")
 def test_training_on_all_rows_after_trials_on_a_sample_is_a_stage(capsys, monkeypatch):
     monkeypatch.setattr(trial_rows, "MAX_UNLABELED", 100)
+    monkeypatch.setattr(trial_rows, "N_SAMPLED", 100)
     X, y, _, _ = make_lattices()
     model = MaxMarginGraphCut(n_neighbors=4, verbose=1).fit(X, y)
     blended = len(model.choice_.blended)

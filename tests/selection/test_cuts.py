@@ -167,12 +167,15 @@ def test_sample_keeps_all_classes_and_represents_all_rows(seed, max_labeled, max
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(trial_rows, "MAX_LABELED", max_labeled)
         patch.setattr(trial_rows, "MAX_UNLABELED", max_unlabeled)
-        patch.setattr(trial_rows, "UNLABELED_PER_CLASS", 5)
+        patch.setattr(trial_rows, "N_SAMPLED", 10)
+        patch.setattr(trial_rows, "N_SAMPLED_PER_CLASS", 5)
         rows, factors = sample_rows(codes, np.random.RandomState(seed % 1000))
     assert (np.diff(rows) > 0).all()
     n_labeled = (codes >= 0).sum()
     assert (codes[rows] >= 0).sum() == min(n_labeled, max(max_labeled, 30))
-    assert (codes[rows] < 0).sum() == min(120 - n_labeled, max(max_unlabeled, 15))
+    n_unlabeled = 120 - n_labeled
+    sampled = n_unlabeled if n_unlabeled <= max_unlabeled else min(n_unlabeled, 15)
+    assert (codes[rows] < 0).sum() == sampled
     sizes = np.bincount(codes[codes >= 0])
     assert (np.bincount(codes[rows][codes[rows] >= 0]) >= np.minimum(sizes, 10)).all()
     for code in np.unique(codes):
@@ -182,8 +185,9 @@ def test_sample_keeps_all_classes_and_represents_all_rows(seed, max_labeled, max
 @pytest.fixture
 def small_samples(monkeypatch):
     monkeypatch.setattr(trial_rows, "MAX_LABELED", 30)
-    monkeypatch.setattr(trial_rows, "MAX_UNLABELED", 20)
-    monkeypatch.setattr(trial_rows, "UNLABELED_PER_CLASS", 1)
+    monkeypatch.setattr(trial_rows, "MAX_UNLABELED", 30)
+    monkeypatch.setattr(trial_rows, "N_SAMPLED", 20)
+    monkeypatch.setattr(trial_rows, "N_SAMPLED_PER_CLASS", 1)
 
 
 @pytest.mark.usefixtures("small_samples")

@@ -188,8 +188,9 @@ def test_validation_rows_are_scored_by_the_fits_on_all_labels(name, kernel):
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
 def test_kernel_matrix_gives_the_trials_of_its_rows(monkeypatch, name, container):
     monkeypatch.setattr(s3vm_fits, "MAX_HAT_LOSSES", 20)  # machines learn from a sample
-    monkeypatch.setattr(trial_rows, "MAX_UNLABELED", 20)
-    monkeypatch.setattr(trial_rows, "UNLABELED_PER_CLASS", 1)
+    monkeypatch.setattr(trial_rows, "MAX_UNLABELED", 30)
+    monkeypatch.setattr(trial_rows, "N_SAMPLED", 20)
+    monkeypatch.setattr(trial_rows, "N_SAMPLED_PER_CLASS", 1)
     X, y = clusters(3, n=45)
     new, codes = clusters(3, n=12, n_labeled=4, seed=1)
     family, K = FAMILIES[name], Kernel("cubic", width=2.0)  # of rows that are not centered
@@ -219,8 +220,9 @@ def test_sparse_rows_give_the_trials_of_dense_ones(family):
 @pytest.fixture
 def small_samples(monkeypatch):
     monkeypatch.setattr(trial_rows, "MAX_LABELED", 9)
-    monkeypatch.setattr(trial_rows, "MAX_UNLABELED", 20)
-    monkeypatch.setattr(trial_rows, "UNLABELED_PER_CLASS", 1)
+    monkeypatch.setattr(trial_rows, "MAX_UNLABELED", 30)
+    monkeypatch.setattr(trial_rows, "N_SAMPLED", 20)
+    monkeypatch.setattr(trial_rows, "N_SAMPLED_PER_CLASS", 1)
     monkeypatch.setattr(trial_rows, "MIN_LABELED_PER_CLASS", 0)
     monkeypatch.setattr(s3vm_fits, "MAX_HAT_LOSSES", 15)
 

@@ -111,7 +111,7 @@ def try_cuts(
     the last C, and candidates that induce the same labels with the same weights share a machine.
 
     Candidates are tried on at most 20,000 unlabeled rows, unless the graph is given: a sample would
-    keep few of its edges. Of more than 1,000 labeled or 500 unlabeled rows, machines learn from a
+    keep few of its edges. Of more than 1,000 labeled or 1,000 unlabeled rows, machines learn from a
     random sample, whose losses are weighted to represent all rows.
     """
     candidates = [cut_candidates(task) for task in tasks]

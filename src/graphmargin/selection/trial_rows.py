@@ -29,10 +29,13 @@ MAX_LABELED = 1000
 """Largest number of labeled rows that candidates learn from and are tested on in a sample."""
 MIN_LABELED_PER_CLASS = 10
 """Labeled rows of each class that are always taken, so that no fold holds out all of them."""
-MAX_UNLABELED = 500
-"""Largest number of unlabeled rows that trial machines learn from, unless classes are many."""
-UNLABELED_PER_CLASS = 25
-"""Unlabeled rows for each class that trial machines may learn from, however many classes."""
+MAX_UNLABELED = 1000
+"""Largest number of unlabeled rows all of which trial machines learn from.
+
+These machines are then the blend: nothing has to be trained again on all rows.
+"""
+N_SAMPLED, N_SAMPLED_PER_CLASS = 500, 25
+"""Number of unlabeled rows in a sample of more: it is larger where classes are many."""
 
 
 @dataclass(frozen=True)
@@ -88,8 +91,8 @@ def sample_rows(
 ) -> tuple[IntArray, FloatArray]:
     """Return a sample of rows for trial machines, and the number of rows that each represents.
 
-    It has up to 1,000 labeled rows, or ten of each class, and by default 500 unlabeled ones, or 25
-    for each class.
+    It has up to 1,000 labeled rows, or ten of each class. By default, all of up to 1,000 unlabeled
+    rows are in it, and of more, 500 or 25 for each class.
 
     Examples
     --------
@@ -102,9 +105,9 @@ def sample_rows(
     limit = max(MAX_LABELED, MIN_LABELED_PER_CLASS * n_classes)
     if len(labeled) > limit:
         labeled = labeled[stratified_sample(codes[labeled], limit, random)]
-    limit = max_unlabeled or max(MAX_UNLABELED, UNLABELED_PER_CLASS * n_classes)
-    if len(unlabeled) > limit:
-        unlabeled = random.choice(unlabeled, limit, replace=False)
+    if len(unlabeled) > (max_unlabeled or MAX_UNLABELED):
+        size = max_unlabeled or max(N_SAMPLED, N_SAMPLED_PER_CLASS * n_classes)
+        unlabeled = random.choice(unlabeled, min(size, len(unlabeled)), replace=False)
     rows = np.sort(np.concatenate([labeled, unlabeled]))
     kinds = codes - UNLABELED  # a row represents those of its class, or unlabeled ones
     factors = np.bincount(kinds) / np.maximum(1, np.bincount(kinds[rows]))
