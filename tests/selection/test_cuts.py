@@ -174,7 +174,7 @@ def test_sample_keeps_all_classes_and_represents_all_rows(seed, max_labeled, max
     n_labeled = (codes >= 0).sum()
     assert (codes[rows] >= 0).sum() == min(n_labeled, max(max_labeled, 30))
     n_unlabeled = 120 - n_labeled
-    sampled = n_unlabeled if n_unlabeled <= max_unlabeled else min(n_unlabeled, 15)
+    sampled = n_unlabeled if n_unlabeled <= max_unlabeled else min(max_unlabeled, 15)
     assert (codes[rows] < 0).sum() == sampled
     sizes = np.bincount(codes[codes >= 0])
     assert (np.bincount(codes[rows][codes[rows] >= 0]) >= np.minimum(sizes, 10)).all()

@@ -34,8 +34,8 @@ MAX_UNLABELED = 1000
 
 These machines are then the blend: nothing has to be trained again on all rows.
 """
-N_SAMPLED, N_SAMPLED_PER_CLASS = 500, 25
-"""Number of unlabeled rows in a sample of more: it is larger where classes are many."""
+N_SAMPLED, N_SAMPLED_PER_CLASS = 500, 50
+"""Unlabeled rows in a sample of more: at least 500, and 50 for each class while below 1,000."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def sample_rows(
     """Return a sample of rows for trial machines, and the number of rows that each represents.
 
     It has up to 1,000 labeled rows, or ten of each class. By default, all of up to 1,000 unlabeled
-    rows are in it, and of more, 500 or 25 for each class.
+    rows are in it, and of more, 50 for each class, but not fewer than 500 or more than 1,000.
 
     Examples
     --------
@@ -106,8 +106,8 @@ def sample_rows(
     if len(labeled) > limit:
         labeled = labeled[stratified_sample(codes[labeled], limit, random)]
     if len(unlabeled) > (max_unlabeled or MAX_UNLABELED):
-        size = max_unlabeled or max(N_SAMPLED, N_SAMPLED_PER_CLASS * n_classes)
-        unlabeled = random.choice(unlabeled, min(size, len(unlabeled)), replace=False)
+        size = min(max(N_SAMPLED, N_SAMPLED_PER_CLASS * n_classes), MAX_UNLABELED)
+        unlabeled = random.choice(unlabeled, max_unlabeled or size, replace=False)
     rows = np.sort(np.concatenate([labeled, unlabeled]))
     kinds = codes - UNLABELED  # a row represents those of its class, or unlabeled ones
     factors = np.bincount(kinds) / np.maximum(1, np.bincount(kinds[rows]))
