@@ -54,9 +54,9 @@ def _laplace(problem: Problem, _k: int) -> Outcome:
     import graphlearning  # has its own dependency group, `bench`
 
     labeled = np.flatnonzero(~problem.hidden)
-    W = graphlearning.weightmatrix.knn(
-        problem.X, LAPLACE_NEIGHBORS, kernel="uniform", method="annoy"
-    )
+    weights = graphlearning.weightmatrix
+    neighbors = weights.knnsearch(problem.X, LAPLACE_NEIGHBORS, method="annoy")
+    W = weights.knn(problem.X, LAPLACE_NEIGHBORS, kernel="uniform", knn_data=neighbors)
     return Outcome(graphlearning.ssl.laplace(W).fit_predict(labeled, problem.y_few[labeled]))
 
 
