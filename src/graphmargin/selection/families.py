@@ -1,0 +1,164 @@
+"""Families of classifiers: what each assumes about unlabeled rows, and how it is tried and fitted.
+
+A family has candidates of its own, a trial of them on held-out labels, and a blend that is fitted
+on all rows. Ensembles weigh several families on the same held-out labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from graphmargin._checks import check_choice
+from graphmargin.labels import EncodedLabels
+from graphmargin.margin.kernels import Kernel
+from graphmargin.selection.choice import Choice
+from graphmargin.selection.cut_trials import MAX_BLENDED, max_blended, try_cuts
+from graphmargin.selection.cuts import blend_cuts
+from graphmargin.selection.execution import Execution
+from graphmargin.selection.fitted import FittedClassifier
+from graphmargin.selection.harmonic_fits import blend_harmonic, try_harmonic
+from graphmargin.selection.held_out import HeldOutLabels
+from graphmargin.selection.manifold_fits import blend_manifold, try_manifold
+from graphmargin.selection.parameters import GraphParameters, KernelParameters, Parameters
+from graphmargin.selection.s3vm_fits import blend_s3vm, try_s3vm
+from graphmargin.selection.tasks import Task, TaskTrials, choose_among
+
+N_NEIGHBORS = 5
+"""Number of neighbors in the graph; fewer if there are fewer rows."""
+CLUSTERS = "classes follow clusters"
+DENSITY_GAP = "classes are separated by a gap in the density"
+PLANE = "classes are separated by a plane"
+SMOOTH = "classes change slowly along the graph"
+LABELS_ALONE = "labels alone tell the classes"
+
+
+@dataclass(frozen=True)
+class Method:
+    """The functions of a family: the trial of its candidates, and the blend of the chosen ones.
+
+    Attributes
+    ----------
+    try_candidates : callable
+        Function from tasks, held-out labels and execution to the trials of all candidates.
+    blend : callable
+        Function from trials, choice and execution to the fitted classifier.
+    max_blended : callable
+        Function from trials to the largest number of candidates in the blend, or None.
+    """
+
+    try_candidates: Callable[[Sequence[Task], HeldOutLabels, Execution], Sequence[TaskTrials]]
+    blend: Callable[[Any, Choice, Execution], FittedClassifier]
+    max_blended: Callable[[Any], int | None]
+
+
+def _four(_: Any) -> int:
+    return MAX_BLENDED
+
+
+def _all(_: Any) -> None:
+    return None
+
+
+CUT = Method(try_cuts, blend_cuts, max_blended)
+HARMONIC = Method(try_harmonic, blend_harmonic, _all)
+LOW_DENSITY = Method(try_s3vm, blend_s3vm, _four)
+MANIFOLD = Method(try_manifold, blend_manifold, _four)
+
+
+@dataclass(frozen=True)
+class Family:
+    """A family of classifiers with the parameters of its candidates.
+
+    Attributes
+    ----------
+    name : str
+    assumption : str
+        What it assumes about the classes, as a sentence without a period.
+    method : Method
+    parameters : tuple of Parameters
+    waits_for_evidence : bool
+        True if it is left out when no label can be held out. The class shares that semi-supervised
+        SVMs take from a label or two of each class are often wrong, and nothing shows it.
+    """
+
+    name: str
+    assumption: str
+    method: Method
+    parameters: tuple[Parameters, ...]
+    waits_for_evidence: bool = False
+
+
+@dataclass(frozen=True)
+class TriedFamily:
+    """A family with the trials of its candidates and the choice among them."""
+
+    family: Family
+    trials: Sequence[TaskTrials]
+    choice: Choice
+
+    def fit(self, execution: Execution) -> FittedClassifier:
+        """Return the blend of the chosen candidates, fitted on all rows."""
+        return self.family.method.blend(self.trials, self.choice, execution)
+
+
+def try_family(
+    family: Family, tasks: Sequence[Task], held_out: HeldOutLabels, execution: Execution
+) -> TriedFamily:
+    """Return the choice among the candidates of a family, tried on held-out labels."""
+    trials = family.method.try_candidates(tasks, held_out, execution)
+    return TriedFamily(family, trials, choose_among(trials, family.method.max_blended(trials)))
+
+
+DEFAULT_FAMILIES = ("cut", "harmonic", "low-density", "linear-low-density")
+"""The families that improve an ensemble of the others on the league (docs/league.md)."""
+FAMILY_NAMES = (*DEFAULT_FAMILIES, "linear-cut", "manifold", "supervised", "linear-supervised")
+
+
+def named_family(name: str, labels: EncodedLabels) -> Family:
+    """Return a family with the candidates of its classifier's "auto".
+
+    Parameters
+    ----------
+    name : {"cut", "linear-cut", "harmonic", "low-density", "linear-low-density", "manifold", \
+"supervised", "linear-supervised"}
+    labels : EncodedLabels
+        Labels of all rows, for the number of neighbors and the class shares.
+
+    Examples
+    --------
+    >>> family = named_family("cut", EncodedLabels(np.array(["a", "b"]), np.array([0, 1, -1])))
+    >>> family.assumption, family.parameters[0].graph.n_neighbors
+    ('classes follow clusters', 2)
+    """
+    check_choice("families", name, FAMILY_NAMES)
+    kind = "linear" if name.startswith("linear-") else "rbf"
+    supervised = Parameters(kernel=KernelParameters(Kernel(kind), "paper"), C=None)
+    n_neighbors = min(N_NEIGHBORS, len(labels.codes) - 1)
+    with_graph = replace(supervised, graph=GraphParameters(n_neighbors, "paper", "euclidean"))
+    is_linear = kind == "linear"
+    match name.removeprefix("linear-"):
+        case "cut":
+            parameters = replace(with_graph, gamma_g=None, class_mass_normalization=None)
+            return Family(name, PLANE if is_linear else CLUSTERS, CUT, (parameters,))
+        case "harmonic":
+            parameters = replace(
+                with_graph,
+                kernel=KernelParameters(Kernel("precomputed")),
+                C=Parameters().C,
+                gamma_g=None,
+                class_mass_normalization=None,
+            )
+            return Family(name, CLUSTERS, HARMONIC, (parameters,))
+        case "low-density":
+            counts = labels.one_hot.sum(axis=0) + 1.0
+            parameters = replace(supervised, gamma_u=None, class_prior=counts / counts.sum())
+            assumption = PLANE if is_linear else DENSITY_GAP
+            return Family(name, assumption, LOW_DENSITY, (parameters,), waits_for_evidence=True)
+        case "manifold":
+            return Family(name, SMOOTH, MANIFOLD, (replace(with_graph, gamma_u=None),))
+        case _:
+            return Family(name, PLANE if is_linear else LABELS_ALONE, CUT, (supervised,))
