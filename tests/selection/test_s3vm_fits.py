@@ -23,7 +23,12 @@ def test_trials_are_annealed_machines_without_the_held_out_labels(prior, n_class
     values = []
     for fold in held_out.folds:
         functions = anneal_features(
-            X, without(y, fold), **options, class_weight=None, tolerances=(1e-3, 1e-2), n_jobs=1
+            X,
+            without(y, fold),
+            **options,
+            class_weight=None,
+            tolerances=s3vm_fits.TRIAL_TOLERANCES,
+            n_jobs=1,
         )
         values.append([X[fold] @ weights + bias for weights, bias in functions])
     f = trials.evidence.held_out_values * trials.evidence.scales[:, None, None]

@@ -22,7 +22,11 @@ from graphmargin.margin.annealing import anneal_pairs
 from graphmargin.margin.class_weights import weights_of_rows
 from graphmargin.margin.coupling import class_scores
 from graphmargin.margin.feature_maps import FeatureMap, explicit_features
-from graphmargin.margin.feature_training import MAX_FEATURE_ROWS, N_LANDMARKS
+from graphmargin.margin.feature_training import (
+    MAX_FEATURE_ROWS,
+    N_LANDMARKS,
+    landmark_precision,
+)
 from graphmargin.margin.kernel_training import train_on_kernel
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine, TrainingReport, predicted_codes
@@ -118,9 +122,10 @@ def train_s3vm(
     for gamma_u in gamma_us:
         check_real("gamma_u", gamma_u, hint="; 0 is the supervised machine")
     random = check_random_state(random_state)
-    feature_map, used, F = _features(
-        X, codes, kernel, MAX_FEATURE_ROWS, approximation, random, n_jobs
-    )
+    feature_map, used = _feature_map(X, codes, kernel, MAX_FEATURE_ROWS, approximation, random)
+    double = len(used) * feature_map.dimension <= MAX_DOUBLE_ENTRIES
+    dtype = np.float64 if double else np.float32
+    F = feature_map.transform_rows(X, used, n_jobs=n_jobs, dtype=dtype)
     factor = _represented(codes, used)
     n_classes, given = int(codes.max()) + 1, codes[used]
     costs = [1.0] * n_classes if class_weight is None else class_weight
@@ -201,9 +206,9 @@ def train_smooth(
     n_pairs = n_classes * (n_classes - 1) // 2
     limit = min(MAX_PAIR_ROWS, MAX_ROWS_OF_PAIRS // n_pairs) * n_classes // 2
     random = check_random_state(random_state)
-    feature_map, used, F = _features(X, codes, kernel, limit, approximation, random, n_jobs)
+    feature_map, used = _feature_map(X, codes, kernel, limit, approximation, random)
     functions = anneal_features(
-        F,
+        feature_map.transform_rows(X, used, n_jobs=n_jobs, dtype=landmark_precision(kernel)),
         codes[used],
         C=C,
         gamma_us=[_represented(codes, used) * gamma_u for gamma_u in gamma_us],
@@ -262,27 +267,23 @@ def anneal_features(
     return [functions[key] for key in zip(C, values.tolist(), strict=True)]
 
 
-def _features(
+def _feature_map(
     X: Any,
     codes: IntArray,
     kernel: Kernel,
     max_unlabeled: int,
     approximation: Approximation,
     random: np.random.RandomState,
-    n_jobs: int | None,
-) -> tuple[FeatureMap, IntArray, FloatArray]:
-    """Return a feature map, the labeled rows and a sample of the unlabeled ones, their features."""
+) -> tuple[FeatureMap, IntArray]:
+    """Return a feature map, and the rows to train on: all labeled ones and a sample of others."""
     labeled, unlabeled = np.flatnonzero(codes != UNLABELED), np.flatnonzero(codes == UNLABELED)
     if len(unlabeled) > max_unlabeled and kernel.kind != "precomputed":
         unlabeled = random.permutation(unlabeled)[:max_unlabeled]
-    used = np.sort(np.concatenate([labeled, unlabeled]))
     exact = approximation == "none" or (approximation == "auto" and len(codes) <= MAX_EXACT)
     feature_map = explicit_features(
         X, labeled, kernel, len(codes) if exact else N_LANDMARKS, choose_center(X, kernel), random
     )
-    double = len(used) * feature_map.dimension <= MAX_DOUBLE_ENTRIES
-    dtype = np.float64 if double else np.float32
-    return feature_map, used, feature_map.transform_rows(X, used, n_jobs=n_jobs, dtype=dtype)
+    return feature_map, np.sort(np.concatenate([labeled, unlabeled]))
 
 
 def _represented(codes: IntArray, used: IntArray) -> float:

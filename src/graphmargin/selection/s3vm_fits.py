@@ -14,6 +14,7 @@ from graphmargin._progress import report_stage
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
 from graphmargin.labels import UNLABELED
 from graphmargin.margin.feature_maps import explicit_features
+from graphmargin.margin.feature_training import landmark_precision
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine, TrainingReport, blend_machines
 from graphmargin.margin.s3vm import S3VMSolution
@@ -40,7 +41,7 @@ MAX_HAT_LOSSES = 500
 """Largest number of unlabeled rows that trials learn from."""
 N_TRIAL_LANDMARKS = 200
 """Number of landmarks in trials."""
-TRIAL_TOLERANCES = 1e-3, 1e-2
+TRIAL_TOLERANCES = 2e-3, 2e-2
 """Tolerances of the machines of trials, for their values of gamma_u, and in other stages."""
 
 
@@ -156,7 +157,12 @@ def _try_task(
     labeled = np.flatnonzero(labels.labeled[rows])
     center = choose_center(points, task.kernel)
     feature_map = explicit_features(points, labeled, task.kernel, N_TRIAL_LANDMARKS, center, random)
-    F = feature_map.transform_rows(points, np.arange(len(rows)), n_jobs=execution.n_jobs)
+    F = feature_map.transform_rows(
+        points,
+        np.arange(len(rows)),
+        n_jobs=execution.n_jobs,
+        dtype=landmark_precision(task.kernel),
+    )
     if held_out.validation is not None:
         new, codes = held_out.validation
         new = feature_map(new[:, rows] if task.kernel.kind == "precomputed" else new)
