@@ -20,7 +20,6 @@ from graphmargin._typing import FloatArray, IntArray
 from graphmargin.harmonic.harmonic_predictor import HarmonicPredictor
 from graphmargin.labels import EncodedLabels
 from graphmargin.margin.calibration import Calibration, fit_calibration
-from graphmargin.margin.margin_predictor import MarginPredictor
 from graphmargin.margin.mixture_predictor import (
     MixturePart,
     MixturePredictor,
@@ -188,7 +187,9 @@ def fit_ensemble(
     if not held_out.folds and held_out.validation is None:
         patient = [family for family in families if not family.waits_for_evidence]
         families = patient or families
-    tasks = iter(make_tasks(X, labels, None, [p for f in families for p in f.parameters], execution))
+    tasks = iter(
+        make_tasks(X, labels, None, [p for f in families for p in f.parameters], execution)
+    )
     tried = [
         try_family(family, [next(tasks) for _ in family.parameters], held_out, execution)
         for family in families
@@ -266,7 +267,7 @@ def weigh(
 
 
 def family_weights(log_likelihood: FloatArray) -> FloatArray:
-    """Return the weights of families, which are proportional to the fourth root of their likelihood.
+    """Return the weights of families, proportional to the fourth root of their likelihood.
 
     All families have the same prior. A family with less than a tenth of the largest weight gets 0.
 

@@ -10,14 +10,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from graphmargin._checks import check_choice
 from graphmargin.labels import EncodedLabels
 from graphmargin.margin.kernels import Kernel
 from graphmargin.selection.choice import Choice
 from graphmargin.selection.cut_trials import MAX_BLENDED, max_blended, try_cuts
-from graphmargin.selection.cuts import blend_cuts
+from graphmargin.selection.cuts import MAX_GRAPH_ROWS, blend_cuts
 from graphmargin.selection.execution import Execution
 from graphmargin.selection.fitted import FittedClassifier
 from graphmargin.selection.harmonic_fits import blend_harmonic, try_harmonic
@@ -118,6 +116,22 @@ DEFAULT_FAMILIES = ("cut", "harmonic", "low-density", "linear-low-density")
 FAMILY_NAMES = (*DEFAULT_FAMILIES, "linear-cut", "manifold", "supervised", "linear-supervised")
 
 
+def default_families(n_rows: int) -> tuple[str, ...]:
+    """Return the names of the default families.
+
+    Of more than 20,000 rows, the harmonic solution is not one of them: a model would have to keep
+    all rows in order to attach new ones to the graph. The cut makes the same assumption.
+
+    Examples
+    --------
+    >>> default_families(10**6)
+    ('cut', 'low-density', 'linear-low-density')
+    """
+    if n_rows <= MAX_GRAPH_ROWS:
+        return DEFAULT_FAMILIES
+    return tuple(name for name in DEFAULT_FAMILIES if name != "harmonic")
+
+
 def named_family(name: str, labels: EncodedLabels) -> Family:
     """Return a family with the candidates of its classifier's "auto".
 
@@ -135,11 +149,11 @@ def named_family(name: str, labels: EncodedLabels) -> Family:
     ('classes follow clusters', 2)
     """
     check_choice("families", name, FAMILY_NAMES)
-    kind = "linear" if name.startswith("linear-") else "rbf"
-    supervised = Parameters(kernel=KernelParameters(Kernel(kind), "paper"), C=None)
+    is_linear = name.startswith("linear-")
+    kernel = Kernel("linear" if is_linear else "rbf")
+    supervised = Parameters(kernel=KernelParameters(kernel, "paper"), C=None)
     n_neighbors = min(N_NEIGHBORS, len(labels.codes) - 1)
     with_graph = replace(supervised, graph=GraphParameters(n_neighbors, "paper", "euclidean"))
-    is_linear = kind == "linear"
     match name.removeprefix("linear-"):
         case "cut":
             parameters = replace(with_graph, gamma_g=None, class_mass_normalization=None)
