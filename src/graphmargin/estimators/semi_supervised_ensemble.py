@@ -171,8 +171,7 @@ class SemiSupervisedEnsemble(SemiSupervisedClassifier):
                 family = named_family(entry, labels)
             else:
                 family = self._family_of(entry, labels)
-            parameters = tuple(replace(p, class_weight=costs) for p in family.parameters)
-            families.append(replace(family, parameters=parameters))
+            families.append(family.with_costs(costs))
         return _with_distinct_names(families)
 
     def _family_of(self, model: Any, labels: EncodedLabels) -> Family:
