@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import statistics
 from collections.abc import Sequence
 from pathlib import Path
@@ -227,25 +228,39 @@ def stored(name: str, folder: Path = RESULTS) -> list[Result]:
 
 
 def write_page(folder: Path = RESULTS, page: Path = PAGE, images: Path = IMAGES) -> None:
-    """Write the page, and the plots that it shows, from the results in a folder."""
+    """Write the page, and the plots that it shows, from the results in a folder.
+
+    Suites without results keep the section that the page has, with its own date.
+    """
     sessions = {name: stored(name, folder) for name in SUITES}
     if not any(sessions.values()):
         msg = f"{folder} has no results to report; run `python -m benchmarks letter` first"
         raise FileNotFoundError(msg)
-    parts = [INTRODUCTION]
-    for name, results in sessions.items():
-        if not results:
-            continue
-        parts.append(f"## {name}\n\n{SUITES[name].about}\n")
-        parts.append(markdown(table(name, results)))
-        if name in PLOTS:
-            draw, text = PLOTS[name]
-            file = images / f"{name}.png"
-            draw(results, file)
-            parts.append(exponents(results) + "\n")
-            parts.append(f"![{text}]({file.relative_to(page.parent).as_posix()})\n")
-        parts.append(setting(results) + "\n")
-    page.write_text("\n".join(parts))
+    written = _sections(page.read_text() if page.exists() else "")
+    sections = {
+        name: _section(name, results, page, images) if results else written.get(name, "")
+        for name, results in sessions.items()
+    }
+    page.write_text("\n".join([INTRODUCTION, *filter(None, sections.values())]))
+
+
+def _sections(text: str) -> dict[str, str]:
+    """Return the sections of a page, by their headings."""
+    parts = re.split(r"^(?=## )", text, flags=re.MULTILINE)[1:]
+    return {part.split(maxsplit=2)[1]: part.rstrip("\n") + "\n" for part in parts}
+
+
+def _section(name: str, results: Sequence[Result], page: Path, images: Path) -> str:
+    """Return the section of a suite, and write its plot."""
+    parts = [f"## {name}\n\n{SUITES[name].about}\n", markdown(table(name, results))]
+    if name in PLOTS:
+        draw, text = PLOTS[name]
+        file = images / f"{name}.png"
+        draw(results, file)
+        parts.append(exponents(results) + "\n")
+        parts.append(f"![{text}]({file.relative_to(page.parent).as_posix()})\n")
+    parts.append(setting(results) + "\n")
+    return "\n".join(parts)
 
 
 def table(name: str, results: Sequence[Result]) -> Table:

@@ -259,7 +259,6 @@ def _stages(problem: Problem, k: int) -> Outcome:
     with watch(stage["problem"]):
         labels = encode_labels(problem.y_few)
         harmonic = make_harmonic_problem(W, labels, c_labeled=np.inf, c_unlabeled=0.0)
-        _ = harmonic.inner_edges, harmonic.rates(GAMMA_G)  # computed when first used
     with watch(stage["solve"]):
         solution = solve_path(harmonic, [GAMMA_G])[0]
     with watch(stage["train"]):

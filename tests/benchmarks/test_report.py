@@ -108,6 +108,19 @@ def test_only_the_last_session_is_shown(tmp_path):
     assert not (tmp_path / "images").exists()
 
 
+def test_suites_that_were_not_run_keep_their_section(tmp_path):
+    page, images = tmp_path / "page.md", tmp_path / "images"
+    store(result("letter", OURS, 5, 0, 1.0), tmp_path / "letter.json")
+    page.write_text("# Old\n\n## letter\n\nold letters\n\n## cut\n\nold cuts\n\n## gone\n\nold\n")
+    write_page(tmp_path, page, images)
+    text = page.read_text()
+    assert [line[3:] for line in text.splitlines() if line[:3] == "## "] == ["letter", "cut"]
+    assert "old cuts" in text
+    assert "old letters" not in text
+    write_page(tmp_path, page, images)
+    assert page.read_text() == text
+
+
 def test_nothing_measured_is_nothing_to_report(tmp_path):
     with pytest.raises(FileNotFoundError, match="run `python -m benchmarks letter` first"):
         write_page(tmp_path, tmp_path / "page.md", tmp_path / "images")

@@ -12,7 +12,6 @@ import subprocess
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -237,11 +236,8 @@ def places(page):
 def picture(page, name):
     """Write a picture of the documentation, if it is asked for."""
     if folder := os.environ.get("STUDIO_PICTURES"):
-        from PIL import Image
-
         page.wait_for_timeout(600)  # what fades has faded, and the map has its colors
-        image = Image.open(BytesIO(page.screenshot()))
-        image.quantize(256).save(Path(folder) / f"studio-{name}.png", optimize=True)
+        page.screenshot(path=Path(folder) / f"studio-{name}.png")
 
 
 # --- Tests.

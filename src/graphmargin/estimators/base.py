@@ -53,6 +53,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
     random_state: Any
     verbose: int
     predictor_: MarginPredictor | HarmonicPredictor | MixturePredictor
+    choice_: Choice | EnsembleChoice | None
 
     def predict(self, X: Any) -> AnyArray:
         """Return the predicted label of every row."""
@@ -178,7 +179,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         self.predictor_ = replace(fitted.predictor, exponent=self._exponent)
         self.label_distributions_: FloatArray = fitted.label_distributions
         self.confidence_: FloatArray = fitted.confidence
-        self.choice_: Choice | EnsembleChoice | None = fitted.choice
+        self.choice_ = fitted.choice
         self.held_out_: HeldOutPredictions | None = fitted.held_out
         self.accuracy_: AccuracyEstimate | None = None
         if fitted.held_out is not None:

@@ -22,7 +22,6 @@ from graphmargin.selection.execution import Execution
 from graphmargin.selection.families import (
     CLUSTERS,
     CUT,
-    DEFAULT_FAMILIES,
     DENSITY_GAP,
     FAMILY_NAMES,
     HARMONIC,
@@ -33,6 +32,7 @@ from graphmargin.selection.families import (
     SMOOTH,
     Family,
     Method,
+    default_families,
     named_family,
 )
 from graphmargin.selection.parameters import is_auto, is_pairwise, read_parameters
@@ -63,8 +63,8 @@ class SemiSupervisedEnsemble(SemiSupervisedClassifier):
         Names of families ("cut", "linear-cut", "harmonic", "low-density", "linear-low-density",
         "manifold", "supervised", "linear-supervised"), or classifiers of graphmargin, whose lists
         of candidates and "auto" are tried. "auto" has the families of the best ensemble on the
-        league: "cut", "harmonic", "low-density" and "linear-low-density". The low-density families
-        named here wait until some label can be held out.
+        league: "cut", "low-density", "linear-low-density" and, for up to 20,000 rows, "harmonic".
+        The low-density families wait until some label can be held out.
     class_weight : None, "balanced" or dict from class to float, default=None
         Costs of errors: the label is the class with the largest product of cost and probability.
     cv : default=None
@@ -107,8 +107,8 @@ class SemiSupervisedEnsemble(SemiSupervisedClassifier):
 
     def __init__(
         self,
-        families: Any = "auto",
         *,
+        families: Any = "auto",
         class_weight: Any = None,
         cv: Any = None,
         n_jobs: int | None = None,
@@ -154,7 +154,9 @@ class SemiSupervisedEnsemble(SemiSupervisedClassifier):
 
     def _families(self, labels: EncodedLabels) -> list[Family]:
         """Return the families with their parameters, all with the costs of the ensemble."""
-        given: Sequence[Any] = DEFAULT_FAMILIES if is_auto(self.families) else self.families
+        given: Sequence[Any] = (
+            default_families(len(labels.codes)) if is_auto(self.families) else self.families
+        )
         if isinstance(given, str) or not len(given):
             msg = (
                 f"`families` must be 'auto' or a list of names and classifiers, got "
@@ -169,8 +171,7 @@ class SemiSupervisedEnsemble(SemiSupervisedClassifier):
                 family = named_family(entry, labels)
             else:
                 family = self._family_of(entry, labels)
-            parameters = tuple(replace(p, class_weight=costs) for p in family.parameters)
-            families.append(replace(family, parameters=parameters))
+            families.append(family.with_costs(costs))
         return _with_distinct_names(families)
 
     def _family_of(self, model: Any, labels: EncodedLabels) -> Family:

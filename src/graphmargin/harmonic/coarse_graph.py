@@ -51,14 +51,15 @@ class Aggregates:
         self.rows: IntArray = np.argsort(position[group], kind="stable")
         self.W = sparse.csr_array(W[self.rows][:, self.rows])
         self._start = np.searchsorted(position[group][self.rows], np.arange(len(order) + 1))
-        self._coarse = coarse[order][:, order].toarray()
+        self._coarse = sparse.csr_array(coarse[order][:, order])
 
     def preconditioner(self, s: FloatArray, absorption: FloatArray) -> DirectionUpdate:
         """Return the update of directions for ``I - s^-1/2 W s^-1/2``, rows in the new order."""
         start = self._start
         rates = np.add.reduceat(absorption, start[:-1])
-        matrix = np.diag(self._coarse.sum(axis=1) + rates) - self._coarse
-        matrix[np.diag_indices_from(matrix)] *= 1 + 1e-12  # keeps it regular despite rounding
+        matrix = (-self._coarse).toarray(order="F")
+        # The factor keeps it regular despite rounding.
+        matrix[np.diag_indices_from(matrix)] += (self._coarse.sum(axis=1) + rates) * (1 + 1e-12)
         # One product in each iteration is faster than two triangular solutions.
         inverse = linalg.inv(matrix, overwrite_a=True, check_finite=False)
         root = np.sqrt(s)

@@ -62,7 +62,7 @@ def conjugate_gradients(
     ----------
     W, s, B
         The system.
-    turn : callable, default=None
+    update : callable, default=None
         Computes the next directions, see `DirectionUpdate`; None has no preconditioner.
     tol : float
     refine : callable, default=None
@@ -75,11 +75,11 @@ def conjugate_gradients(
     progress : callable, default=None
     """
     given = B.shape[1]
-    B = pad_columns(B)
-    n, columns = B.shape
+    matrix = csr_arrays(symmetric_scaling(W, s))
     root = np.sqrt(s)
-    scaled = symmetric_scaling(W, s)
-    matrix = csr_arrays(scaled)
+    R = pad_columns(B)
+    R /= root[:, None]
+    n, columns = R.shape
     X = np.zeros((n, columns))
     blocks = chunk_ranges(n, max(MIN_ROWS_AT_ONCE, -(-n // N_BLOCKS)))
     update = update or _plain_update(blocks)
@@ -88,7 +88,6 @@ def conjugate_gradients(
     with ThreadPool(n_jobs if len(blocks) > 1 else 1) as pool:
         active = np.arange(columns)
         X_now, P, AP = X, np.zeros((n, columns)), np.empty((n, columns))
-        R = B / root[:, None]
         squares = np.einsum("ic,ic->c", R, R)
         violation = np.abs(R / root[:, None]).max(axis=0, initial=0.0)
         violations = violation.copy()
@@ -107,12 +106,16 @@ def conjugate_gradients(
             if not remaining.all():
                 X[:, active] = X_now
                 active = active[remaining]
-                X_now, R, P = (array[:, remaining].copy() for array in (X_now, R, P))
-                AP = np.empty(R.shape)
+                # One after the other, so that the memory of each is free for the next.
+                AP = np.empty((n, len(active)))
+                P = P.compress(remaining, axis=1)
+                R = R.compress(remaining, axis=1)
+                X_now = X_now.compress(remaining, axis=1)
                 squares, rho_before = squares[remaining], rho_before[remaining]
             if not len(active) or iteration == max_iter:
                 X[:, active] = X_now
-                return Iterate(X[:, :given] / root[:, None], iteration, not len(active))
+                np.divide(X, root[:, None], out=X)
+                return Iterate(X[:, :given], iteration, not len(active))
             rho = update(P, R, squares, rho_before, pool)
             curvature = sum(pool.run(lambda rows: apply(*matrix, P, AP, *rows), blocks))  # noqa: B023
             step = safe_divide(rho, curvature)
@@ -235,8 +238,10 @@ def _violations(indptr, indices, data, s, B, X, mean, largest):  # type: ignore[
 
 def symmetric_scaling(W: sparse.csr_array, s: FloatArray) -> sparse.csr_array:
     """Return ``s^-1/2 W s^-1/2``."""
-    scale = sparse.diags_array(1 / np.sqrt(s)).tocsr()
-    return sparse.csr_array(scale @ W @ scale)
+    scale = 1 / np.sqrt(s)
+    data = W.data * np.repeat(scale, np.diff(W.indptr))
+    data *= scale[W.indices]
+    return sparse.csr_array((data, W.indices, W.indptr), shape=W.shape)
 
 
 def gauss_seidel(

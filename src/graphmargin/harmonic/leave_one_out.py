@@ -121,11 +121,12 @@ def _hard_masses(solution: HarmonicSolution, inverse: Inverse, vertices: IntArra
     mass = np.empty_like(from_hard)
     leaving = solution.gamma_g + problem.c_unlabeled + from_hard.sum(axis=1)
     f, sink = solution.class_mass[problem.free], solution.sink_mass[problem.free]
+    class_rates = problem.class_rates
     for batch in row_slices(len(vertices), 8 * len(problem.free)):
         edges, given = to_free[batch].tocsr(), codes[vertices[batch]]
         at = np.repeat(np.arange(len(given)), np.diff(edges.indptr))
         # Rates into the given class, at the neighbors without those into the left-out label.
-        rates = problem.class_rates[:, given]
+        rates = class_rates[:, given]
         rates[edges.indices, at] = _rates_without(
             problem, edges.indices, vertices[batch][at], given[at]
         )
@@ -157,12 +158,13 @@ def _soft_masses(solution: HarmonicSolution, inverse: Inverse, vertices: IntArra
     mass = solution.class_mass[vertices]
     leaving = np.zeros(len(vertices))
     reached = np.flatnonzero(np.isin(vertices, problem.free))
+    class_rates, hard_rates = problem.class_rates, problem.hard_rates
     for batch in row_slices(len(reached), 16 * len(problem.free)):
         rows = reached[batch]
         here, columns = vertices[rows], np.arange(len(rows))
         position, given = np.searchsorted(problem.free, here), problem.labels.codes[here]
-        rates = problem.class_rates[:, given]
-        rates[position, columns] = problem.hard_rates[position, given]
+        rates = class_rates[:, given]
+        rates[position, columns] = hard_rates[position, given]
         mass[rows, given] = inverse(rates)[position, columns]
         leaving[rows] = mass[rows].sum(axis=1) + solution.sink_mass[here]
         if problem.c_unlabeled > 0:

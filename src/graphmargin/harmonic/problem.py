@@ -69,7 +69,7 @@ class HarmonicProblem:
         """Vertices to solve for: reached by a label, and without a hard label."""
         return np.flatnonzero(self.reached & ~self.hard)
 
-    @cached_property
+    @property
     def inner_edges(self) -> sparse.csr_array:
         """Edges between free vertices."""
         return sparse.csr_array(self.W[self.free][:, self.free])
@@ -79,15 +79,19 @@ class HarmonicProblem:
         """Edges from free vertices to vertices with a hard label, which absorb."""
         return sparse.csr_array(self.W[self.free][:, np.flatnonzero(self.hard)])
 
-    @cached_property
+    @property
     def hard_rates(self) -> FloatArray:
         """Rates of absorption of the free vertices into hard labels, by class, (n_free, c)."""
         return np.asarray(self.boundary_edges @ self.labels.one_hot[self.hard])
 
-    @cached_property
+    @property
     def class_rates(self) -> FloatArray:
         """Rates of absorption of the free vertices into the classes, (n_free, c)."""
-        return self.hard_rates + self.trust[self.free, None] * self.labels.one_hot[self.free]
+        rates = self.hard_rates
+        soft = np.flatnonzero(self.trust[self.free] > 0)
+        vertices = self.free[soft]
+        rates[soft, self.labels.codes[vertices]] += self.trust[vertices]
+        return rates
 
     def without_labels(self, vertices: IntArray | Sequence[int]) -> HarmonicProblem:
         """Return the problem in which some vertices are unlabeled."""

@@ -308,7 +308,9 @@ def assemble_solution(
     problem: HarmonicProblem, gamma_g: float, solved: SystemSolution
 ) -> HarmonicSolution:
     """Return the solution on all vertices from that on the free vertices."""
-    class_mass = np.where(problem.hard[:, None], problem.labels.one_hot, 0.0)
+    hard = np.flatnonzero(problem.hard)
+    class_mass = np.zeros((len(problem.trust), len(problem.labels.classes)))
+    class_mass[hard, problem.labels.codes[hard]] = 1.0
     sink_mass = np.where(problem.hard, 0.0, 1.0)
     codes = np.where(problem.hard, problem.labels.codes, UNLABELED)
     if np.isfinite(gamma_g):

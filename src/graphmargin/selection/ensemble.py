@@ -20,7 +20,6 @@ from graphmargin._typing import FloatArray, IntArray
 from graphmargin.harmonic.harmonic_predictor import HarmonicPredictor
 from graphmargin.labels import EncodedLabels
 from graphmargin.margin.calibration import Calibration, fit_calibration
-from graphmargin.margin.margin_predictor import MarginPredictor
 from graphmargin.margin.mixture_predictor import (
     MixturePart,
     MixturePredictor,
@@ -30,7 +29,15 @@ from graphmargin.margin.mixture_predictor import (
 )
 from graphmargin.selection.choice import Choice, error_rate
 from graphmargin.selection.execution import Execution
-from graphmargin.selection.families import LABELS_ALONE, Family, TriedFamily, try_family
+from graphmargin.selection.families import (
+    CLUSTERS,
+    CUT,
+    HARMONIC,
+    LABELS_ALONE,
+    Family,
+    TriedFamily,
+    try_family,
+)
 from graphmargin.selection.fitted import FittedClassifier
 from graphmargin.selection.held_out import HeldOutLabels
 from graphmargin.selection.held_out_predictions import (
@@ -38,11 +45,17 @@ from graphmargin.selection.held_out_predictions import (
     expected_confusion,
     predictions_by_confusion,
 )
-from graphmargin.selection.tasks import make_tasks
+from graphmargin.selection.tasks import blend_members, make_tasks, normalize_to_priors
 
 TEMPER = 0.25
 """Factor of the evidence: held-out labels of a fold are predicted by the same classifier, and the
 blends of all families come from the same labels, so that differences look larger than they are."""
+AGREEMENT_LIMITS = (0.85, 0.95)
+"""Agreement along the edges from which on, and up to which, the prior of clusters grows."""
+CLUSTER_EVIDENCE = 2.0
+"""Largest logarithm of the prior of families that assume clusters, relative to other families."""
+FADING_LABELS = 50
+"""Number of held-out labels that halves it: where labels can tell, the graph need not."""
 MIN_RELATIVE_WEIGHT = 0.1
 """Weight, relative to the largest, below which a family is left out and not fitted on all rows."""
 
@@ -59,6 +72,8 @@ class EnsembleChoice:
         The choice of each family among its own candidates.
     weights : array of shape (m,)
         Weights of the families, which sum to one; 0 for those that are left out.
+    log_prior : array of shape (m,)
+        Logarithms of the priors of the families, see `cluster_log_prior`; the smallest is 0.
     label_log_likelihood : array of shape (m, h)
         Log-likelihood of every held-out label by the blend of each family, in nats.
     held_out_probabilities : array of shape (h, c)
@@ -84,6 +99,7 @@ class EnsembleChoice:
     assumptions: tuple[str, ...]
     choices: tuple[Choice, ...]
     weights: FloatArray
+    log_prior: FloatArray
     label_log_likelihood: FloatArray
     held_out_probabilities: FloatArray
     held_out_codes: IntArray
@@ -159,12 +175,15 @@ class FittedEnsemble:
     choice : EnsembleChoice
     members : dict from str to FittedClassifier
         The fitted families that were not left out, the heaviest first.
+    tried : dict from str to TriedFamily
+        All families, with their trials.
     predictor, codes, label_distributions, confidence, warnings, held_out
         As in `FittedClassifier`.
     """
 
     choice: EnsembleChoice
     members: dict[str, FittedClassifier]
+    tried: dict[str, TriedFamily]
     predictor: MixturePredictor
     codes: IntArray
     label_distributions: FloatArray
@@ -188,7 +207,9 @@ def fit_ensemble(
     if not held_out.folds and held_out.validation is None:
         patient = [family for family in families if not family.waits_for_evidence]
         families = patient or families
-    tasks = iter(make_tasks(X, labels, None, [p for f in families for p in f.parameters], execution))
+    tasks = iter(
+        make_tasks(X, labels, None, [p for f in families for p in f.parameters], execution)
+    )
     tried = [
         try_family(family, [next(tasks) for _ in family.parameters], held_out, execution)
         for family in families
@@ -215,6 +236,7 @@ def fit_ensemble(
     return FittedEnsemble(
         choice=choice,
         members={choice.names[i]: fitted[i] for i in order},
+        tried={part.family.name: part for part in tried},
         predictor=MixturePredictor(labels.classes, tuple(parts), costs),
         codes=codes,
         label_distributions=mixture,
@@ -243,20 +265,24 @@ def weigh(
         ]
     )
     evidence = np.log(np.maximum(probabilities[:, np.arange(len(codes)), codes], 1e-9))
-    weights = family_weights(evidence.sum(axis=1))
+    follows_clusters = np.array([part.family.assumption == CLUSTERS for part in tried])
+    bonus = cluster_log_prior(_edge_agreement(tried), len(codes))
+    log_prior = np.where(follows_clusters & ~follows_clusters.all(), bonus, 0.0)
+    weights = family_weights(evidence.sum(axis=1), log_prior)
     mixture = np.zeros_like(probabilities[0])
     folds = np.unique(fold).tolist()
     for number in folds:
         used = fold != number if len(folds) > 1 else np.ones(len(fold), dtype=np.bool_)
         if rows is not None and len(folds) > 1:  # several folds may hold out the same label
             used &= ~np.isin(rows, rows[~used])
-        others = family_weights(evidence[:, used].sum(axis=1))
+        others = family_weights(evidence[:, used].sum(axis=1), log_prior)
         mixture[fold == number] = np.tensordot(others, probabilities[:, fold == number], axes=1)
     return EnsembleChoice(
         names=tuple(part.family.name for part in tried),
         assumptions=tuple(part.family.assumption for part in tried),
         choices=choices,
         weights=weights,
+        log_prior=log_prior,
         label_log_likelihood=evidence,
         held_out_probabilities=mixture,
         held_out_codes=codes,
@@ -265,19 +291,81 @@ def weigh(
     )
 
 
-def family_weights(log_likelihood: FloatArray) -> FloatArray:
-    """Return the weights of families, which are proportional to the fourth root of their likelihood.
+def family_weights(log_likelihood: FloatArray, log_prior: FloatArray | float = 0.0) -> FloatArray:
+    """Return weights of families: prior times the fourth root of the likelihood, normalized.
 
-    All families have the same prior. A family with less than a tenth of the largest weight gets 0.
+    A family with less than a tenth of the largest weight gets 0.
 
     Examples
     --------
     >>> family_weights(np.array([-2.0, -4.0, -20.0])).round(2).tolist()
     [0.62, 0.38, 0.0]
     """
-    weights = softmax(TEMPER * np.asarray(log_likelihood))
+    weights = softmax(TEMPER * np.asarray(log_likelihood) + log_prior)
     weights[weights < MIN_RELATIVE_WEIGHT * weights.max()] = 0.0
     return np.asarray(weights / weights.sum())
+
+
+def cluster_log_prior(agreement: float, n_held_out: int) -> float:
+    """Return the logarithm of the prior of families that assume clusters, relative to others.
+
+    Where labels that the graph induces hardly ever differ along its edges, classes follow clusters
+    more often than not. With few labels, this tells more than their likelihood.
+
+    Parameters
+    ----------
+    agreement : float
+        Share of the edges whose ends get the same label, corrected for chance.
+    n_held_out : int
+        Number of held-out labels.
+
+    Examples
+    --------
+    >>> [cluster_log_prior(0.8, 10), cluster_log_prior(1.0, 0), cluster_log_prior(1.0, 50)]
+    [0.0, 2.0, 1.0]
+    """
+    low, high = AGREEMENT_LIMITS
+    share = min(max((agreement - low) / (high - low), 0.0), 1.0)
+    return CLUSTER_EVIDENCE * share * FADING_LABELS / (FADING_LABELS + n_held_out)
+
+
+def edge_agreement(W: Any, codes: IntArray) -> float:
+    """Return the share of edges whose ends have the same label, corrected for chance (kappa).
+
+    Edges of vertices without a label do not count. It is 0 if there is one label only.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> W = sparse.csr_array(np.ones((4, 4)) - np.eye(4))
+    >>> round(edge_agreement(W, np.array([0, 0, 1, 1])), 2)
+    -0.33
+    """
+    edges = W.tocoo()
+    first, second = codes[edges.row], codes[edges.col]
+    counts = (first >= 0) & (second >= 0)
+    labels = codes[codes >= 0]
+    if not counts.any():
+        return 0.0
+    shares = np.bincount(labels) / len(labels)
+    by_chance = float((shares**2).sum())
+    same = float((first == second)[counts].mean())
+    return (same - by_chance) / (1 - by_chance) if by_chance < 1 else 0.0
+
+
+def _edge_agreement(tried: Sequence[TriedFamily]) -> float:
+    """Return the agreement of the harmonic solution that the labels support best, 0 without any."""
+    for method in (HARMONIC, CUT):
+        for part in tried:
+            if part.family.method != method:
+                continue
+            for member in blend_members(part.trials, part.choice):
+                solution = member.trials.solutions.get(float(member.candidate["gamma_g"]))
+                if solution is not None:
+                    priors = member.candidate["class_mass_normalization"]
+                    normalized = normalize_to_priors(solution, priors)
+                    return edge_agreement(solution.problem.W, normalized.codes)
+    return 0.0
 
 
 def _calibration(choice: Choice) -> Calibration | None:

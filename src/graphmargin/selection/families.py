@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
-
-import numpy as np
+from typing import Any, Literal
 
 from graphmargin._checks import check_choice
 from graphmargin.labels import EncodedLabels
 from graphmargin.margin.kernels import Kernel
 from graphmargin.selection.choice import Choice
 from graphmargin.selection.cut_trials import MAX_BLENDED, max_blended, try_cuts
-from graphmargin.selection.cuts import blend_cuts
+from graphmargin.selection.cuts import MAX_GRAPH_ROWS, blend_cuts
 from graphmargin.selection.execution import Execution
 from graphmargin.selection.fitted import FittedClassifier
 from graphmargin.selection.harmonic_fits import blend_harmonic, try_harmonic
@@ -91,6 +89,11 @@ class Family:
     parameters: tuple[Parameters, ...]
     waits_for_evidence: bool = False
 
+    def with_costs(self, class_weight: tuple[float, ...] | None) -> Family:
+        """Return the family with weights of the losses of each class."""
+        parameters = tuple(replace(part, class_weight=class_weight) for part in self.parameters)
+        return replace(self, parameters=parameters)
+
 
 @dataclass(frozen=True)
 class TriedFamily:
@@ -118,6 +121,22 @@ DEFAULT_FAMILIES = ("cut", "harmonic", "low-density", "linear-low-density")
 FAMILY_NAMES = (*DEFAULT_FAMILIES, "linear-cut", "manifold", "supervised", "linear-supervised")
 
 
+def default_families(n_rows: int) -> tuple[str, ...]:
+    """Return the names of the default families.
+
+    Of more than 20,000 rows, the harmonic solution is not one of them: a model would have to keep
+    all rows in order to attach new ones to the graph. The cut makes the same assumption.
+
+    Examples
+    --------
+    >>> default_families(10**6)
+    ('cut', 'low-density', 'linear-low-density')
+    """
+    if n_rows <= MAX_GRAPH_ROWS:
+        return DEFAULT_FAMILIES
+    return tuple(name for name in DEFAULT_FAMILIES if name != "harmonic")
+
+
 def named_family(name: str, labels: EncodedLabels) -> Family:
     """Return a family with the candidates of its classifier's "auto".
 
@@ -135,23 +154,17 @@ def named_family(name: str, labels: EncodedLabels) -> Family:
     ('classes follow clusters', 2)
     """
     check_choice("families", name, FAMILY_NAMES)
-    kind = "linear" if name.startswith("linear-") else "rbf"
-    supervised = Parameters(kernel=KernelParameters(Kernel(kind), "paper"), C=None)
-    n_neighbors = min(N_NEIGHBORS, len(labels.codes) - 1)
-    with_graph = replace(supervised, graph=GraphParameters(n_neighbors, "paper", "euclidean"))
-    is_linear = kind == "linear"
+    is_linear = name.startswith("linear-")
+    kind: Literal["linear", "rbf"] = "linear" if is_linear else "rbf"
+    cut = cut_parameters(len(labels.codes), kind)
+    supervised = Parameters(kernel=cut.kernel, C=None)
     match name.removeprefix("linear-"):
         case "cut":
-            parameters = replace(with_graph, gamma_g=None, class_mass_normalization=None)
-            return Family(name, PLANE if is_linear else CLUSTERS, CUT, (parameters,))
+            return Family(name, PLANE if is_linear else CLUSTERS, CUT, (cut,))
         case "harmonic":
-            parameters = replace(
-                with_graph,
-                kernel=KernelParameters(Kernel("precomputed")),
-                C=Parameters().C,
-                gamma_g=None,
-                class_mass_normalization=None,
-            )
+            # A kernel that is not used asks nothing of the rows.
+            no_kernel = KernelParameters(Kernel("precomputed"))
+            parameters = replace(cut, kernel=no_kernel, C=Parameters().C)
             return Family(name, CLUSTERS, HARMONIC, (parameters,))
         case "low-density":
             counts = labels.one_hot.sum(axis=0) + 1.0
@@ -159,6 +172,24 @@ def named_family(name: str, labels: EncodedLabels) -> Family:
             assumption = PLANE if is_linear else DENSITY_GAP
             return Family(name, assumption, LOW_DENSITY, (parameters,), waits_for_evidence=True)
         case "manifold":
-            return Family(name, SMOOTH, MANIFOLD, (replace(with_graph, gamma_u=None),))
+            parameters = replace(supervised, graph=cut.graph, gamma_u=None)
+            return Family(name, SMOOTH, MANIFOLD, (parameters,))
         case _:
             return Family(name, PLANE if is_linear else LABELS_ALONE, CUT, (supervised,))
+
+
+def cut_parameters(n_rows: int, kernel: Literal["linear", "rbf"] = "rbf") -> Parameters:
+    """Return the parameters of `MaxMarginGraphCut()`; fewer rows than 6 have fewer neighbors.
+
+    Examples
+    --------
+    >>> cut_parameters(100).graph.n_neighbors, cut_parameters(3).graph.n_neighbors
+    (5, 2)
+    """
+    return Parameters(
+        kernel=KernelParameters(Kernel(kernel), "paper"),
+        graph=GraphParameters(min(N_NEIGHBORS, n_rows - 1), "paper", "euclidean"),
+        gamma_g=None,
+        C=None,
+        class_mass_normalization=None,
+    )

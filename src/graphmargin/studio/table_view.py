@@ -33,6 +33,8 @@ IMAGE_TYPES = {
 }
 """Files that are served; SVG can contain scripts."""
 _PIXEL_NAMES = (r"row_?(\d+)_col_?(\d+)", r"(?:pixel|pix|px|p)_?(\d+)")
+MAX_FRACTION = 10
+"""Largest number of characters of a number that is shown with all digits."""
 
 
 @dataclass(frozen=True)
@@ -181,10 +183,19 @@ class TableView:
 
 
 def cell_text(cell: Any) -> str:
-    """Return a cell as text, empty if it is missing."""
+    """Return a cell as text, empty if it is missing; long fractions are rounded to 8 digits.
+
+    Examples
+    --------
+    >>> cell_text(10.656474935076336), cell_text(0.5), cell_text(None), cell_text("a")
+    ('10.656475', '0.5', '', 'a')
+    """
     if cell is None or (np.ndim(cell) == 0 and pd.isna(cell)):
         return ""
-    return str(cell)
+    text = str(cell)
+    if isinstance(cell, float | np.floating) and len(text) > MAX_FRACTION:
+        return f"{cell:.8g}"
+    return text
 
 
 def gray_png(gray: Any) -> bytes:
