@@ -8,7 +8,7 @@ import pytest
 from graphmargin import HarmonicClassifier, MaxMarginGraphCut, _progress
 from graphmargin._progress import report_stage
 from graphmargin.datasets import make_lattices
-from graphmargin.selection import trial_rows
+from graphmargin.selection import cut_trials, trial_rows
 
 
 @pytest.fixture
@@ -67,8 +67,8 @@ def test_choice_of_parameters_reports_its_stages(capsys, clock):
 
 @pytest.mark.usefixtures("clock")
 def test_training_on_all_rows_after_trials_on_a_sample_is_a_stage(capsys, monkeypatch):
-    monkeypatch.setattr(trial_rows, "MAX_UNLABELED", 100)
-    monkeypatch.setattr(trial_rows, "N_SAMPLED", 100)
+    for module in (trial_rows, cut_trials):
+        monkeypatch.setattr(module, "MAX_UNLABELED", 100)
     X, y, _, _ = make_lattices()
     model = MaxMarginGraphCut(n_neighbors=4, verbose=1).fit(X, y)
     blended = len(model.choice_.blended)

@@ -32,7 +32,12 @@ from graphmargin.selection.tasks import (
     normalize_to_priors,
     task_candidates,
 )
-from graphmargin.selection.trial_rows import TrialRows, draw_trial_rows, sample_rows
+from graphmargin.selection.trial_rows import (
+    MAX_UNLABELED,
+    TrialRows,
+    draw_trial_rows,
+    sample_rows,
+)
 from graphmargin.selection.trials import pairwise_trials
 
 InducedLabelKey = tuple[float, Any]
@@ -171,7 +176,9 @@ def _induce_folds(
 ) -> _InducedFolds:
     """Return the induced labels of all folds for the rows that machines learn from."""
     labels, parameters = trial.labels, task.parameters
-    rows, factors = sample_rows(labels.codes, check_random_state(execution.seed))
+    # Without folds, class shares decide, which more rows tell better, and machines are few.
+    size = None if trial.folds else MAX_UNLABELED
+    rows, factors = sample_rows(labels.codes, check_random_state(execution.seed), size)
     n_classes = len(labels.classes)
 
     def induce(fold: IntArray, solutions: dict[float, HarmonicSolution]) -> _InducedFold:
