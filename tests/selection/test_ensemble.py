@@ -84,7 +84,7 @@ def test_new_rows_get_the_mixture_of_the_members():
 
 def test_families_that_need_evidence_wait_for_a_second_label():
     X, _, y = blobs(2, n=40, per_class=1)
-    choice = fitted(default_families(len(X)), X, y).choice
+    choice = fitted(default_families(*X.shape), X, y).choice
     assert choice.names == ("cut", "harmonic")
     assert choice.weights.tolist() == [0.5, 0.5]
     assert not choice.is_tested

@@ -63,7 +63,8 @@ class SemiSupervisedEnsemble(SemiSupervisedClassifier):
         Names of families ("cut", "linear-cut", "harmonic", "low-density", "linear-low-density",
         "manifold", "supervised", "linear-supervised"), or classifiers of graphmargin, whose lists
         of candidates and "auto" are tried. "auto" has the families of the best ensemble on the
-        league: "cut", "low-density", "linear-low-density" and, for up to 20,000 rows, "harmonic".
+        league: "cut", "low-density", "linear-low-density" and, for up to 16 million entries,
+        "harmonic".
         The low-density families wait until some label can be held out.
     class_weight : None, "balanced" or dict from class to float, default=None
         Costs of errors: the label is the class with the largest product of cost and probability.
@@ -132,7 +133,7 @@ class SemiSupervisedEnsemble(SemiSupervisedClassifier):
             Labels; unlabeled is -1, None, NaN, pandas.NA or "".
         """
         X, labels = self._validate(X, y)
-        families = self._families(labels)
+        families = self._families(X, labels)
         execution = Execution.from_estimator(self)
         held_out = self._held_out_labels(X, y, labels, execution)
         fitted = fit_ensemble(X, labels, families, held_out, execution)
@@ -152,10 +153,10 @@ class SemiSupervisedEnsemble(SemiSupervisedClassifier):
         """
         return self.choice_.summary
 
-    def _families(self, labels: EncodedLabels) -> list[Family]:
+    def _families(self, X: Any, labels: EncodedLabels) -> list[Family]:
         """Return the families with their parameters, all with the costs of the ensemble."""
         given: Sequence[Any] = (
-            default_families(len(labels.codes)) if is_auto(self.families) else self.families
+            default_families(*X.shape) if is_auto(self.families) else self.families
         )
         if isinstance(given, str) or not len(given):
             msg = (

@@ -366,7 +366,7 @@ def label_rows(
         raise TableError(msg)
     counts = np.bincount(labels.codes[labels.labeled])
     costs = class_weights(class_weight, task.target.classes, counts)
-    names = default_families(len(task.X)) if method == "auto" else (method,)
+    names = default_families(*task.X.shape) if method == "auto" else (method,)
     families = [named_family(name, labels).with_costs(costs) for name in names]
     with progress_listener(listener):
         fitted = fit_ensemble(task.X, labels, families, held_out, execution)

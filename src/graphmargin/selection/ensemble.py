@@ -214,7 +214,7 @@ def fit_ensemble(
         try_family(family, [next(tasks) for _ in family.parameters], held_out, execution)
         for family in families
     ]
-    calibrations = [_calibration(part.choice) for part in tried]
+    calibrations = [_calibration(part) for part in tried]
     choice = weigh(tried, calibrations)
     order = [int(i) for i in np.argsort(-choice.weights, kind="stable") if choice.weights[i] > 0]
     fitted = {i: tried[i].fit(execution) for i in order}
@@ -260,8 +260,8 @@ def weigh(
         [
             np.zeros((0, n_classes))
             if calibration is None
-            else calibration.probabilities(choice.cross_fitted_scores[place])
-            for choice, calibration, place in zip(choices, calibrations, places, strict=True)
+            else calibration.probabilities(_held_out_scores(part, calibration)[place])
+            for part, calibration, place in zip(tried, calibrations, places, strict=True)
         ]
     )
     evidence = np.log(np.maximum(probabilities[:, np.arange(len(codes)), codes], 1e-9))
@@ -368,12 +368,21 @@ def _edge_agreement(tried: Sequence[TriedFamily]) -> float:
     return 0.0
 
 
-def _calibration(choice: Choice) -> Calibration | None:
+def _calibration(part: TriedFamily) -> Calibration | None:
     """Return the calibration of a family's blend on its held-out labels, None without any."""
+    choice = part.choice
     if not choice.is_tested:
         return None
     targets = np.eye(len(choice.label_counts))[choice.trials.held_out_codes]
-    return fit_calibration(choice.cross_fitted_scores, targets)
+    return fit_calibration(choice.cross_fitted_scores, targets, part.held_out_log_graph)
+
+
+def _held_out_scores(part: TriedFamily, calibration: Calibration) -> FloatArray:
+    """Return the class scores of the held-out labels, by the blend and its graph."""
+    log_graph = part.held_out_log_graph
+    if log_graph is None:
+        return part.choice.cross_fitted_scores
+    return part.choice.cross_fitted_scores + calibration.graph_weight * log_graph
 
 
 def _mass_calibration(choice: Choice, calibration: Calibration | None) -> Calibration | None:

@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from graphmargin._checks import check_choice
+from graphmargin._typing import FloatArray
 from graphmargin.labels import EncodedLabels
 from graphmargin.margin.kernels import Kernel
 from graphmargin.selection.choice import Choice
 from graphmargin.selection.cut_trials import MAX_BLENDED, max_blended, try_cuts
-from graphmargin.selection.cuts import MAX_GRAPH_ROWS, blend_cuts
+from graphmargin.selection.cuts import blend_cuts, held_out_log_graph
 from graphmargin.selection.execution import Execution
 from graphmargin.selection.fitted import FittedClassifier
 from graphmargin.selection.harmonic_fits import blend_harmonic, try_harmonic
@@ -27,6 +28,8 @@ from graphmargin.selection.tasks import Task, TaskTrials, choose_among
 
 N_NEIGHBORS = 5
 """Number of neighbors in the graph; fewer if there are fewer rows."""
+MAX_GRAPH_ENTRIES = 2**24
+"""Largest number of entries of the rows that a model keeps for a harmonic solution."""
 CLUSTERS = "classes follow clusters"
 DENSITY_GAP = "classes are separated by a gap in the density"
 PLANE = "classes are separated by a plane"
@@ -46,11 +49,15 @@ class Method:
         Function from trials, choice and execution to the fitted classifier.
     max_blended : callable
         Function from trials to the largest number of candidates in the blend, or None.
+    held_out_log_graph : callable
+        Function from trials and choice to log-probabilities of the held-out labels by the graph,
+        which the blend adds to its class scores, or None.
     """
 
     try_candidates: Callable[[Sequence[Task], HeldOutLabels, Execution], Sequence[TaskTrials]]
     blend: Callable[[Any, Choice, Execution], FittedClassifier]
     max_blended: Callable[[Any], int | None]
+    held_out_log_graph: Callable[[Any, Choice], FloatArray | None] = lambda _trials, _choice: None
 
 
 def _four(_: Any) -> int:
@@ -61,7 +68,7 @@ def _all(_: Any) -> None:
     return None
 
 
-CUT = Method(try_cuts, blend_cuts, max_blended)
+CUT = Method(try_cuts, blend_cuts, max_blended, held_out_log_graph)
 HARMONIC = Method(try_harmonic, blend_harmonic, _all)
 LOW_DENSITY = Method(try_s3vm, blend_s3vm, _four)
 MANIFOLD = Method(try_manifold, blend_manifold, _four)
@@ -103,6 +110,11 @@ class TriedFamily:
     trials: Sequence[TaskTrials]
     choice: Choice
 
+    @property
+    def held_out_log_graph(self) -> FloatArray | None:
+        """Log-probabilities of the held-out labels that the blend adds to its class scores."""
+        return self.family.method.held_out_log_graph(self.trials, self.choice)
+
     def fit(self, execution: Execution) -> FittedClassifier:
         """Return the blend of the chosen candidates, fitted on all rows."""
         return self.family.method.blend(self.trials, self.choice, execution)
@@ -121,18 +133,18 @@ DEFAULT_FAMILIES = ("cut", "harmonic", "low-density", "linear-low-density")
 FAMILY_NAMES = (*DEFAULT_FAMILIES, "linear-cut", "manifold", "supervised", "linear-supervised")
 
 
-def default_families(n_rows: int) -> tuple[str, ...]:
-    """Return the names of the default families.
+def default_families(n_rows: int, n_features: int) -> tuple[str, ...]:
+    """Return the names of the default families for a table of a size.
 
-    Of more than 20,000 rows, the harmonic solution is not one of them: a model would have to keep
-    all rows in order to attach new ones to the graph. The cut makes the same assumption.
+    The harmonic solution is one of them for up to 16 million entries: a model has to keep all rows
+    in order to attach new ones to the graph. In larger tables, only the cut assumes clusters.
 
     Examples
     --------
-    >>> default_families(10**6)
+    >>> default_families(10**6, 64)
     ('cut', 'low-density', 'linear-low-density')
     """
-    if n_rows <= MAX_GRAPH_ROWS:
+    if n_rows * n_features <= MAX_GRAPH_ENTRIES:
         return DEFAULT_FAMILIES
     return tuple(name for name in DEFAULT_FAMILIES if name != "harmonic")
 
