@@ -161,6 +161,7 @@ def named_family(name: str, labels: EncodedLabels) -> Family:
 
     Examples
     --------
+    >>> import numpy as np
     >>> family = named_family("cut", EncodedLabels(np.array(["a", "b"]), np.array([0, 1, -1])))
     >>> family.assumption, family.parameters[0].graph.n_neighbors
     ('classes follow clusters', 2)
