@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         HarmonicClassifier,
         ManifoldSVC,
         MaxMarginGraphCut,
+        SemiSupervisedEnsemble,
         SemiSupervisedSVC,
         SupervisedSVC,
     )
@@ -43,6 +44,7 @@ __all__ = [
     "LabeledLeaveOneOut",
     "ManifoldSVC",
     "MaxMarginGraphCut",
+    "SemiSupervisedEnsemble",
     "SemiSupervisedSVC",
     "Suggestions",
     "SupervisedSVC",

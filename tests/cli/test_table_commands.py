@@ -52,7 +52,7 @@ def test_label_reads_and_writes_every_format(suffix, tmp_path, mixed_table, labe
 def test_label_reads_npz_arrays_and_embeddings(tmp_path):
     X, y = (part[:400] for part in gm.datasets.load_digits())
     few = gm.datasets.mask_labels(y, per_class=4, random_state=0)
-    expected = gm.MaxMarginGraphCut(random_state=0).fit(X, few).transduction_
+    expected = gm.SemiSupervisedEnsemble(random_state=0).fit(X, few).transduction_
     np.savez(tmp_path / "digits.npz", pixels=X, y=few)
     assert run("label", tmp_path / "digits.npz", "-t", "y", "--unlabeled", "-1", "-q") == 0
     written = read_table(tmp_path / "digits-labeled.parquet")

@@ -19,6 +19,7 @@ from graphmargin.estimators import (
     HarmonicClassifier,
     ManifoldSVC,
     MaxMarginGraphCut,
+    SemiSupervisedEnsemble,
     SemiSupervisedSVC,
     SupervisedSVC,
 )
@@ -54,6 +55,7 @@ def no_class_minus_one(_estimator):
         HarmonicClassifier(),
         MaxMarginGraphCut(),
         ManifoldSVC(),
+        SemiSupervisedEnsemble(),
         SemiSupervisedSVC(),
         SupervisedSVC(),
         MaxMarginGraphCut(gamma_g=0.1, C=10.0, kernel="linear"),

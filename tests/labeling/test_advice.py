@@ -37,7 +37,7 @@ def test_warnings_have_no_parameters_of_python_if_supervised_learning_is_chosen(
     table["size"] = y + 0.01 * rng.normal(size=120)
     table["kind"] = np.where(np.arange(120) < 60, np.where(y, "cat", "dog"), None)
     labeled = label_rows(task_of(table, "kind"))
-    assert np.isinf(labeled.fitted.solution.gamma_g)
+    assert np.isinf(labeled.cut.solution.gamma_g)
     assert not any("gamma_g" in text for text in summarize(labeled).warnings)
 
 

@@ -31,7 +31,7 @@ def test_candidates_are_those_of_the_choice(labeled_pets, findings):
     assert sum(weights) == pytest.approx(1.0)
     supervised = sum(c.weight for c in findings.candidates if np.isinf(c.gamma_g))
     assert findings.supervised_share == pytest.approx(supervised)
-    assert len(findings.candidates) == len(labeled_pets.choice.trials.params)
+    assert len(findings.candidates) == len(labeled_pets.cut_choice.trials.params)
 
 
 def test_the_estimate_is_that_of_the_held_out_labels(labeled_pets, findings):
@@ -87,7 +87,7 @@ def test_the_histogram_counts_every_row_without_a_label(findings):
 
 
 def test_the_path_is_that_of_the_estimator(labeled_pets, findings):
-    path = labeled_pets.fitted.gamma_path
+    path = labeled_pets.cut.gamma_path
     assert findings.path["gamma_g"] == tuple(path["gamma_g"].tolist())
     assert findings.path["weight"] == tuple(path["weight"].tolist())
     assert np.isinf(findings.path["gamma_g"][-1])

@@ -14,6 +14,7 @@ from graphmargin import (
     HarmonicClassifier,
     ManifoldSVC,
     MaxMarginGraphCut,
+    SemiSupervisedEnsemble,
     SemiSupervisedSVC,
     SupervisedSVC,
 )
@@ -33,14 +34,17 @@ MODELS = {
     "supervised-linear": SupervisedSVC(kernel="linear"),
     "manifold": ManifoldSVC(),
     "semi-supervised": SemiSupervisedSVC(class_prior=None),
+    "ensemble": SemiSupervisedEnsemble(class_weight="balanced"),
 }
 
 
 def predictions_of(model, X):
     """Return all predictions of a model."""
-    harmonic = "HarmonicClassifier" in (type(model).__name__, getattr(model, "kind", None))
+    kinds = {type(model).__name__, getattr(model, "kind", None)}
     predictions = [model.predict(X), model.predict_proba(X)]
-    return predictions if harmonic else [*predictions, model.decision_function(X)]
+    if kinds & {"HarmonicClassifier", "SemiSupervisedEnsemble"}:
+        return predictions
+    return [*predictions, model.decision_function(X)]
 
 
 def assert_same(predictions, expected):

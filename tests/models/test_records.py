@@ -19,6 +19,8 @@ FIELDS = {
         "codes probabilities rows doubt class_shares confusion weighted_codes"
     ),
     "harmonic-predictor": "classes parts codes majority exponent",
+    "mixture-predictor": "classes parts class_weight exponent",
+    "mixture-part": "predictor weight calibration",
     "walk-part": "class_mass sinks points",
     "point-graph": "search weighting n_neighbors metric",
     "weighting": "width scales",

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from graphmargin.margin.s3vm_training import train_annealed, train_s3vm, train_supervised
+from graphmargin.margin.s3vm_training import anneal_features, train_s3vm, train_smooth
 from graphmargin.selection import s3vm_fits
 from graphmargin.selection.held_out import HeldOutLabels
 from graphmargin.selection.s3vm_fits import fit_s3vm, try_s3vm
@@ -18,35 +18,44 @@ def test_trials_are_annealed_machines_without_the_held_out_labels(prior, n_class
     (task,) = S3VM.tasks(X, y, class_prior=prior, **options)
     (trials,) = try_s3vm([task], held_out, RUN)
     assert_consistent(trials.evidence, y, held_out, n_pairs)
-    shares = task.parameters.class_prior
-    common = {"class_weight": [1.0] * n_classes}
-    for i, candidate in enumerate(trials.evidence.params):
-        C, gamma_u = candidate["C"], candidate["gamma_u"]
-        values = []
-        for fold in held_out.folds:
-            codes = without(y, fold)
-            weights, bias = train_supervised(X, codes, C=C, n_jobs=1, **common)
-            if gamma_u > 0:
-                path = {"gamma_us": [0.05, 0.3], "class_prior": shares, **common}
-                weights, bias = train_annealed(X, codes, (weights, bias), C=C, **path)[
-                    gamma_u > 0.1
-                ]
-            values.append(X[fold] @ weights + bias)
-        f = trials.evidence.held_out_values[i] * trials.evidence.scales[i]
-        np.testing.assert_allclose(f, np.concatenate(values), atol=1e-3)
-        assert trials.evidence.supervised[i] == (gamma_u == 0)
+    C, gamma_us = ([params[name] for params in trials.evidence.params] for name in ("C", "gamma_u"))
+    options = {"C": C, "gamma_us": gamma_us, "class_prior": task.parameters.class_prior}
+    values = []
+    for fold in held_out.folds:
+        functions = anneal_features(
+            X,
+            without(y, fold),
+            **options,
+            class_weight=None,
+            tolerances=s3vm_fits.TRIAL_TOLERANCES,
+            n_jobs=1,
+        )
+        values.append([X[fold] @ weights + bias for weights, bias in functions])
+    f = trials.evidence.held_out_values * trials.evidence.scales[:, None, None]
+    np.testing.assert_allclose(f, np.concatenate(values, axis=1), atol=1e-3)
+    assert trials.evidence.supervised.tolist() == [gamma_u == 0 for gamma_u in gamma_us]
 
 
-def test_blend_has_the_scales_of_its_machines():
-    """Each machine of the blend counts by its weight, however large its f is."""
-    X, y = clusters(n=60)
-    tasks = S3VM.tasks(X, y, gamma_u=[0.0, 0.3], C=1.0)
+def test_blend_has_smooth_machines_of_all_rows():
+    X, y = clusters(3, n=60)
+    tasks = S3VM.tasks(X, y, gamma_u=[0.0, 0.3], C=[0.5, 2.0])
     _, choice, fitted = S3VM.try_and_choose(tasks, folds_of(y))
-    assert fitted.choice.weights.tolist() == choice.weights.tolist()
-    for i, factor in fitted.choice.blended:
-        single = S3VM.fit_one(X, y, **choice.trials.params[i])
-        f = single.predictor.machines[0].pairwise(X[y < 0])
-        assert factor * np.abs(f).mean() == pytest.approx(choice.weights[i], rel=1e-6)
+    chosen = [choice.trials.params[i] for i, _ in choice.blended]
+    assert len(chosen) > 1
+    machines = train_smooth(
+        X,
+        y,
+        tasks[0].kernel,
+        C=[params["C"] for params in chosen],
+        gamma_us=[params["gamma_u"] for params in chosen],
+        class_prior=tasks[0].parameters.class_prior,
+        random_state=RUN.seed,
+    )
+    expected = sum(
+        factor * machine.pairwise(X)
+        for (_, factor), machine in zip(choice.blended, machines, strict=True)
+    )
+    np.testing.assert_allclose(fitted.predictor.machines[0].pairwise(X), expected, atol=1e-9)
 
 
 def test_hat_losses_of_a_sample_count_for_all_rows(monkeypatch):

@@ -11,6 +11,7 @@ from graphmargin.cli.options import (
     Ignore,
     Json,
     Keep,
+    Method,
     NJobs,
     Quiet,
     Seed,
@@ -55,6 +56,7 @@ def audit(
     unlabeled: Unlabeled = [],  # noqa: B006 - typer copies it
     ignore: Ignore = [],  # noqa: B006 - typer copies it
     keep: Keep = [],  # noqa: B006 - typer copies it
+    method: Method = "auto",
     class_weight: ClassWeights = None,
     n_jobs: NJobs = None,
     seed: Seed = 0,
@@ -70,7 +72,12 @@ def audit(
     task = read_task(table, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
     with show_progress(quiet=quiet or json) as listener:
         labeled = label_rows(
-            task, class_weight=weights, n_jobs=n_jobs, seed=seed, listener=listener
+            task,
+            method=method,
+            class_weight=weights,
+            n_jobs=n_jobs,
+            seed=seed,
+            listener=listener,
         )
     audited = audit_labels(labeled, threshold)
     notes = audited.notes or ()

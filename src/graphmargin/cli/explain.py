@@ -12,6 +12,7 @@ from graphmargin.cli.options import (
     Ignore,
     Json,
     Keep,
+    Method,
     NJobs,
     Seed,
     Table,
@@ -52,6 +53,7 @@ def explain(
     unlabeled: Unlabeled = [],  # noqa: B006 - typer copies it
     ignore: Ignore = [],  # noqa: B006 - typer copies it
     keep: Keep = [],  # noqa: B006 - typer copies it
+    method: Method = "auto",
     class_weight: ClassWeights = None,
     n_jobs: NJobs = None,
     seed: Seed = 0,
@@ -66,7 +68,12 @@ def explain(
     position = find_row(task, row, id_column)
     with show_progress(quiet=json) as listener:
         labeled = label_rows(
-            task, class_weight=weights, n_jobs=n_jobs, seed=seed, listener=listener
+            task,
+            method=method,
+            class_weight=weights,
+            n_jobs=n_jobs,
+            seed=seed,
+            listener=listener,
         )
     explanation = explain_row(labeled, position)
     if json:

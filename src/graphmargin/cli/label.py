@@ -21,6 +21,7 @@ from graphmargin.cli.options import (
     Ignore,
     Json,
     Keep,
+    Method,
     MinConfidence,
     NJobs,
     OutOrFolder,
@@ -62,6 +63,7 @@ Examples:
     graphmargin label cats.csv -t kind --unlabeled "?" --ignore photo --model cats.graphmargin
     graphmargin label cats.csv -t kind --min-confidence 0.95 --sets 0.9
     graphmargin label cats.csv -t kind --class-weight balanced
+    graphmargin label cats.csv -t kind --method cut
     graphmargin label cats.csv -t kind --journal cats.studio.jsonl
     graphmargin label s3://pets/cats -t kind --dask tcp://10.0.0.1:8786
 """
@@ -110,6 +112,7 @@ def label(
     keep: Keep = [],  # noqa: B006 - typer copies it
     min_confidence: MinConfidence = 0.0,
     sets: Sets = None,
+    method: Method = "auto",
     class_weight: ClassWeights = None,
     n_jobs: NJobs = None,
     seed: Seed = 0,
@@ -135,6 +138,9 @@ def label(
             {"--jobs": n_jobs}, "cannot be used with --dask: the workers have their own threads"
         )
         check_option_conflicts({"--journal": journal}, "cannot be used with --dask")
+        if method not in ("auto", "cut"):
+            msg = "with --dask, the method is 'cut'."
+            raise typer.BadParameter(msg, param_hint="--method")
         check_unsupported(min_confidence, sets)
         findings, files = label_on_dask(
             table,
@@ -175,6 +181,7 @@ def label(
     check_has_unlabeled(task)
     labeled, findings = _label_task(
         task,
+        method,
         weights,
         n_jobs,
         seed,
@@ -208,6 +215,7 @@ def fit(
     unlabeled: Unlabeled = [],  # noqa: B006 - typer copies it
     ignore: Ignore = [],  # noqa: B006 - typer copies it
     keep: Keep = [],  # noqa: B006 - typer copies it
+    method: Method = "auto",
     class_weight: ClassWeights = None,
     n_jobs: NJobs = None,
     seed: Seed = 0,
@@ -220,13 +228,16 @@ def fit(
     weights = parse_class_weight(class_weight)
     check_files(table, model, report)
     task = read_task(table, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
-    labeled, findings = _label_task(task, weights, n_jobs, seed, report, quiet=quiet or json)
+    labeled, findings = _label_task(
+        task, method, weights, n_jobs, seed, report, quiet=quiet or json
+    )
     files = _write_files(labeled, findings, table, None, model, report)
     _print_result(findings, files, json=json, quiet=quiet)
 
 
 def _label_task(
     task: LabelingTask,
+    method: str,
     class_weight: ClassWeight,
     n_jobs: int | None,
     seed: int,
@@ -243,6 +254,7 @@ def _label_task(
     with show_progress(quiet=quiet) as listener:
         labeled = label_rows(
             task,
+            method=method,
             min_confidence=min_confidence,
             coverage=coverage,
             class_weight=class_weight,

@@ -93,6 +93,20 @@ Keep: TypeAlias = Annotated[
         help="Column that is a feature although it looks like an ID; can be repeated.",
     ),
 ]
+METHODS = (
+    *("auto", "cut", "harmonic", "low-density", "linear-low-density"),
+    *("linear-cut", "manifold", "supervised", "linear-supervised"),
+)
+"""Values of --method, which a test compares with the families; imports would take seconds."""
+
+
+def _check_method(value: str) -> str:
+    if value not in METHODS:
+        msg = f"{value!r} is not one of {', '.join(METHODS)}."
+        raise typer.BadParameter(msg)
+    return value
+
+
 ClassWeights: TypeAlias = Annotated[
     str | None,
     typer.Option(
@@ -100,6 +114,16 @@ ClassWeights: TypeAlias = Annotated[
         metavar="balanced|CLASS=WEIGHT,...",
         help="Weights of the errors in each class: 'balanced' for weights against the number of "
         "labels, or numbers, such as rare=10,common=1.",
+    ),
+]
+Method: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        metavar="auto|FAMILY",
+        callback=_check_method,
+        help="'auto' weighs families of classifiers by held-out labels; or one family: "
+        "cut, harmonic, low-density, linear-low-density, linear-cut, manifold, supervised, "
+        "linear-supervised.",
     ),
 ]
 NJobs: TypeAlias = Annotated[

@@ -28,6 +28,8 @@ MAX_NAMES = 6
 """Largest number of column names in a line."""
 WRAP_WIDTH, COLUMN_GAP = 24, 3
 """Width from which a column of text may be wrapped, and the space between columns."""
+SHOWN_WEIGHT = 0.05
+"""Smallest weight of an assumption in a summary."""
 NAME_WIDTH = 10
 """Width of the names of lines in a summary."""
 
@@ -115,7 +117,7 @@ def print_summary(findings: Findings, files: Mapping[str, str]) -> None:
         *_empty_lines(findings),
         *accuracy_lines(findings),
         ("graph", findings.verdict),
-        ("chosen", _choice_text(findings)),
+        *_choice_lines(findings),
         *_cluster_lines(findings),
     ]
     for name, text in lines:
@@ -213,14 +215,29 @@ def _range(interval: Sequence[float]) -> str:
     return f"{interval[0]:.0%} to {interval[1]:.0%}"
 
 
-def _choice_text(findings: Findings) -> str:
-    best = findings.candidates[0]
-    blended = sum(candidate.weight > 0 for candidate in findings.candidates)
-    gamma_g = "no graph" if math.isinf(best.gamma_g) else f"gamma_g {best.gamma_g:.3g}"
-    return (
-        f"a blend of {blended} of {len(findings.candidates)} candidates, supervised learning with "
-        f"{findings.supervised_share:.0%} of the weight; best: {gamma_g}, C {best.C:.3g}"
+def _choice_lines(findings: Findings) -> list[tuple[str, str]]:
+    """Return the lines of a summary on what was chosen: families, or candidates of the cut."""
+    if not findings.families:
+        best = findings.candidates[0]
+        blended = sum(candidate.weight > 0 for candidate in findings.candidates)
+        gamma_g = "no graph" if math.isinf(best.gamma_g) else f"gamma_g {best.gamma_g:.3g}"
+        text = (
+            f"a blend of {blended} of {len(findings.candidates)} candidates, supervised learning "
+            f"with {findings.supervised_share:.0%} of the weight; best: {gamma_g}, C {best.C:.3g}"
+        )
+        return [("chosen", text)]
+    families = ", ".join(
+        f"{family.name} {family.weight:.0%}" for family in findings.families if family.weight > 0
     )
+    lines = [("chosen", families)]
+    if len(findings.families) > 1 and findings.estimate is not None:
+        supported = [
+            f"{assumption} ({weight:.0%})"
+            for assumption, weight in findings.assumptions.items()
+            if weight >= SHOWN_WEIGHT
+        ]
+        lines.append(("because", "; ".join(supported)))
+    return lines
 
 
 def _cluster_lines(findings: Findings) -> list[tuple[str, str]]:

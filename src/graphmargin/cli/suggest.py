@@ -11,6 +11,7 @@ from graphmargin.cli.options import (
     Ignore,
     Json,
     Keep,
+    Method,
     NJobs,
     Quiet,
     Seed,
@@ -45,6 +46,7 @@ def suggest(
     unlabeled: Unlabeled = [],  # noqa: B006 - typer copies it
     ignore: Ignore = [],  # noqa: B006 - typer copies it
     keep: Keep = [],  # noqa: B006 - typer copies it
+    method: Method = "auto",
     class_weight: ClassWeights = None,
     n_jobs: NJobs = None,
     seed: Seed = 0,
@@ -62,7 +64,12 @@ def suggest(
     check_has_unlabeled(task)
     with show_progress(quiet=quiet or json) as listener:
         labeled = label_rows(
-            task, class_weight=weights, n_jobs=n_jobs, seed=seed, listener=listener
+            task,
+            method=method,
+            class_weight=weights,
+            n_jobs=n_jobs,
+            seed=seed,
+            listener=listener,
         )
         with announce(listener, "suggestions"):
             suggestions = suggest_rows(labeled, n)

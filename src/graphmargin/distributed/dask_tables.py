@@ -33,12 +33,13 @@ from graphmargin.distributed.io.row_ranges import RowRange, Source, open_source,
 from graphmargin.distributed.pipeline import FitRequest, FittedOnCluster, run_fit
 from graphmargin.labeling.findings import SOURCES, ClusterUse, Findings
 from graphmargin.labeling.inspection import candidates_of
-from graphmargin.labeling.labeling_task import all_labeled_message, table_parameters
+from graphmargin.labeling.labeling_task import all_labeled_message
 from graphmargin.labels import UNLABELED_IN_TABLES
 from graphmargin.margin.class_weights import ClassWeight, check_class_weight
 from graphmargin.models.table_model import TableModel
 from graphmargin.selection.advice import evidence_advice, unreached_advice
 from graphmargin.selection.choice import Choice
+from graphmargin.selection.families import cut_parameters
 from graphmargin.selection.held_out_predictions import estimate_accuracy
 from graphmargin.tables.reading import to_frame
 from graphmargin.tables.table_errors import TableError
@@ -222,7 +223,7 @@ def label_table(
     began = time.perf_counter()
     # Class masses are not normalized on a cluster.
     parameters = replace(
-        table_parameters(request.source.n_rows),
+        cut_parameters(request.source.n_rows),
         class_weight=check_class_weight(class_weight),
         class_mass_normalization=(False,),
     )

@@ -24,7 +24,9 @@ from graphmargin.harmonic.harmonic_predictor import HarmonicPredictor
 from graphmargin.labels import EncodedLabels, encode_labels
 from graphmargin.margin.kernels import check_kernel_matrix
 from graphmargin.margin.margin_predictor import MarginPredictor
+from graphmargin.margin.mixture_predictor import MixturePredictor
 from graphmargin.selection.choice import Choice
+from graphmargin.selection.ensemble import EnsembleChoice, FittedEnsemble
 from graphmargin.selection.execution import Execution
 from graphmargin.selection.fitted import FittedClassifier
 from graphmargin.selection.held_out import HeldOutLabels, held_out_from, validation_set
@@ -50,7 +52,8 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
     n_jobs: int | None
     random_state: Any
     verbose: int
-    predictor_: MarginPredictor | HarmonicPredictor
+    predictor_: MarginPredictor | HarmonicPredictor | MixturePredictor
+    choice_: Choice | EnsembleChoice | None
 
     def predict(self, X: Any) -> AnyArray:
         """Return the predicted label of every row."""
@@ -155,6 +158,12 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         """
         if not has_parameters_to_choose(self, auto):
             return None
+        return self._held_out_labels(X, y, labels, execution)
+
+    def _held_out_labels(
+        self, X: Any, y: Any, labels: EncodedLabels, execution: Execution
+    ) -> HeldOutLabels:
+        """Return the labels on which candidates are tested, according to `cv`."""
         is_pair = isinstance(self.cv, tuple) and len(self.cv) == 2
         # A pair of (train, test) pairs is two folds.
         if is_pair and not all(isinstance(part, tuple) for part in self.cv):
@@ -163,14 +172,14 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
             return validation_set(X_val, y_val, labels.classes)
         return held_out_from(self.cv, X, y, labels, execution.seed)
 
-    def _keep(self, fitted: FittedClassifier) -> None:
+    def _keep(self, fitted: FittedClassifier | FittedEnsemble) -> None:
         """Set the attributes that all classifiers have, and raise the warnings of the fit."""
         for warning in fitted.warnings:
             warnings.warn(warning.text, warning.category, stacklevel=3)
         self.predictor_ = replace(fitted.predictor, exponent=self._exponent)
         self.label_distributions_: FloatArray = fitted.label_distributions
         self.confidence_: FloatArray = fitted.confidence
-        self.choice_: Choice | None = fitted.choice
+        self.choice_ = fitted.choice
         self.held_out_: HeldOutPredictions | None = fitted.held_out
         self.accuracy_: AccuracyEstimate | None = None
         if fitted.held_out is not None:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from graphmargin.estimators.base import MarginClassifier
+from graphmargin.selection.choice import Choice
 from graphmargin.selection.cut_trials import max_blended, try_cuts
 from graphmargin.selection.cuts import blend_cuts, fit_cut
 from graphmargin.selection.execution import Execution
@@ -161,6 +162,8 @@ class MaxMarginGraphCut(MarginClassifier):
     >>> len(choice.weights), choice.best_params["kernel"]
     (4, 'linear')
     """
+
+    choice_: Choice | None
 
     def __init__(
         self,

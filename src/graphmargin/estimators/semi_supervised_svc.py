@@ -60,8 +60,8 @@ class SemiSupervisedSVC(MarginClassifier):
     class_prior_ : array of shape (c,) or None
         The shares that were used.
     solutions_ : tuple of S3VMSolution
-        Solutions for each pair of classes (and candidate in a blend): objectives, their trace, and
-        whether the supervised SVM was kept.
+        Solutions for each pair of classes: objectives, their trace, and whether the supervised SVM
+        was kept. A blend has none: its machines minimize a smooth objective.
 
     Examples
     --------

@@ -135,14 +135,14 @@ def explain_row(labeled: LabeledTable, position: int) -> RowExplanation:
     >>> explanation.label, [influence.row for influence in explanation.labels]
     ('cat', [1, 3])
     """
-    task, fitted = labeled.task, labeled.fitted
+    task, cut = labeled.task, labeled.cut
     classes = task.target.classes
     solution = _solution_without_label(labeled, position)
     walk = solution.explain(position, n_jobs=labeled.n_jobs)
-    probabilities = fitted.label_distributions[position]
+    probabilities = labeled.fitted.label_distributions[position]
     order = np.argsort(-probabilities, kind="stable")
     reached = solution.codes[position] != UNLABELED
-    edges = fitted.task.W[[position]]
+    edges = cut.task.W[[position]]
     by_weight = np.argsort(-edges.data, kind="stable")[:MAX_LISTED]
     return RowExplanation(
         row=position + 1,
@@ -153,7 +153,7 @@ def explain_row(labeled: LabeledTable, position: int) -> RowExplanation:
         graph_label=str(classes[solution.codes[position]]) if reached else None,
         graph_confidence=float(solution.confidence[position]),
         gamma_g=solution.gamma_g,
-        graph_is_used=bool(np.isfinite(fitted.solution.gamma_g)),
+        graph_is_used=bool(np.isfinite(cut.solution.gamma_g)),
         labels=_influences(labeled, walk.sources[:MAX_LISTED], walk.shares[:MAX_LISTED]),
         sink_share=walk.sink_mass,
         neighbors=_influences(

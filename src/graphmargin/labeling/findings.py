@@ -50,6 +50,17 @@ class CandidateSummary:
 
 
 @dataclass(frozen=True)
+class FamilySummary:
+    """A family of classifiers that was tried, and its weight in the ensemble."""
+
+    name: str
+    assumption: str
+    weight: float
+    accuracy: float | None
+    """Accuracy on held-out labels; None if no label could be held out."""
+
+
+@dataclass(frozen=True)
 class RowNote:
     """A row to check: one with an uncertain prediction, or with a label that is probably wrong.
 
@@ -154,10 +165,14 @@ class Findings:
     columns : tuple of ColumnUse
     scaling : str
         A sentence on how numbers are scaled.
+    families : tuple of FamilySummary
+        All families that were tried, the one with the largest weight first; none on a cluster.
+    assumptions : mapping from str to float
+        Weight of each assumption of the families, the heaviest first.
     candidates : tuple of CandidateSummary
-        All candidates that were tried, the one with the largest weight first.
+        All candidates of the cut, the one with the largest weight first.
     supervised_share : float
-        Weight of supervised learning, which does not use the graph.
+        Weight of supervised learning, which does not use the graph, in the cut.
     estimate : AccuracyEstimate or None
         Estimated accuracy on the unlabeled rows; None if no label could be held out.
     surest : SurestRows or None
@@ -209,6 +224,8 @@ class Findings:
     n_left_empty: int = 0
     columns: tuple[ColumnUse, ...]
     scaling: str
+    families: tuple[FamilySummary, ...] = ()
+    assumptions: Mapping[str, float] = field(default_factory=dict)
     candidates: tuple[CandidateSummary, ...]
     supervised_share: float
     estimate: AccuracyEstimate | None

@@ -14,6 +14,7 @@ from graphmargin.labeling.findings import (
     MODEL,
     SOURCES,
     CandidateSummary,
+    FamilySummary,
     Findings,
     GraphMap,
     RowNote,
@@ -25,6 +26,7 @@ from graphmargin.labeling.row_preview import preview_rows, row_notes
 from graphmargin.selection.choice import Choice
 from graphmargin.selection.coverage import CoverageCurve, coverage_curve, surest_rows
 from graphmargin.selection.cuts import fit_cut
+from graphmargin.selection.ensemble import EnsembleChoice
 from graphmargin.selection.execution import Execution
 from graphmargin.selection.graph_reports import GraphReport
 from graphmargin.selection.held_out_predictions import estimate_accuracy
@@ -79,7 +81,7 @@ def full_findings(labeled: LabeledTable) -> Findings:
     report = table_report(labeled, hold_out_labels=True)
     curve = _coverage(labeled)
     findings = _summary(labeled, report, curve)
-    path = labeled.fitted.gamma_path or {}
+    path = labeled.cut.gamma_path or {}
     audit = audit_labels(labeled)
     rare_class, thresholds = _rare_class(labeled)
     return replace(
@@ -116,8 +118,10 @@ def _summary(labeled: LabeledTable, report: GraphReport, curve: CoverageCurve | 
         n_left_empty=int((~is_answered).sum()),
         columns=task.columns,
         scaling=task.features.scaling,
-        candidates=candidates_of(labeled.choice),
-        supervised_share=labeled.choice.supervised_weight,
+        families=_families_of(labeled.fitted.choice),
+        assumptions=labeled.fitted.choice.assumption_weights,
+        candidates=candidates_of(labeled.cut_choice),
+        supervised_share=labeled.cut_choice.supervised_weight,
         estimate=None if held_out is None else estimate_accuracy(held_out),
         surest=None if curve is None else surest_rows(curve),
         verdict=report.verdict,
@@ -129,6 +133,20 @@ def _summary(labeled: LabeledTable, report: GraphReport, curve: CoverageCurve | 
 
 def _class_counts(codes: IntArray, n_classes: int) -> tuple[int, ...]:
     return tuple(np.bincount(codes, minlength=n_classes).tolist())
+
+
+def _families_of(choice: EnsembleChoice) -> tuple[FamilySummary, ...]:
+    """Return all families that were tried, the one with the largest weight first."""
+    order = np.argsort(-choice.weights, kind="stable")
+    return tuple(
+        FamilySummary(
+            name=choice.names[i],
+            assumption=choice.assumptions[i],
+            weight=float(choice.weights[i]),
+            accuracy=1 - float(choice.choices[i].error) if choice.is_tested else None,
+        )
+        for i in order
+    )
 
 
 def candidates_of(choice: Choice) -> tuple[CandidateSummary, ...]:
@@ -193,7 +211,7 @@ def _least_certain(labeled: LabeledTable) -> tuple[RowNote, ...]:
 
 
 def _graph_map(labeled: LabeledTable) -> GraphMap:
-    task, W = labeled.task, labeled.fitted.task.W
+    task, W = labeled.task, labeled.cut.task.W
     rows = sample_for_map(task.target.codes)
     layout = force_layout(W, task.X, rows)
     return GraphMap(
@@ -233,7 +251,7 @@ def _certificate(labeled: LabeledTable, findings: Findings) -> tuple[str, ...]:
 
 def _bound(labeled: LabeledTable) -> list[str]:
     """Return the bound of Propositions 1 and 2, for a cut with fixed parameters."""
-    task, execution = labeled.fitted.task, Execution(labeled.n_jobs)
+    task, execution = labeled.cut.task, Execution(labeled.n_jobs)
     (bounded,) = make_tasks(task.X, task.labels, task.W, [BOUND_PARAMETERS], execution)
     fitted = fit_cut(bounded, execution)
     # Its warnings are dropped: they are about fixed parameters, and the bound holds nevertheless.

@@ -19,22 +19,21 @@ from graphmargin.labeling.findings import GIVEN, INDUCED, MODEL
 from graphmargin.labeling.output_cells import label_cells, set_cells
 from graphmargin.labels import encode_labels
 from graphmargin.margin.class_weights import ClassWeight, class_weights
-from graphmargin.margin.kernels import Kernel
 from graphmargin.models.table_model import TableModel
 from graphmargin.selection.choice import Choice
-from graphmargin.selection.cut_trials import max_blended, try_cuts
-from graphmargin.selection.cuts import FittedCut, blend_cuts
+from graphmargin.selection.cuts import FittedCut
+from graphmargin.selection.ensemble import FittedEnsemble, fit_ensemble
 from graphmargin.selection.execution import Execution, UnreachedWarning
+from graphmargin.selection.families import default_families, named_family, try_family
 from graphmargin.selection.graph_reports import GraphReport, graph_report
 from graphmargin.selection.held_out import default_held_out
 from graphmargin.selection.held_out_predictions import HeldOutPredictions
-from graphmargin.selection.parameters import GraphParameters, KernelParameters, Parameters
 from graphmargin.selection.prediction_sets import (
     coverage_warning,
     prediction_sets,
     set_thresholds,
 )
-from graphmargin.selection.tasks import choose_among, make_tasks
+from graphmargin.selection.tasks import make_tasks
 from graphmargin.tables.column_names import ColumnUse, check_not_taken
 from graphmargin.tables.reading import read_table, table_name
 from graphmargin.tables.table_errors import TableError
@@ -44,8 +43,6 @@ from graphmargin.tables.target import Target, read_target
 if TYPE_CHECKING:
     import pandas as pd
 
-N_NEIGHBORS = 5
-"""Number of neighbors in the graph, as in `MaxMarginGraphCut`; fewer in a table of fewer rows."""
 EXPLANATION_GAMMA_G = 0.01
 """The gamma_g that explains labels if none was chosen; few walks end in the sink."""
 
@@ -205,8 +202,11 @@ class LabeledTable:
     Attributes
     ----------
     task : LabelingTask
-    fitted : FittedCut
-        The fitted cut; its classes are the codes of the classes of the target.
+    fitted : FittedEnsemble
+        The fitted classifier; its classes are the codes of the classes of the target.
+    cut : FittedCut
+        The max-margin graph cut, which tells about the graph. It is one of the ensemble's families,
+        unless another method was requested.
     n_jobs : int or None
         Number of threads.
     warnings : tuple of str
@@ -220,7 +220,8 @@ class LabeledTable:
     """
 
     task: LabelingTask
-    fitted: FittedCut
+    fitted: FittedEnsemble
+    cut: FittedCut
     n_jobs: int | None
     warnings: tuple[str, ...]
     seconds: float
@@ -228,9 +229,9 @@ class LabeledTable:
     coverage: float | None = None
 
     @property
-    def choice(self) -> Choice:
-        """The choice of parameters, which a table always has."""
-        return cast("Choice", self.fitted.choice)
+    def cut_choice(self) -> Choice:
+        """The choice among the candidates of the cut, which a table always has."""
+        return cast("Choice", self.cut.choice)
 
     @property
     def codes(self) -> IntArray:
@@ -259,7 +260,7 @@ class LabeledTable:
     @cached_property
     def sources(self) -> AnyArray:
         """The source of every label, see `graphmargin.labeling.findings`."""
-        agreed = self.fitted.solution.codes == self.codes
+        agreed = self.cut.solution.codes == self.codes
         return np.where(self.task.target.labeled, GIVEN, np.where(agreed, INDUCED, MODEL))
 
     @property
@@ -305,7 +306,7 @@ class LabeledTable:
         It is that of the chosen gamma_g or, if supervised learning was chosen, that of
         `EXPLANATION_GAMMA_G`. Its classes are those of the target, not their codes.
         """
-        solution = self.fitted.solution
+        solution = self.cut.solution
         if np.isinf(solution.gamma_g):
             (solution,) = solve_path(solution.problem, [EXPLANATION_GAMMA_G], n_jobs=self.n_jobs)
         labels = replace(solution.problem.labels, classes=self.task.target.classes)
@@ -315,6 +316,7 @@ class LabeledTable:
 def label_rows(
     task: LabelingTask,
     *,
+    method: str = "auto",
     min_confidence: float = 0.0,
     coverage: float | None = None,
     class_weight: ClassWeight = None,
@@ -322,17 +324,20 @@ def label_rows(
     seed: int = 0,
     listener: ProgressListener | None = None,
 ) -> LabeledTable:
-    """Return the table with all rows labeled by a max-margin graph cut with chosen parameters.
+    """Return the table with all rows labeled by an ensemble, or by one family of classifiers.
 
     Parameters
     ----------
     task : LabelingTask
+    method : str, default="auto"
+        "auto" is the ensemble of the default families; else the name of a family, see
+        `graphmargin.selection.families.named_family`.
     min_confidence : float, default=0
         Confidence below which rows get no label.
     coverage : float in (0, 1), optional
         Coverage of prediction sets, which the result then has.
     class_weight : None, "balanced" or mapping from class to float, optional
-        Factors of the losses of each class, as in `MaxMarginGraphCut`.
+        Costs of errors in each class, as in `SemiSupervisedEnsemble`.
     n_jobs : int, optional
         Number of threads.
     seed : int
@@ -360,15 +365,19 @@ def label_rows(
         msg = "--sets needs labels that can be held out; label two or more rows of a class"
         raise TableError(msg)
     counts = np.bincount(labels.codes[labels.labeled])
-    parameters = replace(
-        table_parameters(len(task.X)),
-        class_weight=class_weights(class_weight, task.target.classes, counts),
-    )
+    costs = class_weights(class_weight, task.target.classes, counts)
+    names = default_families(*task.X.shape) if method == "auto" else (method,)
+    families = [named_family(name, labels).with_costs(costs) for name in names]
     with progress_listener(listener):
-        tasks = make_tasks(task.X, labels, None, [parameters], execution)
-        trials = try_cuts(tasks, held_out, execution)
-        choice = choose_among(trials, max_blended(trials))
-        fitted = blend_cuts(trials, choice, execution)
+        fitted = fit_ensemble(task.X, labels, families, held_out, execution)
+        cut = fitted.members.get("cut")
+        if cut is None:
+            tried = fitted.tried.get("cut")
+            if tried is None:
+                family = named_family("cut", labels).with_costs(costs)
+                tasks = make_tasks(task.X, labels, None, family.parameters, execution)
+                tried = try_family(family, tasks, held_out, execution)
+            cut = tried.fit(execution)
     # The advice on tables also says that no label reaches some rows.
     texts = [w.text for w in fitted.warnings if w.category is not UnreachedWarning]
     if coverage is not None and fitted.held_out is not None:
@@ -376,6 +385,7 @@ def label_rows(
     return LabeledTable(
         task=task,
         fitted=fitted,
+        cut=cast("FittedCut", cut),
         n_jobs=n_jobs,
         warnings=tuple(filter(None, texts)),
         seconds=time.perf_counter() - start,
@@ -384,25 +394,14 @@ def label_rows(
     )
 
 
-def table_parameters(n_rows: int) -> Parameters:
-    """Return the parameters of the cut for a table: the defaults of `MaxMarginGraphCut`."""
-    return Parameters(
-        kernel=KernelParameters(Kernel("rbf"), "paper"),
-        graph=GraphParameters(min(N_NEIGHBORS, n_rows - 1), "paper", "euclidean"),
-        gamma_g=None,
-        C=None,
-        class_mass_normalization=None,
-    )
-
-
 def table_report(labeled: LabeledTable, *, hold_out_labels: bool) -> GraphReport:
     """Return the report on the graph, with the classes of the table; see `graph_report`."""
-    fitted = labeled.fitted
+    cut = labeled.cut
     report = graph_report(
-        fitted.solution,
-        eps=fitted.task.parameters.eps,
-        choice=labeled.choice,
-        recall=fitted.task.recall,
+        cut.solution,
+        eps=cut.task.parameters.eps,
+        choice=labeled.cut_choice,
+        recall=cut.task.recall,
         hold_out_labels=hold_out_labels,
         n_jobs=labeled.n_jobs,
     )

@@ -14,9 +14,13 @@ from __future__ import annotations
 import numpy as np
 
 from graphmargin._compilation import kernel
-from graphmargin._threads import raise_if_cancelled
-from graphmargin._typing import FloatArray
+from graphmargin._typing import FloatArray, IntArray
+from graphmargin.margin.pairs import class_pairs
 
+FIRST_WEIGHT, STAGE_RATIO = 0.05, 3.2
+"""Weight of all unlabeled rows in the first stage, relative to all labels; ratio of two stages."""
+BIAS_REACH = 10.0
+"""Factor that keeps the penalty of a step of the bias small beside the losses of a class."""
 SMOOTHNESS = 0.5
 """Half the width of the interval on which the smooth hinge loss is quadratic."""
 STEEPNESS = 3.0
@@ -39,9 +43,11 @@ def anneal(
     start: FloatArray,
     bias: float,
     *,
-    tolerances: FloatArray,
+    tolerances: tuple[float, float],
 ) -> FloatArray:
-    """Return the minima of S for successive weights of the unlabeled rows, each from the last one.
+    """Return the minima of S for ascending weights of the unlabeled rows, each from the last one.
+
+    Stages with smaller weights come first, and are in between.
 
     Parameters
     ----------
@@ -52,12 +58,13 @@ def anneal(
     costs : array of shape (n,)
         c, which unlabeled rows ignore.
     weights : array of shape (m,)
-        Values of u, usually ascending.
+        Values of u, ascending.
     start : array of shape (r + 1,)
         Initial v.
     bias : float
-    tolerances : array of shape (m,)
-        Decrease of S in a step, relative to S, at which a stage ends.
+    tolerances : tuple of two floats
+        Decrease of S in a step, relative to S, at which a stage with one of the weights ends, and
+        at which another stage ends.
 
     Returns
     -------
@@ -70,25 +77,180 @@ def anneal(
 
     >>> H = np.array([[-2.0, 1.0], [2.0, 1.0], [0.0, 1.0], [0.5, 1.0]])
     >>> signs, costs = np.array([-1.0, 1.0, 0.0, 0.0]), np.ones(4)
-    >>> u, tolerances = np.array([0.0, 0.1]), np.full(2, 1e-6)
-    >>> path = anneal(H, signs, costs, u, np.zeros(2), 0.0, tolerances=tolerances)
+    >>> u = np.array([0.0, 0.1])
+    >>> path = anneal(H, signs, costs, u, np.zeros(2), 0.0, tolerances=(1e-6, 1e-6))
     >>> (-path[:, 1] / path[:, 0]).round(1).tolist()
     [-0.0, -0.2]
     """
-    H = np.ascontiguousarray(H)
-    n, size = H.shape
-    path = np.empty((len(weights), size))
-    v = np.array(start, dtype=np.float64)
-    by_row, by_column = np.empty((4, n)), np.empty((3, size))
-    history, products = np.empty((2, MEMORY, size)), np.empty((2, MEMORY))
-    for stage, (weight, tolerance) in enumerate(zip(weights, tolerances, strict=True)):
-        raise_if_cancelled()
-        _minimize(
-            *(H, signs, costs, float(weight), float(bias), float(tolerance)),
-            *(v, by_row, by_column, history, products),
-        )
-        path[stage] = v
+    path = np.empty((len(weights), H.shape[1]))
+    _follow(
+        *(np.ascontiguousarray(H), signs, costs, np.asarray(weights, dtype=np.float64)),
+        *(np.asarray(start, dtype=np.float64), float(bias), *tolerances, path),
+    )
     return path
+
+
+def anneal_pairs(
+    F: FloatArray,
+    codes: IntArray,
+    completed: IntArray,
+    weights: FloatArray,
+    intercepts: FloatArray,
+    *,
+    costs: FloatArray,
+    hat_losses: FloatArray,
+    means: FloatArray | None,
+    tolerances: tuple[float, float],
+) -> tuple[FloatArray, FloatArray]:
+    """Return annealed machines of all pairs of classes, in one call of compiled code.
+
+    A pair learns from the rows that belong to one of its classes by `completed`.
+
+    Parameters
+    ----------
+    F : array of shape (n, r)
+        Features, float32 or float64.
+    codes, completed : arrays of shape (n,)
+        Class of each labeled row, -1 for the others; and a class for each of them.
+    weights, intercepts : arrays of shape (r, n_pairs) and (n_pairs,)
+        Machines to start from.
+    costs : array of shape (c,)
+        Weight of the losses of labels of each class.
+    hat_losses : array of shape (m,)
+        Weights of the losses of unlabeled rows, ascending.
+    means : array of shape (n_pairs,) or None
+        Mean of f over the unlabeled rows of a pair; None leaves it free.
+    tolerances
+        As in `anneal`.
+
+    Returns
+    -------
+    arrays of shape (m, r, n_pairs) and (m, n_pairs)
+
+    Examples
+    --------
+    >>> F = np.array([[-3.0], [-2.0], [-1.5], [1.0], [1.5], [2.0]])
+    >>> codes = np.array([1, -1, -1, -1, -1, 0])
+    >>> weights, intercepts = anneal_pairs(
+    ...     F,
+    ...     codes,
+    ...     np.array([1, 1, 1, 0, 0, 0]),
+    ...     np.array([[0.4]]),
+    ...     np.array([0.2]),
+    ...     costs=np.full(2, 10.0),
+    ...     hat_losses=np.array([1.0, 10.0]),
+    ...     means=None,
+    ...     tolerances=(1e-4, 1e-3),
+    ... )
+    >>> (-intercepts / weights[:, 0]).round(1).tolist()  # the boundaries
+    [[-0.2], [-0.3]]
+    """
+    n_classes, n_pairs = len(costs), len(intercepts)
+    paths = np.empty((n_pairs, len(hat_losses), F.shape[1] + 1))
+    _anneal_pairs(
+        np.ascontiguousarray(F),
+        codes,
+        np.argsort(completed, kind="stable"),
+        np.searchsorted(np.sort(completed), np.arange(n_classes + 1)),
+        class_pairs(n_classes),
+        np.ascontiguousarray(np.vstack([weights, intercepts]).T),
+        np.asarray(costs, dtype=np.float64),
+        np.asarray(hat_losses, dtype=np.float64),
+        np.full(n_pairs, np.nan) if means is None else means,
+        *tolerances,
+        paths,
+    )
+    return paths[:, :, :-1].transpose(1, 2, 0), paths[:, :, -1].T
+
+
+@kernel()
+def _anneal_pairs(  # type: ignore[no-untyped-def]
+    F, codes, order, ends, pairs, starts, costs, hat_losses, means, tolerance, rough, paths
+):
+    """Write weights and intercepts of all pairs to `paths`, for each weight of hat losses.
+
+    The rows of class k are ``order[ends[k]:ends[k + 1]]``; a mean that is nan is free.
+    """
+    r = F.shape[1]
+    for p in range(len(pairs)):
+        first, second = pairs[p]
+        rows = np.concatenate(
+            (order[ends[first] : ends[first + 1]], order[ends[second] : ends[second + 1]])
+        )
+        signs, bounds = np.zeros(len(rows)), np.zeros(len(rows))
+        for i in range(len(rows)):
+            code = codes[rows[i]]
+            if code >= 0:
+                signs[i] = 1.0 if code == first else -1.0
+                bounds[i] = costs[code]
+        H = np.empty((len(rows), r + 1), F.dtype)
+        for i in range(len(rows)):
+            H[i, :r] = F[rows[i]]
+        center = center_rows(H, signs, bounds, np.isnan(means[p]))
+        start = starts[p].copy()
+        bias = means[p]
+        if np.isnan(bias):
+            bias = start[r] + _dot(start[:r], center)
+        start[r] = 0.0
+        _follow(H, signs, bounds, hat_losses, start, bias, tolerance, rough, paths[p])
+        for m in range(len(hat_losses)):
+            v = paths[p, m]
+            v[r] = bias + H[0, r] * v[r] - _dot(v[:r], center)
+
+
+@kernel()
+def center_rows(H, signs, bounds, is_free):  # type: ignore[no-untyped-def]
+    """Subtract from H the mean of its unlabeled rows, and return it; fill the last column.
+
+    This column has the bias as its weight: the larger its entries, the smaller the penalty of a
+    step of the bias. They are 0 where the bias is not free. Without unlabeled rows, the mean is
+    that of all rows.
+    """
+    n, r = H.shape[0], H.shape[1] - 1
+    n_labeled = np.count_nonzero(signs)
+    center = np.zeros(r)
+    for i in range(n):
+        if signs[i] == 0 or n_labeled == n:
+            for k in range(r):
+                center[k] += H[i, k]
+    center /= n if n_labeled == n else n - n_labeled
+    spread, positive, negative = 0.0, 0.0, 0.0
+    for i in range(n):
+        for k in range(r):
+            H[i, k] -= center[k]
+        if signs[i] != 0:
+            for k in range(r):
+                spread += H[i, k] * H[i, k]
+        if signs[i] > 0:
+            positive += bounds[i]
+        elif signs[i] < 0:
+            negative += bounds[i]
+    H[:, r] = np.sqrt(spread / n_labeled + BIAS_REACH / min(positive, negative)) if is_free else 0.0
+    return center
+
+
+@kernel()
+def _follow(H, signs, costs, weights, start, bias, tolerance, rough, path):  # type: ignore[no-untyped-def]
+    """Write the minima of S for ascending weights to `path`."""
+    n, size = H.shape
+    v = start.copy()
+    by_row, by_column = np.empty((3, n)), np.empty((3, size))
+    history, products = np.empty((2, MEMORY, size)), np.empty((2, MEMORY))
+    n_unlabeled, total = 0, 0.0
+    for i in range(n):
+        if signs[i] == 0:
+            n_unlabeled += 1
+        else:
+            total += costs[i]
+    stage = FIRST_WEIGHT * total / max(1, n_unlabeled)
+    for m in range(len(weights)):
+        weight = weights[m]
+        while stage < weight:
+            _minimize(H, signs, costs, stage, bias, rough, v, by_row, by_column, history, products)
+            stage *= STAGE_RATIO
+        stage = max(stage, STAGE_RATIO * weight)
+        _minimize(H, signs, costs, weight, bias, tolerance, v, by_row, by_column, history, products)
+        path[m] = v
 
 
 @kernel(fastmath={"reassoc", "contract", "nsz"})
@@ -152,7 +314,7 @@ def _minimize(  # type: ignore[no-untyped-def]
     H, signs, costs, weight, bias, tolerance, v, by_row, by_column, history, products
 ):
     """Minimize S from v in place."""
-    f, image, slopes, _ = by_row[0], by_row[1], by_row[2], by_row[3]
+    f, image, slopes = by_row[0], by_row[1], by_row[2]
     gradient, before, direction = by_column[0], by_column[1], by_column[2]
     steps, changes = history[0], history[1]
     scales, shares = products[0], products[1]

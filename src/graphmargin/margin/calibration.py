@@ -125,10 +125,13 @@ def fit_sharpness(scores: FloatArray, targets: FloatArray) -> float:
     0.8
     """
     columns, center = class_columns(scores), typical_sharpness(scores)
+    columns = center * (columns - columns.max(axis=1, keepdims=True))  # exp cannot overflow
+    total = float((targets * columns).sum())
 
     def loss(log_a: float) -> float:
-        log_P = log_softmax(center * np.exp(log_a) * columns, axis=1)
-        return float(-(targets * log_P).sum() + _sharpness_penalty(np.exp(log_a)))
+        a = np.exp(log_a)
+        normalizers = np.log(np.exp(a * columns).sum(axis=1))
+        return float(normalizers.sum() - a * total + _sharpness_penalty(a))
 
     limits = np.log(SHARPNESSES[[0, -1]])
     return float(center * np.exp(minimize_scalar(loss, bounds=limits, method="bounded").x))

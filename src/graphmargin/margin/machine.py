@@ -20,7 +20,7 @@ from graphmargin._typing import FloatArray, IntArray
 from graphmargin.margin.coupling import class_scores
 from graphmargin.margin.kernels import Kernel
 
-Solver = Literal["smo", "libsvm", "coordinate descent"]
+Solver = Literal["smo", "libsvm", "coordinate descent", "L-BFGS"]
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class TrainingReport:
 
     Attributes
     ----------
-    solver : {"smo", "libsvm", "coordinate descent"}
+    solver : {"smo", "libsvm", "coordinate descent", "L-BFGS"}
     C : float
     n_rows : int
         Number of rows that it learned from.

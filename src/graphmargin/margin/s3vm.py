@@ -22,27 +22,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from graphmargin._typing import FloatArray, IntArray
-from graphmargin.margin.annealing import anneal
+from graphmargin.margin.annealing import anneal, center_rows
 from graphmargin.margin.coordinate_descent import best_shift
 from graphmargin.margin.fixed_bias_descent import solve_fixed_bias
 from graphmargin.margin.smo import solve_smo
 
 TOLERANCE = 1e-6
 """Tolerance of f of the machines on given and on guessed labels."""
-FIRST_WEIGHT, STAGE_RATIO = 0.05, 10**0.5
-"""Weight of all unlabeled rows in the first stage, relative to all labels; ratio of two stages."""
 SMOOTH_TOLERANCE = 1e-6
 """Relative tolerance of the smooth J. With 1e-3, two moons are not always found from two labels."""
-ROUGH_TOLERANCES = 1e-4, 1e-3
-"""The same where no steps on J follow: for the values of gamma_u asked for, and in other stages."""
 MAX_STEPS = 50
 """Largest number of guesses; usually fewer than ten change a label."""
 MAX_SHIFTS, MAX_EPOCHS = 20, 3000
 """Steps of the bias, and passes over the rows in each; only a huge C needs more."""
 MAX_KERNEL = 3000
 """Largest number of labeled rows whose supervised machine is trained on their kernel matrix."""
-BIAS_REACH = 10.0
-"""Factor that keeps the penalty of a step of the bias small beside the losses of a class."""
 
 
 @dataclass(frozen=True)
@@ -170,7 +164,7 @@ def solve_s3vm(
         ascending = np.unique(values[~is_supervised])
         for gamma_u, start in zip(
             ascending.tolist(),
-            _anneal(problem, supervised, ascending, (SMOOTH_TOLERANCE,) * 2),
+            _anneal(problem, supervised, ascending),
             strict=True,
         ):
             machine, trace = _cccp(problem, start, gamma_u)
@@ -179,60 +173,16 @@ def solve_s3vm(
     return [solutions[gamma_u] for gamma_u in values.tolist()]
 
 
-def anneal_s3vm(
-    F: FloatArray,
-    signs: IntArray,
-    start: FloatArray,
-    *,
-    C: float,
-    gamma_us: Sequence[float],
-    class_weight: tuple[float, float] = (1.0, 1.0),
-    mean: float | None = None,
-) -> tuple[FloatArray, FloatArray]:
-    """Return the weights (m, r) and biases (m,) at which `solve_s3vm` would begin its steps on J.
-
-    They are minima of a smooth J, in a fraction of the time.
-
-    Parameters
-    ----------
-    F, signs, C, class_weight, mean
-        As in `solve_s3vm`.
-    start : array of shape (r + 1,)
-        Weights and bias of the supervised machine.
-    gamma_us : sequence of m floats > 0, ascending
-
-    Examples
-    --------
-    >>> F = np.array([[-3.0], [-2.0], [-1.5], [1.0], [1.5], [2.0]])
-    >>> signs = np.array([-1, 0, 0, 0, 0, 1])
-    >>> weights, biases = anneal_s3vm(F, signs, np.array([0.4, 0.2]), C=10.0, gamma_us=[0.1, 1.0])
-    >>> (-biases / weights[:, 0]).round(1).tolist()  # the boundaries
-    [-0.2, -0.3]
-    """
-    problem = _problem(F, signs, C, class_weight, is_free=mean is None)
-    bias = float(start[:-1] @ problem.center + start[-1]) if mean is None else mean
-    machine = _Machine(start[:-1], bias)
-    machines = _anneal(problem, machine, np.asarray(gamma_us), ROUGH_TOLERANCES)
-    weights = np.array([machine.weights for machine in machines])
-    return weights, np.array([machine.bias for machine in machines]) - weights @ problem.center
-
-
 def _problem(
     F: FloatArray, signs: IntArray, C: float, class_weight: tuple[float, float], *, is_free: bool
 ) -> _Problem:
-    labeled, unlabeled = np.flatnonzero(signs), np.flatnonzero(signs == 0)
-    center = F[unlabeled if len(unlabeled) else labeled].mean(axis=0, dtype=np.float64)
-    H = np.empty((len(F), F.shape[1] + 1), dtype=F.dtype)
-    np.subtract(F, center.astype(F.dtype), out=H[:, :-1])
     positive, negative = class_weight
-    if is_free:
-        spread = np.square(H[labeled, :-1], dtype=np.float64).sum(axis=1).mean()
-        fewest = min(positive * (signs > 0).sum(), negative * (signs < 0).sum())
-        H[:, -1] = np.sqrt(spread + BIAS_REACH / (C * fewest))
-    else:
-        H[:, -1] = 0.0
     costs = C * np.where(signs > 0, positive, np.where(signs < 0, negative, 1.0))
-    return _Problem(H, np.asarray(signs, dtype=np.float64), C, costs, center)
+    H = np.empty((len(F), F.shape[1] + 1), dtype=F.dtype)
+    H[:, :-1] = F
+    targets = np.asarray(signs, dtype=np.float64)
+    center = center_rows(H, targets, costs, is_free)
+    return _Problem(H, targets, C, costs, center)
 
 
 def _solution(
@@ -277,31 +227,19 @@ def _train_on_labels(problem: _Problem, bias: float) -> _Machine:
     return replace(machine, beta=None)
 
 
-def _anneal(
-    problem: _Problem, machine: _Machine, gamma_us: FloatArray, tolerances: tuple[float, float]
-) -> list[_Machine]:
-    """Return the minima of a smooth J for ascending weights of the unlabeled rows.
-
-    `tolerances` are those at the values of gamma_us and in the stages between them.
-    """
-    is_labeled = problem.signs != 0
-    first = FIRST_WEIGHT * is_labeled.sum() / max(1, (~is_labeled).sum())
-    n_stages = max(0, int(np.ceil(np.log(gamma_us[-1] / first) / np.log(STAGE_RATIO))))
-    stages = np.union1d(first * STAGE_RATIO ** np.arange(n_stages), gamma_us)
+def _anneal(problem: _Problem, machine: _Machine, gamma_us: FloatArray) -> list[_Machine]:
+    """Return the minima of a smooth J for ascending weights of the unlabeled rows."""
     path = anneal(
         problem.H,
         problem.signs,
         problem.costs,
-        problem.C * stages,
+        problem.C * gamma_us,
         np.append(machine.weights, 0.0),
         machine.bias,
-        tolerances=np.where(np.isin(stages, gamma_us), *tolerances),
+        tolerances=(SMOOTH_TOLERANCE, SMOOTH_TOLERANCE),
     )
     reach = float(problem.H[0, -1])
-    return [
-        _Machine(v[:-1], machine.bias + reach * float(v[-1]))
-        for v in path[np.searchsorted(stages, gamma_us)]
-    ]
+    return [_Machine(v[:-1], machine.bias + reach * float(v[-1])) for v in path]
 
 
 def _cccp(problem: _Problem, machine: _Machine, gamma_u: float) -> tuple[_Machine, FloatArray]:

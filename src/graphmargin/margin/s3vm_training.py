@@ -18,19 +18,20 @@ from graphmargin._checks import check_random_state, check_real
 from graphmargin._threads import map_in_threads
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
 from graphmargin.labels import UNLABELED
+from graphmargin.margin.annealing import anneal_pairs
 from graphmargin.margin.class_weights import weights_of_rows
 from graphmargin.margin.coupling import class_scores
-from graphmargin.margin.feature_maps import explicit_features
-from graphmargin.margin.feature_training import MAX_FEATURE_ROWS, N_LANDMARKS
+from graphmargin.margin.feature_maps import FeatureMap, explicit_features
+from graphmargin.margin.feature_training import (
+    MAX_FEATURE_ROWS,
+    N_LANDMARKS,
+    landmark_precision,
+)
 from graphmargin.margin.kernel_training import train_on_kernel
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine, TrainingReport, predicted_codes
-from graphmargin.margin.s3vm import (
-    MAX_KERNEL,
-    S3VMSolution,
-    anneal_s3vm,
-    solve_s3vm,
-)
+from graphmargin.margin.pairs import class_pairs
+from graphmargin.margin.s3vm import MAX_KERNEL, S3VMSolution, solve_s3vm
 from graphmargin.margin.training import (
     Approximation,
     check_approximation,
@@ -42,6 +43,8 @@ MAX_EXACT = 1000
 """Largest number of rows of which "auto" takes all as landmarks."""
 MAX_DOUBLE_ENTRIES = 2**24
 """Largest number of entries of the features in double precision, 128 MB; else single."""
+SMOOTH_TOLERANCES = 1e-4, 1e-3
+"""Tolerances of smooth machines, for the values of gamma_u asked for, and in other stages."""
 MAX_PAIR_ROWS, MAX_ROWS_OF_PAIRS, MIN_PAIR_ROWS = 2000, 150_000, 100
 """Largest number of unlabeled rows of a pair of classes and of all pairs, unless a pair has few."""
 
@@ -119,20 +122,11 @@ def train_s3vm(
     for gamma_u in gamma_us:
         check_real("gamma_u", gamma_u, hint="; 0 is the supervised machine")
     random = check_random_state(random_state)
-    labeled, unlabeled = np.flatnonzero(codes != UNLABELED), np.flatnonzero(codes == UNLABELED)
-    factor = 1.0
-    if len(unlabeled) > MAX_FEATURE_ROWS and kernel.kind != "precomputed":
-        factor = len(unlabeled) / MAX_FEATURE_ROWS
-        unlabeled = random.permutation(unlabeled)[:MAX_FEATURE_ROWS]
-    used = np.sort(np.concatenate([labeled, unlabeled]))
-    exact = approximation == "none" or (approximation == "auto" and len(codes) <= MAX_EXACT)
-    n_landmarks = len(codes) if exact else N_LANDMARKS
-    feature_map = explicit_features(
-        X, labeled, kernel, n_landmarks, choose_center(X, kernel), random
-    )
+    feature_map, used = _feature_map(X, codes, kernel, MAX_FEATURE_ROWS, approximation, random)
     double = len(used) * feature_map.dimension <= MAX_DOUBLE_ENTRIES
     dtype = np.float64 if double else np.float32
     F = feature_map.transform_rows(X, used, n_jobs=n_jobs, dtype=dtype)
+    factor = _represented(codes, used)
     n_classes, given = int(codes.max()) + 1, codes[used]
     costs = [1.0] * n_classes if class_weight is None else class_weight
     paths = [(value, np.flatnonzero(np.asarray(C) == value)) for value in dict.fromkeys(C)]
@@ -180,38 +174,127 @@ def train_s3vm(
     return trained
 
 
-def train_annealed(
+def train_smooth(
+    X: Any,
+    codes: IntArray,
+    kernel: Kernel,
+    *,
+    C: Sequence[float],
+    gamma_us: Sequence[float],
+    class_weight: Sequence[float] | None = None,
+    class_prior: FloatArray | None = None,
+    approximation: Approximation = "auto",
+    n_jobs: int | None = None,
+    random_state: Any = None,
+) -> list[MarginMachine]:
+    """Return machines that minimize the smooth objective of `anneal`, in a fraction of the time.
+
+    The parameters are those of `train_s3vm`. Of more than 1,000 unlabeled rows for each class, a
+    sample with larger weights is used, of fewer if classes are more than twelve.
+
+    Examples
+    --------
+    >>> X = np.array([[-3.0], [-2.0], [-1.5], [1.0], [1.5], [2.0]])
+    >>> (machine,) = train_smooth(
+    ...     X, np.array([0, -1, -1, -1, -1, 1]), Kernel("linear"), C=[10.0], gamma_us=[1.0]
+    ... )
+    >>> machine.decision(X).round(1).tolist()
+    [-2.9, -1.9, -1.3, 1.3, 1.9, 2.4]
+    """
+    check_approximation(approximation, kernel.kind)
+    n_classes = int(codes.max()) + 1
+    n_pairs = n_classes * (n_classes - 1) // 2
+    limit = min(MAX_PAIR_ROWS, MAX_ROWS_OF_PAIRS // n_pairs) * n_classes // 2
+    random = check_random_state(random_state)
+    feature_map, used = _feature_map(X, codes, kernel, limit, approximation, random)
+    functions = anneal_features(
+        feature_map.transform_rows(X, used, n_jobs=n_jobs, dtype=landmark_precision(kernel)),
+        codes[used],
+        C=C,
+        gamma_us=[_represented(codes, used) * gamma_u for gamma_u in gamma_us],
+        class_weight=class_weight,
+        class_prior=class_prior,
+        tolerances=SMOOTH_TOLERANCES,
+        n_jobs=n_jobs,
+    )
+    fields = feature_map.report_fields(X)
+    return [
+        feature_map.machine_from_weights(
+            *function, n_classes, TrainingReport("L-BFGS", value, len(used), **fields)
+        )
+        for value, function in zip(C, functions, strict=True)
+    ]
+
+
+def anneal_features(
     F: FloatArray,
     codes: IntArray,
-    supervised: tuple[FloatArray, FloatArray],
     *,
-    C: float,
+    C: Sequence[float],
     gamma_us: Sequence[float],
-    class_weight: Sequence[float],
+    class_weight: Sequence[float] | None,
     class_prior: FloatArray | None,
+    tolerances: tuple[float, float],
+    n_jobs: int | None,
 ) -> list[tuple[FloatArray, FloatArray]]:
-    """Return weights (r, n_pairs) and intercepts (n_pairs,) of machines, one for each gamma_u.
+    """Return weights (r, n_pairs) and intercepts (n_pairs,) of m machines on features F.
 
-    They minimize the smooth objective of `anneal_s3vm` on features F, for ascending gamma_us > 0,
-    starting at the supervised machine with the same C. Trials use them in place of `train_s3vm`.
+    They minimize the smooth objective of `anneal`; those with ``gamma_u = 0`` are supervised
+    machines, at which paths of growing gamma_u with the same C start.
     """
-    n_classes = int(codes.max()) + 1
-    completed = codes if n_classes == 2 else complete(F, codes, *supervised)
-    starts = np.vstack(supervised).T
-    weights = np.empty((len(gamma_us), F.shape[1], len(starts)))
-    intercepts = np.empty((len(gamma_us), len(starts)))
-    problems = pair_problems(codes, completed, class_weight, class_prior, None)
-    for pair, problem in enumerate(problems):
-        weights[:, :, pair], intercepts[:, pair] = anneal_s3vm(
-            F if len(problem.rows) == len(F) else F[problem.rows],
-            problem.signs,
-            starts[pair],
-            C=C,
-            gamma_us=gamma_us,
-            class_weight=problem.class_weight,
-            mean=problem.mean,
+    is_supervised = (codes != UNLABELED).all()
+    costs = [1.0] * (int(codes.max()) + 1) if class_weight is None else class_weight
+    values = np.where(is_supervised, 0.0, gamma_us)
+    functions = {}
+    for value in set(C):
+        supervised = train_supervised(F, codes, C=value, class_weight=costs, n_jobs=n_jobs)
+        functions[value, 0.0] = supervised
+        positive = np.unique([g for c, g in zip(C, values, strict=True) if c == value and g > 0])
+        if not len(positive):
+            continue
+        weights, intercepts = anneal_pairs(
+            F,
+            codes,
+            complete(F, codes, *supervised),
+            *supervised,
+            costs=value * np.asarray(costs),
+            hat_losses=value * positive,
+            means=None if class_prior is None else _pair_means(class_prior),
+            tolerances=tolerances,
         )
-    return list(zip(weights, intercepts, strict=True))
+        annealed = zip(weights, intercepts, strict=True)
+        functions |= {(value, g): f for g, f in zip(positive.tolist(), annealed, strict=True)}
+    return [functions[key] for key in zip(C, values.tolist(), strict=True)]
+
+
+def _feature_map(
+    X: Any,
+    codes: IntArray,
+    kernel: Kernel,
+    max_unlabeled: int,
+    approximation: Approximation,
+    random: np.random.RandomState,
+) -> tuple[FeatureMap, IntArray]:
+    """Return a feature map, and the rows to train on: all labeled ones and a sample of others."""
+    labeled, unlabeled = np.flatnonzero(codes != UNLABELED), np.flatnonzero(codes == UNLABELED)
+    if len(unlabeled) > max_unlabeled and kernel.kind != "precomputed":
+        unlabeled = random.permutation(unlabeled)[:max_unlabeled]
+    exact = approximation == "none" or (approximation == "auto" and len(codes) <= MAX_EXACT)
+    feature_map = explicit_features(
+        X, labeled, kernel, len(codes) if exact else N_LANDMARKS, choose_center(X, kernel), random
+    )
+    return feature_map, np.sort(np.concatenate([labeled, unlabeled]))
+
+
+def _represented(codes: IntArray, used: IntArray) -> float:
+    """Return the number of unlabeled rows that each of those in a sample represents."""
+    return float((codes == UNLABELED).sum() / max(1, (codes[used] == UNLABELED).sum()))
+
+
+def _pair_means(class_prior: FloatArray) -> FloatArray:
+    """Return the mean of f over the unlabeled rows of each pair, from the shares of its classes."""
+    first, second = class_prior[class_pairs(len(class_prior))].T
+    return np.asarray((first - second) / (first + second))
 
 
 def pair_problems(
@@ -228,8 +311,9 @@ def pair_problems(
     unlabeled rows, and all pairs together of about 150,000.
     """
     pairs = list(combinations(range(len(class_weight)), 2))
+    means = [None] * len(pairs) if class_prior is None else _pair_means(class_prior).tolist()
     limit = min(MAX_PAIR_ROWS, max(MIN_PAIR_ROWS, MAX_ROWS_OF_PAIRS // len(pairs)))
-    for first, second in pairs:
+    for (first, second), mean in zip(pairs, means, strict=True):
         rows = np.flatnonzero(np.isin(completed, [first, second, UNLABELED]))
         factor, is_unlabeled = 1.0, codes[rows] == UNLABELED
         n_unlabeled = int(is_unlabeled.sum())
@@ -238,10 +322,6 @@ def pair_problems(
             drawn = random.choice(rows[is_unlabeled], limit, replace=False)
             rows = np.sort(np.concatenate([rows[~is_unlabeled], drawn]))
         signs = (codes[rows] == first).astype(np.int64) - (codes[rows] == second)
-        mean = None
-        if class_prior is not None:
-            both = class_prior[[first, second]]
-            mean = float((both[0] - both[1]) / both.sum())
         costs = (class_weight[first], class_weight[second])
         yield PairProblem((first, second), rows, signs, factor, costs, mean)
 

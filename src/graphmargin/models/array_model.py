@@ -12,11 +12,12 @@ from graphmargin._rows import canonical_rows, check_no_mask, errors_name_argumen
 from graphmargin._typing import AnyArray, BoolArray, FloatArray
 from graphmargin.harmonic.harmonic_predictor import HarmonicPredictor
 from graphmargin.margin.margin_predictor import MarginPredictor
+from graphmargin.margin.mixture_predictor import MixturePredictor
 from graphmargin.selection.held_out_predictions import HeldOutPredictions
 from graphmargin.selection.prediction_sets import sets_with_coverage
 from graphmargin.tables.column_names import format_names
 
-Predictor: TypeAlias = MarginPredictor | HarmonicPredictor
+Predictor: TypeAlias = MarginPredictor | HarmonicPredictor | MixturePredictor
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class ArrayModel:
 
     Attributes
     ----------
-    predictor : MarginPredictor or HarmonicPredictor
+    predictor : MarginPredictor, HarmonicPredictor or MixturePredictor
     n_features : int
         Number of columns of new rows; for a precomputed kernel or graph, that of training rows.
     feature_names : tuple of str or None
@@ -72,7 +73,7 @@ class ArrayModel:
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return f(x) of a max-margin classifier, as its `decision_function` does."""
-        if isinstance(self.predictor, HarmonicPredictor):
+        if not isinstance(self.predictor, MarginPredictor):
             msg = f"a {self.kind} has no `decision_function`; use `predict_proba`"
             raise TypeError(msg)
         return self.predictor.decision(self._validated(X))

@@ -16,6 +16,7 @@ from typing import Any
 
 from graphmargin._files import atomic_write
 from graphmargin.margin.margin_predictor import MarginPredictor
+from graphmargin.margin.mixture_predictor import MixturePredictor
 from graphmargin.models.archive import read_archive, read_description, write_archive
 from graphmargin.models.array_model import ArrayModel, array_model_of
 from graphmargin.models.description import TABLE_KIND, ModelInfo, describe, parse_description
@@ -53,8 +54,16 @@ def save_model(model: Any, path: str | PathLike[str]) -> None:
     if not isinstance(model, ArrayModel | TableModel):
         model = array_model_of(model)
     predictor = model.predictor
-    if isinstance(predictor, MarginPredictor) and any(
-        callable(machine.kernel.kind) for machine in predictor.machines
+    parts = (
+        [part.predictor for part in predictor.parts]
+        if isinstance(predictor, MixturePredictor)
+        else [predictor]
+    )
+    if any(
+        callable(machine.kernel.kind)
+        for part in parts
+        if isinstance(part, MarginPredictor)
+        for machine in part.machines
     ):
         msg = (
             "`kernel` is a function, which a model file cannot store, as loading it would run "

@@ -24,6 +24,7 @@ from graphmargin.margin.calibration import Calibration
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine, TrainingReport
 from graphmargin.margin.margin_predictor import MarginPredictor
+from graphmargin.margin.mixture_predictor import MixturePart, MixturePredictor
 from graphmargin.models.array_model import ArrayModel, Predictor
 from graphmargin.models.model_errors import ModelFileError, require
 from graphmargin.models.table_model import TableModel
@@ -155,6 +156,8 @@ ARRAY_RECORDS: Records = {
             "training-report": TrainingReport,
             "calibration": Calibration,
             "harmonic-predictor": HarmonicPredictor,
+            "mixture-predictor": MixturePredictor,
+            "mixture-part": MixturePart,
             "walk-part": WalkPart,
             "point-graph": PointGraph,
             "weighting": Weighting,

@@ -28,7 +28,7 @@ class TableModel:
     ----------
     features : TableFeatures
         Fitted features, which turn a table into an array of numbers.
-    predictor : MarginPredictor or HarmonicPredictor
+    predictor : MarginPredictor, HarmonicPredictor or MixturePredictor
         Predictor of a classifier that was fitted on these numbers; its classes are 0..c-1.
     classes : array of shape (c,)
         The label of each code: text, integers or booleans.

@@ -7,6 +7,7 @@ index is outside of an array. So all indices, all shapes, and numbers with a ran
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from scipy import sparse
 from graphmargin.harmonic.harmonic_predictor import HarmonicPredictor, PointGraph, WalkPart
 from graphmargin.margin.calibration import Calibration
 from graphmargin.margin.machine import MarginMachine
+from graphmargin.margin.mixture_predictor import MixturePredictor
 from graphmargin.models.array_model import ArrayModel, Predictor
 from graphmargin.models.model_errors import require
 from graphmargin.models.table_model import TableModel
@@ -70,6 +72,9 @@ def _check_predictor(predictor: Predictor, d: int) -> None:
     if isinstance(predictor, HarmonicPredictor):
         _check_harmonic(predictor, d, n_classes)
         return
+    if isinstance(predictor, MixturePredictor):
+        _check_mixture(predictor, d)
+        return
     _check_calibration(predictor.calibration, n_classes)
     require(bool(predictor.graph) == (predictor.calibration.graph_weight > 0), "graph")
     if predictor.graph:
@@ -78,6 +83,22 @@ def _check_predictor(predictor: Predictor, d: int) -> None:
     require(len(predictor.machines) >= 1, "machines")
     for machine in predictor.machines:
         _check_machine(machine, d, n_classes)
+
+
+def _check_mixture(predictor: MixturePredictor, d: int) -> None:
+    n_classes, costs = len(predictor.classes), predictor.class_weight
+    require(costs.shape in ((1,), (n_classes,)) and bool((costs > 0).all()), "class_weight")
+    weights = [part.weight for part in predictor.parts]
+    require(len(weights) >= 1 and all(weight > 0 for weight in weights), "parts")
+    require(abs(sum(weights) - 1) <= ROUNDING, "parts")
+    for part in predictor.parts:
+        require(not isinstance(part.predictor, MixturePredictor), "parts")
+        require(part.predictor.exponent == 0, "exponent")
+        require(np.array_equal(part.predictor.classes, predictor.classes), "classes")
+        _check_predictor(part.predictor, d)
+        if part.calibration is not None:
+            scales = np.ones(n_classes * (n_classes - 1) // 2)
+            _check_calibration(replace(part.calibration, pair_scales=scales), n_classes)
 
 
 def _check_calibration(calibration: Calibration, n_classes: int) -> None:

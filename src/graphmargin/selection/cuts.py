@@ -77,7 +77,7 @@ class FittedCut(FittedClassifier):
 def blend_cuts(trials: Sequence[CutTrials], choice: Choice, execution: Execution) -> FittedCut:
     """Return the blend of the chosen candidates of all tasks, fitted on all rows."""
     members = blend_members(trials, choice)
-    with_graph = [member for member in members if np.isfinite(member.candidate["gamma_g"])]
+    with_graph = _members_with_graph(members)
     heaviest = (with_graph or members)[0]
     if all(member.trials.has_all_rows for member in members):
         solutions = _solutions_on_all_rows([*with_graph, heaviest], execution)
@@ -89,7 +89,7 @@ def blend_cuts(trials: Sequence[CutTrials], choice: Choice, execution: Execution
         machines = blend_machines(trained, [member.factor for member in members])
     solution = solutions[_solution_key(heaviest)]
     warnings = [*solution_warnings(solution), *machine_warnings(trained)]
-    graph = _graph_probabilities(with_graph, solutions, choice)
+    graph = _graph_probabilities(trials, with_graph, solutions, choice)
     fitted = calibrate_and_label(heaviest.trials.task, machines, choice, warnings, graph)
     return FittedCut(
         **vars(fitted),
@@ -150,35 +150,63 @@ def fit_supervised(task: Task, execution: Execution) -> FittedClassifier:
         return calibrate_and_label(task, collapsed, None, machine_warnings(machines))
 
 
-def _graph_probabilities(
-    members: Sequence[BlendMember], solutions: Solutions, choice: Choice
-) -> GraphProbabilities | None:
-    """Return the class probabilities of the graphs of a blend, None if they are not to be used.
+def held_out_log_graph(trials: Sequence[CutTrials], choice: Choice) -> FloatArray | None:
+    """Return log-probabilities of the held-out labels by the graphs of a blend, if these are used.
+
+    Each label is predicted by harmonic solutions without it, of shape (h, c).
+    """
+    members = _members_with_graph(blend_members(trials, choice))
+    if not _graph_is_used(members, choice):
+        return None
+    held_out = [
+        member.trials.held_out_distributions[float(member.candidate["gamma_g"])]
+        for member in members
+    ]
+    return log_graph_probabilities(np.tensordot(_graph_shares(members, choice), held_out, axes=1))
+
+
+def _members_with_graph(members: Sequence[BlendMember]) -> list[BlendMember]:
+    return [member for member in members if np.isfinite(member.candidate["gamma_g"])]
+
+
+def _graph_shares(members: Sequence[BlendMember], choice: Choice) -> FloatArray:
+    """Return the shares of the members with a graph, by their weights."""
+    weights = np.array([choice.weights[member.number] for member in members])
+    return np.asarray(weights / weights.sum())
+
+
+def _graph_is_used(members: Sequence[BlendMember], choice: Choice) -> bool:
+    """Tell whether class probabilities of the graphs are added to those of the machines.
 
     With two classes they make probabilities no better (docs/evidence.md). A given graph has no
     edges to new rows, and a model does not keep the rows of a large table.
     """
     if len(choice.label_counts) == 2 or not members or not choice.is_tested:
-        return None
+        return False
     if members[0].trials.task.X.shape[0] > MAX_GRAPH_ROWS:
-        return None
-    if not all(
+        return False
+    return all(
         member.trials.held_out_distributions and point_graph(member.trials.task) is not None
         for member in members
-    ):
+    )
+
+
+def _graph_probabilities(
+    trials: Sequence[CutTrials],
+    members: Sequence[BlendMember],
+    solutions: Solutions,
+    choice: Choice,
+) -> GraphProbabilities | None:
+    """Return the class probabilities of the graphs of a blend, None if they are not to be used."""
+    at_held_out = held_out_log_graph(trials, choice)
+    if at_held_out is None:
         return None
-    tasks = [member.trials.task for member in members]
-    weights = np.array([choice.weights[member.number] for member in members])
-    shares = weights / weights.sum()
+    tasks, shares = [member.trials.task for member in members], _graph_shares(members, choice)
     of_members = [solutions[_solution_key(member)] for member in members]
     distributions = [solution.label_distributions for solution in of_members]
-    held_out = [
-        member.trials.held_out_distributions[solution.gamma_g]
-        for member, solution in zip(members, of_members, strict=True)
-    ]
     return GraphProbabilities(
         at_rows=log_graph_probabilities(np.tensordot(shares, distributions, axes=1)),
-        at_held_out=log_graph_probabilities(np.tensordot(shares, held_out, axes=1)),
+        at_held_out=at_held_out,
         parts=walk_parts(tasks, of_members, shares),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -13,13 +14,13 @@ from graphmargin._progress import report_stage
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
 from graphmargin.labels import UNLABELED
 from graphmargin.margin.feature_maps import explicit_features
+from graphmargin.margin.feature_training import landmark_precision
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine, TrainingReport, blend_machines
 from graphmargin.margin.s3vm import S3VMSolution
-from graphmargin.margin.s3vm_training import train_annealed, train_s3vm, train_supervised
+from graphmargin.margin.s3vm_training import anneal_features, train_s3vm, train_smooth
 from graphmargin.margin.training import choose_center
 from graphmargin.selection.choice import Choice
-from graphmargin.selection.cut_trials import MAX_SCALE_ROWS
 from graphmargin.selection.execution import Execution, FitWarning, machine_warnings
 from graphmargin.selection.fitted import FittedClassifier, calibrate_and_label
 from graphmargin.selection.grids import HAT_LOSS_GRID, c_grid
@@ -40,11 +41,13 @@ MAX_HAT_LOSSES = 500
 """Largest number of unlabeled rows that trials learn from."""
 N_TRIAL_LANDMARKS = 200
 """Number of landmarks in trials."""
+TRIAL_TOLERANCES = 2e-3, 2e-2
+"""Tolerances of the machines of trials, for their values of gamma_u, and in other stages."""
 
 
 @dataclass(frozen=True)
 class FittedS3VM(FittedClassifier):
-    """A fitted semi-supervised SVM, with a solution for each pair of classes and candidate."""
+    """A fitted semi-supervised SVM, with a solution for each pair of classes; a blend has none."""
 
     solutions: tuple[S3VMSolution, ...]
 
@@ -71,65 +74,40 @@ def try_s3vm(
 
 
 def blend_s3vm(trials: Sequence[TaskTrials], choice: Choice, execution: Execution) -> FittedS3VM:
-    """Return the blend of the chosen candidates, trained on all rows."""
+    """Return the blend of the chosen candidates, trained on all rows.
+
+    Its machines minimize the smooth objective of trials, in a fraction of the time.
+    """
     members = blend_members(trials, choice)
+    machines: dict[int, MarginMachine] = {}
     with report_stage(f"blend of {len(members)} classifiers", execution.verbose) as progress:
-        by_number: dict[int, Trained] = {}
         for part in trials:
             of_task = [member for member in members if member.trials is part]
-            candidates = [member.candidate for member in of_task]
-            trained = _train(part.task, candidates, execution, progress) if of_task else []
-            by_number |= zip((member.number for member in of_task), trained, strict=True)
-    trained = [by_number[member.number] for member in members]
+            if not of_task:
+                continue
+            trained = train_smooth(
+                **_arguments(part.task, [member.candidate for member in of_task], execution)
+            )
+            machines |= zip((member.number for member in of_task), trained, strict=True)
+            if progress is not None:
+                progress(len(machines) / len(members), "")
+    ordered = [machines[member.number] for member in members]
+    blended = blend_machines(ordered, [member.factor for member in members])
     task = members[0].trials.task
-    choice = _with_scales(choice, task, [machine for machine, _ in trained])
-    factors = [factor for _, factor in choice.blended]
-    machines = blend_machines([machine for machine, _ in trained], factors)
-    return _fitted(task, machines, trained, choice)
-
-
-def _with_scales(choice: Choice, task: Task, machines: Sequence[MarginMachine]) -> Choice:
-    """Return the choice with the scales of the machines of the blend, the heaviest first.
-
-    Those of trials minimize a smooth objective, which has a larger f.
-    """
-    unlabeled = np.flatnonzero(~task.labels.labeled)
-    if not len(unlabeled):
-        return choice
-    rows = unlabeled[:: -(-len(unlabeled) // MAX_SCALE_ROWS)]
-    points = task.X[rows]
-    scales = choice.trials.scales.copy()
-    for (number, _), machine in zip(choice.blended, machines, strict=True):
-        scale = float(np.abs(machine.pairwise(points)).mean())
-        scales[number] = scale if scale > np.finfo(np.float64).eps else 1.0
-    return replace(choice, trials=replace(choice.trials, scales=scales))
+    fitted = calibrate_and_label(task, blended, choice, machine_warnings(ordered))
+    return FittedS3VM(**vars(fitted), solutions=())
 
 
 def fit_s3vm(task: Task, execution: Execution) -> FittedS3VM:
-    """Return the semi-supervised SVM with the fixed parameters of a task."""
-    (candidate,) = s3vm_candidates(task)
+    """Return the semi-supervised SVM with the fixed parameters of a task, a local optimum."""
     stage = f"semi-supervised SVM on {task.X.shape[0]:,} points"
     with report_stage(stage, execution.verbose) as progress:
-        trained = _train(task, [candidate], execution, progress)
-        return _fitted(task, [trained[0][0].collapse_linear()], trained, None)
-
-
-Trained = tuple[MarginMachine, list[S3VMSolution]]
-
-
-def _fitted(
-    task: Task,
-    machines: Sequence[MarginMachine],
-    trained: Sequence[Trained],
-    choice: Choice | None,
-) -> FittedS3VM:
-    solutions = tuple(solution for _, of_pairs in trained for solution in of_pairs)
-    warnings = [
-        *_solution_warnings(solutions),
-        *machine_warnings([machine for machine, _ in trained]),
-    ]
-    fitted = calibrate_and_label(task, machines, choice, warnings)
-    return FittedS3VM(**vars(fitted), solutions=solutions)
+        [(machine, solutions)] = train_s3vm(
+            **_arguments(task, s3vm_candidates(task), execution), progress=progress
+        )
+        warnings = [*_solution_warnings(solutions), *machine_warnings([machine])]
+        fitted = calibrate_and_label(task, [machine.collapse_linear()], None, warnings)
+        return FittedS3VM(**vars(fitted), solutions=tuple(solutions))
 
 
 def _solution_warnings(solutions: Sequence[S3VMSolution]) -> list[FitWarning]:
@@ -148,27 +126,21 @@ def _solution_warnings(solutions: Sequence[S3VMSolution]) -> list[FitWarning]:
     ]
 
 
-def _train(
-    task: Task,
-    candidates: Sequence[Candidate],
-    execution: Execution,
-    progress: ProgressCallback | None,
-) -> list[Trained]:
-    """Return machines of candidates, trained on all rows, and the solutions of their pairs."""
+def _arguments(task: Task, candidates: Sequence[Candidate], execution: Execution) -> dict[str, Any]:
+    """Return the arguments that train the machines of candidates on all rows."""
     parameters = task.parameters
-    return train_s3vm(
-        task.X,
-        task.labels.codes,
-        task.kernel,
-        C=[float(candidate["C"]) for candidate in candidates],
-        gamma_us=[float(candidate["gamma_u"]) for candidate in candidates],
-        class_weight=parameters.class_weight,
-        class_prior=parameters.class_prior,
-        approximation=parameters.approximation,
-        n_jobs=execution.n_jobs,
-        random_state=execution.seed,
-        progress=progress,
-    )
+    return {
+        "X": task.X,
+        "codes": task.labels.codes,
+        "kernel": task.kernel,
+        "C": [float(candidate["C"]) for candidate in candidates],
+        "gamma_us": [float(candidate["gamma_u"]) for candidate in candidates],
+        "class_weight": parameters.class_weight,
+        "class_prior": parameters.class_prior,
+        "approximation": parameters.approximation,
+        "n_jobs": execution.n_jobs,
+        "random_state": execution.seed,
+    }
 
 
 def _try_task(
@@ -186,7 +158,10 @@ def _try_task(
     center = choose_center(points, task.kernel)
     feature_map = explicit_features(points, labeled, task.kernel, N_TRIAL_LANDMARKS, center, random)
     F = feature_map.transform_rows(
-        points, np.arange(len(rows)), n_jobs=execution.n_jobs, dtype=np.float64
+        points,
+        np.arange(len(rows)),
+        n_jobs=execution.n_jobs,
+        dtype=landmark_precision(task.kernel),
     )
     if held_out.validation is not None:
         new, codes = held_out.validation
@@ -210,29 +185,25 @@ def _train_on_fold(
     """
     n_unlabeled, n_classes = int((codes == UNLABELED).sum()), int(codes.max()) + 1
     factor = 1 + n_left_out / max(1, n_unlabeled)
-    costs = parameters.class_weight or [1.0] * n_classes
-    machines: dict[tuple[float, float], MarginMachine] = {}
-    for C in {float(candidate["C"]) for candidate in candidates}:
-        supervised = train_supervised(F, codes, C=C, class_weight=costs, n_jobs=1)
-        values = {float(candidate["gamma_u"]) for candidate in candidates if candidate["C"] == C}
-        gamma_us, functions = sorted(values - {0.0}), {0.0: supervised}
-        if gamma_us and n_unlabeled:
-            annealed = train_annealed(
-                F,
-                codes,
-                supervised,
-                C=C,
-                gamma_us=[factor * gamma_u for gamma_u in gamma_us],
-                class_weight=costs,
-                class_prior=parameters.class_prior,
-            )
-            functions |= zip(gamma_us, annealed, strict=True)
-        report = TrainingReport("coordinate descent", C, len(F), form="rows")
-        for gamma_u in values:
-            coefficients, biases = functions.get(gamma_u, supervised)
-            machines[gamma_u, C] = MarginMachine(
-                Kernel("linear"), None, coefficients, biases, n_classes, 0.0, report
-            )
+    C = [float(candidate["C"]) for candidate in candidates]
+    functions = anneal_features(
+        F,
+        codes,
+        C=C,
+        gamma_us=[factor * float(candidate["gamma_u"]) for candidate in candidates],
+        class_weight=parameters.class_weight,
+        class_prior=parameters.class_prior,
+        tolerances=TRIAL_TOLERANCES,
+        n_jobs=1,
+    )
     return [
-        machines[float(candidate["gamma_u"]), float(candidate["C"])] for candidate in candidates
+        MarginMachine(
+            Kernel("linear"),
+            None,
+            *function,
+            n_classes,
+            0.0,
+            TrainingReport("L-BFGS", value, len(F), form="rows"),
+        )
+        for value, function in zip(C, functions, strict=True)
     ]

@@ -23,8 +23,8 @@ from graphmargin.harmonic.suggestion import (
     pick_labels,
     reason_for,
 )
-from graphmargin.labeling.labeling_task import N_NEIGHBORS
 from graphmargin.labels import UNLABELED
+from graphmargin.selection.families import N_NEIGHBORS
 from graphmargin.selection.held_out_predictions import (
     AccuracyEstimate,
     estimate_accuracy,

@@ -1,0 +1,437 @@
+"""Ensembles: several families of classifiers, weighed on the same held-out labels.
+
+Each family makes a choice among its own candidates. The families are then weighed by the likelihood
+that their blends give to held-out labels, and their class probabilities are averaged.
+docs/league.md has the experiments behind the rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from scipy.special import softmax
+
+from graphmargin._html import html_table
+from graphmargin._typing import FloatArray, IntArray
+from graphmargin.harmonic.harmonic_predictor import HarmonicPredictor
+from graphmargin.labels import EncodedLabels
+from graphmargin.margin.calibration import Calibration, fit_calibration
+from graphmargin.margin.mixture_predictor import (
+    MixturePart,
+    MixturePredictor,
+    calibrated,
+    least_costly_codes,
+    mixed,
+)
+from graphmargin.selection.choice import Choice, error_rate
+from graphmargin.selection.execution import Execution
+from graphmargin.selection.families import (
+    CLUSTERS,
+    CUT,
+    HARMONIC,
+    LABELS_ALONE,
+    Family,
+    TriedFamily,
+    try_family,
+)
+from graphmargin.selection.fitted import FittedClassifier
+from graphmargin.selection.held_out import HeldOutLabels
+from graphmargin.selection.held_out_predictions import (
+    HeldOutPredictions,
+    expected_confusion,
+    predictions_by_confusion,
+)
+from graphmargin.selection.tasks import blend_members, make_tasks, normalize_to_priors
+
+TEMPER = 0.25
+"""Factor of the evidence: held-out labels of a fold are predicted by the same classifier, and the
+blends of all families come from the same labels, so that differences look larger than they are."""
+AGREEMENT_LIMITS = (0.85, 0.95)
+"""Agreement along the edges from which on, and up to which, the prior of clusters grows."""
+CLUSTER_EVIDENCE = 2.0
+"""Largest logarithm of the prior of families that assume clusters, relative to other families."""
+FADING_LABELS = 50
+"""Number of held-out labels that halves it: where labels can tell, the graph need not."""
+MIN_RELATIVE_WEIGHT = 0.1
+"""Weight, relative to the largest, below which a family is left out and not fitted on all rows."""
+
+
+@dataclass(frozen=True)
+class EnsembleChoice:
+    """The weights of the families of an ensemble, and the evidence behind them.
+
+    Attributes
+    ----------
+    names, assumptions : tuple of str
+        Names of the families, and what each assumes about the classes.
+    choices : tuple of Choice
+        The choice of each family among its own candidates.
+    weights : array of shape (m,)
+        Weights of the families, which sum to one; 0 for those that are left out.
+    log_prior : array of shape (m,)
+        Logarithms of the priors of the families, see `cluster_log_prior`; the smallest is 0.
+    label_log_likelihood : array of shape (m, h)
+        Log-likelihood of every held-out label by the blend of each family, in nats.
+    held_out_probabilities : array of shape (h, c)
+        Class probabilities of the held-out labels, with weights of families from other folds.
+    held_out_codes, held_out_fold : arrays of shape (h,)
+    held_out_rows : array of shape (h,) or None
+        Numbers of their rows; None for a validation set.
+
+    Examples
+    --------
+    >>> from graphmargin import SemiSupervisedEnsemble
+    >>> from graphmargin.datasets import load_digits, mask_labels
+    >>> X, y = load_digits()
+    >>> few = mask_labels(y[:300], per_class=5, random_state=0)
+    >>> choice = SemiSupervisedEnsemble(random_state=0).fit(X[:300], few).choice_
+    >>> choice.names
+    ('cut', 'harmonic', 'low-density', 'linear-low-density')
+    >>> round(float(choice.weights.sum()), 9)
+    1.0
+    """
+
+    names: tuple[str, ...]
+    assumptions: tuple[str, ...]
+    choices: tuple[Choice, ...]
+    weights: FloatArray
+    log_prior: FloatArray
+    label_log_likelihood: FloatArray
+    held_out_probabilities: FloatArray
+    held_out_codes: IntArray
+    held_out_fold: IntArray
+    held_out_rows: IntArray | None
+
+    @property
+    def is_tested(self) -> bool:
+        """True if some label was held out."""
+        return len(self.held_out_codes) > 0
+
+    @property
+    def error(self) -> float:
+        """Share of the held-out labels that the ensemble gets wrong; nan if none was held out."""
+        return error_rate(self.held_out_probabilities, self.held_out_codes)
+
+    @property
+    def assumption_weights(self) -> dict[str, float]:
+        """Weight of each assumption, the heaviest first.
+
+        Candidates of a family that do not learn from unlabeled rows assume nothing.
+        """
+        weights: dict[str, float] = {}
+        for assumption, choice, weight in zip(
+            self.assumptions, self.choices, self.weights, strict=True
+        ):
+            supervised = weight * choice.supervised_weight
+            weights[assumption] = weights.get(assumption, 0.0) + weight - supervised
+            weights[LABELS_ALONE] = weights.get(LABELS_ALONE, 0.0) + supervised
+        return dict(sorted(weights.items(), key=lambda item: -item[1]))
+
+    @property
+    def summary(self) -> str:
+        """The assumptions that the labels support, in words."""
+        parts = [f"{text}: {weight:.0%}" for text, weight in self.assumption_weights.items()]
+        if not self.is_tested:
+            return "no label could be held out, so that families count equally"
+        return "; ".join(part for part in parts if not part.endswith(" 0%"))
+
+    def __str__(self) -> str:
+        """Return the summary, and a line for each family."""
+        lines = [
+            f"{name}: weight {weight}, {wrong} held-out labels are wrong, parameters {params}"
+            for name, weight, wrong, params in self._rows()
+        ]
+        return "\n".join([self.summary, *lines])
+
+    def _repr_html_(self) -> str:
+        """Return the same content as an HTML table for notebooks."""
+        header = ("family", "weight", "wrong held-out labels", "parameters")
+        return html_table(self.summary, self._rows(), header=header)
+
+    def _rows(self) -> list[tuple[str, str, str, str]]:
+        """Return name, weight, errors and heaviest parameters of all families."""
+        n = len(self.held_out_codes)
+        return [
+            (
+                name,
+                f"{weight:.0%}",
+                f"{round(choice.error * n) if n else 0} of {n}",
+                ", ".join(f"{key}={value!r}" for key, value in choice.best_params.items()),
+            )
+            for name, weight, choice in zip(self.names, self.weights, self.choices, strict=True)
+        ]
+
+
+@dataclass(frozen=True)
+class FittedEnsemble:
+    """A fitted ensemble: a mixture of fitted families, and its labels of the training rows.
+
+    Attributes
+    ----------
+    choice : EnsembleChoice
+    members : dict from str to FittedClassifier
+        The fitted families that were not left out, the heaviest first.
+    tried : dict from str to TriedFamily
+        All families, with their trials.
+    predictor, codes, label_distributions, confidence, warnings, held_out
+        As in `FittedClassifier`.
+    """
+
+    choice: EnsembleChoice
+    members: dict[str, FittedClassifier]
+    tried: dict[str, TriedFamily]
+    predictor: MixturePredictor
+    codes: IntArray
+    label_distributions: FloatArray
+    confidence: FloatArray
+    warnings: tuple[Any, ...]
+    held_out: HeldOutPredictions | None
+
+
+def fit_ensemble(
+    X: Any,
+    labels: EncodedLabels,
+    families: Sequence[Family],
+    held_out: HeldOutLabels,
+    execution: Execution,
+) -> FittedEnsemble:
+    """Return the mixture of the families that held-out labels support, fitted on all rows.
+
+    Equal graphs are built once. Families are weighed by `family_weights`, and those with less than
+    a tenth of the largest weight are not fitted.
+    """
+    if not held_out.folds and held_out.validation is None:
+        patient = [family for family in families if not family.waits_for_evidence]
+        families = patient or families
+    tasks = iter(
+        make_tasks(X, labels, None, [p for f in families for p in f.parameters], execution)
+    )
+    tried = [
+        try_family(family, [next(tasks) for _ in family.parameters], held_out, execution)
+        for family in families
+    ]
+    calibrations = [_calibration(part) for part in tried]
+    choice = weigh(tried, calibrations)
+    order = [int(i) for i in np.argsort(-choice.weights, kind="stable") if choice.weights[i] > 0]
+    fitted = {i: tried[i].fit(execution) for i in order}
+    parts, distributions = [], []
+    for i in order:
+        predictor = fitted[i].predictor
+        calibration = None
+        if isinstance(predictor, HarmonicPredictor):
+            calibration = _mass_calibration(tried[i].choice, calibrations[i])
+        parts.append(MixturePart(predictor, float(choice.weights[i]), calibration))
+        distributions.append(calibrated(fitted[i].label_distributions, calibration))
+    class_weight = families[0].parameters[0].class_weight
+    costs = np.ones(1) if class_weight is None else np.asarray(class_weight, dtype=np.float64)
+    mixture = mixed([part.weight for part in parts], distributions)
+    predicted = least_costly_codes(mixture, costs)
+    codes = np.where(labels.labeled, labels.codes, predicted)
+    doubts = [0.0 if c is None else c.doubt for c in calibrations]
+    warnings = {warning: None for i in order for warning in fitted[i].warnings}
+    return FittedEnsemble(
+        choice=choice,
+        members={choice.names[i]: fitted[i] for i in order},
+        tried={part.family.name: part for part in tried},
+        predictor=MixturePredictor(labels.classes, tuple(parts), costs),
+        codes=codes,
+        label_distributions=mixture,
+        confidence=mixture[np.arange(len(codes)), codes],
+        warnings=tuple(warnings),
+        held_out=_held_out(choice, mixture, codes, labels, costs, float(choice.weights @ doubts)),
+    )
+
+
+def weigh(
+    tried: Sequence[TriedFamily], calibrations: Sequence[Calibration | None]
+) -> EnsembleChoice:
+    """Return the weights of families from the labels that all of them held out."""
+    choices = tuple(part.choice for part in tried)
+    places = _common_places(choices)
+    trials, first = choices[0].trials, places[0]
+    codes, fold = trials.held_out_codes[first], trials.fold[first]
+    rows = None if trials.held_out_rows is None else trials.held_out_rows[first]
+    n_classes = len(choices[0].label_counts)
+    probabilities = np.array(
+        [
+            np.zeros((0, n_classes))
+            if calibration is None
+            else calibration.probabilities(_held_out_scores(part, calibration)[place])
+            for part, calibration, place in zip(tried, calibrations, places, strict=True)
+        ]
+    )
+    evidence = np.log(np.maximum(probabilities[:, np.arange(len(codes)), codes], 1e-9))
+    follows_clusters = np.array([part.family.assumption == CLUSTERS for part in tried])
+    bonus = cluster_log_prior(_edge_agreement(tried), len(codes))
+    log_prior = np.where(follows_clusters & ~follows_clusters.all(), bonus, 0.0)
+    weights = family_weights(evidence.sum(axis=1), log_prior)
+    mixture = np.zeros_like(probabilities[0])
+    folds = np.unique(fold).tolist()
+    for number in folds:
+        used = fold != number if len(folds) > 1 else np.ones(len(fold), dtype=np.bool_)
+        if rows is not None and len(folds) > 1:  # several folds may hold out the same label
+            used &= ~np.isin(rows, rows[~used])
+        others = family_weights(evidence[:, used].sum(axis=1), log_prior)
+        mixture[fold == number] = np.tensordot(others, probabilities[:, fold == number], axes=1)
+    return EnsembleChoice(
+        names=tuple(part.family.name for part in tried),
+        assumptions=tuple(part.family.assumption for part in tried),
+        choices=choices,
+        weights=weights,
+        log_prior=log_prior,
+        label_log_likelihood=evidence,
+        held_out_probabilities=mixture,
+        held_out_codes=codes,
+        held_out_fold=fold,
+        held_out_rows=rows,
+    )
+
+
+def family_weights(log_likelihood: FloatArray, log_prior: FloatArray | float = 0.0) -> FloatArray:
+    """Return weights of families: prior times the fourth root of the likelihood, normalized.
+
+    A family with less than a tenth of the largest weight gets 0.
+
+    Examples
+    --------
+    >>> family_weights(np.array([-2.0, -4.0, -20.0])).round(2).tolist()
+    [0.62, 0.38, 0.0]
+    """
+    weights = softmax(TEMPER * np.asarray(log_likelihood) + log_prior)
+    weights[weights < MIN_RELATIVE_WEIGHT * weights.max()] = 0.0
+    return np.asarray(weights / weights.sum())
+
+
+def cluster_log_prior(agreement: float, n_held_out: int) -> float:
+    """Return the logarithm of the prior of families that assume clusters, relative to others.
+
+    Where labels that the graph induces hardly ever differ along its edges, classes follow clusters
+    more often than not. With few labels, this tells more than their likelihood.
+
+    Parameters
+    ----------
+    agreement : float
+        Share of the edges whose ends get the same label, corrected for chance.
+    n_held_out : int
+        Number of held-out labels.
+
+    Examples
+    --------
+    >>> [cluster_log_prior(0.8, 10), cluster_log_prior(1.0, 0), cluster_log_prior(1.0, 50)]
+    [0.0, 2.0, 1.0]
+    """
+    low, high = AGREEMENT_LIMITS
+    share = min(max((agreement - low) / (high - low), 0.0), 1.0)
+    return CLUSTER_EVIDENCE * share * FADING_LABELS / (FADING_LABELS + n_held_out)
+
+
+def edge_agreement(W: Any, codes: IntArray) -> float:
+    """Return the share of edges whose ends have the same label, corrected for chance (kappa).
+
+    Edges of vertices without a label do not count. It is 0 if there is one label only.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> W = sparse.csr_array(np.ones((4, 4)) - np.eye(4))
+    >>> round(edge_agreement(W, np.array([0, 0, 1, 1])), 2)
+    -0.33
+    """
+    edges = W.tocoo()
+    first, second = codes[edges.row], codes[edges.col]
+    counts = (first >= 0) & (second >= 0)
+    labels = codes[codes >= 0]
+    if not counts.any():
+        return 0.0
+    shares = np.bincount(labels) / len(labels)
+    by_chance = float((shares**2).sum())
+    same = float((first == second)[counts].mean())
+    return (same - by_chance) / (1 - by_chance) if by_chance < 1 else 0.0
+
+
+def _edge_agreement(tried: Sequence[TriedFamily]) -> float:
+    """Return the agreement of the harmonic solution that the labels support best, 0 without any."""
+    for method in (HARMONIC, CUT):
+        for part in tried:
+            if part.family.method != method:
+                continue
+            for member in blend_members(part.trials, part.choice):
+                solution = member.trials.solutions.get(float(member.candidate["gamma_g"]))
+                if solution is not None:
+                    priors = member.candidate["class_mass_normalization"]
+                    normalized = normalize_to_priors(solution, priors)
+                    return edge_agreement(solution.problem.W, normalized.codes)
+    return 0.0
+
+
+def _calibration(part: TriedFamily) -> Calibration | None:
+    """Return the calibration of a family's blend on its held-out labels, None without any."""
+    choice = part.choice
+    if not choice.is_tested:
+        return None
+    targets = np.eye(len(choice.label_counts))[choice.trials.held_out_codes]
+    return fit_calibration(choice.cross_fitted_scores, targets, part.held_out_log_graph)
+
+
+def _held_out_scores(part: TriedFamily, calibration: Calibration) -> FloatArray:
+    """Return the class scores of the held-out labels, by the blend and its graph."""
+    log_graph = part.held_out_log_graph
+    if log_graph is None:
+        return part.choice.cross_fitted_scores
+    return part.choice.cross_fitted_scores + calibration.graph_weight * log_graph
+
+
+def _mass_calibration(choice: Choice, calibration: Calibration | None) -> Calibration | None:
+    """Return the calibration of the class masses of a blend, not of their multiples in trials."""
+    if calibration is None:
+        return None
+    total = float((choice.weights / choice.trials.scales).sum())
+    return replace(calibration, sharpness=calibration.sharpness * total)
+
+
+def _common_places(choices: Sequence[Choice]) -> list[IntArray]:
+    """Return, for each family, the places of the labels that all families held out.
+
+    Of many labels, families may sample different ones.
+    """
+    if choices[0].trials.held_out_rows is None:
+        return [np.arange(len(choice.trials.held_out_codes)) for choice in choices]
+    keys = []
+    for choice in choices:
+        trials = choice.trials
+        assert trials.held_out_rows is not None
+        keys.append(trials.fold.astype(np.int64) << 40 | trials.held_out_rows)
+    common = reduce(np.intersect1d, keys)
+    places = []
+    for key in keys:
+        order = np.argsort(key, kind="stable")
+        places.append(order[np.searchsorted(key[order], common)])
+    return places
+
+
+def _held_out(
+    choice: EnsembleChoice,
+    mixture: FloatArray,
+    codes: IntArray,
+    labels: EncodedLabels,
+    class_weight: FloatArray,
+    doubt: float,
+) -> HeldOutPredictions | None:
+    if not choice.is_tested:
+        return None
+    unlabeled = ~labels.labeled
+    weighted_codes = None
+    if len(class_weight) > 1:
+        weighted_codes = least_costly_codes(choice.held_out_probabilities, class_weight)
+    return predictions_by_confusion(
+        choice.held_out_codes,
+        choice.held_out_probabilities,
+        choice.held_out_rows,
+        doubt=doubt,
+        joint=expected_confusion(mixture[unlabeled], codes[unlabeled]),
+        weighted_codes=weighted_codes,
+    )
