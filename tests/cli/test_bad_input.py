@@ -76,6 +76,8 @@ def test_files_that_are_no_tables_are_rejected(name, text, message, refused, tmp
         (["--ignore", "nothing"], "'nothing'"),
         (["--out", "a.doc"], ".parquet"),
         (["--out", "same.csv", "--report", "same.csv"], "same.csv"),
+        (["--method", "forest"], "'forest' is not one of auto, cut, harmonic"),
+        (["--method", "harmonic", "--dask", "local"], "with --dask, the method is 'cut'"),
     ],
 )
 def test_bad_options_are_rejected(options, message, refused, table_file, tmp_path, monkeypatch):

@@ -11,7 +11,9 @@ import pytest
 
 import graphmargin as gm
 from graphmargin.cli import main
+from graphmargin.cli.options import METHODS
 from graphmargin.labeling.labeling_task import label_rows
+from graphmargin.selection.families import FAMILY_NAMES
 from graphmargin.tables.reading import read_table
 
 
@@ -64,6 +66,24 @@ def test_label_reads_npz_arrays_and_embeddings(tmp_path):
     written = read_table(tmp_path / "digits-labeled.parquet")
     assert (written["y"] == [f"d{k}" for k in expected]).mean() > 0.99
     assert np.array_equal(np.stack(written["vector"]), X)
+
+
+def test_methods_are_the_families():
+    assert METHODS[0] == "auto"
+    assert set(METHODS[1:]) == set(FAMILY_NAMES)
+
+
+def test_a_method_is_one_family(table_file, labeled_pets, capsys):
+    expected = label_rows(labeled_pets.task, method="cut")
+    assert run("label", table_file, "-t", "kind", "--method", "cut", "--json") == 0
+    result = json.loads(capsys.readouterr().out)
+    assert [family["name"] for family in result["families"]] == ["cut"]
+    written = read_table(table_file.with_name("pets-labeled.csv"))
+    assert written["kind"].tolist() == expected.table["kind"].tolist()
+    assert run("label", table_file, "-t", "kind") == 0
+    output = capsys.readouterr().out
+    assert "chosen    " in output
+    assert "because   " in output
 
 
 def test_quiet_prints_nothing_and_json_prints_the_findings(table_file, capsys):

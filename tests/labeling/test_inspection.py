@@ -34,6 +34,15 @@ def test_candidates_are_those_of_the_choice(labeled_pets, findings):
     assert len(findings.candidates) == len(labeled_pets.cut_choice.trials.params)
 
 
+def test_families_are_those_of_the_ensemble(labeled_pets, findings):
+    choice = labeled_pets.fitted.choice
+    weights = [family.weight for family in findings.families]
+    assert weights == sorted(choice.weights.tolist(), reverse=True)
+    assert {family.name for family in findings.families} == set(choice.names)
+    assert findings.assumptions == choice.assumption_weights
+    assert sum(findings.assumptions.values()) == pytest.approx(1.0)
+
+
 def test_the_estimate_is_that_of_the_held_out_labels(labeled_pets, findings):
     expected = estimate_accuracy(labeled_pets.fitted.held_out)
     estimate = findings.estimate

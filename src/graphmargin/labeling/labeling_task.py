@@ -370,14 +370,14 @@ def label_rows(
     families = [named_family(name, labels).with_costs(costs) for name in names]
     with progress_listener(listener):
         fitted = fit_ensemble(task.X, labels, families, held_out, execution)
-        cut = fitted.members.get("cut")
-        if cut is None:
-            tried = fitted.tried.get("cut")
-            if tried is None:
-                family = named_family("cut", labels).with_costs(costs)
-                tasks = make_tasks(task.X, labels, None, family.parameters, execution)
-                tried = try_family(family, tasks, held_out, execution)
-            cut = tried.fit(execution)
+        if "cut" in fitted.members:
+            cut = fitted.members["cut"]
+        elif "cut" in fitted.tried:
+            cut = fitted.tried["cut"].fit(execution)
+        else:
+            family = named_family("cut", labels).with_costs(costs)
+            tasks = make_tasks(task.X, labels, None, family.parameters, execution)
+            cut = try_family(family, tasks, held_out, execution).fit(execution)
     # The advice on tables also says that no label reaches some rows.
     texts = [w.text for w in fitted.warnings if w.category is not UnreachedWarning]
     if coverage is not None and fitted.held_out is not None:

@@ -53,7 +53,6 @@ MAX_PAIR_ROWS, MAX_ROWS_OF_PAIRS, MIN_PAIR_ROWS = 2000, 150_000, 100
 class PairProblem:
     """The rows of a pair of classes and their signs, 1 for the first class and 0 for unlabeled."""
 
-    pair: tuple[int, int]
     rows: IntArray
     signs: IntArray
     factor: float
@@ -302,13 +301,13 @@ def pair_problems(
     completed: IntArray,
     class_weight: Sequence[float],
     class_prior: FloatArray | None,
-    random: np.random.RandomState | None,
+    random: np.random.RandomState,
 ) -> Iterator[PairProblem]:
     """Yield the problem of each pair of classes.
 
     `completed` has the classes that the supervised machine predicts for unlabeled rows, or -1 where
-    they belong to the only pair. If `random` is given, a pair has a sample of at most 2,000
-    unlabeled rows, and all pairs together of about 150,000.
+    they belong to the only pair. A pair has a sample of at most 2,000 unlabeled rows, and all pairs
+    together of about 150,000.
     """
     pairs = list(combinations(range(len(class_weight)), 2))
     means = [None] * len(pairs) if class_prior is None else _pair_means(class_prior).tolist()
@@ -317,13 +316,13 @@ def pair_problems(
         rows = np.flatnonzero(np.isin(completed, [first, second, UNLABELED]))
         factor, is_unlabeled = 1.0, codes[rows] == UNLABELED
         n_unlabeled = int(is_unlabeled.sum())
-        if random is not None and n_unlabeled > limit:
+        if n_unlabeled > limit:
             factor = n_unlabeled / limit
             drawn = random.choice(rows[is_unlabeled], limit, replace=False)
             rows = np.sort(np.concatenate([rows[~is_unlabeled], drawn]))
         signs = (codes[rows] == first).astype(np.int64) - (codes[rows] == second)
         costs = (class_weight[first], class_weight[second])
-        yield PairProblem((first, second), rows, signs, factor, costs, mean)
+        yield PairProblem(rows, signs, factor, costs, mean)
 
 
 def train_supervised(

@@ -21,7 +21,7 @@ from graphmargin._typing import BoolArray, FloatArray, IntArray
 from graphmargin.margin.calibration import fit_sharpness, probabilities
 from graphmargin.margin.class_weights import weights_of_rows
 from graphmargin.margin.machine import predicted_codes
-from graphmargin.selection.trials import Trials
+from graphmargin.selection.trials import Trials, labels_of_other_folds
 
 SUPERVISED_PRIOR = 0.5
 """Prior weight of supervised learning, where it is among the candidates and not alone."""
@@ -109,14 +109,12 @@ class Choice:
 
         With a single fold, such as a validation set, they are `weights`.
         """
-        trials, folds = self.trials, np.unique(self.trials.fold).tolist()
-        if len(folds) < 2:
-            return dict.fromkeys(folds, self.weights)
+        trials = self.trials
+        others = labels_of_other_folds(trials.fold, trials.held_out_rows)
+        if len(others) < 2:
+            return dict.fromkeys(others, self.weights)
         weights = {}
-        for fold in folds:
-            used = trials.fold != fold
-            if trials.held_out_rows is not None:  # several folds may hold out the same label
-                used &= ~np.isin(trials.held_out_rows, trials.held_out_rows[~used])
+        for fold, used in others.items():
             evidence = self.label_log_likelihood[:, used].sum(axis=1) + self.share_log_likelihood
             weights[fold] = np.exp(_log_weights(trials.supervised, evidence))
         return weights

@@ -28,7 +28,7 @@ from graphmargin.margin.mixture_predictor import (
     mixed,
 )
 from graphmargin.selection.choice import Choice, error_rate
-from graphmargin.selection.execution import Execution
+from graphmargin.selection.execution import Execution, FitWarning
 from graphmargin.selection.families import (
     CLUSTERS,
     CUT,
@@ -46,6 +46,7 @@ from graphmargin.selection.held_out_predictions import (
     predictions_by_confusion,
 )
 from graphmargin.selection.tasks import blend_members, make_tasks, normalize_to_priors
+from graphmargin.selection.trials import labels_of_other_folds
 
 TEMPER = 0.25
 """Factor of the evidence: held-out labels of a fold are predicted by the same classifier, and the
@@ -188,7 +189,7 @@ class FittedEnsemble:
     codes: IntArray
     label_distributions: FloatArray
     confidence: FloatArray
-    warnings: tuple[Any, ...]
+    warnings: tuple[FitWarning, ...]
     held_out: HeldOutPredictions | None
 
 
@@ -214,8 +215,8 @@ def fit_ensemble(
         try_family(family, [next(tasks) for _ in family.parameters], held_out, execution)
         for family in families
     ]
-    calibrations = [_calibration(part) for part in tried]
-    choice = weigh(tried, calibrations)
+    calibrations, probabilities = zip(*map(_calibrated_on_held_out, tried), strict=True)
+    choice = weigh(tried, probabilities)
     order = [int(i) for i in np.argsort(-choice.weights, kind="stable") if choice.weights[i] > 0]
     fitted = {i: tried[i].fit(execution) for i in order}
     parts, distributions = [], []
@@ -246,35 +247,24 @@ def fit_ensemble(
     )
 
 
-def weigh(
-    tried: Sequence[TriedFamily], calibrations: Sequence[Calibration | None]
-) -> EnsembleChoice:
-    """Return the weights of families from the labels that all of them held out."""
+def weigh(tried: Sequence[TriedFamily], of_families: Sequence[FloatArray]) -> EnsembleChoice:
+    """Return the weights of families from the labels that all of them held out.
+
+    `of_families` has the class probabilities of the held-out labels by each family.
+    """
     choices = tuple(part.choice for part in tried)
     places = _common_places(choices)
     trials, first = choices[0].trials, places[0]
     codes, fold = trials.held_out_codes[first], trials.fold[first]
     rows = None if trials.held_out_rows is None else trials.held_out_rows[first]
-    n_classes = len(choices[0].label_counts)
-    probabilities = np.array(
-        [
-            np.zeros((0, n_classes))
-            if calibration is None
-            else calibration.probabilities(_held_out_scores(part, calibration)[place])
-            for part, calibration, place in zip(tried, calibrations, places, strict=True)
-        ]
-    )
+    probabilities = np.array([P[place] for P, place in zip(of_families, places, strict=True)])
     evidence = np.log(np.maximum(probabilities[:, np.arange(len(codes)), codes], 1e-9))
     follows_clusters = np.array([part.family.assumption == CLUSTERS for part in tried])
     bonus = cluster_log_prior(_edge_agreement(tried), len(codes))
     log_prior = np.where(follows_clusters & ~follows_clusters.all(), bonus, 0.0)
     weights = family_weights(evidence.sum(axis=1), log_prior)
     mixture = np.zeros_like(probabilities[0])
-    folds = np.unique(fold).tolist()
-    for number in folds:
-        used = fold != number if len(folds) > 1 else np.ones(len(fold), dtype=np.bool_)
-        if rows is not None and len(folds) > 1:  # several folds may hold out the same label
-            used &= ~np.isin(rows, rows[~used])
+    for number, used in labels_of_other_folds(fold, rows).items():
         others = family_weights(evidence[:, used].sum(axis=1), log_prior)
         mixture[fold == number] = np.tensordot(others, probabilities[:, fold == number], axes=1)
     return EnsembleChoice(
@@ -355,34 +345,33 @@ def edge_agreement(W: Any, codes: IntArray) -> float:
 
 def _edge_agreement(tried: Sequence[TriedFamily]) -> float:
     """Return the agreement of the harmonic solution that the labels support best, 0 without any."""
-    for method in (HARMONIC, CUT):
-        for part in tried:
-            if part.family.method != method:
-                continue
-            for member in blend_members(part.trials, part.choice):
-                solution = member.trials.solutions.get(float(member.candidate["gamma_g"]))
-                if solution is not None:
-                    priors = member.candidate["class_mass_normalization"]
-                    normalized = normalize_to_priors(solution, priors)
-                    return edge_agreement(solution.problem.W, normalized.codes)
+    with_graph = [
+        part for method in (HARMONIC, CUT) for part in tried if part.family.method == method
+    ]
+    members = [m for part in with_graph for m in blend_members(part.trials, part.choice)]
+    for member in members:
+        solution = member.trials.solutions.get(float(member.candidate["gamma_g"]))
+        if solution is not None:
+            priors = member.candidate["class_mass_normalization"]
+            normalized = normalize_to_priors(solution, priors)
+            return edge_agreement(solution.problem.W, normalized.codes)
     return 0.0
 
 
-def _calibration(part: TriedFamily) -> Calibration | None:
-    """Return the calibration of a family's blend on its held-out labels, None without any."""
-    choice = part.choice
+def _calibrated_on_held_out(part: TriedFamily) -> tuple[Calibration | None, FloatArray]:
+    """Return the calibration of a family's blend, and its probabilities of the held-out labels.
+
+    There is no calibration if no label was held out.
+    """
+    choice, n_classes = part.choice, len(part.choice.label_counts)
     if not choice.is_tested:
-        return None
-    targets = np.eye(len(choice.label_counts))[choice.trials.held_out_codes]
-    return fit_calibration(choice.cross_fitted_scores, targets, part.held_out_log_graph)
-
-
-def _held_out_scores(part: TriedFamily, calibration: Calibration) -> FloatArray:
-    """Return the class scores of the held-out labels, by the blend and its graph."""
-    log_graph = part.held_out_log_graph
-    if log_graph is None:
-        return part.choice.cross_fitted_scores
-    return part.choice.cross_fitted_scores + calibration.graph_weight * log_graph
+        return None, np.zeros((0, n_classes))
+    scores, log_graph = choice.cross_fitted_scores, part.held_out_log_graph
+    targets = np.eye(n_classes)[choice.trials.held_out_codes]
+    calibration = fit_calibration(scores, targets, log_graph)
+    if log_graph is not None:
+        scores = scores + calibration.graph_weight * log_graph
+    return calibration, calibration.probabilities(scores)
 
 
 def _mass_calibration(choice: Choice, calibration: Calibration | None) -> Calibration | None:
@@ -398,13 +387,12 @@ def _common_places(choices: Sequence[Choice]) -> list[IntArray]:
 
     Of many labels, families may sample different ones.
     """
-    if choices[0].trials.held_out_rows is None:
-        return [np.arange(len(choice.trials.held_out_codes)) for choice in choices]
-    keys = []
-    for choice in choices:
-        trials = choice.trials
-        assert trials.held_out_rows is not None
-        keys.append(trials.fold.astype(np.int64) << 40 | trials.held_out_rows)
+    held_out = [(choice.trials.fold, choice.trials.held_out_rows) for choice in choices]
+    known = [(fold, rows) for fold, rows in held_out if rows is not None]
+    if not known:  # a validation set, which is the same for all families
+        return [np.arange(len(fold)) for fold, _ in held_out]
+    n_rows = max(int(rows.max(initial=0)) for _, rows in known) + 1
+    keys = [fold.astype(np.int64) * n_rows + rows for fold, rows in known]
     common = reduce(np.intersect1d, keys)
     places = []
     for key in keys:

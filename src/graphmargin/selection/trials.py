@@ -90,6 +90,27 @@ class Trials:
         return class_scores(values, self.shares.shape[1], pair_scales)
 
 
+def labels_of_other_folds(fold: IntArray, rows: IntArray | None) -> dict[int, BoolArray]:
+    """Return, for each fold, the held-out labels that have no say in its own predictions.
+
+    They are those of the other folds, without labels that the fold holds out again; with a single
+    fold, such as a validation set, all of them.
+
+    Examples
+    --------
+    >>> others = labels_of_other_folds(np.array([0, 0, 1]), np.array([4, 7, 7]))
+    >>> {number: used.tolist() for number, used in others.items()}
+    {0: [False, False, False], 1: [True, False, False]}
+    """
+    folds = np.unique(fold).tolist()
+    if len(folds) < 2:
+        return dict.fromkeys(folds, np.ones(len(fold), dtype=np.bool_))
+    used = {number: fold != number for number in folds}
+    if rows is not None:
+        used = {number: mask & ~np.isin(rows, rows[~mask]) for number, mask in used.items()}
+    return used
+
+
 def mass_scores(class_mass: FloatArray) -> FloatArray:
     """Return class scores from class masses: for two classes l, else the masses themselves.
 
