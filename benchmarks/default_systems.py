@@ -22,9 +22,10 @@ from benchmarks.suites import (
     DEFAULT_SELF_TRAINING_SVC,
     DEFAULT_SELF_TRAINING_TREES,
     DEFAULT_SPREADING,
+    ENSEMBLE,
     SVC_SEARCH,
 )
-from graphmargin import HarmonicClassifier, MaxMarginGraphCut
+from graphmargin import HarmonicClassifier, MaxMarginGraphCut, SemiSupervisedEnsemble
 
 SVC_GRID = {"svc__C": [0.1, 1.0, 10.0, 100.0], "svc__gamma": ["scale", 1e-3, 1e-2, 1e-1]}
 MAX_FOLDS = 5
@@ -38,6 +39,10 @@ def _transduction(model: Any, problem: Problem) -> Outcome:
 
 def _cut(problem: Problem, _k: int) -> Outcome:
     return _transduction(MaxMarginGraphCut(metric=problem.metric, random_state=0), problem)
+
+
+def _ensemble(problem: Problem, _k: int) -> Outcome:
+    return _transduction(SemiSupervisedEnsemble(random_state=0), problem)
 
 
 def _auto_harmonic(problem: Problem, _k: int) -> Outcome:
@@ -87,6 +92,7 @@ def _svc_search(problem: Problem, _k: int) -> Outcome:
 
 DEFAULT_SYSTEMS: dict[str, System] = {
     DEFAULT_CUT: System(_cut),
+    ENSEMBLE: System(_ensemble),
     AUTO_HARMONIC: System(_auto_harmonic),
     DEFAULT_SPREADING: System(_spreading),
     DEFAULT_LAPLACE: System(_laplace),

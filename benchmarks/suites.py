@@ -35,6 +35,7 @@ NAIVE_FULL = "GridSearchCV, 39 candidates"
 NAIVE_IN_PROCESSES = "GridSearchCV, 39 candidates, in processes"
 LOOP_SVC = "loop over scikit-learn SVC, 39 candidates"
 DEFAULT_CUT = "graphmargin MaxMarginGraphCut()"
+ENSEMBLE = "graphmargin SemiSupervisedEnsemble()"
 AUTO_HARMONIC = 'graphmargin HarmonicClassifier(gamma_g="auto")'
 DEFAULT_SPREADING = 'scikit-learn LabelSpreading(kernel="knn")'
 DEFAULT_SELF_TRAINING_SVC = "scikit-learn SelfTrainingClassifier(SVC)"
@@ -119,6 +120,19 @@ SUITES: dict[str, Suite] = {
             for problem in ("digits", "letter", *SIZES)
             if problem not in ("mixture-2e5", "mixture-5e5")
             for system in DEFAULTS
+        ),
+        base=DEFAULT_CUT,
+    ),
+    "ensemble": Suite(
+        "The suite measures the ensemble of all assumptions, which the commands label with, beside "
+        "the max-margin graph cut alone, both with default parameters: a mixture of 1,000 rows and "
+        "10 classes, the digits (five labels a class), the letters (ten labels a class), a mixture "
+        "of 100,000 rows of 19 features in 5 classes with 100 labels each, and one of 64 features "
+        "in 10 classes with 20 labels each.",
+        tuple(
+            case
+            for problem in ("mixture-1e3", "digits", "letter", "mixture19-1e5", "mixture-1e5")
+            for case in _cases(problem, (DEFAULT_CUT, 0), (ENSEMBLE, 0))
         ),
         base=DEFAULT_CUT,
     ),
