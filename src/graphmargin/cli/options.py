@@ -94,8 +94,8 @@ Keep: TypeAlias = Annotated[
     ),
 ]
 METHODS = (
-    *("auto", "cut", "harmonic", "low-density", "linear-low-density"),
-    *("linear-cut", "manifold", "supervised", "linear-supervised"),
+    *("auto", "cut", "harmonic", "low-density", "linear-low-density", "linear-supervised"),
+    *("linear-cut", "manifold", "supervised"),
 )
 """Values of --method, which a test compares with the families; imports would take seconds."""
 
@@ -122,8 +122,8 @@ Method: TypeAlias = Annotated[
         metavar="auto|FAMILY",
         callback=_check_method,
         help="'auto' weighs families of classifiers by held-out labels; or one family: "
-        "cut, harmonic, low-density, linear-low-density, linear-cut, manifold, supervised, "
-        "linear-supervised.",
+        "cut, harmonic, low-density, linear-low-density, linear-supervised, linear-cut, "
+        "manifold, supervised.",
     ),
 ]
 NJobs: TypeAlias = Annotated[

@@ -53,7 +53,7 @@ class SemiSupervisedEnsemble(SemiSupervisedClassifier):
     Nobody knows beforehand whether classes follow clusters, are separated by a gap in the density
     or by a plane. Each family of classifiers bets on one of these assumptions and chooses its own
     parameters. All of them are tested on the same held-out labels. The weight of a family is
-    proportional to the fourth root of the likelihood that it gives to these labels, and the class
+    proportional to the cube root of the likelihood that it gives to these labels, and the class
     probabilities of the families are averaged with these weights. docs/league.md compares it with
     each family on 33 data sets.
 
@@ -63,9 +63,9 @@ class SemiSupervisedEnsemble(SemiSupervisedClassifier):
         Names of families ("cut", "linear-cut", "harmonic", "low-density", "linear-low-density",
         "manifold", "supervised", "linear-supervised"), or classifiers of graphmargin, whose lists
         of candidates and "auto" are tried. "auto" has the families of the best ensemble on the
-        league: "cut", "low-density", "linear-low-density" and, for up to 16 million entries,
-        "harmonic".
-        The low-density families wait until some label can be held out.
+        league: "cut", "low-density", "linear-low-density", "linear-supervised" and, for up to 16
+        million entries, "harmonic". Where no label can be held out, "cut" and "harmonic" count
+        alone.
     class_weight : None, "balanced" or dict from class to float, default=None
         Costs of errors: the label is the class with the largest product of cost and probability.
     cv : default=None
@@ -100,7 +100,7 @@ class SemiSupervisedEnsemble(SemiSupervisedClassifier):
     >>> bool(model.score(X[500:], y[500:]) > 0.85)
     True
     >>> model.choice_.names
-    ('cut', 'harmonic', 'low-density', 'linear-low-density')
+    ('cut', 'harmonic', 'low-density', 'linear-low-density', 'linear-supervised')
     """
 
     predictor_: MixturePredictor

@@ -34,6 +34,7 @@ from graphmargin.selection.families import (
     CUT,
     HARMONIC,
     LABELS_ALONE,
+    PLANE,
     Family,
     TriedFamily,
     try_family,
@@ -48,15 +49,13 @@ from graphmargin.selection.held_out_predictions import (
 from graphmargin.selection.tasks import blend_members, make_tasks, normalize_to_priors
 from graphmargin.selection.trials import labels_of_other_folds
 
-TEMPER = 0.25
+TEMPER = 1 / 3
 """Factor of the evidence: held-out labels of a fold are predicted by the same classifier, and the
 blends of all families come from the same labels, so that differences look larger than they are."""
 AGREEMENT_LIMITS = (0.85, 0.95)
 """Agreement along the edges from which on, and up to which, the prior of clusters grows."""
-CLUSTER_EVIDENCE = 2.0
+CLUSTER_EVIDENCE = 1.0
 """Largest logarithm of the prior of families that assume clusters, relative to other families."""
-FADING_LABELS = 50
-"""Number of held-out labels that halves it: where labels can tell, the graph need not."""
 MIN_RELATIVE_WEIGHT = 0.1
 """Weight, relative to the largest, below which a family is left out and not fitted on all rows."""
 
@@ -91,7 +90,7 @@ class EnsembleChoice:
     >>> few = mask_labels(y[:300], per_class=5, random_state=0)
     >>> choice = SemiSupervisedEnsemble(random_state=0).fit(X[:300], few).choice_
     >>> choice.names
-    ('cut', 'harmonic', 'low-density', 'linear-low-density')
+    ('cut', 'harmonic', 'low-density', 'linear-low-density', 'linear-supervised')
     >>> round(float(choice.weights.sum()), 9)
     1.0
     """
@@ -121,13 +120,14 @@ class EnsembleChoice:
     def assumption_weights(self) -> dict[str, float]:
         """Weight of each assumption, the heaviest first.
 
-        Candidates of a family that do not learn from unlabeled rows assume nothing.
+        Candidates of a family that do not learn from unlabeled rows assume nothing about them; a
+        plane is an assumption about the classes all the same.
         """
         weights: dict[str, float] = {}
         for assumption, choice, weight in zip(
             self.assumptions, self.choices, self.weights, strict=True
         ):
-            supervised = weight * choice.supervised_weight
+            supervised = 0.0 if assumption == PLANE else weight * choice.supervised_weight
             weights[assumption] = weights.get(assumption, 0.0) + weight - supervised
             weights[LABELS_ALONE] = weights.get(LABELS_ALONE, 0.0) + supervised
         return dict(sorted(weights.items(), key=lambda item: -item[1]))
@@ -260,7 +260,7 @@ def weigh(tried: Sequence[TriedFamily], of_families: Sequence[FloatArray]) -> En
     probabilities = np.array([P[place] for P, place in zip(of_families, places, strict=True)])
     evidence = np.log(np.maximum(probabilities[:, np.arange(len(codes)), codes], 1e-9))
     follows_clusters = np.array([part.family.assumption == CLUSTERS for part in tried])
-    bonus = cluster_log_prior(_edge_agreement(tried), len(codes))
+    bonus = cluster_log_prior(_edge_agreement(tried))
     log_prior = np.where(follows_clusters & ~follows_clusters.all(), bonus, 0.0)
     weights = family_weights(evidence.sum(axis=1), log_prior)
     mixture = np.zeros_like(probabilities[0])
@@ -282,41 +282,39 @@ def weigh(tried: Sequence[TriedFamily], of_families: Sequence[FloatArray]) -> En
 
 
 def family_weights(log_likelihood: FloatArray, log_prior: FloatArray | float = 0.0) -> FloatArray:
-    """Return weights of families: prior times the fourth root of the likelihood, normalized.
+    """Return weights of families: prior times the cube root of the likelihood, normalized.
 
     A family with less than a tenth of the largest weight gets 0.
 
     Examples
     --------
     >>> family_weights(np.array([-2.0, -4.0, -20.0])).round(2).tolist()
-    [0.62, 0.38, 0.0]
+    [0.66, 0.34, 0.0]
     """
     weights = softmax(TEMPER * np.asarray(log_likelihood) + log_prior)
     weights[weights < MIN_RELATIVE_WEIGHT * weights.max()] = 0.0
     return np.asarray(weights / weights.sum())
 
 
-def cluster_log_prior(agreement: float, n_held_out: int) -> float:
+def cluster_log_prior(agreement: float) -> float:
     """Return the logarithm of the prior of families that assume clusters, relative to others.
 
     Where labels that the graph induces hardly ever differ along its edges, classes follow clusters
-    more often than not. With few labels, this tells more than their likelihood.
+    more often than not. With ten labels, this tells as much as their likelihood; with a hundred,
+    the likelihood outweighs it.
 
     Parameters
     ----------
     agreement : float
         Share of the edges whose ends get the same label, corrected for chance.
-    n_held_out : int
-        Number of held-out labels.
 
     Examples
     --------
-    >>> [cluster_log_prior(0.8, 10), cluster_log_prior(1.0, 0), cluster_log_prior(1.0, 50)]
-    [0.0, 2.0, 1.0]
+    >>> [round(cluster_log_prior(agreement), 2) for agreement in (0.8, 0.9, 1.0)]
+    [0.0, 0.5, 1.0]
     """
     low, high = AGREEMENT_LIMITS
-    share = min(max((agreement - low) / (high - low), 0.0), 1.0)
-    return CLUSTER_EVIDENCE * share * FADING_LABELS / (FADING_LABELS + n_held_out)
+    return CLUSTER_EVIDENCE * min(max((agreement - low) / (high - low), 0.0), 1.0)
 
 
 def edge_agreement(W: Any, codes: IntArray) -> float:

@@ -86,8 +86,8 @@ class Family:
     method : Method
     parameters : tuple of Parameters
     waits_for_evidence : bool
-        True if it is left out when no label can be held out. The class shares that semi-supervised
-        SVMs take from a label or two of each class are often wrong, and nothing shows it.
+        True if it is left out when no label can be held out, because nothing then shows that its
+        assumption is wrong, or the class shares that semi-supervised SVMs take from a label or two.
     """
 
     name: str
@@ -128,9 +128,9 @@ def try_family(
     return TriedFamily(family, trials, choose_among(trials, family.method.max_blended(trials)))
 
 
-DEFAULT_FAMILIES = ("cut", "harmonic", "low-density", "linear-low-density")
+DEFAULT_FAMILIES = ("cut", "harmonic", "low-density", "linear-low-density", "linear-supervised")
 """The families that improve an ensemble of the others on the league (docs/league.md)."""
-FAMILY_NAMES = (*DEFAULT_FAMILIES, "linear-cut", "manifold", "supervised", "linear-supervised")
+FAMILY_NAMES = (*DEFAULT_FAMILIES, "linear-cut", "manifold", "supervised")
 
 
 def default_families(n_rows: int, n_features: int) -> tuple[str, ...]:
@@ -142,7 +142,7 @@ def default_families(n_rows: int, n_features: int) -> tuple[str, ...]:
     Examples
     --------
     >>> default_families(10**6, 64)
-    ('cut', 'low-density', 'linear-low-density')
+    ('cut', 'low-density', 'linear-low-density', 'linear-supervised')
     """
     if n_rows * n_features <= MAX_GRAPH_ENTRIES:
         return DEFAULT_FAMILIES
@@ -188,7 +188,8 @@ def named_family(name: str, labels: EncodedLabels) -> Family:
             parameters = replace(supervised, graph=cut.graph, gamma_u=None)
             return Family(name, SMOOTH, MANIFOLD, (parameters,))
         case _:
-            return Family(name, PLANE if is_linear else LABELS_ALONE, CUT, (supervised,))
+            assumption = PLANE if is_linear else LABELS_ALONE
+            return Family(name, assumption, CUT, (supervised,), waits_for_evidence=is_linear)
 
 
 def cut_parameters(n_rows: int, kernel: Literal["linear", "rbf"] = "rbf") -> Parameters:
