@@ -9,7 +9,7 @@ from pathlib import Path
 from benchmarks.json_lines import read_lines
 from benchmarks.league.page import PAGE, level_title, summary_table, write_page
 from benchmarks.league.run import OUT, run
-from benchmarks.league.sets import LEAGUE, LEVELS, SETS
+from benchmarks.league.sets import LEAGUE, LEVELS, OTHERS, SETS
 from benchmarks.league.standings import standings
 from benchmarks.league.systems import SYSTEMS, System
 
@@ -19,8 +19,16 @@ DRAWS = 10
 def main(argv: Sequence[str] | None = None, systems: Mapping[str, System] = SYSTEMS) -> None:
     """Measure and print what the command line asks for, or write the page."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.league", description=__doc__)
-    parser.add_argument(
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
         "--sets", nargs="+", choices=SETS, default=LEAGUE, metavar="NAME", help="(the league)"
+    )
+    which.add_argument(
+        "--others",
+        action="store_const",
+        const=OTHERS,
+        dest="sets",
+        help="the tables on which no rule was chosen",
     )
     parser.add_argument(
         "--labels", nargs="+", choices=LEVELS, default=LEVELS, help="numbers of labels (all)"
@@ -40,6 +48,7 @@ def main(argv: Sequence[str] | None = None, systems: Mapping[str, System] = SYST
         "--page", type=Path, default=PAGE, metavar="FILE.md", help="page of --report (docs)"
     )
     given = parser.parse_args(argv)
+    sets = {*given.sets, *OTHERS} if given.report else set(given.sets)
     if not given.report:
         chosen = {name: systems[name] for name in given.systems}
         run(
@@ -51,7 +60,7 @@ def main(argv: Sequence[str] | None = None, systems: Mapping[str, System] = SYST
     results = [
         result
         for result in read_lines(given.out)
-        if result["set"] in given.sets and result["draw"] < given.draws
+        if result["set"] in sets and result["draw"] < given.draws
     ]
     if not results:
         parser.error(f"{given.out} has no results of these sets; run without --report first")

@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.league.rank_plot import plot_ranks
 from benchmarks.league.run import Result
-from benchmarks.league.sets import LEVELS, MAX_ROWS, SETS
+from benchmarks.league.sets import LEVELS, MAX_ROWS, OTHERS, SETS
 from benchmarks.league.standings import SIGNIFICANCE, Standings, adjusted_p, friedman_p, standings
 from benchmarks.league.systems import C_GRID, DEFAULT, GAMMA_GRID, TUNED_SVM
 from benchmarks.measure import ROOT
@@ -25,6 +25,7 @@ suit and that break every assumption on unlabeled rows:
 
 ```sh
 python -m benchmarks.league           # measures what out/benchmarks/league.jsonl does not have yet
+python -m benchmarks.league --others  # the same for tables on which no rule was chosen
 python -m benchmarks.league --report  # writes this page from that file
 ```
 
@@ -48,16 +49,27 @@ first of two systems is worse.
 
 def write_page(results: Sequence[Result], systems: Sequence[str], page: Path = PAGE) -> None:
     """Write the page, with pictures in the folder `images` beside it."""
-    tables = {name: standings(results, name, systems) for name in LEVELS}
-    present = {name: table for name, table in tables.items() if table is not None}
-    for name, table in present.items():
+    tables = _standings([r for r in results if r["set"] not in OTHERS], systems)
+    others = _standings([r for r in results if r["set"] in OTHERS], systems)
+    for name, table in tables.items():
         if len(table.systems) > 1:
             plot_ranks(table, level_title(name), page.parent / "images" / f"league-{name}.png")
-    page.write_text(page_text(results, present))
+    page.write_text(page_text(results, tables, others))
 
 
-def page_text(results: Sequence[Result], tables: dict[str, Standings]) -> str:
-    """Return the page: losses, a section for each number of labels, the sets, and the commits."""
+def _standings(results: Sequence[Result], systems: Sequence[str]) -> dict[str, Standings]:
+    """Return the standings at all numbers of labels that have results."""
+    tables = {name: standings(results, name, systems) for name in LEVELS}
+    return {name: table for name, table in tables.items() if table is not None}
+
+
+def page_text(
+    results: Sequence[Result], tables: dict[str, Standings], others: dict[str, Standings]
+) -> str:
+    """Return the page: losses, a section for each number of labels, the sets, and the commits.
+
+    `others` are the standings on the tables on which no rule was chosen.
+    """
     parts = [INTRODUCTION.rstrip()]
     if any(_has_both(table) for table in tables.values()):
         parts.append(losses_section(tables))
@@ -71,7 +83,9 @@ def page_text(results: Sequence[Result], tables: dict[str, Standings]) -> str:
             parts += [f"{DEFAULT} beside each other system:", paired_table(table)]
         if _has_both(table):
             parts += ["Each set:", sets_table(table)]
-    parts += ["## Sets", _set_list(tables), _origin(results, tables)]
+    if others:
+        parts.append(others_section(others))
+    parts += ["## Sets", _set_list([*tables.values(), *others.values()]), _origin(results, tables)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -175,6 +189,23 @@ def losses_section(tables: dict[str, Standings]) -> str:
     return "\n\n".join(["## Where the default loses", text, "\n".join(lines)])
 
 
+def others_section(tables: dict[str, Standings]) -> str:
+    """Return the standings on the tables on which no rule was chosen."""
+    parts = [
+        "## Tables on which no rule was chosen",
+        "Families, constants and priors of the default were compared on the sets above. These "
+        "tables show what it does on others. With 10 labels, several of them cannot be learned: "
+        "all systems are near the error of the most frequent class, and those that predict this "
+        "class for nearly all rows come first.",
+    ]
+    for name, table in tables.items():
+        title = level_title(name)
+        parts += [f"### {title[0].upper()}{title[1:]}", summary_table(table), _friedman(table)]
+        if _has_both(table):
+            parts.append(sets_table(table))
+    return "\n\n".join(parts)
+
+
 def points(differences: np.ndarray) -> str:
     """Return the mean of some differences in points, and its standard error if there is one.
 
@@ -208,8 +239,8 @@ def _friedman(table: Standings) -> str:
     return f"{text} Friedman's test of the hypothesis that all systems are alike has p = {p:.1g}."
 
 
-def _set_list(tables: dict[str, Standings]) -> str:
-    names = dict.fromkeys(name for table in tables.values() for name in table.sets)
+def _set_list(tables: Sequence[Standings]) -> str:
+    names = dict.fromkeys(name for table in tables for name in table.sets)
     rows = [[name, SETS[name].source, SETS[name].description] for name in names]
     return markdown_table(["set", "source", "content"], rows, numbers=False)
 

@@ -194,7 +194,33 @@ KEEL = {
     "vehicle": "silhouettes of four vehicles, 18 features",
     "wdbc": "tumors, 30 features",
 }
-"""Names and contents of the tables of KEEL."""
+"""Names and contents of the tables of KEEL that are in the league."""
+OTHER_KEEL = {
+    "banana": "two classes in the shape of bananas, 2 features",
+    "bands": "faults of printing cylinders, 19 features",
+    "breast": "recurrences of tumors, 9 features in words",
+    "bupa": "liver disorders, 6 features",
+    "crx": "credit cards, numbers and words",
+    "german": "credits, numbers and words",
+    "hayes-roth": "persons with 4 attributes in codes",
+    "heart": "heart diseases, 13 features",
+    "housevotes": "votes of two parties, 16 questions",
+    "marketing": "nine incomes of households, 13 codes",
+    "monk-2": "robots with 6 attributes in codes",
+    "mushroom": "edible or poisonous, 22 features in words",
+    "optdigits": "handwritten digits, 64 pixels as z-scores",
+    "phoneme": "nasal and oral vowels, 5 features",
+    "ring": "a Gaussian inside of another one, 20 dimensions",
+    "saheart": "heart diseases in South Africa, 9 features",
+    "satimage": "six kinds of soil, 36 features",
+    "tae": "three ratings of teaching assistants, 5 codes",
+    "texture": "eleven textures, 40 features",
+    "tic-tac-toe": "ends of games, 9 fields in words",
+    "titanic": "passengers, 3 features",
+    "vowel": "eleven vowels of 15 speakers, 13 features",
+    "wisconsin": "tumors, 9 features",
+}
+"""Names and contents of other tables of KEEL, on which no rule was chosen."""
 GENERATED = (
     *("clusters", "moons", "swiss-roll", "xor", "many-classes", "gaussians-50", "imbalanced"),
     *("noisy-features", "checkerboard", "linear-uniform", "crossed-clusters"),
@@ -212,8 +238,9 @@ def _sets() -> dict[str, DataSet]:
         "iris": ("scikit-learn", "flowers, 4 lengths", flowers),
         "wine": ("scikit-learn", "wines, 13 chemical features", wines),
     }
-    for name, about in KEEL.items():
+    for name, about in (KEEL | OTHER_KEEL).items():
         tables[name] = ("KEEL", about, partial(_raw, name))
+    for name, about in KEEL.items():
         binned = f"{about}; every column cut into intervals by the package"
         tables[f"{name}{BINNED}"] = ("KEEL", binned, partial(_binned, name))
     sets = {
@@ -229,5 +256,7 @@ def _sets() -> dict[str, DataSet]:
 
 SETS = _sets()
 """All sets by name, also those that are in the league only if they are asked for."""
-LEAGUE = tuple(name for name in SETS if not name.endswith(BINNED))
-"""Sets of the league: those whose features know nothing of the labels."""
+LEAGUE = tuple(name for name in SETS if name not in OTHER_KEEL and not name.endswith(BINNED))
+"""Sets of the league, whose features know nothing of the labels."""
+OTHERS = tuple(OTHER_KEEL)
+"""Sets on which no rule was chosen."""
