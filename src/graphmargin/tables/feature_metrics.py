@@ -1,0 +1,75 @@
+"""Metrics of the rows of a table: how much each feature counts in distances."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from graphmargin._typing import FloatArray
+from graphmargin.tables.column_names import ColumnUse, Role
+
+LIGHT_FACTOR = 0.2
+"""Factor of the features of categories and text in the metric in which they count less.
+
+`python -m benchmarks.table_metrics` measures it; docs/evidence.md has the errors of other factors.
+"""
+LIGHT_ROLES: dict[Role, str] = {"category": "categories", "text": "text"}
+"""Roles of columns that count less in one of the metrics, and their names there."""
+
+
+@dataclass(frozen=True)
+class FeatureMetric:
+    """A metric: the Euclidean distance of features that are multiplied by factors.
+
+    Attributes
+    ----------
+    name : str
+    feature_scale : array of shape (n_features,) or None
+        The factor of each feature; None if all of them are 1.
+
+    Examples
+    --------
+    >>> light = FeatureMetric("light categories", np.array([1.0, 0.2]))
+    >>> light.scale(np.array([[3.0, 5.0]])).tolist()
+    [[3.0, 1.0]]
+    """
+
+    name: str
+    feature_scale: FloatArray | None = None
+
+    def scale(self, X: Any) -> Any:
+        """Return rows whose Euclidean distances are those of the metric."""
+        return X if self.feature_scale is None else X * self.feature_scale
+
+
+ALL_COLUMNS = FeatureMetric("all columns")
+"""The metric in which all columns count as they are scaled."""
+
+
+def candidate_metrics(columns: Sequence[ColumnUse]) -> tuple[FeatureMetric, ...]:
+    """Return the metrics that a table's labels can choose among, `ALL_COLUMNS` first.
+
+    A table with categories or text, and with other columns, has a second metric, in which the
+    features of categories and text are multiplied by `LIGHT_FACTOR`. How much they should count
+    depends on the classes, which the features do not know of.
+
+    Examples
+    --------
+    >>> size, color = ColumnUse("size", "number", 1), ColumnUse("color", "category", 2)
+    >>> [metric.name for metric in candidate_metrics([size, color])]
+    ['all columns', 'light categories']
+    >>> candidate_metrics([size, color])[1].feature_scale.tolist()
+    [1.0, 0.2, 0.2]
+    >>> len(candidate_metrics([size])), len(candidate_metrics([color]))
+    (1, 1)
+    """
+    used = [use for use in columns if use.n_features]
+    light = [text for role, text in LIGHT_ROLES.items() if any(use.role == role for use in used)]
+    if not light or all(use.role in LIGHT_ROLES for use in used):
+        return (ALL_COLUMNS,)
+    factors = [LIGHT_FACTOR if use.role in LIGHT_ROLES else 1.0 for use in used]
+    feature_scale = np.repeat(factors, [use.n_features for use in used])
+    return ALL_COLUMNS, FeatureMetric(f"light {' and '.join(light)}", feature_scale)
