@@ -11,7 +11,7 @@ import numpy as np
 from graphmargin._typing import FloatArray
 from graphmargin.tables.column_names import ColumnUse, Role
 
-LIGHT_FACTOR = 0.2
+LIGHT_FACTOR = 0.1
 """Factor of the features of categories and text in the metric in which they count less.
 
 `python -m benchmarks.table_metrics` measures it; docs/evidence.md has the errors of other factors.
@@ -62,7 +62,7 @@ def candidate_metrics(columns: Sequence[ColumnUse]) -> tuple[FeatureMetric, ...]
     >>> [metric.name for metric in candidate_metrics([size, color])]
     ['all columns', 'light categories']
     >>> candidate_metrics([size, color])[1].feature_scale.tolist()
-    [1.0, 0.2, 0.2]
+    [1.0, 0.1, 0.1]
     >>> len(candidate_metrics([size])), len(candidate_metrics([color]))
     (1, 1)
     """
