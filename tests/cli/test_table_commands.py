@@ -102,6 +102,8 @@ def test_all_outputs_have_the_weights_of_the_metrics(
     assert 'id="metrics"' in files[2].read_text()
     assert run("info", files[1]) == 0
     assert ", ".join(texts) in capsys.readouterr().out
+    assert run("explain", files[0], "-t", "ring", "--row", "1") == 0
+    assert ", light categories)." in capsys.readouterr().out
     new, names = table_of_rings(90, seed=7)
     new.drop(columns="ring").to_csv(tmp_path / "new.csv", index=False)
     assert run("predict", files[1], tmp_path / "new.csv", "-q") == 0

@@ -241,6 +241,11 @@ class LabeledTable:
         return cast("Choice", self.cut.choice)
 
     @property
+    def metric(self) -> str:
+        """Name of the metric with the largest weight, which is that of the graph."""
+        return next(iter(self.fitted.choice.metric_weights))
+
+    @property
     def codes(self) -> IntArray:
         """Class of every row."""
         return self.fitted.codes
