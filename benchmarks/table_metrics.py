@@ -40,15 +40,15 @@ from graphmargin.tables.feature_metrics import LIGHT_FACTOR, FeatureMetric
 
 RESULTS = Path("out/table_metrics.jsonl")
 LABELS_A_CLASS = (5, 15)
-DRAWS = 4
+DRAWS = 5
 MAX_ROWS = 800
 TARGET = "class to predict"
 
 
 class Source(NamedTuple):
-    """Where a table is: a package of R, or "keel"; its name there, its target, and what is dropped.
+    """The source of a table: an R package or "keel", an item, a target and dropped columns.
 
-    A target with a "> median" at its end has two classes.
+    A target with "> median" at its end has two classes.
     """
 
     package: str

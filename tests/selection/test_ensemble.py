@@ -178,3 +178,13 @@ def test_the_prior_of_clusters_follows_the_graph_that_the_labels_support():
     assert bonus == pytest.approx(bonus[:1] * 3)
     assert bonus[0] > 0
     assert max(fitted_under([ALL_COLUMNS], names, rows, y).choice.log_prior) == 0
+
+
+def test_the_prior_of_a_metric_is_that_of_its_families():
+    X, _, y = blobs(2, n=80, distance=2.0, per_class=6)
+    same = FeatureMetric("same", np.ones(X.shape[1]), prior=0.5)
+    choice = fitted_under([ALL_COLUMNS, same], ["cut", "supervised"], X, y).choice
+    np.testing.assert_allclose(
+        choice.log_prior, np.log([1, 1, 0.5, 0.5]) + choice.log_prior[[0, 1] * 2]
+    )
+    np.testing.assert_allclose(choice.weights[2:], choice.weights[:2] / 2)

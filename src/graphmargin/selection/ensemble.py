@@ -76,7 +76,8 @@ class EnsembleChoice:
     weights : array of shape (m,)
         Weights of the families, which sum to one; 0 for those that are left out.
     log_prior : array of shape (m,)
-        Logarithms of the priors of the families, see `cluster_log_prior`; the smallest is 0.
+        Logarithms of the priors of the families, see `cluster_log_prior`, with those of their
+        metrics. Both are 0 unless there is a reason for another prior.
     label_log_likelihood : array of shape (m, h)
         Log-likelihood of every held-out label by the blend of each family, in nats.
     held_out_probabilities : array of shape (h, c)
@@ -273,6 +274,7 @@ def weigh(tried: Sequence[TriedFamily], of_families: Sequence[FloatArray]) -> En
     log_likelihood = evidence.sum(axis=1)
     bonus = cluster_log_prior(_edge_agreement(tried, log_likelihood), len(codes))
     log_prior = np.where(follows_clusters & ~follows_clusters.all(), bonus, 0.0)
+    log_prior += np.log([part.family.metric.prior for part in tried])
     weights = family_weights(log_likelihood, log_prior)
     mixture = np.zeros_like(probabilities[0])
     for number, used in labels_of_other_folds(fold, rows).items():

@@ -16,6 +16,11 @@ LIGHT_FACTOR = 0.1
 
 `python -m benchmarks.table_metrics` measures it; docs/evidence.md has the errors of other factors.
 """
+LIGHT_PRIOR = 0.7
+"""Prior of families under this metric, relative to those under the metric of all columns.
+
+With equal priors, a few misleading labels cost more where categories tell the classes.
+"""
 LIGHT_ROLES: dict[Role, str] = {"category": "categories", "text": "text"}
 """Roles of columns that count less in one of the metrics, and their names there."""
 
@@ -29,6 +34,8 @@ class FeatureMetric:
     name : str
     feature_scale : array of shape (n_features,) or None
         The factor of each feature; None if all of them are 1.
+    prior : float > 0
+        Prior of families under this metric, relative to others.
 
     Examples
     --------
@@ -39,6 +46,7 @@ class FeatureMetric:
 
     name: str
     feature_scale: FloatArray | None = None
+    prior: float = 1.0
 
     def scale(self, X: Any) -> Any:
         """Return rows whose Euclidean distances are those of the metric."""
@@ -72,4 +80,5 @@ def candidate_metrics(columns: Sequence[ColumnUse]) -> tuple[FeatureMetric, ...]
         return (ALL_COLUMNS,)
     factors = [LIGHT_FACTOR if use.role in LIGHT_ROLES else 1.0 for use in used]
     feature_scale = np.repeat(factors, [use.n_features for use in used])
-    return ALL_COLUMNS, FeatureMetric(f"light {' and '.join(light)}", feature_scale)
+    name = f"light {' and '.join(light)}"
+    return ALL_COLUMNS, FeatureMetric(name, feature_scale, LIGHT_PRIOR)
