@@ -14,7 +14,8 @@ from graphmargin.tables.column_names import ColumnUse, Role
 LIGHT_FACTOR = 0.1
 """Factor of the features of categories and text in the metric in which they count less.
 
-`python -m benchmarks.table_metrics` measures it; docs/evidence.md has the errors of other factors.
+It is not 0: rows whose other columns are equal would have no order, and finding the neighbors among
+many such rows is slow. `python -m benchmarks.table_metrics` measures it and other factors.
 """
 LIGHT_PRIOR = 0.7
 """Prior of families under this metric, relative to those under the metric of all columns.
