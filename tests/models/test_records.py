@@ -20,7 +20,7 @@ FIELDS = {
     ),
     "harmonic-predictor": "classes parts codes majority exponent",
     "mixture-predictor": "classes parts class_weight exponent",
-    "mixture-part": "predictor weight calibration",
+    "mixture-part": "predictor weight calibration feature_scale",
     "walk-part": "class_mass sinks points",
     "point-graph": "search weighting n_neighbors metric",
     "weighting": "width scales",

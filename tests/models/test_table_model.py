@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from graphmargin import SupervisedSVC
+from graphmargin.labeling.labeling_task import label_rows, task_of
 from graphmargin.models import ModelFileError, load_model, model_info, save_model
 from graphmargin.tables.table_errors import TableError
 
@@ -113,3 +114,19 @@ def test_polars_frames_and_mappings_are_tables_and_other_types_raise(table_model
             table_model.predict(wrong)
     with pytest.raises(TableError, match="two columns are named 'size'"):
         table_model.predict_proba(pd.concat([table, table], axis=1))
+
+
+def test_a_file_stores_the_metrics_of_a_mixture(table_of_rings, tmp_path):
+    """The model multiplies new rows by the factors of each part, as the fit did."""
+    labeled = label_rows(task_of(table_of_rings(seed=2)[0], "ring"))
+    model, path = labeled.model(), tmp_path / "rings.graphmargin"
+    assert {part.feature_scale is None for part in model.predictor.parts} == {True, False}
+    save_model(model, path)
+    loaded, (new, names) = load_model(path), table_of_rings(90, seed=7)
+    for before, after in zip(model.predictor.parts, loaded.predictor.parts, strict=True):
+        np.testing.assert_array_equal(before.feature_scale, after.feature_scale)
+    np.testing.assert_array_equal(loaded.predict_proba(new), model.predict_proba(new))
+    X = labeled.task.features.transform(new)
+    expected = labeled.fitted.predictor.probabilities(X)
+    np.testing.assert_array_equal(loaded.predict_proba(new), expected)
+    assert (loaded.predict(new) == names).mean() > 0.95

@@ -149,10 +149,19 @@ TABLE = [
     ("predictor.classes", np.array([0.0, 1.0])),
     ("target", [1]),
 ]
+MIXED = "predictor.parts.0"
+MIXTURE = [  # rows of 74 features: 2 numbers, 6 categories of 12 values
+    *((f"{MIXED}.feature_scale", np.ones(shape)) for shape in (73, (74, 1), (1, 74), 0)),
+    *((f"{MIXED}.feature_scale", np.full(74, bad)) for bad in (-0.1, np.nan, np.inf, 1, "1")),
+    *((f"{MIXED}.feature_scale", value) for value in (1.0, [1.0] * 74, "light", CALIBRATION)),
+    *((f"{MIXED}.weight", value) for value in (0.0, -0.5, 0.5, np.nan, None)),
+    (f"{MIXED}.predictor.classes", np.array([1, 0])),
+    ("predictor.parts", []),
+]
 
 
 @pytest.fixture(scope="module")
-def models(data, fitted, cut_with_graph, table_model):
+def models(data, fitted, cut_with_graph, table_model, labeled_rings):
     X, y = data
     classifiers = {
         "margin": fitted,
@@ -166,7 +175,9 @@ def models(data, fitted, cut_with_graph, table_model):
     for name in ("graph", "held out"):  # `save_model` leaves out the numbers of rows
         held_out = replace(models[name].held_out, rows=None)
         models[name] = replace(models[name], held_out=held_out)
-    return {**models, "table": table_model}
+    rings = labeled_rings.model()
+    rings = replace(rings, held_out=replace(rings.held_out, rows=None))
+    return {**models, "table": table_model, "mixture": rings}
 
 
 @pytest.mark.parametrize(
@@ -179,6 +190,7 @@ def models(data, fitted, cut_with_graph, table_model):
         *(("linear", *case) for case in LINEAR),
         *(("harmonic", *case) for case in HARMONIC),
         *(("table", *case) for case in TABLE),
+        *(("mixture", *case) for case in MIXTURE),
     ],
 )
 def test_an_invalid_part_raises_an_error_with_its_name(name, place, value, models, put):

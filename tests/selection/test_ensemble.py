@@ -17,6 +17,7 @@ from graphmargin.selection.ensemble import (
 from graphmargin.selection.execution import Execution
 from graphmargin.selection.families import FAMILY_NAMES, default_families, named_family
 from graphmargin.selection.held_out import default_held_out
+from graphmargin.tables.feature_metrics import ALL_COLUMNS, FeatureMetric
 from tests.estimators.problems import blobs
 
 pytestmark = pytest.mark.filterwarnings("ignore:semi-supervised SVM")
@@ -114,3 +115,76 @@ def test_every_family_learns_what_is_easy(name):
     weights = ensemble.choice.assumption_weights
     assert sum(weights.values()) == pytest.approx(1)
     assert ensemble.choice.summary
+
+
+def fitted_under(metrics, names, X, y):
+    labels = encode_labels(y)
+    families = [named_family(name, labels).under(metric) for metric in metrics for name in names]
+    return fit_ensemble(X, labels, families, default_held_out(labels, 0), Execution(1, 0))
+
+
+def test_a_family_under_a_metric_is_the_family_on_scaled_rows():
+    X, _, y = blobs(2, n=80, distance=2.0, per_class=6)
+    metric = FeatureMetric("light", np.linspace(0.1, 1.0, X.shape[1]))
+    names = ["cut", "harmonic", "linear-low-density"]
+    ensemble, scaled = fitted_under([metric], names, X, y), fitted(names, metric.scale(X), y)
+    assert ensemble.choice.names == tuple(f"{name}, light" for name in names)
+    assert ensemble.choice.metric_weights == {"light": pytest.approx(1)}
+    np.testing.assert_array_equal(ensemble.choice.weights, scaled.choice.weights)
+    np.testing.assert_array_equal(ensemble.label_distributions, scaled.label_distributions)
+    new = X[:9] + 0.1
+    np.testing.assert_array_equal(
+        ensemble.predictor.probabilities(new), scaled.predictor.probabilities(metric.scale(new))
+    )
+
+
+def test_families_under_the_same_metric_share_rows_and_graphs():
+    X, _, y = blobs(2, n=80, distance=2.0, per_class=6)
+    metric = FeatureMetric("light", np.full(X.shape[1], 0.5))
+    ensemble = fitted_under([ALL_COLUMNS, metric], ["cut", "harmonic"], X, y)
+    tasks = {name: part.trials[0].task for name, part in ensemble.tried.items()}
+    assert tasks["cut"].X is X
+    assert tasks["cut"].problem is tasks["harmonic"].problem
+    assert tasks["cut, light"].X is tasks["harmonic, light"].X
+    assert tasks["cut, light"].problem is tasks["harmonic, light"].problem
+    assert tasks["cut, light"].problem is not tasks["cut"].problem
+
+
+def test_the_weight_of_a_metric_is_that_of_its_families():
+    X, _, y = blobs(2, n=80, distance=1.0, per_class=8)
+    noise = np.random.default_rng(0).normal(size=(len(X), 30)) * 3
+    metric = FeatureMetric("few", np.repeat([1.0, 0.0], [X.shape[1], 30]))
+    choice = fitted_under(
+        [ALL_COLUMNS, metric], ["harmonic", "supervised"], np.hstack([X, noise]), y
+    ).choice
+    assert choice.metrics == ("all columns",) * 2 + ("few",) * 2
+    weights = choice.metric_weights
+    assert list(weights) == ["few", "all columns"]
+    assert weights["few"] == pytest.approx(choice.weights[2:].sum())
+    assert sum(weights.values()) == pytest.approx(1)
+
+
+def test_the_prior_of_clusters_follows_the_graph_that_the_labels_support():
+    """The order of the families does not matter, nor whether a poor graph is among them."""
+    X, _, y = blobs(3, n=120, distance=6.0, per_class=6)
+    noise = np.random.default_rng(0).normal(size=(len(X), 30)) * 20
+    rows = np.hstack([X, noise])
+    metric = FeatureMetric("few", np.repeat([1.0, 0.0], [X.shape[1], 30]))
+    names = ["harmonic", "supervised"]
+    bonus = [
+        max(fitted_under(order, names, rows, y).choice.log_prior)
+        for order in ((ALL_COLUMNS, metric), (metric, ALL_COLUMNS), (metric,))
+    ]
+    assert bonus == pytest.approx(bonus[:1] * 3)
+    assert bonus[0] > 0
+    assert max(fitted_under([ALL_COLUMNS], names, rows, y).choice.log_prior) == 0
+
+
+def test_the_prior_of_a_metric_is_that_of_its_families():
+    X, _, y = blobs(2, n=80, distance=2.0, per_class=6)
+    same = FeatureMetric("same", np.ones(X.shape[1]), prior=0.5)
+    choice = fitted_under([ALL_COLUMNS, same], ["cut", "supervised"], X, y).choice
+    np.testing.assert_allclose(
+        choice.log_prior, np.log([1, 1, 0.5, 0.5]) + choice.log_prior[[0, 1] * 2]
+    )
+    np.testing.assert_allclose(choice.weights[2:], choice.weights[:2] / 2)

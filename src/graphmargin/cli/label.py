@@ -48,7 +48,7 @@ A few rows have a label in the column `--target`. The result has a label in ever
 columns: the confidence of each label, which is the probability that it is right, and its source. A
 *given* label was in the table, an *induced* label was predicted by the graph and by the classifier,
 and a *model* label was predicted by the classifier only. All parameters are chosen on held-out
-labels, among them how much the graph counts. The table itself is not changed.
+labels, among them how much the graph and categories count. The table itself is not changed.
 
 With `--min-confidence`, rows that are not sure enough get no label. With `--sets`, a third column
 has all classes that a row may have.

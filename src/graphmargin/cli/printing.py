@@ -226,10 +226,10 @@ def _choice_lines(findings: Findings) -> list[tuple[str, str]]:
             f"with {findings.supervised_share:.0%} of the weight; best: {gamma_g}, C {best.C:.3g}"
         )
         return [("chosen", text)]
-    families = ", ".join(
-        f"{family.name} {family.weight:.0%}" for family in findings.families if family.weight > 0
-    )
-    lines = [("chosen", families)]
+    from graphmargin.labeling.findings import weights_text
+
+    weights = {family.name: family.weight for family in findings.families if family.weight > 0}
+    lines = [("chosen", weights_text(weights))]
     if len(findings.families) > 1 and findings.estimate is not None:
         supported = [
             f"{assumption} ({weight:.0%})"
@@ -237,6 +237,8 @@ def _choice_lines(findings: Findings) -> list[tuple[str, str]]:
             if weight >= SHOWN_WEIGHT
         ]
         lines.append(("because", "; ".join(supported)))
+    if findings.metrics:
+        lines.append(("metric", weights_text(findings.metrics)))
     return lines
 
 

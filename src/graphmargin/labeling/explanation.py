@@ -58,6 +58,8 @@ class RowExplanation:
     graph_confidence : float
     gamma_g : float
         Rate of the sink in the walk that is explained.
+    metric : str
+        Metric of the graph; "all columns" unless the labels chose another one.
     graph_is_used : bool
         False if supervised learning was chosen; the graph then only shows similar rows.
     labels : tuple of Influence
@@ -79,6 +81,7 @@ class RowExplanation:
     graph_label: str | None
     graph_confidence: float
     gamma_g: float
+    metric: str
     graph_is_used: bool
     labels: tuple[Influence, ...]
     sink_share: float
@@ -153,6 +156,7 @@ def explain_row(labeled: LabeledTable, position: int) -> RowExplanation:
         graph_label=str(classes[solution.codes[position]]) if reached else None,
         graph_confidence=float(solution.confidence[position]),
         gamma_g=solution.gamma_g,
+        metric=labeled.metric,
         graph_is_used=bool(np.isfinite(cut.solution.gamma_g)),
         labels=_influences(labeled, walk.sources[:MAX_LISTED], walk.shares[:MAX_LISTED]),
         sink_share=walk.sink_mass,

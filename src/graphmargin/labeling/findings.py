@@ -38,6 +38,17 @@ def gamma_text(gamma_g: float) -> str:
     return "supervised" if math.isinf(gamma_g) else f"{gamma_g:.2g}"
 
 
+def weights_text(weights: Mapping[str, float]) -> str:
+    """Return names with their weights in percent, in the order of the mapping.
+
+    Examples
+    --------
+    >>> weights_text({"all columns": 0.75, "light categories": 0.25})
+    'all columns 75%, light categories 25%'
+    """
+    return ", ".join(f"{name} {weight:.0%}" for name, weight in weights.items())
+
+
 @dataclass(frozen=True)
 class CandidateSummary:
     """A combination of parameters that was tried, and its weight in the blend."""
@@ -169,6 +180,8 @@ class Findings:
         All families that were tried, the one with the largest weight first; none on a cluster.
     assumptions : mapping from str to float
         Weight of each assumption of the families, the heaviest first.
+    metrics : mapping from str to float
+        Weight of each metric of the features, the heaviest first; empty if there was one only.
     candidates : tuple of CandidateSummary
         All candidates of the cut, the one with the largest weight first.
     supervised_share : float
@@ -226,6 +239,7 @@ class Findings:
     scaling: str
     families: tuple[FamilySummary, ...] = ()
     assumptions: Mapping[str, float] = field(default_factory=dict)
+    metrics: Mapping[str, float] = field(default_factory=dict)
     candidates: tuple[CandidateSummary, ...]
     supervised_share: float
     estimate: AccuracyEstimate | None
@@ -258,4 +272,5 @@ class Findings:
             "verdict": self.verdict,
             "estimated_accuracy": None if estimate is None else round(estimate.accuracy, 4),
             "held_out_labels": 0 if estimate is None else estimate.n_held_out,
+            "metrics": weights_text(self.metrics) or None,
         }

@@ -120,6 +120,7 @@ def _summary(labeled: LabeledTable, report: GraphReport, curve: CoverageCurve | 
         scaling=task.features.scaling,
         families=_families_of(labeled.fitted.choice),
         assumptions=labeled.fitted.choice.assumption_weights,
+        metrics=_metrics_of(labeled.fitted.choice),
         candidates=candidates_of(labeled.cut_choice),
         supervised_share=labeled.cut_choice.supervised_weight,
         estimate=None if held_out is None else estimate_accuracy(held_out),
@@ -147,6 +148,12 @@ def _families_of(choice: EnsembleChoice) -> tuple[FamilySummary, ...]:
         )
         for i in order
     )
+
+
+def _metrics_of(choice: EnsembleChoice) -> dict[str, float]:
+    """Return the weights of the metrics, the heaviest first; nothing if there was one only."""
+    weights = choice.metric_weights
+    return weights if len(weights) > 1 else {}
 
 
 def candidates_of(choice: Choice) -> tuple[CandidateSummary, ...]:
@@ -213,7 +220,7 @@ def _least_certain(labeled: LabeledTable) -> tuple[RowNote, ...]:
 def _graph_map(labeled: LabeledTable) -> GraphMap:
     task, W = labeled.task, labeled.cut.task.W
     rows = sample_for_map(task.target.codes)
-    layout = force_layout(W, task.X, rows)
+    layout = force_layout(W, labeled.cut.task.X, rows)
     return GraphMap(
         x=tuple(layout.x.tolist()),
         y=tuple(layout.y.tolist()),

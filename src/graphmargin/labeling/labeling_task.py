@@ -17,16 +17,21 @@ from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray, Progr
 from graphmargin.harmonic.solution import HarmonicSolution, solve_path
 from graphmargin.labeling.findings import GIVEN, INDUCED, MODEL
 from graphmargin.labeling.output_cells import label_cells, set_cells
-from graphmargin.labels import encode_labels
+from graphmargin.labels import EncodedLabels, encode_labels
 from graphmargin.margin.class_weights import ClassWeight, class_weights
 from graphmargin.models.table_model import TableModel
 from graphmargin.selection.choice import Choice
 from graphmargin.selection.cuts import FittedCut
 from graphmargin.selection.ensemble import FittedEnsemble, fit_ensemble
 from graphmargin.selection.execution import Execution, UnreachedWarning
-from graphmargin.selection.families import default_families, named_family, try_family
+from graphmargin.selection.families import (
+    Family,
+    default_families,
+    named_family,
+    try_family,
+)
 from graphmargin.selection.graph_reports import GraphReport, graph_report
-from graphmargin.selection.held_out import default_held_out
+from graphmargin.selection.held_out import HeldOutLabels, default_held_out
 from graphmargin.selection.held_out_predictions import HeldOutPredictions
 from graphmargin.selection.prediction_sets import (
     coverage_warning,
@@ -45,6 +50,8 @@ if TYPE_CHECKING:
 
 EXPLANATION_GAMMA_G = 0.01
 """The gamma_g that explains labels if none was chosen; few walks end in the sink."""
+QUICK_FAMILIES = ("harmonic", "linear-low-density")
+"""Families of the ensemble that are tried under every metric; the others take longer."""
 
 
 @dataclass(frozen=True)
@@ -205,8 +212,8 @@ class LabeledTable:
     fitted : FittedEnsemble
         The fitted classifier; its classes are the codes of the classes of the target.
     cut : FittedCut
-        The max-margin graph cut, which tells about the graph. It is one of the ensemble's families,
-        unless another method was requested.
+        The max-margin graph cut under the metric with the largest weight, which tells about the
+        graph. It is one of the ensemble's families, unless none of them is a cut under this metric.
     n_jobs : int or None
         Number of threads.
     warnings : tuple of str
@@ -232,6 +239,11 @@ class LabeledTable:
     def cut_choice(self) -> Choice:
         """The choice among the candidates of the cut, which a table always has."""
         return cast("Choice", self.cut.choice)
+
+    @property
+    def metric(self) -> str:
+        """Name of the metric with the largest weight, which is that of the graph."""
+        return next(iter(self.fitted.choice.metric_weights))
 
     @property
     def codes(self) -> IntArray:
@@ -366,17 +378,21 @@ def label_rows(
         raise TableError(msg)
     counts = np.bincount(labels.codes[labels.labeled])
     costs = class_weights(class_weight, task.target.classes, counts)
-    names = default_families(*task.X.shape) if method == "auto" else (method,)
-    families = [named_family(name, labels).with_costs(costs) for name in names]
+    families = table_families(task, method, labels, held_out)
     with progress_listener(listener):
-        fitted = fit_ensemble(task.X, labels, families, held_out, execution)
-        if "cut" in fitted.members:
-            cut = fitted.members["cut"]
-        elif "cut" in fitted.tried:
-            cut = fitted.tried["cut"].fit(execution)
+        fitted = fit_ensemble(
+            task.X, labels, [family.with_costs(costs) for family in families], held_out, execution
+        )
+        heaviest = next(iter(fitted.choice.metric_weights))
+        metric = next(metric for metric in task.features.metrics if metric.name == heaviest)
+        family = named_family("cut", labels).with_costs(costs).under(metric)
+        if family.name in fitted.members:
+            cut = fitted.members[family.name]
+        elif family.name in fitted.tried:
+            cut = fitted.tried[family.name].fit(execution)
         else:
-            family = named_family("cut", labels).with_costs(costs)
-            tasks = make_tasks(task.X, labels, None, family.parameters, execution)
+            rows = metric.scale(task.X)
+            tasks = make_tasks(rows, labels, None, family.parameters, execution)
             cut = try_family(family, tasks, held_out, execution).fit(execution)
     # The advice on tables also says that no label reaches some rows.
     texts = [w.text for w in fitted.warnings if w.category is not UnreachedWarning]
@@ -392,6 +408,40 @@ def label_rows(
         min_confidence=min_confidence,
         coverage=coverage,
     )
+
+
+def table_families(
+    task: LabelingTask, method: str, labels: EncodedLabels, held_out: HeldOutLabels
+) -> list[Family]:
+    """Return the families that label a table, those under the metric of all columns first.
+
+    If the features have a second metric and labels are held out, which can tell the metrics apart,
+    the `QUICK_FAMILIES` are also tried under the second one. A single family that was requested is
+    tried under both.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame(
+    ...     {
+    ...         "size": [1.0, 1.1, 5.0, 5.2],
+    ...         "color": ["red", "blue", "red", "blue"],
+    ...         "kind": ["cat", "cat", "dog", None],
+    ...     }
+    ... )
+    >>> task = task_of(table, "kind")
+    >>> labels = encode_labels(task.target.codes)
+    >>> families = table_families(task, "auto", labels, default_held_out(labels, 0))
+    >>> [family.name for family in families[4:]]
+    ['harmonic, light categories', 'linear-low-density, light categories']
+    """
+    names = default_families(*task.X.shape) if method == "auto" else (method,)
+    families = [named_family(name, labels) for name in names]
+    if not held_out.folds:
+        return families
+    quick = [family for family in families if method != "auto" or family.name in QUICK_FAMILIES]
+    others = task.features.metrics[1:]
+    return families + [family.under(metric) for metric in others for family in quick]
 
 
 def table_report(labeled: LabeledTable, *, hold_out_labels: bool) -> GraphReport:

@@ -27,14 +27,19 @@ class MixturePart:
     calibration : Calibration or None
         Applied to the class probabilities as scores; None if they are calibrated already. Those of
         harmonic solutions are modest, because walks end in the sink, and would hardly count.
+    feature_scale : array of shape (d,) or None
+        Factors of the features, by which rows are multiplied first; None if all of them are 1.
     """
 
     predictor: MarginPredictor | HarmonicPredictor
     weight: float
     calibration: Calibration | None = None
+    feature_scale: FloatArray | None = None
 
     def probabilities(self, X: Any) -> FloatArray:
         """Return the calibrated class probabilities of new rows."""
+        if self.feature_scale is not None:
+            X = X * self.feature_scale
         return calibrated(self.predictor.probabilities(X), self.calibration)
 
 

@@ -95,6 +95,9 @@ def _check_mixture(predictor: MixturePredictor, d: int) -> None:
         require(not isinstance(part.predictor, MixturePredictor), "parts")
         require(part.predictor.exponent == 0, "exponent")
         require(np.array_equal(part.predictor.classes, predictor.classes), "classes")
+        if part.feature_scale is not None:
+            require(part.feature_scale.shape == (d,), "feature_scale")
+            require(bool((part.feature_scale >= 0).all()), "feature_scale")
         _check_predictor(part.predictor, d)
         if part.calibration is not None:
             scales = np.ones(n_classes * (n_classes - 1) // 2)

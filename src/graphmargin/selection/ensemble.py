@@ -46,7 +46,7 @@ from graphmargin.selection.held_out_predictions import (
     expected_confusion,
     predictions_by_confusion,
 )
-from graphmargin.selection.tasks import blend_members, make_tasks, normalize_to_priors
+from graphmargin.selection.tasks import Task, blend_members, make_tasks, normalize_to_priors
 from graphmargin.selection.trials import labels_of_other_folds
 
 TEMPER = 1 / 3
@@ -68,12 +68,15 @@ class EnsembleChoice:
     ----------
     names, assumptions : tuple of str
         Names of the families, and what each assumes about the classes.
+    metrics : tuple of str
+        Name of the metric of each family; that of arrays is always "all columns".
     choices : tuple of Choice
         The choice of each family among its own candidates.
     weights : array of shape (m,)
         Weights of the families, which sum to one; 0 for those that are left out.
     log_prior : array of shape (m,)
-        Logarithms of the priors of the families, see `cluster_log_prior`; the smallest is 0.
+        Logarithms of the priors of the families, see `cluster_log_prior`, with those of their
+        metrics. Both are 0 unless there is a reason for another prior.
     label_log_likelihood : array of shape (m, h)
         Log-likelihood of every held-out label by the blend of each family, in nats.
     held_out_probabilities : array of shape (h, c)
@@ -97,6 +100,7 @@ class EnsembleChoice:
 
     names: tuple[str, ...]
     assumptions: tuple[str, ...]
+    metrics: tuple[str, ...]
     choices: tuple[Choice, ...]
     weights: FloatArray
     log_prior: FloatArray
@@ -130,6 +134,14 @@ class EnsembleChoice:
             supervised = 0.0 if assumption == PLANE else weight * choice.supervised_weight
             weights[assumption] = weights.get(assumption, 0.0) + weight - supervised
             weights[LABELS_ALONE] = weights.get(LABELS_ALONE, 0.0) + supervised
+        return dict(sorted(weights.items(), key=lambda item: -item[1]))
+
+    @property
+    def metric_weights(self) -> dict[str, float]:
+        """Weight of each metric, the heaviest first; of equal ones, that of the first family."""
+        weights = dict.fromkeys(self.metrics, 0.0)
+        for metric, weight in zip(self.metrics, self.weights.tolist(), strict=True):
+            weights[metric] += weight
         return dict(sorted(weights.items(), key=lambda item: -item[1]))
 
     @property
@@ -202,18 +214,16 @@ def fit_ensemble(
 ) -> FittedEnsemble:
     """Return the mixture of the families that held-out labels support, fitted on all rows.
 
-    Equal graphs are built once. Families are weighed by `family_weights`, and those with less than
-    a tenth of the largest weight are not fitted.
+    Equal graphs under the same metric are built once. Families are weighed by `family_weights`, and
+    those with less than a tenth of the largest weight are not fitted.
     """
     if not held_out.folds and held_out.validation is None:
         patient = [family for family in families if not family.waits_for_evidence]
         families = patient or families
-    tasks = iter(
-        make_tasks(X, labels, None, [p for f in families for p in f.parameters], execution)
-    )
+    tasks = _tasks_of_families(X, labels, families, execution)
     tried = [
-        try_family(family, [next(tasks) for _ in family.parameters], held_out, execution)
-        for family in families
+        try_family(family, of_family, held_out, execution)
+        for family, of_family in zip(families, tasks, strict=True)
     ]
     calibrations, probabilities = zip(*map(_calibrated_on_held_out, tried), strict=True)
     choice = weigh(tried, probabilities)
@@ -225,7 +235,8 @@ def fit_ensemble(
         calibration = None
         if isinstance(predictor, HarmonicPredictor):
             calibration = _mass_calibration(tried[i].choice, calibrations[i])
-        parts.append(MixturePart(predictor, float(choice.weights[i]), calibration))
+        weight, scale = float(choice.weights[i]), families[i].metric.feature_scale
+        parts.append(MixturePart(predictor, weight, calibration, scale))
         distributions.append(calibrated(fitted[i].label_distributions, calibration))
     class_weight = families[0].parameters[0].class_weight
     costs = np.ones(1) if class_weight is None else np.asarray(class_weight, dtype=np.float64)
@@ -260,9 +271,11 @@ def weigh(tried: Sequence[TriedFamily], of_families: Sequence[FloatArray]) -> En
     probabilities = np.array([P[place] for P, place in zip(of_families, places, strict=True)])
     evidence = np.log(np.maximum(probabilities[:, np.arange(len(codes)), codes], 1e-9))
     follows_clusters = np.array([part.family.assumption == CLUSTERS for part in tried])
-    bonus = cluster_log_prior(_edge_agreement(tried))
+    log_likelihood = evidence.sum(axis=1)
+    bonus = cluster_log_prior(_edge_agreement(tried, log_likelihood))
     log_prior = np.where(follows_clusters & ~follows_clusters.all(), bonus, 0.0)
-    weights = family_weights(evidence.sum(axis=1), log_prior)
+    log_prior += np.log([part.family.metric.prior for part in tried])
+    weights = family_weights(log_likelihood, log_prior)
     mixture = np.zeros_like(probabilities[0])
     for number, used in labels_of_other_folds(fold, rows).items():
         others = family_weights(evidence[:, used].sum(axis=1), log_prior)
@@ -270,6 +283,7 @@ def weigh(tried: Sequence[TriedFamily], of_families: Sequence[FloatArray]) -> En
     return EnsembleChoice(
         names=tuple(part.family.name for part in tried),
         assumptions=tuple(part.family.assumption for part in tried),
+        metrics=tuple(part.family.metric.name for part in tried),
         choices=choices,
         weights=weights,
         log_prior=log_prior,
@@ -341,10 +355,30 @@ def edge_agreement(W: Any, codes: IntArray) -> float:
     return (same - by_chance) / (1 - by_chance) if by_chance < 1 else 0.0
 
 
-def _edge_agreement(tried: Sequence[TriedFamily]) -> float:
+def _tasks_of_families(
+    X: Any, labels: EncodedLabels, families: Sequence[Family], execution: Execution
+) -> list[list[Task]]:
+    """Return the tasks of each family; those under the same metric share rows and graphs."""
+    tasks: list[list[Task]] = [[] for _ in families]
+    for metric in {id(family.metric): family.metric for family in families}.values():
+        numbers = [i for i, family in enumerate(families) if family.metric is metric]
+        owners = [i for i in numbers for _ in families[i].parameters]
+        parameters = [p for i in numbers for p in families[i].parameters]
+        made = make_tasks(metric.scale(X), labels, None, parameters, execution)
+        for i, task in zip(owners, made, strict=True):
+            tasks[i].append(task)
+    return tasks
+
+
+def _edge_agreement(tried: Sequence[TriedFamily], log_likelihood: FloatArray) -> float:
     """Return the agreement of the harmonic solution that the labels support best, 0 without any."""
+    ranked = [
+        tried[i]
+        for i in np.argsort(-log_likelihood, kind="stable")
+        if tried[i].family.parameters[0].graph is not None
+    ]
     with_graph = [
-        part for method in (HARMONIC, CUT) for part in tried if part.family.method == method
+        part for method in (HARMONIC, CUT) for part in ranked if part.family.method == method
     ]
     members = [m for part in with_graph for m in blend_members(part.trials, part.choice)]
     for member in members:

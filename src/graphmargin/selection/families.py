@@ -25,6 +25,7 @@ from graphmargin.selection.manifold_fits import blend_manifold, try_manifold
 from graphmargin.selection.parameters import GraphParameters, KernelParameters, Parameters
 from graphmargin.selection.s3vm_fits import blend_s3vm, try_s3vm
 from graphmargin.selection.tasks import Task, TaskTrials, choose_among
+from graphmargin.tables.feature_metrics import ALL_COLUMNS, FeatureMetric
 
 N_NEIGHBORS = 5
 """Number of neighbors in the graph; fewer if there are fewer rows."""
@@ -88,6 +89,8 @@ class Family:
     waits_for_evidence : bool
         True if it is left out when no label can be held out, because nothing then shows that its
         assumption is wrong, or the class shares that semi-supervised SVMs take from a label or two.
+    metric : FeatureMetric
+        How much each feature counts. Rows are multiplied by its factors before anything else.
     """
 
     name: str
@@ -95,11 +98,26 @@ class Family:
     method: Method
     parameters: tuple[Parameters, ...]
     waits_for_evidence: bool = False
+    metric: FeatureMetric = ALL_COLUMNS
 
     def with_costs(self, class_weight: tuple[float, ...] | None) -> Family:
         """Return the family with weights of the losses of each class."""
         parameters = tuple(replace(part, class_weight=class_weight) for part in self.parameters)
         return replace(self, parameters=parameters)
+
+    def under(self, metric: FeatureMetric) -> Family:
+        """Return the family under a metric, with the metric in its name unless all columns count.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from graphmargin.labels import encode_labels
+        >>> harmonic = named_family("harmonic", encode_labels(np.array([0, 1, -1])))
+        >>> harmonic.under(FeatureMetric("light categories", np.array([1.0, 0.2]))).name
+        'harmonic, light categories'
+        """
+        name = self.name if metric.feature_scale is None else f"{self.name}, {metric.name}"
+        return replace(self, name=name, metric=metric)
 
 
 @dataclass(frozen=True)
