@@ -15,6 +15,7 @@ from graphmargin.margin import (
     fit_sharpness,
     probabilities,
 )
+from graphmargin.margin.calibration import sharpness_at_confidence
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -217,3 +218,16 @@ def test_doubt_of_a_sample_is_that_of_all_labels():
     whole, sample = calibration_targets(mass, codes), [0, 2, 5]
     targets = calibration_targets(mass[sample], codes[sample], np.array([2, 3]))
     np.testing.assert_array_equal(targets, whole[sample])
+
+
+@given(seeds, st.floats(0.3, 0.95))
+def test_the_sharpness_at_a_confidence_has_this_confidence(seed, confidence):
+    scores = np.random.default_rng(seed).normal(size=(6, 4))
+    sharpness = sharpness_at_confidence(scores, confidence)
+    reached = probabilities(scores, sharpness).max(axis=1).mean()
+    assert reached == pytest.approx(confidence, abs=1e-6)
+
+
+def test_a_confidence_that_scores_cannot_have_gives_a_finite_sharpness():
+    assert np.isfinite(sharpness_at_confidence(np.zeros((2, 2)), 0.9))
+    assert np.isfinite(sharpness_at_confidence(np.array([[1.0, 0.0]]), 0.1))

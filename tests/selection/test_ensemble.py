@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graphmargin.harmonic.harmonic_predictor import HarmonicPredictor
 from graphmargin.labels import encode_labels
+from graphmargin.margin.mixture_predictor import calibrated
 from graphmargin.selection.ensemble import (
     MIN_RELATIVE_WEIGHT,
     TEMPER,
@@ -90,6 +92,28 @@ def test_families_that_need_evidence_wait_for_a_second_label():
     assert choice.weights.tolist() == [0.5, 0.5]
     assert not choice.is_tested
     assert "no label could be held out" in str(choice)
+
+
+@pytest.mark.parametrize("n_classes", [3, 4])
+def test_without_held_out_labels_the_harmonic_solution_counts_more_for_more_classes(n_classes):
+    X, _, y = blobs(n_classes, n=120, distance=2.0, per_class=1)
+    ensemble = fitted(["cut", "harmonic"], X, y)
+    of_cut, of_graph = (
+        float(ensemble.members[name].label_distributions.max(axis=1).mean())
+        for name in ("cut", "harmonic")
+    )
+    (part,) = (p for p in ensemble.predictor.parts if isinstance(p.predictor, HarmonicPredictor))
+    assert of_cut > of_graph
+    calibrated_to = calibrated(ensemble.members["harmonic"].label_distributions, part.calibration)
+    expected = of_graph + (1 - 2 / n_classes) * (of_cut - of_graph)
+    assert calibrated_to.max(axis=1).mean() == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("names", "n_classes"), [(["cut", "harmonic"], 2), (["harmonic"], 3)])
+def test_harmonic_solutions_of_two_classes_or_alone_need_held_out_labels(names, n_classes):
+    X, _, y = blobs(n_classes, n=60, per_class=1)
+    parts = fitted(names, X, y).predictor.parts
+    assert [part.calibration for part in parts] == [None] * len(names)
 
 
 def test_costs_move_labels_but_no_probability():

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+from scipy.optimize import brentq, minimize_scalar
 from scipy.special import log_softmax, softmax
 
 from graphmargin._blocks import row_slices
@@ -239,6 +239,31 @@ def typical_sharpness(scores: FloatArray) -> float:
     second, first = np.partition(columns, (-2, -1), axis=1)[:, -2:].T
     gap = float((first - second).mean())
     return TYPICAL_LOG_ODDS / gap if gap > np.finfo(np.float64).eps else TYPICAL_LOG_ODDS
+
+
+def sharpness_at_confidence(scores: FloatArray, confidence: float) -> float:
+    """Return the a > 0 for which the largest entries of ``softmax(a * scores)`` have a given mean.
+
+    Where no a in 1e-3 to 1e3 times the typical sharpness reaches the mean, the closest one is
+    returned.
+
+    Examples
+    --------
+    >>> scores = np.array([0.1, -0.3])
+    >>> a = sharpness_at_confidence(scores, 0.8)
+    >>> float(probabilities(scores, a).max(axis=1).mean().round(6))
+    0.8
+    """
+    center = typical_sharpness(scores)
+
+    def excess(log_a: float) -> float:
+        P = probabilities(scores, center * np.exp(log_a))
+        return float(P.max(axis=1).mean()) - confidence
+
+    low, high = np.log(SHARPNESSES[[0, -1]])
+    if excess(low) >= 0 or excess(high) <= 0:
+        return float(center * np.exp(low if excess(low) >= 0 else high))
+    return float(center * np.exp(brentq(excess, low, high)))
 
 
 def _sharpness_penalty(relative: FloatArray | float) -> FloatArray:

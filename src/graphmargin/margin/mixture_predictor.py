@@ -101,12 +101,24 @@ def calibrated(distributions: FloatArray, calibration: Calibration | None) -> Fl
     >>> calibrated(np.array([[0.4, 0.6]]), Calibration(10.0, 0.0)).round(2).tolist()
     [[0.12, 0.88]]
     """
-    if calibration is None:
-        return distributions
-    is_pair = distributions.shape[1] == 2
-    return calibration.probabilities(
-        distributions[:, 1] - distributions[:, 0] if is_pair else distributions
+    return (
+        distributions
+        if calibration is None
+        else calibration.probabilities(as_scores(distributions))
     )
+
+
+def as_scores(distributions: FloatArray) -> FloatArray:
+    """Return class probabilities as class scores: for two classes, their difference.
+
+    Examples
+    --------
+    >>> as_scores(np.array([[0.25, 0.75]])).tolist()
+    [0.5]
+    """
+    if distributions.shape[1] == 2:
+        return np.asarray(distributions[:, 1] - distributions[:, 0])
+    return distributions
 
 
 def mixed(weights: Sequence[float], distributions: Sequence[FloatArray]) -> FloatArray:

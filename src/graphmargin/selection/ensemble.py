@@ -7,7 +7,7 @@ docs/league.md has the experiments behind the rule.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
@@ -19,10 +19,11 @@ from graphmargin._html import html_table
 from graphmargin._typing import FloatArray, IntArray
 from graphmargin.harmonic.harmonic_predictor import HarmonicPredictor
 from graphmargin.labels import EncodedLabels
-from graphmargin.margin.calibration import Calibration, fit_calibration
+from graphmargin.margin.calibration import Calibration, fit_calibration, sharpness_at_confidence
 from graphmargin.margin.mixture_predictor import (
     MixturePart,
     MixturePredictor,
+    as_scores,
     calibrated,
     least_costly_codes,
     mixed,
@@ -229,12 +230,17 @@ def fit_ensemble(
     choice = weigh(tried, probabilities)
     order = [int(i) for i in np.argsort(-choice.weights, kind="stable") if choice.weights[i] > 0]
     fitted = {i: tried[i].fit(execution) for i in order}
+    confidence = _margin_confidence(fitted.values())
     parts, distributions = [], []
     for i in order:
         predictor = fitted[i].predictor
         calibration = None
         if isinstance(predictor, HarmonicPredictor):
-            calibration = _mass_calibration(tried[i].choice, calibrations[i])
+            calibration = (
+                _mass_calibration(tried[i].choice, calibrations[i])
+                if choice.is_tested
+                else untested_calibration(fitted[i].label_distributions, confidence)
+            )
         weight, scale = float(choice.weights[i]), families[i].metric.feature_scale
         parts.append(MixturePart(predictor, weight, calibration, scale))
         distributions.append(calibrated(fitted[i].label_distributions, calibration))
@@ -404,6 +410,47 @@ def _calibrated_on_held_out(part: TriedFamily) -> tuple[Calibration | None, Floa
     if log_graph is not None:
         scores = scores + calibration.graph_weight * log_graph
     return calibration, calibration.probabilities(scores)
+
+
+def untested_calibration(distributions: FloatArray, confidence: float) -> Calibration | None:
+    """Return a calibration of a harmonic solution from which no label could be held out, or None.
+
+    Walks from a row end in the sink more often than at a label, and at the labels of all classes.
+    Class probabilities are then modest, and would hardly count beside those of max-margin
+    classifiers. For c classes, the calibration raises their mean confidence by the share ``1 - 2 /
+    c`` of the difference to that of these classifiers: two labels are too few to rely on the graph
+    any more.
+
+    Parameters
+    ----------
+    distributions : array of shape (n, c)
+        Class probabilities of the harmonic solution.
+    confidence : float
+        Mean confidence of the max-margin classifiers; nan if there are none.
+
+    Examples
+    --------
+    >>> modest = np.array([[0.4, 0.3, 0.3], [0.2, 0.2, 0.6]])
+    >>> untested_calibration(modest, 0.8).probabilities(modest).max(axis=1).mean().round(2)
+    np.float64(0.6)
+    >>> untested_calibration(modest, 0.4) is None
+    True
+    """
+    own = float(distributions.max(axis=1).mean())
+    target = own + (1 - 2 / distributions.shape[1]) * (confidence - own)
+    if not target > own:
+        return None
+    return Calibration(sharpness_at_confidence(as_scores(distributions), target), 0.0)
+
+
+def _margin_confidence(members: Iterable[FittedClassifier]) -> float:
+    """Return the mean confidence of the max-margin classifiers among the members, else nan."""
+    means = [
+        float(member.label_distributions.max(axis=1).mean())
+        for member in members
+        if not isinstance(member.predictor, HarmonicPredictor)
+    ]
+    return float(np.mean(means)) if means else np.nan
 
 
 def _mass_calibration(choice: Choice, calibration: Calibration | None) -> Calibration | None:
