@@ -128,10 +128,13 @@ SUITES: dict[str, Suite] = {
         "the max-margin graph cut alone, both with default parameters: a mixture of 1,000 rows and "
         "10 classes, the digits (five labels a class), the letters (ten labels a class), a mixture "
         "of 100,000 rows of 19 features in 5 classes with 100 labels each, and one of 64 features "
-        "in 10 classes with 20 labels each.",
+        "in 10 classes with 20 labels each, also with a million rows.",
         tuple(
             case
-            for problem in ("mixture-1e3", "digits", "letter", "mixture19-1e5", "mixture-1e5")
+            for problem in (
+                *("mixture-1e3", "digits", "letter"),
+                *("mixture19-1e5", "mixture-1e5", "mixture-1e6"),
+            )
             for case in _cases(problem, (DEFAULT_CUT, 0), (ENSEMBLE, 0))
         ),
         base=DEFAULT_CUT,
