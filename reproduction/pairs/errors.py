@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
 from graphmargin._typing import FloatArray
+from reproduction.claims import Claim
 from reproduction.pairs.methods import GC_WIDE, MR_WITH_BIAS, NO_KERNEL
 from reproduction.pairs.run import PairRecord
 from reproduction.pairs.splits import LEFT_OUT
@@ -149,6 +150,44 @@ def error_of(means: Means, setting: TableSetting, method: str) -> MeanError | No
 def wins(means: Means, settings: Iterable[TableSetting], method: str, other: str) -> int:
     """Return the number of settings in which a method has a lower error than another one."""
     return sum(means[setting, method].mean < means[setting, other].mean for setting in settings)
+
+
+def below_published(
+    means: Means, settings: Iterable[TableSetting], method: str, column: str = GC
+) -> list[TableSetting]:
+    """Return the settings in which the error of a method is below the published one of a column.
+
+    Examples
+    --------
+    >>> settings = [("letter", 1, "linear"), ("letter", 1, "rbf")]
+    >>> means = {(setting, "GC auto"): MeanError(15.9, 0.5, 10, 0) for setting in settings}
+    >>> below_published(means, settings, "GC auto")
+    [('letter', 1, 'rbf')]
+    """
+    return [
+        setting
+        for setting in settings
+        if (error := error_of(means, setting, method)) is not None
+        and error.mean < PUBLISHED[setting][column]
+    ]
+
+
+def below_published_claim(
+    means: Means,
+    settings: Sequence[TableSetting],
+    method: str,
+    *,
+    labels: str = "random",
+    complete: bool,
+) -> Claim:
+    """Return whether a method of ours is below the published errors of GC in all settings."""
+    below = below_published(means, settings, method)
+    return Claim(
+        f"With {labels} labels, {method} has a lower error than the published GC",
+        "the errors of GC in Figure 4",
+        f"{len(below)} of {len(settings)} settings",
+        len(below) == len(settings) if complete else None,
+    )
 
 
 @dataclass(frozen=True)
