@@ -346,7 +346,7 @@ def _with_share(f: FloatArray, n_new: int, share: float) -> FloatArray:
 
     Examples
     --------
-    >>> _with_share(np.array([[0.0, 1.0, 2.0, 3.0, 4.0]]), 2, 1 / 3).tolist()
+    >>> _with_share(np.array([[0.0, 1.0, 2.0, 3.0, 4.0]]), 2, 0.5).tolist()
     [[-3.0, -2.0, -1.0, 0.0, 1.0]]
     """
     return np.asarray(f - np.quantile(f[:, n_new:], 1 - share, axis=1)[:, None])

@@ -1,4 +1,4 @@
-"""What the columns of ours learn from, and the grid of the wide one."""
+"""Tests of the columns of ours: the rows and labels they learn from, and the wide grid."""
 
 from dataclasses import replace
 
