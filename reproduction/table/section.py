@@ -151,8 +151,8 @@ def _below(means: Means, least: Means) -> list[str]:
         f"below in {oracle[0]} settings with the grid of {GC}, and in {oracle[1]} with that of "
         f"{GC_WIDE}. It selects on the test rows themselves, so that no rule can be expected to "
         f"reach it. One of the biases of {GC_WIDE} stands for classes of equal size, which is "
-        "about right for all pairs of these tables and would be wrong for a rare class. The grid of "
-        f"{GC_WIDE} was chosen on draws that are not used here.",
+        "about right for all pairs of these tables and would be wrong for a rare class. The grid "
+        f"of {GC_WIDE} was chosen on draws that are not used here.",
     ]
 
 
