@@ -2,7 +2,7 @@
 # make test          run everything that has to pass before a commit
 # make fuzz          try random input for MINUTES (20), see tests/fuzz
 # make docs          build the site into out/site, and run every example of it
-# make reproduction  repeat the experiments of the paper, and update their page in docs: an hour
+# make reproduction  repeat the experiments of the paper, and update their page in docs: 90 minutes
 # make reproduction-test  run all tests of the experiments, also those that fit for long
 # make dist          build the wheel and the source archive, and try the wheel in an empty environment
 # make bench         measure speed and memory beside others; SUITES="cut million" chooses, see docs

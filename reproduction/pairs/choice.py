@@ -26,7 +26,7 @@ class GridChoice:
     expected : float
         Mean error of all the best: what a choice at random can expect.
     averaged : float
-        Error of the mean of their functions, each in units of its mean absolute value.
+        Error of the mean of their functions, each in its unit.
     oracle : float
         Least error of all candidates, for which one would have to know the test labels.
     n_best : int
@@ -49,7 +49,11 @@ class GridChoice:
 
 
 def choose_of_grid(
-    f_validation: FloatArray, y_validation: IntArray, f: FloatArray, y: IntArray
+    f_validation: FloatArray,
+    y_validation: IntArray,
+    f: FloatArray,
+    y: IntArray,
+    units: FloatArray | None = None,
 ) -> GridChoice:
     """Return what is chosen from the decisions of all candidates.
 
@@ -61,6 +65,9 @@ def choose_of_grid(
         Their classes, 0 or 1.
     f, y : arrays of shape (m, t) and (t,)
         The same for the test rows.
+    units : array of shape (m,), default=None
+        Positive units of the functions that are averaged; None is the mean absolute value of each
+        on the test rows.
 
     Examples
     --------
@@ -73,8 +80,8 @@ def choose_of_grid(
     hinge = np.maximum(0.0, 1 - f_validation * (2 * y_validation - 1)).mean(axis=1)
     errors = ((f > 0) != (y == 1)).mean(axis=1)
     best = np.flatnonzero(wrong == wrong.min())
-    scale = np.abs(f[best]).mean(axis=1, keepdims=True)
-    mean = (f[best] / np.where(scale > 0, scale, 1.0)).mean(axis=0)
+    scale = np.abs(f).mean(axis=1) if units is None else units
+    mean = (f[best] / np.where(scale > 0, scale, 1.0)[best, None]).mean(axis=0)
     return GridChoice(
         first=float(errors[best[0]]),
         last=float(errors[best[-1]]),

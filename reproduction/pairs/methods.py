@@ -6,7 +6,7 @@ A method decides for all candidates of its grid at once, on validation and test 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
 
@@ -25,10 +25,11 @@ from graphmargin.margin.manifold import WarpedFeatures, warp_features
 from graphmargin.margin.s3vm_training import train_s3vm
 from graphmargin.selection.cut_trials import try_cuts
 from graphmargin.selection.execution import Execution
+from graphmargin.selection.grids import label_counts
 from graphmargin.selection.held_out import HeldOutLabels
-from graphmargin.selection.parameters import KernelParameters, Parameters
+from graphmargin.selection.parameters import KernelParameters, Parameters, read_parameters
 from graphmargin.selection.tasks import make_tasks
-from graphmargin.selection.trials import Trials
+from graphmargin.selection.trials import Trials, join_trials
 from reproduction.pairs.splits import PairSplit
 from reproduction.published import GC, MR, SVM
 
@@ -43,6 +44,14 @@ C_UNLABELED, ALMOST_NOTHING = 0.01, 1e-6
 N_NEIGHBORS = 5
 EPS = 1e-6
 NO_KERNEL = "none"
+WIDE_GAMMA_G = (np.inf, *(float(f"1e{power}") for power in range(3, -3, -1)))
+WIDE_N_NEIGHBORS = (3, 5, 10)
+WIDE_LOSS_WEIGHTS = ("confidence", "equal")
+"""Grid of `wide_cut`; the values of C are those of "auto"."""
+EQUAL_SHARES = 0.5
+FEW_LABELS = 20
+"""Largest number of training labels with which `wide_cut` also tries other biases. More labels
+determine the bias themselves."""
 
 
 @dataclass(frozen=True)
@@ -55,12 +64,15 @@ class Candidates:
         1 / (2 gamma), and gamma_g of a cut or a harmonic solution, gamma / gamma_u of the others.
     f_validation, f_test : arrays of shape (m, h) and (m, t)
         Decisions on validation and test rows, positive for class 1.
+    units : array of shape (m,) or None
+        Units of the functions in a mean of them; None is their mean absolute value on test rows.
     """
 
     C: FloatArray
     strength: FloatArray
     f_validation: FloatArray
     f_test: FloatArray
+    units: FloatArray | None = None
 
 
 class PairWork:
@@ -207,23 +219,60 @@ def automatic_cut(work: KernelWork) -> Candidates:
     return pair.candidates([(np.nan, np.nan)], f_new[None])
 
 
-def all_labels_cut(work: KernelWork) -> Candidates:
-    """Decide by the default cut on training and validation rows, unlabeled ones included.
+def wide_cut(work: KernelWork) -> Candidates:
+    """Decide by cuts of a wider grid than the paper's, in units of their values on training rows.
 
-    These are the labels that the paper uses, all of them for learning and choosing.
+    The grid has three graphs, losses weighted by confidence or not, and the supervised SVM. With up
+    to 20 training labels, each function is there with three biases: as learned, and those for which
+    the shares of the classes among the training rows are the ones of the training labels (with one
+    label more in each class), or equal. Validation labels are not used here. They choose among the
+    candidates like the paper's, by the least error, and all of the best are averaged.
     """
     pair, split = work.pair, work.pair.split
-    unlabeled = np.full(len(split.X_unused), UNLABELED)
+    model = MaxMarginGraphCut(
+        kernel=work.name,
+        gamma_g=list(WIDE_GAMMA_G),
+        n_neighbors=list(WIDE_N_NEIGHBORS),
+        loss_weights=list(WIDE_LOSS_WEIGHTS),
+        class_mass_normalization=False,
+    )
+    execution = Execution(1, split.seed)
+    tasks = make_tasks(split.X, pair.labels, None, read_parameters(model, pair.labels), execution)
+    rows = np.concatenate([pair.X_new, split.X])
+    no_codes = np.zeros(len(rows), dtype=np.int64)  # decisions do not depend on them
+    trials = join_trials(
+        [part.evidence for part in try_cuts(tasks, HeldOutLabels((), (rows, no_codes)), execution)]
+    )
+    f = -trials.held_out_values[:, :, 0]
+    shares = _shares_of_second_class(label_counts(pair.labels).tolist())
+    params = [(point["C"], point["gamma_g"]) for point in trials.params]
+    f_new, f_train = np.split(
+        np.concatenate([f, *(_with_share(f, len(pair.X_new), share) for share in shares)]),
+        [len(pair.X_new)],
+        axis=1,
+    )
+    units = np.abs(f_train).mean(axis=1)
+    candidates = pair.candidates(params * (1 + len(shares)), f_new)
+    return replace(candidates, units=np.where(units > 0, units, 1.0))
+
+
+def all_labels_cut(work: KernelWork) -> Candidates:
+    """Decide by the default cut on training rows and labeled validation rows.
+
+    These are the labels of the paper, all of them for learning and, in folds, for choosing. The
+    rows of the second third without a label are left out, as they are for the other methods.
+    """
+    pair, split = work.pair, work.pair.split
     model = MaxMarginGraphCut(kernel=work.name, n_jobs=1, random_state=split.seed)
     model.fit(
-        np.concatenate([split.X, split.X_validation, split.X_unused]),
-        np.concatenate([split.y, split.y_validation, unlabeled]),
+        np.concatenate([split.X, split.X_validation]),
+        np.concatenate([split.y, split.y_validation]),
     )
     return pair.candidates([(np.nan, np.nan)], model.decision_function(pair.X_new)[None])
 
 
 MR_WITH_BIAS, S3VM, HARMONIC = "MR fair", "S3VM", "harmonic"
-GC_AUTO, GC_ALL = "GC auto", "GC auto, all labels"
+GC_AUTO, GC_WIDE, GC_ALL = "GC auto", "GC wide", "GC all labels"
 GC_SOFT, GC_WITHOUT_C_U, GC_C10, GC_OF_THEORY = "GC soft", "GC pure", "GC firm", "GC sound"
 """Names of the columns, as they are in stored records and on the page."""
 
@@ -235,6 +284,7 @@ METHODS: dict[str, Method] = {
     HARMONIC: harmonic,
     GC: cut,
     GC_AUTO: automatic_cut,
+    GC_WIDE: wide_cut,
     GC_ALL: all_labels_cut,
     GC_SOFT: soft_cut,
     GC_WITHOUT_C_U: soft_cut_without_c_u,
@@ -282,3 +332,21 @@ def _manifold(work: KernelWork, *, fit_intercept: bool) -> Candidates:
 def _decisions(trials: Trials) -> FloatArray:
     """Return f of trials, positive for class 1."""
     return np.asarray(-trials.held_out_values[:, :, 0] * trials.scales[:, None])
+
+
+def _shares_of_second_class(counts: Sequence[int]) -> list[float]:
+    """Return the shares of class 1 that set other biases: of the labels, and one half."""
+    if sum(counts) > FEW_LABELS:
+        return []
+    return [(counts[1] + 1) / (sum(counts) + 2), EQUAL_SHARES]
+
+
+def _with_share(f: FloatArray, n_new: int, share: float) -> FloatArray:
+    """Return functions, shifted so that this share of the rows behind the first `n_new` is class 1.
+
+    Examples
+    --------
+    >>> _with_share(np.array([[0.0, 1.0, 2.0, 3.0, 4.0]]), 2, 0.5).tolist()
+    [[-3.0, -2.0, -1.0, 0.0, 1.0]]
+    """
+    return np.asarray(f - np.quantile(f[:, n_new:], 1 - share, axis=1)[:, None])

@@ -117,7 +117,9 @@ def run_pair_setting(
     }
 
     def outcome(grid: Candidates) -> dict[str, Any]:
-        choice = choose_of_grid(grid.f_validation, split.y_validation, grid.f_test, split.y_test)
+        choice = choose_of_grid(
+            grid.f_validation, split.y_validation, grid.f_test, split.y_test, grid.units
+        )
         values = asdict(choice)
         number = values.pop("number")
         return values | {

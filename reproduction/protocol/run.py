@@ -12,7 +12,7 @@ from itertools import product
 
 from reproduction.options import RunOptions
 from reproduction.pairs.errors import COLUMNS
-from reproduction.pairs.methods import GC_ALL, GC_AUTO, MR_WITH_BIAS
+from reproduction.pairs.methods import GC_ALL, GC_AUTO, GC_WIDE, MR_WITH_BIAS
 from reproduction.pairs.run import PLAIN, SCALED, pair_settings, run_pairs, with_kernels
 from reproduction.pairs.splits import LABELINGS
 from reproduction.published import GC, SVM
@@ -38,7 +38,9 @@ def run_protocol(options: RunOptions) -> Tables:
         for labels, features, products in product(LABELINGS, FEATURE_KINDS, methods)
     ]
     # Our own choice beside the paper's, also when labels are balanced.
-    runs += [(with_kernels([GC_AUTO, GC_ALL]), settings(labels=labels)) for labels in LABELINGS]
+    runs += [
+        (with_kernels([GC_AUTO, GC_WIDE, GC_ALL]), settings(labels=labels)) for labels in LABELINGS
+    ]
     return {
         "protocol": [
             record

@@ -9,7 +9,7 @@ import numpy as np
 
 from reproduction.drawing import legend_below, new_figure
 from reproduction.pairs.errors import Means, error_of, published
-from reproduction.pairs.methods import GC_AUTO, HARMONIC, S3VM
+from reproduction.pairs.methods import GC_ALL, GC_AUTO, GC_WIDE, HARMONIC, S3VM
 from reproduction.pairs.splits import TABLES
 from reproduction.published import GC, KERNELS, MR, PERCENT, SVM, TableSetting
 
@@ -18,6 +18,8 @@ COLORS = {
     MR: "#2f6db3",
     GC: "#c8102e",
     GC_AUTO: "#e8871e",
+    GC_WIDE: "#8c564b",
+    GC_ALL: "#111111",
     S3VM: "#6a4ca3",
     HARMONIC: "#2c8c5a",
 }

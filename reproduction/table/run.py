@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from reproduction.options import RunOptions
-from reproduction.pairs.methods import GC_AUTO, HARMONIC, MR_WITH_BIAS, S3VM
+from reproduction.pairs.methods import GC_ALL, GC_AUTO, GC_WIDE, HARMONIC, MR_WITH_BIAS, S3VM
 from reproduction.pairs.run import pair_settings, run_pairs, with_kernels
 from reproduction.published import GC, MR, SVM
 from reproduction.records import Tables
 from reproduction.table.speed import run_speed
 
-COLUMNS = (SVM, MR, MR_WITH_BIAS, S3VM, HARMONIC, GC, GC_AUTO)
+COLUMNS = (SVM, MR, MR_WITH_BIAS, S3VM, HARMONIC, GC, GC_AUTO, GC_WIDE, GC_ALL)
 
 
 def run_table(options: RunOptions) -> Tables:

@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from reproduction.pairs.errors import COLUMNS, PAPER_RULE, RULES
-from reproduction.pairs.methods import GC_AUTO
+from reproduction.pairs.methods import GC_ALL, GC_AUTO, GC_WIDE
 from reproduction.pairs.splits import FEATURES, LABELINGS, class_pairs
 from reproduction.protocol import run as module
 from reproduction.protocol.readings import (
@@ -128,7 +128,8 @@ def test_all_combinations_are_run_once(monkeypatch, options):
     for kind in kinds:
         parts = {p for setting, p in counts if setting[4:] == kind and p[1] in COLUMNS}
         assert len(parts) == (12 if kind[2] == "scaled" else 7)
-    assert {setting[4] for setting, part in counts if part[1] == GC_AUTO} == set(LABELINGS)
+    for name in (GC_AUTO, GC_WIDE, GC_ALL):
+        assert {setting[4] for setting, part in counts if part[1] == name} == set(LABELINGS)
 
 
 def test_the_section_has_the_closest_readings_first(all_readings, table_rows):
@@ -167,6 +168,29 @@ def test_the_section_has_ties_classes_and_labels(all_readings, table_rows):
     # One point above what is published, and half a point more with balanced labels.
     assert labels["letter", "SVM"] == ["*11.19*", "12.19", "0", "12.69", "0"]
     assert labels["image", "GC auto"][0] == ""
+    assert labels["all", "GC"][1:] == ["8.09", "0", "8.59", "0"]
+
+
+def test_balanced_labels_are_compared_with_the_published_cut(published_records, table_rows):
+    columns = {**ALL, "GC wide": GC, "GC all labels": GC}
+    better = {"GC wide": -0.1, "GC all labels": 0.1}
+    records = [
+        row
+        for labels in LABELINGS
+        for row in published_records(columns, better, labels=labels)
+        if labels == "balanced" or row.method in ALL
+    ]
+    records = [replace(row, features=FEATURES[row.table]) for row in records]
+    section = protocol_section(records)
+    labels = {tuple(row[:2]): row[2:] for row in table_rows(section.markdown, "**Random or")}
+    assert labels["all", "GC wide"] == ["", "", "", "6.66", "36"]
+    assert labels["digits", "GC all labels"][-1] == "0"
+    assert [(claim.ours, claim.holds) for claim in section.claims] == [
+        ("36 of 36 settings", True),
+        ("0 of 36 settings", False),
+    ]
+    part = [row for row in records if row.pair != "A-B"]
+    assert {claim.holds for claim in protocol_section(part).claims} == {None}
 
 
 @pytest.mark.parametrize(
