@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.league.sets import LEAGUE, LEVELS, OTHERS, make_draw
 from benchmarks.measure import ROOT
-from graphmargin._typing import FloatArray, IntArray
+from graphmargin._typing import BoolArray, FloatArray, IntArray
 from graphmargin.labels import UNLABELED, encode_labels
 from graphmargin.margin.mixture_predictor import calibrated
 from graphmargin.selection.ensemble import (
@@ -45,22 +45,25 @@ PLAIN = tuple(name for name in DEFAULT_FAMILIES if name != "linear-supervised")
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the families say in a draw.
+    """The predictions of all families in a draw.
 
     Attributes
     ----------
-    y : array of shape (n_unlabeled,)
-        The classes of the unlabeled rows.
+    y : array of shape (n,)
+        The classes of all rows.
+    unlabeled : array of shape (n,)
+        Mask of the rows without a label.
     log_likelihood : dict from str to float
         Log-likelihood of all held-out labels, for each family.
-    distributions : dict from str to array of shape (n_unlabeled, c)
-        Class probabilities of the unlabeled rows, for each family.
+    distributions : dict from str to array of shape (n, c)
+        Class probabilities of all rows, for each family.
     cluster_log_prior : float
         Logarithm of the prior of families that assume clusters.
     n_held_out : int
     """
 
     y: IntArray
+    unlabeled: BoolArray
     log_likelihood: dict[str, float]
     distributions: dict[str, FloatArray]
     cluster_log_prior: float
@@ -68,11 +71,11 @@ class Evidence:
 
     def error(self, mixture: FloatArray) -> float:
         """Return the share of the unlabeled rows that a mixture gets wrong."""
-        return float((mixture.argmax(axis=1) != self.y).mean())
+        return float((mixture.argmax(axis=1) != self.y)[self.unlabeled].mean())
 
 
 Rule = Callable[[Evidence], FloatArray]
-"""Function from the evidence of a draw to class probabilities of its unlabeled rows."""
+"""Function from the evidence of a draw to class probabilities of its rows."""
 
 
 def weighted(
@@ -150,7 +153,6 @@ def measure(name: str, level: str, draw: int) -> Evidence | None:
         return None
     labels, execution = encode_labels(made.few), Execution(1, made.seed)
     held_out = default_held_out(labels, made.seed)
-    unlabeled = made.few == UNLABELED
     fits = {
         family: fit_ensemble(made.X, labels, [named_family(family, labels)], held_out, execution)
         for family in FAMILIES
@@ -158,13 +160,13 @@ def measure(name: str, level: str, draw: int) -> Evidence | None:
     pair = [named_family(family, labels) for family in ("harmonic", "linear-supervised")]
     prior = fit_ensemble(made.X, labels, pair, held_out, execution).choice.log_prior
     return Evidence(
-        y=made.y[unlabeled],
+        y=made.y,
+        unlabeled=made.few == UNLABELED,
         log_likelihood={
             family: float(fit.choice.label_log_likelihood.sum()) for family, fit in fits.items()
         },
         distributions={
-            family: fit.label_distributions[unlabeled].astype(np.float32)
-            for family, fit in fits.items()
+            family: fit.label_distributions.astype(np.float32) for family, fit in fits.items()
         },
         cluster_log_prior=float(prior[0]),
         n_held_out=len(fits["cut"].choice.held_out_codes),
@@ -195,8 +197,9 @@ def table_of_rules(out: Path, sets: Sequence[str], draws: int) -> str:
             for rule, mix in RULES.items()
         }
         for rule, of_sets in errors.items():
-            loss = (of_sets - errors["`cut` alone"]).max()
-            cells[rule].append(f"{100 * of_sets.mean():.1f}, {100 * loss:+.1f}")
+            loss = (of_sets - errors["`cut` alone"]).max(initial=-np.inf)
+            text = f"{100 * of_sets.mean():.1f}, {100 * loss:+.1f}" if present else ""
+            cells[rule].append(text)
     return markdown_table(["mean error, %; largest loss to the cut", *LEVELS], list(cells.values()))
 
 
