@@ -25,12 +25,8 @@ from benchmarks.measure import ROOT
 from graphmargin._typing import BoolArray, FloatArray, IntArray
 from graphmargin.labels import UNLABELED, encode_labels
 from graphmargin.margin.mixture_predictor import calibrated
-from graphmargin.selection.ensemble import (
-    MIN_RELATIVE_WEIGHT,
-    TEMPER,
-    fit_ensemble,
-    untested_calibration,
-)
+from graphmargin.selection.ensemble import fit_ensemble, untested_calibration
+from graphmargin.selection.ensemble_choice import MIN_RELATIVE_WEIGHT, TEMPER
 from graphmargin.selection.execution import Execution
 from graphmargin.selection.families import DEFAULT_FAMILIES, named_family
 from graphmargin.selection.held_out import default_held_out

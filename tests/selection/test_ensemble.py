@@ -4,18 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from graphmargin.harmonic.harmonic_predictor import HarmonicPredictor
 from graphmargin.labels import encode_labels
 from graphmargin.margin.mixture_predictor import calibrated
-from graphmargin.selection.ensemble import (
-    MIN_RELATIVE_WEIGHT,
-    TEMPER,
-    family_weights,
-    fit_ensemble,
-)
+from graphmargin.selection.ensemble import fit_ensemble
+from graphmargin.selection.ensemble_choice import family_weights
 from graphmargin.selection.execution import Execution
 from graphmargin.selection.families import FAMILY_NAMES, default_families, named_family
 from graphmargin.selection.held_out import default_held_out
@@ -32,18 +26,6 @@ def fitted(names, X, y, seed=0, **changes):
         replace(f, parameters=tuple(replace(p, **changes) for p in f.parameters)) for f in families
     ]
     return fit_ensemble(X, labels, families, default_held_out(labels, seed), Execution(1, seed))
-
-
-@given(st.lists(st.floats(-50, 0), min_size=1, max_size=6))
-def test_weights_follow_the_tempered_likelihood(log_likelihood):
-    weights = family_weights(np.array(log_likelihood))
-    assert weights.sum() == pytest.approx(1)
-    kept = weights > 0
-    differences = np.subtract.outer(log_likelihood, log_likelihood)[np.ix_(kept, kept)]
-    ratios = np.subtract.outer(np.log(weights[kept]), np.log(weights[kept]))
-    np.testing.assert_allclose(ratios, TEMPER * differences, atol=1e-9)
-    smallest = max(log_likelihood) + np.log(MIN_RELATIVE_WEIGHT) / TEMPER
-    np.testing.assert_array_equal(kept, np.array(log_likelihood) >= smallest)
 
 
 def test_an_ensemble_of_one_family_is_this_family():

@@ -26,7 +26,8 @@ from graphmargin.margin.kernels import check_kernel_matrix
 from graphmargin.margin.margin_predictor import MarginPredictor
 from graphmargin.margin.mixture_predictor import MixturePredictor
 from graphmargin.selection.choice import Choice
-from graphmargin.selection.ensemble import EnsembleChoice, FittedEnsemble
+from graphmargin.selection.ensemble import FittedEnsemble
+from graphmargin.selection.ensemble_choice import EnsembleChoice
 from graphmargin.selection.execution import Execution
 from graphmargin.selection.fitted import FittedClassifier
 from graphmargin.selection.held_out import HeldOutLabels, held_out_from, validation_set

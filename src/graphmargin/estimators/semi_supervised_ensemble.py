@@ -17,7 +17,8 @@ from graphmargin.estimators.supervised_svc import SupervisedSVC
 from graphmargin.labels import EncodedLabels
 from graphmargin.margin.class_weights import class_weights
 from graphmargin.margin.mixture_predictor import MixturePredictor
-from graphmargin.selection.ensemble import EnsembleChoice, fit_ensemble
+from graphmargin.selection.ensemble import fit_ensemble
+from graphmargin.selection.ensemble_choice import EnsembleChoice
 from graphmargin.selection.execution import Execution
 from graphmargin.selection.families import (
     CLUSTERS,

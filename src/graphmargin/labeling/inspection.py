@@ -26,7 +26,7 @@ from graphmargin.labeling.row_preview import preview_rows, row_notes
 from graphmargin.selection.choice import Choice
 from graphmargin.selection.coverage import CoverageCurve, coverage_curve, surest_rows
 from graphmargin.selection.cuts import fit_cut
-from graphmargin.selection.ensemble import EnsembleChoice
+from graphmargin.selection.ensemble_choice import EnsembleChoice
 from graphmargin.selection.execution import Execution
 from graphmargin.selection.graph_reports import GraphReport
 from graphmargin.selection.held_out_predictions import estimate_accuracy
