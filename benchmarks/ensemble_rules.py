@@ -98,7 +98,7 @@ def untested(evidence: Evidence, share: float) -> FloatArray:
     """Return the mixture without held-out labels.
 
     The harmonic solution is as confident as in the ensemble for a `share` of 1, as it is for 0, and
-    as confident as the cut for inf.
+    as confident as the cut for inf, if there are three classes or more.
     """
     cut, graph = (evidence.distributions[name] for name in CLUSTER_FAMILIES)
     confidence, own = (float(P.max(axis=1).mean()) for P in (cut, graph))
@@ -135,7 +135,9 @@ RULES: dict[str, Rule] = {
     "without `linear-supervised`": weighted(PLAIN),
     "with `supervised`": weighted(FAMILIES),
     "one label a class: harmonic solution as it is": with_untested(0.0),
-    "one label a class: harmonic solution as confident as the cut": with_untested(np.inf),
+    "one label a class: harmonic solution of 3 or more classes as confident as the cut": (
+        with_untested(np.inf)
+    ),
     "`cut` alone": single("cut"),
     "`harmonic` alone": single("harmonic"),
     "best family in hindsight": hindsight,
