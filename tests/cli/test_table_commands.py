@@ -78,7 +78,7 @@ def test_a_method_is_one_family_under_all_metrics(table_file, labeled_pets, caps
     assert run("label", table_file, "-t", "kind", "--method", "cut", "--json") == 0
     result = json.loads(capsys.readouterr().out)
     names = {family["name"] for family in result["families"]}
-    assert names == {"cut", "cut, light categories and text"}
+    assert names == {"cut", "cut (light categories and text)"}
     written = read_table(table_file.with_name("pets-labeled.csv"))
     assert written["kind"].tolist() == expected.table["kind"].tolist()
     assert run("label", table_file, "-t", "kind") == 0

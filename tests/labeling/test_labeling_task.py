@@ -264,7 +264,7 @@ def test_labels_choose_all_columns_where_categories_tell_the_classes(table_of_ri
 @pytest.mark.parametrize("method", ["cut", "harmonic", "supervised"])
 def test_a_single_method_is_tried_under_all_metrics(method, table_of_rings):
     labeled = label_rows(task_of(table_of_rings()[0], "ring"), method=method)
-    assert labeled.fitted.choice.names == (method, f"{method}, light categories")
+    assert labeled.fitted.choice.names == (method, f"{method} (light categories)")
     assert labeled.fitted.choice.metric_weights["light categories"] > 0.5
     assert labeled.cut.task.X is not labeled.task.X
 

@@ -134,7 +134,7 @@ def test_a_family_under_a_metric_is_the_family_on_scaled_rows():
     metric = FeatureMetric("light", np.linspace(0.1, 1.0, X.shape[1]))
     names = ["cut", "harmonic", "linear-low-density"]
     ensemble, scaled = fitted_under([metric], names, X, y), fitted(names, metric.scale(X), y)
-    assert ensemble.choice.names == tuple(f"{name}, light" for name in names)
+    assert ensemble.choice.names == tuple(f"{name} (light)" for name in names)
     assert ensemble.choice.metric_weights == {"light": pytest.approx(1)}
     np.testing.assert_array_equal(ensemble.choice.weights, scaled.choice.weights)
     np.testing.assert_array_equal(ensemble.label_distributions, scaled.label_distributions)
@@ -151,9 +151,9 @@ def test_families_under_the_same_metric_share_rows_and_graphs():
     tasks = {name: part.trials[0].task for name, part in ensemble.tried.items()}
     assert tasks["cut"].X is X
     assert tasks["cut"].problem is tasks["harmonic"].problem
-    assert tasks["cut, light"].X is tasks["harmonic, light"].X
-    assert tasks["cut, light"].problem is tasks["harmonic, light"].problem
-    assert tasks["cut, light"].problem is not tasks["cut"].problem
+    assert tasks["cut (light)"].X is tasks["harmonic (light)"].X
+    assert tasks["cut (light)"].problem is tasks["harmonic (light)"].problem
+    assert tasks["cut (light)"].problem is not tasks["cut"].problem
 
 
 def test_the_weight_of_a_metric_is_that_of_its_families():

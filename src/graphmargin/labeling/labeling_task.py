@@ -433,7 +433,7 @@ def table_families(
     >>> labels = encode_labels(task.target.codes)
     >>> families = table_families(task, "auto", labels, default_held_out(labels, 0))
     >>> [family.name for family in families[5:]]
-    ['harmonic, light categories', 'linear-low-density, light categories']
+    ['harmonic (light categories)', 'linear-low-density (light categories)']
     """
     names = default_families(*task.X.shape) if method == "auto" else (method,)
     families = [named_family(name, labels) for name in names]

@@ -114,9 +114,9 @@ class Family:
         >>> from graphmargin.labels import encode_labels
         >>> harmonic = named_family("harmonic", encode_labels(np.array([0, 1, -1])))
         >>> harmonic.under(FeatureMetric("light categories", np.array([1.0, 0.2]))).name
-        'harmonic, light categories'
+        'harmonic (light categories)'
         """
-        name = self.name if metric.feature_scale is None else f"{self.name}, {metric.name}"
+        name = self.name if metric.feature_scale is None else f"{self.name} ({metric.name})"
         return replace(self, name=name, metric=metric)
 
 
