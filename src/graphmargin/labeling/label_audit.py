@@ -52,7 +52,7 @@ def audit_labels(labeled: LabeledTable, threshold: float = 0.5) -> LabelAudit:
     >>> labeled = label_rows(task_of(pd.DataFrame({"size": size, "kind": kind}), "kind"))
     >>> audit = audit_labels(labeled)
     >>> audit.summary
-    '1 of 119 held-out labels looks wrong (probability above 0.5; 0.5 false alarms expected).'
+    '1 of 119 held-out labels looks wrong (probability above 0.5; 0.4 false alarms expected).'
     >>> [(note.row, note.label, note.other) for note in audit.notes]
     [(4, 'dog', 'cat')]
     """
