@@ -202,9 +202,9 @@ def table_of_rules(out: Path, sets: Sequence[str], draws: int) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Print the table of the league, or of the tables on which no rule was chosen."""
+    """Print the table of the league, or of tables outside of it."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--others", action="store_true", help="tables on which no rule was chosen")
+    parser.add_argument("--others", action="store_true", help="tables outside of the league")
     parser.add_argument("--draws", type=int, default=DRAWS, metavar="N", help="(%(default)s)")
     parser.add_argument("--out", type=Path, default=OUT, metavar="FOLDER", help="keeps draws")
     given = parser.parse_args(argv)

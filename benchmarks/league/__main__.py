@@ -28,7 +28,7 @@ def main(argv: Sequence[str] | None = None, systems: Mapping[str, System] = SYST
         action="store_const",
         const=OTHERS,
         dest="sets",
-        help="the tables on which no rule was chosen",
+        help="tables outside of the league",
     )
     parser.add_argument(
         "--labels", nargs="+", choices=LEVELS, default=LEVELS, help="numbers of labels (all)"

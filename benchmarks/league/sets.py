@@ -220,7 +220,7 @@ OTHER_KEEL = {
     "vowel": "eleven vowels of 15 speakers, 13 features",
     "wisconsin": "tumors, 9 features",
 }
-"""Names and contents of other tables of KEEL, on which no rule was chosen."""
+"""Names and contents of other tables of KEEL, which are not in the league."""
 GENERATED = (
     *("clusters", "moons", "swiss-roll", "xor", "many-classes", "gaussians-50", "imbalanced"),
     *("noisy-features", "checkerboard", "linear-uniform", "crossed-clusters"),
@@ -259,4 +259,4 @@ SETS = _sets()
 LEAGUE = tuple(name for name in SETS if name not in OTHER_KEEL and not name.endswith(BINNED))
 """Sets of the league, whose features know nothing of the labels."""
 OTHERS = tuple(OTHER_KEEL)
-"""Sets on which no rule was chosen."""
+"""Tables outside of the league."""

@@ -181,10 +181,10 @@ def test_the_page_says_where_the_default_loses(tmp_path):
     assert not (tmp_path / "images" / "league-30.png").exists()
 
 
-def test_the_page_has_a_section_of_sets_on_which_no_rule_was_chosen(tmp_path):
+def test_the_page_has_a_section_of_tables_outside_of_the_league(tmp_path):
     errors = {DEFAULT: [0.2], TUNED_SVM: [0.1]}
     page.write_page(lines_of({"iris": errors, OTHERS[0]: errors}), list(SYSTEMS), tmp_path / "p.md")
-    league, others = (tmp_path / "p.md").read_text().split("## Tables on which no rule was chosen")
+    league, others = (tmp_path / "p.md").read_text().split("## Tables outside of the league")
     assert "on 1 of 1 set: iris (+10.0)" in league
     assert OTHERS[0] not in league
     assert f"on 1 of 1 set: {OTHERS[0]} (+10.0)" in others
