@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from scipy.special import softmax
 from threadpoolctl import threadpool_limits
 
 from benchmarks.league.sets import LEAGUE, LEVELS, OTHERS, make_draw
@@ -26,7 +25,7 @@ from graphmargin._typing import BoolArray, FloatArray, IntArray
 from graphmargin.labels import UNLABELED, encode_labels
 from graphmargin.margin.mixture_predictor import calibrated
 from graphmargin.selection.ensemble import fit_ensemble, untested_calibration
-from graphmargin.selection.ensemble_choice import MIN_RELATIVE_WEIGHT, TEMPER
+from graphmargin.selection.ensemble_choice import TEMPER, family_weights
 from graphmargin.selection.execution import Execution
 from graphmargin.selection.families import DEFAULT_FAMILIES, named_family
 from graphmargin.selection.held_out import default_held_out
@@ -86,10 +85,8 @@ def weighted(
             clusters * evidence.cluster_log_prior * (name in CLUSTER_FAMILIES) for name in families
         ]
         log_likelihood = np.array([evidence.log_likelihood[name] for name in families])
-        weights = softmax(temper * log_likelihood + log_prior)
-        weights[weights < MIN_RELATIVE_WEIGHT * weights.max()] = 0.0
-        parts = [evidence.distributions[name] for name in families]
-        return np.tensordot(weights / weights.sum(), parts, axes=1)
+        weights = family_weights(temper / TEMPER * log_likelihood, np.array(log_prior))
+        return np.tensordot(weights, [evidence.distributions[name] for name in families], axes=1)
 
     return mix
 

@@ -261,9 +261,13 @@ def sharpness_at_confidence(scores: FloatArray, confidence: float) -> float:
         return float(P.max(axis=1).mean()) - confidence
 
     low, high = np.log(SHARPNESSES[[0, -1]])
-    if excess(low) >= 0 or excess(high) <= 0:
-        return float(center * np.exp(low if excess(low) >= 0 else high))
-    return float(center * np.exp(brentq(excess, low, high)))
+    if excess(low) >= 0:
+        log_a = low
+    elif excess(high) <= 0:
+        log_a = high
+    else:
+        log_a = brentq(excess, low, high)
+    return float(center * np.exp(log_a))
 
 
 def _sharpness_penalty(relative: FloatArray | float) -> FloatArray:
