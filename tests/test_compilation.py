@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 
 import pytest
+from numba.core import event
+
+from graphmargin._compilation import kernel
 
 SCRIPT = """
 import numpy as np
@@ -61,3 +65,29 @@ def test_kernels_that_cannot_be_cached_are_compiled_with_a_warning_that_names_th
     complaint = run("if True:", **nowhere)
     assert complaint.count("cannot be cached") == 1
     assert "set the environment variable NUMBA_CACHE_DIR" in complaint
+
+
+class _SignalWhileCompiling(event.Listener):
+    def on_start(self, _):
+        signal.raise_signal(signal.SIGINT)
+
+    def on_end(self, _):
+        pass
+
+
+def test_a_signal_waits_until_a_kernel_and_those_that_it_calls_are_compiled():
+    @kernel()
+    def half(x):
+        return x / 2
+
+    @kernel()
+    def quarter(x):
+        return half(half(x))
+
+    with (
+        event.install_listener("numba:compile", _SignalWhileCompiling()),
+        pytest.raises(KeyboardInterrupt),
+    ):
+        quarter(3.0)
+    assert len(half.signatures) == len(quarter.signatures) == 1
+    assert quarter(3.0) == 0.75

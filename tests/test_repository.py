@@ -51,6 +51,14 @@ def test_tests_that_are_left_out_exist():
         assert (ROOT / path).exists(), path
 
 
+def test_tests_that_pages_name_exist():
+    pages = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md"))
+    tests = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py"))
+    names = set(re.findall(r"`(test_\w+)`", pages))
+    assert names
+    assert {name for name in names if f"def {name}(" not in tests} == set()
+
+
 def test_actions_have_a_version():
     actions = [step["uses"] for step in steps() if "uses" in step]
     assert actions

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from numba import njit
 from numba.core import event
 
 from graphmargin._progress import notify
+from graphmargin._signals import defer_signals
 
 COMPILING = (
     "compiling numerical kernels, which takes some seconds; they are cached, so that later fits "
@@ -27,7 +29,8 @@ def kernel(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]
     """Return a decorator that compiles a function at its first call and caches the result.
 
     Compiled kernels release the global interpreter lock, and a division by zero returns infinity.
-    Where no cache directory can be written, they are compiled in each process.
+    Where no cache directory can be written, they are compiled in each process. Ctrl-C and other
+    signals that end a process wait until a kernel is compiled or loaded from the cache.
 
     Examples
     --------
@@ -41,13 +44,29 @@ def kernel(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         try:
-            compiled: Callable[..., Any] = njit(cache=True, **options)(function)
+            compiled = njit(cache=True, **options)(function)
         except RuntimeError:  # numba found no directory that can be written, or no source file
             _notice.cached = not Path(function.__code__.co_filename).is_file()
             compiled = njit(**options)(function)
-        return compiled
+        compiled.compile = _without_interruption(compiled.compile)
+        return cast("Callable[..., Any]", compiled)
 
     return decorate
+
+
+def _without_interruption(compile_: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the method of a kernel that compiles it or loads it, with signals deferred to its end.
+
+    llvmlite frees an object of LLVM and then marks it as freed; an exception between the two, such
+    as KeyboardInterrupt, lets it free the object twice, which aborts the process.
+    """
+
+    @functools.wraps(compile_)
+    def compile_without_interruption(signature: Any) -> Any:
+        with defer_signals():
+            return compile_(signature)
+
+    return compile_without_interruption
 
 
 class _CompilationNotice(event.Listener):

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-import signal
 import stat
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -15,6 +13,7 @@ from secrets import token_hex
 from tempfile import TemporaryFile
 
 from graphmargin._errors import InputError
+from graphmargin._signals import defer_signals
 
 try:
     import fcntl
@@ -29,9 +28,6 @@ MAX_NAME_BYTES = 255
 """Largest length of a file name, if the system does not report it."""
 NO_SPACE_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """Errors of a full disk, an exhausted quota or a limit on the size of files."""
-ENDING_SIGNALS = tuple(
-    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
-)
 FILE_KINDS = (
     (stat.S_ISDIR, "a folder"),
     (stat.S_ISFIFO, "a FIFO"),
@@ -101,11 +97,11 @@ def all_or_none() -> Iterator[None]:
     token = _drafts.set(drafts)
     try:
         yield
-        with _defer_signals():
+        with defer_signals():
             for draft in drafts:
                 draft.commit()
     finally:
-        with _defer_signals():
+        with defer_signals():
             _drafts.reset(token)
             for draft in drafts:
                 draft.close()
@@ -140,18 +136,18 @@ def atomic_path(path: Path) -> Iterator[Path]:
     deferred = _drafts.get()
     draft = None
     try:
-        with _defer_signals():
+        with defer_signals():
             draft = _Draft(target)
         with _errors_name_target(path, draft.path):
             yield draft.path
-        with _defer_signals():
+        with defer_signals():
             if deferred is None:
                 draft.commit()
             else:
                 deferred.append(draft)
                 draft = None
     finally:
-        with _defer_signals():
+        with defer_signals():
             if draft is not None:
                 draft.close()
 
@@ -338,24 +334,3 @@ def _is_same_file(path: Path, status: os.stat_result) -> bool:
 
 def _is_same(first: Path, second: Path) -> bool:
     return first.exists() and second.exists() and first.samefile(second)
-
-
-@contextmanager
-def _defer_signals() -> Iterator[None]:
-    """Defer signals that end the process to the end of the block, so that it is not interrupted."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    pending: list[int] = []
-    before = {}
-    try:
-        for number in ENDING_SIGNALS:
-            # None is a handler that Python did not set and cannot restore.
-            if callable(signal.getsignal(number)):
-                before[number] = signal.signal(number, lambda number, _: pending.append(number))
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        for number in pending[:1]:
-            signal.raise_signal(number)
