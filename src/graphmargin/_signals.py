@@ -1,4 +1,4 @@
-"""Deferral of signals over blocks that must not be interrupted."""
+"""Signals that end a process: as exceptions, and deferred over blocks that must be completed."""
 
 from __future__ import annotations
 
@@ -6,10 +6,45 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 ENDING_SIGNALS = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 )
+
+
+@contextmanager
+def signals_as_interrupts() -> Iterator[list[int]]:
+    """Raise KeyboardInterrupt in the block for all signals that end a process, not just Ctrl-C.
+
+    Files and other processes are then closed on the way. Yields the list of those that came.
+
+    Examples
+    --------
+    >>> try:
+    ...     with signals_as_interrupts() as received:
+    ...         signal.raise_signal(signal.SIGTERM)
+    ... except KeyboardInterrupt:
+    ...     received == [signal.SIGTERM]
+    True
+    """
+    received: list[int] = []
+    before: dict[int, Any] = {}
+
+    def interrupt(number: int, _: object) -> None:
+        received.append(number)
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is threading.main_thread():
+        for number in ENDING_SIGNALS:
+            # nohup ignores SIGHUP, and Python has a handler of SIGINT
+            if signal.getsignal(number) == signal.SIG_DFL:
+                before[number] = signal.signal(number, interrupt)
+    try:
+        yield received
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextmanager

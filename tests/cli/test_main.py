@@ -1,4 +1,5 @@
 import os
+import signal
 import subprocess
 import sys
 from importlib.metadata import entry_points
@@ -24,6 +25,26 @@ def test_the_script_calls_main():
 def test_the_version_is_printed(capsys):
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"graphmargin {__version__}\n"
+
+
+class _SignalAtImport:
+    def __init__(self, number):
+        self.number = number
+
+    def find_spec(self, *_):
+        signal.raise_signal(self.number)
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
+def test_a_signal_while_modules_are_imported_is_an_interruption(number, code, capsys, monkeypatch):
+    monkeypatch.delitem(sys.modules, "graphmargin.cli.app")
+    monkeypatch.setattr(sys, "meta_path", [_SignalAtImport(number), *sys.meta_path])
+    assert main(["--version"]) == code
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err.count("\n")) == ("", 1)
+    assert captured.err.startswith("graphmargin: interrupted; ")
 
 
 COMMANDS = ("label", "predict", "suggest", "explain", "audit", "fit", "info", "demo")

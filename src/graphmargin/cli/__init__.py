@@ -5,10 +5,18 @@ Each command is a module, which `app` registers.
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Sequence
 
+from graphmargin._signals import signals_as_interrupts
+
 __all__ = ["main"]
+
+INTERRUPTED = (
+    "interrupted; no file is incomplete, and `label --dask` continues from its last checkpoint "
+    "with --resume"
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -28,6 +36,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     graphmargin 0.1.0
     0
     """
+    with signals_as_interrupts() as received:
+        try:
+            return _run(argv)
+        except KeyboardInterrupt:
+            sys.stderr.write(f"graphmargin: {INTERRUPTED}\n")
+            return 128 + (received or [signal.SIGINT])[0]
+
+
+def _run(argv: Sequence[str] | None) -> int:
     try:
         from graphmargin.cli.app import run
     except ModuleNotFoundError as missing:

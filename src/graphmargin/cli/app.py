@@ -5,14 +5,11 @@ from __future__ import annotations
 import errno
 import io
 import os
-import signal
 import sys
-import threading
 import traceback
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from importlib.util import find_spec
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -23,11 +20,7 @@ from graphmargin.cli import audit, demo, explain, info, label, predict, studio, 
 REQUIRED_PACKAGES = ("jinja2", "openpyxl", "pandas", "pyarrow")
 """Packages that commands import."""
 INTERRUPTED_CODE = 130
-"""Exit code of typer after Ctrl-C."""
-STOPPING_SIGNALS = tuple(
-    getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)
-)
-"""Signals that end a command as Ctrl-C does, so that it can remove temporary files."""
+"""Code that typer returns after Ctrl-C."""
 TRACEBACK_VARIABLE = "GRAPHMARGIN_TRACEBACK"
 """Environment variable that shows the traceback of an internal error."""
 
@@ -50,37 +43,13 @@ app.command("demo", help=demo.HELP)(demo.demo)
 
 
 def run(argv: Sequence[str] | None = None) -> int:
-    """Run a command line and return its exit code; an error is one line on stderr."""
+    """Run a command line and return its exit code; an error is one line on stderr.
+
+    An interruption is raised as KeyboardInterrupt.
+    """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # the encoding may lack characters of a table
             stream.reconfigure(errors="backslashreplace")
-    with _stopping_signals() as received:
-        code = _run(argv)
-    return 128 + received[0] if received and code == INTERRUPTED_CODE else code
-
-
-@contextmanager
-def _stopping_signals() -> Iterator[list[int]]:
-    """Raise KeyboardInterrupt for signals that end a process; yield the list of those received."""
-    received: list[int] = []
-    before: dict[int, Any] = {}
-
-    def stop(number: int, _: object) -> None:
-        received.append(number)
-        raise KeyboardInterrupt
-
-    if threading.current_thread() is threading.main_thread():
-        for number in STOPPING_SIGNALS:
-            if signal.getsignal(number) == signal.SIG_DFL:  # nohup ignores SIGHUP
-                before[number] = signal.signal(number, stop)
-    try:
-        yield received
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _run(argv: Sequence[str] | None) -> int:
     try:
         code = app(
             args=None if argv is None else list(argv),
@@ -95,8 +64,6 @@ def _run(argv: Sequence[str] | None) -> int:
         return _print_error(error.format_message() + _rejected_value(error), command)
     except InputError as error:
         return _print_error(str(error))
-    except KeyboardInterrupt:
-        code = INTERRUPTED_CODE
     except OSError as error:
         # The user can correct a system error: it is about a path on the command line, or the disk.
         if error.filename is None and error.errno == errno.ENOSPC:  # no file, hence stdout
@@ -109,10 +76,7 @@ def _run(argv: Sequence[str] | None) -> int:
         _print_error(f"internal error: {what}; set {TRACEBACK_VARIABLE}=1 to see the traceback")
         return 1
     if code == INTERRUPTED_CODE:
-        _print_error(
-            "interrupted; no file is incomplete, and `label --dask` continues from its last "
-            "checkpoint with --resume"
-        )
+        raise KeyboardInterrupt
     return code if isinstance(code, int) else 0
 
 
