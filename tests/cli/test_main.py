@@ -39,7 +39,7 @@ class _SignalAtImport:
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
 )
 def test_a_signal_while_modules_are_imported_is_an_interruption(number, code, capsys, monkeypatch):
-    monkeypatch.delitem(sys.modules, "graphmargin.cli.app")
+    monkeypatch.delitem(sys.modules, "graphmargin.cli.app", raising=False)
     monkeypatch.setattr(sys, "meta_path", [_SignalAtImport(number), *sys.meta_path])
     assert main(["--version"]) == code
     captured = capsys.readouterr()
