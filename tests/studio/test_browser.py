@@ -10,7 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,7 +45,10 @@ class Server:
     def origin(self):
         return self.address.partition("/?")[0]
 
-    def end(self):
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
         self.process.kill()
         self.process.wait()
         self.process.stdout.close()
@@ -72,15 +75,8 @@ def serve(folder, *options):
 @pytest.fixture
 def start():
     """Return a function that starts a server, which ends with the test."""
-    servers = []
-
-    def start_server(*parts):
-        servers.append(serve(*parts))
-        return servers[-1]
-
-    yield start_server
-    for server in servers:
-        server.end()
+    with ExitStack() as servers:
+        yield lambda *parts: servers.enter_context(serve(*parts))
 
 
 @pytest.fixture(scope="module")
@@ -94,13 +90,12 @@ def digits(tmp_path_factory, browser, truth):
 
     The page has been asked for each of the 20 rows, and keys were pressed.
     """
-    server = serve(tmp_path_factory.mktemp("digits"))
-    with windows(browser) as visit:
-        page = visit(server)
-        for _ in range(20):
-            label_suggested(page, truth)
-    yield server
-    server.end()
+    with serve(tmp_path_factory.mktemp("digits")) as server:
+        with windows(browser) as visit:
+            page = visit(server)
+            for _ in range(20):
+                label_suggested(page, truth)
+        yield server
 
 
 def two_groups():
@@ -117,9 +112,8 @@ def hostile(tmp_path_factory):
     table = two_groups().rename(columns={"size": HOSTILE})
     table["text"] = [f"{HOSTILE} {row}" for row in range(60)]
     table.to_csv(folder / "<b>pets.csv", index=False)
-    server = serve(folder, "<b>pets.csv", "--target", "<i>kind", "--ignore", "text")
-    yield server
-    server.end()
+    with serve(folder, "<b>pets.csv", "--target", "<i>kind", "--ignore", "text") as server:
+        yield server
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +136,7 @@ def windows(browser):
             reduced_motion="reduce",
             accept_downloads=True,
         )
-        context.set_default_timeout(20_000)
+        context.set_default_timeout(60_000)  # the machine may be busy
         page = context.new_page()
         page.complaints, page.asked = [], []
         page.on("console", lambda message: page.complaints.append(message.text))
