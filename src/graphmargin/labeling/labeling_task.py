@@ -243,7 +243,7 @@ class LabeledTable:
     @property
     def metric(self) -> str:
         """Name of the metric with the largest weight, which is that of the graph."""
-        return next(iter(self.fitted.choice.metric_weights))
+        return self.fitted.choice.heaviest_metric
 
     @property
     def codes(self) -> IntArray:
@@ -383,17 +383,7 @@ def label_rows(
         fitted = fit_ensemble(
             task.X, labels, [family.with_costs(costs) for family in families], held_out, execution
         )
-        heaviest = next(iter(fitted.choice.metric_weights))
-        metric = next(metric for metric in task.features.metrics if metric.name == heaviest)
-        family = named_family("cut", labels).with_costs(costs).under(metric)
-        if family.name in fitted.members:
-            cut = fitted.members[family.name]
-        elif family.name in fitted.tried:
-            cut = fitted.tried[family.name].fit(execution)
-        else:
-            rows = metric.scale(task.X)
-            tasks = make_tasks(rows, labels, None, family.parameters, execution)
-            cut = try_family(family, tasks, held_out, execution).fit(execution)
+        cut = _graph_cut(task, fitted, labels, costs, held_out, execution)
     # The advice on tables also says that no label reaches some rows.
     texts = [w.text for w in fitted.warnings if w.category is not UnreachedWarning]
     if coverage is not None and fitted.held_out is not None:
@@ -401,13 +391,38 @@ def label_rows(
     return LabeledTable(
         task=task,
         fitted=fitted,
-        cut=cast("FittedCut", cut),
+        cut=cut,
         n_jobs=n_jobs,
         warnings=tuple(filter(None, texts)),
         seconds=time.perf_counter() - start,
         min_confidence=min_confidence,
         coverage=coverage,
     )
+
+
+def _graph_cut(
+    task: LabelingTask,
+    fitted: FittedEnsemble,
+    labels: EncodedLabels,
+    costs: tuple[float, ...] | None,
+    held_out: HeldOutLabels,
+    execution: Execution,
+) -> FittedCut:
+    """Return the cut under the metric with the largest weight: reports and explanations show it.
+
+    It is fitted here if the ensemble left it out.
+    """
+    heaviest = fitted.choice.heaviest_metric
+    metric = next(metric for metric in task.features.metrics if metric.name == heaviest)
+    family = named_family("cut", labels).with_costs(costs).under(metric)
+    if family.name in fitted.members:
+        return cast("FittedCut", fitted.members[family.name])
+    tried = fitted.tried.get(family.name)
+    if tried is None:
+        rows = metric.scale(task.X)
+        tasks = make_tasks(rows, labels, None, family.parameters, execution)
+        tried = try_family(family, tasks, held_out, execution)
+    return cast("FittedCut", tried.fit(execution))
 
 
 def table_families(

@@ -123,6 +123,11 @@ class EnsembleChoice:
         return dict(sorted(weights.items(), key=lambda item: -item[1]))
 
     @property
+    def heaviest_metric(self) -> str:
+        """Name of the metric with the largest weight."""
+        return next(iter(self.metric_weights))
+
+    @property
     def summary(self) -> str:
         """The assumptions that the labels support, in words."""
         parts = [f"{text}: {weight:.0%}" for text, weight in self.assumption_weights.items()]
