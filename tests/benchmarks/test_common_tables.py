@@ -28,7 +28,7 @@ def test_examples():
 
 
 def test_columns_are_numbers_or_words_and_small_classes_are_left_out(folder, monkeypatch):
-    monkeypatch.setitem(SOURCES, "a", Source("a.dat", dropped=(0,)))
+    monkeypatch.setitem(SOURCES, "a", Source("", "a.dat", dropped=(0,)))
     (folder / "a.dat").write_text("@data\n% note\nr1, 1, b, x\n\nr2, ?, c,x\nr3,3,?,y\nr4,5,b, x\n")
     (numbers, words), labels = common_table("a")
     np.testing.assert_array_equal(numbers, [1.0, 3.0, 5.0])
@@ -37,8 +37,8 @@ def test_columns_are_numbers_or_words_and_small_classes_are_left_out(folder, mon
 
 
 def test_classes_may_have_a_file_of_their_own_or_come_first(folder, monkeypatch):
-    monkeypatch.setitem(SOURCES, "a", Source("a.data", labels="a.labels"))
-    monkeypatch.setitem(SOURCES, "b", Source("b.data", target=0))
+    monkeypatch.setitem(SOURCES, "a", Source("", "a.data", labels="a.labels"))
+    monkeypatch.setitem(SOURCES, "b", Source("", "b.data", target=0))
     (folder / "a.data").write_text("1 2 \n3 4 \n")
     (folder / "a.labels").write_text("-1\n-1\n")
     (folder / "b.data").write_text("yes,1\nyes,3\n")
