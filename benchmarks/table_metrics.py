@@ -30,7 +30,8 @@ import pandas as pd
 
 from benchmarks.json_lines import append_line, read_lines
 from benchmarks.keel import raw_keel_table
-from graphmargin.labeling.labeling_task import LabelingTask, table_families, task_of
+from graphmargin.labeling.labeled_table import table_families
+from graphmargin.labeling.labeling_task import LabelingTask, task_of
 from graphmargin.labels import encode_labels
 from graphmargin.selection.ensemble import fit_ensemble
 from graphmargin.selection.execution import Execution

@@ -162,7 +162,8 @@ def table_of_rings():
 @pytest.fixture(scope="session")
 def labeled_rings(table_of_rings):
     """Return the labeled table of two rings."""
-    from graphmargin.labeling.labeling_task import label_rows, task_of
+    from graphmargin.labeling.labeled_table import label_rows
+    from graphmargin.labeling.labeling_task import task_of
 
     return label_rows(task_of(table_of_rings()[0], "ring", name="rings.csv"))
 
@@ -170,6 +171,7 @@ def labeled_rings(table_of_rings):
 @pytest.fixture(scope="session")
 def labeled_pets(mixed_table):
     """Return the labeled mixed table of 150 rows."""
-    from graphmargin.labeling.labeling_task import label_rows, task_of
+    from graphmargin.labeling.labeled_table import label_rows
+    from graphmargin.labeling.labeling_task import task_of
 
     return label_rows(task_of(mixed_table()[0], "kind", name="pets.csv"))

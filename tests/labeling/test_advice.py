@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 
 from graphmargin.labeling.inspection import full_findings, summarize
-from graphmargin.labeling.labeling_task import label_rows, task_of
+from graphmargin.labeling.labeled_table import label_rows
+from graphmargin.labeling.labeling_task import task_of
 
 
 def findings_on(size, kind):

@@ -6,7 +6,8 @@ import pytest
 
 from graphmargin import harmonic_solution
 from graphmargin.labeling.explanation import explain_row, find_row
-from graphmargin.labeling.labeling_task import label_rows, task_of
+from graphmargin.labeling.labeled_table import label_rows
+from graphmargin.labeling.labeling_task import task_of
 from graphmargin.tables.table_errors import TableError
 
 

@@ -6,7 +6,8 @@ import pytest
 
 from graphmargin.labeling.findings import SOURCES
 from graphmargin.labeling.inspection import full_findings, summarize
-from graphmargin.labeling.labeling_task import label_rows, task_of
+from graphmargin.labeling.labeled_table import label_rows
+from graphmargin.labeling.labeling_task import task_of
 from graphmargin.selection.held_out_predictions import estimate_accuracy
 
 

@@ -5,7 +5,8 @@ import pytest
 from graphmargin import SemiSupervisedEnsemble
 from graphmargin.labeling.inspection import full_findings
 from graphmargin.labeling.label_audit import audit_labels
-from graphmargin.labeling.labeling_task import label_rows, task_of
+from graphmargin.labeling.labeled_table import label_rows
+from graphmargin.labeling.labeling_task import task_of
 
 
 @pytest.fixture(scope="module")

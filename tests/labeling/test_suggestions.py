@@ -1,7 +1,8 @@
 import pytest
 
 from graphmargin import suggest_labels
-from graphmargin.labeling.labeling_task import label_rows, task_of
+from graphmargin.labeling.labeled_table import label_rows
+from graphmargin.labeling.labeling_task import task_of
 from graphmargin.labeling.suggestions import suggest_rows
 
 

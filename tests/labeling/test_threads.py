@@ -5,7 +5,8 @@ import pytest
 from graphmargin.harmonic.system import HarmonicSystem
 from graphmargin.labeling.explanation import explain_row
 from graphmargin.labeling.inspection import summarize
-from graphmargin.labeling.labeling_task import label_rows, table_report, task_of
+from graphmargin.labeling.labeled_table import label_rows, table_report
+from graphmargin.labeling.labeling_task import task_of
 from graphmargin.labeling.suggestions import suggest_rows
 
 

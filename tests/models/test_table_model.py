@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 
 from graphmargin import SupervisedSVC
-from graphmargin.labeling.labeling_task import label_rows, task_of
+from graphmargin.labeling.labeled_table import label_rows
+from graphmargin.labeling.labeling_task import task_of
 from graphmargin.models import ModelFileError, load_model, model_info, save_model
 from graphmargin.tables.table_errors import TableError
 

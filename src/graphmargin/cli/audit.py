@@ -65,7 +65,8 @@ def audit(
 ) -> None:
     """Print the rows whose labels look wrong."""
     from graphmargin.labeling.label_audit import audit_labels
-    from graphmargin.labeling.labeling_task import label_rows, read_task
+    from graphmargin.labeling.labeled_table import label_rows
+    from graphmargin.labeling.labeling_task import read_task
 
     weights = parse_class_weight(class_weight)
     check_list(out, table)

@@ -39,7 +39,8 @@ from graphmargin.cli.progress import show_progress
 
 if TYPE_CHECKING:
     from graphmargin.labeling.findings import Findings
-    from graphmargin.labeling.labeling_task import LabeledTable, LabelingTask
+    from graphmargin.labeling.labeled_table import LabeledTable
+    from graphmargin.labeling.labeling_task import LabelingTask
     from graphmargin.margin.class_weights import ClassWeight
 
 LABEL_HELP = """Predict the missing labels of a table.
@@ -249,7 +250,7 @@ def _label_task(
 ) -> tuple[LabeledTable, Findings]:
     from graphmargin._progress import announce
     from graphmargin.labeling.inspection import full_findings, summarize
-    from graphmargin.labeling.labeling_task import label_rows
+    from graphmargin.labeling.labeled_table import label_rows
 
     with show_progress(quiet=quiet) as listener:
         labeled = label_rows(

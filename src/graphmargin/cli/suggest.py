@@ -55,7 +55,8 @@ def suggest(
 ) -> None:
     """Print the suggested rows."""
     from graphmargin._progress import announce
-    from graphmargin.labeling.labeling_task import check_has_unlabeled, label_rows, read_task
+    from graphmargin.labeling.labeled_table import label_rows
+    from graphmargin.labeling.labeling_task import check_has_unlabeled, read_task
     from graphmargin.labeling.suggestions import suggest_rows
 
     weights = parse_class_weight(class_weight)

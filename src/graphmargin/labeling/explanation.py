@@ -10,7 +10,8 @@ import numpy as np
 
 from graphmargin._typing import IntArray
 from graphmargin.harmonic.solution import Explanation, HarmonicSolution, solve_path
-from graphmargin.labeling.labeling_task import LabeledTable, LabelingTask
+from graphmargin.labeling.labeled_table import LabeledTable
+from graphmargin.labeling.labeling_task import LabelingTask
 from graphmargin.labeling.row_preview import preview_rows
 from graphmargin.labels import UNLABELED
 from graphmargin.tables.column_names import check_column_exists
@@ -132,7 +133,8 @@ def explain_row(labeled: LabeledTable, position: int) -> RowExplanation:
     Examples
     --------
     >>> import pandas as pd
-    >>> from graphmargin.labeling.labeling_task import task_of, label_rows
+    >>> from graphmargin.labeling.labeled_table import label_rows
+    >>> from graphmargin.labeling.labeling_task import task_of
     >>> table = pd.DataFrame({"size": [1.0, 1.1, 5.0, 5.2], "kind": ["cat", None, "dog", None]})
     >>> explanation = explain_row(label_rows(task_of(table, "kind")), 1)
     >>> explanation.label, [influence.row for influence in explanation.labels]

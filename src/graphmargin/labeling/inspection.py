@@ -21,7 +21,7 @@ from graphmargin.labeling.findings import (
 )
 from graphmargin.labeling.graph_layout import force_layout, sample_for_map
 from graphmargin.labeling.label_audit import audit_labels
-from graphmargin.labeling.labeling_task import LabeledTable, table_report
+from graphmargin.labeling.labeled_table import LabeledTable, table_report
 from graphmargin.labeling.row_preview import preview_rows, row_notes
 from graphmargin.selection.choice import Choice
 from graphmargin.selection.coverage import CoverageCurve, coverage_curve, surest_rows
@@ -54,7 +54,8 @@ def summarize(labeled: LabeledTable) -> Findings:
     Examples
     --------
     >>> import pandas as pd
-    >>> from graphmargin.labeling.labeling_task import task_of, label_rows
+    >>> from graphmargin.labeling.labeled_table import label_rows
+    >>> from graphmargin.labeling.labeling_task import task_of
     >>> table = pd.DataFrame({"size": [1.0, 1.1, 5.0, 5.2], "kind": ["cat", None, "dog", None]})
     >>> findings = summarize(label_rows(task_of(table, "kind")))
     >>> findings.n_rows, findings.n_labels, findings.final_counts, findings.estimate
@@ -72,7 +73,8 @@ def full_findings(labeled: LabeledTable) -> Findings:
     Examples
     --------
     >>> import pandas as pd
-    >>> from graphmargin.labeling.labeling_task import task_of, label_rows
+    >>> from graphmargin.labeling.labeled_table import label_rows
+    >>> from graphmargin.labeling.labeling_task import task_of
     >>> table = pd.DataFrame({"size": [1.0, 1.1, 5.0, 5.2], "kind": ["cat", None, "dog", None]})
     >>> findings = full_findings(label_rows(task_of(table, "kind")))
     >>> len(findings.map.x), sorted(note.row for note in findings.least_certain)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from graphmargin.labeling.findings import RowNote
-from graphmargin.labeling.labeling_task import LabeledTable
+from graphmargin.labeling.labeled_table import LabeledTable
 from graphmargin.labeling.row_preview import row_notes
 from graphmargin.selection.advice import format_count
 from graphmargin.selection.label_errors import label_errors
@@ -45,7 +45,8 @@ def audit_labels(labeled: LabeledTable, threshold: float = 0.5) -> LabelAudit:
     Examples
     --------
     >>> import pandas as pd
-    >>> from graphmargin.labeling.labeling_task import task_of, label_rows
+    >>> from graphmargin.labeling.labeled_table import label_rows
+    >>> from graphmargin.labeling.labeling_task import task_of
     >>> size = [1 + i / 100 for i in range(60)] + [5 + i / 100 for i in range(60)]
     >>> kind = ["cat"] * 60 + ["dog"] * 59 + [None]
     >>> kind[3] = "dog"

@@ -92,7 +92,8 @@ def predict_file(
     --------
     >>> import tempfile
     >>> import pandas as pd
-    >>> from graphmargin.labeling.labeling_task import task_of, label_rows
+    >>> from graphmargin.labeling.labeled_table import label_rows
+    >>> from graphmargin.labeling.labeling_task import task_of
     >>> table = pd.DataFrame({"size": [1.0, 1.1, 5.0, 5.2], "kind": ["cat", None, "dog", None]})
     >>> model = label_rows(task_of(table, "kind")).model()
     >>> with tempfile.TemporaryDirectory() as folder:

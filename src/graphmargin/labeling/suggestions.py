@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from graphmargin.harmonic.suggestion import suggest_labels
-from graphmargin.labeling.labeling_task import LabeledTable
+from graphmargin.labeling.labeled_table import LabeledTable
 from graphmargin.labeling.row_preview import preview_rows
 
 
@@ -43,7 +43,8 @@ def suggest_rows(labeled: LabeledTable, n: int) -> tuple[SuggestedRow, ...]:
     Examples
     --------
     >>> import pandas as pd
-    >>> from graphmargin.labeling.labeling_task import task_of, label_rows
+    >>> from graphmargin.labeling.labeled_table import label_rows
+    >>> from graphmargin.labeling.labeling_task import task_of
     >>> size = [center + step / 10 for center in (1, 5, 9) for step in range(8)]
     >>> kind = ["cat", *[None] * 7, "dog", *[None] * 15]
     >>> task = task_of(pd.DataFrame({"size": size, "kind": kind}), "kind")

@@ -18,7 +18,8 @@ from graphmargin._files import default_output, file_stem
 from graphmargin._threads import cancellable, n_threads
 from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray, ProgressCallback
 from graphmargin.labeling.graph_layout import force_layout
-from graphmargin.labeling.labeling_task import LabeledTable, LabelingTask, label_rows, relabel
+from graphmargin.labeling.labeled_table import LabeledTable, label_rows
+from graphmargin.labeling.labeling_task import LabelingTask, relabel
 from graphmargin.selection.advice import SessionAdvice, session_advice
 from graphmargin.selection.held_out_predictions import estimate_accuracy
 from graphmargin.selection.label_errors import LabelErrors, label_errors

@@ -15,7 +15,8 @@ from graphmargin.distributed.io import row_prediction as module
 from graphmargin.distributed.io.output import atomic_folder
 from graphmargin.distributed.io.row_encoder import NumberColumns
 from graphmargin.distributed.io.row_prediction import RowPredictor, predict_parquet
-from graphmargin.labeling.labeling_task import label_rows, task_of
+from graphmargin.labeling.labeled_table import label_rows
+from graphmargin.labeling.labeling_task import task_of
 from graphmargin.labeling.prediction import predict_file
 from graphmargin.tables.table_errors import TableError
 
