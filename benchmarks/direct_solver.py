@@ -17,7 +17,7 @@ from scipy.sparse.linalg import splu
 
 from graphmargin.datasets import load_letter, mask_labels
 from graphmargin.graph import knn_graph
-from graphmargin.harmonic.elimination import eliminate, elimination_order
+from graphmargin.harmonic._solvers.elimination import eliminate, elimination_order
 from graphmargin.harmonic.problem import HarmonicProblem, harmonic_problem
 
 REPEATS = 5

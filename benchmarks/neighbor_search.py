@@ -32,7 +32,7 @@ from benchmarks.measure import ROOT, THREAD_POOLS
 from benchmarks.problems import mixture, unit_vectors
 from benchmarks.report import plain
 from graphmargin.datasets import load_digits, load_letter
-from graphmargin.graph.neighbors import nearest_neighbors
+from graphmargin.graph._search.neighbors import nearest_neighbors
 
 N_NEIGHBORS = 5
 REPEATS = 5

@@ -25,8 +25,9 @@ from sklearn.metrics import balanced_accuracy_score
 from sklearn.preprocessing import StandardScaler
 
 from graphmargin import MaxMarginGraphCut
+from graphmargin.confidence import threshold_table
 from graphmargin.labels import encode_labels
-from graphmargin.selection import choose, threshold_table
+from graphmargin.selection import choose
 from graphmargin.selection.cut_trials import max_blended, try_cuts
 from graphmargin.selection.cuts import blend_cuts
 from graphmargin.selection.execution import Execution

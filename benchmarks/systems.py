@@ -31,8 +31,8 @@ from graphmargin import (
     harmonic_solution,
     knn_graph,
 )
+from graphmargin.graph._search.neighbors import nearest_neighbors
 from graphmargin.graph.adjacency import symmetric_graph
-from graphmargin.graph.neighbors import nearest_neighbors
 from graphmargin.graph.weights import fit_weighting, paper_width
 from graphmargin.harmonic.problem import make_harmonic_problem
 from graphmargin.harmonic.solution import solve_path

@@ -15,7 +15,7 @@ from graphmargin._compilation import kernel
 SCRIPT = """
 import numpy as np
 from graphmargin._progress import progress_listener, report_stage
-from graphmargin.harmonic.system import confidence_of
+from graphmargin.harmonic._solvers.system import confidence_of
 
 {block}
     print(confidence_of(np.array([[3.0, 1.0], [2.0, 2.5]])).tolist())

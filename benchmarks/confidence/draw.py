@@ -72,7 +72,7 @@ def measure_draw(X: np.ndarray, y: np.ndarray, per_class: int, draw: int) -> dic
 
 def held_out_measures(model: Any, P: np.ndarray, truth: np.ndarray) -> dict[str, Any]:
     """Return the measures of the estimated accuracy and of prediction sets, ours and of crepes."""
-    from graphmargin.selection.prediction_sets import prediction_sets, set_thresholds
+    from graphmargin.confidence.prediction_sets import prediction_sets, set_thresholds
 
     held_out, estimate = model.held_out_, model.accuracy_
     accuracy = float(np.mean(P.argmax(axis=1) == truth))

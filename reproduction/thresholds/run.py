@@ -16,8 +16,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from graphmargin.harmonic import HarmonicSolution, harmonic_path
+from graphmargin.margin._solvers.kernel_training import train_on_kernel
 from graphmargin.margin.induced import induced_labels
-from graphmargin.margin.kernel_training import train_on_kernel
 from graphmargin.margin.machine import MarginMachine
 from reproduction.options import RunOptions
 from reproduction.pairs.splits import class_pairs

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
         suggest_labels,
     )
     from graphmargin.models import load_model, model_info, save_model
-    from graphmargin.selection import LabeledKFold, LabeledLeaveOneOut, graph_report
+    from graphmargin.reports import graph_report
+    from graphmargin.selection import LabeledKFold, LabeledLeaveOneOut
 
 __all__ = [
     "HarmonicClassifier",
@@ -67,7 +68,7 @@ __all__ = [
 
 __version__ = "0.1.0"
 
-_PUBLIC_PACKAGES = ("estimators", "graph", "harmonic", "selection", "models")
+_PUBLIC_PACKAGES = ("estimators", "graph", "harmonic", "selection", "reports", "models")
 """Packages whose public names are exported here."""
 _PACKAGES = ("datasets", "theory")
 """Packages that are exported as a whole."""

@@ -18,6 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from graphmargin import MaxMarginGraphCut, harmonic_solution, load_model, save_model
 from graphmargin._errors import InputError
+from graphmargin.confidence.held_out_predictions import expected_confusion
 from graphmargin.distributed import ClusterError, DistributedGraphCut
 from graphmargin.distributed.engine import memory_plan
 from graphmargin.distributed.engine.cluster import Cluster
@@ -25,7 +26,6 @@ from graphmargin.distributed.engine.storage import Folder
 from graphmargin.distributed.stages import harmonic_iteration, machine_training, pair_solver
 from graphmargin.selection import Choice
 from graphmargin.selection.execution import UnreachedWarning
-from graphmargin.selection.held_out_predictions import expected_confusion
 from tests.distributed.rows import assembled, mixture
 
 N = 6_000

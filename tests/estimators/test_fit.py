@@ -23,8 +23,9 @@ from graphmargin.estimators import (
     SemiSupervisedSVC,
 )
 from graphmargin.graph import knn_graph
-from graphmargin.harmonic import iterative
-from graphmargin.margin import feature_training, kernel_training, s3vm, s3vm_training, training
+from graphmargin.harmonic._solvers import iterative
+from graphmargin.margin import s3vm, s3vm_training, training
+from graphmargin.margin._solvers import feature_training, kernel_training
 from graphmargin.selection.execution import UnreachedWarning
 from tests.estimators.problems import (
     MODELS,
@@ -335,6 +336,6 @@ def test_recall_of_the_graph_is_reported(monkeypatch):
     X = (3 * rng.normal(size=(20, 30)))[rng.integers(0, 20, 2_000)] + rng.normal(size=(2_000, 30))
     y = np.where(np.arange(2_000) < 200, np.arange(2_000) % 2, -1)
     assert HarmonicClassifier().fit(X, y).graph_recall_ == 1.0
-    monkeypatch.setattr("graphmargin.graph.neighbors.MAX_EXACT", 100)
-    monkeypatch.setattr("graphmargin.graph.neighbors.EXACT_WORK", 0)
+    monkeypatch.setattr("graphmargin.graph._search.neighbors.MAX_EXACT", 100)
+    monkeypatch.setattr("graphmargin.graph._search.neighbors.EXACT_WORK", 0)
     assert 0.9 <= HarmonicClassifier(random_state=0).fit(X, y).graph_recall_ < 1.0

@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.preprocessing import normalize
 
 from graphmargin.graph import check_graph, knn_graph
-from graphmargin.graph.neighbors import nearest_neighbors
+from graphmargin.graph._search.neighbors import nearest_neighbors
 
 
 def normal(n, d, seed=0):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from graphmargin.graph.neighbors import Neighbors
+from graphmargin.graph._search.neighbors import Neighbors
 from graphmargin.graph.out_of_sample import attach_by_neighbors, attach_by_weights
 from graphmargin.graph.weights import Weighting
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from graphmargin.graph import paper_width
-from graphmargin.graph.neighbors import nearest_neighbors
+from graphmargin.graph._search.neighbors import nearest_neighbors
 from graphmargin.graph.weights import feature_std, fit_weighting
 
 POINTS = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 6.0]])

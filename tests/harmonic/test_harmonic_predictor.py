@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from graphmargin.graph._search.neighbors import NeighborSearch
 from graphmargin.graph.adjacency import neighbor_graph
-from graphmargin.graph.neighbors import NeighborSearch
 from graphmargin.harmonic.harmonic_predictor import HarmonicPredictor, PointGraph, WalkPart, attach
 
 CLASSES = np.array(["a", "b"])

@@ -6,7 +6,8 @@ from scipy import sparse
 
 from graphmargin.datasets import load_digits
 from graphmargin.graph import knn_graph
-from graphmargin.harmonic import elimination, harmonic_solution, leave_one_out
+from graphmargin.harmonic import harmonic_solution, leave_one_out
+from graphmargin.harmonic._solvers import elimination
 from graphmargin.harmonic.label_updates import LabelSystem
 
 GAMMA_G = 0.05

@@ -13,7 +13,7 @@ from graphmargin.harmonic import (
     harmonic_solution,
     normalize_class_mass,
 )
-from graphmargin.harmonic.elimination import elimination_order
+from graphmargin.harmonic._solvers.elimination import elimination_order
 from graphmargin.harmonic.solution import mean_solution
 from tests.harmonic.problems import GAMMAS, SOLVERS, first_labels
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from graphmargin.graph import knn_graph
 from graphmargin.harmonic import harmonic_solution, suggest_labels, suggestion
-from graphmargin.harmonic.elimination import elimination_order
+from graphmargin.harmonic._solvers.elimination import elimination_order
 from tests.harmonic.problems import MIXED, N, first_labels
 
 TWO = first_labels(N, [0, 1, 0, 0, 1])

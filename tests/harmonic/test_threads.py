@@ -7,14 +7,13 @@ from graphmargin.graph import knn_graph
 from graphmargin.harmonic import (
     absorption_probabilities,
     harmonic_solution,
-    iterative,
     label_suspicion,
     leave_one_out,
     suggest_labels,
-    system,
 )
+from graphmargin.harmonic._solvers import iterative, system
 from graphmargin.harmonic.folds import fold_solutions
-from graphmargin.selection import graph_report
+from graphmargin.reports import graph_report
 from tests.harmonic.problems import first_labels
 
 

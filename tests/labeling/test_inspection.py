@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from graphmargin.confidence.held_out_predictions import estimate_accuracy
 from graphmargin.labeling.findings import SOURCES
 from graphmargin.labeling.inspection import full_findings, summarize
 from graphmargin.labeling.labeled_table import label_rows
 from graphmargin.labeling.labeling_task import task_of
-from graphmargin.selection.held_out_predictions import estimate_accuracy
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from graphmargin.harmonic.system import HarmonicSystem
+from graphmargin.harmonic._solvers.system import HarmonicSystem
 from graphmargin.labeling.explanation import explain_row
 from graphmargin.labeling.inspection import summarize
 from graphmargin.labeling.labeled_table import label_rows, table_report

@@ -7,9 +7,9 @@ from sklearn.svm import SVC
 from sklearn.utils.class_weight import compute_class_weight
 
 from graphmargin.margin import training
+from graphmargin.margin._solvers.kernel_training import train_on_kernel, train_without_bias
 from graphmargin.margin.calibration import fit_calibration
 from graphmargin.margin.class_weights import check_class_weight, class_weights, weights_of_rows
-from graphmargin.margin.kernel_training import train_on_kernel, train_without_bias
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.manifold import train_manifold
 from graphmargin.margin.s3vm_training import train_s3vm

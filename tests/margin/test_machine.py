@@ -13,21 +13,20 @@ import graphmargin._blocks
 from graphmargin.margin import (
     Kernel,
     class_scores,
-    feature_training,
-    kernel_training,
     train_machine,
     train_manifold,
     train_on_kernel,
     training,
 )
-from graphmargin.margin.coordinate_descent import solve_centered
+from graphmargin.margin._solvers import feature_training, kernel_training
+from graphmargin.margin._solvers.coordinate_descent import solve_centered
+from graphmargin.margin._solvers.smo import solve_pairs
 from graphmargin.margin.machine import (
     blend_machines,
     pairwise_values,
     predicted_codes,
     sum_pairwise,
 )
-from graphmargin.margin.smo import solve_pairs
 from tests.margin.problems import (
     KERNELS,
     alternating_cases,

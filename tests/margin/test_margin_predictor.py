@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from graphmargin.graph import knn_graph
-from graphmargin.graph.neighbors import NeighborSearch
+from graphmargin.graph._search.neighbors import NeighborSearch
 from graphmargin.graph.weights import Weighting
 from graphmargin.harmonic import harmonic_solution
 from graphmargin.harmonic.harmonic_predictor import PointGraph, WalkPart, walk_distributions

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from sklearn.datasets import make_moons
 
 from graphmargin.margin import Kernel, train_machine
-from graphmargin.margin.feature_maps import explicit_features, landmark_features
+from graphmargin.margin._solvers.feature_maps import explicit_features, landmark_features
+from graphmargin.margin._solvers.smo import solve_smo
 from graphmargin.margin.s3vm import solve_s3vm
-from graphmargin.margin.smo import solve_smo
 from tests.margin.problems import box, quadratic_program
 
 

@@ -5,6 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from graphmargin.confidence.coverage import CoverageCurve, SurestRows
+from graphmargin.confidence.held_out_predictions import AccuracyEstimate
+from graphmargin.confidence.thresholds import ThresholdRow
 from graphmargin.labeling.findings import (
     SOURCES,
     CandidateSummary,
@@ -12,9 +15,6 @@ from graphmargin.labeling.findings import (
     GraphMap,
     RowNote,
 )
-from graphmargin.selection.coverage import CoverageCurve, SurestRows
-from graphmargin.selection.held_out_predictions import AccuracyEstimate
-from graphmargin.selection.thresholds import ThresholdRow
 from graphmargin.tables.column_names import ColumnUse
 
 

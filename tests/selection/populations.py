@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from graphmargin.selection.held_out_predictions import predictions_for
+from graphmargin.confidence.held_out_predictions import predictions_for
 
 SHARES = np.array([0.7, 0.2, 0.1])
 CENTERS = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 2.0]])

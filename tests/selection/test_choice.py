@@ -334,9 +334,9 @@ def test_labels_of_a_fold_are_predicted_with_weights_of_the_others():
     for weights in choose(again, EVEN).fold_weights.values():
         np.testing.assert_allclose(weights, 0.5)
     one_fold = choose(trials_of(sides(scores), given_codes, fold=np.zeros(40, int)), EVEN)
-    np.testing.assert_array_equal(
-        one_fold.cross_fitted_scores, one_fold.trials.scores(one_fold.weights)
-    )
+    # The order of sums, and so the last digit, may depend on the alignment of arrays.
+    expected = one_fold.trials.scores(one_fold.weights)
+    np.testing.assert_allclose(one_fold.cross_fitted_scores, expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from graphmargin.selection.choice import choose
-from graphmargin.selection.held_out_predictions import (
+from graphmargin.confidence.held_out_predictions import (
     estimate_accuracy,
     expected_confusion,
     predictions_by_confusion,
     predictions_for,
 )
+from graphmargin.selection.choice import choose
 from graphmargin.selection.trials import Trials
 
 

@@ -11,13 +11,8 @@ from hypothesis import strategies as st
 from graphmargin.graph import knn_graph
 from graphmargin.harmonic import harmonic_solution
 from graphmargin.labels import encode_labels
-from graphmargin.margin import (
-    Kernel,
-    class_scores,
-    feature_training,
-    kernel_training,
-    train_machine,
-)
+from graphmargin.margin import Kernel, class_scores, train_machine
+from graphmargin.margin._solvers import feature_training, kernel_training
 from graphmargin.margin.induced import induced_labels
 from graphmargin.margin.machine import predicted_codes
 from graphmargin.selection import cut_trials, cuts, gamma_path, trial_rows

@@ -5,8 +5,10 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from graphmargin.estimators import SupervisedSVC
-from graphmargin.harmonic import harmonic_solution, iterative
-from graphmargin.margin import Kernel, kernel_training, train_machine, training
+from graphmargin.harmonic import harmonic_solution
+from graphmargin.harmonic._solvers import iterative
+from graphmargin.margin import Kernel, train_machine, training
+from graphmargin.margin._solvers import kernel_training
 from graphmargin.selection.execution import (
     Execution,
     UnreachedWarning,

@@ -10,7 +10,7 @@ from scipy import sparse
 from graphmargin.graph import knn_graph
 from graphmargin.graph.out_of_sample import attach_by_weights
 from graphmargin.harmonic import harmonic_solution
-from graphmargin.harmonic.elimination import elimination_order
+from graphmargin.harmonic._solvers.elimination import elimination_order
 from graphmargin.selection import trial_rows
 from graphmargin.selection.harmonic_fits import attach, point_graph, try_harmonic
 from graphmargin.selection.held_out import HeldOutLabels

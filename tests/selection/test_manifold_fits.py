@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from graphmargin.margin import kernel_training
+from graphmargin.margin._solvers import kernel_training
 from graphmargin.selection import manifold_fits
 from tests.selection.tasks import MANIFOLD, clusters, folds_of
 

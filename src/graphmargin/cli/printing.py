@@ -18,9 +18,9 @@ from rich.text import Text
 from graphmargin._errors import printable
 
 if TYPE_CHECKING:
+    from graphmargin.confidence.coverage import SurestRows
+    from graphmargin.confidence.held_out_predictions import AccuracyEstimate
     from graphmargin.labeling.findings import Findings
-    from graphmargin.selection.coverage import SurestRows
-    from graphmargin.selection.held_out_predictions import AccuracyEstimate
 
 MAX_CLASSES = 12
 """Largest number of classes in a summary."""
@@ -161,7 +161,7 @@ def surest_text(surest: SurestRows) -> str:
 
     Examples
     --------
-    >>> from graphmargin.selection.coverage import SurestRows
+    >>> from graphmargin.confidence.coverage import SurestRows
     >>> surest_text(SurestRows(share=0.601, threshold=0.97, accuracy=0.994, interval=(0.9, 0.998)))
     'of the surest 60% of the rows, about 99% are right (those with a confidence from 0.970 on)'
     """

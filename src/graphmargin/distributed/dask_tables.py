@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from graphmargin import __version__
 from graphmargin._progress import report_stage
+from graphmargin.confidence.held_out_predictions import estimate_accuracy
 from graphmargin.distributed.cluster_errors import WorkDirError
 from graphmargin.distributed.engine.cluster import Cluster
 from graphmargin.distributed.engine.sampling import allocate_sample, draw_sample
@@ -37,10 +38,9 @@ from graphmargin.labeling.labeling_task import all_labeled_message
 from graphmargin.labels import UNLABELED_IN_TABLES
 from graphmargin.margin.class_weights import ClassWeight, check_class_weight
 from graphmargin.models.table_model import TableModel
-from graphmargin.selection.advice import evidence_advice, unreached_advice
+from graphmargin.reports.advice import evidence_advice, unreached_advice
 from graphmargin.selection.choice import Choice
 from graphmargin.selection.families import cut_parameters
-from graphmargin.selection.held_out_predictions import estimate_accuracy
 from graphmargin.tables.reading import to_frame
 from graphmargin.tables.table_errors import TableError
 from graphmargin.tables.table_features import TableFeatures, fit_features

@@ -13,6 +13,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from graphmargin._progress import report_stage
+from graphmargin.confidence.held_out_predictions import (
+    AccuracyEstimate,
+    HeldOutPredictions,
+    estimate_accuracy,
+)
 from graphmargin.distributed.cluster_parameters import read_cluster_parameters
 from graphmargin.distributed.engine.cluster import cluster_at
 from graphmargin.distributed.engine.storage import Folder
@@ -25,11 +30,6 @@ from graphmargin.labeling.prediction import PredictionSummary
 from graphmargin.labels import UNLABELED_IN_PYTHON
 from graphmargin.models.array_model import ArrayModel, array_model_of
 from graphmargin.selection.choice import Choice
-from graphmargin.selection.held_out_predictions import (
-    AccuracyEstimate,
-    HeldOutPredictions,
-    estimate_accuracy,
-)
 
 TRANSDUCTION = "transduction"
 

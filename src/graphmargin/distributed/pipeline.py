@@ -14,6 +14,7 @@ import numpy as np
 
 from graphmargin import __version__
 from graphmargin._typing import IntArray
+from graphmargin.confidence.held_out_predictions import HeldOutPredictions
 from graphmargin.distributed.cluster_parameters import graph_parameters, settings_of
 from graphmargin.distributed.engine.cluster import Cluster
 from graphmargin.distributed.engine.handles import ExactNeighbors, Points
@@ -54,7 +55,6 @@ from graphmargin.selection.execution import (
     unreached_warning,
 )
 from graphmargin.selection.fitted import held_out_calibration, held_out_predictions
-from graphmargin.selection.held_out_predictions import HeldOutPredictions
 from graphmargin.selection.parameters import GraphParameters, Parameters, fixed_value
 from graphmargin.tables.table_errors import TableError
 from graphmargin.tables.table_features import TableFeatures

@@ -20,6 +20,14 @@ from graphmargin._rows import (
     scale_rows,
 )
 from graphmargin._typing import AnyArray, BoolArray, FloatArray
+from graphmargin.confidence.held_out_predictions import (
+    AccuracyEstimate,
+    HeldOutPredictions,
+    estimate_accuracy,
+    require_held_out,
+)
+from graphmargin.confidence.label_errors import LabelErrors, label_errors
+from graphmargin.confidence.prediction_sets import sets_with_coverage
 from graphmargin.harmonic.harmonic_predictor import HarmonicPredictor
 from graphmargin.labels import EncodedLabels, encode_labels
 from graphmargin.margin.kernels import check_kernel_matrix
@@ -31,15 +39,7 @@ from graphmargin.selection.ensemble_choice import EnsembleChoice
 from graphmargin.selection.execution import Execution
 from graphmargin.selection.fitted import FittedClassifier
 from graphmargin.selection.held_out import HeldOutLabels, held_out_from, validation_set
-from graphmargin.selection.held_out_predictions import (
-    AccuracyEstimate,
-    HeldOutPredictions,
-    estimate_accuracy,
-    require_held_out,
-)
-from graphmargin.selection.label_errors import LabelErrors, label_errors
 from graphmargin.selection.parameters import has_callable, has_parameters_to_choose, is_pairwise
-from graphmargin.selection.prediction_sets import sets_with_coverage
 
 
 class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
@@ -70,7 +70,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         """Return a set of classes for every row that contains the true one with a probability.
 
         The sets are cross-conformal: they come from labels that were held out while parameters
-        were chosen (`graphmargin.selection.set_thresholds`), and are valid if labels are a random
+        were chosen (`graphmargin.confidence.set_thresholds`), and are valid if labels are a random
         draw, at least within each class. A set may be empty, where no class is likely enough.
 
         Parameters
@@ -95,7 +95,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
 
         Labels are predicted by the chosen classifier without them: they are those that were held
         out while parameters were chosen, for max-margin classifiers about 1,000 of more.
-        `graphmargin.selection.LabelErrors` has the probabilities of all of them, and the labels
+        `graphmargin.confidence.LabelErrors` has the probabilities of all of them, and the labels
         above a threshold.
 
         Parameters

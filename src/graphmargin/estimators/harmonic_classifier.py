@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from graphmargin._checks import check_choice
 from graphmargin.estimators.base import SemiSupervisedClassifier
 from graphmargin.harmonic.harmonic_predictor import HarmonicPredictor
+from graphmargin.reports.graph_reports import GraphReport, graph_report
 from graphmargin.selection.choice import Choice
 from graphmargin.selection.execution import Execution
-from graphmargin.selection.graph_reports import GraphReport, graph_report
 from graphmargin.selection.harmonic_fits import blend_harmonic, fit_harmonic, try_harmonic
 from graphmargin.selection.parameters import read_parameters
 from graphmargin.selection.tasks import choose_among, make_tasks

@@ -9,11 +9,11 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from graphmargin.estimators.base import MarginClassifier
+from graphmargin.reports.graph_reports import GraphReport, graph_report
 from graphmargin.selection.choice import Choice
 from graphmargin.selection.cut_trials import max_blended, try_cuts
 from graphmargin.selection.cuts import blend_cuts, fit_cut
 from graphmargin.selection.execution import Execution
-from graphmargin.selection.graph_reports import GraphReport, graph_report
 from graphmargin.selection.parameters import read_parameters
 from graphmargin.selection.tasks import choose_among, make_tasks
 from graphmargin.theory.bounds import RiskBound, risk_bound

@@ -18,7 +18,7 @@ from graphmargin._rows import (
     unit_rows,
 )
 from graphmargin._typing import ProgressCallback
-from graphmargin.graph.neighbors import Neighbors, NeighborSearch, draw_seed
+from graphmargin.graph._search.neighbors import Neighbors, NeighborSearch, draw_seed
 from graphmargin.graph.weights import Weighting, Width, fit_weighting, scaled_width
 
 Metric = Literal["euclidean", "cosine"]

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from graphmargin._rows import row_exponents, scale_each_row
 from graphmargin._typing import FloatArray
-from graphmargin.graph.neighbors import Neighbors
+from graphmargin.graph._search.neighbors import Neighbors
 from graphmargin.graph.weights import Weighting
 
 MAX_COMMON_EXPONENT = 900

@@ -13,8 +13,8 @@ from graphmargin._blocks import row_slices
 from graphmargin._checks import check_real
 from graphmargin._rows import common_exponent, scale_rows
 from graphmargin._typing import FloatArray
-from graphmargin.graph.neighbors import Neighbors
-from graphmargin.graph.voronoi_index import power_of_two
+from graphmargin.graph._search.neighbors import Neighbors
+from graphmargin.graph._search.voronoi_index import power_of_two
 
 Width = Literal["paper", "self-tuning", "binary"] | float
 NAMED_WIDTHS = ("paper", "self-tuning", "binary")

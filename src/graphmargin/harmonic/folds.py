@@ -11,17 +11,17 @@ from scipy import sparse
 from graphmargin._blocks import chunk_ranges
 from graphmargin._threads import map_in_threads
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
-from graphmargin.harmonic.elimination import MAX_FLOPS
-from graphmargin.harmonic.label_walk import LabelWalk, label_walks
-from graphmargin.harmonic.problem import HarmonicProblem, check_gamma_g
-from graphmargin.harmonic.solution import HarmonicSolution, assemble_solution, solve_path
-from graphmargin.harmonic.system import (
+from graphmargin.harmonic._solvers.elimination import MAX_FLOPS
+from graphmargin.harmonic._solvers.label_walk import LabelWalk, label_walks
+from graphmargin.harmonic._solvers.system import (
     EMPTY_SOLUTION,
     HARD_LABEL_RATE,
     HarmonicSystem,
     Solver,
     check_solver,
 )
+from graphmargin.harmonic.problem import HarmonicProblem, check_gamma_g
+from graphmargin.harmonic.solution import HarmonicSolution, assemble_solution, solve_path
 
 FLOPS_PER_MASS = 1000
 """Number of multiply-adds for each mass of all folds that an iteration takes as long as."""

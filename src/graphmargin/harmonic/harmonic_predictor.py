@@ -10,8 +10,8 @@ import numpy as np
 
 from graphmargin._rows import scale_rows
 from graphmargin._typing import AnyArray, FloatArray, IntArray
+from graphmargin.graph._search.neighbors import NeighborSearch
 from graphmargin.graph.adjacency import Metric, metric_points
-from graphmargin.graph.neighbors import NeighborSearch
 from graphmargin.graph.out_of_sample import Attachment, attach_by_neighbors, attach_by_weights
 from graphmargin.graph.weights import Weighting
 from graphmargin.harmonic.solution import spread_sink_mass

@@ -22,8 +22,8 @@ from scipy import sparse
 from graphmargin._blocks import row_slices
 from graphmargin._typing import BoolArray, FloatArray, IntArray
 from graphmargin.graph.laplacian import components
+from graphmargin.harmonic._solvers.system import HARD_LABEL_RATE, HarmonicSystem
 from graphmargin.harmonic.suggestion import LabelWalk
-from graphmargin.harmonic.system import HARD_LABEL_RATE, HarmonicSystem
 from graphmargin.labels import UNLABELED
 
 Inverse = Callable[[FloatArray], FloatArray]

@@ -10,9 +10,9 @@ from scipy import sparse
 
 from graphmargin._blocks import row_slices
 from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray
+from graphmargin.harmonic._solvers.system import HarmonicSystem, Solver, check_solver
 from graphmargin.harmonic.problem import HarmonicProblem
 from graphmargin.harmonic.solution import HarmonicSolution
-from graphmargin.harmonic.system import HarmonicSystem, Solver, check_solver
 from graphmargin.labels import UNLABELED, decode_labels
 
 Inverse = Callable[[FloatArray], FloatArray]

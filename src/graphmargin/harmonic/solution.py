@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray, ProgressCallback
-from graphmargin.harmonic.problem import HarmonicProblem, check_gamma_g, harmonic_problem
-from graphmargin.harmonic.system import (
+from graphmargin.harmonic._solvers.system import (
     EMPTY_SOLUTION,
     HarmonicSystem,
     Solver,
@@ -19,6 +18,7 @@ from graphmargin.harmonic.system import (
     check_solver,
     confidence_of,
 )
+from graphmargin.harmonic.problem import HarmonicProblem, check_gamma_g, harmonic_problem
 from graphmargin.labels import UNLABELED, decode_labels
 
 SINK_FLOOR = 0.02

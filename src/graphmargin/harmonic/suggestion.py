@@ -14,10 +14,10 @@ from graphmargin._checks import check_integer, check_random_state
 from graphmargin._compilation import kernel
 from graphmargin._html import html_table
 from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray
-from graphmargin.harmonic.local_push import push_visits
+from graphmargin.harmonic._solvers.local_push import push_visits
+from graphmargin.harmonic._solvers.system import HarmonicSystem, confidence_of
 from graphmargin.harmonic.problem import HarmonicProblem
 from graphmargin.harmonic.solution import HarmonicSolution, spread_sink_mass
-from graphmargin.harmonic.system import HarmonicSystem, confidence_of
 
 MIN_CANDIDATES = 300
 """Smallest number of candidates, if there are as many; each takes a right-hand side."""

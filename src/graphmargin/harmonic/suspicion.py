@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from graphmargin._typing import AnyArray, FloatArray, IntArray
+from graphmargin.harmonic._solvers.system import Solver
 from graphmargin.harmonic.leave_one_out import leave_one_out
 from graphmargin.harmonic.solution import HarmonicSolution, spread_sink_mass
-from graphmargin.harmonic.system import Solver
 from graphmargin.labels import UNLABELED, decode_labels
 
 N_PRINTED = 5

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from graphmargin.selection.coverage import CoverageCurve, SurestRows
-from graphmargin.selection.held_out_predictions import AccuracyEstimate
-from graphmargin.selection.thresholds import ThresholdRow
+from graphmargin.confidence.coverage import CoverageCurve, SurestRows
+from graphmargin.confidence.held_out_predictions import AccuracyEstimate
+from graphmargin.confidence.thresholds import ThresholdRow
 from graphmargin.tables.column_names import ColumnUse
 
 GIVEN, INDUCED, MODEL = SOURCES = ("given", "induced", "model")

@@ -9,6 +9,9 @@ import numpy as np
 
 from graphmargin import __version__
 from graphmargin._typing import FloatArray, IntArray
+from graphmargin.confidence.coverage import CoverageCurve, coverage_curve, surest_rows
+from graphmargin.confidence.held_out_predictions import estimate_accuracy
+from graphmargin.confidence.thresholds import ThresholdRow, threshold_table
 from graphmargin.labeling.findings import (
     INDUCED,
     MODEL,
@@ -23,16 +26,13 @@ from graphmargin.labeling.graph_layout import force_layout, sample_for_map
 from graphmargin.labeling.label_audit import audit_labels
 from graphmargin.labeling.labeled_table import LabeledTable, table_report
 from graphmargin.labeling.row_preview import preview_rows, row_notes
+from graphmargin.reports.graph_reports import GraphReport
 from graphmargin.selection.choice import Choice
-from graphmargin.selection.coverage import CoverageCurve, coverage_curve, surest_rows
 from graphmargin.selection.cuts import fit_cut
 from graphmargin.selection.ensemble_choice import EnsembleChoice
 from graphmargin.selection.execution import Execution
-from graphmargin.selection.graph_reports import GraphReport
-from graphmargin.selection.held_out_predictions import estimate_accuracy
 from graphmargin.selection.parameters import Parameters, fixed_value
 from graphmargin.selection.tasks import make_tasks
-from graphmargin.selection.thresholds import ThresholdRow, threshold_table
 from graphmargin.theory.bounds import risk_bound
 from graphmargin.theory.capacity import vc_dimension
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from graphmargin._texts import format_count
+from graphmargin.confidence.label_errors import label_errors
 from graphmargin.labeling.findings import RowNote
 from graphmargin.labeling.labeled_table import LabeledTable
 from graphmargin.labeling.row_preview import row_notes
-from graphmargin.selection.advice import format_count
-from graphmargin.selection.label_errors import label_errors
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def audit_labels(labeled: LabeledTable, threshold: float = 0.5) -> LabelAudit:
 
     Each label was held out while parameters were chosen (about 1,000 of more labels), so that
     nothing is fitted again. Labels are listed if they are wrong with a probability above
-    `threshold`, in [0, 1). See `graphmargin.selection.LabelErrors`.
+    `threshold`, in [0, 1). See `graphmargin.confidence.LabelErrors`.
 
     Examples
     --------

@@ -11,6 +11,12 @@ import numpy as np
 
 from graphmargin._progress import progress_listener
 from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray, ProgressListener
+from graphmargin.confidence.held_out_predictions import HeldOutPredictions
+from graphmargin.confidence.prediction_sets import (
+    coverage_warning,
+    prediction_sets,
+    set_thresholds,
+)
 from graphmargin.harmonic.solution import HarmonicSolution, solve_path
 from graphmargin.labeling.findings import GIVEN, INDUCED, MODEL
 from graphmargin.labeling.labeling_task import LabelingTask
@@ -18,6 +24,7 @@ from graphmargin.labeling.output_cells import label_cells, set_cells
 from graphmargin.labels import EncodedLabels, encode_labels
 from graphmargin.margin.class_weights import ClassWeight, class_weights
 from graphmargin.models.table_model import TableModel
+from graphmargin.reports.graph_reports import GraphReport, graph_report
 from graphmargin.selection.choice import Choice
 from graphmargin.selection.cuts import FittedCut
 from graphmargin.selection.ensemble import FittedEnsemble, fit_ensemble
@@ -28,14 +35,7 @@ from graphmargin.selection.families import (
     named_family,
     try_family,
 )
-from graphmargin.selection.graph_reports import GraphReport, graph_report
 from graphmargin.selection.held_out import HeldOutLabels, default_held_out
-from graphmargin.selection.held_out_predictions import HeldOutPredictions
-from graphmargin.selection.prediction_sets import (
-    coverage_warning,
-    prediction_sets,
-    set_thresholds,
-)
 from graphmargin.selection.tasks import make_tasks
 from graphmargin.tables.table_errors import TableError
 

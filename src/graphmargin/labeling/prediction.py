@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from graphmargin._typing import AnyArray, BoolArray, ProgressCallback
+from graphmargin.confidence.prediction_sets import (
+    coverage_warning,
+    prediction_sets,
+    set_thresholds,
+)
 from graphmargin.labeling.output_cells import label_cells, set_cells
 from graphmargin.labels import UnlabeledRule, confidence_of_labels
 from graphmargin.models.model_errors import ModelFileError
 from graphmargin.models.model_file import load_model
 from graphmargin.models.table_model import TableModel
-from graphmargin.selection.prediction_sets import (
-    coverage_warning,
-    prediction_sets,
-    set_thresholds,
-)
 from graphmargin.tables.column_names import check_not_taken
 from graphmargin.tables.column_parsing import parse_texts, with_natural_dtype
 from graphmargin.tables.reading import read_chunks

@@ -1,5 +1,6 @@
 """Max-margin classifiers: they learn from labels with a kernel, and label new points too."""
 
+from graphmargin.margin._solvers.kernel_training import train_on_kernel
 from graphmargin.margin.calibration import (
     Calibration,
     calibrate_pairs,
@@ -9,7 +10,6 @@ from graphmargin.margin.calibration import (
     probabilities,
 )
 from graphmargin.margin.coupling import class_scores, coupled_log_probabilities
-from graphmargin.margin.kernel_training import train_on_kernel
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine, TrainingReport
 from graphmargin.margin.manifold import train_manifold

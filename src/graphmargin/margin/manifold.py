@@ -29,10 +29,14 @@ from graphmargin._threads import raise_if_cancelled
 from graphmargin._typing import FloatArray, IntArray
 from graphmargin.graph.laplacian import laplacian, quadratic_form
 from graphmargin.labels import UNLABELED
+from graphmargin.margin._solvers.feature_maps import (
+    FeatureMap,
+    explicit_features,
+    rows_are_few_features,
+)
+from graphmargin.margin._solvers.feature_training import N_LANDMARKS
+from graphmargin.margin._solvers.kernel_training import train_on_kernel, train_without_bias
 from graphmargin.margin.class_weights import weights_of_rows
-from graphmargin.margin.feature_maps import FeatureMap, explicit_features, rows_are_few_features
-from graphmargin.margin.feature_training import N_LANDMARKS
-from graphmargin.margin.kernel_training import train_on_kernel, train_without_bias
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine, subtract_center
 from graphmargin.margin.training import (

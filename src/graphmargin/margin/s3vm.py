@@ -22,10 +22,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from graphmargin._typing import FloatArray, IntArray
-from graphmargin.margin.annealing import anneal, center_rows
-from graphmargin.margin.coordinate_descent import best_shift
-from graphmargin.margin.fixed_bias_descent import solve_fixed_bias
-from graphmargin.margin.smo import solve_smo
+from graphmargin.margin._solvers.annealing import anneal, center_rows
+from graphmargin.margin._solvers.coordinate_descent import best_shift
+from graphmargin.margin._solvers.fixed_bias_descent import solve_fixed_bias
+from graphmargin.margin._solvers.smo import solve_smo
 
 TOLERANCE = 1e-6
 """Tolerance of f of the machines on given and on guessed labels."""

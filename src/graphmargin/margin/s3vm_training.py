@@ -18,16 +18,16 @@ from graphmargin._checks import check_random_state, check_real
 from graphmargin._threads import map_in_threads
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
 from graphmargin.labels import UNLABELED
-from graphmargin.margin.annealing import anneal_pairs
-from graphmargin.margin.class_weights import weights_of_rows
-from graphmargin.margin.coupling import class_scores
-from graphmargin.margin.feature_maps import FeatureMap, explicit_features
-from graphmargin.margin.feature_training import (
+from graphmargin.margin._solvers.annealing import anneal_pairs
+from graphmargin.margin._solvers.feature_maps import FeatureMap, explicit_features
+from graphmargin.margin._solvers.feature_training import (
     MAX_FEATURE_ROWS,
     N_LANDMARKS,
     landmark_precision,
 )
-from graphmargin.margin.kernel_training import train_on_kernel
+from graphmargin.margin._solvers.kernel_training import train_on_kernel
+from graphmargin.margin.class_weights import weights_of_rows
+from graphmargin.margin.coupling import class_scores
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine, TrainingReport, predicted_codes
 from graphmargin.margin.pairs import class_pairs

@@ -15,9 +15,9 @@ from scipy import sparse
 
 from graphmargin._checks import check_choice
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
-from graphmargin.margin.feature_maps import rows_are_features
-from graphmargin.margin.feature_training import train_on_features
-from graphmargin.margin.kernel_training import train_by_libsvm, train_on_kernel
+from graphmargin.margin._solvers.feature_maps import rows_are_features
+from graphmargin.margin._solvers.feature_training import train_on_features
+from graphmargin.margin._solvers.kernel_training import train_by_libsvm, train_on_kernel
 from graphmargin.margin.kernels import LIBSVM_KERNELS, Kernel
 from graphmargin.margin.machine import MarginMachine, subtract_center
 from graphmargin.margin.pairs import MarginProblem, margin_problem

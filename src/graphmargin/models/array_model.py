@@ -10,11 +10,11 @@ import numpy as np
 
 from graphmargin._rows import canonical_rows, check_no_mask, errors_name_argument
 from graphmargin._typing import AnyArray, BoolArray, FloatArray
+from graphmargin.confidence.held_out_predictions import HeldOutPredictions
+from graphmargin.confidence.prediction_sets import sets_with_coverage
 from graphmargin.harmonic.harmonic_predictor import HarmonicPredictor
 from graphmargin.margin.margin_predictor import MarginPredictor
 from graphmargin.margin.mixture_predictor import MixturePredictor
-from graphmargin.selection.held_out_predictions import HeldOutPredictions
-from graphmargin.selection.prediction_sets import sets_with_coverage
 from graphmargin.tables.column_names import format_names
 
 Predictor: TypeAlias = MarginPredictor | HarmonicPredictor | MixturePredictor

@@ -17,7 +17,8 @@ import numpy as np
 from scipy import sparse
 
 from graphmargin._typing import AnyArray, FloatArray, IntArray
-from graphmargin.graph.neighbors import NeighborSearch
+from graphmargin.confidence.held_out_predictions import HeldOutPredictions
+from graphmargin.graph._search.neighbors import NeighborSearch
 from graphmargin.graph.weights import Weighting
 from graphmargin.harmonic.harmonic_predictor import HarmonicPredictor, PointGraph, WalkPart
 from graphmargin.margin.calibration import Calibration
@@ -28,7 +29,6 @@ from graphmargin.margin.mixture_predictor import MixturePart, MixturePredictor
 from graphmargin.models.array_model import ArrayModel, Predictor
 from graphmargin.models.model_errors import ModelFileError, require
 from graphmargin.models.table_model import TableModel
-from graphmargin.selection.held_out_predictions import HeldOutPredictions
 
 
 class Record(NamedTuple):

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphmargin._typing import AnyArray, BoolArray, FloatArray
+from graphmargin.confidence.held_out_predictions import HeldOutPredictions
+from graphmargin.confidence.prediction_sets import sets_with_coverage
 from graphmargin.labels import UNLABELED_IN_TABLES, UnlabeledRule, confidence_of_labels
 from graphmargin.models.array_model import Predictor
-from graphmargin.selection.held_out_predictions import HeldOutPredictions
-from graphmargin.selection.prediction_sets import sets_with_coverage
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from graphmargin.confidence.held_out_predictions import HeldOutPredictions
 from graphmargin.harmonic.harmonic_predictor import HarmonicPredictor, PointGraph, WalkPart
 from graphmargin.margin.calibration import Calibration
 from graphmargin.margin.machine import MarginMachine
@@ -20,7 +21,6 @@ from graphmargin.margin.mixture_predictor import MixturePredictor
 from graphmargin.models.array_model import ArrayModel, Predictor
 from graphmargin.models.model_errors import require
 from graphmargin.models.table_model import TableModel
-from graphmargin.selection.held_out_predictions import HeldOutPredictions
 
 MAX_EXPONENT = 1100
 """Largest magnitude of the exponent of a double, and some margin."""

@@ -10,8 +10,8 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray
+from graphmargin.confidence.held_out_predictions import binomial_interval
 from graphmargin.labels import confidence_of_labels
-from graphmargin.selection.held_out_predictions import binomial_interval
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray
 from graphmargin.graph.adjacency import neighbor_graph
+from graphmargin.harmonic._solvers.system import confidence_of
 from graphmargin.harmonic.harmonic_predictor import PointGraph, attach
-from graphmargin.harmonic.system import confidence_of
 from graphmargin.plotting._matplotlib import (
     BAND_COLOR,
     check_plane,

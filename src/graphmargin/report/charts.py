@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from graphmargin.confidence.coverage import CoverageCurve
 from graphmargin.labeling.findings import (
     GIVEN,
     INDUCED,
@@ -14,7 +15,6 @@ from graphmargin.labeling.findings import (
     GraphMap,
     gamma_text,
 )
-from graphmargin.selection.coverage import CoverageCurve
 
 WIDTH, HEIGHT = 460.0, 270.0
 """Width and height of a chart."""

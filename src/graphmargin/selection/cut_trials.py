@@ -15,8 +15,8 @@ from graphmargin._threads import map_in_threads
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
 from graphmargin.harmonic.solution import HarmonicSolution
 from graphmargin.labels import UNLABELED, EncodedLabels
+from graphmargin.margin._solvers.kernel_training import train_on_kernel
 from graphmargin.margin.induced import InducedLabels, induced_labels, supervised_labels
-from graphmargin.margin.kernel_training import train_on_kernel
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine, pairwise_values, subtract_center
 from graphmargin.margin.training import choose_center

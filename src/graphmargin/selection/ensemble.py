@@ -14,6 +14,11 @@ from typing import Any
 import numpy as np
 
 from graphmargin._typing import FloatArray, IntArray
+from graphmargin.confidence.held_out_predictions import (
+    HeldOutPredictions,
+    expected_confusion,
+    predictions_by_confusion,
+)
 from graphmargin.harmonic.harmonic_predictor import HarmonicPredictor
 from graphmargin.labels import EncodedLabels
 from graphmargin.margin.calibration import Calibration, fit_calibration, sharpness_at_confidence
@@ -31,11 +36,6 @@ from graphmargin.selection.execution import Execution, FitWarning
 from graphmargin.selection.families import Family, TriedFamily, try_family
 from graphmargin.selection.fitted import FittedClassifier
 from graphmargin.selection.held_out import HeldOutLabels
-from graphmargin.selection.held_out_predictions import (
-    HeldOutPredictions,
-    expected_confusion,
-    predictions_by_confusion,
-)
 from graphmargin.selection.tasks import Task, make_tasks
 
 

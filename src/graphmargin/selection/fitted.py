@@ -8,6 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from graphmargin._typing import FloatArray, IntArray
+from graphmargin.confidence.held_out_predictions import (
+    HeldOutPredictions,
+    expected_confusion,
+    predictions_by_confusion,
+)
 from graphmargin.harmonic.harmonic_predictor import HarmonicPredictor, WalkPart
 from graphmargin.margin.calibration import (
     Calibration,
@@ -20,11 +25,6 @@ from graphmargin.margin.machine import MarginMachine, predicted_codes, sum_pairw
 from graphmargin.margin.margin_predictor import MarginPredictor
 from graphmargin.selection.choice import Choice
 from graphmargin.selection.execution import FitWarning
-from graphmargin.selection.held_out_predictions import (
-    HeldOutPredictions,
-    expected_confusion,
-    predictions_by_confusion,
-)
 from graphmargin.selection.tasks import Task
 
 

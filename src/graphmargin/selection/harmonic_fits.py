@@ -10,7 +10,8 @@ import numpy as np
 
 from graphmargin._progress import report_stage
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
-from graphmargin.graph.neighbors import nearest_neighbors
+from graphmargin.confidence.held_out_predictions import predictions_for
+from graphmargin.graph._search.neighbors import nearest_neighbors
 from graphmargin.harmonic.harmonic_predictor import HarmonicPredictor, PointGraph, WalkPart, attach
 from graphmargin.harmonic.solution import (
     HarmonicSolution,
@@ -25,7 +26,6 @@ from graphmargin.selection.fitted import FittedClassifier
 from graphmargin.selection.gamma_path import GammaStatistics, gamma_path, solve_folds
 from graphmargin.selection.grids import gamma_g_grid, label_counts, prior_grid
 from graphmargin.selection.held_out import NOTHING_HELD_OUT, HeldOutLabels
-from graphmargin.selection.held_out_predictions import predictions_for
 from graphmargin.selection.tasks import (
     BlendMember,
     Candidate,

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 
 from graphmargin._checks import check_choice, check_integer, check_real
+from graphmargin.graph._search.neighbors import check_n_neighbors
 from graphmargin.graph.adjacency import METRICS, Metric
-from graphmargin.graph.neighbors import check_n_neighbors
 from graphmargin.graph.weights import NAMED_WIDTHS, Width, check_width, kernel_width, scaled_width
+from graphmargin.harmonic._solvers.system import SOLVERS
 from graphmargin.harmonic.problem import check_c_unlabeled, check_gamma_g, check_trust
 from graphmargin.harmonic.solution import check_priors
-from graphmargin.harmonic.system import SOLVERS
 from graphmargin.labels import EncodedLabels
 from graphmargin.margin.class_weights import check_class_weight, class_weights
 from graphmargin.margin.induced import LOSS_WEIGHTS

@@ -13,8 +13,8 @@ from graphmargin._checks import check_random_state
 from graphmargin._progress import report_stage
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
 from graphmargin.labels import UNLABELED
-from graphmargin.margin.feature_maps import explicit_features
-from graphmargin.margin.feature_training import landmark_precision
+from graphmargin.margin._solvers.feature_maps import explicit_features
+from graphmargin.margin._solvers.feature_training import landmark_precision
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine, TrainingReport, blend_machines
 from graphmargin.margin.s3vm import S3VMSolution

@@ -10,10 +10,10 @@ import numpy as np
 from graphmargin._checks import check_random_state
 from graphmargin._typing import FloatArray, IntArray
 from graphmargin.graph.adjacency import NeighborGraph
-from graphmargin.harmonic.elimination import elimination_order
+from graphmargin.harmonic._solvers.elimination import elimination_order
 from graphmargin.harmonic.problem import HarmonicProblem, make_harmonic_problem
 from graphmargin.labels import UNLABELED, EncodedLabels
-from graphmargin.margin.feature_maps import stratified_sample
+from graphmargin.margin._solvers.feature_maps import stratified_sample
 from graphmargin.selection.execution import Execution
 from graphmargin.selection.held_out import HeldOutLabels
 from graphmargin.selection.tasks import Task, build_graph

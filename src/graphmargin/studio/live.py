@@ -8,6 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray
+from graphmargin.confidence.held_out_predictions import (
+    AccuracyEstimate,
+    estimate_accuracy,
+    predictions_for,
+)
+from graphmargin.confidence.label_errors import LabelErrors, label_errors
 from graphmargin.graph.adjacency import knn_graph
 from graphmargin.harmonic.label_updates import (
     Inverse,
@@ -25,12 +31,6 @@ from graphmargin.harmonic.suggestion import (
 )
 from graphmargin.labels import UNLABELED
 from graphmargin.selection.families import N_NEIGHBORS
-from graphmargin.selection.held_out_predictions import (
-    AccuracyEstimate,
-    estimate_accuracy,
-    predictions_for,
-)
-from graphmargin.selection.label_errors import LabelErrors, label_errors
 
 SINK_RATE = 0.03
 """The gamma_g of the live answer, in units of the median degree."""

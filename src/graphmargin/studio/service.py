@@ -17,12 +17,12 @@ from graphmargin._errors import InputError, one_line
 from graphmargin._files import default_output, file_stem
 from graphmargin._threads import cancellable, n_threads
 from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray, ProgressCallback
+from graphmargin.confidence.held_out_predictions import estimate_accuracy
+from graphmargin.confidence.label_errors import LabelErrors, label_errors
 from graphmargin.labeling.graph_layout import force_layout
 from graphmargin.labeling.labeled_table import LabeledTable, label_rows
 from graphmargin.labeling.labeling_task import LabelingTask, relabel
-from graphmargin.selection.advice import SessionAdvice, session_advice
-from graphmargin.selection.held_out_predictions import estimate_accuracy
-from graphmargin.selection.label_errors import LabelErrors, label_errors
+from graphmargin.reports.advice import SessionAdvice, session_advice
 from graphmargin.studio.journal import entry_line, journal_path, open_journal
 from graphmargin.studio.live import Live, LiveAnswer
 from graphmargin.studio.session import (

@@ -23,8 +23,8 @@ from graphmargin.distributed.stages import pair_solver, score_calibration
 from graphmargin.distributed.stages.machine_training import train
 from graphmargin.distributed.stages.score_calibration import calibrate
 from graphmargin.distributed.stages.training_rows import BlendedCandidate, TrainingPlan
+from graphmargin.margin._solvers.coordinate_descent import best_shift
 from graphmargin.margin.calibration import calibrate_pairs, calibration_targets
-from graphmargin.margin.coordinate_descent import best_shift
 from graphmargin.margin.induced import confident_labels
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import blend_machines, predicted_codes

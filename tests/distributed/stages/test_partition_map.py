@@ -10,7 +10,7 @@ from graphmargin.distributed.stages.partition_map import (
     make_partition_map,
     with_replica_radius,
 )
-from graphmargin.graph.neighbors import nearest_neighbors
+from graphmargin.graph._search.neighbors import nearest_neighbors
 from tests.distributed.rows import mixture
 
 

@@ -7,7 +7,7 @@ from dask.utils import format_bytes
 
 from graphmargin.distributed.cluster_errors import ClusterError
 from graphmargin.distributed.engine.cluster import Cluster
-from graphmargin.harmonic.iterative import pad_columns
+from graphmargin.harmonic._solvers.iterative import pad_columns
 
 TASKS_PER_THREAD = 4
 """Least number of partitions for each thread, so that none waits long for the slowest."""

@@ -16,7 +16,7 @@ from graphmargin._compilation import kernel
 from graphmargin._typing import AnyArray, FloatArray, IntArray
 from graphmargin.distributed.engine.handles import concatenate_records
 from graphmargin.distributed.stages.training_rows import RowGroup
-from graphmargin.margin.coordinate_descent import (
+from graphmargin.margin._solvers.coordinate_descent import (
     LinearProblem,
     bias_feature_square,
     centered_problem,

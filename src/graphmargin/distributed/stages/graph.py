@@ -34,8 +34,8 @@ from graphmargin.distributed.engine.handles import (
 )
 from graphmargin.distributed.engine.run import Run
 from graphmargin.distributed.engine.storage import Folder
+from graphmargin.graph._search.neighbors import Neighbors, NeighborSearch, draw_seed
 from graphmargin.graph.adjacency import metric_points
-from graphmargin.graph.neighbors import Neighbors, NeighborSearch, draw_seed
 from graphmargin.graph.weights import Weighting
 from graphmargin.selection.parameters import GraphParameters
 

@@ -30,8 +30,8 @@ from graphmargin.distributed.engine.run import Run
 from graphmargin.distributed.engine.storage import Folder
 from graphmargin.distributed.stages import harmonic_tasks as tasks
 from graphmargin.distributed.stages.harmonic_tasks import PartitionedProblem
-from graphmargin.harmonic.iterative import log_progress, safe_divide
-from graphmargin.harmonic.system import FIRST_TOLERANCE, final_tolerances, is_certain
+from graphmargin.harmonic._solvers.iterative import log_progress, safe_divide
+from graphmargin.harmonic._solvers.system import FIRST_TOLERANCE, final_tolerances, is_certain
 
 MAX_ITERATIONS = 10_000
 CHECKPOINT = 10

@@ -25,16 +25,16 @@ from graphmargin.distributed.engine.handles import (
 )
 from graphmargin.distributed.engine.run import trim_malloc
 from graphmargin.distributed.engine.storage import Folder
-from graphmargin.harmonic.coarse_graph import Aggregates
-from graphmargin.harmonic.elimination import csr_arrays
-from graphmargin.harmonic.iterative import (
+from graphmargin.harmonic._solvers.coarse_graph import Aggregates
+from graphmargin.harmonic._solvers.elimination import csr_arrays
+from graphmargin.harmonic._solvers.iterative import (
     DirectionUpdate,
     advance,
     apply,
     pad_columns,
     scale_and_add,
 )
-from graphmargin.harmonic.system import certifying_tolerance, confidence_of
+from graphmargin.harmonic._solvers.system import certifying_tolerance, confidence_of
 from graphmargin.labels import UNLABELED
 
 MAX_AGGREGATES = 500

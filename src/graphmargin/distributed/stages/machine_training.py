@@ -28,14 +28,14 @@ from graphmargin.distributed.stages.training_rows import (
     load_group,
     stratum_quotas,
 )
-from graphmargin.margin.coordinate_descent import RELATIVE_GAP
-from graphmargin.margin.feature_maps import (
+from graphmargin.margin._solvers.coordinate_descent import RELATIVE_GAP
+from graphmargin.margin._solvers.feature_maps import (
     FeatureMap,
     balanced_quotas,
     landmark_features,
     row_features,
 )
-from graphmargin.margin.feature_training import (
+from graphmargin.margin._solvers.feature_training import (
     LINEAR_GAP,
     MAX_FEATURE_ROWS,
     N_LANDMARKS,

@@ -39,7 +39,7 @@ from graphmargin.distributed.stages.class_pairs import (
     shift_range,
     weight_below,
 )
-from graphmargin.margin.coordinate_descent import MAX_EPOCHS, epochs_before_check
+from graphmargin.margin._solvers.coordinate_descent import MAX_EPOCHS, epochs_before_check
 
 FIRST_EPOCHS = 2
 """Number of epochs in the groups before rows are pooled. After more of them, a group takes rows for
@@ -159,7 +159,7 @@ def best_biases(
 ) -> FloatArray:
     """Return the best bias of every pair, given its weights.
 
-    This is `graphmargin.margin.coordinate_descent.best_shift` with a precision of 1e-6: the mean of
+    This is `margin._solvers.coordinate_descent.best_shift` with a precision of 1e-6: the mean of
     the first shift at which the slope of the losses is not negative and the first at which it is
     positive.
     """

@@ -29,7 +29,7 @@ from graphmargin.distributed.engine.storage import Folder
 from graphmargin.distributed.io.ingest import TableSummary, draw_rows, read_sample
 from graphmargin.graph.adjacency import neighbor_graph
 from graphmargin.labels import EncodedLabels
-from graphmargin.margin.feature_maps import balanced_quotas
+from graphmargin.margin._solvers.feature_maps import balanced_quotas
 from graphmargin.selection.choice import Choice, choose
 from graphmargin.selection.cut_trials import MAX_BLENDED, try_cuts
 from graphmargin.selection.execution import Execution

@@ -8,7 +8,7 @@ owns, if the row is close enough: a point of cell b is at least
 
     ``h(x, b) = (norm(x - c_b)^2 - norm(x - c_a)^2) / (2 norm(c_b - c_a))``
 
-away from x, whose nearest center is c_a (see `graphmargin.graph.voronoi_index`), and the partition
+away from x, whose nearest center is c_a (see `graph._search.voronoi_index`), and the partition
 of b has a replica of x if ``h(x, b) <= radius * spread_b``, where spread_b is the mean distance of
 the points of b from their center. With the chosen radius, the partitions of a sample of rows have
 99 percent of their exact neighbors. So every partition finds the neighbors of its rows by itself.
@@ -26,7 +26,12 @@ from numpy.random import RandomState
 
 from graphmargin._typing import FloatArray, IntArray
 from graphmargin.distributed.engine.storage import Folder
-from graphmargin.graph.voronoi_index import Scale, nearest_centers, scale_of, two_level_kmeans
+from graphmargin.graph._search.voronoi_index import (
+    Scale,
+    nearest_centers,
+    scale_of,
+    two_level_kmeans,
+)
 
 CELLS_PER_PARTITION = 8
 """Number of cells of a partition; more of them balance the partitions, but need more replicas."""

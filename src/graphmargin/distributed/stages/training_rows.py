@@ -23,7 +23,7 @@ from graphmargin.distributed.engine.handles import (
 from graphmargin.distributed.engine.sampling import draw_sample
 from graphmargin.distributed.engine.storage import Arrays, Folder
 from graphmargin.labels import UNLABELED
-from graphmargin.margin.feature_maps import ERROR_ROWS, FeatureMap, balanced_quotas
+from graphmargin.margin._solvers.feature_maps import ERROR_ROWS, FeatureMap, balanced_quotas
 from graphmargin.margin.induced import InducedLabels, confident_labels
 from graphmargin.margin.pairs import rows_by_class
 

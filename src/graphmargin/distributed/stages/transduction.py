@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from graphmargin._typing import FloatArray, IntArray
+from graphmargin.confidence.held_out_predictions import expected_confusion
 from graphmargin.distributed.engine.handles import (
     Induced,
     Labels,
@@ -27,7 +28,6 @@ from graphmargin.labels import UNLABELED
 from graphmargin.margin.calibration import Calibration
 from graphmargin.margin.coupling import class_scores
 from graphmargin.margin.machine import predicted_codes
-from graphmargin.selection.held_out_predictions import expected_confusion
 
 GIVEN_SOURCE, INDUCED_SOURCE, MODEL_SOURCE = map(SOURCES.index, (GIVEN, INDUCED, MODEL))
 

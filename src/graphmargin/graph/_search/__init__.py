@@ -1,0 +1,1 @@
+"""Algorithms of the neighbor search; `graph.adjacency` is their door."""

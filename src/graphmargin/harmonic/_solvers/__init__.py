@@ -1,0 +1,1 @@
+"""Solvers of harmonic systems; `harmonic.solution` and `harmonic.folds` are their door."""

@@ -1,0 +1,1 @@
+"""Solvers of max-margin problems; `margin.training` is their door."""
