@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     )
     from graphmargin.models import load_model, model_info, save_model
     from graphmargin.reports import graph_report
-    from graphmargin.selection import LabeledKFold, LabeledLeaveOneOut
+    from graphmargin.search import LabeledKFold, LabeledLeaveOneOut
 
 __all__ = [
     "HarmonicClassifier",
@@ -68,7 +68,7 @@ __all__ = [
 
 __version__ = "0.1.0"
 
-_PUBLIC_PACKAGES = ("estimators", "graph", "harmonic", "selection", "reports", "models")
+_PUBLIC_PACKAGES = ("estimators", "graph", "harmonic", "search", "reports", "models")
 """Packages whose public names are exported here."""
 _PACKAGES = ("datasets", "theory")
 """Packages that are exported as a whole."""

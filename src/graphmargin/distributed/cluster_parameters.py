@@ -8,7 +8,7 @@ import numpy as np
 
 from graphmargin._checks import check_choice, check_integer
 from graphmargin.margin.class_weights import ClassWeight
-from graphmargin.selection.parameters import (
+from graphmargin.search.parameters import (
     AUTO,
     SHARED_PARAMETERS,
     Candidates,

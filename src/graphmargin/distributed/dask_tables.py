@@ -39,7 +39,7 @@ from graphmargin.labels import UNLABELED_IN_TABLES
 from graphmargin.margin.class_weights import ClassWeight, check_class_weight
 from graphmargin.models.table_model import TableModel
 from graphmargin.reports.advice import evidence_advice, unreached_advice
-from graphmargin.selection.choice import Choice
+from graphmargin.search.choice import Choice
 from graphmargin.selection.families import cut_parameters
 from graphmargin.tables.reading import to_frame
 from graphmargin.tables.table_errors import TableError

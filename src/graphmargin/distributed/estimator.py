@@ -29,7 +29,7 @@ from graphmargin.distributed.pipeline import FitRequest, FittedOnCluster, run_fi
 from graphmargin.labeling.prediction import PredictionSummary
 from graphmargin.labels import UNLABELED_IN_PYTHON
 from graphmargin.models.array_model import ArrayModel, array_model_of
-from graphmargin.selection.choice import Choice
+from graphmargin.search.choice import Choice
 
 TRANSDUCTION = "transduction"
 

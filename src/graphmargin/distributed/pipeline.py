@@ -47,15 +47,15 @@ from graphmargin.distributed.stages.transduction import label_rows
 from graphmargin.graph.weights import paper_width
 from graphmargin.margin.class_weights import class_weights
 from graphmargin.margin.margin_predictor import MarginPredictor
-from graphmargin.selection.choice import Choice
-from graphmargin.selection.execution import (
+from graphmargin.search.choice import Choice
+from graphmargin.search.execution import (
     FitWarning,
     convergence_warning,
     machine_warnings,
     unreached_warning,
 )
+from graphmargin.search.parameters import GraphParameters, Parameters, fixed_value
 from graphmargin.selection.fitted import held_out_calibration, held_out_predictions
-from graphmargin.selection.parameters import GraphParameters, Parameters, fixed_value
 from graphmargin.tables.table_errors import TableError
 from graphmargin.tables.table_features import TableFeatures
 

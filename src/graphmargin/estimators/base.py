@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags, get_tags
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from graphmargin._rows import (
-    canonical_rows,
-    check_no_mask,
-    common_exponent,
-    errors_name_argument,
-    scale_rows,
-)
+from graphmargin._rows import canonical_rows, check_no_mask, errors_name_argument
 from graphmargin._typing import AnyArray, BoolArray, FloatArray
 from graphmargin.confidence.held_out_predictions import (
     AccuracyEstimate,
@@ -28,33 +22,46 @@ from graphmargin.confidence.held_out_predictions import (
 )
 from graphmargin.confidence.label_errors import LabelErrors, label_errors
 from graphmargin.confidence.prediction_sets import sets_with_coverage
-from graphmargin.harmonic.harmonic_predictor import HarmonicPredictor
+from graphmargin.graph.adjacency import check_graph
 from graphmargin.labels import EncodedLabels, encode_labels
+from graphmargin.margin.class_weights import class_weights
 from graphmargin.margin.kernels import check_kernel_matrix
-from graphmargin.margin.margin_predictor import MarginPredictor
-from graphmargin.margin.mixture_predictor import MixturePredictor
-from graphmargin.selection.choice import Choice
-from graphmargin.selection.ensemble import FittedEnsemble
-from graphmargin.selection.ensemble_choice import EnsembleChoice
-from graphmargin.selection.execution import Execution
-from graphmargin.selection.fitted import FittedClassifier
-from graphmargin.selection.held_out import HeldOutLabels, held_out_from, validation_set
-from graphmargin.selection.parameters import has_callable, has_parameters_to_choose, is_pairwise
+from graphmargin.search.choice import Choice
+from graphmargin.search.data import TrainingData
+from graphmargin.search.execution import Execution
+from graphmargin.search.held_out import HeldOutLabels, held_out_from, validation_set
+from graphmargin.search.member import Member
+from graphmargin.search.parameters import is_auto, is_list, is_list_of_shares, is_pairwise
+from graphmargin.search.predictor import Predictor
+from graphmargin.search.search import Fitted, fit, search
 
 
 class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
-    """Base class of all classifiers, with the validation of rows and labels, and predictions.
+    """Base class of all classifiers, with their fit and predictions.
 
-    A subclass has its parameters in the constructor; its `fit` calls `_validate` first and `_keep`
-    last.
+    A subclass has its parameters in the constructor, and names its members.
     """
 
     cv: Any
     n_jobs: int | None
     random_state: Any
     verbose: int
-    predictor_: MarginPredictor | HarmonicPredictor | MixturePredictor
-    choice_: Choice | EnsembleChoice | None
+    predictor_: Predictor
+    choice_: Choice | None
+
+    CHOSEN: ClassVar[tuple[str, ...]] = ()
+    """Parameters that held-out labels choose if one of them is "auto" or a list."""
+
+    def fit(self, X: Any, y: npt.ArrayLike) -> Self:
+        """Learn from all rows and the few labels.
+
+        Parameters
+        ----------
+        X : array, DataFrame or CSR matrix of shape (n, d)
+        y : array-like of shape (n,)
+            Labels; unlabeled is -1, None, NaN, pandas.NA or "".
+        """
+        return self._fit(X, y)
 
     def predict(self, X: Any) -> AnyArray:
         """Return the predicted label of every row."""
@@ -77,8 +84,8 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         ----------
         X : array, DataFrame or CSR matrix of shape (m, d)
         coverage : float in (0, 1), default=0.9
-            Probability that a set contains the true class. With n labels, no more than n / (n + 1)
-            can be promised without sets of all classes, of which a warning tells.
+            Probability that a set contains the true class. With n labels, a coverage above
+            n / (n + 1) makes every set contain all classes; a warning is raised.
         per_class : bool, default=False
             Whether it holds for the rows of every class, which takes labels of each, or on average.
 
@@ -94,7 +101,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         """Return the probability that each given label is wrong, and the labels to check.
 
         Labels are predicted by the chosen classifier without them: they are those that were held
-        out while parameters were chosen, for max-margin classifiers about 1,000 of more.
+        out while parameters were chosen; max-margin classifiers hold out about 1,000 of many.
         `graphmargin.confidence.LabelErrors` has the probabilities of all of them, and the labels
         above a threshold.
 
@@ -113,12 +120,30 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         held_out = require_held_out(self.held_out_, "label_errors")
         return label_errors(held_out, self.classes_, threshold)
 
-    def _validate(self, X: Any, y: npt.ArrayLike) -> tuple[Any, EncodedLabels]:
-        """Return X as a float array or CSR matrix, and the encoded labels; delete earlier results.
+    def _fit(self, X: Any, y: npt.ArrayLike, W: Any = None) -> Self:
+        """Search among the members on held-out labels, and fit what is chosen; W is a graph."""
+        X, labels = self._validate(X, y)
+        members = self._members(X, labels, has_graph=W is not None)
+        execution = Execution.from_estimator(self)
+        data = TrainingData(
+            X,
+            labels,
+            self._held_out(X, y, labels, execution),
+            execution,
+            None if W is None else check_graph(W, X.shape[0]),
+            self._class_weight(labels),
+        )
+        self._keep(fit(data, search(data, members)))
+        return self
 
-        Rows with huge or tiny numbers are scaled by a power of two, which `_keep` passes to the
-        predictor, so that squares of their numbers do not overflow.
-        """
+    def _members(
+        self, X: Any, labels: EncodedLabels, *, has_graph: bool
+    ) -> Member | Sequence[Member]:
+        """Return the members of the search, with validated parameters."""
+        raise NotImplementedError
+
+    def _validate(self, X: Any, y: npt.ArrayLike) -> tuple[Any, EncodedLabels]:
+        """Return X as a float array or CSR matrix, and encoded labels; delete earlier results."""
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)  # a fit that fails, or ends by Ctrl-C, leaves no attributes
         X = self._validate_rows(X, ensure_min_samples=2)
@@ -130,18 +155,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
                 raise type(error)(msg) from error
         labels = encode_labels(y)
         self.classes_: AnyArray = labels.classes
-        self._exponent = 0 if get_tags(self).input_tags.pairwise else common_exponent(X)
-        if self._exponent and has_callable(self.get_params(deep=False).get("kernel")):
-            msg = (
-                f"`X` has numbers of size 2^{self._exponent}, whose squares may overflow in a "
-                "callable `kernel`; change the unit of the features"
-            )
-            raise ValueError(msg)
-        return scale_rows(X, self._exponent), labels
-
-    def _validate_new(self, X: Any) -> Any:
-        """Return new rows, validated like those of `fit`."""
-        return self._validate_rows(X, reset=False)
+        return X, labels
 
     def _validate_rows(self, X: Any, **options: Any) -> Any:
         """Return X as an array or canonical CSR matrix of finite floats."""
@@ -150,42 +164,59 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         with errors_name_argument("X"):
             return canonical_rows(validate_data(self, X, **kinds, **options))
 
+    def _validate_new(self, X: Any) -> Any:
+        """Return new rows, validated like those of `fit`."""
+        return self._validate_rows(X, reset=False)
+
+    def _class_weight(self, labels: EncodedLabels) -> tuple[float, ...] | None:
+        """Return the weight of each class, None if all are one."""
+        given = getattr(self, "class_weight", None)
+        return class_weights(given, labels.classes, labels.one_hot.sum(axis=0))
+
     def _held_out(
-        self, X: Any, y: Any, labels: EncodedLabels, auto: tuple[str, ...], execution: Execution
-    ) -> HeldOutLabels | None:
-        """Return the labels on which candidates are tested, according to `cv`.
-
-        Returns None if all parameters are fixed: none of `auto` is "auto", and none is a list.
-        """
-        if not has_parameters_to_choose(self, auto):
-            return None
-        return self._held_out_labels(X, y, labels, execution)
-
-    def _held_out_labels(
         self, X: Any, y: Any, labels: EncodedLabels, execution: Execution
-    ) -> HeldOutLabels:
-        """Return the labels on which candidates are tested, according to `cv`."""
+    ) -> HeldOutLabels | None:
+        """Return the labels on which candidates are tested by `cv`; None if nothing is chosen."""
+        if not self._has_choice():
+            if self.cv is not None:
+                msg = (
+                    f"`cv`={self.cv!r} needs a parameter to choose, but all are fixed; pass a list "
+                    f"of candidates, such as {self.CHOSEN[-1]}=[1.0, 10.0], or 'auto'"
+                )
+                raise ValueError(msg)
+            return None
         is_pair = isinstance(self.cv, tuple) and len(self.cv) == 2
         # A pair of (train, test) pairs is two folds.
         if is_pair and not all(isinstance(part, tuple) for part in self.cv):
             X_val, y_val = self.cv
-            X_val = scale_rows(self._validate_new(X_val), self._exponent)
-            return validation_set(X_val, y_val, labels.classes)
+            return validation_set(self._validate_new(X_val), y_val, labels.classes)
         return held_out_from(self.cv, X, y, labels, execution.seed)
 
-    def _keep(self, fitted: FittedClassifier | FittedEnsemble) -> None:
-        """Set the attributes that all classifiers have, and raise the warnings of the fit."""
+    def _has_choice(self) -> bool:
+        """Tell whether a parameter is chosen: it is "auto", or a list of candidates."""
+        values = [getattr(self, name) for name in self.CHOSEN]
+        if any(is_auto(value) or is_list(value) for value in values):
+            return True
+        return is_list_of_shares(getattr(self, "class_mass_normalization", None))
+
+    def _keep(self, fitted: Fitted) -> None:
+        """Set the attributes of a fitted classifier, and raise the warnings of the fit."""
         for warning in fitted.warnings:
-            warnings.warn(warning.text, warning.category, stacklevel=3)
-        self.predictor_ = replace(fitted.predictor, exponent=self._exponent)
+            warnings.warn(warning.text, warning.category, stacklevel=4)
+        if fitted.choice.member is not None:
+            self._keep_details(fitted.members[fitted.choice.member.name].details)
+        self.predictor_ = fitted.predictor
         self.label_distributions_: FloatArray = fitted.label_distributions
         self.confidence_: FloatArray = fitted.confidence
-        self.choice_ = fitted.choice
+        self.choice_ = None if fitted.choice.is_fixed else fitted.choice
         self.held_out_: HeldOutPredictions | None = fitted.held_out
         self.accuracy_: AccuracyEstimate | None = None
         if fitted.held_out is not None:
             self.accuracy_ = estimate_accuracy(fitted.held_out)
         self.transduction_: AnyArray = np.asarray(self.classes_[fitted.codes])
+
+    def _keep_details(self, details: Any) -> None:
+        """Set the attributes that only some classifiers have."""
 
     def __sklearn_is_fitted__(self) -> bool:
         """Tell whether `fit` has finished."""
@@ -199,15 +230,15 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
 
 
 class MarginClassifier(SemiSupervisedClassifier):
-    """Base class of classifiers whose function is a sum of max-margin machines."""
+    """Base class of classifiers whose function is a max-margin machine."""
 
     kernel: Any
-    predictor_: MarginPredictor
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return f(x): (m,) for two classes, positive for the second, else a score per class."""
         check_is_fitted(self)
-        return self.predictor_.decision(self._validate_new(X))
+        decision: FloatArray = self.predictor_.part.decision(self._validate_new(X))
+        return decision
 
     def _validate(self, X: Any, y: npt.ArrayLike) -> tuple[Any, EncodedLabels]:
         X, labels = super()._validate(X, y)

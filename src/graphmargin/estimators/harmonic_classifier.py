@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -11,13 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from graphmargin._checks import check_choice
 from graphmargin.estimators.base import SemiSupervisedClassifier
-from graphmargin.harmonic.harmonic_predictor import HarmonicPredictor
+from graphmargin.harmonic.problem import check_gamma_g
+from graphmargin.labels import EncodedLabels
+from graphmargin.methods.harmonic import Harmonic, WalkDetails
 from graphmargin.reports.graph_reports import GraphReport, graph_report
-from graphmargin.selection.choice import Choice
-from graphmargin.selection.execution import Execution
-from graphmargin.selection.harmonic_fits import blend_harmonic, fit_harmonic, try_harmonic
-from graphmargin.selection.parameters import read_parameters
-from graphmargin.selection.tasks import choose_among, make_tasks
+from graphmargin.search.member import Member
+from graphmargin.search.parameters import read_candidates, read_class_shares, read_walk
 
 
 class HarmonicClassifier(SemiSupervisedClassifier):
@@ -28,9 +27,8 @@ class HarmonicClassifier(SemiSupervisedClassifier):
     more step of the same walk: it moves to a neighbor j with probability
     ``w(x, x_j) / (sum_j w(x, x_j) + gamma_g)`` and gets that neighbor's class masses.
 
-    A parameter can be a list of candidates: ``gamma_g``, ``class_mass_normalization``,
-    ``n_neighbors``, ``width``, ``metric``, ``c_labeled`` and ``c_unlabeled``. All combinations are
-    tried, and the class masses of the credible ones are averaged, each on its graph.
+    ``gamma_g`` and ``class_mass_normalization`` can be lists of candidates. All combinations are
+    tried, and the class masses of the credible ones are averaged.
 
     Parameters
     ----------
@@ -90,7 +88,7 @@ class HarmonicClassifier(SemiSupervisedClassifier):
         If parameters were chosen: the candidates and their weights.
     gamma_g_path_ : dict or None
         If parameters were chosen: a table with a row for each gamma_g, as in `MaxMarginGraphCut`.
-    predictor_ : HarmonicPredictor
+    predictor_ : Predictor
         The data that predictions need.
     n_iter_ : int
 
@@ -105,9 +103,7 @@ class HarmonicClassifier(SemiSupervisedClassifier):
     ['low', 'high']
     """
 
-    predictor_: HarmonicPredictor
-
-    choice_: Choice | None
+    CHOSEN: ClassVar[tuple[str, ...]] = ("gamma_g",)
 
     def __init__(
         self,
@@ -117,7 +113,6 @@ class HarmonicClassifier(SemiSupervisedClassifier):
         width: Any = "paper",
         metric: Any = "euclidean",
         affinity: str = "knn",
-        solver: Any = "auto",
         class_mass_normalization: Any = False,
         c_labeled: Any = np.inf,
         c_unlabeled: Any = 0.0,
@@ -131,7 +126,6 @@ class HarmonicClassifier(SemiSupervisedClassifier):
         self.width = width
         self.metric = metric
         self.affinity = affinity
-        self.solver = solver
         self.class_mass_normalization = class_mass_normalization
         self.c_labeled = c_labeled
         self.c_unlabeled = c_unlabeled
@@ -140,7 +134,7 @@ class HarmonicClassifier(SemiSupervisedClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: npt.ArrayLike) -> HarmonicClassifier:
+    def fit(self, X: Any, y: npt.ArrayLike) -> Self:
         """Solve for the labels of all rows.
 
         Parameters
@@ -150,24 +144,24 @@ class HarmonicClassifier(SemiSupervisedClassifier):
             Labels; unlabeled is -1, None, NaN, pandas.NA or "".
         """
         check_choice("affinity", self.affinity, ("knn", "precomputed"))
-        X, labels = self._validate(X, y)
-        W = X if self.affinity == "precomputed" else None
-        parameters = read_parameters(self, labels, has_graph=W is not None, exponent=self._exponent)
-        execution = Execution.from_estimator(self)
-        held_out = self._held_out(X, y, labels, ("gamma_g",), execution)
-        tasks = make_tasks(X, labels, W, parameters, execution)
-        if held_out is None:
-            fitted = fit_harmonic(tasks[0], execution)
-        else:
-            trials = try_harmonic(tasks, held_out, execution)
-            choice = choose_among(trials)
-            fitted = blend_harmonic(trials, choice, execution)
-        self.graph_, self.graph_recall_ = fitted.task.W, fitted.task.recall
-        self.harmonic_solution_ = fitted.solution
-        self.n_iter_ = fitted.solution.iterations
-        self.gamma_g_path_ = fitted.gamma_path
-        self._keep(fitted)
-        return self
+        return self._fit(X, y, X if self.affinity == "precomputed" else None)
+
+    def method(self, labels: EncodedLabels, *, has_graph: bool = False) -> Harmonic:
+        """Return the harmonic solution with validated parameters."""
+        return Harmonic(
+            walk=read_walk(self, labels, has_graph=has_graph),
+            gamma_g=read_candidates("gamma_g", self.gamma_g, check_gamma_g),
+            class_mass_normalization=read_class_shares(self.class_mass_normalization, labels),
+        )
+
+    def _members(self, X: Any, labels: EncodedLabels, *, has_graph: bool) -> Member:  # noqa: ARG002
+        return Member("harmonic", self.method(labels, has_graph=has_graph))
+
+    def _keep_details(self, details: WalkDetails) -> None:
+        self.graph_, self.graph_recall_ = details.W, details.recall
+        self.harmonic_solution_ = details.solution
+        self.n_iter_ = details.solution.iterations
+        self.gamma_g_path_ = details.gamma_path
 
     def graph_report(self) -> GraphReport:
         """Return a report on the graph, to check before its labels are trusted."""
@@ -177,7 +171,6 @@ class HarmonicClassifier(SemiSupervisedClassifier):
             eps=0.0,
             choice=self.choice_,
             recall=self.graph_recall_,
-            solver=self.solver,
             n_jobs=self.n_jobs,
         )
 

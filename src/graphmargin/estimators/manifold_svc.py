@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy.typing as npt
 
+from graphmargin._checks import check_integer
 from graphmargin.estimators.base import MarginClassifier
-from graphmargin.selection.cut_trials import MAX_BLENDED
-from graphmargin.selection.execution import Execution
-from graphmargin.selection.manifold_fits import blend_manifold, fit_manifold, try_manifold
-from graphmargin.selection.parameters import read_parameters
-from graphmargin.selection.tasks import choose_among, make_tasks
+from graphmargin.labels import EncodedLabels
+from graphmargin.margin.manifold import check_gamma_u
+from graphmargin.margin.training import check_approximation
+from graphmargin.methods.harmonic import GraphDetails
+from graphmargin.methods.manifold import Manifold
+from graphmargin.search.member import Member
+from graphmargin.search.parameters import (
+    check_bool,
+    check_C,
+    one_value,
+    read_candidates,
+    read_graph,
+    read_kernel,
+)
 
 
 class ManifoldSVC(MarginClassifier):
@@ -21,9 +31,8 @@ class ManifoldSVC(MarginClassifier):
     loss, with ``C = 1 / (2 gamma)``: manifold regularization of SVMs, also known as Laplacian SVM
     (Belkin, Niyogi, Sindhwani 2006). Several classes are one-vs-one.
 
-    A parameter can be a list of candidates: ``gamma_u``, ``C``, ``kernel``, ``degree``, ``coef0``,
-    ``width``, ``n_neighbors``, ``metric``, ``laplacian_power``, ``normalized`` and
-    ``fit_intercept``. All combinations are tried, and the four most credible are blended.
+    ``gamma_u`` and ``C`` can be lists of candidates. All combinations are tried, and the four most
+    credible are blended.
 
     Parameters
     ----------
@@ -70,6 +79,8 @@ class ManifoldSVC(MarginClassifier):
     1.0
     """
 
+    CHOSEN: ClassVar[tuple[str, ...]] = ("gamma_u", "C")
+
     def __init__(
         self,
         *,
@@ -109,7 +120,7 @@ class ManifoldSVC(MarginClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: npt.ArrayLike, W: Any = None) -> ManifoldSVC:
+    def fit(self, X: Any, y: npt.ArrayLike, W: Any = None) -> Self:
         """Learn the max-margin function of the labeled rows that is smooth along the graph.
 
         Parameters
@@ -121,17 +132,24 @@ class ManifoldSVC(MarginClassifier):
             The graph, if it is given: symmetric, non-negative, finite. None builds the k-nearest
             neighbor graph of the rows.
         """
-        X, labels = self._validate(X, y)
-        parameters = read_parameters(self, labels, has_graph=W is not None, exponent=self._exponent)
-        execution = Execution.from_estimator(self)
-        held_out = self._held_out(X, y, labels, ("gamma_u", "C"), execution)
-        tasks = make_tasks(X, labels, W, parameters, execution)
-        if held_out is None:
-            fitted = fit_manifold(tasks[0], execution)
-        else:
-            trials = try_manifold(tasks, held_out, execution)
-            choice = choose_among(trials, MAX_BLENDED)
-            fitted = blend_manifold(trials, choice, execution)
-        self.graph_, self.graph_recall_ = fitted.task.W, fitted.task.recall
-        self._keep(fitted)
-        return self
+        return self._fit(X, y, W)
+
+    def method(self, labels: EncodedLabels, *, has_graph: bool = False) -> Manifold:
+        """Return the method with validated parameters; `has_graph` tells whether W is given."""
+        power = one_value("laplacian_power", self.laplacian_power)
+        return Manifold(
+            graph=read_graph(self, len(labels.codes), has_graph=has_graph),
+            kernel=read_kernel(self),
+            gamma_u=read_candidates("gamma_u", self.gamma_u, check_gamma_u),
+            C=read_candidates("C", self.C, check_C),
+            laplacian_power=check_integer("laplacian_power", power, low=1),
+            normalized=check_bool("normalized", self.normalized),
+            fit_intercept=check_bool("fit_intercept", self.fit_intercept),
+            approximation=check_approximation(self.approximation, self.kernel),
+        )
+
+    def _members(self, X: Any, labels: EncodedLabels, *, has_graph: bool) -> Member:  # noqa: ARG002
+        return Member("manifold", self.method(labels, has_graph=has_graph))
+
+    def _keep_details(self, details: GraphDetails) -> None:
+        self.graph_, self.graph_recall_ = details.W, details.recall

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from graphmargin._checks import check_choice
 from graphmargin.estimators.base import MarginClassifier
+from graphmargin.harmonic.problem import check_gamma_g
+from graphmargin.labels import EncodedLabels
+from graphmargin.margin.induced import LOSS_WEIGHTS
+from graphmargin.margin.training import check_approximation
+from graphmargin.methods.cut import Cut
+from graphmargin.methods.harmonic import WalkDetails
 from graphmargin.reports.graph_reports import GraphReport, graph_report
-from graphmargin.selection.choice import Choice
-from graphmargin.selection.cut_trials import max_blended, try_cuts
-from graphmargin.selection.cuts import blend_cuts, fit_cut
-from graphmargin.selection.execution import Execution
-from graphmargin.selection.parameters import read_parameters
-from graphmargin.selection.tasks import choose_among, make_tasks
-from graphmargin.theory.bounds import RiskBound, risk_bound
-from graphmargin.theory.capacity import vc_dimension as kernel_vc_dimension
-from graphmargin.theory.stability import Stability
+from graphmargin.search.member import Member
+from graphmargin.search.parameters import (
+    check_C,
+    check_eps,
+    one_value,
+    read_candidates,
+    read_class_shares,
+    read_kernel,
+    read_walk,
+)
 
 
 class MaxMarginGraphCut(MarginClassifier):
@@ -35,13 +43,12 @@ class MaxMarginGraphCut(MarginClassifier):
 
     By default gamma_g and C are chosen: labels are held out in folds, and f is the mean of all
     credible candidates, supervised learning included, weighted by how well they predict the
-    held-out labels (`graphmargin.selection.choose`). `graph_report` tells whether the graph helps.
+    held-out labels (`graphmargin.search.Choice`). `graph_report` tells whether the graph helps.
     Candidates are tried on at most 20,000 unlabeled rows, unless the graph is given.
 
-    A parameter can be a list of candidates: ``gamma_g``, ``C``, ``class_mass_normalization``,
-    ``kernel``, ``degree``, ``coef0``, ``width``, ``n_neighbors``, ``metric``, ``eps``,
-    ``loss_weights``, ``c_labeled`` and ``c_unlabeled``. All combinations are tried, and the
-    credible ones are blended, each with its graph and kernel.
+    ``gamma_g``, ``C`` and ``class_mass_normalization`` can be lists of candidates. All combinations
+    are tried, and the credible ones are blended. To try several graphs or kernels, pass a
+    classifier with each of them to `SemiSupervisedEnsemble`.
 
     Deviation from the paper: losses are weighted by confidence unless ``loss_weights="equal"``.
 
@@ -118,9 +125,6 @@ class MaxMarginGraphCut(MarginClassifier):
     gamma_g_path_ : dict or None
         If parameters were chosen: a table with a row for each gamma_g, with the mean confidence,
         the accuracy of the graph alone and of the cut on held-out labels, and the weight.
-    parameters_ : Parameters
-        Validated parameters; if they were chosen, those of the heaviest candidate that uses the
-        graph.
     training_mask_ : array of shape (n,)
         Rows that the max-margin classifier was trained on; if parameters were chosen, for the
         heaviest candidate that uses the graph.
@@ -129,8 +133,8 @@ class MaxMarginGraphCut(MarginClassifier):
     harmonic_solution_ : HarmonicSolution
         Solution before class mass normalization; if parameters were chosen, for the heaviest
         candidate that uses the graph.
-    predictor_ : MarginPredictor
-        The data that predictions need; ``predictor_.machines[0].report`` is the report on training.
+    predictor_ : Predictor
+        The data that predictions need; ``predictor_.part.machine.report`` is a report on training.
     n_iter_ : int
 
     Examples
@@ -157,13 +161,13 @@ class MaxMarginGraphCut(MarginClassifier):
 
     With lists of candidates:
 
-    >>> model = MaxMarginGraphCut(gamma_g=[0.1, np.inf], C=10.0, kernel=["linear", "rbf"], cv=5)
+    >>> model = MaxMarginGraphCut(gamma_g=[0.1, np.inf], C=[1.0, 10.0], cv=5)
     >>> choice = model.fit(X[:1000], few).choice_
-    >>> len(choice.weights), choice.best_params["kernel"]
-    (4, 'linear')
+    >>> len(choice.weights), choice.best_params["gamma_g"]
+    (4, 0.1)
     """
 
-    choice_: Choice | None
+    CHOSEN: ClassVar[tuple[str, ...]] = ("gamma_g", "C")
 
     def __init__(
         self,
@@ -180,7 +184,6 @@ class MaxMarginGraphCut(MarginClassifier):
         loss_weights: Any = "confidence",
         n_neighbors: Any = 5,
         metric: Any = "euclidean",
-        solver: Any = "auto",
         class_mass_normalization: Any = "auto",
         c_labeled: Any = np.inf,
         c_unlabeled: Any = 0.0,
@@ -201,7 +204,6 @@ class MaxMarginGraphCut(MarginClassifier):
         self.loss_weights = loss_weights
         self.n_neighbors = n_neighbors
         self.metric = metric
-        self.solver = solver
         self.class_mass_normalization = class_mass_normalization
         self.c_labeled = c_labeled
         self.c_unlabeled = c_unlabeled
@@ -210,7 +212,7 @@ class MaxMarginGraphCut(MarginClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: npt.ArrayLike, W: Any = None) -> MaxMarginGraphCut:
+    def fit(self, X: Any, y: npt.ArrayLike, W: Any = None) -> Self:
         """Induce labels on the graph of all rows and learn the max-margin function.
 
         Parameters
@@ -222,26 +224,32 @@ class MaxMarginGraphCut(MarginClassifier):
             The graph, if it is given: symmetric, non-negative, finite. None builds the k-nearest
             neighbor graph of the rows.
         """
-        X, labels = self._validate(X, y)
-        parameters = read_parameters(self, labels, has_graph=W is not None, exponent=self._exponent)
-        execution = Execution.from_estimator(self)
-        held_out = self._held_out(X, y, labels, ("gamma_g", "C"), execution)
-        tasks = make_tasks(X, labels, W, parameters, execution)
-        if held_out is None:
-            fitted = fit_cut(tasks[0], execution)
-        else:
-            trials = try_cuts(tasks, held_out, execution)
-            choice = choose_among(trials, max_blended(trials))
-            fitted = blend_cuts(trials, choice, execution)
-        self.parameters_ = fitted.task.parameters
-        self.graph_, self.graph_recall_ = fitted.task.W, fitted.task.recall
-        self.harmonic_solution_ = fitted.solution
-        self.n_iter_ = fitted.solution.iterations
-        self.training_mask_ = fitted.training_mask
-        self.gamma_g_path_ = fitted.gamma_path
-        self._training_scores = fitted.training_scores
-        self._keep(fitted)
-        return self
+        return self._fit(X, y, W)
+
+    def method(self, labels: EncodedLabels, *, has_graph: bool = False) -> Cut:
+        """Return the cut with validated parameters; `has_graph` tells whether W is given."""
+        return Cut(
+            walk=read_walk(self, labels, has_graph=has_graph),
+            kernel=read_kernel(self),
+            gamma_g=read_candidates("gamma_g", self.gamma_g, check_gamma_g),
+            C=read_candidates("C", self.C, check_C),
+            class_mass_normalization=read_class_shares(self.class_mass_normalization, labels),
+            eps=check_eps(self.eps),
+            loss_weights=check_choice(
+                "loss_weights", one_value("loss_weights", self.loss_weights), LOSS_WEIGHTS
+            ),
+            approximation=check_approximation(self.approximation, self.kernel),
+        )
+
+    def _members(self, X: Any, labels: EncodedLabels, *, has_graph: bool) -> Member:  # noqa: ARG002
+        return Member("cut", self.method(labels, has_graph=has_graph))
+
+    def _keep_details(self, details: WalkDetails) -> None:
+        self.graph_, self.graph_recall_ = details.W, details.recall
+        self.harmonic_solution_ = details.solution
+        self.n_iter_ = details.solution.iterations
+        self.training_mask_ = details.training_mask
+        self.gamma_g_path_ = details.gamma_path
 
     def graph_report(self) -> GraphReport:
         """Return a report on the graph, to check before its labels are trusted.
@@ -252,72 +260,8 @@ class MaxMarginGraphCut(MarginClassifier):
         check_is_fitted(self)
         return graph_report(
             self.harmonic_solution_,
-            eps=self.parameters_.eps,
+            eps=self.eps,
             choice=self.choice_,
             recall=self.graph_recall_,
-            solver=self.solver,
             n_jobs=self.n_jobs,
-        )
-
-    def risk_bound(
-        self,
-        *,
-        eta: float = 0.05,
-        delta: float = 0.05,
-        stability: Stability = "graph",
-        vc_dimension: float | None = None,
-    ) -> RiskBound:
-        """Return the bound on the risk of f, term by term (Propositions 1 and 2).
-
-        It holds for two classes and soft labels (a finite `c_labeled`). An informative bound takes
-        many labels; the printed bound says whether it is informative.
-
-        Parameters
-        ----------
-        eta, delta : float in (0, 1), default=0.05
-            The bound holds with probability ``1 - (eta + delta)``.
-        stability : {"graph", "spectral", "lemma"}, default="graph"
-            Stability coefficient: ours, or one of the two in the paper, see
-            `graphmargin.theory.stability_coefficient`.
-        vc_dimension : float, default=None
-            VC dimension of the functions of the kernel; None computes it for linear, cubic and RBF
-            kernels (inf for the latter).
-
-        Examples
-        --------
-        >>> from graphmargin.datasets import make_lattices
-        >>> X, y, _, W = make_lattices()
-        >>> model = MaxMarginGraphCut(
-        ...     kernel="linear",
-        ...     gamma_g=0.1,
-        ...     C=10.0,
-        ...     c_labeled=1.0,
-        ...     c_unlabeled=0.01,
-        ... )
-        >>> bound = model.fit(X, y, W=W).risk_bound()
-        >>> round(bound.inductive_error, 2), bound.vc_dimension, bound.informative
-        (0.33, 3, False)
-        """
-        check_is_fitted(self)
-        if self._training_scores is None:
-            msg = (
-                "`risk_bound` needs two classes, soft labels, fixed parameters and no class mass "
-                f"normalization, got {len(self.classes_)} classes, c_labeled="
-                f"{self.c_labeled!r}, class_mass_normalization={self.class_mass_normalization!r}, "
-                f"gamma_g={self.gamma_g!r} and C={self.C!r}; fit two classes with, for example, "
-                "c_labeled=1.0, gamma_g=0.1, C=10.0 and class_mass_normalization=False"
-            )
-            raise ValueError(msg)
-        if vc_dimension is None:
-            vc_dimension = kernel_vc_dimension(
-                self.predictor_.machines[0].kernel, self.n_features_in_
-            )
-        return risk_bound(
-            self.harmonic_solution_,
-            self._training_scores,
-            vc_dimension=vc_dimension,
-            eps=self.parameters_.eps,
-            eta=eta,
-            delta=delta,
-            stability=stability,
         )

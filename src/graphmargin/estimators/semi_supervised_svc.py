@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
-import numpy.typing as npt
+import numpy as np
 
+from graphmargin._checks import check_choice
+from graphmargin._typing import FloatArray
 from graphmargin.estimators.base import MarginClassifier
-from graphmargin.selection.cut_trials import MAX_BLENDED
-from graphmargin.selection.execution import Execution
-from graphmargin.selection.parameters import read_parameters
-from graphmargin.selection.s3vm_fits import blend_s3vm, fit_s3vm, try_s3vm
-from graphmargin.selection.tasks import choose_among, make_tasks
+from graphmargin.harmonic.solution import check_priors
+from graphmargin.labels import EncodedLabels
+from graphmargin.margin.manifold import check_gamma_u
+from graphmargin.margin.training import check_approximation
+from graphmargin.methods.low_density import LowDensity, label_shares
+from graphmargin.search.member import Member
+from graphmargin.search.parameters import check_C, read_candidates, read_kernel
 
 
 class SemiSupervisedSVC(MarginClassifier):
@@ -24,9 +28,8 @@ class SemiSupervisedSVC(MarginClassifier):
     latter is kept, with a warning. Several classes are one-vs-one, where a pair of classes has the
     unlabeled rows that the supervised SVM assigns to one of the two.
 
-    A parameter can be a list of candidates: ``gamma_u``, ``C``, ``kernel``, ``degree``, ``coef0``,
-    ``width`` and ``class_prior``. All combinations are tried, and the four most credible are
-    blended.
+    ``gamma_u`` and ``C`` can be lists of candidates. All combinations are tried, and the four most
+    credible are blended.
 
     Parameters
     ----------
@@ -72,6 +75,8 @@ class SemiSupervisedSVC(MarginClassifier):
     ['a', 'b']
     """
 
+    CHOSEN: ClassVar[tuple[str, ...]] = ("gamma_u", "C")
+
     def __init__(
         self,
         *,
@@ -103,27 +108,27 @@ class SemiSupervisedSVC(MarginClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: npt.ArrayLike) -> SemiSupervisedSVC:
-        """Learn a max-margin function from the labeled and the unlabeled rows.
+    def method(self, labels: EncodedLabels) -> LowDensity:
+        """Return the method with validated parameters."""
+        return LowDensity(
+            kernel=read_kernel(self),
+            gamma_u=read_candidates("gamma_u", self.gamma_u, check_gamma_u),
+            C=read_candidates("C", self.C, check_C),
+            class_prior=self._class_shares(labels),
+            approximation=check_approximation(self.approximation, self.kernel),
+        )
 
-        Parameters
-        ----------
-        X : array, DataFrame or CSR matrix of shape (n, d), or a kernel matrix of shape (n, n)
-        y : array-like of shape (n,)
-            Labels; unlabeled is -1, None, NaN, pandas.NA or "".
-        """
-        X, labels = self._validate(X, y)
-        parameters = read_parameters(self, labels, exponent=self._exponent)
-        execution = Execution.from_estimator(self)
-        held_out = self._held_out(X, y, labels, ("gamma_u", "C"), execution)
-        tasks = make_tasks(X, labels, None, parameters, execution)
-        if held_out is None:
-            fitted = fit_s3vm(tasks[0], execution)
-        else:
-            trials = try_s3vm(tasks, held_out, execution)
-            choice = choose_among(trials, MAX_BLENDED)
-            fitted = blend_s3vm(trials, choice, execution)
-        self.class_prior_ = fitted.task.parameters.class_prior
-        self.solutions_ = fitted.solutions
-        self._keep(fitted)
-        return self
+    def _members(self, X: Any, labels: EncodedLabels, *, has_graph: bool) -> Member:  # noqa: ARG002
+        method = self.method(labels)
+        self.class_prior_ = method.class_prior
+        return Member("low-density", method)
+
+    def _class_shares(self, labels: EncodedLabels) -> FloatArray | None:
+        """Return the class shares that fix the mean of f, or None."""
+        if self.class_prior is None:
+            return None
+        if isinstance(self.class_prior, str):
+            check_choice("class_prior", self.class_prior, ("labels",), ", None or an array")
+            return label_shares(labels)
+        shares = check_priors("class_prior", self.class_prior, len(labels.classes))
+        return np.asarray(shares / shares.sum())

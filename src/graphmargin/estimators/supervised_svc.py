@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy.typing as npt
+from typing import Any, ClassVar
 
 from graphmargin.estimators.base import MarginClassifier
-from graphmargin.selection.cut_trials import max_blended, try_cuts
-from graphmargin.selection.cuts import blend_cuts, fit_supervised
-from graphmargin.selection.execution import Execution
-from graphmargin.selection.fitted import FittedClassifier
-from graphmargin.selection.parameters import read_parameters
-from graphmargin.selection.tasks import choose_among, make_tasks
+from graphmargin.labels import EncodedLabels
+from graphmargin.margin.training import check_approximation
+from graphmargin.methods.supervised import Supervised
+from graphmargin.search.member import Member
+from graphmargin.search.parameters import check_C, read_candidates, read_kernel
 
 
 class SupervisedSVC(MarginClassifier):
@@ -23,7 +20,7 @@ class SupervisedSVC(MarginClassifier):
     Kernels, their width (computed from all rows), solvers and the choice of C are those of
     `MaxMarginGraphCut`, so that a comparison shows the effect of the unlabeled rows.
 
-    A parameter can be a list of candidates: ``C``, ``kernel``, ``degree``, ``coef0`` and ``width``.
+    ``C`` can be a list of candidates.
 
     Parameters
     ----------
@@ -43,8 +40,8 @@ class SupervisedSVC(MarginClassifier):
         Probabilities of the training rows, calibrated on the given labels.
     confidence_ : array of shape (n,)
         Probability of every label.
-    predictor_ : MarginPredictor
-        The data that predictions need; ``predictor_.machines[0].report`` is the report on training.
+    predictor_ : Predictor
+        The data that predictions need; ``predictor_.part.machine.report`` is a report on training.
     choice_ : Choice or None
         If parameters were chosen: the candidates and their weights.
 
@@ -55,6 +52,8 @@ class SupervisedSVC(MarginClassifier):
     >>> float(SupervisedSVC(kernel="linear").fit(X, y).score(X, y_true))
     0.9
     """
+
+    CHOSEN: ClassVar[tuple[str, ...]] = ("C",)
 
     def __init__(
         self,
@@ -83,26 +82,13 @@ class SupervisedSVC(MarginClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: npt.ArrayLike) -> SupervisedSVC:
-        """Learn the max-margin function of the labeled rows.
+    def method(self, labels: EncodedLabels | None = None) -> Supervised:  # noqa: ARG002
+        """Return the method with validated parameters, which do not depend on labels."""
+        return Supervised(
+            kernel=read_kernel(self),
+            C=read_candidates("C", self.C, check_C),
+            approximation=check_approximation(self.approximation, self.kernel),
+        )
 
-        Parameters
-        ----------
-        X : array, DataFrame or CSR matrix of shape (n, d), or a kernel matrix of shape (n, n)
-        y : array-like of shape (n,)
-            Labels; unlabeled is -1, None, NaN, pandas.NA or "".
-        """
-        X, labels = self._validate(X, y)
-        parameters = read_parameters(self, labels, exponent=self._exponent)
-        execution = Execution.from_estimator(self)
-        held_out = self._held_out(X, y, labels, ("C",), execution)
-        tasks = make_tasks(X, labels, None, parameters, execution)
-        fitted: FittedClassifier
-        if held_out is None:
-            fitted = fit_supervised(tasks[0], execution)
-        else:
-            trials = try_cuts(tasks, held_out, execution)
-            choice = choose_among(trials, max_blended(trials))
-            fitted = blend_cuts(trials, choice, execution)
-        self._keep(fitted)
-        return self
+    def _members(self, X: Any, labels: EncodedLabels, *, has_graph: bool) -> Member:  # noqa: ARG002
+        return Member("supervised", self.method(labels))

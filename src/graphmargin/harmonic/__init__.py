@@ -1,6 +1,5 @@
 """Harmonic solutions on graphs: induced labels, confidence, explanations and suggestions."""
 
-from graphmargin.harmonic.harmonic_predictor import HarmonicPredictor
 from graphmargin.harmonic.leave_one_out import LeaveOneOut, leave_one_out
 from graphmargin.harmonic.solution import (
     Explanation,
@@ -15,7 +14,6 @@ from graphmargin.harmonic.suspicion import LabelSuspicion, label_suspicion
 
 __all__ = [
     "Explanation",
-    "HarmonicPredictor",
     "HarmonicSolution",
     "LabelSuspicion",
     "LeaveOneOut",

@@ -27,11 +27,11 @@ from graphmargin.labeling.label_audit import audit_labels
 from graphmargin.labeling.labeled_table import LabeledTable, table_report
 from graphmargin.labeling.row_preview import preview_rows, row_notes
 from graphmargin.reports.graph_reports import GraphReport
-from graphmargin.selection.choice import Choice
+from graphmargin.search.choice import Choice
+from graphmargin.search.execution import Execution
+from graphmargin.search.parameters import Parameters, fixed_value
 from graphmargin.selection.cuts import fit_cut
 from graphmargin.selection.ensemble_choice import EnsembleChoice
-from graphmargin.selection.execution import Execution
-from graphmargin.selection.parameters import Parameters, fixed_value
 from graphmargin.selection.tasks import make_tasks
 from graphmargin.theory.bounds import risk_bound
 from graphmargin.theory.capacity import vc_dimension

@@ -25,17 +25,17 @@ from graphmargin.labels import EncodedLabels, encode_labels
 from graphmargin.margin.class_weights import ClassWeight, class_weights
 from graphmargin.models.table_model import TableModel
 from graphmargin.reports.graph_reports import GraphReport, graph_report
-from graphmargin.selection.choice import Choice
+from graphmargin.search.choice import Choice
+from graphmargin.search.execution import Execution, UnreachedWarning
+from graphmargin.search.held_out import HeldOutLabels, default_held_out
 from graphmargin.selection.cuts import FittedCut
 from graphmargin.selection.ensemble import FittedEnsemble, fit_ensemble
-from graphmargin.selection.execution import Execution, UnreachedWarning
 from graphmargin.selection.families import (
     Family,
     default_families,
     named_family,
     try_family,
 )
-from graphmargin.selection.held_out import HeldOutLabels, default_held_out
 from graphmargin.selection.tasks import make_tasks
 from graphmargin.tables.table_errors import TableError
 

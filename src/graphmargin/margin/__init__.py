@@ -13,14 +13,12 @@ from graphmargin.margin.coupling import class_scores, coupled_log_probabilities
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine, TrainingReport
 from graphmargin.margin.manifold import train_manifold
-from graphmargin.margin.margin_predictor import MarginPredictor
 from graphmargin.margin.training import train_machine
 
 __all__ = [
     "Calibration",
     "Kernel",
     "MarginMachine",
-    "MarginPredictor",
     "TrainingReport",
     "calibrate_pairs",
     "calibration_targets",

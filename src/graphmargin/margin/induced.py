@@ -41,6 +41,13 @@ class InducedLabels:
         """Rows of positive weight, which a machine learns from."""
         return np.asarray(self.weights > 0)
 
+    def with_every_class(self, given: EncodedLabels) -> InducedLabels:
+        """Return the labels; labeled rows keep their given ones if some class has none else."""
+        if len(np.unique(self.codes[self.mask])) == len(given.classes):
+            return self
+        codes = np.where(given.labeled, given.codes, self.codes)
+        return InducedLabels(codes, self.weights, fell_back_to_given=True)
+
     def weighted_by_class(self, class_weight: Sequence[float] | None) -> InducedLabels:
         """Return the labels with losses multiplied by the weights of their classes, if any."""
         if class_weight is None:
@@ -78,10 +85,7 @@ def induced_labels(
     induced = confident_labels(
         solution.codes, solution.confidence, labels.codes, eps=eps, loss_weights=loss_weights
     )
-    if len(np.unique(induced.codes[induced.mask])) == len(labels.classes):
-        return induced
-    codes = np.where(labels.labeled, labels.codes, induced.codes)
-    return InducedLabels(codes, induced.weights, fell_back_to_given=True)
+    return induced.with_every_class(labels)
 
 
 def confident_labels(

@@ -183,24 +183,6 @@ def predicted_codes(scores: FloatArray) -> IntArray:
     return np.asarray(scores.argmax(axis=1))
 
 
-def sum_pairwise(machines: Sequence[MarginMachine], X: Any) -> FloatArray:
-    """Return f of every row and pair of classes for a sum of machines, each with its own kernel.
-
-    Examples
-    --------
-    >>> report = TrainingReport("smo", 1.0, 2)
-    >>> machine = MarginMachine(
-    ...     Kernel("linear"), None, np.array([[-1.0]]), np.zeros(1), 2, 0.0, report
-    ... )
-    >>> sum_pairwise([machine, machine], np.array([[1.0], [2.0]])).tolist()
-    [[-2.0], [-4.0]]
-    """
-    pairwise = machines[0].pairwise(X)
-    for machine in machines[1:]:
-        pairwise += machine.pairwise(X)
-    return pairwise
-
-
 def pairwise_values(machines: Sequence[MarginMachine], X: Any) -> list[FloatArray]:
     """Return f of every row and pair of classes, for several machines on the same landmarks.
 
@@ -249,18 +231,17 @@ def _joint_products(machines: Sequence[MarginMachine], K: Any) -> list[FloatArra
     return joint_values
 
 
-def blend_machines(
-    machines: Sequence[MarginMachine], weights: Sequence[float]
-) -> tuple[MarginMachine, ...]:
-    """Return machines whose sum is the weighted sum of `machines`, one for each kernel and center.
+def blend_machines(machines: Sequence[MarginMachine], weights: Sequence[float]) -> MarginMachine:
+    """Return the machine whose function is the weighted sum of those of `machines`.
 
-    Vectors that all machines of a kernel share, and row numbers, are merged; the feature weights
-    of linear machines are added up.
+    Vectors that all machines share, and row numbers, are merged; the feature weights of linear
+    machines are added up.
 
     Parameters
     ----------
     machines : sequence of MarginMachine
-        Machines for the same classes. A sum has the report of its first machine.
+        Machines with the same kernel and center for the same classes. The sum has the report of the
+        first one.
     weights : sequence of float
 
     Examples
@@ -270,21 +251,15 @@ def blend_machines(
     ...     Kernel("rbf"), np.eye(2), np.array([[1.0], [-1.0]]), np.zeros(1), 2, 0.0, report
     ... )
     >>> other = replace(machine, intercepts=np.ones(1))
-    >>> [blended] = blend_machines([machine, other], [0.75, 0.25])
-    >>> blended.pairwise(np.zeros((1, 2))).tolist()
+    >>> blend_machines([machine, other], [0.75, 0.25]).pairwise(np.zeros((1, 2))).tolist()
     [[0.25]]
     """
-    groups: list[list[MarginMachine]] = []
-    for machine, weight in zip(machines, weights, strict=True):
-        scaled = _scale(machine.collapse_linear(), weight)
-        for group in groups:
-            same_kernel = group[0].kernel == scaled.kernel
-            if same_kernel and np.array_equal(group[0].center, scaled.center):
-                group.append(scaled)
-                break
-        else:
-            groups.append([scaled])
-    return tuple(_add(group) for group in groups)
+    return _add(
+        [
+            _scale(machine.collapse_linear(), weight)
+            for machine, weight in zip(machines, weights, strict=True)
+        ]
+    )
 
 
 def _scale(machine: MarginMachine, weight: float) -> MarginMachine:

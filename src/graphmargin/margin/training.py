@@ -209,15 +209,16 @@ def _train_exactly(
     return replace(machine, kernel=kernel, vectors=X[machine.vectors], center=center)
 
 
-def check_approximation(approximation: Any, kind: Any) -> None:
-    """Raise ValueError unless the approximation exists for a kind of kernel."""
-    check_choice("approximation", approximation, APPROXIMATIONS)
+def check_approximation(approximation: Any, kind: Any) -> Approximation:
+    """Return the approximation, or raise ValueError unless it exists for a kind of kernel."""
+    checked: Approximation = check_choice("approximation", approximation, APPROXIMATIONS)
     if approximation == "nystroem" and not callable(kind) and kind == "precomputed":
         msg = (
             "`approximation`='nystroem' needs rows to compute kernel values from, got a "
             "precomputed kernel; use 'auto' or 'none'"
         )
         raise ValueError(msg)
+    return checked
 
 
 def choose_center(X: Any, kernel: Kernel, rows: IntArray | None = None) -> FloatArray | float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -12,12 +12,8 @@ from graphmargin._rows import canonical_rows, check_no_mask, errors_name_argumen
 from graphmargin._typing import AnyArray, BoolArray, FloatArray
 from graphmargin.confidence.held_out_predictions import HeldOutPredictions
 from graphmargin.confidence.prediction_sets import sets_with_coverage
-from graphmargin.harmonic.harmonic_predictor import HarmonicPredictor
-from graphmargin.margin.margin_predictor import MarginPredictor
-from graphmargin.margin.mixture_predictor import MixturePredictor
+from graphmargin.search.predictor import Predictor
 from graphmargin.tables.column_names import format_names
-
-Predictor: TypeAlias = MarginPredictor | HarmonicPredictor | MixturePredictor
 
 
 @dataclass(frozen=True)
@@ -26,7 +22,7 @@ class ArrayModel:
 
     Attributes
     ----------
-    predictor : MarginPredictor, HarmonicPredictor or MixturePredictor
+    predictor : Predictor
     n_features : int
         Number of columns of new rows; for a precomputed kernel or graph, that of training rows.
     feature_names : tuple of str or None
@@ -73,10 +69,12 @@ class ArrayModel:
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return f(x) of a max-margin classifier, as its `decision_function` does."""
-        if not isinstance(self.predictor, MarginPredictor):
+        decision = getattr(self.predictor.part, "decision", None)
+        if decision is None or self.predictor.class_weight is not None:
             msg = f"a {self.kind} has no `decision_function`; use `predict_proba`"
             raise TypeError(msg)
-        return self.predictor.decision(self._validated(X))
+        scores: FloatArray = decision(self._validated(X))
+        return scores
 
     def _validated(self, X: Any) -> Any:
         """Return rows as a float array or CSR matrix; their columns must be those of the fit."""

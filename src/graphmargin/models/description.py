@@ -18,7 +18,7 @@ from graphmargin.models.array_model import ArrayModel
 from graphmargin.models.model_errors import ModelFileError
 from graphmargin.models.table_model import TableModel
 
-SCHEMA = 1
+SCHEMA = 2
 """Version of the format of model files; files of a newer version cannot be loaded."""
 PACKAGES = ("numpy", "scipy", "scikit-learn")
 MAX_SHOWN = 20

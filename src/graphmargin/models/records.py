@@ -20,15 +20,16 @@ from graphmargin._typing import AnyArray, FloatArray, IntArray
 from graphmargin.confidence.held_out_predictions import HeldOutPredictions
 from graphmargin.graph._search.neighbors import NeighborSearch
 from graphmargin.graph.weights import Weighting
-from graphmargin.harmonic.harmonic_predictor import HarmonicPredictor, PointGraph, WalkPart
+from graphmargin.harmonic.walk_part import PointGraph, WalkPart
 from graphmargin.margin.calibration import Calibration
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine, TrainingReport
-from graphmargin.margin.margin_predictor import MarginPredictor
-from graphmargin.margin.mixture_predictor import MixturePart, MixturePredictor
-from graphmargin.models.array_model import ArrayModel, Predictor
+from graphmargin.margin.machine_part import MachinePart
+from graphmargin.models.array_model import ArrayModel
 from graphmargin.models.model_errors import ModelFileError, require
 from graphmargin.models.table_model import TableModel
+from graphmargin.search.member import View
+from graphmargin.search.predictor import Predictor, WeightedPart
 
 
 class Record(NamedTuple):
@@ -73,7 +74,10 @@ def encode(model: Any, records: Records) -> tuple[Any, list[AnyArray]]:
             return {"type": "number", "value": repr(value)}
         if value is None or isinstance(value, str | bool | int | float):
             return value
-        msg = f"a model file cannot store a {type(value).__name__}, got {value!r:.100}"
+        msg = (
+            f"a model file cannot store a {type(value).__name__}, got {value!r:.100}; leave out "
+            "members with methods of your own, or pickle the classifier"
+        )
         raise ModelFileError(msg)
 
     return to_json(model), [array for _, array in arrays.values()]
@@ -150,19 +154,28 @@ def _sparse_rows(shape: Any, data: Any, indices: Any, indptr: Any) -> sparse.csr
 ARRAY_RECORDS: Records = {
     **_records_of(
         {
-            "margin-predictor": MarginPredictor,
+            "predictor": Predictor,
+            "view": View,
+            "machine-part": MachinePart,
             "machine": MarginMachine,
             "kernel": Kernel,
             "training-report": TrainingReport,
             "calibration": Calibration,
-            "harmonic-predictor": HarmonicPredictor,
-            "mixture-predictor": MixturePredictor,
-            "mixture-part": MixturePart,
             "walk-part": WalkPart,
             "point-graph": PointGraph,
             "weighting": Weighting,
             "held-out-predictions": HeldOutPredictions,
         }
+    ),
+    "weighted-part": Record(
+        WeightedPart,
+        {
+            "part": MachinePart | WalkPart,
+            "weight": float,
+            "calibration": Calibration | None,
+            "view": View,
+        },
+        WeightedPart,
     ),
     "neighbor-search": Record(
         NeighborSearch, {"X": Any, "n_jobs": int | None, "seed": int}, NeighborSearch

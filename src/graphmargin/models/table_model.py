@@ -12,7 +12,7 @@ from graphmargin._typing import AnyArray, BoolArray, FloatArray
 from graphmargin.confidence.held_out_predictions import HeldOutPredictions
 from graphmargin.confidence.prediction_sets import sets_with_coverage
 from graphmargin.labels import UNLABELED_IN_TABLES, UnlabeledRule, confidence_of_labels
-from graphmargin.models.array_model import Predictor
+from graphmargin.search.predictor import Predictor
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,7 +28,7 @@ class TableModel:
     ----------
     features : TableFeatures
         Fitted features, which turn a table into an array of numbers.
-    predictor : MarginPredictor, HarmonicPredictor or MixturePredictor
+    predictor : Predictor
         Predictor of a classifier that was fitted on these numbers; its classes are 0..c-1.
     classes : array of shape (c,)
         The label of each code: text, integers or booleans.

@@ -14,16 +14,15 @@ import numpy as np
 from scipy import sparse
 
 from graphmargin.confidence.held_out_predictions import HeldOutPredictions
-from graphmargin.harmonic.harmonic_predictor import HarmonicPredictor, PointGraph, WalkPart
+from graphmargin.harmonic.walk_part import PointGraph, WalkPart
 from graphmargin.margin.calibration import Calibration
 from graphmargin.margin.machine import MarginMachine
-from graphmargin.margin.mixture_predictor import MixturePredictor
-from graphmargin.models.array_model import ArrayModel, Predictor
+from graphmargin.margin.machine_part import MachinePart
+from graphmargin.models.array_model import ArrayModel
 from graphmargin.models.model_errors import require
 from graphmargin.models.table_model import TableModel
+from graphmargin.search.predictor import Predictor, WeightedPart
 
-MAX_EXPONENT = 1100
-"""Largest magnitude of the exponent of a double, and some margin."""
 ROUNDING = 1e-9
 """Amount by which rounding may let a probability exceed 1."""
 
@@ -67,41 +66,35 @@ def _check_table_model(model: TableModel) -> None:
 
 def _check_predictor(predictor: Predictor, d: int) -> None:
     require(predictor.classes.ndim == 1 and len(predictor.classes) >= 2, "classes")
-    n_classes = len(predictor.classes)
-    require(abs(predictor.exponent) <= MAX_EXPONENT, "exponent")
-    if isinstance(predictor, HarmonicPredictor):
-        _check_harmonic(predictor, d, n_classes)
-        return
-    if isinstance(predictor, MixturePredictor):
-        _check_mixture(predictor, d)
-        return
-    _check_calibration(predictor.calibration, n_classes)
-    require(bool(predictor.graph) == (predictor.calibration.graph_weight > 0), "graph")
-    if predictor.graph:
-        n = len(predictor.graph[0].class_mass)
-        _check_walk_parts(predictor.graph, n, d, n_classes)
-    require(len(predictor.machines) >= 1, "machines")
-    for machine in predictor.machines:
-        _check_machine(machine, d, n_classes)
+    n_classes, costs, parts = len(predictor.classes), predictor.class_weight, predictor.parts
+    require(len(parts) >= 1 and all(part.weight > 0 for part in parts), "parts")
+    require(abs(sum(part.weight for part in parts) - 1) <= ROUNDING, "parts")
+    if costs is None:
+        require(len(parts) == 1 and parts[0].calibration is None, "parts")
+    else:
+        require(costs.shape in ((1,), (n_classes,)) and bool((costs > 0).all()), "class_weight")
+    for part in parts:
+        _check_weighted_part(part, d, n_classes)
 
 
-def _check_mixture(predictor: MixturePredictor, d: int) -> None:
-    n_classes, costs = len(predictor.classes), predictor.class_weight
-    require(costs.shape in ((1,), (n_classes,)) and bool((costs > 0).all()), "class_weight")
-    weights = [part.weight for part in predictor.parts]
-    require(len(weights) >= 1 and all(weight > 0 for weight in weights), "parts")
-    require(abs(sum(weights) - 1) <= ROUNDING, "parts")
-    for part in predictor.parts:
-        require(not isinstance(part.predictor, MixturePredictor), "parts")
-        require(part.predictor.exponent == 0, "exponent")
-        require(np.array_equal(part.predictor.classes, predictor.classes), "classes")
-        if part.feature_scale is not None:
-            require(part.feature_scale.shape == (d,), "feature_scale")
-            require(bool((part.feature_scale >= 0).all()), "feature_scale")
-        _check_predictor(part.predictor, d)
-        if part.calibration is not None:
-            scales = np.ones(n_classes * (n_classes - 1) // 2)
-            _check_calibration(replace(part.calibration, pair_scales=scales), n_classes)
+def _check_weighted_part(weighted: WeightedPart, d: int, n_classes: int) -> None:
+    factors, calibration = weighted.view.factors, weighted.calibration
+    require(factors is None or factors.shape == (d,), "factors")
+    if calibration is not None:  # of class probabilities, which have no pairs
+        scales = np.ones(n_classes * (n_classes - 1) // 2)
+        _check_calibration(replace(calibration, pair_scales=scales), n_classes)
+    if isinstance(weighted.part, MachinePart):
+        _check_machine_part(weighted.part, d, n_classes)
+    else:
+        _check_walk(weighted.part, d, n_classes)
+
+
+def _check_machine_part(part: MachinePart, d: int, n_classes: int) -> None:
+    _check_calibration(part.calibration, n_classes)
+    _check_machine(part.machine, d, n_classes)
+    require((part.walk is not None) == (part.calibration.graph_weight > 0), "walk")
+    if part.walk is not None:
+        _check_walk(part.walk, d, n_classes)
 
 
 def _check_calibration(calibration: Calibration, n_classes: int) -> None:
@@ -143,23 +136,17 @@ def _check_held_out(held_out: HeldOutPredictions, n_classes: int) -> None:
         )
 
 
-def _check_harmonic(predictor: HarmonicPredictor, d: int, n_classes: int) -> None:
-    n = len(predictor.codes)
-    _check_codes(predictor.codes, n_classes, "codes")
-    require(0 <= predictor.majority < n_classes, "majority")
-    require(len(predictor.parts) >= 1, "parts")
-    _check_walk_parts(predictor.parts, n, d, n_classes)
-
-
-def _check_walk_parts(parts: tuple[WalkPart, ...], n: int, d: int, n_classes: int) -> None:
-    for part in parts:
-        require(part.class_mass.shape == (n, n_classes), "class_mass")
-        are_valid = [0 < weight < math.inf and rate >= 0 for weight, rate in part.sinks]
-        require(len(are_valid) >= 1 and all(are_valid), "sinks")
-        if part.points is None:  # new points come with a weight for each vertex
-            require(n == d, "codes")
-        else:
-            _check_points(part.points, n, d)
+def _check_walk(part: WalkPart, d: int, n_classes: int) -> None:
+    n = len(part.codes)
+    _check_codes(part.codes, n_classes, "codes")
+    require(0 <= part.majority < n_classes, "majority")
+    require(part.class_mass.shape == (n, n_classes), "class_mass")
+    are_valid = [0 < weight < math.inf and rate >= 0 for weight, rate in part.sinks]
+    require(len(are_valid) >= 1 and all(are_valid), "sinks")
+    if part.points is None:  # new points come with a weight for each vertex
+        require(n == d, "codes")
+    else:
+        _check_points(part.points, n, d)
 
 
 def _check_points(points: PointGraph, n: int, d: int) -> None:

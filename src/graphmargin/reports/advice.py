@@ -9,7 +9,7 @@ import numpy as np
 
 from graphmargin._texts import format_class, format_count
 from graphmargin._typing import IntArray
-from graphmargin.selection.choice import majority_error
+from graphmargin.search.choice import majority_error
 
 if TYPE_CHECKING:
     from graphmargin.reports.graph_reports import GraphReport

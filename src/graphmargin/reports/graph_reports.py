@@ -17,7 +17,7 @@ from graphmargin.harmonic.leave_one_out import leave_one_out
 from graphmargin.harmonic.problem import HarmonicProblem
 from graphmargin.harmonic.solution import HarmonicSolution
 from graphmargin.reports.advice import Advice, graph_advice
-from graphmargin.selection.choice import Choice, majority_error
+from graphmargin.search.choice import Choice, majority_error
 
 MAX_LABELS = 1000
 """Largest number of labels that are held out one at a time."""

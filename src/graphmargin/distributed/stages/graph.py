@@ -37,7 +37,7 @@ from graphmargin.distributed.engine.storage import Folder
 from graphmargin.graph._search.neighbors import Neighbors, NeighborSearch, draw_seed
 from graphmargin.graph.adjacency import metric_points
 from graphmargin.graph.weights import Weighting
-from graphmargin.selection.parameters import GraphParameters
+from graphmargin.search.parameters import GraphParameters
 
 N_DEGREES = 100_000
 """Number of vertices whose degrees are returned."""

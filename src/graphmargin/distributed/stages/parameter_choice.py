@@ -30,15 +30,15 @@ from graphmargin.distributed.io.ingest import TableSummary, draw_rows, read_samp
 from graphmargin.graph.adjacency import neighbor_graph
 from graphmargin.labels import EncodedLabels
 from graphmargin.margin._solvers.feature_maps import balanced_quotas
-from graphmargin.selection.choice import Choice, choose
+from graphmargin.search.choice import Choice, choose
+from graphmargin.search.execution import Execution
+from graphmargin.search.held_out import default_held_out
+from graphmargin.search.parameters import GraphParameters, Parameters
+from graphmargin.search.trials import Trials, join_trials
 from graphmargin.selection.cut_trials import MAX_BLENDED, try_cuts
-from graphmargin.selection.execution import Execution
 from graphmargin.selection.grids import gamma_g_grid_of_degrees
-from graphmargin.selection.held_out import default_held_out
-from graphmargin.selection.parameters import GraphParameters, Parameters
 from graphmargin.selection.tasks import make_tasks
 from graphmargin.selection.trial_rows import MAX_LABELED, MAX_TRIAL_ROWS, MIN_LABELED_PER_CLASS
-from graphmargin.selection.trials import Trials, join_trials
 
 
 class SampleSize(NamedTuple):

@@ -31,7 +31,7 @@ from graphmargin.distributed.stages.partition_map import (
     with_replica_radius,
 )
 from graphmargin.graph.adjacency import Metric, metric_points
-from graphmargin.selection.parameters import GraphParameters
+from graphmargin.search.parameters import GraphParameters
 
 N_QUERIES = 1000
 """Number of rows whose exact neighbors are found, for the radius and the recall."""

@@ -1,34 +1,28 @@
-"""The choice among candidates: a blend, weighted by the evidence for each of them.
+"""The choice among alternatives: candidates of a method, or members of an ensemble.
 
 With 2 to 20 labels, most candidates of a grid make the same number of errors on held-out labels,
-and which of them comes first is a matter of chance. Here no single candidate is picked: the
-functions of all credible ones are averaged, with weights by Bayes' rule. docs/selection.md has the
-experiments behind this rule.
+and which of them comes first is a matter of chance. Here no single alternative is picked: all
+credible ones are averaged, with weights by Bayes' rule (`weighing`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp
 
 from graphmargin._html import html_table
 from graphmargin._typing import BoolArray, FloatArray, IntArray
-from graphmargin.margin.calibration import fit_sharpness, probabilities
-from graphmargin.margin.class_weights import weights_of_rows
+from graphmargin.harmonic.solution import spread_sink_mass
+from graphmargin.margin.calibration import Calibration, fit_calibration
 from graphmargin.margin.machine import predicted_codes
-from graphmargin.selection.trials import Trials, labels_of_other_folds
+from graphmargin.margin.machine_part import log_graph_probabilities
+from graphmargin.search.member import LABELS_ALONE, PLANE, Member
+from graphmargin.search.predictor import least_costly_codes
+from graphmargin.search.trials import Trials
 
-SUPERVISED_PRIOR = 0.5
-"""Prior weight of supervised learning, where it is among the candidates and not alone."""
-MAX_SHARE_EVIDENCE = 3.0
-"""Largest evidence of class shares against a candidate, in nats: labels may not be random."""
-BLENDED_WEIGHT = 0.9
-"""Total weight of the candidates in the blend; the least likely ones are left out."""
 MAX_WEIGHT_IF_HELPFUL = 1 / 3
 """Largest weight of supervised learning with the verdict that the graph helps."""
 MIN_WEIGHT_IF_USELESS = 2 / 3
@@ -38,25 +32,38 @@ GRAPH_HELPS, UNDECIDED = "graph helps", "undecided: both are averaged"
 
 @dataclass(frozen=True)
 class Choice:
-    """The weights of the candidates, and the evidence behind them.
+    """The weights of alternatives, and the evidence behind them.
+
+    The alternatives are the candidates of a method, or the members of an ensemble, each of which
+    has a choice among its own candidates.
 
     Attributes
     ----------
     trials : Trials
+        Predictions for the held-out labels; those of members are class probabilities.
     label_counts : array of shape (c,)
         Number of labels of each class.
     label_log_likelihood : array of shape (m, h)
-        Log-likelihood of every held-out label, in nats, times the weight of its class if classes
-        have weights.
+        Log-likelihood of every held-out label, in nats; for candidates, times the weight of its
+        class if classes have weights.
     share_log_likelihood : array of shape (m,)
         Log-likelihood of the label counts if labels are drawn at random from the classes that the
-        candidate predicts, relative to the best possible; at least -3.
+        candidate predicts, relative to the best possible; at least -3. Zero for members.
     weights : array of shape (m,)
-        Weights, which sum to one; 0 for candidates that are left out.
+        Weights, which sum to one; 0 for alternatives that are left out.
+    fold_weights : dict from int to array of shape (m,)
+        Weights for each fold, from labels that the fold does not hold out; `weights` for a single
+        fold, such as a validation set.
+    class_weight : tuple of float or None
+        Weight of each class; None if all are one.
+    member : Member or None
+        The member whose candidates these are; None for a choice among members.
+    parts : tuple of Choice
+        The choices of all members among their candidates; empty for a choice among candidates.
 
     Examples
     --------
-    >>> from graphmargin import MaxMarginGraphCut
+    >>> from graphmargin import MaxMarginGraphCut, SemiSupervisedEnsemble
     >>> from graphmargin.datasets import load_digits, mask_labels
     >>> X, y = load_digits()
     >>> few = mask_labels(y[:500], per_class=5, random_state=0)
@@ -65,6 +72,9 @@ class Choice:
     ({'gamma_g': 10.0, 'C': 10.0, 'class_mass_normalization': False}, 4)
     >>> round(choice.error, 2), choice.verdict
     (0.1, 'graph helps')
+    >>> choice = SemiSupervisedEnsemble(random_state=0).fit(X[:300], few[:300]).choice_
+    >>> choice.names, round(float(choice.weights.sum()), 9)
+    (('cut', 'harmonic', 'low-density', 'linear-low-density', 'linear-supervised'), 1.0)
     """
 
     trials: Trials
@@ -72,6 +82,20 @@ class Choice:
     label_log_likelihood: FloatArray
     share_log_likelihood: FloatArray
     weights: FloatArray
+    fold_weights: dict[int, FloatArray]
+    class_weight: tuple[float, ...] | None = None
+    member: Member | None = None
+    parts: tuple[Choice, ...] = ()
+
+    @property
+    def is_fixed(self) -> bool:
+        """True if all parameters were fixed, so that nothing was tried."""
+        return self.trials.is_untried
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the members."""
+        return tuple(part.member.name for part in self.parts if part.member is not None)
 
     @property
     def best(self) -> int:
@@ -95,7 +119,9 @@ class Choice:
 
     @property
     def supervised_weight(self) -> float:
-        """Weight of supervised learning in the blend."""
+        """Weight of supervised learning in the blend, or in the blends of all members."""
+        if self.parts:
+            return float(self.weights @ [part.supervised_weight for part in self.parts])
         return float(self.weights[self.trials.supervised].sum())
 
     @property
@@ -103,25 +129,9 @@ class Choice:
         """Log-likelihood of all held-out labels, in nats; 0 if no label could be held out."""
         return np.asarray(self.label_log_likelihood.sum(axis=1))
 
-    @property
-    def fold_weights(self) -> dict[int, FloatArray]:
-        """Weights of the candidates for each fold, from labels that the fold does not hold out.
-
-        With a single fold, such as a validation set, they are `weights`.
-        """
-        trials = self.trials
-        others = labels_of_other_folds(trials.fold, trials.held_out_rows)
-        if len(others) < 2:
-            return dict.fromkeys(others, self.weights)
-        weights = {}
-        for fold, used in others.items():
-            evidence = self.label_log_likelihood[:, used].sum(axis=1) + self.share_log_likelihood
-            weights[fold] = np.exp(_log_weights(trials.supervised, evidence))
-        return weights
-
     @cached_property
     def cross_fitted_scores(self) -> FloatArray:
-        """Class scores of the blend for the held-out labels, none of which has a say in its own.
+        """Class scores of the held-out labels, each predicted by a blend that did not use it.
 
         The labels of a fold are predicted by a blend with its `fold_weights`.
         """
@@ -130,6 +140,81 @@ class Choice:
             rows = self.trials.fold == fold
             scores[rows] = self.trials.scores(weights, rows)
         return scores
+
+    @cached_property
+    def log_graph(self) -> FloatArray | None:
+        """Log-probabilities of the held-out labels by the graph alone, to be added to scores.
+
+        They are those of the candidates in the blend that have some; None if there are none.
+        """
+        of_candidates = self.trials.graph_distributions
+        used = [i for i, _ in self.blended if of_candidates and of_candidates[i] is not None]
+        if not used or not self.is_tested:
+            return None
+        shares = self.weights[used] / self.weights[used].sum()
+        return log_graph_probabilities(
+            np.tensordot(shares, [of_candidates[i] for i in used], axes=1)
+        )
+
+    @cached_property
+    def calibration(self) -> Calibration:
+        """Calibration of the scores of the blend, fitted to its held-out labels."""
+        targets = np.eye(len(self.label_counts))[self.trials.held_out_codes]
+        if self.trials.columns == "masses":  # which do not depend on class weights
+            return fit_calibration(self.cross_fitted_scores, targets)
+        calibration = fit_calibration(
+            self.cross_fitted_scores, targets, self.log_graph, self.class_weight
+        )
+        return replace(calibration, pair_scales=self.weights @ self.trials.pair_scales)
+
+    @cached_property
+    def calibrated_scores(self) -> FloatArray:
+        """Scores of the held-out labels, with those of the graph by the weight of `calibration`."""
+        if self.log_graph is None:
+            return self.cross_fitted_scores
+        return self.cross_fitted_scores + self.calibration.graph_weight * self.log_graph
+
+    @property
+    def calibrated_probabilities(self) -> FloatArray:
+        """Calibrated class probabilities of the held-out labels, by which members are weighed."""
+        if not self.is_tested:
+            return np.zeros((0, len(self.label_counts)))
+        return self.calibration.probabilities(self.calibrated_scores)
+
+    @property
+    def held_out_probabilities(self) -> FloatArray:
+        """Class probabilities of the held-out labels, by blends that have not seen them.
+
+        Scores of pairs of classes are calibrated. Class masses are averaged as they are, and what
+        they lack to one is spread evenly.
+        """
+        if self.trials.columns == "pairs":
+            return self.calibrated_probabilities
+        trials = self.trials
+        distributions = np.zeros(trials.held_out_values.shape[1:])
+        for fold, weights in self.fold_weights.items():
+            rows = trials.fold == fold
+            mass = np.tensordot(weights, trials.held_out_values[:, rows], axes=1)
+            distributions[rows] = spread_sink_mass(mass / (weights / trials.scales).sum())
+        return distributions
+
+    @property
+    def doubt(self) -> float:
+        """Share of labels that carry no information, by the calibration of the probabilities."""
+        if self.parts:
+            return float(self.weights @ [part.calibration.doubt for part in self.parts])
+        return self.calibration.doubt if self.trials.columns == "pairs" else 0.0
+
+    @property
+    def weighted_codes(self) -> IntArray | None:
+        """Predicted classes of the held-out labels if classes have weights that matter, or None."""
+        if self.class_weight is None:
+            return None
+        if self.parts:
+            return least_costly_codes(self.held_out_probabilities, np.asarray(self.class_weight))
+        if self.trials.columns == "pairs" and self.calibration.offsets.any():
+            return predicted_codes(self.calibrated_scores)
+        return None
 
     @property
     def error(self) -> float:
@@ -190,6 +275,29 @@ class Choice:
         return UNDECIDED
 
     @property
+    def assumption_weights(self) -> dict[str, float]:
+        """Weight of each assumption of the members, the heaviest first.
+
+        Candidates of a member that do not learn from unlabeled rows assume nothing about them; a
+        plane is an assumption about the classes all the same.
+        """
+        weights: dict[str, float] = {}
+        for part, weight in zip(self.parts, self.weights.tolist(), strict=True):
+            assumption = LABELS_ALONE if part.member is None else part.member.method.assumption
+            supervised = 0.0 if assumption == PLANE else weight * part.supervised_weight
+            weights[assumption] = weights.get(assumption, 0.0) + weight - supervised
+            weights[LABELS_ALONE] = weights.get(LABELS_ALONE, 0.0) + supervised
+        return dict(sorted(weights.items(), key=lambda item: -item[1]))
+
+    @property
+    def summary(self) -> str:
+        """The assumptions of the members that the labels support, in words."""
+        if not self.is_tested:
+            return "no label could be held out, so that members count equally"
+        parts = [f"{text}: {weight:.0%}" for text, weight in self.assumption_weights.items()]
+        return "; ".join(part for part in parts if not part.endswith(" 0%"))
+
+    @property
     def reason(self) -> str:
         """The numbers behind the verdict, as a text."""
         n_supervised = np.count_nonzero(self.trials.supervised)
@@ -208,33 +316,38 @@ class Choice:
         )
 
     def __str__(self) -> str:
-        """Return the verdict, and a line for each candidate of the blend."""
+        """Return the verdict or the summary, and a line for each alternative."""
         lines = [
-            f"weight {weight}: {params} ({wrong} held-out labels are wrong)"
-            for weight, params, wrong in self._blend_rows()
+            f"{name}: weight {weight}, {wrong} held-out labels are wrong"
+            for name, weight, wrong in self._rows()
         ]
         return "\n".join([self._headline, *lines])
 
     def _repr_html_(self) -> str:
         """Return the same content as an HTML table for notebooks."""
-        header = ("weight", "parameters", "wrong held-out labels")
-        return html_table(self._headline, self._blend_rows(), header=header)
+        header = ("member" if self.parts else "candidate", "weight", "wrong held-out labels")
+        return html_table(self._headline, self._rows(), header=header)
 
     @property
     def _headline(self) -> str:
+        if self.parts:
+            return self.summary
         blend = f"{len(self.blended)} of {len(self.weights)} candidates are blended"
         return f"{self.verdict} ({self.reason}); {blend}"
 
-    def _blend_rows(self) -> list[tuple[str, str, str]]:
-        """Return weight, parameters and errors of the candidates in the blend."""
+    def _rows(self) -> list[tuple[str, str, str]]:
+        """Return name, weight and errors of all members, or of the candidates in the blend."""
         n = len(self.trials.held_out_codes)
+        shown = range(len(self.parts)) if self.parts else [i for i, _ in self.blended]
         return [
             (
+                f"{self.names[i]} ({_text(self.parts[i].best_params)})"
+                if self.parts
+                else _text(self.trials.params[i]),
                 f"{self.weights[i]:.1%}",
-                ", ".join(f"{name}={value!r}" for name, value in self.trials.params[i].items()),
                 f"{round(self.errors[i] * n) if n else 0} of {n}",
             )
-            for i, _ in self.blended
+            for i in shown
         ]
 
     def results(self) -> dict[str, Any]:
@@ -267,79 +380,6 @@ class Choice:
         return table
 
 
-def choose(
-    trials: Trials,
-    label_counts: IntArray,
-    max_blended: int | None = None,
-    class_weight: Sequence[float] | None = None,
-) -> Choice:
-    """Return the weights of the candidates by Bayes' rule.
-
-    The weight of candidate m is proportional to its prior times ``exp(a_m + b_m)``.
-
-    - Prior: one half for supervised candidates, and one half for those that use unlabeled rows,
-      evenly within both.
-    - ``a_m = sum_i log p_m(y_i)`` over the held-out labels. The probabilities are those of the
-      candidate trained without label i, calibrated with one sharpness for all of them.
-    - ``b_m = sum_k n_k log(s_k / (n_k / n))``, but at least -3: the class counts n_k of the labels
-      should look like a sample of the classes that the candidate assigns to all rows, in shares
-      s_k. Assigning all rows to one class is a frequent failure of graphs (and of SVMs) with few
-      labels, and visible here even if no label can be held out.
-
-    Parameters
-    ----------
-    trials : Trials
-    label_counts : array of shape (c,)
-    max_blended : int, default=None
-        Largest number of candidates in the blend, which has the most likely ones with 90 % of the
-        weight of all.
-    class_weight : sequence of c floats > 0, default=None
-        Factors of the log-likelihood of the labels of each class, in units of their mean over all
-        held-out labels.
-
-    Examples
-    --------
-    Two labels are held out. The first candidate is right about both, the second about none; the
-    third is as good as the first.
-
-    >>> sides = np.array([[[1.0], [-1.0]], [[-1.0], [1.0]], [[1.0], [-1.0]]])
-    >>> trials = Trials(
-    ...     params=[{"gamma_g": np.inf}, {"gamma_g": 1.0}, {"gamma_g": 0.1}],
-    ...     supervised=np.array([True, False, False]),
-    ...     held_out_codes=np.array([0, 1]),
-    ...     fold=np.array([0, 1]),
-    ...     held_out_values=sides,
-    ...     scales=np.ones(3),
-    ...     pair_scales=np.ones((3, 1)),
-    ...     shares=np.full((3, 2), 0.5),
-    ... )
-    >>> choose(trials, np.array([1, 1])).weights.round(2).tolist()
-    [0.67, 0.0, 0.33]
-    """
-    label_log_likelihood = np.array(
-        [
-            _log_likelihood(scores, trials.held_out_codes, len(label_counts))
-            for scores in trials.candidate_scores
-        ]
-    )
-    if class_weight is not None and len(trials.held_out_codes):
-        costs = weights_of_rows(class_weight, trials.held_out_codes)
-        label_log_likelihood *= costs / costs.mean()
-    share_log_likelihood = _share_log_likelihood(trials.shares, label_counts)
-    evidence = label_log_likelihood.sum(axis=1) + share_log_likelihood
-    log_weights = _log_weights(trials.supervised, evidence)
-    weights = np.exp(log_weights)
-    # Candidates that differ by rounding alone keep their order, on every machine.
-    order = np.argsort(-np.round(log_weights, 9), kind="stable")
-    before = np.cumsum(weights[order]) - weights[order]
-    smallest = weights[order[before < BLENDED_WEIGHT - 1e-9]].min()
-    weights[weights < (1 - 1e-9) * smallest] = 0.0  # of equal candidates, none is left out
-    weights[order[max_blended:] if max_blended is not None else []] = 0.0
-    return Choice(
-        trials, label_counts, label_log_likelihood, share_log_likelihood, weights / weights.sum()
-    )
-
-
 def error_rate(scores: FloatArray, given: IntArray) -> float:
     """Return the share of wrong labels, nan if there is no label."""
     if not len(given):
@@ -358,29 +398,5 @@ def majority_error(codes: IntArray) -> float:
     return float((codes != np.bincount(codes).argmax()).mean()) if len(codes) else float("nan")
 
 
-def _log_weights(supervised: BoolArray, evidence: FloatArray) -> FloatArray:
-    """Return the logarithms of weights that are proportional to the prior times exp(evidence)."""
-    log_weights = np.log(_prior(supervised)) + evidence
-    return np.asarray(log_weights - logsumexp(log_weights))
-
-
-def _prior(supervised: BoolArray) -> FloatArray:
-    if supervised.all() or not supervised.any():
-        return np.full(len(supervised), 1 / len(supervised))
-    each = SUPERVISED_PRIOR / supervised.sum()
-    return np.asarray(np.where(supervised, each, (1 - SUPERVISED_PRIOR) / (~supervised).sum()))
-
-
-def _log_likelihood(scores: FloatArray, given: IntArray, n_classes: int) -> FloatArray:
-    """Return the log-likelihood of each held-out label, with one sharpness fitted to all."""
-    if not len(given):
-        return np.zeros(0)
-    P = probabilities(scores, fit_sharpness(scores, np.eye(n_classes)[given]))
-    return np.log(np.maximum(P[np.arange(len(given)), given], 1e-9))
-
-
-def _share_log_likelihood(shares: FloatArray, counts: IntArray) -> FloatArray:
-    used = counts > 0
-    label_shares = counts[used] / counts.sum()
-    evidence = (counts[used] * np.log(shares[:, used] / label_shares)).sum(axis=1)
-    return np.asarray(np.maximum(evidence, -MAX_SHARE_EVIDENCE))
+def _text(params: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in params.items())

@@ -12,6 +12,7 @@ import numpy as np
 from graphmargin._typing import BoolArray, FloatArray, IntArray
 from graphmargin.margin.coupling import class_scores, scales_of_pairs
 from graphmargin.margin.machine import predicted_codes
+from graphmargin.search.predictor import as_scores
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,16 @@ class Trials:
         Shares of the classes among the rows that this function labels, smoothed so that none is
         zero.
     columns : {"pairs", "masses"}
-        Content of the columns: f of pairs of classes, or class masses.
+        Content of the columns: f of pairs of classes, or class masses, which probabilities are too.
+    graph_distributions : sequence of m arrays of shape (h, c), or empty
+        Class probabilities of the held-out labels by the graph alone, solved without them, for
+        candidates whose predictions may be mixed with those of their graph; None for those without.
+    max_blended : int or None
+        Largest number of candidates in a blend; None if it does not matter.
+    is_untried : bool
+        True for fixed parameters, for which no candidate is tried.
+    details : object
+        What the method that was tried can use again in its fit.
 
     Examples
     --------
@@ -65,6 +75,10 @@ class Trials:
     shares: FloatArray
     held_out_rows: IntArray | None = None
     columns: Literal["pairs", "masses"] = "pairs"
+    graph_distributions: Sequence[FloatArray | None] = ()
+    max_blended: int | None = None
+    is_untried: bool = False
+    details: Any = None
 
     def scores(self, weights: FloatArray, rows: Any = slice(None)) -> FloatArray:
         """Return the class scores of a weighted mean of candidates, for some held-out labels.
@@ -86,7 +100,7 @@ class Trials:
 
     def _class_scores(self, values: FloatArray, pair_scales: FloatArray) -> FloatArray:
         if self.columns == "masses":
-            return mass_scores(values)
+            return as_scores(values)
         return class_scores(values, self.shares.shape[1], pair_scales)
 
 
@@ -111,17 +125,20 @@ def labels_of_other_folds(fold: IntArray, rows: IntArray | None) -> dict[int, Bo
     return used
 
 
-def mass_scores(class_mass: FloatArray) -> FloatArray:
-    """Return class scores from class masses: for two classes l, else the masses themselves.
-
-    Examples
-    --------
-    >>> mass_scores(np.array([[0.5, 0.25], [0.0, 1.0]])).tolist()
-    [-0.25, 1.0]
-    """
-    if class_mass.shape[1] == 2:
-        return np.asarray(class_mass[:, 1] - class_mass[:, 0])
-    return class_mass
+def untried(candidate: dict[str, Any], n_classes: int) -> Trials:
+    """Return the trials of fixed parameters: a single candidate, of which no label was held out."""
+    return Trials(
+        params=[candidate],
+        supervised=np.zeros(1, dtype=np.bool_),
+        held_out_codes=np.zeros(0, dtype=np.int64),
+        fold=np.zeros(0, dtype=np.int64),
+        held_out_values=np.zeros((1, 0, n_classes)),
+        scales=np.ones(1),
+        pair_scales=np.ones((1, n_classes * (n_classes - 1) // 2)),
+        shares=np.full((1, n_classes), 1 / n_classes),
+        columns="masses",
+        is_untried=True,
+    )
 
 
 def join_trials(parts: Sequence[Trials]) -> Trials:

@@ -1,69 +1,79 @@
-"""The predictor of an ensemble: a mixture of the class probabilities of several predictors."""
+"""The predictor of a fit: parts that label new rows, mixed by their weights."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import numpy as np
 
-from graphmargin._rows import scale_rows
 from graphmargin._typing import AnyArray, FloatArray, IntArray
-from graphmargin.harmonic.harmonic_predictor import HarmonicPredictor
 from graphmargin.margin.calibration import Calibration
-from graphmargin.margin.margin_predictor import MarginPredictor
+from graphmargin.search.member import AS_GIVEN, View
+
+
+class Part(Protocol):
+    """What the fit of a method leaves for new rows; `MachinePart` and `WalkPart` are examples.
+
+    A part is a frozen dataclass of arrays and numbers. Those of the library can be saved in model
+    files.
+    """
+
+    def label(self, X: Any) -> tuple[IntArray, FloatArray]:
+        """Return the class codes and the class probabilities of new rows."""
+
+    def probabilities(self, X: Any) -> FloatArray:
+        """Return the class probabilities of new rows."""
 
 
 @dataclass(frozen=True)
-class MixturePart:
-    """A predictor of a mixture.
+class WeightedPart:
+    """A part of a mixture.
 
     Attributes
     ----------
-    predictor : MarginPredictor or HarmonicPredictor
+    part : Part
     weight : float
         Weight of its class probabilities.
     calibration : Calibration or None
         Applied to the class probabilities as scores; None if they are calibrated already. Those of
-        harmonic solutions are modest, because walks end in the sink, and would hardly count.
-    feature_scale : array of shape (d,) or None
-        Factors of the features, by which rows are multiplied first; None if all of them are 1.
+        harmonic solutions are underconfident, because walks end in the sink, and would hardly
+        count.
+    view : View
+        What the part sees of new rows.
     """
 
-    predictor: MarginPredictor | HarmonicPredictor
-    weight: float
+    part: Any
+    weight: float = 1.0
     calibration: Calibration | None = None
-    feature_scale: FloatArray | None = None
+    view: View = AS_GIVEN
 
     def probabilities(self, X: Any) -> FloatArray:
         """Return the calibrated class probabilities of new rows."""
-        if self.feature_scale is not None:
-            X = X * self.feature_scale
-        return calibrated(self.predictor.probabilities(X), self.calibration)
+        return calibrated(self.part.probabilities(self.view.of(X)), self.calibration)
 
 
 @dataclass(frozen=True)
-class MixturePredictor:
-    """A weighted mean of the class probabilities of several predictors.
+class Predictor:
+    """The classes and the parts that predictions need, as plain data.
 
     Attributes
     ----------
     classes : array of shape (c,)
-    parts : tuple of MixturePart
+    parts : tuple of WeightedPart
         The heaviest first; weights sum to one.
-    class_weight : array of shape (c,) or (1,)
+    class_weight : array of shape (c,) or (1,), or None
         Costs of errors: the label is the class with the largest product of cost and probability.
-    exponent : int
-        Rows are multiplied by ``2^-exponent`` first, as the training rows were.
+        None if the only part decides on labels by itself.
 
     Examples
     --------
-    >>> from graphmargin.harmonic.harmonic_predictor import WalkPart
-    >>> part = WalkPart(np.array([[1.0, 0.0], [0.0, 1.0]]), ((1.0, 1.0),), None)
-    >>> walks = HarmonicPredictor(np.array(["a", "b"]), (part,), np.array([0, 1]), 0)
-    >>> sharp = MixturePart(walks, 0.5, Calibration(10.0, 0.0))
-    >>> mixture = MixturePredictor(walks.classes, (sharp, MixturePart(walks, 0.5)), np.ones(1))
+    >>> from graphmargin.harmonic.walk_part import WalkPart
+    >>> mass, codes = np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([0, 1])
+    >>> walk = WalkPart(mass, ((1.0, 1.0),), None, codes, 0)
+    >>> sharp = WeightedPart(walk, 0.5, Calibration(10.0, 0.0))
+    >>> mixture = Predictor(np.array(["a", "b"]), (sharp, WeightedPart(walk, 0.5)), np.ones(1))
     >>> mixture.probabilities(np.array([[1.0, 3.0]])).round(2).tolist()
     [[0.16, 0.84]]
     >>> mixture.predict(np.array([[1.0, 3.0]])).tolist()
@@ -71,9 +81,8 @@ class MixturePredictor:
     """
 
     classes: AnyArray
-    parts: tuple[MixturePart, ...]
-    class_weight: FloatArray
-    exponent: int = 0
+    parts: tuple[WeightedPart, ...]
+    class_weight: FloatArray | None = field(default=None)
 
     def predict(self, X: Any) -> AnyArray:
         """Return the label of every row."""
@@ -81,16 +90,21 @@ class MixturePredictor:
 
     def probabilities(self, X: Any) -> FloatArray:
         """Return the class probabilities of every row."""
-        X = scale_rows(X, self.exponent)
-        return mixed(
-            [part.weight for part in self.parts], [part.probabilities(X) for part in self.parts]
-        )
+        return mixed([p.weight for p in self.parts], [p.probabilities(X) for p in self.parts])
 
     def label(self, X: Any) -> tuple[AnyArray, FloatArray]:
         """Return labels and class probabilities from one evaluation of all parts."""
-        distributions = self.probabilities(X)
-        codes = least_costly_codes(distributions, self.class_weight)
+        if self.class_weight is None:
+            codes, distributions = self.part.label(self.parts[0].view.of(X))
+        else:
+            distributions = self.probabilities(X)
+            codes = least_costly_codes(distributions, self.class_weight)
         return np.asarray(self.classes[codes]), distributions
+
+    @property
+    def part(self) -> Any:
+        """The heaviest part: that of a classifier with one method."""
+        return self.parts[0].part
 
 
 def calibrated(distributions: FloatArray, calibration: Calibration | None) -> FloatArray:
@@ -101,15 +115,13 @@ def calibrated(distributions: FloatArray, calibration: Calibration | None) -> Fl
     >>> calibrated(np.array([[0.4, 0.6]]), Calibration(10.0, 0.0)).round(2).tolist()
     [[0.12, 0.88]]
     """
-    return (
-        distributions
-        if calibration is None
-        else calibration.probabilities(as_scores(distributions))
-    )
+    if calibration is None:
+        return distributions
+    return calibration.probabilities(as_scores(distributions))
 
 
 def as_scores(distributions: FloatArray) -> FloatArray:
-    """Return class probabilities as class scores: for two classes, their difference.
+    """Return class masses or probabilities as class scores: for two classes, their difference.
 
     Examples
     --------

@@ -1,0 +1,304 @@
+"""What methods of max-margin machines share: trials, blends, and calibrated labels of all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from graphmargin._threads import map_in_threads
+from graphmargin._typing import FloatArray, IntArray, ProgressCallback
+from graphmargin.harmonic.walk_part import WalkPart
+from graphmargin.labels import UNLABELED, EncodedLabels
+from graphmargin.margin._solvers.kernel_training import train_on_kernel
+from graphmargin.margin.calibration import calibrate_pairs, calibration_targets
+from graphmargin.margin.coupling import class_scores
+from graphmargin.margin.induced import InducedLabels
+from graphmargin.margin.kernels import Kernel
+from graphmargin.margin.machine import (
+    MarginMachine,
+    blend_machines,
+    pairwise_values,
+    predicted_codes,
+    subtract_center,
+)
+from graphmargin.margin.machine_part import MachinePart
+from graphmargin.margin.pairs import MarginProblem
+from graphmargin.margin.training import Approximation, choose_center, train_machines
+from graphmargin.search.choice import Choice
+from graphmargin.search.data import InducedKey, TrainingData, TrialRows
+from graphmargin.search.execution import FitWarning
+from graphmargin.search.held_out import NOTHING_HELD_OUT
+from graphmargin.search.member import Candidate, FittedMember
+from graphmargin.search.trials import Trials, pairwise_trials
+
+MAX_SCALE_ROWS = 500
+"""Largest number of rows on which the scale of a function and its class shares are measured."""
+MAX_BLENDED = 4
+"""Largest number of machines in a blend that have to be trained after trials on a sample."""
+TRIAL_TOLERANCE = 1e-3
+"""Tolerance of trial machines, in units of f: it changes scores slightly, but no label."""
+FEW_LABELED = 300
+"""Largest number of given labels with which landmarks replace exact machines from fewer rows on.
+
+Errors of labels that are induced from few given ones hide those of landmarks: with up to 300 labels
+of digits and letters, exact machines are not more accurate (docs/design.md).
+"""
+MAX_EXACT_INDUCED = 2000
+"""Largest number of rows for which machines are then exact."""
+
+
+@dataclass(frozen=True)
+class KernelTrials:
+    """The machines of trials on a kernel matrix.
+
+    Attributes
+    ----------
+    machines : list of MarginMachine
+        Machines of every candidate, trained on all labels; their vectors are row numbers.
+    center : array or float
+        Subtracted from the rows before the kernel was evaluated.
+    has_all_rows : bool
+        True if the machines learned from all rows, so that none has to be trained again.
+    """
+
+    machines: list[MarginMachine]
+    center: FloatArray | float
+    has_all_rows: bool
+
+
+def try_on_kernel(
+    data: TrainingData,
+    trial: TrialRows,
+    kernel: Kernel,
+    candidates: Sequence[Candidate],
+    keys: Sequence[InducedKey],
+    learned: Sequence[dict[InducedKey, InducedLabels]],
+) -> Trials:
+    """Return the trials of machines that share a kernel matrix.
+
+    Each machine starts from that of the same candidate on all labels, or with the last C.
+    Candidates that learn the same labels with the same weights share a machine.
+
+    Parameters
+    ----------
+    data : TrainingData
+    trial : TrialRows
+    kernel : Kernel
+    candidates : sequence of dict
+        Dicts with the key ``C``.
+    keys : sequence of (gamma_g, class shares)
+        What each candidate learns from, a key of `learned`; gamma_g = inf is supervised.
+    learned : sequence of dict
+        Labels that machines learn from: with all labels, then without those of each fold.
+    """
+    labels, rows = trial.labels, trial.learned
+    points = trial.X if len(rows) == trial.X.shape[0] else kernel.select_rows(trial.X, rows)
+    center = choose_center(points, kernel)
+    K = _kernel_values(points, points, kernel, center)
+    machines = _train_candidates(K, learned[0], candidates, keys, None)
+    validation = None if data.held_out is None else data.held_out.validation
+    held_out_rows = None
+    if validation is None:
+        tested = [np.flatnonzero(np.isin(rows, fold)) for fold in trial.folds]
+        trained = map_in_threads(
+            lambda labels: _train_candidates(K, labels, candidates, keys, machines),
+            learned[1:],
+            n_jobs=data.execution.n_jobs,
+        )
+        values = [K[part] for part in tested]
+        places = rows[np.concatenate([NOTHING_HELD_OUT, *tested])]
+        held_out_rows, held_out_codes = trial.numbers[places], labels.codes[places]
+    else:
+        trained = [machines]
+        new, held_out_codes = validation
+        if kernel.kind == "precomputed" and len(rows) < new.shape[1]:
+            new = new[:, rows]
+        values = [_kernel_values(new, points, kernel, center)]
+    unlabeled = np.flatnonzero(labels.codes[rows] == UNLABELED)
+    scale_rows = unlabeled[:: -(-len(unlabeled) // MAX_SCALE_ROWS) or 1]
+    trials = pairwise_trials(
+        candidates,
+        [bool(np.isinf(gamma_g)) for gamma_g, _ in keys],
+        held_out_codes,
+        [pairwise_values(part, block) for part, block in zip(trained, values, strict=True)],
+        pairwise_values(machines, K[scale_rows]),
+        len(labels.classes),
+        held_out_rows,
+    )
+    has_all_rows = len(rows) == data.X.shape[0]
+    return replace(
+        trials,
+        max_blended=None if has_all_rows else MAX_BLENDED,
+        details=KernelTrials(machines, center, has_all_rows),
+    )
+
+
+def try_on_features(
+    data: TrainingData,
+    candidates: Sequence[Candidate],
+    train: Callable[[IntArray], list[MarginMachine]],
+    points: Any,
+    rows: IntArray,
+    validation: tuple[Any, IntArray] | None,
+    progress: ProgressCallback | None,
+) -> Trials:
+    """Return the trials of machines on the same features; ``gamma_u = 0`` is supervised.
+
+    Parameters
+    ----------
+    data : TrainingData
+    candidates : sequence of dict
+        Dicts with the keys ``gamma_u`` and ``C``.
+    train : callable
+        Takes the class of each row, -1 for unlabeled; returns the machines of all candidates.
+    points : array or CSR matrix of shape (s, d)
+        The rows that machines learn from and are tested on, in the form that they take.
+    rows : array of shape (s,)
+        Numbers of these rows.
+    validation : tuple of rows and class codes, or None
+        Rows in the form that machines take.
+    progress : callable or None
+    """
+    labels = EncodedLabels(data.labels.classes, data.labels.codes[rows])
+    folds = () if data.held_out is None else data.held_out.folds
+    tested = [np.flatnonzero(np.isin(rows, fold)) for fold in folds]
+    fold_codes = [labels.without(places).codes for places in (NOTHING_HELD_OUT, *tested)]
+    by_fold = map_in_threads(train, fold_codes, n_jobs=data.execution.n_jobs, progress=progress)
+    if validation is None:
+        pairs = zip(by_fold[1:], tested, strict=True)
+        parts = [pairwise_values(trained, points[places]) for trained, places in pairs]
+        places = np.concatenate([NOTHING_HELD_OUT, *tested])
+        held_out_rows, held_out_codes = rows[places], labels.codes[places]
+    else:
+        held_out_rows = None
+        new, held_out_codes = validation
+        parts = [pairwise_values(by_fold[0], new)]
+    trials = pairwise_trials(
+        candidates,
+        [float(candidate["gamma_u"]) == 0 for candidate in candidates],
+        held_out_codes,
+        parts,
+        pairwise_values(by_fold[0], points[~labels.labeled]),
+        len(labels.classes),
+        held_out_rows,
+    )
+    return replace(trials, max_blended=MAX_BLENDED)
+
+
+def blend_of_trials(data: TrainingData, kernel: Kernel, choice: Choice) -> MarginMachine:
+    """Return the blend of trial machines that learned from all rows."""
+    tried: KernelTrials = choice.trials.details
+    machine = blend_machines(
+        [tried.machines[i] for i, _ in choice.blended], [factor for _, factor in choice.blended]
+    )
+    if kernel.kind != "precomputed":
+        vectors = data.X[machine.vectors]
+        machine = replace(machine, kernel=kernel, vectors=vectors, center=tried.center)
+    return machine.collapse_linear()
+
+
+def train_on_rows(
+    data: TrainingData,
+    problems: Sequence[MarginProblem],
+    kernel: Kernel,
+    approximation: Approximation,
+    choice: Choice,
+    progress: ProgressCallback | None,
+) -> list[MarginMachine]:
+    """Return the machines of some problems on all rows, with the center of trials if any."""
+    has_few_labels = np.count_nonzero(data.labels.labeled) <= FEW_LABELED
+    tried: KernelTrials | None = choice.trials.details
+    return train_machines(
+        data.X,
+        problems,
+        kernel,
+        approximation=approximation,
+        max_exact=MAX_EXACT_INDUCED if has_few_labels else None,
+        center=None if tried is None else tried.center,
+        n_jobs=data.execution.n_jobs,
+        random_state=data.execution.seed,
+        progress=progress,
+    )
+
+
+def label_rows(
+    data: TrainingData,
+    machine: MarginMachine,
+    choice: Choice,
+    warnings: Sequence[FitWarning],
+    graph: tuple[WalkPart, FloatArray] | None = None,
+    details: Any = None,
+) -> FittedMember:
+    """Return a machine with calibrated probabilities, and its labels of all rows.
+
+    Probabilities are calibrated on the held-out labels of the choice, or else on the given labels.
+    Given labels are kept, and the machine predicts all others, together with the graph if this
+    makes the held-out labels likelier. `graph` has the walk of new rows, and the log-probabilities
+    of all rows.
+    """
+    labels, n_classes = data.labels, data.n_classes
+    pairwise = machine.pairwise(data.X)
+    if choice.is_tested:
+        calibration = choice.calibration
+    else:
+        given = labels.codes[labels.labeled]
+        targets = calibration_targets(np.eye(n_classes)[given], given)
+        calibration = calibrate_pairs(pairwise[labels.labeled], targets, data.class_weight)
+    scores = class_scores(pairwise, n_classes, calibration.pair_scales)
+    walk = None
+    if graph is not None and calibration.graph_weight > 0:
+        walk, log_graph = graph
+        scores = scores + calibration.graph_weight * log_graph
+    codes = np.where(labels.labeled, labels.codes, predicted_codes(scores))
+    distributions = calibration.probabilities(scores)
+    return FittedMember(
+        part=MachinePart(machine, calibration, walk),
+        codes=codes,
+        label_distributions=distributions,
+        confidence=distributions[np.arange(len(codes)), codes],
+        warnings=tuple(warnings),
+        details=details,
+    )
+
+
+def _kernel_values(A: Any, B: Any, kernel: Kernel, center: FloatArray | float) -> FloatArray:
+    """Return k(a, b) for rows of A and B, in double precision."""
+    values: Any = A
+    if kernel.kind != "precomputed":
+        values = kernel(subtract_center(A, center), subtract_center(B, center))
+    elif sparse.issparse(A):
+        values = A.toarray()
+    return np.ascontiguousarray(values, dtype=np.float64)
+
+
+def _train_candidates(
+    K: FloatArray,
+    learned: dict[InducedKey, InducedLabels],
+    candidates: Sequence[Candidate],
+    keys: Sequence[InducedKey],
+    start: list[MarginMachine] | None,
+) -> list[MarginMachine]:
+    """Return the machines of all candidates, each started from a similar one."""
+    machines: list[MarginMachine] = []
+    last: dict[InducedKey, MarginMachine] = {}
+    same: dict[tuple[bytes, bytes, float], MarginMachine] = {}
+    for i, (candidate, key) in enumerate(zip(candidates, keys, strict=True)):
+        labels, C = learned[key], float(candidate["C"])
+        identity = (labels.codes.tobytes(), labels.weights.tobytes(), C)
+        if identity not in same:
+            same[identity] = train_on_kernel(
+                K,
+                labels.codes,
+                C=C,
+                sample_weight=labels.weights,
+                start=last.get(key) if start is None else start[i],
+                tolerance=TRIAL_TOLERANCE,
+                n_jobs=1,
+            )
+        last[key] = same[identity]
+        machines.append(same[identity])
+    return machines

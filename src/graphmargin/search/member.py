@@ -1,0 +1,141 @@
+"""Members of a search: a method, a view of the rows and a prior; and their fits."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from scipy import sparse
+
+from graphmargin._typing import FloatArray, IntArray, ProgressCallback
+
+if TYPE_CHECKING:  # these modules need members
+    from graphmargin.search.choice import Choice
+    from graphmargin.search.data import TrainingData
+    from graphmargin.search.execution import FitWarning
+    from graphmargin.search.predictor import Part
+    from graphmargin.search.trials import Trials
+
+Candidate = dict[str, Any]
+"""Values of parameters, by name."""
+
+CLUSTERS = "classes follow clusters"
+DENSITY_GAP = "classes are separated by a gap in the density"
+PLANE = "classes are separated by a plane"
+SMOOTH = "classes change slowly along the graph"
+LABELS_ALONE = "labels alone tell the classes"
+
+
+class Method(ABC):
+    """A way to learn from a few labels: its parameters, candidates, their trials, and the fit.
+
+    A method is a frozen dataclass of its parameters. Values to try are tuples, and None stands for
+    "auto". CONTRIBUTING.md shows how to add one.
+    """
+
+    needs_held_out: ClassVar[bool] = False
+    """True if the method is left out of an ensemble when no label can be held out, because nothing
+    then shows that its assumption is wrong."""
+
+    @property
+    @abstractmethod
+    def assumption(self) -> str:
+        """What the method assumes about the classes, as a sentence without a period."""
+
+    @abstractmethod
+    def candidates(self, data: TrainingData) -> list[Candidate]:
+        """Return the candidates to try; a single one if all parameters are fixed."""
+
+    @abstractmethod
+    def try_(
+        self, data: TrainingData, candidates: list[Candidate], progress: ProgressCallback | None
+    ) -> Trials:
+        """Return the predictions of all candidates for the held-out labels."""
+
+    @abstractmethod
+    def fit(self, data: TrainingData, choice: Choice) -> FittedMember:
+        """Return the blend of the chosen candidates, fitted on all rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """What a method sees of the rows: as given, or with features multiplied by factors.
+
+    Members under the same view share graphs, kernels and harmonic solutions.
+
+    Attributes
+    ----------
+    name : str
+    factors : array of shape (d,) or None
+        The factor of each feature; None if rows are seen as given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> View("light colors", np.array([1.0, 0.2])).of(np.array([[3.0, 5.0]])).tolist()
+    [[3.0, 1.0]]
+    """
+
+    name: str = "as given"
+    factors: FloatArray | None = None
+
+    def of(self, X: Any) -> Any:
+        """Return what is seen of some rows."""
+        if self.factors is None:
+            return X
+        return X.multiply(self.factors).tocsr() if sparse.issparse(X) else X * self.factors
+
+
+AS_GIVEN = View()
+
+
+@dataclass(frozen=True)
+class Member:
+    """An alternative of a search, which held-out labels weigh beside others.
+
+    Attributes
+    ----------
+    name : str
+    method : Method
+    view : View
+        What the method sees of the rows.
+    prior : float > 0
+        Weight before any label is seen, relative to other members.
+
+    Examples
+    --------
+    >>> from graphmargin.methods import Supervised
+    >>> Member("plane", Supervised.auto(None, "linear"), prior=0.5).method.assumption
+    'classes are separated by a plane'
+    """
+
+    name: str
+    method: Method
+    view: View = AS_GIVEN
+    prior: float = 1.0
+
+
+@dataclass(frozen=True)
+class FittedMember:
+    """A fitted method: the part of the predictor, and labels of the training rows.
+
+    Attributes
+    ----------
+    part : Part
+    codes : array of shape (n,)
+        Class of every training row.
+    label_distributions : array of shape (n, c)
+    confidence : array of shape (n,)
+        Probability that the label is right; for harmonic solutions, abs(l).
+    warnings : tuple of FitWarning
+    details : object
+        What else the method has to say, such as `graphmargin.methods.harmonic.GraphDetails`.
+    """
+
+    part: Part
+    codes: IntArray
+    label_distributions: FloatArray
+    confidence: FloatArray
+    warnings: tuple[FitWarning, ...] = ()
+    details: Any = None
