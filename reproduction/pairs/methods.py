@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 from typing import TypeAlias
 
 import numpy as np
@@ -23,13 +24,16 @@ from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import pairwise_values
 from graphmargin.margin.manifold import WarpedFeatures, warp_features
 from graphmargin.margin.s3vm_training import train_s3vm
-from graphmargin.selection.cut_trials import try_cuts
-from graphmargin.selection.execution import Execution
-from graphmargin.selection.grids import label_counts
-from graphmargin.selection.held_out import HeldOutLabels
-from graphmargin.selection.parameters import KernelParameters, Parameters, read_parameters
-from graphmargin.selection.tasks import make_tasks
-from graphmargin.selection.trials import Trials, join_trials
+from graphmargin.methods.cut import Cut
+from graphmargin.search.data import TrainingData
+from graphmargin.search.execution import Execution
+from graphmargin.search.held_out import HeldOutLabels
+from graphmargin.search.parameters import (
+    GraphParameters,
+    KernelParameters,
+    WalkParameters,
+)
+from graphmargin.search.trials import Trials, join_trials
 from reproduction.pairs.splits import PairSplit
 from reproduction.published import GC, MR, SVM
 
@@ -229,22 +233,23 @@ def wide_cut(work: KernelWork) -> Candidates:
     candidates like the paper's, by the least error, and all of the best are averaged.
     """
     pair, split = work.pair, work.pair.split
-    model = MaxMarginGraphCut(
-        kernel=work.name,
-        gamma_g=list(WIDE_GAMMA_G),
-        n_neighbors=list(WIDE_N_NEIGHBORS),
-        loss_weights=list(WIDE_LOSS_WEIGHTS),
-        class_mass_normalization=False,
-    )
-    execution = Execution(1, split.seed)
-    tasks = make_tasks(split.X, pair.labels, None, read_parameters(model, pair.labels), execution)
     rows = np.concatenate([pair.X_new, split.X])
     no_codes = np.zeros(len(rows), dtype=np.int64)  # decisions do not depend on them
-    trials = join_trials(
-        [part.evidence for part in try_cuts(tasks, HeldOutLabels((), (rows, no_codes)), execution)]
-    )
+    held_out, execution = HeldOutLabels((), (rows, no_codes)), Execution(1, split.seed)
+    data = TrainingData(split.X, pair.labels, held_out, execution)
+    cuts = [
+        Cut(
+            WalkParameters(GraphParameters(n_neighbors)),
+            KernelParameters(Kernel(work.name)),
+            gamma_g=WIDE_GAMMA_G,
+            class_mass_normalization=(False,),
+            loss_weights=loss_weights,
+        )
+        for n_neighbors, loss_weights in product(WIDE_N_NEIGHBORS, WIDE_LOSS_WEIGHTS)
+    ]
+    trials = join_trials([cut.try_(data, cut.candidates(data), None) for cut in cuts])
     f = -trials.held_out_values[:, :, 0]
-    shares = _shares_of_second_class(label_counts(pair.labels).tolist())
+    shares = _shares_of_second_class(data.label_counts.tolist())
     params = [(point["C"], point["gamma_g"]) for point in trials.params]
     f_new, f_train = np.split(
         np.concatenate([f, *(_with_share(f, len(pair.X_new), share) for share in shares)]),
@@ -305,20 +310,20 @@ def _cuts(
     pair = work.pair
     c_unlabeled = 0.0 if np.isinf(c_labeled) else c_unlabeled
     K, K_new = work.values
-    parameters = Parameters(
-        kernel=KernelParameters(Kernel("precomputed")),
+    cuts = Cut(
+        WalkParameters(None, c_labeled, c_unlabeled),
+        KernelParameters(Kernel("precomputed")),
         gamma_g=tuple(gammas),
         C=tuple(pair.Cs),
+        class_mass_normalization=(False,),
         eps=EPS,
         loss_weights="equal",
-        c_labeled=c_labeled,
-        c_unlabeled=c_unlabeled,
     )
-    execution = Execution(1, pair.split.seed)
-    tasks = make_tasks(K, pair.labels, pair.W, [parameters], execution)
-    (trials,) = try_cuts(tasks, HeldOutLabels((), (K_new, pair.y_new)), execution)
+    held_out, execution = HeldOutLabels((), (K_new, pair.y_new)), Execution(1, pair.split.seed)
+    data = TrainingData(K, pair.labels, held_out, execution, pair.W)
+    trials = cuts.try_(data, cuts.candidates(data), None)
     params = [(C, gamma_g) for gamma_g in gammas for C in pair.Cs]
-    return pair.candidates(params, _decisions(trials.evidence))
+    return pair.candidates(params, _decisions(trials))
 
 
 def _manifold(work: KernelWork, *, fit_intercept: bool) -> Candidates:

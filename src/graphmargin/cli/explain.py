@@ -107,17 +107,14 @@ def _print_explanation(explanation: RowExplanation, target: str) -> None:
 
 
 def _graph_line(explanation: RowExplanation) -> str:
-    from graphmargin.tables.feature_metrics import ALL_COLUMNS
-
     held_out = " with its own label held out" if explanation.source == "given" else ""
     unused = "" if explanation.graph_is_used else " Supervised learning was chosen instead."
     if explanation.graph_label is None:
         return f"Graph: no label reaches this row{held_out}.{unused}"
-    metric = "" if explanation.metric == ALL_COLUMNS.name else f", {explanation.metric}"
     return (
         f"Graph: {explanation.graph_label!r}{held_out}, confidence "
         f"{explanation.graph_confidence:.3f}; {explanation.sink_share:.1%} of walks end in the "
-        f"sink (gamma_g {explanation.gamma_g:.3g}{metric}).{unused}"
+        f"sink (gamma_g {explanation.gamma_g:.3g}).{unused}"
     )
 
 

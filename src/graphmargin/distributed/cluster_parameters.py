@@ -7,23 +7,31 @@ from typing import Any, cast
 import numpy as np
 
 from graphmargin._checks import check_choice, check_integer
+from graphmargin.graph.adjacency import METRICS
+from graphmargin.harmonic.problem import check_gamma_g
 from graphmargin.margin.class_weights import ClassWeight
+from graphmargin.margin.induced import LOSS_WEIGHTS
+from graphmargin.methods.cut import Cut
 from graphmargin.search.parameters import (
     AUTO,
-    SHARED_PARAMETERS,
     Candidates,
     GraphParameters,
-    Parameters,
+    WalkParameters,
+    check_C,
+    check_eps,
     fixed_value,
-    read_parameters,
+    read_candidates,
+    read_kernel,
 )
 
 KERNELS = ("rbf", "linear", "cubic")
 WIDTHS = ("paper", "binary")
 
 
-def read_cluster_parameters(model: Any) -> Parameters:
-    """Return the validated parameters of an estimator for clusters.
+def read_cluster_parameters(model: Any) -> Cut:
+    """Return the cut with the validated parameters of an estimator for clusters.
+
+    Class masses are not normalized on a cluster.
 
     Raises
     ------
@@ -39,7 +47,7 @@ def read_cluster_parameters(model: Any) -> Parameters:
     """
     for name, value in model.get_params(deep=False).items():
         if _is_list(value):
-            valid = "'auto' or one value" if name in SHARED_PARAMETERS else "one value"
+            valid = "'auto' or one value" if name in ("gamma_g", "C") else "one value"
             msg = (
                 f"`{name}` must be {valid} on a cluster, got {value!r}; lists of candidates are "
                 "for MaxMarginGraphCut on one machine"
@@ -49,16 +57,29 @@ def read_cluster_parameters(model: Any) -> Parameters:
     if isinstance(model.width, str):
         check_choice("width", model.width, WIDTHS, " or a positive number")
     check_integer("random_state", model.random_state, low=0)
-    (parameters,) = read_parameters(model, None)
-    return parameters
+    kernel = read_kernel(model)
+    graph = GraphParameters(
+        check_integer("n_neighbors", model.n_neighbors, low=1),
+        kernel.width,
+        check_choice("metric", model.metric, METRICS),
+    )
+    return Cut(
+        walk=WalkParameters(graph),
+        kernel=kernel,
+        gamma_g=read_candidates("gamma_g", model.gamma_g, check_gamma_g),
+        C=read_candidates("C", model.C, check_C),
+        class_mass_normalization=(False,),
+        eps=check_eps(model.eps),
+        loss_weights=check_choice("loss_weights", model.loss_weights, LOSS_WEIGHTS),
+    )
 
 
-def graph_parameters(parameters: Parameters) -> GraphParameters:
+def graph_parameters(parameters: Cut) -> GraphParameters:
     """Return the parameters of the graph, which a cluster always builds."""
-    return cast("GraphParameters", parameters.graph)
+    return cast("GraphParameters", parameters.walk.graph)
 
 
-def settings_of(parameters: Parameters, seed: int) -> dict[str, Any]:
+def settings_of(parameters: Cut, class_weight: ClassWeight, seed: int) -> dict[str, Any]:
     """Return the parameters as JSON values, by which a run that goes on is recognized."""
     kernel, graph = parameters.kernel, graph_parameters(parameters)
     return {
@@ -67,7 +88,7 @@ def settings_of(parameters: Parameters, seed: int) -> dict[str, Any]:
         "coef0": kernel.kernel.coef0,
         "width": kernel.width,
         "C": _value(parameters.C),
-        "class_weight": _json_weights(parameters.class_weight),
+        "class_weight": _json_weights(class_weight),
         "gamma_g": _value(parameters.gamma_g),
         "eps": parameters.eps,
         "loss_weights": parameters.loss_weights,

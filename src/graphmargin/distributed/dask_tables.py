@@ -37,10 +37,16 @@ from graphmargin.labeling.inspection import candidates_of
 from graphmargin.labeling.labeling_task import all_labeled_message
 from graphmargin.labels import UNLABELED_IN_TABLES
 from graphmargin.margin.class_weights import ClassWeight, check_class_weight
+from graphmargin.methods.cut import Cut
 from graphmargin.models.table_model import TableModel
 from graphmargin.reports.advice import evidence_advice, unreached_advice
 from graphmargin.search.choice import Choice
-from graphmargin.selection.families import cut_parameters
+from graphmargin.search.parameters import (
+    N_NEIGHBORS,
+    GraphParameters,
+    KernelParameters,
+    WalkParameters,
+)
 from graphmargin.tables.reading import to_frame
 from graphmargin.tables.table_errors import TableError
 from graphmargin.tables.table_features import TableFeatures, fit_features
@@ -221,11 +227,11 @@ def label_table(
         those of the sample.
     """
     began = time.perf_counter()
-    # Class masses are not normalized on a cluster.
-    parameters = replace(
-        cut_parameters(request.source.n_rows),
-        class_weight=check_class_weight(class_weight),
-        class_mass_normalization=(False,),
+    n_neighbors = min(N_NEIGHBORS, request.source.n_rows - 1)
+    parameters = Cut(
+        WalkParameters(GraphParameters(n_neighbors)),
+        KernelParameters(),
+        class_mass_normalization=(False,),  # it takes the masses of all rows
     )
     sample = sample_table(cluster, request, seed)
     ignore = (request.label.name, *request.ignore)
@@ -238,6 +244,7 @@ def label_table(
             label=request.label,
             id=None,
             parameters=parameters,
+            class_weight=check_class_weight(class_weight),
             seed=seed,
             work_dir=request.work_dir,
             resume=request.resume,

@@ -28,6 +28,7 @@ from graphmargin.distributed.io.row_prediction import RowPredictor, predict_parq
 from graphmargin.distributed.pipeline import FitRequest, FittedOnCluster, run_fit
 from graphmargin.labeling.prediction import PredictionSummary
 from graphmargin.labels import UNLABELED_IN_PYTHON
+from graphmargin.margin.class_weights import check_class_weight
 from graphmargin.models.array_model import ArrayModel, array_model_of
 from graphmargin.search.choice import Choice
 
@@ -80,7 +81,7 @@ class DistributedGraphCut(BaseEstimator):
     classes_ : array of shape (c,)
     n_features_in_ : int
     feature_names_in_ : array of shape (n_features,)
-    predictor_ : MarginPredictor
+    predictor_ : Predictor
     choice_ : Choice or None
         If parameters were chosen: candidates, the evidence for each, their weights, and the
         estimated error, as in `MaxMarginGraphCut`.
@@ -207,6 +208,7 @@ class DistributedGraphCut(BaseEstimator):
             label=LabelColumn(label, UNLABELED_IN_PYTHON),
             id=id,
             parameters=parameters,
+            class_weight=check_class_weight(self.class_weight),
             seed=int(self.random_state),
             work_dir=Folder.at(work_dir),
             resume=resume,

@@ -45,8 +45,9 @@ from graphmargin.distributed.stages.score_calibration import calibrate
 from graphmargin.distributed.stages.training_rows import BlendedCandidate, TrainingPlan
 from graphmargin.distributed.stages.transduction import label_rows
 from graphmargin.graph.weights import paper_width
-from graphmargin.margin.class_weights import class_weights
-from graphmargin.margin.margin_predictor import MarginPredictor
+from graphmargin.margin.class_weights import ClassWeight, class_weights
+from graphmargin.margin.machine_part import MachinePart
+from graphmargin.methods.cut import Cut
 from graphmargin.search.choice import Choice
 from graphmargin.search.execution import (
     FitWarning,
@@ -54,8 +55,9 @@ from graphmargin.search.execution import (
     machine_warnings,
     unreached_warning,
 )
-from graphmargin.search.parameters import GraphParameters, Parameters, fixed_value
-from graphmargin.selection.fitted import held_out_calibration, held_out_predictions
+from graphmargin.search.parameters import GraphParameters, fixed_value
+from graphmargin.search.predictor import Predictor, WeightedPart
+from graphmargin.search.search import held_out_predictions
 from graphmargin.tables.table_errors import TableError
 from graphmargin.tables.table_features import TableFeatures
 
@@ -72,8 +74,9 @@ class FitRequest:
     label : LabelColumn
     id : str or None
         Column with the IDs of the rows.
-    parameters : Parameters
+    parameters : Cut
         See `read_cluster_parameters`.
+    class_weight : None, "balanced" or mapping from class to float
     seed : int
         Seed of samples and folds.
     work_dir : Folder
@@ -87,7 +90,8 @@ class FitRequest:
     features: Sequence[str] | TableFeatures | None
     label: LabelColumn
     id: str | None
-    parameters: Parameters
+    parameters: Cut
+    class_weight: ClassWeight
     seed: int
     work_dir: Folder
     resume: bool
@@ -105,7 +109,7 @@ class FittedOnCluster:
     source : Source
     encoder : RowEncoder
     table : TableSummary
-    predictor : MarginPredictor
+    predictor : Predictor
     graph : GraphSummary
     replication : float
         Average number of partitions that a row is in.
@@ -129,7 +133,7 @@ class FittedOnCluster:
     source: Source
     encoder: RowEncoder
     table: TableSummary
-    predictor: MarginPredictor
+    predictor: Predictor
     graph: GraphSummary
     replication: float
     n_unreached: int
@@ -161,9 +165,7 @@ def run_fit(cluster: Cluster, request: FitRequest) -> FittedOnCluster:
     run, source, encoder = _open_run(cluster, request)
     table = ingest(run, source, encoder, request.label, request.id)
     counts = table.label_counts.sum(axis=0)
-    parameters = replace(
-        parameters, class_weight=class_weights(parameters.class_weight, table.classes, counts)
-    )
+    class_weight = class_weights(request.class_weight, table.classes, counts)
     n_partitions, n_classes = _plan_partitions(run, table, graph_options), len(table.classes)
 
     replication = partition_rows(run, table, n_partitions, graph_options, seed)
@@ -173,7 +175,9 @@ def run_fit(cluster: Cluster, request: FitRequest) -> FittedOnCluster:
     choice, sample = None, SampleSize(0, 0)
     if parameters.gamma_g is None or parameters.C is None:
         widths = kernel_width, edge_width
-        choice, sample = choose_parameters(run, table, parameters, graph.degrees, widths, seed)
+        choice, sample = choose_parameters(
+            run, table, parameters, class_weight, graph.degrees, widths, seed
+        )
     candidates = _candidates(parameters, choice)
 
     gammas = dict.fromkeys(c.gamma_g for c in candidates if np.isfinite(c.gamma_g))
@@ -188,13 +192,13 @@ def run_fit(cluster: Cluster, request: FitRequest) -> FittedOnCluster:
         parameters.eps,
         parameters.loss_weights,
         seed,
-        parameters.class_weight,
+        class_weight,
     )
     kernel = replace(parameters.kernel.kernel, width=kernel_width)
     center = table.mean if kernel.kind in ("linear", "rbf") else 0.0
     machine = train(run, n_partitions, plan, kernel, center)
     if choice is not None and choice.is_tested:
-        calibration = held_out_calibration(choice, class_weight=parameters.class_weight)
+        calibration = choice.calibration
     else:
         calibration = calibrate(run, n_partitions, machine, plan, gamma_g)
 
@@ -203,14 +207,14 @@ def run_fit(cluster: Cluster, request: FitRequest) -> FittedOnCluster:
     )
     held_out = None
     if choice is not None and choice.is_tested:
-        held_out = held_out_predictions(choice, calibration, joint)
+        held_out = held_out_predictions(choice, joint)
     warnings = *_graph_warnings(n_unreached, table.n_rows, reports), *machine_warnings([machine])
     return FittedOnCluster(
         run=run,
         source=source,
         encoder=encoder,
         table=table,
-        predictor=MarginPredictor(table.classes, (machine,), calibration),
+        predictor=Predictor(table.classes, (WeightedPart(MachinePart(machine, calibration)),)),
         graph=graph,
         replication=replication,
         n_unreached=n_unreached,
@@ -242,7 +246,7 @@ def _open_run(cluster: Cluster, request: FitRequest) -> tuple[Run, Source, RowEn
     max_rows = rows_per_task(cluster, encoder.n_features)  # raises if workers are too small
     settings = {
         "version": __version__,
-        "parameters": settings_of(request.parameters, request.seed),
+        "parameters": settings_of(request.parameters, request.class_weight, request.seed),
         "features": list(encoder.columns),
         "label": label.name,
         "unlabeled": list(label.rule.texts),
@@ -289,7 +293,7 @@ def _widths(run: Run, table: TableSummary, graph: GraphParameters) -> tuple[floa
     return paper, paper
 
 
-def _candidates(parameters: Parameters, choice: Choice | None) -> tuple[BlendedCandidate, ...]:
+def _candidates(parameters: Cut, choice: Choice | None) -> tuple[BlendedCandidate, ...]:
     """Return the machines to train: those of a blend by falling weight, or a single one."""
     if choice is None:
         gamma_g, C = fixed_value(parameters.gamma_g), fixed_value(parameters.C)

@@ -59,8 +59,6 @@ class RowExplanation:
     graph_confidence : float
     gamma_g : float
         Rate of the sink in the walk that is explained.
-    metric : str
-        Metric of the graph; "all columns" unless the labels chose another one.
     graph_is_used : bool
         False if supervised learning was chosen; the graph then only shows similar rows.
     labels : tuple of Influence
@@ -82,7 +80,6 @@ class RowExplanation:
     graph_label: str | None
     graph_confidence: float
     gamma_g: float
-    metric: str
     graph_is_used: bool
     labels: tuple[Influence, ...]
     sink_share: float
@@ -147,7 +144,7 @@ def explain_row(labeled: LabeledTable, position: int) -> RowExplanation:
     probabilities = labeled.fitted.label_distributions[position]
     order = np.argsort(-probabilities, kind="stable")
     reached = solution.codes[position] != UNLABELED
-    edges = cut.task.W[[position]]
+    edges = cut.W[[position]]
     by_weight = np.argsort(-edges.data, kind="stable")[:MAX_LISTED]
     return RowExplanation(
         row=position + 1,
@@ -158,7 +155,6 @@ def explain_row(labeled: LabeledTable, position: int) -> RowExplanation:
         graph_label=str(classes[solution.codes[position]]) if reached else None,
         graph_confidence=float(solution.confidence[position]),
         gamma_g=solution.gamma_g,
-        metric=labeled.metric,
         graph_is_used=bool(np.isfinite(cut.solution.gamma_g)),
         labels=_influences(labeled, walk.sources[:MAX_LISTED], walk.shares[:MAX_LISTED]),
         sink_share=walk.sink_mass,

@@ -30,9 +30,6 @@ from graphmargin.reports.graph_reports import GraphReport
 from graphmargin.search.choice import Choice
 from graphmargin.search.execution import Execution
 from graphmargin.search.parameters import Parameters, fixed_value
-from graphmargin.selection.cuts import fit_cut
-from graphmargin.selection.ensemble_choice import EnsembleChoice
-from graphmargin.selection.tasks import make_tasks
 from graphmargin.theory.bounds import risk_bound
 from graphmargin.theory.capacity import vc_dimension
 
@@ -122,7 +119,6 @@ def _summary(labeled: LabeledTable, report: GraphReport, curve: CoverageCurve | 
         scaling=task.features.scaling,
         families=_families_of(labeled.fitted.choice),
         assumptions=labeled.fitted.choice.assumption_weights,
-        metrics=_metrics_of(labeled.fitted.choice),
         candidates=candidates_of(labeled.cut_choice),
         supervised_share=labeled.cut_choice.supervised_weight,
         estimate=None if held_out is None else estimate_accuracy(held_out),
@@ -138,24 +134,18 @@ def _class_counts(codes: IntArray, n_classes: int) -> tuple[int, ...]:
     return tuple(np.bincount(codes, minlength=n_classes).tolist())
 
 
-def _families_of(choice: EnsembleChoice) -> tuple[FamilySummary, ...]:
+def _families_of(choice: Choice) -> tuple[FamilySummary, ...]:
     """Return all families that were tried, the one with the largest weight first."""
     order = np.argsort(-choice.weights, kind="stable")
     return tuple(
         FamilySummary(
             name=choice.names[i],
-            assumption=choice.assumptions[i],
+            assumption=choice.parts[i].member.method.assumption,
             weight=float(choice.weights[i]),
-            accuracy=1 - float(choice.choices[i].error) if choice.is_tested else None,
+            accuracy=1 - float(choice.errors[i]) if choice.is_tested else None,
         )
         for i in order
     )
-
-
-def _metrics_of(choice: EnsembleChoice) -> dict[str, float]:
-    """Return the weights of the metrics, the heaviest first; nothing if there was one only."""
-    weights = choice.metric_weights
-    return weights if len(weights) > 1 else {}
 
 
 def candidates_of(choice: Choice) -> tuple[CandidateSummary, ...]:
@@ -220,9 +210,9 @@ def _least_certain(labeled: LabeledTable) -> tuple[RowNote, ...]:
 
 
 def _graph_map(labeled: LabeledTable) -> GraphMap:
-    task, W = labeled.task, labeled.cut.task.W
+    task, W = labeled.task, labeled.cut.W
     rows = sample_for_map(task.target.codes)
-    layout = force_layout(W, labeled.cut.task.X, rows)
+    layout = force_layout(W, task.X, rows)
     return GraphMap(
         x=tuple(layout.x.tolist()),
         y=tuple(layout.y.tolist()),

@@ -21,22 +21,17 @@ from graphmargin.harmonic.solution import HarmonicSolution, solve_path
 from graphmargin.labeling.findings import GIVEN, INDUCED, MODEL
 from graphmargin.labeling.labeling_task import LabelingTask
 from graphmargin.labeling.output_cells import label_cells, set_cells
-from graphmargin.labels import EncodedLabels, encode_labels
+from graphmargin.labels import encode_labels
 from graphmargin.margin.class_weights import ClassWeight, class_weights
+from graphmargin.methods import default_members, named_member
+from graphmargin.methods.harmonic import WalkDetails
 from graphmargin.models.table_model import TableModel
 from graphmargin.reports.graph_reports import GraphReport, graph_report
 from graphmargin.search.choice import Choice
+from graphmargin.search.data import TrainingData
 from graphmargin.search.execution import Execution, UnreachedWarning
-from graphmargin.search.held_out import HeldOutLabels, default_held_out
-from graphmargin.selection.cuts import FittedCut
-from graphmargin.selection.ensemble import FittedEnsemble, fit_ensemble
-from graphmargin.selection.families import (
-    Family,
-    default_families,
-    named_family,
-    try_family,
-)
-from graphmargin.selection.tasks import make_tasks
+from graphmargin.search.held_out import default_held_out
+from graphmargin.search.search import Fitted, fit, search
 from graphmargin.tables.table_errors import TableError
 
 if TYPE_CHECKING:
@@ -44,8 +39,6 @@ if TYPE_CHECKING:
 
 EXPLANATION_GAMMA_G = 0.01
 """The gamma_g that explains labels if none was chosen; few walks end in the sink."""
-QUICK_FAMILIES = ("harmonic", "linear-low-density")
-"""Families of the ensemble that are tried under every metric; the others take longer."""
 
 
 @dataclass(frozen=True)
@@ -55,11 +48,13 @@ class LabeledTable:
     Attributes
     ----------
     task : LabelingTask
-    fitted : FittedEnsemble
-        The fitted classifier; its classes are the codes of the classes of the target.
-    cut : FittedCut
-        The max-margin graph cut under the metric with the largest weight, which tells about the
-        graph. It is one of the ensemble's families, unless none of them is a cut under this metric.
+    fitted : Fitted
+        The fitted ensemble; its classes are the codes of the classes of the target.
+    cut : WalkDetails
+        The graph and the harmonic solution of the max-margin graph cut.
+    cut_choice : Choice
+        The choice among the candidates of the cut. It is one of the ensemble's members, unless
+        another method was requested.
     n_jobs : int or None
         Number of threads.
     warnings : tuple of str
@@ -73,23 +68,14 @@ class LabeledTable:
     """
 
     task: LabelingTask
-    fitted: FittedEnsemble
-    cut: FittedCut
+    fitted: Fitted
+    cut: WalkDetails
+    cut_choice: Choice
     n_jobs: int | None
     warnings: tuple[str, ...]
     seconds: float
     min_confidence: float = 0.0
     coverage: float | None = None
-
-    @property
-    def cut_choice(self) -> Choice:
-        """The choice among the candidates of the cut, which a table always has."""
-        return cast("Choice", self.cut.choice)
-
-    @property
-    def metric(self) -> str:
-        """Name of the metric with the largest weight, which is that of the graph."""
-        return self.fitted.choice.heaviest_metric
 
     @property
     def codes(self) -> IntArray:
@@ -182,14 +168,14 @@ def label_rows(
     seed: int = 0,
     listener: ProgressListener | None = None,
 ) -> LabeledTable:
-    """Return the table with all rows labeled by an ensemble, or by one family of classifiers.
+    """Return the table with all rows labeled by an ensemble, or by one of its members.
 
     Parameters
     ----------
     task : LabelingTask
     method : str, default="auto"
-        "auto" is the ensemble of the default families; else the name of a family, see
-        `graphmargin.selection.families.named_family`.
+        "auto" is the ensemble of the default members; else the name of a member, see
+        `graphmargin.methods.named_member`.
     min_confidence : float, default=0
         Confidence below which rows get no label.
     coverage : float in (0, 1), optional
@@ -225,12 +211,11 @@ def label_rows(
         raise TableError(msg)
     counts = np.bincount(labels.codes[labels.labeled])
     costs = class_weights(class_weight, task.target.classes, counts)
-    families = table_families(task, method, labels, held_out)
+    names = default_members(*task.X.shape) if method == "auto" else (method,)
+    data = TrainingData(task.X, labels, held_out, execution, class_weight=costs)
     with progress_listener(listener):
-        fitted = fit_ensemble(
-            task.X, labels, [family.with_costs(costs) for family in families], held_out, execution
-        )
-        cut = _graph_cut(task, fitted, labels, costs, held_out, execution)
+        fitted = fit(data, search(data, [named_member(name, labels) for name in names]))
+        cut, cut_choice = _graph_cut(data, fitted)
     # The advice on tables also says that no label reaches some rows.
     texts = [w.text for w in fitted.warnings if w.category is not UnreachedWarning]
     if coverage is not None and fitted.held_out is not None:
@@ -239,6 +224,7 @@ def label_rows(
         task=task,
         fitted=fitted,
         cut=cut,
+        cut_choice=cut_choice,
         n_jobs=n_jobs,
         warnings=tuple(filter(None, texts)),
         seconds=time.perf_counter() - start,
@@ -247,64 +233,15 @@ def label_rows(
     )
 
 
-def _graph_cut(
-    task: LabelingTask,
-    fitted: FittedEnsemble,
-    labels: EncodedLabels,
-    costs: tuple[float, ...] | None,
-    held_out: HeldOutLabels,
-    execution: Execution,
-) -> FittedCut:
-    """Return the cut under the metric with the largest weight: reports and explanations show it.
+def _graph_cut(data: TrainingData, fitted: Fitted) -> tuple[WalkDetails, Choice]:
+    """Return the graph of the cut and its choice, which reports and explanations show.
 
-    It is fitted here if the ensemble left it out.
+    The cut is fitted here if the ensemble left it out, and tried if it is no member.
     """
-    heaviest = fitted.choice.heaviest_metric
-    metric = next(metric for metric in task.features.metrics if metric.name == heaviest)
-    family = named_family("cut", labels).with_costs(costs).under(metric)
-    if family.name in fitted.members:
-        return cast("FittedCut", fitted.members[family.name])
-    tried = fitted.tried.get(family.name)
-    if tried is None:
-        rows = metric.scale(task.X)
-        tasks = make_tasks(rows, labels, None, family.parameters, execution)
-        tried = try_family(family, tasks, held_out, execution)
-    return cast("FittedCut", tried.fit(execution))
-
-
-def table_families(
-    task: LabelingTask, method: str, labels: EncodedLabels, held_out: HeldOutLabels
-) -> list[Family]:
-    """Return the families that label a table, those under the metric of all columns first.
-
-    If the features have a second metric and labels are held out, which can tell the metrics apart,
-    the `QUICK_FAMILIES` are also tried under the second one. A single family that was requested is
-    tried under both.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from graphmargin.labeling.labeling_task import task_of
-    >>> table = pd.DataFrame(
-    ...     {
-    ...         "size": [1.0, 1.1, 5.0, 5.2],
-    ...         "color": ["red", "blue", "red", "blue"],
-    ...         "kind": ["cat", "cat", "dog", None],
-    ...     }
-    ... )
-    >>> task = task_of(table, "kind")
-    >>> labels = encode_labels(task.target.codes)
-    >>> families = table_families(task, "auto", labels, default_held_out(labels, 0))
-    >>> [family.name for family in families[5:]]
-    ['harmonic (light categories)', 'linear-low-density (light categories)']
-    """
-    names = default_families(*task.X.shape) if method == "auto" else (method,)
-    families = [named_family(name, labels) for name in names]
-    if not held_out.folds:
-        return families
-    quick = [family for family in families if method != "auto" or family.name in QUICK_FAMILIES]
-    others = task.features.metrics[1:]
-    return families + [family.under(metric) for metric in others for family in quick]
+    by_name = dict(zip(fitted.choice.names, fitted.choice.parts, strict=True))
+    choice = by_name.get("cut") or search(data, named_member("cut", data.labels))
+    member = fitted.members.get("cut") or fit(data, choice).members["cut"]
+    return member.details, choice
 
 
 def table_report(labeled: LabeledTable, *, hold_out_labels: bool) -> GraphReport:
@@ -312,9 +249,8 @@ def table_report(labeled: LabeledTable, *, hold_out_labels: bool) -> GraphReport
     cut = labeled.cut
     report = graph_report(
         cut.solution,
-        eps=cut.task.parameters.eps,
         choice=labeled.cut_choice,
-        recall=cut.task.recall,
+        recall=cut.recall,
         hold_out_labels=hold_out_labels,
         n_jobs=labeled.n_jobs,
     )

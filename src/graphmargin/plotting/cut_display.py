@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray
 from graphmargin.graph.adjacency import neighbor_graph
 from graphmargin.harmonic._solvers.system import confidence_of
-from graphmargin.harmonic.harmonic_predictor import PointGraph, attach
+from graphmargin.harmonic.walk_part import PointGraph, attach
 from graphmargin.plotting._matplotlib import (
     BAND_COLOR,
     check_plane,
@@ -118,11 +118,8 @@ class CutDisplay:
         border = margin * (high - low)
         x1, x2 = np.linspace(low - border, high + border, resolution).T
         grid = np.column_stack([axis.ravel() for axis in np.meshgrid(x1, x2)])
-        parameters = estimator.parameters_
-        k, metric = estimator.n_neighbors, estimator.metric  # if the graph was given
-        if parameters.graph is not None:
-            k, metric = parameters.graph.n_neighbors, parameters.graph.metric
-        graph = neighbor_graph(points, k, width=parameters.kernel.width, metric=metric)
+        k, metric = estimator.n_neighbors, estimator.metric
+        graph = neighbor_graph(points, k, width=estimator.width, metric=metric)
         attachment = attach(PointGraph(graph.search, graph.weighting, k, metric), grid)
         sink = solution.gamma_g + solution.problem.c_unlabeled
         moving = attachment.move_probability(sink)[:, None]
@@ -133,7 +130,7 @@ class CutDisplay:
             x2=x2,
             regions=regions.reshape(resolution, resolution),
             confidence=confidence_of(mass).reshape(resolution, resolution),
-            eps=parameters.eps,
+            eps=estimator.eps,
             points=points,
             codes=solution.codes,
             labeled=solution.problem.labels.labeled,

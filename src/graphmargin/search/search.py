@@ -109,7 +109,7 @@ def fit(data: TrainingData, choice: Choice) -> Fitted:
             fitted.label_distributions,
             fitted.confidence,
             choice,
-            held_out_predictions(data, choice, fitted.label_distributions, fitted.codes),
+            _held_out(data, choice, fitted.label_distributions, fitted.codes),
             fitted.warnings,
             {choice.member.name: fitted},
         )
@@ -150,30 +150,36 @@ def _mixture(data: TrainingData, choice: Choice, fitted: dict[int, FittedMember]
         mixture,
         mixture[np.arange(len(codes)), codes],
         choice,
-        held_out_predictions(data, choice, mixture, codes),
+        _held_out(data, choice, mixture, codes),
         tuple(warnings),
         {choice.names[i]: member for i, member in fitted.items()},
     )
 
 
-def held_out_predictions(
-    data: TrainingData, choice: Choice, distributions: FloatArray, codes: IntArray
-) -> HeldOutPredictions | None:
-    """Return the predictions for the held-out labels, None if no label was held out.
+def held_out_predictions(choice: Choice, joint: FloatArray) -> HeldOutPredictions:
+    """Return the predictions of a choice for its held-out labels, of which there are some.
 
-    `distributions` and `codes` are class probabilities and labels of all rows.
+    `joint` is the `expected_confusion` of the unlabeled rows.
     """
-    if not choice.is_tested:
-        return None
-    unlabeled = ~data.labels.labeled
     return predictions_by_confusion(
         choice.trials.held_out_codes,
         choice.held_out_probabilities,
         choice.trials.held_out_rows,
         doubt=choice.doubt,
-        joint=expected_confusion(distributions[unlabeled], codes[unlabeled]),
+        joint=joint,
         weighted_codes=choice.weighted_codes,
     )
+
+
+def _held_out(
+    data: TrainingData, choice: Choice, distributions: FloatArray, codes: IntArray
+) -> HeldOutPredictions | None:
+    """Return the predictions for the held-out labels, None if no label was held out."""
+    if not choice.is_tested:
+        return None
+    unlabeled = ~data.labels.labeled
+    joint = expected_confusion(distributions[unlabeled], codes[unlabeled])
+    return held_out_predictions(choice, joint)
 
 
 def untested_calibration(distributions: FloatArray, confidence: float) -> Calibration | None:

@@ -30,7 +30,7 @@ from graphmargin.harmonic.suggestion import (
     reason_for,
 )
 from graphmargin.labels import UNLABELED
-from graphmargin.selection.families import N_NEIGHBORS
+from graphmargin.search.parameters import N_NEIGHBORS
 
 SINK_RATE = 0.03
 """The gamma_g of the live answer, in units of the median degree."""

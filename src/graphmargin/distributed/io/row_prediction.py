@@ -26,8 +26,8 @@ from graphmargin.distributed.io.row_encoder import EncodedColumns, RowEncoder
 from graphmargin.distributed.io.row_ranges import RowRange, open_source
 from graphmargin.labeling.prediction import PredictionSummary, compare_labels, prediction_columns
 from graphmargin.labels import UNLABELED_IN_PYTHON, UnlabeledRule, confidence_of_labels
-from graphmargin.models.array_model import Predictor
 from graphmargin.models.table_model import TableModel
+from graphmargin.search.predictor import Predictor
 from graphmargin.tables.reading import to_frame
 from graphmargin.tables.table_errors import TableError
 
@@ -43,7 +43,7 @@ class RowPredictor:
     Attributes
     ----------
     encoder : RowEncoder
-    predictor : MarginPredictor or HarmonicPredictor
+    predictor : Predictor
         A predictor whose classes are the labels.
     target : str
         Column of the labels.

@@ -175,9 +175,7 @@ def _solve(run: Run, plan: TrainingPlan, sample: _Sample, features: FeatureMap) 
             strict=True,
         )
     ]
-    # One machine, as all candidates share their kernel and center.
-    (machine,) = blend_machines(machines, [candidate.factor for candidate in plan.candidates])
-    return machine
+    return blend_machines(machines, [candidate.factor for candidate in plan.candidates])
 
 
 def _summed_moments(cluster: Cluster, groups: Sequence[Future[Any]]) -> list[tuple[Any, ...]]:

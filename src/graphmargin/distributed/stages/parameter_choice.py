@@ -30,15 +30,20 @@ from graphmargin.distributed.io.ingest import TableSummary, draw_rows, read_samp
 from graphmargin.graph.adjacency import neighbor_graph
 from graphmargin.labels import EncodedLabels
 from graphmargin.margin._solvers.feature_maps import balanced_quotas
-from graphmargin.search.choice import Choice, choose
+from graphmargin.methods.cut import Cut
+from graphmargin.methods.machines import MAX_BLENDED
+from graphmargin.search.choice import Choice
+from graphmargin.search.data import (
+    MAX_LABELED,
+    MAX_TRIAL_ROWS,
+    MIN_LABELED_PER_CLASS,
+    TrainingData,
+)
 from graphmargin.search.execution import Execution
 from graphmargin.search.held_out import default_held_out
-from graphmargin.search.parameters import GraphParameters, Parameters
+from graphmargin.search.parameters import GraphParameters, gamma_g_grid_of_degrees
 from graphmargin.search.trials import Trials, join_trials
-from graphmargin.selection.cut_trials import MAX_BLENDED, try_cuts
-from graphmargin.selection.grids import gamma_g_grid_of_degrees
-from graphmargin.selection.tasks import make_tasks
-from graphmargin.selection.trial_rows import MAX_LABELED, MAX_TRIAL_ROWS, MIN_LABELED_PER_CLASS
+from graphmargin.search.weighing import choose
 
 
 class SampleSize(NamedTuple):
@@ -51,7 +56,8 @@ class SampleSize(NamedTuple):
 def choose_parameters(
     run: Run,
     table: TableSummary,
-    parameters: Parameters,
+    parameters: Cut,
+    class_weight: tuple[float, ...] | None,
     degrees: FloatArray,
     widths: tuple[float, float],
     seed: int,
@@ -62,8 +68,10 @@ def choose_parameters(
     ----------
     run : Run
     table : TableSummary
-    parameters : Parameters
+    parameters : Cut
         Parameters of the fit, in which gamma_g or C is None if it is to be chosen.
+    class_weight : tuple of float or None
+        Weight of the losses of each class.
     degrees : array
         Degrees of a sample of the vertices of the whole graph.
     widths : tuple of two floats
@@ -79,16 +87,18 @@ def choose_parameters(
         sampled.write(0, read_sample(run, table, rows))
     run.stage(SampledGraph.name, _build_graph, 1, graph_parameters(parameters), edge_width, seed)
     on_sample = replace(
-        parameters, kernel=replace(parameters.kernel, width=kernel_width), graph=None
+        parameters,
+        kernel=replace(parameters.kernel, width=kernel_width),
+        walk=replace(parameters.walk, graph=None),
     )
     gammas = (
         gamma_g_grid_of_degrees(degrees) if parameters.gamma_g is None else list(parameters.gamma_g)
     )
-    results = run.stage("trials", _try_gamma_g, gammas, on_sample, n_classes, seed)
+    results = run.stage("trials", _try_gamma_g, gammas, on_sample, class_weight, n_classes, seed)
     codes = sampled.read(0, Codes).codes
     counts = np.bincount(codes[codes >= 0], minlength=n_classes)
     trials = join_trials([_trials_of(result) for result in results])
-    choice = choose(trials, counts, MAX_BLENDED, parameters.class_weight)
+    choice = choose(replace(trials, max_blended=MAX_BLENDED), counts, class_weight)
     return choice, SampleSize(int(counts.sum()), int((codes < 0).sum()))
 
 
@@ -113,7 +123,8 @@ def _try_gamma_g(
     folder: Folder,
     _: int,
     gamma_g: float,
-    parameters: Parameters,
+    parameters: Cut,
+    class_weight: tuple[float, ...] | None,
     n_classes: int,
     seed: int,
 ) -> dict[str, Any]:
@@ -122,10 +133,10 @@ def _try_gamma_g(
     matrix, n = SampledGraph(folder).read(0, SparseMatrix), len(codes)
     W = sparse.csr_array(tuple(matrix), shape=(n, n))
     labels = EncodedLabels(np.arange(n_classes), codes.astype(np.int64))
-    execution = Execution(n_jobs=1, seed=seed)
-    tasks = make_tasks(X, labels, W, [replace(parameters, gamma_g=(gamma_g,))], execution)
-    (trials,) = try_cuts(tasks, default_held_out(labels, seed), execution)
-    evidence = trials.evidence
+    held_out, execution = default_held_out(labels, seed), Execution(n_jobs=1, seed=seed)
+    data = TrainingData(X, labels, held_out, execution, W, class_weight)
+    cut = replace(parameters, gamma_g=(gamma_g,))
+    evidence = cut.try_(data, cut.candidates(data), None)
     return {
         "gamma_g": [params["gamma_g"] for params in evidence.params],
         "C": [params["C"] for params in evidence.params],

@@ -26,7 +26,7 @@ from graphmargin.distributed.stages.training_rows import (
 )
 from graphmargin.margin.calibration import Calibration, calibrate_pairs, calibration_targets
 from graphmargin.margin.machine import MarginMachine
-from graphmargin.selection.cuts import CALIBRATION_ROWS
+from graphmargin.methods.cut import CALIBRATION_ROWS
 
 
 def calibrate(
