@@ -174,6 +174,10 @@ class LiveState:
         if labeled[row] and code != UNLABELED:
             return state  # the same rows have a label
         absorption = self.system.absorption(labeled)
+        if code != UNLABELED:
+            # The updated inverse is zero at labels of `changes`, where walks end as they arrive.
+            ends = self.system.W @ passage.visits / absorption
+            passage = replace(passage, visits=np.where(labeled, ends, passage.visits))
         return state.apply(LabelChange(passage, absorption, code != UNLABELED))
 
     def apply(self, change: LabelChange) -> LiveState:
