@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pandas as pd
@@ -125,71 +124,6 @@ def test_classes_come_and_go(client):
     assert state["classes"][-1] == {**state["classes"][-1], "name": "cat", "id": 3}
     refused = client.post("/api/decisions", {"action": "add_class", "name": "nan"})
     assert "means unlabeled" in refused.json()["error"]
-
-
-def test_the_automatic_choice_replaces_the_live_answer_until_a_label_changes(client):
-    client.decide(action="label", rows=[3, 6], **{"class": 0})
-    client.decide(action="label", rows=[4, 7], **{"class": 1})
-    assert client.post("/api/fit", {}).json()["state"]["model"]["fit"] == "running"
-    state = client.wait_for(lambda state: state["model"]["fit"] != "running")
-    assert state["model"] == {
-        "shown": "automatic",
-        "fit": "done",
-        "progress": 1.0,
-        "stage": "",
-        "stale_labels": 0,
-        "error": None,
-    }
-    state = client.decide(action="label", rows=[5], **{"class": 2})["state"]
-    assert (state["model"]["shown"], state["model"]["stale_labels"]) == ("live", 1)
-    state = client.decide(action="undo")["state"]
-    assert (state["model"]["shown"], state["model"]["stale_labels"]) == ("automatic", 0)
-
-
-def test_the_automatic_choice_can_be_cancelled(client, monkeypatch):
-    from graphmargin._threads import raise_if_cancelled
-    from graphmargin.studio import background_fit
-
-    def label_rows(*_, **__):
-        while True:
-            raise_if_cancelled()
-            time.sleep(0.01)
-
-    monkeypatch.setattr(background_fit, "label_rows", label_rows)
-    client.post("/api/fit", {})
-    state = client.post("/api/fit/cancel", {}).json()["state"]
-    assert (state["model"]["fit"], state["model"]["shown"]) == ("idle", "live")
-
-
-def test_exports_are_written_beside_the_table_which_stays_as_it_is(client, table_file):
-    before = table_file.read_bytes()
-    client.decide(action="label", rows=[0], **{"class": 2})
-    client.decide(action="clear", rows=[2])
-    files = {
-        what: client.post("/api/export", {"what": what}).json()
-        for what in ("table", "model", "report")
-    }
-    names = ["pets-labeled.csv", "pets-labeled.graphmargin", "pets-labeled.html"]
-    assert [found["file"] for found in files.values()] == names
-    assert all(table_file.with_name(name).exists() for name in names)
-    download = client.get(files["table"]["download"])
-    assert download.content == table_file.with_name(names[0]).read_bytes()
-    assert "attachment" in download.headers["content-disposition"]
-    labeled = pd.read_csv(table_file.with_name(names[0]))
-    assert labeled.loc[0, ["kind", "kind_source"]].tolist() == ["eel", "given"]
-    assert labeled["kind_source"].eq("given").sum() == 2
-    assert table_file.read_bytes() == before
-    assert client.get("/api/exports/pets.csv").status_code == 404
-    client.decide(action="rename_class", name="fish", **{"class": 2})
-    client.post("/api/export", {"what": "table"})
-    assert pd.read_csv(table_file.with_name(names[0])).loc[0, "kind"] == "fish"
-
-
-def test_one_class_is_too_few_to_export(client):
-    client.decide(action="clear", rows=[1, 2])
-    answer = client.post("/api/export", {"what": "table"})
-    assert answer.status_code == 400
-    assert "another class" in answer.json()["error"]
 
 
 # Requests that are refused

@@ -1,4 +1,4 @@
-"""Which requests the studio answers: those of its own page, with its cookie, of limited size."""
+"""Access control: the studio answers requests of its own page, with its cookie, of limited size."""
 
 from __future__ import annotations
 
