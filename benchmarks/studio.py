@@ -30,9 +30,9 @@ from benchmarks.problems import mixture
 from benchmarks.session import RESULTS, environment, store
 from graphmargin.datasets import load_digits, load_letter, load_segmentation
 from graphmargin.labeling.labeling_task import task_of
-from graphmargin.studio.live import Live
+from graphmargin.studio.live import LiveModel
 from graphmargin.studio.service import Studio
-from graphmargin.studio.session import Decision
+from graphmargin.studio.session import Decision, new_session
 from graphmargin.studio.views import predictions_bytes, state_json
 
 GOALS = (0.95, 0.97)
@@ -82,20 +82,19 @@ def latency(name: str) -> dict[str, Any]:
         task = task_of(table, "kind", name="table.csv", min_classes=0)
         studio = Studio(task, Path(folder) / "table.csv")
         started = time.perf_counter() - start
-        numbers = {}
-        for kind in np.unique(truth):
-            studio.decide(Decision("add_class", name=str(kind)))
-            numbers[kind] = len(numbers) + 1
-        studio.settle()
+        names, codes = np.unique(truth, return_inverse=True)
+        for kind in names.tolist():
+            studio.decide(Decision("add_class", name=kind))
+        studio.wait_for_background()
         journal = Path(folder) / "table.studio.jsonl"
         n_bytes = []
         for i in range(N_FIRST + N_LABELS):
             row, size = studio.snapshot.live.queue[0].row, journal.stat().st_size
             version = studio.snapshot.version
             clocks = [(time.perf_counter(), time.process_time())]
-            studio.decide(Decision("label", (row,), numbers[truth[row]], by="key"))
+            studio.decide(Decision("label", (row,), int(codes[row]), by="key"))
             clocks.append((time.perf_counter(), time.process_time()))
-            studio.settle()
+            studio.wait_for_background()
             clocks.append((time.perf_counter(), time.process_time()))
             if i >= N_FIRST:
                 (a, b), (c, d), (e, f) = clocks
@@ -105,13 +104,13 @@ def latency(name: str) -> dict[str, Any]:
                 state = len(str(state_json(now)))
                 n_bytes.append((journal.stat().st_size - size, sent, state))
         studio.close()
-    names = ("answer wall", "answer CPU", "whole wall", "whole CPU")
+    measured = ("answer wall", "answer CPU", "whole wall", "whole CPU")
     quantiles = np.quantile(np.array(times), [0.5, 0.95], axis=0).round(4)
     in_journal, sent, state = np.median(n_bytes, axis=0).astype(int).tolist()
     return {
         "problem": name,
         "start": round(started, 2),
-        **dict(zip(names, quantiles.T.tolist(), strict=True)),
+        **dict(zip(measured, quantiles.T.tolist(), strict=True)),
         "journal bytes": in_journal,
         "predictions bytes": sent,
         "state bytes": state,
@@ -125,19 +124,20 @@ def annotate(name: str, order: str, draw: int) -> dict[str, Any]:
     rng = np.random.default_rng(draw)
     rows = rng.permutation(len(y))[: int(0.9 * len(y))]
     X, y = np.asarray(X, dtype=np.float64)[rows], np.unique(y[rows], return_inverse=True)[1]
-    live, n_classes = Live(X), int(y.max()) + 1
-    names, active = [str(k) for k in range(n_classes)], np.ones(n_classes, dtype=np.bool_)
+    live, n_classes = LiveModel(X), int(y.max()) + 1
+    names = [str(k) for k in range(n_classes)]
     codes, needed = np.full(len(y), -1), dict.fromkeys(GOALS)
     shuffled, n_labels = rng.permutation(len(y)), 0
     while n_labels < MAX_SHARE * len(y) and needed[GOALS[-1]] is None:
         if order == "random":
             n_labels = max(n_labels + 1, int(1.05 * n_labels))
             codes = np.where(np.isin(np.arange(len(y)), shuffled[:n_labels]), y, -1)
-            mass = live.system.solve(codes, n_classes).class_mass
+            mass = live.state.system.solve(codes, n_classes).class_mass
         else:
-            while (work := live.pending_work(codes < 0)) is not None:
-                work()()
-            answer = live.follow(codes, names, active, codes < 0)
+            session = new_session(names, codes)
+            while live.refresh(session):
+                pass
+            answer = live.update(session)
             codes = codes.copy()
             codes[answer.queue[0].row] = y[answer.queue[0].row]
             n_labels += 1

@@ -101,3 +101,13 @@ def serve(studio):
 def client(table_file):
     with open_studio(table_file, ignore=["note"]) as studio, serve(studio) as client:
         yield client.log_in()
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory, blobs):
+    """Return the client of a server that no attack changes."""
+    path = tmp_path_factory.mktemp("guarded") / "pets.csv"
+    blobs[0].to_csv(path, index=False)
+    with open_studio(path, ignore=["note"]) as studio, serve(studio) as client:
+        yield client.log_in()
+        assert client.state()["can_undo"] is None

@@ -192,13 +192,13 @@ def label_suggested(page, truth):
 
 def predictions(page):
     """Return the label, or else the predicted class, of each row, as names."""
-    labels, predicted, names = page.evaluate("""async () => {
+    predicted, names = page.evaluate("""async () => {
         const bytes = new Uint8Array(await (await fetch('/api/predictions')).arrayBuffer());
         const { classes } = await (await fetch('/api/state')).json();
-        const every = (k) => [...bytes].filter((_, i) => i % 4 === k);
-        return [every(0), every(1), classes.map((one) => [one.id, one.name])];
+        const predicted = [...bytes].filter((_, i) => i % 4 === 1);
+        return [predicted, classes.map((one) => [one.id, one.name])];
     }""")
-    return np.array([dict(names).get(a or b) for a, b in zip(labels, predicted, strict=True)])
+    return np.array([dict(names).get(code) for code in predicted])
 
 
 def circle(page, x, y, radius):
@@ -527,7 +527,7 @@ def drag(page, start, end):
 DECIDED = """async () => {
     const bytes = new Uint8Array(await (await fetch('/api/predictions')).arrayBuffer());
     const rows = [...Array(bytes.length / 4).keys()];
-    return rows.filter((row) => bytes[4 * row] || bytes[4 * row + 3]);
+    return rows.filter((row) => bytes[4 * row] !== 255 || bytes[4 * row + 3]);
 }"""
 COLORS = """element => {
     const style = getComputedStyle(element);

@@ -18,9 +18,9 @@ from graphmargin.studio.session import Decision, decide, label_names
 from graphmargin.tables.row_hashes import hash_rows
 
 DECISIONS = (
-    Decision("label", (5,), 2, by="key", suggested=1),
+    Decision("label", (5,), 1, by="key", suggested=0),
     Decision("add_class", name="größe ☃"),
-    Decision("label", (7, 8, 9), 4, by="lasso"),
+    Decision("label", (7, 8, 9), 3, by="lasso"),
     Decision("undo"),
     Decision("redo"),
     Decision("skip", (11,)),
@@ -64,14 +64,14 @@ def test_lines_say_when_what_and_how(write, table_file):
     write(*DECISIONS)
     header, first, *_ = map(json.loads, journal_path(table_file).read_text().splitlines())
     assert header["table"] == "pets.csv"
-    assert (header["target"], header["rows"], header["format"]) == ("kind", 240, 1)
+    assert (header["target"], header["rows"], header["format"]) == ("kind", 240, 2)
     assert first["at"].startswith("20")
     assert {k: first[k] for k in ("action", "rows", "class", "by", "suggested")} == {
         "action": "label",
         "rows": [5],
-        "class": 2,
+        "class": 1,
         "by": "key",
-        "suggested": 1,
+        "suggested": 0,
     }
 
 
@@ -132,7 +132,7 @@ def test_two_studios_cannot_write_one_journal(table_file):
     ("content", "text"),
     [
         (b"hello\n", "not a journal"),
-        (b'{"format": 99}\n', "not a journal"),
+        (b'{"format": 1}\n', "not a journal"),
         (b"[]\n", "not a journal"),
         (b"no line", "it has no line"),
     ],

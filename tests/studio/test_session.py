@@ -28,12 +28,12 @@ def after(session, *decisions):
     return session
 
 
-def label(*rows, to=1, by="key"):
+def label(*rows, to=0, by="key"):
     return Decision("label", rows, to, by=by)
 
 
 def test_labels_may_be_given_changed_and_cleared(session):
-    session = after(session, label(2, 3), label(0, to=2), Decision("clear", (1,)))
+    session = after(session, label(2, 3), label(0, to=1), Decision("clear", (1,)))
     assert label_names(session).tolist() == ["dog", None, "cat", "cat", None]
 
 
@@ -49,19 +49,19 @@ def test_skipped_and_unsure_are_remembered_until_there_is_a_label(session):
 def test_a_kept_label_is_asked_again_if_it_changes(session):
     session = after(session, Decision("keep", (0,)))
     assert session.marks[0] & KEPT
-    assert not after(session, label(0, to=2)).marks[0] & KEPT
+    assert not after(session, label(0, to=1)).marks[0] & KEPT
 
 
 def test_classes_are_added_renamed_and_merged(session):
-    session = after(session, Decision("add_class", name="  eel  "), label(2, to=3))
-    session = after(session, Decision("rename_class", label=3, name="fish"))
-    session = after(session, Decision("merge_classes", label=2, into=3))
+    session = after(session, Decision("add_class", name="  eel  "), label(2, to=2))
+    session = after(session, Decision("rename_class", label=2, name="fish"))
+    session = after(session, Decision("merge_classes", label=1, into=2))
     assert [known.name for known in session.active] == ["cat", "fish"]
     assert label_names(session).tolist() == ["cat", "fish", "fish", None, None]
 
 
 def test_undo_and_redo_say_what_they_do(session):
-    session = after(session, label(2), label(3, 4, to=2))
+    session = after(session, label(2), label(3, 4, to=1))
     assert session.can_undo == "label 2 rows as 'dog'"
     session = after(session, Decision("undo"))
     assert session.can_undo == "label row 3 as 'cat'"
@@ -73,13 +73,13 @@ def test_undo_and_redo_say_what_they_do(session):
 ROWS = st.lists(st.integers(0, 4), min_size=1, max_size=3).map(tuple)
 DECISIONS = st.lists(
     st.one_of(
-        st.builds(label, st.integers(0, 4), to=st.integers(1, 3)),
+        st.builds(label, st.integers(0, 4), to=st.integers(0, 2)),
         st.builds(Decision, st.sampled_from(["clear", "skip", "unsure", "keep"]), ROWS),
         st.builds(lambda k: Decision("add_class", name=f"new {k}"), st.integers(0, 3)),
         st.builds(
             lambda a, b: Decision("merge_classes", label=a, into=b),
-            st.integers(1, 4),
-            st.integers(1, 4),
+            st.integers(0, 3),
+            st.integers(0, 3),
         ),
         st.sampled_from([Decision("undo"), Decision("redo")]),
     ),
@@ -112,15 +112,16 @@ def test_undoing_all_gives_the_first_state_and_redoing_all_the_last(decisions):
     [
         (Decision("undo"), "nothing to undo"),
         (Decision("redo"), "nothing to do again"),
-        (label(5), "rows must be from 0 to 4, got 5"),
-        (label(-1), "got -1"),
+        (label(5), "there is no row 6; the table has 5 rows"),
+        (label(-1), "there is no row 0"),
         (label(), "no rows to label"),
-        (label(2, to=9), "no class with the number 9"),
+        (label(2, to=9), "no class with the code 9"),
+        (label(2, to=-1), "no class with the code -1"),
         (label(2, by="magic"), "`by` must be one of key"),
         (Decision("keep", (2,)), "row 3 has no label"),
         (Decision("add_class", name=" "), "1 to 200 characters"),
         (Decision("add_class", name="cat"), "there is a class 'cat' already"),
-        (Decision("rename_class", label=1, name="dog"), "there is a class 'dog' already"),
+        (Decision("rename_class", label=0, name="dog"), "there is a class 'dog' already"),
         (Decision("merge_classes", label=1, into=1), "into itself"),
         (Decision("dance"), "no action 'dance'"),
     ],

@@ -116,8 +116,7 @@ def studio(
 def _print_end(session: Studio) -> None:
     from graphmargin.studio.journal import journal_path
 
-    n_labels = int((session.snapshot.session.labels > 0).sum())
-    console().print(line(f"ended with {n_labels:,} labels"))
+    console().print(line(f"ended with {session.snapshot.session.n_labels:,} labels"))
     console().print(line(f"journal   {journal_path(session.path)}"))
 
 

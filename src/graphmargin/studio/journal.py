@@ -15,6 +15,7 @@ import numpy as np
 from graphmargin._errors import InputError
 from graphmargin._files import atomic_write, check_writable, file_stem, try_lock
 from graphmargin.labeling.labeling_task import LabelingTask
+from graphmargin.labels import UNLABELED
 from graphmargin.studio.session import (
     DECIDED,
     KEPT,
@@ -27,7 +28,7 @@ from graphmargin.studio.session import (
 )
 from graphmargin.tables.row_hashes import RowHashes, hash_rows
 
-FORMAT = 1
+FORMAT = 2
 """Version of the format; a journal of another version is refused."""
 ENDING = ".studio.jsonl"
 _FIELDS = {"label": "class", "name": "name", "into": "into", "by": "by", "suggested": "suggested"}
@@ -49,7 +50,7 @@ class JournalHeader:
     fingerprint : str
         Hash of all cells of the table.
     classes : tuple of str
-        Classes of the labels in the table, whose numbers are 1, 2, ...
+        Classes of the labels in the table, in the order of their codes.
     """
 
     table: str
@@ -149,7 +150,7 @@ def entry_line(decision: Decision, hashes: RowHashes) -> bytes:
     if decision.rows:
         line["rows"] = list(decision.rows)
     for field, key in _FIELDS.items():
-        if value := getattr(decision, field):
+        if (value := getattr(decision, field)) != getattr(Decision, field):
             line[key] = value
     if decision.rows:
         line["hashes"] = [hashes.rows[row] for row in decision.rows]
@@ -210,10 +211,10 @@ def decisions_for(
     hashes : RowHashes
         Hashes of the rows of the table as it is now.
     names : sequence of str
-        Classes of its labels, whose numbers are 1, 2, ...
+        Classes of its labels, in the order of their codes.
     """
     header = content.header
-    then = np.full(header.n_rows, -1, dtype=np.int64)
+    then = np.full(header.n_rows, UNLABELED)
     old_hashes: dict[int, str] = {}
     session = replay(
         new_session(header.classes, then), (entry.decision for entry in content.entries)
@@ -222,18 +223,18 @@ def decisions_for(
         old_hashes.update(zip(entry.decision.rows, entry.hashes, strict=False))
     places = {row: hashes.find(row, old_hashes.get(row, "")) for row in _decided_rows(session)}
     new_names = [known.name for known in session.active if known.name not in names]
-    numbers = {name: i for i, name in enumerate([*names, *new_names], start=1)}
+    codes = {name: code for code, name in enumerate([*names, *new_names])}
     decisions = [Decision("add_class", name=name) for name in new_names]
     groups: dict[tuple[str, int], list[int]] = {}
     for row, place in places.items():
         if place is None:
             continue
         for action, label in _row_actions(session, row):
-            number = numbers[session.classes[label - 1].name] if label else 0
-            groups.setdefault((action, number), []).append(place)
+            code = label if label == UNLABELED else codes[session.classes[label].name]
+            groups.setdefault((action, code), []).append(place)
     decisions += [
-        Decision(action, tuple(sorted(set(rows))), number, by="journal")
-        for (action, number), rows in groups.items()
+        Decision(action, tuple(sorted(set(rows))), code, by="journal")
+        for (action, code), rows in groups.items()
     ]
     n_used = sum(place is not None for place in places.values())
     note = (
@@ -248,16 +249,16 @@ def _decided_rows(session: Session) -> list[int]:
 
 
 def _row_actions(session: Session, row: int) -> Iterator[tuple[str, int]]:
-    """Yield the actions, with the number of a class, that lead to the state of a row."""
+    """Yield the actions, with the code of a class, that lead to the state of a row."""
     marks, label = int(session.marks[row]), int(session.labels[row])
     if marks & DECIDED:
-        yield ("label", label) if label else ("clear", 0)
+        yield "clear" if label == UNLABELED else "label", label
     if marks & SKIPPED:
-        yield "skip", 0
+        yield "skip", UNLABELED
     if marks & UNSURE:
-        yield "unsure", 0
-    if marks & KEPT and label:
-        yield "keep", 0
+        yield "unsure", UNLABELED
+    if marks & KEPT and label != UNLABELED:
+        yield "keep", UNLABELED
 
 
 @dataclass(frozen=True)

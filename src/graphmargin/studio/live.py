@@ -1,13 +1,17 @@
-"""The live answer: a harmonic solution, suggestions and an estimate that follow the labels."""
+"""The live answer: a harmonic solution, suggestions and an estimate that follow the labels.
+
+`LiveState` is frozen, and every label more or less gives a new one. `LiveModel` holds the newest
+state for two threads: one updates it after each decision, the other refreshes it meanwhile.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import threading
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray
+from graphmargin._typing import BoolArray, FloatArray, IntArray
 from graphmargin.confidence.held_out_predictions import (
     AccuracyEstimate,
     estimate_accuracy,
@@ -19,6 +23,7 @@ from graphmargin.harmonic.label_updates import (
     Inverse,
     LabelGraph,
     LabelSystem,
+    LiveSolution,
     Passage,
     inverse_after,
 )
@@ -31,6 +36,7 @@ from graphmargin.harmonic.suggestion import (
 )
 from graphmargin.labels import UNLABELED
 from graphmargin.search.parameters import N_NEIGHBORS
+from graphmargin.studio.session import Session
 
 SINK_RATE = 0.03
 """The gamma_g of the live answer, in units of the median degree."""
@@ -80,8 +86,8 @@ class LiveAnswer:
 
 
 @dataclass(frozen=True)
-class _Change:
-    """A change of one label, by which pools and label graphs follow."""
+class LabelChange:
+    """A row that got or lost its label."""
 
     passage: Passage
     absorption: FloatArray
@@ -89,113 +95,183 @@ class _Change:
     is_labeled: bool
 
 
-class Live:
-    """The live answer of a table, which one thread at a time may change.
+@dataclass(frozen=True)
+class LiveState:
+    """The harmonic solution for some labels, and what makes the next solutions fast.
 
-    Parameters
+    Attributes
     ----------
-    X : array of shape (n, d)
-        Features of the rows.
+    system : LabelSystem
+    solution : LiveSolution
+    inverse : callable
+        The function R -> G R for the labels before `changes`.
+    changes : tuple of LabelChange
+    pool : CandidatePool or None
+        Rows that may be suggested; None until they are drawn.
+    pool_age : int
+        Number of changes since then.
+    label_graph : LabelGraph or None
+    queue : tuple of QueuedRow
+        The rows that were suggested last.
     """
 
-    def __init__(self, X: FloatArray) -> None:
-        W = knn_graph(X, min(N_NEIGHBORS, len(X) - 1), random_state=0)
-        degrees = np.asarray(W.sum(axis=1))
-        unit = float(np.median(degrees[degrees > 0])) if degrees.any() else 1.0
-        self.system = LabelSystem(W, SINK_RATE * unit)
-        self._solution = self.system.solve(np.full(len(X), UNLABELED), 0)
-        self._inverse = self.system.inverse(np.zeros(len(X), dtype=np.bool_))
-        self._changes: list[_Change] = []
-        """Changes since `_inverse` was computed."""
-        self._pool: CandidatePool | None = None
-        self._pool_age = 0
-        self._label_graph: LabelGraph | None = None
-        self._since: list[_Change] | None = None
-        """Changes while work in the background is under way; None if there is no such work."""
-        self._queue: tuple[QueuedRow, ...] = ()
+    system: LabelSystem
+    solution: LiveSolution
+    inverse: Inverse
+    changes: tuple[LabelChange, ...] = ()
+    pool: CandidatePool | None = None
+    pool_age: int = 0
+    label_graph: LabelGraph | None = None
+    queue: tuple[QueuedRow, ...] = ()
 
-    def follow(
-        self, codes: IntArray, names: Sequence[str], active: BoolArray, is_open: BoolArray
-    ) -> LiveAnswer:
-        """Return the answer for labels.
+    @property
+    def labeled(self) -> BoolArray:
+        """Mask of the rows with a label."""
+        return np.asarray(self.solution.codes != UNLABELED)
+
+    @property
+    def current_inverse(self) -> Inverse:
+        """The function R -> G R for the labels of the solution."""
+        changes = [(change.passage, change.is_labeled) for change in self.changes]
+        return inverse_after(self.inverse, changes)
+
+    def with_labels(self, codes: IntArray, n_classes: int) -> LiveState:
+        """Return the state for other labels: a few changes are updates, many are solved anew.
 
         Parameters
         ----------
         codes : array of shape (n,)
             Class of each label, -1 without a label.
-        names : sequence of c str
-            Names of all classes.
-        active : mask of shape (c,)
-            Classes that were not merged into another.
-        is_open : mask of shape (n,)
-            Rows that may be offered.
+        n_classes : int
         """
-        self._add_columns(len(names))
-        rows = np.flatnonzero(self._solution.codes != codes)
-        if len(rows) <= MAX_UPDATES:
-            for row in rows:
-                self._change_label(int(row), int(codes[row]))
-        else:
-            self._solution = self.system.solve(codes, len(names))
-            self._set_inverse(self.system.inverse(codes != UNLABELED))
-            self._pool = self._label_graph = self._since = None
-        mass = self._solution.class_mass[:, active]
-        distributions = np.zeros(self._solution.class_mass.shape)
+        rows = np.flatnonzero(self.solution.codes != codes)
+        if len(rows) > MAX_UPDATES:
+            solution = self.system.solve(codes, n_classes)
+            inverse = self.system.inverse(codes != UNLABELED)
+            return LiveState(self.system, solution, inverse, queue=self.queue)
+        state = self._with_columns(n_classes)
+        for row in rows:
+            state = state.with_label(int(row), int(codes[row]))
+        return state
+
+    def _with_columns(self, n_classes: int) -> LiveState:
+        """Return the state with a column for each class; undoing a new class removes its column."""
+        if self.solution.class_mass.shape[1] == n_classes:
+            return self
+        mass = self.solution.class_mass[:, :n_classes]
+        class_mass = np.zeros((len(mass), n_classes))
+        class_mass[:, : mass.shape[1]] = mass
+        return replace(self, solution=replace(self.solution, class_mass=class_mass))
+
+    def with_label(self, row: int, code: int) -> LiveState:
+        """Return the state with another label of a row, -1 for none."""
+        state, labeled = self, self.labeled
+        if any(change.passage.vertex == row for change in self.changes):
+            state = replace(self, inverse=self.system.inverse(labeled), changes=())
+        inverse = state.current_inverse
+        solution, passage = self.system.change_label(self.solution, inverse, row, code)
+        state = replace(state, solution=solution)
+        if labeled[row] and code != UNLABELED:
+            return state  # the same rows have a label
+        absorption = self.system.absorption(labeled)
+        if code != UNLABELED:
+            # The updated inverse is zero at labels of `changes`, where walks end as they arrive.
+            ends = self.system.W @ passage.visits / absorption
+            passage = replace(passage, visits=np.where(labeled, ends, passage.visits))
+        return state.apply(LabelChange(passage, absorption, code != UNLABELED))
+
+    def apply(self, change: LabelChange) -> LiveState:
+        """Return the state with inverse, candidates and label graph after a change."""
+        passage, pool, graph = change.passage, self.pool, self.label_graph
+        if pool is not None:
+            update = pool.labeled if change.is_labeled else pool.unlabeled
+            pool = update(passage.vertex, passage.visits)
+        if graph is not None and change.is_labeled:
+            graph = graph.with_label(passage, change.absorption)
+        elif graph is not None:
+            graph = graph.without_label(passage.vertex)
+        changes, age = (*self.changes, change), self.pool_age + 1
+        return replace(self, changes=changes, pool=pool, pool_age=age, label_graph=graph)
+
+    def needs_refresh(self, is_open: BoolArray) -> bool:
+        """Tell whether `refreshed` would make the next answers better."""
+        return self._needs_pool(is_open) or self._needs_label_graph
+
+    def _needs_pool(self, is_open: BoolArray) -> bool:
+        if self.pool is None or self.pool_age >= POOL_LABELS:
+            return True
+        n_open = int(is_open[self.pool.candidates].sum())
+        return n_open < min(MIN_OPEN_CANDIDATES, int(is_open.sum()))
+
+    @property
+    def _needs_label_graph(self) -> bool:
+        limit = MAX_LEFT_OUT if self.system.is_direct else MAX_LEFT_OUT_ITERATIVE
+        return self.label_graph is None and 2 <= int(self.labeled.sum()) <= limit
+
+    def refreshed(self, is_open: BoolArray) -> LiveState:
+        """Return the state with a new inverse, new candidates if necessary, and a label graph.
+
+        Parameters
+        ----------
+        is_open : mask of shape (n,)
+            Rows that may be suggested.
+        """
+        system, solution, labeled = self.system, self.solution, self.labeled
+        inverse = system.inverse(labeled)
+        state = replace(self, inverse=inverse, changes=())
+        if self._needs_pool(is_open):
+            walk = system.walk(solution, inverse)
+            walk = replace(walk, class_mass=_at_least_two(solution.class_mass))
+            random = np.random.RandomState(int(labeled.sum()))
+            pool = draw_pool(
+                walk,
+                is_open & ~labeled,
+                system.component,
+                N_CANDIDATES,
+                random,
+                n_sampled=N_SAMPLED,
+            )
+            state = replace(state, pool=pool, pool_age=0)
+        if self._needs_label_graph:
+            state = replace(state, label_graph=system.label_graph(solution.codes, inverse))
+        return state
+
+    def with_refreshed(self, refreshed: LiveState, before: LiveState) -> LiveState:
+        """Return this state with what was refreshed in an earlier one, and the changes since.
+
+        If the system was solved anew meanwhile, `refreshed` is of no use any more.
+        """
+        if self.inverse is not before.inverse:
+            return self
+        for change in self.changes[len(before.changes) :]:
+            refreshed = refreshed.apply(change)
+        return replace(refreshed, solution=self.solution, queue=self.queue)
+
+    def answer(self, session: Session) -> LiveAnswer:
+        """Return the answer for the labels of a session, which are those of the solution."""
+        active = np.array([known.is_active for known in session.classes], dtype=np.bool_)
+        mass = self.solution.class_mass[:, active]
+        distributions = np.zeros(self.solution.class_mass.shape)
         distributions[:, active] = conditional_distributions(_at_least_two(mass))[
             :, : mass.shape[1]
         ]
-        self._queue = self._suggest(mass, np.array(names, dtype=object)[active], is_open)
+        queue = self._suggest(mass, session)
         estimate, errors = self._left_out(active, distributions)
-        return LiveAnswer(distributions, self._queue, estimate, errors)
+        return LiveAnswer(distributions, queue, estimate, errors)
 
-    def _add_columns(self, n_classes: int) -> None:
-        mass = self._solution.class_mass
-        if mass.shape[1] != n_classes:  # undoing a new class removes a column without labels
-            wide = np.zeros((len(mass), n_classes))
-            shared = min(mass.shape[1], n_classes)
-            wide[:, :shared] = mass[:, :shared]
-            self._solution = replace(self._solution, class_mass=wide)
-
-    def _change_label(self, row: int, code: int) -> None:
-        before = self._solution
-        labeled = before.codes != UNLABELED
-        if any(change.passage.vertex == row for change in self._changes):
-            self._set_inverse(self.system.inverse(labeled))
-        inverse = self._inverse_now()
-        self._solution, passage = self.system.change_label(before, inverse, row, code)
-        was_labeled, is_labeled = bool(labeled[row]), code != UNLABELED
-        if was_labeled and is_labeled:
-            return  # the same rows have a label
-        absorption = self.system.absorption(labeled)
-        change = _Change(passage, absorption, is_labeled)
-        self._changes.append(change)
-        if self._since is not None:
-            self._since.append(change)
-        self._pool = _follow_pool(self._pool, change)
-        self._label_graph = _follow_label_graph(self._label_graph, change)
-        self._pool_age += 1
-
-    def _set_inverse(self, inverse: Inverse) -> None:
-        self._inverse, self._changes = inverse, []
-
-    def _inverse_now(self) -> Inverse:
-        changes = [(change.passage, change.is_labeled) for change in self._changes]
-        return inverse_after(self._inverse, changes)
-
-    def _suggest(
-        self, mass: FloatArray, names: AnyArray, is_open: BoolArray
-    ) -> tuple[QueuedRow, ...]:
+    def _suggest(self, mass: FloatArray, session: Session) -> tuple[QueuedRow, ...]:
         """Return the rows to label next; without a pool, those of before that are still open."""
-        if self._pool is None:
-            return tuple(queued for queued in self._queue if is_open[queued.row])
-        mass, names = _at_least_two(mass), np.append(names, ["another class"] * 2)
-        pool = self._pool
+        is_open, pool = session.is_open, self.pool
+        if pool is None:
+            return tuple(queued for queued in self.queue if is_open[queued.row])
+        names = np.array([*(known.name for known in session.active), *["another class"] * 2])
+        mass = _at_least_two(mass)
         visits = pool.visits.copy()
         closed = np.flatnonzero(~is_open[pool.candidates])
         visits[closed, closed] = 0.0
         picks = pick_labels(replace(pool, visits=visits), spread_sink_mass(mass), N_QUEUED)
         component = self.system.component
-        reached = np.isin(component, component[self._solution.codes != UNLABELED])
+        reached = np.isin(component, component[self.labeled])
         return tuple(
             QueuedRow(pick.vertex, reason_for(pick, mass, names, component, reached))
             for pick in picks
@@ -205,9 +281,9 @@ class Live:
         self, active: BoolArray, distributions: FloatArray
     ) -> tuple[AccuracyEstimate | None, LabelErrors | None]:
         """Return the estimated accuracy, and labels that look wrong, by leaving each label out."""
-        graph, codes = self._label_graph, self._solution.codes
-        used = np.unique(codes[codes != UNLABELED])
-        if graph is None or len(used) < 2 or np.bincount(codes[codes >= 0]).max() < 2:
+        graph, codes = self.label_graph, self.solution.codes
+        counts = np.bincount(codes[self.labeled])
+        if graph is None or np.count_nonzero(counts) < 2 or counts.max() < 2:
             return None, None
         columns = np.flatnonzero(active)
         mass = graph.leave_one_out(codes, len(active))[:, columns]
@@ -216,7 +292,7 @@ class Live:
             conditional_distributions(mass),
             graph.vertices,
             doubt=0.0,
-            unlabeled=distributions[codes == UNLABELED][:, columns],
+            unlabeled=distributions[~self.labeled][:, columns],
         )
         estimate = estimate_accuracy(held_out)
         is_reliable = estimate.n_right >= MIN_RELIABLE * estimate.n_held_out
@@ -224,67 +300,24 @@ class Live:
 
     def explain(self, row: int, n: int) -> list[tuple[int, float]]:
         """Return the labeled rows at which most walks from a row end, with their shares."""
-        solution, inverse = self._solution, self._inverse_now()
-        labels = np.flatnonzero(solution.codes != UNLABELED)
-        if not len(labels) or solution.codes[row] != UNLABELED:
+        labels = np.flatnonzero(self.labeled)
+        if not len(labels) or self.labeled[row]:
             return []
-        walk = self.system.walk(solution, inverse)
-        visits = walk.visits(np.array([row]), np.arange(len(solution.codes)))[0]
+        walk = self.system.walk(self.solution, self.current_inverse)
+        visits = walk.visits(np.array([row]), np.arange(len(self.labeled)))[0]
         shares = self.system.W[labels] @ visits
         best = np.argsort(-shares, kind="stable")[:n]
         return [(int(labels[k]), float(shares[k])) for k in best if shares[k] > 0]
 
-    def pending_work(self, is_open: BoolArray) -> Callable[[], Callable[[], bool]] | None:
-        """Return work that makes the next answers better or faster, None if there is none.
 
-        The work changes nothing and may run in another thread. It returns a function that takes
-        its result over, with all changes of labels since, and tells whether the answer is new.
-        """
-        solution = self._solution
-        labeled = solution.codes != UNLABELED
-        is_drawn = self._pool is not None and self._pool_age < POOL_LABELS
-        if is_drawn and self._pool is not None:
-            n_open = int(is_open[self._pool.candidates].sum())
-            is_drawn = n_open >= min(MIN_OPEN_CANDIDATES, int(is_open.sum()))
-        limit = MAX_LEFT_OUT if self.system.is_direct else MAX_LEFT_OUT_ITERATIVE
-        needs_graph = self._label_graph is None and 2 <= labeled.sum() <= limit
-        if is_drawn and not needs_graph:
-            return None
-        since: list[_Change] = []
-        self._since = since
-
-        def work() -> Callable[[], bool]:
-            inverse = self.system.inverse(labeled)
-            pool = graph = None
-            if not is_drawn:
-                walk = self.system.walk(solution, inverse)
-                walk = replace(walk, class_mass=_at_least_two(solution.class_mass))
-                random = np.random.RandomState(int(labeled.sum()))
-                pool = draw_pool(
-                    *(walk, is_open & ~labeled, self.system.component, N_CANDIDATES, random),
-                    n_sampled=N_SAMPLED,
-                )
-            if needs_graph:
-                graph = self.system.label_graph(solution.codes, inverse)
-
-            def install() -> bool:
-                if self._since is not since:
-                    return False  # many labels came meanwhile, and all is computed again
-                self._inverse, self._changes = inverse, list(since)
-                new_pool, new_graph = pool, graph
-                for change in since:
-                    new_pool = _follow_pool(new_pool, change)
-                    new_graph = _follow_label_graph(new_graph, change)
-                if new_pool is not None:
-                    self._pool, self._pool_age = new_pool, len(since)
-                if new_graph is not None:
-                    self._label_graph = new_graph
-                self._since = None
-                return pool is not None or graph is not None
-
-            return install
-
-        return work
+def unlabeled_state(X: FloatArray) -> LiveState:
+    """Return the state of rows with these features before any label."""
+    W = knn_graph(X, min(N_NEIGHBORS, len(X) - 1), random_state=0)
+    degrees = np.asarray(W.sum(axis=1))
+    unit = float(np.median(degrees[degrees > 0])) if degrees.any() else 1.0
+    system = LabelSystem(W, SINK_RATE * unit)
+    solution = system.solve(np.full(len(X), UNLABELED), 0)
+    return LiveState(system, solution, system.inverse(np.zeros(len(X), dtype=np.bool_)))
 
 
 def _at_least_two(mass: FloatArray) -> FloatArray:
@@ -296,16 +329,37 @@ def _at_least_two(mass: FloatArray) -> FloatArray:
     return np.column_stack([mass, np.zeros((len(mass), missing))]) if missing else mass
 
 
-def _follow_pool(pool: CandidatePool | None, change: _Change) -> CandidatePool | None:
-    if pool is None:
-        return None
-    vertex, visits = change.passage.vertex, change.passage.visits
-    return pool.labeled(vertex, visits) if change.is_labeled else pool.unlabeled(vertex, visits)
+class LiveModel:
+    """The newest live state of a table.
 
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Features of the rows.
+    """
 
-def _follow_label_graph(graph: LabelGraph | None, change: _Change) -> LabelGraph | None:
-    if graph is None:
-        return None
-    if change.is_labeled:
-        return graph.with_label(change.passage, change.absorption)
-    return graph.without_label(change.passage.vertex)
+    def __init__(self, X: FloatArray) -> None:
+        self.state = unlabeled_state(X)
+        self._lock = threading.Lock()
+
+    def update(self, session: Session) -> LiveAnswer:
+        """Return the answer for the labels of a session, which becomes the newest state."""
+        codes = session.labels.astype(np.int64)
+        with self._lock:
+            state = self.state.with_labels(codes, len(session.classes))
+            answer = state.answer(session)
+            self.state = replace(state, queue=answer.queue)
+        return answer
+
+    def refresh(self, session: Session) -> bool:
+        """Compute anew what updates have made stale, and tell whether there was anything.
+
+        Labels may change meanwhile, by calls of `update` in another thread.
+        """
+        before = self.state
+        if not before.needs_refresh(session.is_open):
+            return False
+        refreshed = before.refreshed(session.is_open)
+        with self._lock:
+            self.state = self.state.with_refreshed(refreshed, before)
+        return True

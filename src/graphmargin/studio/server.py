@@ -1,33 +1,33 @@
-"""The web server of the studio: routes, the token, and events; it binds to this machine."""
+"""The web server of the studio: routes and events; it binds to this machine."""
 
 from __future__ import annotations
 
 import asyncio
-import hmac
-import ipaddress
-import json
 import secrets
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from importlib.resources import files
+from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import quote
 
-import numpy as np
 import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp
 
 from graphmargin._errors import InputError
 from graphmargin._typing import IntArray
-from graphmargin.studio.service import Snapshot, Studio
-from graphmargin.studio.session import Decision, DecisionError, active_class
+from graphmargin.labels import UNLABELED
+from graphmargin.studio.access_control import AccessControl, RefusedError, read_json
+from graphmargin.studio.export import export
+from graphmargin.studio.service import Studio
+from graphmargin.studio.session import Decision, DecisionError, active_class, check_rows
+from graphmargin.studio.table_view import select_rows
 from graphmargin.studio.views import (
-    check_row,
     list_json,
     predictions_bytes,
     preview_json,
@@ -36,22 +36,7 @@ from graphmargin.studio.views import (
     table_json,
 )
 
-MAX_BODY = 8_000_000
-"""Largest size of a request in bytes: the numbers of a million rows."""
 PING_SECONDS = 15.0
-LOCAL_NAMES = ("127.0.0.1", "localhost", "[::1]")
-SECURITY_HEADERS = {
-    "Content-Security-Policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
-        "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-    ),
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cache-Control": "no-store",
-}
 BYTES = "application/octet-stream"
 PAGE_TYPES = {
     ".html": "text/html",
@@ -60,110 +45,7 @@ PAGE_TYPES = {
     ".svg": "image/svg+xml",
 }
 
-
 Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
-
-
-class RefusedError(Exception):
-    """A request that is refused, with the status of the answer."""
-
-    def __init__(self, status: int, text: str) -> None:
-        super().__init__(text)
-        self.status = status
-
-
-class Gate:
-    """Middleware that answers only requests to this server, from its own page, with its cookie.
-
-    A page of another site may send requests to this address, or have a name that resolves to it.
-    So the names in `Host` and `Origin` must be those of this server, and the cookie, which other
-    sites cannot send, must have the secret of the link with the token.
-    """
-
-    def __init__(self, app: ASGIApp, *, token: str, host: str, port: int) -> None:
-        self.app, self.token, self.host, self.port = app, token, host, port
-        self.cookie, self.secret = f"graphmargin_studio_{port}", secrets.token_urlsafe(32)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or refuse it."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        request = Request(scope, receive)
-
-        async def send_with_headers(message: Any) -> None:
-            if message["type"] == "http.response.start":
-                pairs = ((k.lower().encode(), v.encode()) for k, v in SECURITY_HEADERS.items())
-                message["headers"] = [*message["headers"], *pairs]
-            await send(message)
-
-        try:
-            response = self._check(request)
-        except RefusedError as refused:
-            response = JSONResponse({"error": str(refused)}, refused.status)
-        await (response or self.app)(scope, receive, send_with_headers)
-
-    def _check(self, request: Request) -> Response | None:
-        """Return an answer that ends the request, None if it goes on, or raise `RefusedError`."""
-        hosts = request.headers.getlist("host")
-        if len(hosts) != 1 or not self._is_own_host(hosts[0]):
-            raise RefusedError(421, "the name in the address is not that of this server")
-        origin = request.headers.get("origin")
-        if origin is not None and origin != f"http://{hosts[0]}":
-            raise RefusedError(403, "requests from pages of other sites are refused")
-        if request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
-            raise RefusedError(403, "requests from pages of other sites are refused")
-        if request.method not in ("GET", "HEAD"):
-            self._check_post(request, origin)
-        given = request.query_params.get("token")
-        if request.url.path == "/" and request.method == "GET" and given is not None:
-            return self._log_in(given)
-        if not _is_equal(request.cookies.get(self.cookie, ""), self.secret):
-            text = "open the address with the token that `graphmargin studio` printed"
-            raise RefusedError(401, text)
-        return None
-
-    def _check_post(self, request: Request, origin: str | None) -> None:
-        if origin is None or request.headers.get("x-studio") != "1":
-            raise RefusedError(403, "only the page of the studio can send this request")
-        if request.headers.get("content-type", "").partition(";")[0] != "application/json":
-            raise RefusedError(415, "requests must be of type application/json")
-        length = request.headers.get("content-length", "")
-        if not length.isdigit():
-            raise RefusedError(411, "requests must tell their length")
-        if int(length) > MAX_BODY:
-            raise RefusedError(413, f"requests can have up to {MAX_BODY:,} bytes")
-
-    def _is_own_host(self, host: str) -> bool:
-        name, _, port = host.rpartition(":")
-        if port != str(self.port):
-            return False
-        if name in (*LOCAL_NAMES, self.host):
-            return True
-        if self.host not in ("0.0.0.0", "::"):
-            return False
-        # All addresses of this machine: a name could belong to another site, a number cannot.
-        return name == socket.gethostname() or _is_address(name.strip("[]"))
-
-    def _log_in(self, token: str) -> Response:
-        if not _is_equal(token, self.token):
-            text = "the token is wrong; open the address that `graphmargin studio` printed"
-            raise RefusedError(401, text)
-        response = RedirectResponse("/", 303)
-        response.set_cookie(self.cookie, self.secret, httponly=True, samesite="strict", path="/")
-        return response
-
-
-def _is_equal(given: str, expected: str) -> bool:
-    return hmac.compare_digest(given.encode(), expected.encode())
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
 
 
 class Events:
@@ -209,85 +91,98 @@ def _event(version: int) -> str:
     return f'event: state\ndata: {{"version": {version}}}\n\n'
 
 
-def make_app(studio: Studio, *, token: str, host: str, port: int) -> tuple[ASGIApp, Events]:
-    """Return the application, and its events."""
-    events, pages = Events(), _page_files()
-    studio.listeners.append(events.publish)
+class Api:
+    """The answers to the requests of the page."""
 
-    async def page(request: Request) -> Response:
+    def __init__(self, studio: Studio, events: Events) -> None:
+        self._studio, self._events = studio, events
+        self._page, self._exports = _page_files(), dict[str, Path]()
+
+    @property
+    def routes(self) -> list[Route]:
+        """The route of each request."""
+        studio = self._studio
+        return [
+            Route("/", self._file),
+            Route("/page/{name}", self._file),
+            Route("/api/table", _get(lambda _: table_json(studio))),
+            Route("/api/state", _get(lambda _: state_json(studio.snapshot))),
+            Route("/api/map", self._map),
+            Route("/api/rows/{row:int}", _get(lambda r: row_json(studio, r.path_params["row"]))),
+            Route("/api/rows/{row:int}/image", self._image),
+            Route("/api/list", _get(lambda r: list_json(studio, dict(r.query_params)))),
+            Route("/api/predictions", self._predictions),
+            Route("/api/exports/{name}", self._download),
+            Route("/api/events", self._stream),
+            Route("/api/decisions", _post(self._decide), methods=["POST"]),
+            Route("/api/preview", _post(self._preview), methods=["POST"]),
+            Route("/api/fit", _post(self._start_fit), methods=["POST"]),
+            Route("/api/fit/cancel", _post(self._cancel_fit), methods=["POST"]),
+            Route("/api/export", _post(self._export), methods=["POST"]),
+        ]
+
+    async def _file(self, request: Request) -> Response:
         name = request.path_params.get("name", "index.html")
-        if name not in pages:
+        if name not in self._page:
             return JSONResponse({"error": f"there is no file {name!r}"}, 404)
-        content, kind = pages[name]
+        content, kind = self._page[name]
         return Response(content, media_type=kind)
 
-    async def map_points(_: Request) -> Response:
-        if studio.map is None:
+    async def _map(self, _: Request) -> Response:
+        if self._studio.map is None:
             text = "the map is being computed; ask again in a second"
             return JSONResponse({"error": text}, 404, {"Retry-After": "1"})
-        return Response(studio.map, media_type=BYTES)
+        return Response(self._studio.map, media_type=BYTES)
 
-    async def image(request: Request) -> Response:
-        number = check_row(request.path_params["row"], len(studio.task.table))
-        content, kind = await run_in_threadpool(studio.view.image, number)
+    async def _image(self, request: Request) -> Response:
+        row = request.path_params["row"]
+        check_rows([row], len(self._studio.task.table))
+        content, kind = await run_in_threadpool(self._studio.view.image, row)
         return Response(content, media_type=kind)
 
-    async def predictions(request: Request) -> Response:
-        since, changed, now = request.query_params.get("since", ""), None, studio.snapshot
-        if since.isdigit():
-            changed = studio.changed_since(int(since))
+    async def _predictions(self, request: Request) -> Response:
+        since, now, changed = request.query_params.get("since", ""), self._studio.snapshot, None
+        if since.isdecimal():
+            changed = self._studio.changed_since(int(since))
         headers = {"X-Version": str(now.version)}
         if since and changed is None:
             headers["X-Full"] = "1"
         return Response(predictions_bytes(now, changed), headers=headers, media_type=BYTES)
 
-    async def download(request: Request) -> Response:
-        path = studio.exports.get(request.path_params["name"])
+    async def _download(self, request: Request) -> Response:
+        path = self._exports.get(request.path_params["name"])
         if path is None:
             return JSONResponse({"error": "this file was not exported in this session"}, 404)
         content = await run_in_threadpool(path.read_bytes)
         headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(path.name)}"}
         return Response(content, headers=headers, media_type=BYTES)
 
-    async def stream(_: Request) -> Response:
-        chunks = events.stream(studio.snapshot.version)
+    async def _stream(self, _: Request) -> Response:
+        chunks = self._events.stream(self._studio.snapshot.version)
         return StreamingResponse(chunks, media_type="text/event-stream")
 
-    def decide(body: dict[str, Any]) -> dict[str, Any]:
-        decision = _decision(studio, body)
-        return {**_version(studio.decide(decision)), "row": studio.next_row(decision)}
+    def _decide(self, body: dict[str, Any]) -> dict[str, Any]:
+        decision = _decision(self._studio, body)
+        now = self._studio.decide(decision)
+        return {"state": state_json(now), "row": now.next_row(decision)}
 
-    def preview(body: dict[str, Any]) -> dict[str, Any]:
-        now = studio.snapshot
-        number = active_class(now.session, body.get("class")).number
-        return preview_json(now, _rows(studio, body), number)
+    def _preview(self, body: dict[str, Any]) -> dict[str, Any]:
+        now = self._studio.snapshot
+        code = active_class(now.session, body.get("class")).code
+        return preview_json(now, _rows(self._studio, body), code)
 
-    def export(body: dict[str, Any]) -> dict[str, Any]:
-        path = studio.export(str(body.get("what")))
+    def _start_fit(self, _: dict[str, Any]) -> dict[str, Any]:
+        self._studio.fit.start(self._studio.snapshot.session)
+        return {"state": state_json(self._studio.snapshot)}
+
+    def _cancel_fit(self, _: dict[str, Any]) -> dict[str, Any]:
+        self._studio.fit.cancel()
+        return {"state": state_json(self._studio.snapshot)}
+
+    def _export(self, body: dict[str, Any]) -> dict[str, Any]:
+        path = export(self._studio, str(body.get("what")))
+        self._exports[path.name] = path
         return {"file": path.name, "download": f"/api/exports/{quote(path.name)}"}
-
-    routes = [
-        Route("/", page),
-        Route("/page/{name}", page),
-        Route("/api/table", _get(lambda _: table_json(studio))),
-        Route("/api/state", _get(lambda _: state_json(studio.snapshot))),
-        Route("/api/map", map_points),
-        Route("/api/rows/{row:int}", _get(lambda r: row_json(studio, r.path_params["row"]))),
-        Route("/api/rows/{row:int}/image", image),
-        Route("/api/list", _get(lambda r: list_json(studio, dict(r.query_params)))),
-        Route("/api/predictions", predictions),
-        Route("/api/exports/{name}", download),
-        Route("/api/events", stream),
-        Route("/api/decisions", _post(decide), methods=["POST"]),
-        Route("/api/preview", _post(preview), methods=["POST"]),
-        Route("/api/fit", _post(lambda _: _version(studio.start_fit())), methods=["POST"]),
-        Route("/api/fit/cancel", _post(lambda _: _version(studio.cancel_fit())), methods=["POST"]),
-        Route("/api/export", _post(export), methods=["POST"]),
-    ]
-    app = Starlette(
-        routes=routes, exception_handlers=dict.fromkeys((InputError, RefusedError), _refuse)
-    )
-    return Gate(app, token=token, host=host, port=port), events
 
 
 def _get(answer: Callable[[Request], dict[str, Any]]) -> Endpoint:
@@ -303,13 +198,9 @@ def _post(answer: Callable[[dict[str, Any]], dict[str, Any]]) -> Endpoint:
     """Return an endpoint that takes and answers with JSON, computed in a thread."""
 
     async def endpoint(request: Request) -> Response:
-        return JSONResponse(await run_in_threadpool(answer, await _body(request)))
+        return JSONResponse(await run_in_threadpool(answer, await read_json(request)))
 
     return endpoint
-
-
-def _version(now: Snapshot) -> dict[str, Any]:
-    return {"version": now.version, "state": state_json(now)}
 
 
 def _page_files() -> dict[str, tuple[bytes, str]]:
@@ -324,38 +215,15 @@ def _page_files() -> dict[str, tuple[bytes, str]]:
     }
 
 
-async def _refuse(_: Request, error: Exception) -> Response:
-    return JSONResponse({"error": str(error)}, getattr(error, "status", 400))
-
-
-async def _body(request: Request) -> dict[str, Any]:
-    """Return the JSON object of a request."""
-    content = bytearray()
-    async for chunk in request.stream():
-        content += chunk
-        if len(content) > MAX_BODY:
-            raise RefusedError(413, f"requests can have up to {MAX_BODY:,} bytes")
-    try:
-        body = json.loads(bytes(content) or b"{}")
-    except (ValueError, RecursionError) as error:
-        raise RefusedError(400, "the request is not JSON") from error
-    if not isinstance(body, dict):
-        raise RefusedError(400, "the request is not a JSON object")
-    return body
-
-
 def _rows(studio: Studio, body: dict[str, Any]) -> IntArray:
     """Return the rows that a request names, one by one or by a filter."""
     if isinstance(body.get("filter"), dict):
-        return studio.rows_of(body["filter"])
+        return select_rows(studio.view, studio.snapshot, body["filter"])
     rows = body.get("rows")
     if not isinstance(rows, list) or not all(type(row) is int for row in rows):
         msg = "`rows` must be a list of row numbers"
         raise DecisionError(msg)
-    n = len(studio.task.table)
-    for row in rows:
-        check_row(row, n)
-    return np.array(rows, dtype=np.int64)
+    return check_rows(rows, len(studio.task.table))
 
 
 def _decision(studio: Studio, body: dict[str, Any]) -> Decision:
@@ -372,18 +240,31 @@ def _decision(studio: Studio, body: dict[str, Any]) -> Decision:
     rows = tuple(_rows(studio, body).tolist())
     if action != "label":
         return Decision(action, rows)
-    suggested = _class(body, "suggested") if body.get("suggested") else 0
+    suggested = _class(body, "suggested") if "suggested" in body else UNLABELED
     return Decision(
         action, rows, _class(body, "class"), by=str(body.get("by", "")), suggested=suggested
     )
 
 
 def _class(body: dict[str, Any], name: str) -> int:
-    number = body.get(name)
-    if type(number) is not int:
-        msg = f"`{name}` must be the number of a class, got {number!r}"
+    code = body.get(name)
+    if type(code) is not int:
+        msg = f"`{name}` must be the code of a class, got {code!r}"
         raise DecisionError(msg)
-    return number
+    return code
+
+
+def make_app(studio: Studio, *, token: str, host: str, port: int) -> tuple[ASGIApp, Events]:
+    """Return the application, and its events."""
+    events = Events()
+    studio.listeners.append(events.publish)
+    handlers = dict.fromkeys((InputError, RefusedError), _refuse)
+    app = Starlette(routes=Api(studio, events).routes, exception_handlers=handlers)
+    return AccessControl(app, token=token, host=host, port=port), events
+
+
+async def _refuse(_: Request, error: Exception) -> Response:
+    return JSONResponse({"error": str(error)}, getattr(error, "status", 400))
 
 
 class StudioServer(uvicorn.Server):

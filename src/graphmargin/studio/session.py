@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from graphmargin._errors import InputError
-from graphmargin._typing import AnyArray, IntArray
+from graphmargin._typing import AnyArray, BoolArray, IntArray
+from graphmargin.labels import UNLABELED
 
 UNSURE, SKIPPED, KEPT, DECIDED = 1, 2, 4, 8
 """Marks of a row: unsure, skipped, label confirmed, label given or cleared by a decision."""
 ALL_MARKS = UNSURE | SKIPPED | KEPT | DECIDED
-NO_CLASS = 0
 MAX_CLASSES = 250
+"""Largest number of classes, whose codes and "no class" fit a byte of the page."""
 MAX_NAME = 200
 """Largest number of characters of the name of a class."""
 SOURCES = ("", "key", "button", "lasso", "filter", "question", "journal")
@@ -28,29 +29,24 @@ class DecisionError(InputError):
 
 @dataclass(frozen=True)
 class StudioClass:
-    """A class; its number never changes, and a class that was merged into another is retired."""
+    """A class; its code never changes, and one that was merged into another is not active."""
 
-    number: int
+    code: int
     name: str
-    merged_into: int = NO_CLASS
-
-    @property
-    def is_active(self) -> bool:
-        """Tell whether rows can have this class."""
-        return self.merged_into == NO_CLASS
+    is_active: bool = True
 
 
 @dataclass(frozen=True)
 class Decision:
-    """A decision of a person: an action on rows (counted from 0) or on classes."""
+    """A decision of a person: an action on rows or on classes, both counted from 0."""
 
     action: str
     rows: tuple[int, ...] = ()
-    label: int = NO_CLASS
+    label: int = UNLABELED
     name: str = ""
-    into: int = NO_CLASS
+    into: int = UNLABELED
     by: str = ""
-    suggested: int = NO_CLASS
+    suggested: int = UNLABELED
 
 
 @dataclass(frozen=True)
@@ -72,9 +68,9 @@ class Session:
     Attributes
     ----------
     classes : tuple of StudioClass
-        All classes, the retired ones included; class number k is ``classes[k - 1]``.
+        All classes, in the order of their codes, with those that are not active.
     labels : int16 array of shape (n,)
-        Number of the class of each row, 0 without a label.
+        Code of the class of each row, -1 without a label.
     marks : uint8 array of shape (n,)
     done, undone : tuple of Step
         Decisions that can be undone and done again, the latest one last.
@@ -82,12 +78,12 @@ class Session:
     Examples
     --------
     >>> session = new_session(["cat", "dog"], np.array([0, -1, -1]))
-    >>> session = decide(session, Decision("label", rows=(2,), label=2))
+    >>> session = decide(session, Decision("label", rows=(2,), label=1))
     >>> session.labels.tolist(), session.can_undo
-    ([1, 0, 2], "label row 3 as 'dog'")
+    ([0, -1, 1], "label row 3 as 'dog'")
     >>> session = decide(session, Decision("undo"))
     >>> session.labels.tolist(), session.can_redo
-    ([1, 0, 0], "label row 3 as 'dog'")
+    ([0, -1, -1], "label row 3 as 'dog'")
     """
 
     classes: tuple[StudioClass, ...]
@@ -100,6 +96,16 @@ class Session:
     def active(self) -> tuple[StudioClass, ...]:
         """Classes that were not merged into another."""
         return tuple(known for known in self.classes if known.is_active)
+
+    @property
+    def n_labels(self) -> int:
+        """Number of rows with a label."""
+        return int((self.labels != UNLABELED).sum())
+
+    @property
+    def is_open(self) -> BoolArray:
+        """Mask of the rows that may be suggested: without a label, neither skipped nor unsure."""
+        return np.asarray((self.labels == UNLABELED) & (self.marks & (UNSURE | SKIPPED) == 0))
 
     @property
     def can_undo(self) -> str | None:
@@ -117,8 +123,8 @@ def new_session(names: Sequence[str], codes: IntArray) -> Session:
     if len(names) > MAX_CLASSES:
         msg = f"the table has {len(names)} classes, and the studio has room for {MAX_CLASSES}"
         raise DecisionError(msg)
-    classes = tuple(StudioClass(i, name) for i, name in enumerate(names, start=1))
-    return Session(classes, (codes + 1).astype(np.int16), np.zeros(len(codes), dtype=np.uint8))
+    classes = tuple(StudioClass(code, name) for code, name in enumerate(names))
+    return Session(classes, codes.astype(np.int16), np.zeros(len(codes), dtype=np.uint8))
 
 
 def decide(session: Session, decision: Decision) -> Session:
@@ -184,13 +190,13 @@ def _label(session: Session, decision: Decision) -> Session:
         msg = f"`by` must be one of {', '.join(SOURCES[1:])}, got {decision.by!r}"
         raise DecisionError(msg)
     text = f"label {_name_rows(rows)} as {known.name!r}"
-    return _step(session, decision, text, rows, label=known.number, marks=lambda _: DECIDED)
+    return _step(session, decision, text, rows, label=known.code, marks=lambda _: DECIDED)
 
 
 def _clear(session: Session, decision: Decision) -> Session:
     rows = _rows(session, decision)
     text = f"clear {_name_rows(rows)}"
-    return _step(session, decision, text, rows, label=NO_CLASS, marks=lambda _: DECIDED)
+    return _step(session, decision, text, rows, label=UNLABELED, marks=lambda _: DECIDED)
 
 
 def _skip(session: Session, decision: Decision) -> Session:
@@ -211,9 +217,9 @@ def _unsure(session: Session, decision: Decision) -> Session:
 
 def _keep(session: Session, decision: Decision) -> Session:
     rows = _rows(session, decision)
-    if not session.labels[rows].all():
-        row = int(rows[session.labels[rows] == NO_CLASS][0])
-        msg = f"row {row + 1} has no label that could be kept; give it one"
+    without_label = rows[session.labels[rows] == UNLABELED]
+    if len(without_label):
+        msg = f"{row_name(without_label[0])} has no label that could be kept; give it one"
         raise DecisionError(msg)
     text = f"keep the label of {_name_rows(rows)}"
     return _step(session, decision, text, rows, marks=lambda marks: marks | KEPT)
@@ -224,7 +230,7 @@ def _add_class(session: Session, decision: Decision) -> Session:
     if len(session.classes) >= MAX_CLASSES:
         msg = f"there are {MAX_CLASSES} classes already; rename or merge some"
         raise DecisionError(msg)
-    added = StudioClass(len(session.classes) + 1, name)
+    added = StudioClass(len(session.classes), name)
     none = np.zeros(0, dtype=np.int64)
     classes = (*session.classes, added)
     return _step(session, decision, f"add class {name!r}", none, classes=classes)
@@ -242,10 +248,10 @@ def _merge_classes(session: Session, decision: Decision) -> Session:
     if old == into:
         msg = f"class {old.name!r} cannot be merged into itself; choose another one"
         raise DecisionError(msg)
-    rows = np.flatnonzero(session.labels == old.number)
-    classes = _replaced(session.classes, replace(old, merged_into=into.number))
+    rows = np.flatnonzero(session.labels == old.code)
+    classes = _replaced(session.classes, replace(old, is_active=False))
     text = f"merge {old.name!r} into {into.name!r}"
-    return _step(session, decision, text, rows, label=into.number, classes=classes)
+    return _step(session, decision, text, rows, label=into.code, classes=classes)
 
 
 _ACTIONS: dict[str, Callable[[Session, Decision], Session]] = {
@@ -261,22 +267,22 @@ _ACTIONS: dict[str, Callable[[Session, Decision], Session]] = {
 
 
 def _replaced(classes: tuple[StudioClass, ...], new: StudioClass) -> tuple[StudioClass, ...]:
-    return tuple(new if old.number == new.number else old for old in classes)
+    return (*classes[: new.code], new, *classes[new.code + 1 :])
 
 
 def label_names(session: Session) -> AnyArray:
     """Return the name of the class of each row, None without a label."""
-    names = np.array([None, *(known.name for known in session.classes)], dtype=object)
-    return np.asarray(names[session.labels])
+    names = np.array([*(known.name for known in session.classes), None], dtype=object)
+    return np.asarray(names[session.labels])  # the last name is that of label -1
 
 
-def active_class(session: Session, number: Any) -> StudioClass:
-    """Return the class with a number; raise `DecisionError` if it does not exist or was merged."""
-    known = {each.number: each for each in session.active}
-    if number not in known:
-        msg = f"there is no class with the number {number!r}; classes are {sorted(known)}"
+def active_class(session: Session, code: Any) -> StudioClass:
+    """Return the class with a code; raise `DecisionError` if it does not exist or was merged."""
+    known = {each.code: each for each in session.active}
+    if code not in known:
+        msg = f"there is no class with the code {code!r}; classes are {sorted(known)}"
         raise DecisionError(msg)
-    return known[number]
+    return known[code]
 
 
 def _new_name(session: Session, name: str) -> str:
@@ -293,17 +299,31 @@ def _new_name(session: Session, name: str) -> str:
 
 def _rows(session: Session, decision: Decision) -> IntArray:
     """Return the rows of a decision, ascending; raise `DecisionError` if there is no such row."""
-    rows = np.unique(np.asarray(decision.rows, dtype=np.int64))
-    n = len(session.labels)
-    if not len(rows):
+    if not decision.rows:
         msg = f"there are no rows to {decision.action}; choose at least one"
         raise DecisionError(msg)
-    if rows[0] < 0 or rows[-1] >= n:
-        outside = rows[0] if rows[0] < 0 else rows[-1]
-        msg = f"rows must be from 0 to {n - 1}, got {outside}"
-        raise DecisionError(msg)
-    return rows
+    return np.unique(check_rows(decision.rows, len(session.labels)))
+
+
+def check_rows(rows: Sequence[int], n_rows: int) -> IntArray:
+    """Return rows, counted from 0, as an array; raise `DecisionError` if there is no such row."""
+    for row in rows:
+        if not 0 <= row < n_rows:
+            msg = f"there is no {row_name(row)}; the table has {n_rows:,} rows"
+            raise DecisionError(msg)
+    return np.array(rows, dtype=np.int64)
+
+
+def row_name(row: int) -> str:
+    """Return how texts name a row: they count from 1.
+
+    Examples
+    --------
+    >>> row_name(1233)
+    'row 1,234'
+    """
+    return f"row {row + 1:,}"
 
 
 def _name_rows(rows: IntArray) -> str:
-    return f"row {rows[0] + 1:,}" if len(rows) == 1 else f"{len(rows):,} rows"
+    return row_name(rows[0]) if len(rows) == 1 else f"{len(rows):,} rows"

@@ -18,7 +18,9 @@ import pyarrow.compute as pc
 
 from graphmargin._typing import BoolArray, FloatArray, IntArray
 from graphmargin.labeling.labeling_task import LabelingTask
-from graphmargin.studio.session import NO_CLASS, SKIPPED, UNSURE, DecisionError, Session
+from graphmargin.labels import UNLABELED
+from graphmargin.studio.session import SKIPPED, UNSURE, DecisionError, row_name
+from graphmargin.studio.snapshot import Snapshot
 
 MAX_LIST_COLUMNS = 8
 MAX_CELL = 80
@@ -166,7 +168,7 @@ class TableView:
                 return path.read_bytes(), kind
         except (OSError, ValueError):  # a name that no file can have
             pass
-        msg = f"row {row + 1} has no image in the folder of the table"
+        msg = f"{row_name(row)} has no image in the folder of the table"
         raise DecisionError(msg)
 
     def _brightness(self, gray: FloatArray) -> Any:
@@ -218,28 +220,22 @@ def gray_png(gray: Any) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + b"".join(parts)
 
 
-def select_rows(
-    view: TableView,
-    session: Session,
-    predicted: IntArray,
-    confidence: FloatArray,
-    questions: set[int],
-    options: Mapping[str, Any],
-) -> IntArray:
+def select_rows(view: TableView, now: Snapshot, options: Mapping[str, Any]) -> IntArray:
     """Return the rows that pass a filter, in the order that it names.
 
     Options are `label`, `predicted`, `decision`, `max_confidence`, `text`, `sort` and
     `descending`, as texts; all can be left out.
     """
+    session = now.session
     chosen = np.ones(len(session.labels), dtype=np.bool_)
     label, guess = str(options.get("label", "any")), str(options.get("predicted", "any"))
     if label != "any":
-        chosen &= session.labels == (NO_CLASS if label == "none" else _number("label", label))
+        chosen &= session.labels == (UNLABELED if label == "none" else _code("label", label))
     if guess != "any":
-        chosen &= predicted == _number("predicted", guess)
+        chosen &= now.predicted == _code("predicted", guess)
     decision = str(options.get("decision", "any"))
     if decision == "question":
-        chosen &= np.isin(np.arange(len(chosen)), list(questions))
+        chosen &= np.isin(np.arange(len(chosen)), [question.row for question in now.questions])
     elif decision != "any":
         flags = {"unsure": UNSURE, "skipped": SKIPPED}
         if decision not in flags:
@@ -248,7 +244,7 @@ def select_rows(
         chosen &= (session.marks & flags[decision]) > 0
     limit = _real("max_confidence", options.get("max_confidence", 1))
     if limit < 1:
-        chosen &= confidence <= limit
+        chosen &= now.confidence <= limit
     if text := str(options.get("text", "")).strip():
         chosen &= view.matches(text)
     rows = np.flatnonzero(chosen)
@@ -256,8 +252,12 @@ def select_rows(
     if sort == "row":
         keys: Any = rows
     elif sort in ("label", "predicted", "confidence"):
-        columns = {"label": session.labels, "predicted": predicted, "confidence": confidence}
-        keys = np.asarray(columns[sort])[rows].astype(np.float64)
+        columns: dict[str, Any] = {
+            "label": session.labels,
+            "predicted": now.predicted,
+            "confidence": now.confidence,
+        }
+        keys = columns[sort][rows].astype(np.float64)
     elif sort in view.names:
         keys = view.order_by(sort)[rows]
     else:
@@ -268,9 +268,9 @@ def select_rows(
     return np.asarray(rows[np.argsort(keys, kind="stable")])
 
 
-def _number(name: str, text: str) -> int:
-    if not text.isdigit():
-        msg = f"`{name}` must be any or the number of a class, got {text!r}"
+def _code(name: str, text: str) -> int:
+    if not text.isdecimal():
+        msg = f"`{name}` must be any or the code of a class, got {text!r}"
         raise DecisionError(msg)
     return int(text)
 

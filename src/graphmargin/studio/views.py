@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 
 from graphmargin._typing import IntArray
-from graphmargin.studio.service import Snapshot, Studio
-from graphmargin.studio.session import NO_CLASS, SKIPPED, UNSURE, DecisionError, Session
+from graphmargin.labels import UNLABELED
+from graphmargin.studio.service import Studio
+from graphmargin.studio.session import SKIPPED, UNSURE, DecisionError, Session, check_rows
+from graphmargin.studio.snapshot import Snapshot
+from graphmargin.studio.table_view import select_rows
 
 MAX_LIST = 1000
 N_BEST = 5
@@ -52,24 +55,23 @@ def class_keys(session: Session) -> list[str | None]:
 
 def state_json(now: Snapshot) -> dict[str, Any]:
     """Return the state: classes, queue, questions, estimate, advice and models."""
-    session, labels = now.session, now.session.labels
-    given = np.bincount(labels, minlength=len(session.classes) + 1)
-    guessed = np.bincount(now.predicted[labels == NO_CLASS], minlength=len(session.classes) + 1)
+    session, labels, fit = now.session, now.session.labels, now.fit
+    predicted = now.predicted[labels == UNLABELED]
     classes = [
         {
-            "id": known.number,
+            "id": known.code,
             "name": known.name,
-            "labels": int(given[known.number]),
-            "predicted": int(guessed[known.number]),
+            "labels": int((labels == known.code).sum()),
+            "predicted": int((predicted == known.code).sum()),
             "key": key,
         }
         for known, key in zip(session.active, class_keys(session), strict=True)
     ]
-    names = {known.number: known.name for known in session.classes}
+    names = [known.name for known in session.classes]
     return {
         "version": now.version,
         "classes": classes,
-        "n_labels": int((labels != NO_CLASS).sum()),
+        "n_labels": session.n_labels,
         "n_rows": len(labels),
         "n_skipped": int(((session.marks & SKIPPED) > 0).sum()),
         "n_unsure": int(((session.marks & UNSURE) > 0).sum()),
@@ -95,24 +97,23 @@ def state_json(now: Snapshot) -> dict[str, Any]:
         "estimate": None if now.estimate is None else asdict(now.estimate),
         "history": [list(point) for point in now.history],
         "advice": now.advice._asdict(),
-        "model": {"shown": now.shown, "stale_labels": now.stale_labels, **asdict(now.fit)},
+        "model": {
+            "shown": now.shown,
+            "stale_labels": now.stale_labels,
+            "fit": fit.status,
+            "progress": fit.progress,
+            "stage": fit.stage,
+            "error": fit.error,
+        },
         "map": "ready" if now.is_map_ready else "computing",
     }
-
-
-def check_row(row: int, n_rows: int) -> int:
-    """Return a row number; raise `DecisionError` if there is no such row."""
-    if not 0 <= row < n_rows:
-        msg = f"rows are from 0 to {n_rows - 1}, got {row}"
-        raise DecisionError(msg)
-    return row
 
 
 def row_json(studio: Studio, row: int) -> dict[str, Any]:
     """Return a row: its cells, its label, its prediction, and the labels behind it."""
     now = studio.snapshot
     session = now.session
-    check_row(row, len(session.labels))
+    check_rows([row], len(session.labels))
     distribution = now.distributions[row]
     best = np.argsort(-distribution, kind="stable")[:N_BEST]
     marks = int(session.marks[row])
@@ -123,13 +124,13 @@ def row_json(studio: Studio, row: int) -> dict[str, Any]:
         "row": row,
         "cells": studio.view.cells(row),
         "label": label,
-        "decision": decision or ("labeled" if label else None),
+        "decision": decision or (None if label == UNLABELED else "labeled"),
         "predicted": int(now.predicted[row]),
         "confidence": float(now.confidence[row]),
-        "distribution": [[int(k) + 1, float(distribution[k])] for k in best if distribution[k] > 0],
+        "distribution": [[int(k), float(distribution[k])] for k in best if distribution[k] > 0],
         "because": [
             {"row": int(source), "label": int(session.labels[source]), "share": float(share)}
-            for source, share in studio.explain(row, N_BECAUSE)
+            for source, share in studio.live.state.explain(row, N_BECAUSE)
         ],
         "reason": reasons.get(row),
     }
@@ -138,7 +139,7 @@ def row_json(studio: Studio, row: int) -> dict[str, Any]:
 def list_json(studio: Studio, options: dict[str, str]) -> dict[str, Any]:
     """Return a part of the rows that pass a filter, in the order that it names."""
     now = studio.snapshot
-    rows = studio.rows_of(options)
+    rows = select_rows(studio.view, now, options)
     offset = max(0, _integer("offset", options.get("offset", "0")))
     limit = min(MAX_LIST, max(0, _integer("limit", options.get("limit", "100"))))
     return {
@@ -157,13 +158,13 @@ def list_json(studio: Studio, options: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def preview_json(now: Snapshot, rows: IntArray, number: int) -> dict[str, Any]:
+def preview_json(now: Snapshot, rows: IntArray, code: int) -> dict[str, Any]:
     """Return how many rows a label would change, and rows that disagree most."""
     labels = now.session.labels[rows]
-    is_labeled = labels != NO_CLASS
-    others = ~is_labeled & (now.predicted[rows] != number)
+    is_labeled = labels != UNLABELED
+    others = ~is_labeled & (now.predicted[rows] != code)
     disagrees = others & (now.confidence[rows] >= SURE_DISAGREEMENT)
-    relabeled = is_labeled & (labels != number)
+    relabeled = is_labeled & (labels != code)
     examples = np.concatenate([np.flatnonzero(relabeled), np.flatnonzero(disagrees)])
     order = np.argsort(-now.confidence[rows][examples], kind="stable")
     return {

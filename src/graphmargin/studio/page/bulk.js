@@ -3,7 +3,7 @@
 import { ApiError, getJson, postJson } from "./api.js";
 import { button, byId, count, make, percent, plural, replace, rowName } from "./dom.js";
 import { mark, picture } from "./marks.js";
-import { className, decide, say, store } from "./store.js";
+import { NO_CLASS, className, decide, isLabeled, say, store } from "./store.js";
 
 const dialog = byId("bulk-dialog");
 
@@ -28,7 +28,7 @@ export function openBulk({ rows, filter, total }) {
   }
 
   function selection() {
-    if (rows) return { rows: only.checked ? rows.filter((row) => !store.labels[row]) : rows };
+    if (rows) return { rows: only.checked ? rows.filter((row) => !isLabeled(row)) : rows };
     return { filter: only.checked ? { ...filter, label: "none" } : filter };
   }
 
@@ -85,11 +85,11 @@ function sentences({ rows, labeled, relabeled, disagree }, id) {
 
 function example({ row, label, predicted, confidence, cells }) {
   const [, text] = cells.find(([, cell]) => cell !== "") ?? ["", ""];
-  const how = label ? "labeled" : percent(confidence);
+  const how = label !== NO_CLASS ? "labeled" : percent(confidence);
   return make(
     "li",
     picture(row, "example") ?? make("span.cell", text),
-    make("span", mark(label || predicted), className(label || predicted)),
+    make("span", mark(predicted), className(predicted)),
     make("span.soft", `${rowName(row)}, ${how}`),
   );
 }

@@ -47,8 +47,9 @@ export const percent = (share) => `${Math.round(100 * share)}%`;
 export const plural = (number, noun) => `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
 
 /** Rows are counted from 0 in the protocol and from 1 for people, as the commands do. */
-export const rowName = (row) => `row ${count(row + 1)}`;
-export const RowName = (row) => `Row ${count(row + 1)}`;
+export const rowNumber = (row) => count(row + 1);
+export const rowName = (row) => `row ${rowNumber(row)}`;
+export const RowName = (row) => `Row ${rowNumber(row)}`;
 
 /** Return a function that calls another one once, after the calls to it have paused. */
 export function debounce(call, milliseconds) {

@@ -5,7 +5,7 @@ import { openBulk } from "./bulk.js";
 import { byId, debounce, make, percent, replace, rowName } from "./dom.js";
 import { mark, picture, resolveColor } from "./marks.js";
 import { PointPainter, nearestRow, rowsInside } from "./points.js";
-import { className, on, say, store, visit } from "./store.js";
+import { NO_CLASS, className, isLabeled, on, say, store, visit } from "./store.js";
 
 const canvas = byId("points");
 const overlay = byId("overlay");
@@ -284,11 +284,11 @@ function hover(row) {
   repaintOverlay();
   tip.hidden = row < 0;
   if (row < 0) return;
-  const label = store.labels[row];
-  const id = label || store.predicted[row];
-  const how = label ? "labeled" : `${percent(store.confidence[row] / 255)} sure`;
-  const name = make("b", mark(id), id ? className(id) : "nothing known");
-  replace(tip, name, make("span", `${rowName(row)}${id ? `, ${how}` : ""}`), picture(row, "hovered"));
+  const id = store.predicted[row];
+  const isKnown = id !== NO_CLASS;
+  const how = isLabeled(row) ? "labeled" : `${percent(store.confidence[row] / 255)} sure`;
+  const name = make("b", mark(id), isKnown ? className(id) : "nothing known");
+  replace(tip, name, make("span", `${rowName(row)}${isKnown ? `, ${how}` : ""}`), picture(row, "hovered"));
   placeTip(row);
   describe(row);
 }

@@ -2,7 +2,7 @@
 // shapes, so that classes differ also for people who see few colors.
 
 import { draw, make } from "./dom.js";
-import { store } from "./store.js";
+import { NO_CLASS, store } from "./store.js";
 
 export const N_COLORS = 12;
 export const SHAPES = [
@@ -13,13 +13,13 @@ export const SHAPES = [
 ];
 
 /** Return the number of the color of a class. */
-export const colorOf = (id) => (id - 1) % N_COLORS;
+export const colorOf = (id) => id % N_COLORS;
 
 /** Return the number of the shape of a class; 48 classes differ. */
-export const shapeOf = (id) => (id === 0 ? 0 : (id - 1 + Math.floor((id - 1) / N_COLORS)) % SHAPES.length);
+export const shapeOf = (id) => (id === NO_CLASS ? 0 : (id + Math.floor(id / N_COLORS)) % SHAPES.length);
 
 /** Return the CSS class with the color of a class of rows. */
-export const colorClass = (id) => (id === 0 ? "k-none" : `k${colorOf(id)}`);
+export const colorClass = (id) => (id === NO_CLASS ? "k-none" : `k${colorOf(id)}`);
 
 /** Return a small picture of the mark of a class. */
 export function mark(id) {

@@ -2,7 +2,7 @@
 // a call to the canvas for each point, so that 100,000 points move with the mouse.
 
 import { N_COLORS, SHAPES, colorOf, resolveColor, shapeOf } from "./marks.js";
-import { store } from "./store.js";
+import { NO_CLASS, isLabeled, store } from "./store.js";
 
 const MARGIN = 24; // pixels around the image, so that marks at its border need no clipping
 const LEVELS = 16; // of confidence
@@ -72,18 +72,17 @@ export class PointPainter {
 
   /** Compute color and shape of every row, once after each change of the predictions. */
   prepare() {
-    const { labels, predicted, confidence, highlighted } = store;
-    const n = labels.length;
+    const { predicted, confidence, highlighted } = store;
+    const n = predicted.length;
     this.colors = new Uint32Array(n);
     this.shapes = new Uint8Array(n);
     const labeled = [];
     for (let row = 0; row < n; row += 1) {
-      const id = labels[row] || predicted[row];
-      const level = labels[row] ? LEVELS - 1 : LEVEL_OF[confidence[row]];
+      const id = predicted[row];
       this.shapes[row] = shapeOf(id);
-      if (highlighted && id !== highlighted) this.colors[row] = this.faded;
-      else this.colors[row] = id === 0 ? this.unknown : this.ramps[colorOf(id)][level];
-      if (labels[row]) labeled.push(row);
+      if (highlighted !== NO_CLASS && id !== highlighted) this.colors[row] = this.faded;
+      else this.colors[row] = id === NO_CLASS ? this.unknown : this.ramps[colorOf(id)][LEVEL_OF[confidence[row]]];
+      if (isLabeled(row)) labeled.push(row);
     }
     this.labeled = Int32Array.from(labeled);
   }
@@ -105,7 +104,6 @@ export class PointPainter {
       this.rings = SHAPES.map((_, shape) => rasterize(shape, radius + 2.6, stride));
     }
     const { pixels, sprites, colors, shapes } = this;
-    const { labels } = store;
     const place = (row) => {
       const x = Math.round(scale * xs[row] + left) + MARGIN;
       const y = Math.round(scale * ys[row] + top) + MARGIN;
@@ -114,7 +112,7 @@ export class PointPainter {
     };
     pixels.fill(this.paper);
     for (let row = 0; row < xs.length; row += 1) {
-      if (labels[row]) continue;
+      if (isLabeled(row)) continue;
       const center = place(row);
       if (center >= 0) stamp(pixels, center, sprites[shapes[row]], colors[row]);
     }

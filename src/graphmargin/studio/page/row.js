@@ -2,7 +2,7 @@
 
 import { RowName, button, byId, make, percent, plural, replace, rowName } from "./dom.js";
 import { colorClass, mark, picture } from "./marks.js";
-import { classOf, className, decide, on, questionOn, step, store, visit } from "./store.js";
+import { NO_CLASS, classOf, className, decide, isLabeled, on, questionOn, step, store, visit } from "./store.js";
 
 const panel = byId("row-panel");
 
@@ -16,7 +16,7 @@ export function startRow() {
 export function labelRow(id, by) {
   const { row, details } = store;
   if (row === null || !classOf(id)) return;
-  const suggested = details?.row === row ? details.predicted : 0;
+  const suggested = details?.row === row ? details.predicted : NO_CLASS;
   const source = questionOn(row) ? "question" : by;
   const text = `Labeled ${rowName(row)}: ${className(id)}.`;
   decide({ action: "label", rows: [row], class: id, by: source, suggested }, { text });
@@ -24,8 +24,7 @@ export function labelRow(id, by) {
 
 /** Label the row as it is predicted, or as a question expects it. */
 export function acceptPrediction(by) {
-  const id = questionOn(store.row)?.expected ?? store.predicted[store.row];
-  if (id) labelRow(id, by);
+  labelRow(questionOn(store.row)?.expected ?? store.predicted[store.row], by);
 }
 
 const SAID = { skip: "Skipped", unsure: "Unsure about", clear: "No label for", keep: "Kept the label of" };
@@ -33,7 +32,7 @@ const SAID = { skip: "Skipped", unsure: "Unsure about", clear: "No label for", k
 export function decideRow(action) {
   const { row } = store;
   if (row === null || (action === "keep" && !questionOn(row))) return;
-  if (action === "clear" && !store.labels[row]) return;
+  if (action === "clear" && !isLabeled(row)) return;
   const text = `${SAID[action]} ${rowName(row)}.`;
   decide({ action, rows: [row] }, { text, goesOn: action !== "clear" });
 }
@@ -96,13 +95,13 @@ function content(details) {
 const DECIDED = { unsure: "You were unsure about this row. ", skipped: "You skipped this row. " };
 
 function prediction({ label, decision, predicted, confidence, reason }) {
-  const id = label || predicted;
-  const how = label ? "the label of this row" : `predicted, ${percent(confidence)} sure`;
+  const isKnown = predicted !== NO_CLASS;
+  const how = label !== NO_CLASS ? "the label of this row" : `predicted, ${percent(confidence)} sure`;
   const why = (DECIDED[decision] ?? "") + (reason ?? "");
   return make(
     "div.prediction",
-    id ? make("p.big", mark(id), className(id)) : make("p.big", "Nothing known yet"),
-    id ? make("p.soft", how) : null,
+    isKnown ? make("p.big", mark(predicted), className(predicted)) : make("p.big", "Nothing known yet"),
+    isKnown ? make("p.soft", how) : null,
     why ? make("p.reason", why) : null,
   );
 }
@@ -129,7 +128,7 @@ function queue() {
 
 function answers() {
   const { classes } = store.state;
-  const label = store.labels[store.row];
+  const hasLabel = isLabeled(store.row);
   const predicted = store.predicted[store.row];
   const empty = make("p.empty", "There is no class yet. Name the first one: press n, or look among the classes.");
   const name = `As predicted: ${className(predicted)}`;
@@ -141,10 +140,10 @@ function answers() {
     make(kind, { role: "group", "aria-label": "Label of the row" }, classes.map(answer)),
     make(
       "div.others",
-      predicted && !label ? accept : null,
+      predicted !== NO_CLASS && !hasLabel ? accept : null,
       button("Skip", () => decideRow("skip"), { id: "skip", key: "s" }),
       button("Unsure", () => decideRow("unsure"), { id: "unsure", key: "u" }),
-      label ? button("Clear", () => decideRow("clear"), { id: "clear", key: "x" }) : null,
+      hasLabel ? button("Clear", () => decideRow("clear"), { id: "clear", key: "x" }) : null,
     ),
   );
 }

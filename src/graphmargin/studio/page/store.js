@@ -6,17 +6,19 @@ import { ApiError, getBytes, getJson, listen, postJson } from "./api.js";
 export const UNSURE = 1;
 export const SKIPPED = 2;
 export const QUESTION = 4;
+export const NO_CLASS = -1; // classes and rows are counted from 0, as in the server
+const NO_CLASS_BYTE = 255;
 
 export const store = {
   table: null, // answer of /api/table
   state: null, // answer of /api/state
-  labels: new Uint8Array(0), // class of each row, 0 without a label
-  predicted: new Uint8Array(0),
+  labels: new Int16Array(0), // class of each row
+  predicted: new Int16Array(0), // the label, or else the class that is predicted
   confidence: new Uint8Array(0), // 255 is certain
   flags: new Uint8Array(0),
   row: null, // row at hand
   details: null, // answer of /api/rows/<row> on it
-  highlighted: 0, // class that the map shows alone, 0 for all
+  highlighted: NO_CLASS, // class that the map shows alone
   connection: "open",
   isBusy: false, // a decision is on its way
 };
@@ -39,12 +41,14 @@ export const say = (text, link = null) => emit("said", text, link);
 
 export const classOf = (id) => store.state?.classes.find((one) => one.id === id);
 export const className = (id) => classOf(id)?.name ?? "no class";
+export const isLabeled = (row) => store.labels[row] !== NO_CLASS;
 export const questionOn = (row) => store.state?.questions.find((one) => one.row === row);
 
 export async function start() {
   store.table = await getJson("/api/table");
   const { rows } = store.table;
-  for (const name of ["labels", "predicted", "confidence", "flags"]) store[name] = new Uint8Array(rows);
+  for (const name of ["labels", "predicted"]) store[name] = new Int16Array(rows).fill(NO_CLASS);
+  for (const name of ["confidence", "flags"]) store[name] = new Uint8Array(rows);
   await refresh();
   emit("table");
   showNext();
@@ -109,7 +113,7 @@ async function applyState(state) {
 /** Return all that views draw, without the progress of a fit, which changes many times a second. */
 const contentOf = (state) => JSON.stringify({ ...state, version: 0, model: state.model.shown });
 
-const isUndecided = (row) => !store.labels[row] && !(store.flags[row] & (UNSURE | SKIPPED));
+const isUndecided = (row) => !isLabeled(row) && !(store.flags[row] & (UNSURE | SKIPPED));
 
 let predictionsVersion = null;
 
@@ -120,11 +124,12 @@ async function updatePredictions() {
   const parts = new Uint8Array(bytes);
   const view = new DataView(bytes);
   const step = isFull ? 4 : 8;
+  const classAt = (at) => (parts[at] === NO_CLASS_BYTE ? NO_CLASS : parts[at]);
   for (let at = 0; at < parts.length; at += step) {
     const row = isFull ? at / 4 : view.getUint32(at, true);
     const cell = isFull ? at : at + 4;
-    store.labels[row] = parts[cell];
-    store.predicted[row] = parts[cell + 1];
+    store.labels[row] = classAt(cell);
+    store.predicted[row] = classAt(cell + 1);
     store.confidence[row] = parts[cell + 2];
     store.flags[row] = parts[cell + 3];
   }
@@ -210,6 +215,6 @@ async function loadDetails() {
 
 /** Show the rows of one class alone, or all again. */
 export function highlight(id) {
-  store.highlighted = store.highlighted === id ? 0 : id;
+  store.highlighted = store.highlighted === id ? NO_CLASS : id;
   emit("highlight");
 }

@@ -2,9 +2,9 @@
 
 import { ApiError, getJson } from "./api.js";
 import { openBulk } from "./bulk.js";
-import { button, byId, count, debounce, make, percent, plural, replace } from "./dom.js";
+import { button, byId, debounce, make, percent, plural, replace, rowNumber } from "./dom.js";
 import { mark, picture } from "./marks.js";
-import { QUESTION, SKIPPED, UNSURE, className, on, show, store, visit } from "./store.js";
+import { NO_CLASS, QUESTION, SKIPPED, UNSURE, className, isLabeled, on, show, store, visit } from "./store.js";
 
 const PAGE = 100;
 const HEIGHT = 28; // of a row, as in the style sheet
@@ -138,17 +138,16 @@ const FLAGS = [[QUESTION, "question"], [UNSURE, "unsure"], [SKIPPED, "skipped"]]
 
 /** Return a line; label, prediction and confidence are those of this moment. */
 function line({ row, cells }, index) {
-  const label = store.labels[row];
   const predicted = store.predicted[row];
   const flag = FLAGS.find(([bit]) => store.flags[row] & bit)?.[1];
-  const name = (id) => (id ? [mark(id), className(id)] : [""]);
+  const name = (id) => (id === NO_CLASS ? [""] : [mark(id), className(id)]);
   return make(
     "tr",
     { class: row === store.row ? "here" : "", "aria-rowindex": index + 2, click: () => visit(row) },
-    make("td.number", picture(row, "small"), count(row + 1)),
-    make("td", name(label), flag && !label ? make("span.soft", flag) : null),
+    make("td.number", picture(row, "small"), rowNumber(row)),
+    make("td", name(store.labels[row]), flag && !isLabeled(row) ? make("span.soft", flag) : null),
     make("td", name(predicted)),
-    make("td.number", predicted ? percent(store.confidence[row] / 255) : ""),
+    make("td.number", predicted === NO_CLASS ? "" : percent(store.confidence[row] / 255)),
     cells.map((text) => make("td", { title: text }, text)),
   );
 }
