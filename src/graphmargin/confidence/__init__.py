@@ -1,4 +1,4 @@
-"""What held-out labels tell: accuracy, prediction sets, coverage, label errors, thresholds."""
+"""Evidence of held-out labels: accuracy, prediction sets, coverage, label errors, thresholds."""
 
 from graphmargin.confidence.held_out_predictions import (
     AccuracyEstimate,

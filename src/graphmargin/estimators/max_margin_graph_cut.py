@@ -16,9 +16,6 @@ from graphmargin.selection.cuts import blend_cuts, fit_cut
 from graphmargin.selection.execution import Execution
 from graphmargin.selection.parameters import read_parameters
 from graphmargin.selection.tasks import choose_among, make_tasks
-from graphmargin.theory.bounds import RiskBound, risk_bound
-from graphmargin.theory.capacity import vc_dimension as kernel_vc_dimension
-from graphmargin.theory.stability import Stability
 
 
 class MaxMarginGraphCut(MarginClassifier):
@@ -239,7 +236,6 @@ class MaxMarginGraphCut(MarginClassifier):
         self.n_iter_ = fitted.solution.iterations
         self.training_mask_ = fitted.training_mask
         self.gamma_g_path_ = fitted.gamma_path
-        self._training_scores = fitted.training_scores
         self._keep(fitted)
         return self
 
@@ -257,67 +253,4 @@ class MaxMarginGraphCut(MarginClassifier):
             recall=self.graph_recall_,
             solver=self.solver,
             n_jobs=self.n_jobs,
-        )
-
-    def risk_bound(
-        self,
-        *,
-        eta: float = 0.05,
-        delta: float = 0.05,
-        stability: Stability = "graph",
-        vc_dimension: float | None = None,
-    ) -> RiskBound:
-        """Return the bound on the risk of f, term by term (Propositions 1 and 2).
-
-        It holds for two classes and soft labels (a finite `c_labeled`). An informative bound takes
-        many labels; the printed bound says whether it is informative.
-
-        Parameters
-        ----------
-        eta, delta : float in (0, 1), default=0.05
-            The bound holds with probability ``1 - (eta + delta)``.
-        stability : {"graph", "spectral", "lemma"}, default="graph"
-            Stability coefficient: ours, or one of the two in the paper, see
-            `graphmargin.theory.stability_coefficient`.
-        vc_dimension : float, default=None
-            VC dimension of the functions of the kernel; None computes it for linear, cubic and RBF
-            kernels (inf for the latter).
-
-        Examples
-        --------
-        >>> from graphmargin.datasets import make_lattices
-        >>> X, y, _, W = make_lattices()
-        >>> model = MaxMarginGraphCut(
-        ...     kernel="linear",
-        ...     gamma_g=0.1,
-        ...     C=10.0,
-        ...     c_labeled=1.0,
-        ...     c_unlabeled=0.01,
-        ... )
-        >>> bound = model.fit(X, y, W=W).risk_bound()
-        >>> round(bound.inductive_error, 2), bound.vc_dimension, bound.informative
-        (0.33, 3, False)
-        """
-        check_is_fitted(self)
-        if self._training_scores is None:
-            msg = (
-                "`risk_bound` needs two classes, soft labels, fixed parameters and no class mass "
-                f"normalization, got {len(self.classes_)} classes, c_labeled="
-                f"{self.c_labeled!r}, class_mass_normalization={self.class_mass_normalization!r}, "
-                f"gamma_g={self.gamma_g!r} and C={self.C!r}; fit two classes with, for example, "
-                "c_labeled=1.0, gamma_g=0.1, C=10.0 and class_mass_normalization=False"
-            )
-            raise ValueError(msg)
-        if vc_dimension is None:
-            vc_dimension = kernel_vc_dimension(
-                self.predictor_.machines[0].kernel, self.n_features_in_
-            )
-        return risk_bound(
-            self.harmonic_solution_,
-            self._training_scores,
-            vc_dimension=vc_dimension,
-            eps=self.parameters_.eps,
-            eta=eta,
-            delta=delta,
-            stability=stability,
         )

@@ -63,15 +63,11 @@ class FittedCut(FittedClassifier):
         Rows that the machine of this candidate was trained on.
     gamma_path : dict or None
         Set if parameters were chosen, see `graphmargin.selection.gamma_path`.
-    training_scores : array of shape (n,) or None
-        f at all rows, for two classes with soft labels and fixed parameters, for which the risk
-        bound holds.
     """
 
     solution: HarmonicSolution
     training_mask: BoolArray
     gamma_path: dict[str, FloatArray] | None = None
-    training_scores: FloatArray | None = None
 
 
 def blend_cuts(trials: Sequence[CutTrials], choice: Choice, execution: Execution) -> FittedCut:
@@ -101,7 +97,7 @@ def blend_cuts(trials: Sequence[CutTrials], choice: Choice, execution: Execution
 
 def fit_cut(task: Task, execution: Execution) -> FittedCut:
     """Return the max-margin graph cut with the fixed parameters of a task, fitted on all rows."""
-    parameters, labels = task.parameters, task.labels
+    parameters = task.parameters
     solution, normalized = solve_fixed(task, execution)
     induced = induced_labels(
         normalized, eps=parameters.eps, loss_weights=parameters.loss_weights
@@ -120,9 +116,6 @@ def fit_cut(task: Task, execution: Execution) -> FittedCut:
             distributions[unreached] = predictor.calibration.probabilities(scores)
             codes = codes.copy()
             codes[unreached] = predicted_codes(scores)
-    scores_for_bound = None
-    if len(labels.classes) == 2 and normalized is solution and not task.problem.hard.any():
-        scores_for_bound = machine.decision(task.X)
     return FittedCut(
         task=task,
         choice=None,
@@ -134,7 +127,6 @@ def fit_cut(task: Task, execution: Execution) -> FittedCut:
         held_out=None,
         solution=solution,
         training_mask=induced.mask,
-        training_scores=scores_for_bound,
     )
 
 
