@@ -66,7 +66,7 @@ class HarmonicClassifier(SemiSupervisedClassifier):
     random_state : int, RandomState or None, default=None
         Seed of the approximate neighbor search (above 50,000 points).
     verbose : int, default=0
-        1 shows the stages of `fit` on standard error, with a progress bar if they take long.
+        1 prints the stages of `fit` and their times on standard error.
 
     Attributes
     ----------
