@@ -13,6 +13,7 @@ import numpy as np
 
 from graphmargin import MaxMarginGraphCut
 from graphmargin.datasets import load_digits, mask_labels
+from graphmargin.theory import risk_bound, vc_dimension
 
 TERMS = {
     "labeled_risk": ("squared error at labels", "#d9730d"),
@@ -25,6 +26,12 @@ def soft_cut(trust=1e-6, **options):
     """Return a cut as the theory needs it: linear, two classes, soft labels."""
     options = {"gamma_g": 0.0, "n_neighbors": 10, "kernel": "linear", "C": 10.0} | options
     return MaxMarginGraphCut(c_labeled=trust, c_unlabeled=0.99 * trust, **options)
+
+
+def bound_of(cut, X):
+    """Return the bound of a fitted cut, from its harmonic solution and its scores."""
+    h = vc_dimension("linear", X.shape[1])
+    return risk_bound(cut.harmonic_solution_, cut.decision_function(X), vc_dimension=h)
 
 
 def stack_terms(ax, bounds, names):
@@ -49,7 +56,7 @@ X, y = load_digits()
 X, y = X[y < 2], y[y < 2]  # zeros and ones
 few = mask_labels(y, per_class=5, random_state=0)
 cut = soft_cut().fit(X, few)
-print(cut.risk_bound())
+print(bound_of(cut, X))
 unlabeled = few == -1
 error = 1 - cut.score(X[unlabeled], y[unlabeled])
 print(f"\nerror on the {unlabeled.sum():,} unlabeled rows: {error:.1%}")
@@ -66,7 +73,7 @@ shares = [0.01, 0.1, 0.3, 0.9]
 bounds = []
 for share in shares:
     few = mask_labels(y, fraction=share, random_state=0)
-    bounds.append(soft_cut().fit(X, few).risk_bound())
+    bounds.append(bound_of(soft_cut().fit(X, few), X))
 
 figure, ax = plt.subplots(figsize=(8, 4), layout="constrained")
 stack_terms(ax, bounds, [f"{bound.n_labeled} labels" for bound in bounds])
@@ -81,7 +88,7 @@ plt.show()
 # But it pulls the solution to zero, away from the given labels.
 
 gammas = np.logspace(-8, -4, 5)
-bounds = [soft_cut(gamma_g=gamma_g).fit(X, few).risk_bound() for gamma_g in gammas]
+bounds = [bound_of(soft_cut(gamma_g=gamma_g).fit(X, few), X) for gamma_g in gammas]
 
 figure, ax = plt.subplots(figsize=(8, 3.4), layout="constrained")
 for term in ["labeled_risk", "transductive_error"]:
@@ -111,7 +118,7 @@ bounds = []
 for n in [1_000, 5_000, 20_000]:
     X, y = two_clusters(n)
     few = mask_labels(y, fraction=0.9, random_state=0)
-    bounds.append(soft_cut(1e-8, width=1.0).fit(X, few).risk_bound())
+    bounds.append(bound_of(soft_cut(1e-8, width=1.0).fit(X, few), X))
 
 figure, ax = plt.subplots(figsize=(8, 4), layout="constrained")
 stack_terms(ax, bounds, [f"{bound.n_labeled:,} labels" for bound in bounds])

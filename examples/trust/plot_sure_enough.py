@@ -10,10 +10,11 @@ confidence is low, and predicts sets of classes with a given coverage.
 
 import matplotlib.pyplot as plt
 import numpy as np
+from sklearn.calibration import CalibrationDisplay
 
 from graphmargin import MaxMarginGraphCut
+from graphmargin.confidence.coverage import coverage_curve
 from graphmargin.datasets import load_letter, mask_labels
-from graphmargin.plotting import ReliabilityDisplay, RiskCoverageDisplay
 
 X, letters = load_letter()
 seen, new = np.arange(3000), np.arange(3000, 4000)
@@ -42,26 +43,34 @@ print("lowest recall:", ", ".join(f"{model.classes_[k]} {estimate.recall[k]:.0%}
 # ------------------------
 # A reliability diagram has the confidence on one axis, and the share of labels that are
 # right on the other. On the diagonal, 80 % of the labels with a confidence of 80 % are
-# right; below it, the classifier is too sure. Gray bars show where the rows are. Here most
-# points are a little above the diagonal: confidence is fitted to held-out labels, which
-# were predicted from fewer labels than the classifier has in the end.
+# right; below it, the classifier is too sure. Here most points are a little above the
+# diagonal: confidence is fitted to held-out labels, which were predicted from fewer labels
+# than the classifier has in the end. The confidence of a label is the probability of the
+# event that it is right, so that scikit-learn's display of binary probabilities draws it.
 
+confidence = model.confidence_[hidden]
 figure, ax = plt.subplots(figsize=(4.8, 4.6), layout="constrained")
-ReliabilityDisplay.from_estimator(model, letters[seen], name="letters").plot(ax)
+CalibrationDisplay.from_predictions(right, confidence, n_bins=15, name="letters", ax=ax)
+ax.set(xlabel="mean confidence", ylabel="share of labels that are right")
 plt.show()
 
 # %%
 # What is gained by abstaining?
 # -----------------------------
 # Sort rows by confidence, and keep the labels of the most confident share of them, the
-# coverage. The risk-coverage curve shows the error of the labels that are kept. A
-# confidence without any information would have the error of all rows, the dotted line,
-# at every coverage. The curve of rows that are new to the classifier is about the same.
+# coverage. ``coverage_curve`` estimates the accuracy of the labels that are kept from
+# held-out labels, with intervals of 95 %; the report of ``graphmargin label`` draws it. A
+# confidence without any information would have the accuracy of all rows at every coverage.
 
+curve = coverage_curve(model.held_out_, model.label_distributions_[hidden])
+true_accuracy = [right[confidence >= threshold].mean() for threshold in curve.thresholds]
 figure, ax = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
-RiskCoverageDisplay.from_estimator(model, letters[seen], name="unlabeled rows").plot(ax)
-new_rows = RiskCoverageDisplay.from_estimator(model, letters[new], X[new], name="new rows")
-new_rows.plot(ax, color="#d9730d")
+ax.fill_between(curve.shares, *curve.interval.T, color="#2f6bdb", alpha=0.2, lw=0)
+ax.plot(curve.shares, curve.accuracy, color="#2f6bdb", label="estimated from held-out labels")
+ax.plot(curve.shares, true_accuracy, color="#d9730d", label="true")
+ax.axhline(right.mean(), color="0.5", linestyle=":", label="true, all rows")
+ax.set(xlabel="coverage, the share of rows that are kept", ylabel="accuracy of their labels")
+ax.legend(frameon=False)
 plt.show()
 
 # %%
@@ -70,7 +79,6 @@ plt.show()
 # As confidence is a probability, a threshold needs no search, and the mean confidence of
 # the labels that are kept estimates how many of them are right.
 
-confidence = model.confidence_[hidden]
 for threshold in (0.5, 0.8, 0.9):
     kept = confidence >= threshold
     print(

@@ -10,16 +10,9 @@ from contextvars import ContextVar
 
 from graphmargin._typing import ProgressCallback, ProgressListener
 
-SECONDS_BEFORE_A_BAR = 1.0
-SECONDS_BETWEEN_BARS = 0.2
-SECONDS_BETWEEN_LINES = 2.0
-BAR_LENGTH = 24
-
 _listener: ContextVar[ProgressListener | None] = ContextVar(
     "graphmargin_progress_listener", default=None
 )
-
-
 _notice_handlers: list[Callable[[str], None]] = []
 """Functions that show a notice within the current stages, the innermost one last."""
 
@@ -69,10 +62,10 @@ def announce(listener: ProgressListener, name: str) -> Iterator[ProgressCallback
 
 @contextmanager
 def report_stage(name: str, verbose: int | bool) -> Iterator[ProgressCallback | None]:
-    """Report a stage and its time; yield the callback for its progress, None if it is silent.
+    """Report a stage and its time; yield the callback of a listener for its progress.
 
-    A stage that takes more than a second shows a progress bar, on a terminal one that is updated,
-    elsewhere a line every two seconds. The remaining time is estimated from the finished share.
+    Without a listener, a verbose stage writes a line at its start and one with its time at its end,
+    and the callback is None.
     """
     listener = _listener.get()
     if listener is not None:
@@ -82,28 +75,11 @@ def report_stage(name: str, verbose: int | bool) -> Iterator[ProgressCallback | 
     if not verbose:
         yield None
         return
-    is_terminal = sys.stderr.isatty()
-    between = SECONDS_BETWEEN_BARS if is_terminal else SECONDS_BETWEEN_LINES
     start = time.perf_counter()
-    next_line = start + max(SECONDS_BEFORE_A_BAR, between)
     _write(f"{name} ...")
-
-    def progress(share: float | None, message: str) -> None:
-        nonlocal next_line
-        now = time.perf_counter()
-        if now >= next_line:
-            next_line = now + between
-            line = f"{name}: {_bar(share, now - start)}{message}".rstrip(" ,")
-            _write(line, temporary=is_terminal)
-
-    try:
-        with _notices_to(_write):
-            yield progress
-    except BaseException:
-        if is_terminal:
-            sys.stderr.write("\n")
-        raise
-    _write(f"{name}: done in {time.perf_counter() - start:.2f} s", replace=is_terminal)
+    with _notices_to(_write):
+        yield None
+    _write(f"{name}: done in {time.perf_counter() - start:.2f} s")
 
 
 @contextmanager
@@ -126,17 +102,6 @@ def notify(message: str) -> None:
         _write(message)
 
 
-def _bar(share: float | None, elapsed: float) -> str:
-    """Return a progress bar with the elapsed and the estimated remaining time."""
-    if share is None:
-        return f"{elapsed:.0f} s, "
-    full = round(BAR_LENGTH * share)
-    left = f", about {elapsed * (1 - share) / share:.0f} s left" if 0 < share < 1 else ""
-    return f"|{'#' * full}{'.' * (BAR_LENGTH - full)}| {share:4.0%}, {elapsed:.0f} s{left}, "
-
-
-def _write(message: str, *, temporary: bool = False, replace: bool = False) -> None:
-    """Write a line, which the next one replaces if it is `temporary`."""
-    before = "\r\x1b[K" if temporary or replace else ""
-    sys.stderr.write(f"{before}[graphmargin] {message}{'' if temporary else chr(10)}")
+def _write(message: str) -> None:
+    sys.stderr.write(f"[graphmargin] {message}\n")
     sys.stderr.flush()

@@ -20,7 +20,6 @@ from benchmarks.confidence.tables import TABLES, allows, load
 from benchmarks.json_lines import read_lines
 from benchmarks.measure import ROOT
 from graphmargin.datasets import mask_labels
-from graphmargin.plotting import reliability_curve, risk_coverage_curve
 
 MEASURES = {
     **{"commit": "abc", "n_classes": 3, "n_labels": 9, "n_unlabeled": 100},
@@ -58,16 +57,6 @@ def test_calibration_error_weights_bins_by_their_rows():
     expected = (3 * abs(0.95 - 2 / 3) + 0.5) / 4
     assert calibration_error(confidence, right) == pytest.approx(expected)
     assert calibration_error(np.ones(3), np.ones(3, dtype=bool)) == 0
-
-
-def test_measures_agree_with_the_curves_of_the_library():
-    random = np.random.default_rng(0)
-    confidence = random.integers(0, 30, 200) / 29
-    right = random.random(200) < confidence
-    area = risk_coverage_curve(confidence, right).area
-    assert area_under_risk_coverage(confidence, right) == pytest.approx(area)
-    error = reliability_curve(confidence, right).calibration_error
-    assert calibration_error(confidence, right) == pytest.approx(error)
 
 
 def test_log_loss_of_an_excluded_class_is_finite():

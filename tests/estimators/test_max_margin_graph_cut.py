@@ -14,7 +14,6 @@ from graphmargin.graph import knn_graph
 from graphmargin.harmonic import harmonic_solution, normalize_class_mass
 from graphmargin.margin import Kernel, train_machine
 from graphmargin.selection import cuts
-from graphmargin.theory import risk_bound, stability_coefficient
 from tests.estimators.problems import (
     blobs,
     pairs_of,
@@ -249,74 +248,6 @@ def test_class_masses_are_normalized_on_request(priors):
         sample_weight=solution.confidence[trained],
     )
     np.testing.assert_array_equal(model.decision_function(X), machine.decision(X))
-
-
-# The bound on the risk
-
-SOFT = {"gamma_g": 0.1, "c_labeled": 1.0, "c_unlabeled": 0.01}
-
-
-@pytest.mark.parametrize(
-    ("kernel", "stability", "eps"),
-    [("linear", "graph", 1e-6), ("cubic", "spectral", 0.3), ("linear", "lemma", 0.3)],
-)
-def test_bound_is_that_of_the_theory_term_by_term(kernel, stability, eps):
-    X, _, y = blobs(distance=1.0)
-    model = paper_cut(kernel=kernel, eps=eps, C=2.0, **SOFT).fit(X, y)
-    bound = model.risk_bound(eta=0.02, delta=0.1, stability=stability)
-    solution = harmonic_solution(knn_graph(X, 5), y, **SOFT)
-    expected = risk_bound(
-        solution,
-        model.decision_function(X),
-        vc_dimension={"linear": 5, "cubic": 35}[kernel],
-        eps=eps,
-        eta=0.02,
-        delta=0.1,
-        stability=stability,
-    )
-    assert bound == expected
-    assert (bound.n, bound.n_labeled, bound.probability) == (45, 8, 1 - 0.12)
-    # And by hand.
-    ell, f = solution.ell, model.decision_function(X)
-    confident = np.abs(ell) >= eps
-    assert bound.empirical_risk == np.mean(confident & ((f > 0) != (ell > 0)))
-    assert bound.threshold_term == pytest.approx(2 * eps * np.mean(~confident))
-    assert bound.labeled_risk == pytest.approx(np.mean(np.square(ell - (2 * y - 1))[y >= 0]))
-    assert bound.beta == stability_coefficient(knn_graph(X, 5), 8, stability=stability, **SOFT)
-
-
-def test_vc_dimension_of_a_kernel_matrix_is_to_be_given():
-    X, _, y = blobs()
-    W = knn_graph(X, 5)
-    model = paper_cut(kernel="precomputed", C=2.0, **SOFT).fit(X @ X.T, y, W=W)
-    with pytest.raises(ValueError, match="pass `vc_dimension`"):
-        model.risk_bound()
-    by_name = paper_cut(kernel="linear", width=1.0, C=2.0, **SOFT).fit(X, y, W=W)
-    expected = by_name.risk_bound().bound
-    assert model.risk_bound(vc_dimension=5).bound == pytest.approx(expected, rel=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("n_classes", "changed", "shown"),
-    [
-        (2, {"c_labeled": np.inf}, "got 2 classes, c_labeled=inf"),
-        (3, {}, "got 3 classes, c_labeled=1.0"),
-        (2, {"class_mass_normalization": [0.5, 0.5]}, "class_mass_normalization=[0.5, 0.5]"),
-        (2, {"c_labeled": np.append(np.inf, np.ones(44))}, "c_labeled=array([inf,"),
-        (2, {"gamma_g": "auto"}, "gamma_g='auto' and C=2.0"),
-        (2, {"C": [1.0, 2.0]}, "gamma_g=0.1 and C=[1.0, 2.0]"),
-    ],
-    ids=["hard", "three", "priors", "one-hard", "chosen", "list"],
-)
-def test_bound_needs_two_classes_soft_labels_and_no_normalization(n_classes, changed, shown):
-    X, _, y = blobs(n_classes)
-    two, _, labels = blobs()
-    model = paper_cut(kernel="linear", C=2.0, **SOFT).fit(two, labels)
-    model.set_params(**changed).fit(X, y)  # the earlier bound is forgotten
-    with pytest.raises(ValueError, match="`risk_bound` needs two classes, soft labels") as caught:
-        model.risk_bound()
-    assert shown in str(caught.value)
-    assert "fit two classes with, for example, c_labeled=1.0, gamma_g=0.1" in str(caught.value)
 
 
 # Many rows

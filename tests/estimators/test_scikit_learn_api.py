@@ -124,7 +124,7 @@ def test_pickled_model_predicts_the_same(name):
 
 def test_reports_of_an_unfitted_model_are_refused():
     cut, harmonic = MaxMarginGraphCut(), HarmonicClassifier()
-    for method in (cut.graph_report, cut.risk_bound, harmonic.graph_report):
+    for method in (cut.graph_report, harmonic.graph_report):
         with pytest.raises(NotFittedError, match="instance is not fitted yet"):
             method()
 

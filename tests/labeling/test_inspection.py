@@ -123,21 +123,11 @@ def test_the_least_certain_rows_come_first(labeled_pets, findings):
         assert labeled_pets.table["kind"].iloc[note.row - 1] == note.label != note.other
 
 
-def test_the_bound_is_computed_for_two_classes(mixed_table):
-    table, _ = mixed_table()
-    two = table.assign(kind=table["kind"].replace({"bird": "dog"}))
-    last = full_findings(label_rows(task_of(table, "kind"))).certificate[-1]
-    assert "proved for two classes" in last
-    last = full_findings(label_rows(task_of(two, "kind"))).certificate[-1]
-    assert "the risk of a cut" in last
-
-
 def test_without_held_out_labels_there_is_no_estimate():
     table = pd.DataFrame({"x": [0.0, 0.1, 5.0, 5.1], "kind": ["a", None, "b", None]})
     findings = full_findings(label_rows(task_of(table, "kind")))
     assert findings.estimate is findings.surest is findings.coverage is None
     assert findings.candidates[0].accuracy is None
-    assert findings.certificate[0].startswith("No label could be held out")
 
 
 def test_a_summary_has_the_findings_of_a_report_without_its_sections(labeled_pets, findings):

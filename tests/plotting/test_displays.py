@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
-from scipy.stats import beta
 from sklearn.exceptions import NotFittedError
 
-from graphmargin import HarmonicClassifier, MaxMarginGraphCut, SupervisedSVC
+from graphmargin import HarmonicClassifier, MaxMarginGraphCut
 from graphmargin.datasets import load_digits, make_lattices, mask_labels
 from graphmargin.harmonic import harmonic_solution
 from graphmargin.plotting import (
@@ -17,10 +16,6 @@ from graphmargin.plotting import (
     CutDisplay,
     GammaPathDisplay,
     HarmonicDisplay,
-    ReliabilityDisplay,
-    RiskCoverageDisplay,
-    reliability_curve,
-    risk_coverage_curve,
 )
 from graphmargin.plotting._matplotlib import (
     BAND_COLOR,
@@ -269,128 +264,6 @@ class TestConfidenceDisplay:
     def test_a_true_label_for_each_row_is_needed(self, digits_cut):
         with pytest.raises(ValueError, match=r"`y_true` must have shape \(400,\), got \(3,\)"):
             ConfidenceDisplay.from_estimator(digits_cut[0], [1, 2, 3])
-
-
-CONFIDENCE_DISPLAYS = (ReliabilityDisplay, RiskCoverageDisplay)
-
-
-class TestReliabilityDisplay:
-    def test_points_are_means_of_bins_that_have_rows(self):
-        curve = reliability_curve([0.1, 0.3, 0.9, 1.0], [False, True, True, True], n_bins=2)
-        assert curve.confidence == pytest.approx([0.2, 0.95])
-        assert curve.accuracy.tolist() == [0.5, 1.0]
-        assert curve.counts.tolist() == [2, 2]
-        assert reliability_curve([0.95], [True], n_bins=10).counts.tolist() == [1]
-
-    def test_calibration_error_weights_bins_by_rows(self):
-        curve = reliability_curve([0.9] * 3 + [0.2], [True, True, False, False])
-        assert curve.calibration_error == pytest.approx((3 * (0.9 - 2 / 3) + 0.2) / 4)
-
-    def test_intervals_contain_the_share_and_shrink_with_rows(self):
-        few, many = (
-            reliability_curve(np.full(4 * n, 0.7), np.tile([True, True, True, False], n))
-            for n in (2, 200)
-        )
-        for curve in (few, many):
-            low, high = curve.interval[0]
-            assert 0 < low < 0.75 < high < 1
-        assert np.ptp(many.interval) < np.ptp(few.interval) / 5
-        sure = reliability_curve(np.ones(9), np.ones(9, dtype=bool))
-        assert sure.interval[0, 0] == pytest.approx(beta.ppf(0.025, 9.5, 0.5))
-        assert sure.interval[0, 1] == 1.0
-
-    def test_drawing_has_points_and_bars(self):
-        display = ReliabilityDisplay.from_predictions(
-            *(["a", "b", "b", "b"], ["a", "a", "b", "b"], [0.55, 0.56, 0.9, 0.9]), name="model"
-        ).plot(axes())
-        points, _, _ = display.line_
-        assert points.get_xydata() == pytest.approx(np.array([[0.555, 0.5], [0.9, 1.0]]))
-        heights = [bar.get_height() for bar in display.bars_]
-        assert heights[0] == heights[1] > 0
-        assert legend_texts(display.ax_) == ["model, calibration error 7.8 %"]
-
-
-class TestRiskCoverageDisplay:
-    def test_risk_is_the_error_among_the_surest_rows(self):
-        curve = risk_coverage_curve([0.6, 0.9, 0.7, 0.8], [False, True, True, False])
-        assert curve.coverage.tolist() == [0.25, 0.5, 0.75, 1.0]
-        assert curve.risk == pytest.approx([0, 1 / 2, 1 / 3, 1 / 2])
-        assert curve.area == pytest.approx(np.mean([0, 1 / 2, 1 / 3, 1 / 2]))
-        assert curve.error == 0.5
-
-    def test_order_of_equal_confidences_does_not_matter(self):
-        right = np.array([True, False, True, True, False])
-        for order in (np.arange(5), np.arange(5)[::-1]):
-            curve = risk_coverage_curve(np.full(5, 0.5), right[order])
-            assert curve.risk == pytest.approx(np.full(5, 0.4))
-
-    def test_drawing_has_the_curve_and_the_error(self):
-        display = RiskCoverageDisplay.from_predictions([1, 2], [1, 1], [0.8, 0.6]).plot(axes())
-        assert display.line_.get_xydata().tolist() == [[0.5, 0.0], [1.0, 0.5]]
-        assert display.error_line_.get_ydata() == [0.5, 0.5]
-        assert legend_texts(display.ax_) == ["AURC 25.0 %"]
-
-
-@pytest.mark.parametrize("display", CONFIDENCE_DISPLAYS)
-class TestConfidenceCurves:
-    def test_estimator_shows_its_unlabeled_rows(self, display, digits_cut):
-        model, y = digits_cut
-        unlabeled = ~model.harmonic_solution_.problem.labels.labeled
-        labels, confidence = model.transduction_[unlabeled], model.confidence_[unlabeled]
-        expected = display.from_predictions(y[unlabeled], labels, confidence)
-        shown = display.from_estimator(model, y)
-        for field in vars(expected.curve):
-            assert np.array_equal(getattr(shown.curve, field), getattr(expected.curve, field))
-        assert shown.name == "MaxMarginGraphCut"
-
-    def test_confidence_is_that_of_labels_which_class_weights_favor(self, display):
-        X, digits = load_digits()
-        X, y = X[:300], (digits[:300] == 3).astype(int)
-        few = mask_labels(y, per_class=15, random_state=0)
-        model = MaxMarginGraphCut(class_weight={1: 30.0}, random_state=0).fit(X, few)
-        labels, confidence = model.transduction_[few < 0], model.confidence_[few < 0]
-        assert confidence.min() < 0.5, "some labels are not the most probable ones"
-        shown = display.from_estimator(model, y).curve
-        expected = display.from_predictions(y[few < 0], labels, confidence).curve
-        for field in vars(expected):
-            assert np.array_equal(getattr(shown, field), getattr(expected, field))
-
-    def test_estimator_predicts_new_rows(self, display):
-        X, y = load_digits()
-        model = SupervisedSVC().fit(X[:50], y[:50])
-        new = slice(50, 150)
-        confidence = model.predict_proba(X[new]).max(axis=1)
-        expected = display.from_predictions(y[new], model.predict(X[new]), confidence)
-        shown = display.from_estimator(model, y[new], X[new], name="SVM")
-        for field in vars(expected.curve):
-            assert np.array_equal(getattr(shown.curve, field), getattr(expected.curve, field))
-        assert shown.name == "SVM"
-
-    def test_estimator_without_a_graph_needs_rows(self, display):
-        X, y = load_digits()
-        with pytest.raises(ValueError, match=r"`X` must be rows to predict: SupervisedSVC"):
-            display.from_estimator(SupervisedSVC().fit(X[:50], y[:50]), y[:50])
-
-    def test_an_estimator_that_is_not_fitted_is_refused(self, display):
-        with pytest.raises(NotFittedError):
-            display.from_estimator(MaxMarginGraphCut(), [0, 1])
-
-    def test_a_true_label_for_each_row_is_needed(self, display, digits_cut):
-        with pytest.raises(ValueError, match=r"`y_true` must have shape \(400,\), got \(3,\)"):
-            display.from_estimator(digits_cut[0], [1, 2, 3])
-
-    @pytest.mark.parametrize(
-        ("confidence", "message"),
-        [([0.5], r"got shapes \(1,\) and \(2,\)"), ([0.5, 1.5], r"must be in \[0, 1\]")],
-        ids=["shape", "range"],
-    )
-    def test_confidence_is_checked(self, display, confidence, message):
-        with pytest.raises(ValueError, match=message):
-            display.from_predictions([1, 2], [1, 1], confidence)
-
-    def test_no_rows_are_refused(self, display):
-        with pytest.raises(ValueError, match="one or more rows"):
-            display.from_predictions([], [], [])
 
 
 def test_without_axes_pyplot_makes_them(monkeypatch):

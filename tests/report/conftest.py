@@ -106,7 +106,6 @@ def findings(make_map):
         least_certain=(RowNote(1234, "dog", "cat", 0.021, {"size": "31 cm"}),),
         suspicious_labels=(RowNote(7, "eel", "dog", 0.93, {"coat": "long"}),),
         audit_note="1 of 55 held-out labels looks wrong.",
-        certificate=("Nothing is proved for three classes.",),
         seconds=2.8,
         version="9.9",
     )
@@ -129,6 +128,5 @@ def hostile(findings, make_map):
         least_certain=(replace(findings.least_certain[0], label=text, cells=cells),),
         suspicious_labels=(replace(findings.suspicious_labels[0], other=text, cells=cells),),
         columns=(replace(findings.columns[0], name=text, note=text),),
-        certificate=(text,),
         rare_class=text,
     ), text

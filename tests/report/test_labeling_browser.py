@@ -65,7 +65,7 @@ def test_the_page_opens_without_errors_or_requests(visit, findings):
     page = visit(findings)
     assert page.title() == "pets.csv: 1,742 rows labeled"
     assert page.locator("#map .p").count() == 24
-    assert page.locator("section:visible").count() == 13
+    assert page.locator("section:visible").count() == 12
 
 
 @pytest.mark.parametrize("width", [390, 1200])

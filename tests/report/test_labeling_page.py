@@ -62,7 +62,7 @@ def test_sections_have_a_fixed_order(page):
     order = re.findall(r'<section id="(\w+)">', page)
     assert order == [
         *("classes", "quality", "graph", "coverage", "confidence", "path", "choice"),
-        *("uncertain", "suspicious", "columns", "report", "certificate", "use"),
+        *("uncertain", "suspicious", "columns", "report", "use"),
     ]
 
 
@@ -89,7 +89,6 @@ def test_sections_show_the_findings(page):
     assert "Numbers are divided by their spread." in text.section("columns")
     assert "number size, weight 2 category coat 4 left out id 0" in text.section("columns")
     assert "graph: 1,797 points" in text.section("report")
-    assert "Nothing is proved for three classes." in text.section("certificate")
     commands = text.section("use")
     assert "graphmargin predict 'my model.graphmargin' new.csv --out labeled.csv" in commands
     assert 'model = gm.load_model("my model.graphmargin")' in commands
@@ -124,7 +123,7 @@ def test_map_data_are_in_the_order_of_the_points(page, findings):
 
 def test_missing_findings_become_sentences(findings):
     notes = ("least_certain", "suspicious_labels")
-    lists = ("columns", "candidates", "graph_lines", "warnings", "certificate")
+    lists = ("columns", "candidates", "graph_lines", "warnings")
     empty = replace(
         findings,
         **dict.fromkeys((*notes, *lists), ()),

@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graphmargin import MaxMarginGraphCut
 from graphmargin.graph import knn_graph
 from graphmargin.harmonic import harmonic_solution
 from graphmargin.margin import Kernel, train_machine
-from graphmargin.theory import RiskBound, risk_bound
+from graphmargin.theory import RiskBound, risk_bound, stability_coefficient
 from graphmargin.theory import vc_dimension as dimension_of
 
 SOFT = {"c_labeled": 1.0, "c_unlabeled": 0.25}
@@ -125,6 +126,26 @@ def test_bound_is_informative_with_many_labels_that_count_little():
     # The coefficients of the paper say nothing here.
     spectral = risk_bound(solution, X[:, 0], vc_dimension=3, stability="spectral")
     assert spectral.bound > 1e3
+
+
+@pytest.mark.parametrize(
+    ("kernel", "stability", "eps"),
+    [("linear", "graph", 1e-6), ("cubic", "spectral", 0.3), ("linear", "lemma", 0.3)],
+)
+def test_bound_of_a_fitted_cut_is_the_sum_of_its_terms(kernel, stability, eps):
+    X, _, y = blobs(60, 0.2, seed=0)
+    soft = {"gamma_g": 0.1, **SOFT}
+    cut = MaxMarginGraphCut(kernel=kernel, eps=eps, C=2.0, **soft).fit(X, y)
+    ell, f = harmonic_solution(knn_graph(X, 5), y, **soft).ell, cut.decision_function(X)
+    options = {"vc_dimension": dimension_of(kernel, 2), "eps": eps, "stability": stability}
+    bound = risk_bound(cut.harmonic_solution_, f, **options)
+    confident, n_labels = np.abs(ell) >= eps, int((y >= 0).sum())
+    assert bound.empirical_risk == np.mean(confident & ((f > 0) != (ell > 0)))
+    assert bound.threshold_term == pytest.approx(2 * eps * np.mean(~confident))
+    assert bound.labeled_risk == pytest.approx(np.mean(np.square(ell - (2 * y - 1))[y >= 0]))
+    beta = stability_coefficient(knn_graph(X, 5), n_labels, stability=stability, **soft)
+    assert bound.beta == pytest.approx(beta)
+    assert (bound.n, bound.n_labeled) == (60, n_labels)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -81,7 +81,7 @@ Examples:
 REPORT_ONLY = frozenset(
     (
         *("graph_lines", "path", "histogram", "coverage", "rare_class", "thresholds", "map"),
-        *("least_certain", "suspicious_labels", "certificate"),
+        *("least_certain", "suspicious_labels"),
     )
 )
 """Fields of the findings that only a report shows."""

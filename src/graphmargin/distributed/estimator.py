@@ -70,7 +70,7 @@ class DistributedGraphCut(BaseEstimator):
         Seed of samples and folds. The labels are the same for the same seed and table, if the
         workers have the same number, threads and memory.
     verbose : int, default=0
-        1 shows a bar for every stage; Dask's dashboard shows every task.
+        1 prints every stage and its time; Dask's dashboard shows every task.
 
     Attributes
     ----------

@@ -46,8 +46,6 @@ class HarmonicClassifier(SemiSupervisedClassifier):
     affinity : {"knn", "precomputed"}, default="knn"
         With "precomputed", `fit` takes the graph W itself as X, and `predict` takes the weights
         between new points and training points, of shape (m, n).
-    solver : {"auto", "direct", "cg", "gauss-seidel"}, default="auto"
-        See `harmonic_solution`.
     class_mass_normalization : bool, array of shape (c,) or "auto", default=False
         Scale class masses to the class shares of the labels (True) or to these priors. "auto" is
         for ``gamma_g="auto"``: with up to three labels per class, it tries the shares of the labels
@@ -64,7 +62,7 @@ class HarmonicClassifier(SemiSupervisedClassifier):
     random_state : int, RandomState or None, default=None
         Seed of the approximate neighbor search (above 50,000 points).
     verbose : int, default=0
-        1 shows the stages of `fit` on standard error, with a progress bar if they take long.
+        1 prints the stages of `fit` and their times on standard error.
 
     Attributes
     ----------

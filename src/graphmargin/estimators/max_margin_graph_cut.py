@@ -98,7 +98,7 @@ class MaxMarginGraphCut(MarginClassifier):
         (train, test) holds out the labels of the test rows, which remain as unlabeled rows. A tuple
         is a validation set of other rows, all of them labeled. None means five folds, or ten for up
         to 20 labels.
-    solver, c_labeled, c_unlabeled, n_jobs, random_state, verbose
+    c_labeled, c_unlabeled, n_jobs, random_state, verbose
         As in `HarmonicClassifier`. With soft labels (finite `c_labeled`), labeled points have the
         label that the solution induces.
 

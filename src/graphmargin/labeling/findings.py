@@ -215,8 +215,6 @@ class Findings:
     audit_note : str
         A sentence on how many labels are probably wrong, the threshold and the expected number of
         false alarms, or on why labels were not audited.
-    certificate : tuple of str
-        Sentences on what is proved about the error.
     cluster : ClusterUse or None
         Set if a cluster labeled the table. A report then has no section that needs all rows.
     seconds : float
@@ -256,7 +254,6 @@ class Findings:
     least_certain: tuple[RowNote, ...] = ()
     suspicious_labels: tuple[RowNote, ...] | None = ()
     audit_note: str = ""
-    certificate: tuple[str, ...] = ()
     cluster: ClusterUse | None = None
     seconds: float
     version: str

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import cast
 
 import numpy as np
 
 from graphmargin import __version__
-from graphmargin._typing import FloatArray, IntArray
+from graphmargin._typing import IntArray
 from graphmargin.confidence.coverage import CoverageCurve, coverage_curve, surest_rows
 from graphmargin.confidence.held_out_predictions import estimate_accuracy
 from graphmargin.confidence.thresholds import ThresholdRow, threshold_table
@@ -28,19 +27,11 @@ from graphmargin.labeling.labeled_table import LabeledTable, table_report
 from graphmargin.labeling.row_preview import preview_rows, row_notes
 from graphmargin.reports.graph_reports import GraphReport
 from graphmargin.search.choice import Choice
-from graphmargin.search.execution import Execution
-from graphmargin.search.parameters import Parameters, fixed_value
-from graphmargin.theory.bounds import risk_bound
-from graphmargin.theory.capacity import vc_dimension
 
 N_BINS = 20
 """Number of bins of the histogram of confidences."""
 MAX_LISTED = 20
 """Largest number of rows in a list of the report."""
-BOUND_PARAMETERS = Parameters(gamma_g=(0.1,), C=(10.0,), c_labeled=1.0, c_unlabeled=0.01)
-"""Parameters of the linear cut that is bounded; RBF kernels have no finite VC dimension."""
-MAX_BOUND_ROWS = 20_000
-"""Largest number of rows for which a report computes the bound of the paper."""
 RARE_SHARE = 0.2
 """Share of the rows below which one of two classes is rare, so that other thresholds matter."""
 
@@ -95,7 +86,6 @@ def full_findings(labeled: LabeledTable) -> Findings:
         least_certain=_least_certain(labeled),
         suspicious_labels=None if audit.notes is None else audit.notes[:MAX_LISTED],
         audit_note=audit.summary,
-        certificate=_certificate(labeled, findings),
     )
 
 
@@ -224,47 +214,3 @@ def _graph_map(labeled: LabeledTable) -> GraphMap:
         edges=tuple((i, j) for i, j in layout.edges.tolist()),
         method=layout.method,
     )
-
-
-def _certificate(labeled: LabeledTable, findings: Findings) -> tuple[str, ...]:
-    """Return sentences on what is proved about the error."""
-    sentences = []
-    estimate = findings.estimate
-    if estimate is None:
-        sentences.append("No label could be held out, so nothing is known about the error.")
-    else:
-        sentences.append(
-            f"{estimate.n_right} of {estimate.n_held_out} held-out labels were right. If the "
-            "labeled rows of each class are a random sample of this class, the accuracy on the "
-            f"others is between {estimate.interval[0]:.1%} and {estimate.interval[1]:.1%} with "
-            "95 % confidence. If they were chosen for being uncertain, it is higher."
-        )
-    if len(findings.classes) > 2:
-        sentences.append("The bound of the paper is proved for two classes only.")
-    elif findings.n_rows > MAX_BOUND_ROWS:
-        sentences.append(f"The bound of the paper is computed up to {MAX_BOUND_ROWS:,} rows only.")
-    else:
-        sentences += _bound(labeled)
-    return tuple(sentences)
-
-
-def _bound(labeled: LabeledTable) -> list[str]:
-    """Return the bound of Propositions 1 and 2, for a cut with fixed parameters."""
-    task, execution = labeled.cut.task, Execution(labeled.n_jobs)
-    (bounded,) = make_tasks(task.X, task.labels, task.W, [BOUND_PARAMETERS], execution)
-    fitted = fit_cut(bounded, execution)
-    # Its warnings are dropped: they are about fixed parameters, and the bound holds nevertheless.
-    bound = risk_bound(
-        fitted.solution,
-        cast("FloatArray", fitted.training_scores),  # not None for two classes with soft labels
-        vc_dimension=vc_dimension(bounded.kernel, task.X.shape[1]),
-        eps=BOUND_PARAMETERS.eps,
-    )
-    comment = "" if bound.informative else ", which is no better than a random guess"
-    gamma_g, C = fixed_value(BOUND_PARAMETERS.gamma_g), fixed_value(BOUND_PARAMETERS.C)
-    return [
-        f"By the bound of the paper, the risk of a cut with fixed parameters (gamma_g = {gamma_g}, "
-        f"C = {C}, soft labels) is below {bound.bound:.3g} with probability "
-        f"{bound.probability:g}{comment}. The transductive part of the bound is "
-        f"{bound.transductive_error:.3g}, the inductive part {bound.inductive_error:.3g}."
-    ]

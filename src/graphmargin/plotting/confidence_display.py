@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 from graphmargin._typing import AnyArray, BoolArray, FloatArray
 from graphmargin.labeling.findings import INDUCED, MODEL
 from graphmargin.plotting._matplotlib import CLASS_COLORS, LEGEND_SIZE, get_axes
-from graphmargin.plotting.confidence_curves import right_labels
 
 SOURCES = {
     INDUCED: ("induced: the graph and the classifier agree", CLASS_COLORS[0]),
@@ -82,7 +81,11 @@ class ConfidenceDisplay:
         sources = np.where(labels == solution.labels[unlabeled], INDUCED, MODEL)
         right = None
         if y_true is not None:
-            right = right_labels(y_true, estimator.transduction_)[unlabeled]
+            truth, predicted = np.asarray(y_true), estimator.transduction_
+            if truth.shape != predicted.shape:
+                msg = f"`y_true` must have shape {predicted.shape}, got {truth.shape}"
+                raise ValueError(msg)
+            right = (truth == predicted)[unlabeled]
         return cls(confidence=estimator.confidence_[unlabeled], sources=sources, right=right)
 
     def plot(self, ax: Any = None, *, bins: int = 20) -> ConfidenceDisplay:

@@ -58,7 +58,7 @@ def labeling_page(findings: Findings, *, table_path: str | None, model_path: str
     ...     candidates=(), supervised_share=0.5, estimate=None, verdict="not compared",
     ...     graph_lines=(), warnings=(), path={}, map=None,
     ...     histogram={"induced": (1, 3), "model": (0, 0)}, least_certain=(), suspicious_labels=(),
-    ...     certificate=(), seconds=0.1, version="1.0",
+    ...     seconds=0.1, version="1.0",
     ... )
     >>> page = labeling_page(findings, table_path="out.csv", model_path=None)
     >>> "<h1>4 rows labeled from 2 labels</h1>" in page, "&lt;dog&gt;" in page, "<dog>" in page

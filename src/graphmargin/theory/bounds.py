@@ -45,7 +45,8 @@ class RiskBound:
     >>> from graphmargin.datasets import make_lattices
     >>> X, y, _, W = make_lattices()
     >>> model = MaxMarginGraphCut(kernel="linear", gamma_g=0.1, C=10.0, c_labeled=1.0)
-    >>> bound = model.fit(X, y, W=W).risk_bound()
+    >>> scores = model.fit(X, y, W=W).decision_function(X)
+    >>> bound = risk_bound(model.harmonic_solution_, scores, vc_dimension=3)
     >>> bound.empirical_risk, bound.n_labeled, bound.bound > 1
     (0.02, 2, True)
     """
