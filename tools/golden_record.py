@@ -158,7 +158,7 @@ CASES: list[tuple[str, str, dict[str, Any]]] = [
     # The max-margin graph cut with chosen and fixed parameters.
     *((name, CUT, params) for params in BOTH for name in ROWS),
     *(("precomputed kernel", CUT, KERNEL | params) for params in BOTH),
-    *(("text", CUT, COSINE | params) for params in (*BOTH, {"width": "self-tuning"})),
+    *(("text", CUT, COSINE | params) for params in (*BOTH, {"width": 2.0})),
     *(("digits", CUT, {"kernel": kernel}) for kernel in KERNELS),
     *(("digits pair", CUT, FIXED | {"kernel": kernel}) for kernel in KERNELS),
     ("lattices", CUT, FIXED | {"kernel": "linear", "loss_weights": "equal"}),
@@ -167,7 +167,7 @@ CASES: list[tuple[str, str, dict[str, Any]]] = [
     ("blobs, landmarks", CUT, {"kernel": "linear"}),
     *(("segmentation", CUT, {name: FIXED[name]}) for name in FIXED),
     ("segmentation", CUT, FIXED | {"gamma_g": np.inf}),
-    ("segmentation", CUT, FIXED | {"eps": 0.3, "width": "binary", "n_neighbors": 8}),
+    ("segmentation", CUT, FIXED | {"eps": 0.3, "width": 2.0, "n_neighbors": 8}),
     *(("segmentation", CUT, p | {"c_labeled": 5.0, "c_unlabeled": 0.01}) for p in BOTH),
     *(("digits pair", CUT, params | {"c_labeled": "@trust"}) for params in BOTH),
     *(("digits", CUT, p | {"class_mass_normalization": True}) for p in BOTH),

@@ -24,7 +24,7 @@ def test_parameters_are_those_of_one_machine():
 
 
 def test_settings_are_the_values_of_the_user_as_json():
-    values = {"gamma_g": np.inf, "C": "auto", "width": "binary", "metric": "cosine"}
+    values = {"gamma_g": np.inf, "C": "auto", "width": 2.5, "metric": "cosine"}
     cut = DistributedGraphCut(**values, n_neighbors=np.int64(7))
     settings = json.loads(json.dumps(settings_of(read_cluster_parameters(cut), seed=5)))
     assert settings == {

@@ -357,7 +357,7 @@ def test_a_finished_run_is_read_and_not_computed_again(files, fitted, client):
     ("parameters", "message"),
     [
         ({"kernel": "precomputed"}, "`kernel` must be one of 'rbf', 'linear', 'cubic'"),
-        ({"width": "self-tuning"}, "`width` must be one of 'paper', 'binary' or a positive"),
+        ({"width": "wide"}, "`width` must be > 0, got 'wide'; use 'paper' or a positive number"),
         ({"n_neighbors": 0}, "`n_neighbors` must be an integer >= 1"),
         ({"random_state": None}, "`random_state` must be an integer >= 0"),
     ],

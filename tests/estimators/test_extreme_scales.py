@@ -49,11 +49,9 @@ def test_a_power_of_two_changes_nothing(name, form, dtype, exponent):
 @pytest.mark.parametrize(
     ("name", "changed"),
     [
-        ("harmonic", {"width": "self-tuning"}),
-        ("harmonic", {"width": "binary"}),
         ("harmonic", {"width": 1.5}),
         ("harmonic", {"width": 1.5, "metric": "cosine"}),
-        ("cut", {"kernel": "cubic", "width": "self-tuning"}),
+        ("cut", {"kernel": "cubic"}),
         ("cut", {"kernel": "linear", "metric": "cosine"}),
         ("cut", {"width": 1.5}),
     ],
@@ -154,7 +152,7 @@ def test_a_row_far_away_has_the_label_of_its_direction(kernel):
 
 def test_harmonic_labels_far_away_are_those_of_the_nearest_rows():
     X = np.array([[0.0], [1.0], [10.0], [11.0]])
-    for width in ("paper", "self-tuning", 1e-100):
+    for width in ("paper", 1e-100):
         with warnings.catch_warnings():  # the last width leaves no edge
             warnings.simplefilter("ignore")
             model = HarmonicClassifier(n_neighbors=1, width=width).fit(X, ["a", None, "b", None])

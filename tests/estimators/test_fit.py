@@ -45,7 +45,7 @@ FAILURES = {
     "cut": {"C": [], "eps": 2.0, "kernel": "unknown", "c_labeled": -1.0},
     "manifold": {"gamma_u": -1.0, "laplacian_power": 0, "normalized": "yes"},
     "semi-supervised": {"approximation": "unknown", "class_prior": [1.0], "C": [1.0, -1.0]},
-    "supervised": {"C": -1.0, "kernel": "unknown", "width": "binary", "cv": "loo"},
+    "supervised": {"C": -1.0, "kernel": "unknown", "width": "wide", "cv": "loo"},
 }
 
 

@@ -19,7 +19,7 @@ from graphmargin import (
 
 FIXED = {
     "harmonic": HarmonicClassifier(n_neighbors=3),
-    "harmonic, self-tuning": HarmonicClassifier(n_neighbors=3, width="self-tuning", gamma_g=0.0),
+    "harmonic, no sink": HarmonicClassifier(n_neighbors=3, gamma_g=0.0),
     "harmonic, cosine": HarmonicClassifier(n_neighbors=3, metric="cosine"),
     "harmonic, soft": HarmonicClassifier(n_neighbors=2, c_labeled=1.0, c_unlabeled=0.1),
     "cut": MaxMarginGraphCut(n_neighbors=3, gamma_g=0.1, C=2.0),

@@ -21,7 +21,7 @@ CLASSIFIERS = (
     SupervisedSVC(kernel="linear"),
     MaxMarginGraphCut(gamma_g=0.1, C=1.0, kernel="cubic"),
     HarmonicClassifier(gamma_g=[0.1, 1.0]),
-    HarmonicClassifier(width="self-tuning"),
+    HarmonicClassifier(width=2.0),
 )
 
 

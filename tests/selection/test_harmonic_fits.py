@@ -73,7 +73,7 @@ BLENDS = {
     "soft-priors": ({"gamma_g": "auto", "c_labeled": 2.0, "class_mass_normalization": "auto"}, 3),
     "one-candidate": ({"gamma_g": [0.3], "class_mass_normalization": [True]}, 3),
     "neighbors": ({"n_neighbors": [4, 6, 8]}, 3),
-    "metrics": ({"metric": ["euclidean", "cosine"], "width": ["paper", "binary"]}, 3),
+    "metrics": ({"metric": ["euclidean", "cosine"], "width": ["paper", 2.0]}, 3),
     "trust": ({"c_labeled": [np.inf, 1.0, np.full(60, 2.0)], "c_unlabeled": [0.0, 0.3]}, 3),
 }
 

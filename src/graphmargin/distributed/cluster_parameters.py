@@ -19,7 +19,6 @@ from graphmargin.selection.parameters import (
 )
 
 KERNELS = ("rbf", "linear", "cubic")
-WIDTHS = ("paper", "binary")
 
 
 def read_cluster_parameters(model: Any) -> Parameters:
@@ -46,8 +45,6 @@ def read_cluster_parameters(model: Any) -> Parameters:
             )
             raise ValueError(msg)
     check_choice("kernel", model.kernel, KERNELS)
-    if isinstance(model.width, str):
-        check_choice("width", model.width, WIDTHS, " or a positive number")
     check_integer("random_state", model.random_state, low=0)
     (parameters,) = read_parameters(model, None)
     return parameters

@@ -56,7 +56,7 @@ class DistributedGraphCut(BaseEstimator):
     kernel : {"rbf", "linear", "cubic"}, default="rbf"
     degree : int, default=3
     coef0 : float >= 0, default=1.0
-    width : {"paper", "binary"} or positive float, default="paper"
+    width : "paper" or positive float, default="paper"
     C : "auto" or float > 0, default="auto"
     class_weight : None, "balanced" or dict from class to float > 0, default=None
     gamma_g : "auto" or float >= 0, default="auto"

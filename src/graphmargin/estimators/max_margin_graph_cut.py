@@ -53,9 +53,8 @@ class MaxMarginGraphCut(MarginClassifier):
     degree : int, default=3
         Degree of the "cubic" kernel ``(x.z / width^2 + coef0)^degree``.
     coef0 : float >= 0, default=1.0
-    width : {"paper", "self-tuning", "binary"} or positive float, default="paper"
-        Width of kernel and edge weights, sqrt(K) sigma as in the paper or a number. "self-tuning"
-        and "binary" change the edges only, and the kernel has the paper's width.
+    width : "paper" or positive float, default="paper"
+        Width of kernel and edge weights, sqrt(K) sigma as in the paper or a number.
     C : "auto" or float > 0, default="auto"
         1 / (2 gamma), the weight of the hinge losses. "auto" blends three values, in units of the
         kernel's variance.

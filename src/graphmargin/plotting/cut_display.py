@@ -123,7 +123,7 @@ class CutDisplay:
         if parameters.graph is not None:
             k, metric = parameters.graph.n_neighbors, parameters.graph.metric
         graph = neighbor_graph(points, k, width=parameters.kernel.width, metric=metric)
-        attachment = attach(PointGraph(graph.search, graph.weighting, k, metric), grid)
+        attachment = attach(PointGraph(graph.search, graph.width, k, metric), grid)
         sink = solution.gamma_g + solution.problem.c_unlabeled
         moving = attachment.move_probability(sink)[:, None]
         mass = (attachment.transition @ solution.class_mass) * moving

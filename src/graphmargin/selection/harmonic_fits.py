@@ -224,7 +224,7 @@ def point_graph(task: Task) -> PointGraph | None:
     parameters, graph = task.parameters.graph, task.graph
     if parameters is None or graph is None:
         return None
-    return PointGraph(graph.search, graph.weighting, parameters.n_neighbors, parameters.metric)
+    return PointGraph(graph.search, graph.width, parameters.n_neighbors, parameters.metric)
 
 
 def _normalized(solutions: dict[float, HarmonicSolution], candidate: Candidate) -> HarmonicSolution:

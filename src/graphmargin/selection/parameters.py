@@ -19,7 +19,7 @@ import numpy as np
 from graphmargin._checks import check_choice, check_integer, check_real
 from graphmargin.graph._search.neighbors import check_n_neighbors
 from graphmargin.graph.adjacency import METRICS, Metric
-from graphmargin.graph.weights import NAMED_WIDTHS, Width, check_width, kernel_width, scaled_width
+from graphmargin.graph.weights import Width, check_width, numeric_width, scaled_width
 from graphmargin.harmonic._solvers.system import SOLVERS
 from graphmargin.harmonic.problem import check_c_unlabeled, check_gamma_g, check_trust
 from graphmargin.harmonic.solution import check_priors
@@ -72,7 +72,7 @@ class KernelParameters:
         """Return the kernel for some rows, with a `width` that is computed already if given."""
         if callable(self.kernel.kind) or self.kernel.kind == "precomputed":
             return self.kernel
-        width = kernel_width(X, self.width) if width is None else width
+        width = numeric_width(X, self.width) if width is None else width
         kernel = replace(self.kernel, width=width)
         kernel.check_range(X)
         return kernel
@@ -137,7 +137,7 @@ def read_parameters(
     unused = GRAPH_PARAMETERS if has_graph else ()
     values = {
         name: _check_candidates(name, given[name], check)
-        for name, check in _checks(given, labels).items()
+        for name, check in _checks(labels).items()
         if name in given and name not in unused
     }
     shared = {name: values.pop(name) for name in SHARED_PARAMETERS if name in values}
@@ -273,9 +273,8 @@ def _check_given_graph(given: Mapping[str, Any], *, has_graph: bool) -> None:
             raise ValueError(msg)
 
 
-def _checks(given: Mapping[str, Any], labels: EncodedLabels | None) -> dict[str, Check]:
+def _checks(labels: EncodedLabels | None) -> dict[str, Check]:
     """Return the checks of all parameters that a classifier may have."""
-    has_edges = "metric" in given
     checks: dict[str, Check] = {
         "gamma_g": check_gamma_g,
         "C": partial(
@@ -292,7 +291,7 @@ def _checks(given: Mapping[str, Any], labels: EncodedLabels | None) -> dict[str,
         "kernel": lambda kernel: Kernel(kernel).kind,
         "degree": partial(check_integer, "degree", low=1),
         "coef0": partial(check_real, "coef0", hint=COEF0_HINT),
-        "width": partial(_check_width, NAMED_WIDTHS if has_edges else ("paper",)),
+        "width": check_width,
         "n_neighbors": partial(check_integer, "n_neighbors", low=1),
         "metric": partial(check_choice, "metric", choices=METRICS),
         "eps": _check_eps,
@@ -327,12 +326,6 @@ def _check_bool(name: str, value: Any) -> bool:
         msg = f"`{name}` must be True or False, got {value!r}"
         raise ValueError(msg)
     return bool(value)
-
-
-def _check_width(names: tuple[str, ...], width: Any) -> Any:
-    if not isinstance(width, str):
-        return check_width(width)
-    return check_choice("width", width, names, " or a positive number")
 
 
 def _check_c_labeled(labels: EncodedLabels, c_labeled: Any) -> Any:

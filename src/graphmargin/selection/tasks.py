@@ -209,4 +209,4 @@ def _shared_width(parameters: Parameters, graph: NeighborGraph | None) -> float 
     if graph is None or parameters.graph is None:
         return None
     is_same = parameters.graph.metric == "euclidean" and parameters.graph.width == "paper"
-    return graph.weighting.width if is_same else None
+    return graph.width if is_same else None
