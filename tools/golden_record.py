@@ -135,11 +135,6 @@ def problem(name: str) -> Problem:
     return PROBLEMS[name]()
 
 
-def laplace(A: Any, B: Any) -> Any:
-    """Return the values of a kernel that is given as a function."""
-    return np.exp(-cdist(A, B) / 10)
-
-
 CUT, HARMONIC, MANIFOLD = "MaxMarginGraphCut", "HarmonicClassifier", "ManifoldSVC"
 S3VM, SVC = "SemiSupervisedSVC", "SupervisedSVC"
 FIXED = {"gamma_g": 0.1, "C": 10.0}
@@ -150,7 +145,7 @@ LISTS_U = {"gamma_u": [0.0, 0.001, 0.01, 0.1], "C": [1.0, 10.0]}
 COSINE = {"kernel": "linear", "metric": "cosine"}
 AUTO, GRAPH, KERNEL = {"gamma_g": "auto"}, {"affinity": "precomputed"}, {"kernel": "precomputed"}
 CVS = (5, "loo", "@validation")
-KERNELS = ("linear", "cubic", laplace)
+KERNELS = ("linear", "cubic")
 ROWS = [name for name in PROBLEMS if not name.startswith("precomputed")]
 FEW = ("digits pair", "letter trio", "lattices without graph", "objects")
 
@@ -276,8 +271,7 @@ def functions() -> Iterator[tuple[str, Any]]:
 
 def case_name(name: str, kind: str, params: Mapping[str, Any]) -> str:
     """Return the name of a case: the problem and the call of the classifier."""
-    named = {key: getattr(value, "__name__", repr(value)) for key, value in params.items()}
-    return f"{name}: {kind}({', '.join(f'{key}={value}' for key, value in named.items())})"
+    return f"{name}: {kind}({', '.join(f'{key}={value!r}' for key, value in params.items())})"
 
 
 def record(path: Path, contained: str = "") -> int:

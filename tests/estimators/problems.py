@@ -55,10 +55,6 @@ def fit(name, X, y, **changed):
     return model.set_params(**options).fit(X, y)
 
 
-def laplacian_kernel(first, second):
-    return np.exp(-np.abs(first[:, None] - second[None]).sum(axis=2) / 8)
-
-
 def width_of(X):
     """Return the paper's sqrt(K) sigma."""
     return np.sqrt(X.shape[1]) * X.std(axis=0).mean()

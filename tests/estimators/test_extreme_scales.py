@@ -160,14 +160,11 @@ def test_harmonic_labels_far_away_are_those_of_the_nearest_rows():
             assert model.predict([[far], [-far]]).tolist() == ["b", "a"]
 
 
-def test_kernel_matrices_and_functions_of_extreme_size_are_refused_by_name():
+def test_kernel_matrices_of_extreme_size_are_refused_by_name():
     X, y = coarse_blobs("f8")
     for K in (1e300 * (X @ X.T), 1e-200 * (X @ X.T)):
         with pytest.raises(ValueError, match="`X` must be a kernel matrix with values"):
             SupervisedSVC(kernel="precomputed").fit(K, y)
-    for kernel in (lambda A, B: A @ B.T, ["linear", lambda A, B: A @ B.T]):
-        with pytest.raises(ValueError, match=r"`X` has numbers of size .* callable `kernel`"):
-            SupervisedSVC(kernel=kernel).fit(1e200 * X, y)
     model = SupervisedSVC(kernel="precomputed").fit(X @ X.T, y)
     np.testing.assert_array_equal(model.predict(1e306 * (X @ X.T)), model.predict(1e30 * (X @ X.T)))
 

@@ -24,7 +24,7 @@ from graphmargin.estimators import (
 )
 from graphmargin.graph import knn_graph
 from graphmargin.harmonic._solvers import iterative
-from graphmargin.margin import s3vm, s3vm_training, training
+from graphmargin.margin import Kernel, s3vm, s3vm_training, training
 from graphmargin.margin._solvers import feature_training, kernel_training
 from graphmargin.selection.execution import UnreachedWarning
 from tests.estimators.problems import (
@@ -35,7 +35,6 @@ from tests.estimators.problems import (
     every_class,
     every_model,
     fit,
-    laplacian_kernel,
 )
 
 # A failed fit is no fit
@@ -66,18 +65,19 @@ def test_failed_fit_is_no_fit(name):
 
 
 @every_model
-def test_fit_that_fails_late_is_no_fit(name):
+def test_fit_that_fails_late_is_no_fit(name, monkeypatch):
     """The failure is in a kernel, or a warning that is an error."""
     X, _, y = blobs()
     model = fit(name, X, y)
     if name.removesuffix("-lists") in WITH_MARGIN:
 
-        def broken(_first, _second):
+        def broken(_kernel, _first, _second):
             msg = "the kernel is broken"
             raise RuntimeError(msg)
 
+        monkeypatch.setattr(Kernel, "__call__", broken)
         with pytest.raises(RuntimeError, match="the kernel is broken"):
-            model.set_params(kernel=broken, n_jobs=1).fit(X, y)
+            model.set_params(n_jobs=1).fit(X, y)
     else:
         far = np.vstack([X, np.full((8, 4), 1e4)])
         with pytest.raises(UserWarning, match="8 of 53 rows"):
@@ -97,20 +97,23 @@ def interrupts():
 @pytest.mark.skipif(sys.platform == "win32", reason="os.kill ends the process on Windows")
 @pytest.mark.usefixtures("interrupts")
 @pytest.mark.parametrize("name", ["cut", "cut-lists", "manifold-lists", "supervised"])
-def test_ctrl_c_ends_a_fit_that_is_then_no_fit(name):
+def test_ctrl_c_ends_a_fit_that_is_then_no_fit(name, monkeypatch):
     X, _, y = blobs()
     model = fit(name, X, y)
+    evaluate = Kernel.__call__
 
-    def interrupting(first, second):
+    def interrupting(kernel, first, second):
         if threading.current_thread() is threading.main_thread():
             os.kill(os.getpid(), signal.SIGINT)
-        return laplacian_kernel(first, second)
+        return evaluate(kernel, first, second)
 
+    monkeypatch.setattr(Kernel, "__call__", interrupting)
     with pytest.raises(KeyboardInterrupt):
-        model.set_params(kernel=interrupting).fit(X, y)
+        model.fit(X, y)
     with pytest.raises(NotFittedError):
         model.predict(X)
-    model.set_params(kernel="rbf").fit(X, y)
+    monkeypatch.undo()
+    model.fit(X, y)
     assert model.predict(X).shape == y.shape
 
 

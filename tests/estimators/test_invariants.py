@@ -14,7 +14,6 @@ from tests.estimators.problems import (
     blobs,
     every_class,
     fit,
-    laplacian_kernel,
     pairwise,
     width_of,
 )
@@ -50,7 +49,6 @@ KERNELS = {
     "linear": (Kernel("linear", width=2.0), "linear"),
     "cubic": (Kernel("cubic", width=2.0), "cubic"),
     "rbf": (Kernel("rbf", width=2.0), "rbf"),
-    "callable": (laplacian_kernel, laplacian_kernel),
 }
 
 

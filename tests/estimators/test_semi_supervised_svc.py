@@ -8,7 +8,7 @@ import pytest
 from graphmargin.estimators import SemiSupervisedSVC, SupervisedSVC
 from graphmargin.margin import Kernel, s3vm_training
 from graphmargin.margin.s3vm_training import train_s3vm
-from tests.estimators.problems import blobs, laplacian_kernel, pairwise, width_of
+from tests.estimators.problems import blobs, pairwise, width_of
 
 
 def objective(model, X, y):
@@ -61,9 +61,7 @@ def test_classifier_is_train_s3vm(kernel, n_classes, changed):
         ("linear", 10.0, 2),
         ("cubic", 0.1, 3),
         ("rbf", 0.1, 4),
-        (laplacian_kernel, 10.0, 2),
     ],
-    ids=["linear", "cubic", "rbf", "callable"],
 )
 def test_supervised_machine_results_without_weight_or_unlabeled_rows(kernel, C, n_classes):
     X, truth, y = blobs(n_classes, distance=1.0)

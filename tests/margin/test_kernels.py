@@ -12,7 +12,6 @@ NAMED = ["linear", "cubic", "rbf"]
 X = np.array([[1.0, 2.0], [0.0, -2.0]])
 Z = np.array([[2.0, 2.0], [3.0, 0.0], [1.0, 2.0]])
 PRODUCTS = np.array([[6.0, 3.0, 5.0], [-4.0, 0.0, -4.0]])
-NOT_FINITE = [np.where(PRODUCTS == 0, value, 1.0) for value in (np.nan, np.inf)]
 SQUARED_DISTANCES = np.array([[1.0, 8.0, 0.0], [20.0, 13.0, 17.0]])
 
 
@@ -87,31 +86,16 @@ def test_matrix_is_symmetric_and_positive_semidefinite(kind, points, width):
         assert K.max() <= 1.0
 
 
-def test_callable_gets_the_rows_as_they_are():
-    def histogram_intersection(first, second):
-        return np.minimum(first[:, None], second[None]).sum(axis=2)
-
-    kernel = Kernel(histogram_intersection, width=3.0)
-    np.testing.assert_array_equal(kernel(X, Z), [[3.0, 1.0, 3.0], [-2.0, -2.0, -2.0]])
-
-
-@pytest.mark.parametrize(
-    "returned",
-    [np.ones(6), np.ones((3, 2)), 1.0, *NOT_FINITE],
-    ids=["flat", "transposed", "scalar", "nan", "inf"],
-)
-def test_callable_with_wrong_shape_or_values_is_refused(returned):
-    with pytest.raises(ValueError, match=r"`kernel` must return finite values of shape \(2, 3\)"):
-        Kernel(lambda _first, _second: returned)(X, Z)
-
-
 SQUARE_IS_NO_NUMBER = r"from 1e-150 to 1e\+150, .* got 1e.*; change the unit"
 
 
 @pytest.mark.parametrize(
     ("kind", "options", "message"),
     [
-        *((kind, {}, "`kernel` must be one of 'linear', .* got {}") for kind in ("RBF", None, 3)),
+        *(
+            (kind, {}, "`kernel` must be one of 'linear', .* got {}")
+            for kind in ("RBF", None, 3, abs)
+        ),
         *(("rbf", {"width": w}, "`width` must be > 0, got {}") for w in (0, np.nan, "paper", True)),
         *(("rbf", {"width": width}, SQUARE_IS_NO_NUMBER) for width in (1e-151, 1e151)),
         *(
@@ -135,8 +119,8 @@ def test_precomputed_kernel_cannot_be_evaluated():
         Kernel("precomputed")(X, Z)
 
 
-@pytest.mark.parametrize("kind", [*NAMED, lambda X, Z: np.abs(X) @ np.abs(Z).T])
+@pytest.mark.parametrize("kind", NAMED)
 def test_diagonal_is_that_of_the_kernel_matrix(kind):
     kernel = Kernel(kind, width=1.5)
-    for rows in [Z] if callable(kind) else [Z, sparse.csr_array(Z)]:
+    for rows in (Z, sparse.csr_array(Z)):
         np.testing.assert_allclose(kernel.diagonal(rows), np.diag(kernel(Z, Z)), rtol=1e-14)

@@ -67,10 +67,6 @@ def clusters(n_classes=2, n=60, n_labeled=4, seed=0):
     return X, y
 
 
-def laplace_kernel(first, second):
-    return np.exp(-np.abs(first[:, None] - second[None]).sum(axis=2) / 4)
-
-
 def folds_of(y, n_splits=3):
     return HeldOutLabels(tuple(stratified_label_folds(y, n_splits, 0)))
 

@@ -30,7 +30,6 @@ from tests.selection.tasks import (
     assert_is_weighted_sum,
     clusters,
     folds_of,
-    laplace_kernel,
     without,
 )
 
@@ -307,7 +306,7 @@ def test_after_trials_on_the_graph_of_a_sample_all_rows_are_solved(monkeypatch, 
 @pytest.mark.parametrize(
     "parameters",
     [
-        {"kernel": ["linear", "cubic", "rbf", laplace_kernel]},
+        {"kernel": ["linear", "cubic", "rbf"]},
         {"n_neighbors": [4, 6], "metric": ["euclidean", "cosine"]},
         {"c_labeled": [np.inf, 2.0, np.full(60, 3.0)], "c_unlabeled": [0.0, 0.05]},
         {"gamma_g": np.inf, "C": [0.1, 1.0, 10.0]},

@@ -77,12 +77,7 @@ def test_bad_argument_of_the_inductive_error_is_named(arguments, message):
             "precomputed",
             2,
             "`kernel` must be linear, cubic or rbf for its VC dimension to be known, got "
-            "'precomputed'; pass `vc_dimension`",
-        ),
-        (
-            lambda X, Z: X @ Z.T,
-            2,
-            "got a callable; pass `vc_dimension`, the dimension of its feature space plus one",
+            "'precomputed'; pass `vc_dimension`, the dimension of its feature space plus one",
         ),
         ("quartic", 2, "`kernel` must be one of 'linear', 'cubic', 'rbf'"),
         ("linear", 0, "`n_features` must be an integer >= 1, got 0"),

@@ -39,7 +39,7 @@ from graphmargin.selection.ensemble_choice import EnsembleChoice
 from graphmargin.selection.execution import Execution
 from graphmargin.selection.fitted import FittedClassifier
 from graphmargin.selection.held_out import HeldOutLabels, held_out_from, validation_set
-from graphmargin.selection.parameters import has_callable, has_parameters_to_choose, is_pairwise
+from graphmargin.selection.parameters import has_parameters_to_choose, is_pairwise
 
 
 class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
@@ -131,12 +131,6 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         labels = encode_labels(y)
         self.classes_: AnyArray = labels.classes
         self._exponent = 0 if get_tags(self).input_tags.pairwise else common_exponent(X)
-        if self._exponent and has_callable(self.get_params(deep=False).get("kernel")):
-            msg = (
-                f"`X` has numbers of size 2^{self._exponent}, whose squares may overflow in a "
-                "callable `kernel`; change the unit of the features"
-            )
-            raise ValueError(msg)
         return scale_rows(X, self._exponent), labels
 
     def _validate_new(self, X: Any) -> Any:

@@ -47,7 +47,7 @@ class MaxMarginGraphCut(MarginClassifier):
 
     Parameters
     ----------
-    kernel : {"rbf", "linear", "cubic", "precomputed"} or callable, default="rbf"
+    kernel : {"rbf", "linear", "cubic", "precomputed"}, default="rbf"
         See `Kernel`. With "precomputed", `fit` takes the (n, n) kernel matrix and `predict` the
         (m, n) values between new and training points, and the graph is passed as W.
     degree : int, default=3

@@ -88,8 +88,8 @@ def train_machine(
     Returns
     -------
     MarginMachine
-        Exact: time between O(n^2) and O(n^3), memory O(n^2) for a callable or precomputed kernel
-        only. With m landmarks: time O(n m (m + d)) and memory O(n m).
+        Exact: time between O(n^2) and O(n^3), memory O(n^2) for a precomputed kernel only. With m
+        landmarks: time O(n m (m + d)) and memory O(n m).
 
     Examples
     --------
@@ -187,7 +187,7 @@ def _train_exactly(
     rows = np.flatnonzero(problem.mask)
     if len(rows) < X.shape[0]:
         X, problem = kernel.select_rows(X, rows), problem.at(rows)
-    in_libsvm = not callable(kernel.kind) and kernel.kind in LIBSVM_KERNELS
+    in_libsvm = kernel.kind in LIBSVM_KERNELS
     if len(rows) > MAX_SMO and in_libsvm:
         return train_by_libsvm(X, problem, kernel, center)
     is_precomputed = kernel.kind == "precomputed"
@@ -212,7 +212,7 @@ def _train_exactly(
 def check_approximation(approximation: Any, kind: Any) -> None:
     """Raise ValueError unless the approximation exists for a kind of kernel."""
     check_choice("approximation", approximation, APPROXIMATIONS)
-    if approximation == "nystroem" and not callable(kind) and kind == "precomputed":
+    if approximation == "nystroem" and kind == "precomputed":
         msg = (
             "`approximation`='nystroem' needs rows to compute kernel values from, got a "
             "precomputed kernel; use 'auto' or 'none'"

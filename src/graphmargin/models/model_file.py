@@ -15,8 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from graphmargin._files import atomic_write
-from graphmargin.margin.margin_predictor import MarginPredictor
-from graphmargin.margin.mixture_predictor import MixturePredictor
 from graphmargin.models.archive import read_archive, read_description, write_archive
 from graphmargin.models.array_model import ArrayModel, array_model_of
 from graphmargin.models.description import TABLE_KIND, ModelInfo, describe, parse_description
@@ -37,7 +35,6 @@ def save_model(model: Any, path: str | PathLike[str]) -> None:
     Parameters
     ----------
     model : fitted classifier of graphmargin, ArrayModel or TableModel
-        Its `kernel` must not be a function, which could not be loaded without running code.
     path : path-like
         Usually named ``*.graphmargin``.
 
@@ -53,23 +50,6 @@ def save_model(model: Any, path: str | PathLike[str]) -> None:
     """
     if not isinstance(model, ArrayModel | TableModel):
         model = array_model_of(model)
-    predictor = model.predictor
-    parts = (
-        [part.predictor for part in predictor.parts]
-        if isinstance(predictor, MixturePredictor)
-        else [predictor]
-    )
-    if any(
-        callable(machine.kernel.kind)
-        for part in parts
-        if isinstance(part, MarginPredictor)
-        for machine in part.machines
-    ):
-        msg = (
-            "`kernel` is a function, which a model file cannot store, as loading it would run "
-            "code; use the name of a kernel, or kernel='precomputed'"
-        )
-        raise ModelFileError(msg)
     if model.held_out is not None:
         model = replace(model, held_out=replace(model.held_out, rows=None))
     description = describe(model)

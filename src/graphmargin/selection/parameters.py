@@ -70,7 +70,7 @@ class KernelParameters:
 
     def kernel_for(self, X: Any, width: float | None = None) -> Kernel:
         """Return the kernel for some rows, with a `width` that is computed already if given."""
-        if callable(self.kernel.kind) or self.kernel.kind == "precomputed":
+        if self.kernel.kind == "precomputed":
             return self.kernel
         width = numeric_width(X, self.width) if width is None else width
         kernel = replace(self.kernel, width=width)
@@ -185,11 +185,6 @@ def is_pairwise(kernel: Any) -> bool:
     if _is_list("kernel", kernel) and len(kernel) == 1:
         kernel = kernel[0]
     return isinstance(kernel, str) and kernel == "precomputed"
-
-
-def has_callable(kernel: Any) -> bool:
-    """Tell whether a kernel, or one of a list, is a callable."""
-    return any(map(callable, kernel)) if _is_list("kernel", kernel) else callable(kernel)
 
 
 def _is_list(name: str, value: Any) -> bool:

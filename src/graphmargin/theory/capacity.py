@@ -70,10 +70,9 @@ def vc_dimension(kernel: Any, n_features: int) -> float:
         return math.inf
     if kernel.kind == "cubic":
         return math.comb(d + p, p) if kernel.coef0 > 0 else math.comb(d + p - 1, p) + 1
-    name = "a callable" if callable(kernel.kind) else repr(kernel.kind)
     msg = (
-        f"`kernel` must be linear, cubic or rbf for its VC dimension to be known, got {name}; pass "
-        "`vc_dimension`, the dimension of its feature space plus one"
+        "`kernel` must be linear, cubic or rbf for its VC dimension to be known, got "
+        f"{kernel.kind!r}; pass `vc_dimension`, the dimension of its feature space plus one"
     )
     raise ValueError(msg)
 

@@ -84,7 +84,7 @@ class FeatureMap:
 
         width = self.dimension if self.landmarks is None else self.landmarks.shape[0]
         blocks = list(row_slices(len(rows), 16 * width))
-        map_in_threads(fill, blocks, n_jobs=1 if callable(self.kernel.kind) else n_jobs)
+        map_in_threads(fill, blocks, n_jobs=n_jobs)
         return features
 
     def machine_from_weights(
