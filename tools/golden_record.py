@@ -10,8 +10,8 @@ machine, from a clone, the reference is made by the old code in a worktree of it
 
 Make both records on the same machine, because rounding depends on it. A record takes about two
 minutes on one core. The cases are written for classifiers whose parameters may be lists of
-candidates; `fit` translates them for the code of 17d394f, which has a class for each search and
-the parameter `affinity` beside `W`.
+candidates; `fit` translates them for the code of 17d394f, which has a class for each search,
+the parameter `affinity` beside `W`, and the name "cubic" for "poly".
 
 `compare` prints a line for each entry that differs by more than rounding. Labels, masks and texts
 must be equal. Other numbers may differ by `ROUNDING` times the largest number of the entry. The
@@ -37,6 +37,7 @@ from scipy.spatial.distance import cdist
 from threadpoolctl import threadpool_limits
 
 import graphmargin as gm
+from graphmargin.margin import kernels
 
 ROUNDING = 1e-9
 """Difference, relative to the largest number of an entry, up to which entries are equal."""
@@ -145,7 +146,7 @@ LISTS_U = {"gamma_u": [0.0, 0.001, 0.01, 0.1], "C": [1.0, 10.0]}
 COSINE = {"kernel": "linear", "metric": "cosine"}
 AUTO, GRAPH, KERNEL = {"gamma_g": "auto"}, {"affinity": "precomputed"}, {"kernel": "precomputed"}
 CVS = (5, "loo", "@validation")
-KERNELS = ("linear", "cubic")
+KERNELS = ("linear", "poly")
 ROWS = [name for name in PROBLEMS if not name.startswith("precomputed")]
 FEW = ("digits pair", "letter trio", "lattices without graph", "objects")
 
@@ -214,6 +215,8 @@ def fit(rows: Problem, kind: str, params: Mapping[str, Any]) -> Any:
         name: getattr(rows, value[1:]) if str(value).startswith("@") else value
         for name, value in params.items()
     }
+    if params.get("kernel") == "poly" and "cubic" in kernels.KERNELS:
+        params["kernel"] = "cubic"
     classifier = getattr(gm, kind)
     signature = inspect.signature(classifier).parameters
     graph = {}

@@ -16,7 +16,7 @@ from graphmargin.selection.parameters import read_parameters
 
 
 def test_parameters_are_those_of_one_machine():
-    options = {"kernel": "cubic", "degree": 2, "C": 3, "eps": 0.1, "width": 2, "n_neighbors": 3}
+    options = {"kernel": "poly", "degree": 2, "C": 3, "eps": 0.1, "width": 2, "n_neighbors": 3}
     single = MaxMarginGraphCut(**options, class_mass_normalization=False)
     labels = encode_labels([0, 1, -1, -1, -1])
     (expected,) = read_parameters(single, labels)

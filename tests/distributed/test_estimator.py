@@ -195,7 +195,7 @@ def test_chosen_parameters_are_those_of_the_sample(client, tmp_path):
     assert sets[np.arange(len(X)), np.unique(y, return_inverse=True)[1]].mean() > 0.85
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "linear", "cubic"])
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
 def test_an_infinite_gamma_g_is_supervised_learning(client, tmp_path, kernel):
     X, y = mixture(2_000, seed=2)
     few = few_of(y, 0.1)
@@ -356,7 +356,7 @@ def test_a_finished_run_is_read_and_not_computed_again(files, fitted, client):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"kernel": "precomputed"}, "`kernel` must be one of 'rbf', 'linear', 'cubic'"),
+        ({"kernel": "precomputed"}, "`kernel` must be one of 'rbf', 'linear', 'poly'"),
         ({"width": "wide"}, "`width` must be > 0, got 'wide'; use 'paper' or a positive number"),
         ({"n_neighbors": 0}, "`n_neighbors` must be an integer >= 1"),
         ({"random_state": None}, "`random_state` must be an integer >= 0"),

@@ -165,7 +165,7 @@ GRIDS = {
     "cut": {"gamma_g": [0.1, np.inf], "kernel": ["linear", "rbf"]},
     "manifold": {"gamma_u": [0.0, 0.1], "normalized": [False, True]},
     "semi-supervised": {"gamma_u": [0.0, 0.1], "kernel": ["linear", "rbf"]},
-    "supervised": {"C": [1e-3, 2.0], "kernel": ["linear", "cubic"]},
+    "supervised": {"C": [1e-3, 2.0], "kernel": ["linear", "poly"]},
 }
 
 

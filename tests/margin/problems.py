@@ -8,7 +8,7 @@ from graphmargin.margin import Kernel
 
 KERNELS = {
     "linear": Kernel("linear", width=1.5),
-    "cubic": Kernel("cubic", width=2.0),
+    "poly": Kernel("poly", width=2.0),
     "rbf": Kernel("rbf", width=1.2),
 }
 every_kernel = pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS.keys())

@@ -7,7 +7,7 @@ from scipy import sparse
 
 from graphmargin.margin import Kernel
 
-NAMED = ["linear", "cubic", "rbf"]
+NAMED = ["linear", "poly", "rbf"]
 
 X = np.array([[1.0, 2.0], [0.0, -2.0]])
 Z = np.array([[2.0, 2.0], [3.0, 0.0], [1.0, 2.0]])
@@ -20,14 +20,14 @@ SQUARED_DISTANCES = np.array([[1.0, 8.0, 0.0], [20.0, 13.0, 17.0]])
     [
         pytest.param(Kernel("linear"), PRODUCTS, id="linear"),
         pytest.param(Kernel("linear", 2.0, degree=5, coef0=7.0), PRODUCTS / 4, id="linear-width"),
-        pytest.param(Kernel("cubic"), (PRODUCTS + 1) ** 3, id="cubic"),
-        pytest.param(Kernel("cubic", width=2.0), (PRODUCTS / 4 + 1) ** 3, id="cubic-width"),
+        pytest.param(Kernel("poly"), (PRODUCTS + 1) ** 3, id="poly"),
+        pytest.param(Kernel("poly", width=2.0), (PRODUCTS / 4 + 1) ** 3, id="poly-width"),
         pytest.param(
-            Kernel("cubic", width=2.0, degree=2, coef0=0.5),
+            Kernel("poly", width=2.0, degree=2, coef0=0.5),
             (PRODUCTS / 4 + 0.5) ** 2,
-            id="cubic-degree-coef0",
+            id="poly-degree-coef0",
         ),
-        pytest.param(Kernel("cubic", coef0=0), PRODUCTS**3, id="cubic-homogeneous"),
+        pytest.param(Kernel("poly", coef0=0), PRODUCTS**3, id="poly-homogeneous"),
         pytest.param(Kernel("rbf"), np.exp(-SQUARED_DISTANCES / 2), id="rbf"),
         pytest.param(
             Kernel("rbf", 2.0, degree=5, coef0=7.0), np.exp(-SQUARED_DISTANCES / 8), id="rbf-width"
@@ -40,7 +40,7 @@ def test_kernel_values_are_those_computed_by_hand(kernel, expected):
 
 @pytest.mark.parametrize(
     ("kind", "container"),
-    [("linear", sparse.csr_array), ("cubic", sparse.csr_matrix), ("rbf", sparse.csr_array)],
+    [("linear", sparse.csr_array), ("poly", sparse.csr_matrix), ("rbf", sparse.csr_array)],
 )
 def test_sparse_rows_have_the_values_of_dense_ones(kind, container):
     rng = np.random.default_rng(0)
@@ -99,11 +99,11 @@ SQUARE_IS_NO_NUMBER = r"from 1e-150 to 1e\+150, .* got 1e.*; change the unit"
         *(("rbf", {"width": w}, "`width` must be > 0, got {}") for w in (0, np.nan, "paper", True)),
         *(("rbf", {"width": width}, SQUARE_IS_NO_NUMBER) for width in (1e-151, 1e151)),
         *(
-            ("cubic", {"degree": degree}, "`degree` must be an integer >= 1, got {}")
+            ("poly", {"degree": degree}, "`degree` must be an integer >= 1, got {}")
             for degree in (0, 2.5, np.nan, "three", True)
         ),
         *(
-            ("cubic", {"coef0": coef0}, "`coef0` must be >= 0, got {}; with a negative value")
+            ("poly", {"coef0": coef0}, "`coef0` must be >= 0, got {}; with a negative value")
             for coef0 in (-0.5, np.nan, "one", None)
         ),
     ],

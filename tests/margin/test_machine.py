@@ -34,8 +34,8 @@ from tests.margin.problems import (
     solve_primal,
 )
 
-NAMED = ["linear", "cubic", "rbf"]
-QUADRATIC = Kernel("cubic", width=2.0, degree=2, coef0=0.5)
+NAMED = ["linear", "poly", "rbf"]
+QUADRATIC = Kernel("poly", width=2.0, degree=2, coef0=0.5)
 
 
 def overlapping_classes(n_classes=2, n=60, seed=0):
@@ -212,7 +212,7 @@ def solved_by(monkeypatch, solver, *arguments, **options):
 
 
 @alternating_cases(
-    kind=["linear", "rbf", "cubic", "quadratic"],
+    kind=["linear", "rbf", "poly", "quadratic"],
     n_classes=[2, 4, 4],
     weighted=[False, True, True, False, True],
 )
@@ -231,7 +231,7 @@ def test_every_solver_finds_the_same_machine(monkeypatch, kind, n_classes, weigh
     assert typical < 0.1 * np.median(np.abs(smo.pairwise(X)))
 
 
-@pytest.mark.parametrize("kind", ["rbf", "cubic", "sparse"])
+@pytest.mark.parametrize("kind", ["rbf", "poly", "sparse"])
 def test_landmarks_serve_every_kernel_and_sparse_rows(monkeypatch, kind):
     monkeypatch.setattr(feature_training, "N_LANDMARKS", 200)
     monkeypatch.setattr(feature_training, "RELATIVE_GAP", 1e-3)
@@ -269,7 +269,7 @@ def test_linear_kernel_needs_no_landmarks():
         ("rbf", "MAX_EXACT", "coordinate descent"),
         ("linear", "MAX_EXACT_LINEAR", "coordinate descent"),
         ("rbf", "MAX_SMO", "libsvm"),
-        ("cubic", "MAX_SMO", "libsvm"),
+        ("poly", "MAX_SMO", "libsvm"),
     ],
 )
 def test_solver_is_chosen_by_the_number_of_rows(monkeypatch, kind, limit, solver):

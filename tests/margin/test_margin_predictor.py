@@ -20,7 +20,7 @@ def problem(n_classes, n=30):
 def predictor_of(n_classes, **changed):
     """Return a sum of machines, one for each kernel, and the machines."""
     X, codes = problem(n_classes)
-    kernels = [Kernel(kind, width=3.0) for kind in ("linear", "rbf", "cubic")]
+    kernels = [Kernel(kind, width=3.0) for kind in ("linear", "rbf", "poly")]
     machines = tuple(train_machine(X, codes, kernel, C=2.0) for kernel in kernels)
     classes = np.array(["ant", "bee", "cow"])[:n_classes]
     units = np.array([2.0, 5.0, 0.5])[: n_classes * (n_classes - 1) // 2]

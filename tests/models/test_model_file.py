@@ -24,8 +24,8 @@ FIXED = {"gamma_g": 0.1, "C": 1.0}
 MODELS = {
     "cut": MaxMarginGraphCut(**FIXED),
     "cut-chosen": MaxMarginGraphCut(),
-    "cut-kernels": MaxMarginGraphCut(kernel=["linear", "rbf", "cubic"], cv=3, **FIXED),
-    "cut-cubic": MaxMarginGraphCut(kernel="cubic", c_labeled=2.0, **FIXED),
+    "cut-kernels": MaxMarginGraphCut(kernel=["linear", "rbf", "poly"], cv=3, **FIXED),
+    "cut-poly": MaxMarginGraphCut(kernel="poly", c_labeled=2.0, **FIXED),
     "cut-landmarks": MaxMarginGraphCut(approximation="nystroem", **FIXED),
     "harmonic": HarmonicClassifier(),
     "harmonic-far-labels": HarmonicClassifier(gamma_g=np.inf, width=2.0),

@@ -78,8 +78,8 @@ VALUES = [
     ("C", 0, "must be > 0, got 0; C = 1 / (2 gamma), or use 'auto'"),
     ("C", np.inf, "must be finite, got inf"),
     ("C", "large", "must be > 0, got 'large'"),
-    ("kernel", "sigmoid", "must be one of 'linear', 'cubic', 'rbf', 'precomputed'"),
-    ("kernel", 7, "must be one of 'linear', 'cubic', 'rbf', 'precomputed', got 7"),
+    ("kernel", "sigmoid", "must be one of 'linear', 'poly', 'rbf', 'precomputed'"),
+    ("kernel", 7, "must be one of 'linear', 'poly', 'rbf', 'precomputed', got 7"),
     ("degree", 0, "must be an integer >= 1, got 0"),
     (
         "coef0",
@@ -319,7 +319,7 @@ def test_sets_are_all_combinations_of_what_needs_a_graph_or_a_kernel_of_its_own(
         (ManifoldSVC, {"laplacian_power": [1, 2], "normalized": [False, True]}, 4),
         (ManifoldSVC, {"fit_intercept": [False, True], "gamma_u": [0.0, 0.1]}, 2),
         (SemiSupervisedSVC, {"class_prior": ["labels", None], "width": [1.0, 2.0, "paper"]}, 6),
-        (SupervisedSVC, {"kernel": ("linear", "rbf", "cubic"), "C": (1.0, 2.0)}, 3),
+        (SupervisedSVC, {"kernel": ("linear", "rbf", "poly"), "C": (1.0, 2.0)}, 3),
         (SupervisedSVC, {"kernel": ["rbf"]}, 1),
     ],
     ids=lambda value: getattr(value, "__name__", repr(value)[:24]),
@@ -328,15 +328,16 @@ def test_number_of_sets_is_that_of_combinations(classifier, lists, n_sets):
     assert len(read(classifier, **lists)) == n_sets
 
 
-def test_degree_and_constant_count_for_the_cubic_kernel_alone():
+def test_degree_and_constant_count_for_the_polynomial_kernel_alone():
     options = {"degree": [2, 3], "coef0": [0.0, 1.0]}
-    sets = read(SupervisedSVC, kernel=["linear", "cubic", "rbf"], **options)
+    sets = read(SupervisedSVC, kernel=["linear", "poly", "rbf"], **options)
     kinds = [parameters.kernel.kernel.kind for parameters in sets]
-    assert kinds == ["linear", *["cubic"] * 4, "rbf"]
-    cubic = [parameters.kernel.kernel for parameters in sets[1:5]]
-    assert [(kernel.degree, kernel.coef0) for kernel in cubic] == [(2, 0), (2, 1), (3, 0), (3, 1)]
+    assert kinds == ["linear", *["poly"] * 4, "rbf"]
+    polynomial = [parameters.kernel.kernel for parameters in sets[1:5]]
+    pairs = [(kernel.degree, kernel.coef0) for kernel in polynomial]
+    assert pairs == [(2, 0), (2, 1), (3, 0), (3, 1)]
     assert len(read(ManifoldSVC, kernel="rbf", **options)) == 1
-    assert len(read(ManifoldSVC, kernel="cubic", **options)) == 4
+    assert len(read(ManifoldSVC, kernel="poly", **options)) == 4
 
 
 def test_auto_is_none_and_a_number_is_one_candidate():
@@ -363,10 +364,10 @@ def test_fixed_value_is_the_only_one():
 
 def test_kernel_takes_its_width_from_the_rows_or_as_given():
     X = np.array([[0.0, 1.0], [2.0, 5.0]])
-    (parameters,) = read(SupervisedSVC, kernel="cubic", degree=2)
+    (parameters,) = read(SupervisedSVC, kernel="poly", degree=2)
     width = np.sqrt(2) * X.std(axis=0).mean()
     assert parameters.kernel.kernel_for(X).width == pytest.approx(width)
-    assert parameters.kernel.kernel_for(X, 3.0) == Kernel("cubic", width=3.0, degree=2)
+    assert parameters.kernel.kernel_for(X, 3.0) == Kernel("poly", width=3.0, degree=2)
     (parameters,) = read(SupervisedSVC, kernel="precomputed", width=5.0)
     assert parameters.kernel.kernel_for(X, 3.0) == Kernel("precomputed")
 

@@ -18,7 +18,7 @@ from graphmargin.selection.parameters import (
     read_parameters,
 )
 
-KERNELS = ("rbf", "linear", "cubic")
+KERNELS = ("rbf", "linear", "poly")
 
 
 def read_cluster_parameters(model: Any) -> Parameters:

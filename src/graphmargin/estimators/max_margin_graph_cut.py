@@ -47,11 +47,11 @@ class MaxMarginGraphCut(MarginClassifier):
 
     Parameters
     ----------
-    kernel : {"rbf", "linear", "cubic", "precomputed"}, default="rbf"
+    kernel : {"rbf", "linear", "poly", "precomputed"}, default="rbf"
         See `Kernel`. With "precomputed", `fit` takes the (n, n) kernel matrix and `predict` the
         (m, n) values between new and training points, and the graph is passed as W.
     degree : int, default=3
-        Degree of the "cubic" kernel ``(x.z / width^2 + coef0)^degree``.
+        Degree of the "poly" kernel ``(x.z / width^2 + coef0)^degree``; 3 is the paper's cubic one.
     coef0 : float >= 0, default=1.0
     width : "paper" or positive float, default="paper"
         Width of kernel and edge weights, sqrt(K) sigma as in the paper or a number.
@@ -279,7 +279,7 @@ class MaxMarginGraphCut(MarginClassifier):
             Stability coefficient: ours, or one of the two in the paper, see
             `graphmargin.theory.stability_coefficient`.
         vc_dimension : float, default=None
-            VC dimension of the functions of the kernel; None computes it for linear, cubic and RBF
+            VC dimension of the functions of the kernel; None computes it for linear, poly and RBF
             kernels (inf for the latter).
 
         Examples

@@ -12,10 +12,8 @@ from graphmargin._checks import check_choice, check_integer, check_real
 from graphmargin._rows import largest_exponent, limit_rows, range_exponent
 from graphmargin._typing import FloatArray, IntArray
 
-KernelName = Literal["linear", "cubic", "rbf", "precomputed"]
-KERNELS = ("linear", "cubic", "rbf", "precomputed")
-LIBSVM_KERNELS = {"linear": "linear", "cubic": "poly", "rbf": "rbf"}
-"""LIBSVM's names of kernels. Machines with other kernels are trained by SMO or on landmarks."""
+KernelName = Literal["linear", "poly", "rbf", "precomputed"]
+KERNELS = ("linear", "poly", "rbf", "precomputed")
 MIN_WIDTH = 1e-150
 """Smallest width by whose square we can divide; its inverse is the largest we can square."""
 MAX_SINGLE_NORM = 64.0
@@ -31,16 +29,16 @@ class Kernel:
     """A Mercer kernel k(x, z) of width omega (the paper's sqrt(K) sigma).
 
     - linear: ``x.z / omega^2``
-    - cubic: ``(x.z / omega^2 + coef0)^degree``
+    - poly: ``(x.z / omega^2 + coef0)^degree``, by default the paper's cubic kernel
     - rbf: ``exp(-norm(x - z)^2 / (2 omega^2))``
     - precomputed: rows hold the kernel values themselves
 
-    Dividing by the squared width makes linear and cubic kernels independent of the units of the
-    features, and C comparable between kernels.
+    Dividing by the squared width makes linear and polynomial kernels independent of the units of
+    the features, and C comparable between kernels.
 
     Examples
     --------
-    >>> kernel = Kernel("cubic", width=2.0)
+    >>> kernel = Kernel("poly", width=2.0)
     >>> kernel(np.array([[2.0, 2.0]]), np.array([[1.0, 3.0]])).tolist()
     [[27.0]]
     """
@@ -98,7 +96,7 @@ class Kernel:
         product_limit = room - max(largest, 0)
         if self.kind == "rbf":
             return limit_rows(X, min(product_limit, room / 2, (room + squared_width) / 2))
-        degree = self.degree if self.kind == "cubic" else 1
+        degree = self.degree if self.kind == "poly" else 1
         base_limit = (room - max(total, 0.0)) / degree - max(_log2(self.coef0), 0.0)
         return limit_rows(X, min(product_limit, base_limit + squared_width - largest))
 
@@ -107,7 +105,7 @@ class Kernel:
         largest = largest_exponent(X)
         if self.kind == "precomputed" or largest is None:
             return
-        degree = self.degree if self.kind == "cubic" else 1
+        degree = self.degree if self.kind == "poly" else 1
         product = 2 * largest + _log2(X.shape[1]) - 2 * _log2(self.width)
         if degree * max(product, _log2(self.coef0)) > range_exponent(X):
             msg = (
@@ -126,7 +124,7 @@ class Kernel:
 
         Examples
         --------
-        >>> Kernel("cubic", width=2.0).diagonal(np.array([[2.0, 2.0]])).tolist()
+        >>> Kernel("poly", width=2.0).diagonal(np.array([[2.0, 2.0]])).tolist()
         [27.0]
         """
         if self.kind == "rbf":

@@ -18,7 +18,7 @@ from graphmargin._typing import FloatArray, IntArray, ProgressCallback
 from graphmargin.margin._solvers.feature_maps import rows_are_features
 from graphmargin.margin._solvers.feature_training import train_on_features
 from graphmargin.margin._solvers.kernel_training import train_by_libsvm, train_on_kernel
-from graphmargin.margin.kernels import LIBSVM_KERNELS, Kernel
+from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine, subtract_center
 from graphmargin.margin.pairs import MarginProblem, margin_problem
 
@@ -187,23 +187,22 @@ def _train_exactly(
     rows = np.flatnonzero(problem.mask)
     if len(rows) < X.shape[0]:
         X, problem = kernel.select_rows(X, rows), problem.at(rows)
-    in_libsvm = kernel.kind in LIBSVM_KERNELS
-    if len(rows) > MAX_SMO and in_libsvm:
-        return train_by_libsvm(X, problem, kernel, center)
     is_precomputed = kernel.kind == "precomputed"
+    if len(rows) > MAX_SMO and not is_precomputed:
+        return train_by_libsvm(X, problem, kernel, center)
     points = X if is_precomputed else subtract_center(X, center)
     machine = train_on_kernel(
         points if is_precomputed else kernel(points, points),
         problem.codes,
         C=problem.C,
         sample_weight=problem.weights,
-        max_iterations=FEW_ITERATIONS if in_libsvm else None,
+        max_iterations=None if is_precomputed else FEW_ITERATIONS,
         n_jobs=n_jobs,
         progress=progress,
     )
     if is_precomputed:
         return replace(machine, vectors=rows[machine.vectors])
-    if not machine.report.converged and in_libsvm:
+    if not machine.report.converged:
         # With kernel values of 1e12 and more, LIBSVM is slow but converges.
         return train_by_libsvm(X, problem, kernel, center)
     return replace(machine, kernel=kernel, vectors=X[machine.vectors], center=center)

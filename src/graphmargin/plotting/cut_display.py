@@ -75,7 +75,7 @@ class CutDisplay:
     >>> from graphmargin import MaxMarginGraphCut
     >>> from graphmargin.datasets import make_lattices
     >>> X, y, _, W = make_lattices()
-    >>> model = MaxMarginGraphCut(kernel="cubic", gamma_g=0.1, C=10.0, eps=0.01).fit(X, y, W=W)
+    >>> model = MaxMarginGraphCut(kernel="poly", gamma_g=0.1, C=10.0, eps=0.01).fit(X, y, W=W)
     >>> display = CutDisplay.from_estimator(model, X, resolution=50).plot(ax=Figure().subplots())
     >>> display.regions.shape, display.band_ is not None
     ((50, 50), True)

@@ -217,7 +217,7 @@ def _check_candidates(name: str, value: Any, check: Check) -> Candidates:
 
 
 def _combinations(values: Mapping[str, Candidates]) -> list[dict[str, Any]]:
-    """Return all combinations of values; degree and coef0 vary for the cubic kernel only."""
+    """Return all combinations of values; degree and coef0 vary for the polynomial kernel only."""
     kernels = values.get("kernel") or ()
     if len(kernels) > 1 and any(map(is_pairwise, kernels)):
         msg = "`kernel` must not have 'precomputed' in a list with others, which need rows"
@@ -229,7 +229,7 @@ def _combinations(values: Mapping[str, Candidates]) -> list[dict[str, Any]]:
         point
         for point in points
         if not kernels
-        or point["kernel"] == "cubic"
+        or point["kernel"] == "poly"
         or all(point[name] == first[name] for name in ("degree", "coef0"))
     ]
 
