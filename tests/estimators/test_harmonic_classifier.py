@@ -18,7 +18,6 @@ OPTIONS = {
     "supervised": ({"gamma_g": np.inf}, 2),
     "soft": ({"gamma_g": 0.1, "c_labeled": 2.0}, 3),
     "soft-unlabeled": ({"gamma_g": 0.1, "c_labeled": 2.0, "c_unlabeled": 0.3}, 2),
-    "cg": ({"gamma_g": 0.1, "solver": "cg"}, 3),
     "priors": ({"gamma_g": 0.1, "class_mass_normalization": True}, 2),
     "given-priors": ({"gamma_g": 0.1, "class_mass_normalization": [0.2, 0.8]}, 2),
 }

@@ -63,7 +63,7 @@ def test_warning_about_convergence_names_a_remedy(path_graph, monkeypatch):
     (warning,) = solution_warnings(solution)
     assert warning.category is ConvergenceWarning
     assert "stopped after 1 iterations without convergence" in warning.text
-    assert warning.text.endswith("; try solver='direct', or a larger gamma_g")
+    assert warning.text.endswith("; use a larger gamma_g")
 
 
 def test_each_failure_of_machines_is_reported_once(monkeypatch):

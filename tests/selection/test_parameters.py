@@ -137,19 +137,6 @@ def test_every_classifier_checks_each_of_its_parameters(classifier, name):
         read(classifier, **{**others, name: [good, value]})
 
 
-@pytest.mark.parametrize(
-    ("classifier", "choices"),
-    [
-        (HarmonicClassifier, "'auto', 'direct', 'cg', 'gauss-seidel'"),
-        (MaxMarginGraphCut, "'auto', 'direct', 'cg', 'gauss-seidel'"),
-    ],
-)
-@pytest.mark.parametrize("solver", ["lu", None, ["direct"]], ids=str)
-def test_unknown_solver_is_named(classifier, choices, solver):
-    with refuses(f"`solver` must be one of {choices}"):
-        read(classifier, solver=solver)
-
-
 @pytest.mark.parametrize("classifier", [MaxMarginGraphCut, ManifoldSVC])
 def test_kernel_matrix_leaves_no_points_to_build_a_graph_from(classifier):
     for kernel in ("precomputed", ["precomputed"]):

@@ -48,8 +48,6 @@ class HarmonicClassifier(SemiSupervisedClassifier):
     affinity : {"knn", "precomputed"}, default="knn"
         With "precomputed", `fit` takes the graph W itself as X, and `predict` takes the weights
         between new points and training points, of shape (m, n).
-    solver : {"auto", "direct", "cg", "gauss-seidel"}, default="auto"
-        See `harmonic_solution`.
     class_mass_normalization : bool, array of shape (c,) or "auto", default=False
         Scale class masses to the class shares of the labels (True) or to these priors. "auto" is
         for ``gamma_g="auto"``: with up to three labels per class, it tries the shares of the labels
@@ -117,7 +115,6 @@ class HarmonicClassifier(SemiSupervisedClassifier):
         width: Any = "paper",
         metric: Any = "euclidean",
         affinity: str = "knn",
-        solver: Any = "auto",
         class_mass_normalization: Any = False,
         c_labeled: Any = np.inf,
         c_unlabeled: Any = 0.0,
@@ -131,7 +128,6 @@ class HarmonicClassifier(SemiSupervisedClassifier):
         self.width = width
         self.metric = metric
         self.affinity = affinity
-        self.solver = solver
         self.class_mass_normalization = class_mass_normalization
         self.c_labeled = c_labeled
         self.c_unlabeled = c_unlabeled
@@ -177,7 +173,6 @@ class HarmonicClassifier(SemiSupervisedClassifier):
             eps=0.0,
             choice=self.choice_,
             recall=self.graph_recall_,
-            solver=self.solver,
             n_jobs=self.n_jobs,
         )
 

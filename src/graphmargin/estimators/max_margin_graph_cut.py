@@ -90,7 +90,7 @@ class MaxMarginGraphCut(MarginClassifier):
         (train, test) holds out the labels of the test rows, which remain as unlabeled rows. A tuple
         is a validation set of other rows, all of them labeled. None means five folds, or ten for up
         to 20 labels.
-    solver, c_labeled, c_unlabeled, n_jobs, random_state, verbose
+    c_labeled, c_unlabeled, n_jobs, random_state, verbose
         As in `HarmonicClassifier`. With soft labels (finite `c_labeled`), labeled points have the
         label that the solution induces.
 
@@ -179,7 +179,6 @@ class MaxMarginGraphCut(MarginClassifier):
         loss_weights: Any = "confidence",
         n_neighbors: Any = 5,
         metric: Any = "euclidean",
-        solver: Any = "auto",
         class_mass_normalization: Any = "auto",
         c_labeled: Any = np.inf,
         c_unlabeled: Any = 0.0,
@@ -200,7 +199,6 @@ class MaxMarginGraphCut(MarginClassifier):
         self.loss_weights = loss_weights
         self.n_neighbors = n_neighbors
         self.metric = metric
-        self.solver = solver
         self.class_mass_normalization = class_mass_normalization
         self.c_labeled = c_labeled
         self.c_unlabeled = c_unlabeled
@@ -254,7 +252,6 @@ class MaxMarginGraphCut(MarginClassifier):
             eps=self.parameters_.eps,
             choice=self.choice_,
             recall=self.graph_recall_,
-            solver=self.solver,
             n_jobs=self.n_jobs,
         )
 

@@ -231,12 +231,7 @@ def _solutions_on_all_rows(members: Sequence[BlendMember], execution: Execution)
         else:
             missing.setdefault(problem, (task, set()))[1].add(gamma_g)
     for problem, (task, gammas) in missing.items():
-        for solution in solve_path(
-            task.problem,
-            sorted(gammas),
-            solver=task.parameters.solver,
-            n_jobs=execution.n_jobs,
-        ):
+        for solution in solve_path(task.problem, sorted(gammas), n_jobs=execution.n_jobs):
             solutions[problem, solution.gamma_g] = solution
     return solutions
 

@@ -81,9 +81,7 @@ def solve_folds(
     solved: Iterable[list[HarmonicSolution]] = [[] for _ in all_folds]
     if gammas:
         n_jobs = execution.n_jobs
-        solved = fold_solutions(
-            problem, gammas, all_folds, solver=parameters.solver, n_jobs=n_jobs, progress=progress
-        )
+        solved = fold_solutions(problem, gammas, all_folds, n_jobs=n_jobs, progress=progress)
     results = []
     on_all_labels: dict[float, HarmonicSolution] = {}
     n_right = dict.fromkeys(gammas, 0)

@@ -141,7 +141,6 @@ def _solutions_on_all_rows(
                 path = solve_path(
                     task.problem,
                     sorted(gammas),
-                    solver=task.parameters.solver,
                     n_jobs=execution.n_jobs,
                     progress=progress,
                 )

@@ -20,7 +20,6 @@ from graphmargin._checks import check_choice, check_integer, check_real
 from graphmargin.graph._search.neighbors import check_n_neighbors
 from graphmargin.graph.adjacency import METRICS, Metric
 from graphmargin.graph.weights import Width, check_width, numeric_width, scaled_width
-from graphmargin.harmonic._solvers.system import SOLVERS
 from graphmargin.harmonic.problem import check_c_unlabeled, check_gamma_g, check_trust
 from graphmargin.harmonic.solution import check_priors
 from graphmargin.labels import EncodedLabels
@@ -42,7 +41,7 @@ C_LIMITS = (1e-30, 1e30)
 """Range of C, whose products with losses are finite in single precision."""
 KERNEL_PARAMETERS = ("kernel", "degree", "coef0")
 GRAPH_PARAMETERS = ("n_neighbors", "metric")
-SINGLE_PARAMETERS = ("solver", "approximation", "class_weight")
+SINGLE_PARAMETERS = ("approximation", "class_weight")
 """Parameters without candidates: they choose an algorithm, or say what errors cost."""
 CLASS_SHARE_PARAMETERS = ("class_mass_normalization", "class_prior")
 """Parameters for which a sequence of numbers is one value, a share for each class."""
@@ -107,7 +106,6 @@ class Parameters:
     approximation: Approximation = "auto"
     eps: float = 1e-6
     loss_weights: str = "confidence"
-    solver: Any = "auto"
     c_labeled: Any = np.inf
     c_unlabeled: float = 0.0
     laplacian_power: int = 1
@@ -281,7 +279,6 @@ def _checks(labels: EncodedLabels | None) -> dict[str, Check]:
         ),
         "class_weight": check_class_weight,
         "gamma_u": check_gamma_u,
-        "solver": partial(check_choice, "solver", choices=SOLVERS),
         "approximation": partial(check_choice, "approximation", choices=APPROXIMATIONS),
         "kernel": lambda kernel: Kernel(kernel).kind,
         "degree": partial(check_integer, "degree", low=1),

@@ -185,7 +185,6 @@ def solve_fixed(task: Task, execution: Execution) -> tuple[HarmonicSolution, Har
         (solution,) = solve_path(
             task.problem,
             [fixed_value(parameters.gamma_g)],
-            solver=parameters.solver,
             n_jobs=execution.n_jobs,
             progress=progress,
         )
