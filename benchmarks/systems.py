@@ -33,7 +33,7 @@ from graphmargin import (
 )
 from graphmargin.graph._search.neighbors import nearest_neighbors
 from graphmargin.graph.adjacency import symmetric_graph
-from graphmargin.graph.weights import fit_weighting, paper_width
+from graphmargin.graph.weights import paper_width
 from graphmargin.harmonic.problem import make_harmonic_problem
 from graphmargin.harmonic.solution import solve_path
 from graphmargin.labels import encode_labels
@@ -254,8 +254,8 @@ def _stages(problem: Problem, k: int) -> Outcome:
     with watch(stage["search"]):
         neighbors = nearest_neighbors(X, k, random_state=0)
     with watch(stage["graph"]):
-        rule = fit_weighting(X, neighbors, "paper")
-        W = symmetric_graph(neighbors, rule)
+        width = paper_width(X)
+        W = symmetric_graph(neighbors, width)
     with watch(stage["problem"]):
         labels = encode_labels(problem.y_few)
         harmonic = make_harmonic_problem(W, labels, c_labeled=np.inf, c_unlabeled=0.0)
@@ -263,7 +263,7 @@ def _stages(problem: Problem, k: int) -> Outcome:
         solution = solve_path(harmonic, [GAMMA_G])[0]
     with watch(stage["train"]):
         rows = (solution.confidence >= EPS) | ~problem.hidden
-        kernel = Kernel("rbf", rule.width)
+        kernel = Kernel("rbf", width)
         machine = train_machine(X[rows], solution.codes[rows], kernel, C=C, random_state=0)
     with watch(stage["predict"]):
         new_labels = machine.decision(problem.X_new).argmax(axis=1)

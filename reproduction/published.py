@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+from graphmargin.margin.kernels import KernelName
+
 SVM, MR, GC = "SVM", "MR", "GC"
 """Supervised SVM, manifold-regularized SVM, max-margin graph cut."""
 PERCENT = (1, 2, 5, 10)
 KERNELS = ("linear", "cubic", "rbf")
+"""Names of the kernels in the paper."""
+KERNEL_NAMES: dict[str, KernelName] = {"linear": "linear", "cubic": "poly", "rbf": "rbf"}
+"""Names of these kernels in the library, whose polynomials have degree 3 by default."""
 
 TableSetting: TypeAlias = tuple[str, int, str]
 """Table, percent of the training rows that are labeled, kernel."""

@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.safety.problems import PROBLEMS, Problem, make_problem
 from graphmargin import HarmonicClassifier, ManifoldSVC, MaxMarginGraphCut, SupervisedSVC
 from graphmargin.datasets import mask_labels
-from graphmargin.graph.weights import kernel_width
+from graphmargin.graph.weights import paper_width
 from graphmargin.labels import UNLABELED
 from reproduction.records import Record
 from reproduction.runner import run_settings, seeds, time_fit
@@ -36,7 +36,7 @@ def self_training(X: Any, seed: int) -> Any:
     These are ten rows in each of ten rounds; a threshold would ask for probabilities that one
     label a class cannot give. All rows decide the width of the kernel, as for the other methods.
     """
-    machine = SupervisedSVC(C=10.0, width=kernel_width(X, "paper"), n_jobs=1, random_state=seed)
+    machine = SupervisedSVC(C=10.0, width=paper_width(X), n_jobs=1, random_state=seed)
     return SelfTrainingClassifier(machine, criterion="k_best")
 
 

@@ -82,14 +82,11 @@ print(f"{y.size:,} blocks, {np.mean(y != ''):.0%} of them under a stroke")
 # %%
 # The graph finds the outlines
 # ----------------------------
-# With ``width="self-tuning"``, edges adapt to the distances between neighbors, in the
-# even sky as well as in the detailed trees. Dark blocks have a low confidence, because
-# their walks end at different labels. They are along the outlines, and in the haze
-# between lake and sky, where no stroke helps.
+# A block is joined with eight others of similar color nearby. Dark blocks have a low
+# confidence, because their walks end at different labels. They are along the outlines,
+# and in the haze between lake and sky, where no stroke helps.
 
-model = MaxMarginGraphCut(
-    gamma_g=0.001, C=10.0, n_neighbors=8, width="self-tuning", approximation="nystroem"
-)
+model = MaxMarginGraphCut(gamma_g=0.001, C=10.0, n_neighbors=8, approximation="nystroem")
 model.fit(features(blocks, BLOCK), y.ravel())
 
 figure, ax = plt.subplots(figsize=(8, 5.4), layout="constrained")

@@ -29,7 +29,7 @@ from graphmargin.graph.laplacian import laplacian
 from graphmargin.graph.weights import paper_width
 from graphmargin.harmonic import harmonic_path
 from reproduction.options import RunOptions
-from reproduction.published import GC, KERNELS, MR
+from reproduction.published import GC, KERNEL_NAMES, KERNELS, MR
 from reproduction.records import Tables
 
 GAMMA = 0.1
@@ -279,7 +279,7 @@ def decision_function(
     """
     X, y, _, W = make_lattices()
     shared: dict[str, Any] = {
-        "kernel": kernel,
+        "kernel": KERNEL_NAMES[kernel],
         "width": width,
         "C": 1 / (2 * GAMMA),
         "n_jobs": 1,

@@ -35,7 +35,7 @@ from graphmargin.search.parameters import (
 )
 from graphmargin.search.trials import Trials, join_trials
 from reproduction.pairs.splits import PairSplit
-from reproduction.published import GC, MR, SVM
+from reproduction.published import GC, KERNEL_NAMES, MR, SVM
 
 GAMMA_SHARES = (0.1, 0.01)
 """Values of gamma over the number of labels: the ends of the paper's range."""
@@ -110,9 +110,10 @@ class KernelWork:
     """A split with a kernel: its matrix, and features that the graph has warped."""
 
     def __init__(self, pair: PairWork, kernel: str, *, scaled: bool = True) -> None:
-        """Keep the names; linear and cubic kernels have width 1 if they are not `scaled`."""
-        self.pair, self.name = pair, kernel
-        self.kernel = Kernel(kernel, pair.width if scaled or kernel == "rbf" else 1.0)  # type: ignore[arg-type]
+        """Keep the pair and its kernel; linear and cubic ones have width 1 if not `scaled`."""
+        self.pair = pair
+        width = pair.width if scaled or kernel == "rbf" else 1.0
+        self.kernel = Kernel(KERNEL_NAMES[kernel], width)
 
     @cached_property
     def values(self) -> tuple[FloatArray, FloatArray]:
@@ -218,7 +219,9 @@ def automatic_cut(work: KernelWork) -> Candidates:
     """Decide by the blend of cuts that our rule makes of what validation labels say."""
     pair, split = work.pair, work.pair.split
     validation = split.X_validation, split.y_validation
-    model = MaxMarginGraphCut(kernel=work.name, cv=validation, n_jobs=1, random_state=split.seed)
+    model = MaxMarginGraphCut(
+        kernel=work.kernel.kind, cv=validation, n_jobs=1, random_state=split.seed
+    )
     f_new = model.fit(split.X, split.y).decision_function(pair.X_new)
     return pair.candidates([(np.nan, np.nan)], f_new[None])
 
@@ -240,7 +243,7 @@ def wide_cut(work: KernelWork) -> Candidates:
     cuts = [
         Cut(
             WalkParameters(GraphParameters(n_neighbors)),
-            KernelParameters(Kernel(work.name)),
+            KernelParameters(Kernel(work.kernel.kind)),
             gamma_g=WIDE_GAMMA_G,
             class_mass_normalization=(False,),
             loss_weights=loss_weights,
@@ -268,7 +271,7 @@ def all_labels_cut(work: KernelWork) -> Candidates:
     rows of the second third without a label are left out, as they are for the other methods.
     """
     pair, split = work.pair, work.pair.split
-    model = MaxMarginGraphCut(kernel=work.name, n_jobs=1, random_state=split.seed)
+    model = MaxMarginGraphCut(kernel=work.kernel.kind, n_jobs=1, random_state=split.seed)
     model.fit(
         np.concatenate([split.X, split.X_validation]),
         np.concatenate([split.y, split.y_validation]),

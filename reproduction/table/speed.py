@@ -103,8 +103,8 @@ def _one_by_one(work: KernelWork) -> FloatArray:
         for C in pair.Cs:
             machine = SVC(
                 C=C,
-                kernel="poly" if work.name == "cubic" else work.name,
-                gamma=0.5 if work.name == "rbf" else 1.0,
+                kernel=work.kernel.kind,
+                gamma=0.5 if work.kernel.kind == "rbf" else 1.0,
                 degree=3,
                 coef0=1.0,
             )

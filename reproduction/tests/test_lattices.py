@@ -28,6 +28,7 @@ from reproduction.lattices.run import (
     sweep,
 )
 from reproduction.lattices.section import figure1_section, figure2_section
+from reproduction.published import KERNEL_NAMES
 
 slow = pytest.mark.slow_reproduction
 
@@ -122,7 +123,7 @@ def test_the_sweep_agrees_with_the_estimator(kernel, gamma_u, fit_intercept, swe
     X, y, y_true, W = make_lattices()
     width = other_widths()[1]
     model = ManifoldSVC(
-        kernel=kernel,
+        kernel=KERNEL_NAMES[kernel],
         width=width,
         C=1 / (2 * GAMMA),
         gamma_u=gamma_u,

@@ -33,7 +33,7 @@ from reproduction.pairs.methods import (
     svm,
 )
 from reproduction.pairs.splits import split_pair
-from reproduction.published import KERNELS
+from reproduction.published import KERNEL_NAMES, KERNELS
 
 pytestmark = pytest.mark.slow_reproduction
 
@@ -75,7 +75,7 @@ def assert_decides_like(grid, make, step=1, atol=1e-2):
 def test_svm_is_the_supervised_machine(works, kernel):
     grid = svm(works[kernel])
     assert grid.C.tolist() == pytest.approx(CS)
-    assert_decides_like(grid, lambda C, _: SupervisedSVC(kernel=kernel, C=C))
+    assert_decides_like(grid, lambda C, _: SupervisedSVC(kernel=KERNEL_NAMES[kernel], C=C))
 
 
 @every_kernel
@@ -84,7 +84,9 @@ def test_cut_is_the_estimator_with_the_papers_parameters(works, kernel):
     assert grid.strength.tolist() == np.repeat(GAMMA_G, 2).tolist()
     assert grid.C.tolist() == pytest.approx(CS * 7)
     assert_decides_like(
-        grid, lambda C, g: MaxMarginGraphCut(kernel=kernel, C=C, gamma_g=g, **CUT), step=3
+        grid,
+        lambda C, g: MaxMarginGraphCut(kernel=KERNEL_NAMES[kernel], C=C, gamma_g=g, **CUT),
+        step=3,
     )
 
 
@@ -116,7 +118,7 @@ def test_manifold_regularization_is_the_warped_kernel(works, kernel, bias):
     assert_decides_like(
         grid,
         lambda C, ratio: ManifoldSVC(
-            kernel=kernel,
+            kernel=KERNEL_NAMES[kernel],
             C=C,
             gamma_u=1 / (2 * C) / ratio,
             fit_intercept=bias,

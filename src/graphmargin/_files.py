@@ -215,10 +215,7 @@ def default_output(table: Path, what: str) -> Path:
     '.cats-labeled.csv'
     """
     stem = file_stem(table.name)
-    ending = table.name[len(stem) :]
-    # npz files cannot be written.
-    ending = ".parquet" if ending.lower() == ".npz" else ending
-    return table.with_name(f"{stem}-{what}{ending}")
+    return table.with_name(f"{stem}-{what}{table.name[len(stem) :]}")
 
 
 def file_stem(name: str) -> str:

@@ -112,7 +112,7 @@ def test_the_message_about_an_excel_file_says_which_sheet_is_read(refused, table
         assert "pets.xlsx (first sheet): `target`: there is no column 'kind'" in line
 
 
-@pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet", "xlsx", "jsonl", "npz", "csv.gz"])
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet", "xlsx", "jsonl", "csv.gz"])
 def test_random_bytes_are_rejected(suffix, refused, tmp_path):
     path = tmp_path / f"garbage.{suffix}"
     path.write_bytes(np.random.default_rng(0).bytes(5000))

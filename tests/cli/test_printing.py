@@ -135,7 +135,7 @@ def test_commands_print_no_control_characters_of_a_table(hostile_files, capsys):
 def test_info_recognizes_a_model_by_its_content(hostile_files, capsys):
     table, model = hostile_files
     assert main(["fit", str(table), "-t", "kind\x1b[2J", "--model", str(model), "-q"]) == 0
-    for name in ("model", "model.skops", "model.csv", "model.xlsx", "model.npz"):
+    for name in ("model", "model.skops", "model.csv", "model.xlsx"):
         renamed = model.with_name(name)
         renamed.write_bytes(model.read_bytes())
         assert main(["info", str(renamed)]) == 0

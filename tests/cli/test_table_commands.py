@@ -8,12 +8,12 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from graphmargin.selection.families import FAMILY_NAMES
 
 import graphmargin as gm
 from graphmargin.cli import main
 from graphmargin.cli.options import METHODS
 from graphmargin.labeling.labeled_table import label_rows
-from graphmargin.selection.families import FAMILY_NAMES
 from graphmargin.tables.reading import read_table
 
 
@@ -51,15 +51,10 @@ def test_label_reads_and_writes_every_format(suffix, tmp_path, mixed_table, labe
     assert written["kind"].tolist() == labeled_pets.table["kind"].tolist()
 
 
-def test_label_reads_npz_arrays_and_embeddings(tmp_path):
+def test_label_reads_embeddings(tmp_path):
     X, y = (part[:400] for part in gm.datasets.load_digits())
     few = gm.datasets.mask_labels(y, per_class=4, random_state=0)
     expected = gm.SemiSupervisedEnsemble(random_state=0).fit(X, few).transduction_
-    np.savez(tmp_path / "digits.npz", pixels=X, y=few)
-    assert run("label", tmp_path / "digits.npz", "-t", "y", "--unlabeled", "-1", "-q") == 0
-    written = read_table(tmp_path / "digits-labeled.parquet")
-    assert np.stack(written["pixels"]).shape == (400, 64)
-    assert (written["y"] == expected).mean() > 0.99
     table = pd.DataFrame({"vector": list(X), "y": [None if k < 0 else f"d{k}" for k in few]})
     table.to_parquet(tmp_path / "digits.parquet")
     assert run("label", tmp_path / "digits.parquet", "-t", "y", "-q") == 0

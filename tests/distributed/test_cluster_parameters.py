@@ -7,16 +7,16 @@ import re
 
 import numpy as np
 import pytest
+from graphmargin.selection.parameters import read_parameters
 
 from graphmargin import MaxMarginGraphCut
 from graphmargin.distributed import DistributedGraphCut
 from graphmargin.distributed.cluster_parameters import read_cluster_parameters, settings_of
 from graphmargin.labels import encode_labels
-from graphmargin.selection.parameters import read_parameters
 
 
 def test_parameters_are_those_of_one_machine():
-    options = {"kernel": "cubic", "degree": 2, "C": 3, "eps": 0.1, "width": 2, "n_neighbors": 3}
+    options = {"kernel": "poly", "degree": 2, "C": 3, "eps": 0.1, "width": 2, "n_neighbors": 3}
     single = MaxMarginGraphCut(**options, class_mass_normalization=False)
     labels = encode_labels([0, 1, -1, -1, -1])
     (expected,) = read_parameters(single, labels)
@@ -24,7 +24,7 @@ def test_parameters_are_those_of_one_machine():
 
 
 def test_settings_are_the_values_of_the_user_as_json():
-    values = {"gamma_g": np.inf, "C": "auto", "width": "binary", "metric": "cosine"}
+    values = {"gamma_g": np.inf, "C": "auto", "width": 2.5, "metric": "cosine"}
     cut = DistributedGraphCut(**values, n_neighbors=np.int64(7))
     settings = json.loads(json.dumps(settings_of(read_cluster_parameters(cut), seed=5)))
     assert settings == {

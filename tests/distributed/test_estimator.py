@@ -14,6 +14,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from distributed import Client, LocalCluster
+from graphmargin.selection import Choice
+from graphmargin.selection.execution import UnreachedWarning
 from sklearn.exceptions import ConvergenceWarning
 
 from graphmargin import MaxMarginGraphCut, harmonic_solution, load_model, save_model
@@ -24,8 +26,6 @@ from graphmargin.distributed.engine import memory_plan
 from graphmargin.distributed.engine.cluster import Cluster
 from graphmargin.distributed.engine.storage import Folder
 from graphmargin.distributed.stages import harmonic_iteration, machine_training, pair_solver
-from graphmargin.selection import Choice
-from graphmargin.selection.execution import UnreachedWarning
 from tests.distributed.rows import assembled, mixture
 
 N = 6_000
@@ -195,7 +195,7 @@ def test_chosen_parameters_are_those_of_the_sample(client, tmp_path):
     assert sets[np.arange(len(X)), np.unique(y, return_inverse=True)[1]].mean() > 0.85
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "linear", "cubic"])
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
 def test_an_infinite_gamma_g_is_supervised_learning(client, tmp_path, kernel):
     X, y = mixture(2_000, seed=2)
     few = few_of(y, 0.1)
@@ -356,8 +356,8 @@ def test_a_finished_run_is_read_and_not_computed_again(files, fitted, client):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"kernel": "precomputed"}, "`kernel` must be one of 'rbf', 'linear', 'cubic'"),
-        ({"width": "self-tuning"}, "`width` must be one of 'paper', 'binary' or a positive"),
+        ({"kernel": "precomputed"}, "`kernel` must be one of 'rbf', 'linear', 'poly'"),
+        ({"width": "wide"}, "`width` must be > 0, got 'wide'; use 'paper' or a positive number"),
         ({"n_neighbors": 0}, "`n_neighbors` must be an integer >= 1"),
         ({"random_state": None}, "`random_state` must be an integer >= 0"),
     ],

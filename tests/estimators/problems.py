@@ -29,7 +29,7 @@ LISTS = {
     ),
     "manifold": ManifoldSVC(gamma_u=[0.0, 0.01], C=1.0, kernel=["linear", "rbf"], cv=3),
     "semi-supervised": SemiSupervisedSVC(gamma_u=[0.0, 0.1], C=1.0, kernel=["linear", "rbf"], cv=2),
-    "supervised": SupervisedSVC(C=[1.0, 10.0], kernel=["linear", "cubic"], degree=[2, 3], cv=3),
+    "supervised": SupervisedSVC(C=[1.0, 10.0], kernel=["linear", "poly"], degree=[2, 3], cv=3),
 }
 """A model of each class with lists of candidates."""
 ON_GRAPHS = ("harmonic", "cut", "manifold")
@@ -55,10 +55,6 @@ def fit(name, X, y, **changed):
     return model.set_params(**options).fit(X, y)
 
 
-def laplacian_kernel(first, second):
-    return np.exp(-np.abs(first[:, None] - second[None]).sum(axis=2) / 8)
-
-
 def width_of(X):
     """Return the paper's sqrt(K) sigma."""
     return np.sqrt(X.shape[1]) * X.std(axis=0).mean()
@@ -71,7 +67,7 @@ def support_vector_machine(kernel, C, degree=3, coef0=1.0):
     """
     options = {
         "linear": {"kernel": "linear"},
-        "cubic": {"kernel": "poly", "degree": degree, "coef0": coef0, "gamma": 1.0},
+        "poly": {"kernel": "poly", "degree": degree, "coef0": coef0, "gamma": 1.0},
         "rbf": {"kernel": "rbf", "gamma": 0.5},
     }[kernel]
     return SVC(C=C, tol=1e-4, decision_function_shape="ovo", **options)

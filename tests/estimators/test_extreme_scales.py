@@ -49,11 +49,9 @@ def test_a_power_of_two_changes_nothing(name, form, dtype, exponent):
 @pytest.mark.parametrize(
     ("name", "changed"),
     [
-        ("harmonic", {"width": "self-tuning"}),
-        ("harmonic", {"width": "binary"}),
         ("harmonic", {"width": 1.5}),
         ("harmonic", {"width": 1.5, "metric": "cosine"}),
-        ("cut", {"kernel": "cubic", "width": "self-tuning"}),
+        ("cut", {"kernel": "poly"}),
         ("cut", {"kernel": "linear", "metric": "cosine"}),
         ("cut", {"width": 1.5}),
     ],
@@ -115,7 +113,7 @@ def test_an_offset_far_beyond_the_spread_does_not_hide_it():
 FAR = [[1e110, 0.0], [1e160, 1.0], [1.7e308, -1.7e308], [-1e250, 1e-300]]
 
 
-@pytest.mark.parametrize("kernel", ["linear", "cubic", "rbf"])
+@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf"])
 @forms
 @every_class
 def test_rows_far_away_have_finite_probabilities(name, form, kernel):
@@ -142,7 +140,7 @@ def test_single_precision_rows_have_the_probabilities_of_double_ones(name, expon
         np.testing.assert_allclose(single, model.predict_proba(rows), atol=1e-4)
 
 
-@pytest.mark.parametrize("kernel", ["linear", "cubic"])
+@pytest.mark.parametrize("kernel", ["linear", "poly"])
 def test_a_row_far_away_has_the_label_of_its_direction(kernel):
     X, y = coarse_blobs("f8")
     model = fit("supervised", X, y, kernel=kernel)
@@ -154,7 +152,7 @@ def test_a_row_far_away_has_the_label_of_its_direction(kernel):
 
 def test_harmonic_labels_far_away_are_those_of_the_nearest_rows():
     X = np.array([[0.0], [1.0], [10.0], [11.0]])
-    for width in ("paper", "self-tuning", 1e-100):
+    for width in ("paper", 1e-100):
         with warnings.catch_warnings():  # the last width leaves no edge
             warnings.simplefilter("ignore")
             model = HarmonicClassifier(n_neighbors=1, width=width).fit(X, ["a", None, "b", None])
@@ -162,14 +160,11 @@ def test_harmonic_labels_far_away_are_those_of_the_nearest_rows():
             assert model.predict([[far], [-far]]).tolist() == ["b", "a"]
 
 
-def test_kernel_matrices_and_functions_of_extreme_size_are_refused_by_name():
+def test_kernel_matrices_of_extreme_size_are_refused_by_name():
     X, y = coarse_blobs("f8")
     for K in (1e300 * (X @ X.T), 1e-200 * (X @ X.T)):
         with pytest.raises(ValueError, match="`X` must be a kernel matrix with values"):
             SupervisedSVC(kernel="precomputed").fit(K, y)
-    for kernel in (lambda A, B: A @ B.T, ["linear", lambda A, B: A @ B.T]):
-        with pytest.raises(ValueError, match=r"`X` has numbers of size .* callable `kernel`"):
-            SupervisedSVC(kernel=kernel).fit(1e200 * X, y)
     model = SupervisedSVC(kernel="precomputed").fit(X @ X.T, y)
     np.testing.assert_array_equal(model.predict(1e306 * (X @ X.T)), model.predict(1e30 * (X @ X.T)))
 
@@ -178,7 +173,7 @@ def test_kernel_matrices_and_functions_of_extreme_size_are_refused_by_name():
 def test_widths_out_of_proportion_are_refused_by_name(width):
     X, y = coarse_blobs("f8")
     with pytest.raises(ValueError, match="width"):
-        SupervisedSVC(kernel="cubic", width=width).fit(X, y)
+        SupervisedSVC(kernel="poly", width=width).fit(X, y)
     with pytest.raises(ValueError, match="width"):
         SupervisedSVC(width=1.0).fit(1e300 * X, y)
 

@@ -10,11 +10,11 @@ from tests.estimators.problems import blobs, pairwise, width_of
 
 OPTIONS = [
     ("linear", 2, {}),
-    ("cubic", 3, {"normalized": True}),
+    ("poly", 3, {"normalized": True}),
     ("rbf", 3, {"laplacian_power": 2}),
     ("rbf", 2, {"normalized": True, "laplacian_power": 3}),
     ("linear", 3, {"fit_intercept": False}),
-    ("cubic", 2, {"approximation": "nystroem"}),
+    ("poly", 2, {"approximation": "nystroem"}),
     ("rbf", 3, {"approximation": "nystroem", "fit_intercept": False}),
 ]
 

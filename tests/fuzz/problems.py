@@ -19,17 +19,17 @@ from graphmargin import (
 
 FIXED = {
     "harmonic": HarmonicClassifier(n_neighbors=3),
-    "harmonic, self-tuning": HarmonicClassifier(n_neighbors=3, width="self-tuning", gamma_g=0.0),
+    "harmonic, no sink": HarmonicClassifier(n_neighbors=3, gamma_g=0.0),
     "harmonic, cosine": HarmonicClassifier(n_neighbors=3, metric="cosine"),
     "harmonic, soft": HarmonicClassifier(n_neighbors=2, c_labeled=1.0, c_unlabeled=0.1),
     "cut": MaxMarginGraphCut(n_neighbors=3, gamma_g=0.1, C=2.0),
-    "cut, cubic": MaxMarginGraphCut(n_neighbors=3, gamma_g=0.01, C=1.0, kernel="cubic"),
+    "cut, poly": MaxMarginGraphCut(n_neighbors=3, gamma_g=0.01, C=1.0, kernel="poly"),
     "cut, linear": MaxMarginGraphCut(n_neighbors=3, gamma_g=1.0, C=1.0, kernel="linear"),
     "manifold": ManifoldSVC(n_neighbors=3, C=2.0, gamma_u=0.01),
     "manifold, linear": ManifoldSVC(n_neighbors=3, C=2.0, gamma_u=0.01, kernel="linear"),
     "semi-supervised": SemiSupervisedSVC(C=2.0),
     "supervised": SupervisedSVC(C=2.0),
-    "supervised, cubic": SupervisedSVC(C=2.0, kernel="cubic"),
+    "supervised, poly": SupervisedSVC(C=2.0, kernel="poly"),
 }
 CHOOSING = {
     "cut, auto": MaxMarginGraphCut(n_neighbors=3),
@@ -39,7 +39,7 @@ CHOOSING = {
     ),
     "manifold, auto": ManifoldSVC(n_neighbors=3, C="auto", gamma_u="auto"),
     "semi-supervised, lists": SemiSupervisedSVC(gamma_u=[0.0, 0.1], C=1.0),
-    "supervised, auto": SupervisedSVC(C="auto", kernel=["cubic", "rbf"]),
+    "supervised, auto": SupervisedSVC(C="auto", kernel=["poly", "rbf"]),
 }
 MODELS = {**FIXED, **CHOOSING}
 

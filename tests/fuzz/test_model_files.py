@@ -19,9 +19,9 @@ Y = np.where(np.arange(30) < 9, np.arange(30) % 3, -1)
 CLASSIFIERS = (
     SupervisedSVC(),
     SupervisedSVC(kernel="linear"),
-    MaxMarginGraphCut(gamma_g=0.1, C=1.0, kernel="cubic"),
+    MaxMarginGraphCut(gamma_g=0.1, C=1.0, kernel="poly"),
     HarmonicClassifier(gamma_g=[0.1, 1.0]),
-    HarmonicClassifier(width="self-tuning"),
+    HarmonicClassifier(width=2.0),
 )
 
 

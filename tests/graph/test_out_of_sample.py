@@ -4,12 +4,11 @@ from scipy import sparse
 
 from graphmargin.graph._search.neighbors import Neighbors
 from graphmargin.graph.out_of_sample import attach_by_neighbors, attach_by_weights
-from graphmargin.graph.weights import Weighting
 
 
 def test_transition_probabilities_are_weights_over_their_sum():
     neighbors = Neighbors(np.array([[2, 0], [1, 2]]), np.array([[1.0, 2.0], [0.0, 3.0]]), 1.0)
-    attachment = attach_by_neighbors(neighbors, Weighting(width=2.0), 4)
+    attachment = attach_by_neighbors(neighbors, 2.0, 4)
     weights = np.exp(-np.square(neighbors.distances) / 8)
     expected = np.zeros((2, 4))
     np.put_along_axis(expected, neighbors.indices, weights / weights.sum(1, keepdims=True), axis=1)
@@ -19,7 +18,7 @@ def test_transition_probabilities_are_weights_over_their_sum():
 
 def test_distant_points_have_transitions_although_their_weights_underflow():
     neighbors = Neighbors(np.array([[0, 1]]), np.array([[1e4, 1e4 + 1e-4]]), 1.0)
-    attachment = attach_by_neighbors(neighbors, Weighting(width=1.0), 2)
+    attachment = attach_by_neighbors(neighbors, 1.0, 2)
     # d^2 / 2 differs by 1 between the two neighbors.
     np.testing.assert_allclose(
         attachment.transition.toarray(), [[1 / (1 + np.exp(-1)), 1 / (1 + np.e)]], rtol=1e-6

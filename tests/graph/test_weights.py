@@ -6,18 +6,13 @@ from scipy import sparse
 
 from graphmargin.graph import paper_width
 from graphmargin.graph._search.neighbors import nearest_neighbors
-from graphmargin.graph.weights import feature_std, fit_weighting
+from graphmargin.graph.weights import feature_std, log_weights, log_weights_of_points, numeric_width
 
 POINTS = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 6.0]])
 
 
 def normal(n, d, seed=0):
     return np.random.default_rng(seed).normal(size=(n, d))
-
-
-def log_weights(X, k, width):
-    neighbors = nearest_neighbors(X, k)
-    return neighbors, fit_weighting(X, neighbors, width).log_weights(neighbors)
 
 
 @pytest.mark.parametrize(
@@ -62,41 +57,27 @@ def test_paper_width_moves_with_the_scale_but_not_with_the_origin(scale, shift):
 def test_weights_of_one_width_are_those_computed_by_hand():
     squared = np.array([[4, 36], [4, 40], [36, 40]])
     K, sigma = 2, (np.sqrt(8) / 3 + np.sqrt(8)) / 2
-    expected = {"paper": -squared / (2 * K * sigma**2), 4.0: -squared / 32, "binary": 0 * squared}
+    expected = {"paper": -squared / (2 * K * sigma**2), 4.0: -squared / 32}
     for width, logarithms in expected.items():
-        _, log_w = log_weights(POINTS, 2, width)
+        distances = nearest_neighbors(POINTS, 2).distances
+        log_w = log_weights(distances, numeric_width(POINTS, width))
         np.testing.assert_allclose(log_w, logarithms, rtol=1e-14)
 
 
-def test_self_tuning_weights_are_those_computed_by_hand():
-    neighbors, log_w = log_weights(POINTS, 1, "self-tuning")
-    assert neighbors.indices.tolist() == [[1], [0], [0]]
-    # Distances to the nearest neighbor are 2, 2 and 6.
-    np.testing.assert_allclose(log_w, [[-4 / (2 * 2)], [-4 / (2 * 2)], [-36 / (6 * 2)]])
-
-
-def test_duplicates_get_the_smallest_positive_self_tuning_scale():
-    X = np.array([[0.0], [0.0], [0.0], [3.0], [5.0]])
-    neighbors, log_w = log_weights(X, 2, "self-tuning")
-    # Distances to the second neighbor are 0, 0, 0, 3 and 5: the zeros become 3.
-    assert neighbors.indices[3].tolist() == [4, 0]
-    np.testing.assert_allclose(log_w[0], 0.0)
-    np.testing.assert_allclose(log_w[3], [-4 / (3 * 5), -9 / (3 * 3)])
-    _, of_equal_rows = log_weights(np.zeros((5, 2)), 2, "self-tuning")
-    np.testing.assert_array_equal(of_equal_rows, 0.0)
-
-
 def test_log_weights_of_far_points_do_not_underflow():
-    _, log_w = log_weights(np.array([[0.0], [1e3]]), 1, 1.0)
-    np.testing.assert_allclose(log_w, -5e5)
+    np.testing.assert_allclose(log_weights(np.array([[1e3], [0.0]]), 1.0), [[-5e5], [0.0]])
+
+
+def test_where_logarithms_overflow_a_new_point_has_its_nearest_neighbors():
+    distances = np.array([[1e200, 1e200, 2e200], [1.0, 2.0, 1e200]])
+    lowest = np.finfo(np.float64).min
+    expected = [[lowest, lowest, -np.inf], [-0.5, -2.0, -np.inf]]
+    np.testing.assert_array_equal(log_weights_of_points(distances, 1.0), expected)
 
 
 @pytest.mark.parametrize("width", ["papr", "Paper", 0, 0.0, -1, -0.5, np.nan, True, None, [1.0]])
 def test_unknown_or_non_positive_width_is_refused(width):
-    neighbors = nearest_neighbors(POINTS, 1)
-    with pytest.raises(
-        ValueError, match=r"`width` must be > 0, got .*; use 'paper', 'self-tuning'"
-    ):
-        fit_weighting(POINTS, neighbors, width)
+    with pytest.raises(ValueError, match=r"`width` must be > 0, got .*; use 'paper' or a positive"):
+        numeric_width(POINTS, width)
     with pytest.raises(ValueError, match="`width` must be finite, got inf"):
-        fit_weighting(POINTS, neighbors, np.inf)
+        numeric_width(POINTS, np.inf)

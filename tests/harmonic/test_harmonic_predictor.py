@@ -2,13 +2,13 @@ import pickle
 
 import numpy as np
 import pytest
+from graphmargin.harmonic.harmonic_predictor import HarmonicPredictor, PointGraph, WalkPart, attach
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
 from graphmargin.graph._search.neighbors import NeighborSearch
 from graphmargin.graph.adjacency import neighbor_graph
-from graphmargin.harmonic.harmonic_predictor import HarmonicPredictor, PointGraph, WalkPart, attach
 
 CLASSES = np.array(["a", "b"])
 MASS = np.array([[1.0, 0.0], [0.25, 0.5], [0.0, 1.0]])
@@ -72,7 +72,7 @@ def test_points_without_an_edge_or_a_reached_neighbor_have_a_label(container):
 def test_points_are_attached_to_their_nearest_neighbors(metric):
     X = np.array([[1.0, 0.1], [2.0, 0.1], [0.1, 1.0], [0.1, 3.0]])
     graph = neighbor_graph(X, 2, width=1.0, metric=metric)
-    points = PointGraph(graph.search, graph.weighting, 2, metric)
+    points = PointGraph(graph.search, graph.width, 2, metric)
     attachment = attach(points, np.array([[5.0, 0.2]]))
     near = attachment.transition.toarray()[0]
     assert set(np.flatnonzero(near)) <= {0, 1}

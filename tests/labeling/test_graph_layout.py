@@ -43,9 +43,17 @@ def test_a_sample_is_joined_within_itself(digits):
     X, _, W = digits
     rows = np.arange(0, 800, 4)
     layout = force_layout(W, X, rows)
-    expected = sparse.triu(knn_graph(X[rows], 5, width="binary"), 1)
+    expected = sparse.triu(knn_graph(X[rows], 5), 1)
     assert set(map(tuple, layout.edges.tolist())) == set(zip(*expected.tocoo().coords, strict=True))
     assert "within the sample" in layout.method
+
+
+def test_a_row_far_away_is_joined_within_a_sample(digits):
+    X, _, W = digits
+    X = X.copy()
+    X[0, 0] = 1e9  # beyond the paper's width, so that weights of its edges underflow
+    layout = force_layout(W, X, np.arange(100))
+    assert (layout.edges == 0).any()
 
 
 def test_classes_that_the_graph_separates_are_separate_on_the_map(digits):
@@ -54,7 +62,7 @@ def test_classes_that_the_graph_separates_are_separate_on_the_map(digits):
     points = np.column_stack([layout.x, layout.y])
     assert points.min(axis=0) == pytest.approx(0)
     assert points.max(axis=0) == pytest.approx(1)
-    near = knn_graph(points, 5, width="binary").tocoo()
+    near = knn_graph(points, 5).tocoo()
     same = (y[near.coords[0]] == y[near.coords[1]]).mean()
     assert same > 0.85  # 0.1 by chance, 0.57 for two principal components
 
@@ -93,7 +101,7 @@ def test_a_graph_without_edges_has_a_layout():
     ids=["constant", "first column", "two duplicated rows", "two sparse columns"],
 )
 def test_degenerate_tables_have_a_layout(X):
-    W = knn_graph(X, 2, width="binary")
+    W = knn_graph(X, 2)
     for rows in (np.arange(12), np.arange(5), np.arange(2)):
         layout = force_layout(W, X, rows)
         assert layout.x.shape == layout.y.shape == rows.shape

@@ -7,12 +7,11 @@ from scipy import sparse
 
 from graphmargin.margin import Kernel
 
-NAMED = ["linear", "cubic", "rbf"]
+NAMED = ["linear", "poly", "rbf"]
 
 X = np.array([[1.0, 2.0], [0.0, -2.0]])
 Z = np.array([[2.0, 2.0], [3.0, 0.0], [1.0, 2.0]])
 PRODUCTS = np.array([[6.0, 3.0, 5.0], [-4.0, 0.0, -4.0]])
-NOT_FINITE = [np.where(PRODUCTS == 0, value, 1.0) for value in (np.nan, np.inf)]
 SQUARED_DISTANCES = np.array([[1.0, 8.0, 0.0], [20.0, 13.0, 17.0]])
 
 
@@ -21,14 +20,14 @@ SQUARED_DISTANCES = np.array([[1.0, 8.0, 0.0], [20.0, 13.0, 17.0]])
     [
         pytest.param(Kernel("linear"), PRODUCTS, id="linear"),
         pytest.param(Kernel("linear", 2.0, degree=5, coef0=7.0), PRODUCTS / 4, id="linear-width"),
-        pytest.param(Kernel("cubic"), (PRODUCTS + 1) ** 3, id="cubic"),
-        pytest.param(Kernel("cubic", width=2.0), (PRODUCTS / 4 + 1) ** 3, id="cubic-width"),
+        pytest.param(Kernel("poly"), (PRODUCTS + 1) ** 3, id="poly"),
+        pytest.param(Kernel("poly", width=2.0), (PRODUCTS / 4 + 1) ** 3, id="poly-width"),
         pytest.param(
-            Kernel("cubic", width=2.0, degree=2, coef0=0.5),
+            Kernel("poly", width=2.0, degree=2, coef0=0.5),
             (PRODUCTS / 4 + 0.5) ** 2,
-            id="cubic-degree-coef0",
+            id="poly-degree-coef0",
         ),
-        pytest.param(Kernel("cubic", coef0=0), PRODUCTS**3, id="cubic-homogeneous"),
+        pytest.param(Kernel("poly", coef0=0), PRODUCTS**3, id="poly-homogeneous"),
         pytest.param(Kernel("rbf"), np.exp(-SQUARED_DISTANCES / 2), id="rbf"),
         pytest.param(
             Kernel("rbf", 2.0, degree=5, coef0=7.0), np.exp(-SQUARED_DISTANCES / 8), id="rbf-width"
@@ -41,7 +40,7 @@ def test_kernel_values_are_those_computed_by_hand(kernel, expected):
 
 @pytest.mark.parametrize(
     ("kind", "container"),
-    [("linear", sparse.csr_array), ("cubic", sparse.csr_matrix), ("rbf", sparse.csr_array)],
+    [("linear", sparse.csr_array), ("poly", sparse.csr_matrix), ("rbf", sparse.csr_array)],
 )
 def test_sparse_rows_have_the_values_of_dense_ones(kind, container):
     rng = np.random.default_rng(0)
@@ -87,39 +86,24 @@ def test_matrix_is_symmetric_and_positive_semidefinite(kind, points, width):
         assert K.max() <= 1.0
 
 
-def test_callable_gets_the_rows_as_they_are():
-    def histogram_intersection(first, second):
-        return np.minimum(first[:, None], second[None]).sum(axis=2)
-
-    kernel = Kernel(histogram_intersection, width=3.0)
-    np.testing.assert_array_equal(kernel(X, Z), [[3.0, 1.0, 3.0], [-2.0, -2.0, -2.0]])
-
-
-@pytest.mark.parametrize(
-    "returned",
-    [np.ones(6), np.ones((3, 2)), 1.0, *NOT_FINITE],
-    ids=["flat", "transposed", "scalar", "nan", "inf"],
-)
-def test_callable_with_wrong_shape_or_values_is_refused(returned):
-    with pytest.raises(ValueError, match=r"`kernel` must return finite values of shape \(2, 3\)"):
-        Kernel(lambda _first, _second: returned)(X, Z)
-
-
 SQUARE_IS_NO_NUMBER = r"from 1e-150 to 1e\+150, .* got 1e.*; change the unit"
 
 
 @pytest.mark.parametrize(
     ("kind", "options", "message"),
     [
-        *((kind, {}, "`kernel` must be one of 'linear', .* got {}") for kind in ("RBF", None, 3)),
+        *(
+            (kind, {}, "`kernel` must be one of 'linear', .* got {}")
+            for kind in ("RBF", None, 3, abs)
+        ),
         *(("rbf", {"width": w}, "`width` must be > 0, got {}") for w in (0, np.nan, "paper", True)),
         *(("rbf", {"width": width}, SQUARE_IS_NO_NUMBER) for width in (1e-151, 1e151)),
         *(
-            ("cubic", {"degree": degree}, "`degree` must be an integer >= 1, got {}")
+            ("poly", {"degree": degree}, "`degree` must be an integer >= 1, got {}")
             for degree in (0, 2.5, np.nan, "three", True)
         ),
         *(
-            ("cubic", {"coef0": coef0}, "`coef0` must be >= 0, got {}; with a negative value")
+            ("poly", {"coef0": coef0}, "`coef0` must be >= 0, got {}; with a negative value")
             for coef0 in (-0.5, np.nan, "one", None)
         ),
     ],
@@ -135,8 +119,8 @@ def test_precomputed_kernel_cannot_be_evaluated():
         Kernel("precomputed")(X, Z)
 
 
-@pytest.mark.parametrize("kind", [*NAMED, lambda X, Z: np.abs(X) @ np.abs(Z).T])
+@pytest.mark.parametrize("kind", NAMED)
 def test_diagonal_is_that_of_the_kernel_matrix(kind):
     kernel = Kernel(kind, width=1.5)
-    for rows in [Z] if callable(kind) else [Z, sparse.csr_array(Z)]:
+    for rows in (Z, sparse.csr_array(Z)):
         np.testing.assert_allclose(kernel.diagonal(rows), np.diag(kernel(Z, Z)), rtol=1e-14)

@@ -48,9 +48,9 @@ def assert_same_function(f, expected, codes):
 
 
 @alternating_cases(
-    kind=list(KERNELS) * 2,
+    kind=list(KERNELS),
     fit_intercept=[True, False, True, False, False, True, False, True],
-    normalized=[False, True, True],
+    normalized=[False, True],
     power=[1, 3, 1, 2, 2],
 )
 def test_primal_warped_kernel_and_features_agree(kind, fit_intercept, normalized, power):
@@ -119,7 +119,7 @@ def test_machine_does_not_depend_on_threads(kind, approximation):
     np.testing.assert_array_equal(*values)
 
 
-@pytest.mark.parametrize("kind", ["linear", "cubic", "rbf"])
+@pytest.mark.parametrize("kind", ["linear", "poly", "rbf"])
 @pytest.mark.parametrize("approximation", ["none", "nystroem"])
 def test_sparse_and_single_precision_rows_give_the_machine_of_dense_ones(kind, approximation):
     X, codes, W = overlapping_classes()
@@ -152,9 +152,9 @@ def test_rare_columns_keep_their_weight():
     codes = np.where(np.arange(700) < 60, X[:, 0] > 0, -1)
     codes[:4] = 1 - codes[:4]
     options = {"C": 10.0, "gamma_us": [1e-4]}
-    machine = train_manifold(X, codes, KERNELS["cubic"], knn_graph(X, 5), **options)[0]
+    machine = train_manifold(X, codes, KERNELS["poly"], knn_graph(X, 5), **options)[0]
     exact = train_manifold(
-        X, codes, KERNELS["cubic"], knn_graph(X, 5), approximation="none", **options
+        X, codes, KERNELS["poly"], knn_graph(X, 5), approximation="none", **options
     )[0]
     np.testing.assert_allclose(machine.decision(X), exact.decision(X), atol=1e-6)
 
@@ -193,17 +193,16 @@ def test_auto_warps_rows_the_kernel_or_landmarks(monkeypatch):
     assert form(KERNELS["rbf"]).form == "warped kernel"
     assert form(KERNELS["linear"]).form == "rows"
     assert form(KERNELS["linear"], sparse.csr_array(X)).form == "warped kernel"
-    assert form(KERNELS["cubic"]).form == "warped kernel"
-    assert form(KERNELS["callable"]).form == "warped kernel"
+    assert form(KERNELS["poly"]).form == "warped kernel"
     monkeypatch.setattr(manifold, "MAX_WARPED", 10)
     assert form(KERNELS["rbf"]).form == "landmarks"
     assert form(Kernel("precomputed"), X @ X.T).form == "warped kernel"
 
 
-def test_cubic_kernel_gets_as_many_landmarks_as_span_its_space():
+def test_polynomial_kernel_gets_as_many_landmarks_as_span_its_space():
     X, codes, W = overlapping_classes()
     options = {"C": 1.0, "gamma_us": [0.1], "approximation": "nystroem", "n_landmarks": 8}
-    machine = train_manifold(X, codes, KERNELS["cubic"], W, **options)[0]
+    machine = train_manifold(X, codes, KERNELS["poly"], W, **options)[0]
     assert machine.report.n_landmarks == 10 + 2  # (2 + 3 choose 3), and a few more
     assert machine.report.approximation_error < 1e-6
 
@@ -214,7 +213,7 @@ def test_large_constant_column_leaves_the_forms_in_agreement(column):
     X = np.column_stack([X, np.full(len(X), column)])
     options = {"C": 2.0, "gamma_us": [1e-3], "n_landmarks": len(X)}
     warped, features = (
-        train_manifold(X, codes, KERNELS["cubic"], W, approximation=approximation, **options)[0]
+        train_manifold(X, codes, KERNELS["poly"], W, approximation=approximation, **options)[0]
         for approximation in ("none", "nystroem")
     )
     np.testing.assert_allclose(warped.decision(X), features.decision(X), atol=1e-3)
@@ -224,7 +223,7 @@ def test_rounding_errors_are_reported():
     X, codes, W = overlapping_classes()
     X = np.column_stack([X, np.full(len(X), 1e4)])
     machine = train_manifold(
-        X, codes, KERNELS["cubic"], W, C=2.0, gamma_us=[1e-3], approximation="none"
+        X, codes, KERNELS["poly"], W, C=2.0, gamma_us=[1e-3], approximation="none"
     )[0]
     assert not machine.report.converged
     assert re.search("rounding changes f by .* scale the features", machine.report.failure)
@@ -268,7 +267,7 @@ def test_cubic_manifold_regularization_never_separates_the_lattices():
     X, y, y_true, W = make_lattices()
     gamma_us = np.logspace(-6, 6, 25)
     options = {"C": 5.0, "gamma_us": gamma_us, "approximation": "nystroem"}
-    kernels = [Kernel("cubic", width=width) for width in (1.0, 5.0)]
+    kernels = [Kernel("poly", width=width) for width in (1.0, 5.0)]
     for machine in (m for kernel in kernels for m in train_manifold(X, y, kernel, W, **options)):
         assert machine.report.approximation_error < 1e-6
         assert ((machine.decision(X) > 0) != y_true).any()
@@ -287,7 +286,7 @@ def test_graph_without_edges_is_the_supervised_machine(kind, approximation):
 
 
 @alternating_cases(
-    kind=["linear", "cubic", "rbf"] * 2,
+    kind=["linear", "poly", "rbf"] * 2,
     approximation=["none", "nystroem"],
     fit_intercept=[True, False, False, True],
     value=[0.0, 0.0, 1.0, 0.0, 1.0],

@@ -2,14 +2,13 @@ import pickle
 
 import numpy as np
 import pytest
+from graphmargin.harmonic.harmonic_predictor import PointGraph, WalkPart, walk_distributions
+from graphmargin.margin.margin_predictor import MarginPredictor
 
 from graphmargin.graph import knn_graph
 from graphmargin.graph._search.neighbors import NeighborSearch
-from graphmargin.graph.weights import Weighting
 from graphmargin.harmonic import harmonic_solution
-from graphmargin.harmonic.harmonic_predictor import PointGraph, WalkPart, walk_distributions
 from graphmargin.margin import Calibration, Kernel, class_scores, probabilities, train_machine
-from graphmargin.margin.margin_predictor import MarginPredictor
 
 
 def problem(n_classes, n=30):
@@ -21,7 +20,7 @@ def problem(n_classes, n=30):
 def predictor_of(n_classes, **changed):
     """Return a sum of machines, one for each kernel, and the machines."""
     X, codes = problem(n_classes)
-    kernels = [Kernel(kind, width=3.0) for kind in ("linear", "rbf", "cubic")]
+    kernels = [Kernel(kind, width=3.0) for kind in ("linear", "rbf", "poly")]
     machines = tuple(train_machine(X, codes, kernel, C=2.0) for kernel in kernels)
     classes = np.array(["ant", "bee", "cow"])[:n_classes]
     units = np.array([2.0, 5.0, 0.5])[: n_classes * (n_classes - 1) // 2]
@@ -49,7 +48,7 @@ def test_new_rows_are_attached_to_the_graph():
     X, codes = problem(3)
     y = np.where(np.arange(30) < 9, codes, -1)
     mass = harmonic_solution(knn_graph(X, 4), y, gamma_g=0.01).class_mass
-    points = PointGraph(NeighborSearch(X), Weighting(np.inf), 4, "euclidean")
+    points = PointGraph(NeighborSearch(X), 2.0, 4, "euclidean")
     graph = (WalkPart(mass, ((1.0, 0.01),), points),)
     with_graph = {"calibration": {"graph_weight": 0.5}, "graph": graph}
     predictor, *_ = predictor_of(3, **with_graph)

@@ -24,13 +24,12 @@ FIXED = {"gamma_g": 0.1, "C": 1.0}
 MODELS = {
     "cut": MaxMarginGraphCut(**FIXED),
     "cut-chosen": MaxMarginGraphCut(),
-    "cut-kernels": MaxMarginGraphCut(kernel=["linear", "rbf", "cubic"], cv=3, **FIXED),
-    "cut-cubic": MaxMarginGraphCut(kernel="cubic", c_labeled=2.0, **FIXED),
+    "cut-kernels": MaxMarginGraphCut(kernel=["linear", "rbf", "poly"], cv=3, **FIXED),
+    "cut-poly": MaxMarginGraphCut(kernel="poly", c_labeled=2.0, **FIXED),
     "cut-landmarks": MaxMarginGraphCut(approximation="nystroem", **FIXED),
     "harmonic": HarmonicClassifier(),
-    "harmonic-far-labels": HarmonicClassifier(gamma_g=np.inf, width="binary"),
+    "harmonic-far-labels": HarmonicClassifier(gamma_g=np.inf, width=2.0),
     "harmonic-graphs": HarmonicClassifier(n_neighbors=[3, 6], metric="cosine", cv=3),
-    "harmonic-tuned-widths": HarmonicClassifier(width="self-tuning"),
     "supervised-linear": SupervisedSVC(kernel="linear"),
     "manifold": ManifoldSVC(),
     "semi-supervised": SemiSupervisedSVC(class_prior=None),
@@ -159,13 +158,8 @@ def test_only_fitted_classifiers_of_graphmargin_are_saved(data, fitted, tmp_path
     assert not path.exists()
 
 
-def test_functions_are_not_saved_and_a_failed_save_keeps_the_old_file(
-    saved, data, fitted, monkeypatch
-):
+def test_a_failed_save_keeps_the_old_file(saved, fitted, monkeypatch):
     before = saved.read_bytes()
-    with pytest.raises(ModelFileError, match=r"`kernel` is a function, .*use the name of a kernel"):
-        save_model(SupervisedSVC(kernel=rbf_kernel).fit(*data), saved)
-    assert saved.read_bytes() == before
 
     def full(self, _):
         self.touch()

@@ -112,8 +112,7 @@ HARMONIC = [
     (f"{POINTS}.search", np.zeros((60, 4))),
     *((f"{POINTS}.search.seed", value) for value in (-1, 2**32, None)),
     (f"{POINTS}.search.n_jobs", "all"),
-    *((f"{POINTS}.weighting.scales", value) for value in (np.ones(2), np.zeros(60), [1.0] * 60)),
-    *((f"{POINTS}.weighting.width", value) for value in (np.nan, 0.0, -1.0, None)),
+    *((f"{POINTS}.width", value) for value in (np.nan, np.inf, 0.0, -1.0, None)),
     *((f"{POINTS}.n_neighbors", value) for value in (0, 61, 2.5)),
     (f"{POINTS}.metric", "far"),
 ]

@@ -3,6 +3,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from graphmargin.selection.choice import Choice
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
@@ -10,7 +11,6 @@ from scipy import sparse
 from graphmargin.harmonic import harmonic_solution, leave_one_out
 from graphmargin.reports import graph_reports as module
 from graphmargin.reports.graph_reports import graph_report
-from graphmargin.selection.choice import Choice
 from tests.selection.tasks import trials_of
 
 
@@ -336,7 +336,8 @@ def test_few_held_out_labels_are_weak_evidence():
 def test_solver_that_did_not_converge_leads_to_advice(path_graph):
     solution = replace(harmonic_solution(path_graph(4), [0, -1, -1, 1]), converged=False)
     assert advice_texts(graph_report(solution)) == [
-        "The solver did not converge, so that labels may be wrong; use solver='direct'."
+        "The solver did not converge, so that labels may be wrong; use a larger `gamma_g`, or "
+        "`harmonic_solution` with solver='direct'."
     ]
 
 

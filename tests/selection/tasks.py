@@ -4,18 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-
-from graphmargin.estimators import (
-    HarmonicClassifier,
-    ManifoldSVC,
-    MaxMarginGraphCut,
-    SemiSupervisedSVC,
-    SupervisedSVC,
-)
 from graphmargin.harmonic.harmonic_predictor import walk_distributions
-from graphmargin.labels import encode_labels
-from graphmargin.margin import class_scores
-from graphmargin.margin.s3vm_training import train_smooth
 from graphmargin.selection.choice import choose
 from graphmargin.selection.cut_trials import (
     MAX_BLENDED,
@@ -51,6 +40,17 @@ from graphmargin.selection.s3vm_fits import (
 from graphmargin.selection.tasks import make_tasks
 from graphmargin.selection.trials import Trials, join_trials
 
+from graphmargin.estimators import (
+    HarmonicClassifier,
+    ManifoldSVC,
+    MaxMarginGraphCut,
+    SemiSupervisedSVC,
+    SupervisedSVC,
+)
+from graphmargin.labels import encode_labels
+from graphmargin.margin import class_scores
+from graphmargin.margin.s3vm_training import train_smooth
+
 RUN = Execution(n_jobs=1)
 TRIAL_ERROR = 1e-2
 """Error of f relative to its size, for machines that violate optimality by up to 1e-3."""
@@ -65,10 +65,6 @@ def clusters(n_classes=2, n=60, n_labeled=4, seed=0):
     for c in range(n_classes):
         y[rng.permutation(np.flatnonzero(classes == c))[:n_labeled]] = c
     return X, y
-
-
-def laplace_kernel(first, second):
-    return np.exp(-np.abs(first[:, None] - second[None]).sum(axis=2) / 4)
 
 
 def folds_of(y, n_splits=3):

@@ -5,15 +5,15 @@ Trials are compared with solutions without the held-out labels in test_families.
 
 import numpy as np
 import pytest
+from graphmargin.selection import trial_rows
+from graphmargin.selection.harmonic_fits import attach, point_graph, try_harmonic
+from graphmargin.selection.held_out import HeldOutLabels
 from scipy import sparse
 
 from graphmargin.graph import knn_graph
 from graphmargin.graph.out_of_sample import attach_by_weights
 from graphmargin.harmonic import harmonic_solution
 from graphmargin.harmonic._solvers.elimination import elimination_order
-from graphmargin.selection import trial_rows
-from graphmargin.selection.harmonic_fits import attach, point_graph, try_harmonic
-from graphmargin.selection.held_out import HeldOutLabels
 from tests.selection.tasks import HARMONIC, RUN, clusters, folds_of
 
 
@@ -73,7 +73,7 @@ BLENDS = {
     "soft-priors": ({"gamma_g": "auto", "c_labeled": 2.0, "class_mass_normalization": "auto"}, 3),
     "one-candidate": ({"gamma_g": [0.3], "class_mass_normalization": [True]}, 3),
     "neighbors": ({"n_neighbors": [4, 6, 8]}, 3),
-    "metrics": ({"metric": ["euclidean", "cosine"], "width": ["paper", "binary"]}, 3),
+    "metrics": ({"metric": ["euclidean", "cosine"], "width": ["paper", 2.0]}, 3),
     "trust": ({"c_labeled": [np.inf, 1.0, np.full(60, 2.0)], "c_unlabeled": [0.0, 0.3]}, 3),
 }
 

@@ -118,35 +118,6 @@ def test_excel_cells_keep_their_types(tmp_path):
     assert table["2024"].tolist() == [True, None, False]
 
 
-def test_npz_arrays_are_columns_and_matrices_vectors(tmp_path):
-    path = tmp_path / "a.npz"
-    np.savez(path, x=np.arange(3, dtype=">i4"), v=np.eye(3, 2), s=np.array(["a", "", "b"]))
-    table = read_table(path)
-    assert table["x"].tolist() == [0, 1, 2]
-    np.testing.assert_array_equal(np.stack(table["v"]), np.eye(3, 2))
-    assert table["s"].isna().tolist() == [False, True, False]
-    assert_frame_equal(pd.concat(read_chunks(path, 2)), table)
-
-
-def test_npz_never_unpickles(tmp_path):
-    np.savez(tmp_path / "a.npz", x=np.array([{"a": 1}], dtype=object))
-    with pytest.raises(TableError, match=r"a\.npz: arrays of Python objects are not supported"):
-        read_table(tmp_path / "a.npz")
-
-
-@pytest.mark.parametrize("dtype", [[("p", "f8"), ("q", "i4")], "V8"])
-def test_structured_npz_arrays_raise_an_error_with_their_name(tmp_path, dtype):
-    np.savez(tmp_path / "a.npz", x=np.zeros(3, dtype=dtype), y=np.zeros(3))
-    with pytest.raises(TableError, match=r"array .x. has the type .* it must be numbers"):
-        read_table(tmp_path / "a.npz")
-
-
-def test_npz_arrays_of_different_lengths_raise_an_error(tmp_path):
-    np.savez(tmp_path / "a.npz", x=np.zeros(3), y=np.zeros(2))
-    with pytest.raises(TableError, match=r"array 'y' has the shape \(2,\)"):
-        read_table(tmp_path / "a.npz")
-
-
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
@@ -178,7 +149,6 @@ def test_npz_arrays_of_different_lengths_raise_an_error(tmp_path):
         ("a.jsonl", b'{"a": "\xe9"}', "line 1 is not JSON: 'utf-8' codec can't decode byte 0xe9"),
         ("a.parquet", "PAR1 no", "not a Parquet file, or it is damaged"),
         ("a.xlsx", "PK no", "not an Excel file (.xlsx), or it is damaged"),
-        ("a.npz", "PK no", "not an npz file, or it is damaged"),
         ("a.csv.gz", "a,b\n", "the archive is damaged"),
     ],
 )
@@ -218,9 +188,6 @@ def valid(tmp_path_factory) -> Callable[[str], bytes]:
 
     @cache
     def content(ending: str) -> bytes:
-        if ending == ".npz":
-            np.savez(folder / "valid.npz", x=[1, 2], y=["a", "b"], z=np.eye(2))
-            return (folder / "valid.npz").read_bytes()
         with table_writer(folder / f"valid{ending}") as write:
             write(pd.DataFrame({"x": [1, 2], "y": ["a", "b"], "z": [[1.0, 2.0], [3.0, 4.0]]}))
         return (folder / f"valid{ending}").read_bytes()

@@ -62,7 +62,7 @@ def info(
 
 
 def _is_model_file(path: Path) -> bool:
-    """Return whether a file is a model by its content; Excel and npz files are archives, too."""
+    """Return whether a file is a model by its content; Excel files are archives, too."""
     if not is_zipfile(path):
         return False
     from graphmargin.models.archive import DESCRIPTION

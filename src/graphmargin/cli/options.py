@@ -11,7 +11,7 @@ import typer
 
 from graphmargin._files import file_stem
 
-FORMATS = "CSV, TSV, Parquet, Excel, JSON lines or npz"
+FORMATS = "CSV, TSV, Parquet, Excel or JSON lines"
 
 
 def check_regular(path: Path) -> Path:

@@ -44,7 +44,7 @@ def studio(
             exists=True,
             dir_okay=False,
             callback=lambda path: None if path is None else check_regular(path),
-            help="A CSV, TSV, Parquet, Excel, JSON lines or npz file; by default, digits.",
+            help="A CSV, TSV, Parquet, Excel or JSON lines file; by default, digits.",
         ),
     ] = None,
     target: Annotated[

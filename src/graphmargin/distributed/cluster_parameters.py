@@ -24,8 +24,7 @@ from graphmargin.search.parameters import (
     read_kernel,
 )
 
-KERNELS = ("rbf", "linear", "cubic")
-WIDTHS = ("paper", "binary")
+KERNELS = ("rbf", "linear", "poly")
 
 
 def read_cluster_parameters(model: Any) -> Cut:
@@ -54,8 +53,6 @@ def read_cluster_parameters(model: Any) -> Cut:
             )
             raise ValueError(msg)
     check_choice("kernel", model.kernel, KERNELS)
-    if isinstance(model.width, str):
-        check_choice("width", model.width, WIDTHS, " or a positive number")
     check_integer("random_state", model.random_state, low=0)
     kernel = read_kernel(model)
     graph = GraphParameters(

@@ -47,17 +47,17 @@ class DistributedGraphCut(BaseEstimator):
     - Labels are hard, and class masses are not normalized.
     - Harmonic systems are solved by conjugate gradients, until labels with a confidence of at
       least 1e-6 are certain.
-    - An RBF or cubic machine learns from the kernel values to 500 landmarks, of 200,000 rows that
-      represent all others; a linear one learns from all rows.
+    - An RBF or polynomial machine learns from the kernel values to 500 landmarks, of 200,000 rows
+      that represent all others; a linear one learns from all rows.
     - gamma_g and C are chosen on a sample of 1,000 labeled rows, or ten of each class, and 20,000
       unlabeled ones. All candidates of the blend share their landmarks.
 
     Parameters
     ----------
-    kernel : {"rbf", "linear", "cubic"}, default="rbf"
+    kernel : {"rbf", "linear", "poly"}, default="rbf"
     degree : int, default=3
     coef0 : float >= 0, default=1.0
-    width : {"paper", "binary"} or positive float, default="paper"
+    width : "paper" or positive float, default="paper"
     C : "auto" or float > 0, default="auto"
     class_weight : None, "balanced" or dict from class to float > 0, default=None
     gamma_g : "auto" or float >= 0, default="auto"

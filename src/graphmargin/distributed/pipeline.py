@@ -284,8 +284,6 @@ def _plan_partitions(run: Run, table: TableSummary, graph: GraphParameters) -> i
 def _widths(run: Run, table: TableSummary, graph: GraphParameters) -> tuple[float, float]:
     """Return the widths of the kernel and of the edges."""
     paper = float(np.sqrt(table.n_features) * table.spread.mean()) or 1.0
-    if graph.width == "binary":
-        return paper, np.inf
     if graph.width != "paper":
         return float(graph.width), float(graph.width)
     if graph.metric == "cosine":  # whose spread, of rows of unit length, is estimated on a sample

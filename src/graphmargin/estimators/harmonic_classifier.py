@@ -40,7 +40,7 @@ class HarmonicClassifier(SemiSupervisedClassifier):
         graph.
     n_neighbors : int, default=5
         Number of neighbors in the graph.
-    width : {"paper", "self-tuning", "binary"} or positive float, default="paper"
+    width : "paper" or positive float, default="paper"
         Width of the edge weights, see `knn_graph`.
     metric : {"euclidean", "cosine"}, default="euclidean"
     affinity : {"knn", "precomputed"}, default="knn"

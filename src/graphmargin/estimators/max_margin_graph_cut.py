@@ -54,15 +54,14 @@ class MaxMarginGraphCut(MarginClassifier):
 
     Parameters
     ----------
-    kernel : {"rbf", "linear", "cubic", "precomputed"} or callable, default="rbf"
+    kernel : {"rbf", "linear", "poly", "precomputed"}, default="rbf"
         See `Kernel`. With "precomputed", `fit` takes the (n, n) kernel matrix and `predict` the
         (m, n) values between new and training points, and the graph is passed as W.
     degree : int, default=3
-        Degree of the "cubic" kernel ``(x.z / width^2 + coef0)^degree``.
+        Degree of the "poly" kernel ``(x.z / width^2 + coef0)^degree``; 3 is the paper's cubic one.
     coef0 : float >= 0, default=1.0
-    width : {"paper", "self-tuning", "binary"} or positive float, default="paper"
-        Width of kernel and edge weights, sqrt(K) sigma as in the paper or a number. "self-tuning"
-        and "binary" change the edges only, and the kernel has the paper's width.
+    width : "paper" or positive float, default="paper"
+        Width of kernel and edge weights, sqrt(K) sigma as in the paper or a number.
     C : "auto" or float > 0, default="auto"
         1 / (2 gamma), the weight of the hinge losses. "auto" blends three values, in units of the
         kernel's variance.

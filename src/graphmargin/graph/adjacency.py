@@ -19,7 +19,7 @@ from graphmargin._rows import (
 )
 from graphmargin._typing import ProgressCallback
 from graphmargin.graph._search.neighbors import Neighbors, NeighborSearch, draw_seed
-from graphmargin.graph.weights import Weighting, Width, fit_weighting, scaled_width
+from graphmargin.graph.weights import Width, log_weights, numeric_width, scaled_width
 
 Metric = Literal["euclidean", "cosine"]
 METRICS = ("euclidean", "cosine")
@@ -31,12 +31,12 @@ MAX_TOTAL_WEIGHT = 1e290
 
 @dataclass(frozen=True)
 class NeighborGraph:
-    """A k-NN graph, with the search and the weights that attach new points to it."""
+    """A k-NN graph, with the search and the width that attach new points to it."""
 
     W: sparse.csr_array
     search: NeighborSearch
     """Search among the rows, scaled so that the metric is the Euclidean distance."""
-    weighting: Weighting
+    width: float
     recall: float
     """Share of the true nearest neighbors that was found, measured on a sample; 1 is exact."""
 
@@ -61,9 +61,8 @@ def knn_graph(
     X : array, DataFrame or CSR matrix of shape (n, K)
     n_neighbors : int, default=5
         k, in 1..n-1.
-    width : {"paper", "self-tuning", "binary"} or positive float, default="paper"
-        sqrt(K) sigma as in the paper; ``exp(-d^2 / (s_i s_j))`` with s_i the distance to the
-        k-th neighbor; all weights 1; or a number in place of sqrt(K) sigma.
+    width : "paper" or positive float, default="paper"
+        sqrt(K) sigma as in the paper, or a number in its place.
     metric : {"euclidean", "cosine"}, default="euclidean"
         Cosine is Euclidean on rows scaled to unit length.
     recall : float in (0, 1], default=None
@@ -121,20 +120,20 @@ def neighbor_graph(
     random_state: Any = None,
     progress: ProgressCallback | None = None,
 ) -> NeighborGraph:
-    """Return the k-NN graph of validated X, with its search and weighting; see `knn_graph`."""
+    """Return the k-NN graph of validated X, with its search and width; see `knn_graph`."""
     points = metric_points(X, metric)
     search = NeighborSearch(points, n_jobs=n_jobs, seed=draw_seed(random_state))
     neighbors = search.neighbors(n_neighbors, recall=recall, progress=progress)
-    rule = fit_weighting(points, neighbors, width)
-    return NeighborGraph(symmetric_graph(neighbors, rule), search, rule, neighbors.recall)
+    number = numeric_width(points, width)
+    return NeighborGraph(symmetric_graph(neighbors, number), search, number, neighbors.recall)
 
 
-def symmetric_graph(neighbors: Neighbors, rule: Weighting) -> sparse.csr_array:
+def symmetric_graph(neighbors: Neighbors, width: float) -> sparse.csr_array:
     """Return W, in which two points are connected if one is a neighbor of the other."""
     n, k = neighbors.indices.shape
     directed = sparse.csr_array(
         (
-            np.exp(rule.log_weights(neighbors)).ravel(),
+            np.exp(log_weights(neighbors.distances, width)).ravel(),
             neighbors.indices.ravel(),
             np.arange(0, n * k + 1, k),
         ),

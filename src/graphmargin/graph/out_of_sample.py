@@ -11,7 +11,7 @@ from scipy import sparse
 from graphmargin._rows import row_exponents, scale_each_row
 from graphmargin._typing import FloatArray
 from graphmargin.graph._search.neighbors import Neighbors
-from graphmargin.graph.weights import Weighting
+from graphmargin.graph.weights import log_weights_of_points
 
 MAX_COMMON_EXPONENT = 900
 """Binary exponent of weights from which on sums of weights, or their inverses, may overflow."""
@@ -42,17 +42,17 @@ class Attachment:
             return np.asarray(1 / (1 + sink * np.exp(-self.log_degrees)))
 
 
-def attach_by_neighbors(neighbors: Neighbors, weighting: Weighting, n: int) -> Attachment:
+def attach_by_neighbors(neighbors: Neighbors, width: float, n: int) -> Attachment:
     """Return the attachment of new points to their neighbors among the n vertices of a graph.
 
     Examples
     --------
     >>> neighbors = Neighbors(np.array([[1, 0]]), np.array([[0.0, 2.0]]), recall=1.0)
-    >>> attachment = attach_by_neighbors(neighbors, Weighting(width=1.0), 3)
+    >>> attachment = attach_by_neighbors(neighbors, width=1.0, n=3)
     >>> attachment.transition.toarray().round(3).tolist()
     [[0.119, 0.881, 0.0]]
     """
-    log_weights = weighting.log_weights_of_points(neighbors)
+    log_weights = log_weights_of_points(neighbors.distances, width)
     largest = log_weights.max(axis=1, keepdims=True)
     relative = np.exp(log_weights - largest)
     total = relative.sum(axis=1, keepdims=True)

@@ -17,8 +17,6 @@ from graphmargin.harmonic._solvers.system import (
     EMPTY_SOLUTION,
     HARD_LABEL_RATE,
     HarmonicSystem,
-    Solver,
-    check_solver,
 )
 from graphmargin.harmonic.problem import HarmonicProblem, check_gamma_g
 from graphmargin.harmonic.solution import HarmonicSolution, assemble_solution, solve_path
@@ -36,7 +34,6 @@ def fold_solutions(
     gammas: Sequence[float],
     folds: Sequence[IntArray],
     *,
-    solver: Solver = "auto",
     n_jobs: int | None = None,
     progress: ProgressCallback | None = None,
 ) -> Iterator[list[HarmonicSolution]]:
@@ -55,7 +52,7 @@ def fold_solutions(
     gammas : sequence of float >= 0
     folds : sequence of arrays
         Labeled vertices whose labels are held out.
-    solver, n_jobs, progress
+    n_jobs, progress
         As in `harmonic_solution`.
 
     Yields
@@ -72,10 +69,9 @@ def fold_solutions(
     >>> [[s.labels.tolist() for s in path] for path in fold_solutions(problem, [0.0], folds)]
     [[['b', 'b', 'b']], [['a', 'a', 'a']]]
     """
-    check_solver(solver)
     values = [check_gamma_g(gamma_g) for gamma_g in gammas]
     finite = sorted({value for value in values if np.isfinite(value)})
-    solve = _solver_of_folds(problem, finite, len(folds), solver, n_jobs)
+    solve = _solver_of_folds(problem, finite, len(folds), n_jobs)
     memory = 8 * len(problem.trust) * (len(problem.labels.classes) + 1) * max(1, len(finite))
     for first, last in chunk_ranges(len(folds), max(1, BATCH_MEMORY // memory)):
         if progress is not None:
@@ -98,20 +94,17 @@ def _solver_of_folds(
     problem: HarmonicProblem,
     gammas: Sequence[float],
     n_folds: int,
-    solver: Solver,
     n_jobs: int | None,
 ) -> FoldSolver:
-    if solver in ("auto", "direct"):
-        n_masses = len(problem.trust) * len(problem.labels.classes) * n_folds
-        max_flops = max(MAX_FLOPS, FLOPS_PER_MASS * n_masses)
-        walks = label_walks(problem, gammas, max_flops=max_flops, n_jobs=n_jobs)
-        if walks is not None:
-            return _solver_by_walks(walks, solver, n_jobs)
-    # An elimination for each fold would take longer than iterations.
-    return _solver_by_rates(problem, gammas, "cg" if solver == "auto" else solver, n_jobs)
+    n_masses = len(problem.trust) * len(problem.labels.classes) * n_folds
+    max_flops = max(MAX_FLOPS, FLOPS_PER_MASS * n_masses)
+    walks = label_walks(problem, gammas, max_flops=max_flops, n_jobs=n_jobs)
+    if walks is not None:
+        return _solver_by_walks(walks, n_jobs)
+    return _solver_by_rates(problem, gammas, n_jobs)
 
 
-def _solver_by_walks(walks: Sequence[LabelWalk], solver: Solver, n_jobs: int | None) -> FoldSolver:
+def _solver_by_walks(walks: Sequence[LabelWalk], n_jobs: int | None) -> FoldSolver:
     """Return the solver on labeled vertices, all others being eliminated."""
 
     def solve(folds: Sequence[HarmonicProblem]) -> list[dict[float, HarmonicSolution]]:
@@ -123,20 +116,21 @@ def _solver_by_walks(walks: Sequence[LabelWalk], solver: Solver, n_jobs: int | N
                 if result is not None:
                     of_fold[gamma_g] = assemble_solution(fold, gamma_g, result)
                 else:
-                    (of_fold[gamma_g],) = solve_path(fold, [gamma_g], solver=solver, n_jobs=n_jobs)
+                    (of_fold[gamma_g],) = solve_path(fold, [gamma_g], n_jobs=n_jobs)
         return solutions
 
     return solve
 
 
 def _solver_by_rates(
-    problem: HarmonicProblem, gammas: Sequence[float], solver: Solver, n_jobs: int | None
+    problem: HarmonicProblem, gammas: Sequence[float], n_jobs: int | None
 ) -> FoldSolver:
     """Return the solver on all vertices that labels reach, which differ in their rates alone."""
     vertices = np.flatnonzero(problem.reached)
     edges = sparse.csr_array(problem.W[vertices][:, vertices])
     degrees = np.asarray(edges.sum(axis=1))
-    system = HarmonicSystem(edges, solver, n_jobs=n_jobs)
+    # An elimination for each fold would take longer than iterations.
+    system = HarmonicSystem(edges, "cg", n_jobs=n_jobs)
     n_labels, n_classes = problem.labels.labeled.sum(), len(problem.labels.classes)
 
     def solve(folds: Sequence[HarmonicProblem]) -> list[dict[float, HarmonicSolution]]:

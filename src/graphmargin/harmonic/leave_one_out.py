@@ -10,7 +10,7 @@ from scipy import sparse
 
 from graphmargin._blocks import row_slices
 from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray
-from graphmargin.harmonic._solvers.system import HarmonicSystem, Solver, check_solver
+from graphmargin.harmonic._solvers.system import HarmonicSystem
 from graphmargin.harmonic.problem import HarmonicProblem
 from graphmargin.harmonic.solution import HarmonicSolution
 from graphmargin.labels import UNLABELED, decode_labels
@@ -66,9 +66,7 @@ class LeaveOneOut:
         return float((self.codes != self.given).mean())
 
 
-def leave_one_out(
-    solution: HarmonicSolution, *, solver: Solver = "auto", n_jobs: int | None = None
-) -> LeaveOneOut:
+def leave_one_out(solution: HarmonicSolution, *, n_jobs: int | None = None) -> LeaveOneOut:
     """Return the leave-one-out solution at every labeled vertex in closed form.
 
     With M = L + gamma_g I and S its Schur complement on the hard labels,
@@ -85,8 +83,8 @@ def leave_one_out(
     Parameters
     ----------
     solution : HarmonicSolution
-    solver, n_jobs
-        As in `harmonic_solution`; they need not be those of the solution.
+    n_jobs : int, default=None
+        Number of threads, as in `harmonic_solution`.
 
     Examples
     --------
@@ -95,13 +93,12 @@ def leave_one_out(
     >>> leave_one_out(harmonic_solution(path, ["a", "b", "b"])).labels.tolist()
     ['b', 'b', 'b']
     """
-    check_solver(solver)
     problem, gamma_g = solution.problem, solution.gamma_g
     vertices = np.flatnonzero(problem.labels.labeled)
     given = problem.labels.codes[vertices]
     class_mass = np.zeros((len(vertices), len(solution.classes)))
     if np.isfinite(gamma_g):
-        system = HarmonicSystem(problem.inner_edges, solver, n_jobs=n_jobs)
+        system = HarmonicSystem(problem.inner_edges, n_jobs=n_jobs)
         inverse = system.inverse(problem.rates(gamma_g).sum(axis=1))
         hard = problem.hard[vertices]
         class_mass[hard] = _hard_masses(solution, inverse, vertices[hard])

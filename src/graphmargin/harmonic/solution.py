@@ -113,9 +113,7 @@ class HarmonicSolution:
             )
         return f"{ending} ({self.solver}, violation {self.residual:.1e}){note}"
 
-    def explain(
-        self, vertex: int, *, solver: Solver = "auto", n_jobs: int | None = None
-    ) -> Explanation:
+    def explain(self, vertex: int, *, n_jobs: int | None = None) -> Explanation:
         """Return the labeled vertices that determine the label of `vertex`.
 
         The share of a labeled vertex is the probability that the walk from `vertex` is absorbed
@@ -125,8 +123,8 @@ class HarmonicSolution:
         Parameters
         ----------
         vertex : int
-        solver, n_jobs
-            As in `harmonic_solution`; they need not be those of the solution.
+        n_jobs : int, default=None
+            Number of threads, as in `harmonic_solution`.
 
         Examples
         --------
@@ -135,7 +133,7 @@ class HarmonicSolution:
         vertex 1 -> 'b' (confidence 0.500): 75.0% from vertex 2 ('b'), 25.0% from vertex 0 ('a')
         """
         labeled = np.flatnonzero(self.problem.trust > 0)
-        shares = absorption_probabilities(self, [vertex], solver=solver, n_jobs=n_jobs)[0]
+        shares = absorption_probabilities(self, [vertex], n_jobs=n_jobs)[0]
         order = np.argsort(-shares, kind="stable")
         order = order[shares[order] > 0]
         return Explanation(
@@ -219,12 +217,12 @@ def harmonic_solution(
         unlabeled vertices are ignored).
     c_unlabeled : float >= 0, default=0
         Weight c_u that pulls unlabeled vertices towards zero.
-    solver : {"auto", "direct", "cg", "gauss-seidel"}, default="auto"
+    solver : {"auto", "direct", "cg"}, default="auto"
         "direct" eliminates vertices without subtractions, so that every entry has a small relative
-        error for all weights and all gamma_g. "cg" is conjugate gradients on all classes at once,
-        and "gauss-seidel" is the iteration of that name, fast where gamma_g exceeds the degrees.
-        "auto" is "direct" where the fill is affordable, else "cg". Iterations end when every label
-        with a confidence of at least 1e-6 is certain to be that of the exact solution.
+        error for all weights and all gamma_g. "cg" is conjugate gradients on all classes at once.
+        It ends when every label with a confidence of at least 1e-6 is certain to be that of the
+        exact solution. "auto" is "direct" where the fill is affordable; else it is "cg", or
+        Gauss-Seidel sweeps where gamma_g exceeds the degrees.
     n_jobs : int, default=None
         Number of threads; None takes as many as BLAS would, -1 all cores. The result does not
         depend on it.
@@ -335,7 +333,6 @@ def absorption_probabilities(
     solution: HarmonicSolution,
     vertices: Sequence[int] | IntArray,
     *,
-    solver: Solver = "auto",
     n_jobs: int | None = None,
 ) -> FloatArray:
     """Return the probability that the walk from each vertex is absorbed at each label.
@@ -347,8 +344,8 @@ def absorption_probabilities(
     ----------
     solution : HarmonicSolution
     vertices : sequence of int
-    solver, n_jobs
-        As in `harmonic_solution`; they need not be those of the solution.
+    n_jobs : int, default=None
+        Number of threads, as in `harmonic_solution`.
 
     Examples
     --------
@@ -356,7 +353,6 @@ def absorption_probabilities(
     >>> absorption_probabilities(harmonic_solution(path, [0, -1, 1]), [1]).tolist()
     [[0.25, 0.75]]
     """
-    check_solver(solver)
     problem = solution.problem
     labeled = np.flatnonzero(problem.trust > 0)
     result = np.zeros((len(vertices), len(labeled)))
@@ -375,7 +371,7 @@ def absorption_probabilities(
     free = np.flatnonzero(row_of_free[vertices] >= 0)
     if np.isinf(solution.gamma_g) or not len(free):
         return result
-    system = HarmonicSystem(problem.inner_edges, solver, n_jobs=n_jobs)
+    system = HarmonicSystem(problem.inner_edges, n_jobs=n_jobs)
     absorption = problem.rates(solution.gamma_g).sum(axis=1)
     starts = np.zeros((len(problem.free), len(free)))
     starts[row_of_free[vertices[free]], np.arange(len(free))] = 1.0

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from graphmargin._typing import AnyArray, FloatArray, IntArray
-from graphmargin.harmonic._solvers.system import Solver
 from graphmargin.harmonic.leave_one_out import leave_one_out
 from graphmargin.harmonic.solution import HarmonicSolution, spread_sink_mass
 from graphmargin.labels import UNLABELED, decode_labels
@@ -81,9 +80,7 @@ class LabelSuspicion:
         return "\n".join(lines)
 
 
-def label_suspicion(
-    solution: HarmonicSolution, *, solver: Solver = "auto", n_jobs: int | None = None
-) -> LabelSuspicion:
+def label_suspicion(solution: HarmonicSolution, *, n_jobs: int | None = None) -> LabelSuspicion:
     """Return how strongly the other labels contradict each given one, by the graph alone.
 
     It is no probability: where classes are no clusters, it contradicts many labels that are right.
@@ -105,8 +102,8 @@ def label_suspicion(
     Parameters
     ----------
     solution : HarmonicSolution
-    solver, n_jobs
-        As in `harmonic_solution`; they need not be those of the solution.
+    n_jobs : int, default=None
+        Number of threads, as in `harmonic_solution`.
 
     Examples
     --------
@@ -127,7 +124,7 @@ def label_suspicion(
     vertex 7: given 'dog', suggested 'dog', suspicion 0.334
     vertex 3: given 'cat', suggested 'cat', suspicion 0.034
     """
-    left_out = leave_one_out(solution, solver=solver, n_jobs=n_jobs)
+    left_out = leave_one_out(solution, n_jobs=n_jobs)
     others, rows = spread_sink_mass(left_out.class_mass), np.arange(len(left_out.vertices))
     given_mass = others[rows, left_out.given]
     others[rows, left_out.given] = 0.0

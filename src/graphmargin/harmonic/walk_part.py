@@ -11,7 +11,6 @@ from graphmargin._typing import FloatArray, IntArray
 from graphmargin.graph._search.neighbors import NeighborSearch
 from graphmargin.graph.adjacency import Metric, metric_points
 from graphmargin.graph.out_of_sample import Attachment, attach_by_neighbors, attach_by_weights
-from graphmargin.graph.weights import Weighting
 from graphmargin.harmonic.solution import spread_sink_mass
 
 
@@ -23,13 +22,14 @@ class PointGraph:
     ----------
     search : NeighborSearch
         Search among the points, scaled so that the metric is the Euclidean distance.
-    weighting : Weighting
+    width : float
+        Width of the weights of edges.
     n_neighbors : int
     metric : {"euclidean", "cosine"}
     """
 
     search: NeighborSearch
-    weighting: Weighting
+    width: float
     n_neighbors: int
     metric: Metric
 
@@ -39,7 +39,7 @@ def attach(points: PointGraph | None, X: Any) -> Attachment:
     if points is None:
         return attach_by_weights(X)
     neighbors = points.search.neighbors(points.n_neighbors, metric_points(X, points.metric))
-    return attach_by_neighbors(neighbors, points.weighting, points.search.X.shape[0])
+    return attach_by_neighbors(neighbors, points.width, points.search.X.shape[0])
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,8 @@ MAX_POINTS = 1500
 """Largest number of points on a map, so that it is quick to draw and its file is small."""
 N_NEIGHBORS = 5
 """Number of neighbors that a point is joined with within a sample."""
+WIDE = 1e200
+"""Width with which these neighbors have an edge, however far away they are."""
 N_STEPS = 300
 """Number of steps, in each of which all points move."""
 N_REPULSIVE = 16
@@ -110,7 +112,7 @@ def force_layout(W: sparse.csr_array, X: Any, rows: IntArray, random_state: int 
     """
     sampled = len(rows) < W.shape[0]
     points = X[rows]
-    graph = knn_graph(points, min(N_NEIGHBORS, len(rows) - 1), width="binary") if sampled else W
+    graph = knn_graph(points, min(N_NEIGHBORS, len(rows) - 1), width=WIDE) if sampled else W
     edges = np.column_stack(sparse.triu(graph, 1).tocoo().coords).astype(np.int64)
     rng = np.random.default_rng(random_state)
     plane = _relax(_initial_points(points, rng), edges, random_state)

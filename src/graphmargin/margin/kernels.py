@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,11 +12,8 @@ from graphmargin._checks import check_choice, check_integer, check_real
 from graphmargin._rows import largest_exponent, limit_rows, range_exponent
 from graphmargin._typing import FloatArray, IntArray
 
-KernelFunction = Callable[[Any, Any], FloatArray]
-KernelName = Literal["linear", "cubic", "rbf", "precomputed"]
-KERNELS = ("linear", "cubic", "rbf", "precomputed")
-LIBSVM_KERNELS = {"linear": "linear", "cubic": "poly", "rbf": "rbf"}
-"""LIBSVM's names of kernels. Machines with other kernels are trained by SMO or on landmarks."""
+KernelName = Literal["linear", "poly", "rbf", "precomputed"]
+KERNELS = ("linear", "poly", "rbf", "precomputed")
 MIN_WIDTH = 1e-150
 """Smallest width by whose square we can divide; its inverse is the largest we can square."""
 MAX_SINGLE_NORM = 64.0
@@ -33,30 +29,28 @@ class Kernel:
     """A Mercer kernel k(x, z) of width omega (the paper's sqrt(K) sigma).
 
     - linear: ``x.z / omega^2``
-    - cubic: ``(x.z / omega^2 + coef0)^degree``
+    - poly: ``(x.z / omega^2 + coef0)^degree``, by default the paper's cubic kernel
     - rbf: ``exp(-norm(x - z)^2 / (2 omega^2))``
     - precomputed: rows hold the kernel values themselves
-    - a callable ``function(X, Z)`` that returns the matrix of kernel values
 
-    Dividing by the squared width makes linear and cubic kernels independent of the units of the
-    features, and C comparable between kernels.
+    Dividing by the squared width makes linear and polynomial kernels independent of the units of
+    the features, and C comparable between kernels.
 
     Examples
     --------
-    >>> kernel = Kernel("cubic", width=2.0)
+    >>> kernel = Kernel("poly", width=2.0)
     >>> kernel(np.array([[2.0, 2.0]]), np.array([[1.0, 3.0]])).tolist()
     [[27.0]]
     """
 
-    kind: KernelName | KernelFunction
+    kind: KernelName
     width: float = 1.0
     degree: int = 3
     coef0: float = 1.0
 
     def __post_init__(self) -> None:
         """Check the parameters."""
-        if not callable(self.kind):
-            check_choice("kernel", self.kind, KERNELS, " or a callable")
+        check_choice("kernel", self.kind, KERNELS)
         check_real("width", self.width, positive=True)
         if not MIN_WIDTH <= self.width <= 1 / MIN_WIDTH:
             msg = (
@@ -69,17 +63,6 @@ class Kernel:
 
     def __call__(self, X: Any, Z: Any) -> FloatArray:
         """Return the matrix of kernel values between the rows of X and Z."""
-        if callable(self.kind):
-            values: FloatArray = np.asarray(self.kind(X, Z), dtype=np.float64)
-            expected = (X.shape[0], Z.shape[0])
-            if values.shape != expected or not np.isfinite(values).all():
-                finite = "" if np.isfinite(values).all() else ", with NaN or infinity"
-                msg = (
-                    f"`kernel` must return finite values of shape {expected} for X and Z, got "
-                    f"shape {values.shape}{finite}"
-                )
-                raise ValueError(msg)
-            return values
         if self.kind == "precomputed":
             msg = "a precomputed kernel cannot be evaluated on rows; take columns of its matrix"
             raise TypeError(msg)
@@ -102,8 +85,6 @@ class Kernel:
         sums have the `coefficients` of the `vectors`; `vectors` is None for a linear kernel whose
         coefficients are the weights of the features.
         """
-        if callable(self.kind):
-            return X
         room = range_exponent(X) - 20 - _log2(X.shape[1])
         total = _log2(np.abs(coefficients).sum(axis=0).max(initial=0.0))
         if self.kind == "precomputed":
@@ -115,16 +96,16 @@ class Kernel:
         product_limit = room - max(largest, 0)
         if self.kind == "rbf":
             return limit_rows(X, min(product_limit, room / 2, (room + squared_width) / 2))
-        degree = self.degree if self.kind == "cubic" else 1
+        degree = self.degree if self.kind == "poly" else 1
         base_limit = (room - max(total, 0.0)) / degree - max(_log2(self.coef0), 0.0)
         return limit_rows(X, min(product_limit, base_limit + squared_width - largest))
 
     def check_range(self, X: Any) -> None:
         """Raise ValueError if kernel values between rows of X overflow."""
         largest = largest_exponent(X)
-        if callable(self.kind) or self.kind == "precomputed" or largest is None:
+        if self.kind == "precomputed" or largest is None:
             return
-        degree = self.degree if self.kind == "cubic" else 1
+        degree = self.degree if self.kind == "poly" else 1
         product = 2 * largest + _log2(X.shape[1]) - 2 * _log2(self.width)
         if degree * max(product, _log2(self.coef0)) > range_exponent(X):
             msg = (
@@ -143,11 +124,9 @@ class Kernel:
 
         Examples
         --------
-        >>> Kernel("cubic", width=2.0).diagonal(np.array([[2.0, 2.0]])).tolist()
+        >>> Kernel("poly", width=2.0).diagonal(np.array([[2.0, 2.0]])).tolist()
         [27.0]
         """
-        if callable(self.kind):
-            return np.array([self(X[[i]], X[[i]])[0, 0] for i in range(X.shape[0])])
         if self.kind == "rbf":
             return np.ones(X.shape[0])
         squares = _squared_norms(X) / self.width**2

@@ -136,9 +136,8 @@ class MarginMachine:
             result[rows] = values + self.intercepts
 
         blocks = list(row_slices(X.shape[0], 16 * self.coefficients.shape[0]))
-        if len(blocks) == 1 or callable(self.kernel.kind):
-            for rows in blocks:
-                fill(rows)
+        if len(blocks) == 1:
+            fill(blocks[0])
         else:
             map_in_threads(fill, blocks, n_jobs=None)
         return result

@@ -108,7 +108,7 @@ def train_manifold(
         rows, else features. On features of more than 3,000 labeled rows, the duality gap is up to
         0.2 %.
     n_landmarks : int, default=500
-        The cubic kernel gets up to twice as many, where these can span its space; all rows as
+        The polynomial kernel gets up to twice as many, where these can span its space; all rows as
         landmarks are exact.
     n_jobs, random_state
         As in `train_machine`.

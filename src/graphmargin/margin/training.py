@@ -18,7 +18,7 @@ from graphmargin._typing import FloatArray, IntArray, ProgressCallback
 from graphmargin.margin._solvers.feature_maps import rows_are_features
 from graphmargin.margin._solvers.feature_training import train_on_features
 from graphmargin.margin._solvers.kernel_training import train_by_libsvm, train_on_kernel
-from graphmargin.margin.kernels import LIBSVM_KERNELS, Kernel
+from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine, subtract_center
 from graphmargin.margin.pairs import MarginProblem, margin_problem
 
@@ -88,8 +88,8 @@ def train_machine(
     Returns
     -------
     MarginMachine
-        Exact: time between O(n^2) and O(n^3), memory O(n^2) for a callable or precomputed kernel
-        only. With m landmarks: time O(n m (m + d)) and memory O(n m).
+        Exact: time between O(n^2) and O(n^3), memory O(n^2) for a precomputed kernel only. With m
+        landmarks: time O(n m (m + d)) and memory O(n m).
 
     Examples
     --------
@@ -187,23 +187,22 @@ def _train_exactly(
     rows = np.flatnonzero(problem.mask)
     if len(rows) < X.shape[0]:
         X, problem = kernel.select_rows(X, rows), problem.at(rows)
-    in_libsvm = not callable(kernel.kind) and kernel.kind in LIBSVM_KERNELS
-    if len(rows) > MAX_SMO and in_libsvm:
-        return train_by_libsvm(X, problem, kernel, center)
     is_precomputed = kernel.kind == "precomputed"
+    if len(rows) > MAX_SMO and not is_precomputed:
+        return train_by_libsvm(X, problem, kernel, center)
     points = X if is_precomputed else subtract_center(X, center)
     machine = train_on_kernel(
         points if is_precomputed else kernel(points, points),
         problem.codes,
         C=problem.C,
         sample_weight=problem.weights,
-        max_iterations=FEW_ITERATIONS if in_libsvm else None,
+        max_iterations=None if is_precomputed else FEW_ITERATIONS,
         n_jobs=n_jobs,
         progress=progress,
     )
     if is_precomputed:
         return replace(machine, vectors=rows[machine.vectors])
-    if not machine.report.converged and in_libsvm:
+    if not machine.report.converged:
         # With kernel values of 1e12 and more, LIBSVM is slow but converges.
         return train_by_libsvm(X, problem, kernel, center)
     return replace(machine, kernel=kernel, vectors=X[machine.vectors], center=center)
@@ -212,7 +211,7 @@ def _train_exactly(
 def check_approximation(approximation: Any, kind: Any) -> Approximation:
     """Return the approximation, or raise ValueError unless it exists for a kind of kernel."""
     checked: Approximation = check_choice("approximation", approximation, APPROXIMATIONS)
-    if approximation == "nystroem" and not callable(kind) and kind == "precomputed":
+    if approximation == "nystroem" and kind == "precomputed":
         msg = (
             "`approximation`='nystroem' needs rows to compute kernel values from, got a "
             "precomputed kernel; use 'auto' or 'none'"

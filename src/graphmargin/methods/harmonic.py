@@ -221,7 +221,7 @@ def point_graph(trial: TrialRows, walk: WalkParameters) -> PointGraph | None:
     if walk.graph is None or trial.graph is None:
         return None
     graph, parameters = trial.graph, walk.graph
-    return PointGraph(graph.search, graph.weighting, parameters.n_neighbors, parameters.metric)
+    return PointGraph(graph.search, graph.width, parameters.n_neighbors, parameters.metric)
 
 
 def walk_part(
@@ -237,9 +237,7 @@ def walk_part(
     points = None
     if walk.graph is not None:
         graph = data.built_graph(walk.graph)
-        points = PointGraph(
-            graph.search, graph.weighting, walk.graph.n_neighbors, walk.graph.metric
-        )
+        points = PointGraph(graph.search, graph.width, walk.graph.n_neighbors, walk.graph.metric)
     return WalkPart(mean.class_mass, sinks, points, codes, int(data.label_counts.argmax()))
 
 

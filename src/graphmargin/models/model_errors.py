@@ -15,14 +15,16 @@ class ModelFileError(InputError):
 
     Examples
     --------
-    >>> from graphmargin import SupervisedSVC
-    >>> from graphmargin.models import ModelFileError, save_model
-    >>> model = SupervisedSVC(kernel=lambda X, Z: X @ Z.T).fit([[0.0], [1.0]], [0, 1])
-    >>> try:
-    ...     save_model(model, "unused")
-    ... except ModelFileError as error:
-    ...     print(str(error)[:51])
-    `kernel` is a function, which a model file cannot s
+    >>> import tempfile
+    >>> from graphmargin.models import ModelFileError, load_model
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "cats.graphmargin"
+    ...     _ = path.write_text("cats")
+    ...     try:
+    ...         load_model(path)
+    ...     except ModelFileError as error:
+    ...         print(str(error).removeprefix(f"{path} "))
+    is not a model file, or it is damaged (BadZipFile: File is not a zip file); save the model again
     """
 
 

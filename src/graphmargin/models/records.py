@@ -19,7 +19,6 @@ from scipy import sparse
 from graphmargin._typing import AnyArray, FloatArray, IntArray
 from graphmargin.confidence.held_out_predictions import HeldOutPredictions
 from graphmargin.graph._search.neighbors import NeighborSearch
-from graphmargin.graph.weights import Weighting
 from graphmargin.harmonic.walk_part import PointGraph, WalkPart
 from graphmargin.margin.calibration import Calibration
 from graphmargin.margin.kernels import Kernel
@@ -48,8 +47,8 @@ def encode(model: Any, records: Records) -> tuple[Any, list[AnyArray]]:
 
     Examples
     --------
-    >>> encode(Weighting(np.float64(0.5)), ARRAY_RECORDS)[0]
-    {'type': 'weighting', 'width': 0.5, 'scales': None}
+    >>> encode(Kernel("rbf", width=np.float64(0.5)), ARRAY_RECORDS)[0]
+    {'type': 'kernel', 'kind': 'rbf', 'width': 0.5, 'degree': 3, 'coef0': 1.0}
     """
     names = {record.type: name for name, record in records.items()}
     arrays: dict[int, tuple[int, AnyArray]] = {}  # by identity: parts of a blend may share rows
@@ -88,8 +87,9 @@ def decode(tree: Any, arrays: Sequence[AnyArray], records: Records) -> Any:
 
     Examples
     --------
-    >>> decode({"type": "weighting", "width": 0.5, "scales": None}, [], ARRAY_RECORDS)
-    Weighting(width=0.5, scales=None)
+    >>> tree = {"type": "kernel", "kind": "rbf", "width": 0.5, "degree": 3, "coef0": 1.0}
+    >>> decode(tree, [], ARRAY_RECORDS)
+    Kernel(kind='rbf', width=0.5, degree=3, coef0=1.0)
     """
     if isinstance(tree, list):
         return tuple(decode(part, arrays, records) for part in tree)
@@ -163,7 +163,6 @@ ARRAY_RECORDS: Records = {
             "calibration": Calibration,
             "walk-part": WalkPart,
             "point-graph": PointGraph,
-            "weighting": Weighting,
             "held-out-predictions": HeldOutPredictions,
         }
     ),

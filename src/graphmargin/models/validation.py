@@ -150,13 +150,11 @@ def _check_walk(part: WalkPart, d: int, n_classes: int) -> None:
 
 
 def _check_points(points: PointGraph, n: int, d: int) -> None:
-    width, scales = points.weighting.width, points.weighting.scales
     _check_rows(points.search.X, d, "X")
     require(points.search.X.shape[0] == n, "X")
     require(0 <= points.search.seed < 2**32, "seed")
     require(1 <= points.n_neighbors <= n, "n_neighbors")
-    require(width > 0 if scales is None else scales.shape == (n,), "weighting")
-    require(scales is None or (scales > 0).all(), "weighting")
+    require(0 < points.width < math.inf, "width")
 
 
 def _check_rows(X: Any, d: int, part: str) -> None:

@@ -75,7 +75,7 @@ class CutDisplay:
     >>> from graphmargin import MaxMarginGraphCut
     >>> from graphmargin.datasets import make_lattices
     >>> X, y, _, W = make_lattices()
-    >>> model = MaxMarginGraphCut(kernel="cubic", gamma_g=0.1, C=10.0, eps=0.01).fit(X, y, W=W)
+    >>> model = MaxMarginGraphCut(kernel="poly", gamma_g=0.1, C=10.0, eps=0.01).fit(X, y, W=W)
     >>> display = CutDisplay.from_estimator(model, X, resolution=50).plot(ax=Figure().subplots())
     >>> display.regions.shape, display.band_ is not None
     ((50, 50), True)
@@ -120,7 +120,7 @@ class CutDisplay:
         grid = np.column_stack([axis.ravel() for axis in np.meshgrid(x1, x2)])
         k, metric = estimator.n_neighbors, estimator.metric
         graph = neighbor_graph(points, k, width=estimator.width, metric=metric)
-        attachment = attach(PointGraph(graph.search, graph.weighting, k, metric), grid)
+        attachment = attach(PointGraph(graph.search, graph.width, k, metric), grid)
         sink = solution.gamma_g + solution.problem.c_unlabeled
         moving = attachment.move_probability(sink)[:, None]
         mass = (attachment.transition @ solution.class_mass) * moving

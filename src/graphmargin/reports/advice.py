@@ -49,7 +49,10 @@ def graph_advice(report: GraphReport) -> Iterator[Advice]:
         text = "`gamma_g` is inf, so that the graph is not used; pass a finite value."
         yield Advice("not used", text, "")
     elif not report.converged:
-        text = "The solver did not converge, so that labels may be wrong; use solver='direct'."
+        text = (
+            "The solver did not converge, so that labels may be wrong; use a larger `gamma_g`, or "
+            "`harmonic_solution` with solver='direct'."
+        )
         yield Advice("not converged", text, "")
     if report.n_unreached:
         yield unreached_advice(report.n_unreached, report.n_unreached_components, report.n_labels)

@@ -12,7 +12,6 @@ from graphmargin._checks import check_real
 from graphmargin._html import html_table
 from graphmargin._texts import format_class, format_count
 from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray
-from graphmargin.harmonic._solvers.system import Solver
 from graphmargin.harmonic.leave_one_out import leave_one_out
 from graphmargin.harmonic.problem import HarmonicProblem
 from graphmargin.harmonic.solution import HarmonicSolution
@@ -265,7 +264,6 @@ def graph_report(
     choice: Choice | None = None,
     recall: float | None = None,
     hold_out_labels: bool = True,
-    solver: Solver = "auto",
     n_jobs: int | None = None,
 ) -> GraphReport:
     """Return a report on a graph, to check before its induced labels are trusted.
@@ -284,8 +282,8 @@ def graph_report(
         of an estimator.
     hold_out_labels : bool, default=True
         Whether to hold out one label at a time, which may take longer than the solution itself.
-    solver, n_jobs
-        Solver and threads of the systems with a held-out label, as in `harmonic_solution`.
+    n_jobs : int, default=None
+        Number of threads, as in `harmonic_solution`.
 
     Returns
     -------
@@ -338,7 +336,7 @@ in the sink
     n_edges, agreement = _label_agreement(problem, np.flatnonzero(labeled))
     n_tested, error, baseline = 0, None, None
     if hold_out_labels:
-        n_tested, error, baseline = _leave_one_out(solution, counts, solver, n_jobs)
+        n_tested, error, baseline = _leave_one_out(solution, counts, n_jobs)
     induced = solution.codes[unlabeled & (solution.codes >= 0)]
     confidence = solution.confidence[unlabeled]
     return GraphReport(
@@ -391,7 +389,7 @@ def _one_class(problem: HarmonicProblem, labeled: BoolArray) -> BoolArray:
 
 
 def _leave_one_out(
-    solution: HarmonicSolution, counts: IntArray, solver: Solver, n_jobs: int | None
+    solution: HarmonicSolution, counts: IntArray, n_jobs: int | None
 ) -> tuple[int, float | None, float | None]:
     """Return the number of tested labels, and the errors of the graph and of the majority class."""
     n_labels, problem = int(counts.sum()), solution.problem
@@ -401,7 +399,7 @@ def _leave_one_out(
         or _are_too_many(n_labels, len(problem.trust))
     ):
         return 0, None, None
-    left_out = leave_one_out(solution, solver=solver, n_jobs=n_jobs)
+    left_out = leave_one_out(solution, n_jobs=n_jobs)
     tested = left_out.defined & (problem.trust[left_out.vertices] > 0)
     tested &= counts[left_out.given] > 1
     given = left_out.given[tested]

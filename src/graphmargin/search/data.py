@@ -184,7 +184,7 @@ class TrainingData:
         """Return the kernel for the rows; the width of the edges is not computed again."""
         width = None
         if graph is not None and (graph.width, graph.metric) == ("paper", "euclidean"):
-            width = self.built_graph(graph).weighting.width if parameters.width == "paper" else None
+            width = self.built_graph(graph).width if parameters.width == "paper" else None
         return self._once(
             ("kernel", parameters, width), lambda: parameters.kernel_for(self.X, width)
         )

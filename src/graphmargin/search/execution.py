@@ -61,7 +61,7 @@ def solution_warnings(solution: HarmonicSolution) -> list[FitWarning]:
     """Return the warnings about a solution that did not converge or does not reach all rows."""
     warnings = []
     if not solution.converged:
-        text = f"harmonic solution: {solution.status}; try a larger gamma_g"
+        text = f"harmonic solution: {solution.status}; use a larger gamma_g"
         warnings.append(convergence_warning(text))
     n_unreached = int(solution.unreached.sum())
     if n_unreached and solution.gamma_g < float("inf"):

@@ -20,7 +20,7 @@ from graphmargin._checks import check_choice, check_integer, check_real
 from graphmargin._typing import FloatArray, IntArray
 from graphmargin.graph._search.neighbors import check_n_neighbors
 from graphmargin.graph.adjacency import METRICS, Metric
-from graphmargin.graph.weights import NAMED_WIDTHS, Width, check_width, kernel_width
+from graphmargin.graph.weights import Width, check_width, numeric_width
 from graphmargin.harmonic.problem import check_c_unlabeled, check_trust
 from graphmargin.harmonic.solution import check_priors
 from graphmargin.labels import EncodedLabels
@@ -88,7 +88,7 @@ class KernelParameters:
         """Return the kernel for some rows, with a `width` that is computed already if given."""
         if self.kernel.kind == "precomputed":
             return self.kernel
-        width = kernel_width(X, self.width) if width is None else width
+        width = numeric_width(X, self.width) if width is None else width
         kernel = replace(self.kernel, width=width)
         kernel.check_range(X)
         return kernel
@@ -96,7 +96,7 @@ class KernelParameters:
 
 def read_graph(model: Any, n_rows: int, *, has_graph: bool) -> GraphParameters | None:
     """Return the validated parameters of an estimator's graph, None if the graph is given."""
-    width = _read_width(model, NAMED_WIDTHS)
+    width = check_width(one_value("width", model.width))
     if has_graph:
         return None
     if is_pairwise(getattr(model, "kernel", None)):
@@ -121,7 +121,8 @@ def read_kernel(model: Any) -> KernelParameters:
     degree = check_integer("degree", values["degree"], low=1)
     coef0 = check_real("coef0", values["coef0"], hint=COEF0_HINT)
     return KernelParameters(
-        Kernel(values["kernel"], degree=degree, coef0=coef0), _read_width(model, ("paper",))
+        Kernel(values["kernel"], degree=degree, coef0=coef0),
+        check_width(one_value("width", model.width)),
     )
 
 
@@ -321,13 +322,6 @@ def share_grid(label_counts: IntArray) -> list[Any]:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
-
-
-def _read_width(model: Any, names: tuple[str, ...]) -> Any:
-    width = one_value("width", model.width)
-    if isinstance(width, str):
-        return check_choice("width", width, names, " or a positive number")
-    return check_width(width)
 
 
 def _power_of_ten(exponent: Any) -> float:

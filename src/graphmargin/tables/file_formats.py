@@ -13,7 +13,7 @@ from typing import BinaryIO, Literal, TypeAlias, cast
 from graphmargin._errors import one_line
 from graphmargin.tables.table_errors import TableError
 
-Format: TypeAlias = Literal["csv", "tsv", "parquet", "excel", "json lines", "npz"]
+Format: TypeAlias = Literal["csv", "tsv", "parquet", "excel", "json lines"]
 
 _TEXT_ENDINGS: dict[str, Format] = {
     ".csv": "csv",
@@ -27,7 +27,6 @@ FORMATS: dict[str, Format] = {
     ".parquet": "parquet",
     ".pq": "parquet",
     ".xlsx": "excel",
-    ".npz": "npz",
     **{f"{ending}.gz": kind for ending, kind in _TEXT_ENDINGS.items()},
     **{f"{ending}.zip": kind for ending, kind in _TEXT_ENDINGS.items()},
     ".zip": "csv",
@@ -103,4 +102,4 @@ ARCHIVE_ERRORS = (
     MemoryError,
     zlib.error,
 )
-"""Exceptions that zipfile, openpyxl and NumPy raise on damaged content."""
+"""Exceptions that zipfile and openpyxl raise on damaged content."""

@@ -8,14 +8,11 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
-from numpy.lib.npyio import NpzFile
 
 from graphmargin._errors import one_line
-from graphmargin._typing import AnyArray
 from graphmargin.tables.column_names import column_names
 from graphmargin.tables.column_parsing import DECIMAL_COMMA
 from graphmargin.tables.delimited_text import delimited_tables, read_layout
@@ -30,14 +27,13 @@ _PARQUET_BUFFER = 1 << 20
 def read_table(path: Path) -> pd.DataFrame:
     r"""Return the table in a file, whose format is given by the ending of its name.
 
-    The file is CSV, TSV, Parquet, Excel (its first sheet), JSON lines or npz. Cells are not
-    converted: all columns of a CSV or TSV file are text, so that 1.50, 007 and TRUE stay as they
-    are, and empty cells are missing; columns of Excel and JSON lines are Python objects; those of
-    Parquet and npz have the types of the file. `TableFeatures` and `read_target` parse text.
+    The file is CSV, TSV, Parquet, Excel (its first sheet) or JSON lines. Cells are not converted:
+    all columns of a CSV or TSV file are text, so that 1.50, 007 and TRUE stay as they are, and
+    empty cells are missing; columns of Excel and JSON lines are Python objects; those of Parquet
+    have the types of the file. `TableFeatures` and `read_target` parse text.
 
     Text files are UTF-8, and may be compressed by gzip or zip. The separator of a .csv is a comma,
-    a semicolon, a tab or a vertical bar. Lists of numbers, and the rows of a 2-D array in an npz
-    file, are in the cells of one column.
+    a semicolon, a tab or a vertical bar. Lists of numbers are in the cells of one column.
 
     Parameters
     ----------
@@ -83,9 +79,9 @@ def table_name(path: Path) -> str:
 def read_chunks(path: Path, n_rows: int = 50_000) -> Iterator[pd.DataFrame]:
     r"""Yield the rows of `read_table` in frames of `n_rows`, for files larger than memory.
 
-    The index continues from chunk to chunk. A table without rows is one empty frame. Excel and npz
-    files are read into memory as a whole. JSON lines are read twice if they have more than one
-    chunk, because any line may have a new key.
+    The index continues from chunk to chunk. A table without rows is one empty frame. An Excel file
+    is read into memory as a whole. JSON lines are read twice if they have more than one chunk,
+    because any line may have a new key.
 
     Parameters
     ----------
@@ -121,8 +117,6 @@ def read_chunks(path: Path, n_rows: int = 50_000) -> Iterator[pd.DataFrame]:
             chunks = _json_chunks(path, n_rows)
         case "excel":
             chunks = _slices(_excel_table(path), n_rows)
-        case "npz":
-            chunks = _slices(_npz_table(path), n_rows)
     start = 0
     for chunk in chunks:
         chunk.index = pd.RangeIndex(start, start + len(chunk))
@@ -245,49 +239,6 @@ def _excel_table(path: Path) -> pd.DataFrame:
     header, *body = ((*row, *[None] * width)[:width] for row in rows)
     columns = list(zip(*body, strict=True)) if body else [()] * width
     return _object_frame(column_names(header, path), columns)
-
-
-def _npz_table(path: Path) -> pd.DataFrame:
-    try:
-        # np.load would try to unpickle a file that is no archive; nothing is unpickled here.
-        with path.open("rb") as stream, NpzFile(stream, allow_pickle=False) as file:
-            arrays = {name: np.asarray(file[name]) for name in file.files}
-    except ARCHIVE_ERRORS as error:
-        reason = (
-            "arrays of Python objects are not supported; save numbers or text"
-            if "allow_pickle" in str(error)
-            else f"not an npz file, or it is damaged: {one_line(error)}"
-        )
-        msg = f"{path}: {reason}"
-        raise TableError(msg) from error
-    n = max((len(array) for array in arrays.values() if array.ndim), default=0)
-    for name, array in arrays.items():
-        if array.dtype.kind not in "biufcmMUS":
-            msg = (
-                f"{path}: array {name!r} has the type {array.dtype}; it must be numbers, dates or "
-                "text; save each field of a structured array as an array of its own"
-            )
-            raise TableError(msg)
-        if array.ndim not in (1, 2) or len(array) != n:
-            msg = (
-                f"{path}: array {name!r} has the shape {array.shape}; all arrays must have one or "
-                f"two axes, of which the first has the same length (here {n})"
-            )
-            raise TableError(msg)
-    names = column_names(arrays, path)
-    return pd.DataFrame(
-        {name: _npz_column(array) for name, array in zip(names, arrays.values(), strict=True)}
-    )
-
-
-def _npz_column(array: AnyArray) -> pd.Series:
-    if array.ndim == 2:
-        return pd.Series(list(array), dtype=object)
-    if array.dtype.kind == "U":
-        cells = pd.Series(array.astype(object), dtype="str")
-        return cells.mask(cells == "")
-    # The file may come from a machine with another byte order.
-    return pd.Series(array.astype(array.dtype.newbyteorder("=")))
 
 
 def rechunk(

@@ -24,7 +24,7 @@ from graphmargin._errors import one_line
 from graphmargin._files import atomic_path, check_writable
 from graphmargin.tables.column_names import column_names
 from graphmargin.tables.delimited_text import TextLayout, read_layout
-from graphmargin.tables.file_formats import Format, format_of
+from graphmargin.tables.file_formats import format_of
 from graphmargin.tables.table_errors import TableError
 
 Write: TypeAlias = Callable[[pd.DataFrame], None]
@@ -48,7 +48,7 @@ def table_writer(path: Path, *, like: Path | None = None) -> Iterator[Write]:
     Parameters
     ----------
     path : Path
-        The ending of its name is the format, as in `read_table`; npz files are not written.
+        The ending of its name is the format, as in `read_table`.
     like : Path, optional
         File from which the rows come. If both are CSV, the new one has its separator, its header,
         its line ends and its byte order mark.
@@ -71,7 +71,7 @@ def table_writer(path: Path, *, like: Path | None = None) -> Iterator[Write]:
     ...     path.read_text()
     'x\n1.5\n2.50\n'
     """
-    file_format = _output_format(path)
+    file_format = format_of(path)
     layout = TextLayout(separator="\t" if file_format == "tsv" else ",")
     if like is not None and file_format in ("csv", "tsv") and format_of(like) == file_format:
         layout = read_layout(like, layout.separator if file_format == "tsv" else None)
@@ -104,16 +104,8 @@ def check_output(path: Path, *, inputs: Sequence[Path]) -> None:
     Traceback (most recent call last):
     graphmargin._errors.InputError: a.csv is in use by this command already; choose another name
     """
-    _output_format(path)
+    format_of(path)
     check_writable(path, inputs=inputs)
-
-
-def _output_format(path: Path) -> Format:
-    file_format = format_of(path)
-    if file_format == "npz":
-        msg = f"{path}: npz files cannot be written; {_WRITE_PARQUET}"
-        raise TableError(msg)
-    return file_format
 
 
 def _with_column_check(path: Path, write: Write) -> Write:

@@ -54,12 +54,12 @@ def vc_dimension(kernel: Any, n_features: int) -> float:
 
     Parameters
     ----------
-    kernel : Kernel or {"linear", "cubic", "rbf"}
+    kernel : Kernel or {"linear", "poly", "rbf"}
     n_features : int >= 1
 
     Examples
     --------
-    >>> vc_dimension("linear", 16), vc_dimension("cubic", 16), vc_dimension("rbf", 16)
+    >>> vc_dimension("linear", 16), vc_dimension("poly", 16), vc_dimension("rbf", 16)
     (17, 969, inf)
     """
     kernel = kernel if isinstance(kernel, Kernel) else Kernel(kernel)
@@ -68,12 +68,11 @@ def vc_dimension(kernel: Any, n_features: int) -> float:
         return d + 1
     if kernel.kind == "rbf":
         return math.inf
-    if kernel.kind == "cubic":
+    if kernel.kind == "poly":
         return math.comb(d + p, p) if kernel.coef0 > 0 else math.comb(d + p - 1, p) + 1
-    name = "a callable" if callable(kernel.kind) else repr(kernel.kind)
     msg = (
-        f"`kernel` must be linear, cubic or rbf for its VC dimension to be known, got {name}; pass "
-        "`vc_dimension`, the dimension of its feature space plus one"
+        "`kernel` must be linear, poly or rbf for its VC dimension to be known, got "
+        f"{kernel.kind!r}; pass `vc_dimension`, the dimension of its feature space plus one"
     )
     raise ValueError(msg)
 

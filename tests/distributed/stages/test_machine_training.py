@@ -291,7 +291,7 @@ def test_a_run_that_goes_on_reads_the_machine(run, monkeypatch):
     X, given, solution = mixture(2000, 3)
     write(run.folder, X, given, solution)
     plan = plan_of(3, BlendedCandidate(FIRST, 1.0, 1.0))
-    arguments = (run, 6, plan, Kernel("cubic", 4.0, 2, 0.5), 0.0)
+    arguments = (run, 6, plan, Kernel("poly", 4.0, 2, 0.5), 0.0)
     machine = train(*arguments)
     monkeypatch.setattr(module, "_solve", None)
     for again in (train(*arguments), StoredMachine(run.folder).read()):

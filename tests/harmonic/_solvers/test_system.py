@@ -291,6 +291,12 @@ def test_several_systems_equal_separate_ones(system, solver):
         assert solved.iterations == alone.iterations
 
 
+@pytest.mark.parametrize("solver", ["lu", None, ["direct"]], ids=str)
+def test_unknown_solver_is_named(path_graph, solver):
+    with pytest.raises(ValueError, match=r"`solver` must be one of 'auto', 'direct', 'cg', got"):
+        harmonic_solution(path_graph(4), [0, -1, -1, 1], solver=solver)
+
+
 def test_system_without_vertices_needs_no_solver():
     solved = HarmonicSystem(sparse.csr_array((0, 0)), "auto").solve([np.zeros((0, 3))], 3)[0]
     assert solved.solver == "none"

@@ -36,7 +36,7 @@ from graphmargin.distributed.engine.run import Run
 from graphmargin.distributed.engine.storage import Folder
 from graphmargin.graph._search.neighbors import Neighbors, NeighborSearch, draw_seed
 from graphmargin.graph.adjacency import metric_points
-from graphmargin.graph.weights import Weighting
+from graphmargin.graph.weights import log_weights
 from graphmargin.search.parameters import GraphParameters
 
 N_DEGREES = 100_000
@@ -112,7 +112,7 @@ def build_graph(
     n_partitions : int
     graph : GraphParameters
     width : float
-        Width of the weights ``exp(-d^2 / (2 width^2))``; infinite for binary ones.
+        Width of the weights ``exp(-d^2 / (2 width^2))``.
     seed : int
     """
     searches = run.stage(
@@ -213,7 +213,7 @@ def _build_block(
         owner = np.full(len(row), sender, dtype=np.int32)
         all_edges.append(Edges(source, row, owner, code, distance))
     edges, rows = concatenate_records(all_edges), vertices.rows
-    weights = np.exp(Weighting(width).log_weights(Neighbors(rows, edges.distance, 1.0)))
+    weights = np.exp(log_weights(edges.distance, width))
     is_edge = weights > 0  # as on one machine, there is no edge if its weight underflows
     edges, weights = take_rows(edges, is_edge), weights[is_edge]
     halo, column = _halo(edges, rows, partition)

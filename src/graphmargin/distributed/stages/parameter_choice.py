@@ -109,7 +109,7 @@ def _build_graph(
     neighbors = neighbor_graph(
         SampledRows(folder).read(0, Points).X,
         graph.n_neighbors,
-        width="binary" if np.isinf(width) else width,
+        width=width,
         metric=graph.metric,
         n_jobs=1,
         random_state=seed,

@@ -24,8 +24,8 @@ from graphmargin.harmonic._solvers.elimination import (
     elimination_order,
 )
 
-Solver = Literal["auto", "direct", "cg", "gauss-seidel"]
-SOLVERS = ("auto", "direct", "cg", "gauss-seidel")
+Solver = Literal["auto", "direct", "cg"]
+SOLVERS = ("auto", "direct", "cg")
 
 ROW_TOLERANCE = 1e-7
 """Largest deviation from one of the sum of a row, unless its error is bounded."""
@@ -81,7 +81,7 @@ class HarmonicSystem:
     def __init__(
         self,
         W: sparse.csr_array,
-        solver: Solver,
+        solver: Solver = "auto",
         *,
         n_jobs: int | None = None,
         progress: ProgressCallback | None = None,
@@ -171,9 +171,7 @@ class HarmonicSystem:
     ) -> SystemSolution:
         B = B[self.rows]
         s = self.degrees + B.sum(axis=1)
-        use_sweeps = self.solver == "gauss-seidel"
-        if self.is_auto:
-            use_sweeps = bool((self.degrees <= MAX_SWEEP_RATE * s).all())
+        use_sweeps = self.is_auto and bool((self.degrees <= MAX_SWEEP_RATE * s).all())
         if use_sweeps:
             iterate = self._sweep(s, B)
             X, certain = iterate.X, False
@@ -227,9 +225,7 @@ class HarmonicSystem:
             if tol is not None:
                 X[self.rows] = np.maximum(self._run(s, R / size, tol=tol, **options).X, 0.0) * size
                 return X
-            start = None
-            if self.solver != "gauss-seidel":
-                start = np.maximum(self._run(s, R / size, **options).X, 0.0)
+            start = np.maximum(self._run(s, R / size, **options).X, 0.0)
             X[self.rows] = self._sweep(s, R / size, start=start, max_iter=300).X * size
             return X
 

@@ -5,7 +5,7 @@ With landmarks Z and ``M M' = K_ZZ^+``, the features ``phi(x) = k(x, Z) M`` have
 is ``k(x, Z) (M w)``: a kernel machine whose vectors are the landmarks. Random rows, evenly from the
 classes, are as accurate as centers of k-means or randomly pivoted Cholesky, and exist for every
 kernel and for sparse rows. All rows as landmarks are exact, and so are landmarks that span the
-space of the kernel, which has (d + 3 choose 3) dimensions for the cubic one.
+space of the kernel, which has (d + p choose p) dimensions for a polynomial of degree p.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class FeatureMap:
 
         width = self.dimension if self.landmarks is None else self.landmarks.shape[0]
         blocks = list(row_slices(len(rows), 16 * width))
-        map_in_threads(fill, blocks, n_jobs=1 if callable(self.kernel.kind) else n_jobs)
+        map_in_threads(fill, blocks, n_jobs=n_jobs)
         return features
 
     def machine_from_weights(
@@ -144,7 +144,7 @@ def _dimension(X: Any, kernel: Kernel) -> float:
     """Return the dimension of the feature space of a kernel, inf if unknown."""
     if kernel.kind == "linear":
         return float(X.shape[1])
-    if kernel.kind == "cubic":
+    if kernel.kind == "poly":
         return float(comb(X.shape[1] + kernel.degree, kernel.degree))
     return inf
 
@@ -161,14 +161,14 @@ def explicit_features(
 
     The features are the rows themselves for a linear kernel on dense rows of up to 2,000 columns,
     else kernel values to random landmarks, which are distinct, and up to three quarters of them
-    labeled. A kernel of few dimensions, such as the cubic one, gets as many landmarks as it has
+    labeled. A kernel of few dimensions, such as a polynomial one, gets as many landmarks as it has
     dimensions, and a quarter more, if it has at most ``2 n_landmarks``: that is exact if they span
     the rows. All rows of a precomputed kernel are landmarks.
 
     Examples
     --------
     >>> X = np.random.default_rng(0).normal(size=(100, 2))
-    >>> features = explicit_features(X, np.arange(4), Kernel("cubic"), 20, 0.0, random_state=0)
+    >>> features = explicit_features(X, np.arange(4), Kernel("poly"), 20, 0.0, random_state=0)
     >>> features.dimension  # (2 + 3 choose 3)
     10
     """

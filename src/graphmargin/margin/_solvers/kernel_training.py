@@ -13,7 +13,7 @@ from graphmargin._threads import map_in_threads
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
 from graphmargin.margin._solvers.fixed_bias_descent import FixedBiasSolution, solve_fixed_bias
 from graphmargin.margin._solvers.smo import MAX_ITERATIONS, TOLERANCE, PairSolutions, solve_pairs
-from graphmargin.margin.kernels import LIBSVM_KERNELS, Kernel
+from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine, Solver, TrainingReport, subtract_center
 from graphmargin.margin.pairs import (
     MarginProblem,
@@ -190,7 +190,7 @@ def train_by_libsvm(
 ) -> MarginMachine:
     """Return the exact machine by LIBSVM, which needs no n x n kernel matrix.
 
-    X, the kernel, one of those of LIBSVM, and the center are as in `train_machine`.
+    X, the kernel, which must not be precomputed, and the center are as in `train_machine`.
 
     Examples
     --------
@@ -203,7 +203,7 @@ def train_by_libsvm(
 
     svm = SVC(
         C=problem.C,
-        kernel=LIBSVM_KERNELS[str(kernel.kind)],
+        kernel=kernel.kind,
         gamma=0.5 if kernel.kind == "rbf" else 1.0,
         degree=kernel.degree,
         coef0=kernel.coef0,
