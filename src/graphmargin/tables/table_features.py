@@ -18,7 +18,6 @@ from graphmargin.tables.column_names import (
 from graphmargin.tables.column_parsing import MAX_MAGNITUDE, raise_bad_cell
 from graphmargin.tables.column_roles import MAX_CATEGORIES, ColumnReading, read_column
 from graphmargin.tables.encoders import CategoryEncoder, Encoder, fit_encoder
-from graphmargin.tables.feature_metrics import FeatureMetric, candidate_metrics
 from graphmargin.tables.table_errors import TableError
 
 if TYPE_CHECKING:
@@ -75,11 +74,6 @@ class TableFeatures:
     def n_features(self) -> int:
         """Number of features."""
         return sum(use.n_features for use in self.columns)
-
-    @property
-    def metrics(self) -> tuple[FeatureMetric, ...]:
-        """The metrics that labels can choose among, see `candidate_metrics`."""
-        return candidate_metrics(self.columns)
 
     def transform(self, table: pd.DataFrame) -> FloatArray:
         """Return the features of a table, whose columns may have any order; others are ignored.
