@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -20,8 +20,6 @@ from graphmargin.confidence.held_out_predictions import (
     estimate_accuracy,
     require_held_out,
 )
-from graphmargin.confidence.label_errors import LabelErrors, label_errors
-from graphmargin.confidence.prediction_sets import sets_with_coverage
 from graphmargin.graph.adjacency import check_graph
 from graphmargin.labels import EncodedLabels, encode_labels
 from graphmargin.margin.class_weights import class_weights
@@ -34,6 +32,9 @@ from graphmargin.search.member import Member
 from graphmargin.search.parameters import is_auto, is_list, is_list_of_shares, is_pairwise
 from graphmargin.search.predictor import Predictor
 from graphmargin.search.search import Fitted, fit, search
+
+if TYPE_CHECKING:
+    from graphmargin.confidence.label_errors import LabelErrors
 
 
 class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
@@ -94,6 +95,8 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         array of shape (m, c)
             True where the class of `classes_` belongs to the set of the row.
         """
+        from graphmargin.confidence.prediction_sets import sets_with_coverage  # not used by `fit`
+
         distributions = self.predict_proba(X)
         return sets_with_coverage(self.held_out_, distributions, coverage, per_class=per_class)
 
@@ -116,6 +119,8 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         LabelErrors
             Its rows are those of `fit`, or of the validation set if `cv` is one.
         """
+        from graphmargin.confidence.label_errors import label_errors  # not used by `fit`
+
         check_is_fitted(self)
         held_out = require_held_out(self.held_out_, "label_errors")
         return label_errors(held_out, self.classes_, threshold)

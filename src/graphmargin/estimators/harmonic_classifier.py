@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -14,9 +14,11 @@ from graphmargin.estimators.base import SemiSupervisedClassifier
 from graphmargin.harmonic.problem import check_gamma_g
 from graphmargin.labels import EncodedLabels
 from graphmargin.methods.harmonic import Harmonic, WalkDetails
-from graphmargin.reports.graph_reports import GraphReport, graph_report
 from graphmargin.search.member import Member
 from graphmargin.search.parameters import read_candidates, read_class_shares, read_walk
+
+if TYPE_CHECKING:
+    from graphmargin.reports.graph_reports import GraphReport
 
 
 class HarmonicClassifier(SemiSupervisedClassifier):
@@ -163,6 +165,8 @@ class HarmonicClassifier(SemiSupervisedClassifier):
 
     def graph_report(self) -> GraphReport:
         """Return a report on the graph, to check before its labels are trusted."""
+        from graphmargin.reports.graph_reports import graph_report  # not used by `fit`
+
         check_is_fitted(self)
         return graph_report(
             self.harmonic_solution_,

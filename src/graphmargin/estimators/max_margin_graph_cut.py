@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,6 @@ from graphmargin.margin.induced import LOSS_WEIGHTS
 from graphmargin.margin.training import check_approximation
 from graphmargin.methods.cut import Cut
 from graphmargin.methods.harmonic import WalkDetails
-from graphmargin.reports.graph_reports import GraphReport, graph_report
 from graphmargin.search.member import Member
 from graphmargin.search.parameters import (
     check_C,
@@ -27,6 +26,9 @@ from graphmargin.search.parameters import (
     read_kernel,
     read_walk,
 )
+
+if TYPE_CHECKING:
+    from graphmargin.reports.graph_reports import GraphReport
 
 
 class MaxMarginGraphCut(MarginClassifier):
@@ -256,6 +258,8 @@ class MaxMarginGraphCut(MarginClassifier):
         It has the components, unreached points, agreement of labels along edges, sink mass and, if
         gamma_g was chosen, whether the graph helps. Print it for a text.
         """
+        from graphmargin.reports.graph_reports import graph_report  # not used by `fit`
+
         check_is_fitted(self)
         return graph_report(
             self.harmonic_solution_,
