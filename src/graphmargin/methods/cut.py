@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 
@@ -88,7 +88,7 @@ class Cut(Method):
     approximation: Approximation = "auto"
 
     @classmethod
-    def auto(cls, labels: EncodedLabels, kernel: Literal["rbf", "linear"]) -> Cut:
+    def auto(cls, labels: EncodedLabels, kernel: Literal["rbf", "linear"]) -> Self:
         """Return the method with chosen parameters."""
         return cls(default_walk(labels), KernelParameters(Kernel(kernel)))
 

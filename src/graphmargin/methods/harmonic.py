@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from scipy import sparse
@@ -87,7 +87,7 @@ class Harmonic(Method):
     class_mass_normalization: Candidates = None
 
     @classmethod
-    def auto(cls, labels: EncodedLabels, kernel: Literal["rbf", "linear"]) -> Harmonic:  # noqa: ARG003
+    def auto(cls, labels: EncodedLabels, kernel: Literal["rbf", "linear"]) -> Self:  # noqa: ARG003
         """Return the method with chosen parameters; it has no kernel."""
         return cls(default_walk(labels))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -57,8 +57,6 @@ class LowDensity(Method):
     approximation : {"auto", "none", "nystroem"}
     """
 
-    needs_held_out: ClassVar[bool] = True
-
     kernel: KernelParameters
     gamma_u: Candidates = None
     C: Candidates = None
@@ -66,7 +64,7 @@ class LowDensity(Method):
     approximation: Approximation = "auto"
 
     @classmethod
-    def auto(cls, labels: EncodedLabels, kernel: Literal["rbf", "linear"]) -> LowDensity:
+    def auto(cls, labels: EncodedLabels, kernel: Literal["rbf", "linear"]) -> Self:
         """Return the method with chosen parameters, and the class shares of the labels."""
         return cls(KernelParameters(Kernel(kernel)), class_prior=label_shares(labels))
 
@@ -74,6 +72,11 @@ class LowDensity(Method):
     def assumption(self) -> str:
         """A gap in the density separates the classes, or a plane."""
         return PLANE if self.kernel.kernel.kind == "linear" else DENSITY_GAP
+
+    @property
+    def needs_held_out(self) -> bool:
+        """True, because class shares that come from a label or two may be far off."""
+        return True
 
     def candidates(self, data: TrainingData) -> list[Candidate]:
         """Return all combinations of gamma_u and C; gamma_u = 0 is supervised."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 from scipy import sparse
@@ -60,7 +60,7 @@ class Manifold(Method):
     approximation: Approximation = "auto"
 
     @classmethod
-    def auto(cls, labels: EncodedLabels, kernel: Literal["rbf", "linear"]) -> Manifold:
+    def auto(cls, labels: EncodedLabels, kernel: Literal["rbf", "linear"]) -> Self:
         """Return the method with chosen parameters."""
         return cls(default_walk(labels).graph, KernelParameters(Kernel(kernel)))
 

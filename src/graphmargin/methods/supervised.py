@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 
@@ -49,7 +49,7 @@ class Supervised(Method):
     approximation: Approximation = "auto"
 
     @classmethod
-    def auto(cls, labels: EncodedLabels | None, kernel: Literal["rbf", "linear"]) -> Supervised:  # noqa: ARG003
+    def auto(cls, labels: EncodedLabels, kernel: Literal["rbf", "linear"]) -> Self:  # noqa: ARG003
         """Return the method with chosen parameters."""
         return cls(KernelParameters(Kernel(kernel)))
 
@@ -59,7 +59,7 @@ class Supervised(Method):
         return PLANE if self.kernel.kernel.kind == "linear" else LABELS_ALONE
 
     @property
-    def needs_held_out(self) -> bool:  # type: ignore[override]
+    def needs_held_out(self) -> bool:
         """True for a plane, which nothing supports if no label can be held out."""
         return self.kernel.kernel.kind == "linear"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from scipy import sparse
@@ -278,10 +278,8 @@ class TrainingData:
         progress: ProgressCallback | None,
     ) -> dict[InducedKey, InducedFolds]:
         trial = self.trial(walk)
-        problem, codes = trial.problem, trial.labels.codes
-        if problem is None:  # `trial` has one for every walk
-            msg = "a walk needs a graph"
-            raise ValueError(msg)
+        problem = cast("HarmonicProblem", trial.problem)  # which every walk has
+        codes = trial.labels.codes
         gammas = sorted({gamma_g for gamma_g, _ in keys})
         folds = [NOTHING_HELD_OUT, *trial.folds]
         induced = {key: InducedFolds() for key in keys}

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from scipy import sparse
 
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
+from graphmargin.labels import EncodedLabels
 
 if TYPE_CHECKING:  # these modules need members
     from graphmargin.search.choice import Choice
@@ -34,9 +35,21 @@ class Method(ABC):
     "auto". CONTRIBUTING.md shows how to add one.
     """
 
-    needs_held_out: ClassVar[bool] = False
-    """True if the method is left out of an ensemble when no label can be held out, because nothing
-    then shows that its assumption is wrong."""
+    @classmethod
+    def auto(cls, labels: EncodedLabels, kernel: Literal["rbf", "linear"]) -> Self:  # noqa: ARG003
+        """Return the method with chosen parameters, for the labels of all rows.
+
+        `kernel` matters to methods with a field of this name.
+        """
+        return cls()
+
+    @property
+    def needs_held_out(self) -> bool:
+        """True if an ensemble leaves the method out when no label can be held out.
+
+        Nothing then shows that its assumption is wrong.
+        """
+        return False
 
     @property
     @abstractmethod
@@ -106,8 +119,9 @@ class Member:
     Examples
     --------
     >>> from graphmargin.methods import Supervised
-    >>> Member("plane", Supervised.auto(None, "linear"), prior=0.5).method.assumption
-    'classes are separated by a plane'
+    >>> from graphmargin.search.parameters import KernelParameters
+    >>> Member("supervised", Supervised(KernelParameters()), prior=0.5).method.assumption
+    'labels alone tell the classes'
     """
 
     name: str
