@@ -32,7 +32,6 @@ from benchmarks.json_lines import append_line, read_lines
 from benchmarks.keel import raw_keel_table
 from graphmargin.labeling.labeled_table import table_families
 from graphmargin.labeling.labeling_task import LabelingTask, task_of
-from graphmargin.labels import encode_labels
 from graphmargin.selection.ensemble import fit_ensemble
 from graphmargin.selection.execution import Execution
 from graphmargin.selection.families import Family
@@ -136,7 +135,7 @@ def metric_with(task: LabelingTask, factor: float) -> FeatureMetric:
 
 def measure(task: LabelingTask, truth: np.ndarray, factors: Sequence[float]) -> dict[str, Any]:
     """Return errors and CPU seconds of all columns, of each factor alone, and of the choice."""
-    labels, unlabeled = encode_labels(task.target.codes), ~task.target.labeled
+    labels, unlabeled = task.target.labels, ~task.target.labeled
     held_out = default_held_out(labels, 0)
     tried = table_families(task, "auto", labels, held_out)
     every = [family for family in tried if family.metric.feature_scale is None]

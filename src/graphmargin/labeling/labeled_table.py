@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
@@ -21,7 +21,7 @@ from graphmargin.harmonic.solution import HarmonicSolution, solve_path
 from graphmargin.labeling.findings import GIVEN, INDUCED, MODEL
 from graphmargin.labeling.labeling_task import LabelingTask
 from graphmargin.labeling.output_cells import label_cells, set_cells
-from graphmargin.labels import EncodedLabels, encode_labels
+from graphmargin.labels import EncodedLabels
 from graphmargin.margin.class_weights import ClassWeight, class_weights
 from graphmargin.models.table_model import TableModel
 from graphmargin.reports.graph_reports import GraphReport, graph_report
@@ -56,7 +56,7 @@ class LabeledTable:
     ----------
     task : LabelingTask
     fitted : FittedEnsemble
-        The fitted classifier; its classes are the codes of the classes of the target.
+        The fitted classifier.
     cut : FittedCut
         The max-margin graph cut under the metric with the largest weight, which tells about the
         graph. It is one of the ensemble's families, unless none of them is a cut under this metric.
@@ -151,7 +151,6 @@ class LabeledTable:
         return TableModel(
             features,
             self.fitted.predictor,
-            target.classes,
             target.name,
             self.fitted.held_out,
             {**details, "unlabeled": list(target.rule.texts)},
@@ -162,13 +161,23 @@ class LabeledTable:
         """Harmonic solution that explains labels.
 
         It is that of the chosen gamma_g or, if supervised learning was chosen, that of
-        `EXPLANATION_GAMMA_G`. Its classes are those of the target, not their codes.
+        `EXPLANATION_GAMMA_G`.
         """
         solution = self.cut.solution
         if np.isinf(solution.gamma_g):
             (solution,) = solve_path(solution.problem, [EXPLANATION_GAMMA_G], n_jobs=self.n_jobs)
-        labels = replace(solution.problem.labels, classes=self.task.target.classes)
-        return replace(solution, problem=replace(solution.problem, labels=labels))
+        return solution
+
+    def graph_report(self, *, hold_out_labels: bool) -> GraphReport:
+        """Return the report on the graph of the cut, see `graphmargin.graph_report`."""
+        return graph_report(
+            self.cut.solution,
+            eps=self.cut.task.parameters.eps,
+            choice=self.cut_choice,
+            recall=self.cut.task.recall,
+            hold_out_labels=hold_out_labels,
+            n_jobs=self.n_jobs,
+        )
 
 
 def label_rows(
@@ -218,13 +227,13 @@ def label_rows(
     (['cat', 'cat', 'dog', 'dog'], ['given', 'induced', 'given', 'induced'])
     """
     start = time.perf_counter()
-    labels, execution = encode_labels(task.target.codes), Execution(n_jobs, seed)
+    labels, execution = task.target.labels, Execution(n_jobs, seed)
     held_out = default_held_out(labels, seed)
     if coverage is not None and not held_out.folds:
         msg = "--sets needs labels that can be held out; label two or more rows of a class"
         raise TableError(msg)
     counts = np.bincount(labels.codes[labels.labeled])
-    costs = class_weights(class_weight, task.target.classes, counts)
+    costs = class_weights(class_weight, labels.classes, counts)
     families = table_families(task, method, labels, held_out)
     with progress_listener(listener):
         fitted = fit_ensemble(
@@ -293,7 +302,7 @@ def table_families(
     ...     }
     ... )
     >>> task = task_of(table, "kind")
-    >>> labels = encode_labels(task.target.codes)
+    >>> labels = task.target.labels
     >>> families = table_families(task, "auto", labels, default_held_out(labels, 0))
     >>> [family.name for family in families[5:]]
     ['harmonic (light categories)', 'linear-low-density (light categories)']
@@ -305,17 +314,3 @@ def table_families(
     quick = [family for family in families if method != "auto" or family.name in QUICK_FAMILIES]
     others = task.features.metrics[1:]
     return families + [family.under(metric) for metric in others for family in quick]
-
-
-def table_report(labeled: LabeledTable, *, hold_out_labels: bool) -> GraphReport:
-    """Return the report on the graph, with the classes of the table; see `graph_report`."""
-    cut = labeled.cut
-    report = graph_report(
-        cut.solution,
-        eps=cut.task.parameters.eps,
-        choice=labeled.cut_choice,
-        recall=cut.task.recall,
-        hold_out_labels=hold_out_labels,
-        n_jobs=labeled.n_jobs,
-    )
-    return replace(report, classes=labeled.task.target.classes)
