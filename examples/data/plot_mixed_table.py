@@ -24,7 +24,7 @@ from sklearn.metrics import DistanceMetric  # compiled, so without a signature
 from graphmargin import MaxMarginGraphCut, load_model, save_model
 from graphmargin.datasets import mask_labels
 from graphmargin.models import TableModel
-from graphmargin.tables import fit_features, read_target
+from graphmargin.tables import fit_features
 
 MODULES = ["cluster", "covariance", "datasets", "decomposition"]
 MODULES += ["ensemble", "linear_model", "metrics", "preprocessing"]
@@ -53,7 +53,9 @@ for module in MODULES:
     rows += [describe(module, thing) for thing in public]
 table = pd.DataFrame(rows)
 y_true = table["module"].to_numpy(str)
-table["module"] = mask_labels(y_true, fraction=0.2, random_state=0)
+few = mask_labels(y_true, fraction=0.2, random_state=0)
+hidden = few == ""
+table["module"] = few
 print(table.sample(5, random_state=3).drop(columns="summary").to_string(index=False))
 
 # %%
@@ -81,18 +83,14 @@ KINDS = {
     "date": ["oldest_source"],
     "text": ["summary"],
 }
-target = read_target(table, "module")
-hidden = ~target.labeled
-
-
 cut = MaxMarginGraphCut(n_neighbors=10, gamma_g=0.1, C=10.0)
 
 
 def error(unused):
     """Return the error on unlabeled rows if some columns are left out."""
     points = fit_features(table, ignore=["module", *unused]).transform(table)
-    codes = cut.fit(points, target.codes).transduction_
-    return 100 * np.mean(target.classes[codes[hidden]] != y_true[hidden])
+    labels = cut.fit(points, few).transduction_
+    return 100 * np.mean(labels[hidden] != y_true[hidden])
 
 
 errors = {"all columns": error([])}
@@ -104,7 +102,7 @@ colors = ["#2a6fb0" if name == "all columns" else "0.7" for name in errors]
 bars = ax.barh(list(errors), list(errors.values()), color=colors)
 ax.bar_label(bars, fmt="%.0f %%", padding=4)
 ax.invert_yaxis()
-ax.set(xlabel=f"error with {target.labeled.sum()} labels, {len(MODULES)} classes [%]")
+ax.set(xlabel=f"error with {np.sum(~hidden)} labels, {len(MODULES)} classes [%]")
 ax.spines[["top", "right"]].set_visible(False)
 ax.margins(x=0.12)
 plt.show()
@@ -116,8 +114,8 @@ plt.show()
 # code. New rows may lack cells or have their columns in another order.
 
 points = features.transform(table)
-cut.fit(points, target.codes)
-model = TableModel(features, cut.predictor_, target.classes, "module")
+cut.fit(points, few)
+model = TableModel(features, cut.predictor_, "module")
 with tempfile.TemporaryDirectory() as folder:
     save_model(model, Path(folder) / "inventory.graphmargin")
     loaded = load_model(Path(folder) / "inventory.graphmargin")

@@ -5,7 +5,7 @@ import pytest
 from graphmargin.harmonic._solvers.system import HarmonicSystem
 from graphmargin.labeling.explanation import explain_row
 from graphmargin.labeling.inspection import summarize
-from graphmargin.labeling.labeled_table import label_rows, table_report
+from graphmargin.labeling.labeled_table import label_rows
 from graphmargin.labeling.labeling_task import task_of
 from graphmargin.labeling.suggestions import suggest_rows
 
@@ -27,7 +27,7 @@ def test_findings_are_computed_with_the_threads_of_the_fit(mixed_table, n_thread
     labeled = label_rows(task_of(mixed_table()[0], "kind"), n_jobs=3)
     n_threads.clear()
     summarize(labeled)
-    assert table_report(labeled, hold_out_labels=True).n_labels > 0
+    assert labeled.graph_report(hold_out_labels=True).n_labels > 0
     explain_row(labeled, 0)
     suggest_rows(labeled, 2)
     assert set(n_threads) == {3}

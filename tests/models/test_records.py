@@ -25,7 +25,7 @@ FIELDS = {
     "point-graph": "search width n_neighbors metric",
     "neighbor-search": "X n_jobs seed",
     "sparse-rows": "shape data indices indptr",
-    "table-model": "features predictor classes target held_out",
+    "table-model": "features predictor target held_out",
     "table-features": "columns encoders scaling",
     "column": "name role n_features note",
     "number-encoder": "name text_format median center scale missing_indicator",

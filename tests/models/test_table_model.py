@@ -22,8 +22,8 @@ def saved_table_model(table_model, tmp_path):
 
 def test_labels_are_those_of_the_classifier(table_classifier, table_model, table):
     model, X = table_model, table_model.features.transform(table)
-    codes, probabilities = table_classifier.predict(X), table_classifier.predict_proba(X)
-    np.testing.assert_array_equal(model.predict(table), np.array(["cat", "dog"])[codes])
+    probabilities = table_classifier.predict_proba(X)
+    np.testing.assert_array_equal(model.predict(table), table_classifier.predict(X))
     np.testing.assert_array_equal(model.predict_proba(table), probabilities)
     labels, confidence = model.label(table)
     np.testing.assert_array_equal(labels, model.predict(table))
@@ -37,7 +37,8 @@ def test_labels_are_those_of_the_classifier(table_classifier, table_model, table
 )
 def test_a_file_stores_the_encoders_of_all_roles(classes, table_model, table, tmp_path):
     details = {"n_rows": 60, "accuracy": 0.9}
-    model = replace(table_model, classes=np.array(classes), details=details)
+    predictor = replace(table_model.predictor, classes=np.array(classes))
+    model = replace(table_model, predictor=predictor, details=details)
     roles = [use.role for use in model.features.columns]
     assert roles == ["number", "category", "date", "text", "embedding", "left out"]
     path = tmp_path / "model.graphmargin"
@@ -131,3 +132,22 @@ def test_a_file_stores_the_metrics_of_a_mixture(table_of_rings, tmp_path):
     expected = labeled.fitted.predictor.probabilities(X)
     np.testing.assert_array_equal(loaded.predict_proba(new), expected)
     assert (loaded.predict(new) == names).mean() > 0.95
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [("cat", "dog"), ("9", "10"), (-1, 7), (False, True), ("a", "b\0")],
+    ids=["text", "numbers as text", "integers", "booleans", "zero byte"],
+)
+def test_classes_of_every_type_of_target_survive_the_file(pair, tmp_path):
+    low, high = pair
+    size = [1.0, 1.1, 1.2, 1.3, 5.0, 5.1, 5.2, 5.3]
+    kind = pd.Series([low, low, None, None, high, high, None, None], dtype=object)
+    task = task_of(pd.DataFrame({"size": size, "kind": kind}), "kind")
+    labeled, path = label_rows(task), tmp_path / "model.graphmargin"
+    assert labeled.fitted.predictor.classes is labeled.solution.classes is task.target.classes
+    save_model(labeled.model(), path)
+    loaded = load_model(path)
+    assert loaded.classes.tolist() == [low, high]
+    assert loaded.classes.dtype == task.target.classes.dtype
+    assert loaded.predict({"size": [1.05, 5.05]}).tolist() == [low, high]

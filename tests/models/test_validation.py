@@ -142,10 +142,9 @@ TABLE = [
     ("features.columns", []),
     ("features.ignore", "same"),
     ("features", None),
-    ("classes", np.array(["cat"])),
-    ("classes", np.array([["cat", "dog"]])),
-    ("predictor.classes", np.array([1, 0])),
-    ("predictor.classes", np.array([0.0, 1.0])),
+    ("predictor.classes", np.array(["cat"])),
+    ("predictor.classes", np.array([["cat", "dog"]])),
+    ("predictor.classes", {"type": "texts", "values": ["cat", 1]}),
     ("target", [1]),
 ]
 MIXED = "predictor.parts.0"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -198,12 +198,9 @@ class LabeledOnCluster:
 
     def model(self, **details: Any) -> TableModel:
         """Return the model for new rows, with `details` and the values that mean unlabeled."""
-        classes, label = self.fitted.table.classes, self.request.label
-        classes = classes.astype(object) if classes.dtype.kind == "U" else classes
-        predictor = replace(self.fitted.predictor, classes=np.arange(len(classes)))
+        fitted, label = self.fitted, self.request.label
         details = {**details, "unlabeled": list(label.rule.texts)}
-        held_out = self.fitted.held_out
-        return TableModel(self.features, predictor, classes, label.name, held_out, details)
+        return TableModel(self.features, fitted.predictor, label.name, fitted.held_out, details)
 
 
 def label_table(

@@ -23,7 +23,7 @@ from graphmargin.labeling.findings import (
 )
 from graphmargin.labeling.graph_layout import force_layout, sample_for_map
 from graphmargin.labeling.label_audit import audit_labels
-from graphmargin.labeling.labeled_table import LabeledTable, table_report
+from graphmargin.labeling.labeled_table import LabeledTable
 from graphmargin.labeling.row_preview import preview_rows, row_notes
 from graphmargin.reports.graph_reports import GraphReport
 from graphmargin.search.choice import Choice
@@ -49,7 +49,7 @@ def summarize(labeled: LabeledTable) -> Findings:
     >>> findings.n_rows, findings.n_labels, findings.final_counts, findings.estimate
     (4, 2, (2, 2), None)
     """
-    return _summary(labeled, table_report(labeled, hold_out_labels=False), _coverage(labeled))
+    return _summary(labeled, labeled.graph_report(hold_out_labels=False), _coverage(labeled))
 
 
 def full_findings(labeled: LabeledTable) -> Findings:
@@ -68,7 +68,7 @@ def full_findings(labeled: LabeledTable) -> Findings:
     >>> len(findings.map.x), sorted(note.row for note in findings.least_certain)
     (4, [2, 4])
     """
-    report = table_report(labeled, hold_out_labels=True)
+    report = labeled.graph_report(hold_out_labels=True)
     curve = _coverage(labeled)
     findings = _summary(labeled, report, curve)
     path = labeled.cut.gamma_path or {}

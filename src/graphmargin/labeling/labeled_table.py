@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
@@ -21,7 +21,6 @@ from graphmargin.harmonic.solution import HarmonicSolution, solve_path
 from graphmargin.labeling.findings import GIVEN, INDUCED, MODEL
 from graphmargin.labeling.labeling_task import LabelingTask
 from graphmargin.labeling.output_cells import label_cells, set_cells
-from graphmargin.labels import encode_labels
 from graphmargin.margin.class_weights import ClassWeight, class_weights
 from graphmargin.methods import default_members, named_member
 from graphmargin.methods.harmonic import WalkDetails
@@ -49,7 +48,7 @@ class LabeledTable:
     ----------
     task : LabelingTask
     fitted : Fitted
-        The fitted ensemble; its classes are the codes of the classes of the target.
+        The fitted ensemble.
     cut : WalkDetails
         The graph and the harmonic solution of the max-margin graph cut.
     cut_choice : Choice
@@ -137,7 +136,6 @@ class LabeledTable:
         return TableModel(
             features,
             self.fitted.predictor,
-            target.classes,
             target.name,
             self.fitted.held_out,
             {**details, "unlabeled": list(target.rule.texts)},
@@ -148,13 +146,22 @@ class LabeledTable:
         """Harmonic solution that explains labels.
 
         It is that of the chosen gamma_g or, if supervised learning was chosen, that of
-        `EXPLANATION_GAMMA_G`. Its classes are those of the target, not their codes.
+        `EXPLANATION_GAMMA_G`.
         """
         solution = self.cut.solution
         if np.isinf(solution.gamma_g):
             (solution,) = solve_path(solution.problem, [EXPLANATION_GAMMA_G], n_jobs=self.n_jobs)
-        labels = replace(solution.problem.labels, classes=self.task.target.classes)
-        return replace(solution, problem=replace(solution.problem, labels=labels))
+        return solution
+
+    def graph_report(self, *, hold_out_labels: bool) -> GraphReport:
+        """Return the report on the graph of the cut, see `graphmargin.graph_report`."""
+        return graph_report(
+            self.cut.solution,
+            choice=self.cut_choice,
+            recall=self.cut.recall,
+            hold_out_labels=hold_out_labels,
+            n_jobs=self.n_jobs,
+        )
 
 
 def label_rows(
@@ -204,13 +211,13 @@ def label_rows(
     (['cat', 'cat', 'dog', 'dog'], ['given', 'induced', 'given', 'induced'])
     """
     start = time.perf_counter()
-    labels, execution = encode_labels(task.target.codes), Execution(n_jobs, seed)
+    labels, execution = task.target.labels, Execution(n_jobs, seed)
     held_out = default_held_out(labels, seed)
     if coverage is not None and not held_out.folds:
         msg = "--sets needs labels that can be held out; label two or more rows of a class"
         raise TableError(msg)
     counts = np.bincount(labels.codes[labels.labeled])
-    costs = class_weights(class_weight, task.target.classes, counts)
+    costs = class_weights(class_weight, labels.classes, counts)
     names = default_members(*task.X.shape) if method == "auto" else (method,)
     data = TrainingData(task.X, labels, held_out, execution, class_weight=costs)
     with progress_listener(listener):
@@ -242,16 +249,3 @@ def _graph_cut(data: TrainingData, fitted: Fitted) -> tuple[WalkDetails, Choice]
     choice = by_name.get("cut") or search(data, named_member("cut", data.labels))
     member = fitted.members.get("cut") or fit(data, choice).members["cut"]
     return member.details, choice
-
-
-def table_report(labeled: LabeledTable, *, hold_out_labels: bool) -> GraphReport:
-    """Return the report on the graph, with the classes of the table; see `graph_report`."""
-    cut = labeled.cut
-    report = graph_report(
-        cut.solution,
-        choice=labeled.cut_choice,
-        recall=cut.recall,
-        hold_out_labels=hold_out_labels,
-        n_jobs=labeled.n_jobs,
-    )
-    return replace(report, classes=labeled.task.target.classes)

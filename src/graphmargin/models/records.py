@@ -207,7 +207,6 @@ def table_records() -> Records:
     model = {
         "features": TableFeatures,
         "predictor": Predictor,
-        "classes": AnyArray,
         "target": str,
         "held_out": HeldOutPredictions | None,
     }

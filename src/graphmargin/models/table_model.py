@@ -29,9 +29,8 @@ class TableModel:
     features : TableFeatures
         Fitted features, which turn a table into an array of numbers.
     predictor : Predictor
-        Predictor of a classifier that was fitted on these numbers; its classes are 0..c-1.
-    classes : array of shape (c,)
-        The label of each code: text, integers or booleans.
+        Predictor of a classifier that was fitted on these numbers; its classes are text, integers
+        or booleans.
     target : str
         Name of the column of labels.
     held_out : HeldOutPredictions or None
@@ -47,21 +46,23 @@ class TableModel:
     >>> from graphmargin.tables.table_features import fit_features
     >>> table = pd.DataFrame({"weight": [1.0, 1.1, 1.2, 5.0, 5.2, 5.5], "legs": [2, 2, 2, 4, 4, 4]})
     >>> features = fit_features(table)
-    >>> codes = [0, -1, -1, 1, -1, -1]
-    >>> classifier = HarmonicClassifier(n_neighbors=2).fit(features.transform(table), codes)
-    >>> model = TableModel(
-    ...     features, classifier.predictor_, np.array(["bird", "cat"]), target="animal"
-    ... )
+    >>> labels = ["bird", None, None, "cat", None, None]
+    >>> classifier = HarmonicClassifier(n_neighbors=2).fit(features.transform(table), labels)
+    >>> model = TableModel(features, classifier.predictor_, target="animal")
     >>> model.predict(pd.DataFrame({"weight": [1.15, 5.1], "legs": [2, 4]})).tolist()
     ['bird', 'cat']
     """
 
     features: TableFeatures
     predictor: Predictor
-    classes: AnyArray
     target: str
     held_out: HeldOutPredictions | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def classes(self) -> AnyArray:
+        """The labels of the classes."""
+        return self.predictor.classes
 
     @property
     def rule(self) -> UnlabeledRule:
@@ -96,8 +97,7 @@ class TableModel:
         X = self.features.transform(_as_frame(table))
         if not len(X):
             return self.classes[:0], np.zeros((0, len(self.classes)))
-        codes, probabilities = self.predictor.label(X)
-        return self.classes[codes], probabilities
+        return self.predictor.label(X)
 
 
 def _as_frame(table: Any) -> pd.DataFrame:

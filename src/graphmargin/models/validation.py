@@ -53,15 +53,13 @@ def check_model(model: ArrayModel | TableModel) -> None:
 def _check_table_model(model: TableModel) -> None:
     import pandas as pd
 
-    features, codes = model.features, model.predictor.classes
+    features = model.features
     # The features of a row of missing values reveal wrong shapes in all encoders.
     row = pd.DataFrame({use.name: [None] for use in features.columns}, dtype=object)
     X = features.transform(row)
     d = X.shape[1]
     require(d == features.n_features >= 1 and np.isfinite(X).all(), "encoders")
     _check_predictor(model.predictor, d)
-    require(model.classes.shape == codes.shape, "classes")
-    require(codes.dtype.kind == "i" and np.array_equal(codes, np.arange(len(codes))), "classes")
 
 
 def _check_predictor(predictor: Predictor, d: int) -> None:

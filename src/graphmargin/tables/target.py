@@ -9,7 +9,12 @@ import numpy as np
 import pandas as pd
 
 from graphmargin._typing import AnyArray, BoolArray, IntArray
-from graphmargin.labels import UNLABELED, UNLABELED_IN_TABLES, UnlabeledRule
+from graphmargin.labels import (
+    UNLABELED,
+    UNLABELED_IN_TABLES,
+    EncodedLabels,
+    UnlabeledRule,
+)
 from graphmargin.tables.column_names import check_column_exists
 from graphmargin.tables.column_parsing import (
     MISSING_TEXTS,
@@ -54,6 +59,11 @@ class Target:
     def labeled(self) -> BoolArray:
         """A mask of the rows that have a label."""
         return self.codes >= 0
+
+    @property
+    def labels(self) -> EncodedLabels:
+        """The classes and codes, which classifiers are fitted to."""
+        return EncodedLabels(self.classes, self.codes)
 
 
 def read_target(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -70,8 +70,7 @@ class RowPredictor:
     @classmethod
     def of_table(cls, model: TableModel) -> RowPredictor:
         """Return the predictor of a table model."""
-        predictor = replace(model.predictor, classes=model.classes)
-        return cls(EncodedColumns(model.features), predictor, model.target, model.rule)
+        return cls(EncodedColumns(model.features), model.predictor, model.target, model.rule)
 
     def label(self, table: pa.Table, first_row: int) -> tuple[AnyArray, FloatArray]:
         """Return the label of each row, and the probability that it is right.
