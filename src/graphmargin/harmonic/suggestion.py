@@ -67,7 +67,7 @@ class Suggestions:
     ([1], [0.34])
     >>> print(suggestions)
     1 label would save about 0.3 errors
-    vertex 1: between 'a' (62%) and 'b' (29%); stands for about 1 row
+    vertex 1: between 'a' (62%) and 'b' (29%); represents about 1 row
     """
 
     vertices: IntArray
@@ -157,7 +157,7 @@ def suggest_labels(
     >>> print(suggest_labels(harmonic_solution(W, y, gamma_g=0.1), 3))
     3 labels would save about 3.2 errors
     vertex 5: no label reaches its cluster of 4 rows
-    vertex 2: between 'cat' (48%) and 'dog' (48%); stands for about 2 rows
+    vertex 2: between 'cat' (48%) and 'dog' (48%); represents about 2 rows
     vertex 9: no label reaches it, and it has no neighbors
     """
     n = check_integer("n", n, low=1)
@@ -336,7 +336,7 @@ def draw_pool(
 
 
 class Pick(NamedTuple):
-    """A suggested vertex, the errors that its label saves, and the vertices it stands for."""
+    """A suggested vertex, the errors that its label saves, and the vertices it represents."""
 
     vertex: int
     gain: float
@@ -430,9 +430,9 @@ def reason_for(
     reached : mask of shape (n,)
         Vertices in a component with a label.
     """
-    stands = f"stands for about {format_rows(pick.rows)}"
+    represents = f"represents about {format_rows(pick.rows)}"
     if not reached.any():
-        return f"no row has a label yet; it {stands}"
+        return f"no row has a label yet; it {represents}"
     if not reached[pick.vertex]:
         size = np.count_nonzero(component == component[pick.vertex])
         if size == 1:
@@ -448,7 +448,7 @@ def reason_for(
     else:
         pair = [_share(classes, mass, code) for code in (first, second)]
         position = f"between {pair[0]} and {pair[1]}"
-    return f"{position}; {stands}"
+    return f"{position}; {represents}"
 
 
 def format_rows(rows: float) -> str:
