@@ -15,13 +15,8 @@ from graphmargin.confidence.held_out_predictions import (
 )
 from graphmargin.confidence.label_errors import LabelErrors, label_errors
 from graphmargin.graph.adjacency import knn_graph
-from graphmargin.harmonic.label_updates import (
-    Inverse,
-    LabelGraph,
-    LabelSystem,
-    Passage,
-    inverse_after,
-)
+from graphmargin.harmonic._solvers.label_graph import Inverse, LabelGraph, VertexVisits
+from graphmargin.harmonic.label_updates import LabelSystem, inverse_after
 from graphmargin.harmonic.solution import conditional_distributions, spread_sink_mass
 from graphmargin.harmonic.suggestion import (
     CandidatePool,
@@ -83,7 +78,7 @@ class LiveAnswer:
 class _Change:
     """A change of one label, by which pools and label graphs follow."""
 
-    passage: Passage
+    passage: VertexVisits
     absorption: FloatArray
     """Rates of absorption before the change."""
     is_labeled: bool
