@@ -6,7 +6,7 @@ precision among as many labels as there are wrong ones, both in percent, and the
 with its scores. Methods:
 
 - ours: `MaxMarginGraphCut().fit(X, y).label_errors()`;
-- graph: `label_suspicion` of the harmonic solution with gamma_g = 0.01;
+- graph: the best other class against the given one in `leave_one_out` with gamma_g = 0.01;
 - SVC, logistic, forest: `cleanlab.rank.get_label_quality_scores` of out-of-fold probabilities
   (five folds) of scikit-learn's classifiers on the labeled rows.
 
@@ -38,7 +38,8 @@ from benchmarks.keel import keel_table
 from graphmargin import MaxMarginGraphCut
 from graphmargin.datasets import load_digits, load_letter, load_segmentation, mask_labels
 from graphmargin.graph import knn_graph
-from graphmargin.harmonic import harmonic_solution, label_suspicion
+from graphmargin.harmonic import harmonic_solution, leave_one_out
+from graphmargin.harmonic.solution import spread_sink_mass
 
 MAX_ROWS = 600
 PER_CLASS = (10, 30)
@@ -114,10 +115,14 @@ def ours(X: np.ndarray, few: np.ndarray) -> Result:
 
 
 def graph(X: np.ndarray, few: np.ndarray) -> Result:
-    """Return the suspicion of labels by the graph alone."""
+    """Return the share of the best other class against the given one, by the graph alone."""
     start = time.perf_counter()
-    suspicion = label_suspicion(harmonic_solution(knn_graph(X), few, gamma_g=GAMMA_G))
-    return Result(suspicion.suspicion, None, time.perf_counter() - start)
+    left_out = leave_one_out(harmonic_solution(knn_graph(X), few, gamma_g=GAMMA_G))
+    mass, rows = spread_sink_mass(left_out.class_mass), np.arange(len(left_out.given))
+    given_mass = mass[rows, left_out.given]
+    mass[rows, left_out.given] = 0.0
+    best_other = mass.max(axis=1)
+    return Result(best_other / (given_mass + best_other), None, time.perf_counter() - start)
 
 
 def with_cleanlab(make: Callable[[], object]) -> Callable[[np.ndarray, np.ndarray], Result]:

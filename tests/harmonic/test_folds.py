@@ -77,7 +77,7 @@ def test_problem_without_labels_lacks_the_labels_and_their_trust_only(random_gra
 def test_problem_without_labels_is_that_of_a_new_graph_after_use(random_graph):
     W, codes = two_components_and_a_loner(random_graph)
     problem = harmonic_problem(W, codes)
-    cached = (problem.hard, problem.labels_in_component, problem.free, problem.boundary_edges)
+    cached = (problem.hard, problem.labels_in_component, problem.free, problem.label_rates)
     assert all(part is not None for part in cached)
     hidden = problem.without_labels(np.array([2, 12, 13]))
     codes[[2, 12, 13]] = -1

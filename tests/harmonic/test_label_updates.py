@@ -48,13 +48,13 @@ def test_labels_that_come_go_and_change_agree_with_fresh_solutions(walks, digits
     for vertex, code in labels_in_turn(0, 900, 3):
         labeled = solution.codes >= 0
         before, inverse = solution.codes[vertex], walks.inverse(labeled)
-        solution, passage = walks.change_label(solution, inverse, vertex, code)
+        solution, visits = walks.change_label(solution, inverse, vertex, code)
         if graph is None:
             graph = walks.label_graph(solution.codes, walks.inverse(solution.codes >= 0))
         elif before >= 0 and code < 0:
             graph = graph.without_label(vertex)
         elif before < 0:
-            graph = graph.with_label(passage, walks.absorption(labeled))
+            graph = graph.with_label(visits, walks.absorption(labeled))
         if len(np.unique(solution.codes[solution.codes >= 0])) < 3:
             continue
         expected = fresh(digits_graph, solution.codes)
@@ -81,8 +81,8 @@ def test_a_pool_that_follows_a_label_is_that_of_the_new_walk(walks):
     solution, inverse = walks.solve(codes, 4), walks.inverse(codes >= 0)
     pool = draw_pool(walks.walk(solution), codes < 0, walks.component, 30, np.random.RandomState(0))
     vertex = int(pool.candidates[3])
-    after, passage = walks.change_label(solution, inverse, vertex, 2)
-    followed = pool.labeled(vertex, passage.visits)
+    after, visits = walks.change_label(solution, inverse, vertex, 2)
+    followed = pool.labeled(vertex, visits.visits)
     expected = walks.walk(after).visits(pool.candidates, pool.rows)
     tol = 1e-7 if walks.is_direct else 2e-3
     scale = np.diag(pool.visits)[:, None]

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from graphmargin import _blocks
 from graphmargin.graph import knn_graph
 from graphmargin.harmonic import harmonic_solution, leave_one_out
 from tests.harmonic.problems import MIXED, N, eliminate_nothing, first_labels
@@ -87,6 +88,27 @@ def test_weights_of_any_size_lose_no_digits(random_graph, c_labeled, gamma_g):
         for row, vertex in enumerate(left_out.vertices):
             mass, _ = without(W + W.T, CODES, vertex, **options)
             np.testing.assert_allclose(left_out.class_mass[row], mass, atol=1e-11 * mass.max())
+
+
+@pytest.mark.parametrize("gamma_g", [0.0, 1.0, 1e290])
+@pytest.mark.parametrize(
+    "c_labeled", [np.inf, 1e-290, 1.0, 1e290, np.geomspace(1e-290, 1e290, N)], ids=str
+)
+@pytest.mark.parametrize("c_unlabeled", [0.0, 1e290])
+def test_rates_of_any_size_lose_no_digits(random_graph, c_labeled, gamma_g, c_unlabeled):
+    options = {"gamma_g": gamma_g, "c_labeled": c_labeled, "c_unlabeled": c_unlabeled}
+    W = random_graph(N, 0)
+    left_out = leave_one_out(harmonic_solution(W, CODES, **options))
+    for row, vertex in enumerate(left_out.vertices):
+        mass, _ = without(W, CODES, vertex, **options)
+        np.testing.assert_allclose(left_out.class_mass[row], mass, rtol=1e-11, atol=1e-300)
+
+
+def test_labels_in_blocks_have_the_same_masses(random_graph, monkeypatch):
+    solution = harmonic_solution(random_graph(N, 0), CODES, c_labeled=MIXED, gamma_g=0.1)
+    together = leave_one_out(solution).class_mass
+    monkeypatch.setattr(_blocks, "BLOCK_BYTES", 600)
+    np.testing.assert_allclose(leave_one_out(solution).class_mass, together, rtol=1e-12)
 
 
 def test_path_is_that_computed_by_hand(path_graph):

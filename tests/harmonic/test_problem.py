@@ -16,7 +16,7 @@ def test_parts_of_a_hard_problem_are_those_computed_by_hand():
     assert problem.reached.tolist() == [True, True, True, True, False, False, True]
     assert problem.free.tolist() == [1, 2]
     assert problem.inner_edges.toarray().tolist() == [[0, 3], [3, 0]]
-    assert problem.boundary_edges.toarray().tolist() == [[2, 0, 0], [0, 5, 0]]
+    assert problem.label_rates.toarray().tolist() == [[2, 0, 0], [0, 5, 0]]
     assert problem.class_rates.tolist() == [[2, 0], [0, 5]]
     assert problem.labels_in_component.tolist() == [2, 2, 2, 2, 0, 0, 1]
 
@@ -34,6 +34,7 @@ def test_soft_labels_are_free_and_absorb_at_the_rate_of_their_trust():
     trust = np.array([np.inf, 0, 0, 7.0, 0, 0, 0])
     problem = harmonic_problem(W, Y, c_labeled=trust, c_unlabeled=1.0)
     assert problem.free.tolist() == [1, 2, 3]
+    assert problem.label_rates.toarray().tolist() == [[2, 0, 0], [0, 0, 0], [0, 7, 0]]
     assert problem.class_rates.tolist() == [[2, 0], [0, 0], [0, 7]]
     # An unlabeled vertex is pulled towards zero, a labeled one is not.
     assert problem.sink_rates(0.5).tolist() == [1.5, 1.5, 0.5]

@@ -203,8 +203,8 @@ def test_draws_depend_on_the_random_state_alone(monkeypatch):
     ("y", "reason"),
     [
         # Mass 1 / (2 + gamma_g) of each class with gamma_g = 0.04; then 4 / 5.05 of "a".
-        (["a", "b", "", "", ""], "between 'a' (49%) and 'b' (49%); stands for about 2 rows"),
-        (["a", "b", "a", "a", "a", ""], "probably 'a' (79%); stands for about 1 row"),
+        (["a", "b", "", "", ""], "between 'a' (49%) and 'b' (49%); represents about 2 rows"),
+        (["a", "b", "a", "a", "a", ""], "probably 'a' (79%); represents about 1 row"),
     ],
     ids=["between", "probably"],
 )
@@ -218,7 +218,7 @@ def test_reason_of_a_distant_vertex_names_the_distance(path_graph):
     suggestions = suggest_labels(harmonic_solution(path_graph(62), y, gamma_g=0.2), 1)
     assert suggestions.vertices[0] > 5
     assert suggestions.reasons[0].startswith("far from all labels (")
-    assert suggestions.reasons[0].endswith(f"stands for about {round(suggestions.rows[0])} rows")
+    assert suggestions.reasons[0].endswith(f"represents about {round(suggestions.rows[0])} rows")
 
 
 def test_printed_lines_have_vertices_in_order(random_graph):

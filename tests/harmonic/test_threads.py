@@ -4,13 +4,7 @@ import numpy as np
 import pytest
 
 from graphmargin.graph import knn_graph
-from graphmargin.harmonic import (
-    absorption_probabilities,
-    harmonic_solution,
-    label_suspicion,
-    leave_one_out,
-    suggest_labels,
-)
+from graphmargin.harmonic import harmonic_solution, leave_one_out, suggest_labels
 from graphmargin.harmonic._solvers import iterative, system
 from graphmargin.harmonic.folds import fold_solutions
 from graphmargin.reports import graph_report
@@ -31,10 +25,6 @@ FUNCTIONS = {
     "harmonic_solution": solve_again,
     "fold_solutions": solve_folds,
     "leave_one_out": lambda solution, **options: leave_one_out(solution, **options).class_mass,
-    "label_suspicion": lambda solution, **options: label_suspicion(solution, **options).suspicion,
-    "absorption_probabilities": lambda solution, **options: absorption_probabilities(
-        solution, np.arange(20, 25), **options
-    ),
     "explain": lambda solution, **options: solution.explain(20, **options).shares,
     "graph_report": lambda solution, **options: (
         graph_report(solution, **options).leave_one_out_error

@@ -41,9 +41,9 @@ def annotated(digits):
     return live, session, first, answer_to(live, session)
 
 
-def test_without_a_label_rows_that_stand_for_many_come_first(annotated, digits):
+def test_without_a_label_rows_that_represent_many_come_first(annotated, digits):
     _, _, first, _ = annotated
-    assert "no row has a label yet; it stands for about" in first.queue[0].reason
+    assert "no row has a label yet; it represents about" in first.queue[0].reason
     assert len({queued.row for queued in first.queue}) == len(first.queue)
     answer = answer_to(LiveModel(digits[0]), new_session([], np.full(len(digits[0]), -1)))
     assert answer.distributions.shape == (1000, 0)

@@ -12,7 +12,7 @@ from graphmargin._blocks import chunk_ranges
 from graphmargin._threads import map_in_threads
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
 from graphmargin.harmonic._solvers.elimination import MAX_FLOPS
-from graphmargin.harmonic._solvers.label_walk import LabelWalk, label_walks
+from graphmargin.harmonic._solvers.label_graph import UnlabeledElimination, eliminate_unlabeled
 from graphmargin.harmonic._solvers.system import (
     EMPTY_SOLUTION,
     HARD_LABEL_RATE,
@@ -40,7 +40,7 @@ def fold_solutions(
     """Yield the solutions for several gamma_g, without the held-out labels of each fold.
 
     Where the fill is affordable, unlabeled vertices are eliminated once for each gamma_g, and folds
-    are solved on the labeled ones (`label_walks`). Else, all vertices are free in all folds, and a
+    are solved on the labeled ones (`LabelGraph`). Else, all vertices are free in all folds, and a
     hard label that a fold keeps absorbs at a huge rate: the systems then differ in their rates
     alone and share a coarse graph. Iterations end when labels are certain if none is held out, else
     earlier: their masses agree with those of `solve_path` to about 1e-5, all others to 1e-8.
@@ -98,20 +98,22 @@ def _solver_of_folds(
 ) -> FoldSolver:
     n_masses = len(problem.trust) * len(problem.labels.classes) * n_folds
     max_flops = max(MAX_FLOPS, FLOPS_PER_MASS * n_masses)
-    walks = label_walks(problem, gammas, max_flops=max_flops, n_jobs=n_jobs)
-    if walks is not None:
-        return _solver_by_walks(walks, n_jobs)
+    eliminations = eliminate_unlabeled(problem, gammas, max_flops=max_flops, n_jobs=n_jobs)
+    if eliminations is not None:
+        return _solver_by_elimination(eliminations, n_jobs)
     return _solver_by_rates(problem, gammas, n_jobs)
 
 
-def _solver_by_walks(walks: Sequence[LabelWalk], n_jobs: int | None) -> FoldSolver:
+def _solver_by_elimination(
+    eliminations: Sequence[UnlabeledElimination], n_jobs: int | None
+) -> FoldSolver:
     """Return the solver on labeled vertices, all others being eliminated."""
 
     def solve(folds: Sequence[HarmonicProblem]) -> list[dict[float, HarmonicSolution]]:
         solutions: list[dict[float, HarmonicSolution]] = [{} for _ in folds]
-        by_walk = map_in_threads(lambda walk: walk.solve(folds), walks, n_jobs=n_jobs)
-        for walk, solved in zip(walks, by_walk, strict=True):
-            gamma_g = walk.gamma_g
+        by_gamma = map_in_threads(lambda one: one.solve(folds), eliminations, n_jobs=n_jobs)
+        for elimination, solved in zip(eliminations, by_gamma, strict=True):
+            gamma_g = elimination.gamma_g
             for fold, result, of_fold in zip(folds, solved, solutions, strict=True):
                 if result is not None:
                     of_fold[gamma_g] = assemble_solution(fold, gamma_g, result)

@@ -13,58 +13,41 @@ single column of G tells h.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
 
-from graphmargin._blocks import row_slices
 from graphmargin._typing import BoolArray, FloatArray, IntArray
 from graphmargin.graph.laplacian import components
+from graphmargin.harmonic._solvers.label_graph import (
+    Inverse,
+    LabelGraph,
+    VertexVisits,
+    column_blocks,
+)
 from graphmargin.harmonic._solvers.system import HARD_LABEL_RATE, HarmonicSystem
-from graphmargin.harmonic.suggestion import LabelWalk
+from graphmargin.harmonic.suggestion import CandidateWalk
 from graphmargin.labels import UNLABELED
-
-Inverse = Callable[[FloatArray], FloatArray]
 
 COLUMN_TOLERANCE = 1e-8
 """Tolerance of a column of G on graphs too large for the direct solver, relative to its size."""
 
 
-@dataclass(frozen=True)
-class Passage:
-    """The walks that pass a vertex without a label.
-
-    Attributes
-    ----------
-    vertex : int
-    visits : array of shape (n,)
-        Column of G at the vertex: expected time that a walk from there spends at each vertex.
-    """
-
-    vertex: int
-    visits: FloatArray
-
-    @property
-    def h(self) -> FloatArray:
-        """Probability that a walk from each vertex passes this one."""
-        return np.asarray(self.visits / self.visits[self.vertex])
-
-
-def inverse_after(inverse: Inverse, changes: Sequence[tuple[Passage, bool]]) -> Inverse:
-    """Return the function R -> G R after some labels came (True) or went, by updates of rank one.
+def inverse_after(inverse: Inverse, changes: Sequence[tuple[VertexVisits, bool]]) -> Inverse:
+    """Return the function R -> G R after labels were added (True) or removed.
 
     With v the column of G at vertex i while it has no label, a label at i makes G of it
-    ``G - v v' / v_i``. A vertex whose own label is among the changes needs a new `inverse`, because
-    its column would be zero.
+    ``G - v v' / v_i``, an update of rank one. A vertex whose own label is among the changes needs a
+    new `inverse`, because its column would be zero.
 
     Examples
     --------
     >>> path = sparse.csr_array(np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0.0]]))
     >>> walks, nothing = LabelSystem(path, gamma_g=0.5), np.zeros(3, dtype=bool)
     >>> before, after = walks.inverse(nothing), walks.inverse(np.array([True, False, False]))
-    >>> change = (walks.passage(before, 0, is_labeled=False), True)
+    >>> change = (walks.visits_of(before, 0, is_labeled=False), True)
     >>> R = np.array([[0.0], [1.0], [0.0]])
     >>> bool(np.allclose(inverse_after(before, [change])(R), after(R)))
     True
@@ -72,9 +55,9 @@ def inverse_after(inverse: Inverse, changes: Sequence[tuple[Passage, bool]]) -> 
 
     def updated(R: FloatArray) -> FloatArray:
         X = inverse(R)
-        for passage, has_come in changes:
-            effect = np.outer(passage.h, passage.visits @ R)
-            X = np.maximum(X - effect, 0.0) if has_come else X + effect
+        for changed, is_added in changes:
+            effect = np.outer(changed.h, changed.visits @ R)
+            X = np.maximum(X - effect, 0.0) if is_added else X + effect
         return X
 
     return updated
@@ -157,8 +140,8 @@ class LabelSystem:
             class_mass[labeled] = np.eye(n_classes)[codes[labeled]]
         return LiveSolution(codes, class_mass)
 
-    def passage(self, inverse: Inverse, vertex: int, *, is_labeled: bool) -> Passage:
-        """Return the walks that pass a vertex if it has no label, given `inverse` as it is now.
+    def visits_of(self, inverse: Inverse, vertex: int, *, is_labeled: bool) -> VertexVisits:
+        """Return the walks that visit a vertex if it has no label, given `inverse` as it is now.
 
         The column of a vertex with a label is a multiple of that without it, whose entry at the
         vertex itself follows from its neighbors.
@@ -171,23 +154,23 @@ class LabelSystem:
             h = visits / visits[vertex]
             rate = self.gamma_g + float(edges.data @ (1.0 - h[edges.indices]))
             visits = h / rate
-        return Passage(vertex, visits)
+        return VertexVisits(vertex, visits)
 
     def change_label(
         self, solution: LiveSolution, inverse: Inverse, vertex: int, code: int
-    ) -> tuple[LiveSolution, Passage]:
-        """Return the solution with another label at a vertex, -1 for none, and its passage.
+    ) -> tuple[LiveSolution, VertexVisits]:
+        """Return the solution with another label at a vertex, -1 for none, and its visits.
 
         `inverse` is that of the labels of the solution. The cost is that of one column of G.
         """
         before = int(solution.codes[vertex])
-        passage = self.passage(inverse, vertex, is_labeled=before != UNLABELED)
-        mass, h = solution.class_mass, passage.h
+        changed = self.visits_of(inverse, vertex, is_labeled=before != UNLABELED)
+        mass, h = solution.class_mass, changed.h
         if code == UNLABELED:
             edges = self.W[[vertex]]
             new = edges.data @ mass[edges.indices]
             new[before] -= edges.data @ h[edges.indices]
-            new = np.clip(new * passage.visits[vertex], 0.0, 1.0)
+            new = np.clip(new * changed.visits[vertex], 0.0, 1.0)
         else:
             new = np.eye(mass.shape[1])[code]
         mass = np.clip(mass + np.outer(h, new - mass[vertex]), 0.0, 1.0)
@@ -195,84 +178,35 @@ class LabelSystem:
         codes[vertex] = code
         labeled = codes != UNLABELED
         mass[labeled] = np.eye(mass.shape[1])[codes[labeled]]
-        return LiveSolution(codes, mass), passage
+        return LiveSolution(codes, mass), changed
 
-    def walk(self, solution: LiveSolution, inverse: Inverse | None = None) -> LabelWalk:
+    def walk(self, solution: LiveSolution, inverse: Inverse | None = None) -> CandidateWalk:
         """Return the walk for suggestions; two classes count, also if there are fewer labels."""
         labeled = solution.codes != UNLABELED
         absorption, exact = self.absorption(labeled), None
         if self.is_direct:
             exact = self.inverse(labeled) if inverse is None else inverse
-        return LabelWalk(self.W, absorption, solution.class_mass, self.gamma_g, exact, self.n_jobs)
+        mass = solution.class_mass
+        return CandidateWalk(self.W, absorption, mass, self.gamma_g, exact, self.n_jobs)
 
     def label_graph(self, codes: IntArray, inverse: Inverse) -> LabelGraph:
-        """Return the graph between labels, at the cost of a column of G for each of them."""
-        vertices = np.flatnonzero(codes != UNLABELED)
-        rates = self.absorption(codes != UNLABELED)[vertices]
-        to_label = self.W[vertices]
+        """Return the graph between labels, at the cost of a column of G for each of them.
+
+        Examples
+        --------
+        >>> path = sparse.csr_array(np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0.0]]))
+        >>> walks, codes = LabelSystem(path, gamma_g=0.5), np.array([0, -1, 1])
+        >>> graph = walks.label_graph(codes, walks.inverse(codes >= 0))
+        >>> graph.edges.round(3).tolist(), graph.sink.round(3).tolist()
+        ([[0.0, 0.4], [0.4, 0.0]], [0.7, 0.7])
+        """
+        labeled = codes != UNLABELED
+        vertices = np.flatnonzero(labeled)
+        starts = sparse.diags_array(self.absorption(labeled)).tocsc()[:, vertices]
+        to_labels = self.W[vertices]
         edges = np.zeros((len(vertices), len(vertices)))
-        for batch in row_slices(len(vertices), 8 * len(codes)):
-            starts = np.zeros((len(codes), batch.stop - batch.start))
-            starts[vertices[batch], np.arange(starts.shape[1])] = rates[batch]
-            edges[:, batch] = to_label @ inverse(starts)
-        leaving = self._leaving[vertices]
-        own = np.diag(edges).copy()  # walks that come back before they meet another label
-        np.fill_diagonal(edges, 0.0)
-        sink = np.maximum(leaving - own - edges.sum(axis=1), 0.0)
-        return LabelGraph(vertices, (edges + edges.T) / 2, sink)
-
-
-@dataclass(frozen=True)
-class LabelGraph:
-    """The walk from label to label: where the walk from a label meets the next one, or the sink.
-
-    Attributes
-    ----------
-    vertices : array of shape (m,)
-        The labeled vertices.
-    edges : array of shape (m, m)
-        Rates at which the walk goes from one label to another, a Schur complement of L + gamma_g I.
-    sink : array of shape (m,)
-        Rates at which it ends in the sink.
-
-    Examples
-    --------
-    >>> path = sparse.csr_array(np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0.0]]))
-    >>> walks = LabelSystem(path, gamma_g=0.5)
-    >>> codes = np.array([0, -1, 1])
-    >>> graph = walks.label_graph(codes, walks.inverse(codes >= 0))
-    >>> graph.leave_one_out(codes, 2).round(3).tolist()
-    [[0.0, 0.364], [0.364, 0.0]]
-    """
-
-    vertices: IntArray
-    edges: FloatArray
-    sink: FloatArray
-
-    def with_label(self, passage: Passage, absorption: FloatArray) -> LabelGraph:
-        """Return the graph with one more label, given the rates of absorption before it."""
-        rate = 1.0 / passage.visits[passage.vertex]
-        shares = np.clip(absorption[self.vertices] * passage.visits[self.vertices], 0.0, 1.0)
-        into_sink = max(0.0, 1.0 - shares.sum())
-        m = len(self.vertices)
-        edges = np.zeros((m + 1, m + 1))
-        edges[:m, :m] = np.maximum(self.edges - rate * np.outer(shares, shares), 0.0)
-        np.fill_diagonal(edges, 0.0)
-        edges[m, :m] = edges[:m, m] = rate * shares
-        sink = np.append(np.maximum(self.sink - rate * shares * into_sink, 0.0), rate * into_sink)
-        return LabelGraph(np.append(self.vertices, passage.vertex), edges, sink)
-
-    def without_label(self, vertex: int) -> LabelGraph:
-        """Return the graph without a label, which walks then pass."""
-        here = self.vertices == vertex
-        row, own_sink = self.edges[here][0], float(self.sink[here][0])
-        shares = row[~here] / max(row.sum() + own_sink, 1e-300)
-        edges = self.edges[np.ix_(~here, ~here)] + np.outer(shares, row[~here])
-        np.fill_diagonal(edges, 0.0)
-        return LabelGraph(self.vertices[~here], edges, self.sink[~here] + shares * own_sink)
-
-    def leave_one_out(self, codes: IntArray, n_classes: int) -> FloatArray:
-        """Return the class masses at each label without it, of shape (m, c)."""
-        indicators = np.eye(n_classes)[codes[self.vertices]]
-        leaving = self.edges.sum(axis=1) + self.sink
-        return np.asarray(self.edges @ indicators / np.maximum(leaving, 1e-300)[:, None])
+        for batch, shares in column_blocks(inverse, starts):
+            edges[:, batch] = to_labels @ shares
+        np.fill_diagonal(edges, 0.0)  # walks that return to their label before any other
+        into_sink = inverse(np.where(labeled, 0.0, self.gamma_g)[:, None])[:, 0]
+        return LabelGraph(vertices, (edges + edges.T) / 2, self.gamma_g + to_labels @ into_sink)

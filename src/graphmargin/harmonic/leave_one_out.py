@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,12 +9,11 @@ from scipy import sparse
 
 from graphmargin._blocks import row_slices
 from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray
+from graphmargin.harmonic._solvers.label_graph import column_blocks, left_out_masses
 from graphmargin.harmonic._solvers.system import HarmonicSystem
 from graphmargin.harmonic.problem import HarmonicProblem
 from graphmargin.harmonic.solution import HarmonicSolution
 from graphmargin.labels import UNLABELED, decode_labels
-
-Inverse = Callable[[FloatArray], FloatArray]
 
 
 @dataclass(frozen=True)
@@ -70,15 +68,18 @@ def leave_one_out(solution: HarmonicSolution, *, n_jobs: int | None = None) -> L
     """Return the leave-one-out solution at every labeled vertex in closed form.
 
     With M = L + gamma_g I and S its Schur complement on the hard labels,
-    ``LOO_i = y_i - (S y)_i / S_ii``. Written as a walk this needs no differences, which would
-    lose digits where label i dominates the others. Let ``h_j`` be the class masses of vertex j
-    without those that end at label i, and ``t_j`` their sum with the sink mass. Then
+    ``LOO_i = y_i - (S y)_i / S_ii``. Written as the walk from label to label this needs no
+    differences, which would lose digits where label i dominates the others. Let ``e_ij`` be the
+    rate at which the walk that leaves label i ends at another label j, and ``k_i`` that at which it
+    ends in the sink, without a label at i. Then
 
-    - ``LOO_i = sum_j w_ij h_j / (gamma_g + c_u + sum_j w_ij t_j)`` for a hard label,
-    - ``LOO_i = h_i / (t_i + c_u G_ii)`` for a soft one, G the inverse of the system.
+    ``LOO_i = sum_j e_ij y_j / (k_i + sum_j e_ij)``.
 
-    Only the column of the given class differs between h and the solution. This takes one
-    factorization (or block iteration) and one or two right-hand sides for each label.
+    The walk of a hard label starts at its neighbors, that of a soft one at its own vertex. The sums
+    over labels of one class take a right-hand side for each label, so that there is no array of all
+    ``e_ij``, and a factorization or a block iteration for all of them. A soft label takes another
+    right-hand side if `c_unlabeled` is positive. The solution itself is not used, except for its
+    problem and gamma_g.
 
     Parameters
     ----------
@@ -93,91 +94,43 @@ def leave_one_out(solution: HarmonicSolution, *, n_jobs: int | None = None) -> L
     >>> leave_one_out(harmonic_solution(path, ["a", "b", "b"])).labels.tolist()
     ['b', 'b', 'b']
     """
-    problem, gamma_g = solution.problem, solution.gamma_g
+    problem = solution.problem
     vertices = np.flatnonzero(problem.labels.labeled)
     given = problem.labels.codes[vertices]
-    class_mass = np.zeros((len(vertices), len(solution.classes)))
-    if np.isfinite(gamma_g):
-        system = HarmonicSystem(problem.inner_edges, n_jobs=n_jobs)
-        inverse = system.inverse(problem.rates(gamma_g).sum(axis=1))
-        hard = problem.hard[vertices]
-        class_mass[hard] = _hard_masses(solution, inverse, vertices[hard])
-        class_mass[~hard] = _soft_masses(solution, inverse, vertices[~hard])
-    class_mass[~_reaches_another_label(problem, vertices)] = 0.0
+    class_mass: FloatArray = np.zeros((len(vertices), len(solution.classes)))
+    if np.isfinite(solution.gamma_g):
+        class_mass = _left_out(problem, solution.gamma_g, n_jobs)
+    n_others = problem.labels_in_component[vertices] - (problem.trust[vertices] > 0)
+    class_mass[n_others == 0] = 0.0
     codes = np.where(class_mass.any(axis=1), class_mass.argmax(axis=1), UNLABELED)
     return LeaveOneOut(solution.classes, vertices, class_mass, codes, given)
 
 
-def _hard_masses(solution: HarmonicSolution, inverse: Inverse, vertices: IntArray) -> FloatArray:
-    """Return the class masses at vertices without their hard label, one at a time."""
-    problem, codes = solution.problem, solution.problem.labels.codes
-    hard = np.flatnonzero(problem.hard)
-    to_free = problem.W[vertices][:, problem.free].tocsr()
-    to_hard = problem.W[vertices][:, hard].tocsr()
-    from_hard = to_hard @ problem.labels.one_hot[hard]
-    mass = np.empty_like(from_hard)
-    leaving = solution.gamma_g + problem.c_unlabeled + from_hard.sum(axis=1)
-    f, sink = solution.class_mass[problem.free], solution.sink_mass[problem.free]
-    class_rates = problem.class_rates
-    for batch in row_slices(len(vertices), 8 * len(problem.free)):
-        edges, given = to_free[batch].tocsr(), codes[vertices[batch]]
-        at = np.repeat(np.arange(len(given)), np.diff(edges.indptr))
-        # Rates into the given class, at the neighbors without those into the left-out label.
-        rates = class_rates[:, given]
-        rates[edges.indices, at] = _rates_without(
-            problem, edges.indices, vertices[batch][at], given[at]
-        )
-        h = f[edges.indices]
-        h[np.arange(len(at)), given[at]] = inverse(rates)[edges.indices, at]
-        t = h.sum(axis=1) + sink[edges.indices]
-        to_vertex = sparse.csr_array((edges.data, (at, np.arange(len(at)))), (len(given), len(at)))
-        mass[batch] = from_hard[batch] + to_vertex @ h
-        leaving[batch] += to_vertex @ t
-    return _probabilities(mass, leaving)
+def _left_out(problem: HarmonicProblem, gamma_g: float, n_jobs: int | None) -> FloatArray:
+    """Return the class masses at all labeled vertices, each without its own label."""
+    labeled = np.flatnonzero(problem.labels.labeled)
+    hard, given = problem.hard[labeled], problem.labels.codes[labeled]
+    rates, n_classes = problem.rates(gamma_g), len(problem.labels.classes)
+    inverse = HarmonicSystem(problem.inner_edges, n_jobs=n_jobs).inverse(rates.sum(axis=1))
+    starts = sparse.csc_array(problem.edges_to_labels(np.ones(len(problem.free))))
+    into = starts.T @ inverse(rates)
+    into_classes, leaving = into[:, :n_classes], into[:, n_classes:].sum(axis=1)
 
+    # Of the given class, only the walks count that end at other labels.
+    ends = sparse.csc_array(problem.label_rates)
+    left, met = (np.flatnonzero(np.diff(edges.indptr)) for edges in (starts, ends))
+    for batch in row_slices(len(left), 8 * (len(problem.free) + len(met))):
+        labels = left[batch]
+        is_other = (given[met, None] == given[labels]) & (met[:, None] != labels)
+        share = inverse(ends[:, met] @ is_other.astype(np.float64))
+        into_classes[labels, given[labels]] = starts[:, labels].multiply(share).sum(axis=0)
 
-def _rates_without(
-    problem: HarmonicProblem, neighbors: IntArray, left_out: IntArray, codes: IntArray
-) -> FloatArray:
-    """Return rates of free vertices into classes without left-out vertices, pair by pair."""
-    hard = np.flatnonzero(problem.hard)
-    edges = sparse.coo_array(problem.boundary_edges[neighbors])
-    pair, label = edges.coords[0], hard[edges.coords[1]]
-    counts = (label != left_out[pair]) & (problem.labels.codes[label] == codes[pair])
-    rates = np.bincount(pair[counts], edges.data[counts], minlength=len(neighbors))
-    vertices = problem.free[neighbors]
-    return np.asarray(rates + problem.trust[vertices] * (problem.labels.codes[vertices] == codes))
-
-
-def _soft_masses(solution: HarmonicSolution, inverse: Inverse, vertices: IntArray) -> FloatArray:
-    """Return the class masses at vertices without their soft label, one at a time."""
-    problem = solution.problem
-    mass = solution.class_mass[vertices]
-    leaving = np.zeros(len(vertices))
-    reached = np.flatnonzero(np.isin(vertices, problem.free))
-    class_rates, hard_rates = problem.class_rates, problem.hard_rates
-    for batch in row_slices(len(reached), 16 * len(problem.free)):
-        rows = reached[batch]
-        here, columns = vertices[rows], np.arange(len(rows))
-        position, given = np.searchsorted(problem.free, here), problem.labels.codes[here]
-        rates = class_rates[:, given]
-        rates[position, columns] = hard_rates[position, given]
-        mass[rows, given] = inverse(rates)[position, columns]
-        leaving[rows] = mass[rows].sum(axis=1) + solution.sink_mass[here]
-        if problem.c_unlabeled > 0:
-            unit = np.zeros_like(rates)
-            unit[position, columns] = 1.0
-            leaving[rows] += problem.c_unlabeled * inverse(unit)[position, columns]
-    return _probabilities(mass, leaving)
-
-
-def _probabilities(mass: FloatArray, leaving: FloatArray) -> FloatArray:
-    """Return mass / leaving as probabilities, zero where the walk cannot leave."""
-    leaving = leaving[:, None]
-    ratio = np.divide(mass, leaving, out=np.zeros_like(mass), where=leaving > 0)
-    return np.clip(ratio, 0.0, 1.0)
-
-
-def _reaches_another_label(problem: HarmonicProblem, vertices: IntArray) -> BoolArray:
-    others = problem.labels_in_component[vertices] - (problem.trust[vertices] > 0)
-    return np.asarray(others > 0)
+    between_hard = problem.W[labeled[hard]][:, labeled[hard]]
+    into_classes[hard] += between_hard @ problem.labels.one_hot[labeled[hard]]
+    leaving += into_classes.sum(axis=1) + np.where(hard, gamma_g + problem.c_unlabeled, 0.0)
+    if problem.c_unlabeled > 0:  # which now pulls the vertices of soft labels, too
+        soft = left[~hard[left]]
+        for batch, visits in column_blocks(inverse, starts[:, soft]):
+            own_visits = starts[:, soft[batch]].multiply(visits).sum(axis=0)
+            leaving[soft[batch]] += problem.c_unlabeled * own_visits
+    return left_out_masses(into_classes, leaving)

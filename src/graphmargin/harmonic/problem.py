@@ -74,24 +74,31 @@ class HarmonicProblem:
         """Edges between free vertices."""
         return sparse.csr_array(self.W[self.free][:, self.free])
 
-    @cached_property
-    def boundary_edges(self) -> sparse.csr_array:
-        """Edges from free vertices to vertices with a hard label, which absorb."""
-        return sparse.csr_array(self.W[self.free][:, np.flatnonzero(self.hard)])
+    def edges_to_labels(self, at_soft: FloatArray) -> sparse.csr_array:
+        """Return the edges of the free vertices to hard labels and to their own soft ones.
 
-    @property
-    def hard_rates(self) -> FloatArray:
-        """Rates of absorption of the free vertices into hard labels, by class, (n_free, c)."""
-        return np.asarray(self.boundary_edges @ self.labels.one_hot[self.hard])
+        The result has shape (n_free, n_l); `at_soft` has the weight of an edge to a soft label at
+        the vertex, for each free vertex.
+        """
+        labeled = np.flatnonzero(self.labels.labeled)
+        is_hard = sparse.diags_array(self.hard[labeled].astype(np.float64))
+        is_own = sparse.eye_array(len(self.trust), format="csr")[self.free][:, labeled]
+        edges = self.W[self.free][:, labeled] @ is_hard
+        return sparse.csr_array(edges + sparse.diags_array(at_soft) @ is_own)
+
+    @cached_property
+    def label_rates(self) -> sparse.csr_array:
+        """Rates of absorption of the free vertices into each label, (n_free, n_l).
+
+        A walk meets a hard label at the weight of the edge to it, and a soft one at its own vertex,
+        at the rate of the trust in it.
+        """
+        return self.edges_to_labels(self.trust[self.free])
 
     @property
     def class_rates(self) -> FloatArray:
         """Rates of absorption of the free vertices into the classes, (n_free, c)."""
-        rates = self.hard_rates
-        soft = np.flatnonzero(self.trust[self.free] > 0)
-        vertices = self.free[soft]
-        rates[soft, self.labels.codes[vertices]] += self.trust[vertices]
-        return rates
+        return np.asarray(self.label_rates @ self.labels.one_hot[self.labels.labeled])
 
     def without_labels(self, vertices: IntArray | Sequence[int]) -> HarmonicProblem:
         """Return the problem in which some vertices are unlabeled."""

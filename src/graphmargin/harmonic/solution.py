@@ -132,8 +132,8 @@ class HarmonicSolution:
         >>> print(harmonic_solution(path, ["a", None, "b"]).explain(1))
         vertex 1 -> 'b' (confidence 0.500): 75.0% from vertex 2 ('b'), 25.0% from vertex 0 ('a')
         """
-        labeled = np.flatnonzero(self.problem.trust > 0)
-        shares = absorption_probabilities(self, [vertex], n_jobs=n_jobs)[0]
+        labeled = np.flatnonzero(self.problem.labels.labeled)
+        shares = absorption_probabilities(self, vertex, n_jobs=n_jobs)
         order = np.argsort(-shares, kind="stable")
         order = order[shares[order] > 0]
         return Explanation(
@@ -330,58 +330,38 @@ def assemble_solution(
 
 
 def absorption_probabilities(
-    solution: HarmonicSolution,
-    vertices: Sequence[int] | IntArray,
-    *,
-    n_jobs: int | None = None,
+    solution: HarmonicSolution, vertex: int, *, n_jobs: int | None = None
 ) -> FloatArray:
-    """Return the probability that the walk from each vertex is absorbed at each label.
+    """Return the probability that the walk from a vertex is absorbed at each labeled vertex.
 
-    Rows are the `vertices`, columns the labeled vertices (with positive trust) in ascending
-    order. The system is symmetric, so that each vertex takes one solve for all labels.
+    The system is symmetric, so that one solve is enough for all labels.
 
     Parameters
     ----------
     solution : HarmonicSolution
-    vertices : sequence of int
-    n_jobs : int, default=None
-        Number of threads, as in `harmonic_solution`.
+    vertex : int
+    n_jobs
+        As in `harmonic_solution`.
 
     Examples
     --------
     >>> path = np.array([[0, 1, 0], [1, 0, 3], [0, 3, 0.0]])
-    >>> absorption_probabilities(harmonic_solution(path, [0, -1, 1]), [1]).tolist()
-    [[0.25, 0.75]]
+    >>> absorption_probabilities(harmonic_solution(path, [0, -1, 1]), 1).tolist()
+    [0.25, 0.75]
     """
     problem = solution.problem
-    labeled = np.flatnonzero(problem.trust > 0)
-    result = np.zeros((len(vertices), len(labeled)))
-    column = np.full(len(problem.trust), -1)
-    column[labeled] = np.arange(len(labeled))
-    row_of_free = np.full(len(problem.trust), -1)
-    row_of_free[problem.free] = np.arange(len(problem.free))
-
-    vertices = np.asarray(vertices, dtype=np.int64)
-    outside = vertices[(vertices < 0) | (vertices >= len(column))]
-    if len(outside):
-        msg = f"`vertex` must be in 0..{len(column) - 1}, got {outside[0]}"
+    if not 0 <= vertex < len(problem.trust):
+        msg = f"`vertex` must be in 0..{len(problem.trust) - 1}, got {vertex}"
         raise ValueError(msg)
-    fixed = np.flatnonzero(problem.hard[vertices])
-    result[fixed, column[vertices[fixed]]] = 1.0
-    free = np.flatnonzero(row_of_free[vertices] >= 0)
-    if np.isinf(solution.gamma_g) or not len(free):
-        return result
+    start = np.flatnonzero(problem.free == vertex)
+    if np.isinf(solution.gamma_g) or not len(start):
+        labeled = np.flatnonzero(problem.labels.labeled)
+        return np.where(problem.hard[labeled], labeled == vertex, 0.0)
     system = HarmonicSystem(problem.inner_edges, n_jobs=n_jobs)
-    absorption = problem.rates(solution.gamma_g).sum(axis=1)
-    starts = np.zeros((len(problem.free), len(free)))
-    starts[row_of_free[vertices[free]], np.arange(len(free))] = 1.0
-    visits = system.inverse(absorption)(starts)
-    hard = np.flatnonzero(problem.hard)
-    result[np.ix_(free, column[hard])] = (problem.boundary_edges.T @ visits).T
-    soft = np.flatnonzero(np.isfinite(problem.trust) & (problem.trust > 0))
-    soft = soft[row_of_free[soft] >= 0]
-    result[np.ix_(free, column[soft])] = (visits[row_of_free[soft]] * problem.trust[soft, None]).T
-    return result
+    inverse = system.inverse(problem.rates(solution.gamma_g).sum(axis=1))
+    unit = np.zeros((len(problem.free), 1))
+    unit[start] = 1.0
+    return np.asarray(problem.label_rates.T @ inverse(unit)[:, 0])
 
 
 def normalize_class_mass(

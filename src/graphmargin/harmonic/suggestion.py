@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from graphmargin._blocks import row_slices
 from graphmargin._checks import check_integer, check_random_state
 from graphmargin._compilation import kernel
 from graphmargin._html import html_table
 from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray
+from graphmargin.harmonic._solvers.label_graph import Inverse, column_blocks
 from graphmargin.harmonic._solvers.local_push import push_visits
 from graphmargin.harmonic._solvers.system import HarmonicSystem, confidence_of
 from graphmargin.harmonic.problem import HarmonicProblem
@@ -67,7 +66,7 @@ class Suggestions:
     ([1], [0.34])
     >>> print(suggestions)
     1 label would save about 0.3 errors
-    vertex 1: between 'a' (62%) and 'b' (29%); stands for about 1 row
+    vertex 1: between 'a' (62%) and 'b' (29%); represents about 1 row
     """
 
     vertices: IntArray
@@ -157,7 +156,7 @@ def suggest_labels(
     >>> print(suggest_labels(harmonic_solution(W, y, gamma_g=0.1), 3))
     3 labels would save about 3.2 errors
     vertex 5: no label reaches its cluster of 4 rows
-    vertex 2: between 'cat' (48%) and 'dog' (48%); stands for about 2 rows
+    vertex 2: between 'cat' (48%) and 'dog' (48%); represents about 2 rows
     vertex 9: no label reaches it, and it has no neighbors
     """
     n = check_integer("n", n, low=1)
@@ -189,7 +188,7 @@ def clip_gamma_g(gamma_g: float, W: sparse.csr_array) -> float:
 
 
 @dataclass(frozen=True)
-class LabelWalk:
+class CandidateWalk:
     """The walk that ends at labels or in the sink, also in components without labels.
 
     Every walk ends in the sink at some time, so that the system is regular on all vertices.
@@ -210,7 +209,7 @@ class LabelWalk:
     absorption: FloatArray
     class_mass: FloatArray
     gamma_g: float
-    inverse: Callable[[FloatArray], FloatArray] | None
+    inverse: Inverse | None
     n_jobs: int | None = None
 
     def visits(self, candidates: IntArray, rows: IntArray) -> FloatArray:
@@ -220,16 +219,15 @@ class LabelWalk:
                 *(self.W, self.absorption, candidates, rows), tol=TOLERANCE, n_jobs=self.n_jobs
             )
         visits = np.empty((len(candidates), len(rows)))
-        for batch in row_slices(len(candidates), 8 * self.W.shape[0]):
-            starts = np.zeros((self.W.shape[0], batch.stop - batch.start))
-            starts[candidates[batch], np.arange(starts.shape[1])] = 1.0
-            visits[batch] = self.inverse(starts)[rows].T
+        starts = sparse.eye_array(self.W.shape[0], format="csc")[:, candidates]
+        for batch, columns in column_blocks(self.inverse, starts):
+            visits[batch] = columns[rows].T
         return visits
 
 
 def _walk_of(
     problem: HarmonicProblem, vertices: IntArray, gamma_g: float, n_jobs: int | None
-) -> LabelWalk:
+) -> CandidateWalk:
     """Return the walk of a problem on its vertices without a hard label."""
     labels, hard = problem.labels, problem.hard
     rates = problem.W[vertices][:, np.flatnonzero(hard)] @ labels.one_hot[hard]
@@ -242,7 +240,7 @@ def _walk_of(
     mass = np.clip(inverse(rates), 0.0, 1.0)
     mass /= np.maximum(mass.sum(axis=1, keepdims=True), 1.0)  # rounding may exceed one
     exact = inverse if system.solver == "direct" else None
-    return LabelWalk(edges, absorption, mass, gamma_g, exact, n_jobs)
+    return CandidateWalk(edges, absorption, mass, gamma_g, exact, n_jobs)
 
 
 @dataclass(frozen=True)
@@ -290,7 +288,7 @@ class CandidatePool:
 
 
 def draw_pool(
-    walk: LabelWalk,
+    walk: CandidateWalk,
     is_open: BoolArray,
     component: IntArray,
     size: int,
@@ -304,7 +302,7 @@ def draw_pool(
 
     Parameters
     ----------
-    walk : LabelWalk
+    walk : CandidateWalk
     is_open : mask of shape (n,)
         Vertices that may be candidates, and on which errors are counted.
     component : array of shape (n,)
@@ -336,7 +334,7 @@ def draw_pool(
 
 
 class Pick(NamedTuple):
-    """A suggested vertex, the errors that its label saves, and the vertices it stands for."""
+    """A suggested vertex, the errors that its label saves, and the vertices it represents."""
 
     vertex: int
     gain: float
@@ -430,9 +428,9 @@ def reason_for(
     reached : mask of shape (n,)
         Vertices in a component with a label.
     """
-    stands = f"stands for about {format_rows(pick.rows)}"
+    represents = f"represents about {format_rows(pick.rows)}"
     if not reached.any():
-        return f"no row has a label yet; it {stands}"
+        return f"no row has a label yet; it {represents}"
     if not reached[pick.vertex]:
         size = np.count_nonzero(component == component[pick.vertex])
         if size == 1:
@@ -448,7 +446,7 @@ def reason_for(
     else:
         pair = [_share(classes, mass, code) for code in (first, second)]
         position = f"between {pair[0]} and {pair[1]}"
-    return f"{position}; {stands}"
+    return f"{position}; {represents}"
 
 
 def format_rows(rows: float) -> str:

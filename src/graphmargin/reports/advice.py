@@ -181,7 +181,7 @@ def session_advice(
         text = "Add at least two classes, then label the rows that are offered first."
         return SessionAdvice("start", text)
     if n_labels == 0:
-        text = "Label the rows that are offered first: they stand for the most other rows."
+        text = "Label the rows that are offered first: they represent the most other rows."
         return SessionAdvice("start", text)
     if n_questions:
         looks = "label looks" if n_questions == 1 else "labels look"

@@ -19,14 +19,8 @@ from graphmargin.confidence.held_out_predictions import (
 )
 from graphmargin.confidence.label_errors import LabelErrors, label_errors
 from graphmargin.graph.adjacency import knn_graph
-from graphmargin.harmonic.label_updates import (
-    Inverse,
-    LabelGraph,
-    LabelSystem,
-    LiveSolution,
-    Passage,
-    inverse_after,
-)
+from graphmargin.harmonic._solvers.label_graph import Inverse, LabelGraph, VertexVisits
+from graphmargin.harmonic.label_updates import LabelSystem, LiveSolution, inverse_after
 from graphmargin.harmonic.solution import conditional_distributions, spread_sink_mass
 from graphmargin.harmonic.suggestion import (
     CandidatePool,
@@ -89,7 +83,7 @@ class LiveAnswer:
 class LabelChange:
     """A row that got or lost its label."""
 
-    passage: Passage
+    visits: VertexVisits
     absorption: FloatArray
     """Rates of absorption before the change."""
     is_labeled: bool
@@ -132,7 +126,7 @@ class LiveState:
     @property
     def current_inverse(self) -> Inverse:
         """The function R -> G R for the labels of the solution."""
-        changes = [(change.passage, change.is_labeled) for change in self.changes]
+        changes = [(change.visits, change.is_labeled) for change in self.changes]
         return inverse_after(self.inverse, changes)
 
     def with_labels(self, codes: IntArray, n_classes: int) -> LiveState:
@@ -166,30 +160,30 @@ class LiveState:
     def with_label(self, row: int, code: int) -> LiveState:
         """Return the state with another label of a row, -1 for none."""
         state, labeled = self, self.labeled
-        if any(change.passage.vertex == row for change in self.changes):
+        if any(change.visits.vertex == row for change in self.changes):
             state = replace(self, inverse=self.system.inverse(labeled), changes=())
         inverse = state.current_inverse
-        solution, passage = self.system.change_label(self.solution, inverse, row, code)
+        solution, visits = self.system.change_label(self.solution, inverse, row, code)
         state = replace(state, solution=solution)
         if labeled[row] and code != UNLABELED:
             return state  # the same rows have a label
         absorption = self.system.absorption(labeled)
         if code != UNLABELED:
             # The updated inverse is zero at labels of `changes`, where walks end as they arrive.
-            ends = self.system.W @ passage.visits / absorption
-            passage = replace(passage, visits=np.where(labeled, ends, passage.visits))
-        return state.apply(LabelChange(passage, absorption, code != UNLABELED))
+            ends = self.system.W @ visits.visits / absorption
+            visits = replace(visits, visits=np.where(labeled, ends, visits.visits))
+        return state.apply(LabelChange(visits, absorption, code != UNLABELED))
 
     def apply(self, change: LabelChange) -> LiveState:
         """Return the state with inverse, candidates and label graph after a change."""
-        passage, pool, graph = change.passage, self.pool, self.label_graph
+        visits, pool, graph = change.visits, self.pool, self.label_graph
         if pool is not None:
             update = pool.labeled if change.is_labeled else pool.unlabeled
-            pool = update(passage.vertex, passage.visits)
+            pool = update(visits.vertex, visits.visits)
         if graph is not None and change.is_labeled:
-            graph = graph.with_label(passage, change.absorption)
+            graph = graph.with_label(visits, change.absorption)
         elif graph is not None:
-            graph = graph.without_label(passage.vertex)
+            graph = graph.without_label(visits.vertex)
         changes, age = (*self.changes, change), self.pool_age + 1
         return replace(self, changes=changes, pool=pool, pool_age=age, label_graph=graph)
 
