@@ -23,8 +23,8 @@ from threadpoolctl import threadpool_limits
 from graphmargin._typing import FloatArray
 from graphmargin.graph.laplacian import laplacian
 from graphmargin.harmonic import HarmonicSolution, harmonic_solution
-from graphmargin.margin._solvers.kernel_training import train_on_kernel
 from graphmargin.margin.induced import induced_labels
+from graphmargin.margin.solvers import train_on_kernel
 from graphmargin.theory import risk_bound, vc_dimension
 from reproduction.options import RunOptions
 from reproduction.records import Record

@@ -11,12 +11,12 @@ from graphmargin.cli.options import (
     Ignore,
     Json,
     Keep,
-    Method,
+    MethodOption,
     NJobs,
     Quiet,
     Seed,
     Table,
-    Target,
+    TargetOption,
     Unlabeled,
     parse_class_weight,
 )
@@ -41,7 +41,7 @@ HEADER = ("row", "given", "suggested", "probability")
 
 def audit(
     table: Table,
-    target: Target,
+    target: TargetOption,
     n: Annotated[int, typer.Option("-n", min=1, metavar="N", help="Largest number of rows.")] = 20,
     threshold: Annotated[
         float,
@@ -56,7 +56,7 @@ def audit(
     unlabeled: Unlabeled = [],  # noqa: B006 - typer copies it
     ignore: Ignore = [],  # noqa: B006 - typer copies it
     keep: Keep = [],  # noqa: B006 - typer copies it
-    method: Method = "auto",
+    method: MethodOption = "auto",
     class_weight: ClassWeights = None,
     n_jobs: NJobs = None,
     seed: Seed = 0,

@@ -12,11 +12,11 @@ from graphmargin.cli.options import (
     Ignore,
     Json,
     Keep,
-    Method,
+    MethodOption,
     NJobs,
     Seed,
     Table,
-    Target,
+    TargetOption,
     Unlabeled,
     parse_class_weight,
 )
@@ -42,7 +42,7 @@ MAX_CLASSES = 5
 
 def explain(
     table: Table,
-    target: Target,
+    target: TargetOption,
     row: Annotated[
         str,
         typer.Option(metavar="ID", help="Number of the row, or its value in the column of --id."),
@@ -53,7 +53,7 @@ def explain(
     unlabeled: Unlabeled = [],  # noqa: B006 - typer copies it
     ignore: Ignore = [],  # noqa: B006 - typer copies it
     keep: Keep = [],  # noqa: B006 - typer copies it
-    method: Method = "auto",
+    method: MethodOption = "auto",
     class_weight: ClassWeights = None,
     n_jobs: NJobs = None,
     seed: Seed = 0,

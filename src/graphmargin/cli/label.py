@@ -21,7 +21,7 @@ from graphmargin.cli.options import (
     Ignore,
     Json,
     Keep,
-    Method,
+    MethodOption,
     MinConfidence,
     NJobs,
     OutOrFolder,
@@ -30,7 +30,7 @@ from graphmargin.cli.options import (
     Sets,
     Table,
     TableOrUrl,
-    Target,
+    TargetOption,
     Unlabeled,
     parse_class_weight,
 )
@@ -93,7 +93,7 @@ Report = Annotated[
 
 def label(
     table: TableOrUrl,
-    target: Target,
+    target: TargetOption,
     out: OutOrFolder = None,
     model: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a model for `graphmargin predict`.")
@@ -113,7 +113,7 @@ def label(
     keep: Keep = [],  # noqa: B006 - typer copies it
     min_confidence: MinConfidence = 0.0,
     sets: Sets = None,
-    method: Method = "auto",
+    method: MethodOption = "auto",
     class_weight: ClassWeights = None,
     n_jobs: NJobs = None,
     seed: Seed = 0,
@@ -210,13 +210,13 @@ def _apply_journal(task: LabelingTask, journal: Path, *, quiet: bool) -> Labelin
 
 def fit(
     table: Table,
-    target: Target,
+    target: TargetOption,
     model: Annotated[Path, typer.Option(metavar="FILE", help="Where to write the model.")],
     report: Report = None,
     unlabeled: Unlabeled = [],  # noqa: B006 - typer copies it
     ignore: Ignore = [],  # noqa: B006 - typer copies it
     keep: Keep = [],  # noqa: B006 - typer copies it
-    method: Method = "auto",
+    method: MethodOption = "auto",
     class_weight: ClassWeights = None,
     n_jobs: NJobs = None,
     seed: Seed = 0,

@@ -73,7 +73,7 @@ OutOrFolder: TypeAlias = Annotated[
         help="Where to write the labeled table; by default, next to TABLE. With --dask, a folder.",
     ),
 ]
-Target: TypeAlias = Annotated[
+TargetOption: TypeAlias = Annotated[
     str, typer.Option("--target", "-t", metavar="COLUMN", help="Column with the labels.")
 ]
 Unlabeled: TypeAlias = Annotated[
@@ -116,7 +116,7 @@ ClassWeights: TypeAlias = Annotated[
         "labels, or numbers, such as rare=10,common=1.",
     ),
 ]
-Method: TypeAlias = Annotated[
+MethodOption: TypeAlias = Annotated[
     str,
     typer.Option(
         metavar="auto|FAMILY",

@@ -11,12 +11,12 @@ from graphmargin.cli.options import (
     Ignore,
     Json,
     Keep,
-    Method,
+    MethodOption,
     NJobs,
     Quiet,
     Seed,
     Table,
-    Target,
+    TargetOption,
     Unlabeled,
     parse_class_weight,
 )
@@ -40,13 +40,13 @@ HEADER = ("row", "predicted", "confidence", "errors avoided", "reason")
 
 def suggest(
     table: Table,
-    target: Target,
+    target: TargetOption,
     n: Annotated[int, typer.Option("-n", min=1, metavar="N", help="Number of rows.")] = 20,
     out: Out = None,
     unlabeled: Unlabeled = [],  # noqa: B006 - typer copies it
     ignore: Ignore = [],  # noqa: B006 - typer copies it
     keep: Keep = [],  # noqa: B006 - typer copies it
-    method: Method = "auto",
+    method: MethodOption = "auto",
     class_weight: ClassWeights = None,
     n_jobs: NJobs = None,
     seed: Seed = 0,

@@ -13,7 +13,7 @@ from graphmargin._compilation import kernel
 from graphmargin._threads import ThreadPool, raise_if_cancelled
 from graphmargin._typing import FloatArray, IntArray
 from graphmargin.graph.adjacency import knn_graph
-from graphmargin.harmonic._solvers.elimination import csr_arrays
+from graphmargin.harmonic.solvers import csr_arrays
 
 MAX_POINTS = 1500
 """Largest number of points on a map, so that it is quick to draw and its file is small."""

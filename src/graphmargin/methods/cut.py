@@ -35,7 +35,7 @@ from graphmargin.methods.harmonic import (
 )
 from graphmargin.methods.machines import (
     blend_of_trials,
-    label_rows,
+    calibrate_and_label,
     train_on_rows,
     try_on_kernel,
 )
@@ -216,7 +216,7 @@ class Cut(Method):
         mask = self._induced(data, heaviest, solutions).mask
         path = gamma_path(data, self.walk, choice, eps=self.eps)
         details = self._details(data, solution, mask, path)
-        return label_rows(data, machine, choice, warnings, graph, details)
+        return calibrate_and_label(data, machine, choice, warnings, graph, details)
 
     def _graph_probabilities(
         self, data: TrainingData, solutions: Sequence[HarmonicSolution], shares: FloatArray

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from graphmargin._typing import BoolArray, FloatArray, IntArray, ProgressCallback
-from graphmargin.graph._search.neighbors import nearest_neighbors
+from graphmargin.graph.neighbors import nearest_neighbors
 from graphmargin.harmonic.solution import HarmonicSolution, mean_solution
 from graphmargin.harmonic.walk_part import PointGraph, WalkPart, attach
 from graphmargin.labels import UNLABELED, EncodedLabels

@@ -13,13 +13,12 @@ from graphmargin._checks import check_random_state
 from graphmargin._progress import report_stage
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
 from graphmargin.labels import UNLABELED, EncodedLabels
-from graphmargin.margin._solvers.feature_maps import explicit_features
-from graphmargin.margin._solvers.feature_training import landmark_precision
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine, TrainingReport, blend_machines
 from graphmargin.margin.s3vm_training import anneal_features, train_smooth
+from graphmargin.margin.solvers import explicit_features, landmark_precision
 from graphmargin.margin.training import Approximation, choose_center
-from graphmargin.methods.machines import label_rows, try_on_features
+from graphmargin.methods.machines import calibrate_and_label, try_on_features
 from graphmargin.search.choice import Choice
 from graphmargin.search.data import TrainingData, sample_rows
 from graphmargin.search.execution import machine_warnings
@@ -127,7 +126,7 @@ class LowDensity(Method):
         with report_stage(stage, data.execution.verbose):
             trained = train_smooth(**self._arguments(data, chosen))
         machine = blend_machines(trained, [factor for _, factor in choice.blended])
-        return label_rows(data, machine, choice, machine_warnings(trained))
+        return calibrate_and_label(data, machine, choice, machine_warnings(trained))
 
     def _arguments(self, data: TrainingData, candidates: Sequence[Candidate]) -> dict[str, Any]:
         """Return the arguments that train the machines of candidates on all rows."""

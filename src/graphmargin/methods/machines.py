@@ -13,7 +13,6 @@ from graphmargin._threads import map_in_threads
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
 from graphmargin.harmonic.walk_part import WalkPart
 from graphmargin.labels import UNLABELED, EncodedLabels
-from graphmargin.margin._solvers.kernel_training import train_on_kernel
 from graphmargin.margin.calibration import calibrate_pairs, calibration_targets
 from graphmargin.margin.coupling import class_scores
 from graphmargin.margin.induced import InducedLabels
@@ -27,6 +26,7 @@ from graphmargin.margin.machine import (
 )
 from graphmargin.margin.machine_part import MachinePart
 from graphmargin.margin.pairs import MarginProblem
+from graphmargin.margin.solvers import train_on_kernel
 from graphmargin.margin.training import Approximation, choose_center, train_machines
 from graphmargin.search.choice import Choice
 from graphmargin.search.data import InducedKey, TrainingData, TrialRows
@@ -225,7 +225,7 @@ def train_on_rows(
     )
 
 
-def label_rows(
+def calibrate_and_label(
     data: TrainingData,
     machine: MarginMachine,
     choice: Choice,

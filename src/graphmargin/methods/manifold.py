@@ -19,7 +19,7 @@ from graphmargin.margin.machine import MarginMachine, blend_machines
 from graphmargin.margin.manifold import WarpedFeatures, train_manifold, warp_features
 from graphmargin.margin.training import Approximation
 from graphmargin.methods.harmonic import GraphDetails, default_walk
-from graphmargin.methods.machines import label_rows, try_on_features
+from graphmargin.methods.machines import calibrate_and_label, try_on_features
 from graphmargin.search.choice import Choice
 from graphmargin.search.data import TrainingData, sample_rows
 from graphmargin.search.execution import machine_warnings
@@ -132,7 +132,7 @@ class Manifold(Method):
         graph = data.graph(self.graph)
         details = GraphDetails(self._W(data), None if graph is None else graph.recall)
         warnings = machine_warnings(trained)
-        return label_rows(data, machine, choice, warnings, details=details)
+        return calibrate_and_label(data, machine, choice, warnings, details=details)
 
     def _W(self, data: TrainingData) -> sparse.csr_array:  # noqa: N802 - the paper's name
         graph = data.graph(self.graph)

@@ -17,7 +17,7 @@ from graphmargin.margin.pairs import MarginProblem
 from graphmargin.margin.training import Approximation
 from graphmargin.methods.machines import (
     blend_of_trials,
-    label_rows,
+    calibrate_and_label,
     train_on_rows,
     try_on_kernel,
 )
@@ -101,7 +101,7 @@ class Supervised(Method):
                     data, problems, kernel, self.approximation, choice, progress
                 )
             machine = blend_machines(trained, [factor for _, factor in choice.blended])
-        return label_rows(data, machine, choice, machine_warnings(trained))
+        return calibrate_and_label(data, machine, choice, machine_warnings(trained))
 
 
 def _given(data: TrainingData, labels: EncodedLabels) -> InducedLabels:

@@ -18,7 +18,7 @@ from scipy import sparse
 
 from graphmargin._typing import AnyArray, FloatArray, IntArray
 from graphmargin.confidence.held_out_predictions import HeldOutPredictions
-from graphmargin.graph._search.neighbors import NeighborSearch
+from graphmargin.graph.neighbors import NeighborSearch
 from graphmargin.harmonic.walk_part import PointGraph, WalkPart
 from graphmargin.margin.calibration import Calibration
 from graphmargin.margin.kernels import Kernel

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray
 from graphmargin.graph.adjacency import neighbor_graph
-from graphmargin.harmonic._solvers.system import confidence_of
+from graphmargin.harmonic.solvers import confidence_of
 from graphmargin.harmonic.walk_part import PointGraph, attach
 from graphmargin.plotting._matplotlib import (
     BAND_COLOR,

@@ -17,14 +17,13 @@ from graphmargin._checks import check_random_state
 from graphmargin._progress import report_stage
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
 from graphmargin.graph.adjacency import NeighborGraph, neighbor_graph
-from graphmargin.harmonic._solvers.elimination import elimination_order
-from graphmargin.harmonic._solvers.system import confidence_of
 from graphmargin.harmonic.folds import fold_solutions
 from graphmargin.harmonic.problem import HarmonicProblem, make_harmonic_problem
 from graphmargin.harmonic.solution import HarmonicSolution, normalize_class_mass, solve_path
+from graphmargin.harmonic.solvers import confidence_of, elimination_order
 from graphmargin.labels import UNLABELED, EncodedLabels
-from graphmargin.margin._solvers.feature_maps import stratified_sample
 from graphmargin.margin.kernels import Kernel
+from graphmargin.margin.solvers import stratified_sample
 from graphmargin.search.execution import Execution
 from graphmargin.search.held_out import NOTHING_HELD_OUT, HeldOutLabels
 from graphmargin.search.member import View

@@ -8,7 +8,7 @@ from numbers import Integral
 from typing import Any, NamedTuple
 
 from graphmargin._threads import check_n_jobs
-from graphmargin.graph._search.neighbors import draw_seed
+from graphmargin.graph.neighbors import draw_seed
 from graphmargin.harmonic.solution import HarmonicSolution
 from graphmargin.margin.machine import MarginMachine
 

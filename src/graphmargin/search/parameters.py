@@ -18,8 +18,8 @@ from scipy import sparse
 
 from graphmargin._checks import check_choice, check_integer, check_real
 from graphmargin._typing import FloatArray, IntArray
-from graphmargin.graph._search.neighbors import check_n_neighbors
 from graphmargin.graph.adjacency import METRICS, Metric
+from graphmargin.graph.neighbors import check_n_neighbors
 from graphmargin.graph.weights import Width, check_width, numeric_width
 from graphmargin.harmonic.problem import check_c_unlabeled, check_trust
 from graphmargin.harmonic.solution import check_priors

@@ -19,9 +19,9 @@ from graphmargin.confidence.held_out_predictions import (
 )
 from graphmargin.confidence.label_errors import LabelErrors, label_errors
 from graphmargin.graph.adjacency import knn_graph
-from graphmargin.harmonic._solvers.label_graph import Inverse, LabelGraph, VertexVisits
 from graphmargin.harmonic.label_updates import LabelSystem, LiveSolution, inverse_after
 from graphmargin.harmonic.solution import conditional_distributions, spread_sink_mass
+from graphmargin.harmonic.solvers import Inverse, LabelGraph, VertexVisits
 from graphmargin.harmonic.suggestion import (
     CandidatePool,
     draw_pool,

@@ -27,7 +27,7 @@ from graphmargin._threads import map_in_threads, n_threads
 from graphmargin._typing import BoolArray, FloatArray, IntArray, ProgressCallback
 from graphmargin.graph._search.join_sample import rank_listed
 from graphmargin.graph._search.ranking import rank_candidates
-from graphmargin.graph._search.self_join import Candidates, join_candidates
+from graphmargin.graph._search.self_join import NeighborCandidates, join_candidates
 from graphmargin.graph._search.voronoi_index import (
     ROWS_AT_ONCE,
     VoronoiIndex,
@@ -372,7 +372,7 @@ class _DenseSearch:
 
 
 def _rank_join(
-    X: FloatArray, candidates: Candidates, n_neighbors: int, n_jobs: int | None
+    X: FloatArray, candidates: NeighborCandidates, n_neighbors: int, n_jobs: int | None
 ) -> Neighbors:
     """Return the nearest of the candidates of all rows, by distances in double precision."""
     index = candidates.index

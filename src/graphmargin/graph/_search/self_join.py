@@ -30,7 +30,7 @@ CELLS_AT_ONCE = 16
 
 
 @dataclass(frozen=True)
-class Candidates:
+class NeighborCandidates:
     """Neighbor lists of all rows, nearest first by distances in float32."""
 
     index: VoronoiIndex
@@ -49,7 +49,7 @@ def join_candidates(
     n_jobs: int | None,
     exact_work: float = 0.0,
     progress: ProgressCallback | None = None,
-) -> Candidates | None:
+) -> NeighborCandidates | None:
     """Return lists that have a share `recall` of the true neighbors of the rows of X.
 
     Returns None if an exact search reads at most `exact_work` features for a query, so that no
@@ -65,7 +65,7 @@ def join_candidates(
         radius = sample.sufficient_radius(1 - MISSES_AGAIN * (1 - recall))
         nearest = _visit_cells(index, n_neighbors, radius, n_jobs, progress)
         nearest, share = _refine_until(recall, nearest, sample, n_jobs)
-    return Candidates(index, nearest[:, : n_neighbors + RANKED_SPARE], share)
+    return NeighborCandidates(index, nearest[:, : n_neighbors + RANKED_SPARE], share)
 
 
 def _refine_until(

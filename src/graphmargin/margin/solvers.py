@@ -1,0 +1,7 @@
+"""What other packages use of the solvers of max-margin problems, which are behind this module."""
+
+from graphmargin.margin._solvers.feature_maps import explicit_features, stratified_sample
+from graphmargin.margin._solvers.feature_training import landmark_precision
+from graphmargin.margin._solvers.kernel_training import train_on_kernel
+
+__all__ = ["explicit_features", "landmark_precision", "stratified_sample", "train_on_kernel"]
