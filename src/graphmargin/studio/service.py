@@ -393,9 +393,11 @@ class Studio:
             msg = f"`what` must be table, model or report, got {what!r}"
             raise DecisionError(msg)
         labeled = self._current_labeled()
-        from graphmargin.labeling.inspection import full_findings, summarize
         from graphmargin.labeling.labeling_task import check_new_columns
-        from graphmargin.report.output_files import write_files
+        from graphmargin.labeling.summary import summarize
+        from graphmargin.labeling.table_report import report_on
+        from graphmargin.models import save_model
+        from graphmargin.report.labeling_page import write_labeling_page
         from graphmargin.tables.writing import table_writer
 
         table = default_output(self.path, "labeled")
@@ -405,9 +407,10 @@ class Studio:
             check_new_columns(labeled.task)
             with table_writer(path, like=self.path) as write:
                 write(labeled.table)
+        elif what == "model":
+            save_model(labeled.model(**summarize(labeled).details), path)
         else:
-            findings = summarize(labeled) if what == "model" else full_findings(labeled)
-            write_files(labeled, findings, {what: str(path)})
+            write_labeling_page(report_on(labeled), path)
         self.exports[path.name] = path
         return path
 
