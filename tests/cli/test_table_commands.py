@@ -72,7 +72,7 @@ def test_a_method_is_one_family_under_all_metrics(table_file, labeled_pets, caps
     expected = label_rows(labeled_pets.task, method="cut")
     assert run("label", table_file, "-t", "kind", "--method", "cut", "--json") == 0
     result = json.loads(capsys.readouterr().out)
-    names = {family["name"] for family in result["families"]}
+    names = {member["name"] for member in result["members"]}
     assert names == {"cut", "cut (light categories and text)"}
     written = read_table(table_file.with_name("pets-labeled.csv"))
     assert written["kind"].tolist() == expected.table["kind"].tolist()
@@ -116,7 +116,7 @@ def test_one_metric_is_not_mentioned(tmp_path, table_of_rings, capsys):
     assert 'id="metrics"' not in report.read_text()
 
 
-def test_quiet_prints_nothing_and_json_prints_the_findings(table_file, capsys):
+def test_quiet_prints_nothing_and_json_prints_the_summary(table_file, capsys):
     assert run("label", table_file, "-t", "kind", "--quiet") == 0
     output = capsys.readouterr()
     assert output.out + output.err == ""

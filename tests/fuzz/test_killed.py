@@ -21,8 +21,8 @@ FILES = ("out.csv", "model.graphmargin", "report.html")
 # Imports take most of the time; moments are counted from the end of them.
 RUN = (
     "import sys; import pandas, pyarrow, sklearn, scipy, jinja2; "
-    "import graphmargin.labeling.inspection, graphmargin.report.labeling_page, graphmargin.models, "
-    "graphmargin.tables.writing; from graphmargin.cli import main; "
+    "import graphmargin.labeling.table_report, graphmargin.report.labeling_page; "
+    "import graphmargin.models, graphmargin.tables.writing; from graphmargin.cli import main; "
     "print('ready', flush=True); code = main(sys.argv[1:]); print('done', flush=True); "
     "sys.exit(code)"
 )

@@ -3,10 +3,10 @@ import pandas as pd
 import pytest
 
 from graphmargin import SemiSupervisedEnsemble
-from graphmargin.labeling.inspection import full_findings
 from graphmargin.labeling.label_audit import audit_labels
 from graphmargin.labeling.labeled_table import label_rows
 from graphmargin.labeling.labeling_task import task_of
+from graphmargin.labeling.table_report import report_on
 
 
 @pytest.fixture(scope="module")
@@ -69,9 +69,9 @@ def test_labels_that_are_hard_to_predict_are_not_listed(noisy_neighbors):
 
 def test_report_and_audit_list_the_same_labels(audited):
     labeled, _ = audited
-    findings, audit = full_findings(labeled), audit_labels(labeled)
-    assert findings.suspicious_labels == audit.notes
-    assert findings.audit_note == audit.summary
+    report, audit = report_on(labeled), audit_labels(labeled)
+    assert report.suspicious_labels == audit.notes
+    assert report.audit_note == audit.summary
 
 
 def test_labels_that_cannot_be_held_out_are_counted():

@@ -7,10 +7,11 @@ import pytest
 from graphmargin import MaxMarginGraphCut, SemiSupervisedEnsemble
 from graphmargin.datasets import load_digits, mask_labels
 from graphmargin.harmonic.solution import solve_path
-from graphmargin.labeling.findings import GIVEN, INDUCED, MODEL
-from graphmargin.labeling.inspection import full_findings, summarize
+from graphmargin.labeling.label_sources import GIVEN, INDUCED, MODEL
 from graphmargin.labeling.labeled_table import EXPLANATION_GAMMA_G, label_rows
 from graphmargin.labeling.labeling_task import task_of
+from graphmargin.labeling.summary import summarize
+from graphmargin.labeling.table_report import report_on
 from graphmargin.tables.table_errors import TableError
 from graphmargin.tables.writing import table_writer
 
@@ -181,10 +182,10 @@ def test_the_graph_is_that_of_the_metric_with_the_largest_weight(labeled_rings, 
     np.testing.assert_array_equal(labeled_rings.cut.task.X, labeled_rings.task.X * scale)
     names, edges = table_of_rings()[1], labeled_rings.cut.task.W.tocoo()
     assert (names[edges.row] == names[edges.col]).mean() > 0.99
-    findings = full_findings(labeled_rings)
-    assert list(findings.metrics) == ["light categories", "all columns"]
-    ends = np.array(findings.map.edges)
-    codes = np.array(findings.map.codes)
+    report = report_on(labeled_rings)
+    assert list(report.summary.metrics) == ["light categories", "all columns"]
+    ends = np.array(report.map.edges)
+    codes = np.array(report.map.codes)
     assert (codes[ends[:, 0]] == codes[ends[:, 1]]).mean() > 0.99
 
 

@@ -4,10 +4,10 @@ import pytest
 
 from graphmargin.harmonic._solvers.system import HarmonicSystem
 from graphmargin.labeling.explanation import explain_row
-from graphmargin.labeling.inspection import summarize
 from graphmargin.labeling.labeled_table import label_rows
 from graphmargin.labeling.labeling_task import task_of
 from graphmargin.labeling.suggestions import suggest_rows
+from graphmargin.labeling.summary import summarize
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def n_threads(monkeypatch):
     return asked
 
 
-def test_findings_are_computed_with_the_threads_of_the_fit(mixed_table, n_threads):
+def test_summaries_are_computed_with_the_threads_of_the_fit(mixed_table, n_threads):
     labeled = label_rows(task_of(mixed_table()[0], "kind"), n_jobs=3)
     n_threads.clear()
     summarize(labeled)

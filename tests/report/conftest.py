@@ -8,14 +8,12 @@ import pytest
 from graphmargin.confidence.coverage import CoverageCurve, SurestRows
 from graphmargin.confidence.held_out_predictions import AccuracyEstimate
 from graphmargin.confidence.thresholds import ThresholdRow
-from graphmargin.labeling.findings import (
-    SOURCES,
-    CandidateSummary,
-    Findings,
-    GraphMap,
-    RowNote,
-)
+from graphmargin.labeling.label_sources import SOURCES
+from graphmargin.labeling.row_preview import RowNote
+from graphmargin.labeling.summary import CandidateSummary, Summary
+from graphmargin.labeling.table_report import GraphMap, Report
 from graphmargin.tables.column_names import ColumnUse
+from tests.report.changes import change
 
 
 @pytest.fixture(scope="session")
@@ -40,9 +38,9 @@ def make_map():
 
 
 @pytest.fixture(scope="session")
-def findings(make_map):
-    """Return findings in which every part of the report has something to say."""
-    return Findings(
+def report(make_map):
+    """Return a report in which every part of the page has something to say."""
+    summary = Summary(
         table="pets.csv",
         target="kind",
         n_rows=1797,
@@ -78,8 +76,13 @@ def findings(make_map):
         ),
         surest=SurestRows(share=0.6, threshold=0.9612, accuracy=0.994, interval=(0.9, 1.0)),
         verdict="graph helps",
-        graph_lines=("graph: 1,797 points",),
         warnings=("Class 'eel' has 5 labels.",),
+        seconds=2.8,
+        version="9.9",
+    )
+    return Report(
+        summary=summary,
+        graph_lines=("graph: 1,797 points",),
         path={
             "gamma_g": (0.01, 0.1, float("inf")),
             "fold_score": (0.9, 0.96, 0.8),
@@ -106,18 +109,16 @@ def findings(make_map):
         least_certain=(RowNote(1234, "dog", "cat", 0.021, {"size": "31 cm"}),),
         suspicious_labels=(RowNote(7, "eel", "dog", 0.93, {"coat": "long"}),),
         audit_note="1 of 55 held-out labels looks wrong.",
-        seconds=2.8,
-        version="9.9",
     )
 
 
 @pytest.fixture(scope="session")
-def hostile(findings, make_map):
-    """Return findings whose texts would run code, were they markup, and the text."""
+def hostile(report, make_map):
+    """Return a report whose texts would run code, were they markup, and the text."""
     text = "</script><img src=x onerror=window.hacked=1><svg onload=window.hacked=1>&\u2028'\""
     cells = {text: text}
-    return replace(
-        findings,
+    return change(
+        report,
         table=text,
         target=text,
         classes=(text, "dog", "{{ 7 * 7 }}"),
@@ -125,8 +126,8 @@ def hostile(findings, make_map):
         graph_lines=(text,),
         warnings=(text,),
         map=replace(make_map(12, 3, cells), method=text),
-        least_certain=(replace(findings.least_certain[0], label=text, cells=cells),),
-        suspicious_labels=(replace(findings.suspicious_labels[0], other=text, cells=cells),),
-        columns=(replace(findings.columns[0], name=text, note=text),),
+        least_certain=(replace(report.least_certain[0], label=text, cells=cells),),
+        suspicious_labels=(replace(report.suspicious_labels[0], other=text, cells=cells),),
+        columns=(replace(report.summary.columns[0], name=text, note=text),),
         rare_class=text,
     ), text

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphmargin.confidence.coverage import CoverageCurve
-from graphmargin.labeling.findings import PATH_LINES
 from graphmargin.plotting._matplotlib import CLASS_COLORS, MARKERS
 from graphmargin.report import charts
+from graphmargin.reports.path_texts import PATH_LINES
 
 counts = st.lists(st.tuples(st.integers(0, 10**7), st.integers(0, 10**7)), min_size=1, max_size=30)
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from graphmargin.report.labeling_page import labeling_page
+from tests.report.changes import change
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
 
@@ -34,9 +35,9 @@ def visit(browser, tmp_path):
     """Return a function that opens a page; what it complains about or asks for is a failure."""
     opened = []
 
-    def open_page(findings, *, width=1200, scheme="light"):
+    def open_page(report, *, width=1200, scheme="light"):
         file = tmp_path / "report.html"
-        html = labeling_page(findings, table_path="out.csv", model_path="model.graphmargin")
+        html = labeling_page(report, table_path="out.csv", model_path="model.graphmargin")
         file.write_text(html, encoding="utf-8")
         page = browser.new_page(
             viewport={"width": width, "height": 900},
@@ -61,24 +62,24 @@ def visit(browser, tmp_path):
         assert asked == [address]
 
 
-def test_the_page_opens_without_errors_or_requests(visit, findings):
-    page = visit(findings)
+def test_the_page_opens_without_errors_or_requests(visit, report):
+    page = visit(report)
     assert page.title() == "pets.csv: 1,742 rows labeled"
     assert page.locator("#map .p").count() == 24
     assert page.locator("section:visible").count() == 12
 
 
 @pytest.mark.parametrize("width", [390, 1200])
-def test_hovering_shows_the_row(visit, findings, width):
-    page = visit(findings, width=width)
+def test_hovering_shows_the_row(visit, report, width):
+    page = visit(report, width=width)
     tip = page.locator("#tip")
     assert not tip.is_visible()
     for index in (0, 11, 23):
         row, source = hover(page, index)
-        i = findings.map.rows.index(row)
+        i = report.map.rows.index(row)
         text = tip.inner_text()
-        assert text.startswith(findings.classes[findings.map.codes[i]])
-        assert findings.map.sources[i] == source
+        assert text.startswith(report.summary.classes[report.map.codes[i]])
+        assert report.map.sources[i] == source
         assert re.search(rf"row\s+{row}\b", text)
         assert f"{source}: " in text
         assert re.search(rf"size\s+{i} cm", text)
@@ -97,8 +98,8 @@ def test_hovering_shows_the_row(visit, findings, width):
     assert page.locator("#map .here").count() == 0
 
 
-def test_a_click_or_a_key_in_the_legend_highlights_a_class(visit, findings):
-    page = visit(findings)
+def test_a_click_or_a_key_in_the_legend_highlights_a_class(visit, report):
+    page = visit(report)
     dog = page.locator("#legend button").nth(1)
     dog.hover()
     assert set(codes_in_view(page)) == {1}
@@ -122,8 +123,8 @@ def test_a_click_or_a_key_in_the_legend_highlights_a_class(visit, findings):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_has_enough_contrast(visit, findings, scheme):
-    page = visit(findings, scheme=scheme)
+def test_text_has_enough_contrast(visit, report, scheme):
+    page = visit(report, scheme=scheme)
     for selector in ("h1", ".lead", ".note", ".warning", ".good", "thead th", "td", ".chart text"):
         ink, paper = page.locator(selector).first.evaluate(COLORS)
         assert contrast(ink, paper) >= 4.5, selector
@@ -134,18 +135,18 @@ def test_text_has_enough_contrast(visit, findings, scheme):
 
 
 @pytest.mark.parametrize("width", [390, 1200])
-def test_the_page_never_scrolls_sideways(visit, findings, width):
+def test_the_page_never_scrolls_sideways(visit, report, width):
     cells = {LONG: LONG}
     shares, intervals = np.full(30, 0.123), np.full((30, 2), 0.456)
     estimate = replace(
-        findings.estimate,
+        report.summary.estimate,
         recall=shares,
         recall_interval=intervals,
         precision=shares,
         precision_interval=intervals,
     )
-    wide = replace(
-        findings,
+    wide = change(
+        report,
         table=LONG,
         estimate=estimate,
         rare_class=LONG,
@@ -155,17 +156,17 @@ def test_the_page_never_scrolls_sideways(visit, findings, width):
         final_counts=(1_000_000,) * 30,
         warnings=(LONG,),
         graph_lines=(LONG,),
-        least_certain=(replace(findings.least_certain[0], label=LONG, other=LONG, cells=cells),),
-        columns=tuple(replace(findings.columns[0], name=f"{LONG} {i}") for i in range(40)),
+        least_certain=(replace(report.least_certain[0], label=LONG, other=LONG, cells=cells),),
+        columns=tuple(replace(report.summary.columns[0], name=f"{LONG} {i}") for i in range(40)),
     )
-    for shown in (findings, wide):
+    for shown in (report, wide):
         page = visit(shown, width=width)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_hostile_names_run_nothing(visit, hostile):
-    findings, text = hostile
-    page = visit(findings)
+    report, text = hostile
+    page = visit(report)
     hover(page, 5)
     assert text.replace("\u2028", "") in page.locator("#tip").inner_text().replace("\u2028", "")
     label = page.locator("#legend button").first.inner_text()
@@ -175,8 +176,8 @@ def test_hostile_names_run_nothing(visit, hostile):
     assert page.evaluate("window.hacked") is None
 
 
-def test_the_policy_blocks_an_injected_script(visit, findings):
-    page = visit(findings)
+def test_the_policy_blocks_an_injected_script(visit, report):
+    page = visit(report)
     page.evaluate("""() => {
         const made = document.createElement('script');
         made.textContent = 'window.hacked = 1';

@@ -9,7 +9,9 @@ from html.parser import HTMLParser
 
 import pytest
 
+from graphmargin.labeling.summary import MemberSummary
 from graphmargin.report.labeling_page import labeling_page
+from tests.report.changes import change
 
 
 class Text(HTMLParser):
@@ -43,11 +45,11 @@ class Text(HTMLParser):
 
 
 @pytest.fixture
-def page(findings):
-    return labeling_page(findings, table_path="out.csv", model_path="my model.graphmargin")
+def page(report):
+    return labeling_page(report, table_path="out.csv", model_path="my model.graphmargin")
 
 
-def test_the_head_has_the_main_findings(page):
+def test_the_head_has_the_main_results(page):
     text = Text(page).section("")
     assert "1,742 rows labeled from 55 labels" in text
     assert "96.4 %" in text
@@ -66,7 +68,7 @@ def test_sections_have_a_fixed_order(page):
     ]
 
 
-def test_sections_show_the_findings(page):
+def test_sections_show_the_report(page):
     text = Text(page)
     assert "cat 30 1,000 dog 20 700 eel 5 97" in text.section("classes")
     quality = text.section("quality")
@@ -102,30 +104,30 @@ def test_bars_have_the_length_of_shares(page):
     assert widths[2][1] == pytest.approx(9.7)
 
 
-def test_map_data_are_in_the_order_of_the_points(page, findings):
+def test_map_data_are_in_the_order_of_the_points(page, report):
     parser = Text(page)
     data = json.loads(parser.scripts[0])
     points = [attributes for tag, attributes in parser.tags if "p" in _classes(tag, attributes)]
     assert len(points) == len(data["points"]) == 24
     for attributes, (row, code, _, source, cells) in zip(points, data["points"], strict=True):
-        i = findings.map.rows.index(row)
-        assert float(attributes["x"]) == pytest.approx(16 + 768 * findings.map.x[i], abs=0.06)
-        assert float(attributes["y"]) == pytest.approx(624 - 608 * findings.map.y[i], abs=0.06)
+        i = report.map.rows.index(row)
+        assert float(attributes["x"]) == pytest.approx(16 + 768 * report.map.x[i], abs=0.06)
+        assert float(attributes["y"]) == pytest.approx(624 - 608 * report.map.y[i], abs=0.06)
         assert f"k{code}" in attributes["class"].split()
-        assert findings.map.sources[i] in attributes["class"].split()
-        assert data["sources"][source].startswith(findings.map.sources[i])
-        assert dict(zip(data["columns"], cells, strict=True)) == findings.map.cells[i]
+        assert report.map.sources[i] in attributes["class"].split()
+        assert data["sources"][source].startswith(report.map.sources[i])
+        assert dict(zip(data["columns"], cells, strict=True)) == report.map.cells[i]
     rows = [point[0] for point in data["points"]]
     assert sorted(tuple(sorted((rows[a], rows[b]))) for a, b in data["edges"]) == [
         (row, row + 1) for row in range(101, 124)
     ]
 
 
-def test_missing_findings_become_sentences(findings):
+def test_missing_parts_become_sentences(report):
     notes = ("least_certain", "suspicious_labels")
     lists = ("columns", "candidates", "graph_lines", "warnings")
-    empty = replace(
-        findings,
+    empty = change(
+        report,
         **dict.fromkeys((*notes, *lists), ()),
         **{"estimate": None, "verdict": "not compared", "path": {}, "map": None},
         **{"surest": None, "coverage": None, "thresholds": ()},
@@ -144,33 +146,45 @@ def test_missing_findings_become_sentences(findings):
     assert text.scripts == []
 
 
-def test_rows_that_are_left_empty_are_counted_and_not_labeled(findings):
-    less = replace(findings, min_confidence=0.95, n_left_empty=42)
+def test_members_of_the_ensemble_have_a_section(report):
+    members = (
+        MemberSummary("cut", "classes follow clusters", 0.75, 0.96),
+        MemberSummary("supervised", "a smooth boundary", 0.25, 0.9),
+    )
+    assumptions = {member.assumption: member.weight for member in members}
+    shown = change(report, members=members, assumptions=assumptions)
+    text = Text(labeling_page(shown, table_path=None, model_path=None)).section("members")
+    assert "75.0 % classes follow clusters 25.0 % a smooth boundary" in text
+    assert "cut 75.0 % 96.0 % supervised 25.0 % 90.0 %" in text
+
+
+def test_rows_that_are_left_empty_are_counted_and_not_labeled(report):
+    less = change(report, min_confidence=0.95, n_left_empty=42)
     text = Text(labeling_page(less, table_path=None, model_path=None)).section("")
     assert "1,700 rows labeled from 55 labels" in text
     assert "42 left empty: their confidence is below 0.95" in text
-    text = Text(labeling_page(findings, table_path=None, model_path=None)).section("")
+    text = Text(labeling_page(report, table_path=None, model_path=None)).section("")
     assert "left empty" not in text
 
 
-def test_if_all_rows_are_sure_no_threshold_is_told(findings):
-    surest = replace(findings.surest, share=1.0)
-    page = labeling_page(replace(findings, surest=surest), table_path=None, model_path=None)
+def test_if_all_rows_are_sure_no_threshold_is_told(report):
+    surest = replace(report.summary.surest, share=1.0)
+    page = labeling_page(change(report, surest=surest), table_path=None, model_path=None)
     coverage = Text(page).section("coverage")
     assert "Of all rows, about 99 % are right." in coverage
     assert "--min-confidence" not in coverage
 
 
-def test_the_page_says_why_labels_were_not_audited(findings):
+def test_the_page_says_why_labels_were_not_audited(report):
     reason = "The graph does not help, so it cannot tell which labels look wrong."
-    unaudited = replace(findings, suspicious_labels=None, audit_note=reason)
+    unaudited = change(report, suspicious_labels=None, audit_note=reason)
     page = labeling_page(unaudited, table_path=None, model_path=None)
     assert reason in Text(page).section("suspicious")
 
 
 def test_no_text_of_the_table_becomes_markup(hostile):
-    findings, text = hostile
-    page = labeling_page(findings, table_path=text, model_path=text)
+    report, text = hostile
+    page = labeling_page(report, table_path=text, model_path=text)
     parser = Text(page)
     assert "img" not in {tag for tag, _ in parser.tags}
     assert page.count("</script>") == 2
@@ -197,21 +211,21 @@ def test_the_page_loads_no_other_file(page):
     assert "url(" not in page
 
 
-def test_two_thousand_points_stay_below_a_megabyte(findings, make_map):
+def test_two_thousand_points_stay_below_a_megabyte(report, make_map):
     cells = {f"column {i}": "a value, shortened" for i in range(6)}
     large = make_map(2000, 3, cells)
     large = replace(
         large, edges=tuple((i, (7 * i + k) % 2000) for i in range(2000) for k in range(4))
     )
-    page = labeling_page(replace(findings, map=large), table_path=None, model_path=None)
+    page = labeling_page(change(report, map=large), table_path=None, model_path=None)
     assert len(page.encode()) < 10**6
 
 
-def test_singular_and_plural_follow_the_numbers(findings):
+def test_singular_and_plural_follow_the_numbers(report):
     def shown(**changes):
-        return Text(labeling_page(replace(findings, **changes), table_path=None, model_path=None))
+        return Text(labeling_page(change(report, **changes), table_path=None, model_path=None))
 
-    first, *_ = findings.candidates
+    first, *_ = report.summary.candidates
     assert "1 row labeled from 1 label " in shown(n_rows=2, n_labels=1).section("")
     single = shown(candidates=(first,)).section("choice")
     assert "one has a weight in the blend" in single

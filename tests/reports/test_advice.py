@@ -3,12 +3,13 @@
 import numpy as np
 import pandas as pd
 
-from graphmargin.labeling.inspection import full_findings, summarize
 from graphmargin.labeling.labeled_table import label_rows
 from graphmargin.labeling.labeling_task import task_of
+from graphmargin.labeling.summary import summarize
+from graphmargin.labeling.table_report import report_on
 
 
-def findings_on(size, kind):
+def summary_of(size, kind):
     return summarize(label_rows(task_of(pd.DataFrame({"size": size, "kind": kind}), "kind")))
 
 
@@ -16,8 +17,8 @@ def test_only_a_cluster_without_a_label_gets_a_warning():
     size = np.r_[np.linspace(0, 1, 20), np.linspace(5, 6, 20), np.linspace(100, 101, 9)]
     kind = np.array([None] * 49, dtype=object)
     kind[[0, 10, 19]], kind[[20, 30, 39]] = "cat", "dog"
-    assert findings_on(size[:40], kind[:40]).warnings == ()
-    (text,) = findings_on(size, kind).warnings
+    assert summary_of(size[:40], kind[:40]).warnings == ()
+    (text,) = summary_of(size, kind).warnings
     assert "9 rows" in text
     assert "graphmargin suggest" in text
 
@@ -26,7 +27,7 @@ def test_the_warning_has_the_name_of_a_class_without_predictions():
     rng = np.random.default_rng(0)
     kind = np.array([None] * 400, dtype=object)
     kind[:200], kind[399] = "usual", "rare"
-    texts = " ".join(findings_on(rng.normal(size=400), kind).warnings)
+    texts = " ".join(summary_of(rng.normal(size=400), kind).warnings)
     assert "Class 'rare' has 0.5% of the given labels, but 0.0% of those" in texts
     assert "the most frequent class for all" in texts
 
@@ -44,5 +45,5 @@ def test_warnings_have_no_parameters_of_python_if_supervised_learning_is_chosen(
 
 def test_lines_on_the_graph_have_the_names_of_the_table():
     table = pd.DataFrame({"size": [1.0, 1.1, 5.0, 5.2], "kind": ["cat", None, "dog", None]})
-    lines = " ".join(full_findings(label_rows(task_of(table, "kind"))).graph_lines)
+    lines = " ".join(report_on(label_rows(task_of(table, "kind"))).graph_lines)
     assert "'cat': 50.0% -> 50.0%" in lines

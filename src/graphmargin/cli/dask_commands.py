@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 import typer
 
 from graphmargin._errors import InputError
-from graphmargin.cli.files import check_files
+from graphmargin.cli.files import check_files, write_model_and_page
 from graphmargin.cli.options import default_output_folder
 from graphmargin.cli.progress import show_progress
 
 if TYPE_CHECKING:
     from graphmargin.distributed.dask_tables import TableRequest
     from graphmargin.distributed.engine.storage import Folder
-    from graphmargin.labeling.findings import Findings
     from graphmargin.labeling.prediction import PredictionSummary
+    from graphmargin.labeling.summary import Summary
     from graphmargin.margin.class_weights import ClassWeight
 
 REQUIRED_PACKAGES = ("dask", "distributed")
@@ -69,15 +69,15 @@ def label_on_dask(
     class_weight: ClassWeight,
     seed: int,
     quiet: bool,
-) -> tuple[Findings, dict[str, str]]:
-    """Label a table and write all files; return the findings, and the paths of the files."""
+) -> tuple[Summary, dict[str, str]]:
+    """Label a table and write all files; return the summary, and the paths of the files."""
     _require_dask()
     from graphmargin._files import all_or_none
     from graphmargin._progress import progress_listener
     from graphmargin.distributed.dask_tables import label_table, open_table, summarize_table
     from graphmargin.distributed.engine.cluster import cluster_at
     from graphmargin.distributed.engine.storage import Folder
-    from graphmargin.report.output_files import write_files
+    from graphmargin.labeling.table_report import Report
 
     folder = (default_output_folder(table, "labeled") if out is None else out).rstrip("/")
     work_folder = Folder.at(f"{folder}.work" if work_dir is None else work_dir)
@@ -102,13 +102,14 @@ def label_on_dask(
         stack.enter_context(progress_listener(listener))
         cluster = stack.enter_context(cluster_at(dask))
         labeled = label_table(cluster, request, class_weight=class_weight, seed=seed)
-        findings = summarize_table(labeled)
+        summary = summarize_table(labeled)
+        content = None if report is None else Report(summary=summary)
         with all_or_none():  # the model and the report appear together with the table
-            write_files(labeled, findings, files)
+            write_model_and_page(labeled, summary, content, files)
             labeled.write()
     if work_dir is None:
         work_folder.remove()
-    return findings, files
+    return summary, files
 
 
 def predict_on_dask(

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graphmargin._files import default_output
+from graphmargin._files import all_or_none, default_output
 from graphmargin.cli.dask_commands import (
     check_option_conflicts,
     check_unsupported,
     label_on_dask,
 )
-from graphmargin.cli.files import check_files
+from graphmargin.cli.files import check_files, write_model_and_page
 from graphmargin.cli.options import (
     ClassWeights,
     Dask,
@@ -38,9 +38,10 @@ from graphmargin.cli.printing import console, line, print_json, print_summary
 from graphmargin.cli.progress import show_progress
 
 if TYPE_CHECKING:
-    from graphmargin.labeling.findings import Findings
     from graphmargin.labeling.labeled_table import LabeledTable
     from graphmargin.labeling.labeling_task import LabelingTask
+    from graphmargin.labeling.summary import Summary
+    from graphmargin.labeling.table_report import Report
     from graphmargin.margin.class_weights import ClassWeight
 
 LABEL_HELP = """Predict the missing labels of a table.
@@ -78,15 +79,8 @@ Examples:
     graphmargin fit cats.csv --target kind --model cats.graphmargin
     graphmargin fit cats.csv -t kind --model cats.graphmargin --report cats.html
 """
-REPORT_ONLY = frozenset(
-    (
-        *("graph_lines", "path", "histogram", "coverage", "rare_class", "thresholds", "map"),
-        *("least_certain", "suspicious_labels"),
-    )
-)
-"""Fields of the findings that only a report shows."""
 
-Report = Annotated[
+ReportFile = Annotated[
     Path | None, typer.Option(metavar="FILE.html", help="Write an HTML page on the result.")
 ]
 
@@ -98,7 +92,7 @@ def label(
     model: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a model for `graphmargin predict`.")
     ] = None,
-    report: Report = None,
+    report: ReportFile = None,
     journal: Annotated[
         Path | None,
         typer.Option(
@@ -143,7 +137,7 @@ def label(
             msg = "with --dask, the method is 'cut'."
             raise typer.BadParameter(msg, param_hint="--method")
         check_unsupported(min_confidence, sets)
-        findings, files = label_on_dask(
+        summary, files = label_on_dask(
             table,
             target,
             dask=dask,
@@ -159,11 +153,11 @@ def label(
             seed=seed,
             quiet=quiet or json,
         )
-        _print_result(findings, files, json=json, quiet=quiet)
+        _print_result(summary, files, json=json, quiet=quiet)
         return
     check_option_conflicts({"--work-dir": work_dir, "--resume": resume}, "needs --dask")
     from graphmargin.labeling.labeling_task import check_has_unlabeled, check_new_columns, read_task
-    from graphmargin.tables.writing import check_output
+    from graphmargin.tables.writing import check_output, table_writer
 
     source = Path(table)
     labeled_file = default_output(source, "labeled") if out is None else Path(out)
@@ -180,7 +174,7 @@ def label(
         task = _apply_journal(task, journal, quiet=quiet or json)
     check_new_columns(task, sets)
     check_has_unlabeled(task)
-    labeled, findings = _label_task(
+    labeled, summary, content = _label_task(
         task,
         method,
         weights,
@@ -191,8 +185,13 @@ def label(
         min_confidence=min_confidence,
         coverage=sets,
     )
-    files = _write_files(labeled, findings, source, labeled_file, model, report)
-    _print_result(findings, files, json=json, quiet=quiet)
+    named = {"labeled": labeled_file, "model": model, "report": report}
+    files = {name: str(path) for name, path in named.items() if path is not None}
+    with all_or_none():
+        write_model_and_page(labeled, summary, content, files)
+        with table_writer(labeled_file, like=source) as write:
+            write(labeled.table)
+    _print_result(summary, files, json=json, quiet=quiet)
 
 
 def _apply_journal(task: LabelingTask, journal: Path, *, quiet: bool) -> LabelingTask:
@@ -212,7 +211,7 @@ def fit(
     table: Table,
     target: TargetOption,
     model: Annotated[Path, typer.Option(metavar="FILE", help="Where to write the model.")],
-    report: Report = None,
+    report: ReportFile = None,
     unlabeled: Unlabeled = [],  # noqa: B006 - typer copies it
     ignore: Ignore = [],  # noqa: B006 - typer copies it
     keep: Keep = [],  # noqa: B006 - typer copies it
@@ -229,11 +228,13 @@ def fit(
     weights = parse_class_weight(class_weight)
     check_files(table, model, report)
     task = read_task(table, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
-    labeled, findings = _label_task(
+    labeled, summary, content = _label_task(
         task, method, weights, n_jobs, seed, report, quiet=quiet or json
     )
-    files = _write_files(labeled, findings, table, None, model, report)
-    _print_result(findings, files, json=json, quiet=quiet)
+    files = {"model": str(model)} | ({} if report is None else {"report": str(report)})
+    with all_or_none():
+        write_model_and_page(labeled, summary, content, files)
+    _print_result(summary, files, json=json, quiet=quiet)
 
 
 def _label_task(
@@ -247,10 +248,12 @@ def _label_task(
     quiet: bool,
     min_confidence: float = 0.0,
     coverage: float | None = None,
-) -> tuple[LabeledTable, Findings]:
+) -> tuple[LabeledTable, Summary, Report | None]:
+    """Return the labeled table, its summary and, if a file for it is named, its report."""
     from graphmargin._progress import announce
-    from graphmargin.labeling.inspection import full_findings, summarize
     from graphmargin.labeling.labeled_table import label_rows
+    from graphmargin.labeling.summary import summarize
+    from graphmargin.labeling.table_report import report_on
 
     with show_progress(quiet=quiet) as listener:
         labeled = label_rows(
@@ -264,38 +267,14 @@ def _label_task(
             listener=listener,
         )
         if report is None:
-            return labeled, summarize(labeled)
+            return labeled, summarize(labeled), None
         with announce(listener, "report"):
-            return labeled, full_findings(labeled)
+            content = report_on(labeled)
+            return labeled, content.summary, content
 
 
-def _write_files(
-    labeled: LabeledTable,
-    findings: Findings,
-    source: Path,
-    out: Path | None,
-    model: Path | None,
-    report: Path | None,
-) -> dict[str, str]:
-    """Write all files or none of them, and return their paths."""
-    from graphmargin._files import all_or_none
-    from graphmargin.report.output_files import write_files
-
-    named = {"labeled": out, "model": model, "report": report}
-    files = {name: str(path) for name, path in named.items() if path is not None}
-    with all_or_none():
-        write_files(labeled, findings, files)
-        if out is not None:
-            from graphmargin.tables.writing import table_writer
-
-            with table_writer(out, like=source) as write:
-                write(labeled.table)
-    return files
-
-
-def _print_result(findings: Findings, files: dict[str, str], *, json: bool, quiet: bool) -> None:
+def _print_result(summary: Summary, files: dict[str, str], *, json: bool, quiet: bool) -> None:
     if json:
-        summary = {k: value for k, value in asdict(findings).items() if k not in REPORT_ONLY}
-        print_json({"files": files, **summary})
+        print_json({"files": files, **asdict(summary)})
     elif not quiet:
-        print_summary(findings, files)
+        print_summary(summary, files)

@@ -20,7 +20,7 @@ from graphmargin._errors import printable
 if TYPE_CHECKING:
     from graphmargin.confidence.coverage import SurestRows
     from graphmargin.confidence.held_out_predictions import AccuracyEstimate
-    from graphmargin.labeling.findings import Findings
+    from graphmargin.labeling.summary import Summary
 
 MAX_CLASSES = 12
 """Largest number of classes in a summary."""
@@ -88,42 +88,42 @@ def print_table(
     out.print(table)
 
 
-def print_summary(findings: Findings, files: Mapping[str, str]) -> None:
-    """Print the main findings on a labeled table, and the paths of its files."""
+def print_summary(summary: Summary, files: Mapping[str, str]) -> None:
+    """Print the summary of a labeled table, and the paths of its files."""
     out = console()
-    n_classes = len(findings.classes)
+    n_classes = len(summary.classes)
     out.print(
         line(
-            (findings.table, "bold"),
-            f": {findings.n_rows:,} rows, {findings.n_labels:,} with a label in ",
-            (findings.target, "bold"),
+            (summary.table, "bold"),
+            f": {summary.n_rows:,} rows, {summary.n_labels:,} with a label in ",
+            (summary.target, "bold"),
             f", {n_classes} classes",
         )
     )
-    used = [use for use in findings.columns if use.role != "left out"]
+    used = [use for use in summary.columns if use.role != "left out"]
     n_features = sum(use.n_features for use in used)
     columns = _number_of(len(used), "column")
-    lines = [("features", f"{n_features} from {columns}; {findings.scaling}")]
-    left_out = [f"{use.name} ({use.note})" for use in findings.columns if use.role == "left out"]
+    lines = [("features", f"{n_features} from {columns}; {summary.scaling}")]
+    left_out = [f"{use.name} ({use.note})" for use in summary.columns if use.role == "left out"]
     if left_out:
         lines.append(("left out", _format_some(left_out)))
-    counts = findings.source_counts
+    counts = summary.source_counts
     lines += [
         (
             "labels",
             f"{counts['given']:,} given, {counts['induced']:,} induced by the graph, "
             f"{counts['model']:,} by the model alone",
         ),
-        *_empty_lines(findings),
-        *accuracy_lines(findings),
-        ("graph", findings.verdict),
-        *_choice_lines(findings),
-        *_cluster_lines(findings),
+        *_empty_lines(summary),
+        *_accuracy_lines(summary),
+        ("graph", summary.verdict),
+        *_choice_lines(summary),
+        *_cluster_lines(summary),
     ]
     for name, text in lines:
         _print_entry(out, name, text)
-    _print_classes(findings)
-    for warning in findings.warnings:
+    _print_classes(summary)
+    for warning in summary.warnings:
         out.print(line(("! ", "bold yellow"), warning))
     for name, path in files.items():
         out.print(line((f"{name:<{NAME_WIDTH}}", "dim"), (path, "green")))
@@ -137,9 +137,9 @@ def _print_entry(out: Console, name: str, text: str) -> None:
         name = ""
 
 
-def accuracy_lines(findings: Findings) -> list[tuple[str, str]]:
+def _accuracy_lines(summary: Summary) -> list[tuple[str, str]]:
     """Return the lines of a summary on the estimated accuracy."""
-    estimate, surest = findings.estimate, findings.surest
+    estimate, surest = summary.estimate, summary.surest
     if estimate is None:
         text = "unknown, as no label can be held out; label two or more rows of a class"
         return [("accuracy", text)]
@@ -174,25 +174,25 @@ def surest_text(surest: SurestRows) -> str:
     )
 
 
-def _empty_lines(findings: Findings) -> list[tuple[str, str]]:
+def _empty_lines(summary: Summary) -> list[tuple[str, str]]:
     """Return the line that a summary has only if some rows were not sure enough."""
-    if not findings.min_confidence:
+    if not summary.min_confidence:
         return []
-    rows = _number_of(findings.n_left_empty, "row")
-    return [("empty", f"{rows} with a confidence below {findings.min_confidence:g}")]
+    rows = _number_of(summary.n_left_empty, "row")
+    return [("empty", f"{rows} with a confidence below {summary.min_confidence:g}")]
 
 
-def _print_classes(findings: Findings) -> None:
+def _print_classes(summary: Summary) -> None:
     names = ["class", "given", "now", "share"]
     rows = [
-        [name, f"{given:,}", f"{final:,}", f"{final / findings.n_rows:.1%}"]
+        [name, f"{given:,}", f"{final:,}", f"{final / summary.n_rows:.1%}"]
         for name, given, final in zip(
-            findings.classes, findings.given_counts, findings.final_counts, strict=True
+            summary.classes, summary.given_counts, summary.final_counts, strict=True
         )
     ]
-    if findings.estimate is not None:
+    if summary.estimate is not None:
         names += ["recall (interval)", "precision (interval)"]
-        estimates = _class_estimates(findings.estimate)
+        estimates = _class_estimates(summary.estimate)
         rows = [[*row, *texts] for row, texts in zip(rows, estimates, strict=True)]
     print_table(names, rows[:MAX_CLASSES], n_needed=4)
     if len(rows) > MAX_CLASSES:
@@ -215,36 +215,34 @@ def _range(interval: Sequence[float]) -> str:
     return f"{interval[0]:.0%} to {interval[1]:.0%}"
 
 
-def _choice_lines(findings: Findings) -> list[tuple[str, str]]:
-    """Return the lines of a summary on what was chosen: families, or candidates of the cut."""
-    if not findings.families:
-        best = findings.candidates[0]
-        blended = sum(candidate.weight > 0 for candidate in findings.candidates)
+def _choice_lines(summary: Summary) -> list[tuple[str, str]]:
+    """Return the lines of a summary on what was chosen: members, or candidates of the cut."""
+    if not summary.members:
+        best = summary.candidates[0]
+        blended = sum(candidate.weight > 0 for candidate in summary.candidates)
         gamma_g = "no graph" if math.isinf(best.gamma_g) else f"gamma_g {best.gamma_g:.3g}"
         text = (
-            f"a blend of {blended} of {len(findings.candidates)} candidates, supervised learning "
-            f"with {findings.supervised_share:.0%} of the weight; best: {gamma_g}, C {best.C:.3g}"
+            f"a blend of {blended} of {len(summary.candidates)} candidates, supervised learning "
+            f"with {summary.supervised_share:.0%} of the weight; best: {gamma_g}, C {best.C:.3g}"
         )
         return [("chosen", text)]
-    from graphmargin.labeling.findings import weights_text
+    from graphmargin.labeling.summary import weights_text
 
-    weights = {family.name: family.weight for family in findings.families if family.weight > 0}
+    weights = {member.name: member.weight for member in summary.members if member.weight > 0}
     lines = [("chosen", weights_text(weights))]
-    if len(findings.families) > 1 and findings.estimate is not None:
+    if len(summary.members) > 1 and summary.estimate is not None:
         supported = [
             f"{assumption} ({weight:.0%})"
-            for assumption, weight in findings.assumptions.items()
+            for assumption, weight in summary.assumptions.items()
             if weight >= SHOWN_WEIGHT
         ]
         lines.append(("because", "; ".join(supported)))
-    if findings.metrics:
-        lines.append(("metric", weights_text(findings.metrics)))
     return lines
 
 
-def _cluster_lines(findings: Findings) -> list[tuple[str, str]]:
+def _cluster_lines(summary: Summary) -> list[tuple[str, str]]:
     """Return the lines that a summary has only for a cluster."""
-    use = findings.cluster
+    use = summary.cluster
     if use is None:
         return []
     return [

@@ -32,9 +32,9 @@ from graphmargin.distributed.io.output import (
 from graphmargin.distributed.io.parquet_files import check_columns, check_types
 from graphmargin.distributed.io.row_ranges import RowRange, Source, open_source, read_batches
 from graphmargin.distributed.pipeline import FitRequest, FittedOnCluster, run_fit
-from graphmargin.labeling.findings import SOURCES, ClusterUse, Findings
-from graphmargin.labeling.inspection import candidates_of
+from graphmargin.labeling.label_sources import SOURCES
 from graphmargin.labeling.labeling_task import all_labeled_message
+from graphmargin.labeling.summary import ClusterUse, Summary, candidates_of
 from graphmargin.labels import UNLABELED_IN_TABLES
 from graphmargin.margin.class_weights import ClassWeight, check_class_weight
 from graphmargin.methods.cut import Cut
@@ -263,15 +263,15 @@ def label_table(
     )
 
 
-def summarize_table(labeled: LabeledOnCluster) -> Findings:
-    """Return the findings for a summary; those for a report alone are empty."""
+def summarize_table(labeled: LabeledOnCluster) -> Summary:
+    """Return the summary of a table that a cluster labeled."""
     request, fitted = labeled.request, labeled.fitted
     table = fitted.table
     choice = cast("Choice", fitted.choice)  # not None, as parameters are "auto"
     advice = [unreached_advice(fitted.n_unreached)] if fitted.n_unreached else []
     on_labels = evidence_advice(choice.trials.held_out_codes, choice.error)
     advice += [] if on_labels is None else [on_labels]
-    return Findings(
+    return Summary(
         table=request.name,
         target=request.label.name,
         n_rows=table.n_rows,

@@ -18,7 +18,7 @@ from graphmargin.confidence.prediction_sets import (
     set_thresholds,
 )
 from graphmargin.harmonic.solution import HarmonicSolution, solve_path
-from graphmargin.labeling.findings import GIVEN, INDUCED, MODEL
+from graphmargin.labeling.label_sources import GIVEN, INDUCED, MODEL
 from graphmargin.labeling.labeling_task import LabelingTask
 from graphmargin.labeling.output_cells import label_cells, set_cells
 from graphmargin.margin.class_weights import ClassWeight, class_weights
@@ -102,7 +102,7 @@ class LabeledTable:
 
     @cached_property
     def sources(self) -> AnyArray:
-        """The source of every label, see `graphmargin.labeling.findings`."""
+        """The source of every label, see `graphmargin.labeling.label_sources`."""
         agreed = self.cut.solution.codes == self.codes
         return np.where(self.task.target.labeled, GIVEN, np.where(agreed, INDUCED, MODEL))
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from graphmargin._typing import AnyArray, BoolArray, FloatArray
-from graphmargin.labeling.findings import INDUCED, MODEL
+from graphmargin.labeling.label_sources import INDUCED, MODEL
 from graphmargin.plotting._matplotlib import CLASS_COLORS, LEGEND_SIZE, get_axes
 
 SOURCES = {

@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from graphmargin._typing import FloatArray
-from graphmargin.labeling.findings import PATH_LINES, gamma_text
 from graphmargin.plotting._matplotlib import CLASS_COLORS, LEGEND_SIZE, get_axes
+from graphmargin.reports.path_texts import PATH_LINES, gamma_text
 
 STYLES = {
     "fold_score": (CLASS_COLORS[0], "-"),

@@ -7,14 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from graphmargin.confidence.coverage import CoverageCurve
-from graphmargin.labeling.findings import (
-    GIVEN,
-    INDUCED,
-    MODEL,
-    PATH_LINES,
-    GraphMap,
-    gamma_text,
-)
+from graphmargin.labeling.label_sources import GIVEN, INDUCED, MODEL
+from graphmargin.labeling.table_report import GraphMap
+from graphmargin.reports.path_texts import PATH_LINES, gamma_text
 
 WIDTH, HEIGHT = 460.0, 270.0
 """Width and height of a chart."""

@@ -9,18 +9,17 @@ import math
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
-from graphmargin.labeling.findings import (
-    PATH_LINES,
-    SOURCES,
-    Findings,
-    GraphMap,
-    RowNote,
-    gamma_text,
-)
+from graphmargin._files import atomic_write
+from graphmargin.labeling.label_sources import SOURCES
+from graphmargin.labeling.row_preview import RowNote
+from graphmargin.labeling.summary import Summary
+from graphmargin.labeling.table_report import GraphMap, Report
 from graphmargin.report import charts
 from graphmargin.report.theme import CSS
+from graphmargin.reports.path_texts import PATH_LINES, gamma_text
 from graphmargin.tables.column_names import ColumnUse
 
 MAX_CANDIDATES = 8
@@ -32,7 +31,15 @@ SOURCE_TEXTS = {
 }
 
 
-def labeling_page(findings: Findings, *, table_path: str | None, model_path: str | None) -> str:
+def write_labeling_page(
+    report: Report, path: Path, *, table_path: str | None = None, model_path: str | None = None
+) -> None:
+    """Write the page that reports on a labeled table, see `labeling_page`."""
+    page = labeling_page(report, table_path=table_path, model_path=model_path)
+    atomic_write(path, page.encode(errors="backslashreplace"))
+
+
+def labeling_page(report: Report, *, table_path: str | None, model_path: str | None) -> str:
     """Return the HTML page that reports on a labeled table.
 
     Every text of the table is escaped. A content security policy allows the script of the page
@@ -40,7 +47,7 @@ def labeling_page(findings: Findings, *, table_path: str | None, model_path: str
 
     Parameters
     ----------
-    findings : Findings
+    report : Report
     table_path, model_path : str or None
         Paths of the labeled table and the model; None if they were not written.
 
@@ -51,51 +58,52 @@ def labeling_page(findings: Findings, *, table_path: str | None, model_path: str
 
     Examples
     --------
-    >>> findings = Findings(
+    >>> summary = Summary(
     ...     table="pets.csv", target="kind", n_rows=6, n_labels=2, classes=("cat", "<dog>"),
     ...     given_counts=(1, 1), final_counts=(3, 3),
     ...     source_counts={"given": 2, "induced": 4, "model": 0}, columns=(), scaling="",
     ...     candidates=(), supervised_share=0.5, estimate=None, verdict="not compared",
-    ...     graph_lines=(), warnings=(), path={}, map=None,
-    ...     histogram={"induced": (1, 3), "model": (0, 0)}, least_certain=(), suspicious_labels=(),
-    ...     seconds=0.1, version="1.0",
+    ...     warnings=(), seconds=0.1, version="1.0",
     ... )
-    >>> page = labeling_page(findings, table_path="out.csv", model_path=None)
+    >>> report = Report(summary=summary, histogram={"induced": (1, 3), "model": (0, 0)})
+    >>> page = labeling_page(report, table_path="out.csv", model_path=None)
     >>> "<h1>4 rows labeled from 2 labels</h1>" in page, "&lt;dog&gt;" in page, "<dog>" in page
     (True, True, False)
     """
+    summary = report.summary
     script = _read_asset("labeling.js")
     map_chart, map_data = None, {}
-    if findings.map is not None:
-        map_chart = charts.map_chart(findings.map)
+    if report.map is not None:
+        map_chart = charts.map_chart(report.map)
         order = [mark.index for mark in map_chart.marks]
-        map_data = _map_data(findings.map, findings.classes, order)
+        map_data = _map_data(report.map, summary.classes, order)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     template = _environment().get_template("labeling.html.jinja")
     page: str = template.render(
-        findings=findings,
+        report=report,
+        summary=summary,
         charts=charts,
         table_path=table_path,
         model_path=model_path,
         css=CSS + _read_asset("labeling.css"),
         script=script,
         script_hash=f"sha256-{digest}",
-        styles=[charts.class_style(code) for code in range(len(findings.classes))],
-        class_rows=_class_rows(findings),
-        quality_rows=_quality_rows(findings),
-        coverage=None if findings.coverage is None else charts.coverage_chart(findings.coverage),
-        sources=[(name, findings.source_counts.get(name, 0)) for name in SOURCES],
+        styles=[charts.class_style(code) for code in range(len(summary.classes))],
+        class_rows=_class_rows(summary),
+        quality_rows=_quality_rows(summary),
+        coverage=None if report.coverage is None else charts.coverage_chart(report.coverage),
+        sources=[(name, summary.source_counts.get(name, 0)) for name in SOURCES],
         source_texts=SOURCE_TEXTS,
-        blended=[candidate for candidate in findings.candidates if candidate.weight > 0],
+        blended=[candidate for candidate in summary.candidates if candidate.weight > 0],
         max_candidates=MAX_CANDIDATES,
         map=map_chart,
         map_data=_script_json(map_data),
-        histogram=charts.histogram_chart(findings.histogram) if findings.histogram else None,
-        path=charts.path_chart(findings.path) if findings.path else None,
-        path_columns=[name for name in (*PATH_LINES, "weight") if name in findings.path],
-        least_certain_columns=_note_columns(findings.least_certain),
-        suspicious_columns=_note_columns(findings.suspicious_labels or ()),
-        column_groups=_column_groups(findings.columns),
+        histogram=charts.histogram_chart(report.histogram) if report.histogram else None,
+        path=charts.path_chart(report.path) if report.path else None,
+        path_columns=[name for name in (*PATH_LINES, "weight") if name in report.path],
+        least_certain_columns=_note_columns(report.least_certain),
+        suspicious_columns=_note_columns(report.suspicious_labels or ()),
+        column_groups=_column_groups(summary.columns),
         command=None if model_path is None else _command(model_path),
         python_path=json.dumps(model_path, ensure_ascii=False),
     )
@@ -133,38 +141,38 @@ def _read_asset(name: str) -> str:
     return (files("graphmargin.report") / name).read_text(encoding="utf-8")
 
 
-def _class_rows(findings: Findings) -> list[dict[str, Any]]:
+def _class_rows(summary: Summary) -> list[dict[str, Any]]:
     """Return counts of each class, and its shares before and after, relative to the largest."""
-    before = [count / max(findings.n_labels, 1) for count in findings.given_counts]
-    after = [count / max(findings.n_rows, 1) for count in findings.final_counts]
+    before = [count / max(summary.n_labels, 1) for count in summary.given_counts]
+    after = [count / max(summary.n_rows, 1) for count in summary.final_counts]
     largest = max(before + after, default=0.0) or 1.0
     return [
         {
             "name": name,
-            "given": findings.given_counts[code],
-            "final": findings.final_counts[code],
+            "given": summary.given_counts[code],
+            "final": summary.final_counts[code],
             "before": before[code] / largest,
             "after": after[code] / largest,
         }
-        for code, name in enumerate(findings.classes)
+        for code, name in enumerate(summary.classes)
     ]
 
 
-def _quality_rows(findings: Findings) -> list[dict[str, Any]]:
+def _quality_rows(summary: Summary) -> list[dict[str, Any]]:
     """Return the number of predicted labels, the recall and the precision of each class."""
-    estimate = findings.estimate
+    estimate = summary.estimate
     if estimate is None:
         return []
     return [
         {
             "name": name,
-            "predicted": findings.final_counts[code] - findings.given_counts[code],
+            "predicted": summary.final_counts[code] - summary.given_counts[code],
             "recall": float(estimate.recall[code]),
             "recall_interval": estimate.recall_interval[code].tolist(),
             "precision": float(estimate.precision[code]),
             "precision_interval": estimate.precision_interval[code].tolist(),
         }
-        for code, name in enumerate(findings.classes)
+        for code, name in enumerate(summary.classes)
     ]
 
 

@@ -98,6 +98,11 @@ class Choice:
         return tuple(part.member.name for part in self.parts if part.member is not None)
 
     @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What each member assumes about the classes."""
+        return tuple(part.member.method.assumption for part in self.parts if part.member)
+
+    @property
     def best(self) -> int:
         """Number of the candidate with the largest weight."""
         return int(self.weights.argmax())
@@ -282,8 +287,8 @@ class Choice:
         plane is an assumption about the classes all the same.
         """
         weights: dict[str, float] = {}
-        for part, weight in zip(self.parts, self.weights.tolist(), strict=True):
-            assumption = LABELS_ALONE if part.member is None else part.member.method.assumption
+        members = zip(self.parts, self.assumptions, self.weights.tolist(), strict=True)
+        for part, assumption, weight in members:
             supervised = 0.0 if assumption == PLANE else weight * part.supervised_weight
             weights[assumption] = weights.get(assumption, 0.0) + weight - supervised
             weights[LABELS_ALONE] = weights.get(LABELS_ALONE, 0.0) + supervised

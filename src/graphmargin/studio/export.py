@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from graphmargin._files import default_output, file_stem
-from graphmargin.labeling.inspection import full_findings, summarize
 from graphmargin.labeling.labeled_table import LabeledTable
 from graphmargin.labeling.labeling_task import check_new_columns
-from graphmargin.report.output_files import write_files
+from graphmargin.labeling.summary import summarize
+from graphmargin.labeling.table_report import report_on
+from graphmargin.models import save_model
+from graphmargin.report.labeling_page import write_labeling_page
 from graphmargin.studio.service import Studio
 from graphmargin.studio.session import DecisionError, label_names
 from graphmargin.tables.writing import table_writer
@@ -30,8 +32,10 @@ def export(studio: Studio, what: str) -> Path:
             write(labeled.table)
     else:
         path = path.with_name(file_stem(path.name) + ENDINGS[what])
-        findings = summarize(labeled) if what == "model" else full_findings(labeled)
-        write_files(labeled, findings, {what: str(path)})
+        if what == "model":
+            save_model(labeled.model(**summarize(labeled).details), path)
+        else:
+            write_labeling_page(report_on(labeled), path)
     return path
 
 

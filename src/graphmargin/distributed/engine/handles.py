@@ -254,7 +254,7 @@ class Labels(NamedTuple):
     """The final labels of rows of the input.
 
     `rows` is sorted, `codes` has -1 for no label, and `source` has indices into
-    `graphmargin.labeling.findings.SOURCES`.
+    `graphmargin.labeling.label_sources.SOURCES`.
     """
 
     rows: IntArray

@@ -23,7 +23,7 @@ from graphmargin.distributed.engine.handles import (
 from graphmargin.distributed.engine.run import Run
 from graphmargin.distributed.engine.storage import Folder
 from graphmargin.harmonic.solution import spread_sink_mass
-from graphmargin.labeling.findings import GIVEN, INDUCED, MODEL, SOURCES
+from graphmargin.labeling.label_sources import GIVEN, INDUCED, MODEL, SOURCES
 from graphmargin.labels import UNLABELED
 from graphmargin.margin.calibration import Calibration
 from graphmargin.margin.coupling import class_scores
