@@ -8,7 +8,7 @@ import pytest
 from graphmargin import graph_report, harmonic_solution, suggest_labels
 from graphmargin._html import html_table
 from graphmargin.selection.choice import choose
-from tests.selection.tasks import trials_of
+from tests.search.problems import trials_of
 
 SCRIPT = "<script>alert('x')</script>"
 TAGS = {"table", "caption", "thead", "tbody", "tr", "th", "td"}

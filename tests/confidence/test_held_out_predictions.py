@@ -11,7 +11,7 @@ from graphmargin.confidence.held_out_predictions import (
     predictions_by_confusion,
     predictions_for,
 )
-from tests.selection.populations import held_out_at, labeled_per_class, population
+from tests.confidence.populations import held_out_at, labeled_per_class, population
 
 # Held-out predictions.
 

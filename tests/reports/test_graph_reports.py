@@ -11,7 +11,7 @@ from scipy import sparse
 from graphmargin.harmonic import harmonic_solution, leave_one_out
 from graphmargin.reports import graph_reports as module
 from graphmargin.reports.graph_reports import graph_report
-from tests.selection.tasks import trials_of
+from tests.search.problems import trials_of
 
 
 def advice_texts(report):
