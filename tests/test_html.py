@@ -7,8 +7,10 @@ import pytest
 
 from graphmargin import graph_report, harmonic_solution, suggest_labels
 from graphmargin._html import html_table
-from graphmargin.selection.choice import choose
-from tests.selection.tasks import trials_of
+from graphmargin.methods import Supervised
+from graphmargin.search.member import Member
+from graphmargin.search.weighing import choose, weigh
+from tests.search.problems import trials_of
 
 SCRIPT = "<script>alert('x')</script>"
 TAGS = {"table", "caption", "thead", "tbody", "tr", "th", "td"}
@@ -59,13 +61,21 @@ def solution_with_classes(first, second):
     return harmonic_solution(W, y, gamma_g=0.1)
 
 
-def choice_among(params, n_held_out=4):
+def choice_among(params, n_held_out=4, member=None):
     """Return a choice in which the first candidate is always right, and the last one never."""
     codes = np.arange(n_held_out) % 2
     sides = np.where(codes, -1.0, 1.0)[:, None] * np.linspace(1, -1, len(params))[:, None, None]
     supervised = np.arange(len(params)) == len(params) - 1
     trials = trials_of(sides, codes, params=params, supervised=supervised)
-    return choose(trials, np.array([2, 2]))
+    return choose(trials, np.array([2, 2]), member=member)
+
+
+def lines_of(rows):
+    """Return the lines of a printed choice from the rows of its table."""
+    return [
+        f"{name}: weight {weight}, {wrong} held-out labels are wrong"
+        for name, weight, wrong in rows
+    ]
 
 
 @pytest.mark.parametrize("text", [SCRIPT, 'a "quoted" & <b>', "'", "ä\n"])
@@ -107,19 +117,27 @@ def test_choice_shows_the_lines_that_it_prints():
     choice = choice_among(params)
     table = shown(choice)
     header, *rows = table.rows
-    assert header == ["weight", "parameters", "wrong held-out labels"]
-    lines = [
-        f"weight {weight}: {parameters} ({wrong} held-out labels are wrong)"
-        for weight, parameters, wrong in rows
-    ]
-    assert [table.caption, *lines] == str(choice).splitlines()
-    assert rows[0][1:] == [f"gamma_g=0.1, kernel={SCRIPT!r}", "0 of 4"]
-    assert [weight for weight, _, _ in rows] == [
+    assert header == ["candidate", "weight", "wrong held-out labels"]
+    assert [table.caption, *lines_of(rows)] == str(choice).splitlines()
+    assert rows[0][0] == f"gamma_g=0.1, kernel={SCRIPT!r}"
+    assert rows[0][2] == "0 of 4"
+    assert [weight for _, weight, _ in rows] == [
         f"{choice.weights[i]:.1%}" for i, _ in choice.blended
     ]
     assert table.caption == (
         f"{choice.verdict} ({choice.reason}); {len(rows)} of 3 candidates are blended"
     )
+
+
+def test_choice_among_members_shows_all_of_them_with_their_best_candidates():
+    members = [Member(name, Supervised.auto(None, "linear")) for name in ("plane", SCRIPT)]
+    choice = weigh([choice_among([{"C": 1.0}, {"C": 9.0}], member=member) for member in members])
+    table = shown(choice)
+    header, *rows = table.rows
+    assert header == ["member", "weight", "wrong held-out labels"]
+    assert [table.caption, *lines_of(rows)] == str(choice).splitlines()
+    assert rows == [[f"{name} (C=1.0)", "50.0%", "0 of 4"] for name in ("plane", SCRIPT)]
+    assert table.caption == choice.summary == "classes are separated by a plane: 100%"
 
 
 def test_choice_without_held_out_labels_shows_that_none_was_wrong():

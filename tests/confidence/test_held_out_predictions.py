@@ -8,10 +8,11 @@ from graphmargin.confidence.held_out_predictions import (
     HeldOutPredictions,
     binomial_interval,
     estimate_accuracy,
+    expected_confusion,
     predictions_by_confusion,
     predictions_for,
 )
-from tests.selection.populations import held_out_at, labeled_per_class, population
+from tests.confidence.populations import held_out_at, labeled_per_class, population
 
 # Held-out predictions.
 
@@ -122,6 +123,22 @@ def test_a_label_of_several_folds_counts_once_with_the_mean_of_their_probabiliti
     np.testing.assert_allclose(held_out.probabilities, [[0.3, 0.7], [1.6 / 3, 1.4 / 3]])
     assert held_out.predicted.tolist() == [1, 1]
     assert estimate_accuracy(held_out).n_held_out == 2
+
+
+def test_accuracy_is_that_of_the_predicted_classes_and_not_of_the_most_probable():
+    P = np.tile([0.8, 0.2], (100, 1))
+    codes, predicted = np.repeat([0, 1], [80, 20]), np.ones(100, dtype=int)
+    joint = expected_confusion(P, predicted)
+    held_out = predictions_by_confusion(
+        codes, P, None, doubt=0.0, joint=joint, weighted_codes=predicted
+    )
+    estimate = estimate_accuracy(held_out)
+    assert estimate.recall == pytest.approx([0.0, 1.0])
+    assert estimate.precision[1] == pytest.approx(0.2)
+    assert estimate.accuracy == pytest.approx(0.2)
+    assert estimate_accuracy(
+        predictions_for(codes, P, None, doubt=0.0, unlabeled=P)
+    ).accuracy == pytest.approx(0.8)
 
 
 def test_intervals_contain_shares_of_zero_and_one():

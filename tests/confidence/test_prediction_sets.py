@@ -14,7 +14,7 @@ from graphmargin.confidence.prediction_sets import (
     prediction_sets,
     set_thresholds,
 )
-from tests.selection.populations import SHARES, held_out_at, labeled_per_class, population
+from tests.confidence.populations import SHARES, held_out_at, labeled_per_class, population
 
 
 def test_labels_of_classes_that_no_row_has_leave_no_class_out():

@@ -3,7 +3,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from graphmargin.selection.choice import Choice
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
@@ -11,7 +10,8 @@ from scipy import sparse
 from graphmargin.harmonic import harmonic_solution, leave_one_out
 from graphmargin.reports import graph_reports as module
 from graphmargin.reports.graph_reports import graph_report
-from tests.selection.tasks import trials_of
+from graphmargin.search.choice import Choice
+from tests.search.problems import trials_of
 
 
 def advice_texts(report):
@@ -41,7 +41,8 @@ def made_choice(supervised_weight, *, n_held_out=20, n_classes=2, supervised=(Tr
     weights = np.where(supervised, supervised_weight, 1 - supervised_weight)
     weights = weights / np.where(supervised, supervised.sum(), (~supervised).sum())
     counts, of_labels = np.full(n_classes, n_held_out // n_classes), np.zeros((m, n_held_out))
-    return Choice(trials, counts, of_labels, np.zeros(m), weights)
+    fold_weights = dict.fromkeys(trials.fold.tolist(), weights)
+    return Choice(trials, counts, of_labels, np.zeros(m), weights, fold_weights)
 
 
 def small_report(**options):

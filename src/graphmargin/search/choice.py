@@ -298,7 +298,8 @@ class Choice:
     def summary(self) -> str:
         """The assumptions of the members that the labels support, in words."""
         if not self.is_tested:
-            return "no label could be held out, so that members count equally"
+            manner = "equally" if len(set(self.weights.tolist())) == 1 else "by their priors"
+            return f"no label could be held out, so that members count {manner}"
         parts = [f"{text}: {weight:.0%}" for text, weight in self.assumption_weights.items()]
         return "; ".join(part for part in parts if not part.endswith(" 0%"))
 

@@ -151,6 +151,11 @@ def join_trials(parts: Sequence[Trials]) -> Trials:
         scales=np.concatenate([part.scales for part in parts]),
         pair_scales=np.concatenate([part.pair_scales for part in parts]),
         shares=np.concatenate([part.shares for part in parts]),
+        graph_distributions=[
+            distributions
+            for part in parts
+            for distributions in part.graph_distributions or [None] * len(part.params)
+        ],
     )
 
 

@@ -2,12 +2,6 @@ from functools import partial
 
 import numpy as np
 import pytest
-from graphmargin.selection.execution import (
-    Execution,
-    UnreachedWarning,
-    machine_warnings,
-    solution_warnings,
-)
 from sklearn.exceptions import ConvergenceWarning
 
 from graphmargin.estimators import SupervisedSVC
@@ -15,6 +9,12 @@ from graphmargin.harmonic import harmonic_solution
 from graphmargin.harmonic._solvers import iterative
 from graphmargin.margin import Kernel, train_machine, training
 from graphmargin.margin._solvers import kernel_training
+from graphmargin.search.execution import (
+    Execution,
+    UnreachedWarning,
+    machine_warnings,
+    solution_warnings,
+)
 
 
 @pytest.mark.parametrize(

@@ -1,3 +1,5 @@
+"""The rules that weigh candidates by Bayes' rule, and members by tempered likelihoods."""
+
 from dataclasses import replace
 
 import numpy as np
@@ -7,42 +9,44 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, log_expit
 
-from graphmargin.margin import coupled_log_probabilities
-from graphmargin.selection.choice import BLENDED_WEIGHT, MAX_SHARE_EVIDENCE, choose, error_rate
-from tests.selection.tasks import trials_of
+from graphmargin.methods import Supervised
+from graphmargin.search.member import Member
+from graphmargin.search.weighing import (
+    BLENDED_WEIGHT,
+    LIKELIHOOD_EXPONENT,
+    MAX_SHARE_EVIDENCE,
+    MIN_RELATIVE_WEIGHT,
+    choose,
+    member_weights,
+    weigh,
+)
+from tests.search.problems import random_trials, sides, trials_of
 
 BINARY = np.array([0, 1, 0, 1, 1])
 EVEN = np.array([2, 2])
 few_examples = settings(max_examples=15)
 
 
+def drawn_trials(n_classes=2):
+    """Draw candidates that differ, with or without held-out labels."""
+    return st.builds(
+        random_trials,
+        m=st.integers(1, 12),
+        n_classes=st.just(n_classes),
+        seed=st.integers(0, 10**6),
+        n_held_out=st.integers(0, 8),
+        supervised=st.sampled_from([0.0, 0.4, 1.0]),
+    )
+
+
+def drawn_counts(n_classes=2):
+    """Draw the number of labels of each class."""
+    return st.lists(st.integers(1, 5), min_size=n_classes, max_size=n_classes).map(np.array)
+
+
 def without_held_out_labels(m, n_classes=2, **options):
     columns = np.zeros((m, 0, n_classes * (n_classes - 1) // 2))
     return trials_of(columns, [], n_classes=n_classes, **options)
-
-
-def sides(scores):
-    """Return columns for two classes whose scores, positive for the second, are these."""
-    return -np.asarray(scores, dtype=np.float64)[..., None]
-
-
-@st.composite
-def random_trials(draw, n_classes=2, max_candidates=12):
-    """Draw candidates that differ, with or without held-out labels, and label counts."""
-    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
-    m, h = draw(st.integers(1, max_candidates)), draw(st.integers(0, 8))
-    pairs = n_classes * (n_classes - 1) // 2
-    shares = rng.dirichlet(np.full(n_classes, 5.0), size=m)
-    trials = trials_of(
-        rng.normal(size=(m, h, pairs)),
-        rng.integers(n_classes, size=h),
-        supervised=rng.random(m) < draw(st.sampled_from([0.0, 0.4, 1.0])),
-        shares=shares,
-        scales=rng.uniform(0.1, 10, size=m),
-        pair_scales=rng.uniform(0.5, 2, size=(m, pairs)),
-        n_classes=n_classes,
-    )
-    return trials, rng.integers(1, 6, size=n_classes)
 
 
 def reordered(trials, order):
@@ -57,7 +61,7 @@ def reordered(trials, order):
     )
 
 
-# The prior.
+# The prior of candidates.
 
 
 @pytest.mark.parametrize(
@@ -83,20 +87,20 @@ def test_half_of_the_prior_is_for_supervised_learning_if_there_is_a_choice(super
 
 
 @few_examples
-@given(drawn=st.one_of(random_trials(), random_trials(n_classes=3)))
-def test_weights_are_a_distribution_and_the_largest_is_the_best(drawn):
-    choice = choose(*drawn)
+@given(data=st.data(), n_classes=st.integers(2, 3))
+def test_weights_are_a_distribution_and_the_largest_is_the_best(data, n_classes):
+    trials, counts = data.draw(drawn_trials(n_classes)), data.draw(drawn_counts(n_classes))
+    choice = choose(trials, counts)
     assert (choice.weights >= 0).all()
     assert choice.weights.sum() == pytest.approx(1.0)
     assert choice.weights[choice.best] == choice.weights.max() > 0
-    assert choice.best_params is drawn[0].params[choice.best]
+    assert choice.best_params is trials.params[choice.best]
     assert choice.share_log_likelihood.shape == choice.log_likelihood.shape == choice.weights.shape
 
 
 @few_examples
-@given(drawn=random_trials(), data=st.data())
-def test_order_of_the_candidates_does_not_matter(drawn, data):
-    trials, counts = drawn
+@given(trials=drawn_trials(), counts=drawn_counts(), data=st.data())
+def test_order_of_the_candidates_does_not_matter(trials, counts, data):
     order = np.array(data.draw(st.permutations(range(len(trials.params)))))
     choice, other = choose(trials, counts), choose(reordered(trials, order), counts)
     np.testing.assert_allclose(other.weights, choice.weights[order], rtol=1e-9)
@@ -193,6 +197,14 @@ def test_units_of_two_classes_do_not_matter(factor):
     np.testing.assert_allclose(choice.weights, expected.weights, atol=1e-3)
 
 
+@pytest.mark.parametrize("columns", [np.zeros((5, 1)), np.full((5, 1), 1e200), -np.ones((5, 1))])
+def test_scores_without_information_have_the_likelihood_of_chance(columns):
+    choice = choose(trials_of([columns], BINARY), np.array([2, 3]))
+    assert choice.weights.tolist() == [1.0]
+    assert np.isfinite(choice.log_likelihood).all()
+    assert choice.log_likelihood[0] <= 5 * np.log(0.5) + 0.5
+
+
 # Class shares.
 
 
@@ -261,10 +273,10 @@ def test_least_likely_candidates_are_left_out(posterior, kept):
 
 
 @few_examples
-@given(drawn=random_trials(), limit=st.integers(1, 4))
-def test_number_of_blended_candidates_is_limited_to_the_likeliest(drawn, limit):
-    trials, counts = drawn
-    everyone, few = choose(trials, counts), choose(trials, counts, limit)
+@given(trials=drawn_trials(), counts=drawn_counts(), limit=st.integers(1, 4))
+def test_number_of_blended_candidates_is_limited_to_the_likeliest(trials, counts, limit):
+    everyone = choose(trials, counts)
+    few = choose(replace(trials, max_blended=limit), counts)
     kept = np.flatnonzero(few.weights > 0)
     assert len(kept) == min(limit, (everyone.weights > 0).sum())
     assert few.best == everyone.best
@@ -280,123 +292,118 @@ def test_candidates_that_differ_by_rounding_are_limited_in_their_order():
     scores = np.array([-1.0, 1.0, -1.0, 1.0, 1.0])
     for noise in (1e-13, -1e-13):
         steps = noise * np.arange(6)[:, None] * np.arange(5)
-        choice = choose(trials_of(sides(scores + steps), BINARY), EVEN, 2)
+        choice = choose(trials_of(sides(scores + steps), BINARY, max_blended=2), EVEN)
         assert np.flatnonzero(choice.weights).tolist() == [0, 1]
 
 
-# The blend.
+# Class weights.
 
 
-@few_examples
-@given(drawn=random_trials())
-def test_blend_lists_the_likeliest_first_and_its_factors_give_the_scores(drawn):
-    trials, _ = drawn
-    choice = choose(*drawn)
-    numbers, factors = zip(*choice.blended, strict=True)
-    assert sorted(numbers) == np.flatnonzero(choice.weights > 0).tolist()
-    assert (np.diff(choice.weights[list(numbers)]) <= 0).all()
-    assert numbers[0] == choice.best
-    expected = choice.weights[list(numbers)] / trials.scales[list(numbers)]
-    np.testing.assert_allclose(factors, expected, rtol=1e-12)
-    functions = trials.held_out_values * trials.scales[:, None, None]
-    total = sum(factor * functions[i] for i, factor in choice.blended)
-    np.testing.assert_allclose(-total[:, 0], choice.trials.scores(choice.weights), atol=1e-10)
+def test_held_out_labels_of_a_heavy_class_count_more():
+    # The first candidate is right about the common class (f > 0), the second about the rare one.
+    codes = [0] * 8 + [1] * 2
+    values = [[1.0] * 10, [-0.3] * 4 + [1.0] * 4 + [-1.0] * 2]
+    trials, counts = trials_of(np.array(values)[..., None], codes), np.array([8, 2])
+    plain, heavy = choose(trials, counts), choose(trials, counts, class_weight=(1.0, 20.0))
+    assert heavy.weights[1] > plain.weights[1]
+    factors = np.repeat([1.0, 20.0], [8, 2])
+    np.testing.assert_allclose(
+        heavy.label_log_likelihood, plain.label_log_likelihood * factors / factors.mean()
+    )
 
 
-def test_scores_and_errors_of_three_classes_by_hand():
-    # Pairs (0, 1), (0, 2), (1, 2), positive for the first.
-    given_codes = np.array([0, 1, 2])
-    first = np.array([[1.0, 1.0, 0.2], [-1.0, 0.3, 1.0], [0.1, 1.0, -1.0]])  # says 0, 1, 0
-    second = np.array([[2.0, 1.0, 0.2], [1.0, 0.3, 1.0], [0.1, -2.0, -1.0]])  # says 0, 0, 2
-    units = np.array([[1.0, 0.5, 2.0], [0.5, 1.0, 1.0]])
-    trials = trials_of([first, second], given_codes, n_classes=3, pair_scales=units)
-    choice = choose(trials, np.array([1, 1, 1]))
-    np.testing.assert_allclose(choice.errors, [1 / 3, 1 / 3])
-    blended = choice.weights[0] * first + choice.weights[1] * second
-    expected = coupled_log_probabilities(blended / (choice.weights @ units), 3)
-    np.testing.assert_allclose(choice.trials.scores(choice.weights), expected)
+@pytest.mark.parametrize("weight", [0.01, 1.0, 100.0])
+def test_equal_class_weights_change_nothing(weight):
+    trials, counts = random_trials(4), np.array([2, 1])
+    expected = choose(trials, counts).weights
+    np.testing.assert_allclose(choose(trials, counts, (weight, weight)).weights, expected)
 
 
-def test_labels_of_a_fold_are_predicted_with_weights_of_the_others():
-    """Candidate 0 is right in the first fold alone, candidate 1 in the second."""
-    given_codes = np.array([0, 1] * 20)
-    right, fold = 2.0 * given_codes - 1, np.repeat([0, 1], 20)
-    scores = np.where(fold == np.array([[0], [1]]), 1.2 * right, -right)
-    choice = choose(trials_of(sides(scores), given_codes, fold=fold), EVEN)
-    for part in (0, 1):
-        rows, sums = fold == part, choice.label_log_likelihood[:, fold != part].sum(axis=1)
-        weights = np.exp(sums) / np.exp(sums).sum()
-        np.testing.assert_allclose(choice.cross_fitted_scores[rows], weights @ scores[:, rows])
-    assert (choice.trials.scores(choice.weights) * right > 0).all()
-    assert choice.error == 1.0, "the candidate of the other fold decides"
-    # If both folds hold out the same labels, none is left to weigh the candidates.
-    again = trials_of(sides(scores), given_codes, fold=fold, held_out_rows=np.arange(40) % 20)
-    for weights in choose(again, EVEN).fold_weights.values():
-        np.testing.assert_allclose(weights, 0.5)
-    one_fold = choose(trials_of(sides(scores), given_codes, fold=np.zeros(40, int)), EVEN)
-    # The order of sums, and so the last digit, may depend on the alignment of arrays.
-    expected = one_fold.trials.scores(one_fold.weights)
-    np.testing.assert_allclose(one_fold.cross_fitted_scores, expected, rtol=1e-12)
+def test_class_weights_without_held_out_labels_are_no_error():
+    choice = choose(without_held_out_labels(2), np.array([1, 1]), class_weight=(1.0, 5.0))
+    assert choice.weights.tolist() == [0.5, 0.5]
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_no_held_out_label_means_no_error_and_no_warning(n_classes):
-    choice = choose(without_held_out_labels(2, n_classes), np.full(n_classes, 2))
-    assert np.isnan(choice.error)
-    assert np.isnan(choice.errors).all()
-    assert len(choice.trials.scores(choice.weights)) == 0
-    results = choice.results()
-    assert np.isnan(results["mean_test_score"]).all()
-    assert not [name for name in results if name.startswith("split")]
-    assert np.isnan(error_rate(np.zeros(0), np.zeros(0, dtype=np.int64)))
+# The weights of members.
 
 
-@pytest.mark.parametrize("columns", [np.zeros((5, 1)), np.full((5, 1), 1e200), -np.ones((5, 1))])
-def test_scores_without_information_have_the_likelihood_of_chance(columns):
-    choice = choose(trials_of([columns], BINARY), np.array([2, 3]))
-    assert choice.weights.tolist() == [1.0]
-    assert np.isfinite(choice.log_likelihood).all()
-    assert choice.log_likelihood[0] <= 5 * np.log(0.5) + 0.5
+@given(st.lists(st.floats(-50, 0), min_size=1, max_size=6))
+def test_weights_of_members_follow_the_tempered_likelihood(log_likelihood):
+    weights = member_weights(np.array(log_likelihood))
+    assert weights.sum() == pytest.approx(1)
+    kept = weights > 0
+    differences = np.subtract.outer(log_likelihood, log_likelihood)[np.ix_(kept, kept)]
+    ratios = np.subtract.outer(np.log(weights[kept]), np.log(weights[kept]))
+    np.testing.assert_allclose(ratios, LIKELIHOOD_EXPONENT * differences, atol=1e-9)
+    smallest = max(log_likelihood) + np.log(MIN_RELATIVE_WEIGHT) / LIKELIHOOD_EXPONENT
+    np.testing.assert_array_equal(kept, np.array(log_likelihood) >= smallest)
 
 
-# The table.
+def test_prior_of_members_is_not_tempered():
+    weights = member_weights(np.full(3, -7.0), np.log([1.0, 0.5, 0.05]))
+    np.testing.assert_allclose(weights, [2 / 3, 1 / 3, 0.0], atol=1e-12)
 
 
-@few_examples
-@given(drawn=random_trials())
-def test_results_have_a_row_for_each_candidate(drawn):
-    trials, _ = drawn
-    choice = choose(*drawn)
-    results = choice.results()
-    m = len(trials.params)
-    assert all(len(column) == m for column in results.values())
-    assert sorted(results["rank_test_score"]) == list(range(1, m + 1))
-    assert results["rank_test_score"][choice.best] == 1
-    by_rank = np.argsort(results["rank_test_score"])
-    assert (np.diff(results["weight"][by_rank]) <= 0).all()
-    assert results["params"] == trials.params
-    assert results["param_gamma_g"].tolist() == [params["gamma_g"] for params in trials.params]
-    splits = [name for name in results if name.startswith("split")]
-    assert splits == [f"split{fold}_test_score" for fold in np.unique(trials.fold)]
+def tried(scores, codes, prior=1.0, **changed):
+    """Return the choice of a member with one candidate, of these scores at held-out labels."""
+    codes = np.asarray(codes)
+    changed = {"held_out_rows": np.arange(len(codes)), **changed}
+    member = Member(f"prior {prior}", Supervised.auto(None, "rbf"), prior=prior)
+    counts = np.maximum(1, np.bincount(codes, minlength=2))
+    return choose(trials_of(sides([scores]), codes, **changed), counts, member=member)
 
 
-def test_scores_and_results_of_two_classes_by_hand():
-    scores = np.array([[-1.0, 1.0, 1.0, -1.0, 1.0], [-3.0, -1.0, -3.0, 1.5, 2.0]])
-    trials = trials_of(sides(scores), BINARY)  # folds of two, two and one
-    trials.params[1]["class_mass_normalization"] = (1, 2)
-    choice = choose(trials, EVEN)
-    assert (choice.weights > 0).all()
-    blended = choice.weights @ scores
-    np.testing.assert_allclose(choice.trials.scores(choice.weights), blended)
-    assert choice.error == error_rate(choice.cross_fitted_scores, BINARY)
-    np.testing.assert_allclose(choice.errors, [2 / 5, 1 / 5])
-    results = choice.results()
-    np.testing.assert_allclose(results["split0_test_score"], [1.0, 0.5])
-    np.testing.assert_allclose(results["split1_test_score"], [0.0, 1.0])
-    np.testing.assert_allclose(results["split2_test_score"], [1.0, 1.0])
-    np.testing.assert_allclose(results["mean_test_score"], [3 / 5, 4 / 5])
-    np.testing.assert_array_equal(results["weight"], choice.weights)
-    np.testing.assert_array_equal(results["log_likelihood"], choice.log_likelihood)
-    np.testing.assert_array_equal(results["share_log_likelihood"], choice.share_log_likelihood)
-    assert results["param_class_mass_normalization"].tolist() == [None, (1, 2)]
-    assert results["rank_test_score"].tolist() == [2, 1]
+def test_members_are_weighed_by_their_calibrated_probabilities():
+    rng = np.random.default_rng(0)
+    codes = np.arange(12) % 2
+    parts = [tried((2.0 * codes - 1) + noise * rng.normal(size=12), codes) for noise in (0.3, 1.5)]
+    choice = weigh(parts)
+    of_label = np.array([part.calibrated_probabilities[np.arange(12), codes] for part in parts])
+    np.testing.assert_allclose(choice.label_log_likelihood, np.log(of_label))
+    np.testing.assert_allclose(
+        choice.weights, member_weights(np.log(of_label).sum(axis=1)), rtol=1e-12
+    )
+    for number, weights in choice.fold_weights.items():
+        others = choice.trials.fold != number
+        expected = member_weights(np.log(of_label[:, others]).sum(axis=1))
+        np.testing.assert_allclose(weights, expected, rtol=1e-12)
+    assert choice.trials.params == [{"member": "prior 1.0"}] * 2
+    assert choice.trials.supervised.tolist() == [False, False]
+    assert choice.parts == tuple(parts)
+
+
+def test_members_are_compared_on_the_labels_that_all_of_them_held_out():
+    """They may sample others of many labels; each has them in an order of its own."""
+    codes = np.arange(12) % 2
+    scores, fold = 2.0 * codes - 1, np.arange(12) // 3
+    first, second = np.arange(10), np.array([9, 2, 3, 11, 4, 5, 10, 8])
+    common = [2, 3, 4, 5, 8, 9]
+    choice = weigh(
+        [
+            tried(scores[rows], codes[rows], held_out_rows=rows, fold=fold[rows])
+            for rows in (first, second)
+        ]
+    )
+    assert choice.trials.held_out_rows.tolist() == common
+    np.testing.assert_array_equal(choice.trials.held_out_codes, codes[common])
+    np.testing.assert_array_equal(choice.trials.fold, fold[common])
+    for i, (part, rows) in enumerate(zip(choice.parts, (first, second), strict=True)):
+        places = [rows.tolist().index(row) for row in common]
+        np.testing.assert_array_equal(
+            choice.trials.held_out_values[i], part.calibrated_probabilities[places]
+        )
+
+
+def test_validation_rows_have_no_numbers_and_are_the_same_for_all_members():
+    codes, options = np.arange(6) % 2, {"held_out_rows": None, "fold": np.zeros(6, dtype=int)}
+    choice = weigh([tried(factor * (2.0 * codes - 1), codes, **options) for factor in (1, -1)])
+    assert choice.trials.held_out_rows is None
+    assert choice.trials.held_out_values.shape == (2, 6, 2)
+    np.testing.assert_array_equal(choice.fold_weights[0], choice.weights)
+    assert choice.weights[0] > 0.9
+
+
+def test_without_held_out_labels_members_have_their_priors():
+    choice = weigh([tried([], np.zeros(0, dtype=int), prior) for prior in (1.0, 2.0, 0.5, 0.1)])
+    np.testing.assert_allclose(choice.weights, np.array([1.0, 2.0, 0.5, 0.0]) / 3.5)
+    assert choice.fold_weights == {}

@@ -1,3 +1,4 @@
+import operator
 from dataclasses import replace
 from itertools import pairwise
 
@@ -7,39 +8,30 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphmargin.margin import class_scores
-from graphmargin.selection.choice import choose
-from graphmargin.selection.trials import (
+from graphmargin.search.trials import (
     join_trials,
+    labels_of_other_folds,
     pairwise_trials,
     smoothed_shares,
     stack_folds,
+    untried,
 )
-from tests.selection.tasks import assert_same_trials, trials_of
-
-
-def random_trials(m, n_classes, seed):
-    """Return trials of m candidates on five held-out labels."""
-    rng = np.random.default_rng(seed)
-    return trials_of(
-        rng.normal(size=(m, 5, n_classes * (n_classes - 1) // 2)),
-        rng.integers(n_classes, size=5),
-        supervised=rng.random(m) < 0.5,
-        scales=rng.uniform(0.1, 10, size=m),
-        pair_scales=rng.uniform(0.5, 2, size=(m, n_classes * (n_classes - 1) // 2)),
-        n_classes=n_classes,
-        shares=rng.dirichlet(np.full(n_classes, 5.0), size=m),
-    )
+from graphmargin.search.weighing import choose
+from tests.search.problems import assert_same_trials, random_trials
 
 
 @settings(max_examples=15)
 @given(m=st.integers(1, 6), seed=st.integers(0, 10**6), data=st.data())
 def test_joined_trials_are_those_of_all_candidates(m, seed, data):
     trials = random_trials(m, 3, seed)
+    by_graph = [None, *np.random.default_rng(seed).dirichlet(np.ones(3), size=(m - 1, 5))]
+    trials = replace(trials, graph_distributions=by_graph)
     bounds = [0, *sorted(data.draw(st.lists(st.integers(0, m), max_size=2))), m]
     parts = [
         replace(
             trials,
             params=trials.params[first:last],
+            graph_distributions=by_graph[first:last] if last > 1 else (),  # the first one has none
             **{
                 name: getattr(trials, name)[first:last]
                 for name in ("supervised", "held_out_values", "scales", "pair_scales", "shares")
@@ -49,6 +41,8 @@ def test_joined_trials_are_those_of_all_candidates(m, seed, data):
     ]
     joined = join_trials(parts)
     assert joined.params == trials.params
+    assert len(joined.graph_distributions) == m
+    assert all(map(operator.is_, joined.graph_distributions, by_graph))
     assert_same_trials(joined, trials)
     counts = np.array([2, 2, 1])
     np.testing.assert_array_equal(choose(joined, counts).weights, choose(trials, counts).weights)
@@ -114,3 +108,29 @@ def test_scales_and_shares_of_machines_are_those_computed_by_hand():
     assert trials.params == params
     assert trials.params[0] is not params[0]
     assert choose(trials, np.array([2, 2])).errors.tolist() == [0.0, 1.0, 0.0]
+
+
+@given(fold=st.lists(st.integers(0, 3), max_size=12), seed=st.integers(0, 10**6))
+def test_no_label_that_a_fold_holds_out_has_a_say_in_its_predictions(fold, seed):
+    fold = np.array(fold, dtype=np.int64)
+    rows = np.random.default_rng(seed).integers(6, size=len(fold))  # some are held out twice
+    others = labels_of_other_folds(fold, rows)
+    assert set(others) == set(fold.tolist())
+    for number, used in others.items():
+        if len(others) == 1:
+            assert used.all(), "a validation set weighs all candidates"
+        else:
+            expected = [
+                f != number and r not in rows[fold == number]
+                for f, r in zip(fold, rows, strict=True)
+            ]
+            assert used.tolist() == expected
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_fixed_parameters_are_chosen_without_a_trial(n_classes):
+    choice = choose(untried({"C": 3.0}, n_classes), np.full(n_classes, 2))
+    assert (choice.is_fixed, choice.is_tested) == (True, False)
+    assert choice.blended == [(0, 1.0)]
+    assert choice.best_params == {"C": 3.0}
+    assert choice.calibrated_probabilities.shape == (0, n_classes)

@@ -4,9 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
 from graphmargin.harmonic.harmonic_predictor import HarmonicPredictor
-from graphmargin.labels import encode_labels
 from graphmargin.margin.mixture_predictor import calibrated
 from graphmargin.selection.ensemble import fit_ensemble
 from graphmargin.selection.ensemble_choice import family_weights
@@ -14,6 +12,8 @@ from graphmargin.selection.execution import Execution
 from graphmargin.selection.families import FAMILY_NAMES, default_families, named_family
 from graphmargin.selection.held_out import default_held_out
 from graphmargin.tables.feature_metrics import ALL_COLUMNS, FeatureMetric
+
+from graphmargin.labels import encode_labels
 from tests.estimators.problems import blobs
 
 pytestmark = pytest.mark.filterwarnings("ignore:semi-supervised SVM")

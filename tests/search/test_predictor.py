@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from graphmargin.margin.mixture_predictor import MixturePart, MixturePredictor
 
 from graphmargin import SupervisedSVC
-from graphmargin.margin.mixture_predictor import MixturePart, MixturePredictor
 from tests.estimators.problems import blobs
 
 

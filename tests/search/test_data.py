@@ -3,9 +3,9 @@ import pytest
 from graphmargin.selection import tasks as module
 from graphmargin.selection.tasks import task_candidates
 from scipy import sparse
+from tests.selection.tasks import CUT, HARMONIC, MANIFOLD, clusters
 
 from graphmargin.graph import knn_graph
-from tests.selection.tasks import CUT, HARMONIC, MANIFOLD, clusters
 
 
 @pytest.mark.parametrize("family", [CUT, MANIFOLD], ids=["cut", "manifold"])

@@ -17,7 +17,7 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 
 from graphmargin.estimators import HarmonicClassifier
 from graphmargin.labels import encode_labels
-from graphmargin.selection.held_out import (
+from graphmargin.search.held_out import (
     FEW_LABELS,
     LabeledKFold,
     LabeledLeaveOneOut,
