@@ -16,7 +16,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from graphmargin.harmonic import HarmonicSolution, harmonic_path
-from graphmargin.margin._solvers.kernel_training import train_on_kernel
+from graphmargin.margin.solvers import train_on_kernel
 from graphmargin.margin.induced import induced_labels
 from graphmargin.margin.machine import MarginMachine
 from reproduction.options import RunOptions

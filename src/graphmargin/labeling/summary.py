@@ -157,8 +157,8 @@ def weights_text(weights: Mapping[str, float]) -> str:
 
     Examples
     --------
-    >>> weights_text({"all columns": 0.75, "light categories": 0.25})
-    'all columns 75%, light categories 25%'
+    >>> weights_text({"cut": 0.75, "harmonic": 0.25})
+    'cut 75%, harmonic 25%'
     """
     return ", ".join(f"{name} {weight:.0%}" for name, weight in weights.items())
 
