@@ -15,14 +15,6 @@ from graphmargin.selection.trial_rows import sample_rows
 from graphmargin.selection.trials import join_trials
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from graphmargin.graph import knn_graph
-from graphmargin.harmonic import harmonic_solution
-from graphmargin.labels import encode_labels
-from graphmargin.margin import Kernel, class_scores, train_machine
-from graphmargin.margin._solvers import feature_training, kernel_training
-from graphmargin.margin.induced import induced_labels
-from graphmargin.margin.machine import predicted_codes
 from tests.selection.tasks import (
     CUT,
     RUN,
@@ -32,6 +24,14 @@ from tests.selection.tasks import (
     folds_of,
     without,
 )
+
+from graphmargin.graph import knn_graph
+from graphmargin.harmonic import harmonic_solution
+from graphmargin.labels import encode_labels
+from graphmargin.margin import Kernel, class_scores, train_machine
+from graphmargin.margin._solvers import feature_training, kernel_training
+from graphmargin.margin.induced import induced_labels
+from graphmargin.margin.machine import predicted_codes
 
 # Tasks and candidates
 

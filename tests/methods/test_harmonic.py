@@ -9,12 +9,12 @@ from graphmargin.selection import trial_rows
 from graphmargin.selection.harmonic_fits import attach, point_graph, try_harmonic
 from graphmargin.selection.held_out import HeldOutLabels
 from scipy import sparse
+from tests.selection.tasks import HARMONIC, RUN, clusters, folds_of
 
 from graphmargin.graph import knn_graph
 from graphmargin.graph.out_of_sample import attach_by_weights
 from graphmargin.harmonic import harmonic_solution
 from graphmargin.harmonic._solvers.elimination import elimination_order
-from tests.selection.tasks import HARMONIC, RUN, clusters, folds_of
 
 
 def test_candidates_are_scaled_by_their_mean_confidence():

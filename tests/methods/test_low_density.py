@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-
-from graphmargin.margin.s3vm_training import anneal_features, train_s3vm, train_smooth
 from graphmargin.selection import s3vm_fits
 from graphmargin.selection.held_out import HeldOutLabels
 from graphmargin.selection.s3vm_fits import fit_s3vm, try_s3vm
 from tests.selection.tasks import RUN, S3VM, assert_consistent, clusters, folds_of, without
+
+from graphmargin.margin.s3vm_training import anneal_features, train_s3vm, train_smooth
 
 
 @pytest.mark.parametrize(("prior", "n_classes"), [(None, 2), ([0.4, 0.6], 2), ("labels", 3)])

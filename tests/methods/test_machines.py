@@ -17,10 +17,6 @@ from graphmargin.selection.grids import (
 from graphmargin.selection.held_out import HeldOutLabels
 from graphmargin.selection.trials import join_trials, smoothed_shares
 from scipy import sparse
-
-from graphmargin.graph import knn_graph
-from graphmargin.margin import Kernel, class_scores
-from graphmargin.margin.machine import predicted_codes
 from tests.selection.tasks import (
     CUT,
     FAMILIES,
@@ -38,6 +34,10 @@ from tests.selection.tasks import (
     function_of,
     without,
 )
+
+from graphmargin.graph import knn_graph
+from graphmargin.margin import Kernel, class_scores
+from graphmargin.margin.machine import predicted_codes
 
 every_family = pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
 with_margin = pytest.mark.parametrize("name", WITH_MARGIN)

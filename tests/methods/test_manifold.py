@@ -1,10 +1,10 @@
 """Manifold-regularized SVMs; their trials and blends are in test_families.py."""
 
 import numpy as np
-
-from graphmargin.margin._solvers import kernel_training
 from graphmargin.selection import manifold_fits
 from tests.selection.tasks import MANIFOLD, clusters, folds_of
+
+from graphmargin.margin._solvers import kernel_training
 
 
 def test_failures_of_trial_machines_are_not_reported(monkeypatch):

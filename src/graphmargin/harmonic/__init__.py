@@ -1,8 +1,8 @@
 """Harmonic solutions on graphs: induced labels, confidence, explanations and suggestions."""
 
+from graphmargin.harmonic.explanation import Explanation
 from graphmargin.harmonic.leave_one_out import LeaveOneOut, leave_one_out
 from graphmargin.harmonic.solution import (
-    Explanation,
     HarmonicSolution,
     harmonic_path,
     harmonic_solution,

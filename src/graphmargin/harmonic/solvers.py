@@ -1,4 +1,4 @@
-"""What other packages use of the solvers of harmonic systems, which are behind this module."""
+"""Functions of the solvers of harmonic systems that other packages use."""
 
 from graphmargin.harmonic._solvers.elimination import csr_arrays, elimination_order
 from graphmargin.harmonic._solvers.label_graph import Inverse, LabelGraph, VertexVisits

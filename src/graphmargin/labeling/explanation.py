@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from graphmargin._typing import IntArray
-from graphmargin.harmonic.solution import Explanation, HarmonicSolution, solve_path
+from graphmargin.harmonic.explanation import Explanation
+from graphmargin.harmonic.solution import HarmonicSolution, solve_path
 from graphmargin.labeling.labeled_table import LabeledTable
 from graphmargin.labeling.labeling_task import LabelingTask
 from graphmargin.labeling.row_preview import preview_rows

@@ -1,4 +1,4 @@
-"""What other packages use of the solvers of max-margin problems, which are behind this module."""
+"""Functions of the solvers of max-margin problems that other packages use."""
 
 from graphmargin.margin._solvers.feature_maps import explicit_features, stratified_sample
 from graphmargin.margin._solvers.feature_training import landmark_precision

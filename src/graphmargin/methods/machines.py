@@ -1,4 +1,4 @@
-"""What methods of max-margin machines share: trials, blends, and calibrated labels of all rows."""
+"""Trials, blends and calibrated labels of max-margin machines, which several methods share."""
 
 from __future__ import annotations
 

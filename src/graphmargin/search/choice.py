@@ -99,7 +99,7 @@ class Choice:
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """What each member assumes about the classes."""
+        """The assumption of each member about the classes."""
         return tuple(part.member.method.assumption for part in self.parts if part.member)
 
     @property

@@ -87,7 +87,7 @@ class TrialRows:
 
 @dataclass(frozen=True)
 class InducedFolds:
-    """What trials need of the harmonic solutions for one gamma_g and class shares.
+    """The parts of harmonic solutions for one gamma_g and class shares that trials need.
 
     Each list has the solution with all labels first, and then those without the labels of a fold.
 

@@ -54,7 +54,7 @@ class Method(ABC):
     @property
     @abstractmethod
     def assumption(self) -> str:
-        """What the method assumes about the classes, as a sentence without a period."""
+        """The assumption about the classes, as a sentence without a period."""
 
     @abstractmethod
     def candidates(self, data: TrainingData) -> list[Candidate]:
@@ -73,7 +73,7 @@ class Method(ABC):
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """What a method sees of the rows: as given, or with features multiplied by factors.
+    """The numbers that a method sees of the rows: as given, or multiplied by factors.
 
     Members under the same view share graphs, kernels and harmonic solutions.
 

@@ -14,7 +14,7 @@ from graphmargin.search.member import AS_GIVEN, View
 
 
 class Part(Protocol):
-    """What the fit of a method leaves for new rows; `MachinePart` and `WalkPart` are examples.
+    """The result of a method for new rows; `MachinePart` and `WalkPart` are examples.
 
     A part is a frozen dataclass of arrays and numbers. Those of the library can be saved in model
     files.
