@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from graphmargin._checks import check_choice
 from graphmargin.labels import EncodedLabels
@@ -11,7 +11,7 @@ from graphmargin.methods.harmonic import Harmonic
 from graphmargin.methods.low_density import LowDensity
 from graphmargin.methods.manifold import Manifold
 from graphmargin.methods.supervised import Supervised
-from graphmargin.search.member import Member
+from graphmargin.search.member import Member, Method
 
 __all__ = [
     "METHODS",
@@ -25,7 +25,7 @@ __all__ = [
     "named_member",
 ]
 
-METHODS: dict[str, Any] = {
+METHODS: dict[str, type[Method]] = {
     "cut": Cut,
     "harmonic": Harmonic,
     "low-density": LowDensity,
@@ -49,7 +49,7 @@ def member_names() -> tuple[str, ...]:
     """
     names = []
     for name, method in METHODS.items():
-        has_kernel = "kernel" in method.__dataclass_fields__
+        has_kernel = "kernel" in method.__annotations__
         names += [name, f"linear-{name}"] if has_kernel else [name]
     return tuple(names)
 

@@ -1,4 +1,4 @@
-"""What methods of max-margin machines share: trials, blends, and calibrated labels of all rows."""
+"""Trials, blends and calibrated labels of all rows, for all methods of max-margin machines."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ class TrialRows:
 
 @dataclass(frozen=True)
 class InducedFolds:
-    """What trials need of the harmonic solutions for one gamma_g and class shares.
+    """The harmonic solutions for one gamma_g and class shares, as far as trials need them.
 
     Each list has the solution with all labels first, and then those without the labels of a fold.
 

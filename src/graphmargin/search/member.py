@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
+import numpy as np
 from scipy import sparse
 
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
+from graphmargin.labels import EncodedLabels
 
 if TYPE_CHECKING:  # these modules need members
     from graphmargin.search.choice import Choice
@@ -32,16 +34,32 @@ class Method(ABC):
 
     A method is a frozen dataclass of its parameters. Values to try are tuples, and None stands for
     "auto". CONTRIBUTING.md shows how to add one.
+
+    Examples
+    --------
+    >>> from graphmargin.methods import Supervised
+    >>> method = Supervised.auto(None, "rbf")
+    >>> isinstance(method, Method), method.assumption
+    (True, 'labels alone tell the classes')
     """
 
     needs_held_out: ClassVar[bool] = False
     """True if the method is left out of an ensemble when no label can be held out, because nothing
     then shows that its assumption is wrong."""
 
+    @classmethod
+    def auto(cls, labels: EncodedLabels, kernel: Literal["rbf", "linear"]) -> Self:  # noqa: ARG003
+        """Return the method by its name in `graphmargin.methods.METHODS`: all is chosen.
+
+        By default, this is the method without arguments. `kernel` is for methods that have a field
+        of this name.
+        """
+        return cls()
+
     @property
     @abstractmethod
     def assumption(self) -> str:
-        """What the method assumes about the classes, as a sentence without a period."""
+        """Assumption of the method about the classes, as a sentence without a period."""
 
     @abstractmethod
     def candidates(self, data: TrainingData) -> list[Candidate]:
@@ -60,7 +78,7 @@ class Method(ABC):
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """What a method sees of the rows: as given, or with features multiplied by factors.
+    """The rows as a method sees them: as given, or with features multiplied by factors.
 
     Members under the same view share graphs, kernels and harmonic solutions.
 
@@ -131,6 +149,18 @@ class FittedMember:
     warnings : tuple of FitWarning
     details : object
         What else the method has to say, such as `graphmargin.methods.harmonic.GraphDetails`.
+
+    Examples
+    --------
+    >>> from graphmargin.harmonic.walk_part import WalkPart
+    >>> from graphmargin.labels import encode_labels
+    >>> from graphmargin.search.data import TrainingData
+    >>> from graphmargin.search.execution import Execution
+    >>> weights = np.array([[0.0, 1.0], [1.0, 0.0], [3.0, 1.0]])
+    >>> walk = WalkPart(np.eye(2), ((1.0, 1.0),), None, np.array([0, 1]), 0)
+    >>> data = TrainingData(weights, encode_labels(["b", "a", None]), None, Execution())
+    >>> FittedMember.from_part(walk, data).codes.tolist()
+    [1, 0, 0]
     """
 
     part: Part
@@ -139,3 +169,10 @@ class FittedMember:
     confidence: FloatArray
     warnings: tuple[FitWarning, ...] = ()
     details: Any = None
+
+    @classmethod
+    def from_part(cls, part: Part, data: TrainingData) -> FittedMember:
+        """Return the member of a part: given labels are kept, and the part predicts the others."""
+        predicted, distributions = part.label(data.X)
+        codes = np.where(data.labels.labeled, data.labels.codes, predicted)
+        return cls(part, codes, distributions, distributions[np.arange(len(codes)), codes])
