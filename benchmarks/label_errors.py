@@ -38,7 +38,8 @@ from benchmarks.keel import keel_table
 from graphmargin import MaxMarginGraphCut
 from graphmargin.datasets import load_digits, load_letter, load_segmentation, mask_labels
 from graphmargin.graph import knn_graph
-from graphmargin.harmonic import harmonic_solution, label_suspicion
+from graphmargin.harmonic import harmonic_solution
+from graphmargin.harmonic.suspicion import label_suspicion
 
 MAX_ROWS = 600
 PER_CLASS = (10, 30)

@@ -7,14 +7,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from graphmargin.graph import knn_graph
-from graphmargin.harmonic import (
-    absorption_probabilities,
-    harmonic_path,
-    harmonic_solution,
-    normalize_class_mass,
-)
+from graphmargin.harmonic import harmonic_path, harmonic_solution, normalize_class_mass
 from graphmargin.harmonic._solvers.elimination import elimination_order
-from graphmargin.harmonic.solution import mean_solution
+from graphmargin.harmonic.solution import absorption_probabilities, mean_solution
 from tests.harmonic.problems import GAMMAS, SOLVERS, first_labels
 
 PATH = np.array([[0, 1, 0], [1, 0, 3], [0, 3, 0.0]])

@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from graphmargin.harmonic import harmonic_solution, label_suspicion
+from graphmargin.harmonic import harmonic_solution
+from graphmargin.harmonic.suspicion import label_suspicion
 from tests.harmonic.problems import MIXED, N, first_labels
 
 TWO = first_labels(N, [0, 1, 0, 0, 1, 1, 0, 1])

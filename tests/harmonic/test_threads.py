@@ -4,15 +4,11 @@ import numpy as np
 import pytest
 
 from graphmargin.graph import knn_graph
-from graphmargin.harmonic import (
-    absorption_probabilities,
-    harmonic_solution,
-    label_suspicion,
-    leave_one_out,
-    suggest_labels,
-)
+from graphmargin.harmonic import harmonic_solution, leave_one_out, suggest_labels
 from graphmargin.harmonic._solvers import iterative, system
 from graphmargin.harmonic.folds import fold_solutions
+from graphmargin.harmonic.solution import absorption_probabilities
+from graphmargin.harmonic.suspicion import label_suspicion
 from graphmargin.reports import graph_report
 from tests.harmonic.problems import eliminate_nothing, first_labels
 

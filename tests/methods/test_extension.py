@@ -73,7 +73,7 @@ def test_a_method_beside_others():
 
 
 def test_a_method_with_fixed_parameters_sparse_rows_and_a_validation_set():
-    X, y, codes = three_balls()
+    X, y, _ = three_balls()
     model = SemiSupervisedEnsemble(members=[NearestMean(steps=(0,))])
     expected = model.fit(X, y).predict_proba(X)
     np.testing.assert_allclose(model.fit(sparse.csr_array(X), y).predict_proba(X), expected)

@@ -34,7 +34,8 @@ class LabelSuspicion:
 
     Examples
     --------
-    >>> from graphmargin import harmonic_solution, label_suspicion
+    >>> from graphmargin import harmonic_solution
+    >>> from graphmargin.harmonic.suspicion import label_suspicion
     >>> W = [[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 1, 0]]
     >>> suspicion = label_suspicion(harmonic_solution(W, ["a", "b", "a", "a"]))
     >>> suspicion.vertices[suspicion.order].tolist()

@@ -13,17 +13,7 @@ from graphmargin.methods.manifold import Manifold
 from graphmargin.methods.supervised import Supervised
 from graphmargin.search.member import Member, Method
 
-__all__ = [
-    "METHODS",
-    "Cut",
-    "Harmonic",
-    "LowDensity",
-    "Manifold",
-    "Supervised",
-    "default_members",
-    "member_names",
-    "named_member",
-]
+__all__: list[str] = []
 
 METHODS: dict[str, type[Method]] = {
     "cut": Cut,
