@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 from graphmargin import MaxMarginGraphCut
 from graphmargin.datasets import load_digits, load_letter, load_segmentation, mask_labels
-from graphmargin.margin import calibration_targets, fit_sharpness, probabilities
+from graphmargin.margin.calibration import calibration_targets, fit_sharpness, probabilities
 
 GAMMAS = (0.0, 1e-3, 1e-2, 0.1, 1.0, 10.0, np.inf)
 CS = (1.0, 10.0, 100.0)

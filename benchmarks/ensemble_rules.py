@@ -17,18 +17,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from threadpoolctl import threadpool_limits
-
-from benchmarks.league.sets import LEAGUE, LEVELS, OTHERS, make_draw
-from benchmarks.measure import ROOT
-from graphmargin._typing import BoolArray, FloatArray, IntArray
-from graphmargin.labels import UNLABELED, encode_labels
 from graphmargin.margin.mixture_predictor import calibrated
 from graphmargin.selection.ensemble import fit_ensemble, untested_calibration
 from graphmargin.selection.ensemble_choice import TEMPER, family_weights
 from graphmargin.selection.execution import Execution
 from graphmargin.selection.families import DEFAULT_FAMILIES, named_family
 from graphmargin.selection.held_out import default_held_out
+from threadpoolctl import threadpool_limits
+
+from benchmarks.league.sets import LEAGUE, LEVELS, OTHERS, make_draw
+from benchmarks.measure import ROOT
+from graphmargin._typing import BoolArray, FloatArray, IntArray
+from graphmargin.labels import UNLABELED, encode_labels
 from reproduction.section import markdown_table
 
 OUT = ROOT / "out" / "benchmarks" / "ensemble-rules"

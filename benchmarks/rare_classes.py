@@ -20,13 +20,6 @@ import sys
 
 import numpy as np
 import pandas as pd
-from sklearn.datasets import load_breast_cancer, load_digits, make_classification
-from sklearn.metrics import balanced_accuracy_score
-from sklearn.preprocessing import StandardScaler
-
-from graphmargin import MaxMarginGraphCut
-from graphmargin.confidence import threshold_table
-from graphmargin.labels import encode_labels
 from graphmargin.selection import choose
 from graphmargin.selection.cut_trials import max_blended, try_cuts
 from graphmargin.selection.cuts import blend_cuts
@@ -35,6 +28,13 @@ from graphmargin.selection.grids import label_counts
 from graphmargin.selection.held_out import default_held_out
 from graphmargin.selection.parameters import read_parameters
 from graphmargin.selection.tasks import make_tasks
+from sklearn.datasets import load_breast_cancer, load_digits, make_classification
+from sklearn.metrics import balanced_accuracy_score
+from sklearn.preprocessing import StandardScaler
+
+from graphmargin import MaxMarginGraphCut
+from graphmargin.confidence import threshold_table
+from graphmargin.labels import encode_labels
 
 DRAWS = 10
 CHOICE_DRAWS = 5

@@ -25,16 +25,6 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from joblib import Parallel, delayed
-from scipy.special import logsumexp
-from sklearn import datasets as tables
-from sklearn.preprocessing import StandardScaler
-from threadpoolctl import threadpool_limits
-
-from graphmargin.datasets import load_digits, load_letter, load_segmentation, mask_labels
-from graphmargin.labels import encode_labels
-from graphmargin.margin.kernels import Kernel
-from graphmargin.margin.machine import subtract_center
 from graphmargin.selection.choice import (
     BLENDED_WEIGHT,
     SUPERVISED_PRIOR,
@@ -49,6 +39,16 @@ from graphmargin.selection.held_out import default_held_out
 from graphmargin.selection.parameters import GraphParameters, KernelParameters, Parameters
 from graphmargin.selection.tasks import make_tasks
 from graphmargin.selection.trials import join_trials
+from joblib import Parallel, delayed
+from scipy.special import logsumexp
+from sklearn import datasets as tables
+from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
+
+from graphmargin.datasets import load_digits, load_letter, load_segmentation, mask_labels
+from graphmargin.labels import encode_labels
+from graphmargin.margin.kernels import Kernel
+from graphmargin.margin.machine import subtract_center
 from reproduction.section import markdown_table
 
 MAX_ROWS = 800

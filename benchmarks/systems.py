@@ -37,8 +37,9 @@ from graphmargin.graph.weights import paper_width
 from graphmargin.harmonic.problem import make_harmonic_problem
 from graphmargin.harmonic.solution import solve_path
 from graphmargin.labels import encode_labels
-from graphmargin.margin import Kernel, train_machine, train_manifold
+from graphmargin.margin import Kernel, train_machine
 from graphmargin.margin.machine import class_scores, pairwise_values
+from graphmargin.margin.manifold import train_manifold
 
 C, EPS, GAMMA_G = 10.0, 1e-6, 0.1
 """Parameters of `MaxMarginGraphCut`, also of the machines that take the place of its own."""

@@ -1,5 +1,6 @@
 import importlib
 import importlib.metadata
+import inspect
 import re
 from pathlib import Path
 
@@ -26,6 +27,29 @@ def test_public_names_are_sorted_and_exist(package):
     assert module.__all__ == sorted(set(module.__all__))
     for name in module.__all__:
         assert hasattr(module, name)
+
+
+def test_public_names_are_few_and_have_an_example():
+    objects = {
+        name: getattr(importlib.import_module(package), name)
+        for package in public_packages()
+        for name in importlib.import_module(package).__all__
+    }
+    assert len(objects) <= 60
+    without = [
+        name
+        for name, public in objects.items()
+        if not inspect.ismodule(public) and ">>> " not in (public.__doc__ or "")
+    ]
+    assert without == []
+
+
+def test_a_public_name_is_the_same_in_all_packages():
+    found = {}
+    for package in public_packages():
+        module = importlib.import_module(package)
+        for name in module.__all__:
+            assert found.setdefault(name, getattr(module, name)) is getattr(module, name)
 
 
 def test_data_files_are_small():

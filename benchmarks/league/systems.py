@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
+from graphmargin.selection.held_out import default_held_out
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -23,7 +24,6 @@ from graphmargin import (
     SupervisedSVC,
 )
 from graphmargin.labels import UNLABELED, encode_labels
-from graphmargin.selection.held_out import default_held_out
 
 System: TypeAlias = Callable[[np.ndarray, np.ndarray, int], np.ndarray]
 """Function from rows, class codes (-1: unlabeled) and a seed to the class codes of all rows."""

@@ -24,7 +24,7 @@ from sklearn.metrics import DistanceMetric  # compiled, so without a signature
 from graphmargin import MaxMarginGraphCut, load_model, save_model
 from graphmargin.datasets import mask_labels
 from graphmargin.models import TableModel
-from graphmargin.tables import fit_features
+from graphmargin.tables.table_features import fit_features
 
 MODULES = ["cluster", "covariance", "datasets", "decomposition"]
 MODULES += ["ensemble", "linear_model", "metrics", "preprocessing"]
@@ -61,7 +61,7 @@ print(table.sample(5, random_state=3).drop(columns="summary").to_string(index=Fa
 # %%
 # How each column is used
 # -----------------------
-# :func:`~graphmargin.tables.fit_features` recognizes columns by their cells. It scales
+# ``fit_features`` recognizes columns by their cells. It scales
 # numbers. A category becomes a feature for each value, a date becomes its time and its
 # position in the calendar, and text becomes 30 coordinates of a latent semantic analysis.
 # ``columns`` says how each column is used and what was missing.

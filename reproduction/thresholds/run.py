@@ -16,9 +16,9 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from graphmargin.harmonic import HarmonicSolution, harmonic_path
-from graphmargin.margin.solvers import train_on_kernel
 from graphmargin.margin.induced import induced_labels
 from graphmargin.margin.machine import MarginMachine
+from graphmargin.margin.solvers import train_on_kernel
 from reproduction.options import RunOptions
 from reproduction.pairs.splits import class_pairs
 from reproduction.records import Record, Tables

@@ -5,6 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from graphmargin.selection.grids import c_grid, gamma_g_grid
 from sklearn.model_selection import ParameterGrid
 
 from benchmarks import measure
@@ -34,7 +35,6 @@ from benchmarks.systems import SYSTEMS
 from graphmargin import MaxMarginGraphCut, knn_graph
 from graphmargin.graph.weights import paper_width
 from graphmargin.margin import Kernel
-from graphmargin.selection.grids import c_grid, gamma_g_grid
 
 SMALL_GRID = {"gamma_g": [0.1, np.inf], "C": [1.0, 10.0]}
 

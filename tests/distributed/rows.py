@@ -11,7 +11,7 @@ from graphmargin._typing import FloatArray, IntArray
 from graphmargin.distributed.engine.handles import GraphBlock, PartitionedGraph, Rows, StoredRows
 from graphmargin.distributed.engine.storage import Folder
 from graphmargin.distributed.io.ingest import TableSummary
-from graphmargin.graph import check_graph
+from graphmargin.graph.adjacency import check_graph
 
 
 def write_rows(folder: Folder, X: FloatArray, codes: IntArray, n_ranges: int) -> TableSummary:

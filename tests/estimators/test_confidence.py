@@ -4,13 +4,13 @@ import warnings
 
 import numpy as np
 import pytest
+from graphmargin.selection import LabeledKFold, cuts
 from scipy import sparse
 
 from graphmargin.confidence.held_out_predictions import estimate_accuracy
 from graphmargin.confidence.prediction_sets import set_thresholds
 from graphmargin.estimators import HarmonicClassifier, MaxMarginGraphCut, SupervisedSVC
 from graphmargin.graph import knn_graph
-from graphmargin.selection import LabeledKFold, cuts
 from tests.estimators.problems import LISTS, assert_sound, blobs, fit
 
 every_list = pytest.mark.parametrize("name", LISTS)

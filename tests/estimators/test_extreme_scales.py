@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from graphmargin import MaxMarginGraphCut, SupervisedSVC, knn_graph, load_model, save_model
 from graphmargin.estimators import HarmonicClassifier, ManifoldSVC
-from graphmargin.graph import paper_width
+from graphmargin.graph.weights import paper_width
 from tests.estimators.problems import FIXED, LISTS, blobs, every_class, fit
 
 SCALES = [("f4", -120), ("f4", -41), ("f4", 60), ("f4", 120), ("f8", -1010), ("f8", 1018)]

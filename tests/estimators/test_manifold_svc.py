@@ -5,7 +5,8 @@ import pytest
 
 from graphmargin.estimators import ManifoldSVC
 from graphmargin.graph import knn_graph
-from graphmargin.margin import Kernel, train_manifold
+from graphmargin.margin import Kernel
+from graphmargin.margin.manifold import train_manifold
 from tests.estimators.problems import blobs, pairwise, width_of
 
 OPTIONS = [

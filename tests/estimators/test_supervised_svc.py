@@ -5,7 +5,8 @@ import pytest
 from scipy import sparse
 
 from graphmargin.estimators import MaxMarginGraphCut, SupervisedSVC
-from graphmargin.margin import class_scores, training
+from graphmargin.margin import training
+from graphmargin.margin.coupling import class_scores
 from graphmargin.margin.machine import predicted_codes
 from tests.estimators.problems import (
     blobs,

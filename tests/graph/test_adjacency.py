@@ -7,8 +7,9 @@ from hypothesis.extra.numpy import arrays
 from scipy import sparse
 from sklearn.preprocessing import normalize
 
-from graphmargin.graph import check_graph, knn_graph
+from graphmargin.graph import knn_graph
 from graphmargin.graph._search.neighbors import nearest_neighbors
+from graphmargin.graph.adjacency import check_graph
 
 
 def normal(n, d, seed=0):

@@ -4,9 +4,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from graphmargin.graph import paper_width
 from graphmargin.graph._search.neighbors import nearest_neighbors
-from graphmargin.graph.weights import feature_std, log_weights, log_weights_of_points, numeric_width
+from graphmargin.graph.weights import (
+    feature_std,
+    log_weights,
+    log_weights_of_points,
+    numeric_width,
+    paper_width,
+)
 
 POINTS = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 6.0]])
 

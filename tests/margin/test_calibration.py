@@ -6,16 +6,16 @@ from hypothesis.extra.numpy import arrays
 from scipy.optimize import brentq
 from scipy.special import expit, log_expit
 
-from graphmargin.margin import (
+from graphmargin.margin.calibration import (
     Calibration,
     calibrate_pairs,
     calibration_targets,
-    class_scores,
     fit_calibration,
     fit_sharpness,
     probabilities,
+    sharpness_at_confidence,
 )
-from graphmargin.margin.calibration import sharpness_at_confidence
+from graphmargin.margin.coupling import class_scores
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -8,7 +8,8 @@ from scipy import sparse
 
 from graphmargin import knn_graph, laplacian
 from graphmargin.datasets import make_lattices
-from graphmargin.margin import Kernel, manifold, train_machine, train_manifold
+from graphmargin.margin import Kernel, manifold, train_machine
+from graphmargin.margin.manifold import train_manifold
 from tests.margin.problems import KERNELS, alternating_cases, solve_primal
 
 GAMMA_US = (0.0, 1e-3, 0.03, 1.0, 30.0)

@@ -1,8 +1,5 @@
 import numpy as np
 import pytest
-
-from graphmargin.estimators import HarmonicClassifier, MaxMarginGraphCut
-from graphmargin.harmonic import harmonic_solution
 from graphmargin.selection.choice import Choice
 from graphmargin.selection.gamma_path import (
     GammaStatistics,
@@ -10,6 +7,9 @@ from graphmargin.selection.gamma_path import (
     solution_statistics,
 )
 from tests.selection.tasks import clusters, folds_of, trials_of, without
+
+from graphmargin.estimators import HarmonicClassifier, MaxMarginGraphCut
+from graphmargin.harmonic import harmonic_solution
 
 CODES = np.array([0, 1, 2, 0, 1, 2, *[-1] * 18])
 

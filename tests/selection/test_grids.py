@@ -1,12 +1,5 @@
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy import sparse
-
-from graphmargin.graph import knn_graph
-from graphmargin.labels import UNLABELED, EncodedLabels
-from graphmargin.margin import Kernel
 from graphmargin.selection.grids import (
     VARIANCE_ROWS,
     c_grid,
@@ -16,6 +9,13 @@ from graphmargin.selection.grids import (
     label_counts,
     prior_grid,
 )
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from graphmargin.graph import knn_graph
+from graphmargin.labels import UNLABELED, EncodedLabels
+from graphmargin.margin import Kernel
 
 powers = pytest.mark.parametrize("power", [-8, -1, 7])
 

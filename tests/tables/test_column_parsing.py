@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmargin.tables import fit_features
 from graphmargin.tables.column_parsing import (
     MISSING_TEXTS,
     find_number_format,
@@ -14,6 +13,7 @@ from graphmargin.tables.column_parsing import (
     parse_numbers,
     parse_texts,
 )
+from graphmargin.tables.table_features import fit_features
 
 # What a number is, in other words than those of the library.
 PLAIN = re.compile(r"[+-]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?")

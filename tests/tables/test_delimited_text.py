@@ -11,7 +11,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
-from graphmargin.tables import TableError, delimited_text, read_chunks, read_table, table_writer
+from graphmargin.tables import TableError, delimited_text, read_table
+from graphmargin.tables.reading import read_chunks
+from graphmargin.tables.writing import table_writer
 
 settings.register_profile("files", suppress_health_check=[HealthCheck.function_scoped_fixture])
 on_files = settings(settings.get_profile("files"), deadline=None, max_examples=100)

@@ -16,8 +16,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 
-from graphmargin.tables import TableError, read_chunks, read_table, table_writer
+from graphmargin.tables import TableError, read_table
 from graphmargin.tables.file_formats import FORMATS
+from graphmargin.tables.reading import read_chunks
+from graphmargin.tables.writing import table_writer
 
 
 def written(folder: Path, name: str, content: str | bytes) -> Path:

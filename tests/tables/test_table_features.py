@@ -10,7 +10,9 @@ from scipy.spatial.distance import pdist
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 from graphmargin.datasets import load_digits, load_letter, load_segmentation
-from graphmargin.tables import TableError, fit_features, read_table, table_writer
+from graphmargin.tables import TableError, read_table
+from graphmargin.tables.table_features import fit_features
+from graphmargin.tables.writing import table_writer
 
 N = 120
 WORDS = ["red", "green", "house", "tree", "water", "stone", "wind", "fire", "night", "road"]

@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from graphmargin.tables import TableError, read_target
+from graphmargin.tables import TableError
+from graphmargin.tables.target import read_target
 
 
 @pytest.mark.parametrize(

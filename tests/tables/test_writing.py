@@ -13,10 +13,11 @@ import pyarrow.parquet
 import pytest
 
 from graphmargin._errors import InputError
-from graphmargin.tables import TableError, check_output, read_chunks, read_table, table_writer
+from graphmargin.tables import TableError, read_table
 from graphmargin.tables.column_parsing import parse_dates, parse_numbers, parse_vectors
 from graphmargin.tables.file_formats import FORMATS
-from graphmargin.tables.reading import to_frame
+from graphmargin.tables.reading import read_chunks, to_frame
+from graphmargin.tables.writing import check_output, table_writer
 
 
 def mixed() -> pd.DataFrame:

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from graphmargin.margin import Kernel
-from graphmargin.theory import inductive_error, vc_dimension
+from graphmargin.theory import vc_dimension
+from graphmargin.theory.capacity import inductive_error
 
 
 def test_inductive_error_is_that_computed_by_hand():

@@ -6,8 +6,9 @@ import pytest
 from scipy import sparse
 
 from graphmargin.graph import laplacian
-from graphmargin.theory import laplacian_eigenvalues, stability_coefficient, transductive_error
 from graphmargin.theory import stability as module
+from graphmargin.theory import stability_coefficient
+from graphmargin.theory.stability import laplacian_eigenvalues, transductive_error
 
 TRIANGLE = np.ones((3, 3)) - np.eye(3)
 

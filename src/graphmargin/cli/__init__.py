@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from graphmargin._signals import signals_as_interrupts
 
-__all__ = ["main"]
+__all__: list[str] = []
 
 INTERRUPTED = (
     "interrupted; no file is incomplete, and `label --dask` continues from its last checkpoint "

@@ -2,13 +2,6 @@
 
 from graphmargin.datasets.loaders import load_digits, load_letter, load_segmentation
 from graphmargin.datasets.masking import mask_labels
-from graphmargin.datasets.problems import LatticeProblem, make_lattices
+from graphmargin.datasets.problems import make_lattices
 
-__all__ = [
-    "LatticeProblem",
-    "load_digits",
-    "load_letter",
-    "load_segmentation",
-    "make_lattices",
-    "mask_labels",
-]
+__all__ = ["load_digits", "load_letter", "load_segmentation", "make_lattices", "mask_labels"]

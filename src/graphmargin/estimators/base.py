@@ -78,7 +78,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         """Return a set of classes for every row that contains the true one with a probability.
 
         The sets are cross-conformal: they come from labels that were held out while parameters
-        were chosen (`graphmargin.confidence.set_thresholds`), and are valid if labels are a random
+        were chosen (`graphmargin.confidence.prediction_sets`), and are valid if labels are a random
         draw, at least within each class. A set may be empty, where no class is likely enough.
 
         Parameters

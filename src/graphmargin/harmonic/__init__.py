@@ -1,7 +1,6 @@
 """Harmonic solutions on graphs: induced labels, confidence, explanations and suggestions."""
 
-from graphmargin.harmonic.explanation import Explanation
-from graphmargin.harmonic.leave_one_out import LeaveOneOut, leave_one_out
+from graphmargin.harmonic.leave_one_out import leave_one_out
 from graphmargin.harmonic.solution import (
     HarmonicSolution,
     harmonic_path,
@@ -11,9 +10,7 @@ from graphmargin.harmonic.solution import (
 from graphmargin.harmonic.suggestion import Suggestions, suggest_labels
 
 __all__ = [
-    "Explanation",
     "HarmonicSolution",
-    "LeaveOneOut",
     "Suggestions",
     "harmonic_path",
     "harmonic_solution",

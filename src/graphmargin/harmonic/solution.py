@@ -46,6 +46,13 @@ class HarmonicSolution:
         of its neighbors.
     problem, gamma_g
         The problem that was solved.
+
+    Examples
+    --------
+    >>> path = np.array([[0, 1, 0], [1, 0, 3], [0, 3, 0.0]])
+    >>> solution = harmonic_solution(path, ["a", None, "b"])
+    >>> solution.class_mass[1].round(2).tolist(), solution.labels.tolist()
+    ([0.25, 0.75], ['a', 'b', 'b'])
     """
 
     problem: HarmonicProblem

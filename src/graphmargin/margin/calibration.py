@@ -306,7 +306,6 @@ def probabilities(
     Examples
     --------
     >>> import numpy as np
-    >>> from graphmargin.margin import probabilities
     >>> probabilities(np.array([-2.0, 0.0, 2.0]), sharpness=1.0).round(2).tolist()
     [[0.88, 0.12], [0.5, 0.5], [0.12, 0.88]]
     """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Literal
 
 from graphmargin._checks import check_choice
@@ -14,17 +13,7 @@ from graphmargin.methods.manifold import Manifold
 from graphmargin.methods.supervised import Supervised
 from graphmargin.search.member import Member, Method
 
-__all__ = [
-    "METHODS",
-    "Cut",
-    "Harmonic",
-    "LowDensity",
-    "Manifold",
-    "Supervised",
-    "default_members",
-    "member_names",
-    "named_member",
-]
+__all__: list[str] = []
 
 METHODS: dict[str, type[Method]] = {
     "cut": Cut,
@@ -50,7 +39,7 @@ def member_names() -> tuple[str, ...]:
     """
     names = []
     for name, method in METHODS.items():
-        has_kernel = any(field.name == "kernel" for field in fields(method))  # type: ignore[arg-type]
+        has_kernel = "kernel" in method.__annotations__
         names += [name, f"linear-{name}"] if has_kernel else [name]
     return tuple(names)
 

@@ -4,6 +4,7 @@ from graphmargin.search.choice import Choice
 from graphmargin.search.held_out import LabeledKFold, LabeledLeaveOneOut
 from graphmargin.search.member import FittedMember, Member, Method, View
 from graphmargin.search.predictor import Predictor
+from graphmargin.search.trials import Trials
 
 __all__ = [
     "Choice",
@@ -13,5 +14,6 @@ __all__ = [
     "Member",
     "Method",
     "Predictor",
+    "Trials",
     "View",
 ]

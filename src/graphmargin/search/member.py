@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+import numpy as np
 from scipy import sparse
 
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
@@ -33,15 +34,14 @@ class Method(ABC):
 
     A method is a frozen dataclass of its parameters. Values to try are tuples, and None stands for
     "auto". CONTRIBUTING.md shows how to add one.
+
+    Examples
+    --------
+    >>> from graphmargin.methods import Supervised
+    >>> method = Supervised.auto(None, "rbf")
+    >>> isinstance(method, Method), method.assumption
+    (True, 'labels alone tell the classes')
     """
-
-    @classmethod
-    def auto(cls, labels: EncodedLabels, kernel: Literal["rbf", "linear"]) -> Self:  # noqa: ARG003
-        """Return the method with chosen parameters, for the labels of all rows.
-
-        `kernel` matters to methods with a field of this name.
-        """
-        return cls()
 
     @property
     def needs_held_out(self) -> bool:
@@ -51,10 +51,19 @@ class Method(ABC):
         """
         return False
 
+    @classmethod
+    def auto(cls, labels: EncodedLabels, kernel: Literal["rbf", "linear"]) -> Self:  # noqa: ARG003
+        """Return the method by its name in `graphmargin.methods.METHODS`: all is chosen.
+
+        By default, this is the method without arguments. `kernel` is for methods that have a field
+        of this name.
+        """
+        return cls()
+
     @property
     @abstractmethod
     def assumption(self) -> str:
-        """The assumption about the classes, as a sentence without a period."""
+        """Assumption of the method about the classes, as a sentence without a period."""
 
     @abstractmethod
     def candidates(self, data: TrainingData) -> list[Candidate]:
@@ -73,7 +82,7 @@ class Method(ABC):
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """The numbers that a method sees of the rows: as given, or multiplied by factors.
+    """The rows as a method sees them: as given, or with features multiplied by factors.
 
     Members under the same view share graphs, kernels and harmonic solutions.
 
@@ -145,6 +154,18 @@ class FittedMember:
     warnings : tuple of FitWarning
     details : object
         What else the method has to say, such as `graphmargin.methods.harmonic.GraphDetails`.
+
+    Examples
+    --------
+    >>> from graphmargin.harmonic.walk_part import WalkPart
+    >>> from graphmargin.labels import encode_labels
+    >>> from graphmargin.search.data import TrainingData
+    >>> from graphmargin.search.execution import Execution
+    >>> weights = np.array([[0.0, 1.0], [1.0, 0.0], [3.0, 1.0]])
+    >>> walk = WalkPart(np.eye(2), ((1.0, 1.0),), None, np.array([0, 1]), 0)
+    >>> data = TrainingData(weights, encode_labels(["b", "a", None]), None, Execution())
+    >>> FittedMember.from_part(walk, data).codes.tolist()
+    [1, 0, 0]
     """
 
     part: Part
@@ -153,3 +174,10 @@ class FittedMember:
     confidence: FloatArray
     warnings: tuple[FitWarning, ...] = ()
     details: Any = None
+
+    @classmethod
+    def from_part(cls, part: Part, data: TrainingData) -> FittedMember:
+        """Return the member of a part: given labels are kept, and the part predicts the others."""
+        predicted, distributions = part.label(data.X)
+        codes = np.where(data.labels.labeled, data.labels.codes, predicted)
+        return cls(part, codes, distributions, distributions[np.arange(len(codes)), codes])

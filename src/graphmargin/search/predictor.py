@@ -14,7 +14,7 @@ from graphmargin.search.member import AS_GIVEN, View
 
 
 class Part(Protocol):
-    """The result of a method for new rows; `MachinePart` and `WalkPart` are examples.
+    """The data that label new rows, from the fit of a method: a `MachinePart`, a `WalkPart`, ...
 
     A part is a frozen dataclass of arrays and numbers. Those of the library can be saved in model
     files.

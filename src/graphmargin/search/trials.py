@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from graphmargin._typing import BoolArray, FloatArray, IntArray
+from graphmargin.labels import EncodedLabels
 from graphmargin.margin.coupling import class_scores, scales_of_pairs
 from graphmargin.margin.machine import predicted_codes
-from graphmargin.search.predictor import as_scores
+from graphmargin.search.held_out import NOTHING_HELD_OUT
+from graphmargin.search.predictor import Part, as_scores
+
+if TYPE_CHECKING:
+    from graphmargin.search.data import TrainingData
 
 
 @dataclass(frozen=True)
@@ -79,6 +84,62 @@ class Trials:
     max_blended: int | None = None
     is_untried: bool = False
     details: Any = None
+
+    @classmethod
+    def from_parts(
+        cls,
+        data: TrainingData,
+        candidates: Sequence[dict[str, Any]],
+        train: Callable[[EncodedLabels, dict[str, Any]], Part],
+        *,
+        supervised: Sequence[bool],
+    ) -> Trials:
+        """Return the trials of a method whose candidates are parts with class probabilities.
+
+        Each candidate is trained on all labels, and again without the labels of each fold. Only the
+        candidate with the largest weight is kept, because parts of any kind have no blend.
+
+        Parameters
+        ----------
+        data : TrainingData
+        candidates : sequence of dict
+        train : callable
+            Takes the labels of all rows and a candidate, and returns a part.
+        supervised : sequence of bool
+            True for candidates that do not learn from unlabeled rows.
+
+        Examples
+        --------
+        See "Adding a method" in CONTRIBUTING.md.
+        """
+        labels, held_out, m, c = data.labels, data.held_out, len(candidates), data.n_classes
+        folds = () if held_out is None else held_out.folds
+        trained = [train(labels, candidate) for candidate in candidates]
+        values = []
+        for fold in folds:
+            parts = [train(labels.without(fold), candidate) for candidate in candidates]
+            values.append([part.probabilities(data.X[fold]) for part in parts])
+        rows = np.concatenate([NOTHING_HELD_OUT, *folds])
+        held_out_rows: IntArray | None = rows
+        held_out_codes = labels.codes[rows]
+        if held_out is not None and held_out.validation is not None:
+            new, held_out_codes = held_out.validation
+            held_out_rows, values = None, [[part.probabilities(new) for part in trained]]
+        held_out_values, fold_numbers = stack_folds(values, np.ones(m), c)
+        unlabeled = data.X[np.flatnonzero(~labels.labeled)]
+        return cls(
+            params=[dict(candidate) for candidate in candidates],
+            supervised=np.array(supervised, dtype=np.bool_),
+            held_out_codes=held_out_codes,
+            fold=fold_numbers,
+            held_out_values=held_out_values,
+            scales=np.ones(m),
+            pair_scales=np.ones((m, c)),
+            shares=np.array([smoothed_shares(part.label(unlabeled)[0], c) for part in trained]),
+            held_out_rows=held_out_rows,
+            columns="masses",
+            max_blended=1,
+        )
 
     def scores(self, weights: FloatArray, rows: Any = slice(None)) -> FloatArray:
         """Return the class scores of a weighted mean of candidates, for some held-out labels.

@@ -3,38 +3,15 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from graphmargin.tables.column_names import ColumnUse
 from graphmargin.tables.table_errors import TableError
 
 if TYPE_CHECKING:
-    from graphmargin.tables.reading import read_chunks, read_table
-    from graphmargin.tables.table_features import TableFeatures, fit_features
-    from graphmargin.tables.target import Target, read_target
-    from graphmargin.tables.writing import check_output, table_writer
+    from graphmargin.tables.reading import read_table
+    from graphmargin.tables.table_features import TableFeatures
 
-__all__ = [
-    "ColumnUse",
-    "TableError",
-    "TableFeatures",
-    "Target",
-    "check_output",
-    "fit_features",
-    "read_chunks",
-    "read_table",
-    "read_target",
-    "table_writer",
-]
+__all__ = ["TableError", "TableFeatures", "read_table"]
 
-_PUBLIC_MODULES = {
-    "TableFeatures": "table_features",
-    "Target": "target",
-    "check_output": "writing",
-    "fit_features": "table_features",
-    "read_chunks": "reading",
-    "read_table": "reading",
-    "read_target": "target",
-    "table_writer": "writing",
-}
+_PUBLIC_MODULES = {"TableFeatures": "table_features", "read_table": "reading"}
 _OPTIONAL_PACKAGES = ("openpyxl", "pandas", "pyarrow")
 
 

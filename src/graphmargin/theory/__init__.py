@@ -1,19 +1,7 @@
 """Bounds on the risk of a max-margin graph cut, and their terms."""
 
 from graphmargin.theory.bounds import RiskBound, risk_bound
-from graphmargin.theory.capacity import inductive_error, vc_dimension
-from graphmargin.theory.stability import (
-    laplacian_eigenvalues,
-    stability_coefficient,
-    transductive_error,
-)
+from graphmargin.theory.capacity import vc_dimension
+from graphmargin.theory.stability import stability_coefficient
 
-__all__ = [
-    "RiskBound",
-    "inductive_error",
-    "laplacian_eigenvalues",
-    "risk_bound",
-    "stability_coefficient",
-    "transductive_error",
-    "vc_dimension",
-]
+__all__ = ["RiskBound", "risk_bound", "stability_coefficient", "vc_dimension"]

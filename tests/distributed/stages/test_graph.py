@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from graphmargin.selection.parameters import GraphParameters
 
 from graphmargin.distributed.engine.handles import (
     Codes,
@@ -16,7 +17,6 @@ from graphmargin.distributed.stages.graph import build_graph
 from graphmargin.distributed.stages.partitioning import partition_rows
 from graphmargin.graph import knn_graph, paper_width
 from graphmargin.graph.adjacency import metric_points
-from graphmargin.selection.parameters import GraphParameters
 from tests.distributed.rows import assembled, mixture, write_rows
 
 
