@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from graphmargin.labeling.inspection import full_findings
 from scipy import sparse
 
 from graphmargin import SemiSupervisedEnsemble, save_model
 from graphmargin.labeling.labeled_table import label_rows
 from graphmargin.labeling.labeling_task import task_of
+from graphmargin.labeling.table_report import report_on
 from graphmargin.methods import METHODS
 from graphmargin.models import ModelFileError
 from tests.methods import nearest_mean
@@ -109,9 +109,9 @@ def test_a_registered_method_labels_tables(monkeypatch):
     table = pd.DataFrame(X, columns=["x", "y"]).assign(kind=np.where(y >= 0, names, None))
     labeled = label_rows(task_of(table, "kind"), method="nearest-mean")
     assert (labeled.table["kind"] == names).mean() > 0.9
-    findings = full_findings(labeled)
-    assert dict(findings.assumptions)["classes are round"] > 0
-    assert findings.estimate.n_held_out == np.count_nonzero(y >= 0)
+    summary = report_on(labeled).summary
+    assert dict(summary.assumptions)["classes are round"] > 0
+    assert summary.estimate.n_held_out == np.count_nonzero(y >= 0)
 
 
 def test_a_model_file_does_not_take_a_method_of_your_own(tmp_path):
