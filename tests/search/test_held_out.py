@@ -19,13 +19,12 @@ from graphmargin.estimators import HarmonicClassifier
 from graphmargin.labels import encode_labels
 from graphmargin.search.held_out import (
     FEW_LABELS,
-    LabeledKFold,
-    LabeledLeaveOneOut,
     default_held_out,
     held_out_from,
     stratified_label_folds,
     validation_set,
 )
+from graphmargin.search.splitters import LabeledKFold, LabeledLeaveOneOut
 
 codes = st.lists(st.integers(-1, 4), max_size=60).map(lambda rows: np.array(rows, dtype=np.int64))
 n_splits = st.integers(2, 70)
