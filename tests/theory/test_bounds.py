@@ -130,7 +130,7 @@ def test_bound_is_informative_with_many_labels_that_count_little():
 
 @pytest.mark.parametrize(
     ("kernel", "stability", "eps"),
-    [("linear", "graph", 1e-6), ("cubic", "spectral", 0.3), ("linear", "lemma", 0.3)],
+    [("linear", "graph", 1e-6), ("poly", "spectral", 0.3), ("linear", "lemma", 0.3)],
 )
 def test_bound_of_a_fitted_cut_is_the_sum_of_its_terms(kernel, stability, eps):
     X, _, y = blobs(60, 0.2, seed=0)
