@@ -68,6 +68,47 @@ def test_results_are_those_of_the_blend(name):
         np.testing.assert_array_equal(model.predict(X), model.decision_function(X).argmax(axis=1))
 
 
+NO_LISTS = {
+    "harmonic": {
+        "n_neighbors": [4, 6],
+        "width": ["paper", 2.0],
+        "metric": ["euclidean", "cosine"],
+        "c_unlabeled": [0.0, 1.0],
+    },
+    "cut": {
+        "kernel": ["linear", "rbf"],
+        "degree": (2, 3),
+        "coef0": [0.0, 1.0],
+        "width": np.array([1.0, 2.0]),
+        "n_neighbors": [5],
+        "metric": ["cosine"],
+        "eps": [0.0, 0.1],
+        "loss_weights": ["equal", "confidence"],
+        "c_unlabeled": [0.0, 1.0],
+    },
+    "manifold": {
+        "kernel": ["rbf"],
+        "laplacian_power": [1, 2],
+        "normalized": [False, True],
+        "fit_intercept": [False, True],
+    },
+    "semi-supervised": {"kernel": ["linear", "rbf"], "width": [1.0]},
+    "supervised": {"kernel": ["linear", "rbf"], "degree": [2, 3]},
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "parameter", "values"),
+    [(name, *item) for name, lists in NO_LISTS.items() for item in lists.items()],
+)
+def test_lists_of_other_parameters_are_refused_with_the_way_out(name, parameter, values):
+    X, _, y = blobs()
+    message = rf"^`{parameter}` must be one value, got .*SemiSupervisedEnsemble\(members=\[...\]\)$"
+    for member in (name, f"{name}-lists"):
+        with pytest.raises(ValueError, match=message):
+            fit(member, X, y, **{parameter: values})
+
+
 # Labels to test on
 
 
