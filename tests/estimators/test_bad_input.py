@@ -1,6 +1,6 @@
 """Rows, labels, graphs and kernel matrices that are refused, with the value in the message.
 
-Parameters are checked in tests/selection/test_parameters.py, and `cv` in test_held_out.py there.
+Parameters are checked in tests/search/test_parameters.py, and `cv` in test_held_out.py there.
 """
 
 import re
@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
 from graphmargin import harmonic_solution, knn_graph
 from graphmargin.estimators import (
@@ -18,7 +19,15 @@ from graphmargin.estimators import (
     SemiSupervisedSVC,
 )
 from graphmargin.models.array_model import array_model_of
-from tests.estimators.problems import CLASSIFIERS, WITH_MARGIN, blobs, every_class, fit
+from tests.estimators.problems import (
+    CLASSIFIERS,
+    LISTS,
+    TWO_KERNELS,
+    WITH_MARGIN,
+    blobs,
+    every_class,
+    fit,
+)
 
 every_classifier = pytest.mark.parametrize("classifier", CLASSIFIERS)
 margin_classifiers = pytest.mark.parametrize("classifier", CLASSIFIERS[1:])
@@ -118,6 +127,17 @@ def test_bad_graphs_are_refused(W, message):
             HarmonicClassifier(affinity="precomputed").fit(W, Y)
 
 
+@pytest.mark.parametrize("size", [1e300, 1e307, 1.7e308])
+def test_graphs_whose_sums_overflow_are_refused_by_name(size):
+    W = size * np.random.default_rng(0).random((20, 20))
+    W = np.maximum(W, W.T)
+    for model in (MaxMarginGraphCut(), ManifoldSVC()):
+        with pytest.raises(ValueError, match=r"`W` has weights up to .* `gamma_g`"):
+            model.fit(X, Y, W=W)
+    with pytest.raises(ValueError, match="`W` has weights up to"):
+        HarmonicClassifier(affinity="precomputed").fit(W, Y)
+
+
 def test_unknown_affinity_is_named():
     for affinity in ("rbf", None, ["knn"]):
         with refuses(f"`affinity` must be one of 'knn', 'precomputed', got {affinity!r}"):
@@ -150,6 +170,8 @@ def test_bad_kernel_matrices_are_refused(classifier):
         (asymmetric, "`X` must be a symmetric kernel matrix for kernel='precomputed'"),
         (sparse.csr_array(asymmetric), "`X` must be a symmetric kernel matrix"),
         (-K, "`X` must be a kernel matrix, with k(x, x) >= 0, got -"),
+        (1e300 * K, "`X` must be a kernel matrix w"),
+        (1e-200 * K, "`X` must be a kernel matrix w"),
     ):
         with refuses(message):
             fit_on_kernel(classifier, matrix)
@@ -161,9 +183,9 @@ def test_bad_kernel_matrices_are_refused(classifier):
 # Validation rows, which are checked as new rows are
 
 
-@pytest.mark.parametrize("classifier", [HarmonicClassifier, SemiSupervisedSVC, MaxMarginGraphCut])
-def test_bad_validation_sets_are_refused(classifier):
-    model = classifier(width=[1.0, 2.0])
+@pytest.mark.parametrize("name", ["harmonic", "semi-supervised", "cut", "ensemble"])
+def test_bad_validation_sets_are_refused(name):
+    model = clone(LISTS.get(name, TWO_KERNELS))
     for cv, message in (
         ((X[:3, :1], [0, 1, 0]), "X has 1 features, but"),
         ((with_entry(np.nan)[:4], [0, 1, 0, 1]), "Input X contains NaN"),

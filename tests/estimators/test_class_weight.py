@@ -25,7 +25,7 @@ def test_supervised_machine_equals_scikit_learn(class_weight, kernel):
     model = SupervisedSVC(width=1.0, **options).fit(X, truth)
     reference = SVC(gamma=0.5, tol=1e-8, decision_function_shape="ovo", **options).fit(X, truth)
     np.testing.assert_allclose(
-        model.predictor_.machines[0].pairwise(X), reference.decision_function(X), atol=5e-3
+        model.predictor_.part.machine.pairwise(X), reference.decision_function(X), atol=5e-3
     )
 
 
@@ -97,7 +97,7 @@ def test_bad_weights_are_refused(name, class_weight, message):
 def test_a_saved_model_keeps_the_probabilities(tmp_path):
     X, _, few = imbalanced()
     model = SupervisedSVC(C="auto", class_weight={1: 50.0}, random_state=0).fit(X, few)
-    assert model.predictor_.calibration.offsets.any()
+    assert model.predictor_.part.calibration.offsets.any()
     save_model(model, tmp_path / "model.graphmargin")
     loaded = load_model(tmp_path / "model.graphmargin")
     np.testing.assert_array_equal(loaded.predict(X), model.predict(X))

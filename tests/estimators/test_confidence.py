@@ -4,13 +4,15 @@ import warnings
 
 import numpy as np
 import pytest
-from graphmargin.selection import LabeledKFold, cuts
+from graphmargin.selection import LabeledKFold
 from scipy import sparse
 
 from graphmargin.confidence.held_out_predictions import estimate_accuracy
 from graphmargin.confidence.prediction_sets import set_thresholds
 from graphmargin.estimators import HarmonicClassifier, MaxMarginGraphCut, SupervisedSVC
 from graphmargin.graph import knn_graph
+from graphmargin.methods import cut
+from graphmargin.search import LabeledKFold
 from tests.estimators.problems import LISTS, assert_sound, blobs, fit
 
 every_list = pytest.mark.parametrize("name", LISTS)
@@ -38,8 +40,7 @@ def linear_cut():
 
 def test_probabilities_include_those_of_the_graph(linear_cut):
     X, truth, y = rings()
-    predictor = linear_cut.predictor_
-    assert predictor.calibration.graph_weight > 0
+    assert linear_cut.predictor_.part.calibration.graph_weight > 0
     assert_sound(linear_cut, X)
     unlabeled = y < 0
     for predicted in (linear_cut.transduction_, linear_cut.predict(X)):
@@ -75,12 +76,12 @@ def test_graph_has_no_share_with(reason, monkeypatch):
     elif reason == "fixed parameters":
         model.set_params(gamma_g=0.1, C=1.0)
     elif reason == "many rows":
-        monkeypatch.setattr(cuts, "MAX_GRAPH_ROWS", 299)
+        monkeypatch.setattr(cut, "MAX_GRAPH_ROWS", 299)
     elif reason == "a validation set":
         model.set_params(cv=(X[30:60] + 0.01, truth[30:60]))
     model.fit(X, y, W=W)
-    assert model.predictor_.calibration.graph_weight == 0
-    assert model.predictor_.graph == ()
+    assert model.predictor_.part.calibration.graph_weight == 0
+    assert model.predictor_.part.walk is None
 
 
 # Accuracy.
@@ -100,7 +101,7 @@ def test_accuracy_is_that_of_the_held_out_labels(name):
     assert model.accuracy_.accuracy == expected.accuracy
     assert model.accuracy_.interval == expected.interval
     assert model.accuracy_.n_held_out == 18
-    if name != "harmonic" and not model.predictor_.graph:
+    if name != "harmonic" and model.predictor_.part.walk is None:
         assert model.accuracy_.n_right == round(18 * (1 - model.choice_.error))
 
 
@@ -165,8 +166,9 @@ def test_sets_cover_rows_without_a_label():
 def test_a_validation_set_has_the_probabilities_of_new_rows(name):
     X, truth, y = blobs(3, n=120, distance=1.5, per_class=5)
     model = fit(f"{name}-lists", X[:80], y[:80], cv=(X[80:], truth[80:]))
-    # Trials of semi-supervised SVMs minimize a smooth objective.
-    difference = 0.1 if name == "semi-supervised" else 1e-6
+    # Trials of semi-supervised SVMs have fewer landmarks, and a mean of harmonic solutions has one
+    # probability that a new point moves to a neighbor, the mean of theirs.
+    difference = {"semi-supervised": 0.1, "harmonic": 0.02}.get(name, 1e-6)
     np.testing.assert_allclose(
         model.held_out_.probabilities, model.predict_proba(X[80:]), atol=difference
     )

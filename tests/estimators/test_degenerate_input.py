@@ -1,5 +1,7 @@
 """Input that looks odd but is well defined, once for each class and kind of input."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -103,16 +105,15 @@ def test_copies_of_rows_are_treated_alike(name, width):
 @pytest.mark.parametrize("value", [0.0, 1e6])
 def test_constant_column_changes_nothing(name, value):
     wide = np.column_stack([X, np.full(20, value)])
-    model, narrow = (
-        fit(name, wide, Y, width=2.0, kernel="rbf"),
-        fit(name, X, Y, width=2.0, kernel="rbf"),
-    )
+    members = [MaxMarginGraphCut(kernel="linear", width=2.0), MaxMarginGraphCut(width=2.0)]
+    options = {"width": 2.0, "kernel": "rbf", "members": members}
+    model, narrow = fit(name, wide, Y, **options), fit(name, X, Y, **options)
     np.testing.assert_array_equal(model.transduction_, narrow.transduction_)
     np.testing.assert_allclose(model.predict_proba(wide), narrow.predict_proba(X), atol=1e-3)
 
 
 @every_model
-@pytest.mark.parametrize("unit", [1e-100, 1e100])
+@pytest.mark.parametrize("unit", [1e-30, 1e30])
 def test_units_of_the_rows_do_not_matter(name, unit):
     model, plain = fit(name, unit * X, Y), fit(name, X, Y)
     np.testing.assert_array_equal(model.predict(unit * X), plain.predict(X))
@@ -168,3 +169,43 @@ def test_graph_without_edges_is_accepted():
     with pytest.warns(UserWarning, match=message):
         chosen = MaxMarginGraphCut().fit(X, Y, W=W)
     assert_sound(chosen, X)
+
+
+@pytest.mark.parametrize("size", [1e-310, 1e-200, 1e280])
+def test_graphs_of_extreme_weights_have_finite_results(size):
+    W = size * np.random.default_rng(0).integers(1, 4, (20, 20))
+    W = np.maximum(W, W.T)
+    for gamma_g in (0.0, 0.1):
+        model = HarmonicClassifier(affinity="precomputed", gamma_g=gamma_g).fit(W, Y)
+        for weights in (W, 1e-300 * W, np.full((1, 20), 1.7e308)):
+            proba = model.predict_proba(weights)
+            assert np.isfinite(proba).all()
+            np.testing.assert_allclose(proba.sum(axis=1), 1.0)
+
+
+EXTREMES = (5e-324, 1e-300, 1e-30, 1e30, 1e290, 1.7e308)
+
+
+@pytest.mark.parametrize("value", EXTREMES)
+@pytest.mark.parametrize(
+    ("name", "parameter"),
+    [
+        *(("harmonic", "gamma_g"), ("harmonic", "c_labeled"), ("harmonic", "c_unlabeled")),
+        *(("cut", "gamma_g"), ("cut", "C"), ("supervised", "C"), ("semi-supervised", "C")),
+        *(("manifold", "C"), ("manifold", "gamma_u"), ("semi-supervised", "gamma_u")),
+    ],
+)
+def test_extreme_parameters_have_finite_results_or_are_refused_by_name(name, parameter, value):
+    lists = parameter in ("gamma_g", "C", "gamma_u")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        for given in (value, *([[value, 1.0]] if lists else [])):
+            try:
+                model = fit(name, X, Y, **{parameter: given})
+            except ValueError as error:
+                refusal = str(error)
+                assert not 1e-30 <= value <= 1e30
+            else:
+                refusal = parameter
+                assert np.isfinite(model.predict_proba(X)).all()
+            assert f"{parameter}" in refusal

@@ -42,6 +42,6 @@ def test_classifier_is_train_manifold_on_the_graph_of_the_points(kernel, n_class
     )
     new = X[::3] + 0.1
     np.testing.assert_allclose(pairwise(model, new), machine.pairwise(new), atol=1e-9)
-    assert model.predictor_.machines[0].report == machine.report
+    assert model.predictor_.part.machine.report == machine.report
     if not changed.get("fit_intercept", True):
-        np.testing.assert_array_equal(model.predictor_.machines[0].intercepts, 0.0)
+        np.testing.assert_array_equal(model.predictor_.part.machine.intercepts, 0.0)

@@ -4,7 +4,6 @@ import warnings
 
 import numpy as np
 import pytest
-from graphmargin.selection import cuts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -14,6 +13,7 @@ from graphmargin.estimators import MaxMarginGraphCut, SupervisedSVC
 from graphmargin.graph import knn_graph
 from graphmargin.harmonic import harmonic_solution, normalize_class_mass
 from graphmargin.margin import Kernel, train_machine
+from graphmargin.methods import cut
 from tests.estimators.problems import (
     blobs,
     pairs_of,
@@ -243,7 +243,7 @@ def test_class_masses_are_normalized_on_request(priors):
     machine = train_machine(
         X[trained],
         solution.codes[trained],
-        model.predictor_.machines[0].kernel,
+        model.predictor_.part.machine.kernel,
         C=2.0,
         sample_weight=solution.confidence[trained],
     )
@@ -256,7 +256,7 @@ def test_class_masses_are_normalized_on_request(priors):
 def test_probabilities_are_calibrated_on_a_sample_of_many_rows(monkeypatch):
     X, _, y = blobs(3, n=300, distance=1.5, per_class=20)
     on_all = paper_cut(C=2.0).fit(X, y).predict_proba(X)
-    monkeypatch.setattr(cuts, "CALIBRATION_ROWS", 100)
+    monkeypatch.setattr(cut, "CALIBRATION_ROWS", 100)
     on_some = paper_cut(C=2.0).fit(X, y).predict_proba(X)
     difference = np.abs(on_some - on_all)
     assert 0 < difference.mean() < 0.03

@@ -65,7 +65,7 @@ def test_functions_of_pairs_are_those_of_scikit_learn(kernel, n_classes, C):
 
 def test_linear_machine_keeps_its_weights_and_no_support_vectors():
     X, _, y = blobs(3)
-    (machine,) = SupervisedSVC(kernel="linear").fit(X, y).predictor_.machines
+    machine = SupervisedSVC(kernel="linear").fit(X, y).predictor_.part.machine
     assert machine.vectors is None
     assert machine.coefficients.shape == (4, 3)
 
@@ -79,6 +79,6 @@ def test_sparse_rows_with_long_indices_are_those_with_short_ones(monkeypatch):
     long.indices, long.indptr = long.indices.astype(np.int64), long.indptr.astype(np.int64)
     expected = SupervisedSVC().fit(X, y).decision_function(X)
     model = SupervisedSVC().fit(long, y)
-    assert model.predictor_.machines[0].report.solver == "libsvm"
+    assert model.predictor_.part.machine.report.solver == "libsvm"
     np.testing.assert_allclose(model.decision_function(long), expected)
     assert long.indices.dtype == np.int64

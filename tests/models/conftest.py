@@ -3,14 +3,18 @@
 import io
 import json
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from graphmargin import HarmonicClassifier, MaxMarginGraphCut, SupervisedSVC
+from graphmargin import HarmonicClassifier, MaxMarginGraphCut, SemiSupervisedEnsemble, SupervisedSVC
+from graphmargin.labels import encode_labels
+from graphmargin.methods import named_member
 from graphmargin.models import TableModel, save_model
 from graphmargin.models.archive import DESCRIPTION, TREE, pack_entries
+from graphmargin.search import View
 from graphmargin.tables.table_features import fit_features
 
 WORDS = ("red", "green", "blue", "sky", "sea", "tree", "dog", "house", "river", "moon")
@@ -52,7 +56,19 @@ def cut_with_graph(data):
     """Return a classifier whose class scores include the probabilities of its graph."""
     y = np.where(np.arange(60) < 30, np.arange(60) % 3, -1)
     model = MaxMarginGraphCut(random_state=0).fit(data[0], y)
-    assert model.predictor_.calibration.graph_weight > 0
+    assert model.predictor_.part.calibration.graph_weight > 0
+    return model
+
+
+@pytest.fixture(scope="session")
+def ensemble_with_view(data):
+    """Return an ensemble of a machine on scaled features and a harmonic solution."""
+    X, y = data
+    linear = named_member("linear-supervised", encode_labels(y))
+    view = View("light", np.array([1.0, 0.5, 0.5, 0.1]))
+    members = [replace(linear, view=view, prior=2.0), "harmonic"]
+    model = SemiSupervisedEnsemble(members=members, random_state=0).fit(X, y)
+    assert [part.view is view for part in model.predictor_.parts] == [True, False]
     return model
 
 
@@ -129,12 +145,12 @@ def forge(entries_of):
 
 @pytest.fixture(scope="session")
 def put():
-    """Replace a value in a tree, at a place such as ``machines.0.center``."""
+    """Replace a value in a tree, at a place such as ``parts.0.weight``."""
 
-    def replace(tree, place, value):
+    def put_value(tree, place, value):
         *outer, last = [int(key) if key.isdigit() else key for key in place.split(".")]
         for key in outer:
             tree = tree[key]
         tree[last] = value
 
-    return replace
+    return put_value

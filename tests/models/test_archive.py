@@ -111,7 +111,8 @@ def test_arrays_must_have_the_size_of_their_header(array, saved, forge):
 )
 def test_references_to_missing_arrays_raise_an_error(number, saved, forge):
     def edit(tree):
-        tree["predictor"]["machines"][0]["intercepts"]["number"] = number
+        part = tree["predictor"]["parts"][0]["part"]
+        part["machine"]["intercepts"]["number"] = number
 
     forge(saved, edit)
     with pytest.raises(ModelFileError, match="is not a model file, or it is damaged"):

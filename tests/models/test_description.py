@@ -11,14 +11,14 @@ from graphmargin.models import model_info, save_model
 
 def test_the_description_has_all_fields(saved):
     info = model_info(saved)
-    assert (info.schema, info.graphmargin, info.kind) == (1, gm.__version__, "SupervisedSVC")
+    assert (info.schema, info.graphmargin, info.kind) == (2, gm.__version__, "SupervisedSVC")
     assert abs(datetime.now(UTC) - datetime.fromisoformat(info.created)) < timedelta(minutes=10)
     assert info.packages == {name: version(name) for name in ("numpy", "scipy", "scikit-learn")}
     assert info.classes == ("0", "1", "2")
     assert info.parameters["kernel"] == "rbf"
     assert (info.target, info.details) == (None, {})
     with pytest.raises(AttributeError):
-        info.schema = 2
+        info.schema = 1
 
 
 def test_the_text_of_a_description_is_short(saved, tmp_path):

@@ -1,3 +1,6 @@
+import pickle
+from dataclasses import dataclass, replace
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -18,22 +21,29 @@ from graphmargin import (
     SemiSupervisedSVC,
     SupervisedSVC,
 )
+from graphmargin.harmonic.walk_part import WalkPart
+from graphmargin.margin.machine_part import MachinePart
+from graphmargin.methods import Supervised
 from graphmargin.models import ModelFileError, load_model, model_info, save_model
 
 FIXED = {"gamma_g": 0.1, "C": 1.0}
 MODELS = {
     "cut": MaxMarginGraphCut(**FIXED),
     "cut-chosen": MaxMarginGraphCut(),
-    "cut-kernels": MaxMarginGraphCut(kernel=["linear", "rbf", "poly"], cv=3, **FIXED),
+    "cut-lists": MaxMarginGraphCut(gamma_g=[0.1, np.inf], C=[1.0, 10.0], cv=3),
     "cut-poly": MaxMarginGraphCut(kernel="poly", c_labeled=2.0, **FIXED),
     "cut-landmarks": MaxMarginGraphCut(approximation="nystroem", **FIXED),
     "harmonic": HarmonicClassifier(),
     "harmonic-far-labels": HarmonicClassifier(gamma_g=np.inf, width=2.0),
-    "harmonic-graphs": HarmonicClassifier(n_neighbors=[3, 6], metric="cosine", cv=3),
+    "harmonic-lists": HarmonicClassifier(gamma_g=[0.1, 1.0], metric="cosine", cv=3),
     "supervised-linear": SupervisedSVC(kernel="linear"),
     "manifold": ManifoldSVC(),
     "semi-supervised": SemiSupervisedSVC(class_prior=None),
+    "semi-supervised-chosen": SemiSupervisedSVC(gamma_u="auto", class_weight="balanced"),
     "ensemble": SemiSupervisedEnsemble(class_weight="balanced"),
+    "ensemble-kernels": SemiSupervisedEnsemble(
+        members=[MaxMarginGraphCut(kernel="linear"), MaxMarginGraphCut(), HarmonicClassifier()]
+    ),
 }
 
 
@@ -52,7 +62,6 @@ def assert_same(predictions, expected):
         np.testing.assert_array_equal(first, second)
 
 
-@pytest.mark.filterwarnings("ignore:semi-supervised SVM")  # whatever it finds is to be kept
 @pytest.mark.parametrize(
     ("name", "form"),
     [
@@ -76,6 +85,68 @@ def test_what_is_loaded_predicts_the_same_bits(name, form, data, tmp_path):
     for rows in (X, data[0] + 0.3):
         assert_same(predictions_of(loaded, rows), predictions_of(model, rows))
         assert_same(predictions_of(again, rows), predictions_of(model, rows))
+
+
+def test_views_of_members_are_kept(ensemble_with_view, data, tmp_path):
+    """New rows are multiplied by the factors of a view, as in the fit."""
+    save_model(ensemble_with_view, tmp_path / "a.graphmargin")
+    loaded, new = load_model(tmp_path / "a.graphmargin"), data[0] + 0.3
+    assert_same(predictions_of(loaded, new), predictions_of(ensemble_with_view, new))
+    for before, after in zip(
+        ensemble_with_view.predictor_.parts, loaded.predictor.parts, strict=True
+    ):
+        assert before.view.name == after.view.name
+        np.testing.assert_array_equal(before.view.factors, after.view.factors)
+    assert {part.view.factors is None for part in loaded.predictor.parts} == {True, False}
+
+
+@dataclass(frozen=True)
+class Majority:
+    """A part of a user, which predicts the first class."""
+
+    n_classes: int
+
+    def label(self, X):
+        return np.zeros(len(X), int), self.probabilities(X)
+
+    def probabilities(self, X):
+        return np.full((len(X), self.n_classes), 1 / self.n_classes)
+
+
+class MajorityMethod(Supervised):
+    """A method of a user, whose fit has a part that is not of graphmargin."""
+
+    def fit(self, data, choice):
+        return replace(super().fit(data, choice), part=Majority(data.n_classes))
+
+
+def test_parts_of_users_are_refused(data, saved, tmp_path):
+    """A file could not say how to load them without running code; a pickle can."""
+    X, y = data
+    members = [MajorityMethod(SupervisedSVC().method().kernel), "harmonic"]
+    model = SemiSupervisedEnsemble(members=members).fit(X, y)
+    before = saved.read_bytes()
+    message = (
+        r"^a model file cannot store a Majority, got Majority\(n_classes=3\); leave out members "
+        "with methods of your own, or pickle the classifier$"
+    )
+    for path in (saved, tmp_path / "new.graphmargin"):
+        with pytest.raises(ModelFileError, match=message):
+            save_model(model, path)
+    assert saved.read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == [saved.name]
+    assert_same(predictions_of(pickle.loads(pickle.dumps(model)), X), predictions_of(model, X))
+
+
+def test_methods_of_users_with_parts_of_graphmargin_are_saved(data, tmp_path):
+    class Renamed(Supervised):
+        assumption = "labels tell the classes"
+
+    members = [Renamed(SupervisedSVC().method().kernel), "harmonic"]
+    model = SemiSupervisedEnsemble(members=members).fit(*data)
+    save_model(model, tmp_path / "a.graphmargin")
+    loaded = load_model(tmp_path / "a.graphmargin")
+    assert_same(predictions_of(loaded, data[0]), predictions_of(model, data[0]))
 
 
 @pytest.mark.parametrize(
@@ -121,12 +192,11 @@ def test_the_graph_of_a_cut_is_saved_with_its_rows(form, cut_with_graph, data, t
     loaded = load_model(tmp_path / "graph.graphmargin")
     new = form(data[0][::2] + 0.1)
     assert_same(predictions_of(loaded, new), predictions_of(model, new))
-    assert loaded.predictor.calibration.graph_weight > 0
-    for part in loaded.predictor.graph:
-        assert part.points.search.X.shape == (60, 4)
+    assert loaded.predictor.part.calibration.graph_weight > 0
+    assert loaded.predictor.part.walk.points.search.X.shape == (60, 4)
 
 
-def test_file_holds_support_vectors_or_weights_and_rows_only_once(data, tmp_path, entries_of):
+def test_file_holds_support_vectors_or_weights_and_rows_only_once(tmp_path, entries_of):
     X, y = gm.datasets.load_digits()
     few = gm.datasets.mask_labels(y[:1000], per_class=2, random_state=0)
     path, header = tmp_path / "a.graphmargin", 200
@@ -134,11 +204,14 @@ def test_file_holds_support_vectors_or_weights_and_rows_only_once(data, tmp_path
     assert array_sizes(path, entries_of)[-1] < 20 * 64 * 8 + header  # the 20 labeled rows
     save_model(SupervisedSVC(kernel="linear").fit(X[:1000], few), path)
     assert array_sizes(path, entries_of)[-1] < 64 * 45 * 8 + header  # a column for each pair
-    model = HarmonicClassifier(n_neighbors=[3, 6], cv=3).fit(*data)
-    assert len(model.predictor_.parts) == 2
+    few = gm.datasets.mask_labels(y[:1000], per_class=5, random_state=0)
+    model = SemiSupervisedEnsemble(members=["harmonic", "linear-cut"]).fit(X[:1000], few)
+    assert {type(part.part) for part in model.predictor_.parts} == {WalkPart, MachinePart}
+    (cut,) = (part.part for part in model.predictor_.parts if isinstance(part.part, MachinePart))
+    assert cut.walk is not None
     save_model(model, path)
-    rows = 60 * 4 * 8  # which both graphs share
-    assert len([size for size in array_sizes(path, entries_of) if size > rows]) == 1
+    rows = 1000 * 64 * 8  # which both graphs share
+    assert len([size for size in array_sizes(path, entries_of) if size >= rows]) == 1
 
 
 def test_only_fitted_classifiers_of_graphmargin_are_saved(data, fitted, tmp_path):
@@ -180,10 +253,10 @@ def test_a_missing_file_or_folder_raises_an_os_error(tmp_path):
 
 
 def test_a_file_of_a_newer_schema_raises_an_error_with_versions(saved, forge):
-    forge(saved, lambda _: {"another": "format"}, schema=2, graphmargin="9.1")
+    forge(saved, lambda _: {"another": "format"}, schema=3, graphmargin="9.1")
     expected = (
-        rf"model.graphmargin was written by graphmargin 9.1 \(schema 2\), but graphmargin "
-        rf"{gm.__version__} reads up to schema 1; upgrade"
+        rf"model.graphmargin was written by graphmargin 9.1 \(schema 3\), but graphmargin "
+        rf"{gm.__version__} reads up to schema 2; upgrade"
     )
     for read in (load_model, model_info):
         with pytest.raises(ModelFileError, match=expected):

@@ -10,7 +10,10 @@ from graphmargin.models.records import ARRAY_RECORDS, table_records
 
 FIELDS = {
     "array-model": "predictor n_features feature_names held_out",
-    "margin-predictor": "classes machines calibration graph exponent",
+    "predictor": "classes parts class_weight",
+    "weighted-part": "part weight calibration view",
+    "view": "name factors",
+    "machine-part": "machine calibration walk",
     "machine": "kernel vectors coefficients intercepts n_classes center report",
     "kernel": "kind width degree coef0",
     "training-report": "solver C n_rows form n_landmarks approximation_error gap failure",
@@ -18,10 +21,7 @@ FIELDS = {
     "held-out-predictions": (
         "codes probabilities rows doubt class_shares confusion weighted_codes"
     ),
-    "harmonic-predictor": "classes parts codes majority exponent",
-    "mixture-predictor": "classes parts class_weight exponent",
-    "mixture-part": "predictor weight calibration feature_scale",
-    "walk-part": "class_mass sinks points",
+    "walk-part": "class_mass sinks points codes majority",
     "point-graph": "search width n_neighbors metric",
     "neighbor-search": "X n_jobs seed",
     "sparse-rows": "shape data indices indptr",
@@ -34,7 +34,7 @@ FIELDS = {
     "text-encoder": "name text_format vocabulary idf components center scale",
     "embedding-encoder": "name text_format center scale",
 }
-"""The format of schema 1; once there was a release, a change here is another schema."""
+"""The format of schema 2; once there was a release, a change here is another schema."""
 
 
 class Evil:
@@ -106,11 +106,13 @@ def test_names_of_code_are_not_resolved(name, saved, forge):
 @pytest.mark.parametrize(
     "place",
     [
-        "predictor.machines.0",
-        "predictor.machines.0.kernel",
-        "predictor.machines.0.kernel.kind",
-        "predictor.machines.0.vectors",
-        "predictor.calibration.doubt",
+        "predictor.parts.0",
+        "predictor.parts.0.view",
+        "predictor.parts.0.part",
+        "predictor.parts.0.part.machine.kernel",
+        "predictor.parts.0.part.machine.kernel.kind",
+        "predictor.parts.0.part.machine.vectors",
+        "predictor.parts.0.part.calibration.doubt",
         "predictor.classes.number",
         "predictor.__reduce__",
         "feature_names",

@@ -18,9 +18,11 @@ CALIBRATION = {
     "doubt": 0.5,
     "graph_weight": 0.0,
     "pair_scales": np.ones(3),
+    "offsets": np.zeros(1),
 }
-MACHINE, PART, POINTS = "predictor.machines.0", "predictor.parts.0", "predictor.parts.0.points"
-WALK, UNITS = "predictor.graph.0", "predictor.calibration.pair_scales"
+WEIGHTED, PART = "predictor.parts.0", "predictor.parts.0.part"
+MACHINE, POINTS, WALK = f"{PART}.machine", f"{PART}.points", f"{PART}.walk"
+UNITS = f"{PART}.calibration.pair_scales"
 V = 7  # support vectors of the model below, in 4 dimensions, of 3 classes, hence 3 pairs
 
 
@@ -37,15 +39,22 @@ MARGIN = [
     ("predictor", None),
     *(("predictor.classes", np.array(labels)) for labels in ([0, 1], [0], [[0], [1], [2]])),
     *(("predictor.classes", value) for value in ([0, 1, 2], None)),
-    *(("predictor.machines", value) for value in ([], None)),
-    *(("predictor.calibration.sharpness", value) for value in (0.0, np.nan, np.inf, "1")),
-    *(("predictor.calibration.doubt", value) for value in (1.5, -0.5, np.nan)),
-    ("predictor.calibration", [1.0, 0.5]),
-    *(("predictor.calibration.graph_weight", value) for value in (1.0, -1.0, np.nan, None)),
+    *(("predictor.parts", value) for value in ([], None, [CALIBRATION])),
+    ("predictor.class_weight", np.ones(2)),
+    ("predictor.class_weight", np.array([1.0, 0.0, 1.0])),
+    *((f"{WEIGHTED}.weight", value) for value in (0.0, 0.5, -1.0, np.nan, "1", None)),
+    *((WEIGHTED, value) for value in (None, CALIBRATION)),
+    *((PART, value) for value in (None, CALIBRATION, [])),
+    (f"{WEIGHTED}.calibration", CALIBRATION),
+    *((f"{WEIGHTED}.view", value) for value in (None, "light", CALIBRATION)),
+    *((f"{PART}.calibration.sharpness", value) for value in (0.0, np.nan, np.inf, "1")),
+    *((f"{PART}.calibration.doubt", value) for value in (1.5, -0.5, np.nan)),
+    (f"{PART}.calibration", [1.0, 0.5]),
+    *((f"{PART}.calibration.graph_weight", value) for value in (1.0, -1.0, np.nan, None)),
     *((UNITS, np.array(value)) for value in ([1.0, 1.0], [1.0, 0.0, 1.0], [[1.0, 1.0, 1.0]])),
     *((UNITS, np.array([1.0, 1.0, bad])) for bad in (np.nan, np.inf, -1.0)),
     *((UNITS, value) for value in (1.0, None, [1.0, 1.0, 1.0])),
-    *(("predictor.graph", value) for value in (None, [CALIBRATION])),
+    *((f"{PART}.walk", value) for value in (CALIBRATION, [])),
     *((f"{MACHINE}.vectors", np.zeros(shape)) for shape in ((V, 3), (V - 1, 4), V, (V, 4, 1))),
     *((f"{MACHINE}.vectors", np.full((V, 4), bad)) for bad in (np.nan, np.inf, 0, "0")),
     *((f"{MACHINE}.vectors", value) for value in (None, [[0.0] * 4] * V)),
@@ -76,8 +85,8 @@ HELD_OUT = [
     *(("held_out", value) for value in (CALIBRATION, [], "all")),
 ]
 GRAPH = [
-    *(("predictor.calibration.graph_weight", value) for value in (0.0, -1.0, np.inf)),
-    *(("predictor.graph", value) for value in ([], None, [CALIBRATION])),
+    *((f"{PART}.calibration.graph_weight", value) for value in (0.0, -1.0, np.inf)),
+    *((f"{PART}.walk", value) for value in ([], None, CALIBRATION)),
     *((f"{WALK}.class_mass", np.zeros(shape)) for shape in ((60, 2), (59, 3), 60)),
     (f"{WALK}.class_mass", None),
     (f"{WALK}.sinks", [[1.0, -1.0]]),
@@ -98,9 +107,9 @@ LINEAR = [
     (f"{MACHINE}.vectors", np.zeros((4, 3))),
 ]
 HARMONIC = [
-    *(("predictor.codes", np.full(60, code)) for code in (3, -1, 0.0)),
-    *(("predictor.codes", np.zeros(shape, int)) for shape in (59, (60, 1))),
-    *(("predictor.majority", value) for value in (3, -1, 0.5)),
+    *((f"{PART}.codes", np.full(60, code)) for code in (3, -1, 0.0)),
+    *((f"{PART}.codes", np.zeros(shape, int)) for shape in (59, (60, 1))),
+    *((f"{PART}.majority", value) for value in (3, -1, 0.5)),
     ("predictor.parts", []),
     *((f"{PART}.class_mass", np.zeros(shape)) for shape in ((60, 2), (59, 3), 60)),
     (f"{PART}.class_mass", np.full((60, 3), np.nan)),
@@ -147,19 +156,23 @@ TABLE = [
     ("predictor.classes", {"type": "texts", "values": ["cat", 1]}),
     ("target", [1]),
 ]
-MIXED = "predictor.parts.0"
-MIXTURE = [  # rows of 74 features: 2 numbers, 6 categories of 12 values
-    *((f"{MIXED}.feature_scale", np.ones(shape)) for shape in (73, (74, 1), (1, 74), 0)),
-    *((f"{MIXED}.feature_scale", np.full(74, bad)) for bad in (-0.1, np.nan, np.inf, 1, "1")),
-    *((f"{MIXED}.feature_scale", value) for value in (1.0, [1.0] * 74, "light", CALIBRATION)),
-    *((f"{MIXED}.weight", value) for value in (0.0, -0.5, 0.5, np.nan, None)),
-    (f"{MIXED}.predictor.classes", np.array([1, 0])),
+VIEW, MIXED = "predictor.parts.0.view", "predictor.parts.1"
+MIXTURE = [  # a machine under a view of four features, and a harmonic solution
+    *((f"{VIEW}.factors", np.ones(shape)) for shape in (3, (4, 1), (1, 4), 0)),
+    *((f"{VIEW}.factors", np.full(4, bad)) for bad in (np.nan, np.inf, 1, "1")),
+    *((f"{VIEW}.factors", value) for value in (1.0, [1.0] * 4, "light", CALIBRATION)),
+    *((f"{VIEW}.name", value) for value in (None, 1)),
+    *((f"{MIXED}.weight", value) for value in (0.0, -0.5, 0.9, np.nan, None)),
+    *((f"{MIXED}.calibration.sharpness", value) for value in (0.0, np.inf)),
+    *((f"{MIXED}.calibration.doubt", value) for value in (1.5, -0.5)),
+    (f"{MIXED}.part.codes", np.full(60, 3)),
+    *(("predictor.class_weight", value) for value in (None, np.ones(2), -np.ones(1), 1.0)),
     ("predictor.parts", []),
 ]
 
 
 @pytest.fixture(scope="module")
-def models(data, fitted, cut_with_graph, table_model, labeled_rings):
+def models(data, fitted, cut_with_graph, ensemble_with_view, table_model):
     X, y = data
     classifiers = {
         "margin": fitted,
@@ -168,14 +181,13 @@ def models(data, fitted, cut_with_graph, table_model, labeled_rings):
         "graph": cut_with_graph,
         "harmonic": HarmonicClassifier().fit(X, y),
         "held out": SupervisedSVC(C=[1.0, 10.0]).fit(X, y),
+        "mixture": ensemble_with_view,
     }
     models = {name: array_model_of(classifier) for name, classifier in classifiers.items()}
-    for name in ("graph", "held out"):  # `save_model` leaves out the numbers of rows
+    for name in ("graph", "held out", "mixture"):  # `save_model` leaves out the numbers of rows
         held_out = replace(models[name].held_out, rows=None)
         models[name] = replace(models[name], held_out=held_out)
-    rings = labeled_rings.model()
-    rings = replace(rings, held_out=replace(rings.held_out, rows=None))
-    return {**models, "table": table_model, "mixture": rings}
+    return {**models, "table": table_model}
 
 
 @pytest.mark.parametrize(
@@ -200,6 +212,6 @@ def test_an_invalid_part_raises_an_error_with_its_name(name, place, value, model
 
 
 def test_the_unchanged_models_are_valid(models):
-    assert models["margin"].predictor.machines[0].vectors.shape == (V, 4)
+    assert models["margin"].predictor.part.machine.vectors.shape == (V, 4)
     for model in models.values():
         check_model(decode(*encode(model, table_records()), table_records()))

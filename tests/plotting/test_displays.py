@@ -135,10 +135,12 @@ class TestCutDisplay:
         _, X = lattice_cut
         _, _, y_true, W = make_lattices()
         few = mask_labels(y_true, per_class=4, random_state=0)
-        model = MaxMarginGraphCut(gamma_g=[0.1], C=1.0, kernel=["linear"], eps=[0.01, 0.2])
+        model = MaxMarginGraphCut(gamma_g=[0.1, 10.0], C=1.0, kernel="linear", eps=0.01)
         display = CutDisplay.from_estimator(model.fit(X, few, W=W), X, resolution=10)
         assert np.array_equal(display.learned, model.training_mask_)
-        assert display.eps == model.choice_.best_params["eps"]
+        best = MaxMarginGraphCut(gamma_g=model.choice_.best_params["gamma_g"], C=1.0, eps=0.01)
+        expected = CutDisplay.from_estimator(best.fit(X, few, W=W), X, resolution=10)
+        np.testing.assert_allclose(display.confidence, expected.confidence)
 
     def test_rows_with_more_than_two_features_are_refused(self, digits_cut):
         with pytest.raises(ValueError, match=r"`X` must have shape \(400, 2\).*got \(400, 64\)"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -213,7 +214,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         self.predictor_ = fitted.predictor
         self.label_distributions_: FloatArray = fitted.label_distributions
         self.confidence_: FloatArray = fitted.confidence
-        self.choice_ = None if fitted.choice.is_fixed else fitted.choice
+        self.choice_ = None if fitted.choice.is_fixed else _without_details(fitted.choice)
         self.held_out_: HeldOutPredictions | None = fitted.held_out
         self.accuracy_: AccuracyEstimate | None = None
         if fitted.held_out is not None:
@@ -256,3 +257,9 @@ class MarginClassifier(SemiSupervisedClassifier):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = is_pairwise(self.kernel)
         return tags
+
+
+def _without_details(choice: Choice) -> Choice:
+    """Return a choice without the machines of its trials, which only the fit uses."""
+    trials = replace(choice.trials, details=None)
+    return replace(choice, trials=trials, parts=tuple(map(_without_details, choice.parts)))

@@ -143,8 +143,10 @@ class ManifoldSVC(MarginClassifier):
             gamma_u=read_candidates("gamma_u", self.gamma_u, check_gamma_u),
             C=read_candidates("C", self.C, check_C),
             laplacian_power=check_integer("laplacian_power", power, low=1),
-            normalized=check_bool("normalized", self.normalized),
-            fit_intercept=check_bool("fit_intercept", self.fit_intercept),
+            normalized=check_bool("normalized", one_value("normalized", self.normalized)),
+            fit_intercept=check_bool(
+                "fit_intercept", one_value("fit_intercept", self.fit_intercept)
+            ),
             approximation=check_approximation(self.approximation, self.kernel),
         )
 

@@ -12,7 +12,7 @@ from graphmargin.estimators.base import SemiSupervisedClassifier
 from graphmargin.labels import EncodedLabels
 from graphmargin.methods import default_members, member_names, named_member
 from graphmargin.search.member import Member, Method
-from graphmargin.search.parameters import is_auto, is_pairwise
+from graphmargin.search.parameters import is_auto, is_list, is_pairwise
 
 OF_ENSEMBLE = ("class_weight", "cv", "n_jobs", "random_state", "verbose")
 """Parameters that an ensemble has for all of its members."""
@@ -110,8 +110,8 @@ class SemiSupervisedEnsemble(SemiSupervisedClassifier):
         *,
         has_graph: bool,  # noqa: ARG002
     ) -> list[Member]:
-        given: Sequence[Any] = default_members(*X.shape) if is_auto(self.members) else self.members
-        if isinstance(given, str) or not len(given):
+        given = default_members(*X.shape) if is_auto(self.members) else self.members
+        if not is_list(given) or not len(given):
             msg = (
                 f"`members` must be 'auto' or a list of names and classifiers, got "
                 f"{self.members!r}; names are {', '.join(member_names())}"

@@ -62,9 +62,6 @@ class SemiSupervisedSVC(MarginClassifier):
         As in `SupervisedSVC`.
     class_prior_ : array of shape (c,) or None
         The shares that were used.
-    solutions_ : tuple of S3VMSolution
-        Solutions for each pair of classes: objectives, their trace, and whether the supervised SVM
-        was kept. A blend has none: its machines minimize a smooth objective.
 
     Examples
     --------

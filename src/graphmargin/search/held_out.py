@@ -43,6 +43,7 @@ def default_held_out(labels: EncodedLabels, seed: int) -> HeldOutLabels:
 
     Examples
     --------
+    >>> from graphmargin.labels import encode_labels
     >>> len(default_held_out(encode_labels([0, 0, 1, 1, -1]), 0).folds)
     4
     """
@@ -70,6 +71,7 @@ def held_out_from(cv: Any, X: Any, y: Any, labels: EncodedLabels, seed: int) -> 
 
     Examples
     --------
+    >>> from graphmargin.labels import encode_labels
     >>> y = ["a", "a", "b", "b", None]
     >>> held_out = held_out_from("loo", None, y, encode_labels(y), 0)
     >>> [fold.tolist() for fold in held_out.folds]
