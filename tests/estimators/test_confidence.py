@@ -4,7 +4,6 @@ import warnings
 
 import numpy as np
 import pytest
-from graphmargin.selection import LabeledKFold
 from scipy import sparse
 
 from graphmargin.confidence.held_out_predictions import estimate_accuracy

@@ -156,7 +156,7 @@ class TrainingData:
         """Return the data as a view shows them; members under the same view share the rest."""
         if view.factors is None:
             return self
-        return self._once(("view", id(view)), lambda: self._seen_through(view))
+        return self._once(("view", view), lambda: self._seen_through(view))
 
     def _seen_through(self, view: View) -> TrainingData:
         held_out = self.held_out

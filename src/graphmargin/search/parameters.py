@@ -210,7 +210,7 @@ def check_eps(eps: Any) -> float:
 
 def check_bool(name: str, value: Any) -> bool:
     """Return True or False, or raise ValueError."""
-    if type(value) not in (bool, np.bool_):
+    if type(one_value(name, value)) not in (bool, np.bool_):
         msg = f"`{name}` must be True or False, got {value!r}"
         raise ValueError(msg)
     return bool(value)
