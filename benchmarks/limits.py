@@ -252,12 +252,13 @@ def model_file() -> None:
     for X, y, _, _, random in draws():
         few = mask_labels(y, per_class=5, random_state=random.integers(10**6))
         for name, kernel in (("MaxMarginGraphCut", "rbf"), ("MaxMarginGraphCut, linear", "linear")):
-            machines = MaxMarginGraphCut(kernel=kernel).fit(X, few).predictor_.machines
-            vectors = [m.vectors for m in machines if m.vectors is not None]  # None: weights only
-            inside = {row.tobytes() for part in vectors for row in part.astype(X.dtype)}
+            vectors = MaxMarginGraphCut(kernel=kernel).fit(X, few).predictor_.part.machine.vectors
+            inside = set()
+            if vectors is not None:  # a linear machine has the weights of features alone
+                inside = {row.tobytes() for row in vectors.astype(X.dtype)}
             share = np.mean([row.tobytes() in inside for row in X])
             results[name].append([100 * float(share)])
-        points = HarmonicClassifier().fit(X, few).predictor_.parts[0].points
+        points = HarmonicClassifier().fit(X, few).predictor_.part.points
         results["HarmonicClassifier"].append([100.0 * points.search.X.shape[0] / len(X)])
     for name, values in results.items():
         line(name, np.array(values))

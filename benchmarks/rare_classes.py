@@ -17,17 +17,10 @@ Five minutes, by `python -m benchmarks.rare_classes [Default.csv|choice]`.
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
-from graphmargin.selection import choose
-from graphmargin.selection.cut_trials import max_blended, try_cuts
-from graphmargin.selection.cuts import blend_cuts
-from graphmargin.selection.execution import Execution
-from graphmargin.selection.grids import label_counts
-from graphmargin.selection.held_out import default_held_out
-from graphmargin.selection.parameters import read_parameters
-from graphmargin.selection.tasks import make_tasks
 from sklearn.datasets import load_breast_cancer, load_digits, make_classification
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.preprocessing import StandardScaler
@@ -35,6 +28,13 @@ from sklearn.preprocessing import StandardScaler
 from graphmargin import MaxMarginGraphCut
 from graphmargin.confidence import threshold_table
 from graphmargin.labels import encode_labels
+from graphmargin.margin.class_weights import class_weights
+from graphmargin.methods import named_member
+from graphmargin.search.data import TrainingData
+from graphmargin.search.execution import Execution
+from graphmargin.search.held_out import default_held_out
+from graphmargin.search.search import fit, search
+from graphmargin.search.weighing import choose
 
 DRAWS = 10
 CHOICE_DRAWS = 5
@@ -152,18 +152,20 @@ def compare_choices() -> None:
 
 def balanced_accuracies(X: np.ndarray, codes: np.ndarray, few: np.ndarray) -> list[float]:
     """Return the balanced accuracy without weights, and with both rules of the choice."""
-    labels, execution, hidden = encode_labels(few), Execution(seed=0), few == -1
-    accuracies = []
-    for class_weight, weighted in ((None, False), ("balanced", False), ("balanced", True)):
-        model = MaxMarginGraphCut(class_weight=class_weight)
-        (parameters,) = read_parameters(model, labels)
-        tasks = make_tasks(X, labels, None, [parameters], execution)
-        trials = try_cuts(tasks, default_held_out(labels, 0), execution)
-        counts, weights = label_counts(labels), parameters.class_weight if weighted else None
-        choice = choose(trials[0].evidence, counts, max_blended(trials), weights)
-        predicted = blend_cuts(trials, choice, execution).codes[hidden]
-        accuracies.append(balanced_accuracy_score(codes[hidden], predicted))
-    return accuracies
+    labels, hidden = encode_labels(few), few == -1
+    held_out, cut = default_held_out(labels, 0), named_member("cut", labels)
+    plain = TrainingData(X, labels, held_out, Execution())
+    counts = plain.label_counts
+    weights = class_weights("balanced", labels.classes, counts)
+    balanced = TrainingData(X, labels, held_out, Execution(), class_weight=weights)
+    weighted = search(balanced, cut)
+    # Held-out labels count equally in the choice alone; probabilities keep the weights.
+    equal = replace(choose(weighted.trials, counts, member=cut), class_weight=weights)
+    choices = [(plain, search(plain, cut)), (balanced, equal), (balanced, weighted)]
+    return [
+        balanced_accuracy_score(codes[hidden], fit(data, choice).codes[hidden])
+        for data, choice in choices
+    ]
 
 
 def main() -> None:

@@ -25,20 +25,6 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from graphmargin.selection.choice import (
-    BLENDED_WEIGHT,
-    SUPERVISED_PRIOR,
-    Choice,
-    choose,
-    error_rate,
-)
-from graphmargin.selection.cut_trials import CutTrials, try_cuts
-from graphmargin.selection.execution import Execution
-from graphmargin.selection.grids import label_counts
-from graphmargin.selection.held_out import default_held_out
-from graphmargin.selection.parameters import GraphParameters, KernelParameters, Parameters
-from graphmargin.selection.tasks import make_tasks
-from graphmargin.selection.trials import join_trials
 from joblib import Parallel, delayed
 from scipy.special import logsumexp
 from sklearn import datasets as tables
@@ -49,20 +35,27 @@ from graphmargin.datasets import load_digits, load_letter, load_segmentation, ma
 from graphmargin.labels import encode_labels
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import subtract_center
+from graphmargin.methods import Cut
+from graphmargin.search.choice import Choice, error_rate
+from graphmargin.search.data import TrainingData
+from graphmargin.search.execution import Execution
+from graphmargin.search.held_out import default_held_out
+from graphmargin.search.parameters import GraphParameters, KernelParameters, WalkParameters
+from graphmargin.search.trials import Trials, join_trials
+from graphmargin.search.weighing import BLENDED_WEIGHT, SUPERVISED_PRIOR, choose
 from reproduction.section import markdown_table
 
 MAX_ROWS = 800
 GAMMAS = (np.inf, 10.0, 1.0, 0.1, 0.01)
 CS = (1.0, 10.0, 100.0)
-PARAMETERS = Parameters(
-    kernel=KernelParameters(Kernel("rbf"), "paper"),
-    graph=GraphParameters(5, "paper", "euclidean"),
+CUT = Cut(
+    WalkParameters(GraphParameters(n_neighbors=5)),
+    KernelParameters(Kernel("rbf")),
     gamma_g=GAMMAS,
     C=CS,
-    class_mass_normalization=None,  # "auto"
 )
-"""Parameters of the trials that the rules weigh."""
-EQUAL = replace(PARAMETERS, gamma_g=GAMMAS[1:], loss_weights="equal")
+"""The cut whose candidates the rules weigh."""
+EQUAL = replace(CUT, gamma_g=GAMMAS[1:], loss_weights="equal")
 """Cuts with equal weights of the losses, for a rule of their own."""
 FIXED = {"gamma_g": 0.1, "C": 10.0, "class_mass_normalization": False}
 LABELS = (2, 10, 20, 100)
@@ -226,23 +219,23 @@ def rules(choice: Choice, equal: np.ndarray) -> dict[str, np.ndarray]:
     return weights | {"graph always: gamma_g = 0.1, C = 10": single[trials.params.index(FIXED)]}
 
 
-def errors_of_rules(name: str, labels: int, draw: int) -> dict[str, float]:
+def errors_of_rules(name: str, n_labels: int, draw: int) -> dict[str, float]:
     """Return the error of every rule on the unlabeled rows of one draw, in percent."""
     X, y = (BINARY | MULTI_CLASS)[name](random_state=draw)
-    share = {"fraction": labels / len(y)} if name in BINARY else {"per_class": labels}
+    share = {"fraction": n_labels / len(y)} if name in BINARY else {"per_class": n_labels}
     few = mask_labels(y, **share, random_state=draw)
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # components without labels are expected
-        encoded, execution = encode_labels(few), Execution(n_jobs=1, seed=draw)
-        tasks = make_tasks(X, encoded, None, [PARAMETERS, EQUAL], execution)
-        ours, equal = try_cuts(tasks, default_held_out(encoded, draw), execution)
+        labels, execution = encode_labels(few), Execution(n_jobs=1, seed=draw)
+        data = TrainingData(X, labels, default_held_out(labels, draw), execution)
+        ours, equal = (cut.try_(data, cut.candidates(data), None) for cut in (CUT, EQUAL))
         unlabeled = few == -1
-        columns = np.concatenate([columns_at(part, unlabeled) for part in (ours, equal)])
-    counts = label_counts(encoded)
-    choice = choose(join_trials([ours.evidence, equal.evidence]), counts)
-    weights = rules(choice, np.arange(len(columns)) >= len(ours.machines))
+        columns = np.concatenate([columns_at(data, part, unlabeled) for part in (ours, equal)])
+    counts, n_ours = data.label_counts, len(ours.params)
+    choice = choose(join_trials([ours, equal]), counts)
+    weights = rules(choice, np.arange(len(columns)) >= n_ours)
     np.testing.assert_allclose(  # the rule that is varied is that of the library
-        weights["the rule"][: len(ours.machines)], choose(ours.evidence, counts).weights, atol=1e-9
+        weights["the rule"][:n_ours], choose(ours, counts).weights, atol=1e-9
     )
     at_unlabeled = replace(choice.trials, held_out_values=columns)
     return {
@@ -251,14 +244,14 @@ def errors_of_rules(name: str, labels: int, draw: int) -> dict[str, float]:
     }
 
 
-def columns_at(trials: CutTrials, rows: np.ndarray) -> np.ndarray:
-    """Return f of every candidate and pair of classes at some rows, in units of its scale."""
-    X, center = trials.task.X, trials.center
-    K = trials.task.kernel(
-        subtract_center(X[rows], center), subtract_center(X[trials.rows], center)
-    )
-    scales = trials.evidence.scales
-    return np.array([m.pairwise(K) / s for m, s in zip(trials.machines, scales, strict=True)])
+def columns_at(data: TrainingData, trials: Trials, rows: np.ndarray) -> np.ndarray:
+    """Return f of every candidate and pair of classes at some rows, in units of its scale.
+
+    Machines of trials have learned from all rows, because problems have no more than 800.
+    """
+    machines, X = trials.details.machines, subtract_center(data.X, trials.details.center)
+    K = data.kernel(CUT.kernel, CUT.walk.graph)(X[rows], X)
+    return np.array([m.pairwise(K) / s for m, s in zip(machines, trials.scales, strict=True)])
 
 
 def summary(names: Sequence[str], draws: Sequence[dict[str, float]]) -> str:

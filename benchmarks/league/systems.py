@@ -24,6 +24,7 @@ from graphmargin import (
     SupervisedSVC,
 )
 from graphmargin.labels import UNLABELED, encode_labels
+from graphmargin.search.held_out import default_held_out
 
 System: TypeAlias = Callable[[np.ndarray, np.ndarray, int], np.ndarray]
 """Function from rows, class codes (-1: unlabeled) and a seed to the class codes of all rows."""

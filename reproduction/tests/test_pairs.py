@@ -49,7 +49,7 @@ def test_a_failure_is_a_record_and_is_not_repeated(options):
     calls = []
 
     def counted(work):
-        calls.append(work.name)
+        calls.append(work.kernel.kind)
         return svm(work)
 
     methods = {("rbf", "failing"): failing, ("linear", "SVM"): counted}

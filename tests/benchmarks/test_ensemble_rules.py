@@ -33,7 +33,7 @@ def test_draws_are_kept_and_compared(tmp_path, capsys, monkeypatch):
     rows = {row.split("|")[1].strip(): row.split("|")[2:5] for row in table.splitlines()}
     cut, best = (
         np.array([float(cell.split(",")[0]) for cell in rows[name]])
-        for name in ("`cut` alone", "best family in hindsight")
+        for name in ("`cut` alone", "best member in hindsight")
     )
     assert (best <= cut).all()
     assert all(cell.endswith(", +0.0 ") for cell in rows["`cut` alone"])

@@ -8,7 +8,7 @@ import pytest
 from sklearn.neighbors import KNeighborsClassifier
 
 from benchmarks.json_lines import read_lines
-from benchmarks.league import page, sets, standings
+from benchmarks.league import compare, page, sets, standings
 from benchmarks.league.__main__ import main
 from benchmarks.league.run import run
 from benchmarks.league.sets import HELD_OUT, LEAGUE, LEVELS, OTHERS, SETS, make_draw
@@ -134,6 +134,28 @@ def test_standings_have_the_draws_that_all_systems_have():
     np.testing.assert_array_equal(table.ranks, [[3, 1.5, 1.5], [1.5, 3, 1.5]])
     np.testing.assert_allclose(table.mean_differences("a", "b"), [0, 0.4])
     assert table.cpu.tolist() == [0.5] * 3
+
+
+def test_two_files_are_compared_draw_by_draw(tmp_path, capsys):
+    errors = {
+        "iris": ([0.1, 0.3, 0.5], [0.1, 0.1]),  # the third draw is in the first file alone
+        "wine": ([0.2], [0.25]),
+        "xor": ([0.4], [0.4]),
+    }
+    files = [tmp_path / "before.jsonl", tmp_path / "after.jsonl"]
+    for side, file in enumerate(files):
+        lines = lines_of({name: {"a": of_set[side]} for name, of_set in errors.items()})
+        lines += lines_of({"iris": {f"only {side}": [0.9]}})
+        file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    compare.main([str(file) for file in files])
+    printed = capsys.readouterr().out
+    assert "only" not in printed
+    cells = [cell.strip() for cell in printed.splitlines()[-1].split("|")[1:-1]]
+    means = [100 * (0.2 + 0.2 + 0.4) / 3, 100 * (0.1 + 0.25 + 0.4) / 3]
+    assert cells == [
+        *("a", "10", "3", f"{means[0]:.2f}", f"{means[1]:.2f}", f"{means[1] - means[0]:+.2f}"),
+        *("-10.00 (iris)", "2 of 4"),
+    ]
 
 
 def test_groups_of_ranks_are_maximal():

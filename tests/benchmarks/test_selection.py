@@ -35,6 +35,7 @@ from benchmarks.systems import SYSTEMS
 from graphmargin import MaxMarginGraphCut, knn_graph
 from graphmargin.graph.weights import paper_width
 from graphmargin.margin import Kernel
+from graphmargin.search.parameters import c_grid, gamma_g_grid
 
 SMALL_GRID = {"gamma_g": [0.1, np.inf], "C": [1.0, 10.0]}
 
