@@ -13,7 +13,6 @@ from graphmargin.estimators import (
 )
 from tests.estimators.problems import assert_sound, blobs
 
-pytestmark = pytest.mark.filterwarnings("ignore:semi-supervised SVM")
 AUTO = {
     "cut": MaxMarginGraphCut(),
     "linear-cut": MaxMarginGraphCut(kernel="linear"),

@@ -53,7 +53,6 @@ def assert_same(predictions, expected):
         np.testing.assert_array_equal(first, second)
 
 
-@pytest.mark.filterwarnings("ignore:semi-supervised SVM")  # whatever it finds is to be kept
 @pytest.mark.parametrize(
     ("name", "form"),
     [

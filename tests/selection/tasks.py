@@ -1,7 +1,7 @@
 """Rows, labels, families, tasks and held-out labels that several tests of `selection` share."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from graphmargin.estimators import (
 from graphmargin.harmonic.harmonic_predictor import walk_distributions
 from graphmargin.labels import encode_labels
 from graphmargin.margin import class_scores
-from graphmargin.margin.s3vm_training import train_smooth
 from graphmargin.selection.choice import choose
 from graphmargin.selection.cut_trials import (
     MAX_BLENDED,
@@ -26,7 +25,6 @@ from graphmargin.selection.cut_trials import (
 )
 from graphmargin.selection.cuts import blend_cuts, fit_cut, fit_supervised
 from graphmargin.selection.execution import Execution
-from graphmargin.selection.fitted import calibrate_and_label
 from graphmargin.selection.grids import label_counts
 from graphmargin.selection.harmonic_fits import (
     blend_harmonic,
@@ -214,35 +212,18 @@ def assert_same_trials(trials, expected, atol=0.0):
         )
 
 
-def fit_smooth(task, execution):
-    """Return the semi-supervised SVM with a smooth objective, which blends have."""
-    (candidate,) = s3vm_candidates(task)
-    (machine,) = train_smooth(
-        task.X,
-        task.labels.codes,
-        task.kernel,
-        C=[candidate["C"]],
-        gamma_us=[candidate["gamma_u"]],
-        class_prior=task.parameters.class_prior,
-        random_state=execution.seed,
-    )
-    return calibrate_and_label(task, [machine.collapse_linear()], None, [])
-
-
 def assert_is_weighted_sum(family, fitted, choice, X, y, W=None, **parameters):
     """Compare f of a blend with a sum of separate fits, up to the tolerance of trials."""
     new = X[::3] + (0.1 if parameters.get("kernel") != "precomputed" else 0.0)
     total = 0.0
-    is_smooth = family.fit is fit_s3vm
-    if is_smooth:
-        family = replace(family, fit=fit_smooth)
     for i, factor in choice.blended:
         single = family.fit_one(X, y, W, **{**parameters, **choice.trials.params[i]})
         total = total + factor * function_of(single)(new)
     f = function_of(fitted)(new)
     factors = sum(factor for _, factor in choice.blended)
     is_from_trials = family.try_tasks is try_cuts
-    relative = 0.03 if is_smooth else 1e-6  # paths of several gamma_u have more stages
+    # Paths of several gamma_u have more stages.
+    relative = 0.03 if family.fit is fit_s3vm else 1e-6
     atol = 2 * TRIAL_TOLERANCE * factors if is_from_trials else relative * np.abs(f).max()
     np.testing.assert_allclose(f, total, atol=atol)
     calibration, n_classes = fitted.predictor.calibration, len(fitted.predictor.classes)

@@ -16,7 +16,6 @@ from graphmargin.selection.held_out import default_held_out
 from graphmargin.tables.feature_metrics import ALL_COLUMNS, FeatureMetric
 from tests.estimators.problems import blobs
 
-pytestmark = pytest.mark.filterwarnings("ignore:semi-supervised SVM")
 
 
 def fitted(names, X, y, seed=0, **changes):

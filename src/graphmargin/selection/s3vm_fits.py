@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -17,11 +17,10 @@ from graphmargin.margin._solvers.feature_maps import explicit_features
 from graphmargin.margin._solvers.feature_training import landmark_precision
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine, TrainingReport, blend_machines
-from graphmargin.margin.s3vm import S3VMSolution
-from graphmargin.margin.s3vm_training import anneal_features, train_s3vm, train_smooth
+from graphmargin.margin.s3vm_training import anneal_features, train_smooth
 from graphmargin.margin.training import choose_center
 from graphmargin.selection.choice import Choice
-from graphmargin.selection.execution import Execution, FitWarning, machine_warnings
+from graphmargin.selection.execution import Execution, machine_warnings
 from graphmargin.selection.fitted import FittedClassifier, calibrate_and_label
 from graphmargin.selection.grids import HAT_LOSS_GRID, c_grid
 from graphmargin.selection.held_out import HeldOutLabels
@@ -45,13 +44,6 @@ TRIAL_TOLERANCES = 2e-3, 2e-2
 """Tolerances of the machines of trials, for their values of gamma_u, and in other stages."""
 
 
-@dataclass(frozen=True)
-class FittedS3VM(FittedClassifier):
-    """A fitted semi-supervised SVM, with a solution for each pair of classes; a blend has none."""
-
-    solutions: tuple[S3VMSolution, ...]
-
-
 def s3vm_candidates(task: Task) -> list[Candidate]:
     """Return all combinations of gamma_u and C; gamma_u = 0 is supervised."""
     return task_candidates(
@@ -73,11 +65,10 @@ def try_s3vm(
     return try_tasks(tasks, s3vm_candidates, _try_task, held_out, execution)
 
 
-def blend_s3vm(trials: Sequence[TaskTrials], choice: Choice, execution: Execution) -> FittedS3VM:
-    """Return the blend of the chosen candidates, trained on all rows.
-
-    Its machines minimize the smooth objective of trials, in a fraction of the time.
-    """
+def blend_s3vm(
+    trials: Sequence[TaskTrials], choice: Choice, execution: Execution
+) -> FittedClassifier:
+    """Return the blend of the chosen candidates, trained on all rows."""
     members = blend_members(trials, choice)
     machines: dict[int, MarginMachine] = {}
     with report_stage(f"blend of {len(members)} classifiers", execution.verbose) as progress:
@@ -94,36 +85,15 @@ def blend_s3vm(trials: Sequence[TaskTrials], choice: Choice, execution: Executio
     ordered = [machines[member.number] for member in members]
     blended = blend_machines(ordered, [member.factor for member in members])
     task = members[0].trials.task
-    fitted = calibrate_and_label(task, blended, choice, machine_warnings(ordered))
-    return FittedS3VM(**vars(fitted), solutions=())
+    return calibrate_and_label(task, blended, choice, machine_warnings(ordered))
 
 
-def fit_s3vm(task: Task, execution: Execution) -> FittedS3VM:
-    """Return the semi-supervised SVM with the fixed parameters of a task, a local optimum."""
-    stage = f"semi-supervised SVM on {task.X.shape[0]:,} points"
-    with report_stage(stage, execution.verbose) as progress:
-        [(machine, solutions)] = train_s3vm(
-            **_arguments(task, s3vm_candidates(task), execution), progress=progress
-        )
-        warnings = [*_solution_warnings(solutions), *machine_warnings([machine])]
-        fitted = calibrate_and_label(task, [machine.collapse_linear()], None, warnings)
-        return FittedS3VM(**vars(fitted), solutions=tuple(solutions))
-
-
-def _solution_warnings(solutions: Sequence[S3VMSolution]) -> list[FitWarning]:
-    """Return a warning about local optima that are worse than their supervised start."""
-    kept = [solution for solution in solutions if solution.kept_supervised]
-    if not kept:
-        return []
-    reached, start = kept[0].trace[-1], kept[0].supervised_objective
-    return [
-        FitWarning(
-            f"semi-supervised SVM: {len(kept)} of {len(solutions)} runs ended in a local optimum "
-            f"that is worse than the supervised solution (objective {reached:.6g}, supervised "
-            f"{start:.6g}), which is kept; pass a known `class_prior`, or lower `gamma_u`",
-            UserWarning,
-        )
-    ]
+def fit_s3vm(task: Task, execution: Execution) -> FittedClassifier:
+    """Return the semi-supervised SVM with the fixed parameters of a task."""
+    with report_stage(f"semi-supervised SVM on {task.X.shape[0]:,} points", execution.verbose):
+        (machine,) = train_smooth(**_arguments(task, s3vm_candidates(task), execution))
+        warnings = machine_warnings([machine])
+        return calibrate_and_label(task, [machine.collapse_linear()], None, warnings)
 
 
 def _arguments(task: Task, candidates: Sequence[Candidate], execution: Execution) -> dict[str, Any]:
@@ -200,7 +170,8 @@ def _train_on_fold(
         MarginMachine(
             Kernel("linear"),
             None,
-            *function,
+            function.weights,
+            function.intercepts,
             n_classes,
             0.0,
             TrainingReport("L-BFGS", value, len(F), form="rows"),
