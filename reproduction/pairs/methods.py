@@ -23,7 +23,7 @@ from graphmargin.labels import UNLABELED, encode_labels
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import pairwise_values
 from graphmargin.margin.manifold import WarpedFeatures, warp_features
-from graphmargin.margin.s3vm_training import train_s3vm
+from graphmargin.margin.s3vm_training import train_smooth
 from graphmargin.methods.cut import Cut
 from graphmargin.search.data import TrainingData
 from graphmargin.search.execution import Execution
@@ -181,14 +181,15 @@ def manifold_with_bias(work: KernelWork) -> Candidates:
 def hat_loss(work: KernelWork) -> Candidates:
     """Decide by semi-supervised SVMs, with the gamma of the SVM that errs least on validation.
 
-    No class prior holds their mean, as the paper's objective (eq. S3VM) has none.
+    They minimize a smooth form of the paper's objective (eq. S3VM). No class prior holds their
+    mean, as that objective has none.
     """
     pair = work.pair
     supervised = svm(work)
     y = pair.split.y_validation
     wrong = ((supervised.f_validation > 0) != (y == 1)).sum(axis=1)
     C = pair.Cs[int(wrong.argmin())]
-    trained = train_s3vm(
+    machines = train_smooth(
         pair.split.X,
         pair.labels.codes,
         work.kernel,
@@ -198,7 +199,7 @@ def hat_loss(work: KernelWork) -> Candidates:
         random_state=pair.split.seed,
     )
     params = [(C, 1 / share) for share in HAT_SHARES]
-    f_new = np.array([machine.decision(pair.X_new) for machine, _ in trained])
+    f_new = np.array([machine.decision(pair.X_new) for machine in machines])
     return pair.candidates(params, f_new)
 
 

@@ -5,7 +5,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-from graphmargin.selection.grids import c_grid, gamma_g_grid
 from sklearn.model_selection import ParameterGrid
 
 from benchmarks import measure

@@ -12,7 +12,7 @@ from graphmargin.margin.calibration import fit_calibration
 from graphmargin.margin.class_weights import check_class_weight, class_weights, weights_of_rows
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.manifold import train_manifold
-from graphmargin.margin.s3vm_training import train_s3vm
+from graphmargin.margin.s3vm_training import train_smooth
 from graphmargin.margin.training import train_machine
 
 WEIGHTS = (0.5, 4.0)
@@ -129,7 +129,7 @@ def test_semi_supervised_machines_weight_the_losses_of_labels():
     X, codes = overlapping(n=60)
     few = np.where(np.arange(60) < 30, codes, -1)
     rows = few >= 0
-    [(supervised, _)] = train_s3vm(
+    (supervised,) = train_smooth(
         X, few, Kernel("linear"), C=[1.0], gamma_us=[0.0], class_weight=WEIGHTS
     )
     expected = train_on_kernel(
@@ -142,7 +142,7 @@ def test_semi_supervised_machines_weight_the_losses_of_labels():
     np.testing.assert_allclose(supervised.decision(X), expected.decision(X @ X[rows].T), atol=1e-3)
     shares = []
     for weights in (None, (1.0, 10.0)):
-        [(machine, _)] = train_s3vm(
+        (machine,) = train_smooth(
             X, few, Kernel("linear"), C=[1.0], gamma_us=[0.1], class_weight=weights
         )
         shares.append((machine.decision(X) > 0).mean())

@@ -490,7 +490,7 @@ def test_machine_without_bias_fulfills_its_optimality_conditions(kind, n_classes
     K = KERNELS[kind](X, X)
     values, vectors = np.linalg.eigh(K)
     machine = kernel_training.train_without_bias(
-        vectors * np.sqrt(np.maximum(values, 0.0)), codes, C=0.7
+        vectors * np.sqrt(np.maximum(values, 0.0)), codes, C=0.7, tolerance=1e-6
     )
     assert (machine.intercepts == 0).all()
     for pair, (i, j) in enumerate(itertools.combinations(range(n_classes), 2)):
@@ -502,6 +502,24 @@ def test_machine_without_bias_fulfills_its_optimality_conditions(kind, n_classes
         assert (signs * alpha >= 0).all()
         assert (margins[(signs != 0) & (signs * alpha < 0.7)] >= 1 - 1e-5).all()
         assert (margins[signs * alpha > 0] <= 1 + 1e-5).all()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_many_rows_without_a_bias_are_trained_by_coordinate_descent(monkeypatch, n_classes):
+    X, codes = overlapping_classes(n_classes)
+    exact = kernel_training.train_without_bias(X, codes, C=0.7, tolerance=1e-6)
+    monkeypatch.setattr(kernel_training, "MAX_MIRRORED", 10)
+    machine = kernel_training.train_without_bias(X, codes, C=0.7)
+    assert (exact.report.solver, machine.report.solver) == ("smo", "coordinate descent")
+    assert (machine.intercepts == 0).all()
+    for pair, (i, j) in enumerate(itertools.combinations(range(n_classes), 2)):
+        signs = np.select([codes == i, codes == j], [1.0, -1.0])
+        objectives = []
+        for trained in (exact, machine):
+            w = X[trained.vectors].T @ trained.coefficients[:, pair]
+            losses = np.maximum(1 - signs * (X @ w), 0)[signs != 0]
+            objectives.append(w @ w / 2 + 0.7 * losses.sum())
+        assert objectives[0] <= objectives[1] <= 1.002 * objectives[0]
 
 
 # Scores of pairs.

@@ -16,8 +16,6 @@ from graphmargin.tables.feature_metrics import ALL_COLUMNS, FeatureMetric
 from graphmargin.labels import encode_labels
 from tests.estimators.problems import blobs
 
-pytestmark = pytest.mark.filterwarnings("ignore:semi-supervised SVM")
-
 
 def fitted(names, X, y, seed=0, **changes):
     labels = encode_labels(y)

@@ -21,12 +21,19 @@ from graphmargin.search.parameters import check_C, read_candidates, read_kernel
 class SemiSupervisedSVC(MarginClassifier):
     """Max-margin classifier whose boundary avoids dense regions of unlabeled rows.
 
-    ``min_f sum_{i in l} V(f, x_i, y_i) + gamma norm(f)_K^2 + gamma_u sum_{i in u} V^(f, x_i)``
-    (eq. S3VM) with the hinge loss V, the hat loss ``V^ = max(1 - abs(f(x_i)), 0)`` and
-    ``C = 1 / (2 gamma)``. The problem is not convex, and the result is a local optimum. If it is
-    worse than the supervised SVM at which the optimization starts (with the same mean of f), the
-    latter is kept, with a warning. Several classes are one-vs-one, where a pair of classes has the
-    unlabeled rows that the supervised SVM assigns to one of the two.
+    The paper's problem is ``min_f sum_{i in l} V(f, x_i, y_i) + gamma norm(f)_K^2 +
+    gamma_u sum_{i in u} V^(f, x_i)`` (eq. S3VM) with the hinge loss V, the hat loss
+    ``V^ = max(1 - abs(f(x_i)), 0)`` and ``C = 1 / (2 gamma)``. What is minimized differs from it:
+
+    1. The losses are smooth (Chapelle, Zien, AISTATS 2005): the hinge loss is quadratic where
+       ``y_i f(x_i)`` is between 0.9 and 1.1, and ``exp(-3 f(x_i)^2)`` stands for the hat loss. With
+       ``gamma_u=0``, the result is the supervised SVM itself, with the hinge loss.
+    2. The problem is not convex, and the result is a local minimum. It is found by L-BFGS from the
+       supervised SVM, while gamma_u grows from a small value. Its objective is not above that of
+       this start with the same mean of f.
+    3. By default, the mean of f over the unlabeled rows is fixed, see ``class_prior``.
+    4. Several classes are one-vs-one, where a pair of classes has the unlabeled rows that the
+       supervised SVM assigns to one of the two.
 
     ``gamma_u`` and ``C`` can be lists of candidates. All combinations are tried, and the four most
     credible are blended.
@@ -52,7 +59,8 @@ class SemiSupervisedSVC(MarginClassifier):
     approximation : {"auto", "none", "nystroem"}, default="auto"
         "none" is exact, by the eigenvectors of the kernel matrix in time O(n^3). "nystroem" is for
         many rows: the features are kernel values to 500 landmarks (for a linear kernel, the rows
-        themselves). "auto" is "none" for up to 1,000 rows.
+        themselves). "auto" is "none" for up to 1,000 rows. Of more than 1,000 unlabeled rows for
+        each class, a sample with larger weights is learned from.
     n_jobs, random_state, verbose
         As in `HarmonicClassifier`.
 

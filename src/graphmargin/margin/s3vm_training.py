@@ -7,31 +7,23 @@ not concern them, as they do in one-vs-rest, where a single boundary has to go a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import combinations
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from graphmargin._checks import check_random_state, check_real
-from graphmargin._threads import map_in_threads
-from graphmargin._typing import FloatArray, IntArray, ProgressCallback
+from graphmargin._typing import FloatArray, IntArray
 from graphmargin.labels import UNLABELED
 from graphmargin.margin._solvers.annealing import anneal_pairs
 from graphmargin.margin._solvers.feature_maps import FeatureMap, explicit_features
-from graphmargin.margin._solvers.feature_training import (
-    MAX_FEATURE_ROWS,
-    N_LANDMARKS,
-    landmark_precision,
-)
+from graphmargin.margin._solvers.feature_training import N_LANDMARKS, landmark_precision
 from graphmargin.margin._solvers.kernel_training import train_on_kernel
 from graphmargin.margin.class_weights import weights_of_rows
 from graphmargin.margin.coupling import class_scores
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine, TrainingReport, predicted_codes
 from graphmargin.margin.pairs import class_pairs
-from graphmargin.margin.s3vm import MAX_KERNEL, S3VMSolution, solve_s3vm
 from graphmargin.margin.training import (
     Approximation,
     check_approximation,
@@ -41,136 +33,36 @@ from graphmargin.margin.training import (
 
 MAX_EXACT = 1000
 """Largest number of rows of which "auto" takes all as landmarks."""
-MAX_DOUBLE_ENTRIES = 2**24
-"""Largest number of entries of the features in double precision, 128 MB; else single."""
-SMOOTH_TOLERANCES = 1e-4, 1e-3
-"""Tolerances of smooth machines, for the values of gamma_u asked for, and in other stages."""
-MAX_PAIR_ROWS, MAX_ROWS_OF_PAIRS, MIN_PAIR_ROWS = 2000, 150_000, 100
-"""Largest number of unlabeled rows of a pair of classes and of all pairs, unless a pair has few."""
+MAX_KERNEL = 3000
+"""Largest number of labeled rows whose supervised machine is trained on their kernel matrix."""
+TOLERANCES = 1e-6, 1e-5
+"""Tolerances of `anneal_pairs`, for the values of gamma_u asked for, and in other stages.
+
+Stages with 1e-3 end in other local minima for a few problems in a hundred.
+"""
+MAX_PAIR_ROWS, MAX_ROWS_OF_PAIRS = 2000, 150_000
+"""Largest number of unlabeled rows of a pair of classes, if classes are of one size, and of all
+pairs."""
+NOT_CONVERGED = (
+    "semi-supervised SVM: L-BFGS did not reach its tolerance; scale the features, or lower `C` or "
+    "`gamma_u`"
+)
 
 
-@dataclass(frozen=True)
-class PairProblem:
-    """The rows of a pair of classes and their signs, 1 for the first class and 0 for unlabeled."""
+class PairFunctions(NamedTuple):
+    """Linear functions of the features, one for each pair of classes.
 
-    rows: IntArray
-    signs: IntArray
-    factor: float
-    """Number of unlabeled rows that each of these represents."""
-    class_weight: tuple[float, float]
-    mean: float | None
-
-
-def train_s3vm(
-    X: Any,
-    codes: IntArray,
-    kernel: Kernel,
-    *,
-    C: Sequence[float],
-    gamma_us: Sequence[float],
-    class_weight: Sequence[float] | None = None,
-    class_prior: FloatArray | None = None,
-    approximation: Approximation = "auto",
-    n_jobs: int | None = None,
-    random_state: Any = None,
-    progress: ProgressCallback | None = None,
-) -> list[tuple[MarginMachine, list[S3VMSolution]]]:
-    """Return semi-supervised machines on rows X (eq. S3VM) and the solutions of their pairs.
-
-    All machines share their features, and those with the same C the path of growing gamma_u.
-
-    Parameters
+    Attributes
     ----------
-    X : array or CSR matrix of shape (n, d)
-        All rows; the (n, n) kernel matrix for a precomputed kernel.
-    codes : array of shape (n,)
-        Class of each labeled row, -1 for the others; every class 0..c-1 occurs.
-    kernel : Kernel
-    C : sequence of m floats > 0
-        1 / (2 gamma), the weight of the hinge losses of each machine.
-    gamma_us : sequence of m floats >= 0
-        Weight of the hat losses of each machine; 0 is the supervised machine.
-    class_weight : sequence of c floats > 0, default=None
-        Factors of the hinge losses of each class; the hat losses of unlabeled rows have none.
-    class_prior : array of shape (c,), default=None
-        Shares of the classes among the unlabeled rows, which fix the mean of f there; None
-        leaves it free.
-    approximation : {"auto", "none", "nystroem"}, default="auto"
-        Features are the rows for a linear kernel on dense X, else kernel values to landmarks:
-        all rows with "none", 500 of them with "nystroem", and all of up to 1,000 with "auto".
-        Of more than 2,000 unlabeled rows of a pair of classes, or 150,000 of all pairs, a sample
-        with larger weights is used.
-    n_jobs, random_state, progress
-        As in `train_machine`.
-
-    Returns
-    -------
-    list of m pairs of MarginMachine and list of S3VMSolution
-        A solution for each pair of classes, with f positive for the first one.
-
-    Examples
-    --------
-    >>> X = np.array([[-3.0], [-2.0], [-1.5], [1.0], [1.5], [2.0]])
-    >>> [(machine, _)] = train_s3vm(
-    ...     X, np.array([0, -1, -1, -1, -1, 1]), Kernel("linear"), C=[10.0], gamma_us=[1.0]
-    ... )
-    >>> machine.decision(X).round(2).tolist()
-    [-2.2, -1.4, -1.0, 1.0, 1.4, 1.8]
+    weights : array of shape (r, n_pairs)
+    intercepts : array of shape (n_pairs,)
+    failure : str
+        Reason why training did not converge and what to do about it; empty if it did.
     """
-    check_approximation(approximation, kernel.kind)
-    for gamma_u in gamma_us:
-        check_real("gamma_u", gamma_u, hint="; 0 is the supervised machine")
-    random = check_random_state(random_state)
-    feature_map, used = _feature_map(X, codes, kernel, MAX_FEATURE_ROWS, approximation, random)
-    double = len(used) * feature_map.dimension <= MAX_DOUBLE_ENTRIES
-    dtype = np.float64 if double else np.float32
-    F = feature_map.transform_rows(X, used, n_jobs=n_jobs, dtype=dtype)
-    factor = _represented(codes, used)
-    n_classes, given = int(codes.max()) + 1, codes[used]
-    costs = [1.0] * n_classes if class_weight is None else class_weight
-    paths = [(value, np.flatnonzero(np.asarray(C) == value)) for value in dict.fromkeys(C)]
-    assignments = []
-    for value, machines in paths:
-        completed = given
-        if n_classes > 2:
-            supervised = train_supervised(F, given, C=value, class_weight=costs, n_jobs=n_jobs)
-            completed = complete(F, given, *supervised)
-        problems = pair_problems(given, completed, costs, class_prior, random)
-        assignments += [(value, machines, problem) for problem in problems]
 
-    def solve(assignment: tuple[float, IntArray, PairProblem]) -> list[S3VMSolution]:
-        value, machines, problem = assignment
-        return solve_s3vm(
-            F if len(problem.rows) == len(F) else F[problem.rows],
-            problem.signs,
-            C=value,
-            gamma_us=[factor * problem.factor * gamma_us[m] for m in machines],
-            class_weight=problem.class_weight,
-            mean=problem.mean,
-        )
-
-    solved = map_in_threads(solve, assignments, n_jobs=n_jobs, progress=progress)
-    by_machine: list[list[S3VMSolution]] = [[] for _ in C]
-    for (_, machines, _), solutions in zip(assignments, solved, strict=True):
-        for m, solution in zip(machines, solutions, strict=True):
-            by_machine[m].append(solution)
-    fields = feature_map.report_fields(X)
-    trained = []
-    for value, solutions in zip(C, by_machine, strict=True):
-        failure = ""
-        if not all(solution.converged for solution in solutions):
-            failure = (
-                "semi-supervised SVM: the solver did not converge; scale the features, or lower "
-                "`C` or `gamma_u`"
-            )
-        machine = feature_map.machine_from_weights(
-            np.column_stack([solution.weights for solution in solutions]),
-            np.array([solution.bias for solution in solutions]),
-            n_classes,
-            TrainingReport("coordinate descent", value, len(used), failure=failure, **fields),
-        )
-        trained.append((machine, solutions))
-    return trained
+    weights: FloatArray
+    intercepts: FloatArray
+    failure: str
 
 
 def train_smooth(
@@ -186,10 +78,42 @@ def train_smooth(
     n_jobs: int | None = None,
     random_state: Any = None,
 ) -> list[MarginMachine]:
-    """Return machines that minimize the smooth objective of `anneal`, in a fraction of the time.
+    """Return semi-supervised machines on rows X, which minimize a smooth form of eq. S3VM.
 
-    The parameters are those of `train_s3vm`. Of more than 1,000 unlabeled rows for each class, a
-    sample with larger weights is used, of fewer if classes are more than twelve.
+    For every pair of classes, ``min_f sum_{i in l} h(y_i f(x_i)) + gamma norm(f)_K^2 +
+    gamma_u sum_{i in u} exp(-3 f(x_i)^2)`` with ``C = 1 / (2 gamma)`` and a smooth hinge loss h,
+    see `graphmargin.margin._solvers.annealing`. All machines share their features, and those with
+    the same C the path of growing gamma_u.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n, d)
+        All rows; the (n, n) kernel matrix for a precomputed kernel.
+    codes : array of shape (n,)
+        Class of each labeled row, -1 for the others; every class 0..c-1 occurs.
+    kernel : Kernel
+    C : sequence of m floats > 0
+        1 / (2 gamma), the weight of the hinge losses of each machine.
+    gamma_us : sequence of m floats >= 0
+        Weight of the hat losses of each machine; 0 is the supervised machine, whose hinge loss is
+        not smooth.
+    class_weight : sequence of c floats > 0, default=None
+        Factors of the hinge losses of each class; the hat losses of unlabeled rows have none.
+    class_prior : array of shape (c,), default=None
+        Shares of the classes among the unlabeled rows, which fix the mean of f there; None
+        leaves it free.
+    approximation : {"auto", "none", "nystroem"}, default="auto"
+        Features are the rows for a linear kernel on dense X, else kernel values to landmarks:
+        all rows with "none", 500 of them with "nystroem", and all of up to 1,000 with "auto".
+        Of more than 1,000 unlabeled rows for each class, a sample with larger weights is used, of
+        fewer if classes are more than twelve.
+    n_jobs, random_state
+        As in `train_machine`.
+
+    Returns
+    -------
+    list of m MarginMachine
+        Time O(n r) for each of some hundred gradients, memory O(n r), for r features.
 
     Examples
     --------
@@ -201,6 +125,8 @@ def train_smooth(
     [-2.9, -1.9, -1.3, 1.3, 1.9, 2.4]
     """
     check_approximation(approximation, kernel.kind)
+    for gamma_u in gamma_us:
+        check_real("gamma_u", gamma_u, hint="; 0 is the supervised machine")
     n_classes = int(codes.max()) + 1
     n_pairs = n_classes * (n_classes - 1) // 2
     limit = min(MAX_PAIR_ROWS, MAX_ROWS_OF_PAIRS // n_pairs) * n_classes // 2
@@ -213,13 +139,16 @@ def train_smooth(
         gamma_us=[_represented(codes, used) * gamma_u for gamma_u in gamma_us],
         class_weight=class_weight,
         class_prior=class_prior,
-        tolerances=SMOOTH_TOLERANCES,
+        tolerances=TOLERANCES,
         n_jobs=n_jobs,
     )
     fields = feature_map.report_fields(X)
     return [
         feature_map.machine_from_weights(
-            *function, n_classes, TrainingReport("L-BFGS", value, len(used), **fields)
+            function.weights,
+            function.intercepts,
+            n_classes,
+            TrainingReport("L-BFGS", value, len(used), failure=function.failure, **fields),
         )
         for value, function in zip(C, functions, strict=True)
     ]
@@ -235,10 +164,10 @@ def anneal_features(
     class_prior: FloatArray | None,
     tolerances: tuple[float, float],
     n_jobs: int | None,
-) -> list[tuple[FloatArray, FloatArray]]:
-    """Return weights (r, n_pairs) and intercepts (n_pairs,) of m machines on features F.
+) -> list[PairFunctions]:
+    """Return the functions of m machines on features F.
 
-    They minimize the smooth objective of `anneal`; those with ``gamma_u = 0`` are supervised
+    They minimize the smooth objective of `train_smooth`; those with ``gamma_u = 0`` are supervised
     machines, at which paths of growing gamma_u with the same C start.
     """
     is_supervised = (codes != UNLABELED).all()
@@ -251,18 +180,21 @@ def anneal_features(
         positive = np.unique([g for c, g in zip(C, values, strict=True) if c == value and g > 0])
         if not len(positive):
             continue
-        weights, intercepts = anneal_pairs(
+        annealed = anneal_pairs(
             F,
             codes,
-            complete(F, codes, *supervised),
-            *supervised,
+            complete(F, codes, supervised),
+            supervised.weights,
+            supervised.intercepts,
             costs=value * np.asarray(costs),
             hat_losses=value * positive,
             means=None if class_prior is None else _pair_means(class_prior),
             tolerances=tolerances,
+            n_jobs=n_jobs,
         )
-        annealed = zip(weights, intercepts, strict=True)
-        functions |= {(value, g): f for g, f in zip(positive.tolist(), annealed, strict=True)}
+        for g, weights, intercepts, converged in zip(positive.tolist(), *annealed, strict=True):
+            failure = "" if converged else NOT_CONVERGED
+            functions[value, g] = PairFunctions(weights, intercepts, failure)
     return [functions[key] for key in zip(C, values.tolist(), strict=True)]
 
 
@@ -296,35 +228,6 @@ def _pair_means(class_prior: FloatArray) -> FloatArray:
     return np.asarray((first - second) / (first + second))
 
 
-def pair_problems(
-    codes: IntArray,
-    completed: IntArray,
-    class_weight: Sequence[float],
-    class_prior: FloatArray | None,
-    random: np.random.RandomState,
-) -> Iterator[PairProblem]:
-    """Yield the problem of each pair of classes.
-
-    `completed` has the classes that the supervised machine predicts for unlabeled rows, or -1 where
-    they belong to the only pair. A pair has a sample of at most 2,000 unlabeled rows, and all pairs
-    together of about 150,000.
-    """
-    pairs = list(combinations(range(len(class_weight)), 2))
-    means = [None] * len(pairs) if class_prior is None else _pair_means(class_prior).tolist()
-    limit = min(MAX_PAIR_ROWS, max(MIN_PAIR_ROWS, MAX_ROWS_OF_PAIRS // len(pairs)))
-    for (first, second), mean in zip(pairs, means, strict=True):
-        rows = np.flatnonzero(np.isin(completed, [first, second, UNLABELED]))
-        factor, is_unlabeled = 1.0, codes[rows] == UNLABELED
-        n_unlabeled = int(is_unlabeled.sum())
-        if n_unlabeled > limit:
-            factor = n_unlabeled / limit
-            drawn = random.choice(rows[is_unlabeled], limit, replace=False)
-            rows = np.sort(np.concatenate([rows[~is_unlabeled], drawn]))
-        signs = (codes[rows] == first).astype(np.int64) - (codes[rows] == second)
-        costs = (class_weight[first], class_weight[second])
-        yield PairProblem(rows, signs, factor, costs, mean)
-
-
 def train_supervised(
     F: FloatArray,
     codes: IntArray,
@@ -332,28 +235,28 @@ def train_supervised(
     C: float,
     class_weight: Sequence[float],
     n_jobs: int | None,
-) -> tuple[FloatArray, FloatArray]:
-    """Return weights (r, n_pairs) and intercepts (n_pairs,) of the machine of labeled rows."""
+) -> PairFunctions:
+    """Return the functions of the machine of the labeled rows."""
     labeled = np.flatnonzero(codes != UNLABELED)
     given, rows = codes[labeled], F[labeled]
     costs = weights_of_rows(class_weight, given)
     if len(labeled) <= MAX_KERNEL:
         rows = rows.astype(np.float64, copy=False)
         machine = train_on_kernel(rows @ rows.T, given, C=C, sample_weight=costs, n_jobs=n_jobs)
-        return rows[machine.vectors].T @ machine.coefficients, machine.intercepts
+        weights = rows[machine.vectors].T @ machine.coefficients
+        return PairFunctions(weights, machine.intercepts, machine.report.failure)
     machine = train_machine(
         rows, given, Kernel("linear"), C=C, sample_weight=costs, n_jobs=n_jobs, random_state=0
     ).collapse_linear()
     weights = machine.coefficients
-    return weights, machine.intercepts - np.broadcast_to(machine.center, F.shape[1]) @ weights
+    intercepts = machine.intercepts - np.broadcast_to(machine.center, F.shape[1]) @ weights
+    return PairFunctions(weights, intercepts, machine.report.failure)
 
 
-def complete(
-    F: FloatArray, codes: IntArray, weights: FloatArray, intercepts: FloatArray
-) -> IntArray:
+def complete(F: FloatArray, codes: IntArray, supervised: PairFunctions) -> IntArray:
     """Return the given classes, and those that the supervised machine predicts elsewhere."""
     unlabeled = codes == UNLABELED
-    pairwise = F[unlabeled] @ weights + intercepts
+    pairwise = F[unlabeled] @ supervised.weights + supervised.intercepts
     completed = codes.copy()
     completed[unlabeled] = predicted_codes(class_scores(pairwise, int(codes.max()) + 1))
     return completed
