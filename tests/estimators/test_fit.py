@@ -23,7 +23,7 @@ from graphmargin.estimators import (
 )
 from graphmargin.graph import knn_graph
 from graphmargin.harmonic._solvers import iterative
-from graphmargin.margin import s3vm_training, training
+from graphmargin.margin import Kernel, s3vm_training, training
 from graphmargin.margin._solvers import feature_training, kernel_training
 from graphmargin.search.execution import UnreachedWarning
 from tests.estimators.problems import (
@@ -180,18 +180,6 @@ def test_soft_labels_that_lose_a_class_are_a_warning():
     )
     np.testing.assert_array_equal(model.transduction_, [0] * 5 + [1] + [0] * 6)
     assert model.predict_proba(X).shape == (12, 2)
-
-
-def test_solver_that_ends_early_is_a_warning(monkeypatch):
-    monkeypatch.setattr(s3vm_training, "TOLERANCES", (0.0, 1e-5))  # below rounding errors
-    X, _, y = blobs(distance=1.0)
-    model = SemiSupervisedSVC(C=2.0, gamma_u=1.0)
-    with pytest.warns(ConvergenceWarning) as caught:
-        model.fit(X, y)
-    assert "did not reach its tolerance; scale the features, or lower" in one_warning(
-        caught, ConvergenceWarning
-    )
-    assert not model.predictor_.part.machine.report.converged
 
 
 # Threads and seeds

@@ -26,11 +26,10 @@ class SemiSupervisedSVC(MarginClassifier):
     ``V^ = max(1 - abs(f(x_i)), 0)`` and ``C = 1 / (2 gamma)``. What is minimized differs from it:
 
     1. The losses are smooth (Chapelle, Zien, AISTATS 2005): the hinge loss is quadratic where
-       ``y_i f(x_i)`` is between 0.9 and 1.1, and ``exp(-3 f(x_i)^2)`` stands for the hat loss. With
+       ``y_i f(x_i)`` is between 0.5 and 1.5, and ``exp(-3 f(x_i)^2)`` stands for the hat loss. With
        ``gamma_u=0``, the result is the supervised SVM itself, with the hinge loss.
     2. The problem is not convex, and the result is a local minimum. It is found by L-BFGS from the
-       supervised SVM, while gamma_u grows from a small value. Its objective is not above that of
-       this start with the same mean of f.
+       supervised SVM, while gamma_u grows from a small value.
     3. By default, the mean of f over the unlabeled rows is fixed, see ``class_prior``.
     4. Several classes are one-vs-one, where a pair of classes has the unlabeled rows that the
        supervised SVM assigns to one of the two.

@@ -8,11 +8,11 @@ not concern them, as they do in one-vs-rest, where a single boundary has to go a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from graphmargin._checks import check_random_state, check_real
+from graphmargin._checks import check_random_state
 from graphmargin._typing import FloatArray, IntArray
 from graphmargin.labels import UNLABELED
 from graphmargin.margin._solvers.annealing import anneal_pairs
@@ -35,34 +35,10 @@ MAX_EXACT = 1000
 """Largest number of rows of which "auto" takes all as landmarks."""
 MAX_KERNEL = 3000
 """Largest number of labeled rows whose supervised machine is trained on their kernel matrix."""
-TOLERANCES = 1e-6, 1e-5
-"""Tolerances of `anneal_pairs`, for the values of gamma_u asked for, and in other stages.
-
-Stages with 1e-3 end in other local minima for a few problems in a hundred.
-"""
+TOLERANCES = 1e-4, 1e-3
+"""Tolerances of `anneal_pairs`, for the values of gamma_u asked for, and in other stages."""
 MAX_PAIR_ROWS, MAX_ROWS_OF_PAIRS = 2000, 150_000
-"""Largest number of unlabeled rows of a pair of classes, if classes are of one size, and of all
-pairs."""
-NOT_CONVERGED = (
-    "semi-supervised SVM: L-BFGS did not reach its tolerance; scale the features, or lower `C` or "
-    "`gamma_u`"
-)
-
-
-class PairFunctions(NamedTuple):
-    """Linear functions of the features, one for each pair of classes.
-
-    Attributes
-    ----------
-    weights : array of shape (r, n_pairs)
-    intercepts : array of shape (n_pairs,)
-    failure : str
-        Reason why training did not converge and what to do about it; empty if it did.
-    """
-
-    weights: FloatArray
-    intercepts: FloatArray
-    failure: str
+"""Largest number of unlabeled rows of a pair of classes, and of all pairs."""
 
 
 def train_smooth(
@@ -78,12 +54,11 @@ def train_smooth(
     n_jobs: int | None = None,
     random_state: Any = None,
 ) -> list[MarginMachine]:
-    """Return semi-supervised machines on rows X, which minimize a smooth form of eq. S3VM.
+    """Return semi-supervised machines on rows X that minimize the smooth objective of `anneal`.
 
-    For every pair of classes, ``min_f sum_{i in l} h(y_i f(x_i)) + gamma norm(f)_K^2 +
-    gamma_u sum_{i in u} exp(-3 f(x_i)^2)`` with ``C = 1 / (2 gamma)`` and a smooth hinge loss h,
-    see `graphmargin.margin._solvers.annealing`. All machines share their features, and those with
-    the same C the path of growing gamma_u.
+    It stands for eq. S3VM, with a smooth hinge loss and a bump in place of the hat loss. The result
+    is a local optimum, which is followed from the supervised machine while gamma_u grows. All
+    machines share their features, and those with the same C the path.
 
     Parameters
     ----------
@@ -95,8 +70,7 @@ def train_smooth(
     C : sequence of m floats > 0
         1 / (2 gamma), the weight of the hinge losses of each machine.
     gamma_us : sequence of m floats >= 0
-        Weight of the hat losses of each machine; 0 is the supervised machine, whose hinge loss is
-        not smooth.
+        Weight of the hat losses of each machine; 0 is the supervised machine.
     class_weight : sequence of c floats > 0, default=None
         Factors of the hinge losses of each class; the hat losses of unlabeled rows have none.
     class_prior : array of shape (c,), default=None
@@ -110,11 +84,6 @@ def train_smooth(
     n_jobs, random_state
         As in `train_machine`.
 
-    Returns
-    -------
-    list of m MarginMachine
-        Time O(n r) for each of some hundred gradients, memory O(n r), for r features.
-
     Examples
     --------
     >>> X = np.array([[-3.0], [-2.0], [-1.5], [1.0], [1.5], [2.0]])
@@ -125,8 +94,6 @@ def train_smooth(
     [-2.9, -1.9, -1.3, 1.3, 1.9, 2.4]
     """
     check_approximation(approximation, kernel.kind)
-    for gamma_u in gamma_us:
-        check_real("gamma_u", gamma_u, hint="; 0 is the supervised machine")
     n_classes = int(codes.max()) + 1
     n_pairs = n_classes * (n_classes - 1) // 2
     limit = min(MAX_PAIR_ROWS, MAX_ROWS_OF_PAIRS // n_pairs) * n_classes // 2
@@ -145,10 +112,7 @@ def train_smooth(
     fields = feature_map.report_fields(X)
     return [
         feature_map.machine_from_weights(
-            function.weights,
-            function.intercepts,
-            n_classes,
-            TrainingReport("L-BFGS", value, len(used), failure=function.failure, **fields),
+            *function, n_classes, TrainingReport("L-BFGS", value, len(used), **fields)
         )
         for value, function in zip(C, functions, strict=True)
     ]
@@ -164,10 +128,10 @@ def anneal_features(
     class_prior: FloatArray | None,
     tolerances: tuple[float, float],
     n_jobs: int | None,
-) -> list[PairFunctions]:
-    """Return the functions of m machines on features F.
+) -> list[tuple[FloatArray, FloatArray]]:
+    """Return weights (r, n_pairs) and intercepts (n_pairs,) of m machines on features F.
 
-    They minimize the smooth objective of `train_smooth`; those with ``gamma_u = 0`` are supervised
+    They minimize the smooth objective of `anneal`; those with ``gamma_u = 0`` are supervised
     machines, at which paths of growing gamma_u with the same C start.
     """
     is_supervised = (codes != UNLABELED).all()
@@ -180,21 +144,18 @@ def anneal_features(
         positive = np.unique([g for c, g in zip(C, values, strict=True) if c == value and g > 0])
         if not len(positive):
             continue
-        annealed = anneal_pairs(
+        weights, intercepts = anneal_pairs(
             F,
             codes,
-            complete(F, codes, supervised),
-            supervised.weights,
-            supervised.intercepts,
+            complete(F, codes, *supervised),
+            *supervised,
             costs=value * np.asarray(costs),
             hat_losses=value * positive,
             means=None if class_prior is None else _pair_means(class_prior),
             tolerances=tolerances,
-            n_jobs=n_jobs,
         )
-        for g, weights, intercepts, converged in zip(positive.tolist(), *annealed, strict=True):
-            failure = "" if converged else NOT_CONVERGED
-            functions[value, g] = PairFunctions(weights, intercepts, failure)
+        annealed = zip(weights, intercepts, strict=True)
+        functions |= {(value, g): f for g, f in zip(positive.tolist(), annealed, strict=True)}
     return [functions[key] for key in zip(C, values.tolist(), strict=True)]
 
 
@@ -235,28 +196,28 @@ def train_supervised(
     C: float,
     class_weight: Sequence[float],
     n_jobs: int | None,
-) -> PairFunctions:
-    """Return the functions of the machine of the labeled rows."""
+) -> tuple[FloatArray, FloatArray]:
+    """Return weights (r, n_pairs) and intercepts (n_pairs,) of the machine of labeled rows."""
     labeled = np.flatnonzero(codes != UNLABELED)
     given, rows = codes[labeled], F[labeled]
     costs = weights_of_rows(class_weight, given)
     if len(labeled) <= MAX_KERNEL:
         rows = rows.astype(np.float64, copy=False)
         machine = train_on_kernel(rows @ rows.T, given, C=C, sample_weight=costs, n_jobs=n_jobs)
-        weights = rows[machine.vectors].T @ machine.coefficients
-        return PairFunctions(weights, machine.intercepts, machine.report.failure)
+        return rows[machine.vectors].T @ machine.coefficients, machine.intercepts
     machine = train_machine(
         rows, given, Kernel("linear"), C=C, sample_weight=costs, n_jobs=n_jobs, random_state=0
     ).collapse_linear()
     weights = machine.coefficients
-    intercepts = machine.intercepts - np.broadcast_to(machine.center, F.shape[1]) @ weights
-    return PairFunctions(weights, intercepts, machine.report.failure)
+    return weights, machine.intercepts - np.broadcast_to(machine.center, F.shape[1]) @ weights
 
 
-def complete(F: FloatArray, codes: IntArray, supervised: PairFunctions) -> IntArray:
+def complete(
+    F: FloatArray, codes: IntArray, weights: FloatArray, intercepts: FloatArray
+) -> IntArray:
     """Return the given classes, and those that the supervised machine predicts elsewhere."""
     unlabeled = codes == UNLABELED
-    pairwise = F[unlabeled] @ supervised.weights + supervised.intercepts
+    pairwise = F[unlabeled] @ weights + intercepts
     completed = codes.copy()
     completed[unlabeled] = predicted_codes(class_scores(pairwise, int(codes.max()) + 1))
     return completed

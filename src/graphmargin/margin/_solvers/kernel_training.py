@@ -170,8 +170,9 @@ def train_without_bias(
             alpha, failure = exact.alpha, _violation_message(exact.violation, tolerance)
         else:
             center = np.zeros(F.shape[1], dtype=np.float32)
-            single = (array.astype(np.float32) for array in (both_signs, bounds))
-            linear = centered_problem(mirrored.astype(np.float32), every, *single, center)
+            both_signs, bounds = both_signs.astype(np.float32), bounds.astype(np.float32)
+            rows_32 = mirrored.astype(np.float32)
+            linear = centered_problem(rows_32, every, both_signs, bounds, center)
             close = solve_centered(linear, relative_gap=LINEAR_GAP)
             alpha, failure = close.alpha, "" if close.converged else gap_message(close.gap)
         return signs * alpha.reshape(2, -1).sum(axis=0), failure
