@@ -8,11 +8,11 @@ not concern them, as they do in one-vs-rest, where a single boundary has to go a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphmargin._checks import check_random_state
+from graphmargin._checks import check_random_state, check_real
 from graphmargin._typing import FloatArray, IntArray
 from graphmargin.labels import UNLABELED
 from graphmargin.margin._solvers.annealing import anneal_pairs
@@ -39,6 +39,27 @@ TOLERANCES = 1e-4, 1e-3
 """Tolerances of `anneal_pairs`, for the values of gamma_u asked for, and in other stages."""
 MAX_PAIR_ROWS, MAX_ROWS_OF_PAIRS = 2000, 150_000
 """Largest number of unlabeled rows of a pair of classes, and of all pairs."""
+
+
+FAILURE = (
+    "semi-supervised SVM: L-BFGS did not reach its tolerance; scale the features, or lower `C` or "
+    "`gamma_u`"
+)
+
+
+class PairFunctions(NamedTuple):
+    """Linear functions of the features for all pairs of classes, and whether training converged.
+
+    Attributes
+    ----------
+    weights : array of shape (r, n_pairs)
+    intercepts : array of shape (n_pairs,)
+    converged : bool
+    """
+
+    weights: FloatArray
+    intercepts: FloatArray
+    converged: bool
 
 
 def train_smooth(
@@ -94,6 +115,8 @@ def train_smooth(
     [-2.9, -1.9, -1.3, 1.3, 1.9, 2.4]
     """
     check_approximation(approximation, kernel.kind)
+    for gamma_u in gamma_us:
+        check_real("gamma_u", gamma_u, hint="; 0 is the supervised machine")
     n_classes = int(codes.max()) + 1
     n_pairs = n_classes * (n_classes - 1) // 2
     limit = min(MAX_PAIR_ROWS, MAX_ROWS_OF_PAIRS // n_pairs) * n_classes // 2
@@ -112,7 +135,12 @@ def train_smooth(
     fields = feature_map.report_fields(X)
     return [
         feature_map.machine_from_weights(
-            *function, n_classes, TrainingReport("L-BFGS", value, len(used), **fields)
+            function.weights,
+            function.intercepts,
+            n_classes,
+            TrainingReport(
+                "L-BFGS", value, len(used), failure="" if function.converged else FAILURE, **fields
+            ),
         )
         for value, function in zip(C, functions, strict=True)
     ]
@@ -128,8 +156,8 @@ def anneal_features(
     class_prior: FloatArray | None,
     tolerances: tuple[float, float],
     n_jobs: int | None,
-) -> list[tuple[FloatArray, FloatArray]]:
-    """Return weights (r, n_pairs) and intercepts (n_pairs,) of m machines on features F.
+) -> list[PairFunctions]:
+    """Return the functions of m machines on features F.
 
     They minimize the smooth objective of `anneal`; those with ``gamma_u = 0`` are supervised
     machines, at which paths of growing gamma_u with the same C start.
@@ -140,11 +168,11 @@ def anneal_features(
     functions = {}
     for value in set(C):
         supervised = train_supervised(F, codes, C=value, class_weight=costs, n_jobs=n_jobs)
-        functions[value, 0.0] = supervised
+        functions[value, 0.0] = PairFunctions(*supervised, True)
         positive = np.unique([g for c, g in zip(C, values, strict=True) if c == value and g > 0])
         if not len(positive):
             continue
-        weights, intercepts = anneal_pairs(
+        weights, intercepts, converged = anneal_pairs(
             F,
             codes,
             complete(F, codes, *supervised),
@@ -154,7 +182,7 @@ def anneal_features(
             means=None if class_prior is None else _pair_means(class_prior),
             tolerances=tolerances,
         )
-        annealed = zip(weights, intercepts, strict=True)
+        annealed = map(PairFunctions, weights, intercepts, converged.tolist())
         functions |= {(value, g): f for g, f in zip(positive.tolist(), annealed, strict=True)}
     return [functions[key] for key in zip(C, values.tolist(), strict=True)]
 

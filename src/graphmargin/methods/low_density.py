@@ -172,7 +172,8 @@ class LowDensity(Method):
             MarginMachine(
                 Kernel("linear"),
                 None,
-                *function,
+                function.weights,
+                function.intercepts,
                 n_classes,
                 0.0,
                 TrainingReport("L-BFGS", value, len(F), form="rows"),

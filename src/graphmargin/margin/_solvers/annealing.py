@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from graphmargin._compilation import kernel
-from graphmargin._typing import FloatArray, IntArray
+from graphmargin._typing import BoolArray, FloatArray, IntArray
 from graphmargin.margin.pairs import class_pairs
 
 FIRST_WEIGHT, STAGE_RATIO = 0.05, 3.2
@@ -82,10 +82,10 @@ def anneal(
     >>> (-path[:, 1] / path[:, 0]).round(1).tolist()
     [-0.0, -0.2]
     """
-    path = np.empty((len(weights), H.shape[1]))
+    path, converged = np.empty((len(weights), H.shape[1])), np.empty(len(weights), dtype=np.bool_)
     _follow(
         *(np.ascontiguousarray(H), signs, costs, np.asarray(weights, dtype=np.float64)),
-        *(np.asarray(start, dtype=np.float64), float(bias), *tolerances, path),
+        *(np.asarray(start, dtype=np.float64), float(bias), *tolerances, path, converged),
     )
     return path
 
@@ -101,8 +101,8 @@ def anneal_pairs(
     hat_losses: FloatArray,
     means: FloatArray | None,
     tolerances: tuple[float, float],
-) -> tuple[FloatArray, FloatArray]:
-    """Return annealed machines of all pairs of classes, in one call of compiled code.
+) -> tuple[FloatArray, FloatArray, BoolArray]:
+    """Return annealed machines of all pairs of classes, and whether the solver converged.
 
     A pair learns from the rows that belong to one of its classes by `completed`.
 
@@ -125,13 +125,15 @@ def anneal_pairs(
 
     Returns
     -------
-    arrays of shape (m, r, n_pairs) and (m, n_pairs)
+    weights, intercepts : arrays of shape (m, r, n_pairs) and (m, n_pairs)
+    converged : array of shape (m,)
+        True if all pairs reached the tolerance.
 
     Examples
     --------
     >>> F = np.array([[-3.0], [-2.0], [-1.5], [1.0], [1.5], [2.0]])
     >>> codes = np.array([1, -1, -1, -1, -1, 0])
-    >>> weights, intercepts = anneal_pairs(
+    >>> weights, intercepts, converged = anneal_pairs(
     ...     F,
     ...     codes,
     ...     np.array([1, 1, 1, 0, 0, 0]),
@@ -144,9 +146,12 @@ def anneal_pairs(
     ... )
     >>> (-intercepts / weights[:, 0]).round(1).tolist()  # the boundaries
     [[-0.2], [-0.3]]
+    >>> converged.tolist()
+    [True, True]
     """
     n_classes, n_pairs = len(costs), len(intercepts)
     paths = np.empty((n_pairs, len(hat_losses), F.shape[1] + 1))
+    converged = np.empty((n_pairs, len(hat_losses)), dtype=np.bool_)
     _anneal_pairs(
         np.ascontiguousarray(F),
         codes,
@@ -159,13 +164,26 @@ def anneal_pairs(
         np.full(n_pairs, np.nan) if means is None else means,
         *tolerances,
         paths,
+        converged,
     )
-    return paths[:, :, :-1].transpose(1, 2, 0), paths[:, :, -1].T
+    return paths[:, :, :-1].transpose(1, 2, 0), paths[:, :, -1].T, np.asarray(converged.all(axis=0))
 
 
 @kernel()
 def _anneal_pairs(  # type: ignore[no-untyped-def]
-    F, codes, order, ends, pairs, starts, costs, hat_losses, means, tolerance, rough, paths
+    F,
+    codes,
+    order,
+    ends,
+    pairs,
+    starts,
+    costs,
+    hat_losses,
+    means,
+    tolerance,
+    rough,
+    paths,
+    converged,
 ):
     """Write weights and intercepts of all pairs to `paths`, for each weight of hat losses.
 
@@ -192,7 +210,7 @@ def _anneal_pairs(  # type: ignore[no-untyped-def]
         if np.isnan(bias):
             bias = start[r] + _dot(start[:r], center)
         start[r] = 0.0
-        _follow(H, signs, bounds, hat_losses, start, bias, tolerance, rough, paths[p])
+        _follow(H, signs, bounds, hat_losses, start, bias, tolerance, rough, paths[p], converged[p])
         for m in range(len(hat_losses)):
             v = paths[p, m]
             v[r] = bias + H[0, r] * v[r] - _dot(v[:r], center)
@@ -230,8 +248,10 @@ def center_rows(H, signs, bounds, is_free):  # type: ignore[no-untyped-def]
 
 
 @kernel()
-def _follow(H, signs, costs, weights, start, bias, tolerance, rough, path):  # type: ignore[no-untyped-def]
-    """Write the minima of S for ascending weights to `path`."""
+def _follow(  # type: ignore[no-untyped-def]
+    H, signs, costs, weights, start, bias, tolerance, rough, path, converged
+):
+    """Write the minima of S for ascending weights to `path`, and whether they converged."""
     n, size = H.shape
     v = start.copy()
     by_row, by_column = np.empty((3, n)), np.empty((3, size))
@@ -249,7 +269,9 @@ def _follow(H, signs, costs, weights, start, bias, tolerance, rough, path):  # t
             _minimize(H, signs, costs, stage, bias, rough, v, by_row, by_column, history, products)
             stage *= STAGE_RATIO
         stage = max(stage, STAGE_RATIO * weight)
-        _minimize(H, signs, costs, weight, bias, tolerance, v, by_row, by_column, history, products)
+        converged[m] = _minimize(
+            H, signs, costs, weight, bias, tolerance, v, by_row, by_column, history, products
+        )
         path[m] = v
 
 
@@ -313,7 +335,7 @@ def _losses(f, image, t, signs, costs, weight, slopes):  # type: ignore[no-untyp
 def _minimize(  # type: ignore[no-untyped-def]
     H, signs, costs, weight, bias, tolerance, v, by_row, by_column, history, products
 ):
-    """Minimize S from v in place."""
+    """Minimize S from v in place, and return whether it converged."""
     f, image, slopes = by_row[0], by_row[1], by_row[2]
     gradient, before, direction = by_column[0], by_column[1], by_column[2]
     steps, changes = history[0], history[1]
@@ -348,7 +370,7 @@ def _minimize(  # type: ignore[no-untyped-def]
                 direction[k] += share * steps[at, k]
         slope = _dot(gradient, direction)
         if not slope < 0:
-            break
+            return True
         _multiply(H, direction, image)
         cross = _dot(v[:last], direction[:last])
         curvature = _dot(direction[:last], direction[:last])
@@ -369,7 +391,7 @@ def _minimize(  # type: ignore[no-untyped-def]
                 break
             t = (low + high) / 2 if high < np.inf else 2 * t
         if not trial < value:
-            break
+            return True
         newest = (newest + 1) % MEMORY
         for k in range(size):
             before[k] = gradient[k]
@@ -386,4 +408,5 @@ def _minimize(  # type: ignore[no-untyped-def]
         decrease = value - trial
         value = trial
         if decrease <= tolerance * abs(value):
-            break
+            return True
+    return False
