@@ -138,37 +138,6 @@ def mixed_table():
 
 
 @pytest.fixture(scope="session")
-def table_of_rings():
-    """Return a table of two rings with categories that tell nothing, and the ring of each row.
-
-    Of the column "ring", 30 rows have a label. Neighbors in all columns are due to the categories.
-    """
-    import pandas as pd
-
-    def build(n=240, seed=0):
-        rng = np.random.default_rng(seed)
-        outer = np.arange(n) % 2
-        angle, radius = rng.uniform(0, 2 * np.pi, n), 1.0 + 2.0 * outer + rng.normal(0, 0.1, n)
-        table = pd.DataFrame({"x": radius * np.cos(angle), "y": radius * np.sin(angle)})
-        for i in range(6):
-            table[f"code {i}"] = rng.choice(list("abcdefghijkl"), n)
-        names = np.array(["inner", "outer"], dtype=object)[outer]
-        given = np.isin(np.arange(n), rng.permutation(n)[:30])
-        return table.assign(ring=np.where(given, names, None)), names
-
-    return build
-
-
-@pytest.fixture(scope="session")
-def labeled_rings(table_of_rings):
-    """Return the labeled table of two rings."""
-    from graphmargin.labeling.labeled_table import label_rows
-    from graphmargin.labeling.labeling_task import task_of
-
-    return label_rows(task_of(table_of_rings()[0], "ring", name="rings.csv"))
-
-
-@pytest.fixture(scope="session")
 def labeled_pets(mixed_table):
     """Return the labeled mixed table of 150 rows."""
     from graphmargin.labeling.labeled_table import label_rows

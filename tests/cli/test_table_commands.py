@@ -8,11 +8,9 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from graphmargin.selection.families import FAMILY_NAMES
 
 import graphmargin as gm
 from graphmargin.cli import main
-from graphmargin.cli.options import METHODS
 from graphmargin.labeling.labeled_table import label_rows
 from graphmargin.tables.reading import read_table
 
@@ -63,57 +61,17 @@ def test_label_reads_embeddings(tmp_path):
     assert np.array_equal(np.stack(written["vector"]), X)
 
 
-def test_methods_are_the_families():
-    assert METHODS[0] == "auto"
-    assert set(METHODS[1:]) == set(FAMILY_NAMES)
-
-
-def test_a_method_is_one_family_under_all_metrics(table_file, labeled_pets, capsys):
+def test_a_method_is_one_member(table_file, labeled_pets, capsys):
     expected = label_rows(labeled_pets.task, method="cut")
     assert run("label", table_file, "-t", "kind", "--method", "cut", "--json") == 0
     result = json.loads(capsys.readouterr().out)
-    names = {member["name"] for member in result["members"]}
-    assert names == {"cut", "cut (light categories and text)"}
+    assert [member["name"] for member in result["members"]] == ["cut"]
     written = read_table(table_file.with_name("pets-labeled.csv"))
     assert written["kind"].tolist() == expected.table["kind"].tolist()
     assert run("label", table_file, "-t", "kind") == 0
     output = capsys.readouterr().out
     assert "chosen    " in output
     assert "because   " in output
-
-
-def test_all_outputs_have_the_weights_of_the_metrics(
-    table_of_rings, labeled_rings, tmp_path, capsys
-):
-    weights = labeled_rings.fitted.choice.metric_weights
-    texts = [f"{name} {weight:.0%}" for name, weight in weights.items()]
-    files = [tmp_path / name for name in ("rings.csv", "rings.graphmargin", "rings.html")]
-    table_of_rings()[0].to_csv(files[0], index=False)
-    command = ("label", files[0], "-t", "ring", "--model", files[1], "--report", files[2])
-    assert run(*command) == 0
-    assert f"metric    {', '.join(texts)}\n" in capsys.readouterr().out
-    assert run(*command, "--json") == 0
-    assert json.loads(capsys.readouterr().out)["metrics"] == pytest.approx(weights)
-    assert 'id="metrics"' in files[2].read_text()
-    assert run("info", files[1]) == 0
-    assert ", ".join(texts) in capsys.readouterr().out
-    assert run("explain", files[0], "-t", "ring", "--row", "1") == 0
-    assert ", light categories)." in capsys.readouterr().out
-    new, names = table_of_rings(90, seed=7)
-    new.drop(columns="ring").to_csv(tmp_path / "new.csv", index=False)
-    assert run("predict", files[1], tmp_path / "new.csv", "-q") == 0
-    predicted = read_table(tmp_path / "new-predicted.csv")
-    assert (predicted["ring"] == names).mean() > 0.95
-
-
-def test_one_metric_is_not_mentioned(tmp_path, table_of_rings, capsys):
-    file = tmp_path / "rings.csv"
-    table_of_rings()[0][["x", "y", "ring"]].to_csv(file, index=False)
-    model, report = tmp_path / "rings.graphmargin", tmp_path / "rings.html"
-    assert run("label", file, "-t", "ring", "--model", model, "--report", report) == 0
-    assert run("info", model) == 0
-    assert "\nmetric" not in capsys.readouterr().out
-    assert 'id="metrics"' not in report.read_text()
 
 
 def test_quiet_prints_nothing_and_json_prints_the_summary(table_file, capsys):
@@ -213,7 +171,7 @@ def test_fit_predict_and_info_work_together(table_file, tmp_path, mixed_table, c
     assert run("info", model) == 0
     output = capsys.readouterr().out
     assert "3: bird, cat, dog" in output
-    assert "schema 1" in output
+    assert "schema 2" in output
     assert run("info", model, "--json") == 0
     assert json.loads(capsys.readouterr().out)["details"]["labels"] == 15
 

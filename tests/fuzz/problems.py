@@ -13,6 +13,7 @@ from graphmargin import (
     HarmonicClassifier,
     ManifoldSVC,
     MaxMarginGraphCut,
+    SemiSupervisedEnsemble,
     SemiSupervisedSVC,
     SupervisedSVC,
 )
@@ -34,12 +35,13 @@ FIXED = {
 CHOOSING = {
     "cut, auto": MaxMarginGraphCut(n_neighbors=3),
     "harmonic, auto": HarmonicClassifier(n_neighbors=3, gamma_g="auto"),
-    "cut, lists": MaxMarginGraphCut(
-        n_neighbors=[2, 3], kernel=["linear", "rbf"], gamma_g=[0.1, np.inf], C=1.0
-    ),
+    "cut, lists": MaxMarginGraphCut(n_neighbors=3, gamma_g=[0.1, np.inf], C=[1.0, 10.0]),
     "manifold, auto": ManifoldSVC(n_neighbors=3, C="auto", gamma_u="auto"),
     "semi-supervised, lists": SemiSupervisedSVC(gamma_u=[0.0, 0.1], C=1.0),
-    "supervised, auto": SupervisedSVC(C="auto", kernel=["poly", "rbf"]),
+    "supervised, auto": SupervisedSVC(C="auto", kernel="poly"),
+    "ensemble": SemiSupervisedEnsemble(
+        members=[MaxMarginGraphCut(kernel="linear", n_neighbors=2), MaxMarginGraphCut(), "harmonic"]
+    ),
 }
 MODELS = {**FIXED, **CHOOSING}
 

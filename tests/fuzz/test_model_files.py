@@ -9,19 +9,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmargin import HarmonicClassifier, MaxMarginGraphCut, SupervisedSVC
+from graphmargin import HarmonicClassifier, MaxMarginGraphCut, SemiSupervisedEnsemble, SupervisedSVC
 from graphmargin.models import ModelFileError, load_model, model_info, save_model
 from graphmargin.models.archive import DESCRIPTION, TREE, pack_entries
+from graphmargin.search import Member, View
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(30, 3))
 Y = np.where(np.arange(30) < 9, np.arange(30) % 3, -1)
+LIGHT = Member("light", SupervisedSVC(C=1.0).method(), View("light", np.array([1.0, 0.5, 0.1])))
 CLASSIFIERS = (
     SupervisedSVC(),
     SupervisedSVC(kernel="linear"),
     MaxMarginGraphCut(gamma_g=0.1, C=1.0, kernel="poly"),
     HarmonicClassifier(gamma_g=[0.1, 1.0]),
     HarmonicClassifier(width=2.0),
+    MaxMarginGraphCut(),
+    SemiSupervisedEnsemble(members=[LIGHT, "harmonic"]),
 )
 
 

@@ -26,7 +26,7 @@ def test_shares_are_those_of_walks(labeled_pets, position):
 
 def test_neighbors_are_those_of_the_graph(labeled_pets):
     explanation = explain_row(labeled_pets, 5)
-    row = labeled_pets.cut.task.W[[5]].toarray()[0]
+    row = labeled_pets.cut.W[[5]].toarray()[0]
     assert {influence.row - 1 for influence in explanation.neighbors} == set(np.flatnonzero(row))
     assert sum(influence.share for influence in explanation.neighbors) == pytest.approx(1.0)
 
@@ -37,7 +37,7 @@ def test_the_label_of_an_explained_row_is_held_out(labeled_pets):
     assert 1 not in [influence.row for influence in explanation.labels]
     hidden = labeled_pets.task.target.codes.copy()
     hidden[0] = -1
-    solution = harmonic_solution(labeled_pets.cut.task.W, hidden, gamma_g=explanation.gamma_g)
+    solution = harmonic_solution(labeled_pets.cut.W, hidden, gamma_g=explanation.gamma_g)
     assert explanation.graph_confidence == pytest.approx(solution.confidence[0])
 
 
@@ -56,7 +56,7 @@ def test_the_counterfactual_labels_change_the_label_of_the_graph(labeled_pets, p
         changed = labeled_pets.task.target.codes.copy()
         changed[supporting[:n]] = second
         again = harmonic_solution(
-            labeled_pets.cut.task.W, changed, gamma_g=labeled_pets.solution.gamma_g
+            labeled_pets.cut.W, changed, gamma_g=labeled_pets.solution.gamma_g
         )
         assert again.codes[position] == expected
     assert repr(str(classes[second])) in explanation.counterfactual

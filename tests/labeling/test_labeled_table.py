@@ -10,8 +10,6 @@ from graphmargin.harmonic.solution import solve_path
 from graphmargin.labeling.label_sources import GIVEN, INDUCED, MODEL
 from graphmargin.labeling.labeled_table import EXPLANATION_GAMMA_G, label_rows
 from graphmargin.labeling.labeling_task import task_of
-from graphmargin.labeling.summary import summarize
-from graphmargin.labeling.table_report import report_on
 from graphmargin.tables.table_errors import TableError
 from graphmargin.tables.writing import table_writer
 
@@ -166,70 +164,32 @@ def test_sets_need_labels_that_can_be_held_out_and_enough_of_them(mixed_table):
     assert not label_rows(task, coverage=0.5).warnings
 
 
-def test_labels_choose_the_metric_where_categories_are_noise(labeled_rings, table_of_rings):
-    names = table_of_rings()[1]
-    task, choice = labeled_rings.task, labeled_rings.fitted.choice
-    assert choice.metric_weights["light categories"] > 0.8
-    before = SemiSupervisedEnsemble(random_state=0).fit(task.X, task.target.codes)
-    wrong = (task.target.classes[labeled_rings.codes] != names).mean()
-    assert wrong < 0.01
-    assert (task.target.classes[before.transduction_] != names).mean() > wrong + 0.1
-
-
-def test_the_graph_is_that_of_the_metric_with_the_largest_weight(labeled_rings, table_of_rings):
-    """The edges that are explained and drawn do not connect the rings."""
-    scale = labeled_rings.task.features.metrics[1].feature_scale
-    np.testing.assert_array_equal(labeled_rings.cut.task.X, labeled_rings.task.X * scale)
-    names, edges = table_of_rings()[1], labeled_rings.cut.task.W.tocoo()
-    assert (names[edges.row] == names[edges.col]).mean() > 0.99
-    report = report_on(labeled_rings)
-    assert list(report.summary.metrics) == ["light categories", "all columns"]
-    ends = np.array(report.map.edges)
-    codes = np.array(report.map.codes)
-    assert (codes[ends[:, 0]] == codes[ends[:, 1]]).mean() > 0.99
-
-
-def test_labels_choose_all_columns_where_categories_tell_the_classes(table_of_rings):
-    table, names = table_of_rings()
-    rng = np.random.default_rng(0)
-    for i in range(6):
-        letters = np.where(names == "outer", "a", "b")
-        table[f"code {i}"] = np.where(rng.random(len(table)) < 0.2, "c", letters)
-    table[["x", "y"]] = rng.normal(size=(len(table), 2))
-    labeled = label_rows(task_of(table, "ring"))
-    assert labeled.fitted.choice.metric_weights["all columns"] > 0.8
-    assert labeled.cut.task.X is labeled.task.X
-    assert (labeled.task.target.classes[labeled.codes] == names).mean() > 0.99
-
-
-@pytest.mark.parametrize("method", ["cut", "harmonic", "supervised"])
-def test_a_single_method_is_tried_under_all_metrics(method, table_of_rings):
-    labeled = label_rows(task_of(table_of_rings()[0], "ring"), method=method)
-    assert labeled.fitted.choice.names == (method, f"{method} (light categories)")
-    assert labeled.fitted.choice.metric_weights["light categories"] > 0.5
-    assert labeled.cut.task.X is not labeled.task.X
-
-
-@pytest.mark.parametrize("kinds", [("x", "y"), ("code 0", "code 1", "code 2")])
-def test_tables_of_one_kind_of_columns_are_labeled_as_arrays_are(kinds, table_of_rings):
-    task = task_of(table_of_rings()[0][[*kinds, "ring"]], "ring")
-    labeled = label_rows(task)
+def test_tables_are_labeled_as_their_features_are(labeled_pets):
+    task = labeled_pets.task
     model = SemiSupervisedEnsemble(random_state=0).fit(task.X, task.target.codes)
-    np.testing.assert_array_equal(labeled.fitted.label_distributions, model.label_distributions_)
-    assert summarize(labeled).metrics == {}
+    distributions = labeled_pets.fitted.label_distributions
+    np.testing.assert_array_equal(distributions, model.label_distributions_)
+    np.testing.assert_array_equal(labeled_pets.cut_choice.weights, model.choice_.parts[0].weights)
 
 
-def test_without_held_out_labels_all_columns_count(table_of_rings):
-    table, names = table_of_rings()
-    first = [int(np.flatnonzero(names == name)[0]) for name in ("inner", "outer")]
-    table["ring"] = np.where(np.isin(np.arange(len(table)), first), names, None)
-    labeled = label_rows(task_of(table, "ring"))
+@pytest.mark.parametrize("method", ["harmonic", "linear-supervised"])
+def test_another_method_has_the_graph_of_the_cut_for_explanations(method, labeled_pets):
+    """The cut is tried and fitted beside it, with the parameters that it would choose alone."""
+    labeled = label_rows(labeled_pets.task, method=method)
+    assert labeled.fitted.choice.names == (method,)
+    np.testing.assert_array_equal(labeled.cut.W.toarray(), labeled_pets.cut.W.toarray())
+    np.testing.assert_array_equal(labeled.cut_choice.weights, labeled_pets.cut_choice.weights)
+    assert labeled.cut.solution.gamma_g == labeled_pets.cut.solution.gamma_g
+
+
+def test_without_held_out_labels_cut_and_harmonic_solution_count():
+    table = pd.DataFrame({"x": [0.0, 0.1, 5.0, 5.1], "kind": ["a", None, "b", None]})
+    labeled = label_rows(task_of(table, "kind"))
     assert labeled.fitted.choice.names == ("cut", "harmonic")
-    assert labeled.cut.task.X is labeled.task.X
-    assert summarize(labeled).metrics == {}
+    assert labeled.table["kind"].tolist() == ["a", "a", "b", "b"]
 
 
-def test_a_tiny_table_with_constant_and_equal_columns_has_metrics():
+def test_a_tiny_table_with_constant_and_equal_columns_is_labeled():
     table = pd.DataFrame(
         {
             "size": [1.0, 1.0, 1.0, 2.0, 2.0, 2.0],
@@ -240,5 +200,4 @@ def test_a_tiny_table_with_constant_and_equal_columns_has_metrics():
         }
     )
     labeled = label_rows(task_of(table, "kind"))
-    assert set(labeled.fitted.choice.metric_weights) == {"all columns", "light categories"}
     assert labeled.table["kind"].tolist() == ["cat"] * 3 + ["dog"] * 3
