@@ -276,13 +276,14 @@ class Choice:
 
     @property
     def assumption_weights(self) -> dict[str, float]:
-        """Weight of each assumption of the members, the heaviest first.
+        """Weight of each assumption of the members, or of the only one, the heaviest first.
 
         Candidates of a member that do not learn from unlabeled rows assume nothing about them; a
         plane is an assumption about the classes all the same.
         """
         weights: dict[str, float] = {}
-        for part, weight in zip(self.parts, self.weights.tolist(), strict=True):
+        pairs = zip(self.parts, self.weights.tolist(), strict=True) if self.parts else [(self, 1.0)]
+        for part, weight in pairs:
             assumption = LABELS_ALONE if part.member is None else part.member.method.assumption
             supervised = 0.0 if assumption == PLANE else weight * part.supervised_weight
             weights[assumption] = weights.get(assumption, 0.0) + weight - supervised
