@@ -1,5 +1,7 @@
 """All methods of max-margin machines: trials and blends against fits of one candidate at a time."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -12,6 +14,7 @@ from graphmargin.methods import low_density
 from graphmargin.search import data as data_module
 from graphmargin.search.execution import Execution
 from graphmargin.search.held_out import HeldOutLabels
+from graphmargin.search.search import fit
 from graphmargin.search.trials import smoothed_shares
 from tests.methods.problems import (
     TRIAL_ERROR,
@@ -107,6 +110,20 @@ def test_trials_without_a_weight_of_unlabeled_rows_are_supervised(name, kernel):
     expected = try_candidates("supervised", X, y, one_by_one, **options)
     assert trials.supervised.all()
     assert_same_trials(trials, expected, atol=0.0 if name == "cut" else TRIAL_ERROR)
+
+
+@with_margin
+def test_class_weights_count_in_trials_as_in_fits(name):
+    X, y = clusters()
+    held_out, fixed = folds_of(y), {"gamma_u": 0.0} if name == "low-density" else {}
+    data = replace(data_of(X, y, held_out), class_weight=(1.0, 4.0))
+    trials = choose_by(name, data, **fixed).trials
+    single = {**fixed, **trials.params[0]}
+    for number, fold in enumerate(held_out.folds):
+        data = replace(data_of(X, without(y, fold)), class_weight=(1.0, 4.0))
+        f = pairwise(fit(data, choose_by(name, data, **single)), X[fold])
+        values = trials.held_out_values[0, trials.fold == number] * trials.scales[0]
+        np.testing.assert_allclose(values, f, atol=TRIAL_ERROR * max(1.0, np.abs(f).max()))
 
 
 @with_margin
