@@ -4,11 +4,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from graphmargin.selection import cut_trials, trial_rows
 
 from graphmargin import HarmonicClassifier, MaxMarginGraphCut, _progress
 from graphmargin._progress import progress_listener, report_stage
 from graphmargin.datasets import make_lattices
+from graphmargin.search import data as data_module
 from tests.harmonic.problems import eliminate_nothing
 
 
@@ -29,8 +29,8 @@ def test_harmonic_classifier_reports_its_stages(capsys, clock):
     assert captured.err.splitlines() == [
         "[graphmargin] graph of 200 points ...",
         "[graphmargin] graph of 200 points: done in 0.00 s",
-        "[graphmargin] harmonic solution of 2 classes ...",
-        "[graphmargin] harmonic solution of 2 classes: done in 0.00 s",
+        "[graphmargin] 1 harmonic solution ...",
+        "[graphmargin] 1 harmonic solution: done in 0.00 s",
     ]
 
 
@@ -44,8 +44,8 @@ def test_graph_cut_with_a_given_graph_reports_its_stages(capsys, clock):
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.splitlines() == [
-        "[graphmargin] harmonic solution of 2 classes ...",
-        "[graphmargin] harmonic solution of 2 classes: done in 0.00 s",
+        "[graphmargin] 1 harmonic solution ...",
+        "[graphmargin] 1 harmonic solution: done in 0.00 s",
         f"[graphmargin] max-margin classifier on {n_training} points ...",
         f"[graphmargin] max-margin classifier on {n_training} points: done in 0.00 s",
     ]
@@ -68,8 +68,7 @@ def test_choice_of_parameters_reports_its_stages(capsys, clock):
 
 @pytest.mark.usefixtures("clock")
 def test_training_on_all_rows_after_trials_on_a_sample_is_a_stage(capsys, monkeypatch):
-    for module in (trial_rows, cut_trials):
-        monkeypatch.setattr(module, "MAX_UNLABELED", 100)
+    monkeypatch.setattr(data_module, "MAX_UNLABELED", 100)
     X, y, _, _ = make_lattices()
     model = MaxMarginGraphCut(n_neighbors=4, verbose=1).fit(X, y)
     blended = len(model.choice_.blended)

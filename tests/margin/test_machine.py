@@ -21,12 +21,7 @@ from graphmargin.margin import (
 from graphmargin.margin._solvers import feature_training, kernel_training
 from graphmargin.margin._solvers.coordinate_descent import solve_centered
 from graphmargin.margin._solvers.smo import solve_pairs
-from graphmargin.margin.machine import (
-    blend_machines,
-    pairwise_values,
-    predicted_codes,
-    sum_pairwise,
-)
+from graphmargin.margin.machine import blend_machines, pairwise_values, predicted_codes
 from tests.margin.problems import (
     KERNELS,
     alternating_cases,
@@ -535,8 +530,7 @@ def test_scores_of_two_classes_are_positive_for_the_second():
 # Weighted sums.
 
 
-def assert_is_weighted_sum(sums, machines, weights, X):
-    (total,) = sums
+def assert_is_weighted_sum(total, machines, weights, X):
     expected = sum(w * machine.pairwise(X) for w, machine in zip(weights, machines, strict=True))
     np.testing.assert_allclose(total.pairwise(X), expected, atol=1e-10)
 
@@ -557,9 +551,7 @@ def test_blend_is_the_weighted_sum_of_machines_with_different_vectors(kind, n_cl
     weights = [0.2, 1.5, -0.3]
     total = blend_machines(machines, weights)
     np.testing.assert_array_equal([machine.pairwise(X) for machine in machines], before)
-    assert (
-        total[0].vectors is None if kernel.kind == "linear" else type(total[0].vectors) is type(X)
-    )
+    assert total.vectors is None if kernel.kind == "linear" else type(total.vectors) is type(X)
     for rows in (X, new):
         assert_is_weighted_sum(total, machines, weights, rows)
 
@@ -576,7 +568,7 @@ def test_blend_of_machines_with_the_same_vectors_keeps_them_once(container, kind
     copied = replace(same, vectors=first.vectors.copy())
     for other in (same, copied):
         total = blend_machines([first, other], [0.25, 0.5])
-        assert kind == "linear" or total[0].vectors.shape == first.vectors.shape
+        assert kind == "linear" or total.vectors.shape == first.vectors.shape
         assert_is_weighted_sum(total, [first, other], [0.25, 0.5], X)
 
 
@@ -587,24 +579,8 @@ def test_blend_of_a_precomputed_kernel_adds_up_coefficients_by_row_number():
     assert len({len(machine.vectors) for machine in machines}) > 1
     total = blend_machines(machines, [0.5, 0.2, 0.3])
     everyone = np.unique(np.concatenate([machine.vectors for machine in machines]))
-    np.testing.assert_array_equal(total[0].vectors, everyone)
+    np.testing.assert_array_equal(total.vectors, everyone)
     assert_is_weighted_sum(total, machines, [0.5, 0.2, 0.3], K)
-
-
-def test_machines_of_other_kernels_and_centers_are_not_merged():
-    X = np.array([[-1.0], [1.0], [2.0]])
-    codes = np.array([0, 1, 1])
-    linear = train_machine(X, codes, Kernel("linear"), C=1.0, center=np.zeros(1))
-    machines = [
-        linear,
-        replace(linear, center=np.ones(1)),
-        train_machine(X, codes, Kernel("rbf"), C=1.0),
-    ]
-    weights = [0.5, 0.2, 0.3]
-    sums = blend_machines([*machines, linear], [*weights, 0.1])
-    assert [machine.kernel.kind for machine in sums] == ["linear", "linear", "rbf"]
-    expected = sum(w * m.pairwise(X) for w, m in zip([0.6, 0.2, 0.3], machines, strict=True))
-    np.testing.assert_allclose(sum_pairwise(sums, X), expected)
 
 
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])

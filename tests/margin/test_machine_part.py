@@ -2,13 +2,13 @@ import pickle
 
 import numpy as np
 import pytest
-from graphmargin.harmonic.harmonic_predictor import PointGraph, WalkPart, walk_distributions
-from graphmargin.margin.margin_predictor import MarginPredictor
 
 from graphmargin.graph import knn_graph
 from graphmargin.graph._search.neighbors import NeighborSearch
 from graphmargin.harmonic import harmonic_solution
+from graphmargin.harmonic.walk_part import PointGraph, WalkPart
 from graphmargin.margin import Calibration, Kernel, class_scores, probabilities, train_machine
+from graphmargin.margin.machine_part import MachinePart, log_graph_probabilities
 
 
 def problem(n_classes, n=30):
@@ -17,53 +17,64 @@ def problem(n_classes, n=30):
     return rng.normal(size=(n, 3)) + 2 * np.eye(3)[codes], codes
 
 
-def predictor_of(n_classes, **changed):
-    """Return a sum of machines, one for each kernel, and the machines."""
+def part_of(n_classes, kind="rbf", walk=None, **calibration):
+    """Return a part with units for each pair of classes, and the rows of its machine."""
     X, codes = problem(n_classes)
-    kernels = [Kernel(kind, width=3.0) for kind in ("linear", "rbf", "poly")]
-    machines = tuple(train_machine(X, codes, kernel, C=2.0) for kernel in kernels)
-    classes = np.array(["ant", "bee", "cow"])[:n_classes]
+    machine = train_machine(X, codes, Kernel(kind, width=3.0), C=2.0)
     units = np.array([2.0, 5.0, 0.5])[: n_classes * (n_classes - 1) // 2]
-    calibration = Calibration(2.0, 0.1, pair_scales=units, **changed.pop("calibration", {}))
-    return MarginPredictor(classes, machines, calibration, **changed), machines, X
+    return MachinePart(machine, Calibration(2.0, 0.1, pair_scales=units, **calibration), walk), X
 
 
+@pytest.mark.parametrize("kind", ["linear", "rbf", "poly"])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_decision_is_that_of_the_sum_of_all_pairs(n_classes):
-    predictor, machines, X = predictor_of(n_classes)
-    total = sum(machine.pairwise(X) for machine in machines)
-    scores = class_scores(total, n_classes, predictor.calibration.pair_scales)
-    np.testing.assert_allclose(predictor.decision(X), scores)
-    codes = (scores > 0).astype(int) if n_classes == 2 else scores.argmax(axis=1)
-    np.testing.assert_array_equal(predictor.predict(X), predictor.classes[codes])
-    np.testing.assert_allclose(predictor.probabilities(X), probabilities(scores, 2.0, 0.1))
-    labels, distributions = predictor.label(X)
-    np.testing.assert_array_equal(labels, predictor.predict(X))
-    np.testing.assert_array_equal(distributions, predictor.probabilities(X))
-    np.testing.assert_array_equal(labels, predictor.classes[distributions.argmax(axis=1)])
+def test_decision_is_that_of_all_pairs_in_their_units(n_classes, kind):
+    part, X = part_of(n_classes, kind)
+    f = part.machine.pairwise(X)
+    scores = class_scores(f, n_classes, part.calibration.pair_scales)
+    np.testing.assert_allclose(part.decision(X), scores)
+    codes, distributions = part.label(X)
+    expected = (scores > 0).astype(int) if n_classes == 2 else scores.argmax(axis=1)
+    np.testing.assert_array_equal(codes, expected)
+    np.testing.assert_allclose(distributions, probabilities(scores, 2.0, 0.1))
+    np.testing.assert_array_equal(distributions, part.probabilities(X))
+    np.testing.assert_array_equal(codes, distributions.argmax(axis=1))
+
+
+def walk_of(X):
+    """Return the graph of some rows, of which nine have a label."""
+    y = np.where(np.arange(30) < 9, problem(3)[1], -1)
+    solution = harmonic_solution(knn_graph(X, 4), y, gamma_g=0.01)
+    points = PointGraph(NeighborSearch(X), 2.0, 4, "euclidean")
+    return WalkPart(solution.class_mass, ((1.0, 0.01),), points, solution.codes, 0)
 
 
 def test_new_rows_are_attached_to_the_graph():
-    """Rows are scaled for both, and no probability of the graph counts as less than 1e-6."""
-    X, codes = problem(3)
-    y = np.where(np.arange(30) < 9, codes, -1)
-    mass = harmonic_solution(knn_graph(X, 4), y, gamma_g=0.01).class_mass
-    points = PointGraph(NeighborSearch(X), 2.0, 4, "euclidean")
-    graph = (WalkPart(mass, ((1.0, 0.01),), points),)
-    with_graph = {"calibration": {"graph_weight": 0.5}, "graph": graph}
-    predictor, *_ = predictor_of(3, **with_graph)
-    plain, *_ = predictor_of(3)
+    walk = walk_of(problem(3)[0])
+    part, X = part_of(3, walk=walk, graph_weight=0.5)
+    plain, _ = part_of(3)
     new = X[::2] + 0.1
-    P = np.maximum(walk_distributions(graph, new, 3), 1e-6)
-    np.testing.assert_allclose(predictor.decision(new), plain.decision(new) + 0.5 * np.log(P))
-    labels, distributions = predictor.label(new)
-    np.testing.assert_array_equal(labels, predictor.classes[distributions.argmax(axis=1)])
-    scaled, *_ = predictor_of(3, exponent=4, **with_graph)
-    np.testing.assert_array_equal(scaled.decision(16 * new), predictor.decision(new))
+    P = np.maximum(walk.probabilities(new), 1e-6)
+    np.testing.assert_allclose(part.decision(new), plain.decision(new) + 0.5 * np.log(P))
+    codes, distributions = part.label(new)
+    np.testing.assert_array_equal(codes, distributions.argmax(axis=1))
 
 
-def test_pickled_predictor_predicts_the_same():
-    predictor, _, X = predictor_of(3)
-    restored = pickle.loads(pickle.dumps(predictor))
-    np.testing.assert_array_equal(restored.probabilities(X), predictor.probabilities(X))
-    np.testing.assert_array_equal(restored.predict(X), predictor.predict(X))
+def test_no_probability_of_the_graph_counts_as_less_than_a_millionth():
+    P = np.array([[1.0, 0.0], [0.5, 0.5], [1 - 1e-9, 1e-9]])
+    expected = [[0.0, np.log(1e-6)], [np.log(0.5)] * 2, [0.0, np.log(1e-6)]]
+    np.testing.assert_allclose(log_graph_probabilities(P), expected, atol=1e-8)
+
+
+def test_class_weights_move_labels_and_no_probability():
+    """Offsets undo the shift of the scores towards heavy classes, but labels keep it."""
+    part, X = part_of(2, offsets=np.array([0.0, -3.0]))
+    codes, distributions = part.label(X)
+    np.testing.assert_array_equal(codes, part.decision(X) > 0)
+    assert (codes == 1).sum() > (distributions.argmax(axis=1) == 1).sum()
+
+
+def test_pickled_part_predicts_the_same():
+    part, X = part_of(3, walk=walk_of(problem(3)[0]), graph_weight=0.5)
+    restored = pickle.loads(pickle.dumps(part))
+    np.testing.assert_array_equal(restored.probabilities(X), part.probabilities(X))
+    np.testing.assert_array_equal(restored.label(X)[0], part.label(X)[0])

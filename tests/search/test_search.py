@@ -1,88 +1,338 @@
-"""Ensembles of families: weights, cross-fitted predictions, and the mixture."""
+"""The search over members, and the mixture that is fitted; all methods have one protocol."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from graphmargin.harmonic.harmonic_predictor import HarmonicPredictor
-from graphmargin.margin.mixture_predictor import calibrated
-from graphmargin.selection.ensemble import fit_ensemble
-from graphmargin.selection.ensemble_choice import family_weights
-from graphmargin.selection.execution import Execution
-from graphmargin.selection.families import FAMILY_NAMES, default_families, named_family
-from graphmargin.selection.held_out import default_held_out
-from graphmargin.tables.feature_metrics import ALL_COLUMNS, FeatureMetric
+from scipy import sparse
 
+from graphmargin.harmonic.walk_part import WalkPart
 from graphmargin.labels import encode_labels
+from graphmargin.methods import default_members, member_names, named_member
+from graphmargin.search import data as data_module
+from graphmargin.search.data import TrainingData
+from graphmargin.search.execution import FitWarning
+from graphmargin.search.held_out import HeldOutLabels
+from graphmargin.search.member import FittedMember, Member, Method, View
+from graphmargin.search.predictor import calibrated
+from graphmargin.search.search import fit, search, untested_calibration
+from graphmargin.search.trials import Trials, smoothed_shares
+from graphmargin.search.weighing import member_weights, weigh
 from tests.estimators.problems import blobs
+from tests.search.problems import (
+    CLASSIFIERS,
+    NOTHING,
+    RUN,
+    WITH_MARGIN,
+    assert_same_trials,
+    choose_by,
+    clusters,
+    data_of,
+    fit_one,
+    folds_of,
+    member_of,
+)
+
+every_method = pytest.mark.parametrize("name", CLASSIFIERS)
 
 
-def fitted(names, X, y, seed=0, **changes):
-    labels = encode_labels(y)
-    families = [named_family(name, labels) for name in names]
-    families = [
-        replace(f, parameters=tuple(replace(p, **changes) for p in f.parameters)) for f in families
-    ]
-    return fit_ensemble(X, labels, families, default_held_out(labels, seed), Execution(1, seed))
+def named(names, y):
+    return [named_member(name, encode_labels(y)) for name in names]
 
 
-def test_an_ensemble_of_one_family_is_this_family():
-    X, truth, y = blobs(3, n=90, distance=2.0, per_class=5)
-    ensemble = fitted(["supervised"], X, y)
-    (member,) = ensemble.members.values()
-    np.testing.assert_allclose(ensemble.label_distributions, member.label_distributions)
-    np.testing.assert_array_equal(ensemble.codes, member.codes)
-    np.testing.assert_allclose(
-        ensemble.held_out.probabilities, member.held_out.probabilities, atol=1e-9
+def mixture(names, X, y, n_splits=4, class_weight=None):
+    """Return the fit of named members with folds of the labels."""
+    held_out = folds_of(y, n_splits)
+    data = TrainingData(X, encode_labels(y), held_out, RUN, None, class_weight)
+    return fit(data, search(data, named(names, y)))
+
+
+# One member
+
+
+@pytest.mark.parametrize("class_weight", [None, (1.0, 4.0)], ids=["even", "weighted"])
+@every_method
+def test_an_ensemble_of_one_member_is_this_member(name, class_weight):
+    """Class masses of harmonic solutions are calibrated in a mixture, which keeps their order."""
+    X, y = clusters(n_labeled=6)
+    data = replace(data_of(X, y, folds_of(y)), class_weight=class_weight)
+    member = member_of(name, data)
+    alone, ensemble = (fit(data, search(data, given)) for given in (member, [member]))
+    (part,) = ensemble.choice.parts
+    np.testing.assert_array_equal(part.weights, alone.choice.weights)
+    np.testing.assert_array_equal(ensemble.choice.weights, [1.0])
+    (weighted,) = ensemble.predictor.parts
+    expected = calibrated(alone.label_distributions, weighted.calibration)
+    np.testing.assert_allclose(ensemble.label_distributions, expected, atol=1e-12)
+    if name in WITH_MARGIN:
+        assert weighted.calibration is None
+        held_out = alone.held_out.probabilities
+        np.testing.assert_allclose(ensemble.held_out.probabilities, held_out, atol=1e-12)
+        assert ensemble.held_out.doubt == alone.held_out.doubt
+    if class_weight is None:
+        np.testing.assert_array_equal(ensemble.codes, alone.codes)
+        new = X[::3] + 0.1
+        np.testing.assert_array_equal(ensemble.predictor.predict(new), alone.predictor.predict(new))
+
+
+@every_method
+def test_fixed_parameters_are_fitted_without_a_trial(name):
+    X, y = clusters()
+    fixed = {"harmonic": {"gamma_g": 0.1}, "cut": {"gamma_g": 0.1}, "supervised": {"C": 1.0}}
+    fitted = fit_one(name, X, y, **fixed.get(name, {"gamma_u": 0.1, "C": 1.0}))
+    assert fitted.choice.is_fixed
+    assert fitted.held_out is None
+    assert list(fitted.members) == [name]
+    np.testing.assert_array_equal(fitted.codes[y >= 0], y[y >= 0])
+    np.testing.assert_allclose(fitted.label_distributions.sum(axis=1), 1.0)
+
+
+@every_method
+def test_sparse_rows_have_the_trials_of_dense_ones(name):
+    X, y = clusters(n=40)
+    X = np.where(np.abs(X) < 0.3, 0.0, X)
+    dense, thin = (
+        choose_by(name, data_of(rows, y, folds_of(y))).trials for rows in (X, sparse.csr_array(X))
     )
-    assert np.mean(ensemble.codes == truth) > 0.7
+    assert_same_trials(thin, dense, atol=1e-2)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@every_method
+def test_without_held_out_labels_candidates_are_weighed_all_the_same(name, n_classes):
+    X, y = clusters(n_classes, n_labeled=1)
+    data = data_of(X, y, NOTHING)
+    fitted = fit(data, choose_by(name, data))
+    trials = fitted.choice.trials
+    assert trials.held_out_values.shape[:2] == (len(trials.params), 0)
+    assert trials.held_out_codes.shape == trials.fold.shape == (0,)
+    assert np.isnan(fitted.choice.error)
+    assert np.isfinite(fitted.label_distributions).all()
+    assert not fitted.choice.is_fixed
+
+
+# Several members
+
+
+@pytest.mark.parametrize(
+    "variants",
+    [
+        [("cut", {"kernel": "linear"}), ("cut", {"kernel": "rbf"})],
+        [("cut", {"n_neighbors": 4}), ("cut", {"metric": "cosine", "width": 2.0})],
+        [("harmonic", {"n_neighbors": 4}), ("harmonic", {"c_labeled": 2.0})],
+        [("manifold", {"normalized": True}), ("manifold", {"fit_intercept": False})],
+        [("low-density", {"kernel": "linear"}), ("supervised", {"kernel": "poly", "degree": 2})],
+    ],
+    ids=["kernels", "graphs", "walks", "operators", "methods"],
+)
+def test_a_mixture_is_the_weighted_mean_of_separate_fits(variants):
+    """Alternatives with graphs and kernels of their own are members, not candidates."""
+    X, y = clusters(3, n_labeled=5)
+    X, new = X + 1.0, X[::4] + 1.1  # for the cosine metric
+    data = data_of(X, y, folds_of(y))
+    members = [
+        replace(member_of(name, data, **parameters), name=f"{name} {parameters}")
+        for name, parameters in variants
+    ]
+    ensemble = fit(data, search(data, members))
+    order = np.argsort(-ensemble.choice.weights, kind="stable").tolist()
+    assert list(ensemble.members) == [members[i].name for i in order]
+    distributions = probabilities = 0.0
+    for i, part in zip(order, ensemble.predictor.parts, strict=True):
+        alone = data_of(X, y, folds_of(y))
+        single = fit(alone, search(alone, members[i]))
+        assert_same_trials(ensemble.choice.parts[i].trials, single.choice.trials)
+        assert part.weight == ensemble.choice.weights[i] > 0
+        P, Q = single.label_distributions, single.predictor.probabilities(new)
+        distributions = distributions + part.weight * calibrated(P, part.calibration)
+        probabilities = probabilities + part.weight * calibrated(Q, part.calibration)
+    np.testing.assert_allclose(ensemble.label_distributions, distributions, atol=1e-12)
+    np.testing.assert_allclose(ensemble.predictor.probabilities(new), probabilities, atol=1e-12)
+    np.testing.assert_array_equal(ensemble.codes[y < 0], distributions.argmax(axis=1)[y < 0])
+    np.testing.assert_array_equal(ensemble.codes[y >= 0], y[y >= 0])
 
 
 def test_labels_have_no_say_in_the_weights_that_predict_them():
-    X, _, y = blobs(2, n=60, distance=1.5, per_class=8)
-    choice = fitted(["cut", "linear-supervised", "harmonic"], X, y).choice
-    fold = choice.held_out_fold
-    assert len(np.unique(fold)) > 1
-    for number in np.unique(fold):
-        rows = fold == number
-        weights = family_weights(choice.label_log_likelihood[:, ~rows].sum(axis=1))
-        of_label = np.exp(choice.label_log_likelihood[:, rows])
-        expected = weights @ of_label
-        codes = choice.held_out_codes[rows]
-        np.testing.assert_allclose(
-            choice.held_out_probabilities[np.flatnonzero(rows), codes], expected
-        )
+    X, y = clusters(n_labeled=8)
+    ensemble = mixture(["cut", "linear-supervised", "harmonic"], X, y)
+    choice = ensemble.choice
+    fold, codes = choice.trials.fold, choice.trials.held_out_codes
+    assert len(np.unique(fold)) == 4
+    for number in range(4):
+        rows = np.flatnonzero(fold == number)
+        weights = member_weights(choice.label_log_likelihood[:, fold != number].sum(axis=1))
+        expected = weights @ np.exp(choice.label_log_likelihood[:, rows])
+        np.testing.assert_allclose(choice.held_out_probabilities[rows, codes[rows]], expected)
+    np.testing.assert_array_equal(ensemble.held_out.rows, choice.trials.held_out_rows)
+    np.testing.assert_array_equal(ensemble.held_out.probabilities, choice.held_out_probabilities)
 
 
-def test_new_rows_get_the_mixture_of_the_members():
-    X, _, y = blobs(3, n=90, distance=2.0, per_class=5)
-    ensemble = fitted(["cut", "harmonic", "linear-low-density"], X, y)
-    parts = ensemble.predictor.parts
-    expected = sum(part.weight * part.probabilities(X + 0.1) for part in parts)
-    np.testing.assert_allclose(ensemble.predictor.probabilities(X + 0.1), expected)
-    assert [part.calibration is not None for part in parts] == [
-        name == "harmonic" for name in ensemble.members
-    ]
+def test_only_class_masses_are_calibrated_in_a_mixture():
+    X, y = clusters(3, n_labeled=5)
+    ensemble = mixture(["cut", "harmonic", "linear-low-density"], X, y)
+    has_masses = [isinstance(part.part, WalkPart) for part in ensemble.predictor.parts]
+    assert any(has_masses)
+    assert [part.calibration is not None for part in ensemble.predictor.parts] == has_masses
 
 
-def test_families_that_need_evidence_wait_for_a_second_label():
-    X, _, y = blobs(2, n=40, per_class=1)
-    choice = fitted(default_families(*X.shape), X, y).choice
+def test_labels_of_training_new_and_held_out_rows_have_the_least_expected_cost():
+    X, y = clusters(n_labeled=8)
+    X = 0.4 * X + np.random.default_rng(0).normal(size=X.shape)
+    plain, costly = (mixture(["harmonic"], X, y, class_weight=w) for w in (None, (1.0, 20.0)))
+    unlabeled = y < 0
+    assert costly.codes[unlabeled].mean() > plain.codes[unlabeled].mean()
+    least_costly = (costly.label_distributions * [1.0, 20.0]).argmax(axis=1)
+    np.testing.assert_array_equal(costly.codes, np.where(unlabeled, least_costly, y))
+    predicted, distributions = costly.predictor.label(X)
+    np.testing.assert_array_equal(predicted, (distributions * [1.0, 20.0]).argmax(axis=1))
+    np.testing.assert_array_equal(
+        costly.held_out.predicted, (costly.held_out.probabilities * [1.0, 20.0]).argmax(axis=1)
+    )
+
+
+@pytest.mark.parametrize("name", member_names())
+def test_every_named_member_learns_what_is_easy(name):
+    X, truth, y = blobs(3, n=90, distance=4.0)
+    ensemble = mixture([name], X, y)
+    assert np.mean(ensemble.codes == truth) > 0.9
+    assert list(ensemble.members) == [name]
+    assert sum(ensemble.choice.assumption_weights.values()) == pytest.approx(1)
+
+
+def test_an_ensemble_is_no_member():
+    X, y = clusters()
+    data = data_of(X, y, folds_of(y))
+    inner = search(data, named(["supervised"], y))
+    with pytest.raises(TypeError, match="a member must be one method, not an ensemble"):
+        fit(data, weigh([inner]))
+
+
+# Views
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+@every_method
+def test_a_member_under_a_view_is_the_member_on_multiplied_rows(name, container):
+    """New rows are multiplied as well, whether the member is alone or in an ensemble."""
+    X, y = clusters(3, n_labeled=5)
+    view, new = View("light", np.array([0.1, 1.5])), X[::4] + 0.1
+    data = data_of(container(X), y, folds_of(y))
+    multiplied = data_of(container(X * view.factors), y, folds_of(y))
+    member = member_of(name, data)
+    for wrap in (lambda member: member, lambda member: [member]):
+        seen = fit(data, search(data, wrap(replace(member, view=view))))
+        plain = fit(multiplied, search(multiplied, wrap(member)))
+        np.testing.assert_array_equal(seen.choice.weights, plain.choice.weights)
+        np.testing.assert_array_equal(seen.label_distributions, plain.label_distributions)
+        np.testing.assert_array_equal(seen.codes, plain.codes)
+        np.testing.assert_array_equal(seen.held_out.probabilities, plain.held_out.probabilities)
+        for found, expected in zip(
+            seen.predictor.label(container(new)),
+            plain.predictor.label(container(new * view.factors)),
+            strict=True,
+        ):
+            np.testing.assert_array_equal(found, expected)
+
+
+def test_validation_rows_are_seen_as_training_rows_are():
+    X, y = clusters(3)
+    new, codes = clusters(3, n=12, n_labeled=4, seed=1)
+    view = View("light", np.array([0.1, 1.5]))
+    data = data_of(X, y, HeldOutLabels((), (new, codes)))
+    seen = HeldOutLabels((), (new * view.factors, codes))
+    multiplied = data_of(X * view.factors, y, seen)
+    members = named(["harmonic", "supervised"], y)
+    choice = search(data, [replace(member, view=view) for member in members])
+    assert_same_trials(choice.trials, search(multiplied, members).trials)
+
+
+def test_members_under_the_same_view_share_one_graph(monkeypatch):
+    X, y = clusters(n_labeled=6)
+    built, build = [], data_module.neighbor_graph
+    monkeypatch.setattr(
+        data_module,
+        "neighbor_graph",
+        lambda X, *arguments, **options: built.append(X) or build(X, *arguments, **options),
+    )
+    light, data = View("light", np.full(2, 0.5)), data_of(X, y, folds_of(y))
+    as_given = named(["cut", "harmonic", "manifold"], y)
+    ensemble = fit(data, search(data, [*as_given, *(replace(m, view=light) for m in as_given)]))
+    assert len(built) == 2
+    np.testing.assert_array_equal(built[0], X)
+    np.testing.assert_array_equal(built[1], 0.5 * X)
+    assert {part.view for part in ensemble.predictor.parts} <= {as_given[0].view, light}
+
+
+# Priors
+
+
+def test_weights_are_proportional_to_the_priors_of_equal_members():
+    X, y = clusters(n_labeled=6)
+    (member,) = named(["cut"], y)
+    priors = [1.0, 0.5, 2.0, 0.1]
+    data = data_of(X, y, folds_of(y))
+    choice = search(data, [replace(member, name=str(p), prior=p) for p in priors])
+    np.testing.assert_allclose(choice.weights, [1 / 3.5, 0.5 / 3.5, 2 / 3.5, 0.0])
+    assert list(fit(data, choice).members) == ["2.0", "1.0", "0.5"]
+    for weights in choice.fold_weights.values():
+        np.testing.assert_allclose(weights, choice.weights)
+
+
+def test_prior_multiplies_the_weight_that_held_out_labels_give():
+    X, y = clusters(n_labeled=6)
+    X += 1.5 * np.random.default_rng(1).normal(size=X.shape)
+    first, second = named(["harmonic", "supervised"], y)
+    plain, favored = (
+        search(data_of(X, y, folds_of(y)), [replace(first, prior=prior), second]).weights
+        for prior in (1.0, 3.0)
+    )
+    assert (plain > 0.1).all()
+    expected = plain * [3.0, 1.0]
+    np.testing.assert_allclose(favored, expected / expected.sum())
+
+
+# Members that need held-out labels
+
+
+def test_members_that_need_held_out_labels_are_left_out_where_there_are_none():
+    X, y = clusters(n=40, n_labeled=1)
+    data = data_of(X, y, NOTHING)
+    choice = search(data, named(default_members(*X.shape), y))
     assert choice.names == ("cut", "harmonic")
     assert choice.weights.tolist() == [0.5, 0.5]
     assert not choice.is_tested
-    assert "no label could be held out" in str(choice)
+    assert fit(data, choice).held_out is None
+
+
+def test_a_validation_set_is_enough_for_all_members():
+    X, y = clusters(n=40, n_labeled=1)
+    validation = clusters(n=8, n_labeled=4, seed=1)
+    names = default_members(*X.shape)
+    choice = search(data_of(X, y, HeldOutLabels((), validation)), named(names, y))
+    assert choice.names == names
+    assert len(choice.trials.held_out_codes) == 8
+
+
+def test_members_that_need_held_out_labels_remain_if_there_are_no_others():
+    X, y = clusters(n=40, n_labeled=1)
+    names = ["low-density", "linear-supervised"]
+    assert all(member.method.needs_held_out for member in named(names, y))
+    data = data_of(X, y, NOTHING)
+    choice = search(data, named(names, y))
+    assert choice.names == tuple(names)
+    assert np.isfinite(fit(data, choice).label_distributions).all()
 
 
 @pytest.mark.parametrize("n_classes", [3, 4])
 def test_without_held_out_labels_the_harmonic_solution_counts_more_for_more_classes(n_classes):
-    X, _, y = blobs(n_classes, n=120, distance=2.0, per_class=1)
-    ensemble = fitted(["cut", "harmonic"], X, y)
+    X, y = clusters(n_classes, n=120, n_labeled=1)
+    data = data_of(X, y, NOTHING)
+    ensemble = fit(data, search(data, named(["cut", "harmonic"], y)))
     of_cut, of_graph = (
         float(ensemble.members[name].label_distributions.max(axis=1).mean())
         for name in ("cut", "harmonic")
     )
-    (part,) = (p for p in ensemble.predictor.parts if isinstance(p.predictor, HarmonicPredictor))
+    (part,) = (p for p in ensemble.predictor.parts if isinstance(p.part, WalkPart))
     assert of_cut > of_graph
     calibrated_to = calibrated(ensemble.members["harmonic"].label_distributions, part.calibration)
     expected = of_graph + (1 - 2 / n_classes) * (of_cut - of_graph)
@@ -91,104 +341,74 @@ def test_without_held_out_labels_the_harmonic_solution_counts_more_for_more_clas
 
 @pytest.mark.parametrize(("names", "n_classes"), [(["cut", "harmonic"], 2), (["harmonic"], 3)])
 def test_harmonic_solutions_of_two_classes_or_alone_need_held_out_labels(names, n_classes):
-    X, _, y = blobs(n_classes, n=60, per_class=1)
-    parts = fitted(names, X, y).predictor.parts
+    X, y = clusters(n_classes, n_labeled=1)
+    data = data_of(X, y, NOTHING)
+    parts = fit(data, search(data, named(names, y))).predictor.parts
     assert [part.calibration for part in parts] == [None] * len(names)
+    assert untested_calibration(np.full((5, n_classes), 1 / n_classes), np.nan) is None
 
 
-def test_costs_move_labels_but_no_probability():
-    X, _, y = blobs(2, n=80, distance=1.0, per_class=8)
-    plain = fitted(["cut", "harmonic"], X, y)
-    costly = fitted(["harmonic"], X, y, class_weight=(1.0, 20.0))
-    unlabeled = y < 0
-    assert costly.codes[unlabeled].mean() > plain.codes[unlabeled].mean()
-    predicted, distributions = costly.predictor.label(X)
-    expected = (distributions * [1.0, 20.0]).argmax(axis=1)
-    np.testing.assert_array_equal(predicted, expected)
-    np.testing.assert_array_equal(
-        costly.held_out.predicted, (costly.held_out.probabilities * [1.0, 20.0]).argmax(axis=1)
-    )
+# A method of one's own
 
 
-@pytest.mark.parametrize("name", FAMILY_NAMES)
-def test_every_family_learns_what_is_easy(name):
-    X, truth, y = blobs(3, n=90, distance=4.0, per_class=4)
-    ensemble = fitted([name], X, y)
-    assert np.mean(ensemble.codes == truth) > 0.9
-    assert list(ensemble.members) == [name]
-    weights = ensemble.choice.assumption_weights
-    assert sum(weights.values()) == pytest.approx(1)
-    assert ensemble.choice.summary
+@dataclass(frozen=True)
+class Majority(Method):
+    """All rows have the class of most labels; candidates differ in the probability of the rest."""
+
+    rests: tuple[float, ...]
+
+    @property
+    def assumption(self):
+        return "most labels tell the class"
+
+    def candidates(self, data):  # noqa: ARG002 - the protocol
+        return [{"rest": rest} for rest in self.rests]
+
+    def probabilities(self, counts, rest):
+        even = np.full(len(counts), rest / (len(counts) - 1))
+        return np.where(np.arange(len(counts)) == counts.argmax(), 1 - rest, even)
+
+    def try_(self, data, candidates, progress):  # noqa: ARG002 - the protocol
+        rows, folds = np.concatenate(data.held_out.folds), data.held_out.folds
+        counts = [data.label_counts - np.bincount(data.labels.codes[f], minlength=2) for f in folds]
+        fold = np.repeat(np.arange(len(folds)), [len(f) for f in folds])
+        m = len(candidates)
+        return Trials(
+            params=candidates,
+            supervised=np.ones(m, dtype=bool),
+            held_out_codes=data.labels.codes[rows],
+            fold=fold,
+            held_out_values=np.array(
+                [[self.probabilities(counts[k], c["rest"]) for k in fold] for c in candidates]
+            ),
+            scales=np.ones(m),
+            pair_scales=np.ones((m, 2)),
+            shares=np.tile(smoothed_shares(data.labels.codes, 2), (m, 1)),
+            held_out_rows=rows,
+            columns="masses",
+        )
+
+    def fit(self, data, choice):
+        rest = sum(w * c["rest"] for w, c in zip(choice.weights, choice.trials.params, strict=True))
+        P = np.tile(self.probabilities(data.label_counts, rest), (len(data.X), 1))
+        codes = np.where(data.labels.labeled, data.labels.codes, P.argmax(axis=1))
+        warning = FitWarning("all rows have one class", UserWarning)
+        return FittedMember(None, codes, P, P.max(axis=1), (warning,), details="simple")
 
 
-def fitted_under(metrics, names, X, y):
-    labels = encode_labels(y)
-    families = [named_family(name, labels).under(metric) for metric in metrics for name in names]
-    return fit_ensemble(X, labels, families, default_held_out(labels, 0), Execution(1, 0))
-
-
-def test_a_family_under_a_metric_is_the_family_on_scaled_rows():
-    X, _, y = blobs(2, n=80, distance=2.0, per_class=6)
-    metric = FeatureMetric("light", np.linspace(0.1, 1.0, X.shape[1]))
-    names = ["cut", "harmonic", "linear-low-density"]
-    ensemble, scaled = fitted_under([metric], names, X, y), fitted(names, metric.scale(X), y)
-    assert ensemble.choice.names == tuple(f"{name} (light)" for name in names)
-    assert ensemble.choice.metric_weights == {"light": pytest.approx(1)}
-    np.testing.assert_array_equal(ensemble.choice.weights, scaled.choice.weights)
-    np.testing.assert_array_equal(ensemble.label_distributions, scaled.label_distributions)
-    new = X[:9] + 0.1
-    np.testing.assert_array_equal(
-        ensemble.predictor.probabilities(new), scaled.predictor.probabilities(metric.scale(new))
-    )
-
-
-def test_families_under_the_same_metric_share_rows_and_graphs():
-    X, _, y = blobs(2, n=80, distance=2.0, per_class=6)
-    metric = FeatureMetric("light", np.full(X.shape[1], 0.5))
-    ensemble = fitted_under([ALL_COLUMNS, metric], ["cut", "harmonic"], X, y)
-    tasks = {name: part.trials[0].task for name, part in ensemble.tried.items()}
-    assert tasks["cut"].X is X
-    assert tasks["cut"].problem is tasks["harmonic"].problem
-    assert tasks["cut (light)"].X is tasks["harmonic (light)"].X
-    assert tasks["cut (light)"].problem is tasks["harmonic (light)"].problem
-    assert tasks["cut (light)"].problem is not tasks["cut"].problem
-
-
-def test_the_weight_of_a_metric_is_that_of_its_families():
-    X, _, y = blobs(2, n=80, distance=1.0, per_class=8)
-    noise = np.random.default_rng(0).normal(size=(len(X), 30)) * 3
-    metric = FeatureMetric("few", np.repeat([1.0, 0.0], [X.shape[1], 30]))
-    choice = fitted_under(
-        [ALL_COLUMNS, metric], ["harmonic", "supervised"], np.hstack([X, noise]), y
-    ).choice
-    assert choice.metrics == ("all columns",) * 2 + ("few",) * 2
-    weights = choice.metric_weights
-    assert list(weights) == ["few", "all columns"]
-    assert weights["few"] == pytest.approx(choice.weights[2:].sum())
-    assert sum(weights.values()) == pytest.approx(1)
-
-
-def test_the_prior_of_clusters_follows_the_graph_that_the_labels_support():
-    """The order of the families does not matter, nor whether a poor graph is among them."""
-    X, _, y = blobs(3, n=120, distance=6.0, per_class=6)
-    noise = np.random.default_rng(0).normal(size=(len(X), 30)) * 20
-    rows = np.hstack([X, noise])
-    metric = FeatureMetric("few", np.repeat([1.0, 0.0], [X.shape[1], 30]))
-    names = ["harmonic", "supervised"]
-    bonus = [
-        max(fitted_under(order, names, rows, y).choice.log_prior)
-        for order in ((ALL_COLUMNS, metric), (metric, ALL_COLUMNS), (metric,))
-    ]
-    assert bonus == pytest.approx(bonus[:1] * 3)
-    assert bonus[0] > 0
-    assert max(fitted_under([ALL_COLUMNS], names, rows, y).choice.log_prior) == 0
-
-
-def test_the_prior_of_a_metric_is_that_of_its_families():
-    X, _, y = blobs(2, n=80, distance=2.0, per_class=6)
-    same = FeatureMetric("same", np.ones(X.shape[1]), prior=0.5)
-    choice = fitted_under([ALL_COLUMNS, same], ["cut", "supervised"], X, y).choice
-    np.testing.assert_allclose(
-        choice.log_prior, np.log([1, 1, 0.5, 0.5]) + choice.log_prior[[0, 1] * 2]
-    )
-    np.testing.assert_allclose(choice.weights[2:], choice.weights[:2] / 2)
+def test_a_method_of_ones_own_is_a_member_like_any_other():
+    X, y = clusters(n_labeled=6)
+    y[np.flatnonzero(y == 1)[:3]] = -1
+    X[:] = np.random.default_rng(0).normal(size=X.shape)  # rows tell nothing
+    data = data_of(X, y, folds_of(y))
+    members = [Member(name, Majority((0.1, 0.4))) for name in ("first", "second")]
+    alone = fit(data, search(data, members[0]))
+    assert (alone.codes[y < 0] == 0).all()
+    assert alone.members["first"].details == "simple"
+    weights = {"labels alone tell the classes": 1.0, "most labels tell the class": 0.0}
+    assert alone.choice.assumption_weights == weights, "its candidates are supervised"
+    ensemble = fit(data, search(data, [*members, *named(["supervised"], y)]))
+    assert ensemble.choice.names == ("first", "second", "supervised")
+    assert ensemble.choice.weights[0] == ensemble.choice.weights[1] > ensemble.choice.weights[2]
+    assert [w.text for w in ensemble.warnings] == ["all rows have one class"], "said once"
+    assert (ensemble.codes[y < 0] == 0).all()

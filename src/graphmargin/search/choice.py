@@ -99,8 +99,9 @@ class Choice:
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """The assumption of each member about the classes."""
-        return tuple(part.member.method.assumption for part in self.parts if part.member)
+        """The assumption of each member about the classes, or of the only one."""
+        parts = self.parts or (self,)
+        return tuple(part.member.method.assumption if part.member else "" for part in parts)
 
     @property
     def best(self) -> int:
@@ -281,14 +282,14 @@ class Choice:
 
     @property
     def assumption_weights(self) -> dict[str, float]:
-        """Weight of each assumption of the members, the heaviest first.
+        """Weight of each assumption of the members, or of the only one, the heaviest first.
 
         Candidates of a member that do not learn from unlabeled rows assume nothing about them; a
         plane is an assumption about the classes all the same.
         """
         weights: dict[str, float] = {}
-        members = zip(self.parts, self.assumptions, self.weights.tolist(), strict=True)
-        for part, assumption, weight in members:
+        parts, shares = (self.parts, self.weights.tolist()) if self.parts else ((self,), [1.0])
+        for part, assumption, weight in zip(parts, self.assumptions, shares, strict=True):
             supervised = 0.0 if assumption == PLANE else weight * part.supervised_weight
             weights[assumption] = weights.get(assumption, 0.0) + weight - supervised
             weights[LABELS_ALONE] = weights.get(LABELS_ALONE, 0.0) + supervised

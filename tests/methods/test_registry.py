@@ -1,0 +1,106 @@
+"""The registry of methods: names, defaults, assumptions, and the candidates of "auto"."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from graphmargin.methods import (
+    METHODS,
+    default_members,
+    member_names,
+    named_member,
+)
+from graphmargin.search.member import Method
+from graphmargin.search.parameters import HAT_LOSS_GRID, c_grid, gamma_g_grid, gamma_u_grid
+from tests.search.problems import CLASSIFIERS, clusters, data_of, folds_of, member_of
+
+
+def test_methods_with_a_kernel_have_a_linear_variant():
+    assert member_names() == (
+        *("cut", "linear-cut", "harmonic", "low-density", "linear-low-density"),
+        *("manifold", "linear-manifold", "supervised", "linear-supervised"),
+    )
+    for name in member_names():
+        member = named_member(name, data_of(*clusters()).labels)
+        assert member.name == name
+        assert isinstance(member.method, METHODS[name.removeprefix("linear-")])
+        kernel = getattr(member.method, "kernel", None)
+        kind = "linear" if name.startswith("linear-") else "rbf"
+        assert kernel is None or kernel.kernel.kind == kind
+
+
+@pytest.mark.parametrize("name", ["linear-harmonic", "Cut", "svm", ""])
+def test_unknown_names_are_refused(name):
+    with pytest.raises(
+        ValueError, match="`members` must be one of 'cut', 'linear-cut', 'harmonic'"
+    ):
+        named_member(name, data_of(*clusters()).labels)
+
+
+def test_default_members_keep_rows_of_small_tables_alone():
+    everyone = ("cut", "harmonic", "low-density", "linear-low-density", "linear-supervised")
+    assert default_members(2**18, 64) == everyone
+    fewer = ("cut", "low-density", "linear-low-density", "linear-supervised")
+    assert default_members(2**18 + 1, 64) == fewer
+    assert set(everyone) <= set(member_names())
+
+
+def test_every_method_states_its_assumption():
+    labels = data_of(*clusters()).labels
+    assumptions = {name: named_member(name, labels).method.assumption for name in member_names()}
+    for name, text in assumptions.items():
+        assert text
+        assert not text.endswith(".")
+        assert name.startswith("linear-") == (text == "classes are separated by a plane")
+    assert assumptions["cut"] == assumptions["harmonic"] == "classes follow clusters"
+
+
+def test_every_classifier_is_a_method_of_the_registry():
+    data = data_of(*clusters())
+    assert set(CLASSIFIERS) == set(METHODS)
+    for name, method in METHODS.items():
+        assert issubclass(method, Method)
+        assert type(member_of(name, data).method) is method
+
+
+def test_auto_means_the_grids():
+    X, y = clusters(n_labeled=2)
+    data = data_of(X, y, folds_of(y))
+    auto = {"C": "auto", "gamma_g": "auto", "gamma_u": "auto", "class_mass_normalization": "auto"}
+
+    def candidates(name, data=data, **changed):
+        defaults = CLASSIFIERS[name].get_params()
+        parameters = {key: value for key, value in {**auto, **changed}.items() if key in defaults}
+        method = member_of(name, data, **parameters).method
+        return [tuple(candidate.values()) for candidate in method.candidates(data)]
+
+    cut = member_of("cut", data).method
+    gammas = gamma_g_grid(data.problem(cut.walk).W)
+    costs = c_grid(X, data.kernel(cut.kernel))
+    shares = [False, (3, 3)]
+    assert candidates("harmonic") == list(product(gammas[1:], shares)), "finite values"
+    assert candidates("cut") == [
+        (gamma_g, C, share)
+        for gamma_g, C, share in product(gammas, costs, shares)
+        if np.isfinite(gamma_g) or share is False
+    ]
+    assert candidates("cut", C=3.7, class_mass_normalization=[1.0, 3.0]) == [
+        (gamma_g, 3.7, (1.0, 3.0)) for gamma_g in gammas
+    ]
+    assert candidates("supervised") == [(C,) for C in costs]
+    assert candidates("manifold") == list(product(gamma_u_grid(60), costs))
+    assert candidates("manifold", C=10.0) == list(product(gamma_u_grid(60), [10.0]))
+    assert candidates("low-density") == list(product(HAT_LOSS_GRID, costs))
+    for name in METHODS:
+        defaults = candidates(name)
+        method = named_member(name, data.labels).method
+        assert [tuple(c.values()) for c in method.candidates(data)] == defaults, "of an ensemble"
+
+
+def test_class_shares_of_fixed_parameters_are_not_chosen():
+    data = data_of(*clusters(n_labeled=2))
+    fixed = {"gamma_g": 0.1, "class_mass_normalization": "auto"}
+    for name, expected in (("harmonic", [(0.1, False)]), ("cut", [(0.1, 5.0, False)])):
+        method = member_of(name, data, **fixed).method
+        assert [tuple(c.values()) for c in method.candidates(data)] == expected
