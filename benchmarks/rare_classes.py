@@ -26,7 +26,7 @@ from sklearn.metrics import balanced_accuracy_score
 from sklearn.preprocessing import StandardScaler
 
 from graphmargin import MaxMarginGraphCut
-from graphmargin.confidence import threshold_table
+from graphmargin.confidence.thresholds import threshold_table
 from graphmargin.labels import encode_labels
 from graphmargin.margin.class_weights import class_weights
 from graphmargin.methods import named_member

@@ -9,7 +9,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from graphmargin.selection.execution import FitWarning, UnreachedWarning
 from sklearn.exceptions import ConvergenceWarning
 
 from graphmargin._errors import InputError
@@ -17,6 +16,7 @@ from graphmargin.distributed import dask_tables
 from graphmargin.distributed.cluster_errors import WorkDirError
 from graphmargin.distributed.dask_tables import open_table, sample_table
 from graphmargin.distributed.io.row_encoder import EncodedColumns
+from graphmargin.search.execution import FitWarning, UnreachedWarning
 from graphmargin.tables.reading import read_table
 from graphmargin.tables.table_errors import TableError
 from graphmargin.tables.table_features import fit_features

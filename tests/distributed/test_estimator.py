@@ -14,8 +14,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from distributed import Client, LocalCluster
-from graphmargin.selection import Choice
-from graphmargin.selection.execution import UnreachedWarning
 from sklearn.exceptions import ConvergenceWarning
 
 from graphmargin import MaxMarginGraphCut, harmonic_solution, load_model, save_model
@@ -26,6 +24,8 @@ from graphmargin.distributed.engine import memory_plan
 from graphmargin.distributed.engine.cluster import Cluster
 from graphmargin.distributed.engine.storage import Folder
 from graphmargin.distributed.stages import harmonic_iteration, machine_training, pair_solver
+from graphmargin.search.choice import Choice
+from graphmargin.search.execution import UnreachedWarning
 from tests.distributed.rows import assembled, mixture
 
 N = 6_000

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from graphmargin.selection.parameters import GraphParameters
 
 from graphmargin.distributed.engine.handles import (
     Codes,
@@ -15,8 +14,10 @@ from graphmargin.distributed.engine.run import Run
 from graphmargin.distributed.engine.storage import Folder
 from graphmargin.distributed.stages.graph import build_graph
 from graphmargin.distributed.stages.partitioning import partition_rows
-from graphmargin.graph import knn_graph, paper_width
+from graphmargin.graph import knn_graph
 from graphmargin.graph.adjacency import metric_points
+from graphmargin.graph.weights import paper_width
+from graphmargin.search.parameters import GraphParameters
 from tests.distributed.rows import assembled, mixture, write_rows
 
 
