@@ -39,7 +39,7 @@ def test_trials_are_annealed_machines_without_the_held_out_labels(prior, n_class
             tolerances=low_density.TRIAL_TOLERANCES,
             n_jobs=1,
         )
-        values.append([X[fold] @ weights + bias for weights, bias in functions])
+        values.append([X[fold] @ weights + bias for weights, bias, _ in functions])
     f = trials.held_out_values * trials.scales[:, None, None]
     np.testing.assert_allclose(f, np.concatenate(values, axis=1), atol=1e-3)
     assert trials.supervised.tolist() == [gamma_u == 0 for gamma_u in gamma_us]
