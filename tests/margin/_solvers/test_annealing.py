@@ -66,7 +66,7 @@ def test_pairs_are_problems_of_two_classes(means):
     codes = np.where(np.arange(90) < 15, truth, -1)
     start, costs, u = rng.normal(size=(6, 3)) / 10, np.array([1.0, 2.0, 3.0]), np.array([0.01, 0.1])
     options = {"means": means, "tolerances": (1e-12, 1e-12)}
-    weights, intercepts = anneal_pairs(
+    weights, intercepts, _ = anneal_pairs(
         F, codes, truth, start[:-1], start[-1], costs=costs, hat_losses=u, **options
     )
     for p, (i, j) in enumerate([(0, 1), (0, 2), (1, 2)]):

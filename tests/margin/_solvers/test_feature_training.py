@@ -49,10 +49,9 @@ def test_blend_of_machines_on_landmarks_is_one_machine():
     X, problems = problems_on_rows()
     machines = train_on_features(X, problems, RBF, center=0.0, random_state=0)
     blended = blend_machines(machines, [0.5, 0.3, 0.2])
-    assert len(blended) == 1
-    assert blended[0].vectors.shape == machines[0].vectors.shape
+    assert blended.vectors.shape == machines[0].vectors.shape
     total = sum(w * m.pairwise(X) for w, m in zip([0.5, 0.3, 0.2], machines, strict=True))
-    np.testing.assert_allclose(blended[0].pairwise(X), total, atol=1e-9)
+    np.testing.assert_allclose(blended.pairwise(X), total, atol=1e-9)
 
 
 def test_problems_of_pairs_are_centered_between_the_class_means(monkeypatch):
