@@ -10,7 +10,7 @@ from graphmargin.models.records import ARRAY_RECORDS, table_records
 
 FIELDS = {
     "array-model": "predictor n_features feature_names held_out",
-    "margin-predictor": "classes machines calibration graph exponent",
+    "margin-predictor": "classes machines calibration graph",
     "machine": "kernel vectors coefficients intercepts n_classes center report",
     "kernel": "kind width degree coef0",
     "training-report": "solver C n_rows form n_landmarks approximation_error gap failure",
@@ -18,8 +18,8 @@ FIELDS = {
     "held-out-predictions": (
         "codes probabilities rows doubt class_shares confusion weighted_codes"
     ),
-    "harmonic-predictor": "classes parts codes majority exponent",
-    "mixture-predictor": "classes parts class_weight exponent",
+    "harmonic-predictor": "classes parts codes majority",
+    "mixture-predictor": "classes parts class_weight",
     "mixture-part": "predictor weight calibration feature_scale",
     "walk-part": "class_mass sinks points",
     "point-graph": "search width n_neighbors metric",

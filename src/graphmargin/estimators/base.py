@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,10 +13,9 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from graphmargin._rows import (
     canonical_rows,
+    check_magnitude,
     check_no_mask,
-    common_exponent,
     errors_name_argument,
-    scale_rows,
 )
 from graphmargin._typing import AnyArray, BoolArray, FloatArray
 from graphmargin.confidence.held_out_predictions import (
@@ -114,11 +112,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         return label_errors(held_out, self.classes_, threshold)
 
     def _validate(self, X: Any, y: npt.ArrayLike) -> tuple[Any, EncodedLabels]:
-        """Return X as a float array or CSR matrix, and the encoded labels; delete earlier results.
-
-        Rows with huge or tiny numbers are scaled by a power of two, which `_keep` passes to the
-        predictor, so that squares of their numbers do not overflow.
-        """
+        """Return X as a float array or CSR matrix, and encoded labels; delete earlier results."""
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)  # a fit that fails, or ends by Ctrl-C, leaves no attributes
         X = self._validate_rows(X, ensure_min_samples=2)
@@ -130,8 +124,9 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
                 raise type(error)(msg) from error
         labels = encode_labels(y)
         self.classes_: AnyArray = labels.classes
-        self._exponent = 0 if get_tags(self).input_tags.pairwise else common_exponent(X)
-        return scale_rows(X, self._exponent), labels
+        if not get_tags(self).input_tags.pairwise:
+            check_magnitude(X)
+        return X, labels
 
     def _validate_new(self, X: Any) -> Any:
         """Return new rows, validated like those of `fit`."""
@@ -163,7 +158,9 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         # A pair of (train, test) pairs is two folds.
         if is_pair and not all(isinstance(part, tuple) for part in self.cv):
             X_val, y_val = self.cv
-            X_val = scale_rows(self._validate_new(X_val), self._exponent)
+            X_val = self._validate_new(X_val)
+            if not get_tags(self).input_tags.pairwise:
+                check_magnitude(X_val, is_new=True)
             return validation_set(X_val, y_val, labels.classes)
         return held_out_from(self.cv, X, y, labels, execution.seed)
 
@@ -171,7 +168,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         """Set the attributes that all classifiers have, and raise the warnings of the fit."""
         for warning in fitted.warnings:
             warnings.warn(warning.text, warning.category, stacklevel=3)
-        self.predictor_ = replace(fitted.predictor, exponent=self._exponent)
+        self.predictor_ = fitted.predictor
         self.label_distributions_: FloatArray = fitted.label_distributions
         self.confidence_: FloatArray = fitted.confidence
         self.choice_ = fitted.choice

@@ -148,7 +148,7 @@ class HarmonicClassifier(SemiSupervisedClassifier):
         check_choice("affinity", self.affinity, ("knn", "precomputed"))
         X, labels = self._validate(X, y)
         W = X if self.affinity == "precomputed" else None
-        parameters = read_parameters(self, labels, has_graph=W is not None, exponent=self._exponent)
+        parameters = read_parameters(self, labels, has_graph=W is not None)
         execution = Execution.from_estimator(self)
         held_out = self._held_out(X, y, labels, ("gamma_g",), execution)
         tasks = make_tasks(X, labels, W, parameters, execution)

@@ -122,7 +122,7 @@ class ManifoldSVC(MarginClassifier):
             neighbor graph of the rows.
         """
         X, labels = self._validate(X, y)
-        parameters = read_parameters(self, labels, has_graph=W is not None, exponent=self._exponent)
+        parameters = read_parameters(self, labels, has_graph=W is not None)
         execution = Execution.from_estimator(self)
         held_out = self._held_out(X, y, labels, ("gamma_u", "C"), execution)
         tasks = make_tasks(X, labels, W, parameters, execution)

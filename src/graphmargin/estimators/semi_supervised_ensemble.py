@@ -191,7 +191,7 @@ class SemiSupervisedEnsemble(SemiSupervisedClassifier):
             name=type(model).__name__,
             assumption=PLANE if kernel == "linear" else assumption,
             method=method,
-            parameters=read_parameters(model, labels, exponent=self._exponent),
+            parameters=read_parameters(model, labels),
         )
 
 

@@ -113,7 +113,7 @@ class SemiSupervisedSVC(MarginClassifier):
             Labels; unlabeled is -1, None, NaN, pandas.NA or "".
         """
         X, labels = self._validate(X, y)
-        parameters = read_parameters(self, labels, exponent=self._exponent)
+        parameters = read_parameters(self, labels)
         execution = Execution.from_estimator(self)
         held_out = self._held_out(X, y, labels, ("gamma_u", "C"), execution)
         tasks = make_tasks(X, labels, None, parameters, execution)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from graphmargin._rows import scale_rows
+from graphmargin._rows import check_magnitude
 from graphmargin._typing import AnyArray, FloatArray, IntArray
 from graphmargin.graph._search.neighbors import NeighborSearch
 from graphmargin.graph.adjacency import Metric, metric_points
@@ -40,6 +40,7 @@ def attach(points: PointGraph | None, X: Any) -> Attachment:
     """Return the first step of the walk from new points, or from given weights of their edges."""
     if points is None:
         return attach_by_weights(X)
+    check_magnitude(X, is_new=True)
     neighbors = points.search.neighbors(points.n_neighbors, metric_points(X, points.metric))
     return attach_by_neighbors(neighbors, points.width, points.search.X.shape[0])
 
@@ -74,8 +75,7 @@ class WalkPart:
 def walk_distributions(parts: Sequence[WalkPart], X: Any, n_classes: int) -> FloatArray:
     """Return the class probabilities of new points by one more step of the walk.
 
-    The class masses of all parts are added up, and the sink's share is spread evenly. X has the
-    scale of the points in the graphs.
+    The class masses of all parts are added up, and the sink's share is spread evenly.
 
     Examples
     --------
@@ -117,9 +117,6 @@ class HarmonicPredictor:
         Label of every vertex.
     majority : int
         Code of the most frequent label, for points without an edge.
-    exponent : int
-        Points are multiplied by ``2^-exponent`` first, as the training rows were; 0 unless these
-        had huge or tiny numbers.
 
     Examples
     --------
@@ -135,7 +132,6 @@ class HarmonicPredictor:
     parts: tuple[WalkPart, ...]
     codes: IntArray
     majority: int
-    exponent: int = 0
 
     def predict(self, X: Any) -> AnyArray:
         """Return the label of new points, by the class masses of their neighbors."""
@@ -147,7 +143,7 @@ class HarmonicPredictor:
 
     def label(self, X: Any) -> tuple[AnyArray, FloatArray]:
         """Return labels and class probabilities of new points, with one search for neighbors."""
-        X, n_classes = scale_rows(X, self.exponent), len(self.classes)
+        n_classes = len(self.classes)
         attachments = [attach(part.points, X) for part in self.parts]
         shares, moving = _first_step(self.parts, attachments, n_classes)
         votes = np.zeros_like(shares)

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from graphmargin._rows import scale_rows
 from graphmargin._typing import AnyArray, FloatArray
 from graphmargin.harmonic.harmonic_predictor import WalkPart, walk_distributions
 from graphmargin.margin.calibration import Calibration
@@ -42,9 +41,6 @@ class MarginPredictor:
     graph : tuple of WalkPart
         Graphs whose class probabilities are added to the class scores, if the calibration gives
         them a weight; empty else.
-    exponent : int
-        Rows are multiplied by ``2^-exponent`` first, as the training rows were; 0 unless these had
-        huge or tiny numbers.
 
     Examples
     --------
@@ -62,7 +58,6 @@ class MarginPredictor:
     machines: tuple[MarginMachine, ...]
     calibration: Calibration
     graph: tuple[WalkPart, ...] = ()
-    exponent: int = 0
 
     def decision(self, X: Any) -> FloatArray:
         """Return f(x): (m,) for two classes, positive for the second, else a score for each class.
@@ -70,8 +65,7 @@ class MarginPredictor:
         X is a float array or CSR matrix of new rows; for a precomputed kernel, the kernel values
         between new and training rows.
         """
-        X, calibration = scale_rows(X, self.exponent), self.calibration
-        n_classes = len(self.classes)
+        calibration, n_classes = self.calibration, len(self.classes)
         pairwise = sum_pairwise(self.machines, X)
         scores = class_scores(pairwise, n_classes, calibration.pair_scales)
         if not self.graph:

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from graphmargin._rows import scale_rows
 from graphmargin._typing import AnyArray, FloatArray, IntArray
 from graphmargin.harmonic.harmonic_predictor import HarmonicPredictor
 from graphmargin.margin.calibration import Calibration
@@ -54,8 +53,6 @@ class MixturePredictor:
         The heaviest first; weights sum to one.
     class_weight : array of shape (c,) or (1,)
         Costs of errors: the label is the class with the largest product of cost and probability.
-    exponent : int
-        Rows are multiplied by ``2^-exponent`` first, as the training rows were.
 
     Examples
     --------
@@ -73,7 +70,6 @@ class MixturePredictor:
     classes: AnyArray
     parts: tuple[MixturePart, ...]
     class_weight: FloatArray
-    exponent: int = 0
 
     def predict(self, X: Any) -> AnyArray:
         """Return the label of every row."""
@@ -81,7 +77,6 @@ class MixturePredictor:
 
     def probabilities(self, X: Any) -> FloatArray:
         """Return the class probabilities of every row."""
-        X = scale_rows(X, self.exponent)
         return mixed(
             [part.weight for part in self.parts], [part.probabilities(X) for part in self.parts]
         )

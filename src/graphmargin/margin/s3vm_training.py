@@ -23,7 +23,7 @@ from graphmargin.margin._solvers.feature_maps import FeatureMap, explicit_featur
 from graphmargin.margin._solvers.feature_training import (
     MAX_FEATURE_ROWS,
     N_LANDMARKS,
-    landmark_precision,
+    feature_precision,
 )
 from graphmargin.margin._solvers.kernel_training import train_on_kernel
 from graphmargin.margin.class_weights import weights_of_rows
@@ -207,7 +207,7 @@ def train_smooth(
     random = check_random_state(random_state)
     feature_map, used = _feature_map(X, codes, kernel, limit, approximation, random)
     functions = anneal_features(
-        feature_map.transform_rows(X, used, n_jobs=n_jobs, dtype=landmark_precision(kernel)),
+        feature_map.transform_rows(X, used, n_jobs=n_jobs, dtype=feature_precision(kernel)),
         codes[used],
         C=C,
         gamma_us=[_represented(codes, used) * gamma_u for gamma_u in gamma_us],

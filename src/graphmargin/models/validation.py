@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from graphmargin._rows import MAGNITUDES
 from graphmargin.confidence.held_out_predictions import HeldOutPredictions
 from graphmargin.harmonic.harmonic_predictor import HarmonicPredictor, PointGraph, WalkPart
 from graphmargin.margin.calibration import Calibration
@@ -22,8 +23,8 @@ from graphmargin.models.array_model import ArrayModel, Predictor
 from graphmargin.models.model_errors import require
 from graphmargin.models.table_model import TableModel
 
-MAX_EXPONENT = 1100
-"""Largest magnitude of the exponent of a double, and some margin."""
+MAX_MAGNITUDE = MAGNITUDES["float64"][1]
+"""Magnitude at which features of tables are cut."""
 ROUNDING = 1e-9
 """Amount by which rounding may let a probability exceed 1."""
 
@@ -59,7 +60,7 @@ def _check_table_model(model: TableModel) -> None:
     row = pd.DataFrame({use.name: [None] for use in features.columns}, dtype=object)
     X = features.transform(row)
     d = X.shape[1]
-    require(d == features.n_features >= 1 and np.isfinite(X).all(), "encoders")
+    require(d == features.n_features >= 1 and (np.abs(X) < MAX_MAGNITUDE).all(), "encoders")
     _check_predictor(model.predictor, d)
     require(model.classes.shape == codes.shape, "classes")
     require(codes.dtype.kind == "i" and np.array_equal(codes, np.arange(len(codes))), "classes")
@@ -68,7 +69,6 @@ def _check_table_model(model: TableModel) -> None:
 def _check_predictor(predictor: Predictor, d: int) -> None:
     require(predictor.classes.ndim == 1 and len(predictor.classes) >= 2, "classes")
     n_classes = len(predictor.classes)
-    require(abs(predictor.exponent) <= MAX_EXPONENT, "exponent")
     if isinstance(predictor, HarmonicPredictor):
         _check_harmonic(predictor, d, n_classes)
         return
@@ -93,7 +93,6 @@ def _check_mixture(predictor: MixturePredictor, d: int) -> None:
     require(abs(sum(weights) - 1) <= ROUNDING, "parts")
     for part in predictor.parts:
         require(not isinstance(part.predictor, MixturePredictor), "parts")
-        require(part.predictor.exponent == 0, "exponent")
         require(np.array_equal(part.predictor.classes, predictor.classes), "classes")
         if part.feature_scale is not None:
             require(part.feature_scale.shape == (d,), "feature_scale")

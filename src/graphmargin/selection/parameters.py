@@ -19,7 +19,7 @@ import numpy as np
 from graphmargin._checks import check_choice, check_integer, check_real
 from graphmargin.graph._search.neighbors import check_n_neighbors
 from graphmargin.graph.adjacency import METRICS, Metric
-from graphmargin.graph.weights import Width, check_width, numeric_width, scaled_width
+from graphmargin.graph.weights import Width, check_width, numeric_width
 from graphmargin.harmonic.problem import check_c_unlabeled, check_gamma_g, check_trust
 from graphmargin.harmonic.solution import check_priors
 from graphmargin.labels import EncodedLabels
@@ -116,13 +116,12 @@ class Parameters:
 
 
 def read_parameters(
-    model: Any, labels: EncodedLabels | None, *, has_graph: bool = False, exponent: int = 0
+    model: Any, labels: EncodedLabels | None, *, has_graph: bool = False
 ) -> tuple[Parameters, ...]:
     """Return the validated parameters of an estimator, one set for each graph and kernel.
 
     `has_graph` tells whether a graph is given, so that none is built. `labels` is None for an
-    estimator that has not read its rows yet, and has no parameter that depends on them. Rows were
-    multiplied by ``2^-exponent``, and so are widths.
+    estimator that has not read its rows yet, and has no parameter that depends on them.
 
     Raises
     ------
@@ -140,7 +139,7 @@ def read_parameters(
     }
     shared = {name: values.pop(name) for name in SHARED_PARAMETERS if name in values}
     lists = [name for name in values if _is_list(name, given[name])]
-    return tuple(_parameters(point, shared, lists, exponent) for point in _combinations(values))
+    return tuple(_parameters(point, shared, lists) for point in _combinations(values))
 
 
 def has_parameters_to_choose(model: Any, auto: tuple[str, ...]) -> bool:
@@ -232,23 +231,19 @@ def _combinations(values: Mapping[str, Candidates]) -> list[dict[str, Any]]:
     ]
 
 
-def _parameters(
-    point: dict[str, Any], shared: Mapping[str, Any], lists: list[str], exponent: int
-) -> Parameters:
+def _parameters(point: dict[str, Any], shared: Mapping[str, Any], lists: list[str]) -> Parameters:
     """Return the set of parameters for one combination of values."""
     others: dict[str, Any] = {"list_values": {name: point[name] for name in lists}}
     given = point.pop("width")
     if "kernel" in point:
         kernel = Kernel(**{"kind" if n == "kernel" else n: point.pop(n) for n in KERNEL_PARAMETERS})
         check_approximation(point.get("approximation", "auto"), kernel.kind)
-        others["kernel"] = KernelParameters(kernel, scaled_width(given, exponent))
+        others["kernel"] = KernelParameters(kernel, given)
     else:  # a kernel that is not used asks nothing of the rows
         others["kernel"] = KernelParameters(Kernel("precomputed"))
     if "metric" in point:
         metric = point.pop("metric")
-        # The metric scales rows to unit length, which removes their unit.
-        width = given if metric == "cosine" else scaled_width(given, exponent)
-        others["graph"] = GraphParameters(point.pop("n_neighbors"), width, metric)
+        others["graph"] = GraphParameters(point.pop("n_neighbors"), given, metric)
     return Parameters(**point, **shared, **others)
 
 

@@ -14,7 +14,7 @@ from graphmargin._progress import report_stage
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
 from graphmargin.labels import UNLABELED
 from graphmargin.margin._solvers.feature_maps import explicit_features
-from graphmargin.margin._solvers.feature_training import landmark_precision
+from graphmargin.margin._solvers.feature_training import feature_precision
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine, TrainingReport, blend_machines
 from graphmargin.margin.s3vm import S3VMSolution
@@ -161,7 +161,7 @@ def _try_task(
         points,
         np.arange(len(rows)),
         n_jobs=execution.n_jobs,
-        dtype=landmark_precision(task.kernel),
+        dtype=feature_precision(task.kernel),
     )
     if held_out.validation is not None:
         new, codes = held_out.validation
