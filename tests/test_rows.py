@@ -1,51 +1,61 @@
+import re
+
 import numpy as np
 import pytest
 from scipy import sparse
 
 from graphmargin._rows import (
+    MAGNITUDES,
     canonical_rows,
+    check_magnitude,
     check_no_mask,
-    common_exponent,
-    limit_rows,
-    scale_rows,
+    largest_magnitude,
+    squared_norms,
+    unit_rows,
 )
 
 FORMS = (np.asarray, sparse.csr_array, sparse.csr_matrix)
+forms = pytest.mark.parametrize("form", FORMS)
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize(
-    ("dtype", "largest", "exponent"),
-    [
-        ("f4", 1.0, 0),
-        ("f4", 3e38, 128),
-        ("f4", 1e-45, -149),
-        ("f4", 1e11, 0),
-        ("f8", 1e11, 0),
-        ("f8", 1.7e308, 1024),
-        ("f8", 5e-324, -1073),
-        ("f8", 0.0, 0),
-    ],
-)
-def test_scaling_is_exact_and_leaves_common_numbers_alone(form, dtype, largest, exponent):
-    X = form(np.array([[largest, -largest / 2], [0.0, largest / 4]], dtype=dtype))
-    shift = common_exponent(X)
-    assert shift in (exponent, exponent + 1)  # 1e-45 is rounded up
-    scaled = scale_rows(X, shift)
-    assert scaled.dtype == X.dtype
-    assert (scaled is X) == (shift == 0)
-    dense, rows = (scaled.toarray(), X.toarray()) if sparse.issparse(X) else (scaled, X)
-    np.testing.assert_array_equal(np.ldexp(dense, shift), rows)
+@forms
+@pytest.mark.parametrize("dtype", MAGNITUDES)
+def test_rows_beyond_the_limits_are_refused_with_their_size(form, dtype):
+    low, high = MAGNITUDES[dtype]
+    X = np.array([[1.0, -0.5], [0.0, 0.25]])
+    for size in (low, 1.0, high):
+        check_magnitude(form((0.999 * size if size > 1 else 1.001 * size) * X).astype(dtype))
+    for size, squares in ((0.1 * low, "vanish"), (10 * high, "overflow")):
+        rows = form((-size * X).astype(dtype))
+        with pytest.raises(ValueError, match=re.escape(f"`X` has numbers of size {size:.0e}")):
+            check_magnitude(rows)
+        with pytest.raises(ValueError, match=f"whose squares {squares}.*; divide the features by"):
+            check_magnitude(rows)
+    check_magnitude(form((0.1 * low * X).astype(dtype)), is_new=True)
+    check_magnitude(form(np.zeros((2, 3), dtype)))
+    with pytest.raises(ValueError, match="squares overflow"):
+        check_magnitude(form((10 * high * X).astype(dtype)), is_new=True)
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_rows_beyond_the_range_keep_their_direction(form):
-    X = form(np.array([[1e300, -5e299], [1.0, 2.0], [0.0, 0.0]]))
-    for scaled in (scale_rows(X, -900), limit_rows(X, 100)):
-        far, *near = scaled.toarray() if sparse.issparse(X) else scaled
-        assert np.isfinite(far).all()
-        assert far[0] == -2 * far[1] > 0
-        assert near[0][1] == 2 * near[0][0]
+@forms
+def test_the_largest_magnitude_is_that_of_either_sign(form):
+    assert largest_magnitude(form(np.array([[1.0, -3.0], [2.0, 0.0]]))) == 3.0
+    assert largest_magnitude(form(np.array([[1.0, 0.0], [4.0, -3.0]]))) == 4.0
+    assert largest_magnitude(form(np.zeros((2, 2)))) == 0.0
+
+
+@forms
+@pytest.mark.parametrize("size", [1e-15, 1e-7, 1.0, 1e15])
+def test_rows_of_any_size_are_scaled_to_unit_length(form, size):
+    X = size * np.array([[3.0, -4.0], [0.0, 2.0], [0.0, 0.0]])
+    for dtype in MAGNITUDES:
+        rows = form(X.astype(dtype))
+        units = unit_rows(rows)
+        assert units.dtype == dtype
+        units, after = (sparse.csr_array(part).toarray() for part in (units, rows))
+        np.testing.assert_allclose(units, [[0.6, -0.8], [0.0, 1.0], [0.0, 0.0]], rtol=1e-6)
+        np.testing.assert_allclose(squared_norms(rows), np.array([25, 4, 0]) * size**2, rtol=1e-6)
+        np.testing.assert_array_equal(after, X.astype(dtype))
 
 
 def test_canonical_form_is_made_in_a_copy():

@@ -1,4 +1,4 @@
-"""Checks and scaling of rows: canonical if sparse, and of a size whose squares are finite."""
+"""Checks of rows: canonical if sparse, and of a size whose squares neither overflow nor vanish."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from graphmargin._typing import IntArray
+from graphmargin._typing import FloatArray
 
-COMMON_EXPONENT, COMMON_EXPONENT_SINGLE = 200, 40
-"""Rows whose largest number is from 2^-e to 2^e are not scaled: its fourth power is finite."""
-LARGEST_EXPONENT, LARGEST_EXPONENT_SINGLE = 1000, 120
-"""Numbers up to 2^e can be added up without overflow."""
+MAGNITUDES = {"float32": (1e-15, 1e15), "float64": (1e-100, 1e100)}
+"""Range of the largest number of rows by their type.
+
+Squares of the largest numbers can be added up, and those of their rounding errors do not vanish.
+"""
 
 
 def check_no_mask(X: Any, name: str = "X") -> None:
@@ -67,85 +68,74 @@ def canonical_rows(X: Any) -> Any:
     return X
 
 
-def common_exponent(X: Any) -> int:
-    """Return the e for which ``2^-e X`` has numbers of common size; 0 if X has already.
+def check_magnitude(X: Any, *, is_new: bool = False) -> None:
+    """Raise ValueError if the squares of the numbers in X overflow or vanish.
+
+    Rows of zeros are valid. New rows may be small, because training rows have set the scale.
 
     Examples
     --------
-    >>> common_exponent(np.array([[3.0, -1.0]])), common_exponent(np.array([[2.0**900]]))
-    (0, 901)
+    >>> check_magnitude(np.array([[3e150, 1.0]]))
+    Traceback (most recent call last):
+    ValueError: `X` has numbers of size 3e+150, whose squares overflow; divide the features by 3e+150
+    """  # noqa: E501 - an error is one line
+    size = largest_magnitude(X)
+    low, high = MAGNITUDES[X.dtype.name]
+    if size > high:
+        problem = "overflow"
+    elif 0 < size < low and not is_new:
+        problem = "vanish"
+    else:
+        return
+    in_single, or_double = "", ""
+    if X.dtype == np.float32:
+        in_single, or_double = " in single precision", ", or pass double precision"
+    msg = (
+        f"`X` has numbers of size {size:.0e}, whose squares {problem}{in_single}; divide the "
+        f"features by {size:.0e}{or_double}"
+    )
+    raise ValueError(msg)
+
+
+def largest_magnitude(X: Any) -> float:
+    """Return the largest absolute value of the numbers in X, 0 if it has none.
+
+    Examples
+    --------
+    >>> largest_magnitude(sparse.csr_array([[0.0, -3.0], [2.0, 0.0]]))
+    3.0
     """
-    largest = largest_exponent(X)
-    common = COMMON_EXPONENT_SINGLE if X.dtype == np.float32 else COMMON_EXPONENT
-    return 0 if largest is None or abs(largest) <= common else largest
-
-
-def largest_exponent(X: Any) -> int | None:
-    """Return the smallest e with abs(x) < 2^e for all numbers x in X; None if all are 0."""
     numbers = X.data if sparse.issparse(X) else X
-    largest = max(abs(float(numbers.max(initial=0.0))), abs(float(numbers.min(initial=0.0))))
-    return int(np.frexp(largest)[1]) if largest > 0 else None
-
-
-def scale_rows(X: Any, exponent: int) -> Any:
-    """Return ``2^-exponent X``; a row that would overflow only keeps its direction.
-
-    Multiplying by a power of two is exact, so that kernels and graphs whose width is scaled in the
-    same way are the same to the last bit.
-
-    Examples
-    --------
-    >>> scale_rows(np.array([[12.0, -4.0]]), 2).tolist()
-    [[3.0, -1.0]]
-    """
-    if exponent == 0:
-        return X
-    return scale_each_row(X, np.maximum(row_exponents(X) - range_exponent(X), exponent))
+    return max(float(numbers.max(initial=0.0)), -float(numbers.min(initial=0.0)))
 
 
 def unit_rows(X: Any) -> Any:
-    """Return X with each row multiplied by the power of two that takes its numbers below 1.
+    """Return the rows of X scaled to unit length; rows of zeros stay.
+
+    scikit-learn's `normalize` takes a row below 1e-6 in single precision for zero.
 
     Examples
     --------
-    >>> unit_rows(np.array([[12.0, -4.0], [0.0, 0.0]])).tolist()
-    [[0.75, -0.25], [0.0, 0.0]]
+    >>> unit_rows(np.array([[3e-9, -4e-9], [0.0, 0.0]])).round(2).tolist()
+    [[0.6, -0.8], [0.0, 0.0]]
     """
-    return scale_each_row(X, row_exponents(X))
-
-
-def range_exponent(X: Any) -> int:
-    """Return the e for which numbers up to 2^e do not overflow in sums of the dtype of X."""
-    return LARGEST_EXPONENT_SINGLE if X.dtype == np.float32 else LARGEST_EXPONENT
-
-
-def limit_rows(X: Any, limit: float) -> Any:
-    """Return X with rows beyond ``2^limit`` scaled down to it by a power of two.
-
-    Examples
-    --------
-    >>> limit_rows(np.array([[1.0, 0.5], [2.0**70, -(2.0**69)]]), 2).tolist()
-    [[1.0, 0.5], [2.0, -1.0]]
-    """
-    largest = largest_exponent(X)
-    if largest is None or largest <= limit:
-        return X
-    excess = row_exponents(X) - int(np.floor(limit))
-    return scale_each_row(X, np.maximum(excess, 0))
-
-
-def row_exponents(X: Any) -> IntArray:
-    """Return the binary exponent of the largest number of each row."""
-    sizes = abs(X).max(axis=1)
-    sizes = sizes.toarray().ravel() if sparse.issparse(sizes) else np.asarray(sizes)
-    exponents: IntArray = np.frexp(sizes)[1].astype(np.int64)
-    return exponents
-
-
-def scale_each_row(X: Any, exponents: IntArray) -> Any:
-    """Return row i of X times ``2^-exponents[i]``, without intermediate overflow."""
+    norms = np.sqrt(squared_norms(X))
+    norms = np.where(norms > 0, norms, 1.0).astype(X.dtype)
     if not sparse.issparse(X):
-        return np.ldexp(X, -exponents[:, None].astype(np.int32))
+        return X / norms[:, None]
     X = X.copy()
-    X.data = np.ldexp(X.data, -np.repeat(exponents, np.diff(X.indptr)).astype(np.int32))
+    X.data /= np.repeat(norms, np.diff(X.indptr))
     return X
+
+
+def squared_norms(X: Any) -> FloatArray:
+    """Return the squared length of every row, in double precision.
+
+    Examples
+    --------
+    >>> squared_norms(np.array([[3.0, -4.0]])).tolist()
+    [25.0]
+    """
+    if sparse.issparse(X):
+        return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
+    return np.asarray(np.einsum("nd,nd->n", X, X, dtype=np.float64))

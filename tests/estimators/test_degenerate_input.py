@@ -113,7 +113,7 @@ def test_constant_column_changes_nothing(name, value):
 
 
 @every_model
-@pytest.mark.parametrize("unit", [1e-30, 1e30])
+@pytest.mark.parametrize("unit", [1e-99, 1e99])
 def test_units_of_the_rows_do_not_matter(name, unit):
     model, plain = fit(name, unit * X, Y), fit(name, X, Y)
     np.testing.assert_array_equal(model.predict(unit * X), plain.predict(X))

@@ -267,6 +267,7 @@ def test_numbers_and_text_with_numbers_are_the_same():
     [
         ("size", "large", "column 'size' has 'large' in row 2, which is not a number"),
         ("size", np.inf, "column 'size' has inf in row 2, which is not a finite number"),
+        ("size", -1e101, r"column 'size' has -1e\+101 in row 2, which is not a finite number"),
         ("size", [1], r"column 'size' has \[1\] in row 2, which is not a number"),
         ("kind", {"a": 1}, "column 'kind' has {'a': 1} in row 2, which is not text"),
         ("words", [1], r"column 'words' has \[1\] in row 2, which is not text"),
@@ -282,6 +283,25 @@ def test_a_cell_that_cannot_be_parsed_is_in_the_message(features, name, cell, me
     table.at[1, name] = cell
     with pytest.raises(TableError, match=message):
         features.transform(table)
+
+
+@pytest.mark.parametrize("unit", [1e-99, 1.0, 1e99])
+def test_numbers_of_any_unit_have_the_same_features(unit):
+    table = pd.DataFrame({"x": [1.0, 2.5, 4.0, -3.0], "y": [0.5, 0.25, 1.5, 2.0]})
+    expected = fit_features(table).transform(table)
+    np.testing.assert_allclose(fit_features(unit * table).transform(unit * table), expected)
+
+
+def test_numbers_whose_squares_vanish_are_zeros():
+    table = pd.DataFrame({"x": [1.0, 2.5, 4.0], "tiny": [1e-150, -3e-200, 0.0]})
+    assert fit_features(table).columns[1].note == "constant"
+
+
+def test_numbers_far_from_those_of_the_fit_are_cut():
+    features = fit_features(pd.DataFrame({"x": [1e-60, 2e-60, 4e-60]}))
+    X = features.transform(pd.DataFrame({"x": [1e100, -1e80, 2e-60]}))
+    assert X[:2].ravel().tolist() == [1e100, -1e100]
+    assert abs(X[2, 0]) < 1
 
 
 def test_rows_of_a_later_chunk_have_their_number_in_the_file():

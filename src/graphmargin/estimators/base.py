@@ -10,10 +10,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags
+from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from graphmargin._rows import canonical_rows, check_no_mask, errors_name_argument
+from graphmargin._rows import (
+    canonical_rows,
+    check_magnitude,
+    check_no_mask,
+    errors_name_argument,
+)
 from graphmargin._typing import AnyArray, BoolArray, FloatArray
 from graphmargin.confidence.held_out_predictions import (
     AccuracyEstimate,
@@ -161,6 +166,8 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
                 raise type(error)(msg) from error
         labels = encode_labels(y)
         self.classes_: AnyArray = labels.classes
+        if not get_tags(self).input_tags.pairwise:
+            check_magnitude(X)
         return X, labels
 
     def _validate_rows(self, X: Any, **options: Any) -> Any:
@@ -195,7 +202,10 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         # A pair of (train, test) pairs is two folds.
         if is_pair and not all(isinstance(part, tuple) for part in self.cv):
             X_val, y_val = self.cv
-            return validation_set(self._validate_new(X_val), y_val, labels.classes)
+            X_val = self._validate_new(X_val)
+            if not get_tags(self).input_tags.pairwise:
+                check_magnitude(X_val, is_new=True)
+            return validation_set(X_val, y_val, labels.classes)
         return held_out_from(self.cv, X, y, labels, execution.seed)
 
     def _has_choice(self) -> bool:

@@ -11,15 +11,14 @@ from scipy import sparse
 from graphmargin._checks import check_choice
 from graphmargin._rows import (
     canonical_rows,
+    check_magnitude,
     check_no_mask,
-    common_exponent,
     errors_name_argument,
-    scale_rows,
     unit_rows,
 )
 from graphmargin._typing import ProgressCallback
 from graphmargin.graph._search.neighbors import Neighbors, NeighborSearch, draw_seed
-from graphmargin.graph.weights import Width, log_weights, numeric_width, scaled_width
+from graphmargin.graph.weights import Width, log_weights, numeric_width
 
 Metric = Literal["euclidean", "cosine"]
 METRICS = ("euclidean", "cosine")
@@ -97,11 +96,11 @@ def knn_graph(
     kinds = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "input_name": "X"}
     with errors_name_argument("X"):
         X = canonical_rows(check_array(X, ensure_min_samples=2, **kinds))
-    exponent = common_exponent(X)
+    check_magnitude(X)
     return neighbor_graph(
-        scale_rows(X, exponent),
+        X,
         n_neighbors,
-        width=scaled_width(width, exponent) if metric == "euclidean" else width,
+        width=width,
         metric=metric,
         recall=recall,
         n_jobs=n_jobs,
@@ -150,9 +149,7 @@ def metric_points(X: Any, metric: Metric) -> Any:
     check_choice("metric", metric, METRICS)
     if metric == "euclidean":
         return X
-    from sklearn.preprocessing import normalize
-
-    return normalize(unit_rows(X))  # tiny rows would count as zero
+    return unit_rows(X)
 
 
 def check_graph(W: Any, n_samples: int | None = None) -> sparse.csr_array:

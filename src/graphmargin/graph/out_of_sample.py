@@ -8,13 +8,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from graphmargin._rows import row_exponents, scale_each_row
 from graphmargin._typing import FloatArray
 from graphmargin.graph._search.neighbors import Neighbors
 from graphmargin.graph.weights import log_weights_of_points
-
-MAX_COMMON_EXPONENT = 900
-"""Binary exponent of weights from which on sums of weights, or their inverses, may overflow."""
 
 
 @dataclass(frozen=True)
@@ -72,15 +68,16 @@ def attach_by_weights(weights: Any) -> Attachment:
     >>> attach_by_weights(np.array([[1.0, 3.0], [0.0, 0.0]])).transition.toarray().tolist()
     [[0.25, 0.75], [0.0, 0.0]]
     """
-    weights = sparse.csr_array(weights, dtype=np.float64)
+    weights = sparse.csr_array(weights, dtype=np.float64, copy=True)
     if weights.nnz and weights.data.min() < 0:
         msg = f"weights of edges to new points must be non-negative, got {weights.data.min()}"
         raise ValueError(msg)
-    exponents = row_exponents(weights)
-    exponents[abs(exponents) < MAX_COMMON_EXPONENT] = 0
-    weights = scale_each_row(weights, exponents)
-    degrees = weights.sum(axis=1)
+    weights.eliminate_zeros()
+    # Relative to the largest weight of a row, sums and their inverses are finite.
+    largest = weights.max(axis=1).toarray().ravel()
+    weights.data /= np.repeat(largest, np.diff(weights.indptr))
+    total = weights.sum(axis=1)
     with np.errstate(divide="ignore"):
-        scale = np.where(degrees > 0, 1 / degrees, 0.0)
-        log_degrees = np.log(degrees) + exponents * np.log(2)
-    return Attachment(sparse.csr_array(sparse.diags_array(scale) @ weights), log_degrees)
+        log_degrees = np.log(largest) + np.log(total)
+    weights.data /= np.repeat(total, np.diff(weights.indptr))
+    return Attachment(weights, log_degrees)

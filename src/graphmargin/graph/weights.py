@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, Literal
 
 import numpy as np
@@ -10,13 +9,9 @@ from scipy import sparse
 
 from graphmargin._blocks import row_slices
 from graphmargin._checks import check_real
-from graphmargin._rows import common_exponent, scale_rows
 from graphmargin._typing import FloatArray
-from graphmargin.graph._search.voronoi_index import power_of_two
 
 Width = Literal["paper"] | float
-MAX_SCALED_EXPONENT = 500
-"""Largest binary exponent of a width, relative to the scale of the rows."""
 
 
 def feature_std(X: Any) -> FloatArray:
@@ -26,12 +21,10 @@ def feature_std(X: Any) -> FloatArray:
 
         return np.asarray(np.sqrt(mean_variance_axis(X, axis=0)[1]), dtype=np.float64)
     center = X.mean(axis=0, dtype=np.float64)
-    # The unit is that of the spread, because a common offset of all rows may be much larger.
-    unit = power_of_two(float(max((X.max(axis=0) - center).max(), (center - X.min(axis=0)).max())))
     squares = np.zeros(X.shape[1])
     for rows in row_slices(X.shape[0], 8 * X.shape[1]):
-        squares += np.square((X[rows] - center) / unit).sum(axis=0)
-    return np.asarray(np.sqrt(squares / X.shape[0]) * unit)
+        squares += np.square(X[rows] - center).sum(axis=0)
+    return np.asarray(np.sqrt(squares / X.shape[0]))
 
 
 def paper_width(X: Any) -> float:
@@ -46,9 +39,8 @@ def paper_width(X: Any) -> float:
     >>> paper_width(np.array([[0.0, 0.0, 0.0, 0.0], [2.0, 2.0, 2.0, 2.0]]))
     2.0
     """
-    exponent = common_exponent(X)
-    spread = feature_std(scale_rows(X, exponent))
-    return float(np.ldexp(np.sqrt(len(spread)) * spread.mean(), exponent)) or 1.0
+    spread = feature_std(X)
+    return float(np.sqrt(len(spread)) * spread.mean()) or 1.0
 
 
 def log_weights(distances: FloatArray, width: float) -> FloatArray:
@@ -89,23 +81,6 @@ def numeric_width(X: Any, width: Width) -> float:
     """
     width = check_width(width)
     return width if isinstance(width, float) else paper_width(X)
-
-
-def scaled_width(width: Width, exponent: int) -> Width:
-    """Return a `width` option for rows that were multiplied by ``2^-exponent``.
-
-    Examples
-    --------
-    >>> scaled_width("paper", 900), scaled_width(12.0, 2)
-    ('paper', 3.0)
-    """
-    width = check_width(width)
-    if isinstance(width, str) or exponent == 0:
-        return width
-    if abs(math.frexp(width)[1] - exponent) > MAX_SCALED_EXPONENT:
-        msg = f"`width`={width!r} is far too large or too small for the rows of `X`; use 'paper'"
-        raise ValueError(msg)
-    return math.ldexp(width, -exponent)
 
 
 def check_width(width: Any) -> Width:

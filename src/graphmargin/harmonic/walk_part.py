@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from graphmargin._rows import check_magnitude
 from graphmargin._typing import FloatArray, IntArray
 from graphmargin.graph._search.neighbors import NeighborSearch
 from graphmargin.graph.adjacency import Metric, metric_points
@@ -38,6 +39,7 @@ def attach(points: PointGraph | None, X: Any) -> Attachment:
     """Return the first step of the walk from new points, or from given weights of their edges."""
     if points is None:
         return attach_by_weights(X)
+    check_magnitude(X, is_new=True)
     neighbors = points.search.neighbors(points.n_neighbors, metric_points(X, points.metric))
     return attach_by_neighbors(neighbors, points.width, points.search.X.shape[0])
 

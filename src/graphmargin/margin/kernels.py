@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from graphmargin._checks import check_choice, check_integer, check_real
-from graphmargin._rows import largest_exponent, limit_rows, range_exponent
+from graphmargin._rows import largest_magnitude, squared_norms
 from graphmargin._typing import FloatArray, IntArray
 
 KernelName = Literal["linear", "poly", "rbf", "precomputed"]
@@ -18,8 +18,10 @@ MIN_WIDTH = 1e-150
 """Smallest width by whose square we can divide; its inverse is the largest we can square."""
 MAX_SINGLE_NORM = 64.0
 """Largest squared norm, in units of the width, for which float32 gives RBF values to 1e-5."""
-MAX_MATRIX_EXPONENT = 100
-"""Binary exponent of the largest values of a kernel matrix that machines are trained on."""
+MAX_VALUE_SHARE = 1e-3
+"""Largest value of kernels and machines, as a share of the largest number of their type."""
+MATRIX_LIMITS = (1e-30, 1e30)
+"""Range of the largest value of a kernel matrix that machines are trained on."""
 
 COEF0_HINT = "; with a negative value the kernel is not positive semidefinite"
 
@@ -78,40 +80,19 @@ class Kernel:
             powers *= values
         return powers
 
-    def shrink_far_rows(self, X: Any, vectors: Any, coefficients: FloatArray) -> Any:
-        """Return X with rows so far away that sums of kernel values overflow scaled down.
-
-        They keep their direction, and at such distances kernel values depend on nothing else. The
-        sums have the `coefficients` of the `vectors`; `vectors` is None for a linear kernel whose
-        coefficients are the weights of the features.
-        """
-        room = range_exponent(X) - 20 - _log2(X.shape[1])
-        total = _log2(np.abs(coefficients).sum(axis=0).max(initial=0.0))
-        if self.kind == "precomputed":
-            return limit_rows(X, room - max(total, 0.0))
-        squared_width = 2 * _log2(self.width)
-        if vectors is None:
-            return limit_rows(X, room - max(total - squared_width, total, 0.0))
-        largest = largest_exponent(vectors) or 0
-        product_limit = room - max(largest, 0)
-        if self.kind == "rbf":
-            return limit_rows(X, min(product_limit, room / 2, (room + squared_width) / 2))
-        degree = self.degree if self.kind == "poly" else 1
-        base_limit = (room - max(total, 0.0)) / degree - max(_log2(self.coef0), 0.0)
-        return limit_rows(X, min(product_limit, base_limit + squared_width - largest))
-
     def check_range(self, X: Any) -> None:
         """Raise ValueError if kernel values between rows of X overflow."""
-        largest = largest_exponent(X)
-        if self.kind == "precomputed" or largest is None:
+        if self.kind == "precomputed":
             return
-        degree = self.degree if self.kind == "poly" else 1
-        product = 2 * largest + _log2(X.shape[1]) - 2 * _log2(self.width)
-        if degree * max(product, _log2(self.coef0)) > range_exponent(X):
+        size, degree = largest_magnitude(X), self.degree if self.kind == "poly" else 1
+        with np.errstate(over="ignore"):
+            product = X.shape[1] * np.square(size / np.float64(self.width))
+            bound = np.power(max(product, self.coef0), degree)
+        if bound > MAX_VALUE_SHARE * np.finfo(X.dtype).max:
             msg = (
                 f"`width`={self.width:.3g} is too small, or `degree` or `coef0` too large, for "
-                f"rows of `X` with numbers up to {2.0**largest:.3g}: kernel values overflow; "
-                "center and scale the features"
+                f"rows of `X` with numbers up to {size:.3g}: kernel values overflow; center and "
+                "scale the features"
             )
             raise ValueError(msg)
 
@@ -129,7 +110,7 @@ class Kernel:
         """
         if self.kind == "rbf":
             return np.ones(X.shape[0])
-        squares = _squared_norms(X) / self.width**2
+        squares = squared_norms(X) / self.width**2
         return squares if self.kind == "linear" else (squares + self.coef0) ** self.degree
 
     def _rbf(self, X: Any, Z: Any) -> FloatArray:
@@ -137,7 +118,7 @@ class Kernel:
 
         Single precision is kept where the norms are so small that the difference is accurate.
         """
-        first, second = (_squared_norms(rows) / (2 * self.width**2) for rows in (X, Z))
+        first, second = (squared_norms(rows) / (2 * self.width**2) for rows in (X, Z))
         if max(first.max(initial=0.0), second.max(initial=0.0)) > MAX_SINGLE_NORM:
             X, Z = X.astype(np.float64, copy=False), Z.astype(np.float64, copy=False)
         values = _products(X, Z)
@@ -156,11 +137,11 @@ def check_kernel_matrix(K: Any) -> None:
     if abs(K - K.T).max() > 1e-6 * abs(K).max():
         msg = "`X` must be a symmetric kernel matrix for kernel='precomputed'"
         raise ValueError(msg)
-    size = largest_exponent(K)
-    if size is not None and abs(size) > MAX_MATRIX_EXPONENT:
+    size, (low, high) = largest_magnitude(K), MATRIX_LIMITS
+    if size > 0 and not low <= size <= high:
         msg = (
-            f"`X` must be a kernel matrix with values from 2^-{MAX_MATRIX_EXPONENT} to "
-            f"2^{MAX_MATRIX_EXPONENT}, got up to 2^{size}; rescale it, and C inversely"
+            f"`X` must be a kernel matrix whose largest value is from {low} to {high}, got "
+            f"{size:.3g}; rescale it, and C inversely"
         )
         raise ValueError(msg)
     least = K.diagonal().min()
@@ -169,17 +150,7 @@ def check_kernel_matrix(K: Any) -> None:
         raise ValueError(msg)
 
 
-def _log2(number: float) -> float:
-    return float(np.log2(number)) if number > 0 else 0.0
-
-
 def _products(X: Any, Z: Any) -> FloatArray:
     """Return X Z' as a new dense array, in single precision if both are."""
     products = X @ Z.T
     return products.toarray() if sparse.issparse(products) else np.asarray(products)
-
-
-def _squared_norms(X: Any) -> FloatArray:
-    if sparse.issparse(X):
-        return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
-    return np.asarray(np.einsum("nd,nd->n", X, X, dtype=np.float64))

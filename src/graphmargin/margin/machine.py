@@ -14,11 +14,11 @@ import numpy as np
 from scipy import sparse
 
 from graphmargin._blocks import row_slices
-from graphmargin._rows import COMMON_EXPONENT_SINGLE
+from graphmargin._rows import MAGNITUDES, check_magnitude, largest_magnitude
 from graphmargin._threads import map_in_threads
 from graphmargin._typing import FloatArray, IntArray
 from graphmargin.margin.coupling import class_scores
-from graphmargin.margin.kernels import Kernel
+from graphmargin.margin.kernels import MAX_VALUE_SHARE, Kernel
 
 Solver = Literal["smo", "libsvm", "coordinate descent", "L-BFGS"]
 
@@ -111,7 +111,7 @@ class MarginMachine:
         """Return f for every row and pair (i, j) of classes, positive for class i.
 
         Rows are processed in blocks. The result of dense single-precision rows is in single
-        precision, unless the training rows were too large or too small for it.
+        precision, unless the training rows were too large or too small for it, or f is.
         """
         if X.dtype == np.float32 and not self._fits_single_precision:
             X = X.astype(np.float64)
@@ -124,30 +124,38 @@ class MarginMachine:
 
         def fill(rows: slice) -> None:
             points = X[rows]
-            if self.kernel.kind != "precomputed":
-                points = subtract_center(points, self.center)
-            points = self.kernel.shrink_far_rows(points, vectors, coefficients)
-            if self.kernel.kind == "precomputed":
-                values = points[:, vectors] @ coefficients
-            elif vectors is None:
-                values = (points @ coefficients) / self.kernel.width**2
-            else:
-                values = self.kernel(points, vectors) @ coefficients
-            result[rows] = values + self.intercepts
+            with np.errstate(over="ignore", invalid="ignore"):
+                if self.kernel.kind == "precomputed":
+                    values = points[:, vectors] @ coefficients
+                else:
+                    check_magnitude(points, is_new=True)
+                    points = subtract_center(points, self.center)
+                    if vectors is None:
+                        values = (points @ coefficients) / self.kernel.width**2
+                    else:
+                        values = self.kernel(points, vectors) @ coefficients
+                result[rows] = values + self.intercepts
 
         blocks = list(row_slices(X.shape[0], 16 * self.coefficients.shape[0]))
         if len(blocks) == 1:
             fill(blocks[0])
         else:
             map_in_threads(fill, blocks, n_jobs=None)
-        return result
+        if np.abs(result).max(initial=0.0) <= MAX_VALUE_SHARE * np.finfo(X.dtype).max:
+            return result
+        if X.dtype == np.float32:
+            return self.pairwise(X.astype(np.float64))
+        msg = (
+            f"`X` has numbers of size {largest_magnitude(X):.0e}, for which the function "
+            "overflows; are they in the unit of the training rows?"
+        )
+        raise ValueError(msg)
 
     @property
     def _fits_single_precision(self) -> bool:
-        """True if fourth powers of center and width are finite and positive in single precision."""
-        sizes = np.abs([self.kernel.width, *np.atleast_1d(self.center)])
-        largest = 2.0**COMMON_EXPONENT_SINGLE
-        return bool(sizes.max() <= largest and sizes[0] >= 1 / largest)
+        """True if squares of center and width neither overflow nor vanish in single precision."""
+        low, high = MAGNITUDES["float32"]
+        return bool(low <= self.kernel.width <= high and np.abs(self.center).max() <= high)
 
     def collapse_linear(self) -> MarginMachine:
         """Return a linear machine with feature weights in place of vectors, any other as it is.

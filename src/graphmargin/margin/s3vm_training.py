@@ -17,7 +17,7 @@ from graphmargin._typing import FloatArray, IntArray
 from graphmargin.labels import UNLABELED
 from graphmargin.margin._solvers.annealing import anneal_pairs
 from graphmargin.margin._solvers.feature_maps import FeatureMap, explicit_features
-from graphmargin.margin._solvers.feature_training import N_LANDMARKS, landmark_precision
+from graphmargin.margin._solvers.feature_training import N_LANDMARKS, feature_precision
 from graphmargin.margin._solvers.kernel_training import train_on_kernel
 from graphmargin.margin.class_weights import weights_of_rows
 from graphmargin.margin.coupling import class_scores
@@ -123,7 +123,7 @@ def train_smooth(
     random = check_random_state(random_state)
     feature_map, used = _feature_map(X, codes, kernel, limit, approximation, random)
     functions = anneal_features(
-        feature_map.transform_rows(X, used, n_jobs=n_jobs, dtype=landmark_precision(kernel)),
+        feature_map.transform_rows(X, used, n_jobs=n_jobs, dtype=feature_precision(kernel)),
         codes[used],
         C=C,
         gamma_us=[_represented(codes, used) * gamma_u for gamma_u in gamma_us],

@@ -16,7 +16,7 @@ from graphmargin.labels import UNLABELED, EncodedLabels
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine, TrainingReport, blend_machines
 from graphmargin.margin.s3vm_training import anneal_features, train_smooth
-from graphmargin.margin.solvers import explicit_features, landmark_precision
+from graphmargin.margin.solvers import explicit_features, feature_precision
 from graphmargin.margin.training import Approximation, choose_center
 from graphmargin.methods.machines import calibrate_and_label, try_on_features
 from graphmargin.search.choice import Choice
@@ -108,7 +108,7 @@ class LowDensity(Method):
             points,
             np.arange(len(rows)),
             n_jobs=data.execution.n_jobs,
-            dtype=landmark_precision(kernel),
+            dtype=feature_precision(kernel),
         )
         validation = None if data.held_out is None else data.held_out.validation
         if validation is not None:

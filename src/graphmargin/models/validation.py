@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from graphmargin._rows import MAGNITUDES
 from graphmargin.confidence.held_out_predictions import HeldOutPredictions
 from graphmargin.harmonic.walk_part import PointGraph, WalkPart
 from graphmargin.margin.calibration import Calibration
@@ -23,6 +24,8 @@ from graphmargin.models.model_errors import require
 from graphmargin.models.table_model import TableModel
 from graphmargin.search.predictor import Predictor, WeightedPart
 
+MAX_MAGNITUDE = MAGNITUDES["float64"][1]
+"""Magnitude at which features of tables are cut."""
 ROUNDING = 1e-9
 """Amount by which rounding may let a probability exceed 1."""
 
@@ -58,7 +61,7 @@ def _check_table_model(model: TableModel) -> None:
     row = pd.DataFrame({use.name: [None] for use in features.columns}, dtype=object)
     X = features.transform(row)
     d = X.shape[1]
-    require(d == features.n_features >= 1 and np.isfinite(X).all(), "encoders")
+    require(d == features.n_features >= 1 and (np.abs(X) < MAX_MAGNITUDE).all(), "encoders")
     _check_predictor(model.predictor, d)
 
 

@@ -24,12 +24,13 @@ import pyarrow.compute as pc
 from pandas.api import types
 from pandas.tseries.api import guess_datetime_format
 
+from graphmargin._rows import MAGNITUDES
 from graphmargin._typing import BoolArray, FloatArray
 from graphmargin.tables.column_names import Role
 from graphmargin.tables.table_errors import TableError
 
-MAX_MAGNITUDE = 1e100
-"""Largest magnitude of a finite number; the squares of larger numbers would overflow."""
+MIN_MAGNITUDE, MAX_MAGNITUDE = MAGNITUDES["float64"]
+"""Magnitudes of numbers: smaller ones count as zero, larger ones are refused as not finite."""
 MISSING_TEXTS = ("", "-", "?", "NA", "N/A", "#N/A", "NaN", "nan", "None", "null", "NULL", "<NA>")
 """Texts that mean missing where all other cells are numbers or dates."""
 NumberFormat: TypeAlias = Literal[

@@ -13,6 +13,7 @@ from graphmargin._typing import FloatArray
 from graphmargin.tables.column_names import ID_NOTE, Role
 from graphmargin.tables.column_parsing import (
     INTEGER_PATTERN,
+    MIN_MAGNITUDE,
     NumberFormat,
     find_date_format,
     find_number_format,
@@ -98,6 +99,7 @@ def _left_out(note: str) -> ColumnReading:
 
 def _read_numbers(column: pd.Series, number_format: NumberFormat, *, keep: bool) -> ColumnReading:
     values, _ = parse_numbers(column, number_format)
+    values = np.where(np.abs(values) < MIN_MAGNITUDE, 0.0, values)
     present = values[~np.isnan(values)]
     if not present.size:
         return _left_out("no values")

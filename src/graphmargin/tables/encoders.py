@@ -15,14 +15,14 @@ import pandas as pd
 
 from graphmargin._typing import BoolArray, FloatArray
 from graphmargin.tables.column_names import Role
-from graphmargin.tables.column_parsing import MAX_MAGNITUDE, NumberFormat, parse_column
+from graphmargin.tables.column_parsing import MIN_MAGNITUDE, NumberFormat, parse_column
 from graphmargin.tables.column_roles import MAX_CATEGORIES, ColumnReading
 
 if TYPE_CHECKING:
     from sklearn.feature_extraction.text import TfidfVectorizer
 
 # Features of this scale stay far from overflow when they are squared or divided.
-_MIN_SCALE = 1 / MAX_MAGNITUDE
+_MIN_SCALE = MIN_MAGNITUDE
 # Rare values would be far from all others if they, too, had a variance of one: the value of one row
 # in a thousand would be at 45 times the distance of two numbers.
 _MIN_VARIANCE = 0.1

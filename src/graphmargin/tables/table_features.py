@@ -95,7 +95,9 @@ class TableFeatures:
         if not len(table):  # scikit-learn's encoders raise without rows
             return np.empty((0, self.n_features))
         parts = [encoder.transform(table[names[encoder.name]]) for encoder in self.encoders]
-        return np.hstack(parts)
+        X = np.hstack(parts)
+        # A number may be huge in units of those that the encoder was fitted to.
+        return np.clip(X, -MAX_MAGNITUDE, MAX_MAGNITUDE, out=X)
 
 
 def fit_features(

@@ -148,8 +148,10 @@ Y = ["p", "q", None, "p", "q", None]
     [
         (
             {"a": [1, 2, 3, 4, NAN, NAN], "y": Y},
-            "feature 'a' has 2 missing or infinite values, first nan in .*0.parquet row 5; fill",
+            r"feature 'a' has 2 values that are missing or larger than 1e\+100, first nan in "
+            r".*0.parquet row 5; fill",
         ),
+        ({"a": [1, 2, -3e110, 4, 5, 6], "y": Y}, r"first -3e\+110 in .*0.parquet row 3; fill"),
         ({"a": [1, -INF, 3, 4, 5, 6.0], "y": Y}, "first -inf in .*0.parquet row 2; fill"),
         ({"a": [1, 2, 3, None, 5, 6], "y": Y}, "first nan in .*0.parquet row 4; fill"),
         ({"a": range(6), "y": [None] * 6}, "label 'y' has no labels: all 6 rows"),
@@ -170,6 +172,7 @@ Y = ["p", "q", None, "p", "q", None]
     ],
     ids=[
         "nan",
+        "huge",
         "inf",
         "null",
         "no label",
@@ -187,6 +190,13 @@ def test_bad_cells_are_named_with_their_file_and_row(read, tmp_path, table, mess
     with pytest.raises(TableError, match=message):
         read(table, max_rows=30_000)
     assert not list((tmp_path / "run").glob("rows/*.pack"))
+
+
+@pytest.mark.parametrize(("dtype", "size"), [(pa.float64(), 1e-110), (pa.float32(), 1e-20)])
+def test_features_whose_squares_vanish_are_refused(read, dtype, size):
+    table = {"a": pa.array([size, -size] * 3, dtype), "y": Y}
+    with pytest.raises(TableError, match=f"numbers of size {size:.0e}, whose squares vanish"):
+        read(table)
 
 
 def test_the_row_of_a_bad_cell_is_that_in_its_file_and_has_the_id(read):

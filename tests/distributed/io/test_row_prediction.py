@@ -154,10 +154,11 @@ def test_bad_tables_are_refused_and_leave_no_files(
     ("size", "message"),
     [
         (np.where(np.arange(150) == 77, np.nan, 1.0), "'size' has nan in row 78; fill"),
+        (np.where(np.arange(150) == 77, 2e100, 1.0), r"'size' has 2e\+100 in row 78; fill"),
         # Text that can be read as numbers is no column of numbers in `fit` either.
         ("1", r"'size' is .*string, and not a number"),
     ],
-    ids=["missing", "text"],
+    ids=["missing", "huge", "text"],
 )
 def test_cells_that_are_not_numbers_are_named(cluster, tmp_path, table, size, message):
     classifier = HarmonicClassifier().fit(table[["size"]].to_numpy(), np.arange(150) % 3)

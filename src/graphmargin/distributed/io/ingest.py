@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from graphmargin._rows import MAGNITUDES
 from graphmargin._typing import AnyArray, FloatArray, IntArray
 from graphmargin.distributed.engine.handles import Codes, Rows, StoredRows, concatenate_records
 from graphmargin.distributed.engine.run import Run
@@ -106,8 +107,8 @@ def ingest(
     Raises
     ------
     TableError
-        If a feature is missing or infinite, or a label is not a class: one line with the column,
-        the value, the file and the row.
+        If a feature is missing, infinite or too large, or a label is not a class: one line with
+        the column, the value, the file and the row.
     """
     classes, counts = find_classes(run, source, label)
     shared = run.cluster.share("features", encoder)
@@ -119,6 +120,10 @@ def ingest(
     )
     for other in others:
         total = total.merge(other)
+    size, (smallest, _) = np.hypot(total.mean, total.spread).max(), MAGNITUDES[encoder.dtype.name]
+    if 0 < size < smallest:
+        msg = f"the features have numbers of size {size:.0e}, whose squares vanish; change the unit"
+        raise TableError(msg)
     return TableSummary(source.offsets, classes, counts, total.mean, total.spread, encoder.dtype)
 
 
@@ -185,23 +190,24 @@ def _ingest_range(
         values, indices = label.encode(batch.column(label.name), row_range, first)
         codes[rows] = class_codes(values, classes)[indices]
         first = rows.stop
-    _check_finite(X, row_range, encoder, id)
+    _check_values(X, row_range, encoder, id)
     StoredRows(folder).write(number, Rows(X, codes))
     return vars(compute_moments(X))
 
 
-def _check_finite(X: FloatArray, row_range: RowRange, encoder: RowEncoder, id: str | None) -> None:
+def _check_values(X: FloatArray, row_range: RowRange, encoder: RowEncoder, id: str | None) -> None:
+    _, largest = MAGNITUDES[X.dtype.name]
     # The minimum of a column with NaN is NaN, so that no mask as large as X is needed.
-    bad_columns = np.flatnonzero(~np.isfinite(X.min(axis=0)) | ~np.isfinite(X.max(axis=0)))
-    if not len(bad_columns):
+    is_valid = (X.min(axis=0) >= -largest) & (X.max(axis=0) <= largest)
+    if is_valid.all():
         return
-    column = int(bad_columns[0])
-    is_bad = ~np.isfinite(X[:, column])
+    column = int(np.argmin(is_valid))
+    is_bad = ~(np.abs(X[:, column]) <= largest)
     row = int(np.argmax(is_bad))
     row_id = "" if id is None else f" (id {format_cell(row_range, id, row)})"
     msg = (
-        f"feature {encoder.columns[column]!r} has {int(is_bad.sum()):,} missing or infinite "
-        f"values, first {X[row, column]} in {row_range.describe_row(row)}{row_id}; fill them, or "
-        "drop these rows"
+        f"feature {encoder.columns[column]!r} has {int(is_bad.sum()):,} values that are missing or "
+        f"larger than {largest:.0e}, first {X[row, column]} in {row_range.describe_row(row)}"
+        f"{row_id}; fill them, drop these rows, or change the unit"
     )
     raise TableError(msg)

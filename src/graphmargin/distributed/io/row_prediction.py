@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from graphmargin._rows import MAGNITUDES
 from graphmargin._typing import AnyArray, FloatArray, ProgressCallback
 from graphmargin.distributed.engine.cluster import Cluster
 from graphmargin.distributed.engine.storage import Folder
@@ -78,12 +79,12 @@ class RowPredictor:
         Messages count rows from `first_row`.
         """
         X = self.encoder.transform(table, first_row)
-        is_bad = ~np.isfinite(X)
+        is_bad = ~(np.abs(X) <= MAGNITUDES[X.dtype.name][1])
         if is_bad.any():
             row, column = np.argwhere(is_bad)[0].tolist()
             msg = (
                 f"feature {self.encoder.columns[column]!r} has {X[row, column]} in row "
-                f"{first_row + row + 1:,}; fill missing and infinite values, or drop these rows"
+                f"{first_row + row + 1:,}; fill missing and replace huge values, or drop these rows"
             )
             raise TableError(msg)
         labels, probabilities = self.predictor.label(X)

@@ -121,7 +121,7 @@ def _draw_sample(run: Run, n_partitions: int, plan: TrainingPlan, kernel: Kernel
 def _feature_map(kernel: Kernel, landmarks: FloatArray, center: FloatArray | float) -> FeatureMap:
     if kernel.kind == "linear":
         return row_features(kernel, np.asarray(center))
-    rows = landmarks.astype(landmark_precision(kernel), copy=False)
+    rows = landmarks.astype(landmark_precision(kernel, landmarks), copy=False)
     return landmark_features(kernel, rows, center)
 
 

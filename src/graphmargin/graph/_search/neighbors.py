@@ -22,7 +22,6 @@ from threadpoolctl import threadpool_limits
 
 from graphmargin._blocks import chunk_ranges, row_slices
 from graphmargin._checks import check_integer, check_random_state
-from graphmargin._rows import limit_rows, range_exponent
 from graphmargin._threads import map_in_threads, n_threads
 from graphmargin._typing import BoolArray, FloatArray, IntArray, ProgressCallback
 from graphmargin.graph._search.join_sample import rank_listed
@@ -47,8 +46,6 @@ RECALL_SAMPLE = 800
 SPARE_CANDIDATES = 6
 MAX_QUERY_SIZE = 2.0**40
 """Largest size of a query, in units of the data, that is searched in float32."""
-MAX_SPARSE_EXPONENT = 400
-"""Binary exponent of the largest sparse query, whose squares are formed without scaling."""
 
 
 @dataclass(frozen=True)
@@ -160,8 +157,6 @@ class NeighborSearch:
             raise ValueError(msg)
         if queries is not None and sparse.issparse(queries) != sparse.issparse(X):
             queries = sparse.csr_array(queries) if sparse.issparse(X) else queries.toarray()
-        if queries is not None:
-            queries = limit_rows(queries, range_exponent(queries))
         if sparse.issparse(X):
             with threadpool_limits(limits=n_threads(self.n_jobs)):
                 neighbors = Neighbors(*_search_sparse(X, queries, n_neighbors), recall=1.0)
@@ -401,10 +396,7 @@ def _search_sparse(
 
     is_self_query = queries is None
     X = sparse.csr_array(X, dtype=np.float64)
-    if queries is None:
-        queries = X
-    else:  # scaled down so that squared distances are finite
-        queries = limit_rows(sparse.csr_array(queries, dtype=np.float64), MAX_SPARSE_EXPONENT)
+    queries = X if is_self_query else sparse.csr_array(queries, dtype=np.float64)
     n_candidates = min(n_neighbors + is_self_query + SPARE_CANDIDATES, X.shape[0])
     search = NearestNeighbors(n_neighbors=n_candidates, algorithm="brute").fit(X)
     candidates = search.kneighbors(queries, return_distance=False)

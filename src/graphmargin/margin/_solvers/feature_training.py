@@ -16,6 +16,7 @@ from scipy import sparse
 
 from graphmargin._blocks import row_slices
 from graphmargin._checks import check_random_state
+from graphmargin._rows import MAGNITUDES, largest_magnitude
 from graphmargin._threads import map_in_threads
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
 from graphmargin.margin._solvers.coordinate_descent import (
@@ -98,7 +99,7 @@ def train_on_features(
             used = _with_all_classes(used, problems)
             problems = [_represent_all(problem, used) for problem in problems]
         chosen = used[stratified_sample(strata[used], N_LANDMARKS, random)]
-        precision = np.float64 if sparse.issparse(X) else landmark_precision(kernel)
+        precision = np.float64 if sparse.issparse(X) else landmark_precision(kernel, X)
         landmarks = X[chosen].astype(precision, copy=False)
         feature_map = landmark_features(kernel, landmarks, center)
         relative_gap = RELATIVE_GAP
@@ -255,9 +256,16 @@ def gap_message(gap: float) -> str:
     return failure_message(f"the relative duality gap is {gap:.1e} after {MAX_EPOCHS:,} epochs")
 
 
-def landmark_precision(kernel: Kernel) -> type[np.float32 | np.float64]:
-    """Return the precision of landmarks among dense rows: single for the RBF kernel, else double.
+def feature_precision(kernel: Kernel) -> type[np.float32 | np.float64]:
+    """Return the precision of features: single for the RBF kernel, else double.
 
     Other kernels are unbounded, and have small eigenvalues that matter beside large ones.
     """
     return np.float32 if kernel.kind == "rbf" else np.float64
+
+
+def landmark_precision(kernel: Kernel, X: Any) -> type[np.float32 | np.float64]:
+    """Return the precision of landmarks among dense rows, that of the features if they fit in."""
+    low, high = MAGNITUDES["float32"]
+    fits_single = low <= kernel.width <= high and largest_magnitude(X) <= high
+    return feature_precision(kernel) if fits_single else np.float64
