@@ -10,18 +10,14 @@ from scipy import sparse
 from sklearn.svm import SVC
 
 import graphmargin._blocks
-from graphmargin.margin import (
-    Kernel,
-    class_scores,
-    train_machine,
-    train_manifold,
-    train_on_kernel,
-    training,
-)
+from graphmargin.margin import Kernel, train_machine, training
 from graphmargin.margin._solvers import feature_training, kernel_training
 from graphmargin.margin._solvers.coordinate_descent import solve_centered
+from graphmargin.margin._solvers.kernel_training import train_on_kernel
 from graphmargin.margin._solvers.smo import solve_pairs
+from graphmargin.margin.coupling import class_scores
 from graphmargin.margin.machine import blend_machines, pairwise_values, predicted_codes
+from graphmargin.margin.manifold import train_manifold
 from tests.margin.problems import (
     KERNELS,
     alternating_cases,

@@ -7,7 +7,9 @@ from graphmargin.graph import knn_graph
 from graphmargin.graph._search.neighbors import NeighborSearch
 from graphmargin.harmonic import harmonic_solution
 from graphmargin.harmonic.walk_part import PointGraph, WalkPart
-from graphmargin.margin import Calibration, Kernel, class_scores, probabilities, train_machine
+from graphmargin.margin import Kernel, train_machine
+from graphmargin.margin.calibration import Calibration, probabilities
+from graphmargin.margin.coupling import class_scores
 from graphmargin.margin.machine_part import MachinePart, log_graph_probabilities
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from graphmargin.margin import class_scores
+from graphmargin.margin.coupling import class_scores
 from graphmargin.methods.machines import TRIAL_TOLERANCE
 from graphmargin.search.search import fit
 from tests.search.problems import choose_by, data_of, fit_one

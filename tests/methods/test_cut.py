@@ -8,8 +8,9 @@ import pytest
 
 from graphmargin.graph import knn_graph
 from graphmargin.harmonic import harmonic_solution
-from graphmargin.margin import Kernel, class_scores, train_machine
+from graphmargin.margin import Kernel, train_machine
 from graphmargin.margin._solvers import feature_training, kernel_training
+from graphmargin.margin.coupling import class_scores
 from graphmargin.margin.induced import induced_labels
 from graphmargin.margin.machine import predicted_codes
 from graphmargin.methods import cut, machines

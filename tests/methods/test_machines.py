@@ -7,8 +7,9 @@ import pytest
 from scipy import sparse
 
 from graphmargin.graph import knn_graph
-from graphmargin.margin import Kernel, class_scores
+from graphmargin.margin import Kernel
 from graphmargin.margin.calibration import calibrate_pairs, calibration_targets
+from graphmargin.margin.coupling import class_scores
 from graphmargin.margin.machine import predicted_codes
 from graphmargin.methods import low_density
 from graphmargin.search import data as data_module

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphmargin.labels import encode_labels
-from graphmargin.margin import coupled_log_probabilities
+from graphmargin.margin.coupling import coupled_log_probabilities
 from graphmargin.methods import Supervised, named_member
 from graphmargin.search.choice import error_rate, majority_error
 from graphmargin.search.member import Member

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphmargin.margin import Calibration
+from graphmargin.margin.calibration import Calibration
 from graphmargin.search.member import View
 from graphmargin.search.predictor import (
     Predictor,

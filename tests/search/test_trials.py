@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphmargin.margin import class_scores
+from graphmargin.margin.coupling import class_scores
 from graphmargin.search.trials import (
     join_trials,
     labels_of_other_folds,
