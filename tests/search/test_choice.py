@@ -202,6 +202,13 @@ def test_supervised_candidates_assume_nothing_about_unlabeled_rows():
     assert choice.doubt == pytest.approx(np.mean(doubts))
 
 
+def test_a_single_member_has_the_weights_of_its_own_assumption():
+    choice = member_choice("cut", [True, False])
+    expected = {"classes follow clusters": 0.5, "labels alone tell the classes": 0.5}
+    assert choice.assumption_weights == pytest.approx(expected)
+    assert member_choice("supervised", [True]).summary == "labels alone tell the classes: 100%"
+
+
 def test_members_without_weight_are_not_in_the_summary():
     wrong = np.array([1.0, -1.0, 1.0, -1.0, -1.0])
     choice = weigh(

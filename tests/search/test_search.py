@@ -1,6 +1,6 @@
 """The search over members, and the mixture that is fitted; all methods have one protocol."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,12 +11,10 @@ from graphmargin.labels import encode_labels
 from graphmargin.methods import default_members, member_names, named_member
 from graphmargin.search import data as data_module
 from graphmargin.search.data import TrainingData
-from graphmargin.search.execution import FitWarning
 from graphmargin.search.held_out import HeldOutLabels
-from graphmargin.search.member import FittedMember, Member, Method, View
+from graphmargin.search.member import View
 from graphmargin.search.predictor import calibrated
 from graphmargin.search.search import fit, search, untested_calibration
-from graphmargin.search.trials import Trials, smoothed_shares
 from graphmargin.search.weighing import member_weights, weigh
 from tests.estimators.problems import blobs
 from tests.search.problems import (
@@ -199,6 +197,15 @@ def test_every_named_member_learns_what_is_easy(name):
     assert sum(ensemble.choice.assumption_weights.values()) == pytest.approx(1)
 
 
+def test_warnings_of_several_members_are_said_once():
+    X, y = clusters(n=40, n_labeled=5)
+    X[y < 0] += np.where(np.arange((y < 0).sum()) < 8, 30.0, 0.0)[:, None]  # no label reaches them
+    ensemble = mixture(["cut", "harmonic"], X, y)
+    assert len(ensemble.members) == 2
+    assert all(member.warnings for member in ensemble.members.values())
+    assert [warning.text[:24] for warning in ensemble.warnings] == ["8 of 40 rows are in comp"]
+
+
 def test_an_ensemble_is_no_member():
     X, y = clusters()
     data = data_of(X, y, folds_of(y))
@@ -346,69 +353,3 @@ def test_harmonic_solutions_of_two_classes_or_alone_need_held_out_labels(names, 
     parts = fit(data, search(data, named(names, y))).predictor.parts
     assert [part.calibration for part in parts] == [None] * len(names)
     assert untested_calibration(np.full((5, n_classes), 1 / n_classes), np.nan) is None
-
-
-# A method of one's own
-
-
-@dataclass(frozen=True)
-class Majority(Method):
-    """All rows have the class of most labels; candidates differ in the probability of the rest."""
-
-    rests: tuple[float, ...]
-
-    @property
-    def assumption(self):
-        return "most labels tell the class"
-
-    def candidates(self, data):  # noqa: ARG002 - the protocol
-        return [{"rest": rest} for rest in self.rests]
-
-    def probabilities(self, counts, rest):
-        even = np.full(len(counts), rest / (len(counts) - 1))
-        return np.where(np.arange(len(counts)) == counts.argmax(), 1 - rest, even)
-
-    def try_(self, data, candidates, progress):  # noqa: ARG002 - the protocol
-        rows, folds = np.concatenate(data.held_out.folds), data.held_out.folds
-        counts = [data.label_counts - np.bincount(data.labels.codes[f], minlength=2) for f in folds]
-        fold = np.repeat(np.arange(len(folds)), [len(f) for f in folds])
-        m = len(candidates)
-        return Trials(
-            params=candidates,
-            supervised=np.ones(m, dtype=bool),
-            held_out_codes=data.labels.codes[rows],
-            fold=fold,
-            held_out_values=np.array(
-                [[self.probabilities(counts[k], c["rest"]) for k in fold] for c in candidates]
-            ),
-            scales=np.ones(m),
-            pair_scales=np.ones((m, 2)),
-            shares=np.tile(smoothed_shares(data.labels.codes, 2), (m, 1)),
-            held_out_rows=rows,
-            columns="masses",
-        )
-
-    def fit(self, data, choice):
-        rest = sum(w * c["rest"] for w, c in zip(choice.weights, choice.trials.params, strict=True))
-        P = np.tile(self.probabilities(data.label_counts, rest), (len(data.X), 1))
-        codes = np.where(data.labels.labeled, data.labels.codes, P.argmax(axis=1))
-        warning = FitWarning("all rows have one class", UserWarning)
-        return FittedMember(None, codes, P, P.max(axis=1), (warning,), details="simple")
-
-
-def test_a_method_of_ones_own_is_a_member_like_any_other():
-    X, y = clusters(n_labeled=6)
-    y[np.flatnonzero(y == 1)[:3]] = -1
-    X[:] = np.random.default_rng(0).normal(size=X.shape)  # rows tell nothing
-    data = data_of(X, y, folds_of(y))
-    members = [Member(name, Majority((0.1, 0.4))) for name in ("first", "second")]
-    alone = fit(data, search(data, members[0]))
-    assert (alone.codes[y < 0] == 0).all()
-    assert alone.members["first"].details == "simple"
-    weights = {"labels alone tell the classes": 1.0, "most labels tell the class": 0.0}
-    assert alone.choice.assumption_weights == weights, "its candidates are supervised"
-    ensemble = fit(data, search(data, [*members, *named(["supervised"], y)]))
-    assert ensemble.choice.names == ("first", "second", "supervised")
-    assert ensemble.choice.weights[0] == ensemble.choice.weights[1] > ensemble.choice.weights[2]
-    assert [w.text for w in ensemble.warnings] == ["all rows have one class"], "said once"
-    assert (ensemble.codes[y < 0] == 0).all()
