@@ -6,8 +6,8 @@ errors, and the largest loss to the max-margin graph cut on a set. Draws are kep
 not computed again; a draw of the league takes two minutes.
 
 Commit 9adfe6a has one more rule, a prior for members that assume clusters where labels hardly ever
-differ along the edges of the graph. It changed mean errors on the league by 0.03 points at most,
-in both directions, and was removed.
+differ along the edges of the graph. It changed mean errors on the league by 0.03 points at most, in
+both directions (three draws), and was removed.
 """
 
 from __future__ import annotations
