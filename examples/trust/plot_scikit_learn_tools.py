@@ -98,5 +98,5 @@ print(f"error of the mean: {1 - blend.score(X[unlabeled], y_true[unlabeled]):.1%
 # usual if ``cv`` is a :class:`~graphmargin.LabeledKFold` or
 # :class:`~graphmargin.LabeledLeaveOneOut`. To choose parameters, prefer the default of
 # :class:`~graphmargin.MaxMarginGraphCut`, lists of candidates, or members of an ensemble:
-# :doc:`/selection` tells why. If you come from ``LabelPropagation`` or ``SelfTrainingClassifier``, see
-# :doc:`/migration`.
+# :doc:`/selection` tells why. If you come from ``LabelPropagation`` or
+# ``SelfTrainingClassifier``, see :doc:`/migration`.
