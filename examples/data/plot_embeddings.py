@@ -119,6 +119,7 @@ print(f"error on them: {np.mean(cut.predict(U[new]) != y_true[new]):.1%}")
 # -------
 # For embeddings, use ``metric="cosine"``, and rows of unit length for a
 # :class:`~graphmargin.MaxMarginGraphCut`. If you do not know which metric is right, let
-# held-out labels decide: ``metric`` can be a list, as ``n_neighbors`` is in
+# held-out labels decide: a classifier with each metric is a member of an ensemble, as one
+# for each number of neighbors is in
 # :ref:`sphx_glr_gallery_trust_plot_scikit_learn_tools.py`. On the command line, a column
 # with lists of numbers is an embedding: :doc:`/command-line`.

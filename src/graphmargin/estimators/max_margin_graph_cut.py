@@ -75,9 +75,10 @@ class MaxMarginGraphCut(MarginClassifier):
         are, so that a predicted class need not be the most probable one.
     approximation : {"auto", "none", "nystroem"}, default="auto"
         "none" trains the exact machine. "nystroem" is for many rows: the features are kernel values
-        to 500 landmarks (for a linear kernel, the rows themselves), and of more than 200,000 rows
-        a sample of that size is used. "auto" is exact for up to 10,000 rows (2,000 if the kernel is
-        linear or at most 300 labels are given).
+        to 500 landmarks, and of more than 200,000 rows, it learns from a sample of that size. A
+        linear kernel on dense rows needs no landmarks, as the rows are its features, and it learns
+        from all of them. "auto" is exact for up to 10,000 rows to learn from (2,000 for a linear
+        kernel on dense rows, or if at most 300 labels are given).
     gamma_g : "auto" or float >= 0, default="auto"
         Rate of the sink: 0 uses the graph most, inf does not use it. "auto" blends inf and four
         finite values, in units of the degrees.

@@ -70,10 +70,10 @@ def train_machine(
         Factors >= 0 of the losses.
     approximation : {"auto", "none", "nystroem"}, default="auto"
         "none" is exact: by SMO or LIBSVM, whichever is faster. "nystroem" learns from explicit
-        features by coordinate descent: the rows themselves for a linear kernel on dense X, else
-        the kernel values to 500 landmarks; of more than 200,000 rows, a sample of that size with
-        larger weights is used. "auto" is exact for up to 10,000 rows (2,000 if the kernel is
-        linear and X dense) and for a precomputed kernel.
+        features by coordinate descent. For a linear kernel on dense X, these are all rows
+        themselves; else the kernel values to 500 landmarks, and of more than 200,000 rows, a sample
+        of that size with larger weights is used. "auto" is exact for up to 10,000 rows (2,000 for a
+        linear kernel on dense X) and for a precomputed kernel.
     center : array of shape (d,), default=None
         Subtracted from all rows, for kernels for which f does not depend on it; None is that of
         `choose_center`. Machines that are to be blended need a common one.

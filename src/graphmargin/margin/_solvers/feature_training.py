@@ -64,7 +64,8 @@ def train_on_features(
 ) -> list[MarginMachine]:
     """Return machines on the same explicit features: the rows, or kernel values to landmarks.
 
-    The losses of rows drawn from a class are weighted to represent the whole class.
+    Rows that are features themselves are all used. With landmarks, a sample of more than 200,000
+    rows is drawn, in which the losses of a class are weighted to represent the whole class.
 
     Parameters
     ----------
