@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphmargin.margin import Kernel
-from graphmargin.margin._solvers.smo import solve_pairs, solve_smo
+from graphmargin.margin._solvers.smo import solve_smo, solve_smo_pairs
 from tests.margin.problems import box, quadratic_program, signed_rows
 
 MODULE = "graphmargin.margin._solvers.smo"
@@ -141,7 +141,7 @@ PAIRS = np.array([[0, 1], [0, 2], [1, 2]])
 
 def test_pairs_are_solved_as_one_by_one():
     K, members, bounds = three_classes()
-    solved = solve_pairs(K, members, PAIRS, bounds, tolerance=1e-6)
+    solved = solve_smo_pairs(K, members, PAIRS, bounds, tolerance=1e-6)
     assert solved.converged
     assert solved.violation <= 1e-6
     for pair, (first, second) in enumerate(PAIRS):
@@ -159,17 +159,17 @@ def test_pairs_are_solved_as_one_by_one():
 def test_neither_interruptions_nor_a_small_cache_change_the_pairs(monkeypatch, limit):
     K, members, bounds = three_classes()
     start = np.random.default_rng(8).normal(size=(3, 60))  # also at rows of other classes
-    whole = solve_pairs(K, members, PAIRS, bounds, start=start)
+    whole = solve_smo_pairs(K, members, PAIRS, bounds, start=start)
     monkeypatch.setattr(f"{MODULE}.{limit}", 10)
-    other = solve_pairs(K, members, PAIRS, bounds, start=start)
+    other = solve_smo_pairs(K, members, PAIRS, bounds, start=start)
     np.testing.assert_array_equal(other.coefficients, whole.coefficients)
     np.testing.assert_array_equal(other.iterations, whole.iterations)
 
 
 def test_one_pair_that_fails_is_reported():
     K, members, bounds = three_classes()
-    needed = solve_pairs(K, members, PAIRS, bounds).iterations
-    solved = solve_pairs(K, members, PAIRS, bounds, max_iterations=int(needed.max()) - 1)
+    needed = solve_smo_pairs(K, members, PAIRS, bounds).iterations
+    solved = solve_smo_pairs(K, members, PAIRS, bounds, max_iterations=int(needed.max()) - 1)
     assert not solved.converged
     assert solved.violation > 1e-4
     np.testing.assert_array_equal(solved.iterations, np.minimum(needed, needed.max() - 1))

@@ -83,7 +83,7 @@ class PartitionedProblem:
         return Records(self.work / ("halo" if iteration is None else f"halo-{iteration:06d}"))
 
     def checkpoint(self, iteration: int) -> Records:
-        """Return the handle of the `Iterate` of each partition after an iteration."""
+        """Return the handle of the `Checkpoint` of each partition after an iteration."""
         return Records(self.work / f"state-{iteration:06d}")
 
     @property
@@ -98,7 +98,7 @@ class Values(NamedTuple):
     values: FloatArray
 
 
-class Iterate(NamedTuple):
+class Checkpoint(NamedTuple):
     """The arrays of a checkpoint of a partition, from which the rest of a `State` follows."""
 
     X: FloatArray
@@ -317,14 +317,14 @@ def certain_at(item: tuple[System, State]) -> float:
 def checkpoint_state(item: tuple[System, State], iteration: int) -> None:
     """Write the checkpoint of a partition."""
     system, state = item
-    system.problem.checkpoint(iteration).write(system.partition, Iterate(*state[:4]))
+    system.problem.checkpoint(iteration).write(system.partition, Checkpoint(*state[:4]))
 
 
 def load_state(system: System, iteration: int) -> State:
     """Return the state of a partition from its checkpoint."""
     trim_malloc()
-    iterate = system.problem.checkpoint(iteration).read(system.partition, Iterate)
-    return _state_after(system, *iterate, step=np.zeros(iterate.X.shape[1]))
+    checkpoint = system.problem.checkpoint(iteration).read(system.partition, Checkpoint)
+    return _state_after(system, *checkpoint, step=np.zeros(checkpoint.X.shape[1]))
 
 
 def publish_solution(item: tuple[System, State]) -> None:

@@ -30,7 +30,7 @@ LANES = 4
 
 
 @dataclass(frozen=True)
-class Iterate:
+class IterativeSolution:
     """The result of an iteration: its solution, and whether it converged."""
 
     X: FloatArray
@@ -49,7 +49,7 @@ def conjugate_gradients(
     max_iter: int = 10_000,
     n_jobs: int | None = None,
     progress: ProgressCallback | None = None,
-) -> Iterate:
+) -> IterativeSolution:
     """Return the solution of all columns by preconditioned conjugate gradients.
 
     Iterates on ``(I - s^-1/2 W s^-1/2) (s^1/2 X) = s^-1/2 B``, whose numbers are of order one
@@ -115,7 +115,7 @@ def conjugate_gradients(
             if not len(active) or iteration == max_iter:
                 X[:, active] = X_now
                 np.divide(X, root[:, None], out=X)
-                return Iterate(X[:, :given], iteration, not len(active))
+                return IterativeSolution(X[:, :given], iteration, not len(active))
             rho = update(P, R, squares, rho_before, pool)
             curvature = sum(pool.run(lambda rows: apply(*matrix, P, AP, *rows), blocks))  # noqa: B023
             step = safe_divide(rho, curvature)
@@ -253,7 +253,7 @@ def gauss_seidel(
     tol: float = TOLERANCE,
     max_iter: int = 2_000,
     progress: ProgressCallback | None = None,
-) -> Iterate:
+) -> IterativeSolution:
     """Return the limit of sweeps ``x_i <- (sum_j w_ij x_j + b_i) / s_i``, down and up.
 
     All numbers are positive, so each entry converges with a small *relative* error even where
@@ -276,8 +276,8 @@ def gauss_seidel(
         if progress is not None:
             progress(None, f"sweep {iteration}: relative change {change:.1e}")
         if change == 0 or (rate < 1 and change * rate / (1 - rate) <= tol):
-            return Iterate(X[:, :given], iteration, converged=True)
-    return Iterate(X[:, :given], max_iter, converged=False)
+            return IterativeSolution(X[:, :given], iteration, converged=True)
+    return IterativeSolution(X[:, :given], max_iter, converged=False)
 
 
 @kernel()

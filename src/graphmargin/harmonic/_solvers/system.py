@@ -231,10 +231,10 @@ class HarmonicSystem:
 
         return iterate
 
-    def _sweep(self, s: FloatArray, B: FloatArray, **options: Any) -> iterative.Iterate:
+    def _sweep(self, s: FloatArray, B: FloatArray, **options: Any) -> iterative.IterativeSolution:
         return iterative.gauss_seidel(self.W, s, B, progress=self.progress, **options)
 
-    def _run(self, s: FloatArray, B: FloatArray, **options: Any) -> iterative.Iterate:
+    def _run(self, s: FloatArray, B: FloatArray, **options: Any) -> iterative.IterativeSolution:
         options = {"n_jobs": self.n_jobs, "progress": self.progress, **options}
         if self.aggregates is not None and "update" not in options:
             options["update"] = self.aggregates.preconditioner(s, s - self.degrees)
@@ -242,7 +242,7 @@ class HarmonicSystem:
 
     def _run_until_certain(
         self, s: FloatArray, B: FloatArray, n_classes: int
-    ) -> tuple[iterative.Iterate, FloatArray, bool]:
+    ) -> tuple[iterative.IterativeSolution, FloatArray, bool]:
         """Iterate until the labels are certain, whatever the residuals are.
 
         An entry that is tau away from the mean of its neighbors causes an error of at most

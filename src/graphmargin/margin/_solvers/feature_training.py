@@ -108,7 +108,7 @@ def train_on_features(
     features = feature_map.transform_rows(X, used, n_jobs=n_jobs)
     seed = int(random.randint(2**31 - 1))
     problems = [problem.at(used) for problem in problems]
-    solutions = _solve_pairs(features, problems, relative_gap, seed, n_jobs, progress)
+    solutions = _solve_centered_pairs(features, problems, relative_gap, seed, n_jobs, progress)
     fields = feature_map.report_fields(X)
     return [
         _machine(feature_map, problem, [pair[i] for pair in solutions], fields)
@@ -193,7 +193,7 @@ def _class_means(F: FloatArray, problems: Sequence[MarginProblem]) -> list[_Clas
     ]
 
 
-def _solve_pairs(
+def _solve_centered_pairs(
     F: FloatArray,
     problems: Sequence[MarginProblem],
     relative_gap: float,

@@ -17,8 +17,8 @@ from graphmargin.margin._solvers.smo import (
     MAX_ITERATIONS,
     TOLERANCE,
     PairSolutions,
-    solve_pairs,
     solve_smo,
+    solve_smo_pairs,
 )
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine, Solver, TrainingReport, subtract_center
@@ -91,7 +91,7 @@ def train_on_kernel(
         initial[:, start.vectors] = (start.coefficients * (C / start.report.C)).T
 
     def solve(part: IntArray) -> PairSolutions:
-        return solve_pairs(
+        return solve_smo_pairs(
             K,
             members,
             pairs[part],
@@ -169,10 +169,13 @@ def train_without_bias(
             exact = solve_smo(K, every, both_signs, bounds, tolerance=tolerance)
             alpha, failure = exact.alpha, _violation_message(exact.violation, tolerance)
         else:
-            center = np.zeros(F.shape[1], dtype=np.float32)
-            both_signs, bounds = both_signs.astype(np.float32), bounds.astype(np.float32)
-            rows_32 = mirrored.astype(np.float32)
-            linear = centered_problem(rows_32, every, both_signs, bounds, center)
+            linear = centered_problem(
+                mirrored.astype(np.float32),
+                every,
+                both_signs.astype(np.float32),
+                bounds.astype(np.float32),
+                np.zeros(F.shape[1], dtype=np.float32),
+            )
             close = solve_centered(linear, relative_gap=LINEAR_GAP)
             alpha, failure = close.alpha, "" if close.converged else gap_message(close.gap)
         return signs * alpha.reshape(2, -1).sum(axis=0), failure

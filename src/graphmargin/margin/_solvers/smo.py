@@ -96,7 +96,7 @@ def solve_smo(
     limits[rows] = bounds
     if start is not None:
         initial[0, rows] = signs * np.asarray(start)
-    solved = solve_pairs(
+    solved = solve_smo_pairs(
         K,
         [rows[positive], rows[negative]],
         np.array([[0, 1]]),
@@ -139,7 +139,7 @@ class PairSolutions:
     violation: float
 
 
-def solve_pairs(
+def solve_smo_pairs(
     K: FloatArray,
     members: Sequence[IntArray],
     pairs: IntArray,
@@ -173,7 +173,7 @@ def solve_pairs(
     --------
     >>> X = np.array([[-1.0], [3.0], [4.0]])
     >>> members, pairs = [np.array([0]), np.array([1, 2])], np.array([[1, 0]])
-    >>> solved = solve_pairs(X @ X.T, members, pairs, np.full(3, 10.0))
+    >>> solved = solve_smo_pairs(X @ X.T, members, pairs, np.full(3, 10.0))
     >>> solved.coefficients.tolist(), solved.biases.tolist()
     ([[-0.125, 0.125, 0.0]], [-0.5])
     """
@@ -193,7 +193,7 @@ def solve_pairs(
     biases, violations = np.zeros(len(pairs)), np.full(len(pairs), np.inf)
     bounds = np.ascontiguousarray(bounds, dtype=np.float64)
     while resume[0] < len(pairs):
-        _solve_pairs(
+        _solve_smo_pairs(
             *(K, order, ranges, pairs, bounds, float(tolerance), max_iterations, ENTRIES_AT_ONCE),
             *(start, coefficients, biases, iterations, violations, rows, state),
             *(cache, is_cached, resume),
@@ -335,7 +335,7 @@ def _iterate(  # type: ignore[no-untyped-def]
 
 
 @kernel()
-def _solve_pairs(  # type: ignore[no-untyped-def]
+def _solve_smo_pairs(  # type: ignore[no-untyped-def]
     K,
     order,
     ranges,
