@@ -10,6 +10,7 @@ import pytest
 from scipy import sparse
 
 from graphmargin import SemiSupervisedEnsemble, save_model
+from graphmargin.cli import main
 from graphmargin.labeling.labeled_table import label_rows
 from graphmargin.labeling.labeling_task import task_of
 from graphmargin.labeling.table_report import report_on
@@ -112,6 +113,20 @@ def test_a_registered_method_labels_tables(monkeypatch):
     summary = report_on(labeled).summary
     assert dict(summary.assumptions)["classes are round"] > 0
     assert summary.estimate.n_held_out == np.count_nonzero(y >= 0)
+
+
+def test_a_registered_method_is_a_method_of_the_commands(monkeypatch, tmp_path, capsys):
+    X, y, codes = three_balls()
+    names = np.array(["cat", "dog", "eel"], dtype=object)[codes]
+    table = pd.DataFrame(X, columns=["x", "y"]).assign(kind=np.where(y >= 0, names, None))
+    table.to_csv(tmp_path / "balls.csv", index=False)
+    command = ["label", str(tmp_path / "balls.csv"), "-t", "kind", "--method", "nearest-mean"]
+    assert main(command) == 2
+    assert "'nearest-mean' is not one of auto, cut" in capsys.readouterr().err.replace("\n", " ")
+    monkeypatch.setitem(METHODS, "nearest-mean", NearestMean)
+    assert main(command) == 0
+    assert "nearest-mean 100%" in capsys.readouterr().out
+    assert (pd.read_csv(tmp_path / "balls-labeled.csv")["kind"] == names).mean() > 0.9
 
 
 def test_a_model_file_does_not_take_a_method_of_your_own(tmp_path):
