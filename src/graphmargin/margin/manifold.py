@@ -210,9 +210,7 @@ class WarpedKernel:
         else:
             values, vectors = np.linalg.eigh(warped)
             features = vectors * np.sqrt(np.maximum(values, 0.0))
-            machine = train_without_bias(
-                *(features, codes), C=C, sample_weight=weights, tolerance=TOLERANCE, n_jobs=n_jobs
-            )
+            machine = train_without_bias(features, codes, C=C, sample_weight=weights, n_jobs=n_jobs)
         coefficients = B[:, machine.vectors] @ machine.coefficients
         used = np.flatnonzero(coefficients.any(axis=1))
         expanded = replace(
@@ -269,9 +267,7 @@ class WarpedFeatures:
         shrink = 1 / np.sqrt(1 + ratio * self.S)
         warped = self.rotated * shrink
         if not fit_intercept:
-            machine = train_without_bias(
-                *(warped, codes), C=C, sample_weight=weights, tolerance=TOLERANCE, n_jobs=n_jobs
-            )
+            machine = train_without_bias(warped, codes, C=C, sample_weight=weights, n_jobs=n_jobs)
         elif len(codes) <= MAX_LABELED:
             machine = train_on_kernel(
                 warped @ warped.T,

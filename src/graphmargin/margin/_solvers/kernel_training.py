@@ -1,4 +1,4 @@
-"""Training of max-margin machines on a kernel matrix by SMO, by LIBSVM, and without a bias."""
+"""Training of exact max-margin machines: SMO on a kernel matrix, LIBSVM, and without a bias."""
 
 from __future__ import annotations
 
@@ -11,13 +11,11 @@ from scipy import sparse
 
 from graphmargin._threads import map_in_threads
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
-from graphmargin.margin._solvers.coordinate_descent import centered_problem, solve_centered
-from graphmargin.margin._solvers.feature_training import LINEAR_GAP, gap_message
+from graphmargin.margin._solvers.fixed_bias_descent import FixedBiasSolution, solve_fixed_bias
 from graphmargin.margin._solvers.smo import (
     MAX_ITERATIONS,
     TOLERANCE,
     PairSolutions,
-    solve_smo,
     solve_smo_pairs,
 )
 from graphmargin.margin.kernels import Kernel
@@ -36,8 +34,6 @@ if TYPE_CHECKING:
 
 MAX_PARTS = 64
 """Largest number of groups of pairs of classes that threads solve one by one."""
-MAX_MIRRORED = 3000
-"""Largest number of rows whose machine without a bias is trained on a kernel matrix."""
 
 
 def train_on_kernel(
@@ -111,7 +107,8 @@ def train_on_kernel(
         problem,
         np.concatenate([solution.coefficients for solution in solutions]).T,
         np.concatenate([solution.biases for solution in solutions]),
-        _violation_message(max(solution.violation for solution in solutions), tolerance),
+        max(solution.violation for solution in solutions),
+        all(solution.converged for solution in solutions),
     )
 
 
@@ -121,15 +118,11 @@ def train_without_bias(
     *,
     C: float,
     sample_weight: FloatArray | None = None,
-    tolerance: float = TOLERANCE,
     n_jobs: int | None = None,
 ) -> MarginMachine:
-    """Return the machine ``f(x) = w.phi(x)``, without a bias, on features of the rows.
+    """Return the exact machine ``f(x) = w.phi(x)``, without a bias, on features of the rows.
 
-    Solves ``min sum_i V(f, x_i, y_i) + gamma norm(w)^2`` with ``C = 1 / (2 gamma)``. Each row gets
-    a mirror image ``-phi(x_i)`` of the other class, and both have half of its loss. A bias moves
-    one of the two toward the boundary by as much as it moves the other one away, so that the best
-    bias is zero, and the solvers of machines with a bias apply.
+    Solves ``min sum_i V(f, x_i, y_i) + gamma norm(w)^2`` with ``C = 1 / (2 gamma)``.
 
     Parameters
     ----------
@@ -137,9 +130,6 @@ def train_without_bias(
         Features phi(x_i); F F' is the kernel matrix of the machine that is returned.
     codes, C, sample_weight, n_jobs
         As in `train_machine`.
-    tolerance : float > 0
-        Violation of the optimality conditions, in units of f, at which to stop. More than 3,000
-        rows are trained by coordinate descent, up to a relative duality gap of 0.2 %.
 
     Returns
     -------
@@ -156,48 +146,24 @@ def train_without_bias(
     problem = margin_problem(codes, C, sample_weight)
     members = rows_by_class(codes, problem.weights, problem.n_classes)
     pairs = [pair_rows(*rows) for rows in combinations(members, 2)]
-    is_small = len(codes) <= MAX_MIRRORED
 
-    def solve(pair: tuple[IntArray, FloatArray]) -> tuple[FloatArray, str]:
+    def solve(pair: tuple[IntArray, FloatArray]) -> FixedBiasSolution:
         rows, signs = pair
-        mirrored = np.vstack([F[rows], -F[rows]])
-        both_signs = np.concatenate([signs, -signs])
-        bounds = np.tile(problem.bounds[rows] / 2, 2)
-        every = np.arange(len(mirrored))
-        if is_small:
-            K = mirrored @ mirrored.T
-            exact = solve_smo(K, every, both_signs, bounds, tolerance=tolerance)
-            alpha, failure = exact.alpha, _violation_message(exact.violation, tolerance)
-        else:
-            linear = centered_problem(
-                mirrored.astype(np.float32),
-                every,
-                both_signs.astype(np.float32),
-                bounds.astype(np.float32),
-                np.zeros(F.shape[1], dtype=np.float32),
-            )
-            close = solve_centered(linear, relative_gap=LINEAR_GAP)
-            alpha, failure = close.alpha, "" if close.converged else gap_message(close.gap)
-        return signs * alpha.reshape(2, -1).sum(axis=0), failure
+        limits = signs * problem.bounds[rows]
+        return solve_fixed_bias(F[rows], signs, np.minimum(limits, 0.0), np.maximum(limits, 0.0))
 
     solutions = map_in_threads(solve, pairs, n_jobs=n_jobs)
     coefficients = np.zeros((len(codes), len(pairs)))
-    for pair, ((rows, _), (values, _)) in enumerate(zip(pairs, solutions, strict=True)):
-        coefficients[rows, pair] = values
+    for pair, ((rows, _), solution) in enumerate(zip(pairs, solutions, strict=True)):
+        coefficients[rows, pair] = solution.beta
     return _machine_of_rows(
-        "smo" if is_small else "coordinate descent",
+        "coordinate descent",
         problem,
         coefficients,
         np.zeros(len(pairs)),
-        next((failure for _, failure in solutions if failure), ""),
+        max(solution.violation for solution in solutions),
+        all(solution.converged for solution in solutions),
     )
-
-
-def _violation_message(violation: float, tolerance: float) -> str:
-    """Return the message on optimality conditions that are violated, empty within the tolerance."""
-    if violation <= tolerance:
-        return ""
-    return failure_message(f"the optimality conditions are violated by {violation:.1e}")
 
 
 def _machine_of_rows(
@@ -205,9 +171,13 @@ def _machine_of_rows(
     problem: MarginProblem,
     coefficients: FloatArray,
     intercepts: FloatArray,
-    failure: str,
+    violation: float,
+    converged: bool,
 ) -> MarginMachine:
     """Return the machine on row numbers, from the signed dual variables of every pair."""
+    failure = ""
+    if not converged:
+        failure = failure_message(f"the optimality conditions are violated by {violation:.1e}")
     support = np.flatnonzero(coefficients.any(axis=1))
     return MarginMachine(
         Kernel("precomputed"),
