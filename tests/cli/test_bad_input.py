@@ -76,7 +76,7 @@ def test_files_that_are_no_tables_are_rejected(name, text, message, refused, tmp
         (["--ignore", "nothing"], "'nothing'"),
         (["--out", "a.doc"], ".parquet"),
         (["--out", "same.csv", "--report", "same.csv"], "same.csv"),
-        (["--method", "forest"], "'forest' is not one of auto, cut, harmonic"),
+        (["--method", "forest"], "'forest' is not one of auto, cut, linear-cut, harmonic"),
         (["--method", "harmonic", "--dask", "local"], "with --dask, the method is 'cut'"),
     ],
 )

@@ -7,7 +7,6 @@ import re
 
 import numpy as np
 import pytest
-from graphmargin.selection.parameters import read_parameters
 
 from graphmargin import MaxMarginGraphCut
 from graphmargin.distributed import DistributedGraphCut
@@ -19,14 +18,13 @@ def test_parameters_are_those_of_one_machine():
     options = {"kernel": "poly", "degree": 2, "C": 3, "eps": 0.1, "width": 2, "n_neighbors": 3}
     single = MaxMarginGraphCut(**options, class_mass_normalization=False)
     labels = encode_labels([0, 1, -1, -1, -1])
-    (expected,) = read_parameters(single, labels)
-    assert read_cluster_parameters(DistributedGraphCut(**options)) == expected
+    assert read_cluster_parameters(DistributedGraphCut(**options)) == single.method(labels)
 
 
 def test_settings_are_the_values_of_the_user_as_json():
     values = {"gamma_g": np.inf, "C": "auto", "width": 2.5, "metric": "cosine"}
     cut = DistributedGraphCut(**values, n_neighbors=np.int64(7))
-    settings = json.loads(json.dumps(settings_of(read_cluster_parameters(cut), seed=5)))
+    settings = json.loads(json.dumps(settings_of(read_cluster_parameters(cut), None, seed=5)))
     assert settings == {
         **{name: value for name, value in cut.get_params().items() if name != "verbose"},
         "random_state": 5,
@@ -55,5 +53,6 @@ def test_lists_of_candidates_are_refused(tmp_path, name, candidates, valid):
     [(None, None), ("balanced", "balanced"), ({1: 2, "a": 0.5}, [["1", 2.0], ["a", 0.5]])],
 )
 def test_class_weights_are_settings_of_a_run(class_weight, setting):
-    parameters = read_cluster_parameters(DistributedGraphCut(class_weight=class_weight))
-    assert json.loads(json.dumps(settings_of(parameters, seed=0)))["class_weight"] == setting
+    parameters = read_cluster_parameters(DistributedGraphCut())
+    settings = settings_of(parameters, class_weight, seed=0)
+    assert json.loads(json.dumps(settings))["class_weight"] == setting

@@ -127,17 +127,6 @@ def test_bad_graphs_are_refused(W, message):
             HarmonicClassifier(affinity="precomputed").fit(W, Y)
 
 
-@pytest.mark.parametrize("size", [1e300, 1e307, 1.7e308])
-def test_graphs_whose_sums_overflow_are_refused_by_name(size):
-    W = size * np.random.default_rng(0).random((20, 20))
-    W = np.maximum(W, W.T)
-    for model in (MaxMarginGraphCut(), ManifoldSVC()):
-        with pytest.raises(ValueError, match=r"`W` has weights up to .* `gamma_g`"):
-            model.fit(X, Y, W=W)
-    with pytest.raises(ValueError, match="`W` has weights up to"):
-        HarmonicClassifier(affinity="precomputed").fit(W, Y)
-
-
 def test_unknown_affinity_is_named():
     for affinity in ("rbf", None, ["knn"]):
         with refuses(f"`affinity` must be one of 'knn', 'precomputed', got {affinity!r}"):
@@ -170,8 +159,6 @@ def test_bad_kernel_matrices_are_refused(classifier):
         (asymmetric, "`X` must be a symmetric kernel matrix for kernel='precomputed'"),
         (sparse.csr_array(asymmetric), "`X` must be a symmetric kernel matrix"),
         (-K, "`X` must be a kernel matrix, with k(x, x) >= 0, got -"),
-        (1e300 * K, "`X` must be a kernel matrix w"),
-        (1e-200 * K, "`X` must be a kernel matrix w"),
     ):
         with refuses(message):
             fit_on_kernel(classifier, matrix)

@@ -244,50 +244,6 @@ def test_graphs_of_extreme_weights_have_finite_results(size):
             np.testing.assert_allclose(proba.sum(axis=1), 1.0)
 
 
-@every_class
-def test_sparse_rows_with_repeated_entries_are_their_sums(name):
-    X, y = coarse_blobs("float64")
-    n, d = X.shape
-    columns = np.tile([3, 0, 1, 2, 0], (n, 1))
-    values = np.column_stack([X[:, 3], X[:, 0] / 4, X[:, 1], X[:, 2], X[:, 0] * 3 / 4])
-    split = sparse.csr_array((values.ravel(), columns.ravel(), np.arange(0, 5 * n + 1, 5)), (n, d))
-    before = split.data.copy(), split.indices.copy(), split.indptr.copy()
-    expected = fit(name, sparse.csr_array(X), y)
-    for rows in (split, split.tocsc(), sparse.csr_matrix(split)):
-        model = fit(name, rows, y)
-        np.testing.assert_array_equal(model.transduction_, expected.transduction_)
-        np.testing.assert_array_equal(
-            model.predict_proba(rows), expected.predict_proba(sparse.csr_array(X))
-        )
-    for part, old in zip((split.data, split.indices, split.indptr), before, strict=True):
-        np.testing.assert_array_equal(part, old)
-    np.testing.assert_array_equal(
-        knn_graph(split).toarray(), knn_graph(sparse.csr_array(X)).toarray()
-    )
-
-
-@every_class
-def test_masked_labels_are_no_labels_and_masked_rows_are_refused(name):
-    X, truth, y = blobs(distance=2.0)
-    expected = fit(name, X, y)
-    for labels in (truth, truth.astype(float), truth.astype(str), truth.astype(object)):
-        masked = np.ma.array(labels, mask=y == -1)
-        model = fit(name, X, masked)
-        np.testing.assert_array_equal(model.predict_proba(X), expected.predict_proba(X))
-    fit(name, np.ma.array(X), y)
-    hidden = np.ma.array(X, mask=X > 3)
-    with pytest.raises(ValueError, match="`X` must have no masked entries"):
-        fit(name, hidden, y)
-    with pytest.raises(ValueError, match="`X` must have no masked entries"):
-        expected.predict(hidden)
-    with pytest.raises(ValueError, match="`X` must have no masked entries"):
-        clone(FIXED[name]).set_params(**_candidates(name), cv=(hidden, truth)).fit(X, y)
-
-
-def _candidates(name):
-    return {"gamma_g": [0.1, 1.0]} if name == "harmonic" else {"C": [1.0, 10.0]}
-
-
 EXTREMES = (5e-324, 1e-300, 1e-30, 1e30, 1e290, 1.7e308)
 
 

@@ -200,7 +200,7 @@ def test_the_machine_is_the_weighted_sum_of_its_candidates(
     alone = [
         sum_of(str(i), replace(candidate, factor=1.0)) for i, candidate in enumerate(candidates)
     ]
-    (mean,) = blend_machines(alone, [0.5, 0.3, 0.2])
+    mean = blend_machines(alone, [0.5, 0.3, 0.2])
     expected = mean.pairwise(X)
     # One group takes the same steps, whoever learns beside; several take them in turn.
     tolerance = 1e-4 if n_groups == 1 else 0.2
