@@ -13,10 +13,7 @@ from scipy import sparse
 from graphmargin._typing import FloatArray
 
 MAGNITUDES = {"float32": (1e-15, 1e15), "float64": (1e-100, 1e100)}
-"""Range of the largest number of rows by their type.
-
-Squares of the largest numbers can be added up, and those of their rounding errors do not vanish.
-"""
+"""Range of the largest number of rows, by their type: all classifiers work at both ends."""
 
 
 def check_no_mask(X: Any, name: str = "X") -> None:

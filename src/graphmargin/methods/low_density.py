@@ -122,7 +122,7 @@ class LowDensity(Method):
     def fit(self, data: TrainingData, choice: Choice) -> FittedMember:
         """Return the blend of the chosen candidates, trained on all rows."""
         chosen = [choice.trials.params[i] for i, _ in choice.blended]
-        stage = f"{len(chosen)} semi-supervised SVMs on {data.X.shape[0]:,} points"
+        stage = f"semi-supervised SVM on {data.X.shape[0]:,} points"
         with report_stage(stage, data.execution.verbose):
             trained = train_smooth(**self._arguments(data, chosen))
         machine = blend_machines(trained, [factor for _, factor in choice.blended])

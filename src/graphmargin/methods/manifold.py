@@ -111,7 +111,7 @@ class Manifold(Method):
     def fit(self, data: TrainingData, choice: Choice) -> FittedMember:
         """Return the blend of the chosen candidates, trained on all rows."""
         chosen = [choice.trials.params[i] for i, _ in choice.blended]
-        stage = f"{len(chosen)} manifold-regularized SVMs on {data.X.shape[0]:,} points"
+        stage = f"manifold-regularized SVM on {data.X.shape[0]:,} points"
         with report_stage(stage, data.execution.verbose):
             trained = train_manifold(
                 data.X,
