@@ -23,7 +23,7 @@ from graphmargin.margin.calibration import Calibration, sharpness_at_confidence
 from graphmargin.search.choice import Choice
 from graphmargin.search.data import TrainingData
 from graphmargin.search.execution import FitWarning
-from graphmargin.search.member import FittedMember, Member
+from graphmargin.search.member import AS_GIVEN, FittedMember, Member
 from graphmargin.search.predictor import (
     Predictor,
     WeightedPart,
@@ -129,16 +129,15 @@ def _mixture(data: TrainingData, choice: Choice, fitted: dict[int, FittedMember]
     labels, confidence = data.labels, _margin_confidence(choice, fitted)
     parts, distributions = [], []
     for i, member in fitted.items():
-        calibration = None
-        if choice.parts[i].trials.columns == "masses":
+        part, calibration = choice.parts[i], None
+        if part.trials.columns == "masses":
             calibration = (
-                _mass_calibration(choice.parts[i])
+                _mass_calibration(part)
                 if choice.is_tested
                 else untested_calibration(member.label_distributions, confidence)
             )
-        weight = float(choice.weights[i])
-        view = choice.parts[i].member.view  # type: ignore[union-attr]
-        parts.append(WeightedPart(member.part, weight, calibration, view))
+        view = AS_GIVEN if part.member is None else part.member.view
+        parts.append(WeightedPart(member.part, float(choice.weights[i]), calibration, view))
         distributions.append(calibrated(member.label_distributions, calibration))
     costs = np.ones(1) if data.class_weight is None else np.asarray(data.class_weight)
     mixture = mixed([part.weight for part in parts], distributions)
