@@ -43,6 +43,9 @@ GAMMA_G = tuple(float(f"1e{power}") for power in range(-3, 4))
 """Values of gamma_g = gamma / gamma_u, for gamma_u from 1e-3 gamma to 1e3 gamma."""
 HAT_SHARES = (10.0, 0.1, 1e-3)
 """Values of gamma_u / gamma for the hat loss, whose machines cost more than all others."""
+HAT_SMOOTHNESS = 0.1
+"""Smoothness of the hinge loss beside the hat losses. There is no class prior here, and with the
+library's 0.5, few labels of unequal classes shift the bias: the mean error is 0.6 points higher."""
 C_UNLABELED, ALMOST_NOTHING = 0.01, 1e-6
 """c_u of soft labels. It acts like a larger gamma_g, so that it is also tried without, nearly."""
 N_NEIGHBORS = 5
@@ -195,6 +198,7 @@ def hat_loss(work: KernelWork) -> Candidates:
         work.kernel,
         C=[C] * len(HAT_SHARES),
         gamma_us=[share / (2 * C) for share in HAT_SHARES],
+        smoothness=HAT_SMOOTHNESS,
         n_jobs=1,
         random_state=pair.split.seed,
     )

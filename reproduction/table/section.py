@@ -50,11 +50,11 @@ METHOD_NOTES = f"""\
   in the paper.
 - **{MR_WITH_BIAS}**: the same with the bias that the other methods have.
 - **S3VM**: hat loss on unlabeled rows, gamma as for the SVM, gamma_u in {{1e-3, 0.1, 10}} gamma,
-  and no class prior. Both losses are smooth (see `SemiSupervisedSVC`). On the third and fourth draw
-  of all pairs, the mean error over the 36 settings is 9.2 %, and 9.4 % for a local optimum of the
-  paper's objective itself (letter 12.5 and 12.6, digits 5.8 and 6.1, image 9.4 and 9.5); the first
-  two draws were used to set the smoothness. Runs that ended before 19 November 2026 have that
-  optimum.
+  and no class prior. Both losses are smooth, as in `SemiSupervisedSVC`, with a hinge loss that is
+  quadratic between 0.9 and 1.1. Runs before 18 November 2026 have a local optimum of the paper's
+  objective itself. On the third and fourth draw of all pairs, the mean error over the 36 settings
+  was 9.4 % with it, and is 9.2 % with smooth losses (letter 12.6 and 12.5, digits 6.1 and 5.8,
+  image 9.5 and 9.2).
 - **harmonic**: the harmonic solution on a graph of all rows. It sees the unlabeled test rows, which
   no other method does, and has no kernel.
 - **{GC_AUTO}**: `MaxMarginGraphCut` with the same validation labels as `cv`, a blend of cuts

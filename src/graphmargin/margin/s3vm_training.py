@@ -15,7 +15,7 @@ import numpy as np
 from graphmargin._checks import check_random_state, check_real
 from graphmargin._typing import FloatArray, IntArray
 from graphmargin.labels import UNLABELED
-from graphmargin.margin._solvers.annealing import anneal_pairs
+from graphmargin.margin._solvers.annealing import SMOOTHNESS, anneal_pairs
 from graphmargin.margin._solvers.feature_maps import FeatureMap, explicit_features
 from graphmargin.margin._solvers.feature_training import N_LANDMARKS, feature_precision
 from graphmargin.margin._solvers.kernel_training import train_on_kernel
@@ -72,6 +72,7 @@ def train_smooth(
     class_weight: Sequence[float] | None = None,
     class_prior: FloatArray | None = None,
     approximation: Approximation = "auto",
+    smoothness: float = SMOOTHNESS,
     n_jobs: int | None = None,
     random_state: Any = None,
 ) -> list[MarginMachine]:
@@ -102,6 +103,8 @@ def train_smooth(
         all rows with "none", 500 of them with "nystroem", and all of up to 1,000 with "auto".
         Of more than 1,000 unlabeled rows for each class, a sample with larger weights is used, of
         fewer if classes are more than twelve.
+    smoothness : float > 0, default=0.5
+        Half the width of the interval around 1 on which the hinge loss is quadratic.
     n_jobs, random_state
         As in `train_machine`.
 
@@ -130,6 +133,7 @@ def train_smooth(
         class_weight=class_weight,
         class_prior=class_prior,
         tolerances=TOLERANCES,
+        smoothness=smoothness,
         n_jobs=n_jobs,
     )
     fields = feature_map.report_fields(X)
@@ -155,6 +159,7 @@ def anneal_features(
     class_weight: Sequence[float] | None,
     class_prior: FloatArray | None,
     tolerances: tuple[float, float],
+    smoothness: float = SMOOTHNESS,
     n_jobs: int | None,
 ) -> list[PairFunctions]:
     """Return the functions of m machines on features F.
@@ -181,6 +186,7 @@ def anneal_features(
             hat_losses=value * positive,
             means=None if class_prior is None else _pair_means(class_prior),
             tolerances=tolerances,
+            smoothness=smoothness,
         )
         annealed = map(PairFunctions, weights, intercepts, converged.tolist())
         functions |= {(value, g): f for g, f in zip(positive.tolist(), annealed, strict=True)}

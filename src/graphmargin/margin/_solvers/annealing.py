@@ -4,9 +4,10 @@ For ``f = H v + bias`` with one weight for each column of H, of which the last o
 
 ``S(v) = norm(w)^2 / 2 + sum_l c_i h(s_i f_i) + u sum_u exp(-3 f_i^2)``
 
-has a smooth hinge loss h, quadratic between 1/2 and 3/2, for labeled rows and a bump for unlabeled
-ones (Chapelle, Zien, AISTATS 2005). For a small u it is nearly convex. Its minimum is followed
-while u grows, by L-BFGS in compiled code: the problems of pairs of classes are small and many.
+has a smooth hinge loss h, quadratic between 1/2 and 3/2 by default, for labeled rows and a bump for
+unlabeled ones (Chapelle, Zien, AISTATS 2005). For a small u it is nearly convex. Its minimum is
+followed while u grows, by L-BFGS in compiled code: the problems of pairs of classes are small and
+many.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ FIRST_WEIGHT, STAGE_RATIO = 0.05, 3.2
 BIAS_REACH = 10.0
 """Factor that keeps the penalty of a step of the bias small beside the losses of a class."""
 SMOOTHNESS = 0.5
-"""Half the width of the interval on which the smooth hinge loss is quadratic."""
+"""Half the width of the interval on which the smooth hinge loss is quadratic, by default."""
 STEEPNESS = 3.0
 """Factor of f^2 in the bump. Wider bumps at first gave a lower J, and more errors on tables."""
 MAX_ITERATIONS = 200
@@ -44,6 +45,7 @@ def anneal(
     bias: float,
     *,
     tolerances: tuple[float, float],
+    smoothness: float = SMOOTHNESS,
 ) -> FloatArray:
     """Return the minima of S for ascending weights of the unlabeled rows, each from the last one.
 
@@ -65,6 +67,8 @@ def anneal(
     tolerances : tuple of two floats
         Decrease of S in a step, relative to S, at which a stage with one of the weights ends, and
         at which another stage ends.
+    smoothness : float > 0
+        Half the width of the interval on which h is quadratic.
 
     Returns
     -------
@@ -85,7 +89,14 @@ def anneal(
     path, converged = np.empty((len(weights), H.shape[1])), np.empty(len(weights), dtype=np.bool_)
     _follow(
         *(np.ascontiguousarray(H), signs, costs, np.asarray(weights, dtype=np.float64)),
-        *(np.asarray(start, dtype=np.float64), float(bias), *tolerances, path, converged),
+        *(
+            np.asarray(start, dtype=np.float64),
+            float(bias),
+            *tolerances,
+            smoothness,
+            path,
+            converged,
+        ),
     )
     return path
 
@@ -101,6 +112,7 @@ def anneal_pairs(
     hat_losses: FloatArray,
     means: FloatArray | None,
     tolerances: tuple[float, float],
+    smoothness: float = SMOOTHNESS,
 ) -> tuple[FloatArray, FloatArray, BoolArray]:
     """Return annealed machines of all pairs of classes, and whether the solver converged.
 
@@ -120,7 +132,7 @@ def anneal_pairs(
         Weights of the losses of unlabeled rows, ascending.
     means : array of shape (n_pairs,) or None
         Mean of f over the unlabeled rows of a pair; None leaves it free.
-    tolerances
+    tolerances, smoothness
         As in `anneal`.
 
     Returns
@@ -163,6 +175,7 @@ def anneal_pairs(
         np.asarray(hat_losses, dtype=np.float64),
         np.full(n_pairs, np.nan) if means is None else means,
         *tolerances,
+        smoothness,
         paths,
         converged,
     )
@@ -182,6 +195,7 @@ def _anneal_pairs(  # type: ignore[no-untyped-def]
     means,
     tolerance,
     rough,
+    smoothness,
     paths,
     converged,
 ):
@@ -210,7 +224,10 @@ def _anneal_pairs(  # type: ignore[no-untyped-def]
         if np.isnan(bias):
             bias = start[r] + _dot(start[:r], center)
         start[r] = 0.0
-        _follow(H, signs, bounds, hat_losses, start, bias, tolerance, rough, paths[p], converged[p])
+        _follow(
+            *(H, signs, bounds, hat_losses, start, bias),
+            *(tolerance, rough, smoothness, paths[p], converged[p]),
+        )
         for m in range(len(hat_losses)):
             v = paths[p, m]
             v[r] = bias + H[0, r] * v[r] - _dot(v[:r], center)
@@ -249,7 +266,7 @@ def center_rows(H, signs, bounds, is_free):  # type: ignore[no-untyped-def]
 
 @kernel()
 def _follow(  # type: ignore[no-untyped-def]
-    H, signs, costs, weights, start, bias, tolerance, rough, path, converged
+    H, signs, costs, weights, start, bias, tolerance, rough, smoothness, path, converged
 ):
     """Write the minima of S for ascending weights to `path`, and whether they converged."""
     n, size = H.shape
@@ -266,11 +283,15 @@ def _follow(  # type: ignore[no-untyped-def]
     for m in range(len(weights)):
         weight = weights[m]
         while stage < weight:
-            _minimize(H, signs, costs, stage, bias, rough, v, by_row, by_column, history, products)
+            _minimize(
+                *(H, signs, costs, stage, smoothness, bias, rough, v),
+                *(by_row, by_column, history, products),
+            )
             stage *= STAGE_RATIO
         stage = max(stage, STAGE_RATIO * weight)
         converged[m] = _minimize(
-            H, signs, costs, weight, bias, tolerance, v, by_row, by_column, history, products
+            *(H, signs, costs, weight, smoothness, bias, tolerance, v),
+            *(by_row, by_column, history, products),
         )
         path[m] = v
 
@@ -308,7 +329,7 @@ def _dot(a, b):  # type: ignore[no-untyped-def]
 
 
 @kernel()
-def _losses(f, image, t, signs, costs, weight, slopes):  # type: ignore[no-untyped-def]
+def _losses(f, image, t, signs, costs, weight, smoothness, slopes):  # type: ignore[no-untyped-def]
     """Return the losses at f + t image and their derivative by t; write those by f to `slopes`."""
     total, slope = 0.0, 0.0
     for i in range(len(f)):
@@ -321,11 +342,11 @@ def _losses(f, image, t, signs, costs, weight, slopes):  # type: ignore[no-untyp
                 total += bump
                 derivative = -2 * STEEPNESS * value * bump
         else:
-            missing = 1 + SMOOTHNESS - signs[i] * value
+            missing = 1 + smoothness - signs[i] * value
             if missing > 0:
-                bent = min(missing, 2 * SMOOTHNESS)
-                total += costs[i] * bent * (missing - bent / 2) / (2 * SMOOTHNESS)
-                derivative = -costs[i] * signs[i] * bent / (2 * SMOOTHNESS)
+                bent = min(missing, 2 * smoothness)
+                total += costs[i] * bent * (missing - bent / 2) / (2 * smoothness)
+                derivative = -costs[i] * signs[i] * bent / (2 * smoothness)
         slopes[i] = derivative
         slope += derivative * image[i]
     return total, slope
@@ -333,7 +354,7 @@ def _losses(f, image, t, signs, costs, weight, slopes):  # type: ignore[no-untyp
 
 @kernel()
 def _minimize(  # type: ignore[no-untyped-def]
-    H, signs, costs, weight, bias, tolerance, v, by_row, by_column, history, products
+    H, signs, costs, weight, smoothness, bias, tolerance, v, by_row, by_column, history, products
 ):
     """Minimize S from v in place, and return whether it converged."""
     f, image, slopes = by_row[0], by_row[1], by_row[2]
@@ -345,7 +366,7 @@ def _minimize(  # type: ignore[no-untyped-def]
     for i in range(len(f)):
         f[i] += bias
         image[i] = 0.0
-    losses, _ = _losses(f, image, 0.0, signs, costs, weight, slopes)
+    losses, _ = _losses(f, image, 0.0, signs, costs, weight, smoothness, slopes)
     square = _dot(v[:last], v[:last])
     value = square / 2 + losses
     _gradient(H, slopes, v, gradient)
@@ -380,7 +401,7 @@ def _minimize(  # type: ignore[no-untyped-def]
             t = min(1.0, 1 / np.sqrt(-slope))
         trial = value
         for _ in range(MAX_TRIES):
-            losses, derivative = _losses(f, image, t, signs, costs, weight, slopes)
+            losses, derivative = _losses(f, image, t, signs, costs, weight, smoothness, slopes)
             trial = (square + t * (2 * cross + t * curvature)) / 2 + losses
             derivative += cross + t * curvature
             if trial > value + SUFFICIENT_DECREASE * t * slope:
