@@ -94,7 +94,7 @@ plt.show()
 # SupervisedSVC       10.8     1.5     7.3
 # HarmonicClassifier   2.5     0.7    15.8
 # ManifoldSVC          9.8     1.7     8.4
-# SemiSupervisedSVC    7.0     0.2     6.9
+# SemiSupervisedSVC    8.2     0.2     7.1
 # MaxMarginGraphCut    6.4     0.4     7.4
 # ================== ===== ======= =======
 #
