@@ -82,7 +82,7 @@ def test_lines_and_bands_have_a_color():
 
 
 def test_classes_have_distinct_styles():
-    assert len({charts.class_style(code) for code in range(48)}) == 48
+    assert len({charts.class_symbol(code) for code in range(48)}) == 48
 
 
 def test_colors_and_shapes_are_those_of_figures():

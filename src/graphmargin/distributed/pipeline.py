@@ -43,7 +43,7 @@ from graphmargin.distributed.stages.parameter_choice import SampleSize, choose_p
 from graphmargin.distributed.stages.partitioning import partition_rows
 from graphmargin.distributed.stages.score_calibration import calibrate
 from graphmargin.distributed.stages.training_rows import BlendedCandidate, TrainingPlan
-from graphmargin.distributed.stages.transduction import label_rows
+from graphmargin.distributed.stages.transduction import label_partitions
 from graphmargin.graph.weights import paper_width
 from graphmargin.margin.class_weights import ClassWeight, class_weights
 from graphmargin.margin.machine_part import MachinePart
@@ -202,7 +202,7 @@ def run_fit(cluster: Cluster, request: FitRequest) -> FittedOnCluster:
     else:
         calibration = calibrate(run, n_partitions, machine, plan, gamma_g)
 
-    class_counts, source_counts, joint = label_rows(
+    class_counts, source_counts, joint = label_partitions(
         run, n_partitions, table.offsets, gamma_g, calibration, by_machine=choice is not None
     )
     held_out = None

@@ -89,12 +89,12 @@ class MapChart:
     edges: str
 
 
-def class_style(code: int) -> tuple[int, str]:
+def class_symbol(code: int) -> tuple[int, str]:
     """Return the number of the color and the shape of a class.
 
     Examples
     --------
-    >>> class_style(0), class_style(12), class_style(47), class_style(48)
+    >>> class_symbol(0), class_symbol(12), class_symbol(47), class_symbol(48)
     ((0, 'circle'), (0, 'square'), (11, 'diamond'), (0, 'circle'))
     """
     return code % N_COLORS, SHAPES[code // N_COLORS % len(SHAPES)]
@@ -253,7 +253,7 @@ def map_chart(graph_map: GraphMap) -> MapChart:
     opacity = [MIN_OPACITY + (1 - MIN_OPACITY) * value for value in relative]
     marks = [
         Mark(
-            *(i, xs[i], ys[i], *class_style(graph_map.codes[i])),
+            *(i, xs[i], ys[i], *class_symbol(graph_map.codes[i])),
             MODEL_OPACITY if sources[i] == MODEL else opacity[i],
             sources[i],
         )

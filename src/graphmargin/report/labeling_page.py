@@ -88,7 +88,7 @@ def labeling_page(report: Report, *, table_path: str | None, model_path: str | N
         css=CSS + _read_asset("labeling.css"),
         script=script,
         script_hash=f"sha256-{digest}",
-        styles=[charts.class_style(code) for code in range(len(summary.classes))],
+        styles=[charts.class_symbol(code) for code in range(len(summary.classes))],
         class_rows=_class_rows(summary),
         quality_rows=_quality_rows(summary),
         coverage=None if report.coverage is None else charts.coverage_chart(report.coverage),

@@ -18,10 +18,10 @@ from graphmargin.distributed.engine.storage import Folder
 from graphmargin.margin.machine import MarginMachine
 from graphmargin.models.records import ARRAY_RECORDS, decode, encode
 
-Record = TypeVar("Record", bound=NamedTuple)
+StoredRecord = TypeVar("StoredRecord", bound=NamedTuple)
 
 
-class Records:
+class StoredRecords:
     """Numbered records in a folder: one for each row range or partition, or a single one, 0.
 
     A subclass names the folder of one kind of record within the folder of a run.
@@ -52,26 +52,28 @@ class Records:
     def read(
         self,
         number: int,
-        fields: type[Record],
+        fields: type[StoredRecord],
         *,
         part: int | None = None,
         rows: IntArray | None = None,
-    ) -> Record:
+    ) -> StoredRecord:
         """Return the given fields of a record, with all rows, those of a part, or sorted `rows`."""
         arrays = self.folder.read(_file_name(number), fields._fields, part=part, rows=rows)
         return fields._make(arrays[name] for name in fields._fields)
 
-    def read_all(self, n: int, fields: type[Record], *, part: int | None = None) -> Record:
+    def read_all(
+        self, n: int, fields: type[StoredRecord], *, part: int | None = None
+    ) -> StoredRecord:
         """Return the first `n` records, or one part of each of them, as a single record."""
         return concatenate_records([self.read(number, fields, part=part) for number in range(n)])
 
 
-def concatenate_records(records: list[Record]) -> Record:
+def concatenate_records(records: list[StoredRecord]) -> StoredRecord:
     """Return the record of all rows of several records, in their order."""
     return records[0]._make(map(np.concatenate, zip(*records, strict=True)))
 
 
-def take_rows(record: Record, rows: AnyArray | slice) -> Record:
+def take_rows(record: StoredRecord, rows: AnyArray | slice) -> StoredRecord:
     """Return some rows of a record, by their numbers, a mask or a slice."""
     return record._make(array[rows] for array in record)
 
@@ -108,7 +110,7 @@ class Rows(NamedTuple):
     codes: IntArray
 
 
-class StoredRows(Records):
+class StoredRows(StoredRecords):
     """The `Rows` of each row range."""
 
     name = "rows"
@@ -123,13 +125,13 @@ class PartitionRows(NamedTuple):
     owner: IntArray
 
 
-class OwnedRows(Records):
+class OwnedRows(StoredRecords):
     """The `PartitionRows` of each row range, cut by the partition that owns them."""
 
     name = "owned"
 
 
-class ReplicatedRows(Records):
+class ReplicatedRows(StoredRecords):
     """The `PartitionRows` of each row range, cut by the partition that has a replica of them."""
 
     name = "replicas"
@@ -143,13 +145,13 @@ class QueryNeighbors(NamedTuple):
     distances: FloatArray
 
 
-class ExactNeighbors(Records):
+class ExactNeighbors(StoredRecords):
     """The `QueryNeighbors` of a sample among all rows, for measuring the recall of the graph."""
 
     name = "exact-neighbors"
 
 
-class PartitionedPoints(Records):
+class PartitionedPoints(StoredRecords):
     """The `Points` that each partition owns, in the order of the vertices of its graph."""
 
     name = "points"
@@ -184,13 +186,13 @@ class GraphBlock(NamedTuple):
     """First of them for each partition, and the end of the last one."""
 
 
-class PartitionedGraph(Records):
+class PartitionedGraph(StoredRecords):
     """The `GraphBlock` of each partition."""
 
     name = "graph"
 
 
-class SampledRows(Records):
+class SampledRows(StoredRecords):
     """The sample of `Rows` on which parameters are chosen."""
 
     name = "sample"
@@ -204,7 +206,7 @@ class SparseMatrix(NamedTuple):
     indptr: IntArray
 
 
-class SampledGraph(Records):
+class SampledGraph(StoredRecords):
     """The graph of the `SampledRows`, a `SparseMatrix`."""
 
     name = "sample graph"
@@ -216,7 +218,7 @@ class Reached(NamedTuple):
     reached: BoolArray
 
 
-class ReachedVertices(Records):
+class ReachedVertices(StoredRecords):
     """The mask of `Reached` vertices of each partition."""
 
     name = "reached"
@@ -243,7 +245,7 @@ class Solution(NamedTuple):
     mass: FloatArray
 
 
-class StoredSolution(Records):
+class StoredSolution(StoredRecords):
     """The harmonic `Solution` of each partition for a finite gamma_g."""
 
     def __init__(self, folder: Folder, gamma_g: float) -> None:
@@ -263,7 +265,7 @@ class Labels(NamedTuple):
     source: IntArray
 
 
-class StoredLabels(Records):
+class StoredLabels(StoredRecords):
     """The `Labels` of each partition, cut by the row range that the rows come from."""
 
     name = "labels"

@@ -18,7 +18,7 @@ from graphmargin.distributed.engine.handles import (
     PartitionedGraph,
     Reached,
     ReachedVertices,
-    Records,
+    StoredRecords,
 )
 from graphmargin.distributed.engine.run import Run
 from graphmargin.distributed.engine.storage import Folder
@@ -31,13 +31,13 @@ class Component(NamedTuple):
     component: IntArray
 
 
-class LocalComponents(Records):
+class LocalComponents(StoredRecords):
     """The `Component` of each vertex of a partition, without edges to other partitions."""
 
     name = "components"
 
 
-class SentComponents(Records):
+class SentComponents(StoredRecords):
     """The `Component` of the vertices that each partition sends, cut by receiver."""
 
     name = "sent-components"

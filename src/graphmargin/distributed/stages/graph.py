@@ -25,8 +25,8 @@ from graphmargin.distributed.engine.handles import (
     PartitionRows,
     Points,
     QueryNeighbors,
-    Records,
     ReplicatedRows,
+    StoredRecords,
     Vertices,
     concatenate_records,
     sort_by_receiver,
@@ -71,13 +71,13 @@ class Edges(NamedTuple):
     distance: FloatArray
 
 
-class ChosenEdges(Records):
+class ChosenEdges(StoredRecords):
     """The `Edges` to the nearest neighbors of the vertices of each partition."""
 
     name = "neighbors"
 
 
-class PartitionVertices(Records):
+class PartitionVertices(StoredRecords):
     """The `Vertices` of each partition."""
 
     name = "vertices"
@@ -92,7 +92,7 @@ class ReverseEdge(NamedTuple):
     distance: FloatArray
 
 
-class ReverseEdges(Records):
+class ReverseEdges(StoredRecords):
     """The `ReverseEdge`s that each partition sends, cut by the partition that receives them."""
 
     name = "reverse-edges"

@@ -19,8 +19,8 @@ from graphmargin.distributed.engine.handles import (
     PartitionedGraph,
     Reached,
     ReachedVertices,
-    Records,
     Solution,
+    StoredRecords,
     StoredSolution,
 )
 from graphmargin.distributed.engine.run import trim_malloc
@@ -71,20 +71,20 @@ class PartitionedProblem:
         return self.solution.folder / "work"
 
     @property
-    def free_solution(self) -> Records:
+    def free_solution(self) -> StoredRecords:
         """The handle of the `FreeSolution` of each partition."""
-        return Records(self.work / "solution")
+        return StoredRecords(self.work / "solution")
 
-    def halo(self, iteration: int | None) -> Records:
+    def halo(self, iteration: int | None) -> StoredRecords:
         """Return the handle of the `Values` that partitions exchange, cut by receiver.
 
         None is the exchange of the solution after the last iteration.
         """
-        return Records(self.work / ("halo" if iteration is None else f"halo-{iteration:06d}"))
+        return StoredRecords(self.work / ("halo" if iteration is None else f"halo-{iteration:06d}"))
 
-    def checkpoint(self, iteration: int) -> Records:
+    def checkpoint(self, iteration: int) -> StoredRecords:
         """Return the handle of the `Checkpoint` of each partition after an iteration."""
-        return Records(self.work / f"state-{iteration:06d}")
+        return StoredRecords(self.work / f"state-{iteration:06d}")
 
     @property
     def n_columns(self) -> int:

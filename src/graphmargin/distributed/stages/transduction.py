@@ -32,7 +32,7 @@ from graphmargin.margin.machine import predicted_codes
 GIVEN_SOURCE, INDUCED_SOURCE, MODEL_SOURCE = map(SOURCES.index, (GIVEN, INDUCED, MODEL))
 
 
-def label_rows(
+def label_partitions(
     run: Run,
     n_partitions: int,
     offsets: IntArray,
