@@ -125,7 +125,7 @@ def test_validation_rows_are_attached_to_the_graph_of_the_sample(monkeypatch):
     data = data_of(X, y, HeldOutLabels((), (new, codes)))
     choice = choose_by("harmonic", data, gamma_g=[1.0, 0.01])
     trial = data.trial(choice.member.method.walk)
-    moves = attach(point_graph(trial, choice.member.method.walk), new)
+    moves = attach(point_graph(trial.graph, choice.member.method.walk), new)
     assert moves.transition.shape == (12, 72)
     mass = harmonic_solution(knn_graph(X[trial.numbers]), y[trial.numbers], gamma_g=1.0).class_mass
     expected = (moves.transition @ mass) * moves.move_probability(1.0)[:, None]

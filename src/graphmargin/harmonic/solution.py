@@ -333,7 +333,8 @@ def mean_solution(
 ) -> HarmonicSolution:
     """Return the weighted mean of solutions on the same graph and labels.
 
-    Class masses and sink mass are probabilities again. All other attributes are those of the first.
+    Class masses and sink mass are probabilities again, because shares sum to one. All other
+    attributes are those of the first; the mean of one solution is this solution.
 
     Examples
     --------
@@ -343,6 +344,8 @@ def mean_solution(
     ([0.1875, 0.5625], 0.25)
     """
     first = solutions[0]
+    if len(solutions) == 1:
+        return first
     pairs = list(zip(solutions, shares, strict=True))
     class_mass = np.sum([share * solution.class_mass for solution, share in pairs], axis=0)
     sink_mass = np.sum([share * solution.sink_mass for solution, share in pairs], axis=0)

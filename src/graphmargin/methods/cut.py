@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Literal, Self
 
 import numpy as np
 
 from graphmargin._progress import report_stage
 from graphmargin._typing import BoolArray, FloatArray, IntArray, ProgressCallback
-from graphmargin.harmonic.solution import HarmonicSolution
+from graphmargin.harmonic.solution import HarmonicSolution, mean_solution
 from graphmargin.harmonic.walk_part import WalkPart
 from graphmargin.labels import UNLABELED, EncodedLabels
 from graphmargin.margin.calibration import calibrate_pairs, calibration_targets
@@ -21,7 +22,7 @@ from graphmargin.margin.induced import (
     supervised_labels,
 )
 from graphmargin.margin.kernels import Kernel
-from graphmargin.margin.machine import MarginMachine, blend_machines, predicted_codes
+from graphmargin.margin.machine import MarginMachine, predicted_codes
 from graphmargin.margin.machine_part import MachinePart, log_graph_probabilities
 from graphmargin.margin.pairs import MarginProblem
 from graphmargin.margin.training import Approximation
@@ -34,8 +35,9 @@ from graphmargin.methods.harmonic import (
     walk_part,
 )
 from graphmargin.methods.machines import (
-    blend_of_trials,
+    blend_on_rows,
     calibrate_and_label,
+    labels_of_trial,
     train_on_rows,
     try_on_kernel,
 )
@@ -138,7 +140,7 @@ class Cut(Method):
                 for key in dict.fromkeys(keys)
             }
             learned.append(
-                {key: _weighted(of_key, data, trial.factors) for key, of_key in labels.items()}
+                {key: labels_of_trial(data, trial, of_key) for key, of_key in labels.items()}
             )
         kernel = data.kernel(self.kernel, self.walk.graph)
         trials = try_on_kernel(data, trial, kernel, candidates, keys, learned)
@@ -190,21 +192,16 @@ class Cut(Method):
         heaviest = keys[(with_graph or [0])[0]]
         gammas = [keys[k][0] for k in with_graph] or [np.inf]
         solutions = data.solutions(self.walk, gammas)
-        kernel, tried = data.kernel(self.kernel, self.walk.graph), choice.trials.details
-        if tried.has_all_rows:
-            trained = [tried.machines[i] for i in numbers]
-            machine = blend_of_trials(data, kernel, choice)
-        else:
-            stage = f"blend of {len(numbers)} classifiers"
-            with report_stage(stage, data.execution.verbose) as progress:
-                problems = [
-                    _problem(self._induced(data, key, solutions), choice.trials.params[i])
-                    for i, key in zip(numbers, keys, strict=True)
-                ]
-                trained = train_on_rows(
-                    data, problems, kernel, self.approximation, choice, progress
-                )
-            machine = blend_machines(trained, [factor for _, factor in choice.blended])
+        # Candidates that differ in C alone learn the same labels.
+        induced = cache(lambda key: self._induced(data, key, solutions))
+        machine, trained = blend_on_rows(
+            data,
+            data.kernel(self.kernel, self.walk.graph),
+            self.approximation,
+            choice,
+            lambda i: induced(induced_key(choice.trials.params[i])),
+            stage=f"blend of {len(numbers)} classifiers",
+        )
         solution = solutions[heaviest[0]]
         warnings = [*solution_warnings(solution), *machine_warnings(trained)]
         graph = None
@@ -213,7 +210,7 @@ class Cut(Method):
             graph = self._graph_probabilities(
                 data, [solutions[keys[k][0]] for k in with_graph], weights / weights.sum()
             )
-        mask = self._induced(data, heaviest, solutions).mask
+        mask = induced(heaviest).mask
         path = gamma_path(data, self.walk, choice, eps=self.eps)
         details = self._details(data, solution, mask, path)
         return calibrate_and_label(data, machine, choice, warnings, graph, details)
@@ -222,11 +219,10 @@ class Cut(Method):
         self, data: TrainingData, solutions: Sequence[HarmonicSolution], shares: FloatArray
     ) -> tuple[WalkPart, FloatArray]:
         """Return the graph of a blend for new rows, and log-probabilities of all rows by it."""
-        distributions = [solution.label_distributions for solution in solutions]
-        log_graph = log_graph_probabilities(np.tensordot(shares, distributions, axes=1))
-        codes = solutions[0].codes
-        codes = np.where(codes == UNLABELED, int(data.label_counts.argmax()), codes)
-        return walk_part(data, self.walk, solutions, shares, codes), log_graph
+        mean = mean_solution(solutions, shares)
+        codes = np.where(mean.codes == UNLABELED, int(data.label_counts.argmax()), mean.codes)
+        part = walk_part(data, self.walk, mean.class_mass, solutions, shares, codes)
+        return part, log_graph_probabilities(mean.label_distributions)
 
     def _fit_fixed(self, data: TrainingData, choice: Choice) -> FittedMember:
         """Return the cut of the paper: the graph labels all rows that it reaches."""
@@ -241,7 +237,8 @@ class Cut(Method):
         kernel = data.kernel(self.kernel, self.walk.graph)
         stage = f"max-margin classifier on {len(rows):,} points"
         with report_stage(stage, execution.verbose) as progress:
-            problems = [_problem(induced, choice.best_params)]
+            C = float(choice.best_params["C"])
+            problems = [MarginProblem(induced.codes, induced.weights, C)]
             (machine,) = train_on_rows(data, problems, kernel, self.approximation, choice, progress)
         part = _calibrated_on_masses(data, machine, normalized, rows)
         distributions, codes = normalized.label_distributions, induced.codes.copy()
@@ -266,20 +263,8 @@ class Cut(Method):
         mask: BoolArray,
         path: dict[str, FloatArray] | None,
     ) -> WalkDetails:
-        graph = data.graph(self.walk.graph)
-        recall = None if graph is None else graph.recall
+        recall = data.recall(self.walk.graph)
         return WalkDetails(solution.problem.W, recall, solution, path, mask)
-
-
-def _weighted(induced: InducedLabels, data: TrainingData, factors: FloatArray) -> InducedLabels:
-    """Return labels weighted by their classes and by the number of rows that each represents."""
-    weighted = induced.weighted_by_class(data.class_weight)
-    codes = np.maximum(weighted.codes, 0)
-    return replace(weighted, codes=codes, weights=weighted.weights * factors)
-
-
-def _problem(induced: InducedLabels, candidate: Candidate) -> MarginProblem:
-    return MarginProblem(induced.codes, induced.weights, float(candidate["C"]))
 
 
 def _calibrated_on_masses(

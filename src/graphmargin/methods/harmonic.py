@@ -10,12 +10,13 @@ import numpy as np
 from scipy import sparse
 
 from graphmargin._typing import BoolArray, FloatArray, IntArray, ProgressCallback
+from graphmargin.graph.adjacency import NeighborGraph
 from graphmargin.graph.neighbors import nearest_neighbors
 from graphmargin.harmonic.solution import HarmonicSolution, mean_solution
 from graphmargin.harmonic.walk_part import PointGraph, WalkPart, attach
 from graphmargin.labels import UNLABELED, EncodedLabels
 from graphmargin.search.choice import Choice
-from graphmargin.search.data import InducedKey, TrainingData, TrialRows, normalize_to_shares
+from graphmargin.search.data import InducedKey, TrainingData, normalize_to_shares
 from graphmargin.search.execution import solution_warnings
 from graphmargin.search.held_out import NOTHING_HELD_OUT
 from graphmargin.search.member import CLUSTERS, Candidate, FittedMember, Method
@@ -125,10 +126,9 @@ class Harmonic(Method):
         held_out_codes, held_out_rows = trial.labels.codes[places], trial.numbers[places]
         masses = [induced[key].held_out_mass[1:] for key in keys]
         parts = [list(of_fold) for of_fold in zip(*masses, strict=True)]
-        validation = None if data.held_out is None else data.held_out.validation
-        if validation is not None:
-            rows, held_out_codes = validation
-            attachment = attach(point_graph(trial, self.walk), rows)
+        if data.validation is not None:
+            rows, held_out_codes = data.validation
+            attachment = attach(point_graph(trial.graph, self.walk), rows)
             parts = [
                 [
                     (attachment.transition @ solution.class_mass)
@@ -150,7 +150,7 @@ class Harmonic(Method):
             shares=np.array(
                 [smoothed_shares(solution.codes[unlabeled], n_classes) for solution in solutions]
             ),
-            held_out_rows=None if validation is not None else held_out_rows,
+            held_out_rows=None if data.validation is not None else held_out_rows,
             columns="masses",
         )
 
@@ -162,13 +162,12 @@ class Harmonic(Method):
         solutions = [normalize_to_shares(unnormalized[gamma_g], s) for gamma_g, s in keys]
         factors = choice.weights[numbers] / [_mean_confidence(s) for s in solutions]
         shares = factors / factors.sum()
-        mean = mean_solution(solutions, shares) if len(solutions) > 1 else solutions[0]
+        mean = mean_solution(solutions, shares)
         codes = self._label_unreached(data, mean)
-        part = walk_part(data, self.walk, solutions, shares, codes)
-        graph = data.graph(self.walk.graph)
+        part = walk_part(data, self.walk, mean.class_mass, solutions, shares, codes)
         details = WalkDetails(
-            W=data.problem(self.walk).W,
-            recall=None if graph is None else graph.recall,
+            W=data.edges(self.walk.graph),
+            recall=data.recall(self.walk.graph),
             solution=unnormalized[keys[0][0]],
             gamma_path=None if choice.is_fixed else gamma_path(data, self.walk, choice, eps=0.0),
         )
@@ -216,29 +215,28 @@ def share_candidates(data: TrainingData, given: Candidates) -> tuple[Candidates,
     return given, lambda: [False] if data.held_out is None else share_grid(data.label_counts)
 
 
-def point_graph(trial: TrialRows, walk: WalkParameters) -> PointGraph | None:
-    """Return the data that attach new points to the graph of trials, None if it is given."""
-    if walk.graph is None or trial.graph is None:
+def point_graph(graph: NeighborGraph | None, walk: WalkParameters) -> PointGraph | None:
+    """Return the data that attach new points to the graph of a walk, None if it is given."""
+    if walk.graph is None or graph is None:
         return None
-    graph, parameters = trial.graph, walk.graph
-    return PointGraph(graph.search, graph.width, parameters.n_neighbors, parameters.metric)
+    return PointGraph(graph.search, graph.width, walk.graph.n_neighbors, walk.graph.metric)
 
 
 def walk_part(
     data: TrainingData,
     walk: WalkParameters,
+    class_mass: FloatArray,
     solutions: Sequence[HarmonicSolution],
     shares: FloatArray,
     codes: IntArray,
 ) -> WalkPart:
-    """Return the part of a predictor that is a weighted mean of solutions on one graph."""
-    mean = mean_solution(solutions, shares) if len(solutions) > 1 else solutions[0]
+    """Return the part of a predictor that is a weighted mean of solutions on one graph.
+
+    `class_mass` is that of the mean, and `codes` has the label of every vertex.
+    """
     sinks = tuple((float(share), _sink_rate(s)) for share, s in zip(shares, solutions, strict=True))
-    points = None
-    if walk.graph is not None:
-        graph = data.built_graph(walk.graph)
-        points = PointGraph(graph.search, graph.width, walk.graph.n_neighbors, walk.graph.metric)
-    return WalkPart(mean.class_mass, sinks, points, codes, int(data.label_counts.argmax()))
+    points = point_graph(data.graph(walk.graph), walk)
+    return WalkPart(class_mass, sinks, points, codes, int(data.label_counts.argmax()))
 
 
 def gamma_path(

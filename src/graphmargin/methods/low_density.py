@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 
@@ -110,7 +110,7 @@ class LowDensity(Method):
             n_jobs=data.execution.n_jobs,
             dtype=feature_precision(kernel),
         )
-        validation = None if data.held_out is None else data.held_out.validation
+        validation = data.validation
         if validation is not None:
             new, codes = validation
             new = feature_map(new[:, rows] if kernel.kind == "precomputed" else new)
@@ -124,24 +124,20 @@ class LowDensity(Method):
         chosen = [choice.trials.params[i] for i, _ in choice.blended]
         stage = f"semi-supervised SVM on {data.X.shape[0]:,} points"
         with report_stage(stage, data.execution.verbose):
-            trained = train_smooth(**self._arguments(data, chosen))
+            trained = train_smooth(
+                data.X,
+                data.labels.codes,
+                data.kernel(self.kernel),
+                C=[float(candidate["C"]) for candidate in chosen],
+                gamma_us=[float(candidate["gamma_u"]) for candidate in chosen],
+                class_weight=data.class_weight,
+                class_prior=self.class_prior,
+                approximation=self.approximation,
+                n_jobs=data.execution.n_jobs,
+                random_state=data.execution.seed,
+            )
         machine = blend_machines(trained, [factor for _, factor in choice.blended])
         return calibrate_and_label(data, machine, choice, machine_warnings(trained))
-
-    def _arguments(self, data: TrainingData, candidates: Sequence[Candidate]) -> dict[str, Any]:
-        """Return the arguments that train the machines of candidates on all rows."""
-        return {
-            "X": data.X,
-            "codes": data.labels.codes,
-            "kernel": data.kernel(self.kernel),
-            "C": [float(candidate["C"]) for candidate in candidates],
-            "gamma_us": [float(candidate["gamma_u"]) for candidate in candidates],
-            "class_weight": data.class_weight,
-            "class_prior": self.class_prior,
-            "approximation": self.approximation,
-            "n_jobs": data.execution.n_jobs,
-            "random_state": data.execution.seed,
-        }
 
     def _train_on_fold(
         self,

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from graphmargin._progress import report_stage
 from graphmargin._threads import map_in_threads
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
 from graphmargin.harmonic.walk_part import WalkPart
@@ -100,9 +101,8 @@ def try_on_kernel(
     center = choose_center(points, kernel)
     K = _kernel_values(points, points, kernel, center)
     machines = _train_candidates(K, learned[0], candidates, keys, None)
-    validation = None if data.held_out is None else data.held_out.validation
     held_out_rows = None
-    if validation is None:
+    if data.validation is None:
         tested = [np.flatnonzero(np.isin(rows, fold)) for fold in trial.folds]
         trained = map_in_threads(
             lambda labels: _train_candidates(K, labels, candidates, keys, machines),
@@ -114,7 +114,7 @@ def try_on_kernel(
         held_out_rows, held_out_codes = trial.numbers[places], labels.codes[places]
     else:
         trained = [machines]
-        new, held_out_codes = validation
+        new, held_out_codes = data.validation
         if kernel.kind == "precomputed" and len(rows) < new.shape[1]:
             new = new[:, rows]
         values = [_kernel_values(new, points, kernel, center)]
@@ -164,8 +164,7 @@ def try_on_features(
     progress : callable or None
     """
     labels = EncodedLabels(data.labels.classes, data.labels.codes[rows])
-    folds = () if data.held_out is None else data.held_out.folds
-    tested = [np.flatnonzero(np.isin(rows, fold)) for fold in folds]
+    tested = [np.flatnonzero(np.isin(rows, fold)) for fold in data.folds]
     fold_codes = [labels.without(places).codes for places in (NOTHING_HELD_OUT, *tested)]
     by_fold = map_in_threads(train, fold_codes, n_jobs=data.execution.n_jobs, progress=progress)
     if validation is None:
@@ -189,16 +188,43 @@ def try_on_features(
     return replace(trials, max_blended=MAX_BLENDED)
 
 
-def blend_of_trials(data: TrainingData, kernel: Kernel, choice: Choice) -> MarginMachine:
-    """Return the blend of trial machines that learned from all rows."""
-    tried: KernelTrials = choice.trials.details
-    machine = blend_machines(
-        [tried.machines[i] for i, _ in choice.blended], [factor for _, factor in choice.blended]
-    )
+def labels_of_trial(data: TrainingData, trial: TrialRows, induced: InducedLabels) -> InducedLabels:
+    """Return the labels of the rows that trial machines learn from, with weights of their losses.
+
+    They are weighted by their classes, and by the number of rows that each represents.
+    """
+    weighted = induced.weighted_by_class(data.class_weight)
+    codes = np.maximum(weighted.codes, 0)
+    return replace(weighted, codes=codes, weights=weighted.weights * trial.factors)
+
+
+def blend_on_rows(
+    data: TrainingData,
+    kernel: Kernel,
+    approximation: Approximation,
+    choice: Choice,
+    learned: Callable[[int], InducedLabels],
+    stage: str,
+) -> tuple[MarginMachine, list[MarginMachine]]:
+    """Return the blend of the chosen machines on all rows, and the machines.
+
+    They are those of the trials if these learned from all rows. Else they are trained, and
+    `learned` takes the number of a candidate and returns the labels that it learns from.
+    """
+    numbers, factors = zip(*choice.blended, strict=True)
+    tried: KernelTrials | None = choice.trials.details
+    if tried is None or not tried.has_all_rows:
+        with report_stage(stage, data.execution.verbose) as progress:
+            labels = [(learned(i), float(choice.trials.params[i]["C"])) for i in numbers]
+            problems = [MarginProblem(part.codes, part.weights, C) for part, C in labels]
+            trained = train_on_rows(data, problems, kernel, approximation, choice, progress)
+        return blend_machines(trained, factors), trained
+    trained = [tried.machines[i] for i in numbers]
+    machine = blend_machines(trained, factors)
     if kernel.kind != "precomputed":
         vectors = data.X[machine.vectors]
         machine = replace(machine, kernel=kernel, vectors=vectors, center=tried.center)
-    return machine.collapse_linear()
+    return machine.collapse_linear(), trained
 
 
 def train_on_rows(

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Literal, Self
 
 import numpy as np
-from scipy import sparse
 
 from graphmargin._checks import check_random_state
 from graphmargin._progress import report_stage
@@ -95,7 +94,7 @@ class Manifold(Method):
             data.X,
             labeled,
             data.kernel(self.kernel, self.graph),
-            self._W(data),
+            data.edges(self.graph),
             normalized=self.normalized,
             power=self.laplacian_power,
             fit_intercept=self.fit_intercept,
@@ -105,8 +104,8 @@ class Manifold(Method):
         rows, _ = sample_rows(labels.codes, check_random_state(data.execution.seed))
         features = replace(features, rotated=features.rotated[np.isin(labeled, rows)])
         train = partial(self._train_on_fold, data, features, labels.labeled[rows], candidates)
-        validation = None if data.held_out is None else data.held_out.validation
-        return try_on_features(data, candidates, train, data.X[rows], rows, validation, progress)
+        points, validation = data.X[rows], data.validation
+        return try_on_features(data, candidates, train, points, rows, validation, progress)
 
     def fit(self, data: TrainingData, choice: Choice) -> FittedMember:
         """Return the blend of the chosen candidates, trained on all rows."""
@@ -117,7 +116,7 @@ class Manifold(Method):
                 data.X,
                 data.labels.codes,
                 data.kernel(self.kernel, self.graph),
-                self._W(data),
+                data.edges(self.graph),
                 C=[float(candidate["C"]) for candidate in chosen],
                 gamma_us=[candidate["gamma_u"] for candidate in chosen],
                 class_weight=data.class_weight,
@@ -129,14 +128,9 @@ class Manifold(Method):
                 random_state=data.execution.seed,
             )
         machine = blend_machines(trained, [factor for _, factor in choice.blended])
-        graph = data.graph(self.graph)
-        details = GraphDetails(self._W(data), None if graph is None else graph.recall)
+        details = GraphDetails(data.edges(self.graph), data.recall(self.graph))
         warnings = machine_warnings(trained)
         return calibrate_and_label(data, machine, choice, warnings, details=details)
-
-    def _W(self, data: TrainingData) -> sparse.csr_array:  # noqa: N802 - the paper's name
-        graph = data.graph(self.graph)
-        return data.W if graph is None else graph.W
 
     def _train_on_fold(
         self,

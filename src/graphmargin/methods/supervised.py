@@ -7,18 +7,15 @@ from typing import Literal, Self
 
 import numpy as np
 
-from graphmargin._progress import report_stage
 from graphmargin._typing import ProgressCallback
 from graphmargin.labels import EncodedLabels
-from graphmargin.margin.induced import InducedLabels, supervised_labels
+from graphmargin.margin.induced import supervised_labels
 from graphmargin.margin.kernels import Kernel
-from graphmargin.margin.machine import blend_machines
-from graphmargin.margin.pairs import MarginProblem
 from graphmargin.margin.training import Approximation
 from graphmargin.methods.machines import (
-    blend_of_trials,
+    blend_on_rows,
     calibrate_and_label,
-    train_on_rows,
+    labels_of_trial,
     try_on_kernel,
 )
 from graphmargin.search.choice import Choice
@@ -78,31 +75,21 @@ class Supervised(Method):
         trial = data.trial()
         learned = []
         for fold in (NOTHING_HELD_OUT, *trial.folds):
-            given = _given(data, trial.labels.without(fold))
-            codes = np.maximum(given.codes[trial.learned], 0)
-            weights = given.weights[trial.learned] * trial.factors
-            learned.append({GIVEN: InducedLabels(codes, weights)})
+            kept = trial.labels.without(fold)
+            given = supervised_labels(EncodedLabels(kept.classes, kept.codes[trial.learned]))
+            learned.append({GIVEN: labels_of_trial(data, trial, given)})
         keys = [GIVEN] * len(candidates)
         return try_on_kernel(data, trial, data.kernel(self.kernel), candidates, keys, learned)
 
     def fit(self, data: TrainingData, choice: Choice) -> FittedMember:
         """Return the blend of the chosen machines."""
-        kernel, given = data.kernel(self.kernel), _given(data, data.labels)
-        tried = choice.trials.details
-        if tried is not None and tried.has_all_rows:
-            trained = [tried.machines[i] for i, _ in choice.blended]
-            machine = blend_of_trials(data, kernel, choice)
-        else:
-            stage = f"max-margin classifier on {np.count_nonzero(given.mask):,} points"
-            with report_stage(stage, data.execution.verbose) as progress:
-                costs = [float(choice.trials.params[i]["C"]) for i, _ in choice.blended]
-                problems = [MarginProblem(given.codes, given.weights, C) for C in costs]
-                trained = train_on_rows(
-                    data, problems, kernel, self.approximation, choice, progress
-                )
-            machine = blend_machines(trained, [factor for _, factor in choice.blended])
+        given = supervised_labels(data.labels).weighted_by_class(data.class_weight)
+        machine, trained = blend_on_rows(
+            data,
+            data.kernel(self.kernel),
+            self.approximation,
+            choice,
+            lambda _: given,
+            stage=f"max-margin classifier on {np.count_nonzero(given.mask):,} points",
+        )
         return calibrate_and_label(data, machine, choice, machine_warnings(trained))
-
-
-def _given(data: TrainingData, labels: EncodedLabels) -> InducedLabels:
-    return supervised_labels(labels).weighted_by_class(data.class_weight)

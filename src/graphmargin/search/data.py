@@ -152,6 +152,16 @@ class TrainingData:
         codes = self.labels.codes[self.labels.labeled]
         return np.bincount(codes, minlength=self.n_classes)
 
+    @property
+    def folds(self) -> tuple[IntArray, ...]:
+        """Labeled rows whose labels are held out, fold by fold."""
+        return () if self.held_out is None else self.held_out.folds
+
+    @property
+    def validation(self) -> tuple[Any, IntArray] | None:
+        """Labeled rows outside of the training rows and their class codes, in place of folds."""
+        return None if self.held_out is None else self.held_out.validation
+
     def under(self, view: View) -> TrainingData:
         """Return the data as a view shows them; members under the same view share the rest."""
         if view.factors is None:
@@ -160,8 +170,8 @@ class TrainingData:
 
     def _seen_through(self, view: View) -> TrainingData:
         held_out = self.held_out
-        if held_out is not None and held_out.validation is not None:
-            rows, codes = held_out.validation
+        if held_out is not None and self.validation is not None:
+            rows, codes = self.validation
             held_out = replace(held_out, validation=(view.of(rows), codes))
         return replace(self, X=view.of(self.X), held_out=held_out, cache={})
 
@@ -173,10 +183,17 @@ class TrainingData:
         """Return the k-NN graph of all rows."""
         return self._once(("graph", parameters), lambda: _build(self.X, parameters, self.execution))
 
+    def edges(self, parameters: GraphParameters | None) -> sparse.csr_array:
+        """Return W of the k-NN graph, or the given one."""
+        return self.W if parameters is None else self.built_graph(parameters).W
+
+    def recall(self, parameters: GraphParameters | None) -> float | None:
+        """Return the share of true neighbors in the k-NN graph, None if the graph is given."""
+        return None if parameters is None else self.built_graph(parameters).recall
+
     def problem(self, walk: WalkParameters) -> HarmonicProblem:
         """Return the graph with all labels."""
-        graph = self.graph(walk.graph)
-        edges = self.W if graph is None else graph.W
+        edges = self.edges(walk.graph)
         return self._once(("problem", walk.key), lambda: _problem(edges, self.labels, walk))
 
     def kernel(self, parameters: KernelParameters, graph: GraphParameters | None = None) -> Kernel:
@@ -247,10 +264,9 @@ class TrainingData:
         """Return all rows, or a sample if they are many and their graph is not given."""
         labels, X = self.labels, self.X
         numbers = np.arange(X.shape[0])
-        held_out = () if self.held_out is None else self.held_out.folds
         graph = None if walk is None else self.graph(walk.graph)
         problem = None if walk is None else self.problem(walk)
-        folds = [np.sort(fold) for fold in held_out]
+        folds = [np.sort(fold) for fold in self.folds]
         if walk is not None and walk.graph is not None and graph is not None:
             limit, n_unlabeled = MAX_TRIAL_ROWS, int((~labels.labeled).sum())
             if n_unlabeled > limit and elimination_order(graph.W) is not None:
@@ -263,7 +279,7 @@ class TrainingData:
                 if np.ndim(walk.c_labeled) > 0:
                     walk = replace(walk, c_labeled=np.asarray(walk.c_labeled)[numbers])
                 problem = _problem(graph.W, labels, walk)
-                folds = [np.flatnonzero(np.isin(numbers, fold)) for fold in held_out]
+                folds = [np.flatnonzero(np.isin(numbers, fold)) for fold in self.folds]
         # Without folds, class shares decide, which more rows tell better, and machines are few.
         size = None if folds else MAX_UNLABELED
         random = check_random_state(self.execution.seed)

@@ -112,8 +112,7 @@ class Trials:
         --------
         See "Adding a method" in CONTRIBUTING.md.
         """
-        labels, held_out, m, c = data.labels, data.held_out, len(candidates), data.n_classes
-        folds = () if held_out is None else held_out.folds
+        labels, folds, m, c = data.labels, data.folds, len(candidates), data.n_classes
         trained = [train(labels, candidate) for candidate in candidates]
         values = []
         for fold in folds:
@@ -122,8 +121,8 @@ class Trials:
         rows = np.concatenate([NOTHING_HELD_OUT, *folds])
         held_out_rows: IntArray | None = rows
         held_out_codes = labels.codes[rows]
-        if held_out is not None and held_out.validation is not None:
-            new, held_out_codes = held_out.validation
+        if data.validation is not None:
+            new, held_out_codes = data.validation
             held_out_rows, values = None, [[part.probabilities(new) for part in trained]]
         held_out_values, fold_numbers = stack_folds(values, np.ones(m), c)
         unlabeled = data.X[np.flatnonzero(~labels.labeled)]
