@@ -123,9 +123,10 @@ class SemiSupervisedSVC(MarginClassifier):
         )
 
     def _members(self, X: Any, labels: EncodedLabels, *, has_graph: bool) -> Member:  # noqa: ARG002
-        method = self.method(labels)
-        self.class_prior_ = method.class_prior
-        return Member("low-density", method)
+        return Member("low-density", self.method(labels))
+
+    def _keep_details(self, details: FloatArray | None) -> None:
+        self.class_prior_ = details
 
     def _class_shares(self, labels: EncodedLabels) -> FloatArray | None:
         """Return the class shares that fix the mean of f, or None."""

@@ -137,7 +137,8 @@ class LowDensity(Method):
                 random_state=data.execution.seed,
             )
         machine = blend_machines(trained, [factor for _, factor in choice.blended])
-        return calibrate_and_label(data, machine, choice, machine_warnings(trained))
+        warnings = machine_warnings(trained)
+        return calibrate_and_label(data, machine, choice, warnings, details=self.class_prior)
 
     def _train_on_fold(
         self,

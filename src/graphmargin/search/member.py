@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from scipy import sparse
 
+from graphmargin._checks import check_real
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
 from graphmargin.labels import EncodedLabels
 
@@ -102,10 +103,28 @@ class View:
     name: str = "as given"
     factors: FloatArray | None = None
 
+    def __post_init__(self) -> None:
+        """Check the factors."""
+        if self.factors is None:
+            return
+        factors = np.asarray(self.factors)
+        if factors.ndim != 1 or factors.dtype.kind not in "fiu" or not np.isfinite(factors).all():
+            msg = (
+                f"`factors` of the view {self.name!r} must be a finite number for each feature, "
+                f"got {self.factors!r}"
+            )
+            raise ValueError(msg)
+
     def of(self, X: Any) -> Any:
         """Return what is seen of some rows."""
         if self.factors is None:
             return X
+        if X.shape[1] != len(self.factors):
+            msg = (
+                f"`factors` of the view {self.name!r} must have one for each of the "
+                f"{X.shape[1]} features, got {len(self.factors)}"
+            )
+            raise ValueError(msg)
         return X.multiply(self.factors).tocsr() if sparse.issparse(X) else X * self.factors
 
 
@@ -137,6 +156,10 @@ class Member:
     method: Method
     view: View = AS_GIVEN
     prior: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Check the prior."""
+        check_real("prior", self.prior, positive=True, hint="; leave out a member of no weight")
 
 
 @dataclass(frozen=True)
