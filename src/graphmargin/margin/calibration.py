@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
+from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
@@ -12,7 +13,9 @@ from scipy.special import log_softmax, softmax
 
 from graphmargin._blocks import row_slices
 from graphmargin._typing import FloatArray, IntArray
-from graphmargin.margin.coupling import class_scores, scales_of_pairs
+from graphmargin.margin.coupling import class_scores, mean_sizes, scales_of_pairs
+from graphmargin.margin.machine import MarginMachine
+from graphmargin.margin.shortlists import MAX_ALL_PAIRS
 
 TYPICAL_LOG_ODDS = 2.0
 """Log-odds of the best class against the second best in the mean, the center of the prior."""
@@ -200,14 +203,18 @@ def _offsets(class_weight: Sequence[float] | None) -> list[FloatArray]:
     return [-share * np.log(class_weight) for share in WEIGHT_SHARES]
 
 
-def calibrate_pairs(
-    pairwise: FloatArray, targets: FloatArray, class_weight: Sequence[float] | None = None
+def calibrate_machine(
+    machine: MarginMachine,
+    X: Any,
+    targets: FloatArray,
+    class_weight: Sequence[float] | None = None,
 ) -> Calibration:
-    """Return the calibration of f of every pair of classes, in units of its mean absolute value.
+    """Return the calibration of a machine, with f of pairs in units of its mean absolute value.
 
     Parameters
     ----------
-    pairwise : array of shape (n, n_pairs)
+    machine : MarginMachine
+    X : array or CSR matrix of shape (n, d)
     targets : array of shape (n, c)
         As in `fit_sharpness`.
     class_weight : sequence of c floats > 0, default=None
@@ -215,12 +222,20 @@ def calibrate_pairs(
 
     Examples
     --------
-    >>> calibration = calibrate_pairs(np.array([[8.0], [-4.0]]), np.eye(2))
-    >>> calibration.pair_scales.tolist(), round(calibration.sharpness, 2)
-    ([6.0], 0.39)
+    >>> from graphmargin.margin import Kernel, train_machine
+    >>> X = np.array([[-4.0], [-2.0], [2.0], [4.0]])
+    >>> machine = train_machine(X, np.array([0, 0, 1, 1]), Kernel("linear"), C=10.0)
+    >>> calibration = calibrate_machine(machine, X, np.eye(2)[[0, 0, 1, 1]])
+    >>> calibration.pair_scales.round(3).tolist(), round(calibration.sharpness, 2)
+    ([1.5], 1.61)
     """
-    pair_scales = scales_of_pairs(pairwise)
-    scores = class_scores(pairwise, targets.shape[1], pair_scales)
+    if machine.n_classes <= MAX_ALL_PAIRS:
+        pairwise = machine.pairwise(X)
+        pair_scales = scales_of_pairs(mean_sizes(pairwise))
+        scores = class_scores(pairwise, machine.n_classes, pair_scales)
+    else:
+        pair_scales = scales_of_pairs(machine.pair_means(X))
+        scores = machine.scores(X, pair_scales)
     calibration = fit_calibration(scores, targets, class_weight=class_weight)
     return replace(calibration, pair_scales=pair_scales)
 

@@ -8,7 +8,8 @@ from scipy.special import expit
 from graphmargin._blocks import row_slices
 from graphmargin._compilation import kernel
 from graphmargin._threads import map_in_threads
-from graphmargin._typing import FloatArray
+from graphmargin._typing import FloatArray, IntArray
+from graphmargin.margin.shortlists import pair_numbers
 
 PAIR_SHARPNESS = 4.0
 """Factor from f of a pair, in units of its mean absolute value, to the log-odds of the pair.
@@ -23,19 +24,25 @@ LEAST_PROBABILITY = 1e-12
 
 
 def class_scores(
-    pairwise: FloatArray, n_classes: int, pair_scales: FloatArray | float = 1.0
+    pairwise: FloatArray,
+    n_classes: int,
+    pair_scales: FloatArray | float = 1.0,
+    shortlists: IntArray | None = None,
 ) -> FloatArray:
     """Return a score for each class, or for two classes f itself, positive for the second.
 
-    Scores of c > 2 classes are the coupled log-probabilities of f in units of `pair_scales`.
+    Scores of c > 2 classes are the coupled log-probabilities of f in units of `pair_scales`. A
+    class that is not on the shortlist of a row is as likely as the least likely one on it.
 
     Parameters
     ----------
     pairwise : array of shape (n, n_pairs)
-        f of every pair of classes, positive for the first of them.
+        f of every pair of classes, or of the shortlist, positive for the first of them.
     n_classes : int
     pair_scales : array of shape (n_pairs,) or float
-        Mean absolute value of f for every pair; it is ignored for two classes.
+        Mean absolute value of f for every pair of classes; it is ignored for two classes.
+    shortlists : array of shape (n, k), default=None
+        Ascending class codes of each row; None if all classes are compared.
 
     Returns
     -------
@@ -52,22 +59,38 @@ def class_scores(
     """
     if n_classes == 2:
         return np.asarray(-pairwise[:, 0])
-    return coupled_log_probabilities(pairwise / pair_scales, n_classes)
+    if shortlists is None:
+        return coupled_log_probabilities(pairwise / pair_scales, n_classes)
+    if np.ndim(pair_scales):
+        pair_scales = np.asarray(pair_scales)[pair_numbers(shortlists, n_classes)]
+    log_p = coupled_log_probabilities(pairwise / pair_scales, shortlists.shape[1])
+    scores = np.repeat(log_p.min(axis=1, keepdims=True), n_classes, axis=1)
+    np.put_along_axis(scores, shortlists, log_p, axis=1)
+    return scores
 
 
-def scales_of_pairs(pairwise: FloatArray) -> FloatArray:
-    """Return the mean absolute value of f for every pair of classes, 1 where it is zero.
+def mean_sizes(pairwise: FloatArray) -> FloatArray:
+    """Return the mean absolute value of f for every pair of classes, zero without rows.
 
     Examples
     --------
-    >>> scales_of_pairs(np.array([[1.0, 0.0], [-3.0, 0.0]])).tolist()
-    [2.0, 1.0]
+    >>> mean_sizes(np.array([[1.0, 0.0], [-3.0, 0.0]])).tolist()
+    [2.0, 0.0]
     """
     if not len(pairwise):
-        return np.ones(pairwise.shape[1])
-    scales = np.abs(pairwise).mean(axis=0, dtype=np.float64)
-    scales[scales < np.finfo(np.float64).eps] = 1.0  # it is zero for equal rows
-    return np.asarray(scales)
+        return np.zeros(pairwise.shape[1])
+    return np.asarray(np.abs(pairwise).mean(axis=0, dtype=np.float64))
+
+
+def scales_of_pairs(means: FloatArray) -> FloatArray:
+    """Return units of f from its `mean_sizes`: themselves, or 1 where f is zero, as of equal rows.
+
+    Examples
+    --------
+    >>> scales_of_pairs(np.array([2.0, 0.0])).tolist()
+    [2.0, 1.0]
+    """
+    return np.where(means < np.finfo(np.float64).eps, 1.0, means)
 
 
 def coupled_log_probabilities(pairwise: FloatArray, n_classes: int) -> FloatArray:

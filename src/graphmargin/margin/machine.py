@@ -6,7 +6,7 @@ machine too.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -17,10 +17,24 @@ from graphmargin._blocks import row_slices
 from graphmargin._rows import MAGNITUDES, check_magnitude, largest_magnitude
 from graphmargin._threads import map_in_threads
 from graphmargin._typing import FloatArray, IntArray
-from graphmargin.margin.coupling import class_scores
+from graphmargin.margin.coupling import class_scores, mean_sizes, scales_of_pairs
 from graphmargin.margin.kernels import MAX_VALUE_SHARE, Kernel
+from graphmargin.margin.shortlists import (
+    MAX_ALL_PAIRS,
+    class_sums,
+    make_shortlists,
+    pair_coefficients,
+    pair_numbers,
+    pair_values,
+)
 
 Solver = Literal["smo", "libsvm", "coordinate descent", "L-BFGS"]
+Evaluation = Callable[[Any, slice], FloatArray]
+"""A function of the kernel values of some rows, which a slice tells."""
+MAX_PAIR_VALUES = 2_000_000
+"""Largest number of values of f from which the means of many pairs are computed."""
+ROUNDING = {"float32": 4e-6, "float64": 2e-12}
+"""Size of rounding errors of f, relative to the sum of the absolute values that it adds up."""
 
 
 @dataclass(frozen=True)
@@ -80,9 +94,10 @@ class MarginMachine:
     vectors : array or CSR matrix of shape (m, d), or None
         Support vectors or landmarks; for a precomputed kernel their training row numbers. None for
         a linear kernel after `collapse_linear`.
-    coefficients : array of shape (m, n_pairs)
+    coefficients : array or CSC matrix of shape (m, n_pairs)
         alpha, a column for each pair of classes (0, 1), (0, 2), .., (1, 2), ..; after
-        `collapse_linear` of shape (d, n_pairs), the weights of the features.
+        `collapse_linear` of shape (d, n_pairs), the weights of the features. It is sparse for
+        support vectors of many classes, because only those of its own two classes are in a pair.
     intercepts : array of shape (n_pairs,)
     n_classes : int
     center : array of shape (d,) or 0.0
@@ -101,7 +116,7 @@ class MarginMachine:
 
     kernel: Kernel
     vectors: Any
-    coefficients: FloatArray
+    coefficients: Any
     intercepts: FloatArray
     n_classes: int
     center: FloatArray | float
@@ -110,46 +125,110 @@ class MarginMachine:
     def pairwise(self, X: Any) -> FloatArray:
         """Return f for every row and pair (i, j) of classes, positive for class i.
 
-        Rows are processed in blocks. The result of dense single-precision rows is in single
-        precision, unless the training rows were too large or too small for it, or f is.
+        The result of dense single-precision rows is in single precision, unless the training rows
+        were too large or too small for it, or f is. Values that are rounding errors are zero.
+        """
+
+        def evaluator(coefficients: Any) -> Evaluation:
+            sizes = _sizes(coefficients)
+            return lambda V, _: _without_rounding(
+                np.asarray(V @ coefficients + self.intercepts, dtype=V.dtype),
+                *(V, sizes, self.intercepts),
+            )
+
+        return self._evaluate(X, len(self.intercepts), evaluator)
+
+    def class_sums(self, X: Any, pair_scales: FloatArray) -> FloatArray:
+        """Return the sum of f over all pairs of each class, in units of `pair_scales`."""
+
+        def evaluator(coefficients: Any) -> Evaluation:
+            sums, constants = class_sums(coefficients, self.intercepts, pair_scales, self.n_classes)
+            return lambda V, _: np.asarray(V @ sums + constants)
+
+        return self._evaluate(X, self.n_classes, evaluator)
+
+    def shortlisted(self, X: Any, shortlists: IntArray) -> FloatArray:
+        """Return f for the pairs of a shortlist of each row, see `shortlists`."""
+        numbers, intercepts = pair_numbers(shortlists, self.n_classes), self.intercepts
+
+        def evaluator(coefficients: Any) -> Evaluation:
+            columns, sizes = pair_coefficients(coefficients), _sizes(coefficients)
+
+            def evaluate(V: Any, rows: slice) -> FloatArray:
+                V, pairs = _dense(V), numbers[rows]
+                values = pair_values(V, columns, intercepts, pairs)
+                return _without_rounding(values, V, sizes[pairs], intercepts[pairs])
+
+            return evaluate
+
+        return self._evaluate(X, numbers.shape[1], evaluator)
+
+    def scores(self, X: Any, pair_scales: FloatArray | float = 1.0) -> FloatArray:
+        """Return the class scores of every row, see `class_scores`.
+
+        Of more than 30 classes, those on the shortlist of a row are compared. f is in units of
+        `pair_scales`, of shape (n_pairs,).
+        """
+        if self.n_classes <= MAX_ALL_PAIRS:
+            return class_scores(self.pairwise(X), self.n_classes, pair_scales)
+        units = np.broadcast_to(pair_scales, len(self.intercepts))
+        shortlists = make_shortlists(self.class_sums(X, units))
+        values = self.shortlisted(X, shortlists)
+        return class_scores(values, self.n_classes, pair_scales, shortlists)
+
+    def pair_means(self, X: Any) -> FloatArray:
+        """Return the mean absolute value of f for every pair; of many classes, at some rows."""
+        if self.n_classes > MAX_ALL_PAIRS:
+            most = max(1, MAX_PAIR_VALUES // len(self.intercepts))
+            X = X[:: max(1, -(-X.shape[0] // most))]
+        return mean_sizes(self.pairwise(X))
+
+    def _evaluate(
+        self, X: Any, n_columns: int, evaluator: Callable[[Any], Evaluation]
+    ) -> FloatArray:
+        """Return a function of the kernel values of rows, which are processed in blocks.
+
+        `evaluator` takes the coefficients in the precision of X, and returns the function.
         """
         if X.dtype == np.float32 and not self._fits_single_precision:
             X = X.astype(np.float64)
         machine = self.collapse_linear()
-        result = np.empty((X.shape[0], len(self.intercepts)), dtype=X.dtype)
-        coefficients = machine.coefficients.astype(X.dtype, copy=False)
-        vectors = machine.vectors
-        if vectors is not None:
+        vectors, coefficients = machine.vectors, machine.coefficients
+        if vectors is None:
+            coefficients = coefficients / self.kernel.width**2
+        elif self.kernel.kind != "precomputed":
             vectors = subtract_center(vectors, self.center)
+        with np.errstate(over="ignore"):
+            evaluate = evaluator(coefficients.astype(X.dtype, copy=False))
+        result = np.empty((X.shape[0], n_columns), dtype=X.dtype)
 
         def fill(rows: slice) -> None:
-            points = X[rows]
             with np.errstate(over="ignore", invalid="ignore"):
-                if self.kernel.kind == "precomputed":
-                    values = points[:, vectors] @ coefficients
-                else:
-                    check_magnitude(points, is_new=True)
-                    points = subtract_center(points, self.center)
-                    if vectors is None:
-                        values = (points @ coefficients) / self.kernel.width**2
-                    else:
-                        values = self.kernel(points, vectors) @ coefficients
-                result[rows] = values + self.intercepts
+                result[rows] = evaluate(self._kernel_values(X[rows], vectors), rows)
 
-        blocks = list(row_slices(X.shape[0], 16 * self.coefficients.shape[0]))
-        if len(blocks) == 1:
-            fill(blocks[0])
-        else:
-            map_in_threads(fill, blocks, n_jobs=None)
-        if np.abs(result).max(initial=0.0) <= MAX_VALUE_SHARE * np.finfo(X.dtype).max:
-            return result
-        if X.dtype == np.float32:
-            return self.pairwise(X.astype(np.float64))
-        msg = (
-            f"`X` has numbers of size {largest_magnitude(X):.0e}, for which the function "
-            "overflows; are they in the unit of the training rows?"
-        )
-        raise ValueError(msg)
+        blocks = list(row_slices(X.shape[0], 16 * machine.coefficients.shape[0]))
+        try:
+            if len(blocks) == 1:
+                fill(blocks[0])
+            else:
+                map_in_threads(fill, blocks, n_jobs=None)
+        except OverflowError:
+            if X.dtype == np.float32:
+                return self._evaluate(X.astype(np.float64), n_columns, evaluator)
+            msg = (
+                f"`X` has numbers of size {largest_magnitude(X):.0e}, for which the function "
+                "overflows; are they in the unit of the training rows?"
+            )
+            raise ValueError(msg) from None
+        return result
+
+    def _kernel_values(self, points: Any, vectors: Any) -> Any:
+        """Return the numbers of which f is a linear function: kernel values, or centered rows."""
+        if self.kernel.kind == "precomputed":
+            return points[:, vectors]
+        check_magnitude(points, is_new=True)
+        points = subtract_center(points, self.center)
+        return points if vectors is None else self.kernel(points, vectors)
 
     @property
     def _fits_single_precision(self) -> bool:
@@ -161,18 +240,24 @@ class MarginMachine:
         """Return a linear machine with feature weights in place of vectors, any other as it is.
 
         ``f(x) = w.(x - center) / width^2 + b``, where w is the weighted sum of a pair's vectors.
+        Many classes with more features than vectors keep their vectors, because weights of all
+        pairs would take more memory.
         """
         if self.kernel.kind != "linear" or self.vectors is None:
             return self
-        weights = np.asarray(subtract_center(self.vectors, self.center).T @ self.coefficients)
-        return replace(self, vectors=None, coefficients=weights)
+        if sparse.issparse(self.coefficients) and self.vectors.shape[1] > self.vectors.shape[0]:
+            return self
+        weights = subtract_center(self.vectors, self.center).T @ self.coefficients
+        if sparse.issparse(weights):  # of sparse rows and many classes
+            weights = weights.toarray()
+        return replace(self, vectors=None, coefficients=np.asarray(weights))
 
     def decision(self, X: Any) -> FloatArray:
         """Return f(x), positive for class 1; for c > 2 classes, a score for each class.
 
         The scores of several classes are coupled log-probabilities, see `class_scores`.
         """
-        return class_scores(self.pairwise(X), self.n_classes)
+        return self.scores(X)
 
 
 def predicted_codes(scores: FloatArray) -> IntArray:
@@ -199,7 +284,7 @@ def pairwise_values(machines: Sequence[MarginMachine], X: Any) -> list[FloatArra
     Parameters
     ----------
     machines : sequence of MarginMachine
-        Machines with the same kernel, vectors and center.
+        Machines with the same kernel, vectors and center, for up to 30 classes.
     X : array or CSR matrix of shape (m, d)
 
     Examples
@@ -222,6 +307,27 @@ def pairwise_values(machines: Sequence[MarginMachine], X: Any) -> list[FloatArra
     return np.split(joined.pairwise(X), len(machines), axis=1)
 
 
+def shortlisted_values(
+    machines: Sequence[MarginMachine], X: Any
+) -> tuple[list[FloatArray], IntArray]:
+    """Return f of the pairs of a shortlist for each row, for several machines, and the shortlists.
+
+    All machines have the same shortlist for a row: the classes with the largest sums over all
+    machines, each in units of its mean absolute values. So the values can be averaged.
+
+    Parameters
+    ----------
+    machines : sequence of MarginMachine
+        Machines for more than 30 classes.
+    X : array or CSR matrix of shape (m, d)
+    """
+    sums = np.zeros((X.shape[0], machines[0].n_classes))
+    for machine in machines:
+        sums += machine.class_sums(X, scales_of_pairs(machine.pair_means(X)))
+    shortlists = make_shortlists(sums)
+    return [machine.shortlisted(X, shortlists) for machine in machines], shortlists
+
+
 def _joint_products(machines: Sequence[MarginMachine], K: Any) -> list[FloatArray]:
     """Return f from rows of kernel values, with one product for many machines at a time."""
     joint_values: list[FloatArray] = []
@@ -232,10 +338,43 @@ def _joint_products(machines: Sequence[MarginMachine], K: Any) -> list[FloatArra
         coefficients = np.zeros((K.shape[1], len(group), n_pairs))
         for i, machine in enumerate(group):
             coefficients[machine.vectors, i] = machine.coefficients
-        values = np.asarray(K @ coefficients.reshape(K.shape[1], -1))
-        values += np.concatenate([machine.intercepts for machine in group])
+        intercepts = np.concatenate([machine.intercepts for machine in group])
+        coefficients = coefficients.reshape(K.shape[1], -1)
+        values = np.asarray(K @ coefficients + intercepts)
+        values = _without_rounding(values, K, _sizes(coefficients), intercepts)
         joint_values += np.split(values, len(group), axis=1)
     return joint_values
+
+
+def _dense(V: Any) -> FloatArray:
+    return np.asarray(V.toarray() if sparse.issparse(V) else V)
+
+
+def _sizes(coefficients: Any) -> FloatArray:
+    """Return the sum of the absolute coefficients of every pair."""
+    return np.asarray(abs(coefficients).sum(axis=0))
+
+
+def _without_rounding(
+    f: FloatArray, V: Any, sizes: FloatArray, intercepts: FloatArray
+) -> FloatArray:
+    """Return f with zeros in place of values that are as small as rounding errors of their sums.
+
+    Such values depend on the order in which a library adds them up, so that a row alone and the
+    same row among others would have different ones. `sizes` has the `_sizes` of the values.
+
+    Raises
+    ------
+    OverflowError
+        If a value overflows, or is close to it.
+    """
+    if not np.abs(f).max(initial=0.0) <= MAX_VALUE_SHARE * np.finfo(f.dtype).max:
+        raise OverflowError
+    largest = abs(V).max(axis=1)
+    largest = largest.toarray() if sparse.issparse(largest) else largest
+    limits = np.asarray(largest)[:, None] * sizes + np.abs(intercepts)
+    f[np.abs(f) <= ROUNDING[f.dtype.name] * limits] = 0.0
+    return f
 
 
 def blend_machines(machines: Sequence[MarginMachine], weights: Sequence[float]) -> MarginMachine:
@@ -283,20 +422,28 @@ def _add(machines: Sequence[MarginMachine]) -> MarginMachine:
     if len(machines) == 1:
         return first
     parts = [machine.coefficients for machine in machines]
-    vectors, coefficients = first.vectors, np.zeros(0)
+    vectors, coefficients = first.vectors, None
     if first.kernel.kind == "precomputed":
         numbers = np.concatenate([machine.vectors for machine in machines])
         vectors, position = np.unique(numbers, return_inverse=True)
-        coefficients = np.zeros((len(vectors), parts[0].shape[1]))
-        np.add.at(coefficients, position, np.vstack(parts))
+        places = (position, np.arange(len(numbers)))
+        merge = sparse.csr_array((np.ones(len(numbers)), places), (len(vectors), len(numbers)))
+        coefficients = merge @ _stack(parts)
     elif vectors is None or all(_are_equal(vectors, machine.vectors) for machine in machines):
-        coefficients = np.sum(parts, axis=0)
+        coefficients = sum(parts[1:], start=parts[0])
     else:
-        stack = sparse.vstack if sparse.issparse(vectors) else np.vstack
-        vectors = stack([machine.vectors for machine in machines])
-        coefficients = np.vstack(parts)
+        vectors = _stack([machine.vectors for machine in machines])
+        coefficients = _stack(parts)
+    if sparse.issparse(coefficients):
+        coefficients = coefficients.tocsc()
     intercepts = np.sum([machine.intercepts for machine in machines], axis=0)
     return replace(first, vectors=vectors, coefficients=coefficients, intercepts=intercepts)
+
+
+def _stack(matrices: Sequence[Any]) -> Any:
+    """Return matrices one below the other, as a sparse one if one of them is."""
+    is_sparse = any(sparse.issparse(matrix) for matrix in matrices)
+    return sparse.vstack(matrices, format="csr") if is_sparse else np.vstack(matrices)
 
 
 def _are_equal(A: Any, B: Any) -> bool:

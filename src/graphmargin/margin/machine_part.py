@@ -10,7 +10,6 @@ import numpy as np
 from graphmargin._typing import FloatArray, IntArray
 from graphmargin.harmonic.walk_part import WalkPart
 from graphmargin.margin.calibration import Calibration
-from graphmargin.margin.coupling import class_scores
 from graphmargin.margin.machine import MarginMachine, predicted_codes
 
 MIN_GRAPH_PROBABILITY = 1e-6
@@ -61,12 +60,11 @@ class MachinePart:
         X is a float array or CSR matrix of new rows; for a precomputed kernel, the kernel values
         between new and training rows.
         """
-        n_classes, calibration = self.machine.n_classes, self.calibration
-        scores = class_scores(self.machine.pairwise(X), n_classes, calibration.pair_scales)
+        scores = self.machine.scores(X, self.calibration.pair_scales)
         if self.walk is None:
             return scores
         log_graph = log_graph_probabilities(self.walk.probabilities(X))
-        return scores + calibration.graph_weight * log_graph
+        return scores + self.calibration.graph_weight * log_graph
 
     def label(self, X: Any) -> tuple[IntArray, FloatArray]:
         """Return class codes and class probabilities from one evaluation of f."""

@@ -20,7 +20,6 @@ from graphmargin.margin._solvers.feature_maps import FeatureMap, explicit_featur
 from graphmargin.margin._solvers.feature_training import N_LANDMARKS, feature_precision
 from graphmargin.margin._solvers.kernel_training import train_on_kernel
 from graphmargin.margin.class_weights import weights_of_rows
-from graphmargin.margin.coupling import class_scores
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine, TrainingReport, predicted_codes
 from graphmargin.margin.pairs import class_pairs
@@ -250,8 +249,9 @@ def complete(
     F: FloatArray, codes: IntArray, weights: FloatArray, intercepts: FloatArray
 ) -> IntArray:
     """Return the given classes, and those that the supervised machine predicts elsewhere."""
-    unlabeled = codes == UNLABELED
-    pairwise = F[unlabeled] @ weights + intercepts
+    unlabeled, n_classes = codes == UNLABELED, int(codes.max()) + 1
+    report = TrainingReport("smo", 1.0, len(F), form="rows")
+    machine = MarginMachine(Kernel("linear"), None, weights, intercepts, n_classes, 0.0, report)
     completed = codes.copy()
-    completed[unlabeled] = predicted_codes(class_scores(pairwise, int(codes.max()) + 1))
+    completed[unlabeled] = predicted_codes(machine.scores(F[unlabeled]))
     return completed

@@ -14,7 +14,7 @@ from graphmargin._typing import BoolArray, FloatArray, IntArray, ProgressCallbac
 from graphmargin.harmonic.solution import HarmonicSolution, mean_solution
 from graphmargin.harmonic.walk_part import WalkPart
 from graphmargin.labels import UNLABELED, EncodedLabels
-from graphmargin.margin.calibration import calibrate_pairs, calibration_targets
+from graphmargin.margin.calibration import calibrate_machine, calibration_targets
 from graphmargin.margin.induced import (
     InducedLabels,
     confident_labels,
@@ -273,7 +273,7 @@ def _calibrated_on_masses(
     """Return a machine that is calibrated on the class masses of some training rows."""
     sample = rows[:: -(-len(rows) // CALIBRATION_ROWS)]
     targets = calibration_targets(solution.class_mass, data.labels.codes)[sample]
-    calibration = calibrate_pairs(machine.pairwise(data.X[sample]), targets, data.class_weight)
+    calibration = calibrate_machine(machine, data.X[sample], targets, data.class_weight)
     return MachinePart(machine.collapse_linear(), calibration)
 
 

@@ -14,8 +14,8 @@ from graphmargin._threads import map_in_threads
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
 from graphmargin.harmonic.walk_part import WalkPart
 from graphmargin.labels import UNLABELED, EncodedLabels
-from graphmargin.margin.calibration import calibrate_pairs, calibration_targets
-from graphmargin.margin.coupling import class_scores
+from graphmargin.margin.calibration import calibrate_machine, calibration_targets
+from graphmargin.margin.coupling import class_scores, mean_sizes, scales_of_pairs
 from graphmargin.margin.induced import InducedLabels
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import (
@@ -23,10 +23,12 @@ from graphmargin.margin.machine import (
     blend_machines,
     pairwise_values,
     predicted_codes,
+    shortlisted_values,
     subtract_center,
 )
 from graphmargin.margin.machine_part import MachinePart
 from graphmargin.margin.pairs import MarginProblem
+from graphmargin.margin.shortlists import MAX_ALL_PAIRS
 from graphmargin.margin.solvers import train_on_kernel
 from graphmargin.margin.training import Approximation, choose_center, train_machines
 from graphmargin.search.choice import Choice
@@ -36,6 +38,8 @@ from graphmargin.search.held_out import NOTHING_HELD_OUT
 from graphmargin.search.member import Candidate, FittedMember
 from graphmargin.search.trials import Trials, pairwise_trials
 
+HeldOutValues = tuple[list[FloatArray], IntArray | None]
+"""f of pairs of classes at some rows, for each machine, and the shortlists of many classes."""
 MAX_SCALE_ROWS = 500
 """Largest number of rows on which the scale of a function and its class shares are measured."""
 MAX_BLENDED = 4
@@ -104,30 +108,31 @@ def try_on_kernel(
     held_out_rows = None
     if data.validation is None:
         tested = [np.flatnonzero(np.isin(rows, fold)) for fold in trial.folds]
-        trained = map_in_threads(
-            lambda labels: _train_candidates(K, labels, candidates, keys, machines),
-            learned[1:],
+        tests = map_in_threads(
+            lambda fold: _held_out_values(
+                _train_candidates(K, fold[0], candidates, keys, machines), K[fold[1]]
+            ),
+            zip(learned[1:], tested, strict=True),
             n_jobs=data.execution.n_jobs,
         )
-        values = [K[part] for part in tested]
         places = rows[np.concatenate([NOTHING_HELD_OUT, *tested])]
         held_out_rows, held_out_codes = trial.numbers[places], labels.codes[places]
     else:
-        trained = [machines]
         new, held_out_codes = data.validation
         if kernel.kind == "precomputed" and len(rows) < new.shape[1]:
             new = new[:, rows]
-        values = [_kernel_values(new, points, kernel, center)]
+        tests = [_held_out_values(machines, _kernel_values(new, points, kernel, center))]
     unlabeled = np.flatnonzero(labels.codes[rows] == UNLABELED)
     scale_rows = unlabeled[:: -(-len(unlabeled) // MAX_SCALE_ROWS) or 1]
     trials = pairwise_trials(
         candidates,
         [bool(np.isinf(gamma_g)) for gamma_g, _ in keys],
         held_out_codes,
-        [pairwise_values(part, block) for part, block in zip(trained, values, strict=True)],
-        pairwise_values(machines, K[scale_rows]),
+        [values for values, _ in tests],
+        _unlabeled_sizes(machines, K[scale_rows]),
         len(labels.classes),
         held_out_rows,
+        _stacked_shortlists(tests),
     )
     has_all_rows = len(rows) == data.X.shape[0]
     return replace(
@@ -165,27 +170,68 @@ def try_on_features(
     """
     labels = EncodedLabels(data.labels.classes, data.labels.codes[rows])
     tested = [np.flatnonzero(np.isin(rows, fold)) for fold in data.folds]
-    fold_codes = [labels.without(places).codes for places in (NOTHING_HELD_OUT, *tested)]
-    by_fold = map_in_threads(train, fold_codes, n_jobs=data.execution.n_jobs, progress=progress)
+    unlabeled = points[~labels.labeled]
+
+    def try_fold(places: IntArray | None) -> tuple[Any, Any]:
+        """Return the machines of a fold at its held-out rows, or for None those on all labels.
+
+        The machines themselves are not kept: those of many classes take much memory.
+        """
+        if places is not None:
+            return _held_out_values(train(labels.without(places).codes), points[places]), None
+        machines = train(labels.codes)
+        test = None if validation is None else _held_out_values(machines, validation[0])
+        return test, _unlabeled_sizes(machines, unlabeled)
+
+    (test, sizes), *tests_of_folds = map_in_threads(
+        try_fold, [None, *tested], n_jobs=data.execution.n_jobs, progress=progress
+    )
     if validation is None:
-        pairs = zip(by_fold[1:], tested, strict=True)
-        parts = [pairwise_values(trained, points[places]) for trained, places in pairs]
+        tests = [held_out_values for held_out_values, _ in tests_of_folds]
         places = np.concatenate([NOTHING_HELD_OUT, *tested])
         held_out_rows, held_out_codes = rows[places], labels.codes[places]
     else:
-        held_out_rows = None
-        new, held_out_codes = validation
-        parts = [pairwise_values(by_fold[0], new)]
+        tests, held_out_rows, held_out_codes = [test], None, validation[1]
     trials = pairwise_trials(
         candidates,
         [float(candidate["gamma_u"]) == 0 for candidate in candidates],
         held_out_codes,
-        parts,
-        pairwise_values(by_fold[0], points[~labels.labeled]),
+        [values for values, _ in tests],
+        sizes,
         len(labels.classes),
         held_out_rows,
+        _stacked_shortlists(tests),
     )
     return replace(trials, max_blended=MAX_BLENDED)
+
+
+def _held_out_values(machines: Sequence[MarginMachine], X: Any) -> HeldOutValues:
+    """Return f of pairs of classes for each machine, and the shortlists of many classes."""
+    if machines[0].n_classes <= MAX_ALL_PAIRS:
+        return pairwise_values(machines, X), None
+    return shortlisted_values(machines, X)
+
+
+def _stacked_shortlists(tests: Sequence[HeldOutValues]) -> IntArray | None:
+    shortlists = [part for _, part in tests if part is not None]
+    return np.concatenate(shortlists) if shortlists else None
+
+
+def _unlabeled_sizes(
+    machines: Sequence[MarginMachine], X: Any
+) -> list[tuple[FloatArray, IntArray]]:
+    """Return mean absolute values of f of all pairs, and class codes, for each machine."""
+    sizes = []
+    if machines[0].n_classes <= MAX_ALL_PAIRS:
+        for f in pairwise_values(machines, X):
+            means = mean_sizes(f)
+            scores = class_scores(f, machines[0].n_classes, scales_of_pairs(means))
+            sizes.append((means, predicted_codes(scores)))
+        return sizes
+    for machine in machines:
+        means = machine.pair_means(X)
+        sizes.append((means, predicted_codes(machine.scores(X, scales_of_pairs(means)))))
+    return sizes
 
 
 def labels_of_trial(data: TrainingData, trial: TrialRows, induced: InducedLabels) -> InducedLabels:
@@ -267,14 +313,14 @@ def calibrate_and_label(
     of all rows.
     """
     labels, n_classes = data.labels, data.n_classes
-    pairwise = machine.pairwise(data.X)
     if choice.is_tested:
         calibration = choice.calibration
     else:
         given = labels.codes[labels.labeled]
         targets = calibration_targets(np.eye(n_classes)[given], given)
-        calibration = calibrate_pairs(pairwise[labels.labeled], targets, data.class_weight)
-    scores = class_scores(pairwise, n_classes, calibration.pair_scales)
+        rows = data.X[np.flatnonzero(labels.labeled)]
+        calibration = calibrate_machine(machine, rows, targets, data.class_weight)
+    scores = machine.scores(data.X, calibration.pair_scales)
     walk = None
     if graph is not None and calibration.graph_weight > 0:
         walk, log_graph = graph

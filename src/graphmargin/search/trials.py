@@ -12,7 +12,6 @@ import numpy as np
 from graphmargin._typing import BoolArray, FloatArray, IntArray
 from graphmargin.labels import EncodedLabels
 from graphmargin.margin.coupling import class_scores, scales_of_pairs
-from graphmargin.margin.machine import predicted_codes
 from graphmargin.search.held_out import NOTHING_HELD_OUT
 from graphmargin.search.predictor import Part, as_scores
 
@@ -39,10 +38,13 @@ class Trials:
     fold : array of shape (h,)
         Fold in which each of them was held out.
     held_out_values : array of shape (m, h, q)
-        Columns of the candidates trained without the label, divided by their `scales`.
+        Columns of the candidates trained without the label, divided by their `scales`. Of many
+        classes, they are the pairs of a shortlist.
+    shortlists : array of shape (h, k) or None
+        Classes whose pairs are in the columns; None if all are.
     scales : array of shape (m,)
         Mean absolute value of a candidate's function, trained on all labels.
-    pair_scales : array of shape (m, q)
+    pair_scales : array of shape (m, n_pairs)
         The same for every pair of classes, divided by `scales`.
     shares : array of shape (m, c)
         Shares of the classes among the rows that this function labels, smoothed so that none is
@@ -79,6 +81,7 @@ class Trials:
     pair_scales: FloatArray
     shares: FloatArray
     held_out_rows: IntArray | None = None
+    shortlists: IntArray | None = None
     columns: Literal["pairs", "masses"] = "pairs"
     graph_distributions: Sequence[FloatArray | None] = ()
     max_blended: int | None = None
@@ -146,22 +149,26 @@ class Trials:
         Examples
         --------
         >>> values = [[np.array([[0.5], [-0.25]])]]
-        >>> trials = pairwise_trials([{}], [False], np.zeros(2), values, [np.ones((1, 1))], 2)
+        >>> unlabeled = [(np.ones(1), np.zeros(1, dtype=int))]
+        >>> trials = pairwise_trials([{}], [False], np.zeros(2), values, unlabeled, 2)
         >>> trials.scores(np.ones(1)).tolist()
         [-0.5, 0.25]
         """
         values = np.tensordot(weights, self.held_out_values[:, rows], axes=1)
-        return self._class_scores(values, weights @ self.pair_scales)
+        return self._class_scores(values, weights @ self.pair_scales, rows)
 
     @cached_property
     def candidate_scores(self) -> tuple[FloatArray, ...]:
         """Class scores of each candidate for all held-out labels."""
         return tuple(map(self._class_scores, self.held_out_values, self.pair_scales))
 
-    def _class_scores(self, values: FloatArray, pair_scales: FloatArray) -> FloatArray:
+    def _class_scores(
+        self, values: FloatArray, pair_scales: FloatArray, rows: Any = slice(None)
+    ) -> FloatArray:
         if self.columns == "masses":
             return as_scores(values)
-        return class_scores(values, self.shares.shape[1], pair_scales)
+        shortlists = None if self.shortlists is None else self.shortlists[rows]
+        return class_scores(values, self.shares.shape[1], pair_scales, shortlists)
 
 
 def labels_of_other_folds(fold: IntArray, rows: IntArray | None) -> dict[int, BoolArray]:
@@ -224,9 +231,10 @@ def pairwise_trials(
     supervised: Sequence[bool],
     held_out_codes: IntArray,
     parts: Sequence[Sequence[FloatArray]],
-    unlabeled_values: Sequence[FloatArray],
+    unlabeled: Sequence[tuple[FloatArray, IntArray]],
     n_classes: int,
     held_out_rows: IntArray | None = None,
+    shortlists: IntArray | None = None,
 ) -> Trials:
     """Return the trials of max-margin machines.
 
@@ -234,22 +242,19 @@ def pairwise_trials(
     ----------
     params, supervised, held_out_codes
         See `Trials`.
-    parts : sequence of sequences of arrays of shape (h_i, n_pairs)
+    parts : sequence of sequences of arrays of shape (h_i, q)
         f at the held-out labels, fold by fold and candidate by candidate.
-    unlabeled_values : sequence of arrays of shape (s, n_pairs)
-        f at some unlabeled rows, trained on all labels.
+    unlabeled : sequence of (array of shape (n_pairs,), array of int)
+        For machines on all labels, mean absolute values of f of every pair at some unlabeled rows,
+        and class codes of such rows.
     n_classes : int
-    held_out_rows
+    held_out_rows, shortlists
         See `Trials`.
     """
-    scales = np.array([np.abs(f).mean() if f.size else 1.0 for f in unlabeled_values])
-    scales[scales < np.finfo(np.float64).eps] = 1.0  # it is zero for equal rows
-    held_out_values, fold = stack_folds(parts, scales, n_classes * (n_classes - 1) // 2)
-    pair_scales = np.array([scales_of_pairs(f) for f in unlabeled_values])
-    assigned = [
-        predicted_codes(class_scores(f, n_classes, units))
-        for f, units in zip(unlabeled_values, pair_scales, strict=True)
-    ]
+    means = np.array([sizes for sizes, _ in unlabeled])
+    scales = scales_of_pairs(means.mean(axis=1))
+    n_columns = means.shape[1] if shortlists is None else parts[0][0].shape[1]
+    held_out_values, fold = stack_folds(parts, scales, n_columns)
     return Trials(
         params=[dict(candidate) for candidate in params],
         supervised=np.array(supervised, dtype=np.bool_),
@@ -257,9 +262,10 @@ def pairwise_trials(
         fold=fold,
         held_out_values=held_out_values,
         scales=scales,
-        pair_scales=pair_scales / scales[:, None],
-        shares=np.array([smoothed_shares(codes, n_classes) for codes in assigned]),
+        pair_scales=scales_of_pairs(means) / scales[:, None],
+        shares=np.array([smoothed_shares(codes, n_classes) for _, codes in unlabeled]),
         held_out_rows=held_out_rows,
+        shortlists=shortlists,
     )
 
 

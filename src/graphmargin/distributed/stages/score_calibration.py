@@ -24,7 +24,7 @@ from graphmargin.distributed.stages.training_rows import (
     count_rows,
     loss_terms,
 )
-from graphmargin.margin.calibration import Calibration, calibrate_pairs, calibration_targets
+from graphmargin.margin.calibration import Calibration, calibrate_machine, calibration_targets
 from graphmargin.margin.machine import MarginMachine
 from graphmargin.methods.cut import CALIBRATION_ROWS
 
@@ -60,7 +60,7 @@ def calibrate(
     )
     n_labels = counts[:, machine.n_classes :].sum(axis=0)
     targets = calibration_targets(mass.astype(np.float64), codes, n_labels)
-    return calibrate_pairs(machine.pairwise(X), targets, plan.class_weight)
+    return calibrate_machine(machine, X, targets, plan.class_weight)
 
 
 def _sample_partition(

@@ -26,7 +26,6 @@ from graphmargin.harmonic.solution import spread_sink_mass
 from graphmargin.labeling.label_sources import GIVEN, INDUCED, MODEL, SOURCES
 from graphmargin.labels import UNLABELED
 from graphmargin.margin.calibration import Calibration
-from graphmargin.margin.coupling import class_scores
 from graphmargin.margin.machine import predicted_codes
 
 GIVEN_SOURCE, INDUCED_SOURCE, MODEL_SOURCE = map(SOURCES.index, (GIVEN, INDUCED, MODEL))
@@ -88,8 +87,7 @@ def _label_partition(
     X = PartitionedPoints(folder).read(partition, Points).X
     machine = StoredMachine(folder).read()
     n, n_classes = len(X), machine.n_classes
-    pairwise = machine.pairwise(X) if n else np.zeros((0, len(machine.intercepts)))
-    scores = class_scores(pairwise, n_classes, calibration.pair_scales)
+    scores = machine.scores(X, calibration.pair_scales)
     codes, distributions = predicted_codes(scores), calibration.probabilities(scores)
     induced, is_given = given, given != UNLABELED
     if not by_machine:  # a given label is certain, also where there is no solution

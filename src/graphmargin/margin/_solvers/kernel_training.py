@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from itertools import combinations
+from collections.abc import Sequence
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from graphmargin.margin._solvers.fixed_bias_descent import FixedBiasSolution, so
 from graphmargin.margin._solvers.smo import (
     MAX_ITERATIONS,
     TOLERANCE,
+    PairColumns,
     PairSolutions,
     solve_smo_pairs,
 )
@@ -28,6 +30,7 @@ from graphmargin.margin.pairs import (
     pair_rows,
     rows_by_class,
 )
+from graphmargin.margin.shortlists import MAX_ALL_PAIRS
 
 if TYPE_CHECKING:
     from sklearn.svm import SVC
@@ -82,17 +85,18 @@ def train_on_kernel(
     problem = margin_problem(codes, C, sample_weight)
     members = rows_by_class(codes, problem.weights, problem.n_classes)
     pairs, bounds = class_pairs(problem.n_classes), problem.bounds
-    initial = np.zeros((len(pairs), len(codes)))
-    if start is not None:
-        initial[:, start.vectors] = (start.coefficients * (C / start.report.C)).T
+    initial = None if start is None else _columns_of(start, C / start.report.C)
 
     def solve(part: IntArray) -> PairSolutions:
+        columns = initial
+        if initial is not None:
+            columns = initial._replace(ends=initial.ends[part[0] : part[-1] + 2])
         return solve_smo_pairs(
             K,
             members,
             pairs[part],
             bounds,
-            start=initial[part],
+            start=columns,
             tolerance=tolerance,
             max_iterations=max_iterations or MAX_ITERATIONS,
         )
@@ -105,11 +109,37 @@ def train_on_kernel(
     return _machine_of_rows(
         "smo",
         problem,
-        np.concatenate([solution.coefficients for solution in solutions]).T,
+        _matrix_of([solution.coefficients for solution in solutions], len(codes)),
         np.concatenate([solution.biases for solution in solutions]),
         max(solution.violation for solution in solutions),
         all(solution.converged for solution in solutions),
     )
+
+
+def _columns_of(machine: MarginMachine, factor: float) -> PairColumns:
+    """Return the coefficients of a machine on row numbers times a factor, pair by pair."""
+    coefficients, vectors = machine.coefficients, np.asarray(machine.vectors, dtype=np.int64)
+    if sparse.issparse(coefficients):
+        ends = coefficients.indptr.astype(np.int64)
+        return PairColumns(ends, vectors[coefficients.indices], factor * coefficients.data)
+    m, n_pairs = coefficients.shape
+    ends = m * np.arange(n_pairs + 1)
+    return PairColumns(ends, np.tile(vectors, n_pairs), (factor * coefficients).T.ravel())
+
+
+def _matrix_of(columns: Sequence[PairColumns], n_rows: int) -> FloatArray | sparse.csc_array:
+    """Return columns as a matrix, which is sparse if classes are so many that it is mostly zero."""
+    sizes = np.concatenate([np.diff(part.ends) for part in columns])
+    rows = np.concatenate([part.rows for part in columns])
+    values = np.concatenate([part.values for part in columns])
+    if len(sizes) > MAX_ALL_PAIRS * (MAX_ALL_PAIRS - 1) // 2:
+        ends = np.concatenate([[0], np.cumsum(sizes)])
+        matrix = sparse.csc_array((values, rows, ends), shape=(n_rows, len(sizes)))
+        matrix.eliminate_zeros()
+        return matrix
+    dense = np.zeros((n_rows, len(sizes)))
+    dense[rows, np.repeat(np.arange(len(sizes)), sizes)] = values
+    return dense
 
 
 def train_without_bias(
@@ -153,13 +183,14 @@ def train_without_bias(
         return solve_fixed_bias(F[rows], signs, np.minimum(limits, 0.0), np.maximum(limits, 0.0))
 
     solutions = map_in_threads(solve, pairs, n_jobs=n_jobs)
-    coefficients = np.zeros((len(codes), len(pairs)))
-    for pair, ((rows, _), solution) in enumerate(zip(pairs, solutions, strict=True)):
-        coefficients[rows, pair] = solution.beta
+    columns = [
+        PairColumns(np.array([0, len(rows)]), rows, solution.beta)
+        for (rows, _), solution in zip(pairs, solutions, strict=True)
+    ]
     return _machine_of_rows(
         "coordinate descent",
         problem,
-        coefficients,
+        _matrix_of(columns, len(codes)),
         np.zeros(len(pairs)),
         max(solution.violation for solution in solutions),
         all(solution.converged for solution in solutions),
@@ -169,7 +200,7 @@ def train_without_bias(
 def _machine_of_rows(
     solver: Solver,
     problem: MarginProblem,
-    coefficients: FloatArray,
+    coefficients: FloatArray | sparse.csc_array,
     intercepts: FloatArray,
     violation: float,
     converged: bool,
@@ -178,11 +209,23 @@ def _machine_of_rows(
     failure = ""
     if not converged:
         failure = failure_message(f"the optimality conditions are violated by {violation:.1e}")
-    support = np.flatnonzero(coefficients.any(axis=1))
+    if sparse.issparse(coefficients):
+        support = np.unique(coefficients.indices)
+        coefficients = sparse.csc_array(
+            (
+                coefficients.data,
+                np.searchsorted(support, coefficients.indices),
+                coefficients.indptr,
+            ),
+            shape=(len(support), len(intercepts)),
+        )
+    else:
+        support = np.flatnonzero(coefficients.any(axis=1))
+        coefficients = coefficients[support]
     return MarginMachine(
         Kernel("precomputed"),
         support,
-        coefficients[support],
+        coefficients,
         intercepts,
         n_classes=problem.n_classes,
         center=0.0,
@@ -241,7 +284,7 @@ def train_by_libsvm(
     )
 
 
-def _pair_coefficients(svm: SVC) -> tuple[FloatArray, FloatArray]:
+def _pair_coefficients(svm: SVC) -> tuple[FloatArray | sparse.csc_array, FloatArray]:
     """Return LIBSVM's dual coefficients with a column for each pair of classes.
 
     LIBSVM stores for a support vector of class i its c-1 coefficients against the other classes,
@@ -251,10 +294,14 @@ def _pair_coefficients(svm: SVC) -> tuple[FloatArray, FloatArray]:
     if sparse.issparse(dual):  # (c - 1, m) numbers, mostly not zero
         dual = dual.toarray()
     sign = -1.0 if n_classes == 2 else 1.0
-    owner = np.repeat(np.arange(n_classes), svm.n_support_)
-    first, second = np.triu_indices(n_classes, 1)
-    coefficients = np.zeros((len(owner), len(first)))
-    for pair, (i, j) in enumerate(zip(first, second, strict=True)):
-        coefficients[owner == i, pair] = dual[j - 1, owner == i]
-        coefficients[owner == j, pair] = dual[i, owner == j]
-    return sign * coefficients, sign * svm.intercept_
+    ends = np.concatenate([[0], np.cumsum(svm.n_support_)])
+    members = [np.arange(*range_) for range_ in pairwise(ends)]
+    columns = [
+        PairColumns(
+            np.array([0, len(members[i]) + len(members[j])]),
+            np.concatenate([members[i], members[j]]),
+            sign * np.concatenate([dual[j - 1, members[i]], dual[i, members[j]]]),
+        )
+        for i, j in class_pairs(n_classes)
+    ]
+    return _matrix_of(columns, int(ends[-1])), sign * svm.intercept_

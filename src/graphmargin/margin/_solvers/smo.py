@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -92,10 +93,10 @@ def solve_smo(
     rows, signs = np.asarray(rows), np.asarray(signs)
     positive, negative = np.flatnonzero(signs > 0), np.flatnonzero(signs < 0)
     order = np.concatenate([positive, negative])
-    limits, initial = np.zeros(len(K)), np.zeros((1, len(K)))
+    limits, initial = np.zeros(len(K)), None
     limits[rows] = bounds
     if start is not None:
-        initial[0, rows] = signs * np.asarray(start)
+        initial = PairColumns(np.array([0, len(rows)]), rows, signs * np.asarray(start))
     solved = solve_smo_pairs(
         K,
         [rows[positive], rows[negative]],
@@ -106,7 +107,7 @@ def solve_smo(
         max_iterations=max_iterations,
     )
     alpha = np.empty(len(rows))
-    alpha[order] = signs[order] * solved.coefficients[0, rows[order]]
+    alpha[order] = signs[order] * solved.coefficients.values
     return SmoSolution(
         alpha,
         float(solved.biases[0]),
@@ -116,14 +117,30 @@ def solve_smo(
     )
 
 
+class PairColumns(NamedTuple):
+    """A column of numbers for each pair of classes, with entries at the rows of the pair alone.
+
+    Attributes
+    ----------
+    ends : array of shape (n_pairs + 1,)
+        Entries ``ends[p]`` to ``ends[p + 1]`` are those of pair p.
+    rows, values : arrays
+        Row number and value of each entry.
+    """
+
+    ends: IntArray
+    rows: IntArray
+    values: FloatArray
+
+
 @dataclass(frozen=True)
 class PairSolutions:
     """Solutions of the dual problems of several pairs of classes, and their accuracy.
 
     Attributes
     ----------
-    coefficients : array of shape (n_pairs, N)
-        ``s_i alpha_i`` for every pair and row, zero for rows of other classes.
+    coefficients : PairColumns
+        ``s_i alpha_i`` of the rows of every pair.
     biases : array of shape (n_pairs,)
     iterations : array of shape (n_pairs,)
     converged : bool
@@ -132,7 +149,7 @@ class PairSolutions:
         Largest violation of the optimality conditions, in units of f.
     """
 
-    coefficients: FloatArray
+    coefficients: PairColumns
     biases: FloatArray
     iterations: IntArray
     converged: bool
@@ -145,7 +162,7 @@ def solve_smo_pairs(
     pairs: IntArray,
     bounds: FloatArray,
     *,
-    start: FloatArray | None = None,
+    start: PairColumns | None = None,
     tolerance: float = TOLERANCE,
     max_iterations: int = MAX_ITERATIONS,
 ) -> PairSolutions:
@@ -164,8 +181,8 @@ def solve_smo_pairs(
         Two classes each; the signs of the first one are positive.
     bounds : array of shape (N,)
         C_i > 0 for the rows that take part.
-    start : array of shape (n_pairs, N), default=None
-        Initial coefficients, made feasible as in `solve_smo`.
+    start : PairColumns, default=None
+        Initial coefficients at any rows, made feasible as in `solve_smo`.
     tolerance, max_iterations
         As in `solve_smo`, for each pair.
 
@@ -174,16 +191,19 @@ def solve_smo_pairs(
     >>> X = np.array([[-1.0], [3.0], [4.0]])
     >>> members, pairs = [np.array([0]), np.array([1, 2])], np.array([[1, 0]])
     >>> solved = solve_smo_pairs(X @ X.T, members, pairs, np.full(3, 10.0))
-    >>> solved.coefficients.tolist(), solved.biases.tolist()
-    ([[-0.125, 0.125, 0.0]], [-0.5])
+    >>> rows, values = solved.coefficients.rows, solved.coefficients.values
+    >>> rows.tolist(), values.tolist(), solved.biases.tolist()
+    ([1, 2, 0], [0.125, 0.0, -0.125], [-0.5])
     """
     order = np.concatenate(members).astype(np.int64, copy=False)
     sizes = np.array([len(rows) for rows in members])
-    ends = np.cumsum(sizes)
-    ranges = np.column_stack([ends - sizes, ends])
-    largest = int(sizes[pairs].sum(axis=1).max(initial=0))
-    coefficients = np.zeros((len(pairs), len(K)))
-    start = coefficients if start is None else start
+    last = np.cumsum(sizes)
+    ranges, sizes_of_pairs = np.column_stack([last - sizes, last]), sizes[pairs].sum(axis=1)
+    largest = int(sizes_of_pairs.max(initial=0))
+    ends = np.concatenate([[0], np.cumsum(sizes_of_pairs)])
+    coefficients = PairColumns(ends, np.empty(ends[-1], dtype=np.int64), np.empty(ends[-1]))
+    if start is None:
+        start = PairColumns(np.zeros_like(ends), order[:0], np.zeros(0))
     rows, state = np.empty(largest, dtype=np.int64), np.empty((8, largest))
     n_cached = largest if largest <= MAX_CACHED else 2
     cache, is_cached = np.empty((n_cached, largest)), np.zeros(largest, dtype=np.bool_)
@@ -195,7 +215,8 @@ def solve_smo_pairs(
     while resume[0] < len(pairs):
         _solve_smo_pairs(
             *(K, order, ranges, pairs, bounds, float(tolerance), max_iterations, ENTRIES_AT_ONCE),
-            *(start, coefficients, biases, iterations, violations, rows, state),
+            *(start.ends, start.rows, start.values, np.zeros(len(K))),
+            *(*coefficients, biases, iterations, violations, rows, state),
             *(cache, is_cached, resume),
         )
         raise_if_cancelled()
@@ -344,8 +365,13 @@ def _solve_smo_pairs(  # type: ignore[no-untyped-def]
     tolerance,
     max_iterations,
     max_entries,
+    start_ends,
+    start_rows,
+    start_values,
     start,
-    coefficients,
+    ends,
+    column_rows,
+    values,
     biases,
     iterations,
     violations,
@@ -357,7 +383,8 @@ def _solve_smo_pairs(  # type: ignore[no-untyped-def]
 ):
     """Solve pair after pair, until all are solved or `max_entries` entries of K are visited.
 
-    The pair that is interrupted is continued in the next call, from its `rows` and `state`.
+    The pair that is interrupted is continued in the next call, from its `rows` and `state`. `start`
+    is zero before and after a pair is prepared, and has the initial value of every row meanwhile.
     """
     left = max_entries
     for pair in range(resume[0], len(pairs)):
@@ -367,7 +394,11 @@ def _solve_smo_pairs(  # type: ignore[no-untyped-def]
         if resume[1] == 0:
             for t in range(n):
                 rows[t] = order[first[0] + t if t < n_positive else second[0] + t - n_positive]
-            _prepare(K, rows[:n], n_positive, bounds, start[pair], state, cache, is_cached)
+            for t in range(start_ends[pair], start_ends[pair + 1]):
+                start[start_rows[t]] = start_values[t]
+            _prepare(K, rows[:n], n_positive, bounds, start, state, cache, is_cached)
+            for t in range(start_ends[pair], start_ends[pair + 1]):
+                start[start_rows[t]] = 0.0
         share = min(max(left // n, 1), max_iterations - iterations[pair])
         steps, violations[pair] = _iterate(K, rows[:n], state, cache, is_cached, tolerance, share)
         iterations[pair] += steps
@@ -377,7 +408,7 @@ def _solve_smo_pairs(  # type: ignore[no-untyped-def]
             return
         biases[pair] = _bias(state[0, :n], state[1, :n], state[2, :n], state[4, :n])
         for t in range(n):
-            coefficients[pair, rows[t]] = state[0, t]
+            column_rows[ends[pair] + t], values[ends[pair] + t] = rows[t], state[0, t]
         resume[0], resume[1] = pair + 1, 0
         if left <= 0:
             return
