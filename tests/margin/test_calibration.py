@@ -8,7 +8,7 @@ from scipy.special import expit, log_expit
 
 from graphmargin.margin.calibration import (
     Calibration,
-    calibrate_pairs,
+    calibrate_machine,
     calibration_targets,
     fit_calibration,
     fit_sharpness,
@@ -16,6 +16,8 @@ from graphmargin.margin.calibration import (
     sharpness_at_confidence,
 )
 from graphmargin.margin.coupling import class_scores
+from graphmargin.margin.kernels import Kernel
+from graphmargin.margin.machine import MarginMachine, TrainingReport
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -199,7 +201,9 @@ def test_pairs_are_calibrated_in_their_own_units():
     rng = np.random.default_rng(0)
     codes, units = np.arange(30) % 3, np.array([1e-3, 1.0, 50.0])
     f = rng.normal(size=(30, 3)) * units
-    fitted = calibrate_pairs(f, np.eye(3)[codes])
+    report = TrainingReport("smo", 1.0, 30)
+    machine = MarginMachine(Kernel("linear"), None, np.eye(3), np.zeros(3), 3, 0.0, report)
+    fitted = calibrate_machine(machine, f, np.eye(3)[codes])
     np.testing.assert_allclose(fitted.pair_scales, np.abs(f).mean(axis=0))
     expected = fit_calibration(class_scores(f, 3, fitted.pair_scales), np.eye(3)[codes])
     assert (fitted.sharpness, fitted.doubt) == (expected.sharpness, expected.doubt)

@@ -13,6 +13,7 @@ from graphmargin.margin.coupling import (
     PAIR_SHARPNESS,
     class_scores,
     coupled_log_probabilities,
+    mean_sizes,
     scales_of_pairs,
 )
 from tests.margin.problems import quadratic_program
@@ -116,6 +117,6 @@ def test_scores_are_those_of_pairs_in_their_units():
 
 def test_scales_are_means_of_absolute_values_and_never_zero():
     f = np.array([[1.0, 0.0, -4.0], [-3.0, 0.0, 4.0]], dtype=np.float32)
-    assert scales_of_pairs(f).tolist() == [2.0, 1.0, 4.0]
-    assert scales_of_pairs(f).dtype == np.float64
-    assert scales_of_pairs(f[:0]).tolist() == [1.0, 1.0, 1.0]
+    assert scales_of_pairs(mean_sizes(f)).tolist() == [2.0, 1.0, 4.0]
+    assert mean_sizes(f).dtype == np.float64
+    assert scales_of_pairs(mean_sizes(f[:0])).tolist() == [1.0, 1.0, 1.0]

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from graphmargin.graph import knn_graph
 from graphmargin.margin import Kernel
-from graphmargin.margin.calibration import calibrate_pairs, calibration_targets
+from graphmargin.margin.calibration import calibrate_machine, calibration_targets
 from graphmargin.margin.coupling import class_scores
 from graphmargin.margin.machine import predicted_codes
 from graphmargin.methods import low_density
@@ -169,7 +169,8 @@ def test_kernel_matrix_gives_the_trials_of_its_rows(name, container):
     ):
         expected = try_candidates(name, X, y, rows, W, kernel="poly", width=2.0)
         trials = try_candidates(name, container(K(X, X)), y, matrix, W, kernel="precomputed")
-        assert_same_trials(trials, expected, atol=5e-3)
+        # L-BFGS ends trials of semi-supervised SVMs early, so that rounding changes f more.
+        assert_same_trials(trials, expected, atol=3e-2 if name == "low-density" else 5e-3)
 
 
 @pytest.mark.usefixtures("small_samples")
@@ -254,7 +255,7 @@ def test_without_held_out_labels_probabilities_are_calibrated_on_given_labels(na
     fitted = fit_chosen(name, X, y, NOTHING)
     given = y[y >= 0]
     targets = calibration_targets(np.eye(3)[given], given)
-    expected = calibrate_pairs(pairwise(fitted, X[y >= 0]), targets)
+    expected = calibrate_machine(fitted.predictor.part.machine, X[y >= 0], targets)
     calibration = fitted.predictor.part.calibration
     assert (calibration.sharpness, calibration.doubt) == (expected.sharpness, expected.doubt)
     np.testing.assert_array_equal(calibration.pair_scales, expected.pair_scales)

@@ -89,7 +89,8 @@ def test_folds_are_stacked_in_units_of_the_scales():
 def test_pairs_of_classes_have_scales_of_their_own():
     f = np.array([[2.0, 0.0, -8.0], [-4.0, 0.0, 4.0]])
     parts = [[np.array([[1.0, 2.0, 3.0]])]]
-    trials = pairwise_trials([{}], [False], np.array([0]), parts, [f], 3, np.array([7]))
+    unlabeled = [(np.abs(f).mean(axis=0), np.array([0]))]
+    trials = pairwise_trials([{}], [False], np.array([0]), parts, unlabeled, 3, np.array([7]))
     assert trials.scales.tolist() == [3.0]
     assert trials.pair_scales.tolist() == [[1.0, 1 / 3, 2.0]]  # 1 where f is zero
     np.testing.assert_allclose(trials.held_out_values, [[[1 / 3, 2 / 3, 1.0]]])
@@ -97,7 +98,11 @@ def test_pairs_of_classes_have_scales_of_their_own():
 
 
 def test_scales_and_shares_of_machines_are_those_computed_by_hand():
-    unlabeled = [np.array([[-2.0], [4.0], [6.0]]), np.zeros((3, 1)), np.zeros((0, 1))]
+    unlabeled = [
+        (np.array([4.0]), np.array([1, 0, 0])),
+        (np.zeros(1), np.zeros(3, dtype=int)),
+        (np.zeros(1), np.zeros(0, dtype=int)),
+    ]
     parts = [[np.array([[3.0]]), np.array([[-1.0]]), np.array([[0.5]])]]
     params = [{"C": 1.0}, {"C": 2.0}, {"C": 3.0}]
     trials = pairwise_trials(params, [True, False, False], np.array([0]), parts, unlabeled, 2)

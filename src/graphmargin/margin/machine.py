@@ -31,8 +31,10 @@ from graphmargin.margin.shortlists import (
 Solver = Literal["smo", "libsvm", "coordinate descent", "L-BFGS"]
 Evaluation = Callable[[Any, slice], FloatArray]
 """A function of the kernel values of some rows, which a slice tells."""
-MAX_PAIR_VALUES = 2_000_000
+MAX_PAIR_VALUES = 1_000_000
 """Largest number of values of f from which the means of many pairs are computed."""
+N_UNIT_ROWS = 16
+"""Number of rows for the units in which f of many pairs is added up, where this suffices."""
 ROUNDING = {"float32": 4e-6, "float64": 2e-12}
 """Size of rounding errors of f, relative to the sum of the absolute values that it adds up."""
 
@@ -176,10 +178,10 @@ class MarginMachine:
         values = self.shortlisted(X, shortlists)
         return class_scores(values, self.n_classes, pair_scales, shortlists)
 
-    def pair_means(self, X: Any) -> FloatArray:
+    def pair_means(self, X: Any, max_rows: int | None = None) -> FloatArray:
         """Return the mean absolute value of f for every pair; of many classes, at some rows."""
         if self.n_classes > MAX_ALL_PAIRS:
-            most = max(1, MAX_PAIR_VALUES // len(self.intercepts))
+            most = max_rows or max(1, MAX_PAIR_VALUES // len(self.intercepts))
             X = X[:: max(1, -(-X.shape[0] // most))]
         return mean_sizes(self.pairwise(X))
 
@@ -204,7 +206,8 @@ class MarginMachine:
 
         def fill(rows: slice) -> None:
             with np.errstate(over="ignore", invalid="ignore"):
-                result[rows] = evaluate(self._kernel_values(X[rows], vectors), rows)
+                block = evaluate(self._kernel_values(X[rows], vectors), rows)
+                result[rows] = _checked(block.astype(X.dtype, copy=False))
 
         blocks = list(row_slices(X.shape[0], 16 * machine.coefficients.shape[0]))
         try:
@@ -323,7 +326,8 @@ def shortlisted_values(
     """
     sums = np.zeros((X.shape[0], machines[0].n_classes))
     for machine in machines:
-        sums += machine.class_sums(X, scales_of_pairs(machine.pair_means(X)))
+        units = scales_of_pairs(machine.pair_means(X, N_UNIT_ROWS))
+        sums += machine.class_sums(X, units)
     shortlists = make_shortlists(sums)
     return [machine.shortlisted(X, shortlists) for machine in machines], shortlists
 
@@ -346,13 +350,20 @@ def _joint_products(machines: Sequence[MarginMachine], K: Any) -> list[FloatArra
     return joint_values
 
 
+def _checked(f: FloatArray) -> FloatArray:
+    """Return f, or raise OverflowError if a value overflows or is close to it."""
+    if not np.abs(f).max(initial=0.0) <= MAX_VALUE_SHARE * np.finfo(f.dtype).max:
+        raise OverflowError
+    return f
+
+
 def _dense(V: Any) -> FloatArray:
     return np.asarray(V.toarray() if sparse.issparse(V) else V)
 
 
 def _sizes(coefficients: Any) -> FloatArray:
     """Return the sum of the absolute coefficients of every pair."""
-    return np.asarray(abs(coefficients).sum(axis=0))
+    return np.asarray(abs(coefficients).sum(axis=0), dtype=np.float64)
 
 
 def _without_rounding(
@@ -362,18 +373,16 @@ def _without_rounding(
 
     Such values depend on the order in which a library adds them up, so that a row alone and the
     same row among others would have different ones. `sizes` has the `_sizes` of the values.
-
-    Raises
-    ------
-    OverflowError
-        If a value overflows, or is close to it.
     """
-    if not np.abs(f).max(initial=0.0) <= MAX_VALUE_SHARE * np.finfo(f.dtype).max:
-        raise OverflowError
-    largest = abs(V).max(axis=1)
-    largest = largest.toarray() if sparse.issparse(largest) else largest
-    limits = np.asarray(largest)[:, None] * sizes + np.abs(intercepts)
-    f[np.abs(f) <= ROUNDING[f.dtype.name] * limits] = 0.0
+    if not f.size:
+        return f
+    absolute, share, constants = np.abs(f), ROUNDING[f.dtype.name], np.abs(intercepts)
+    largest = np.zeros(len(f))
+    if V.shape[1]:
+        maxima = abs(V).max(axis=1)
+        largest += (maxima.toarray() if sparse.issparse(maxima) else np.asarray(maxima)).ravel()
+    if (absolute <= share * (largest.max() * sizes + constants)).any():  # hardly ever
+        f[absolute <= share * (largest[:, None] * sizes + constants)] = 0.0
     return f
 
 

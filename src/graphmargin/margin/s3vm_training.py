@@ -23,6 +23,7 @@ from graphmargin.margin.class_weights import weights_of_rows
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine, TrainingReport, predicted_codes
 from graphmargin.margin.pairs import class_pairs
+from graphmargin.margin.shortlists import MAX_ALL_PAIRS, pair_numbers
 from graphmargin.margin.training import (
     Approximation,
     check_approximation,
@@ -38,6 +39,8 @@ TOLERANCES = 1e-4, 1e-3
 """Tolerances of `anneal_pairs`, for the values of gamma_u asked for, and in other stages."""
 MAX_PAIR_ROWS, MAX_ROWS_OF_PAIRS = 2000, 150_000
 """Largest number of unlabeled rows of a pair of classes, and of all pairs."""
+N_COMPETING = 5
+"""Number of likeliest classes of a row whose pairs are annealed, if classes are many."""
 
 
 FAILURE = (
@@ -59,6 +62,14 @@ class PairFunctions(NamedTuple):
     weights: FloatArray
     intercepts: FloatArray
     converged: bool
+
+    def replaced(self, pairs: IntArray, other: PairFunctions) -> PairFunctions:
+        """Return these functions with those of some pairs in place of their own."""
+        if len(pairs) == len(self.intercepts):
+            return other
+        weights, intercepts = self.weights.copy(), self.intercepts.copy()
+        weights[:, pairs], intercepts[pairs] = other.weights, other.intercepts
+        return PairFunctions(weights, intercepts, other.converged)
 
 
 def train_smooth(
@@ -172,23 +183,27 @@ def anneal_features(
     functions = {}
     for value in set(C):
         supervised = train_supervised(F, codes, C=value, class_weight=costs, n_jobs=n_jobs)
-        functions[value, 0.0] = PairFunctions(*supervised, True)
+        functions[value, 0.0] = supervised
         positive = np.unique([g for c, g in zip(C, values, strict=True) if c == value and g > 0])
         if not len(positive):
             continue
+        completed, contested = complete(F, codes, supervised)
         weights, intercepts, converged = anneal_pairs(
             F,
             codes,
-            complete(F, codes, *supervised),
-            *supervised,
+            completed,
+            supervised.weights[:, contested],
+            supervised.intercepts[contested],
+            pairs=class_pairs(len(costs))[contested],
             costs=value * np.asarray(costs),
             hat_losses=value * positive,
-            means=None if class_prior is None else _pair_means(class_prior),
+            means=None if class_prior is None else _pair_means(class_prior)[contested],
             tolerances=tolerances,
             smoothness=smoothness,
         )
         annealed = map(PairFunctions, weights, intercepts, converged.tolist())
-        functions |= {(value, g): f for g, f in zip(positive.tolist(), annealed, strict=True)}
+        for gamma_u, function in zip(positive.tolist(), annealed, strict=True):
+            functions[value, gamma_u] = supervised.replaced(contested, function)
     return [functions[key] for key in zip(C, values.tolist(), strict=True)]
 
 
@@ -229,29 +244,39 @@ def train_supervised(
     C: float,
     class_weight: Sequence[float],
     n_jobs: int | None,
-) -> tuple[FloatArray, FloatArray]:
-    """Return weights (r, n_pairs) and intercepts (n_pairs,) of the machine of labeled rows."""
+) -> PairFunctions:
+    """Return the functions of the machine of labeled rows."""
     labeled = np.flatnonzero(codes != UNLABELED)
     given, rows = codes[labeled], F[labeled]
     costs = weights_of_rows(class_weight, given)
     if len(labeled) <= MAX_KERNEL:
         rows = rows.astype(np.float64, copy=False)
         machine = train_on_kernel(rows @ rows.T, given, C=C, sample_weight=costs, n_jobs=n_jobs)
-        return rows[machine.vectors].T @ machine.coefficients, machine.intercepts
+        weights = rows[machine.vectors].T @ machine.coefficients
+        return PairFunctions(weights, machine.intercepts, True)
     machine = train_machine(
         rows, given, Kernel("linear"), C=C, sample_weight=costs, n_jobs=n_jobs, random_state=0
     ).collapse_linear()
-    weights = machine.coefficients
-    return weights, machine.intercepts - np.broadcast_to(machine.center, F.shape[1]) @ weights
+    shift = np.broadcast_to(machine.center, F.shape[1]) @ machine.coefficients
+    return PairFunctions(machine.coefficients, machine.intercepts - shift, True)
 
 
 def complete(
-    F: FloatArray, codes: IntArray, weights: FloatArray, intercepts: FloatArray
-) -> IntArray:
-    """Return the given classes, and those that the supervised machine predicts elsewhere."""
+    F: FloatArray, codes: IntArray, supervised: PairFunctions
+) -> tuple[IntArray, IntArray]:
+    """Return a class for every row, and the numbers of the pairs of classes to anneal.
+
+    Rows without a label have the class that the supervised machine predicts. All pairs are
+    annealed; of many classes, those of the five likeliest classes of such a row. Unlabeled rows
+    have little to say about a boundary between classes that compete for none of them.
+    """
     unlabeled, n_classes = codes == UNLABELED, int(codes.max()) + 1
     report = TrainingReport("smo", 1.0, len(F), form="rows")
+    weights, intercepts, _ = supervised
     machine = MarginMachine(Kernel("linear"), None, weights, intercepts, n_classes, 0.0, report)
-    completed = codes.copy()
-    completed[unlabeled] = predicted_codes(machine.scores(F[unlabeled]))
-    return completed
+    scores, completed = machine.scores(F[unlabeled]), codes.copy()
+    completed[unlabeled] = predicted_codes(scores)
+    if n_classes <= MAX_ALL_PAIRS:
+        return completed, np.arange(len(intercepts))
+    likeliest = np.sort(np.argpartition(-scores, N_COMPETING, axis=1)[:, :N_COMPETING], axis=1)
+    return completed, np.unique(pair_numbers(likeliest, n_classes))

@@ -117,7 +117,8 @@ def _check_machine(machine: MarginMachine, d: int, n_classes: int) -> None:
         _check_rows(vectors, d, "vectors")
         n_vectors = vectors.shape[0]
     require(machine.n_classes == n_classes, "n_classes")
-    require(machine.coefficients.shape == (n_vectors, n_pairs), "coefficients")
+    _check_rows(machine.coefficients, n_pairs, "coefficients")
+    require(machine.coefficients.shape[0] == n_vectors, "coefficients")
     require(machine.intercepts.shape == (n_pairs,), "intercepts")
     require(isinstance(center, float) or np.shape(center) == (d,), "center")
 
@@ -164,7 +165,7 @@ def _check_rows(X: Any, d: int, part: str) -> None:
         X.check_format(full_check=True)  # raises ValueError for invalid indices
     else:
         require(isinstance(X, np.ndarray) and X.dtype.kind == "f" and X.ndim == 2, part)
-        require(bool(np.isfinite(X).all()), part)
+    require(bool(np.isfinite(X.data if sparse.issparse(X) else X).all()), part)
     require(X.shape[1] == d, part)
 
 

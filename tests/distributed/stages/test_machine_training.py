@@ -24,7 +24,7 @@ from graphmargin.distributed.stages.machine_training import train
 from graphmargin.distributed.stages.score_calibration import calibrate
 from graphmargin.distributed.stages.training_rows import BlendedCandidate, TrainingPlan
 from graphmargin.margin._solvers.coordinate_descent import best_shift
-from graphmargin.margin.calibration import calibrate_pairs, calibration_targets
+from graphmargin.margin.calibration import calibrate_machine, calibration_targets
 from graphmargin.margin.induced import confident_labels
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import blend_machines, predicted_codes
@@ -313,7 +313,7 @@ def test_calibration_is_that_of_a_sample_of_the_rows_learned_from(run, monkeypat
     used = given >= 0 if is_supervised else learned_from(given, solution).mask
     rows = order[used[order]]
     targets = calibration_targets(solution.mass.astype(np.float64), given)[rows]
-    expected = calibrate_pairs(machine.pairwise(X[rows]), targets)
+    expected = calibrate_machine(machine, X[rows], targets)
     np.testing.assert_allclose(calibration.pair_scales, expected.pair_scales)
     assert calibration.sharpness == pytest.approx(expected.sharpness)
     assert calibration.doubt == pytest.approx(expected.doubt)
@@ -327,11 +327,11 @@ def test_the_doubt_of_a_calibration_counts_all_labels(run, monkeypatch):
     seen = []
     monkeypatch.setattr(
         score_calibration,
-        "calibrate_pairs",
-        lambda pairwise, targets, _: seen.append((pairwise, targets)),
+        "calibrate_machine",
+        lambda _, rows, targets, __: seen.append((rows, targets)),
     )
     monkeypatch.setattr(score_calibration, "CALIBRATION_ROWS", 100)
     calibrate(run, 6, machine, plan, np.inf)
-    ((pairwise, targets),) = seen
-    assert len(pairwise) == len(targets) == 100
+    ((rows, targets),) = seen
+    assert len(rows) == len(targets) == 100
     np.testing.assert_allclose(targets.max(axis=1), 501 / 502)

@@ -5,6 +5,7 @@ import pytest
 from scipy.optimize import check_grad, minimize
 
 from graphmargin.margin._solvers.annealing import anneal, anneal_pairs
+from graphmargin.margin.pairs import class_pairs
 
 
 def problem(seed=0, n=80, r=6, *, free=True):
@@ -65,9 +66,9 @@ def test_pairs_are_problems_of_two_classes(means):
     F = rng.normal(size=(90, 5)) + 2 * np.eye(5)[truth]
     codes = np.where(np.arange(90) < 15, truth, -1)
     start, costs, u = rng.normal(size=(6, 3)) / 10, np.array([1.0, 2.0, 3.0]), np.array([0.01, 0.1])
-    options = {"means": means, "tolerances": (1e-12, 1e-12)}
+    pairs, options = class_pairs(3), {"means": means, "tolerances": (1e-12, 1e-12)}
     weights, intercepts, _ = anneal_pairs(
-        F, codes, truth, start[:-1], start[-1], costs=costs, hat_losses=u, **options
+        F, codes, truth, start[:-1], start[-1], pairs=pairs, costs=costs, hat_losses=u, **options
     )
     for p, (i, j) in enumerate([(0, 1), (0, 2), (1, 2)]):
         rows = (truth == i) | (truth == j)

@@ -30,6 +30,7 @@ from graphmargin.distributed.io.ingest import TableSummary, draw_rows, read_samp
 from graphmargin.graph.adjacency import neighbor_graph
 from graphmargin.labels import EncodedLabels
 from graphmargin.margin._solvers.feature_maps import balanced_quotas
+from graphmargin.margin.shortlists import MAX_ALL_PAIRS
 from graphmargin.methods.cut import Cut
 from graphmargin.methods.machines import MAX_BLENDED
 from graphmargin.search.choice import Choice
@@ -94,7 +95,9 @@ def choose_parameters(
     gammas = (
         gamma_g_grid_of_degrees(degrees) if parameters.gamma_g is None else list(parameters.gamma_g)
     )
-    results = run.stage("trials", _try_gamma_g, gammas, on_sample, class_weight, n_classes, seed)
+    # Candidates of many classes are tried together, because they share shortlists of classes.
+    groups = [(gamma_g,) for gamma_g in gammas] if n_classes <= MAX_ALL_PAIRS else [tuple(gammas)]
+    results = run.stage("trials", _try_gammas, groups, on_sample, class_weight, n_classes, seed)
     codes = sampled.read(0, Codes).codes
     counts = np.bincount(codes[codes >= 0], minlength=n_classes)
     trials = join_trials([_trials_of(result) for result in results])
@@ -119,25 +122,27 @@ def _build_graph(
     return {"recall": neighbors.recall}
 
 
-def _try_gamma_g(
+def _try_gammas(
     folder: Folder,
     _: int,
-    gamma_g: float,
+    gammas: tuple[float, ...],
     parameters: Cut,
     class_weight: tuple[float, ...] | None,
     n_classes: int,
     seed: int,
 ) -> dict[str, Any]:
-    """Return the trials of all values of C for one gamma_g."""
+    """Return the trials of all values of C for some gamma_g."""
     X, codes = SampledRows(folder).read(0, Rows)
     matrix, n = SampledGraph(folder).read(0, SparseMatrix), len(codes)
     W = sparse.csr_array(tuple(matrix), shape=(n, n))
     labels = EncodedLabels(np.arange(n_classes), codes.astype(np.int64))
     held_out, execution = default_held_out(labels, seed), Execution(n_jobs=1, seed=seed)
     data = TrainingData(X, labels, held_out, execution, W, class_weight)
-    cut = replace(parameters, gamma_g=(gamma_g,))
+    cut = replace(parameters, gamma_g=gammas)
     evidence = cut.try_(data, cut.candidates(data), None)
+    many = {} if evidence.shortlists is None else {"shortlists": evidence.shortlists}
     return {
+        **many,
         "gamma_g": [params["gamma_g"] for params in evidence.params],
         "C": [params["C"] for params in evidence.params],
         "supervised": evidence.supervised,
@@ -151,7 +156,7 @@ def _try_gamma_g(
 
 
 def _trials_of(result: Mapping[str, AnyArray]) -> Trials:
-    """Return the trials of one gamma_g from the result of `_try_gamma_g`."""
+    """Return trials from the result of `_try_gammas`."""
     params = [
         {"gamma_g": float(gamma_g), "C": float(C)}
         for gamma_g, C in zip(result["gamma_g"], result["C"], strict=True)

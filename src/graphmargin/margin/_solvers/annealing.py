@@ -16,7 +16,6 @@ import numpy as np
 
 from graphmargin._compilation import kernel
 from graphmargin._typing import BoolArray, FloatArray, IntArray
-from graphmargin.margin.pairs import class_pairs
 
 FIRST_WEIGHT, STAGE_RATIO = 0.05, 3.2
 """Weight of all unlabeled rows in the first stage, relative to all labels; ratio of two stages."""
@@ -108,13 +107,14 @@ def anneal_pairs(
     weights: FloatArray,
     intercepts: FloatArray,
     *,
+    pairs: IntArray,
     costs: FloatArray,
     hat_losses: FloatArray,
     means: FloatArray | None,
     tolerances: tuple[float, float],
     smoothness: float = SMOOTHNESS,
 ) -> tuple[FloatArray, FloatArray, BoolArray]:
-    """Return annealed machines of all pairs of classes, and whether the solver converged.
+    """Return annealed machines of some pairs of classes, and whether the solver converged.
 
     A pair learns from the rows that belong to one of its classes by `completed`.
 
@@ -126,6 +126,8 @@ def anneal_pairs(
         Class of each labeled row, -1 for the others; and a class for each of them.
     weights, intercepts : arrays of shape (r, n_pairs) and (n_pairs,)
         Machines to start from.
+    pairs : array of shape (n_pairs, 2)
+        The classes of each pair.
     costs : array of shape (c,)
         Weight of the losses of labels of each class.
     hat_losses : array of shape (m,)
@@ -151,6 +153,7 @@ def anneal_pairs(
     ...     np.array([1, 1, 1, 0, 0, 0]),
     ...     np.array([[0.4]]),
     ...     np.array([0.2]),
+    ...     pairs=np.array([[0, 1]]),
     ...     costs=np.full(2, 10.0),
     ...     hat_losses=np.array([1.0, 10.0]),
     ...     means=None,
@@ -169,7 +172,7 @@ def anneal_pairs(
         codes,
         np.argsort(completed, kind="stable"),
         np.searchsorted(np.sort(completed), np.arange(n_classes + 1)),
-        class_pairs(n_classes),
+        pairs,
         np.ascontiguousarray(np.vstack([weights, intercepts]).T),
         np.asarray(costs, dtype=np.float64),
         np.asarray(hat_losses, dtype=np.float64),

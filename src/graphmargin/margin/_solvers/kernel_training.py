@@ -132,13 +132,13 @@ def _matrix_of(columns: Sequence[PairColumns], n_rows: int) -> FloatArray | spar
     sizes = np.concatenate([np.diff(part.ends) for part in columns])
     rows = np.concatenate([part.rows for part in columns])
     values = np.concatenate([part.values for part in columns])
+    pairs = np.repeat(np.arange(len(sizes)), sizes)
     if len(sizes) > MAX_ALL_PAIRS * (MAX_ALL_PAIRS - 1) // 2:
-        ends = np.concatenate([[0], np.cumsum(sizes)])
-        matrix = sparse.csc_array((values, rows, ends), shape=(n_rows, len(sizes)))
-        matrix.eliminate_zeros()
-        return matrix
+        kept = values != 0
+        ends = np.concatenate([[0], np.cumsum(np.bincount(pairs[kept], minlength=len(sizes)))])
+        return sparse.csc_array((values[kept], rows[kept], ends), shape=(n_rows, len(sizes)))
     dense = np.zeros((n_rows, len(sizes)))
-    dense[rows, np.repeat(np.arange(len(sizes)), sizes)] = values
+    dense[rows, pairs] = values
     return dense
 
 
@@ -210,13 +210,10 @@ def _machine_of_rows(
     if not converged:
         failure = failure_message(f"the optimality conditions are violated by {violation:.1e}")
     if sparse.issparse(coefficients):
-        support = np.unique(coefficients.indices)
+        is_used = np.bincount(coefficients.indices, minlength=coefficients.shape[0]) > 0
+        support, positions = np.flatnonzero(is_used), np.cumsum(is_used) - 1
         coefficients = sparse.csc_array(
-            (
-                coefficients.data,
-                np.searchsorted(support, coefficients.indices),
-                coefficients.indptr,
-            ),
+            (coefficients.data, positions[coefficients.indices], coefficients.indptr),
             shape=(len(support), len(intercepts)),
         )
     else:
