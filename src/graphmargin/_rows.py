@@ -12,6 +12,8 @@ from scipy import sparse
 
 from graphmargin._typing import FloatArray
 
+CENTER_ROWS = 1000
+"""Number of rows whose median is the center of many rows."""
 MAGNITUDES = {"float32": (1e-15, 1e15), "float64": (1e-100, 1e100)}
 """Range of the largest number of rows, by their type: all classifiers work at both ends."""
 
@@ -136,3 +138,46 @@ def squared_norms(X: Any) -> FloatArray:
     if sparse.issparse(X):
         return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
     return np.asarray(np.einsum("nd,nd->n", X, X, dtype=np.float64))
+
+
+def subtract_center(X: Any, center: FloatArray | float) -> Any:
+    """Return the rows of X minus the center; sparse rows stay sparse if most of the center is 0.
+
+    Examples
+    --------
+    >>> X = sparse.csr_array([[1e8, 0.0, 0.0], [1e8, 2.0, 0.0]])
+    >>> subtract_center(X, np.array([1e8, 0.0, 0.0])).toarray().tolist()
+    [[0.0, 0.0, 0.0], [0.0, 2.0, 0.0]]
+    """
+    if isinstance(center, float):
+        return X
+    if not sparse.issparse(X):
+        return (X - center).astype(X.dtype, copy=False)
+    columns, n = np.flatnonzero(center), X.shape[0]
+    if n * len(columns) > X.nnz:
+        return (X.toarray() - center).astype(X.dtype, copy=False)
+    shifts = np.tile(center[columns], n).astype(X.dtype)
+    ends = len(columns) * np.arange(n + 1)
+    return X - sparse.csr_array((shifts, np.tile(columns, n), ends), shape=X.shape)
+
+
+def center_of_full_columns(X: sparse.csr_array) -> FloatArray | float:
+    """Return the medians of columns in which a sample of sparse rows has no zero, else 0.
+
+    Squared distances of sparse rows are differences of their squared norms, so that a column of
+    large and nearly equal numbers hides all others. Without its median, it does not, and rows stay
+    as sparse as they are. The center is 0.0 if every column has a zero.
+
+    Examples
+    --------
+    >>> center_of_full_columns(sparse.csr_array([[5.0, 0.0], [7.0, 1.0]])).tolist()
+    [6.0, 0.0]
+    """
+    sample = X[:: max(1, -(-X.shape[0] // CENTER_ROWS))]
+    counts = np.bincount(sample.indices[sample.data != 0], minlength=X.shape[1])
+    full = np.flatnonzero(counts == sample.shape[0])
+    if not len(full) or not sample.shape[0]:
+        return 0.0
+    center = np.zeros(X.shape[1])
+    center[full] = np.median(sample[:, full].toarray(), axis=0)
+    return center

@@ -9,6 +9,7 @@ from scipy import sparse
 
 from graphmargin._blocks import row_slices
 from graphmargin._checks import check_real
+from graphmargin._rows import center_of_full_columns, subtract_center
 from graphmargin._typing import FloatArray
 
 Width = Literal["paper"] | float
@@ -19,6 +20,7 @@ def feature_std(X: Any) -> FloatArray:
     if sparse.issparse(X):
         from sklearn.utils.sparsefuncs import mean_variance_axis
 
+        X = sparse.csr_array(subtract_center(X, center_of_full_columns(X)))
         return np.asarray(np.sqrt(mean_variance_axis(X, axis=0)[1]), dtype=np.float64)
     center = X.mean(axis=0, dtype=np.float64)
     squares = np.zeros(X.shape[1])

@@ -252,8 +252,9 @@ def typical_sharpness(scores: FloatArray) -> float:
     if not len(columns):
         return TYPICAL_LOG_ODDS
     second, first = np.partition(columns, (-2, -1), axis=1)[:, -2:].T
-    gap = float((first - second).mean())
-    return TYPICAL_LOG_ODDS / gap if gap > np.finfo(np.float64).eps else TYPICAL_LOG_ODDS
+    gap, rounding = float((first - second).mean()), 64 * np.finfo(np.float64).eps
+    is_known = gap > rounding * max(1.0, float(np.abs(columns).max()))
+    return TYPICAL_LOG_ODDS / gap if is_known else TYPICAL_LOG_ODDS
 
 
 def sharpness_at_confidence(scores: FloatArray, confidence: float) -> float:

@@ -14,7 +14,12 @@ import numpy as np
 from scipy import sparse
 
 from graphmargin._blocks import row_slices
-from graphmargin._rows import MAGNITUDES, check_magnitude, largest_magnitude
+from graphmargin._rows import (
+    MAGNITUDES,
+    check_magnitude,
+    largest_magnitude,
+    subtract_center,
+)
 from graphmargin._threads import map_in_threads
 from graphmargin._typing import FloatArray, IntArray
 from graphmargin.margin.coupling import class_scores, mean_sizes, scales_of_pairs
@@ -464,11 +469,3 @@ def _are_equal(A: Any, B: Any) -> bool:
     if sparse.issparse(A):
         return bool((A != B).nnz == 0)
     return bool(np.array_equal(A, B))
-
-
-def subtract_center(X: Any, center: FloatArray | float) -> Any:
-    """Return the rows of X minus the center, dense unless the center is 0."""
-    if isinstance(center, float):
-        return X
-    points = (X.toarray() if sparse.issparse(X) else X) - center
-    return points.astype(X.dtype, copy=False)

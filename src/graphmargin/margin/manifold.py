@@ -25,6 +25,7 @@ import numpy as np
 from scipy import linalg, sparse
 
 from graphmargin._checks import check_integer, check_real
+from graphmargin._rows import subtract_center
 from graphmargin._threads import raise_if_cancelled
 from graphmargin._typing import FloatArray, IntArray
 from graphmargin.graph.laplacian import laplacian, quadratic_form
@@ -38,7 +39,7 @@ from graphmargin.margin._solvers.feature_training import N_LANDMARKS
 from graphmargin.margin._solvers.kernel_training import train_on_kernel, train_without_bias
 from graphmargin.margin.class_weights import weights_of_rows
 from graphmargin.margin.kernels import Kernel
-from graphmargin.margin.machine import MarginMachine, subtract_center
+from graphmargin.margin.machine import MarginMachine
 from graphmargin.margin.training import (
     Approximation,
     check_approximation,

@@ -14,12 +14,13 @@ import numpy as np
 from scipy import sparse
 
 from graphmargin._checks import check_choice
+from graphmargin._rows import center_of_full_columns, subtract_center
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
 from graphmargin.margin._solvers.feature_maps import rows_are_features
 from graphmargin.margin._solvers.feature_training import train_on_features
 from graphmargin.margin._solvers.kernel_training import train_by_libsvm, train_on_kernel
 from graphmargin.margin.kernels import Kernel
-from graphmargin.margin.machine import MarginMachine, subtract_center
+from graphmargin.margin.machine import MarginMachine
 from graphmargin.margin.pairs import MarginProblem, margin_problem
 
 Approximation = Literal["auto", "none", "nystroem"]
@@ -221,15 +222,18 @@ def check_approximation(approximation: Any, kind: Any) -> Approximation:
 
 
 def choose_center(X: Any, kernel: Kernel, rows: IntArray | None = None) -> FloatArray | float:
-    """Return the median of a sample of dense rows if f does not depend on the center, else 0.
+    """Return the median of a sample of rows if f does not depend on the center, else 0.
 
-    The sample is drawn from all rows or from those that are given.
+    The sample is drawn from all rows or from those that are given. Of sparse rows, only columns
+    without zeros have a center.
 
     It does not for the linear kernel, whose bias is not penalized, and for the RBF kernel. Both
     would lose precision with rows far from the origin.
     """
-    if kernel.kind not in ("linear", "rbf") or sparse.issparse(X):
+    if kernel.kind not in ("linear", "rbf"):
         return 0.0
+    if sparse.issparse(X):
+        return center_of_full_columns(X if rows is None else X[rows])
     if rows is None or len(rows) == X.shape[0]:
         sample = X[:: -(-X.shape[0] // CENTER_ROWS)]
     else:

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from graphmargin._progress import report_stage
+from graphmargin._rows import subtract_center
 from graphmargin._threads import map_in_threads
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
 from graphmargin.harmonic.walk_part import WalkPart
@@ -24,7 +25,6 @@ from graphmargin.margin.machine import (
     pairwise_values,
     predicted_codes,
     shortlisted_values,
-    subtract_center,
 )
 from graphmargin.margin.machine_part import MachinePart
 from graphmargin.margin.pairs import MarginProblem
@@ -46,6 +46,11 @@ MAX_BLENDED = 4
 """Largest number of machines in a blend that have to be trained after trials on a sample."""
 TRIAL_TOLERANCE = 1e-3
 """Tolerance of trial machines, in units of f: it changes scores slightly, but no label."""
+TRIAL_ITERATIONS = 10_000
+"""Largest number of iterations for a pair of classes in trials, beside 100 for each row.
+
+Problems of well scaled rows take fewer than ten for each row.
+"""
 FEW_LABELED = 300
 """Largest number of given labels with which landmarks replace exact machines from fewer rows on.
 
@@ -369,6 +374,7 @@ def _train_candidates(
                 sample_weight=labels.weights,
                 start=last.get(key) if start is None else start[i],
                 tolerance=TRIAL_TOLERANCE,
+                max_iterations=TRIAL_ITERATIONS + 100 * len(K),
                 n_jobs=1,
             )
         last[key] = same[identity]

@@ -17,6 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from graphmargin._checks import check_choice, check_integer, check_real
+from graphmargin._rows import subtract_center
 from graphmargin._typing import FloatArray, IntArray
 from graphmargin.graph.adjacency import METRICS, Metric
 from graphmargin.graph.neighbors import check_n_neighbors
@@ -25,7 +26,6 @@ from graphmargin.harmonic.problem import check_c_unlabeled, check_trust
 from graphmargin.harmonic.solution import check_priors
 from graphmargin.labels import EncodedLabels
 from graphmargin.margin.kernels import COEF0_HINT, Kernel
-from graphmargin.margin.machine import subtract_center
 from graphmargin.margin.training import choose_center
 
 Candidates = tuple[Any, ...] | None

@@ -22,6 +22,7 @@ from threadpoolctl import threadpool_limits
 
 from graphmargin._blocks import chunk_ranges, row_slices
 from graphmargin._checks import check_integer, check_random_state
+from graphmargin._rows import center_of_full_columns, subtract_center
 from graphmargin._threads import map_in_threads, n_threads
 from graphmargin._typing import BoolArray, FloatArray, IntArray, ProgressCallback
 from graphmargin.graph._search.join_sample import rank_listed
@@ -396,7 +397,13 @@ def _search_sparse(
 
     is_self_query = queries is None
     X = sparse.csr_array(X, dtype=np.float64)
-    queries = X if is_self_query else sparse.csr_array(queries, dtype=np.float64)
+    center = center_of_full_columns(X)
+    if not is_self_query:
+        queries = sparse.csr_array(
+            subtract_center(sparse.csr_array(queries, dtype=np.float64), center)
+        )
+    X = sparse.csr_array(subtract_center(X, center))
+    queries = X if is_self_query else queries
     n_candidates = min(n_neighbors + is_self_query + SPARE_CANDIDATES, X.shape[0])
     search = NearestNeighbors(n_neighbors=n_candidates, algorithm="brute").fit(X)
     candidates = search.kneighbors(queries, return_distance=False)

@@ -19,10 +19,11 @@ from scipy import sparse
 
 from graphmargin._blocks import row_slices
 from graphmargin._checks import check_random_state
+from graphmargin._rows import subtract_center
 from graphmargin._threads import map_in_threads
 from graphmargin._typing import FloatArray, IntArray
 from graphmargin.margin.kernels import Kernel
-from graphmargin.margin.machine import MarginMachine, TrainingReport, subtract_center
+from graphmargin.margin.machine import MarginMachine, TrainingReport
 
 EIGENVALUE_THRESHOLD = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-11}
 """Share of the largest eigenvalue below which others are rounding noise, by precision."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
+from graphmargin._rows import subtract_center
 from graphmargin._threads import map_in_threads
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
 from graphmargin.margin._solvers.fixed_bias_descent import FixedBiasSolution, solve_fixed_bias
@@ -21,7 +22,7 @@ from graphmargin.margin._solvers.smo import (
     solve_smo_pairs,
 )
 from graphmargin.margin.kernels import Kernel
-from graphmargin.margin.machine import MarginMachine, Solver, TrainingReport, subtract_center
+from graphmargin.margin.machine import MarginMachine, Solver, TrainingReport
 from graphmargin.margin.pairs import (
     MarginProblem,
     class_pairs,
