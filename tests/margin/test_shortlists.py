@@ -25,9 +25,9 @@ MANY = MAX_ALL_PAIRS + 10
 
 
 def many_classes(seed=0, n_classes=MANY, rows=4, spread=3.0, d=6):
-    """Return Gaussian clouds of many classes, which overlap."""
+    """Return Gaussian clouds of many classes, which overlap, in random order."""
     rng = np.random.default_rng(seed)
-    codes = np.repeat(np.arange(n_classes), rows)
+    codes = rng.permutation(np.repeat(np.arange(n_classes), rows))
     return spread * rng.normal(size=(n_classes, d))[codes] + rng.normal(size=(len(codes), d)), codes
 
 
@@ -70,7 +70,11 @@ def test_scores_of_many_classes_are_those_of_the_pairs_of_a_shortlist(kind, cont
     X, codes = many_classes()
     new, _ = many_classes(seed=5)
     machine = train_machine(container(X), codes, Kernel(kind, width=6.0), C=5.0)
+    coefficients = machine.coefficients.copy()
+    plain = machine.scores(container(new))  # before anything else has used the machine
     f = machine.pairwise(container(new))
+    np.testing.assert_allclose(plain, machine.scores(container(new)), atol=1e-9)
+    assert abs(coefficients - machine.coefficients).max() == 0
     units = scales_of_pairs(np.abs(f).mean(axis=0))
     scores = machine.scores(container(new), units)
     shortlists = make_shortlists(machine.class_sums(container(new), units))
@@ -116,7 +120,10 @@ def test_blends_of_many_classes_are_weighted_sums(kind, approximation):
 def test_machines_of_a_trial_share_their_shortlists():
     X, codes = many_classes()
     machines = [train_machine(X, codes, Kernel("rbf", width=5.0), C=C) for C in (0.1, 10.0)]
-    values, shortlists = shortlisted_values(machines, X)
+    units = [scales_of_pairs(machine.pair_means(X)) for machine in machines]
+    values, shortlists = shortlisted_values(machines, X, units)
+    sums = sum(m.class_sums(X, u) for m, u in zip(machines, units, strict=True))
+    np.testing.assert_array_equal(shortlists, make_shortlists(sums))
     for machine, of_machine in zip(machines, values, strict=True):
         f = machine.pairwise(X)
         expected = np.take_along_axis(f, pair_numbers(shortlists, MANY), axis=1)

@@ -22,7 +22,7 @@ from graphmargin._rows import (
 )
 from graphmargin._threads import map_in_threads
 from graphmargin._typing import FloatArray, IntArray
-from graphmargin.margin.coupling import class_scores, mean_sizes, scales_of_pairs
+from graphmargin.margin.coupling import class_scores, mean_sizes
 from graphmargin.margin.kernels import MAX_VALUE_SHARE, Kernel
 from graphmargin.margin.shortlists import (
     MAX_ALL_PAIRS,
@@ -38,8 +38,6 @@ Evaluation = Callable[[Any, slice], FloatArray]
 """A function of the kernel values of some rows, which a slice tells."""
 MAX_PAIR_VALUES = 1_000_000
 """Largest number of values of f from which the means of many pairs are computed."""
-N_UNIT_ROWS = 16
-"""Number of rows for the units in which f of many pairs is added up, where this suffices."""
 ROUNDING = {"float32": 4e-6, "float64": 2e-12}
 """Size of rounding errors of f, relative to the sum of the absolute values that it adds up."""
 
@@ -183,10 +181,10 @@ class MarginMachine:
         values = self.shortlisted(X, shortlists)
         return class_scores(values, self.n_classes, pair_scales, shortlists)
 
-    def pair_means(self, X: Any, max_rows: int | None = None) -> FloatArray:
+    def pair_means(self, X: Any) -> FloatArray:
         """Return the mean absolute value of f for every pair; of many classes, at some rows."""
         if self.n_classes > MAX_ALL_PAIRS:
-            most = max_rows or max(1, MAX_PAIR_VALUES // len(self.intercepts))
+            most = max(1, MAX_PAIR_VALUES // len(self.intercepts))
             X = X[:: max(1, -(-X.shape[0] // most))]
         return mean_sizes(self.pairwise(X))
 
@@ -316,23 +314,24 @@ def pairwise_values(machines: Sequence[MarginMachine], X: Any) -> list[FloatArra
 
 
 def shortlisted_values(
-    machines: Sequence[MarginMachine], X: Any
+    machines: Sequence[MarginMachine], X: Any, units: Sequence[FloatArray]
 ) -> tuple[list[FloatArray], IntArray]:
     """Return f of the pairs of a shortlist for each row, for several machines, and the shortlists.
 
     All machines have the same shortlist for a row: the classes with the largest sums over all
-    machines, each in units of its mean absolute values. So the values can be averaged.
+    machines. So the values can be averaged.
 
     Parameters
     ----------
     machines : sequence of MarginMachine
         Machines for more than 30 classes.
     X : array or CSR matrix of shape (m, d)
+    units : sequence of arrays of shape (n_pairs,)
+        Units in which f of each machine is added up.
     """
     sums = np.zeros((X.shape[0], machines[0].n_classes))
-    for machine in machines:
-        units = scales_of_pairs(machine.pair_means(X, N_UNIT_ROWS))
-        sums += machine.class_sums(X, units)
+    for machine, of_machine in zip(machines, units, strict=True):
+        sums += machine.class_sums(X, of_machine)
     shortlists = make_shortlists(sums)
     return [machine.shortlisted(X, shortlists) for machine in machines], shortlists
 

@@ -114,6 +114,7 @@ def pair_coefficients(coefficients: Any) -> PairCoefficients:
     if not sparse.issparse(coefficients):
         return (np.ascontiguousarray(coefficients.T),)
     columns = coefficients.tocsc()
+    columns.sort_indices()
     return columns.indptr.astype(np.int64), columns.indices.astype(np.int64), columns.data
 
 

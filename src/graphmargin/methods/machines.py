@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,8 @@ from graphmargin.search.trials import Trials, pairwise_trials
 
 HeldOutValues = tuple[list[FloatArray], IntArray | None]
 """f of pairs of classes at some rows, for each machine, and the shortlists of many classes."""
+UnlabeledSizes = Sequence[tuple[FloatArray, IntArray]]
+"""Mean absolute values of f of all pairs, and class codes, of some rows, for each machine."""
 MAX_SCALE_ROWS = 500
 """Largest number of rows on which the scale of a function and its class shares are measured."""
 MAX_BLENDED = 4
@@ -110,12 +113,15 @@ def try_on_kernel(
     center = choose_center(points, kernel)
     K = _kernel_values(points, points, kernel, center)
     machines = _train_candidates(K, learned[0], candidates, keys, None)
+    unlabeled = np.flatnonzero(labels.codes[rows] == UNLABELED)
+    scale_rows = unlabeled[:: -(-len(unlabeled) // MAX_SCALE_ROWS) or 1]
+    sizes = _unlabeled_sizes(machines, K[scale_rows])
     held_out_rows = None
     if data.validation is None:
         tested = [np.flatnonzero(np.isin(rows, fold)) for fold in trial.folds]
         tests = map_in_threads(
             lambda fold: _held_out_values(
-                _train_candidates(K, fold[0], candidates, keys, machines), K[fold[1]]
+                _train_candidates(K, fold[0], candidates, keys, machines), K[fold[1]], sizes
             ),
             zip(learned[1:], tested, strict=True),
             n_jobs=data.execution.n_jobs,
@@ -126,15 +132,13 @@ def try_on_kernel(
         new, held_out_codes = data.validation
         if kernel.kind == "precomputed" and len(rows) < new.shape[1]:
             new = new[:, rows]
-        tests = [_held_out_values(machines, _kernel_values(new, points, kernel, center))]
-    unlabeled = np.flatnonzero(labels.codes[rows] == UNLABELED)
-    scale_rows = unlabeled[:: -(-len(unlabeled) // MAX_SCALE_ROWS) or 1]
+        tests = [_held_out_values(machines, _kernel_values(new, points, kernel, center), sizes)]
     trials = pairwise_trials(
         candidates,
         [bool(np.isinf(gamma_g)) for gamma_g, _ in keys],
         held_out_codes,
         [values for values, _ in tests],
-        _unlabeled_sizes(machines, K[scale_rows]),
+        sizes,
         len(labels.classes),
         held_out_rows,
         _stacked_shortlists(tests),
@@ -175,24 +179,32 @@ def try_on_features(
     """
     labels = EncodedLabels(data.labels.classes, data.labels.codes[rows])
     tested = [np.flatnonzero(np.isin(rows, fold)) for fold in data.folds]
-    unlabeled = points[~labels.labeled]
+    unlabeled, execution = points[~labels.labeled], data.execution
 
-    def try_fold(places: IntArray | None) -> tuple[Any, Any]:
-        """Return the machines of a fold at its held-out rows, or for None those on all labels.
+    # Machines are not kept: those of many classes take much memory.
+    def try_on_all(codes: IntArray) -> tuple[UnlabeledSizes, HeldOutValues | None]:
+        machines = train(codes)
+        sizes = _unlabeled_sizes(machines, unlabeled)
+        return sizes, validation and _held_out_values(machines, validation[0], sizes)
 
-        The machines themselves are not kept: those of many classes take much memory.
-        """
-        if places is not None:
-            return _held_out_values(train(labels.without(places).codes), points[places]), None
-        machines = train(labels.codes)
-        test = None if validation is None else _held_out_values(machines, validation[0])
-        return test, _unlabeled_sizes(machines, unlabeled)
+    def try_fold(places: IntArray, sizes: UnlabeledSizes = ()) -> HeldOutValues:
+        return _held_out_values(train(labels.without(places).codes), points[places], sizes)
 
-    (test, sizes), *tests_of_folds = map_in_threads(
-        try_fold, [None, *tested], n_jobs=data.execution.n_jobs, progress=progress
-    )
+    tests: list[Any]
+    if data.n_classes > MAX_ALL_PAIRS:
+        sizes, test = try_on_all(labels.codes)
+        tests = map_in_threads(
+            lambda places: try_fold(places, sizes),
+            tested,
+            n_jobs=execution.n_jobs,
+            progress=progress,
+        )
+    else:  # folds need no sizes, so that threads have more to do at a time
+        tasks = [partial(try_on_all, labels.codes), *(partial(try_fold, fold) for fold in tested)]
+        (sizes, test), *tests = map_in_threads(
+            lambda task: task(), tasks, n_jobs=execution.n_jobs, progress=progress
+        )
     if validation is None:
-        tests = [held_out_values for held_out_values, _ in tests_of_folds]
         places = np.concatenate([NOTHING_HELD_OUT, *tested])
         held_out_rows, held_out_codes = rows[places], labels.codes[places]
     else:
@@ -210,11 +222,16 @@ def try_on_features(
     return replace(trials, max_blended=MAX_BLENDED)
 
 
-def _held_out_values(machines: Sequence[MarginMachine], X: Any) -> HeldOutValues:
-    """Return f of pairs of classes for each machine, and the shortlists of many classes."""
+def _held_out_values(
+    machines: Sequence[MarginMachine], X: Any, sizes: UnlabeledSizes
+) -> HeldOutValues:
+    """Return f of pairs of classes for each machine, and the shortlists of many classes.
+
+    `sizes` are those of machines on all labels, and tell the units of many classes.
+    """
     if machines[0].n_classes <= MAX_ALL_PAIRS:
         return pairwise_values(machines, X), None
-    return shortlisted_values(machines, X)
+    return shortlisted_values(machines, X, [scales_of_pairs(means) for means, _ in sizes])
 
 
 def _stacked_shortlists(tests: Sequence[HeldOutValues]) -> IntArray | None:
@@ -222,9 +239,7 @@ def _stacked_shortlists(tests: Sequence[HeldOutValues]) -> IntArray | None:
     return np.concatenate(shortlists) if shortlists else None
 
 
-def _unlabeled_sizes(
-    machines: Sequence[MarginMachine], X: Any
-) -> list[tuple[FloatArray, IntArray]]:
+def _unlabeled_sizes(machines: Sequence[MarginMachine], X: Any) -> UnlabeledSizes:
     """Return mean absolute values of f of all pairs, and class codes, for each machine."""
     sizes = []
     if machines[0].n_classes <= MAX_ALL_PAIRS:
