@@ -36,7 +36,7 @@ from graphmargin.margin.shortlists import (
 Solver = Literal["smo", "libsvm", "coordinate descent", "L-BFGS"]
 Evaluation = Callable[[Any, slice], FloatArray]
 """A function of the kernel values of some rows, which a slice tells."""
-MAX_PAIR_VALUES = 1_000_000
+MAX_PAIR_VALUES = 500_000
 """Largest number of values of f from which the means of many pairs are computed."""
 ROUNDING = {"float32": 4e-6, "float64": 2e-12}
 """Size of rounding errors of f, relative to the sum of the absolute values that it adds up."""
@@ -200,7 +200,8 @@ class MarginMachine:
         machine = self.collapse_linear()
         vectors, coefficients = machine.vectors, machine.coefficients
         if vectors is None:
-            coefficients = coefficients / self.kernel.width**2
+            unit = self.kernel.width**2
+            coefficients = coefficients if unit == 1 else coefficients / unit
         elif self.kernel.kind != "precomputed":
             vectors = subtract_center(vectors, self.center)
         with np.errstate(over="ignore"):

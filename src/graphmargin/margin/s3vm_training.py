@@ -67,7 +67,7 @@ class PairFunctions(NamedTuple):
         """Return these functions with those of some pairs in place of their own."""
         if len(pairs) == len(self.intercepts):
             return other
-        weights, intercepts = self.weights.copy(), self.intercepts.copy()
+        weights, intercepts = self.weights.copy(order="F"), self.intercepts.copy()
         weights[:, pairs], intercepts[pairs] = other.weights, other.intercepts
         return PairFunctions(weights, intercepts, other.converged)
 
@@ -253,7 +253,7 @@ def train_supervised(
         rows = rows.astype(np.float64, copy=False)
         machine = train_on_kernel(rows @ rows.T, given, C=C, sample_weight=costs, n_jobs=n_jobs)
         weights = rows[machine.vectors].T @ machine.coefficients
-        return PairFunctions(weights, machine.intercepts, True)
+        return PairFunctions(np.asfortranarray(weights), machine.intercepts, True)
     machine = train_machine(
         rows, given, Kernel("linear"), C=C, sample_weight=costs, n_jobs=n_jobs, random_state=0
     ).collapse_linear()
