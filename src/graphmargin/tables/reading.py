@@ -16,7 +16,7 @@ from graphmargin._errors import one_line
 from graphmargin.tables.column_names import column_names
 from graphmargin.tables.column_parsing import DECIMAL_COMMA
 from graphmargin.tables.delimited_text import delimited_tables, read_layout
-from graphmargin.tables.file_formats import ARCHIVE_ERRORS, format_of, open_bytes
+from graphmargin.tables.file_formats import format_of, open_bytes
 from graphmargin.tables.table_errors import TableError
 
 _PARQUET_BATCH = 1 << 14
@@ -219,17 +219,9 @@ def _object_frame(names: Sequence[str], columns: Sequence[Sequence[object]]) -> 
 
 
 def _excel_table(path: Path) -> pd.DataFrame:
-    import openpyxl
+    from graphmargin.tables.excel_reading import read_sheet
 
-    try:
-        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-        try:
-            rows = list(book.worksheets[0].iter_rows(values_only=True)) if book.worksheets else []
-        finally:
-            book.close()
-    except ARCHIVE_ERRORS as error:
-        msg = f"{path}: not an Excel file (.xlsx), or it is damaged: {one_line(error)}"
-        raise TableError(msg) from error
+    rows = read_sheet(path)
     while rows and all(cell is None for cell in rows[-1]):
         rows.pop()
     if not rows:
