@@ -1,5 +1,7 @@
 """Random tables as bytes through `label` and `predict`: all rows come out, or one line says why.
 
+Tables of every format, with texts that some formats cannot store, are read as they were written.
+
 The standard library's csv module reads input and output once more, as a second opinion on what a
 row and a cell are.
 """
@@ -10,11 +12,15 @@ import tempfile
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from graphmargin.cli import main
+from graphmargin.tables import TableError, read_table
+from graphmargin.tables.file_formats import FORMATS
+from graphmargin.tables.writing import table_writer
 
 FEW = settings().max_examples // 4
 """Number of examples: each of them is several commands."""
@@ -184,3 +190,53 @@ def separator_of(path):
     """Return the separator of a file that was written: the one between its last two columns."""
     header = path.read_text(encoding="utf-8-sig").split("kind_source")[0].rstrip('"')
     return header[-1]
+
+
+TRAPS = (
+    *("\0", "a\0b", "\x01", "\x0b", "\x1f", "\x7f", "\x85", "\r", "a\r\nb", "\n", "\t", "\ufeff"),
+    *("\ufffe", "\uffff", "\ud800", "a\udfff", "\u2028", "\U0001f600", "é", " ", "  a ", ""),
+    *("=1+1", "+1", "@x", "'a", '"', '""', '"a" b', ",", ";", "|", "\\", "\\N", "sep=;", "#N/A"),
+    *("NA", "NULL", "nan", "None", "<NA>", "-", "?", "1", "1.5", "1.50", "007", "1e5", "TRUE"),
+    *("_x000D_", "_x0041_", "&amp;", "<c>", "]]>", "[1, 2]", '{"a": 1}', "2024-05-01", "a" * 300),
+)
+"""Texts of cells, column names and classes that formats or parsers may change."""
+TRAP_TEXTS = st.sampled_from(TRAPS) | st.text(st.characters(), max_size=6)
+NESTED = st.lists(TRAP_TEXTS, max_size=2) | st.dictionaries(st.sampled_from("ab"), TRAP_TEXTS)
+
+
+@st.composite
+def frames(draw):
+    """Return a table of texts, missing cells and lists of texts, in columns with any names."""
+    n_rows = draw(st.integers(1, 4))
+    names = TRAP_TEXTS.filter(str.strip)
+    names = draw(st.lists(names, min_size=1, max_size=3, unique_by=str.strip))
+    cells = st.one_of(st.none(), TRAP_TEXTS, TRAP_TEXTS, NESTED)
+    columns = [draw(st.lists(cells, min_size=n_rows, max_size=n_rows)) for _ in names]
+    frame = pd.DataFrame({i: pd.Series(column, dtype=object) for i, column in enumerate(columns)})
+    return frame.set_axis(pd.Index(names, dtype=object), axis=1)
+
+
+@settings(max_examples=8 * FEW)
+@given(table=frames(), ending=st.sampled_from(sorted(FORMATS)))
+def test_texts_are_read_as_they_were_written_or_refused(folder, count_case, table, ending):
+    count_case("tables of every format")
+    fresh(folder)
+    path = folder / f"a{ending}"
+    try:
+        with table_writer(path) as write:
+            write(table)
+    except TableError:
+        event("refused")
+        assert not path.exists()
+        return
+    event("written")
+    again = read_table(path)
+    assert list(again.columns) == [name.strip() for name in table.columns]
+    # Rows without any text at the end of a file do not count.
+    again = again.reindex(range(len(table)))
+    for i in range(table.shape[1]):
+        for before, after in zip(table.iloc[:, i], again.iloc[:, i], strict=True):
+            if before in (None, ""):
+                assert after == "" or pd.isna(after)
+            elif isinstance(before, str):
+                assert after == before

@@ -157,6 +157,7 @@ def label(
         return
     check_option_conflicts({"--work-dir": work_dir, "--resume": resume}, "needs --dask")
     from graphmargin.labeling.labeling_task import check_has_unlabeled, check_new_columns, read_task
+    from graphmargin.tables.format_limits import check_storable
     from graphmargin.tables.writing import check_output, table_writer
 
     source = Path(table)
@@ -174,6 +175,7 @@ def label(
         task = _apply_journal(task, journal, quiet=quiet or json)
     check_new_columns(task, sets)
     check_has_unlabeled(task)
+    check_storable(task.table, labeled_file)
     labeled, summary, content = _label_task(
         task,
         method,

@@ -30,7 +30,8 @@ _BLOCK_BYTES = 1 << 21
 _N_THREADS = 2
 _LONGEST_NAME = (1 << 31) - 1
 _LONGEST_ROW = 1 << 30  # in bytes, so that an unclosed quote does not fill the memory
-_SEPARATORS = ",;\t|"
+SEPARATORS = ",;\t|"
+"""Separators of cells that are detected."""
 _QUOTE = ord('"')
 _LINE_FEED, _RETURN = ord("\n"), ord("\r")
 _BOM = b"\xef\xbb\xbf"
@@ -137,7 +138,7 @@ def _read_top(stream: BinaryIO, path: Path, separator: str | None) -> tuple[Text
         raise TableError(msg)
     headers = [
         _read_header(read_line, first, candidate, path)
-        for candidate in (marker[1].decode() if marker else separator or _SEPARATORS)
+        for candidate in (marker[1].decode() if marker else separator or SEPARATORS)
     ]
     # Every wrong separator leaves a header of one cell, or quotes that are not closed.
     separator, header, stop = max(headers, key=lambda h: (len(h[1]) > 1 and h[2] > 0, len(h[1])))
