@@ -15,7 +15,12 @@ import pyarrow.parquet
 from graphmargin._errors import one_line
 from graphmargin.tables.column_names import column_names
 from graphmargin.tables.column_parsing import DECIMAL_COMMA
-from graphmargin.tables.delimited_text import delimited_tables, read_layout
+from graphmargin.tables.delimited_text import (
+    LONGEST_ROW,
+    TOO_LONG,
+    delimited_tables,
+    read_layout,
+)
 from graphmargin.tables.file_formats import format_of, open_bytes
 from graphmargin.tables.table_errors import TableError
 
@@ -177,7 +182,10 @@ def _json_chunks(path: Path, n_rows: int) -> Iterator[pd.DataFrame]:
 
 def _json_objects(path: Path) -> Iterator[dict[str, object]]:
     with open_bytes(path) as stream:
-        for i, line in enumerate(stream, start=1):
+        for i, line in enumerate(iter(lambda: stream.readline(LONGEST_ROW + 1), b""), start=1):
+            if len(line) > LONGEST_ROW:
+                msg = f"{path}: line {i:,} {TOO_LONG.format(LONGEST_ROW)}"
+                raise TableError(msg)
             if line.isspace():
                 continue
             try:
