@@ -19,6 +19,7 @@ import pyarrow.parquet
 
 from graphmargin._errors import one_line
 from graphmargin._files import atomic_path, check_writable
+from graphmargin._permissions import made_from
 from graphmargin.tables.cell_values import excel_value, json_value, nested_as_json, python_cells
 from graphmargin.tables.column_names import column_names
 from graphmargin.tables.delimited_text import SEPARATORS, TextLayout, read_layout
@@ -44,7 +45,7 @@ def table_writer(path: Path, *, like: Path | None = None) -> Iterator[Write]:
         The ending of its name is the format, as in `read_table`.
     like : Path, optional
         File from which the rows come. If both are CSV, the new one has its separator, its header,
-        its line ends and its byte order mark.
+        its line ends and its byte order mark. A new file has no more permissions than this one.
 
     Raises
     ------
@@ -68,7 +69,8 @@ def table_writer(path: Path, *, like: Path | None = None) -> Iterator[Write]:
     layout = TextLayout(separator="\t" if file_format == "tsv" else ",")
     if like is not None and file_format in ("csv", "tsv") and format_of(like) == file_format:
         layout = read_layout(like, layout.separator if file_format == "tsv" else None)
-    with atomic_path(path) as draft, ExitStack() as files:
+    inputs = () if like is None else (like,)
+    with made_from(*inputs), atomic_path(path) as draft, ExitStack() as files:
         match file_format:
             case "csv" | "tsv":
                 stream = _create_text(draft, path, files)
