@@ -158,6 +158,8 @@ def _parquet_chunks(path: Path, n_rows: int) -> Iterator[pd.DataFrame]:
             )
             for chunk in rechunk(batches, file.schema_arrow, n_rows):
                 yield to_frame(chunk.rename_columns(names))
+    except pa.ArrowMemoryError:  # which says nothing about the file
+        raise
     except (pa.ArrowException, OSError) as error:
         # Arrow also raises OSError for damaged pages, but without the number of a system error.
         if isinstance(error, OSError) and error.errno is not None:
