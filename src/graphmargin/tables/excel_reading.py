@@ -48,19 +48,16 @@ def read_sheet(path: Path) -> list[tuple[object, ...]]:
         value. Nothing is read then.
     """
     try:
-        with ZipFile(path) as archive:
+        with path.open("rb") as file, ZipFile(file) as archive:
             _check_size(archive, path)
             sheet = _SheetScan(path)
-            if (entry := _first_sheet(path)) is not None:
+            if (entry := _first_sheet(file)) is not None:
                 with archive.open(entry) as stream:
                     sheet.read(stream)
-        sheet.check()
-        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-        try:
+            sheet.check()
+            book = openpyxl.load_workbook(file, read_only=True, data_only=True)
             extent = {"max_row": sheet.n_rows, "max_col": sheet.n_columns}
             return list(book.worksheets[0].iter_rows(**extent, values_only=True))
-        finally:
-            book.close()
     except TableError:
         raise
     except (*ARCHIVE_ERRORS, expat.ExpatError) as error:
@@ -78,15 +75,12 @@ def _check_size(archive: ZipFile, path: Path) -> None:
         raise TableError(msg)
 
 
-def _first_sheet(path: Path) -> str | None:
+def _first_sheet(file: BinaryIO) -> str | None:
     """Return the entry of the first sheet in the archive, None if there is no sheet."""
-    reader = ExcelReader(path, read_only=True)
-    try:
-        reader.read_manifest()
-        reader.read_workbook()
-        sheets = [rel for _, rel in reader.parser.find_sheets() if "chartsheet" not in rel.Type]
-    finally:
-        reader.archive.close()
+    reader = ExcelReader(file, read_only=True)
+    reader.read_manifest()
+    reader.read_workbook()
+    sheets = [rel for _, rel in reader.parser.find_sheets() if "chartsheet" not in rel.Type]
     return next((rel.target for rel in sheets if rel.target in reader.valid_files), None)
 
 
