@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import BinaryIO, NoReturn
+from typing import IO, BinaryIO, NoReturn
 from xml.parsers import expat
 from zipfile import ZipFile
 
@@ -87,7 +87,8 @@ def _first_sheet(file: BinaryIO) -> str | None:
 @cache
 def _number_of(column: str) -> int:
     """Return the number of a column such as AB."""
-    return column_index_from_string(column)
+    number: int = column_index_from_string(column)
+    return number
 
 
 class _SheetScan:
@@ -114,7 +115,7 @@ class _SheetScan:
         self._parser.EndElementHandler = self._end
         self._parser.StartDoctypeDeclHandler = self._refuse_entities
 
-    def read(self, stream: BinaryIO) -> None:
+    def read(self, stream: IO[bytes]) -> None:
         """Scan the XML of a sheet, in constant memory."""
         while block := stream.read(_BLOCK_BYTES):
             self._parser.Parse(block)

@@ -1,8 +1,9 @@
-"""What the formats of tables cannot store, which is refused before it is written."""
+"""Checks that the format of a file can store a table, before the table is written."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -49,12 +50,14 @@ def check_storable(table: pd.DataFrame, path: Path) -> None:
                 msg = f"{path}: {n:,} {what} are too many for Excel; {_WRITE_PARQUET}"
                 raise TableError(msg)
     check_texts(list(table.columns), path, lambda i: f"the name of column {i + 1}")
+    first = table.index[0] if len(table) and isinstance(table.index, pd.RangeIndex) else 0
     for i, name in enumerate(table.columns):
-        column = table.iloc[:, i]
-        start = column.index[0] if len(column) and isinstance(column.index, pd.RangeIndex) else 0
-        check_texts(
-            _texts(column), path, lambda k, f=start, n=name: f"row {f + k + 1} of column {n!r}"
-        )
+        place = partial(_cell_place, first=first, name=name)
+        check_texts(_texts(table.iloc[:, i]), path, place)
+
+
+def _cell_place(index: int, *, first: int, name: str) -> str:
+    return f"row {first + index + 1} of column {name!r}"
 
 
 def check_texts(texts: Any, path: Path, place: Callable[[int], str]) -> None:
@@ -79,8 +82,8 @@ def check_texts(texts: Any, path: Path, place: Callable[[int], str]) -> None:
     try:
         cells = pa.array(texts, pa.large_string(), from_pandas=True)
     except UnicodeEncodeError as error:  # which does not tell the index
-        index = next(i for i, text in enumerate(texts) if text and not _is_unicode(text))
-        msg = f"{path}: there is half of a surrogate pair in {place(index)}; remove it"
+        half = next(i for i, text in enumerate(texts) if text and not _is_unicode(text))
+        msg = f"{path}: there is half of a surrogate pair in {place(half)}; remove it"
         raise TableError(msg) from error
     if file_format not in _BAD_CHARACTERS:
         return
