@@ -39,7 +39,7 @@ def check_storable(table: pd.DataFrame, path: Path) -> None:
     --------
     >>> check_storable(pd.DataFrame({"x": ["a", "a\0b"]}), Path("a.csv"))
     Traceback (most recent call last):
-    graphmargin.tables.table_errors.TableError: a.csv: CSV cannot store the character '\\x00' in row 2 of column 'x'; choose a name that ends in .parquet
+    graphmargin.tables.table_errors.TableError: a.csv: CSV cannot store the character '\x00' in row 2 of column 'x'; choose a name that ends in .parquet
     """  # noqa: E501 - an error is one line
     if format_of(path) == "excel":
         for n, limit, what in (
@@ -76,7 +76,7 @@ def check_texts(texts: Any, path: Path, place: Callable[[int], str]) -> None:
     >>> check_texts(["cat", "d\0g"], Path("a.parquet"), "class {}".format)
     >>> check_texts(["cat", "d\0g"], Path("a.csv"), "class {}".format)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    graphmargin.tables.table_errors.TableError: a.csv: CSV cannot store the character '\\x00' in...
+    graphmargin.tables.table_errors.TableError: a.csv: CSV cannot store the character '\x00' in...
     """
     file_format = format_of(path)
     try:
