@@ -12,6 +12,7 @@ import pytest
 from graphmargin import _files
 from graphmargin._errors import InputError
 from graphmargin._files import all_or_none, atomic_path, atomic_write, check_writable
+from graphmargin._permissions import made_from, new_file_mode
 
 
 def test_a_link_stays_a_link(tmp_path):
@@ -75,6 +76,73 @@ def test_the_mode_of_a_file_without_a_predecessor_is_that_of_the_user(umask, tmp
     assert (tmp_path / "a.txt").stat().st_mode & 0o777 == 0o666 & ~umask
 
 
+@pytest.fixture
+def usual_umask():
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
+
+
+@pytest.mark.usefixtures("usual_umask")
+@pytest.mark.parametrize("mode", [0o400, 0o600, 0o640, 0o644, 0o666])
+def test_a_new_file_has_no_more_permissions_than_the_files_it_is_made_from(mode, tmp_path):
+    table, new, old = tmp_path / "in.csv", tmp_path / "new", tmp_path / "old"
+    for path in (table, old):
+        path.write_text("x")
+    table.chmod(mode)
+    old.chmod(0o664)
+    with made_from(tmp_path / "missing.csv", table), all_or_none():
+        atomic_write(new, b"x")
+        atomic_write(old, b"x")
+    assert new.stat().st_mode & 0o777 == 0o644 & (mode | 0o600)
+    assert new_file_mode(table) == 0o666 & (mode | 0o600)
+    assert old.stat().st_mode & 0o777 == 0o664
+    atomic_write(tmp_path / "other", b"x")
+    assert (tmp_path / "other").stat().st_mode & 0o777 == 0o644
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only a superuser can give files away")
+def test_permissions_of_a_group_do_not_pass_to_another_group(tmp_path):
+    table = tmp_path / "in.csv"
+    table.write_text("x")
+    os.chown(table, -1, os.getegid() + 1)
+    table.chmod(0o660)
+    with made_from(table):
+        atomic_write(tmp_path / "new", b"x")
+    assert (tmp_path / "new").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of open files are those of Linux")
+def test_contents_are_on_disk_before_the_renames_and_names_after_them(tmp_path, monkeypatch):
+    """A file system may rename a file before it writes its content, unless it is told to."""
+    (tmp_path / "a").write_text("old")
+    synced = []
+
+    def sync(file):
+        path = Path(f"/proc/self/fd/{file}").readlink()
+        in_place = sorted(each.name for each in tmp_path.iterdir() if each.suffix != ".draft")
+        is_folder = path.is_dir()
+        synced.append(
+            (path.name if is_folder else path.read_text(), in_place, (tmp_path / "a").read_text())
+        )
+        real_sync(file)
+
+    real_sync = os.fsync
+    monkeypatch.setattr(os, "fsync", sync)
+    with all_or_none():
+        for name in "ab":
+            with atomic_path(tmp_path / name) as draft:
+                draft.write_text(f"new {name}")
+    assert synced == [
+        ("new a", ["a"], "old"),
+        ("new b", ["a"], "old"),
+        (tmp_path.name, ["a", "b"], "new a"),
+    ]
+    synced.clear()
+    atomic_write(tmp_path / "c", b"new c")
+    assert [name for name, *_ in synced] == ["new c", tmp_path.name]
+
+
 def make_fifo(path):
     os.mkfifo(path)
 
@@ -126,6 +194,21 @@ def test_long_names_are_written_or_refused_before_the_work(tmp_path):
     with pytest.raises(OSError, match="cannot be written: File name too long"):
         check_writable(tmp_path / "/".join(["x" * 200] * 30))
     assert list(tmp_path.iterdir()) == [longest]
+
+
+def test_many_new_folders_are_created_or_refused_before_the_work(tmp_path):
+    path = tmp_path / "/".join(["x"] * 1500) / "a.txt"
+    check_writable(path)
+    atomic_write(path, b"new")
+    assert path.read_bytes() == b"new"
+    longest = (4096 - len(str(tmp_path)) - len("//a.txt?")) // 2
+    for n in (longest, 2500):  # a draft has a longer name than the file
+        with pytest.raises(OSError, match="cannot be written: File name too long"):
+            check_writable(tmp_path / "/".join(["y"] * n) / "a.txt")
+    assert [each.name for each in tmp_path.iterdir()] == ["x"]
+    path.unlink()
+    while (path := path.parent) != tmp_path:  # pytest would call itself for every folder
+        path.rmdir()
 
 
 def test_all_files_or_none_are_written(tmp_path):

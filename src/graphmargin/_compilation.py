@@ -21,7 +21,7 @@ COMPILING = (
 NOT_CACHED = (
     "compiled numerical kernels cannot be cached, because neither the installation directory nor "
     "the user's cache directory is writable, so that every process compiles them again; set the "
-    "environment variable NUMBA_CACHE_DIR to a writable directory"
+    "environment variable NUMBA_CACHE_DIR to a directory that only you can write"
 )
 
 

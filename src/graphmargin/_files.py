@@ -13,6 +13,7 @@ from secrets import token_hex
 from tempfile import TemporaryFile
 
 from graphmargin._errors import InputError
+from graphmargin._permissions import permitted_mode
 from graphmargin._signals import defer_signals
 
 try:
@@ -24,8 +25,8 @@ DRAFT, DRAFT_END = ".graphmargin-", ".draft"
 """Start and end of the names of drafts, whose length does not depend on the name of the file."""
 PRIVATE = 0o600
 """Permissions of a draft, whatever those of the file will be."""
-MAX_NAME_BYTES = 255
-"""Largest length of a file name, if the system does not report it."""
+MAX_NAME_BYTES, MAX_PATH_BYTES = 255, 4096
+"""Largest lengths of a file name and of a path, if the system does not report them."""
 NO_SPACE_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """Errors of a full disk, an exhausted quota or a limit on the size of files."""
 FILE_KINDS = (
@@ -48,17 +49,24 @@ class _Draft:
         old = _status(target)
         self._owner = None if old is None else (old.st_uid, old.st_gid)
         while True:
-            self.path = target.with_name(f"{DRAFT}{os.getpid()}-{token_hex(8)}{DRAFT_END}")
+            self.path = target.with_name(_draft_name())
             # A new file has the default mode; a file that replaces a secret one is private at once.
             mode = 0o666 if old is None else PRIVATE
             self._file = os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, mode)
             status = os.fstat(self._file)
-            self._mode = stat.S_IMODE(status.st_mode if old is None else old.st_mode) & 0o777
+            if old is None:
+                self._mode = status.st_mode & permitted_mode(status.st_gid)
+            else:
+                self._mode = old.st_mode & 0o777
             if _lock(self._file, wait=True) and _is_same_file(self.path, status):
                 break
             os.close(self._file)  # another process has removed it as the draft of a dead process
         self.path.chmod(PRIVATE)
         _open_drafts.add(self.path)
+
+    def sync(self) -> None:
+        """Wait until the content is on disk, so that no power failure leaves an empty file."""
+        os.fsync(self._file)
 
     def commit(self) -> None:
         """Replace the file by the draft."""
@@ -100,6 +108,8 @@ def all_or_none() -> Iterator[None]:
         with defer_signals():
             for draft in drafts:
                 draft.commit()
+            for folder in {draft.target.parent for draft in drafts}:
+                _sync_folder(folder)
     finally:
         with defer_signals():
             _drafts.reset(token)
@@ -111,11 +121,11 @@ def all_or_none() -> Iterator[None]:
 def atomic_path(path: Path) -> Iterator[Path]:
     """Yield a draft to be written, which replaces `path` at the end, unless the block fails.
 
-    At any time there is either the old file or the new one, whatever fails; missing folders are
-    created. A link stays a link: the file that it points to is replaced, and its mode is kept. Only
-    its owner can read a draft. Drafts of processes that were killed are removed by the next process
-    that writes into the folder. Inside of `all_or_none`, the file is replaced at the end of that
-    block.
+    At any time there is either the old file or the new one, whatever fails, also the power; missing
+    folders are created. A link stays a link: the file that it points to is replaced, and its mode
+    is kept. Only its owner can read a draft. Drafts of processes that were killed are removed by
+    the next process that writes into the folder. Inside of `all_or_none`, the file is replaced at
+    the end of that block.
 
     Examples
     --------
@@ -131,7 +141,7 @@ def atomic_path(path: Path) -> Iterator[Path]:
         return
     _check_kind(path)
     target = path.resolve()
-    target.parent.mkdir(parents=True, exist_ok=True)
+    _make_folder(target.parent)
     _remove_dead_drafts(target.parent)
     deferred = _drafts.get()
     draft = None
@@ -140,9 +150,11 @@ def atomic_path(path: Path) -> Iterator[Path]:
             draft = _Draft(target)
         with _errors_name_target(path, draft.path):
             yield draft.path
+            draft.sync()
         with defer_signals():
             if deferred is None:
                 draft.commit()
+                _sync_folder(target.parent)
             else:
                 deferred.append(draft)
                 draft = None
@@ -194,7 +206,7 @@ def check_writable(path: Path, *, inputs: Sequence[Path] = ()) -> None:
         if not folder.is_dir():
             msg = f"{path}: {folder} is a file, not a folder"
             raise InputError(msg)
-        _check_names(target.relative_to(folder), folder)
+        _check_names(target, folder)
         with TemporaryFile(dir=folder):
             pass
         if path.exists():
@@ -230,6 +242,27 @@ def file_stem(name: str) -> str:
     return name[: len(name) - len(undotted)] + undotted.partition(".")[0]
 
 
+def _make_folder(folder: Path) -> None:
+    """Create a folder and its parents; pathlib would call itself once for every parent."""
+    missing = []
+    while not folder.exists():
+        missing.append(folder)
+        folder = folder.parent
+    for new in reversed(missing):
+        new.mkdir(exist_ok=True)
+        _sync_folder(new.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Wait until the names of files in a folder are on disk, if the system allows it."""
+    with suppress(OSError):
+        file = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(file)
+        finally:
+            os.close(file)
+
+
 def _check_kind(path: Path) -> None:
     """Raise InputError if a path exists and is not a regular file."""
     status = _status(path)
@@ -256,13 +289,24 @@ def _status(path: Path) -> os.stat_result | None:
 
 
 def _check_names(path: Path, folder: Path) -> None:
-    """Raise OSError if a part of a relative path has a name that is too long."""
-    try:
-        longest = os.pathconf(folder, "PC_NAME_MAX")
-    except (AttributeError, OSError, ValueError):
-        longest = MAX_NAME_BYTES
-    if any(len(os.fsencode(part)) > longest for part in path.parts):
+    """Raise OSError if a path, or a name in it below an existing folder, is too long."""
+    draft = path.with_name(_draft_name())
+    longest = max(len(os.fsencode(part)) for part in path.relative_to(folder).parts)
+    if longest > _system_limit(folder, "PC_NAME_MAX", MAX_NAME_BYTES) or len(
+        os.fsencode(draft)
+    ) >= _system_limit(folder, "PC_PATH_MAX", MAX_PATH_BYTES):
         raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
+
+
+def _draft_name() -> str:
+    return f"{DRAFT}{os.getpid()}-{token_hex(8)}{DRAFT_END}"
+
+
+def _system_limit(folder: Path, name: str, default: int) -> int:
+    try:
+        return os.pathconf(folder, name)
+    except (AttributeError, OSError, ValueError):
+        return default
 
 
 @contextmanager

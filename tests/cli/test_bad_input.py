@@ -3,11 +3,14 @@
 import errno
 import os
 import signal
+import subprocess
 import sys
 from contextlib import contextmanager
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
 import pytest
 
 import graphmargin as gm
@@ -349,3 +352,28 @@ def test_a_coverage_is_neither_nothing_nor_everything(table_file, refused):
 def test_sets_must_not_replace_a_column(table_file, refused):
     pd.read_csv(table_file).assign(kind_set="").to_csv(table_file, index=False)
     assert "'kind_set'" in refused(*command_line("label", table_file), "--sets", "0.9")
+
+
+MEMORY_SCRIPT = """
+import resource, sys
+from pathlib import Path
+from graphmargin.cli import main
+import graphmargin.labeling.column_overview, pyarrow.parquet
+pages = int(Path("/proc/self/statm").read_text().split()[0])
+resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + 2**29,) * 2)
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the memory of a process")
+def test_a_table_that_does_not_fit_into_memory_is_an_error_of_one_line(tmp_path):
+    """A small Parquet file may have many equal rows."""
+    column = pa.array(np.zeros(20_000_000))
+    table = pa.table({"x": column, "y": column, "z": column})
+    pyarrow.parquet.write_table(table, tmp_path / "zeros.parquet")
+    assert (tmp_path / "zeros.parquet").stat().st_size < 300_000
+    command = [sys.executable, "-c", MEMORY_SCRIPT, "info", str(tmp_path / "zeros.parquet")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("graphmargin: the memory does not suffice")
+    assert done.returncode == 2

@@ -429,3 +429,22 @@ def test_classes_of_more_than_64_bits_stay_text(classes, tmp_path):
     assert run("label", tmp_path / "a.csv", "-t", "kind", "-q") == 0
     written = (tmp_path / "a-labeled.csv").read_text().splitlines()[1:]
     assert [line.split(",")[1] for line in written] == [classes[i % 2] for i in range(40)]
+
+
+def test_files_that_are_made_from_a_private_table_are_private(table_file, tmp_path):
+    table_file.chmod(0o600)
+    model, page = tmp_path / "pets.graphmargin", tmp_path / "pets.html"
+    options = ("-t", "kind", "-q")
+    assert run("label", table_file, *options, "--model", model, "--report", page) == 0
+    assert run("fit", table_file, *options, "--model", tmp_path / "fit.graphmargin") == 0
+    assert run("predict", model, table_file, "-q") == 0
+    assert run("suggest", table_file, *options, "--out", tmp_path / "next.csv") == 0
+    assert run("audit", table_file, *options, "--out", tmp_path / "wrong.jsonl") == 0
+    public = tmp_path / "public.csv"
+    public.write_bytes(table_file.read_bytes())
+    public.chmod(0o644)
+    assert run("predict", model, public, "-q") == 0  # the model contains rows of the table
+    names = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
+    assert len(names) == 10
+    assert names.pop("public.csv") == 0o644
+    assert set(names.values()) == {0o600}

@@ -5,14 +5,16 @@ import json
 import zipfile
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from graphmargin import HarmonicClassifier, MaxMarginGraphCut, SemiSupervisedEnsemble, SupervisedSVC
-from graphmargin.models import ModelFileError, load_model, model_info, save_model
+from graphmargin.models import ModelFileError, TableModel, load_model, model_info, save_model
 from graphmargin.models.archive import DESCRIPTION, TREE, pack_entries
 from graphmargin.search import Member, View
+from graphmargin.tables.table_features import fit_features
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(30, 3))
@@ -29,15 +31,41 @@ CLASSIFIERS = (
 )
 
 
+TABLE = pd.DataFrame(
+    {
+        "size": [None if i % 7 == 0 else X[i, 0] for i in range(30)],
+        "color": [("red", "green", "blue")[i % 3] for i in range(30)],
+        "day": pd.date_range("2024-01-30", periods=30, freq="40h"),
+        "text": [f"a text {i % 11} of {i % 5} words" for i in range(30)],
+        "vector": X.tolist(),
+    }
+)
+N_FILES = len(CLASSIFIERS) + 1
+
+
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
-    """Return the contents of some model files, and the probabilities of their models."""
+    """Return the contents of some model files, new rows for them, and their probabilities."""
     path = tmp_path_factory.mktemp("models") / "a.graphmargin"
     files = []
     for classifier in CLASSIFIERS:
         save_model(classifier.fit(X, Y), path)
-        files.append((path.read_bytes(), classifier.predict_proba(X)))
-    return files
+        files.append((path.read_bytes(), X, classifier.predict_proba(X)))
+    features = fit_features(TABLE)
+    predictor = SupervisedSVC().fit(features.transform(TABLE), Y).predictor_
+    model = TableModel(features, predictor, "kind")
+    save_model(model, path)
+    return [*files, (path.read_bytes(), TABLE, model.predict_proba(TABLE))]
+
+
+def check_predictions(model, rows):
+    """Check that a model from elsewhere predicts class probabilities, or says that it cannot."""
+    try:
+        proba = model.predict_proba(rows)
+    except (ValueError, TypeError):
+        return
+    assert proba.shape == (30, len(model.classes))
+    assert np.isfinite(proba).all()
 
 
 @pytest.fixture(scope="module")
@@ -84,21 +112,23 @@ def damages(draw):
     return damage
 
 
-@given(st.integers(0, len(CLASSIFIERS) - 1), st.lists(damages(), min_size=1, max_size=3))
+@given(st.integers(0, N_FILES - 1), st.lists(damages(), min_size=1, max_size=3))
 def test_damaged_bytes_are_refused_or_make_no_difference(count_case, saved, scratch, which, damage):
     count_case("damaged model files")
-    content, expected = saved[which]
+    content, rows, expected = saved[which]
     for change in damage:
         content = change(content) or b"\0"
     model = load(scratch, content)
     if model is not None:
-        np.testing.assert_array_equal(model.predict_proba(X), expected)
+        np.testing.assert_array_equal(model.predict_proba(rows), expected)
 
 
 JSON_VALUES = st.recursive(
     st.one_of(
         *(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=8)),
         st.sampled_from([-1, 0, 2**31, 2**63, 10**30, 1e308, 5e-324, "rbf", "precomputed", []]),
+        st.sampled_from([0.0, -1.0, float("nan"), float("inf")]),
+        st.builds(lambda text: {"type": "number", "value": text}, st.sampled_from(["nan", "inf"])),
         st.builds(lambda number: {"type": "array", "number": number}, st.integers(-2, 9)),
     ),
     lambda parts: st.lists(parts, max_size=3) | st.dictionaries(st.text(max_size=4), parts),
@@ -118,7 +148,7 @@ def value_paths(tree, path=()):
 
 
 @given(
-    st.integers(0, len(CLASSIFIERS) - 1),
+    st.integers(0, N_FILES - 1),
     st.sampled_from([TREE, TREE, TREE, DESCRIPTION]),
     st.floats(0, 1, exclude_max=True),
     JSON_VALUES,
@@ -128,7 +158,7 @@ def test_crafted_values_are_refused_or_make_a_model(
 ):
     """An attacker computes the digest again, so that types and shapes have to be checked."""
     count_case("crafted model files")
-    content, _ = saved[which]
+    content, rows, _ = saved[which]
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         entries = {name: archive.read(name) for name in archive.namelist()}
     trees = {name: json.loads(entries.pop(name)) for name in (TREE, DESCRIPTION)}
@@ -146,19 +176,15 @@ def test_crafted_values_are_refused_or_make_a_model(
         return  # JSON has no such number
     model = load(scratch, crafted)
     if model is not None:
-        try:
-            proba = model.predict_proba(X)
-        except (ValueError, TypeError):
-            return
-        assert proba.shape == (30, len(model.classes))
+        check_predictions(model, rows)
 
 
-@given(st.integers(0, len(CLASSIFIERS) - 1), st.floats(0, 1, exclude_max=True), damages())
+@given(st.integers(0, N_FILES - 1), st.floats(0, 1, exclude_max=True), damages())
 def test_crafted_arrays_are_refused_or_make_a_model(
     count_case, saved, scratch, which, where, damage
 ):
     count_case("crafted arrays")
-    content, _ = saved[which]
+    content, rows, _ = saved[which]
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         entries = {name: archive.read(name) for name in archive.namelist()}
     description = json.loads(entries.pop(DESCRIPTION))
@@ -168,4 +194,4 @@ def test_crafted_arrays_are_refused_or_make_a_model(
     entries[name] = damage(entries[name])
     model = load(scratch, pack_entries(entries, description))
     if model is not None:
-        assert model.predict_proba(X).shape == (30, len(model.classes))
+        check_predictions(model, rows)

@@ -1,5 +1,7 @@
 """Random tables as bytes through `label` and `predict`: all rows come out, or one line says why.
 
+Tables of every format, with texts that some formats cannot store, are read as they were written.
+
 The standard library's csv module reads input and output once more, as a second opinion on what a
 row and a cell are.
 """
@@ -7,14 +9,22 @@ row and a cell are.
 import csv
 import io
 import tempfile
+import zipfile
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
+import openpyxl
+import pandas as pd
 import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from graphmargin.cli import main
+from graphmargin.tables import TableError, read_table
+from graphmargin.tables.column_parsing import MISSING_TEXTS
+from graphmargin.tables.file_formats import FORMATS
+from graphmargin.tables.target import read_target
+from graphmargin.tables.writing import table_writer
 
 FEW = settings().max_examples // 4
 """Number of examples: each of them is several commands."""
@@ -184,3 +194,151 @@ def separator_of(path):
     """Return the separator of a file that was written: the one between its last two columns."""
     header = path.read_text(encoding="utf-8-sig").split("kind_source")[0].rstrip('"')
     return header[-1]
+
+
+TRAPS = (
+    *("\0", "a\0b", "\x01", "\x0b", "\x1f", "\x7f", "\x85", "\r", "a\r\nb", "\n", "\t", "\ufeff"),
+    *("\ufffe", "\uffff", "\ud800", "a\udfff", "\u2028", "\U0001f600", "é", " ", "  a ", ""),
+    *("=1+1", "+1", "@x", "'a", '"', '""', '"a" b', ",", ";", "|", "\\", "\\N", "sep=;", "#N/A"),
+    *("NA", "NULL", "nan", "None", "<NA>", "-", "?", "1", "1.5", "1.50", "007", "1e5", "TRUE"),
+    *("_x000D_", "_x0041_", "&amp;", "<c>", "]]>", "[1, 2]", '{"a": 1}', "2024-05-01", "a" * 300),
+)
+"""Texts of cells, column names and classes that formats or parsers may change."""
+TRAP_TEXTS = st.sampled_from(TRAPS) | st.text(st.characters(), max_size=6)
+NESTED = st.lists(TRAP_TEXTS, max_size=2) | st.dictionaries(st.sampled_from("ab"), TRAP_TEXTS)
+
+
+@st.composite
+def frames(draw):
+    """Return a table of texts, missing cells and lists of texts, in columns with any names."""
+    n_rows = draw(st.integers(1, 4))
+    names = TRAP_TEXTS.filter(str.strip)
+    names = draw(st.lists(names, min_size=1, max_size=3, unique_by=str.strip))
+    cells = st.one_of(st.none(), TRAP_TEXTS, TRAP_TEXTS, NESTED)
+    columns = [draw(st.lists(cells, min_size=n_rows, max_size=n_rows)) for _ in names]
+    frame = pd.DataFrame({i: pd.Series(column, dtype=object) for i, column in enumerate(columns)})
+    return frame.set_axis(pd.Index(names, dtype=object), axis=1)
+
+
+@settings(max_examples=8 * FEW)
+@given(table=frames(), ending=st.sampled_from(sorted(FORMATS)))
+def test_texts_are_read_as_they_were_written_or_refused(folder, count_case, table, ending):
+    count_case("tables of every format")
+    fresh(folder)
+    path = folder / f"a{ending}"
+    try:
+        with table_writer(path) as write:
+            write(table)
+    except TableError:
+        event("refused")
+        assert not path.exists()
+        return
+    event("written")
+    again = read_table(path)
+    assert list(again.columns) == [name.strip() for name in table.columns]
+    # Rows without any text at the end of a file do not count.
+    again = again.reindex(range(len(table)))
+    for i in range(table.shape[1]):
+        for before, after in zip(table.iloc[:, i], again.iloc[:, i], strict=True):
+            if before in (None, ""):
+                assert after == "" or pd.isna(after)
+            elif isinstance(before, str):
+                assert after == before
+
+
+@settings(max_examples=FEW)
+@given(
+    names=st.lists(TRAP_TEXTS.filter(str.strip), min_size=2, max_size=4, unique_by=str.strip),
+    endings=st.tuples(*[st.sampled_from([".csv", ".tsv.gz", ".parquet", ".xlsx", ".jsonl"])] * 2),
+)
+def test_given_labels_of_any_name_are_kept_in_every_format_or_refused(
+    folder, count_case, names, endings
+):
+    count_case("names of classes")
+    fresh(folder)
+    source, out = folder / f"in{endings[0]}", folder / f"out{endings[1]}"
+    kinds = [names[i % len(names)] if i < 12 else None for i in range(20)]
+    sizes = [i % len(names) + i / 50 for i in range(20)]
+    columns = {"kind": pd.Series(kinds, dtype=object), "size": pd.Series(sizes, dtype=object)}
+    try:
+        with table_writer(source) as write:
+            write(pd.DataFrame(columns))
+        target = read_target(read_table(source), "kind")
+    except TableError:
+        event("not written, or no classes")
+        return
+    code, lines = run("label", source, "-t", "kind", "--out", out)
+    event("refused" if code else "labeled")
+    if code:
+        assert (code, len(lines), out.exists()) == (2, 1, False)
+        return
+    written = read_table(out)
+    assert len(written) == 20
+    assert written["kind"].notna().all()
+    assert (written["kind_source"] == "given").tolist() == target.labeled.tolist()
+    for before, after, is_labeled in zip(kinds, written["kind"], target.labeled, strict=True):
+        # Among numbers, a text such as NA means missing.
+        assert after == before if is_labeled else before is None or before.strip() in MISSING_TEXTS
+
+
+@st.composite
+def sheets(draw):
+    """Return the XML of the rows of a sheet, what has to be read, and whether values are lacking.
+
+    Some cells are formulas, with a saved value or without one.
+    """
+    rows, expected, lacks_value = [], [], False
+    width = draw(st.integers(1, 4))
+    for i in range(draw(st.integers(2, 6))):
+        cells, values = [], []
+        for j in range(width):
+            kind = draw(st.sampled_from(["number"] * 6 + ["none", "formula", "unsaved"] * (i > 0)))
+            value = None if kind in ("none", "unsaved") else 100 * i + j
+            formula = "<f>A1+1</f>" if kind in ("formula", "unsaved") else ""
+            saved = draw(st.sampled_from(["", "<v/>", "<v></v>"])) if value is None else None
+            content = formula + (f"<v>{value}</v>" if saved is None else saved)
+            lacks_value |= kind == "unsaved"
+            if kind != "none":
+                cells.append(f'<c r="{"ABCD"[j]}{i + 1}">{content}</c>')
+            values.append(value)
+        rows.append(f'<row r="{i + 1}">{"".join(cells)}</row>')
+        expected.append(values)
+    while all(value is None for value in expected[-1]):
+        expected.pop()
+    return "".join(rows), expected, lacks_value
+
+
+@settings(max_examples=4 * FEW)
+@given(
+    sheet=sheets(),
+    dimension=st.sampled_from(["", "A1", "A1:B2", "C3:C4", "A1:XFD1048576", "A1:D3", "nonsense"]),
+)
+def test_sheets_are_read_as_a_whole_or_refused(folder, count_case, sheet, dimension):
+    count_case("sheets of Excel")
+    rows, expected, lacks_value = sheet
+    fresh(folder)
+    path = folder / "a.xlsx"
+    book = openpyxl.Workbook()
+    book.save(path)
+    with zipfile.ZipFile(path) as archive:
+        entries = {name: archive.read(name) for name in archive.namelist()}
+    said = f'<dimension ref="{dimension}"/>' if dimension else ""
+    namespace = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    entries["xl/worksheets/sheet1.xml"] = (
+        f'<worksheet xmlns="{namespace}">{said}<sheetData>{rows}</sheetData></worksheet>'.encode()
+    )
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in entries.items():
+            archive.writestr(name, content)
+    try:
+        table = read_table(path)
+    except TableError as error:
+        event(f"refused: {dimension}")
+        refusal = str(error)
+    else:
+        header = [str(value) for value in expected[0]]
+        assert list(table.columns) == header
+        assert table.astype(object).where(table.notna(), None).to_numpy().tolist() == expected[1:]
+        refusal = ""
+    assert ("without a saved value" in refusal) == lacks_value
+    assert bool(refusal) == (lacks_value or dimension == "nonsense")

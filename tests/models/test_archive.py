@@ -1,11 +1,14 @@
 import io
+import subprocess
+import sys
 import zipfile
 
 import numpy as np
 import pytest
 
+from graphmargin._archives import ALWAYS_ALLOWED_BYTES
 from graphmargin.models import ModelFileError, load_model, model_info, save_model
-from graphmargin.models.archive import ALWAYS_ALLOWED_BYTES, DESCRIPTION, TREE
+from graphmargin.models.archive import DESCRIPTION, MAX_JSON_BYTES, TREE, parse_json
 
 ARRAY = "arrays/0.npy"
 
@@ -123,10 +126,64 @@ def test_a_file_of_high_compression_is_saved_without_compression(
     tmp_path, data, fitted, monkeypatch
 ):
     path = tmp_path / "model.graphmargin"
-    monkeypatch.setattr("graphmargin.models.archive.ALWAYS_ALLOWED_BYTES", 0)
+    monkeypatch.setattr("graphmargin._archives.ALWAYS_ALLOWED_BYTES", 0)
     monkeypatch.setattr("graphmargin.models.archive.MAX_RATIO", 1)
     save_model(fitted, path)
     np.testing.assert_array_equal(load_model(path).predict(data[0]), fitted.predict(data[0]))
+
+
+@pytest.mark.parametrize(
+    ("name", "n", "message"),
+    [
+        (DESCRIPTION, 38_000_000, "its graphmargin.json has 114,000,002 bytes"),
+        (TREE, 38_000_000, "its model.json has 114,000,002 bytes"),
+        (TREE, 20_000_000, "its model.json has more than 1,048,576 brackets"),
+    ],
+)
+def test_json_that_fills_the_memory_is_not_parsed(name, n, message, saved, entries_of):
+    """Every list in it takes 56 bytes; the digest need not be right, because it comes later."""
+    padding = {"padding": np.random.default_rng(0).bytes(650_000)}
+    entries = {**entries_of(saved), **padding, name: b"[" + b"[]," * (n - 1) + b"[]] "}
+    with zipfile.ZipFile(saved, "w", zipfile.ZIP_DEFLATED) as archive:
+        for entry, content in entries.items():
+            archive.writestr(entry, content)
+    script = (
+        "import resource, sys\n"
+        "from graphmargin.models import ModelFileError, load_model, model_info\n"
+        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "for read in (load_model, model_info):\n"
+        "    try:\n"
+        "        read(sys.argv[1])\n"
+        "    except ModelFileError as error:\n"
+        "        print(error)\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)\n"
+    )
+    command = [sys.executable, "-c", script, str(saved)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    *errors, kilobytes = done.stdout.splitlines()
+    assert len(errors) == 2
+    assert all(message in error for error in errors)
+    if sys.platform == "linux":  # whose unit of ru_maxrss is known
+        assert int(kilobytes) < 200_000
+
+
+def test_text_that_could_not_be_loaded_is_not_saved(fitted, tmp_path, monkeypatch):
+    monkeypatch.setitem(MAX_JSON_BYTES, TREE, 1000)
+    with pytest.raises(ModelFileError, match="bytes of text, more than a file may have in model"):
+        save_model(fitted, tmp_path / "a.graphmargin")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
+@pytest.mark.parametrize("name", [DESCRIPTION, TREE])
+def test_numbers_that_json_does_not_have_are_refused(name, number, saved, entries_of, as_archive):
+    entries = entries_of(saved)
+    entries[name] = entries[name].replace(b"{", f'{{"x": {number}, '.encode(), 1)
+    with pytest.raises(ValueError, match=f"{number} is not a finite number"):
+        parse_json(entries[name])
+    saved.write_bytes(as_archive(entries))
+    with pytest.raises(ModelFileError):
+        load_model(saved)
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ FIELDS = {
     ),
     "walk-part": "class_mass sinks points codes majority",
     "point-graph": "search width n_neighbors metric",
-    "neighbor-search": "X n_jobs seed",
+    "neighbor-search": "X seed",
     "sparse-rows": "shape data indices indptr",
     "table-model": "features predictor target held_out",
     "table-features": "columns encoders scaling",

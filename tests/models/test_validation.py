@@ -120,7 +120,6 @@ HARMONIC = [
     (f"{POINTS}.search.X", np.full((60, 4), np.nan)),
     (f"{POINTS}.search", np.zeros((60, 4))),
     *((f"{POINTS}.search.seed", value) for value in (-1, 2**32, None)),
-    (f"{POINTS}.search.n_jobs", "all"),
     *((f"{POINTS}.width", value) for value in (np.nan, np.inf, 0.0, -1.0, None)),
     *((f"{POINTS}.n_neighbors", value) for value in (0, 61, 2.5)),
     (f"{POINTS}.metric", "far"),
@@ -128,13 +127,13 @@ HARMONIC = [
 
 ENCODERS = "features.encoders"  # number, category, date, text, vector
 TABLE = [
-    (f"{ENCODERS}.0.scale", 0.0),
+    *((f"{ENCODERS}.{i}.scale", value) for i in (0, 3, 4) for value in (0.0, -1.0, np.nan)),
     (f"{ENCODERS}.0.center", np.inf),
-    (f"{ENCODERS}.0.missing_indicator", np.inf),
+    *((f"{ENCODERS}.0.missing_indicator", value) for value in (np.inf, np.nan, 0.0)),
     (f"{ENCODERS}.0.name", "weight"),
     (f"{ENCODERS}.1.values", ["red", "red", "blue"]),
     (f"{ENCODERS}.1.values", ["red"]),
-    (f"{ENCODERS}.1.height", np.nan),
+    *((f"{ENCODERS}.1.one_hot_value", value) for value in (np.nan, np.inf, 0.0, -1.0, "1")),
     (f"{ENCODERS}.2.median", "yesterday"),
     (f"{ENCODERS}.2.has_times", False),
     (f"{ENCODERS}.2.scale", np.ones(3)),
@@ -149,7 +148,6 @@ TABLE = [
     (ENCODERS, []),
     ("features.columns.0.role", "code"),
     ("features.columns", []),
-    ("features.ignore", "same"),
     ("features", None),
     ("predictor.classes", np.array(["cat"])),
     ("predictor.classes", np.array([["cat", "dog"]])),
@@ -206,9 +204,33 @@ def models(data, fitted, cut_with_graph, ensemble_with_view, table_model):
 def test_an_invalid_part_raises_an_error_with_its_name(name, place, value, models, put):
     records = table_records()
     tree, arrays = encode(models[name], records)
+    assert place in places(tree)
     put(tree, place, value)  # `decode` leaves arrays in a tree as they are
     with pytest.raises(ModelFileError, match=r"^a (has|is no)"), model_file_errors(Path("a")):
         check_model(decode(tree, arrays, records))
+
+
+def places(tree, prefix=""):
+    """Return the values of a tree by their places, such as ``parts.0.weight``."""
+    if not isinstance(tree, dict | list):
+        return {}
+    found = {}
+    for key, value in tree.items() if isinstance(tree, dict) else enumerate(tree):
+        found |= {f"{prefix}{key}": value, **places(value, f"{prefix}{key}.")}
+    return found
+
+
+def test_no_field_may_be_nan_or_infinite_except_for_sinks(models, put):
+    records = table_records()
+    for model in models.values():
+        original, _ = encode(model, records)
+        floats = [place for place, value in places(original).items() if type(value) is float]
+        for place in floats:
+            for bad in (np.nan, -np.inf) if ".sinks." in place else (np.nan, np.inf, -np.inf):
+                tree, arrays = encode(model, records)
+                put(tree, place, bad)
+                with pytest.raises(ModelFileError):
+                    check_model(decode(tree, arrays, records))
 
 
 def test_the_unchanged_models_are_valid(models):

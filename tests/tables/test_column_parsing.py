@@ -5,7 +5,9 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pandas.tseries.api import guess_datetime_format
 
+from graphmargin.tables import column_parsing
 from graphmargin.tables.column_parsing import (
     MISSING_TEXTS,
     find_number_format,
@@ -92,3 +94,18 @@ def test_texts_that_mean_missing_are_missing_dates():
     values, bad = parse_dates(pd.Series(["2024-05-01", "NA", ""]), None)
     assert not bad.any()
     assert values.isna().tolist() == [False, True, True]
+
+
+def test_only_short_texts_are_tried_as_dates(monkeypatch):
+    """pandas takes minutes to find out that a word of a megabyte is no date."""
+    lengths = []
+
+    def guess(cell, **options):
+        lengths.append(len(cell))
+        return guess_datetime_format(cell, **options)
+
+    monkeypatch.setattr(column_parsing, "guess_datetime_format", guess)
+    words = pd.Series(["ACGT" * 500_000, "2024-05-01"])
+    assert column_parsing.find_date_format(words) is None
+    assert column_parsing.find_date_format(words[1:]) == "%Y-%m-%d"
+    assert max(lengths) <= 100

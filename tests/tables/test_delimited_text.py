@@ -1,7 +1,11 @@
 """Text files with a separator: any text that is written is read again, anything else is refused."""
 
 import csv
+import gzip
 import io
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -144,13 +148,50 @@ def test_an_unclosed_quote_raises_although_a_later_quote_closes_it(tmp_path):
         read_table(written(tmp_path, "\n".join(["a,b", *rows])))
 
 
-def test_an_unclosed_quote_does_not_fill_the_memory(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("name", "start", "part", "message"),
+    [
+        ("a.csv.gz", b"a,b\n1,", b"0", r"row 1 \(line 2\) is longer than 67,108,864 bytes; is a"),
+        ("a.csv.gz", b'a,b\n1,"', b"x\n", r"row 1 \(line 2\) is longer than 67,108,864 bytes"),
+        ("a.csv.gz", b'a,b\n1,"', b'"', r"row 1 \(line 2\) is longer than 67,108,864 bytes"),
+        ("a.csv.gz", b"a,b", b"0", "the header is longer than 4,194,304 bytes"),
+        ("a.csv.gz", b'a,"b', b"x\n", "the header is longer than 4,194,304 bytes"),
+        ("a.jsonl.gz", b'{"a": 1}\n{"a": "', b"0", "line 2 is longer than 67,108,864 bytes"),
+    ],
+    ids=["row", "quote", "quotes", "header", "quote in the header", "line"],
+)
+def test_a_row_without_an_end_is_refused_in_little_memory(tmp_path, name, start, part, message):
+    path = tmp_path / name
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        file.write(start)
+        for _ in range(160):
+            file.write(part * ((1 << 20) // len(part)))
+    script = (
+        "import resource, sys; from pathlib import Path\n"
+        "from graphmargin.tables import TableError\n"
+        "from graphmargin.tables.reading import read_chunks\n"
+        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "try:\n"
+        "    list(read_chunks(Path(sys.argv[1])))\n"
+        "except TableError as error:\n"
+        "    print(error)\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=True
+    )
+    error, kilobytes = done.stdout.splitlines()
+    assert re.search(message, error)
+    if sys.platform == "linux":  # whose unit of ru_maxrss is known
+        assert int(kilobytes) < 1_200_000
+
+
+def test_files_with_returns_as_line_ends_are_read_block_by_block(tmp_path, monkeypatch):
     small_blocks(monkeypatch)
-    monkeypatch.setattr(delimited_text, "_LONGEST_ROW", 100)
-    with pytest.raises(
-        TableError, match=r"row 1 \(line 2\) is longer than 1 GB; is there an unclosed quote"
-    ):
-        read_table(written(tmp_path, 'a,b\n1,"' + "x\n" * 200))
+    monkeypatch.setattr(delimited_text, "LONGEST_ROW", 100)
+    rows = [f"{i},x" for i in range(200)]
+    table = read_table(written(tmp_path, "\r".join(["a,b", *rows])))
+    assert table["a"].tolist() == [str(i) for i in range(200)]
 
 
 def test_lines_in_cells_count_as_lines_of_the_file(tmp_path):
@@ -183,7 +224,7 @@ def test_a_header_without_rows_is_an_empty_table(tmp_path, text):
 
 def test_long_headers_and_long_cells_are_read(tmp_path):
     names = ["x" * 200_000, *(f"{i:0500d}" for i in range(3_000))]
-    cell = "x,\n" * 1_000_000
+    cell = "x,\n" * 1_200_000
     head = ",".join(names)
     rest = "," * (len(names) - 1)
     table = read_table(written(tmp_path, f'{head}\n"{cell}"{rest}\n1{rest}\n'))

@@ -138,6 +138,8 @@ def test_excel_cells_keep_their_types(tmp_path):
             "a,b\ncafe,1\n".encode("utf-16"),
             "the text is UTF-16, not UTF-8; save the file as UTF-8",
         ),
+        ("a.csv", "a,b\ncafe,1\n".encode("utf-32"), "the text is UTF-32, not UTF-8; save the"),
+        ("a.csv", b"\0\0\xfe\xff\0\0\0a", "the text is UTF-32, not UTF-8; save the file as"),
         ("a.csv", "é,b\ncafe,1\n".encode("cp1252"), "not UTF-8 text"),
         ("a.csv", 'a,"b\n1,2\n', "the header (line 1) has an unclosed quote"),
         ("a.csv", "x,y,x\n1,2,3\n", "two columns are named 'x'; rename one of them"),

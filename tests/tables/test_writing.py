@@ -84,20 +84,6 @@ def test_integers_keep_all_their_digits(tmp_path, ending):
     assert [int(x) for x in read_table(path)["x"]] == [2**53 + 1, 2**53 + 2]
 
 
-@pytest.mark.parametrize(
-    ("cell", "message"), [("a\x01", "Excel cannot store the text"), ("a" * 40_000, "40,000")]
-)
-def test_cells_that_excel_cannot_store_raise_an_error(tmp_path, cell, message):
-    with pytest.raises(TableError, match=message):
-        written(tmp_path / "a.xlsx", pd.DataFrame({"x": [cell]}))
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_too_many_rows_for_excel_raise_an_error(tmp_path):
-    with pytest.raises(TableError, match="1,048,576 rows are too many for Excel"):
-        written(tmp_path / "a.xlsx", pd.DataFrame({"x": np.zeros(1_048_576)}))
-
-
 def test_excel_has_dates_without_time_zones(tmp_path):
     days = pd.to_datetime(["2024-05-01 10:00"]).tz_localize("UTC")
     path = written(tmp_path / "a.xlsx", pd.DataFrame({"x": days, "y": [np.inf]}))

@@ -69,6 +69,8 @@ def run(argv: Sequence[str] | None = None) -> int:
         if error.filename is None and error.errno == errno.ENOSPC:  # no file, hence stdout
             return _print_error(f"standard output: {error.strerror}; free some space")
         return _print_error(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except MemoryError as error:
+        return _print_error(_out_of_memory(error))
     except Exception as unexpected:  # noqa: BLE001 - a person with a table wants a line, not a stack
         if os.environ.get(TRACEBACK_VARIABLE):
             traceback.print_exc()
@@ -78,6 +80,15 @@ def run(argv: Sequence[str] | None = None) -> int:
     if code == INTERRUPTED_CODE:
         raise KeyboardInterrupt
     return code if isinstance(code, int) else 0
+
+
+def _out_of_memory(error: MemoryError) -> str:
+    """Return a sentence on a lack of memory, with the size of what did not fit, if it is known."""
+    size = f" ({error})" if str(error) else ""
+    return (
+        f"the memory does not suffice{size}; use fewer rows or columns (--ignore), a machine with "
+        "more memory, or a cluster (--dask)"
+    )
 
 
 def _rejected_value(error: typer.TyperException) -> str:

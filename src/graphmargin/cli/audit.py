@@ -87,7 +87,7 @@ def audit(
         for note in notes[:n]
     ]
     if out is not None:
-        write_list(out, HEADER, rows)
+        write_list(out, table, HEADER, rows)
     if json:
         print_json(
             {

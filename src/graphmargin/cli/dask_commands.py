@@ -73,6 +73,7 @@ def label_on_dask(
     """Label a table and write all files; return the summary, and the paths of the files."""
     _require_dask()
     from graphmargin._files import all_or_none
+    from graphmargin._permissions import made_from
     from graphmargin._progress import progress_listener
     from graphmargin.distributed.dask_tables import label_table, open_table, summarize_table
     from graphmargin.distributed.engine.cluster import cluster_at
@@ -104,7 +105,9 @@ def label_on_dask(
         labeled = label_table(cluster, request, class_weight=class_weight, seed=seed)
         summary = summarize_table(labeled)
         content = None if report is None else Report(summary=summary)
-        with all_or_none():  # the model and the report appear together with the table
+        inputs = [Path(file.url) for file in request.source.files]
+        # The model and the report appear together with the table.
+        with made_from(*inputs), all_or_none():
             write_model_and_page(labeled, summary, content, files)
             labeled.write()
     if work_dir is None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from graphmargin._files import all_or_none, default_output
+from graphmargin._permissions import made_from
 from graphmargin.cli.dask_commands import (
     check_option_conflicts,
     check_unsupported,
@@ -157,6 +158,7 @@ def label(
         return
     check_option_conflicts({"--work-dir": work_dir, "--resume": resume}, "needs --dask")
     from graphmargin.labeling.labeling_task import check_has_unlabeled, check_new_columns, read_task
+    from graphmargin.tables.format_limits import check_storable
     from graphmargin.tables.writing import check_output, table_writer
 
     source = Path(table)
@@ -174,6 +176,7 @@ def label(
         task = _apply_journal(task, journal, quiet=quiet or json)
     check_new_columns(task, sets)
     check_has_unlabeled(task)
+    check_storable(task.table, labeled_file)
     labeled, summary, content = _label_task(
         task,
         method,
@@ -187,7 +190,8 @@ def label(
     )
     named = {"labeled": labeled_file, "model": model, "report": report}
     files = {name: str(path) for name, path in named.items() if path is not None}
-    with all_or_none():
+    inputs = [source] if journal is None else [source, journal]
+    with made_from(*inputs), all_or_none():
         write_model_and_page(labeled, summary, content, files)
         with table_writer(labeled_file, like=source) as write:
             write(labeled.table)
@@ -232,7 +236,7 @@ def fit(
         task, method, weights, n_jobs, seed, report, quiet=quiet or json
     )
     files = {"model": str(model)} | ({} if report is None else {"report": str(report)})
-    with all_or_none():
+    with made_from(table), all_or_none():
         write_model_and_page(labeled, summary, content, files)
     _print_result(summary, files, json=json, quiet=quiet)
 

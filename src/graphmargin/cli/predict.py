@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from graphmargin._files import default_output
+from graphmargin._permissions import made_from
 from graphmargin.cli.dask_commands import check_unsupported, predict_on_dask
 from graphmargin.cli.options import (
     Dask,
@@ -95,6 +96,7 @@ def _predict_file(
     check_output(out, inputs=[table, model])
     loaded = load_table_model(model)
     with (
+        made_from(table, model),
         show_progress(quiet=quiet) as listener,
         announce(listener, f"rows of {table.name}") as report_progress,
     ):

@@ -37,13 +37,16 @@ def list_row(
     return {**dict(zip(header, values, strict=True)), **named}
 
 
-def write_list(out: Path, header: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write rows as a table; without rows, the table has a header only."""
+def write_list(
+    out: Path, table: Path, header: Sequence[str], rows: Sequence[Mapping[str, Any]]
+) -> None:
+    """Write rows of a table as another table; without rows, it has a header only."""
     import pandas as pd
 
+    from graphmargin._permissions import made_from
     from graphmargin.tables.writing import table_writer
 
-    with table_writer(out) as write:
+    with made_from(table), table_writer(out) as write:
         write(pd.DataFrame(rows, columns=None if rows else list(header)))
 
 

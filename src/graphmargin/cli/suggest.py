@@ -83,7 +83,7 @@ def suggest(
         for row in suggestions
     ]
     if out is not None:
-        write_list(out, HEADER, rows)
+        write_list(out, table, HEADER, rows)
     if json:
         print_json({"suggestions": suggestions})
     elif not quiet:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from graphmargin._typing import AnyArray, BoolArray
 
 SET_SEPARATOR = " | "
-"""Text between the classes of a prediction set."""
+"""Text between the classes of a prediction set; a class that has it is in quotes."""
 
 
 def label_cells(labels: AnyArray, is_sure: BoolArray) -> Any:
@@ -35,6 +36,9 @@ def label_cells(labels: AnyArray, is_sure: BoolArray) -> Any:
 def set_cells(sets: BoolArray, classes: AnyArray) -> Any:
     """Return a pandas array with the classes of each prediction set; empty sets are missing cells.
 
+    The name of a class with a vertical bar or a quote is a JSON string, so that no two sets have
+    the same text.
+
     Parameters
     ----------
     sets : array of shape (m, c)
@@ -44,11 +48,17 @@ def set_cells(sets: BoolArray, classes: AnyArray) -> Any:
     --------
     >>> set_cells(np.array([[1, 0], [1, 1], [0, 0]], dtype=bool), np.array(["cat", "dog"])).tolist()
     ['cat', 'cat | dog', <NA>]
+    >>> set_cells(np.array([[1, 0], [1, 1], [0, 1]], dtype=bool), np.array(["a", "a | b"])).tolist()
+    ['a', 'a | "a | b"', '"a | b"']
     """
     import pandas as pd
 
-    names = [str(name) for name in classes.tolist()]
+    names = [_set_member(str(name)) for name in classes.tolist()]
     different, numbers = np.unique(sets, axis=0, return_inverse=True)
     texts = [SET_SEPARATOR.join(np.array(names, dtype=object)[chosen]) for chosen in different]
     cells = np.array([text or None for text in texts], dtype=object)[numbers.ravel()]
     return pd.array(cells, dtype="string")
+
+
+def _set_member(name: str) -> str:
+    return json.dumps(name, ensure_ascii=False) if "|" in name or '"' in name else name

@@ -22,6 +22,7 @@ from graphmargin.models.model_file import load_model
 from graphmargin.models.table_model import TableModel
 from graphmargin.tables.column_names import check_not_taken
 from graphmargin.tables.column_parsing import parse_texts, with_natural_dtype
+from graphmargin.tables.format_limits import check_texts
 from graphmargin.tables.reading import read_chunks
 from graphmargin.tables.table_errors import TableError
 from graphmargin.tables.writing import table_writer
@@ -114,6 +115,8 @@ def predict_file(
             raise TableError(msg)
         thresholds = set_thresholds(model.held_out, coverage)
         warning = coverage_warning(model.held_out, coverage)
+    names = [str(name) for name in model.classes.tolist()]
+    check_texts([model.target, *names], out, lambda i: "a class" if i else "the name of the target")
     with table_writer(out, like=source) as write:
         for chunk in read_chunks(source):
             column, confidence = prediction_columns(chunk.columns, model.target, source.name)

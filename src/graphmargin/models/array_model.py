@@ -12,6 +12,7 @@ from graphmargin._rows import canonical_rows, check_no_mask, errors_name_argumen
 from graphmargin._typing import AnyArray, BoolArray, FloatArray
 from graphmargin.confidence.held_out_predictions import HeldOutPredictions
 from graphmargin.confidence.prediction_sets import sets_with_coverage
+from graphmargin.models.model_errors import check_probabilities
 from graphmargin.search.predictor import Predictor
 from graphmargin.tables.column_names import format_names
 
@@ -60,7 +61,7 @@ class ArrayModel:
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return class probabilities of every row, in the order of `classes`."""
-        return self.predictor.probabilities(self._validated(X))
+        return check_probabilities(self.predictor.probabilities(self._validated(X)))
 
     def predict_set(self, X: Any, coverage: float = 0.9, *, per_class: bool = False) -> BoolArray:
         """Return the prediction set of every row, as the classifier's `predict_set` does."""

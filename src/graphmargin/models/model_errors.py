@@ -7,7 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from graphmargin._errors import InputError, one_line
+from graphmargin._typing import FloatArray
 
 
 class ModelFileError(InputError):
@@ -40,7 +43,8 @@ def model_file_errors(path: Path) -> Iterator[None]:
     """Turn any exception into a `ModelFileError` of one line that names the file.
 
     A file that was not made by `save_model` can cause any exception of zipfile, json, NumPy, SciPy
-    and pandas, also `MemoryError`, so that no list of exceptions would be complete.
+    and pandas, so that no list of exceptions would be complete. Only `MemoryError` stays: sizes are
+    checked before memory is allocated, so that it says nothing about the file.
 
     Examples
     --------
@@ -54,7 +58,24 @@ def model_file_errors(path: Path) -> Iterator[None]:
     except ModelFileError as error:
         msg = f"{path} {error}"
         raise ModelFileError(msg) from error
+    except MemoryError:
+        raise
     except Exception as error:
         reason = one_line(f"{type(error).__name__}: {error}")
         msg = f"{path} is not a model file, or it is damaged ({reason}); save the model again"
         raise ModelFileError(msg) from error
+
+
+def check_probabilities(probabilities: FloatArray) -> FloatArray:
+    """Return class probabilities, or raise `ModelFileError` if the model made up others.
+
+    Examples
+    --------
+    >>> check_probabilities(np.array([[0.5, np.nan]]))
+    Traceback (most recent call last):
+    graphmargin.models.model_errors.ModelFileError: the model predicts probabilities that are not finite; do not trust its file
+    """  # noqa: E501 - an error is one line
+    if not np.isfinite(probabilities).all():
+        msg = "the model predicts probabilities that are not finite; do not trust its file"
+        raise ModelFileError(msg)
+    return probabilities

@@ -40,6 +40,12 @@ class Record(NamedTuple):
 
 
 Records: TypeAlias = Mapping[str, Record]
+POSITIVE_FIELDS = frozenset(
+    {"C", "missing_indicator", "one_hot_value", "scale", "sharpness", "weight", "width"}
+)
+"""Fields whose numbers are positive in records of all types."""
+INFINITE_FIELDS = frozenset({"sinks"})
+"""Fields whose numbers may be infinite: with an infinite gamma_g, all walks end in the sink."""
 
 
 def encode(model: Any, records: Records) -> tuple[Any, list[AnyArray]]:
@@ -110,12 +116,16 @@ def decode(tree: Any, arrays: Sequence[AnyArray], records: Records) -> Any:
     record = records[name]
     require(set(values) == set(record.fields), name)
     for field, hint in record.fields.items():
-        require(conforms(values[field], hint), field)
+        require(conforms(values[field], hint, finite=field not in INFINITE_FIELDS), field)
+        is_number = type(values[field]) in (int, float)
+        require(not is_number or field not in POSITIVE_FIELDS or values[field] > 0, field)
     return record.make(**values)
 
 
-def conforms(value: Any, hint: Any) -> bool:
-    """Return whether a value has exactly the type of a hint; numbers in arrays must be finite.
+def conforms(value: Any, hint: Any, *, finite: bool = True) -> bool:
+    """Return whether a value has exactly the type of a hint.
+
+    Numbers must be finite, also those in arrays; with `finite=False`, single ones may be infinite.
 
     Examples
     --------
@@ -124,17 +134,22 @@ def conforms(value: Any, hint: Any) -> bool:
     """
     origin, parts = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, UnionType):
-        return any(conforms(value, part) for part in parts)
+        return any(conforms(value, part, finite=finite) for part in parts)
     if origin is typing.Literal:
         return type(value) is str and value in parts
     if origin is tuple and type(value) is tuple:
         each = parts[:1] * len(value) if parts[-1] is ... else parts
-        return len(each) == len(value) and all(map(conforms, value, each))
+        return len(each) == len(value) and all(
+            conforms(item, part, finite=finite) for item, part in zip(value, each, strict=True)
+        )
     if origin is np.ndarray and type(value) is np.ndarray:
         scalar = typing.get_origin(typing.get_args(parts[1])[0])  # None for arrays of any type
         is_right = scalar is None or issubclass(value.dtype.type, scalar)
         return is_right and (value.dtype.kind != "f" or bool(np.isfinite(value).all()))
-    return hint is Any or type(value) is hint or (hint is float and type(value) is int)
+    if hint is float:
+        is_number = type(value) is float or (type(value) is int and abs(value) < 2**63)
+        return is_number and (math.isfinite(value) if finite else not math.isnan(value))
+    return hint is Any or type(value) is hint
 
 
 def _records_of(types: Mapping[str, type[Any]]) -> dict[str, Record]:
@@ -177,7 +192,10 @@ ARRAY_RECORDS: Records = {
         WeightedPart,
     ),
     "neighbor-search": Record(
-        NeighborSearch, {"X": Any, "n_jobs": int | None, "seed": int}, NeighborSearch
+        # The number of threads depends on the machine that predicts.
+        NeighborSearch,
+        {"X": Any, "seed": int},
+        NeighborSearch,
     ),
     "sparse-rows": Record(
         sparse.csr_array,

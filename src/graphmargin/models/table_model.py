@@ -12,6 +12,7 @@ from graphmargin._typing import AnyArray, BoolArray, FloatArray
 from graphmargin.confidence.held_out_predictions import HeldOutPredictions
 from graphmargin.confidence.prediction_sets import sets_with_coverage
 from graphmargin.labels import UNLABELED_IN_TABLES, UnlabeledRule, confidence_of_labels
+from graphmargin.models.model_errors import check_probabilities
 from graphmargin.search.predictor import Predictor
 
 if TYPE_CHECKING:
@@ -97,7 +98,8 @@ class TableModel:
         X = self.features.transform(_as_frame(table))
         if not len(X):
             return self.classes[:0], np.zeros((0, len(self.classes)))
-        return self.predictor.label(X)
+        labels, probabilities = self.predictor.label(X)
+        return labels, check_probabilities(probabilities)
 
 
 def _as_frame(table: Any) -> pd.DataFrame:

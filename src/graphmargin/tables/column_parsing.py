@@ -30,7 +30,7 @@ from graphmargin.tables.column_names import Role
 from graphmargin.tables.table_errors import TableError
 
 MIN_MAGNITUDE, MAX_MAGNITUDE = MAGNITUDES["float64"]
-"""Magnitudes of numbers: smaller ones count as zero, larger ones are refused as not finite."""
+"""Magnitudes of numbers: smaller ones count as zero, larger ones are refused."""
 MISSING_TEXTS = ("", "-", "?", "NA", "N/A", "#N/A", "NaN", "nan", "None", "null", "NULL", "<NA>")
 """Texts that mean missing where all other cells are numbers or dates."""
 NumberFormat: TypeAlias = Literal[
@@ -62,6 +62,7 @@ _NUMBER_PATTERNS: dict[NumberFormat, str] = {
     "percent, decimal comma": rf"^{_COMMA_NUMBER}\s?%$",
 }
 _DATE_SAMPLE = 1000
+_LONGEST_DATE = 100
 
 
 def with_natural_dtype(column: pd.Series) -> pd.Series:
@@ -194,7 +195,9 @@ def _common_date_format(cells: Iterable[str], *, day_first: bool) -> str | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # raised if a cell fits one order only
         for cell in cells:
-            date_format = guess_datetime_format(cell, dayfirst=day_first)
+            # pandas splits a text into all of its parts, which takes minutes for a long word.
+            is_short = len(cell) <= _LONGEST_DATE
+            date_format = guess_datetime_format(cell, dayfirst=day_first) if is_short else None
             # A column of other texts fails at its first cell, so that the others are not parsed.
             if date_format is None or (common is not None and date_format != common):
                 return None
@@ -287,14 +290,19 @@ def parse_column(
             wanted = "a date" if text_format is None else f"a date such as {text_format}"
         case "embedding":
             values, bad = parse_vectors(column, width)
-            wanted = f"a list of {width} finite numbers"
+            wanted = f"a list of {width} numbers up to {MAX_MAGNITUDE:g}"
         case _:
             values, bad = parse_texts(column)
             wanted = "text"
     raise_bad_cell(column, bad, wanted)
     if role == "number":
-        raise_bad_cell(column, np.abs(values) > MAX_MAGNITUDE, "a finite number")
+        check_magnitudes(column, values)
     return values
+
+
+def check_magnitudes(column: pd.Series, values: FloatArray) -> None:
+    """Raise `TableError` if a number of a column is infinite or so large that its square may be."""
+    raise_bad_cell(column, np.abs(values) > MAX_MAGNITUDE, f"a number up to {MAX_MAGNITUDE:g}")
 
 
 def raise_bad_cell(column: pd.Series, bad: BoolArray, wanted: str) -> None:

@@ -6,9 +6,11 @@ Every cell is read as text, exactly as it is in the file; an empty cell without 
 
 from __future__ import annotations
 
+import codecs
 import csv
 import itertools
 import re
+from array import array
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -27,17 +29,25 @@ from graphmargin.tables.table_errors import TableError
 
 # Larger blocks are slower, because their cells do not stay in the cache of the processor.
 _BLOCK_BYTES = 1 << 21
+_TOP_BYTES = 1 << 16
 _N_THREADS = 2
 _LONGEST_NAME = (1 << 31) - 1
-_LONGEST_ROW = 1 << 30  # in bytes, so that an unclosed quote does not fill the memory
-_SEPARATORS = ",;\t|"
+LONGEST_ROW, LONGEST_HEADER = 1 << 26, 1 << 22
+"""Largest lengths in bytes, so that an unclosed quote does not fill the memory."""
+SEPARATORS = ",;\t|"
+"""Separators of cells that are detected."""
 _QUOTE = ord('"')
 _LINE_FEED, _RETURN = ord("\n"), ord("\r")
-_BOM = b"\xef\xbb\xbf"
+_BOM = codecs.BOM_UTF8
+# A mark of UTF-32 begins with that of UTF-16.
+_OTHER_ENCODINGS = (
+    ((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE), "UTF-32"),
+    ((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE), "UTF-16"),
+)
 _SEPARATOR_LINE = re.compile(rb"sep=([\t -~])[\t ]*[\r\n]*", re.IGNORECASE)
 _RAGGED = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
 _UNCLOSED = "has an unclosed quote, or text after a closing quote"
-_TOO_LONG = "is longer than 1 GB; is there an unclosed quote?"
+TOO_LONG = "is longer than {:,} bytes; is a quote or a line end missing?"
 _SAVE_AS = "save the file as UTF-8 (in Excel: CSV UTF-8)"
 
 
@@ -113,15 +123,28 @@ def delimited_tables(path: Path, names: list[str], separator: str | None) -> Ite
 def _read_top(stream: BinaryIO, path: Path, separator: str | None) -> tuple[TextLayout, bytes, int]:
     """Return the layout of a file, the bytes read beyond its header, and their position."""
     lines: list[bytes] = []
+    begun, n_bytes = b"", 0
 
     def read_line(number: int) -> bytes:
-        while number >= len(lines) and (more := stream.readline()):
-            lines.extend(more.splitlines(keepends=True))
+        nonlocal begun, n_bytes
+        while number >= len(lines) and (more := stream.read(_TOP_BYTES)):
+            n_bytes += len(more)
+            if n_bytes > LONGEST_HEADER:
+                msg = f"{path}: the header {TOO_LONG.format(LONGEST_HEADER)}"
+                raise TableError(msg)
+            *whole, begun = [*(begun + more).splitlines(keepends=True), b""]
+            if whole and not whole[-1].endswith(b"\n"):  # its end was not read yet
+                begun = whole.pop()
+            lines.extend(whole)
+        if number >= len(lines) and begun:  # the last line of the file
+            lines.append(begun)
+            begun = b""
         return lines[number] if number < len(lines) else b""
 
-    if read_line(0).startswith((b"\xff\xfe", b"\xfe\xff")):
-        msg = f"{path}: the text is UTF-16, not UTF-8; {_SAVE_AS}"
-        raise TableError(msg)
+    for marks, encoding in _OTHER_ENCODINGS:
+        if read_line(0).startswith(marks):
+            msg = f"{path}: the text is {encoding}, not UTF-8; {_SAVE_AS}"
+            raise TableError(msg)
     has_bom = read_line(0).startswith(_BOM)
     if has_bom:
         lines[0] = lines[0].removeprefix(_BOM)
@@ -137,7 +160,7 @@ def _read_top(stream: BinaryIO, path: Path, separator: str | None) -> tuple[Text
         raise TableError(msg)
     headers = [
         _read_header(read_line, first, candidate, path)
-        for candidate in (marker[1].decode() if marker else separator or _SEPARATORS)
+        for candidate in (marker[1].decode() if marker else separator or SEPARATORS)
     ]
     # Every wrong separator leaves a header of one cell, or quotes that are not closed.
     separator, header, stop = max(headers, key=lambda h: (len(h[1]) > 1 and h[2] > 0, len(h[1])))
@@ -152,7 +175,7 @@ def _read_top(stream: BinaryIO, path: Path, separator: str | None) -> tuple[Text
         line_end="\r\n" if lines[stop - 1].endswith(b"\r\n") else "\n",
     )
     first_byte = len(_BOM) * has_bom + sum(map(len, lines[:stop]))
-    return layout, b"".join(lines[stop:]), first_byte
+    return layout, b"".join([*lines[stop:], begun]), first_byte
 
 
 def _read_header(
@@ -221,7 +244,7 @@ def _blocks(stream: BinaryIO, rest: bytes, first_byte: int, separator: str) -> I
     is_last = False
     while not is_last:
         # If a row does not fit into a block, the next block is larger.
-        more = stream.read(max(_BLOCK_BYTES, len(rest)))
+        more = stream.read(max(_BLOCK_BYTES, min(len(rest), LONGEST_ROW + 1 - len(rest))))
         is_last = not more
         content = rest + more
         try:
@@ -250,23 +273,23 @@ def _enclosing_quotes(content: bytes, separator: str, *, is_last: bool) -> IntAr
     if b'"' not in content:
         return np.empty(0, dtype=np.int64)
     codes = np.frombuffer(b"\n" + content + b"\n", dtype=np.uint8)
-    quotes = np.flatnonzero(codes == _QUOTE) - 1
+    quotes = np.flatnonzero(codes[1:-1] == _QUOTE)
     borders = np.zeros(256, dtype=bool)
     borders[[ord(separator), _LINE_FEED, _RETURN]] = True
-    before, after = codes[quotes[::2]], codes[quotes[1::2] + 2]
+    before, after = codes[:-2][quotes[::2]], codes[2:][quotes[1::2]]
     is_plain = (borders[before] | (before == _QUOTE)).all()
     if not (is_plain and (borders[after] | (after == _QUOTE)).all()):
-        quotes = _enclosing_quotes_one_by_one(content, quotes.tolist(), borders)
+        quotes = _enclosing_quotes_one_by_one(content, quotes, borders)
     if is_last and len(quotes) % 2:
         raise _UnreadableError(_UNCLOSED, int(quotes[-1]), quotes)
     return quotes
 
 
-def _enclosing_quotes_one_by_one(content: bytes, quotes: list[int], borders: BoolArray) -> IntArray:
+def _enclosing_quotes_one_by_one(content: bytes, quotes: IntArray, borders: BoolArray) -> IntArray:
     """Return the enclosing quotes of content with other quotes in its cells, as in ``5" pipe``."""
-    enclosing: list[int] = []
+    enclosing = array("q")
     doubled = -1
-    for position in quotes:
+    for position in _integers(quotes):
         after = content[position + 1] if position + 1 < len(content) else _LINE_FEED
         if len(enclosing) % 2 == 0:
             if position == 0 or borders[content[position - 1]]:
@@ -282,17 +305,29 @@ def _enclosing_quotes_one_by_one(content: bytes, quotes: list[int], borders: Boo
     return np.array(enclosing, dtype=np.int64)
 
 
+def _integers(values: IntArray) -> Iterator[int]:
+    """Yield Python integers, not all of which are in memory at a time."""
+    for start in range(0, len(values), _BLOCK_BYTES):
+        yield from values[start : start + _BLOCK_BYTES].tolist()
+
+
 def _end_of_complete_rows(content: bytes, quotes: IntArray) -> int:
     """Return the position after the last complete row, 0 if there is none."""
     stop = len(content)
-    while (position := content.rfind(b"\n", 0, stop)) >= 0:
+    while (position := _last_line_end(content, stop)) >= 0:
         n_before = int(np.searchsorted(quotes, position))
         if n_before % 2 == 0:
             return position + 1
         stop = int(quotes[n_before - 1])
-    if len(content) > _LONGEST_ROW:
-        raise _UnreadableError(_TOO_LONG, 0, quotes)
+    if len(content) > LONGEST_ROW:
+        raise _UnreadableError(TOO_LONG.format(LONGEST_ROW), 0, quotes)
     return 0
+
+
+def _last_line_end(content: bytes, stop: int) -> int:
+    """Return the position of the last line end before `stop`, -1 if there is none."""
+    # A carriage return at the very end may be the first half of a line end.
+    return max(content.rfind(b"\n", 0, stop), content.rfind(b"\r", 0, max(stop - 1, 0)))
 
 
 def _parse_block(block: _Block, separator: str, names: list[str]) -> pa.Table:
@@ -354,11 +389,20 @@ def _locate_problem(
     error: _UnreadableError, block: _Block, path: Path, is_one_column: bool
 ) -> tuple[int, int]:
     """Return the row of an error, counted from the start of the block, and its line in the file."""
-    starts = _row_starts(block.content, error.quotes, is_one_column)
+    starts = _row_starts(block.content[: error.position + 1], error.quotes, is_one_column)
     row = int(np.searchsorted(starts, error.position, side="right"))
     with open_bytes(path) as stream:
-        before = stream.read(block.first_byte + error.position)
-    return max(row, 1), len(before.splitlines()) + (not before or before.endswith((b"\n", b"\r")))
+        return max(row, 1), _line_at(stream, block.first_byte + error.position)
+
+
+def _line_at(stream: BinaryIO, position: int) -> int:
+    """Return the number of the line at a position of a stream, which is read block by block."""
+    line, last = 1, b""
+    while position > 0 and (block := stream.read(min(position, _BLOCK_BYTES))):
+        position -= len(block)
+        line += block.count(b"\n") + block.count(b"\r") - (last + block).count(b"\r\n")
+        last = block[-1:]
+    return line
 
 
 def _without_trailing_empty_rows(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:

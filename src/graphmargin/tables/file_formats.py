@@ -99,7 +99,6 @@ ARCHIVE_ERRORS = (
     RuntimeError,
     SyntaxError,
     OverflowError,
-    MemoryError,
     zlib.error,
 )
 """Exceptions that zipfile and openpyxl raise on damaged content."""

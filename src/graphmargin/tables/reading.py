@@ -15,8 +15,13 @@ import pyarrow.parquet
 from graphmargin._errors import one_line
 from graphmargin.tables.column_names import column_names
 from graphmargin.tables.column_parsing import DECIMAL_COMMA
-from graphmargin.tables.delimited_text import delimited_tables, read_layout
-from graphmargin.tables.file_formats import ARCHIVE_ERRORS, format_of, open_bytes
+from graphmargin.tables.delimited_text import (
+    LONGEST_ROW,
+    TOO_LONG,
+    delimited_tables,
+    read_layout,
+)
+from graphmargin.tables.file_formats import format_of, open_bytes
 from graphmargin.tables.table_errors import TableError
 
 _PARQUET_BATCH = 1 << 14
@@ -153,6 +158,8 @@ def _parquet_chunks(path: Path, n_rows: int) -> Iterator[pd.DataFrame]:
             )
             for chunk in rechunk(batches, file.schema_arrow, n_rows):
                 yield to_frame(chunk.rename_columns(names))
+    except pa.ArrowMemoryError:  # which says nothing about the file
+        raise
     except (pa.ArrowException, OSError) as error:
         # Arrow also raises OSError for damaged pages, but without the number of a system error.
         if isinstance(error, OSError) and error.errno is not None:
@@ -177,7 +184,10 @@ def _json_chunks(path: Path, n_rows: int) -> Iterator[pd.DataFrame]:
 
 def _json_objects(path: Path) -> Iterator[dict[str, object]]:
     with open_bytes(path) as stream:
-        for i, line in enumerate(stream, start=1):
+        for i, line in enumerate(iter(lambda: stream.readline(LONGEST_ROW + 1), b""), start=1):
+            if len(line) > LONGEST_ROW:
+                msg = f"{path}: line {i:,} {TOO_LONG.format(LONGEST_ROW)}"
+                raise TableError(msg)
             if line.isspace():
                 continue
             try:
@@ -219,17 +229,9 @@ def _object_frame(names: Sequence[str], columns: Sequence[Sequence[object]]) -> 
 
 
 def _excel_table(path: Path) -> pd.DataFrame:
-    import openpyxl
+    from graphmargin.tables.excel_reading import read_sheet
 
-    try:
-        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-        try:
-            rows = list(book.worksheets[0].iter_rows(values_only=True)) if book.worksheets else []
-        finally:
-            book.close()
-    except ARCHIVE_ERRORS as error:
-        msg = f"{path}: not an Excel file (.xlsx), or it is damaged: {one_line(error)}"
-        raise TableError(msg) from error
+    rows = read_sheet(path)
     while rows and all(cell is None for cell in rows[-1]):
         rows.pop()
     if not rows:

@@ -15,7 +15,7 @@ from graphmargin.tables.column_names import (
     check_unique,
     format_names,
 )
-from graphmargin.tables.column_parsing import MAX_MAGNITUDE, raise_bad_cell
+from graphmargin.tables.column_parsing import MAX_MAGNITUDE, check_magnitudes
 from graphmargin.tables.column_roles import MAX_CATEGORIES, ColumnReading, read_column
 from graphmargin.tables.encoders import CategoryEncoder, Encoder, fit_encoder
 from graphmargin.tables.table_errors import TableError
@@ -161,7 +161,7 @@ def _fit(
     }
     numbers = {name: r.values for name, r in readings.items() if r.role == "number"}
     for name, values in numbers.items():
-        raise_bad_cell(table[name], np.abs(values) > MAX_MAGNITUDE, "a finite number")
+        check_magnitudes(table[name], values)
     scale = _common_scale(numbers)
     encoders = {
         name: fit_encoder(name, reading, scale)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
-import decimal
 import gzip
 import io
 import json
@@ -14,7 +12,6 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TextIO, TypeAlias
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,18 +19,15 @@ import pyarrow.parquet
 
 from graphmargin._errors import one_line
 from graphmargin._files import atomic_path, check_writable
+from graphmargin._permissions import made_from
+from graphmargin.tables.cell_values import excel_value, json_value, nested_as_json, python_cells
 from graphmargin.tables.column_names import column_names
-from graphmargin.tables.delimited_text import TextLayout, read_layout
+from graphmargin.tables.delimited_text import SEPARATORS, TextLayout, read_layout
 from graphmargin.tables.file_formats import format_of
+from graphmargin.tables.format_limits import check_storable
 from graphmargin.tables.table_errors import TableError
 
 Write: TypeAlias = Callable[[pd.DataFrame], None]
-
-# Limits of Excel.
-_EXCEL_ROWS = 1_048_576
-_EXCEL_CHARACTERS = 32_767
-_EXCEL_INTEGER = 10**15
-_WRITE_PARQUET = "choose a name that ends in .parquet"
 
 
 @contextmanager
@@ -51,7 +45,7 @@ def table_writer(path: Path, *, like: Path | None = None) -> Iterator[Write]:
         The ending of its name is the format, as in `read_table`.
     like : Path, optional
         File from which the rows come. If both are CSV, the new one has its separator, its header,
-        its line ends and its byte order mark.
+        its line ends and its byte order mark. A new file has no more permissions than this one.
 
     Raises
     ------
@@ -75,20 +69,22 @@ def table_writer(path: Path, *, like: Path | None = None) -> Iterator[Write]:
     layout = TextLayout(separator="\t" if file_format == "tsv" else ",")
     if like is not None and file_format in ("csv", "tsv") and format_of(like) == file_format:
         layout = read_layout(like, layout.separator if file_format == "tsv" else None)
-    with atomic_path(path) as draft, ExitStack() as files:
+    inputs = () if like is None else (like,)
+    with made_from(*inputs), atomic_path(path) as draft, ExitStack() as files:
         match file_format:
             case "csv" | "tsv":
                 stream = _create_text(draft, path, files)
-                yield _with_column_check(path, _delimited_writer(stream, layout, path))
+                yield _with_checks(path, _delimited_writer(stream, layout, path))
             case "json lines":
-                yield _with_column_check(path, _json_lines_writer(_create_text(draft, path, files)))
+                yield _with_checks(path, _json_lines_writer(_create_text(draft, path, files)))
             case "parquet":
-                yield _with_column_check(path, files.enter_context(_parquet_writer(draft, path)))
+                yield _with_checks(path, files.enter_context(_parquet_writer(draft, path)))
             case "excel":
                 frames: list[pd.DataFrame] = []
-                yield _with_column_check(path, frames.append)
+                yield _with_checks(path, frames.append)
                 table = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
-                draft.write_bytes(_excel_bytes(table, path))
+                check_storable(table, path)
+                draft.write_bytes(_excel_bytes(table))
         files.close()
 
 
@@ -108,8 +104,8 @@ def check_output(path: Path, *, inputs: Sequence[Path]) -> None:
     check_writable(path, inputs=inputs)
 
 
-def _with_column_check(path: Path, write: Write) -> Write:
-    """Return `write`, preceded by a check that every frame has the columns of the first one."""
+def _with_checks(path: Path, write: Write) -> Write:
+    """Return `write`, preceded by checks that a frame can be stored, as a part of one table."""
     names: list[str] | None = None
 
     def checked(frame: pd.DataFrame) -> None:
@@ -119,6 +115,7 @@ def _with_column_check(path: Path, write: Write) -> Write:
         elif list(frame.columns) != names:
             msg = f"{path}: the columns are {names}, but {list(frame.columns)} in a later chunk"
             raise TableError(msg)
+        check_storable(frame, path)
         write(frame)
 
     return checked
@@ -139,11 +136,11 @@ def _create_text(draft: Path, path: Path, files: ExitStack) -> TextIO:
 
 def _delimited_writer(stream: TextIO, layout: TextLayout, path: Path) -> Write:
     separator, line_end = layout.separator, layout.line_end
-    # Quotes distinguish empty text from a missing cell, and a first cell from a mark of the file.
-    special = rf'[{re.escape(separator)}"\r\n]|^$|^\x{{feff}}|^(?i:sep=)'
     is_first = True
 
-    def write_rows(columns: list[pa.Array]) -> None:
+    def write_rows(columns: list[pa.Array], separators: str) -> None:
+        # Quotes distinguish empty text from a missing cell, and a first cell from a file's mark.
+        special = rf'[{re.escape(separators)}"\r\n]|^$|^\x{{feff}}|^(?i:sep=)'
         cells = [_quote_cells(column, special) for column in columns]
         empty_cell = '""' if len(columns) == 1 else ""
         rows = pc.binary_join_element_wise(
@@ -159,9 +156,11 @@ def _delimited_writer(stream: TextIO, layout: TextLayout, path: Path) -> Write:
             names, n_old = list(frame.columns), len(layout.header)
             if layout.header and column_names(layout.header, path) == names[:n_old]:
                 names = [*layout.header, *names[n_old:]]
-            write_rows([pa.array([name or None], pa.large_string()) for name in names])
+            # Readers find out the separator by the header.
+            header = [pa.array([name or None], pa.large_string()) for name in names]
+            write_rows(header, separator + SEPARATORS)
             is_first = False
-        write_rows([_text_cells(frame.iloc[:, i]) for i in range(frame.shape[1])])
+        write_rows([_text_cells(frame.iloc[:, i]) for i in range(frame.shape[1])], separator)
 
     return write
 
@@ -170,7 +169,7 @@ def _text_cells(column: pd.Series) -> pa.Array:
     """Return a column as text, null where missing; lists, arrays and mappings become JSON."""
     if pd.api.types.is_string_dtype(column.dtype) and column.dtype != object:
         return pa.array(column, pa.large_string(), from_pandas=True)
-    cells = [None if cell is None else str(_nested_as_json(cell)) for cell in _python_cells(column)]
+    cells = [None if cell is None else str(nested_as_json(cell)) for cell in python_cells(column)]
     return pa.array(cells, pa.large_string())
 
 
@@ -193,7 +192,7 @@ def _string_scalar(text: str) -> pa.Scalar:
 def _json_lines_writer(stream: TextIO) -> Write:
     def write(frame: pd.DataFrame) -> None:
         names = list(frame.columns)
-        columns = [[_json_value(cell) for cell in _python_cells(frame[name])] for name in names]
+        columns = [[json_value(cell) for cell in python_cells(frame[name])] for name in names]
         for row in zip(*columns, strict=True):
             json.dump(dict(zip(names, row, strict=True)), stream, ensure_ascii=False)
             stream.write("\n")
@@ -210,11 +209,11 @@ def _parquet_writer(draft: Path, path: Path) -> Iterator[Write]:
         try:
             schema = None if writer is None else writer.schema
             table = pa.Table.from_pandas(frame, schema=schema, preserve_index=False)
+            if writer is None:
+                writer = pa.parquet.ParquetWriter(draft, table.schema)
         except (pa.ArrowException, OverflowError) as error:
             msg = f"{path}: Parquet needs one type for each column: {one_line(error)}"
             raise TableError(msg) from error
-        if writer is None:
-            writer = pa.parquet.ParquetWriter(draft, table.schema)
         writer.write_table(table)
 
     try:
@@ -226,79 +225,22 @@ def _parquet_writer(draft: Path, path: Path) -> Iterator[Write]:
             writer.close()
 
 
-def _excel_bytes(table: pd.DataFrame, path: Path) -> bytes:
+def _excel_bytes(table: pd.DataFrame) -> bytes:
     import openpyxl
     from openpyxl.cell import WriteOnlyCell
-    from openpyxl.utils.exceptions import IllegalCharacterError
 
-    if len(table) >= _EXCEL_ROWS:
-        msg = f"{path}: {len(table):,} rows are too many for Excel; {_WRITE_PARQUET}"
-        raise TableError(msg)
     book = openpyxl.Workbook(write_only=True)
     sheet = book.create_sheet("table")
 
     def cell_of(value: object) -> WriteOnlyCell:
-        if isinstance(value, str) and len(value) > _EXCEL_CHARACTERS:
-            msg = f"{path}: {len(value):,} characters are too many for Excel; {_WRITE_PARQUET}"
-            raise TableError(msg)
         cell = WriteOnlyCell(sheet, value=value)
         if isinstance(value, str):
             cell.data_type = "s"  # else text that begins with = would be a formula
         return cell
 
-    columns = [map(_excel_value, _python_cells(table.iloc[:, i])) for i in range(table.shape[1])]
-    rows = zip(*columns, strict=True)
-    try:
-        for row in (list(table.columns), *rows):
-            sheet.append([cell_of(value) for value in row])
-    except IllegalCharacterError as error:
-        msg = f"{path}: Excel cannot store the text {str(error)[:60]!r}; {_WRITE_PARQUET}"
-        raise TableError(msg) from error
-    finally:
-        sheet.close()
+    columns = [map(excel_value, python_cells(table.iloc[:, i])) for i in range(table.shape[1])]
+    for row in (list(table.columns), *zip(*columns, strict=True)):
+        sheet.append([cell_of(value) for value in row])
     content = io.BytesIO()
     book.save(content)
     return content.getvalue()
-
-
-def _python_cells(column: pd.Series) -> list[Any]:
-    """Return the cells as Python objects, None where missing."""
-    values = column.astype(object)
-    return list(values.where(column.notna(), None))
-
-
-def _json_value(cell: Any) -> Any:
-    """Return a cell as a JSON value; numbers that are not finite become null."""
-    if isinstance(cell, np.ndarray | np.generic):
-        cell = cell.tolist()
-    if isinstance(cell, list | tuple):
-        return [_json_value(item) for item in cell]
-    if isinstance(cell, dict):
-        return {str(key): _json_value(value) for key, value in cell.items()}
-    if isinstance(cell, decimal.Decimal):
-        cell = float(cell)
-    if isinstance(cell, float):
-        return cell if np.isfinite(cell) else None
-    if cell is None or isinstance(cell, str | int):
-        return cell
-    return cell.isoformat() if isinstance(cell, datetime.date | datetime.time) else str(cell)
-
-
-def _nested_as_json(cell: Any) -> Any:
-    """Return a list, an array or a mapping as JSON text, and any other cell unchanged."""
-    if isinstance(cell, list | tuple | dict | np.ndarray):
-        return json.dumps(_json_value(cell), ensure_ascii=False)
-    return cell.item() if isinstance(cell, np.generic) else cell
-
-
-def _excel_value(cell: Any) -> Any:
-    """Return a cell as a value that Excel can store."""
-    cell = _nested_as_json(cell)
-    if isinstance(cell, float) and not np.isfinite(cell):
-        return str(cell)
-    if isinstance(cell, int) and abs(cell) > _EXCEL_INTEGER:
-        return str(cell)  # a number would lose its last digits
-    if isinstance(cell, pd.Timestamp):
-        return cell.isoformat() if cell.tz else cell.to_pydatetime()
-    excel_types = bool | int | float | str | None | decimal.Decimal | datetime.date | datetime.time
-    return cell if isinstance(cell, excel_types) else str(cell)
