@@ -11,7 +11,7 @@ def test_exports_are_written_beside_the_table_which_stays_as_it_is(client, table
         what: client.post("/api/export", {"what": what}).json()
         for what in ("table", "model", "report")
     }
-    names = ["pets-labeled.csv", "pets-labeled.graphmargin", "pets-labeled.html"]
+    names = ["pets-labeled.csv", "pets-labeled.csv.graphmargin", "pets-labeled.csv.html"]
     assert [found["file"] for found in files.values()] == names
     assert all(table_file.with_name(name).exists() for name in names)
     download = client.get(files["table"]["download"])

@@ -6,14 +6,8 @@ import pandas as pd
 import pytest
 
 from graphmargin.labeling.labeling_task import read_task
-from graphmargin.studio.journal import (
-    JournalError,
-    entry_line,
-    journal_path,
-    open_journal,
-    read_journal,
-    session_from_journal,
-)
+from graphmargin.studio.journal import journal_path, open_journal, session_from_journal
+from graphmargin.studio.journal_lines import JournalError, entry_values, parse_journal
 from graphmargin.studio.session import Decision, decide, label_names
 from graphmargin.tables.row_hashes import hash_rows
 
@@ -35,12 +29,12 @@ def write(table_file):
     def append(*decisions):
         task = read_task(table_file, "kind", min_classes=0, ignore=["note"])
         hashes = hash_rows(task.table, leave_out="kind")
-        opened = open_journal(journal_path(table_file), task, hashes)
+        opened = open_journal(table_file, task, hashes)
         session = opened.session
         for decision in decisions:
             session = decide(session, decision)
-            opened.journal.append(entry_line(decision, hashes))
-        opened.journal.close()
+            opened.journal.append(entry_values(decision, hashes))
+        opened.close()
         return session, opened.notes
 
     return append
@@ -64,7 +58,7 @@ def test_lines_say_when_what_and_how(write, table_file):
     write(*DECISIONS)
     header, first, *_ = map(json.loads, journal_path(table_file).read_text().splitlines())
     assert header["table"] == "pets.csv"
-    assert (header["target"], header["rows"], header["format"]) == ("kind", 240, 2)
+    assert (header["target"], header["rows"], header["format"]) == ("kind", 240, 3)
     assert first["at"].startswith("20")
     assert {k: first[k] for k in ("action", "rows", "class", "by", "suggested")} == {
         "action": "label",
@@ -102,8 +96,8 @@ def test_labels_of_rows_that_are_still_there_are_used_after_the_table_changed(wr
     assert names[8] == "größe ☃"
     assert names[1] is None  # cleared
     assert names[9] is None  # its row has another x
-    kept = table_file.with_name("pets.studio-1.jsonl")
-    assert len(read_journal(kept).entries) == len(DECISIONS)
+    kept = table_file.with_name("pets.csv.studio-1.jsonl")
+    assert len(parse_journal(kept, kept.read_bytes()).entries) == len(DECISIONS)
     again, notes = write()
     assert notes == ()
     same(session, again)
@@ -122,10 +116,15 @@ def test_labels_that_were_written_into_the_table_are_no_change_of_rows(write, ta
 def test_two_studios_cannot_write_one_journal(table_file):
     task = read_task(table_file, "kind", min_classes=0, ignore=["note"])
     hashes = hash_rows(task.table, leave_out="kind")
-    opened = open_journal(journal_path(table_file), task, hashes)
+    opened = open_journal(table_file, task, hashes)
     with pytest.raises(JournalError, match="in use by another studio"):
-        open_journal(journal_path(table_file), task, hashes)
-    opened.journal.close()
+        open_journal(table_file, task, hashes)
+    journal_path(table_file).rename(table_file.with_name("moved"))
+    with pytest.raises(JournalError, match="in use by another studio"):
+        open_journal(table_file, task, hashes)
+    with pytest.raises(JournalError, match="moved, replaced or cut"):
+        opened.close()
+    open_journal(table_file, task, hashes).close()
 
 
 @pytest.mark.parametrize(
@@ -134,7 +133,8 @@ def test_two_studios_cannot_write_one_journal(table_file):
         (b"hello\n", "not a journal"),
         (b'{"format": 1}\n', "not a journal"),
         (b"[]\n", "not a journal"),
-        (b"no line", "it has no line"),
+        (b"no line", "not a journal"),
+        (b"", "is empty"),
     ],
 )
 def test_other_files_are_refused(write, table_file, content, text):

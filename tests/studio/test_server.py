@@ -91,14 +91,14 @@ def test_a_row_has_cells_a_prediction_and_reasons(client):
     assert row["because"][0]["share"] > 0
     assert client.get("/api/rows/8").json()["decision"] == "labeled"
     assert client.get("/api/rows/240").status_code == 400
-    assert client.get("/api/rows/x").status_code == 404
+    assert client.get("/api/rows/x").status_code == 400
 
 
 def test_two_windows_agree_and_the_second_is_told(client):
-    with client.http.stream("GET", "/api/events") as events:
+    with client.stream("/api/events") as events:
         lines = events.iter_lines()
         first = json.loads(next(line for line in lines if line.startswith("data:"))[5:])
-        other = Client(client.address).log_in()
+        other = Client(client.addresses[-1]).log_in()
         version = other.decide(action="label", rows=[20], **{"class": 0})["state"]["version"]
         assert version > first["version"]
         told = (json.loads(line[5:])["version"] for line in lines if line.startswith("data:"))
@@ -249,7 +249,7 @@ def test_a_killed_server_loses_nothing_and_ctrl_c_ends_the_next_one(table_file):
     assert state["n_labels"] == 6
     assert state["can_undo"] == "label row 8 as 'fish'"
     assert client.decide(action="undo")["state"]["n_labels"] == 5
-    stream = client.http.stream("GET", "/api/events")
+    stream = client.stream("/api/events")
     stream.__enter__()  # an open window does not keep the server from ending
     os.kill(process.pid, signal.SIGINT)
     output, _ = process.communicate(timeout=20)
@@ -258,7 +258,7 @@ def test_a_killed_server_loses_nothing_and_ctrl_c_ends_the_next_one(table_file):
     assert "Traceback" not in output
     client.http.close()
 
-    journal, out = table_file.with_name("pets.studio.jsonl"), table_file.with_name("full.csv")
+    journal, out = table_file.with_name("pets.csv.studio.jsonl"), table_file.with_name("full.csv")
     words = [table_file, "--target", "kind", "--ignore", "note", "--journal", journal, "--out", out]
     assert main(["label", *map(str, words)]) == 0
     labeled = pd.read_csv(out)
