@@ -113,7 +113,7 @@ def seal_line(values: Mapping[str, Any], before: str) -> tuple[bytes, str]:
     Examples
     --------
     >>> seal_line({"action": "undo"}, "")
-    (b'{"action":"undo","check":"ab1b55bb56f43b05"}\n', 'ab1b55bb56f43b05')
+    (b'{"action":"undo","check":"d524b784cf9782ac"}\n', 'd524b784cf9782ac')
     """
     content = json.dumps(values, ensure_ascii=False, separators=(",", ":")).encode()[:-1]
     check = _checksum(content, before)

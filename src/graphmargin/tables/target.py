@@ -200,7 +200,7 @@ def check_class_name(name: str, others: Sequence[str], rule: UnlabeledRule) -> N
     Examples
     --------
     >>> check_class_name("NA", ["cat", "dog"], UNLABELED_IN_TABLES)
-    >>> check_class_name("NA", ["cat", "1"], UNLABELED_IN_TABLES)
+    >>> check_class_name("NA", ["cat", "1"], UNLABELED_IN_TABLES)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     graphmargin.tables.table_errors.TableError: the class 'NA' means missing beside the number...
     """
@@ -235,7 +235,7 @@ def _number(text: str) -> float | None:
     cell = pd.Series([text], dtype="str")
     if find_number_format(cell) != "plain":
         return None
-    return float(parse_numbers(cell)[0].iloc[0])
+    return float(parse_numbers(cell)[0][0])
 
 
 def _no_labels_message(name: str, rule: UnlabeledRule) -> str:
