@@ -46,12 +46,13 @@ class Journal:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._copy: Path | None
         self._file = _open_locked(path, os.O_RDWR | os.O_APPEND)
         try:
             with open(self._file, "rb", closefd=False) as file:
                 self.content = parse_journal(path, file.read())
             self._lines, self._check = bytearray(self.content.data), self.content.check
-            self._copy: Path | None = None
+            self._is_misplaced, self._copy = False, None
             self._cut()
         except BaseException:
             os.close(self._file)
@@ -69,8 +70,9 @@ class Journal:
         try:
             problem = self._misplacement()
             if not problem:
+                self._cut()
                 self._write(line)
-                problem = self._misplacement()
+                problem = self._misplacement(len(line))
         except OSError as error:
             problem = f"{self.path}: {error.strerror}; free some space, and decide again"
         if problem:
@@ -82,7 +84,6 @@ class Journal:
         self._check = check
 
     def _write(self, line: bytes) -> None:
-        self._cut()
         view = memoryview(line)
         while view:
             view = view[os.write(self._file, view) :]
@@ -94,14 +95,24 @@ class Journal:
             os.ftruncate(self._file, len(self._lines))
             os.fsync(self._file)
 
-    def _misplacement(self) -> str:
-        """Return what is wrong if the open file is not that of the name or was cut, else ""."""
+    def _misplacement(self, n_new: int = 0) -> str:
+        """Return what is wrong if the open file is not that of the name or was cut, else "".
+
+        It stays wrong until the studio is started again, which reads the whole file.
+
+        Parameters
+        ----------
+        n_new : int
+            Number of bytes that were written after the last line.
+        """
         own = os.fstat(self._file)
         try:
             is_in_place = os.path.samestat(self.path.stat(), own)
         except OSError:
             is_in_place = False
-        if is_in_place and own.st_size >= len(self._lines):
+        is_whole = own.st_size >= len(self._lines) + n_new
+        self._is_misplaced |= not (is_in_place and is_whole)
+        if not self._is_misplaced:
             return ""
         if self._copy is None:
             copy = unused_name(self.path)
