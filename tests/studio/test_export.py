@@ -1,6 +1,9 @@
 """Exports: the labeled table, a model and a report beside the table."""
 
+import os
+
 import pandas as pd
+import pytest
 
 
 def test_exports_are_written_beside_the_table_which_stays_as_it_is(client, table_file):
@@ -32,3 +35,34 @@ def test_one_class_is_too_few_to_export(client):
     answer = client.post("/api/export", {"what": "table"})
     assert answer.status_code == 400
     assert "another class" in answer.json()["error"]
+
+
+@pytest.mark.parametrize("make_link", [os.symlink, os.link])
+@pytest.mark.parametrize("used", ["pets.csv", "pets.csv.studio.jsonl"])
+def test_an_export_does_not_write_through_a_link_into_files_in_use(
+    client, table_file, make_link, used
+):
+    client.decide(action="label", rows=[3, 6], **{"class": 0})
+    before = table_file.with_name(used).read_bytes()
+    for name in ("pets-labeled.csv", "pets-labeled.csv.graphmargin", "pets-labeled.csv.html"):
+        make_link(table_file.with_name(used), table_file.with_name(name))
+    for what in ("table", "model", "report"):
+        answer = client.post("/api/export", {"what": what, "replace": True})
+        assert answer.status_code == 400
+        assert f"is a link to {used}" in answer.json()["error"]
+    assert table_file.with_name(used).read_bytes() == before
+
+
+def test_a_file_of_somebody_else_is_replaced_on_request_only(client, table_file):
+    path = table_file.with_name("pets-labeled.csv")
+
+    def export(**more):
+        return client.post("/api/export", {"what": "table", **more}).status_code
+
+    path.write_text("mine")
+    assert [export(), export(replace=1), export(replace="yes")] == [409, 409, 409]
+    assert path.read_text() == "mine"
+    assert [export(replace=True), export()] == [200, 200]
+    path.write_text("changed since")
+    assert export() == 409
+    assert path.read_text() == "changed since"

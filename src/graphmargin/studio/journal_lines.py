@@ -115,7 +115,8 @@ def seal_line(values: Mapping[str, Any], before: str) -> tuple[bytes, str]:
     >>> seal_line({"action": "undo"}, "")
     (b'{"action":"undo","check":"d524b784cf9782ac"}\n', 'd524b784cf9782ac')
     """
-    content = json.dumps(values, ensure_ascii=False, separators=(",", ":")).encode()[:-1]
+    text = json.dumps(values, ensure_ascii=False, separators=(",", ":"))
+    content = text.encode(errors="surrogatepass")[:-1]  # the name of a file may be no UTF-8
     check = _checksum(content, before)
     return b'%b,"check":"%b"}\n' % (content, check.encode()), check
 
