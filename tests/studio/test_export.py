@@ -1,9 +1,12 @@
 """Exports: the labeled table, a model and a report beside the table."""
 
 import os
+import sys
 
 import pandas as pd
 import pytest
+
+from tests.studio.conftest import open_studio, serve
 
 
 def test_exports_are_written_beside_the_table_which_stays_as_it_is(client, table_file):
@@ -66,3 +69,20 @@ def test_a_file_of_somebody_else_is_replaced_on_request_only(client, table_file)
     path.write_text("changed since")
     assert export() == 409
     assert path.read_text() == "changed since"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are bytes")
+def test_a_name_that_is_no_utf8_has_a_journal_and_exports(table_file):
+    path = table_file.with_name(os.fsdecode(b"caf\xe9.2024.csv"))
+    table_file.rename(path)
+    for n_labels in (4, 5):
+        with open_studio(path, ignore=["note"]) as studio, serve(studio) as client:
+            client.log_in()
+            assert studio.notes == ()
+            assert client.get("/api/table").json()["name"] == path.name
+            client.decide(action="label", rows=[n_labels], **{"class": 0})
+            assert client.state()["n_labels"] == n_labels
+            answer = client.post("/api/export", {"what": "table", "replace": True}).json()
+            assert answer["file"] == os.fsdecode(b"caf\xe9-labeled.2024.csv")
+            content = client.get(answer["download"]).content
+            assert content == path.with_name(answer["file"]).read_bytes()

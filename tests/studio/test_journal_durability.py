@@ -165,7 +165,7 @@ def test_a_kill_at_any_write_loses_no_answered_label(at_call, tmp_path):
 
 
 class Disk:
-    """What a folder has after a power failure: contents and names as of their last fsync."""
+    """Contents and names of files as of their last fsync, which a power failure leaves."""
 
     def __init__(self, folder):
         self.folder, self.contents, self.names = folder, {}, {}

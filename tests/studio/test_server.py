@@ -318,6 +318,19 @@ def test_a_killed_server_loses_nothing_and_ctrl_c_ends_the_next_one(table_file):
     assert labeled["kind_source"].eq("given").sum() == 5
 
 
+@pytest.mark.skipif(os.name != "posix", reason="signals of Unix")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_the_command_in_good_order_with_its_code(table_file, number):
+    process, client = start_command(table_file.parent, table_file, "-t", "kind", "--ignore", "note")
+    client.decide(action="label", rows=[5], **{"class": 1})
+    client.http.close()
+    os.kill(process.pid, number)
+    output, _ = process.communicate(timeout=20)
+    assert process.returncode == 128 + number
+    assert "ended with 4 labels" in output
+    assert "Traceback" not in output
+
+
 def test_a_replaced_journal_is_announced_on_the_page_and_in_the_terminal(table_file):
     process, client = start_command(table_file.parent, table_file, "-t", "kind", "--ignore", "note")
     client.decide(action="label", rows=[5], **{"class": 1})

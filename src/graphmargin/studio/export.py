@@ -18,7 +18,7 @@ from graphmargin.studio.session import DecisionError, label_names
 from graphmargin.tables.writing import table_writer
 
 ENDINGS = {"table": "", "model": ".graphmargin", "report": ".html"}
-"""What follows the name of the labeled table in the names of the files."""
+"""Endings of the files, which follow the name of the labeled table."""
 
 
 class ExistingFileError(DecisionError):
@@ -32,11 +32,11 @@ class Exports:
 
     def __init__(self, studio: Studio) -> None:
         self._studio = studio
-        self._written: dict[Path, os.stat_result] = {}
+        self._written: dict[str, tuple[Path, os.stat_result]] = {}
 
-    def find(self, name: str) -> Path | None:
-        """Return the path of a file that was written, None if there is none of this name."""
-        return next((path for path in self._written if path.name == name), None)
+    def find(self, what: str) -> Path | None:
+        """Return the path of the table, model or report, None if it was not written yet."""
+        return self._written[what][0] if what in self._written else None
 
     def write(self, what: str, *, may_replace: bool = False) -> Path:
         """Write the labeled table, the model or the report beside the table; return its path.
@@ -51,9 +51,9 @@ class Exports:
             raise DecisionError(msg)
         path = default_output(self._studio.path, "labeled")
         path = path.with_name(path.name + ENDINGS[what])
-        self._check(path, may_replace=may_replace)
+        self._check(what, path, may_replace=may_replace)
         labeled = _labeled_table(self._studio)
-        self._check(path, may_replace=may_replace)  # the fit may have taken minutes
+        self._check(what, path, may_replace=may_replace)  # the fit may have taken minutes
         if what == "table":
             check_new_columns(labeled.task)
             with table_writer(path, like=self._studio.path) as write:
@@ -62,27 +62,27 @@ class Exports:
             save_model(labeled.model(**summarize(labeled).details), path)
         else:
             write_labeling_page(report_on(labeled), path)
-        self._written[path] = path.stat()
+        self._written[what] = path, path.stat()
         return path
 
-    def _check(self, path: Path, *, may_replace: bool) -> None:
+    def _check(self, what: str, path: Path, *, may_replace: bool) -> None:
         """Raise an error if a file must not be written."""
         for used in (self._studio.path, journal_path(self._studio.path)):
             if path.exists() and used.exists() and path.samefile(used):
                 msg = f"{path.name} is a link to {used.name}, which is in use; remove the link"
                 raise DecisionError(msg)
         check_writable(path)
-        if path.exists() and not may_replace and not self._is_own(path):
+        if path.exists() and not may_replace and not self._is_own(what, path.stat()):
             msg = f"{path.name} exists already, and this session has not written it"
             raise ExistingFileError(msg)
 
-    def _is_own(self, path: Path) -> bool:
+    def _is_own(self, what: str, now: os.stat_result) -> bool:
         """Tell whether a file is as this session wrote it."""
-        then, now = self._written.get(path), path.stat()
-        return then is not None and (
-            os.path.samestat(then, now)
-            and (then.st_size, then.st_mtime_ns) == (now.st_size, now.st_mtime_ns)
-        )
+        if what not in self._written:
+            return False
+        then = self._written[what][1]
+        is_same = os.path.samestat(then, now)
+        return is_same and (then.st_size, then.st_mtime_ns) == (now.st_size, now.st_mtime_ns)
 
 
 def _labeled_table(studio: Studio) -> LabeledTable:

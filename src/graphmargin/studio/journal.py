@@ -78,9 +78,9 @@ def open_journal(table: Path, task: LabelingTask, hashes: RowHashes) -> OpenedJo
     check_writable(path)
     header, first = first_state(task, hashes)
     lock = TableLock(table)
-    journal = None
+    journal, session = None, first
+    notes: tuple[str, ...] = ()
     try:
-        session, notes = first, ()
         if not path.exists():
             _begin(path, table, header, session, hashes)
             journal = Journal(path)

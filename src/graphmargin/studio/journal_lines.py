@@ -148,8 +148,8 @@ def parse_journal(path: Path, content: bytes) -> JournalContent:
     entries, check = [], _seal_of(first, "")
     for number, line in enumerate(lines, start=2):
         sealed = _seal_of(line, check)
-        values = _parse(line) if sealed else None
-        if not sealed or not _fits(values, _ENTRY, ("at", "action")):
+        values: Any = _parse(line) if sealed else None
+        if not _fits(values, _ENTRY, ("at", "action")):
             raise JournalError(damage_message(path, number, "is damaged"))
         entry = _entry(values, number)
         rows = entry.decision.rows

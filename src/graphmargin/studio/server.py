@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from importlib.resources import files
 from typing import Any, TypeAlias
-from urllib.parse import quote
 
 import uvicorn
 from starlette.applications import Starlette
@@ -60,6 +60,14 @@ PAGE_TYPES = {
 }
 
 Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
+
+
+class JsonResponse(JSONResponse):
+    """JSON in ASCII, which can hold names of files that are no UTF-8."""
+
+    def render(self, content: Any) -> bytes:
+        """Return the bytes of the answer."""
+        return json.dumps(content, allow_nan=False, separators=(",", ":")).encode()
 
 
 class Events:
@@ -126,7 +134,7 @@ class Api:
             Route("/api/rows/{row}/image", self._image),
             Route("/api/list", _get(lambda r: list_json(studio, dict(r.query_params)))),
             Route("/api/predictions", self._predictions),
-            Route("/api/exports/{name}", self._download),
+            Route("/api/exports/{what}", self._download),
             Route("/api/events", self._stream),
             Route(LOG_IN, _post(self._exchange), methods=["POST"]),
             Route("/api/decisions", _post(self._decide), methods=["POST"]),
@@ -139,14 +147,14 @@ class Api:
     async def _file(self, request: Request) -> Response:
         name = request.path_params.get("name", "index.html")
         if name not in self._page:
-            return JSONResponse({"error": f"there is no file {name!r}"}, 404)
+            return JsonResponse({"error": f"there is no file {name!r}"}, 404)
         content, kind = self._page[name]
         return Response(content, media_type=kind)
 
     async def _map(self, _: Request) -> Response:
         if self._studio.map is None:
             text = "the map is being computed; ask again in a second"
-            return JSONResponse({"error": text}, 404, {"Retry-After": "1"})
+            return JsonResponse({"error": text}, 404, {"Retry-After": "1"})
         return Response(self._studio.map, media_type=BYTES)
 
     async def _image(self, request: Request) -> Response:
@@ -165,12 +173,11 @@ class Api:
         return Response(predictions_bytes(now, changed), headers=headers, media_type=BYTES)
 
     async def _download(self, request: Request) -> Response:
-        path = self._exports.find(request.path_params["name"])
+        path = self._exports.find(request.path_params["what"])
         if path is None:
-            return JSONResponse({"error": "this file was not exported in this session"}, 404)
+            return JsonResponse({"error": "this file was not exported in this session"}, 404)
         content = await run_in_threadpool(path.read_bytes)
-        headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(path.name)}"}
-        return Response(content, headers=headers, media_type=BYTES)
+        return Response(content, headers={"Content-Disposition": "attachment"}, media_type=BYTES)
 
     async def _stream(self, _: Request) -> Response:
         chunks = self._events.stream(self._studio.snapshot.version)
@@ -200,14 +207,14 @@ class Api:
     def _export(self, body: dict[str, Any]) -> dict[str, Any]:
         what, may_replace = str(body.get("what")), body.get("replace") is True
         path = self._exports.write(what, may_replace=may_replace)
-        return {"file": path.name, "download": f"/api/exports/{quote(path.name)}"}
+        return {"file": path.name, "download": f"/api/exports/{what}"}
 
 
 def _get(answer: Callable[[Request], dict[str, Any]]) -> Endpoint:
     """Return an endpoint that answers with JSON, computed in a thread."""
 
     async def endpoint(request: Request) -> Response:
-        return JSONResponse(await run_in_threadpool(answer, request))
+        return JsonResponse(await run_in_threadpool(answer, request))
 
     return endpoint
 
@@ -216,7 +223,7 @@ def _post(answer: Callable[[dict[str, Any]], dict[str, Any]]) -> Endpoint:
     """Return an endpoint that takes and answers with JSON, computed in a thread."""
 
     async def endpoint(request: Request) -> Response:
-        return JSONResponse(await run_in_threadpool(answer, await read_json(request)))
+        return JsonResponse(await run_in_threadpool(answer, await read_json(request)))
 
     return endpoint
 
@@ -363,14 +370,14 @@ async def _refuse(request: Request, error: Exception) -> Response:
     status = getattr(error, "status", 400)
     if status >= 500:
         _tell_terminal(request, str(error))
-    return JSONResponse({"error": str(error)}, status)
+    return JsonResponse({"error": str(error)}, status)
 
 
 async def _fail(request: Request, error: Exception) -> Response:
     """Answer with a sentence on an error that nobody expects, and tell the terminal."""
     text = f"internal error: {type(error).__name__}: {one_line(error)}"
     _tell_terminal(request, text)
-    return JSONResponse({"error": text}, 500)
+    return JsonResponse({"error": text}, 500)
 
 
 def _tell_terminal(request: Request, text: str) -> None:
