@@ -34,6 +34,16 @@ def test_no_data_is_answered_without_the_secret(guarded, path, secret):
     assert answer.status_code == 401
 
 
+@pytest.mark.parametrize(
+    "path",
+    ["/%61pi/state", "//api/state", "/page/../api/state", "/api/login/../state", "/api%2fstate"],
+)
+def test_other_spellings_of_a_path_give_no_data(guarded, path):
+    stranger = Client(guarded.addresses[-1])
+    assert stranger.get(path).status_code in (401, 404, 405)
+    stranger.http.close()
+
+
 def test_the_page_is_the_same_for_everybody_and_sets_no_cookie(guarded):
     stranger = Client(guarded.addresses[-1])
     for path in ("/", "/page/main.js"):

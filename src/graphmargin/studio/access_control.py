@@ -109,6 +109,7 @@ class AccessControl:
 
     def _check(self, request: Request) -> None:
         """Raise `RefusedError` if a request must not be answered."""
+        path = request.scope["path"]  # what routes are chosen by
         hosts = request.headers.getlist("host")
         if len(hosts) != 1 or not self._is_own_host(hosts[0]):
             raise RefusedError(421, "the name in the address is not that of this server")
@@ -117,12 +118,12 @@ class AccessControl:
             raise RefusedError(403, "requests from pages of other sites are refused")
         site = request.headers.get("sec-fetch-site", "none")
         # An address may be a link in a file or a message: it shows the page, and gives no data.
-        is_visit = request.url.path == "/" and request.headers.get("sec-fetch-dest") == "document"
+        is_visit = path == "/" and request.headers.get("sec-fetch-dest") == "document"
         if site not in ("none", "same-origin") and not is_visit:
             raise RefusedError(403, "requests from pages of other sites are refused")
         if request.method not in ("GET", "HEAD"):
             self._check_post(request, origin)
-        if request.url.path.startswith("/api/") and request.url.path != LOG_IN:
+        if path.startswith("/api/") and path != LOG_IN:
             self._check_secret(request)
 
     def _check_post(self, request: Request, origin: str | None) -> None:
