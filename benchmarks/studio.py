@@ -80,13 +80,15 @@ def latency(name: str) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()
         task = task_of(table, "kind", name="table.csv", min_classes=0)
-        studio = Studio(task, Path(folder) / "table.csv")
+        path = Path(folder) / "table.csv"
+        path.touch()  # the studio locks its table
+        studio = Studio(task, path)
         started = time.perf_counter() - start
         names, codes = np.unique(truth, return_inverse=True)
         for kind in names.tolist():
             studio.decide(Decision("add_class", name=kind))
         studio.wait_for_background()
-        journal = Path(folder) / "table.studio.jsonl"
+        journal = Path(folder) / "table.csv.studio.jsonl"
         n_bytes = []
         for i in range(N_FIRST + N_LABELS):
             row, size = studio.snapshot.live.queue[0].row, journal.stat().st_size

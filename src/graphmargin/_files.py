@@ -361,9 +361,17 @@ def _lock(file: int, *, wait: bool) -> bool:
 def try_lock(file: int) -> bool:
     """Lock an open file until it is closed; return False if another process has locked it.
 
-    On a system without locks, the answer is True.
+    On a system or a file system without locks, the answer is True.
     """
-    return fcntl is None or _lock(file, wait=False)
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def _is_same_file(path: Path, status: os.stat_result) -> bool:

@@ -1,5 +1,6 @@
 """A table, and a real server on a free port with a client."""
 
+import json
 import threading
 import time
 from contextlib import contextmanager
@@ -44,26 +45,36 @@ def open_studio(path, target="kind", **options):
 
 
 class Client:
-    """A browser that has followed the link with the token, and its page's requests."""
+    """A page: its requests, after it has exchanged the token of an address for the secret."""
 
     def __init__(self, address):
-        self.base, self.address = address.partition("/?")[0], address
+        self.base, _, self.token = address.partition("/#token=")
         self.http = httpx.Client(base_url=self.base, timeout=60)
+        self.secret = "none"
 
     def log_in(self):
-        assert self.http.get(self.address).status_code == 303
+        answer = self.post("/api/login", {"token": self.token})
+        assert answer.status_code == 200, answer.text
+        self.secret = answer.json()["secret"]
         return self
 
     @property
     def headers(self):
-        return {"X-Studio": "1", "Origin": self.base, "Content-Type": "application/json"}
+        return {
+            "X-Studio": self.secret,
+            "Origin": self.base,
+            "Content-Type": "application/json",
+        }
 
     def get(self, path, **headers):
-        return self.http.get(path, headers=headers)
+        return self.http.get(path, headers={"X-Studio": self.secret, **headers})
+
+    def stream(self, path):
+        return self.http.stream("GET", path, headers={"X-Studio": self.secret})
 
     def post(self, path, body, **changed):
         headers = {k: v for k, v in {**self.headers, **changed}.items() if v is not None}
-        return self.http.request("POST", path, json=body, headers=headers)
+        return self.http.request("POST", path, content=json.dumps(body), headers=headers)
 
     def decide(self, **body):
         answer = self.post("/api/decisions", body)
@@ -83,17 +94,20 @@ class Client:
 
 @contextmanager
 def serve(studio):
-    server, listening, address = make_server(studio, host="127.0.0.1", port=0)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+    """Yield a client that has not logged in; `addresses` are those that were announced."""
+    addresses = []
+    server = make_server(studio, host="127.0.0.1", port=0, announce=addresses.append)
+    server.announce_address()
+    thread = threading.Thread(target=server.serve_until_stopped, daemon=True)
     thread.start()
-    client = Client(address)
+    client = Client(addresses[0])
+    client.addresses = addresses
     try:
         yield client
     finally:
         client.http.close()
         server.stop()
         thread.join(10)
-        listening.close()
         assert not thread.is_alive()
 
 

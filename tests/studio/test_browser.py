@@ -10,9 +10,12 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from queue import Queue
 
 import numpy as np
 import pandas as pd
@@ -35,48 +38,62 @@ HOSTILE = "</script><img src=x onerror=window.hacked=1><svg onload=window.hacked
 
 @dataclass
 class Server:
-    """A running `graphmargin studio`, the address that it printed, and its folder."""
+    """A running `graphmargin studio`, its folder, what it printed, and addresses not used yet."""
 
     process: subprocess.Popen
-    address: str
     folder: Path
-
-    @property
-    def origin(self):
-        return self.address.partition("/?")[0]
+    printed: list[str] = field(default_factory=list)
+    addresses: Queue = field(default_factory=Queue)
+    origin: str = ""
 
     def __enter__(self):
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
+        address = self.new_address()
+        self.origin = address.partition("/#")[0]
+        self.addresses.put(address)
         return self
+
+    def read(self):
+        for line in self.process.stdout:
+            self.printed.append(line)
+            if address := re.search(r"http://\S+#token=\S+", line):
+                self.addresses.put(address[0])
+        self.addresses.put(None)
+
+    def new_address(self):
+        """Return the newest address in the terminal, which works once."""
+        address = self.addresses.get(timeout=120)
+        assert address, "".join(self.printed)
+        return address
 
     def __exit__(self, *_):
         self.process.kill()
         self.process.wait()
+        self.reader.join()
         self.process.stdout.close()
 
 
-def serve(folder, *options):
-    """Return a server that answers, of a process that was just started."""
+def serve(folder, *options, browser=None):
+    """Return a server of a process that was just started; it answers in its block."""
+    options = [*options, "--no-browser"] if browser is None else options
     process = subprocess.Popen(
-        [sys.executable, "-m", "graphmargin", "studio", "--no-browser", *map(str, options)],
+        [sys.executable, "-m", "graphmargin", "studio", *map(str, options)],
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        env={**os.environ, "COLUMNS": "500"},  # a line for the address
+        # a line for the address
+        env={**os.environ, "COLUMNS": "500", **({"BROWSER": browser} if browser else {})},
     )
-    printed = []
-    for line in process.stdout:
-        printed.append(line)
-        if address := re.search(r"http://\S+\?token=\S+", line):
-            return Server(process, address[0], folder)
-    raise AssertionError("".join(printed))
+    return Server(process, folder)
 
 
 @pytest.fixture
 def start():
     """Return a function that starts a server, which ends with the test."""
     with ExitStack() as servers:
-        yield lambda *parts: servers.enter_context(serve(*parts))
+        yield lambda *parts, **named: servers.enter_context(serve(*parts, **named))
 
 
 @pytest.fixture(scope="module")
@@ -143,7 +160,7 @@ def windows(browser):
         page.on("pageerror", lambda error: page.complaints.append(str(error)))
         page.on("dialog", lambda dialog: page.complaints.append(dialog.message))
         page.on("request", lambda request: page.asked.append(request.url))
-        page.goto(server.address)
+        page.goto(server.new_address())
         page.wait_for_selector("#row-panel .prediction", state="attached")
         page.wait_for_selector("#map-panel[data-rows]", state="attached")
         opened.append((page, server.origin))
@@ -153,7 +170,8 @@ def windows(browser):
     for page, origin in opened:
         page.context.close()
         assert page.complaints == []
-        assert [url for url in page.asked if not url.startswith(f"{origin}/")] == []
+        asked = (url.removeprefix("blob:") for url in page.asked)  # pictures of the page itself
+        assert [url for url in asked if not url.startswith(f"{origin}/")] == []
 
 
 @pytest.fixture
@@ -193,8 +211,9 @@ def label_suggested(page, truth):
 def predictions(page):
     """Return the label, or else the predicted class, of each row, as names."""
     predicted, names = page.evaluate("""async () => {
-        const bytes = new Uint8Array(await (await fetch('/api/predictions')).arrayBuffer());
-        const { classes } = await (await fetch('/api/state')).json();
+        const { getBytes, getJson } = await import('/page/api.js');
+        const bytes = new Uint8Array((await getBytes('/api/predictions')).bytes);
+        const { classes } = await getJson('/api/state');
         const predicted = [...bytes].filter((_, i) => i % 4 === 1);
         return [predicted, classes.map((one) => [one.id, one.name])];
     }""")
@@ -216,7 +235,8 @@ def circle(page, x, y, radius):
 def places(page):
     """Return where the map shows each row, in pixels of the window."""
     values = page.evaluate("""async () => {
-        const points = new Float32Array(await (await fetch('/api/map')).arrayBuffer());
+        const { getBytes } = await import('/page/api.js');
+        const points = new Float32Array((await getBytes('/api/map')).bytes);
         const { left, top, width, height } =
             document.getElementById('overlay').getBoundingClientRect();
         const scale = 0.9 * Math.min(width, height);
@@ -436,7 +456,7 @@ def test_a_hostile_table_is_labeled_from_nothing_by_the_keyboard(visit, hostile)
     page.keyboard.press("e")
     page.keyboard.press("Enter")
     with page.expect_download() as download:
-        page.locator("#said a", has_text="Download").click()
+        page.locator("#said button", has_text="Download").click()
     exported = pd.read_csv(download.value.path())
     assert exported.equals(pd.read_csv(hostile.folder / "<b>pets-labeled.csv"))
     assert (exported["<i>kind"] == np.where(size < 5, HOSTILE, "<s>dog")).all()
@@ -460,7 +480,7 @@ def test_a_killed_server_resumes_where_it_was(start, visit, tmp_path):
     server = start(tmp_path, "pets.csv", "--target", "kind", "--port", port)
     page.locator("#notices", has_text="has a new address").wait_for()
     page.complaints.clear()  # the browser reports answers that did not come
-    page.goto(server.address)
+    page.goto(server.new_address())
     page.wait_for_selector("#row-panel .prediction")
     assert n_labels(page) == 5
     assert set(page.evaluate(DECIDED)) == decided
@@ -470,6 +490,110 @@ def test_a_killed_server_resumes_where_it_was(start, visit, tmp_path):
     assert n_labels(page) == 4
     assert (tmp_path / "pets.csv").read_bytes() == content
     label_in_a_narrow_window(visit(server, width=390, height=844))
+
+
+@pytest.fixture
+def plain_pages(browser):
+    """Return a function that opens a page of a browser of its own, without any expectation."""
+    with ExitStack() as contexts:
+
+        def open_page(context=None):
+            if context is None:
+                context = browser.new_context()
+                contexts.callback(context.close)
+            page = context.new_page()
+            page.set_default_timeout(60_000)
+            return page
+
+        yield open_page
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the browser is a shell script")
+def test_the_browser_gets_a_private_file_in_place_of_the_token(start, plain_pages, tmp_path):
+    two_groups().to_csv(tmp_path / "pets.csv", index=False)
+    arguments, script = tmp_path / "arguments", tmp_path / "browser.sh"
+    script.write_text(f'#!/bin/sh\necho "$@" > {arguments}.new\nmv {arguments}.new {arguments}\n')
+    script.chmod(0o755)
+    server = start(tmp_path, "pets.csv", "--target", "kind", browser=f"{script} %s")
+    page = plain_pages()
+    page.goto(server.origin)  # the server answers, so that the browser was started before
+    page.locator("#notices", has_text="Open the newest address").wait_for()
+    given = arguments.read_text().strip()
+    assert "token" not in given
+    file = Path(given.removeprefix("file://"))
+    assert file.stat().st_mode & 0o777 == 0o600
+    address = re.search(r"url=([^\"]+)", file.read_text())[1]
+    page.goto(given)
+    page.wait_for_selector("#classes .empty")
+    assert "token" not in page.url
+    other = plain_pages()
+    other.goto(address)
+    other.locator("#notices", has_text="Open the newest address").wait_for()
+    for _ in range(2):  # the tab was closed, and the address in the terminal is opened twice
+        printed = server.new_address()
+        other.goto(printed)
+        other.wait_for_selector("#classes .empty")
+        again = plain_pages(other.context)
+        again.goto(printed)
+        again.wait_for_selector("#classes .empty")
+    os.kill(server.process.pid, signal.SIGTERM)
+    assert server.process.wait() == 128 + signal.SIGTERM
+    assert not file.exists()
+
+
+def test_other_servers_of_this_machine_get_nothing(plain_pages, hostile):
+    received = []
+
+    class Other(BaseHTTPRequestHandler):
+        def do_GET(self):
+            received.append(str(self.headers))
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    page = plain_pages()
+    page.goto(hostile.new_address())
+    page.wait_for_selector("#row-panel .prediction, #classes", state="attached")
+    page.wait_for_function("localStorage.getItem('studio-secret')")
+    secret = page.evaluate("localStorage.getItem('studio-secret')")
+    with HTTPServer(("127.0.0.1", 0), Other) as other:
+        thread = threading.Thread(target=other.handle_request)
+        thread.start()
+        page.goto(f"http://127.0.0.1:{other.server_port}/")
+        thread.join()
+        assert page.evaluate("localStorage.length") == 0
+    assert "cookie" not in received[0].lower()
+    assert secret not in received[0]
+    assert page.context.cookies() == []
+    assert page.request.get(f"{hostile.origin}/api/rows/0").status == 401
+
+
+def test_an_export_asks_before_it_replaces_a_file(start, visit, tmp_path):
+    table = two_groups().assign(kind=None)
+    table.loc[[0, 1, 58, 59], "kind"] = ["no", "no", "yes", "yes"]
+    table.to_csv(tmp_path / "pets.csv", index=False)
+    out = tmp_path / "pets-labeled.csv"
+    out.write_text("mine")
+    page = visit(start(tmp_path, "pets.csv", "--target", "kind"))
+
+    def export():
+        page.keyboard.press("e")
+        page.keyboard.press("Enter")
+
+    export()
+    dialog = page.locator("#replace-dialog", has_text="Pets-labeled.csv exists already")
+    dialog.get_by_role("button", name="Keep it").click()
+    assert out.read_text() == "mine"
+    export()
+    dialog.get_by_role("button", name="Replace").click()
+    said(page, "Wrote pets-labeled.csv")
+    assert len(pd.read_csv(out)) == 60
+    press(page, "y", "Labeled row")
+    export()
+    said(page, "Wrote pets-labeled.csv")
+    page.complaints.clear()  # the browser reports the answer that led to the question
 
 
 def label_in_a_narrow_window(page):
@@ -525,7 +649,8 @@ def drag(page, start, end):
 
 
 DECIDED = """async () => {
-    const bytes = new Uint8Array(await (await fetch('/api/predictions')).arrayBuffer());
+    const { getBytes } = await import('/page/api.js');
+    const bytes = new Uint8Array((await getBytes('/api/predictions')).bytes);
     const rows = [...Array(bytes.length / 4).keys()];
     return rows.filter((row) => bytes[4 * row] !== 255 || bytes[4 * row + 3]);
 }"""

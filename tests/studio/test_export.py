@@ -1,6 +1,12 @@
 """Exports: the labeled table, a model and a report beside the table."""
 
+import os
+import sys
+
 import pandas as pd
+import pytest
+
+from tests.studio.conftest import open_studio, serve
 
 
 def test_exports_are_written_beside_the_table_which_stays_as_it_is(client, table_file):
@@ -11,7 +17,7 @@ def test_exports_are_written_beside_the_table_which_stays_as_it_is(client, table
         what: client.post("/api/export", {"what": what}).json()
         for what in ("table", "model", "report")
     }
-    names = ["pets-labeled.csv", "pets-labeled.graphmargin", "pets-labeled.html"]
+    names = ["pets-labeled.csv", "pets-labeled.csv.graphmargin", "pets-labeled.csv.html"]
     assert [found["file"] for found in files.values()] == names
     assert all(table_file.with_name(name).exists() for name in names)
     download = client.get(files["table"]["download"])
@@ -32,3 +38,51 @@ def test_one_class_is_too_few_to_export(client):
     answer = client.post("/api/export", {"what": "table"})
     assert answer.status_code == 400
     assert "another class" in answer.json()["error"]
+
+
+@pytest.mark.parametrize("make_link", [os.symlink, os.link])
+@pytest.mark.parametrize("used", ["pets.csv", "pets.csv.studio.jsonl"])
+def test_an_export_does_not_write_through_a_link_into_files_in_use(
+    client, table_file, make_link, used
+):
+    client.decide(action="label", rows=[3, 6], **{"class": 0})
+    before = table_file.with_name(used).read_bytes()
+    for name in ("pets-labeled.csv", "pets-labeled.csv.graphmargin", "pets-labeled.csv.html"):
+        make_link(table_file.with_name(used), table_file.with_name(name))
+    for what in ("table", "model", "report"):
+        answer = client.post("/api/export", {"what": what, "replace": True})
+        assert answer.status_code == 400
+        assert f"is a link to {used}" in answer.json()["error"]
+    assert table_file.with_name(used).read_bytes() == before
+
+
+def test_a_file_of_somebody_else_is_replaced_on_request_only(client, table_file):
+    path = table_file.with_name("pets-labeled.csv")
+
+    def export(**more):
+        return client.post("/api/export", {"what": "table", **more}).status_code
+
+    path.write_text("mine")
+    assert [export(), export(replace=1), export(replace="yes")] == [409, 409, 409]
+    assert path.read_text() == "mine"
+    assert [export(replace=True), export()] == [200, 200]
+    path.write_text("changed since")
+    assert export() == 409
+    assert path.read_text() == "changed since"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are bytes")
+def test_a_name_that_is_no_utf8_has_a_journal_and_exports(table_file):
+    path = table_file.with_name(os.fsdecode(b"caf\xe9.2024.csv"))
+    table_file.rename(path)
+    for n_labels in (4, 5):
+        with open_studio(path, ignore=["note"]) as studio, serve(studio) as client:
+            client.log_in()
+            assert studio.notes == ()
+            assert client.get("/api/table").json()["name"] == path.name
+            client.decide(action="label", rows=[n_labels], **{"class": 0})
+            assert client.state()["n_labels"] == n_labels
+            answer = client.post("/api/export", {"what": "table", "replace": True}).json()
+            assert answer["file"] == os.fsdecode(b"caf\xe9-labeled.2024.csv")
+            content = client.get(answer["download"]).content
+            assert content == path.with_name(answer["file"]).read_bytes()

@@ -91,14 +91,14 @@ def test_a_row_has_cells_a_prediction_and_reasons(client):
     assert row["because"][0]["share"] > 0
     assert client.get("/api/rows/8").json()["decision"] == "labeled"
     assert client.get("/api/rows/240").status_code == 400
-    assert client.get("/api/rows/x").status_code == 404
+    assert client.get("/api/rows/x").status_code == 400
 
 
 def test_two_windows_agree_and_the_second_is_told(client):
-    with client.http.stream("GET", "/api/events") as events:
+    with client.stream("/api/events") as events:
         lines = events.iter_lines()
         first = json.loads(next(line for line in lines if line.startswith("data:"))[5:])
-        other = Client(client.address).log_in()
+        other = Client(client.addresses[-1]).log_in()
         version = other.decide(action="label", rows=[20], **{"class": 0})["state"]["version"]
         assert version > first["version"]
         told = (json.loads(line[5:])["version"] for line in lines if line.startswith("data:"))
@@ -147,6 +147,58 @@ def test_wrong_decisions_are_refused_with_a_sentence(guarded, body):
     assert answer.status_code == 400
     assert answer.json()["error"]
     assert guarded.state()["can_undo"] is None
+
+
+DIGITS = "9" * 5000
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(f"predictions?since={text}" for text in ("²", DIGITS, "-", "1.5", "x")),
+        *(f"list?{name}={text}" for name in ("label", "predicted") for text in ("²", DIGITS, "")),
+        *(f"list?{name}={text}" for name in ("offset", "limit") for text in ("²", DIGITS, "")),
+        "list?max_confidence=x",
+        "list?sort=%ED%A0%80",
+        *(f"rows/{text}" for text in ("²", DIGITS, "-1", "x", "1e3")),
+        *(f"rows/{text}/image" for text in ("²", DIGITS)),
+    ],
+    ids=lambda path: path.replace(DIGITS, "digits"),
+)
+def test_numbers_that_are_none_are_refused_with_a_sentence(guarded, path):
+    answer = guarded.get(f"/api/{path}")
+    assert answer.status_code == 400
+    assert len(answer.json()["error"]) < 200
+
+
+@pytest.mark.parametrize("value", [[], {}, None, "0", 0.0, True, 2**70])
+def test_a_preview_needs_the_code_of_a_class(guarded, value):
+    assert guarded.post("/api/preview", {"rows": [1], "class": value}).status_code == 400
+
+
+def test_half_a_surrogate_pair_is_in_no_cell_and_in_no_name(guarded):
+    body = {"filter": {"text": "\ud800"}, "class": 0}
+    assert guarded.post("/api/preview", body).json()["rows"] == 0
+    refused = guarded.post("/api/decisions", {"action": "add_class", "name": "a\ud800"})
+    assert (refused.status_code, "U+D800" in refused.text) == (400, True)
+    huge = {"filter": {"max_confidence": 10**400}, "class": 0}
+    assert guarded.post("/api/preview", huge).status_code == 400
+
+
+def test_an_error_that_nobody_expects_is_a_sentence_and_a_line_in_the_terminal(
+    guarded, caplog, monkeypatch
+):
+    def fail(*_):
+        msg = "out of\nluck \x1b"
+        raise RuntimeError(msg)
+
+    monkeypatch.setattr("graphmargin.studio.server.preview_json", fail)
+    answer = guarded.post("/api/preview", {"rows": [1], "class": 0})
+    assert answer.status_code == 500
+    assert answer.json() == {"error": "internal error: RuntimeError: out of luck \\x1b"}
+    line = "graphmargin: POST /api/preview: internal error: RuntimeError: out of luck \\x1b"
+    assert caplog.messages == [line]
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
 
 
 @pytest.mark.parametrize(
@@ -249,7 +301,7 @@ def test_a_killed_server_loses_nothing_and_ctrl_c_ends_the_next_one(table_file):
     assert state["n_labels"] == 6
     assert state["can_undo"] == "label row 8 as 'fish'"
     assert client.decide(action="undo")["state"]["n_labels"] == 5
-    stream = client.http.stream("GET", "/api/events")
+    stream = client.stream("/api/events")
     stream.__enter__()  # an open window does not keep the server from ending
     os.kill(process.pid, signal.SIGINT)
     output, _ = process.communicate(timeout=20)
@@ -258,12 +310,44 @@ def test_a_killed_server_loses_nothing_and_ctrl_c_ends_the_next_one(table_file):
     assert "Traceback" not in output
     client.http.close()
 
-    journal, out = table_file.with_name("pets.studio.jsonl"), table_file.with_name("full.csv")
+    journal, out = table_file.with_name("pets.csv.studio.jsonl"), table_file.with_name("full.csv")
     words = [table_file, "--target", "kind", "--ignore", "note", "--journal", journal, "--out", out]
     assert main(["label", *map(str, words)]) == 0
     labeled = pd.read_csv(out)
     assert labeled.loc[[5, 6], "kind"].tolist() == ["fish", "fish"]
     assert labeled["kind_source"].eq("given").sum() == 5
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of Unix")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_the_command_in_good_order_with_its_code(table_file, number):
+    process, client = start_command(table_file.parent, table_file, "-t", "kind", "--ignore", "note")
+    client.decide(action="label", rows=[5], **{"class": 1})
+    client.http.close()
+    os.kill(process.pid, number)
+    output, _ = process.communicate(timeout=20)
+    assert process.returncode == 128 + number
+    assert "ended with 4 labels" in output
+    assert "Traceback" not in output
+
+
+def test_a_replaced_journal_is_announced_on_the_page_and_in_the_terminal(table_file):
+    process, client = start_command(table_file.parent, table_file, "-t", "kind", "--ignore", "note")
+    client.decide(action="label", rows=[5], **{"class": 1})
+    journal = table_file.with_name("pets.csv.studio.jsonl")
+    journal.unlink()
+    answer = client.post("/api/decisions", {"action": "label", "rows": [6], "class": 1})
+    assert answer.status_code == 507
+    assert "pets.csv.studio-1.jsonl has all decisions" in answer.json()["error"]
+    assert client.state()["n_labels"] == 4
+    client.http.close()
+    os.kill(process.pid, signal.SIGINT)
+    output, _ = process.communicate(timeout=20)
+    assert process.returncode == 2
+    lines = [" ".join(line.split()) for line in output.splitlines()]
+    assert sum("the decision was not saved" in line for line in lines) == 1
+    assert "graphmargin: " in lines[-1]
+    assert "was moved, replaced or cut" in lines[-1]
 
 
 def test_the_command_names_what_is_missing(table_file, capsys, monkeypatch):

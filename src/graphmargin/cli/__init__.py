@@ -38,10 +38,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     with signals_as_interrupts() as received:
         try:
-            return _run(argv)
+            code = _run(argv)
         except KeyboardInterrupt:
             sys.stderr.write(f"graphmargin: {INTERRUPTED}\n")
             return 128 + (received or [signal.SIGINT])[0]
+        # The studio ends in good order, but a signal ended it all the same.
+        return 128 + received[0] if received else code
 
 
 def _run(argv: Sequence[str] | None) -> int:

@@ -67,7 +67,7 @@ Examples:
     graphmargin label cats.csv -t kind --min-confidence 0.95 --sets 0.9
     graphmargin label cats.csv -t kind --class-weight balanced
     graphmargin label cats.csv -t kind --method cut
-    graphmargin label cats.csv -t kind --journal cats.studio.jsonl
+    graphmargin label cats.csv -t kind --journal cats.csv.studio.jsonl
     graphmargin label s3://pets/cats -t kind --dask tcp://10.0.0.1:8786
 """
 FIT_HELP = """Learn a model for new rows from a partly labeled table.

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from html import escape
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import mkstemp
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -92,7 +97,7 @@ def studio(
     task = read_task(table, target, unlabeled=unlabeled, ignore=ignore, keep=keep, min_classes=0)
     session = Studio(task, table)
     try:
-        server, listening, address = make_server(session, host=host, port=port)
+        server = make_server(session, host=host, port=port, announce=_print_address)
         for note in session.notes:
             console().print(line(note, style="yellow"))
         if host != LOCAL_HOST:
@@ -101,16 +106,40 @@ def studio(
                 "the table and can label it, and nothing is encrypted"
             )
             console().print(line(text, style="yellow"))
-        console().print(line(f"studio    {address}"))
+        server.announce_address()
         console().print(line("Ctrl-C ends it; every decision is on disk already", style="dim"))
-        if not no_browser:
-            webbrowser.open(address)
-        server.run(sockets=[listening])
+        with nullcontext() if no_browser else _browser(server.new_address(), table.parent):
+            server.serve_until_stopped()
     except KeyboardInterrupt:
         pass  # uvicorn has ended the server, and raises the signal again
     finally:
         session.close()
     _print_end(session)
+
+
+def _print_address(address: str) -> None:
+    console().print(line(f"studio    {address}"))
+
+
+@contextmanager
+def _browser(address: str, folder: Path) -> Iterator[None]:
+    """Open an address in the browser by a file that leads to it, which is there in the block.
+
+    Everyone on this machine can read the arguments of the browser, but only its owner the file.
+    """
+    number, name = mkstemp(".html", ".graphmargin-", folder)
+    file = Path(name)
+    try:
+        os.close(number)
+        file.write_text(
+            '<!DOCTYPE html><meta charset="utf-8"><title>graphmargin studio</title>'
+            f'<meta http-equiv="refresh" content="0; url={escape(address)}">'
+            f'<a href="{escape(address)}">Open the studio</a>'
+        )
+        webbrowser.open(file.resolve().as_uri())
+        yield
+    finally:
+        file.unlink(missing_ok=True)
 
 
 def _print_end(session: Studio) -> None:

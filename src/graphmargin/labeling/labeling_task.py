@@ -16,7 +16,7 @@ from graphmargin.tables.column_names import ColumnUse, check_not_taken
 from graphmargin.tables.reading import read_table, table_name
 from graphmargin.tables.table_errors import TableError
 from graphmargin.tables.table_features import TableFeatures, fit_transform
-from graphmargin.tables.target import Target, read_target
+from graphmargin.tables.target import Target, read_target, target_from_labels
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -132,6 +132,8 @@ def _with_empty_column(table: pd.DataFrame, name: str) -> pd.DataFrame:
 def relabel(task: LabelingTask, names: AnyArray) -> LabelingTask:
     """Return the task with other labels; cells whose label stays the same are not changed.
 
+    The labels are taken literally, whatever the same texts mean in a column that is read.
+
     Parameters
     ----------
     task : LabelingTask
@@ -158,15 +160,17 @@ def relabel(task: LabelingTask, names: AnyArray) -> LabelingTask:
     given = np.array([*known, None], dtype=object)[target.codes]
     table = task.table.copy()
     column = table[target.name]
+    labels = target_from_labels(target.name, names, target.rule)
     if target.classes.dtype.kind == "O":
         cells = np.where(given == names, column.to_numpy(dtype=object), names)
         table[target.name] = pd.Series(cells, index=table.index, dtype="str")
     elif set(names.tolist()) <= {*known, None}:
         codes = np.array([known.index(name) if name is not None else -1 for name in names])
         table[target.name] = label_cells(target.classes[codes], codes >= 0)
+        used, codes[codes >= 0] = np.unique(codes[codes >= 0], return_inverse=True)
+        labels = Target(target.name, target.classes[used], codes, target.rule)
     else:  # a class is new, so that numbers become text
         table[target.name] = pd.Series(names, index=table.index, dtype="str")
-    labels = read_target(table, target.name, unlabeled=target.rule.texts, source=task.name)
     return replace(task, table=table, target=labels)
 
 

@@ -15,12 +15,15 @@ from graphmargin._typing import IntArray
 from graphmargin.labeling.graph_layout import force_layout
 from graphmargin.labeling.labeling_task import LabelingTask
 from graphmargin.studio.background_fit import BackgroundFit
-from graphmargin.studio.journal import entry_line, journal_path, open_journal
+from graphmargin.studio.journal import open_journal
+from graphmargin.studio.journal_file import NotSavedError
+from graphmargin.studio.journal_lines import entry_values
 from graphmargin.studio.live import LiveAnswer, LiveModel
-from graphmargin.studio.session import Decision, DecisionError, Session, decide
+from graphmargin.studio.session import Decision, Session, clean_name, decide
 from graphmargin.studio.snapshot import Snapshot, make_snapshot
 from graphmargin.studio.table_view import TableView
 from graphmargin.tables.row_hashes import hash_rows
+from graphmargin.tables.target import check_class_name
 
 _logger = logging.getLogger(__name__)
 
@@ -57,8 +60,8 @@ class Studio:
         self._background = ThreadPoolExecutor(1, thread_name_prefix="studio")
         self._changes: deque[IntArray] = deque(maxlen=MAX_CHANGES)
         self._hashes = hash_rows(task.table, leave_out=task.target.name)
-        opened = open_journal(journal_path(path), task, self._hashes)
-        self._journal, self.notes = opened.journal, opened.notes
+        self._opened = opened = open_journal(path, task, self._hashes)
+        self.notes = opened.notes
         self.live = LiveModel(task.X)
         self.fit = BackgroundFit(task, self._publish_again)
         self.snapshot = make_snapshot(
@@ -72,23 +75,33 @@ class Studio:
         self.fit.cancel()
         self._background.shutdown(cancel_futures=True)
         with self._lock:
-            self._journal.close()
+            self._opened.close()
 
     def decide(self, decision: Decision) -> Snapshot:
-        """Apply a decision, write it to the journal, and return the new snapshot."""
+        """Apply a decision, write it to the journal, and return the new snapshot.
+
+        Nothing that can fail follows the journal, which would differ from the session.
+        """
         with self._lock:
             if decision.action in ("add_class", "rename_class"):
-                self._check_name(decision.name)
+                self._check_name(decision)
             session = decide(self.snapshot.session, decision)
-            self._journal.append(entry_line(decision, self._hashes))
-            now = self._publish(session, self.live.update(session))
+            now = self._next(session, self.live.update(session))
+            try:
+                self._opened.journal.append(entry_values(decision, self._hashes))
+            except NotSavedError:
+                self.live.update(self.snapshot.session)
+                raise
+            self._publish(now)
         self._in_background(self._refresh)
         return now
 
-    def _check_name(self, name: str) -> None:
-        if self.task.target.rule.is_unlabeled(name.strip()):
-            msg = f"{name.strip()!r} means unlabeled in this table; choose another name"
-            raise DecisionError(msg)
+    def _check_name(self, decision: Decision) -> None:
+        """Raise an error if labels of a class with this name would not be read again."""
+        renamed = decision.label if decision.action == "rename_class" else None
+        active = self.snapshot.session.active
+        others = [known.name for known in active if known.code != renamed]
+        check_class_name(clean_name(decision.name), others, self.task.target.rule)
 
     def changed_since(self, version: int) -> IntArray | None:
         """Return the rows that changed since a version, None if that is not known any more."""
@@ -114,7 +127,7 @@ class Studio:
         while self.live.refresh(self.snapshot.session):
             with self._lock:
                 session = self.snapshot.session
-                self._publish(session, self.live.update(session))
+                self._publish(self._next(session, self.live.update(session)))
 
     def _compute_map(self) -> None:
         W = self.live.state.system.W
@@ -125,15 +138,18 @@ class Studio:
     def _publish_again(self) -> None:
         """Publish the same answers with another state of the map or of the automatic choice."""
         with self._lock:
-            self._publish(self.snapshot.session, self.snapshot.live)
+            self._publish(self._next(self.snapshot.session, self.snapshot.live))
 
-    def _publish(self, session: Session, live: LiveAnswer) -> Snapshot:
-        """Make a new snapshot, and tell all listeners."""
-        with self._lock:
-            before, is_map_ready = self.snapshot, self.map is not None
-            now = make_snapshot(session, live, self.fit.state, before, is_map_ready=is_map_ready)
-            self._changes.append(np.flatnonzero((before.packed != now.packed).any(axis=1)))
-            self.snapshot = now
-            for listener in list(self.listeners):
-                listener(now.version)
-        return now
+    def _next(self, session: Session, live: LiveAnswer) -> Snapshot:
+        """Return the snapshot that follows the newest one."""
+        is_map_ready = self.map is not None
+        return make_snapshot(
+            session, live, self.fit.state, self.snapshot, is_map_ready=is_map_ready
+        )
+
+    def _publish(self, now: Snapshot) -> None:
+        """Make a snapshot the newest one, and tell all listeners."""
+        self._changes.append(np.flatnonzero((self.snapshot.packed != now.packed).any(axis=1)))
+        self.snapshot = now
+        for listener in list(self.listeners):
+            listener(now.version)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,6 +22,12 @@ MAX_NAME = 200
 """Largest number of characters of the name of a class."""
 SOURCES = ("", "key", "button", "lasso", "filter", "question", "journal")
 """Ways in which a person gives a label."""
+
+# Control characters, halves of surrogate pairs, marks of direction, and what is not a character.
+_FORBIDDEN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\ud800-\udfff\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff]"
+)
+_INTEGER = re.compile("-?[0-9]{1,18}")
 
 
 class DecisionError(InputError):
@@ -266,6 +273,10 @@ _ACTIONS: dict[str, Callable[[Session, Decision], Session]] = {
 }
 
 
+ACTIONS = (*_ACTIONS, "undo", "redo")
+"""Names of all actions."""
+
+
 def _replaced(classes: tuple[StudioClass, ...], new: StudioClass) -> tuple[StudioClass, ...]:
     return (*classes[: new.code], new, *classes[new.code + 1 :])
 
@@ -285,12 +296,27 @@ def active_class(session: Session, code: Any) -> StudioClass:
     return known[code]
 
 
-def _new_name(session: Session, name: str) -> str:
-    """Return the name of a class without blanks at its ends, if no other class has it."""
+def clean_name(name: str) -> str:
+    """Return the name of a class with single blanks; raise `DecisionError` if none can have it.
+
+    Names have no characters that a file format cannot hold, and none that hide or reorder others.
+    """
     name = " ".join(name.split())
     if not name or len(name) > MAX_NAME:
         msg = f"the name of a class must have 1 to {MAX_NAME} characters, got {len(name)}"
         raise DecisionError(msg)
+    if found := _FORBIDDEN.search(name):
+        msg = f"the name of a class has the character U+{ord(found[0]):04X}; leave it out"
+        raise DecisionError(msg)
+    if not any(char.isprintable() for char in name):
+        msg = "the name of a class must have a visible character"
+        raise DecisionError(msg)
+    return name
+
+
+def _new_name(session: Session, name: str) -> str:
+    """Return the clean name of a class, if no other class has it."""
+    name = clean_name(name)
     if any(known.name == name for known in session.active):
         msg = f"there is a class {name!r} already; choose another name, or merge classes"
         raise DecisionError(msg)
@@ -312,6 +338,20 @@ def check_rows(rows: Sequence[int], n_rows: int) -> IntArray:
             msg = f"there is no {row_name(row)}; the table has {n_rows:,} rows"
             raise DecisionError(msg)
     return np.array(rows, dtype=np.int64)
+
+
+def read_integer(name: str, text: str) -> int:
+    """Return the integer of a request; raise `DecisionError` if the text is none.
+
+    Examples
+    --------
+    >>> read_integer("since", "12")
+    12
+    """
+    if not _INTEGER.fullmatch(text):
+        msg = f"`{name}` must be an integer of up to 18 digits, got {text[:40]!r}"
+        raise DecisionError(msg)
+    return int(text)
 
 
 def row_name(row: int) -> str:

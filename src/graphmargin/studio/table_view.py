@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from graphmargin._typing import BoolArray, FloatArray, IntArray
 from graphmargin.labeling.labeling_task import LabelingTask
 from graphmargin.labels import UNLABELED
-from graphmargin.studio.session import SKIPPED, UNSURE, DecisionError, row_name
+from graphmargin.studio.session import SKIPPED, UNSURE, DecisionError, read_integer, row_name
 from graphmargin.studio.snapshot import Snapshot
 
 MAX_LIST_COLUMNS = 8
@@ -134,6 +134,10 @@ class TableView:
 
     def matches(self, text: str) -> BoolArray:
         """Return the mask of the rows that have a text in a cell, upper and lower case alike."""
+        try:
+            text.encode()
+        except UnicodeEncodeError:  # half of a surrogate pair, which no cell has
+            return np.zeros(len(self._joined), dtype=np.bool_)
         found = pc.match_substring(self._joined, text, ignore_case=True)
         return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.bool_)
 
@@ -230,9 +234,9 @@ def select_rows(view: TableView, now: Snapshot, options: Mapping[str, Any]) -> I
     chosen = np.ones(len(session.labels), dtype=np.bool_)
     label, guess = str(options.get("label", "any")), str(options.get("predicted", "any"))
     if label != "any":
-        chosen &= session.labels == (UNLABELED if label == "none" else _code("label", label))
+        chosen &= session.labels == (UNLABELED if label == "none" else read_integer("label", label))
     if guess != "any":
-        chosen &= now.predicted == _code("predicted", guess)
+        chosen &= now.predicted == read_integer("predicted", guess)
     decision = str(options.get("decision", "any"))
     if decision == "question":
         chosen &= np.isin(np.arange(len(chosen)), [question.row for question in now.questions])
@@ -268,16 +272,9 @@ def select_rows(view: TableView, now: Snapshot, options: Mapping[str, Any]) -> I
     return np.asarray(rows[np.argsort(keys, kind="stable")])
 
 
-def _code(name: str, text: str) -> int:
-    if not text.isdecimal():
-        msg = f"`{name}` must be any or the code of a class, got {text!r}"
-        raise DecisionError(msg)
-    return int(text)
-
-
 def _real(name: str, value: Any) -> float:
     try:
         return float(value)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         msg = f"`{name}` must be a number, got {value!r}"
         raise DecisionError(msg) from error

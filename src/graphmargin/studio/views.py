@@ -10,7 +10,7 @@ import numpy as np
 from graphmargin._typing import IntArray
 from graphmargin.labels import UNLABELED
 from graphmargin.studio.service import Studio
-from graphmargin.studio.session import SKIPPED, UNSURE, DecisionError, Session, check_rows
+from graphmargin.studio.session import SKIPPED, UNSURE, Session, check_rows, read_integer
 from graphmargin.studio.snapshot import Snapshot
 from graphmargin.studio.table_view import select_rows
 
@@ -140,8 +140,8 @@ def list_json(studio: Studio, options: dict[str, str]) -> dict[str, Any]:
     """Return a part of the rows that pass a filter, in the order that it names."""
     now = studio.snapshot
     rows = select_rows(studio.view, now, options)
-    offset = max(0, _integer("offset", options.get("offset", "0")))
-    limit = min(MAX_LIST, max(0, _integer("limit", options.get("limit", "100"))))
+    offset = max(0, read_integer("offset", options.get("offset", "0")))
+    limit = min(MAX_LIST, max(0, read_integer("limit", options.get("limit", "100"))))
     return {
         "total": len(rows),
         "columns": studio.view.list_columns,
@@ -182,11 +182,3 @@ def predictions_bytes(now: Snapshot, rows: IntArray | None) -> bytes:
         return now.packed.tobytes()
     numbers = rows.astype("<u4").view(np.uint8).reshape(-1, 4)
     return np.hstack([numbers, now.packed[rows]]).tobytes()
-
-
-def _integer(name: str, text: str) -> int:
-    try:
-        return int(text)
-    except ValueError as error:
-        msg = f"`{name}` must be an integer, got {text!r}"
-        raise DecisionError(msg) from error

@@ -124,11 +124,7 @@ def read_target(
         rule = rule.with_texts(MISSING_TEXTS)
         labeled = ~rule.mask(column.to_numpy(dtype=object))
     if not labeled.any() and min_classes > 0:
-        msg = (
-            f"column {name!r} has no labels (unlabeled is {rule.description}); at least two "
-            "classes need a label"
-        )
-        raise TableError(msg)
+        raise TableError(_no_labels_message(name, rule))
     if is_number:
         _check_integers(column[labeled])
     if is_text:
@@ -138,8 +134,7 @@ def read_target(
         values = column[labeled].to_numpy(dtype=dtype)
         classes, codes_of_labeled = np.unique(values, return_inverse=True)
     if len(classes) == 1 < min_classes:
-        msg = f"all labels of column {name!r} are {classes[0]!s}; label rows of another class"
-        raise TableError(msg)
+        raise TableError(_one_class_message(name, classes))
     counts = np.bincount(codes_of_labeled)
     if len(classes) > _MANY_CLASSES and np.mean(counts == 1) > 0.5:
         msg = (
@@ -150,6 +145,108 @@ def read_target(
     codes = np.full(len(column), UNLABELED)
     codes[labeled] = codes_of_labeled
     return Target(name, classes, codes, rule)
+
+
+def target_from_labels(name: str, labels: AnyArray, rule: UnlabeledRule) -> Target:
+    """Return the target whose labels are these texts, which are taken literally: "NA" is a class.
+
+    Parameters
+    ----------
+    name : str
+        Name of the column.
+    labels : array of shape (n_rows,)
+        The label of each row as a text, None without a label.
+    rule : UnlabeledRule
+        Which cells of the column count as unlabeled.
+
+    Raises
+    ------
+    TableError
+        If fewer than two classes have a label.
+
+    Examples
+    --------
+    >>> labels = np.array(["NA", None, "2", "1"], dtype=object)
+    >>> target_from_labels("kind", labels, UNLABELED_IN_TABLES).codes.tolist()
+    [2, -1, 1, 0]
+    """
+    labeled = np.array([label is not None for label in labels], dtype=np.bool_)
+    if not labeled.any():
+        raise TableError(_no_labels_message(name, rule))
+    cells = pd.Series(labels[labeled], dtype="str")
+    is_number = find_number_format(cells) == "plain" and not cells.isin(MISSING_TEXTS).any()
+    classes, codes_of_labeled = _text_classes(cells, is_number=is_number)
+    if len(classes) == 1:
+        raise TableError(_one_class_message(name, classes))
+    codes = np.full(len(labels), UNLABELED)
+    codes[labeled] = codes_of_labeled
+    return Target(name, classes, codes, rule.with_texts(MISSING_TEXTS) if is_number else rule)
+
+
+def check_class_name(name: str, others: Sequence[str], rule: UnlabeledRule) -> None:
+    """Raise `TableError` if a column with this class and others would be read otherwise.
+
+    Among numbers, texts such as "NA" mean missing, and fractions are no classes.
+
+    Parameters
+    ----------
+    name : str
+        Name of a new class.
+    others : sequence of str
+        Names of the other classes. Any of them may be absent from the column.
+    rule : UnlabeledRule
+        Which cells of the column count as unlabeled.
+
+    Examples
+    --------
+    >>> check_class_name("NA", ["cat", "dog"], UNLABELED_IN_TABLES)
+    >>> check_class_name("NA", ["cat", "1"], UNLABELED_IN_TABLES)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    graphmargin.tables.table_errors.TableError: the class 'NA' means missing beside the number...
+    """
+    if rule.is_unlabeled(name):
+        msg = f"{name!r} means unlabeled in this table; choose another name"
+        raise TableError(msg)
+    number = _number(name)
+    if number is None and name not in MISSING_TEXTS:
+        return
+    for other in others:
+        other_number = _number(other)
+        for text, value in ((name, other_number), (other, number)):
+            if text in MISSING_TEXTS and value is not None:
+                numeral = other if text == name else name
+                msg = (
+                    f"the class {text!r} means missing beside the number {numeral!r}; choose "
+                    "another name for one of them"
+                )
+                raise TableError(msg)
+        if number is None or other_number is None:
+            continue
+        if not (number.is_integer() and other_number.is_integer()):
+            msg = (
+                f"{name!r} and {other!r} are numbers, and classes that are numbers must be "
+                "integers; choose another name for one of them"
+            )
+            raise TableError(msg)
+
+
+def _number(text: str) -> float | None:
+    """Return the number that a text is read as, None if it is none."""
+    cell = pd.Series([text], dtype="str")
+    if find_number_format(cell) != "plain":
+        return None
+    return float(parse_numbers(cell)[0][0])
+
+
+def _no_labels_message(name: str, rule: UnlabeledRule) -> str:
+    return (
+        f"column {name!r} has no labels (unlabeled is {rule.description}); at least two classes "
+        "need a label"
+    )
+
+
+def _one_class_message(name: str, classes: AnyArray) -> str:
+    return f"all labels of column {name!r} are {classes[0]!s}; label rows of another class"
 
 
 def _check_integers(column: pd.Series) -> None:

@@ -9,10 +9,26 @@ export class ApiError extends Error {
   }
 }
 
-async function request(path, options = {}) {
+// Other servers on this machine cannot read the storage of this page, as they could a cookie.
+const SECRET = "studio-secret";
+
+/** Exchange the token in the address, which works once, for the secret of all requests. */
+export async function logIn() {
+  const token = new URLSearchParams(location.hash.slice(1)).get("token");
+  if (!token) return;
+  history.replaceState(null, "", location.pathname);
+  try {
+    localStorage.setItem(SECRET, (await postJson("/api/login", { token })).secret);
+  } catch (error) {
+    if (error.status !== 401) throw error; // a used address is right if the page has the secret
+  }
+}
+
+async function request(path, { headers = {}, ...options } = {}) {
   let response;
   try {
-    response = await fetch(path, { credentials: "same-origin", cache: "no-store", ...options });
+    const all = { "X-Studio": localStorage.getItem(SECRET) ?? "none", ...headers };
+    response = await fetch(path, { credentials: "omit", cache: "no-store", headers: all, ...options });
   } catch {
     throw new ApiError(GONE, 0);
   }
@@ -33,24 +49,48 @@ export async function getBytes(path) {
 }
 
 export async function postJson(path, body = {}) {
-  const headers = { "Content-Type": "application/json", "X-Studio": "1" };
+  const headers = { "Content-Type": "application/json" };
   return (await request(path, { method: "POST", headers, body: JSON.stringify(body) })).json();
 }
+
+/** Return an answer as a URL for an image or a download; neither can send the secret itself. */
+export async function getObjectUrl(path) {
+  return URL.createObjectURL(await (await request(path)).blob());
+}
+
+const RETRY_MS = 1500;
 
 /**
  * Listen to the server for as long as the page lives.
  *
  * `onVersion` gets the version after every change; `onConnection` gets "open", "gone" (the server
- * does not answer) or "locked" (another server answers, which has another token).
+ * does not answer) or "locked" (another server answers, which has another secret).
  */
-export function listen(onVersion, onConnection) {
-  const source = new EventSource("/api/events");
-  source.addEventListener("open", () => onConnection("open"));
-  source.addEventListener("state", (event) => onVersion(JSON.parse(event.data).version));
-  source.addEventListener("error", async () => {
-    source.close(); // browsers differ in when they try again, so the page does it itself
-    const isLocked = await getJson("/api/state").then(() => false, (error) => error.status !== 0);
-    onConnection(isLocked ? "locked" : "gone");
-    setTimeout(() => listen(onVersion, onConnection), 1500);
-  });
+export async function listen(onVersion, onConnection) {
+  for (;;) {
+    try {
+      const { body } = await request("/api/events");
+      onConnection("open");
+      await readEvents(body, onVersion);
+      onConnection("gone");
+    } catch (error) {
+      onConnection(error.status > 0 ? "locked" : "gone");
+    }
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+  }
+}
+
+async function readEvents(body, onVersion) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    const events = (text + value).split("\n\n");
+    text = events.pop();
+    for (const event of events) {
+      const data = event.match(/^data: (.*)$/m);
+      if (data) onVersion(JSON.parse(data[1]).version);
+    }
+  }
 }

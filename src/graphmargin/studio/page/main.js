@@ -1,12 +1,13 @@
 // Start of the page: header, tabs, notices and export; each other part has a module of its own.
 
+import { ApiError, getObjectUrl, logIn, postJson } from "./api.js";
 import { startClasses } from "./classes.js";
 import { button, byId, count, make, replace } from "./dom.js";
 import { startEstimate } from "./estimate.js";
 import { startKeys, undo } from "./keys.js";
 import { startMap } from "./map.js";
 import { startRow } from "./row.js";
-import { command, emit, on, say, start, store } from "./store.js";
+import { emit, on, say, start, store } from "./store.js";
 import { startTable } from "./table.js";
 
 function startHeader() {
@@ -32,11 +33,46 @@ function startHeader() {
   });
 }
 
-async function exportFile(what) {
+const EXISTS = 409; // status of an export whose file exists
+
+async function exportFile(what, mayReplace = false) {
   byId("export-menu").hidePopover();
   say("Writing the file: all labels are used to fit the final model.");
-  const answer = await command("/api/export", { what });
-  if (answer) say(`Wrote ${answer.file} beside the table.`, { href: answer.download, text: "Download" });
+  try {
+    const answer = await postJson("/api/export", { what, replace: mayReplace });
+    say(`Wrote ${answer.file} beside the table.`, button("Download", () => download(answer)));
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    if (error.status === EXISTS) askToReplace(error.message, what);
+    else say(error.message);
+  }
+}
+
+/** Ask whether an export may replace a file that the session has not written. */
+function askToReplace(text, what) {
+  const dialog = byId("replace-dialog");
+  const replaceFile = () => {
+    dialog.close();
+    exportFile(what, true);
+  };
+  replace(
+    dialog,
+    make("h2", { id: "replace-title" }, "Replace the file?"),
+    make("p", text),
+    make("div.end", button("Replace", replaceFile), button("Keep it", () => dialog.close(), { class: "main", key: "Esc" })),
+  );
+  dialog.showModal();
+}
+
+async function download({ file, download: path }) {
+  try {
+    const href = await getObjectUrl(path);
+    make("a", { href, download: file }).click();
+    setTimeout(() => URL.revokeObjectURL(href), 60000);
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    say(error.message);
+  }
 }
 
 function notice(text, kind = "") {
@@ -69,7 +105,7 @@ function startSaid() {
   let timer = 0;
   on("said", (text, link) => {
     const said = byId("said");
-    replace(said, text, link ? [" ", make("a", { href: link.href, download: "" }, link.text)] : null);
+    replace(said, text, link ? [" ", link] : null);
     said.classList.add("fresh");
     clearTimeout(timer);
     timer = setTimeout(() => said.classList.remove("fresh"), link ? 20000 : 5000);
@@ -111,6 +147,9 @@ function startTabs() {
 for (const part of [startTheme, startHeader, startConnection, startSaid, startTabs, startMap, startRow]) part();
 for (const part of [startClasses, startEstimate, startTable, startKeys]) part();
 
-start().catch((error) => {
+// A new address in the same tab differs after "#" alone, so that the browser does not load it.
+addEventListener("hashchange", () => location.reload());
+
+logIn().then(start).catch((error) => {
   byId("notices").append(notice(error.message, "gone"));
 });

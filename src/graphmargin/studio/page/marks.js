@@ -1,6 +1,7 @@
 // Marks of classes, and pictures of rows. Marks have twelve colors, those of the report, and four
 // shapes, so that classes differ also for people who see few colors.
 
+import { getObjectUrl } from "./api.js";
 import { draw, make } from "./dom.js";
 import { NO_CLASS, store } from "./store.js";
 
@@ -46,12 +47,14 @@ export function picture(row, place, alt = "") {
   const key = `${place} ${row}`;
   if (pictures.size > 500) pictures.clear();
   if (!pictures.has(key)) {
-    const error = (event) => {
+    const remove = () => {
       pictures.set(key, null); // a row without a file is asked for once
-      event.target.remove();
+      element.remove();
     };
-    const attributes = { src: `/api/rows/${row}/image`, alt, class: `${place} ${image.kind}` };
-    pictures.set(key, make("img", { ...attributes, error }));
+    const load = () => URL.revokeObjectURL(element.src);
+    const element = make("img", { alt, class: `${place} ${image.kind}`, error: remove, load });
+    pictures.set(key, element);
+    getObjectUrl(`/api/rows/${row}/image`).then((url) => (element.src = url), remove);
   }
   return pictures.get(key);
 }

@@ -36,7 +36,7 @@ export function emit(topic, ...parts) {
   for (const listener of listeners.get(topic) ?? []) listener(...parts);
 }
 
-/** Show a sentence, and have it read out. */
+/** Show a sentence, and have it read out; a button may follow it. */
 export const say = (text, link = null) => emit("said", text, link);
 
 export const classOf = (id) => store.state?.classes.find((one) => one.id === id);
