@@ -313,5 +313,5 @@ def test_missing_dask_names_the_extra(command, pets, refused, tmp_path, monkeypa
     }
     line = refused(*words[command], "--dask", "local", "--out", tmp_path / "out")
     assert line.endswith(
-        '--dask needs the packages dask, distributed; pip install "graphmargin[dask]"'
+        '--dask needs the packages cryptography, dask, distributed; pip install "graphmargin[dask]"'
     )

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from graphmargin.labeling.summary import Summary
     from graphmargin.margin.class_weights import ClassWeight
 
-REQUIRED_PACKAGES = ("dask", "distributed")
+REQUIRED_PACKAGES = ("cryptography", "dask", "distributed")
 """Packages that only ``--dask`` imports."""
 LOGGING_VARIABLE = "DASK_LOGGING__DISTRIBUTED"
 """Environment variable with the level of Dask's log, in all processes."""
