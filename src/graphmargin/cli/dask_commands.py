@@ -76,6 +76,7 @@ def label_on_dask(
     from graphmargin._progress import progress_listener
     from graphmargin.distributed.dask_tables import label_table, open_table, summarize_table
     from graphmargin.distributed.engine.cluster import cluster_at
+    from graphmargin.distributed.engine.run import locked
     from graphmargin.distributed.engine.storage import Folder
     from graphmargin.labeling.table_report import Report
 
@@ -101,6 +102,7 @@ def label_on_dask(
         listener = stack.enter_context(show_progress(quiet=quiet))
         stack.enter_context(progress_listener(listener))
         cluster = stack.enter_context(cluster_at(dask))
+        stack.enter_context(locked(work_folder))
         labeled = label_table(cluster, request, class_weight=class_weight, seed=seed)
         summary = summarize_table(labeled)
         content = None if report is None else Report(summary=summary)
