@@ -116,8 +116,13 @@ class Run:
 
     def run_once(self, name: str, write: Callable[[], None]) -> None:
         """Call a function that writes files in this process, unless they are there already."""
+
+        def write_files(*_: Any) -> dict[str, Any]:
+            write()
+            return {}
+
         if _read_result(0, self.folder, name) is None:
-            _run_and_mark((0,), lambda *_: write() or {}, self.folder, name)
+            _run_and_mark((0,), write_files, self.folder, name)
 
     @contextmanager
     def timed(self, name: str, title: str = "") -> Iterator[ProgressCallback | None]:

@@ -120,11 +120,11 @@ class Folder:
         system, final = url_to_fs(self.path(name))
         if not self.is_local:
             # An object becomes visible when its file is closed, even if that is half written.
-            with tempfile.NamedTemporaryFile() as file, _full_disk_named(file.name):
-                yield file
-                file.flush()
-                self._record(name, Path(file.name))
-                system.put_file(file.name, final)
+            with tempfile.NamedTemporaryFile() as copy, _full_disk_named(copy.name):
+                yield copy
+                copy.flush()
+                self._record(name, Path(copy.name))
+                system.put_file(copy.name, final)
             return
         draft = Path(f"{final}.{uuid4().hex}{DRAFT}")
         try:
@@ -280,7 +280,8 @@ def recorded_writes() -> Iterator[Checksums]:
     True
     """
     outer: Checksums | None = getattr(_recording, "files", None)
-    _recording.files = files = {}
+    files: Checksums = {}
+    _recording.files = files
     try:
         yield files
     finally:
