@@ -44,10 +44,15 @@ def pytest_xdist_make_scheduler(config, log):
 
 @pytest.fixture(scope="session")
 def cluster():
-    """Return a real cluster of two worker processes, shared by all tests."""
+    """Return a real cluster of two worker processes, shared by all tests.
+
+    Tests connect to its address as to a cluster that users have started.
+    """
+    from distributed import Security
+
     from graphmargin.distributed.engine.cluster import local_cluster
 
-    with local_cluster(2, "2GiB") as workers:
+    with local_cluster(2, "2GiB", Security()) as workers:
         yield workers
 
 

@@ -16,6 +16,8 @@ from graphmargin.cli import dask_commands, main
 from graphmargin.distributed import pipeline
 from graphmargin.distributed.cluster_errors import ClusterError
 from graphmargin.distributed.engine import cluster as workers
+from graphmargin.distributed.engine.run import locked
+from graphmargin.distributed.engine.storage import Folder
 from graphmargin.distributed.pipeline import FittedOnCluster
 from graphmargin.tables.reading import read_table
 
@@ -213,6 +215,15 @@ def test_a_run_with_other_settings_is_not_resumed(pets, address, tmp_path, refus
     assert "go on with" not in line
 
 
+def test_a_second_command_in_the_same_work_folder_is_refused(pets, address, tmp_path, refused):
+    words = ("label", pets / "pets.parquet", "-t", "kind", "--dask", address, "--resume", "-q")
+    with locked(Folder(str(tmp_path / "work"))):
+        line = refused(*words, "--out", tmp_path / "out", "--work-dir", tmp_path / "work")
+    assert f"--work-dir {tmp_path / 'work'} is in use by process" in line
+    assert line.endswith("wait until it ends, or choose another folder")
+    assert not (tmp_path / "out").exists()
+
+
 def test_minus_one_is_a_class_unless_it_means_unlabeled(address, tmp_path):
     y = np.arange(90) % 2 * 2 - 1
     X = np.random.default_rng(0).normal(10 * y[:, None], 1, (90, 2))
@@ -313,5 +324,5 @@ def test_missing_dask_names_the_extra(command, pets, refused, tmp_path, monkeypa
     }
     line = refused(*words[command], "--dask", "local", "--out", tmp_path / "out")
     assert line.endswith(
-        '--dask needs the packages dask, distributed; pip install "graphmargin[dask]"'
+        '--dask needs the packages cryptography, dask, distributed; pip install "graphmargin[dask]"'
     )

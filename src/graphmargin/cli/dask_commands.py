@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from graphmargin.labeling.summary import Summary
     from graphmargin.margin.class_weights import ClassWeight
 
-REQUIRED_PACKAGES = ("dask", "distributed")
+REQUIRED_PACKAGES = ("cryptography", "dask", "distributed")
 """Packages that only ``--dask`` imports."""
 LOGGING_VARIABLE = "DASK_LOGGING__DISTRIBUTED"
 """Environment variable with the level of Dask's log, in all processes."""
@@ -77,6 +77,7 @@ def label_on_dask(
     from graphmargin._progress import progress_listener
     from graphmargin.distributed.dask_tables import label_table, open_table, summarize_table
     from graphmargin.distributed.engine.cluster import cluster_at
+    from graphmargin.distributed.engine.run import locked
     from graphmargin.distributed.engine.storage import Folder
     from graphmargin.labeling.table_report import Report
 
@@ -102,6 +103,7 @@ def label_on_dask(
         listener = stack.enter_context(show_progress(quiet=quiet))
         stack.enter_context(progress_listener(listener))
         cluster = stack.enter_context(cluster_at(dask))
+        stack.enter_context(locked(work_folder))
         labeled = label_table(cluster, request, class_weight=class_weight, seed=seed)
         summary = summarize_table(labeled)
         content = None if report is None else Report(summary=summary)

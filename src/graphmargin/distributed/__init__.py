@@ -2,7 +2,7 @@
 
 from importlib.util import find_spec
 
-for _package in ("dask", "distributed", "pandas", "pyarrow"):
+for _package in ("cryptography", "dask", "distributed", "pandas", "pyarrow"):
     if find_spec(_package) is None:
         msg = f'graphmargin.distributed needs {_package}; pip install "graphmargin[dask]"'
         raise ImportError(msg)

@@ -20,6 +20,7 @@ from graphmargin.confidence.held_out_predictions import (
 )
 from graphmargin.distributed.cluster_parameters import read_cluster_parameters
 from graphmargin.distributed.engine.cluster import cluster_at
+from graphmargin.distributed.engine.run import locked
 from graphmargin.distributed.engine.storage import Folder
 from graphmargin.distributed.io.label_column import LabelColumn
 from graphmargin.distributed.io.output import check_names, id_layout
@@ -214,7 +215,7 @@ class DistributedGraphCut(BaseEstimator):
             resume=resume,
             verbose=self.verbose,
         )
-        with cluster_at(client) as cluster:
+        with cluster_at(client) as cluster, locked(request.work_dir):
             fitted = run_fit(cluster, request)
             layout = id_layout(fitted.source.schema, label, names)
             fitted.write(layout, request.work_dir / TRANSDUCTION)

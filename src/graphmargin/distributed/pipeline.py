@@ -278,7 +278,7 @@ def _plan_partitions(run: Run, table: TableSummary, graph: GraphParameters) -> i
         n_neighbors=graph.n_neighbors,
         n_classes=len(table.classes),
     )
-    return int(run.checkpointed("plan.json", {"n_partitions": n_partitions})["n_partitions"])
+    return int(run.checkpointed("n_partitions", n_partitions))
 
 
 def _widths(run: Run, table: TableSummary, graph: GraphParameters) -> tuple[float, float]:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
+import ssl
 import time
+from contextlib import suppress
+from pathlib import Path
 
 import dask
 import numpy as np
@@ -13,7 +17,7 @@ from distributed import Client, LocalCluster
 
 from graphmargin.distributed.cluster_errors import ClusterError
 from graphmargin.distributed.engine import cluster as module
-from graphmargin.distributed.engine.cluster import IDLE_BYTES, Cluster, cluster_at
+from graphmargin.distributed.engine.cluster import IDLE_BYTES, Cluster, cluster_at, local_cluster
 
 
 def double(x):
@@ -150,6 +154,45 @@ def test_a_cluster_is_found_by_client_or_address_or_as_the_current_one(cluster):
         assert current.run("double", double, [4]) == [8]
     with cluster.client.as_current(), cluster_at(None) as current:
         assert current.client is cluster.client
+
+
+def listening_ports(pids):
+    """Return the TCP ports that some processes listen to, from the tables of Linux."""
+    sockets = set()
+    for pid in pids:
+        for link in Path(f"/proc/{pid}/fd").iterdir():
+            with suppress(FileNotFoundError):
+                sockets.add(str(link.readlink()))
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    is_listening = "0A"
+    return {
+        int(row[1].split(":")[1], 16)
+        for row in rows
+        if row[3] == is_listening and f"socket:[{row[9]}]" in sockets
+    }
+
+
+@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="the system does not list ports")
+def test_nobody_else_can_run_code_in_a_local_cluster():
+    before = listening_ports([os.getpid()])
+    with local_cluster(1) as local:
+        pids = [os.getpid(), *local.client.run(os.getpid).values()]
+        ports = listening_ports(pids) - before
+        assert len(ports) == 3  # of the scheduler, the nanny and the worker
+        trusting = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # it has no key, and accepts any
+        trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
+        for port in ports:
+            with (
+                dask.config.set({"distributed.comm.timeouts.connect": "500ms"}),
+                pytest.raises(OSError, match=r"Timed out|closed"),
+            ):
+                Client(f"tcp://127.0.0.1:{port}")
+            with (
+                socket.create_connection(("127.0.0.1", port)) as connection,
+                trusting.wrap_socket(connection) as encrypted,
+                pytest.raises(ssl.SSLError, match="certificate required"),
+            ):
+                encrypted.recv(1)
 
 
 def test_a_local_cluster_ends_with_the_block():

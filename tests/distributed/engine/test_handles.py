@@ -50,7 +50,6 @@ def test_every_receiver_reads_its_part_of_all_records(folder):
 
 
 def test_records_of_different_kinds_have_different_folders(folder):
-    assert not SampledRows(folder).exists(0)
     SampledRows(folder).write(0, ROWS)
     assert_same(SampledRows(folder).read(0, Rows), ROWS)
     StoredSolution(folder, 0.1).write(0, ROWS)

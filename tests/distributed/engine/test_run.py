@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from graphmargin._errors import InputError
 from graphmargin.distributed.cluster_errors import WorkDirError
-from graphmargin.distributed.engine.run import marker_name, open_run
+from graphmargin.distributed.engine.run import locked, marker_name, open_run
 from graphmargin.distributed.engine.storage import Folder
 
 SETTINGS = {"k": 5, "columns": ("a", "b"), "width": float("inf")}
@@ -131,7 +138,7 @@ def test_the_first_difference_of_settings_is_shown_in_one_line(folder, cluster, 
 def test_settings_may_be_numpy_numbers(folder, cluster):
     open_run(folder, cluster, {"k": np.int64(5), "width": np.float32(0.5)}, resume=False)
     open_run(folder, cluster, {"k": 5, "width": 0.5}, resume=True)
-    assert folder.read_json("run.json") == {"k": 5, "width": 0.5}
+    assert folder.read_json("run.json")["settings"] == {"k": 5, "width": 0.5}
 
 
 @pytest.mark.parametrize("resume", [False, True])
@@ -152,9 +159,103 @@ def test_a_new_folder_may_be_resumed(folder, cluster):
     assert folder.names() == ["run.json"]
 
 
-def test_a_damaged_marker_is_named_with_what_to_do(folder, cluster, tmp_path):
+def cut_short(path):
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+def flip_a_bit(path):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 4
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("damage", [Path.unlink, cut_short, flip_a_bit])
+@pytest.mark.parametrize("name", ["1.pack", "000001.result", "000001.done"])
+def test_a_task_whose_files_are_missing_or_damaged_is_run_again(
+    folder, cluster, tmp_path, damage, name
+):
+    run = open_run(folder, cluster, SETTINGS, resume=False)
+    first = run.stage("squares", square, 3, 1, str(tmp_path))
+    path = tmp_path / "run" / "squares" / name
+    content = path.read_bytes()
+
+    damage(path)
+    again = run.stage("squares", square, 3, 1, str(tmp_path))
+
+    assert calls(tmp_path) == ["0", "1", "1", "2"]
+    assert path.read_bytes() == content
+    assert [int(result["value"]) for result in again] == [int(r["value"]) for r in first]
+
+
+def test_a_folder_that_was_moved_goes_on_with_its_own_files(folder, cluster, tmp_path):
     run = open_run(folder, cluster, SETTINGS, resume=False)
     run.stage("squares", square, 2, 1, str(tmp_path))
-    (tmp_path / "run" / "squares" / marker_name(1)).write_bytes(b"")
-    with pytest.raises(InputError, match=r"done is damaged .*; remove the folder that it is in"):
-        run.stage("squares", square, 2, 1, str(tmp_path))
+    moved = Folder(shutil.copytree(folder.url, tmp_path / "moved").as_posix())
+    (moved / "squares").remove(["1.pack"])
+
+    open_run(moved, cluster, SETTINGS, resume=True).stage("squares", square, 2, 1, str(tmp_path))
+
+    assert calls(tmp_path) == ["0", "1", "1"]
+    assert moved.exists("squares/1.pack")
+
+
+@pytest.mark.parametrize("damage", [cut_short, flip_a_bit])
+def test_a_run_without_its_settings_is_refused(folder, cluster, tmp_path, damage):
+    open_run(folder, cluster, SETTINGS, resume=False).checkpointed("size", [1, 2])
+    damage(tmp_path / "run" / "run.json")
+    with pytest.raises(InputError, match=r"run\.json is damaged .*; start again in a new folder$"):
+        open_run(folder, cluster, SETTINGS, resume=True)
+
+
+def test_a_function_of_the_client_is_called_once_unless_its_files_are_damaged(folder, cluster):
+    run = open_run(folder, cluster, SETTINGS, resume=False)
+    called = []
+
+    def write():
+        called.append(run.checkpointed("size", 7))
+        folder.write_json("a.json", called)
+
+    run.run_once("writing", write)
+    run.checkpointed("later", 8)
+    run.run_once("writing", write)
+    assert called == [7]
+    folder.remove(["a.json"])
+    run.run_once("writing", write)
+    assert folder.read_json("a.json") == [7, 7]
+
+
+def test_a_second_run_in_the_same_folder_is_refused_by_name(folder):
+    with locked(folder):
+        assert folder.names() == []
+        message = rf"^work_dir {folder.url} is in use by process {os.getpid()} on .*; wait until"
+        with pytest.raises(WorkDirError, match=message), locked(folder):
+            pass
+    assert not Path(folder.url).exists()
+    with locked(folder):
+        folder.write_bytes("a", b"")
+    assert [path.name for path in Path(folder.url).iterdir()] == ["a"]
+
+
+def test_the_lock_of_a_killed_process_is_free(folder):
+    script = (
+        "import os, signal, sys\n"
+        "from graphmargin.distributed.engine.run import locked\n"
+        "from graphmargin.distributed.engine.storage import Folder\n"
+        "with locked(Folder(sys.argv[1])):\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    killed = subprocess.run([sys.executable, "-c", script, folder.url], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert Path(folder.url, "run.lock").exists()
+    with locked(folder):
+        pass
+    assert not Path(folder.url, "run.lock").exists()
+
+
+def test_a_folder_that_cannot_be_locked_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    with (
+        pytest.raises(WorkDirError, match=r"file/run cannot be used: Not a directory; choose"),
+        locked(Folder(str(tmp_path / "file" / "run"))),
+    ):
+        pass

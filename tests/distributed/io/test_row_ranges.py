@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graphmargin.distributed.cluster_errors import WorkDirError
 from graphmargin.distributed.engine.run import open_run
 from graphmargin.distributed.engine.storage import Folder
 from graphmargin.distributed.io.parquet_files import File, check_columns, check_types
@@ -286,7 +287,20 @@ def test_a_dask_frame_with_other_types_than_it_declares_is_refused(cluster, tmp_
     with pytest.raises(TableError, match="DataFrame cannot be written as Parquet: ") as caught:
         store_frame(run, frame.map_partitions(change, meta=meta), ["x", "y"])
     assert "\n" not in str(caught.value)
-    assert not (tmp_path / "run" / "input" / "complete.json").exists()
+    assert "input" not in run.kept_values
+
+
+@pytest.mark.parametrize("damage", [Path.unlink, lambda path: path.write_bytes(b"PAR1")])
+def test_a_dask_frame_is_not_stored_twice_as_its_rows_may_be_in_another_order(
+    cluster, tmp_path, damage
+):
+    run = open_run(Folder(str(tmp_path / "run")), cluster, {}, resume=False)
+    frame = dd.from_pandas(pd.DataFrame({"x": np.arange(4)}), npartitions=2)
+    source = store_frame(run, frame, ["x"])
+    assert store_frame(run, frame, ["x"]) == source
+    damage(tmp_path / "run" / "input" / "part.1.parquet")
+    with pytest.raises(WorkDirError, match=r"input/part\.1\.parquet is missing or has changed"):
+        store_frame(run, frame, ["x"])
 
 
 @pytest.mark.parametrize(

@@ -196,9 +196,28 @@ def test_a_run_that_goes_on_has_the_same_bits(run, problem_of_3000, undisturbed,
     assert files_of(run.folder) == files
 
 
+def test_a_damaged_checkpoint_is_not_used(run, problem_of_3000, undisturbed):
+    W, codes, _ = problem_of_3000
+    owner, report, files, _ = undisturbed
+
+    def stop(iteration):
+        if iteration == 4:
+            raise StopError
+
+    with pytest.raises(StopError), progress_listener(on_iteration(stop)):
+        solved(run, W, codes, owner, 2, gamma_g=1.0)
+    work = StoredSolution(run.folder, 1.0).folder / "work"
+    work.remove(["state-000003/000001.pack"])
+    seen = []
+    with progress_listener(on_iteration(seen.append)):
+        assert solve(run, 2, 4, 1.0) == report
+    assert len(seen) == report.iterations + 1
+    assert files_of(run.folder) == files
+
+
 def test_files_from_before_a_checkpoint_are_removed(undisturbed):
     *_, names = undisturbed
-    assert names[7] == ["halo-000006", "halo-000007", harmonic_iteration.SCALARS, "state-000006"]
+    assert names[7] == ["halo-000006", "halo-000007", "state-000006"]
 
 
 def test_a_solution_is_computed_once_and_only_its_files_are_left(run, path_graph):

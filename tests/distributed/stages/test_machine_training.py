@@ -16,7 +16,7 @@ from graphmargin.distributed.engine.handles import (
     Vertices,
     take_rows,
 )
-from graphmargin.distributed.engine.run import Run
+from graphmargin.distributed.engine.run import open_run
 from graphmargin.distributed.engine.storage import Folder
 from graphmargin.distributed.stages import machine_training as module
 from graphmargin.distributed.stages import pair_solver, score_calibration
@@ -95,7 +95,7 @@ def objectives(machine, X, codes, weights, C):
 
 @pytest.fixture
 def run(cluster, tmp_path):
-    return Run(Folder(str(tmp_path)), cluster)
+    return open_run(Folder(str(tmp_path)), cluster, {}, resume=False)
 
 
 def plan_of(n_classes, *candidates):
@@ -159,7 +159,7 @@ def test_groups_agree_with_a_single_one_on_the_same_landmarks(
     labels = learned_from(given, solution)
     machines = []
     for n_groups in (1, 3):
-        run = Run(Folder(str(tmp_path / str(n_groups))), cluster)
+        run = open_run(Folder(str(tmp_path / str(n_groups))), cluster, {}, resume=False)
         write(run.folder, X, given, solution)
         force_groups(monkeypatch, int(labels.mask.sum()), n_groups)
         machines.append(
@@ -191,7 +191,7 @@ def test_the_machine_is_the_weighted_sum_of_its_candidates(
     force_groups(monkeypatch, 2000, n_groups)
 
     def sum_of(name, *some):
-        run = Run(Folder(str(tmp_path / name)), cluster)
+        run = open_run(Folder(str(tmp_path / name)), cluster, {}, resume=False)
         write(run.folder, X, given, first, other)
         # The features of a linear kernel do not depend on the rows.
         return learned(run, Kernel("linear", 4.0), 3, *some)
@@ -232,7 +232,7 @@ def test_drawn_rows_have_the_weight_of_all_rows(cluster, tmp_path, monkeypatch):
     labels = learned_from(given, solution)
     machines = []
     for limit in (50_000, 2000):
-        run = Run(Folder(str(tmp_path / str(limit))), cluster)
+        run = open_run(Folder(str(tmp_path / str(limit))), cluster, {}, resume=False)
         write(run.folder, X, given, solution)
         monkeypatch.setattr(module, "MAX_FEATURE_ROWS", limit)
         machines.append(

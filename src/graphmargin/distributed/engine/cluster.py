@@ -10,15 +10,22 @@ from uuid import uuid4
 
 import dask
 from dask.utils import format_bytes
-from distributed import Client, Future, KilledWorker, LocalCluster, get_client, wait
+from distributed import Client, Future, KilledWorker, LocalCluster, Security, get_client, wait
 from distributed.client import FuturesCancelledError
 
 from graphmargin._typing import ProgressCallback
 from graphmargin.distributed.cluster_errors import ClusterError
 
 LOCAL = "local"
-IGNORE_SIGINT = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
-"""Code that local workers run first: Ctrl-C is for the program, which then stops its workers."""
+WORKER_SETUP = """
+import signal
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+def dask_setup(worker):
+    worker.http_server.stop()
+"""
+"""Code that local workers run first. Ctrl-C is for the program, which then stops its workers, and
+pages about a worker would be open to all users of the machine."""
 IDLE_BYTES = 450 * 2**20
 """Memory of a worker without any data: Python, libraries, and compiled code."""
 TASK_SHARE = 0.5
@@ -233,14 +240,22 @@ def _memory_limit(worker: dict[str, Any]) -> int:
 
 
 @contextmanager
-def local_cluster(n_workers: int | None = None, memory_limit: str = "auto") -> Iterator[Cluster]:
+def local_cluster(
+    n_workers: int | None = None, memory_limit: str = "auto", security: Security | None = None
+) -> Iterator[Cluster]:
     """Yield a cluster of worker processes on this machine, by default one for every core.
+
+    A scheduler and its workers run the code that is sent to their ports, which all users of the
+    machine can reach. So they speak to holders of their key alone, and have no dashboard.
 
     Parameters
     ----------
     n_workers : int, default=None
     memory_limit : str
         Memory of a worker, such as "2GiB"; "auto" gives each an equal share of the machine's.
+    security : distributed.Security, default=None
+        None makes a key that only the processes of this cluster have, in memory. An empty
+        ``Security()`` lets everyone on the machine connect.
     """
     environment = {f"distributed.nanny.pre-spawn-environ.{k}": v for k, v in ALLOCATOR.items()}
     with (
@@ -248,16 +263,18 @@ def local_cluster(n_workers: int | None = None, memory_limit: str = "auto") -> I
         # A nanny starts its worker again. Dask looks for a dead worker once, after this time, and
         # ends the nanny if the worker has just died a second time.
         dask.config.set({"distributed.deploy.lost-worker-timeout": "1 day"}),
-        # Any free port for the dashboard, as another cluster may use the default one.
+        # Dask always opens a port for pages: any free one, as another cluster may use the default.
         LocalCluster(
             n_workers=n_workers,
             threads_per_worker=1,
             memory_limit=memory_limit,
             dashboard_address="localhost:0",
-            preload=[IGNORE_SIGINT],
+            preload=[WORKER_SETUP],
+            security=Security.temporary() if security is None else security,
         ) as local,
         Client(local) as client,
     ):
+        local.scheduler.http_server.stop()
         yield Cluster(client)
 
 

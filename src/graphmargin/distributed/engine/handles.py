@@ -41,10 +41,6 @@ class StoredRecords:
     def __init__(self, folder: Folder) -> None:
         self.folder = folder / self.name if self.name else folder
 
-    def exists(self, number: int) -> bool:
-        """Tell whether a record was written."""
-        return self.folder.exists(_file_name(number))
-
     def write(self, number: int, record: NamedTuple, *, start: IntArray | None = None) -> None:
         """Write a record, which `start` cuts into parts, see `Folder.write`."""
         self.folder.write(_file_name(number), record._asdict(), start=start)
@@ -277,10 +273,6 @@ class StoredMachine:
 
     parent: Folder
     name: ClassVar[str] = "machine.pack"
-
-    def exists(self) -> bool:
-        """Tell whether a machine was written."""
-        return self.parent.exists(self.name)
 
     def write(self, machine: MarginMachine) -> None:
         """Write the machine."""

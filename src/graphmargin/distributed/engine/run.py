@@ -1,36 +1,45 @@
 """A fit in stages, each of which keeps its results in a folder and runs only once.
 
-A stage consists of numbered tasks. A task writes its files, and last a small *completion marker*
-with its result; a task that has a marker is not run again. So a run can go on from there after a
-worker, the scheduler or the program that started it was killed.
+A stage consists of numbered tasks. A task writes its files, its result, and last a small
+*completion marker* with the sizes and checksums of all these files. A task is not run again if it
+has a marker and its files are as the marker says. So a run can go on from there after a worker, the
+scheduler or the program that started it was killed, and also if files were removed or damaged.
 """
 
 from __future__ import annotations
 
 import ctypes
 import json
+import os
+import platform
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from typing import Any
+from pathlib import Path
+from typing import IO, Any
 
 import numpy as np
 
+from graphmargin._errors import InputError
 from graphmargin._progress import report_stage
 from graphmargin._typing import AnyArray, ProgressCallback
 from graphmargin.distributed.cluster_errors import WorkDirError
 from graphmargin.distributed.engine.cluster import Cluster
-from graphmargin.distributed.engine.storage import Folder
+from graphmargin.distributed.engine.storage import LOCK, Folder, recorded_writes, url_to_fs
+
+try:
+    import fcntl
+except ImportError:  # a system without these locks
+    fcntl = None  # type: ignore[assignment]
 
 SETTINGS = "run.json"
-MARKER = ".done"
+"""Name of the file with the settings of a run, and with the values that it has to keep."""
+MARKER, RESULT = ".done", ".result"
+LOCK_FILE = f"run{LOCK}"
 MAX_SHOWN = 200
 """Largest number of characters of a value in a message."""
-_READERS = 16
-"""Number of markers that are read at once, since an object store takes a while for each."""
 
 Task = Callable[..., Mapping[str, Any]]
 """A function ``task(folder, number, *shared)`` that returns a few small arrays."""
@@ -70,25 +79,50 @@ class Run:
         shared
             Small values that all tasks get.
         """
-        arguments = [()] * items if isinstance(items, int) else [(item,) for item in items]
         with self.timed(name) as report_progress:
-            folder = self.folder / name
-            done = set(folder.names())
-            todo = [i for i in range(len(arguments)) if marker_name(i) not in done]
-            new = self.cluster.run(
-                name,
-                _run_and_mark,
-                [(i, *arguments[i], *shared) for i in todo],
-                task,
-                self.folder,
-                name,
-                progress=report_progress,
-            )
-            results = dict(zip(todo, new, strict=True))
-            old = [i for i in range(len(arguments)) if i not in results]
-            with ThreadPoolExecutor(_READERS) as pool:
-                results.update(zip(old, pool.map(folder.read, map(marker_name, old)), strict=True))
-            return [results[i] for i in range(len(arguments))]
+            return self.run_tasks(name, task, items, *shared, progress=report_progress)
+
+    def run_tasks(
+        self,
+        name: str,
+        task: Task,
+        items: int | Sequence[Any],
+        *shared: Any,
+        progress: ProgressCallback | None = None,
+    ) -> list[dict[str, AnyArray]]:
+        """Do what `stage` does for a part of a stage, which is not reported to the user."""
+        arguments = [()] * items if isinstance(items, int) else [(item,) for item in items]
+        results = self.finished(name, len(arguments))
+        todo = [i for i in range(len(arguments)) if i not in results]
+        new = self.cluster.run(
+            name,
+            _run_and_mark,
+            [(i, *arguments[i], *shared) for i in todo],
+            task,
+            self.folder,
+            name,
+            progress=progress,
+        )
+        results.update(zip(todo, new, strict=True))
+        return [results[i] for i in range(len(arguments))]
+
+    def finished(self, name: str, n_tasks: int) -> dict[int, dict[str, AnyArray]]:
+        """Return the results of the tasks that need not be run again, by their numbers."""
+        marked = set((self.folder / name).names())
+        numbers = [i for i in range(n_tasks) if marker_name(i) in marked]
+        results = self.cluster.run(f"check of {name}", _read_result, numbers, self.folder, name)
+        checked = zip(numbers, results, strict=True)
+        return {number: result for number, result in checked if result is not None}
+
+    def run_once(self, name: str, write: Callable[[], None]) -> None:
+        """Call a function that writes files in this process, unless they are there already."""
+
+        def write_files(*_: Any) -> dict[str, Any]:
+            write()
+            return {}
+
+        if _read_result(0, self.folder, name) is None:
+            _run_and_mark((0,), write_files, self.folder, name)
 
     @contextmanager
     def timed(self, name: str, title: str = "") -> Iterator[ProgressCallback | None]:
@@ -102,11 +136,21 @@ class Run:
         """Return a JSON value that is written the first time, and read when a run goes on.
 
         Values that depend on the workers, such as the size of row ranges, must not change when a
-        run goes on with other workers.
+        run goes on with other workers. They are in the file of the settings: a run that lost them
+        cannot go on.
         """
-        if not self.folder.exists(name):
-            self.folder.write_json(name, value)
-        return self.folder.read_json(name)
+        if name not in self.kept_values:
+            stored = self.folder.read_json(SETTINGS)
+            stored["kept"][name] = value
+            with recorded_writes():  # the file is not a result of the task that keeps a value
+                self.folder.write_json(SETTINGS, stored)
+        return self.kept_values[name]
+
+    @property
+    def kept_values(self) -> dict[str, Any]:
+        """The values of `checkpointed`, by their names."""
+        kept: dict[str, Any] = self.folder.read_json(SETTINGS)["kept"]
+        return kept
 
 
 def marker_name(number: int) -> str:
@@ -114,21 +158,103 @@ def marker_name(number: int) -> str:
     return f"{number:06d}{MARKER}"
 
 
+def _result_name(number: int) -> str:
+    return f"{number:06d}{RESULT}"
+
+
 def _run_and_mark(
     arguments: tuple[Any, ...], task: Task, folder: Folder, name: str
 ) -> dict[str, AnyArray]:
-    """Run a task, write its completion marker, and return its result."""
+    """Run a task, write its result and its completion marker, and return the result."""
     number, *rest = arguments
-    result = {key: np.asarray(value) for key, value in task(folder, number, *rest).items()}
-    (folder / name).write(marker_name(number), result)
+    with recorded_writes() as files:
+        result = {key: np.asarray(value) for key, value in task(folder, number, *rest).items()}
+        (folder / name).write(_result_name(number), result)
+    # The folder of a run may be moved. Files elsewhere are not its results.
+    parent = folder.path("")
+    within = {
+        path.removeprefix(parent): checksum
+        for path, checksum in files.items()
+        if path.startswith(parent)
+    }
+    (folder / name).write_json(marker_name(number), within)
     trim_malloc()
     return result
+
+
+def _read_result(number: int, folder: Folder, name: str) -> dict[str, AnyArray] | None:
+    """Return the result of a task, None if one of its files is missing or has changed."""
+    stage = folder / name
+    try:
+        files = stage.read_json(marker_name(number))
+        if all(folder.checksum(path) == checksum for path, checksum in files.items()):
+            return stage.read(_result_name(number))
+    except InputError:  # the marker itself is missing or damaged
+        return None
+    return None
 
 
 def trim_malloc() -> None:
     """Return freed memory to the system, as Dask counts what glibc keeps of it as used."""
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
+
+
+@contextmanager
+def locked(folder: Folder) -> Iterator[None]:
+    """Refuse other runs in a folder as long as the block runs, even if this process is killed.
+
+    Object stores, and file systems without locks, do not refuse them.
+
+    Raises
+    ------
+    WorkDirError
+        If another run is in the folder, or the folder cannot be created.
+    """
+    if fcntl is None or not folder.is_local:
+        yield
+        return
+    path = Path(url_to_fs(folder.url)[1])
+    new = [parent for parent in (path, *path.parents) if not parent.exists()]
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        file = _open_lock(path / LOCK_FILE, folder)
+    except OSError as error:
+        msg = f"work_dir {folder.url} cannot be used: {error.strerror}; choose another folder"
+        raise WorkDirError(msg) from error
+    try:
+        yield
+    finally:
+        (path / LOCK_FILE).unlink(missing_ok=True)
+        file.close()
+        with suppress(OSError):  # the first folder that is not empty, and those that it is in
+            for parent in new:
+                parent.rmdir()
+
+
+def _open_lock(path: Path, folder: Folder) -> IO[str]:
+    """Return the open file of a lock, with the name of this process in it."""
+    while True:
+        file = path.open("a+")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            file.seek(0)
+            msg = (
+                f"work_dir {folder.url} is in use by {file.read() or 'another run'}; wait until it "
+                "ends, or choose another folder"
+            )
+            file.close()
+            raise WorkDirError(msg) from error
+        except OSError:
+            return file  # the file system has no locks
+        if os.fstat(file.fileno()).st_nlink:
+            break
+        file.close()  # a run that has just ended has removed it
+    file.truncate(0)
+    file.write(f"process {os.getpid()} on {platform.node()}")
+    file.flush()
+    return file
 
 
 def open_run(
@@ -160,7 +286,7 @@ def open_run(
     names = folder.names()
     current = json.loads(json.dumps(settings, default=np.generic.item))
     if SETTINGS in names:
-        stored = folder.read_json(SETTINGS)
+        stored = folder.read_json(SETTINGS)["settings"]
         if stored != current:
             msg = (
                 f"work_dir {folder.url} has another run: {_first_difference('', stored, current)}; "
@@ -180,7 +306,7 @@ def open_run(
         )
         raise WorkDirError(msg)
     else:
-        folder.write_json(SETTINGS, current)
+        folder.write_json(SETTINGS, {"settings": current, "kept": {}})
     _check_visible(folder, cluster)
     return Run(folder, cluster, verbose)
 

@@ -12,6 +12,8 @@ import json
 import os
 import posixpath
 import tempfile
+import threading
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,6 +27,7 @@ import numpy as np
 from fsspec.implementations.local import LocalFileSystem
 
 from graphmargin._errors import InputError, one_line
+from graphmargin._files import NO_SPACE_ERRORS
 from graphmargin._typing import AnyArray, IntArray
 
 MAGIC = b"graphmargin-pack"
@@ -33,12 +36,21 @@ START = "start"
 
 DRAFT = ".draft"
 """Ending of the names of files that are being written."""
+LOCK = ".lock"
+"""Ending of the name of the file that the process of a run has locked."""
 MAX_HEADER_BYTES = 1 << 20
 """Size from which on the header of a pack is taken for damaged."""
 BLOCK_BYTES = 1 << 16
 """Number of bytes to read ahead, for which an object store takes about as long as for one."""
+CHECKED_BYTES = 1 << 20
+"""Number of bytes to read at once for a checksum."""
 
 Arrays = Mapping[str, AnyArray]
+Checksums = dict[str, list[int]]
+"""Size and CRC-32 of files, by URL."""
+
+_recording = threading.local()
+"""Has the files of `recorded_writes` as `files`, in a thread that is in such a block."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +92,8 @@ class Folder:
     def names(self) -> list[str]:
         """Return the sorted names of all files and folders in it, none if it does not exist.
 
-        Drafts are left out: files that are being written, or that a killed process has left.
+        Locks are left out, and drafts: files that are being written, or that a killed process has
+        left.
         """
         system, path = url_to_fs(self.url)
         try:
@@ -88,7 +101,7 @@ class Folder:
         except FileNotFoundError:
             return []
         names = (posixpath.basename(name.rstrip("/")) for name in paths)
-        return sorted(name for name in names if not name.endswith(DRAFT))
+        return sorted(name for name in names if not name.endswith((DRAFT, LOCK)))
 
     def exists(self, name: str) -> bool:
         """Tell whether there is such a file."""
@@ -97,23 +110,48 @@ class Folder:
 
     @contextmanager
     def writing(self, name: str) -> Iterator[IO[bytes]]:
-        """Yield a file to write to, which replaces the old one if the block ends without error."""
+        """Yield a file to write to, which replaces the old one if the block ends without error.
+
+        Raises
+        ------
+        InputError
+            If the disk is full.
+        """
         system, final = url_to_fs(self.path(name))
         if not self.is_local:
             # An object becomes visible when its file is closed, even if that is half written.
-            with tempfile.NamedTemporaryFile() as file:
-                yield file
-                file.flush()
-                system.put_file(file.name, final)
+            with tempfile.NamedTemporaryFile() as copy, _full_disk_named(copy.name):
+                yield copy
+                copy.flush()
+                self._record(name, Path(copy.name))
+                system.put_file(copy.name, final)
             return
-        system.makedirs(posixpath.dirname(final), exist_ok=True)
         draft = Path(f"{final}.{uuid4().hex}{DRAFT}")
         try:
-            with draft.open("wb") as file:
-                yield file
-            os.replace(draft, final)  # noqa: PTH105 - paths of fsspec are text
+            with _full_disk_named(final):
+                system.makedirs(posixpath.dirname(final), exist_ok=True)
+                with draft.open("wb") as file:
+                    yield file
+                self._record(name, draft)
+                os.replace(draft, final)  # noqa: PTH105 - paths of fsspec are text
         finally:
             draft.unlink(missing_ok=True)
+
+    def _record(self, name: str, written: Path) -> None:
+        """Add the checksum of a file to those of `recorded_writes`, if there is such a block."""
+        files: Checksums | None = getattr(_recording, "files", None)
+        if files is not None:
+            with written.open("rb") as file:
+                files[self.path(name)] = _checksum(file)
+
+    def checksum(self, name: str) -> list[int] | None:
+        """Return the size and the CRC-32 of a file, None if there is none."""
+        system, path = url_to_fs(self.path(name))
+        try:
+            with system.open(path, "rb", block_size=CHECKED_BYTES) as file:
+                return _checksum(file)
+        except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+            return None
 
     def write_bytes(self, name: str, *content: Any) -> None:
         """Write a file that consists of chunks of bytes, see `writing`."""
@@ -127,16 +165,30 @@ class Folder:
         return bytes(system.cat_file(path))
 
     def write_json(self, name: str, content: Any) -> None:
-        """Write numbers, strings, lists and dictionaries of them."""
-        self.write_bytes(name, json.dumps(content, indent=1).encode())
+        """Write numbers, strings, lists and dictionaries of them, with a checksum."""
+        checked = {"crc32": _json_checksum(content), "content": content}
+        self.write_bytes(name, json.dumps(checked, indent=1).encode())
 
     def read_json(self, name: str) -> Any:
-        """Return the content of a file of `write_json`."""
+        """Return the content of a file of `write_json`.
+
+        Raises
+        ------
+        InputError
+            If the file is missing or damaged.
+        """
         try:
-            return json.loads(self.read_bytes(name))
-        except ValueError as error:
-            msg = f"{self.path(name)} is damaged ({error}); start again in a new folder"
-            raise InputError(msg) from error
+            checked = json.loads(self.read_bytes(name))
+            if not isinstance(checked, dict) or set(checked) != {"crc32", "content"}:
+                why = "not a file of graphmargin"
+            elif checked["crc32"] != _json_checksum(checked["content"]):
+                why = "its checksum is wrong"
+            else:
+                return checked["content"]
+        except (ValueError, FileNotFoundError) as error:
+            why = one_line(error)
+        msg = f"{self.path(name)} is damaged ({why}); start again in a new folder"
+        raise InputError(msg)
 
     def write(self, name: str, arrays: Arrays, *, start: IntArray | None = None) -> None:
         """Write a pack.
@@ -160,8 +212,8 @@ class Folder:
             layout[key] = {"dtype": array.dtype.str, "shape": array.shape, "offset": offset}
             offset += array.nbytes
         header = json.dumps(layout).encode()
-        length = len(header).to_bytes(8, "little")
-        self.write_bytes(name, MAGIC, length, header, *(_raw_bytes(a) for a in named.values()))
+        sizes = len(header).to_bytes(8, "little"), zlib.crc32(header).to_bytes(8, "little")
+        self.write_bytes(name, MAGIC, *sizes, header, *(_raw_bytes(a) for a in named.values()))
 
     def read(
         self,
@@ -214,6 +266,54 @@ class Folder:
                 system.rm(path, recursive=True)
 
 
+@contextmanager
+def recorded_writes() -> Iterator[Checksums]:
+    """Yield the checksums of the files that this thread writes in the block, by their URLs.
+
+    A file is read again when it is complete, which takes about 0.4 s of CPU time for each gigabyte.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as path, recorded_writes() as files:
+    ...     Folder(path).write_bytes("a", b"abc")
+    ...     files == {f"{path}/a": Folder(path).checksum("a")}
+    True
+    """
+    outer: Checksums | None = getattr(_recording, "files", None)
+    files: Checksums = {}
+    _recording.files = files
+    try:
+        yield files
+    finally:
+        _recording.files = outer
+
+
+@contextmanager
+def _full_disk_named(path: str) -> Iterator[None]:
+    """Raise an error that names the file if there is no space for it."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in NO_SPACE_ERRORS:
+            raise
+        msg = (
+            f"{path} cannot be written: {os.strerror(error.errno)}; free some space, and go on "
+            "with resume=True"
+        )
+        raise InputError(msg) from error
+
+
+def _checksum(file: IO[bytes]) -> list[int]:
+    size = checksum = 0
+    while block := file.read(CHECKED_BYTES):
+        size, checksum = size + len(block), zlib.crc32(block, checksum)
+    return [size, checksum]
+
+
+def _json_checksum(content: Any) -> int:
+    return zlib.crc32(json.dumps(content).encode())
+
+
 def url_to_fs(place: str | PathLike[str]) -> tuple[fsspec.AbstractFileSystem, str]:
     """Return the file system of a path or URL, and the path in it.
 
@@ -242,18 +342,16 @@ def _raw_bytes(array: AnyArray) -> Any:
 
 def _read_header(file: IO[bytes]) -> tuple[dict[str, Any], int]:
     """Return the layout of the arrays of an open pack, and the place where the first begins."""
-    opening = file.read(len(MAGIC) + 8)
+    opening = file.read(len(MAGIC) + 16)
     if opening[: len(MAGIC)] != MAGIC:
         msg = "not a file of graphmargin"
         raise EOFError(msg)
-    length = int.from_bytes(opening[len(MAGIC) :], "little")
-    begin = len(opening) + length
+    length, checksum = np.frombuffer(opening[len(MAGIC) :].ljust(16), "<u8").tolist()
     header = file.read(length) if length < MAX_HEADER_BYTES else b""
-    try:
-        return json.loads(header), begin
-    except ValueError as error:
+    if len(header) != length or zlib.crc32(header) != checksum:
         msg = "its header cannot be read"
-        raise EOFError(msg) from error
+        raise EOFError(msg)
+    return json.loads(header), len(opening) + length
 
 
 def _read_slice(
@@ -263,6 +361,9 @@ def _read_slice(
     dtype, shape = np.dtype(layout["dtype"]), list(layout["shape"])
     first = 0
     if start is not None and stop is not None:
+        if not 0 <= start <= stop <= shape[0]:
+            msg = f"it has no rows {start} to {stop}"
+            raise EOFError(msg)
         first, shape[0] = start, stop - start
     array = np.empty(shape, dtype)
     if not array.size:

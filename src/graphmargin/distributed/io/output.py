@@ -158,6 +158,7 @@ def write_labels(
         If the stored labels of a row are missing or are there twice.
     """
     items = list(zip(source.row_ranges, source.offsets.tolist(), strict=False))
+    out.remove([SUCCESS])  # of an earlier call, as files may be written again
     run.stage(STAGE, _write_labels, items, classes, layout, n_partitions, out)
     out.write_bytes(SUCCESS)
 

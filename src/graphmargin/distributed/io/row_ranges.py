@@ -13,8 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet
 from dask.base import tokenize
 
-from graphmargin._errors import one_line
+from graphmargin._errors import InputError, one_line
 from graphmargin._typing import IntArray
+from graphmargin.distributed.cluster_errors import WorkDirError
 from graphmargin.distributed.engine.run import Run
 from graphmargin.distributed.io.parquet_files import File, decoded_schema, find_files, open_parquet
 from graphmargin.tables.column_names import check_unique
@@ -27,8 +28,7 @@ MAX_SHOWN = 100
 """Largest number of characters of a cell in a message."""
 INPUT = "input"
 """Folder to which a Dask DataFrame is written."""
-ROW_RANGES = "row_ranges.json"
-COMPLETE = "complete.json"
+ROW_RANGES = "row_ranges"
 
 
 @dataclass(frozen=True)
@@ -132,9 +132,16 @@ def store_frame(run: Run, frame: Any, columns: Sequence[str]) -> Source:
 
     All stages then read the same rows, even if computing the data frame again would return them in
     another order.
+
+    Raises
+    ------
+    TableError
+        If the data frame does not have the types that it declares.
+    InputError
+        If the files cannot be written, or have changed since the run began.
     """
     folder = run.folder / INPUT
-    if not folder.exists(COMPLETE):
+    if INPUT not in run.kept_values:
         folder.remove()
         try:
             writing = frame[list(columns)].to_parquet(folder.url, write_index=False, compute=False)
@@ -142,7 +149,23 @@ def store_frame(run: Run, frame: Any, columns: Sequence[str]) -> Source:
         except (pa.ArrowException, ValueError) as error:
             msg = f"the Dask DataFrame cannot be written as Parquet: {one_line(error)}"
             raise TableError(msg) from error
-        folder.write_json(COMPLETE, {"columns": list(columns)})
+        except OSError as error:
+            msg = (
+                f"the Dask DataFrame cannot be written to {folder.url}: {one_line(error)}; check "
+                "space and permissions there, and go on with resume=True"
+            )
+            raise InputError(msg) from error
+    names = folder.names()
+    found = run.cluster.run(f"check of {INPUT}", folder.checksum, names)
+    checksums = dict(zip(names, found, strict=True))
+    kept = run.checkpointed(INPUT, checksums)
+    if kept != checksums:
+        changed = next(k for k in {**kept, **checksums} if kept.get(k) != checksums.get(k))
+        msg = (
+            f"{folder.path(changed)} is missing or has changed since the run began; start a new "
+            "run in another folder"
+        )
+        raise WorkDirError(msg)
     return open_source(folder.url)
 
 

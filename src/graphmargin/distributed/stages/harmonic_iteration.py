@@ -27,7 +27,6 @@ from distributed import Future
 from graphmargin._typing import FloatArray, ProgressCallback
 from graphmargin.distributed.engine.cluster import Cluster
 from graphmargin.distributed.engine.run import Run
-from graphmargin.distributed.engine.storage import Folder
 from graphmargin.distributed.stages import harmonic_tasks as tasks
 from graphmargin.distributed.stages.harmonic_tasks import PartitionedProblem
 from graphmargin.harmonic._solvers.iterative import log_progress, safe_divide
@@ -86,6 +85,7 @@ def solve(run: Run, n_partitions: int, n_classes: int, gamma_g: float) -> Harmon
     >>> from distributed import Client
     >>> from graphmargin.distributed.engine.handles import GraphBlock, Induced, PartitionedGraph
     >>> from graphmargin.distributed.engine.handles import StoredSolution
+    >>> from graphmargin.distributed.engine.storage import Folder
     >>> from graphmargin.distributed.stages.components import find_reached
     >>> first = GraphBlock(
     ...     rows=[0, 1], codes=[0, -1], indptr=[0, 1, 3], indices=[1, 0, 2], data=[1.0] * 3,
@@ -107,13 +107,14 @@ def solve(run: Run, n_partitions: int, n_classes: int, gamma_g: float) -> Harmon
     (0, [0, 0], [1.0, 0.333], True)
     """
     problem = PartitionedProblem(run.folder, n_classes, float(gamma_g))
-    name, folder = problem.name, problem.solution.folder
-    if not folder.exists(REPORT):
+    name = problem.name
+    results = run.finished(name, n_partitions)
+    if len(results) < n_partitions:
         with run.timed(name, f"{name}: iterations") as report_progress:
-            report = _iterate(run.cluster, problem, n_partitions, report_progress)
-        folder.write_json(REPORT, asdict(report))
-    report = HarmonicReport(**folder.read_json(REPORT))
-    run.stage(name, tasks.write_solution, n_partitions, problem, report.certain)
+            report = _iterate(run, problem, n_partitions, report_progress)
+        run.stage(name, tasks.write_solution, n_partitions, problem, asdict(report))
+    else:
+        report = HarmonicReport(**{key: value.item() for key, value in results[0].items()})
     problem.work.remove()
     return report
 
@@ -132,21 +133,21 @@ class _IterationScalars:
 
 
 def _iterate(
-    cluster: Cluster,
+    run: Run,
     problem: PartitionedProblem,
     n_partitions: int,
     report_progress: ProgressCallback | None,
 ) -> HarmonicReport:
     """Iterate until the labels are certain, write the free solution, and return the report."""
-    name, n_columns = problem.name, problem.n_columns
+    cluster, name, n_columns = run.cluster, problem.name, problem.n_columns
     systems = cluster.submit(f"{name} system", tasks.read_system, range(n_partitions), problem)
-    now = _read_scalars(problem.work)
+    now = _last_checkpoint(run, problem, n_partitions)
     resumed = now.iteration
     first_task = tasks.load_state if resumed else tasks.start_state
     states = cluster.submit(f"{name} state", first_task, systems, resumed)
     while True:
         if now.iteration % CHECKPOINT == 0 and now.iteration > resumed:
-            _write_checkpoint(cluster, problem, now, systems, states)
+            _write_checkpoint(run, problem, now, systems, states)
             cluster.release(states)
             states = cluster.submit(f"{name} state", tasks.load_state, systems, now.iteration)
         cluster.wait(f"{name} state", states)  # until all have written the values for products
@@ -197,7 +198,7 @@ def _final_tolerances(
 
 
 def _write_checkpoint(
-    cluster: Cluster,
+    run: Run,
     problem: PartitionedProblem,
     now: _IterationScalars,
     systems: Sequence[Future[Any]],
@@ -205,21 +206,24 @@ def _write_checkpoint(
 ) -> None:
     """Write the states of all partitions, and remove the files that are no longer needed."""
     pairs = list(zip(systems, states, strict=True))
-    cluster.run(f"{problem.name} checkpoint", tasks.checkpoint_state, pairs, now.iteration)
+    name = problem.checkpoint_name(now.iteration)
+    run.run_tasks(name, tasks.checkpoint_state, pairs, asdict(now))
     work = problem.work
-    work.write(SCALARS, {key: np.asarray(value) for key, value in asdict(now).items()})
     kept = problem.halo(now.iteration), problem.checkpoint(now.iteration)
-    needed = {work.path(SCALARS), *(records.folder.url for records in kept)}
+    needed = {records.folder.url for records in kept}
     work.remove([name for name in work.names() if work.path(name) not in needed])
 
 
-def _read_scalars(work: Folder) -> _IterationScalars:
-    """Return the scalars of the last checkpoint, or those of the first iteration."""
-    if not work.exists(SCALARS):
-        return _IterationScalars(0, np.zeros(1), np.zeros(1), np.full(1, np.nan), 0.0)
-    scalars = work.read(SCALARS)
-    iteration, first = int(scalars.pop("iteration")), float(scalars.pop("first_violation"))
-    return _IterationScalars(iteration, first_violation=first, **scalars)
+def _last_checkpoint(run: Run, problem: PartitionedProblem, n_partitions: int) -> _IterationScalars:
+    """Return the scalars of the last checkpoint of all partitions, or of the first iteration."""
+    for iteration in problem.checkpointed_iterations():
+        results = run.finished(problem.checkpoint_name(iteration), n_partitions)
+        if len(results) == n_partitions:
+            scalars = results[0]
+            del scalars["iteration"]
+            first = float(scalars.pop("first_violation"))
+            return _IterationScalars(iteration, first_violation=first, **scalars)
+    return _IterationScalars(0, np.zeros(1), np.zeros(1), np.full(1, np.nan), 0.0)
 
 
 def _conclude(

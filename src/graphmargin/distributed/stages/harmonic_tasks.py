@@ -37,6 +37,10 @@ from graphmargin.harmonic._solvers.iterative import (
 from graphmargin.harmonic._solvers.system import certifying_tolerance, confidence_of
 from graphmargin.labels import UNLABELED
 
+WORK = "work"
+"""Folder of the files of a system that is being solved."""
+STATE = "state-"
+"""Beginning of the names of the folders of checkpoints."""
 MAX_AGGREGATES = 500
 """Largest number of aggregates of a partition, so that its dense coarse matrix stays small."""
 MIN_AGGREGATED = 1_000
@@ -68,7 +72,7 @@ class PartitionedProblem:
     @property
     def work(self) -> Folder:
         """Folder of the files that are removed once the solution is written."""
-        return self.solution.folder / "work"
+        return self.solution.folder / WORK
 
     @property
     def free_solution(self) -> StoredRecords:
@@ -84,7 +88,18 @@ class PartitionedProblem:
 
     def checkpoint(self, iteration: int) -> StoredRecords:
         """Return the handle of the `Checkpoint` of each partition after an iteration."""
-        return StoredRecords(self.work / f"state-{iteration:06d}")
+        return StoredRecords(self.folder / self.checkpoint_name(iteration))
+
+    def checkpoint_name(self, iteration: int) -> str:
+        """Return the name of a checkpoint, which is its folder in that of the run."""
+        return f"{self.name}/{WORK}/{STATE}{iteration:06d}"
+
+    def checkpointed_iterations(self) -> list[int]:
+        """Return the iterations that have a checkpoint, complete or not, the last one first."""
+        names = self.work.names()
+        return sorted(
+            (int(n.removeprefix(STATE)) for n in names if n.startswith(STATE)), reverse=True
+        )
 
     @property
     def n_columns(self) -> int:
@@ -314,17 +329,23 @@ def certain_at(item: tuple[System, State]) -> float:
     return certifying_tolerance(_masses(system, state), system.problem.n_classes)
 
 
-def checkpoint_state(item: tuple[System, State], iteration: int) -> None:
-    """Write the checkpoint of a partition."""
+def checkpoint_state(
+    _folder: Folder, partition: int, item: tuple[System, State], scalars: dict[str, Any]
+) -> dict[str, Any]:
+    """Write the checkpoint of a partition, and return the scalars of the iteration."""
     system, state = item
-    system.problem.checkpoint(iteration).write(system.partition, Checkpoint(*state[:4]))
+    checkpoint = system.problem.checkpoint(scalars["iteration"])
+    checkpoint.write(partition, Checkpoint(*state[:4]))
+    return scalars
 
 
 def load_state(system: System, iteration: int) -> State:
-    """Return the state of a partition from its checkpoint."""
+    """Return the state of a partition from its checkpoint, and send the values that others need."""
     trim_malloc()
     checkpoint = system.problem.checkpoint(iteration).read(system.partition, Checkpoint)
-    return _state_after(system, *checkpoint, step=np.zeros(checkpoint.X.shape[1]))
+    state = _state_after(system, *checkpoint, step=np.zeros(checkpoint.X.shape[1]))
+    _send(system, state.U, iteration)
+    return state
 
 
 def publish_solution(item: tuple[System, State]) -> None:
@@ -344,13 +365,13 @@ def check_solution(item: tuple[System, State]) -> tuple[FloatArray, float]:
 
 
 def write_solution(
-    folder: Folder, partition: int, problem: PartitionedProblem, certain: bool
+    folder: Folder, partition: int, problem: PartitionedProblem, report: dict[str, Any]
 ) -> dict[str, Any]:
-    """Write the solution for all vertices of a partition."""
+    """Write the solution for all vertices of a partition, and return the report on the solver."""
     given = PartitionedGraph(folder).read(partition, Codes).codes
     vertices, X = problem.free_solution.read(partition, FreeSolution)
     X = np.clip(X, 0.0, 1.0)
-    if certain:
+    if report["certain"]:
         X /= X.sum(axis=1, keepdims=True)
     codes = given.copy()
     mass = np.asarray(given[:, None] == np.arange(problem.n_classes), dtype=np.float64)
@@ -358,4 +379,4 @@ def write_solution(
     codes[vertices] = mass[vertices].argmax(axis=1)
     solution = Solution(codes, confidence_of(mass), mass.astype(np.float32))
     problem.solution.write(partition, solution)
-    return {}
+    return report

@@ -45,7 +45,7 @@ from graphmargin.margin._solvers.feature_training import (
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine, TrainingReport, blend_machines
 
-GROUP_ROWS = "group_rows.json"
+GROUP_ROWS = "group_rows"
 GROUP_SHARE = 0.5
 """Share of the memory of a task for the features of its group."""
 
@@ -80,10 +80,13 @@ def train(
         The machine. Its report is that of the first candidate, with the largest gap of all.
     """
     stored = StoredMachine(run.folder)
-    if not stored.exists():
+
+    def write_machine() -> None:
         sample = _draw_sample(run, n_partitions, plan, kernel)
         feature_map = _feature_map(kernel, sample.landmarks, center)
         stored.write(_solve(run, plan, sample, feature_map))
+
+    run.run_once("machine", write_machine)
     return stored.read()
 
 

@@ -81,11 +81,14 @@ def choose_parameters(
     """
     n_classes, sampled = len(table.classes), SampledRows(run.folder)
     kernel_width, edge_width = widths
-    if not sampled.exists(0):
+
+    def write_sample() -> None:
         n_labeled = max(MAX_LABELED, MIN_LABELED_PER_CLASS * n_classes)
         quotas = balanced_quotas(table.label_counts.sum(axis=0), n_labeled)
         rows = draw_rows(run, table, quotas, MAX_TRIAL_ROWS, seed)
         sampled.write(0, read_sample(run, table, rows))
+
+    run.run_once(SampledRows.name, write_sample)
     run.stage(SampledGraph.name, _build_graph, 1, graph_parameters(parameters), edge_width, seed)
     on_sample = replace(
         parameters,

@@ -24,7 +24,6 @@ from graphmargin.distributed.engine.run import Run
 from graphmargin.distributed.engine.storage import Folder
 from graphmargin.distributed.io.ingest import TableSummary, read_sample
 from graphmargin.distributed.stages.partition_map import (
-    FILE,
     load_partition_map,
     make_partition_map,
     sample_size,
@@ -46,8 +45,9 @@ def partition_rows(
 
     Both have a record for each row range of the input.
     """
-    if not run.folder.exists(FILE):
-        _make_partition_map(run, table, n_partitions, graph, seed)
+    run.run_once(
+        "partition map", lambda: _make_partition_map(run, table, n_partitions, graph, seed)
+    )
     results = run.stage(OwnedRows.name, _partition, table.offsets[:-1].tolist(), graph.metric)
     n_replicas = sum(int(result["n_replicas"]) for result in results)
     return 1 + n_replicas / table.n_rows
@@ -69,7 +69,7 @@ def _make_partition_map(
     partitions = with_replica_radius(
         partitions, queries, points[index.reshape(neighbors.shape)], REPLICA_RECALL
     )
-    partitions.save(run.folder)  # last, as a run that goes on skips all of this if it is there
+    partitions.save(run.folder)
 
 
 def _exact_neighbors(
