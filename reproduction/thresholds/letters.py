@@ -16,11 +16,11 @@ from typing import TypeAlias
 
 from scipy import sparse
 
+from graphmargin._rows import subtract_center
 from graphmargin._typing import FloatArray
 from graphmargin.graph import knn_graph
 from graphmargin.graph.weights import paper_width
 from graphmargin.margin.kernels import Kernel
-from graphmargin.margin.machine import subtract_center
 from graphmargin.margin.training import choose_center
 from reproduction.pairs.methods import N_NEIGHBORS
 from reproduction.pairs.splits import PairSplit, split_pair

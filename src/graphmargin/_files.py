@@ -254,13 +254,18 @@ def _make_folder(folder: Path) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Wait until the names of files in a folder are on disk, if the system allows it."""
-    with suppress(OSError):
+    """Wait until the names of files in a folder are on disk, if the system can open folders."""
+    try:
         file = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(file)
-        finally:
-            os.close(file)
+    except OSError:
+        return
+    try:
+        os.fsync(file)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # of file systems that sync no folders
+            raise
+    finally:
+        os.close(file)
 
 
 def _check_kind(path: Path) -> None:

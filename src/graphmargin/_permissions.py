@@ -13,10 +13,11 @@ _inputs: ContextVar[tuple[os.stat_result, ...]] = ContextVar("_inputs", default=
 
 
 @contextmanager
-def made_from(*inputs: Path) -> Iterator[None]:
+def made_from(*inputs: Path | os.stat_result) -> Iterator[None]:
     """Give files that are new in the block no more permissions than the files they are made from.
 
-    The owner may always read and write them. Inputs that are not local files set no limit.
+    The owner may always read and write them. Inputs are paths, or the statuses of open files; those
+    that are not local files set no limit.
 
     Examples
     --------
@@ -38,33 +39,19 @@ def made_from(*inputs: Path) -> Iterator[None]:
         _inputs.reset(token)
 
 
-def new_file_mode(*inputs: Path) -> int:
-    """Return the mode with which `os.open` creates a file that is made from some others.
-
-    See `made_from`, which is for files that are written as a whole.
-    """
-    group = os.getegid() if hasattr(os, "getegid") else 0
-    return 0o666 & _permitted_mode(_statuses(inputs), group)
+def _statuses(inputs: Sequence[Path | os.stat_result]) -> list[os.stat_result]:
+    """Return the statuses of those inputs that are local files."""
+    statuses = []
+    for file in inputs:
+        with suppress(OSError):
+            statuses.append(file if isinstance(file, os.stat_result) else file.stat())
+    return statuses
 
 
 def permitted_mode(group: int) -> int:
     """Return the permissions that a new file of a group may have inside of `made_from`."""
-    return _permitted_mode(_inputs.get(), group)
-
-
-def _statuses(paths: Sequence[Path]) -> list[os.stat_result]:
-    """Return the statuses of those paths that are local files."""
-    statuses = []
-    for path in paths:
-        with suppress(OSError):
-            statuses.append(path.stat())
-    return statuses
-
-
-def _permitted_mode(inputs: Sequence[os.stat_result], group: int) -> int:
-    """Return the permissions that a new file of a group may have if it is made from some files."""
     mode = 0o777
-    for status in inputs:
+    for status in _inputs.get():
         others = status.st_mode & 0o007
         # Who may read the table as one of its group need not be in another group.
         of_group = status.st_mode & 0o070 if status.st_gid == group else others << 3

@@ -86,3 +86,16 @@ def test_a_name_that_is_no_utf8_has_a_journal_and_exports(table_file):
             assert answer["file"] == os.fsdecode(b"caf\xe9-labeled.2024.csv")
             content = client.get(answer["download"]).content
             assert content == path.with_name(answer["file"]).read_bytes()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no modes of this kind")
+def test_files_of_a_private_table_are_private(table_file):
+    table_file.chmod(0o600)
+    with open_studio(table_file) as studio, serve(studio) as client:
+        client.log_in()
+        client.decide(action="label", rows=[3, 6], **{"class": 0})
+        for what in ("table", "model", "report"):
+            client.post("/api/export", {"what": what})
+    written = [path for path in table_file.parent.iterdir() if path.name.startswith("pets")]
+    assert len(written) == 5  # the table, its journal, and three exports
+    assert {path.stat().st_mode & 0o777 for path in written} == {0o600}

@@ -200,7 +200,8 @@ def try_on_features(
             progress=progress,
         )
     else:  # folds need no sizes, so that threads have more to do at a time
-        tasks = [partial(try_on_all, labels.codes), *(partial(try_fold, fold) for fold in tested)]
+        tasks: list[Callable[[], Any]] = [partial(try_on_all, labels.codes)]
+        tasks += [partial(try_fold, fold) for fold in tested]
         (sizes, test), *tests = map_in_threads(
             lambda task: task(), tasks, n_jobs=execution.n_jobs, progress=progress
         )

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from graphmargin._files import check_writable, default_output
+from graphmargin._permissions import made_from
 from graphmargin.labeling.labeled_table import LabeledTable
 from graphmargin.labeling.labeling_task import check_new_columns
 from graphmargin.labeling.summary import summarize
@@ -54,14 +55,15 @@ class Exports:
         self._check(what, path, may_replace=may_replace)
         labeled = _labeled_table(self._studio)
         self._check(what, path, may_replace=may_replace)  # the fit may have taken minutes
-        if what == "table":
-            check_new_columns(labeled.task)
-            with table_writer(path, like=self._studio.path) as write:
-                write(labeled.table)
-        elif what == "model":
-            save_model(labeled.model(**summarize(labeled).details), path)
-        else:
-            write_labeling_page(report_on(labeled), path)
+        with made_from(self._studio.path):
+            if what == "table":
+                check_new_columns(labeled.task)
+                with table_writer(path, like=self._studio.path) as write:
+                    write(labeled.table)
+            elif what == "model":
+                save_model(labeled.model(**summarize(labeled).details), path)
+            else:
+                write_labeling_page(report_on(labeled), path)
         self._written[what] = path, path.stat()
         return path
 

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from graphmargin._files import check_writable
+from graphmargin._files import atomic_write, check_writable
+from graphmargin._permissions import made_from
 from graphmargin.labeling.labeling_task import LabelingTask
 from graphmargin.labels import UNLABELED
-from graphmargin.studio.journal_file import ENDING, Journal, TableLock, unused_name, write_durably
+from graphmargin.studio.journal_file import ENDING, Journal, TableLock, unused_name
 from graphmargin.studio.journal_lines import (
     Entry,
     JournalContent,
@@ -90,7 +91,8 @@ def open_journal(table: Path, task: LabelingTask, hashes: RowHashes) -> OpenedJo
             session, notes = _continue(path, content, header, first, hashes)
             if content.header != header:
                 kept = unused_name(path)
-                write_durably(kept, content.data, like=path.stat())
+                with made_from(path):
+                    atomic_write(kept, content.data)
                 _begin(path, table, header, session, hashes)
                 old, journal = journal, Journal(path)
                 old.release()
@@ -108,7 +110,8 @@ def _begin(
 ) -> None:
     """Write a journal with the decisions of a session in place of the old one."""
     entries = (entry_values(step.decision, hashes) for step in session.done)
-    write_durably(path, journal_bytes([header_values(header), *entries]), like=table.stat())
+    with made_from(table):
+        atomic_write(path, journal_bytes([header_values(header), *entries]))
 
 
 def session_from_journal(path: Path, task: LabelingTask) -> tuple[Session, tuple[str, ...]]:

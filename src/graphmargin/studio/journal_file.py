@@ -8,7 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from graphmargin._files import atomic_path, try_lock
+from graphmargin._files import atomic_write, try_lock
+from graphmargin._permissions import made_from
 from graphmargin.studio.journal_lines import JournalError, parse_journal, seal_line
 
 ENDING = ".studio.jsonl"
@@ -116,7 +117,8 @@ class Journal:
             return ""
         if self._copy is None:
             copy = unused_name(self.path)
-            write_durably(copy, bytes(self._lines), like=own)
+            with made_from(own):
+                atomic_write(copy, bytes(self._lines))
             self._copy = copy
         return (
             f"{self.path} was moved, replaced or cut while the studio was running; "
@@ -147,33 +149,6 @@ def _open_locked(path: Path, flags: int) -> int:
         msg = f"{path} is in use by another studio; end that one first"
         raise JournalError(msg)
     return file
-
-
-def write_durably(path: Path, content: bytes, *, like: os.stat_result) -> None:
-    """Replace a file at once, and return when it is on disk.
-
-    A new file has no more permissions than another one has, whose status is `like`.
-    """
-    is_new = not path.exists()
-    with atomic_path(path) as draft, draft.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    if is_new:
-        path.chmod(path.stat().st_mode & like.st_mode & 0o777)
-    _sync_folder(path.resolve().parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Return when the names of the files in a folder are on disk."""
-    try:
-        file = os.open(folder, os.O_RDONLY)
-    except OSError:  # a system that cannot open folders
-        return
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)
 
 
 def unused_name(path: Path) -> Path:

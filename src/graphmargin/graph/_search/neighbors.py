@@ -397,25 +397,21 @@ def _search_sparse(
 
     is_self_query = queries is None
     X = sparse.csr_array(X, dtype=np.float64)
+    others = X if queries is None else sparse.csr_array(queries, dtype=np.float64)
     center = center_of_full_columns(X)
-    if not is_self_query:
-        queries = sparse.csr_array(
-            subtract_center(sparse.csr_array(queries, dtype=np.float64), center)
-        )
-    X = sparse.csr_array(subtract_center(X, center))
-    queries = X if is_self_query else queries
+    X, others = (sparse.csr_array(subtract_center(rows, center)) for rows in (X, others))
     n_candidates = min(n_neighbors + is_self_query + SPARE_CANDIDATES, X.shape[0])
     search = NearestNeighbors(n_neighbors=n_candidates, algorithm="brute").fit(X)
-    candidates = search.kneighbors(queries, return_distance=False)
+    candidates = search.kneighbors(others, return_distance=False)
     squared = np.empty(candidates.shape)
     row_bytes = 12 * n_candidates * (1 + X.nnz // X.shape[0])
-    for rows in row_slices(queries.shape[0], row_bytes):
+    for rows in row_slices(others.shape[0], row_bytes):
         block = candidates[rows]
         repeated = np.repeat(np.arange(rows.start, rows.stop), n_candidates)
-        gaps = X[block.ravel()] - queries[repeated]
+        gaps = X[block.ravel()] - others[repeated]
         squared[rows] = gaps.power(2).sum(axis=1).reshape(block.shape)
     if is_self_query:
-        squared[candidates == np.arange(queries.shape[0])[:, None]] = np.inf
+        squared[candidates == np.arange(others.shape[0])[:, None]] = np.inf
     indices, squared = _nearest(candidates, squared, n_neighbors)
     return indices, np.sqrt(squared)
 

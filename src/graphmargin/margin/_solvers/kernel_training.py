@@ -128,7 +128,7 @@ def _columns_of(machine: MarginMachine, factor: float) -> PairColumns:
     return PairColumns(ends, np.tile(vectors, n_pairs), (factor * coefficients).T.ravel())
 
 
-def _matrix_of(columns: Sequence[PairColumns], n_rows: int) -> FloatArray | sparse.csc_array:
+def _matrix_of(columns: Sequence[PairColumns], n_rows: int) -> Any:
     """Return columns as a matrix, which is sparse if classes are so many that it is mostly zero."""
     sizes = np.concatenate([np.diff(part.ends) for part in columns])
     rows = np.concatenate([part.rows for part in columns])
@@ -203,7 +203,7 @@ def train_without_bias(
 def _machine_of_rows(
     solver: Solver,
     problem: MarginProblem,
-    coefficients: FloatArray | sparse.csc_array,
+    coefficients: Any,
     intercepts: FloatArray,
     violation: float,
     converged: bool,
@@ -284,7 +284,7 @@ def train_by_libsvm(
     )
 
 
-def _pair_coefficients(svm: SVC) -> tuple[FloatArray | sparse.csc_array, FloatArray]:
+def _pair_coefficients(svm: SVC) -> tuple[Any, FloatArray]:
     """Return LIBSVM's dual coefficients with a column for each pair of classes.
 
     LIBSVM stores for a support vector of class i its c-1 coefficients against the other classes,
