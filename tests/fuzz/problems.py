@@ -42,6 +42,7 @@ CHOOSING = {
     "ensemble": SemiSupervisedEnsemble(
         members=[MaxMarginGraphCut(kernel="linear", n_neighbors=2), MaxMarginGraphCut(), "harmonic"]
     ),
+    "ensemble, auto": SemiSupervisedEnsemble(),
 }
 MODELS = {**FIXED, **CHOOSING}
 
@@ -101,6 +102,31 @@ def plain_problems(draw, max_classes=3):
     y = np.where(np.arange(n) < n_classes * draw(st.integers(1, 4)), truth, -1)
     dtype = draw(st.sampled_from(["f8", "f4"]))
     return X.astype(dtype), y
+
+
+@st.composite
+def equal_rows_of_classes(draw):
+    """Return a few different rows, each of which occurs with several of three to five labels."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n_classes, n_rows = draw(st.integers(3, 5)), draw(st.integers(2, 4))
+    rows = rng.normal(size=(n_rows, draw(st.integers(1, 3)))).round(1)
+    n = n_classes * draw(st.integers(2, 5))
+    codes = np.concatenate([np.arange(n_classes), rng.integers(-1, n_classes, size=n - n_classes)])
+    return rows[rng.integers(n_rows, size=n)].astype(draw(st.sampled_from(["f8", "f4"]))), codes
+
+
+@st.composite
+def many_classes(draw):
+    """Return rows of more classes than those of which all pairs are compared."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n_classes, rows = draw(st.integers(31, 36)), draw(st.integers(2, 3))
+    codes = rng.permutation(np.repeat(np.arange(n_classes), rows))
+    spread = draw(st.sampled_from([0.0, 1.0, 4.0]))
+    X = spread * rng.normal(size=(n_classes, 4))[codes] + rng.normal(size=(len(codes), 4))
+    hidden = (rng.random(len(codes)) < 0.3) & (np.arange(len(codes)) > 0)
+    first = np.unique(codes, return_index=True)[1]
+    hidden[first] = False
+    return X.round(2), np.where(hidden, -1, codes)
 
 
 def with_constant_column(X, rng):

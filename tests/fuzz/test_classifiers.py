@@ -18,7 +18,9 @@ from tests.fuzz.problems import (
     ODD_VALUES,
     SPARSE_FORMS,
     check_fit,
+    equal_rows_of_classes,
     fit,
+    many_classes,
     plain_problems,
     probabilities,
 )
@@ -29,6 +31,8 @@ LARGEST = {"f4": 40, "f8": 320}
 """Binary exponents of units in which rows are well within the limits."""
 ROUNDING = {"f4": 1e-4, "f8": 1e-10}
 """Relative difference of probabilities that rounding explains."""
+ALONE = {"f4": 2e-3, "f8": 1e-6}
+"""Difference of probabilities of a row by itself from those that it has among others."""
 SOLVER_TOLERANCE = 5e-3
 """Difference of probabilities that the stopping rules of the machines allow."""
 
@@ -76,6 +80,50 @@ def test_the_form_of_rows_does_not_matter(count_case, name, problem, form):
         probabilities(model, rows), probabilities(expected, X), rtol=0, atol=SOLVER_TOLERANCE
     )
     np.testing.assert_array_equal(X, before)
+
+
+@given(models, st.one_of(equal_rows_of_classes(), plain_problems()), st.booleans())
+def test_a_row_alone_has_the_probabilities_that_it_has_among_others(
+    count_case, name, problem, is_sparse
+):
+    count_case("rows alone")
+    X, y = problem
+    rows = sparse.csr_array(X) if is_sparse else X
+    model = fit(name, rows, y)
+    if model is not None:
+        together = probabilities(model, rows)
+        for i in range(0, len(X), 5):
+            alone = probabilities(model, rows[[i]])
+            np.testing.assert_allclose(alone[0], together[i], rtol=0, atol=ALONE[X.dtype.str[1:]])
+
+
+@given(models, plain_problems(), st.sampled_from([1e3, -1e6, 1e8]))
+def test_a_constant_column_hides_nothing_of_sparse_rows(count_case, name, problem, constant):
+    count_case("constant columns")
+    X, y = problem
+    X = np.column_stack([X.astype("f8"), np.full(len(X), constant)])
+    if "poly" in name or "cosine" in name:  # which depend on the origin
+        return
+    model, expected = fit(name, sparse.csr_array(X), y), fit(name, X, y)
+    np.testing.assert_allclose(
+        probabilities(model, sparse.csr_array(X)),
+        probabilities(expected, X),
+        rtol=0,
+        atol=SOLVER_TOLERANCE,
+    )
+
+
+@given(fixed_models, many_classes(), st.booleans())
+def test_many_classes_have_results(count_case, name, problem, is_sparse):
+    count_case("many classes")
+    X, y = problem
+    rows = sparse.csr_array(X) if is_sparse else X
+    model = fit(name, rows, y)
+    assert model is not None
+    check_fit(model)
+    together = probabilities(model, rows)
+    np.testing.assert_allclose(probabilities(model, rows[[3]])[0], together[3], atol=1e-6)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict_proba(rows), together)
 
 
 @given(models, plain_problems(), st.sampled_from(GOOD_LABELS))

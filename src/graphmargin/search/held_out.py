@@ -85,9 +85,10 @@ def held_out_from(cv: Any, X: Any, y: Any, labels: EncodedLabels, seed: int) -> 
         cv = LabeledLeaveOneOut()
     elif isinstance(cv, int | np.integer) and not isinstance(cv, bool):
         cv = LabeledKFold(check_integer("cv", cv, low=2), random_state=seed)
-    if hasattr(cv, "split") and not isinstance(cv, str):
-        splits = list(cv.split(X, y))
-    elif isinstance(cv, Iterable) and not isinstance(cv, str):
+    is_text = isinstance(cv, str | bytes)
+    if hasattr(cv, "split") and not is_text:
+        splits = _splits_of(cv, X, y, labels)
+    elif isinstance(cv, Iterable) and not is_text:
         splits = list(cv)
     else:
         msg = (
@@ -100,6 +101,23 @@ def held_out_from(cv: Any, X: Any, y: Any, labels: EncodedLabels, seed: int) -> 
         msg = f"`cv` holds out no label in its {len(folds)} folds; use an integer or LabeledKFold"
         raise ValueError(msg)
     return HeldOutLabels(folds)
+
+
+def _splits_of(splitter: Any, X: Any, y: Any, labels: EncodedLabels) -> list[Any]:
+    """Return the folds of a splitter, which may not know the marker of unlabeled rows in y.
+
+    It then sees class codes, with -1 for unlabeled rows, as scikit-learn's own classifiers do.
+    """
+    try:
+        return list(splitter.split(X, y))
+    except (TypeError, ValueError):
+        if labels.labeled.all():
+            raise
+    try:
+        return list(splitter.split(X, labels.codes))
+    except (TypeError, ValueError) as error:
+        msg = f"`cv`={splitter!r} cannot split the rows: {error}; use LabeledKFold or an integer"
+        raise ValueError(msg) from error
 
 
 def validation_set(rows: Any, y: Any, classes: AnyArray) -> HeldOutLabels:
