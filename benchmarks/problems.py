@@ -118,6 +118,14 @@ def unit_vectors(seed: int, n: int = 200_000) -> Problem:
     return Problem(X, y, y_few, metric="cosine")
 
 
+def many_classes(seed: int, n_classes: int) -> Problem:
+    """Gaussian clouds of ten rows of 8 features in each of many classes, three labels a class."""
+    random = np.random.default_rng([6, seed])
+    y = random.permutation(np.repeat(np.arange(n_classes), 10))
+    X = 3.0 * random.normal(size=(n_classes, 8))[y] + random.normal(size=(len(y), 8))
+    return Problem(X, y, mask_labels(y, per_class=3, random_state=seed))
+
+
 def _keep_share(y: Any, share: float, random: Generator) -> Any:
     return np.where(random.random(len(y)) < share, y, -1)
 
@@ -138,6 +146,11 @@ PROBLEMS: dict[str, Callable[[int], Problem]] = {
     "mixture19-1e5": lambda seed: mixture(seed, 100_000, 19, n_classes=5, labels_per_class=100),
     "mixture16-1e6": lambda seed: mixture(seed, 1_000_000, 16),
     "mixture16-1e7": lambda seed: mixture(seed, 10_000_000, 16, n_classes=5, labels_per_class=200),
+    "classes-10": lambda seed: many_classes(seed, 10),
+    "classes-20": lambda seed: many_classes(seed, 20),
+    "classes-50": lambda seed: many_classes(seed, 50),
+    "classes-100": lambda seed: many_classes(seed, 100),
+    "classes-200": lambda seed: many_classes(seed, 200),
     "unit-vectors": unit_vectors,
     "unit-vectors-1e6": lambda seed: unit_vectors(seed, 1_000_000),
 }

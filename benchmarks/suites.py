@@ -139,6 +139,20 @@ SUITES: dict[str, Suite] = {
         ),
         base=DEFAULT_CUT,
     ),
+    "classes": Suite(
+        "Gaussian clouds of 10, 20, 50, 100 and 200 classes, ten rows of 8 features and three "
+        "labels in each: how time and memory grow with the number of classes, beside a supervised "
+        "SVM that is searched over 4 C and 4 widths in folds of the labels. More than 30 classes "
+        "are compared by shortlists of 20.",
+        tuple(
+            case
+            for n_classes in (10, 20, 50, 100, 200)
+            for case in _cases(
+                f"classes-{n_classes}", (ENSEMBLE, 0), (DEFAULT_CUT, 0), (SVC_SEARCH, 0)
+            )
+        ),
+        base=ENSEMBLE,
+    ),
     "ten-million": Suite(
         "Ten million rows of 16 features in float32, five classes, 1,000 labels, on one machine: "
         "with fixed parameters (gamma_g = 0.1, C = 10), with chosen ones, and the harmonic "

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_val_score
 
 from graphmargin.estimators import HarmonicClassifier
 from graphmargin.labels import encode_labels
@@ -273,6 +273,27 @@ def test_splitter_sees_the_rows_and_labels_as_they_are_given():
     assert splitter.seen == (X, y)
 
 
+@pytest.mark.parametrize(
+    "y",
+    [
+        [0, 0, 1, 1, 0, 1, None, None],
+        [0.0, 0.0, 1.0, 1.0, 0.0, 1.0, np.nan, np.nan],
+        ["a", "a", "b", "b", "a", "b", None, None],
+        pd.array([0, 0, 1, 1, 0, 1, pd.NA, pd.NA]),
+    ],
+    ids=["None", "NaN", "texts and None", "NA"],
+)
+def test_a_splitter_that_does_not_know_unlabeled_rows_sees_codes(y):
+    folds = held_out_from(StratifiedKFold(3), np.zeros((8, 2)), y, encode_labels(y), 0).folds
+    assert sorted(np.concatenate(folds).tolist()) == [0, 1, 2, 3, 4, 5]
+
+
+def test_a_splitter_that_fails_is_named():
+    y = ["a", "a", "b", "b", None]
+    with pytest.raises(ValueError, match=r"`cv`=StratifiedKFold.* cannot split the rows: .*; use"):
+        held_out_from(StratifiedKFold(9), np.zeros((5, 2)), y, encode_labels(y), 0)
+
+
 def test_folds_may_be_numbers_masks_slices_or_a_generator():
     mask = np.isin(np.arange(10), [2, 3])
     for fold in ([2, 3], np.array([3, 2]), mask, mask.tolist(), slice(1, 5), [2, 2, 3]):
@@ -293,6 +314,7 @@ def test_fold_without_labels_is_empty():
         (-3, "`cv` must be an integer >= 2, got -3"),
         (100, "must be at most 6, the number of labels in `y` that can be held out, got 100"),
         (True, "`cv` must be an integer, 'loo', a splitter, an iterable of (train, test) or a"),
+        (b"x", "`cv` must be an integer, 'loo', a splitter, an iterable of (train, test) or a"),
         (2.5, "a tuple (X_val, y_val), got 2.5"),
         ("leave-one-out", "a tuple (X_val, y_val), got 'leave-one-out'"),
         (LogisticRegression(), "a tuple (X_val, y_val), got LogisticRegression()"),

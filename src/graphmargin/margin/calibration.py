@@ -13,9 +13,9 @@ from scipy.special import log_softmax, softmax
 
 from graphmargin._blocks import row_slices
 from graphmargin._typing import FloatArray, IntArray
+from graphmargin.margin._solvers.shortlists import MAX_ALL_PAIRS
 from graphmargin.margin.coupling import class_scores, mean_sizes, scales_of_pairs
 from graphmargin.margin.machine import MarginMachine
-from graphmargin.margin.shortlists import MAX_ALL_PAIRS
 
 TYPICAL_LOG_ODDS = 2.0
 """Log-odds of the best class against the second best in the mean, the center of the prior."""

@@ -9,7 +9,7 @@ from graphmargin._blocks import row_slices
 from graphmargin._compilation import kernel
 from graphmargin._threads import map_in_threads
 from graphmargin._typing import FloatArray, IntArray
-from graphmargin.margin.shortlists import pair_numbers
+from graphmargin.margin._solvers.shortlists import pair_numbers
 
 PAIR_SHARPNESS = 4.0
 """Factor from f of a pair, in units of its mean absolute value, to the log-odds of the pair.

@@ -6,40 +6,28 @@ machine too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
 
-from graphmargin._blocks import row_slices
-from graphmargin._rows import (
-    MAGNITUDES,
-    check_magnitude,
-    largest_magnitude,
-    subtract_center,
-)
-from graphmargin._threads import map_in_threads
+from graphmargin._rows import subtract_center
 from graphmargin._typing import FloatArray, IntArray
-from graphmargin.margin.coupling import class_scores, mean_sizes
-from graphmargin.margin.kernels import MAX_VALUE_SHARE, Kernel
-from graphmargin.margin.shortlists import (
-    MAX_ALL_PAIRS,
-    class_sums,
-    make_shortlists,
-    pair_coefficients,
-    pair_numbers,
-    pair_values,
+from graphmargin.margin._solvers.evaluation import (
+    values_of_all_pairs,
+    values_of_class_sums,
+    values_of_shortlists,
+    values_on_kernel,
 )
+from graphmargin.margin._solvers.shortlists import MAX_ALL_PAIRS, make_shortlists
+from graphmargin.margin.coupling import class_scores, mean_sizes
+from graphmargin.margin.kernels import Kernel
 
 Solver = Literal["smo", "libsvm", "coordinate descent", "L-BFGS"]
-Evaluation = Callable[[Any, slice], FloatArray]
-"""A function of the kernel values of some rows, which a slice tells."""
 MAX_PAIR_VALUES = 500_000
 """Largest number of values of f from which the means of many pairs are computed."""
-ROUNDING = {"float32": 4e-6, "float64": 2e-12}
-"""Size of rounding errors of f, relative to the sum of the absolute values that it adds up."""
 
 
 @dataclass(frozen=True)
@@ -133,40 +121,15 @@ class MarginMachine:
         The result of dense single-precision rows is in single precision, unless the training rows
         were too large or too small for it, or f is. Values that are rounding errors are zero.
         """
-
-        def evaluator(coefficients: Any) -> Evaluation:
-            sizes = _sizes(coefficients)
-            return lambda V, _: _without_rounding(
-                np.asarray(V @ coefficients + self.intercepts, dtype=V.dtype),
-                *(V, sizes, self.intercepts),
-            )
-
-        return self._evaluate(X, len(self.intercepts), evaluator)
+        return values_of_all_pairs(self, X)
 
     def class_sums(self, X: Any, pair_scales: FloatArray) -> FloatArray:
         """Return the sum of f over all pairs of each class, in units of `pair_scales`."""
-
-        def evaluator(coefficients: Any) -> Evaluation:
-            sums, constants = class_sums(coefficients, self.intercepts, pair_scales, self.n_classes)
-            return lambda V, _: np.asarray(V @ sums + constants)
-
-        return self._evaluate(X, self.n_classes, evaluator)
+        return values_of_class_sums(self, X, pair_scales)
 
     def shortlisted(self, X: Any, shortlists: IntArray) -> FloatArray:
-        """Return f for the pairs of a shortlist of each row, see `shortlists`."""
-        numbers, intercepts = pair_numbers(shortlists, self.n_classes), self.intercepts
-
-        def evaluator(coefficients: Any) -> Evaluation:
-            columns, sizes = pair_coefficients(coefficients), _sizes(coefficients)
-
-            def evaluate(V: Any, rows: slice) -> FloatArray:
-                V, pairs = _dense(V), numbers[rows]
-                values = pair_values(V, columns, intercepts, pairs)
-                return _without_rounding(values, V, sizes[pairs], intercepts[pairs])
-
-            return evaluate
-
-        return self._evaluate(X, numbers.shape[1], evaluator)
+        """Return f for the pairs of a shortlist of each row, of shape (n, k)."""
+        return values_of_shortlists(self, X, shortlists)
 
     def scores(self, X: Any, pair_scales: FloatArray | float = 1.0) -> FloatArray:
         """Return the class scores of every row, see `class_scores`.
@@ -187,61 +150,6 @@ class MarginMachine:
             most = max(1, MAX_PAIR_VALUES // len(self.intercepts))
             X = X[:: max(1, -(-X.shape[0] // most))]
         return mean_sizes(self.pairwise(X))
-
-    def _evaluate(
-        self, X: Any, n_columns: int, evaluator: Callable[[Any], Evaluation]
-    ) -> FloatArray:
-        """Return a function of the kernel values of rows, which are processed in blocks.
-
-        `evaluator` takes the coefficients in the precision of X, and returns the function.
-        """
-        if X.dtype == np.float32 and not self._fits_single_precision:
-            X = X.astype(np.float64)
-        machine = self.collapse_linear()
-        vectors, coefficients = machine.vectors, machine.coefficients
-        if vectors is None:
-            unit = self.kernel.width**2
-            coefficients = coefficients if unit == 1 else coefficients / unit
-        elif self.kernel.kind != "precomputed":
-            vectors = subtract_center(vectors, self.center)
-        with np.errstate(over="ignore"):
-            evaluate = evaluator(coefficients.astype(X.dtype, copy=False))
-        result = np.empty((X.shape[0], n_columns), dtype=X.dtype)
-
-        def fill(rows: slice) -> None:
-            with np.errstate(over="ignore", invalid="ignore"):
-                block = evaluate(self._kernel_values(X[rows], vectors), rows)
-                result[rows] = _checked(block.astype(X.dtype, copy=False))
-
-        blocks = list(row_slices(X.shape[0], 16 * machine.coefficients.shape[0]))
-        try:
-            if len(blocks) == 1:
-                fill(blocks[0])
-            else:
-                map_in_threads(fill, blocks, n_jobs=None)
-        except OverflowError:
-            if X.dtype == np.float32:
-                return self._evaluate(X.astype(np.float64), n_columns, evaluator)
-            msg = (
-                f"`X` has numbers of size {largest_magnitude(X):.0e}, for which the function "
-                "overflows; are they in the unit of the training rows?"
-            )
-            raise ValueError(msg) from None
-        return result
-
-    def _kernel_values(self, points: Any, vectors: Any) -> Any:
-        """Return the numbers of which f is a linear function: kernel values, or centered rows."""
-        if self.kernel.kind == "precomputed":
-            return points[:, vectors]
-        check_magnitude(points, is_new=True)
-        points = subtract_center(points, self.center)
-        return points if vectors is None else self.kernel(points, vectors)
-
-    @property
-    def _fits_single_precision(self) -> bool:
-        """True if squares of center and width neither overflow nor vanish in single precision."""
-        low, high = MAGNITUDES["float32"]
-        return bool(low <= self.kernel.width <= high and np.abs(self.center).max() <= high)
 
     def collapse_linear(self) -> MarginMachine:
         """Return a linear machine with feature weights in place of vectors, any other as it is.
@@ -305,7 +213,7 @@ def pairwise_values(machines: Sequence[MarginMachine], X: Any) -> list[FloatArra
     [[[0.0]], [[1.0]]]
     """
     if machines[0].kernel.kind == "precomputed":
-        return _joint_products(machines, X)
+        return values_on_kernel(machines, X)
     joined = replace(
         machines[0],
         coefficients=np.hstack([machine.coefficients for machine in machines]),
@@ -335,60 +243,6 @@ def shortlisted_values(
         sums += machine.class_sums(X, of_machine)
     shortlists = make_shortlists(sums)
     return [machine.shortlisted(X, shortlists) for machine in machines], shortlists
-
-
-def _joint_products(machines: Sequence[MarginMachine], K: Any) -> list[FloatArray]:
-    """Return f from rows of kernel values, with one product for many machines at a time."""
-    joint_values: list[FloatArray] = []
-    n_pairs = machines[0].coefficients.shape[1]
-    at_once = max(1, K.shape[1] // n_pairs)
-    for start in range(0, len(machines), at_once):
-        group = machines[start : start + at_once]
-        coefficients = np.zeros((K.shape[1], len(group), n_pairs))
-        for i, machine in enumerate(group):
-            coefficients[machine.vectors, i] = machine.coefficients
-        intercepts = np.concatenate([machine.intercepts for machine in group])
-        coefficients = coefficients.reshape(K.shape[1], -1)
-        values = np.asarray(K @ coefficients + intercepts)
-        values = _without_rounding(values, K, _sizes(coefficients), intercepts)
-        joint_values += np.split(values, len(group), axis=1)
-    return joint_values
-
-
-def _checked(f: FloatArray) -> FloatArray:
-    """Return f, or raise OverflowError if a value overflows or is close to it."""
-    if not np.abs(f).max(initial=0.0) <= MAX_VALUE_SHARE * np.finfo(f.dtype).max:
-        raise OverflowError
-    return f
-
-
-def _dense(V: Any) -> FloatArray:
-    return np.asarray(V.toarray() if sparse.issparse(V) else V)
-
-
-def _sizes(coefficients: Any) -> FloatArray:
-    """Return the sum of the absolute coefficients of every pair."""
-    return np.asarray(abs(coefficients).sum(axis=0), dtype=np.float64)
-
-
-def _without_rounding(
-    f: FloatArray, V: Any, sizes: FloatArray, intercepts: FloatArray
-) -> FloatArray:
-    """Return f with zeros in place of values that are as small as rounding errors of their sums.
-
-    Such values depend on the order in which a library adds them up, so that a row alone and the
-    same row among others would have different ones. `sizes` has the `_sizes` of the values.
-    """
-    if not f.size:
-        return f
-    absolute, share, constants = np.abs(f), ROUNDING[f.dtype.name], np.abs(intercepts)
-    largest = np.zeros(len(f))
-    if V.shape[1]:
-        maxima = abs(V).max(axis=1)
-        largest += (maxima.toarray() if sparse.issparse(maxima) else np.asarray(maxima)).ravel()
-    if (absolute <= share * (largest.max() * sizes + constants)).any():  # hardly ever
-        f[absolute <= share * (largest[:, None] * sizes + constants)] = 0.0
-    return f
 
 
 def blend_machines(machines: Sequence[MarginMachine], weights: Sequence[float]) -> MarginMachine:

@@ -19,11 +19,11 @@ from graphmargin.margin._solvers.annealing import SMOOTHNESS, anneal_pairs
 from graphmargin.margin._solvers.feature_maps import FeatureMap, explicit_features
 from graphmargin.margin._solvers.feature_training import N_LANDMARKS, feature_precision
 from graphmargin.margin._solvers.kernel_training import train_on_kernel
+from graphmargin.margin._solvers.shortlists import MAX_ALL_PAIRS, pair_numbers
 from graphmargin.margin.class_weights import weights_of_rows
 from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine, TrainingReport, predicted_codes
 from graphmargin.margin.pairs import class_pairs
-from graphmargin.margin.shortlists import MAX_ALL_PAIRS, pair_numbers
 from graphmargin.margin.training import (
     Approximation,
     check_approximation,

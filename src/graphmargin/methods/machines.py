@@ -29,8 +29,7 @@ from graphmargin.margin.machine import (
 )
 from graphmargin.margin.machine_part import MachinePart
 from graphmargin.margin.pairs import MarginProblem
-from graphmargin.margin.shortlists import MAX_ALL_PAIRS
-from graphmargin.margin.solvers import train_on_kernel
+from graphmargin.margin.solvers import MAX_ALL_PAIRS, train_on_kernel
 from graphmargin.margin.training import Approximation, choose_center, train_machines
 from graphmargin.search.choice import Choice
 from graphmargin.search.data import InducedKey, TrainingData, TrialRows

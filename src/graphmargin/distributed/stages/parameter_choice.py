@@ -30,7 +30,7 @@ from graphmargin.distributed.io.ingest import TableSummary, draw_rows, read_samp
 from graphmargin.graph.adjacency import neighbor_graph
 from graphmargin.labels import EncodedLabels
 from graphmargin.margin._solvers.feature_maps import balanced_quotas
-from graphmargin.margin.shortlists import MAX_ALL_PAIRS
+from graphmargin.margin.solvers import MAX_ALL_PAIRS
 from graphmargin.methods.cut import Cut
 from graphmargin.methods.machines import MAX_BLENDED
 from graphmargin.search.choice import Choice

@@ -14,6 +14,7 @@ from graphmargin._rows import subtract_center
 from graphmargin._threads import map_in_threads
 from graphmargin._typing import FloatArray, IntArray, ProgressCallback
 from graphmargin.margin._solvers.fixed_bias_descent import FixedBiasSolution, solve_fixed_bias
+from graphmargin.margin._solvers.shortlists import MAX_ALL_PAIRS
 from graphmargin.margin._solvers.smo import (
     MAX_ITERATIONS,
     TOLERANCE,
@@ -31,7 +32,6 @@ from graphmargin.margin.pairs import (
     pair_rows,
     rows_by_class,
 )
-from graphmargin.margin.shortlists import MAX_ALL_PAIRS
 
 if TYPE_CHECKING:
     from sklearn.svm import SVC

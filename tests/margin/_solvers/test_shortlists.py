@@ -8,10 +8,7 @@ from scipy import sparse
 
 from graphmargin.margin import Kernel, train_machine
 from graphmargin.margin import machine as machine_module
-from graphmargin.margin.coupling import class_scores, scales_of_pairs
-from graphmargin.margin.machine import blend_machines, predicted_codes, shortlisted_values
-from graphmargin.margin.pairs import class_pairs
-from graphmargin.margin.shortlists import (
+from graphmargin.margin._solvers.shortlists import (
     MAX_ALL_PAIRS,
     N_SHORTLISTED,
     class_sums,
@@ -20,6 +17,9 @@ from graphmargin.margin.shortlists import (
     pair_numbers,
     pair_values,
 )
+from graphmargin.margin.coupling import class_scores, scales_of_pairs
+from graphmargin.margin.machine import blend_machines, predicted_codes, shortlisted_values
+from graphmargin.margin.pairs import class_pairs
 
 MANY = MAX_ALL_PAIRS + 10
 
@@ -94,7 +94,7 @@ def test_a_shortlist_of_all_classes_changes_nothing(monkeypatch):
     units = scales_of_pairs(machine.pair_means(X))
     expected = machine.scores(X, units)
     monkeypatch.setattr(machine_module, "MAX_ALL_PAIRS", 2)
-    monkeypatch.setattr("graphmargin.margin.shortlists.N_SHORTLISTED", 6)
+    monkeypatch.setattr("graphmargin.margin._solvers.shortlists.N_SHORTLISTED", 6)
     np.testing.assert_allclose(machine.scores(X, units), expected, atol=1e-9)
 
 
