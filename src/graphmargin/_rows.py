@@ -154,7 +154,7 @@ def subtract_center(X: Any, center: FloatArray | float) -> Any:
     if not sparse.issparse(X):
         return (X - center).astype(X.dtype, copy=False)
     columns, n = np.flatnonzero(center), X.shape[0]
-    if n * len(columns) > X.nnz:
+    if n * len(columns) > np.count_nonzero(X.data):
         return (X.toarray() - center).astype(X.dtype, copy=False)
     shifts = np.tile(center[columns], n).astype(X.dtype)
     ends = len(columns) * np.arange(n + 1)

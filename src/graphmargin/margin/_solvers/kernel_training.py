@@ -99,7 +99,7 @@ def train_on_kernel(
             bounds,
             start=columns,
             tolerance=tolerance,
-            max_iterations=max_iterations or MAX_ITERATIONS,
+            max_iterations=min(max_iterations or MAX_ITERATIONS, MAX_ITERATIONS),
         )
 
     if progress is None and (n_jobs == 1 or len(pairs) == 1):  # threads take time to start
