@@ -48,10 +48,11 @@ MAX_BLENDED = 4
 """Largest number of machines in a blend that have to be trained after trials on a sample."""
 TRIAL_TOLERANCE = 1e-3
 """Tolerance of trial machines, in units of f: it changes scores slightly, but no label."""
-TRIAL_ITERATIONS = 10_000
-"""Largest number of iterations for a pair of classes in trials, beside 100 for each row.
+TRIAL_ITERATIONS = 300
+"""Largest number of iterations of trial machines for each row, and 10,000 more.
 
-Problems of well scaled rows take fewer than ten for each row.
+Pairs of letters with 20 labels a class take up to 180 for each of their rows, and other tables
+fewer. Kernel values that are rounding errors would take millions.
 """
 FEW_LABELED = 300
 """Largest number of given labels with which landmarks replace exact machines from fewer rows on.
@@ -389,7 +390,7 @@ def _train_candidates(
                 sample_weight=labels.weights,
                 start=last.get(key) if start is None else start[i],
                 tolerance=TRIAL_TOLERANCE,
-                max_iterations=TRIAL_ITERATIONS + 100 * len(K),
+                max_iterations=10_000 + TRIAL_ITERATIONS * len(K),
                 n_jobs=1,
             )
         last[key] = same[identity]
