@@ -25,3 +25,10 @@ def count_case():
 def pytest_terminal_summary(terminalreporter):
     for name, number in sorted(CASES.items()):
         terminalreporter.write_line(f"cases of {name}: {number}")
+
+
+def pytest_collection_modifyitems(items):
+    """Let a failure be reported as it is, though its arguments, such as model files, are long."""
+    for item in items:
+        if "tests/fuzz" in item.path.as_posix():
+            item.add_marker(pytest.mark.filterwarnings("ignore:Generating overly large repr"))

@@ -115,6 +115,11 @@ def test_scores_are_those_of_pairs_in_their_units():
     np.testing.assert_array_equal(class_scores(f[:, :1], 2, units[:1]), -f[:, 0])
 
 
+def test_units_that_are_as_small_as_numbers_can_be_give_certain_pairs():
+    scores = class_scores(np.array([[1.0, 2.0, -3.0]]), 3, np.full(3, 5e-324))
+    np.testing.assert_allclose(scores, coupled_log_probabilities(np.array([[9, 9, -9.0]]), 3))
+
+
 def test_scales_are_means_of_absolute_values_and_never_zero():
     f = np.array([[1.0, 0.0, -4.0], [-3.0, 0.0, 4.0]], dtype=np.float32)
     assert scales_of_pairs(mean_sizes(f)).tolist() == [2.0, 1.0, 4.0]

@@ -59,11 +59,13 @@ def class_scores(
     """
     if n_classes == 2:
         return np.asarray(-pairwise[:, 0])
-    if shortlists is None:
-        return coupled_log_probabilities(pairwise / pair_scales, n_classes)
-    if np.ndim(pair_scales):
+    if shortlists is not None and np.ndim(pair_scales):
         pair_scales = np.asarray(pair_scales)[pair_numbers(shortlists, n_classes)]
-    log_p = coupled_log_probabilities(pairwise / pair_scales, shortlists.shape[1])
+    with np.errstate(over="ignore"):  # the log-odds are bounded
+        in_units = pairwise / pair_scales
+    if shortlists is None:
+        return coupled_log_probabilities(in_units, n_classes)
+    log_p = coupled_log_probabilities(in_units, shortlists.shape[1])
     scores = np.repeat(log_p.min(axis=1, keepdims=True), n_classes, axis=1)
     np.put_along_axis(scores, shortlists, log_p, axis=1)
     return scores
