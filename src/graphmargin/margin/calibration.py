@@ -13,8 +13,7 @@ from scipy.special import log_softmax, softmax
 
 from graphmargin._blocks import row_slices
 from graphmargin._typing import FloatArray, IntArray
-from graphmargin.margin._solvers.shortlists import MAX_ALL_PAIRS
-from graphmargin.margin.coupling import class_scores, mean_sizes, scales_of_pairs
+from graphmargin.margin.coupling import scales_of_pairs
 from graphmargin.margin.machine import MarginMachine
 
 TYPICAL_LOG_ODDS = 2.0
@@ -229,15 +228,9 @@ def calibrate_machine(
     >>> calibration.pair_scales.round(3).tolist(), round(calibration.sharpness, 2)
     ([1.5], 1.55)
     """
-    if machine.n_classes <= MAX_ALL_PAIRS:
-        pairwise = machine.pairwise(X)
-        pair_scales = scales_of_pairs(mean_sizes(pairwise))
-        scores = class_scores(pairwise, machine.n_classes, pair_scales)
-    else:
-        pair_scales = scales_of_pairs(machine.pair_means(X))
-        scores = machine.scores(X, pair_scales)
+    means, scores = machine.scores_in_own_units(X)
     calibration = fit_calibration(scores, targets, class_weight=class_weight)
-    return replace(calibration, pair_scales=pair_scales)
+    return replace(calibration, pair_scales=scales_of_pairs(means))
 
 
 def typical_sharpness(scores: FloatArray) -> float:

@@ -22,7 +22,7 @@ from graphmargin.margin._solvers.evaluation import (
     values_on_kernel,
 )
 from graphmargin.margin._solvers.shortlists import MAX_ALL_PAIRS, make_shortlists
-from graphmargin.margin.coupling import class_scores, mean_sizes
+from graphmargin.margin.coupling import class_scores, mean_sizes, scales_of_pairs
 from graphmargin.margin.kernels import Kernel
 
 Solver = Literal["smo", "libsvm", "coordinate descent", "L-BFGS"]
@@ -143,6 +143,15 @@ class MarginMachine:
         shortlists = make_shortlists(self.class_sums(X, units))
         values = self.shortlisted(X, shortlists)
         return class_scores(values, self.n_classes, pair_scales, shortlists)
+
+    def scores_in_own_units(self, X: Any) -> tuple[FloatArray, FloatArray]:
+        """Return the mean absolute values of f for every pair, and class scores in these units."""
+        if self.n_classes > MAX_ALL_PAIRS:
+            means = self.pair_means(X)
+            return means, self.scores(X, scales_of_pairs(means))
+        f = self.pairwise(X)
+        means = mean_sizes(f)
+        return means, class_scores(f, self.n_classes, scales_of_pairs(means))
 
     def pair_means(self, X: Any) -> FloatArray:
         """Return the mean absolute value of f for every pair; of many classes, at some rows."""

@@ -250,8 +250,8 @@ def _unlabeled_sizes(machines: Sequence[MarginMachine], X: Any) -> UnlabeledSize
             sizes.append((means, predicted_codes(scores)))
         return sizes
     for machine in machines:
-        means = machine.pair_means(X)
-        sizes.append((means, predicted_codes(machine.scores(X, scales_of_pairs(means)))))
+        means, scores = machine.scores_in_own_units(X)
+        sizes.append((means, predicted_codes(scores)))
     return sizes
 
 
