@@ -7,9 +7,9 @@ import pytest
 from graphmargin import MaxMarginGraphCut, SemiSupervisedEnsemble
 from graphmargin.datasets import load_digits, mask_labels
 from graphmargin.harmonic.solution import solve_path
-from graphmargin.labeling.label_sources import GIVEN, INDUCED, MODEL
 from graphmargin.labeling.labeled_table import EXPLANATION_GAMMA_G, label_rows
 from graphmargin.labeling.labeling_task import task_of
+from graphmargin.report.label_sources import GIVEN, INDUCED, MODEL
 from graphmargin.tables.table_errors import TableError
 from graphmargin.tables.writing import table_writer
 

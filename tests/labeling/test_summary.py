@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from graphmargin.confidence.held_out_predictions import estimate_accuracy
-from graphmargin.labeling.label_sources import SOURCES
 from graphmargin.labeling.summary import summarize
+from graphmargin.report.label_sources import SOURCES
 
 
 @pytest.fixture(scope="module")

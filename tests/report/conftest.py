@@ -8,10 +8,9 @@ import pytest
 from graphmargin.confidence.coverage import CoverageCurve, SurestRows
 from graphmargin.confidence.held_out_predictions import AccuracyEstimate
 from graphmargin.confidence.thresholds import ThresholdRow
-from graphmargin.labeling.label_sources import SOURCES
-from graphmargin.labeling.row_preview import RowNote
-from graphmargin.labeling.summary import CandidateSummary, Summary
-from graphmargin.labeling.table_report import GraphMap, Report
+from graphmargin.report.content import GraphMap, Report, RowNote
+from graphmargin.report.label_sources import SOURCES
+from graphmargin.report.summary import CandidateSummary, Summary
 from graphmargin.tables.column_names import ColumnUse
 from tests.report.changes import change
 

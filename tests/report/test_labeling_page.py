@@ -9,8 +9,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from graphmargin.labeling.summary import MemberSummary
 from graphmargin.report.labeling_page import labeling_page
+from graphmargin.report.summary import MemberSummary
 from tests.report.changes import change
 
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from graphmargin.distributed.dask_tables import TableRequest
     from graphmargin.distributed.engine.storage import Folder
     from graphmargin.labeling.prediction import PredictionSummary
-    from graphmargin.labeling.summary import Summary
     from graphmargin.margin.class_weights import ClassWeight
+    from graphmargin.report.summary import Summary
 
 REQUIRED_PACKAGES = ("cryptography", "dask", "distributed")
 """Packages that only ``--dask`` imports."""
@@ -79,7 +79,7 @@ def label_on_dask(
     from graphmargin.distributed.engine.cluster import cluster_at
     from graphmargin.distributed.engine.run import locked
     from graphmargin.distributed.engine.storage import Folder
-    from graphmargin.labeling.table_report import Report
+    from graphmargin.report.content import Report
 
     folder = (default_output_folder(table, "labeled") if out is None else out).rstrip("/")
     work_folder = Folder.at(f"{folder}.work" if work_dir is None else work_dir)

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from graphmargin.labeling.summary import Summary
-    from graphmargin.labeling.table_report import Report
     from graphmargin.models.table_model import TableModel
+    from graphmargin.report.content import Report
+    from graphmargin.report.summary import Summary
 
 
 class _Labeled(Protocol):

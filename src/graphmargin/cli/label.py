@@ -41,9 +41,9 @@ from graphmargin.cli.progress import show_progress
 if TYPE_CHECKING:
     from graphmargin.labeling.labeled_table import LabeledTable
     from graphmargin.labeling.labeling_task import LabelingTask
-    from graphmargin.labeling.summary import Summary
-    from graphmargin.labeling.table_report import Report
     from graphmargin.margin.class_weights import ClassWeight
+    from graphmargin.report.content import Report
+    from graphmargin.report.summary import Summary
 
 LABEL_HELP = """Predict the missing labels of a table.
 

@@ -20,7 +20,7 @@ from graphmargin._errors import printable
 if TYPE_CHECKING:
     from graphmargin.confidence.coverage import SurestRows
     from graphmargin.confidence.held_out_predictions import AccuracyEstimate
-    from graphmargin.labeling.summary import Summary
+    from graphmargin.report.summary import Summary
 
 MAX_CLASSES = 12
 """Largest number of classes in a summary."""
@@ -226,7 +226,7 @@ def _choice_lines(summary: Summary) -> list[tuple[str, str]]:
             f"with {summary.supervised_share:.0%} of the weight; best: {gamma_g}, C {best.C:.3g}"
         )
         return [("chosen", text)]
-    from graphmargin.labeling.summary import weights_text
+    from graphmargin.report.summary import weights_text
 
     weights = {member.name: member.weight for member in summary.members if member.weight > 0}
     lines = [("chosen", weights_text(weights))]

@@ -32,13 +32,14 @@ from graphmargin.distributed.io.output import (
 from graphmargin.distributed.io.parquet_files import check_columns, check_types
 from graphmargin.distributed.io.row_ranges import RowRange, Source, open_source, read_batches
 from graphmargin.distributed.pipeline import FitRequest, FittedOnCluster, run_fit
-from graphmargin.labeling.label_sources import SOURCES
 from graphmargin.labeling.labeling_task import all_labeled_message
-from graphmargin.labeling.summary import ClusterUse, Summary, candidates_of
+from graphmargin.labeling.summary import candidates_of
 from graphmargin.labels import UNLABELED_IN_TABLES
 from graphmargin.margin.class_weights import ClassWeight, check_class_weight
 from graphmargin.methods.cut import Cut
 from graphmargin.models.table_model import TableModel
+from graphmargin.report.label_sources import SOURCES
+from graphmargin.report.summary import ClusterUse, Summary
 from graphmargin.reports.advice import evidence_advice, unreached_advice
 from graphmargin.search.choice import Choice
 from graphmargin.search.parameters import (

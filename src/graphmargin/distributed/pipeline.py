@@ -125,7 +125,7 @@ class FittedOnCluster:
     sample : SampleSize
         Numbers of rows on which parameters were chosen.
     class_counts, source_counts : array
-        Rows of each class, and of each of `graphmargin.labeling.label_sources.SOURCES`.
+        Rows of each class, and of each of `graphmargin.report.label_sources.SOURCES`.
     warnings : tuple of FitWarning
     """
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from graphmargin._texts import format_count
 from graphmargin.confidence.label_errors import label_errors
 from graphmargin.labeling.labeled_table import LabeledTable
-from graphmargin.labeling.row_preview import RowNote, row_notes
+from graphmargin.labeling.row_preview import row_notes
+from graphmargin.report.content import RowNote
 
 
 @dataclass(frozen=True)

@@ -18,13 +18,13 @@ from graphmargin.confidence.prediction_sets import (
     set_thresholds,
 )
 from graphmargin.harmonic.solution import HarmonicSolution, solve_path
-from graphmargin.labeling.label_sources import GIVEN, INDUCED, MODEL
 from graphmargin.labeling.labeling_task import LabelingTask
 from graphmargin.labeling.output_cells import label_cells, set_cells
 from graphmargin.margin.class_weights import ClassWeight, class_weights
 from graphmargin.methods import default_members, named_member
 from graphmargin.methods.harmonic import WalkDetails
 from graphmargin.models.table_model import TableModel
+from graphmargin.report.label_sources import GIVEN, INDUCED, MODEL
 from graphmargin.reports.graph_reports import GraphReport, graph_report
 from graphmargin.search.choice import Choice
 from graphmargin.search.data import TrainingData
@@ -102,7 +102,7 @@ class LabeledTable:
 
     @cached_property
     def sources(self) -> AnyArray:
-        """The source of every label, see `graphmargin.labeling.label_sources`."""
+        """The source of every label, see `graphmargin.report.label_sources`."""
         agreed = self.cut.solution.codes == self.codes
         return np.where(self.task.target.labeled, GIVEN, np.where(agreed, INDUCED, MODEL))
 

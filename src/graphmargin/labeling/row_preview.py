@@ -3,44 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from textwrap import shorten
 from typing import Any
 
 from graphmargin.labeling.labeling_task import LabelingTask
+from graphmargin.report.content import RowNote
 from graphmargin.tables.column_names import ID_NOTE
 
 MAX_COLUMNS = 4
 MAX_CHARACTERS = 60
 _MANY_DECIMALS = re.compile(r"-?\d{1,4}\.\d{4,}")
 _RANK = {"text": 0, "category": 1, "date": 2, "number": 3}
-
-
-@dataclass(frozen=True)
-class RowNote:
-    """A row to check: one with an uncertain prediction, or with a label that is probably wrong.
-
-    Attributes
-    ----------
-    row : int
-        Its number, from 1.
-    label : str
-        The predicted or the given label.
-    other : str
-        The second best prediction, or the most likely class without the given label.
-    score : float
-        Confidence of a predicted label, the probability that it is right; probability that a
-        given label is wrong.
-    cells : mapping from str to str
-        Values of the row in a few columns, shortened.
-    """
-
-    row: int
-    label: str
-    other: str
-    score: float
-    cells: Mapping[str, str]
 
 
 def preview_columns(task: LabelingTask) -> tuple[str, ...]:

@@ -1,20 +1,17 @@
-"""The report on a labeled table: its summary, and all that only the report page shows."""
+"""The computation of the content of the report page on a labeled table."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-
 import numpy as np
 
-from graphmargin.confidence.coverage import CoverageCurve
 from graphmargin.confidence.thresholds import ThresholdRow, threshold_table
 from graphmargin.labeling.graph_layout import force_layout, sample_for_map
 from graphmargin.labeling.label_audit import audit_labels
-from graphmargin.labeling.label_sources import INDUCED, MODEL
 from graphmargin.labeling.labeled_table import LabeledTable
-from graphmargin.labeling.row_preview import RowNote, preview_rows, row_notes
-from graphmargin.labeling.summary import Summary, coverage_of, summary_with
+from graphmargin.labeling.row_preview import preview_rows, row_notes
+from graphmargin.labeling.summary import coverage_of, summary_with
+from graphmargin.report.content import GraphMap, Report, RowNote
+from graphmargin.report.label_sources import INDUCED, MODEL
 
 N_BINS = 20
 """Number of bins of the histogram of confidences."""
@@ -22,86 +19,6 @@ MAX_LISTED = 20
 """Largest number of rows in a list of the report."""
 RARE_SHARE = 0.2
 """Share of the rows below which one of two classes is rare, so that other thresholds matter."""
-
-
-@dataclass(frozen=True)
-class GraphMap:
-    """The graph, or a sample of its points, in the plane.
-
-    Attributes
-    ----------
-    x, y : tuple of float
-        Coordinates in [0, 1].
-    rows : tuple of int
-        Row numbers, from 1.
-    codes : tuple of int
-        Class of each point.
-    confidence : tuple of float
-    sources : tuple of str
-        "given", "induced" or "model".
-    cells : tuple of mapping from str to str
-        Values of each row in a few columns, shortened.
-    edges : tuple of (int, int)
-        Pairs of points, by their index in these tuples.
-    method : str
-        A sentence on how the coordinates were computed.
-    """
-
-    x: tuple[float, ...]
-    y: tuple[float, ...]
-    rows: tuple[int, ...]
-    codes: tuple[int, ...]
-    confidence: tuple[float, ...]
-    sources: tuple[str, ...]
-    cells: tuple[Mapping[str, str], ...]
-    edges: tuple[tuple[int, int], ...]
-    method: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Report:
-    """The content of the report page on a labeled table.
-
-    The report on a table that a cluster labeled has a summary alone, because the other parts need
-    all rows on one machine.
-
-    Attributes
-    ----------
-    summary : Summary
-    graph_lines : tuple of str
-        Lines of the graph report.
-    path : mapping from str to tuple of float
-        Columns of ``gamma_g_path_``, a value for each gamma_g; inf and nan are possible.
-    histogram : mapping from str to tuple of int
-        For "induced" and "model", number of rows in equal bins of the confidence in [0, 1].
-    coverage : CoverageCurve or None
-        Accuracy among the surest rows, for shares of the rows.
-    rare_class : str
-        The class of `thresholds`, the rarer one of two; empty if there is none.
-    thresholds : tuple of ThresholdRow
-        What other thresholds on the probability of a rare class would find.
-    map : GraphMap or None
-    least_certain : tuple of RowNote
-        Predicted labels with the lowest confidence.
-    suspicious_labels : tuple of RowNote or None
-        Given labels that are probably wrong, the most likely error first; None if labels were not
-        audited.
-    audit_note : str
-        A sentence on how many labels are probably wrong, the threshold and the expected number of
-        false alarms, or on why labels were not audited.
-    """
-
-    summary: Summary
-    graph_lines: tuple[str, ...] = ()
-    path: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    histogram: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    coverage: CoverageCurve | None = None
-    rare_class: str = ""
-    thresholds: tuple[ThresholdRow, ...] = ()
-    map: GraphMap | None = None
-    least_certain: tuple[RowNote, ...] = ()
-    suspicious_labels: tuple[RowNote, ...] | None = None
-    audit_note: str = ""
 
 
 def report_on(labeled: LabeledTable) -> Report:

@@ -10,8 +10,8 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from graphmargin._typing import AnyArray, BoolArray, FloatArray
-from graphmargin.labeling.label_sources import INDUCED, MODEL
 from graphmargin.plotting._matplotlib import CLASS_COLORS, LEGEND_SIZE, get_axes
+from graphmargin.report.label_sources import INDUCED, MODEL
 
 SOURCES = {
     INDUCED: ("induced: the graph and the classifier agree", CLASS_COLORS[0]),

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from graphmargin.confidence.coverage import CoverageCurve
-from graphmargin.labeling.label_sources import GIVEN, INDUCED, MODEL
-from graphmargin.labeling.table_report import GraphMap
+from graphmargin.report.content import GraphMap
+from graphmargin.report.label_sources import GIVEN, INDUCED, MODEL
 from graphmargin.reports.path_texts import PATH_LINES, gamma_text
 
 WIDTH, HEIGHT = 460.0, 270.0

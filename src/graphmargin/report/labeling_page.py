@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from graphmargin._files import atomic_write
-from graphmargin.labeling.label_sources import SOURCES
-from graphmargin.labeling.row_preview import RowNote
-from graphmargin.labeling.summary import Summary
-from graphmargin.labeling.table_report import GraphMap, Report
 from graphmargin.report import charts
+from graphmargin.report.content import GraphMap, Report, RowNote
+from graphmargin.report.label_sources import SOURCES
+from graphmargin.report.summary import Summary
 from graphmargin.report.theme import CSS
 from graphmargin.reports.path_texts import PATH_LINES, gamma_text
 from graphmargin.tables.column_names import ColumnUse

@@ -22,7 +22,7 @@ from graphmargin.distributed.io.output import (
     write_range,
 )
 from graphmargin.distributed.io.row_ranges import open_source, read_batches, split_rows
-from graphmargin.labeling.label_sources import SOURCES
+from graphmargin.report.label_sources import SOURCES
 from graphmargin.tables.table_errors import TableError
 
 N, N_PARTITIONS = 47, 3

@@ -252,7 +252,7 @@ class Labels(NamedTuple):
     """The final labels of rows of the input.
 
     `rows` is sorted, `codes` has -1 for no label, and `source` has indices into
-    `graphmargin.labeling.label_sources.SOURCES`.
+    `graphmargin.report.label_sources.SOURCES`.
     """
 
     rows: IntArray

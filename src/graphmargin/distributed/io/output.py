@@ -20,7 +20,7 @@ from graphmargin.distributed.engine.run import Run
 from graphmargin.distributed.engine.storage import DRAFT, Folder
 from graphmargin.distributed.io.parquet_files import list_paths
 from graphmargin.distributed.io.row_ranges import RowRange, Source, read_batches
-from graphmargin.labeling.label_sources import GIVEN, SOURCES
+from graphmargin.report.label_sources import GIVEN, SOURCES
 from graphmargin.tables.column_names import check_not_taken, check_unique
 from graphmargin.tables.table_errors import TableError
 

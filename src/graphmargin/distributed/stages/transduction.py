@@ -23,10 +23,10 @@ from graphmargin.distributed.engine.handles import (
 from graphmargin.distributed.engine.run import Run
 from graphmargin.distributed.engine.storage import Folder
 from graphmargin.harmonic.solution import spread_sink_mass
-from graphmargin.labeling.label_sources import GIVEN, INDUCED, MODEL, SOURCES
 from graphmargin.labels import UNLABELED
 from graphmargin.margin.calibration import Calibration
 from graphmargin.margin.machine import predicted_codes
+from graphmargin.report.label_sources import GIVEN, INDUCED, MODEL, SOURCES
 
 GIVEN_SOURCE, INDUCED_SOURCE, MODEL_SOURCE = map(SOURCES.index, (GIVEN, INDUCED, MODEL))
 
