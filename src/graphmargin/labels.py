@@ -137,13 +137,7 @@ def encode_labels(y: npt.ArrayLike) -> EncodedLabels:
     >>> encode_labels([7, -1, 3]).classes.tolist()
     [3, 7]
     """
-    values = _as_array(y)
-    _check_entries(values)
-    if values.ndim != 1:
-        from sklearn.utils.validation import column_or_1d
-
-        values = column_or_1d(values, warn=True)
-    labeled = ~UNLABELED_IN_PYTHON.mask(values)
+    values, labeled = read_labels(y)
     if not labeled.any():
         msg = (
             f"`y` has no label: all {len(values)} rows are unlabeled "
@@ -162,6 +156,23 @@ def encode_labels(y: npt.ArrayLike) -> EncodedLabels:
     codes = np.full(len(values), UNLABELED, dtype=np.int64)
     codes[labeled] = codes_of_labeled
     return EncodedLabels(classes, codes)
+
+
+def read_labels(y: npt.ArrayLike) -> tuple[AnyArray, BoolArray]:
+    """Return partly labeled `y` as an array, and the mask of the rows that have a label.
+
+    Examples
+    --------
+    >>> read_labels(["cat", None, "dog", ""])[1].tolist()
+    [True, False, True, False]
+    """
+    values = _as_array(y)
+    _check_entries(values)
+    if values.ndim != 1:
+        from sklearn.utils.validation import column_or_1d
+
+        values = column_or_1d(values, warn=True)
+    return values, ~UNLABELED_IN_PYTHON.mask(values)
 
 
 def decode_labels(classes: AnyArray, codes: IntArray) -> AnyArray:

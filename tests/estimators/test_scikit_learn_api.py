@@ -136,6 +136,7 @@ def test_reports_of_an_unfitted_model_are_refused():
 # Tools
 
 
+@pytest.mark.filterwarnings("ignore::graphmargin.estimators.base.ScaleWarning")
 @every_class
 def test_pipeline_and_cross_validation_equal_loops_by_hand(name):
     X, truth, y = blobs(d=3)

@@ -5,13 +5,15 @@ from itertools import product
 import numpy as np
 import pytest
 
+from graphmargin.labels import EncodedLabels
 from graphmargin.methods import (
+    DEFAULT_MEMBERS,
     METHODS,
     default_members,
     member_names,
     named_member,
 )
-from graphmargin.search.member import Method
+from graphmargin.search.member import Method, View
 from graphmargin.search.parameters import HAT_LOSS_GRID, c_grid, gamma_g_grid, gamma_u_grid
 from tests.search.problems import CLASSIFIERS, clusters, data_of, folds_of, member_of
 
@@ -38,12 +40,31 @@ def test_unknown_names_are_refused(name):
         named_member(name, data_of(*clusters()).labels)
 
 
-def test_default_members_keep_rows_of_small_tables_alone():
-    everyone = ("cut", "harmonic", "low-density", "linear-low-density", "linear-supervised")
-    assert default_members(2**18, 64) == everyone
-    fewer = ("cut", "low-density", "linear-low-density", "linear-supervised")
-    assert default_members(2**18 + 1, 64) == fewer
-    assert set(everyone) <= set(member_names())
+def names_of_default_members(n_rows, per_class=2, **options):
+    codes = np.full(n_rows, -1)
+    codes[: 2 * per_class] = np.arange(2 * per_class) % 2
+    views = View("one unit"), View("standardized", np.ones(64))
+    labels = EncodedLabels(np.array(["a", "b"]), codes)
+    members = default_members(labels, 64, views, **options)
+    assert all(member.view is views[0] for member in members[: len(DEFAULT_MEMBERS) - 1])
+    return tuple(member.name for member in members)
+
+
+def test_default_members_keep_rows_and_try_other_scales_in_small_tables_alone():
+    assert names_of_default_members(2**18) == (*DEFAULT_MEMBERS, "cut-standardized")
+    fewer = tuple(name for name in DEFAULT_MEMBERS if name != "harmonic")
+    assert names_of_default_members(2**18 + 1) == fewer
+    assert set(DEFAULT_MEMBERS) <= set(member_names())
+
+
+def test_other_scales_need_labels_that_can_be_held_out():
+    assert names_of_default_members(9, per_class=1) == DEFAULT_MEMBERS
+
+
+def test_a_given_graph_has_no_harmonic_member():
+    names = names_of_default_members(9, has_graph=True)
+    assert "harmonic" not in names
+    assert names[0] == "cut"
 
 
 def test_every_method_states_its_assumption():

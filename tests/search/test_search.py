@@ -8,7 +8,7 @@ from scipy import sparse
 
 from graphmargin.harmonic.walk_part import WalkPart
 from graphmargin.labels import encode_labels
-from graphmargin.methods import default_members, member_names, named_member
+from graphmargin.methods import DEFAULT_MEMBERS, default_members, member_names, named_member
 from graphmargin.search import data as data_module
 from graphmargin.search.data import TrainingData
 from graphmargin.search.held_out import HeldOutLabels
@@ -304,7 +304,7 @@ def test_prior_multiplies_the_weight_that_held_out_labels_give():
 def test_members_that_need_held_out_labels_are_left_out_where_there_are_none():
     X, y = clusters(n=40, n_labeled=1)
     data = data_of(X, y, NOTHING)
-    choice = search(data, named(default_members(*X.shape), y))
+    choice = search(data, default_members(data.labels, X.shape[1]))
     assert choice.names == ("cut", "harmonic")
     assert choice.weights.tolist() == [0.5, 0.5]
     assert not choice.is_tested
@@ -314,9 +314,9 @@ def test_members_that_need_held_out_labels_are_left_out_where_there_are_none():
 def test_a_validation_set_is_enough_for_all_members():
     X, y = clusters(n=40, n_labeled=1)
     validation = clusters(n=8, n_labeled=4, seed=1)
-    names = default_members(*X.shape)
-    choice = search(data_of(X, y, HeldOutLabels((), validation)), named(names, y))
-    assert choice.names == names
+    members = default_members(encode_labels(y), X.shape[1])
+    choice = search(data_of(X, y, HeldOutLabels((), validation)), members)
+    assert choice.names == DEFAULT_MEMBERS
     assert len(choice.trials.held_out_codes) == 8
 
 

@@ -41,7 +41,7 @@ def digits():
 
 
 def test_a_default_fit_of_five_members_computes_everything_once(digits, work):
-    model = SemiSupervisedEnsemble(random_state=0).fit(*digits)
+    model = SemiSupervisedEnsemble(scale="none", random_state=0).fit(*digits)
     assert len(model.choice_.names) == 5
     assert len(work["neighbor_graph"]) == 1
     ((_, gammas, folds),) = work["fold_solutions"]  # of the cut and of the harmonic solution
@@ -52,6 +52,12 @@ def test_a_default_fit_of_five_members_computes_everything_once(digits, work):
     # The cut: three values of C for inf and four gamma_g, with all labels and in five folds, unless
     # two candidates learn the same labels. Linear supervised: three values of C.
     assert len(work["train_on_kernel"]) <= 6 * (15 + 3)
+
+
+def test_the_cut_with_other_scales_has_a_graph_of_its_own(digits, work):
+    model = SemiSupervisedEnsemble(random_state=0).fit(*digits)
+    assert model.choice_.names[5:] == ("cut-standardized",)
+    assert len(work["neighbor_graph"]) == len(work["fold_solutions"]) == 2
 
 
 def test_a_sampled_fit_solves_each_gamma_g_once_on_all_rows(work, monkeypatch):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
@@ -27,7 +28,7 @@ from graphmargin.confidence.held_out_predictions import (
     require_held_out,
 )
 from graphmargin.graph.adjacency import check_graph
-from graphmargin.labels import EncodedLabels, encode_labels
+from graphmargin.labels import EncodedLabels, encode_labels, read_labels
 from graphmargin.margin.class_weights import class_weights
 from graphmargin.margin.kernels import check_kernel_matrix
 from graphmargin.search.choice import Choice
@@ -38,9 +39,28 @@ from graphmargin.search.member import Member
 from graphmargin.search.parameters import is_auto, is_list, is_list_of_shares, is_pairwise
 from graphmargin.search.predictor import Predictor
 from graphmargin.search.search import Fitted, fit, search
+from graphmargin.tables.frames import is_frame
+from graphmargin.tables.number_scales import have_one_unit, ranges_and_variances
 
 if TYPE_CHECKING:
     from graphmargin.confidence.label_errors import LabelErrors
+
+
+UNSUPPORTED = {
+    "sample_weight": "walks on the graph, folds and calibrations count rows, so that a weight of "
+    "the losses alone would contradict them; pass `class_weight` for the costs of classes",
+    "W": "it uses no graph, or takes it otherwise; MaxMarginGraphCut, ManifoldSVC and "
+    'SemiSupervisedEnsemble take W, and HarmonicClassifier(affinity="precomputed") takes it as X',
+}
+"""Reasons why `fit` refuses an argument that other classifiers have."""
+
+
+WARNED_SCALE_RATIO = 6.0
+"""Ratio of the largest to the median standard deviation of columns that raises a warning."""
+
+
+class ScaleWarning(UserWarning):
+    """Warning that columns differ in scale, so that a few of them determine all distances."""
 
 
 class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
@@ -59,7 +79,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
     CHOSEN: ClassVar[tuple[str, ...]] = ()
     """Parameters that held-out labels choose if one of them is "auto" or a list."""
 
-    def fit(self, X: Any, y: npt.ArrayLike) -> Self:
+    def fit(self, X: Any, y: npt.ArrayLike, **unsupported: Any) -> Self:
         """Learn from all rows and the few labels.
 
         Parameters
@@ -67,8 +87,39 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         X : array, DataFrame or CSR matrix of shape (n, d)
         y : array-like of shape (n,)
             Labels; unlabeled is -1, None, NaN, pandas.NA or "".
+        **unsupported
+            Other arguments, such as `sample_weight`, are refused by name, with the reason.
         """
+        refuse_arguments(self, unsupported)
         return self._fit(X, y)
+
+    def score(self, X: Any, y: npt.ArrayLike, sample_weight: Any = None) -> float:
+        """Return the accuracy of the predictions on the labeled rows; unlabeled rows do not count.
+
+        Parameters
+        ----------
+        X : array, DataFrame or CSR matrix of shape (m, d)
+        y : array-like of shape (m,)
+            True labels; unlabeled is -1, None, NaN, pandas.NA or "".
+        sample_weight : array-like of shape (m,), default=None
+
+        Raises
+        ------
+        ValueError
+            If no row has a label. `LabeledKFold` makes folds with labels in each of them.
+        """
+        check_is_fitted(self)
+        given, labeled = read_labels(y)
+        if not labeled.any():
+            msg = (
+                f"`y` has no label to compare with: all {len(labeled):,} rows are unlabeled; in "
+                "cross-validation, LabeledKFold makes folds that have labels"
+            )
+            raise ValueError(msg)
+        check_consistent_length(X, given, sample_weight)
+        right = self.predict(X)[labeled] == given[labeled]
+        weights = None if sample_weight is None else np.asarray(sample_weight)[labeled]
+        return float(np.average(right, weights=weights))
 
     def predict(self, X: Any) -> AnyArray:
         """Return the predicted label of every row."""
@@ -168,14 +219,44 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         self.classes_: AnyArray = labels.classes
         if not get_tags(self).input_tags.pairwise:
             check_magnitude(X)
+            self._check_scales(X)
         return X, labels
 
-    def _validate_rows(self, X: Any, **options: Any) -> Any:
+    def _check_scales(self, X: Any) -> None:
+        """Warn if the columns of dense rows, which are taken as given, differ in scale."""
+        if sparse.issparse(X) or X.shape[1] < 2:
+            return
+        ranges, variances = ranges_and_variances(X)
+        if have_one_unit(ranges, variances):
+            return
+        deviations = np.sqrt(variances[variances > 0])
+        ratio = deviations.max() / np.quantile(deviations, 0.5, method="lower")
+        if ratio > WARNED_SCALE_RATIO:
+            text = (
+                "the largest standard deviation of a column of `X` is "
+                f"{ratio:,.0f} times the median one, so that distances depend on a few columns "
+                "alone; standardize columns (sklearn.preprocessing.StandardScaler), or use "
+                "SemiSupervisedEnsemble, which scales them"
+            )
+            warnings.warn(text, ScaleWarning, stacklevel=5)
+
+    def _validate_rows(self, X: Any, *, reset: bool = True, **options: Any) -> Any:
         """Return X as an array or canonical CSR matrix of finite floats."""
         check_no_mask(X)
         kinds = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
-        with errors_name_argument("X"):
-            return canonical_rows(validate_data(self, X, **kinds, **options))
+        if not reset and is_frame(X):  # so that errors name columns
+            validate_data(self, X, reset=False, skip_check_array=True)
+        try:
+            with errors_name_argument("X"):
+                return canonical_rows(validate_data(self, X, reset=reset, **kinds, **options))
+        except (ValueError, TypeError) as error:
+            if not is_frame(X) and "could not convert" not in str(error):
+                raise
+            msg = (
+                f"{error}; SemiSupervisedEnsemble takes data frames with categories, dates, text "
+                "and missing cells"
+            )
+            raise type(error)(msg) from error
 
     def _validate_new(self, X: Any) -> Any:
         """Return new rows, validated like those of `fit`."""
@@ -273,3 +354,11 @@ def _without_details(choice: Choice) -> Choice:
     """Return a choice without the machines of its trials, which only the fit uses."""
     trials = replace(choice.trials, details=None)
     return replace(choice, trials=trials, parts=tuple(map(_without_details, choice.parts)))
+
+
+def refuse_arguments(model: Any, arguments: Mapping[str, Any]) -> None:
+    """Raise TypeError for an argument of `fit` that a classifier does not have, with the reason."""
+    for name in arguments:
+        reason = UNSUPPORTED.get(name, "there is no such argument")
+        msg = f"`{name}` cannot be passed to `fit` of {type(model).__name__}: {reason}"
+        raise TypeError(msg)

@@ -10,7 +10,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from graphmargin._checks import check_choice
-from graphmargin.estimators.base import SemiSupervisedClassifier
+from graphmargin.estimators.base import SemiSupervisedClassifier, refuse_arguments
 from graphmargin.harmonic.problem import check_gamma_g
 from graphmargin.labels import EncodedLabels
 from graphmargin.methods.harmonic import Harmonic, WalkDetails
@@ -134,7 +134,7 @@ class HarmonicClassifier(SemiSupervisedClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: npt.ArrayLike) -> Self:
+    def fit(self, X: Any, y: npt.ArrayLike, **unsupported: Any) -> Self:
         """Solve for the labels of all rows.
 
         Parameters
@@ -142,8 +142,11 @@ class HarmonicClassifier(SemiSupervisedClassifier):
         X : array, DataFrame or CSR matrix of shape (n, d), or the graph of shape (n, n)
         y : array-like of shape (n,)
             Labels; unlabeled is -1, None, NaN, pandas.NA or "".
+        **unsupported
+            Other arguments, such as `sample_weight` or W, are refused by name, with the reason.
         """
         check_choice("affinity", self.affinity, ("knn", "precomputed"))
+        refuse_arguments(self, unsupported)
         return self._fit(X, y, X if self.affinity == "precomputed" else None)
 
     def method(self, labels: EncodedLabels, *, has_graph: bool = False) -> Harmonic:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy.typing as npt
 
 from graphmargin._checks import check_integer
-from graphmargin.estimators.base import MarginClassifier
+from graphmargin.estimators.base import MarginClassifier, refuse_arguments
 from graphmargin.labels import EncodedLabels
 from graphmargin.margin.manifold import check_gamma_u
 from graphmargin.margin.training import check_approximation
@@ -120,7 +120,7 @@ class ManifoldSVC(MarginClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: npt.ArrayLike, W: Any = None) -> Self:
+    def fit(self, X: Any, y: npt.ArrayLike, W: Any = None, **unsupported: Any) -> Self:
         """Learn the max-margin function of the labeled rows that is smooth along the graph.
 
         Parameters
@@ -131,7 +131,10 @@ class ManifoldSVC(MarginClassifier):
         W : array or sparse matrix of shape (n, n), default=None
             The graph, if it is given: symmetric, non-negative, finite. None builds the k-nearest
             neighbor graph of the rows.
+        **unsupported
+            Other arguments, such as `sample_weight`, are refused by name, with the reason.
         """
+        refuse_arguments(self, unsupported)
         return self._fit(X, y, W)
 
     def method(self, labels: EncodedLabels, *, has_graph: bool = False) -> Manifold:

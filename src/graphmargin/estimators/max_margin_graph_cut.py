@@ -9,7 +9,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from graphmargin._checks import check_choice
-from graphmargin.estimators.base import MarginClassifier
+from graphmargin.estimators.base import MarginClassifier, refuse_arguments
 from graphmargin.harmonic.problem import check_gamma_g
 from graphmargin.labels import EncodedLabels
 from graphmargin.margin.induced import LOSS_WEIGHTS
@@ -33,6 +33,10 @@ if TYPE_CHECKING:
 
 class MaxMarginGraphCut(MarginClassifier):
     """Max-margin classifier on all points with a confident label from the graph.
+
+    Rows are taken as given, as in the paper: standardize columns that are measured in different
+    units, or use `SemiSupervisedEnsemble`, which scales them. A warning is raised if the columns
+    seem to have different units and the largest standard deviation is six times the median one.
 
     1. ``(L_uu + gamma_g I) l_u = W_ul l_l`` on the k-NN graph gives induced labels sgn(l_i) and
        confidences abs(l_i) (eq. reg HFS).
@@ -214,7 +218,7 @@ class MaxMarginGraphCut(MarginClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: npt.ArrayLike, W: Any = None) -> Self:
+    def fit(self, X: Any, y: npt.ArrayLike, W: Any = None, **unsupported: Any) -> Self:
         """Induce labels on the graph of all rows and learn the max-margin function.
 
         Parameters
@@ -225,7 +229,10 @@ class MaxMarginGraphCut(MarginClassifier):
         W : array or sparse matrix of shape (n, n), default=None
             The graph, if it is given: symmetric, non-negative, finite. None builds the k-nearest
             neighbor graph of the rows.
+        **unsupported
+            Other arguments, such as `sample_weight`, are refused by name, with the reason.
         """
+        refuse_arguments(self, unsupported)
         return self._fit(X, y, W)
 
     def method(self, labels: EncodedLabels, *, has_graph: bool = False) -> Cut:

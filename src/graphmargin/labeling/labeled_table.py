@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from functools import cached_property
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -22,6 +23,7 @@ from graphmargin.labeling.labeling_task import LabelingTask
 from graphmargin.labeling.output_cells import label_cells, set_cells
 from graphmargin.margin.class_weights import ClassWeight, class_weights
 from graphmargin.methods import default_members, named_member
+from graphmargin.methods.cut import Cut
 from graphmargin.methods.harmonic import WalkDetails
 from graphmargin.models.table_model import TableModel
 from graphmargin.report.label_sources import GIVEN, INDUCED, MODEL
@@ -31,6 +33,7 @@ from graphmargin.search.data import TrainingData
 from graphmargin.search.execution import Execution, UnreachedWarning
 from graphmargin.search.held_out import default_held_out
 from graphmargin.search.search import Fitted, fit, search
+from graphmargin.search.views import features_views
 from graphmargin.tables.table_errors import TableError
 
 if TYPE_CHECKING:
@@ -218,10 +221,14 @@ def label_rows(
         raise TableError(msg)
     counts = np.bincount(labels.codes[labels.labeled])
     costs = class_weights(class_weight, labels.classes, counts)
-    names = default_members(*task.X.shape) if method == "auto" else (method,)
     data = TrainingData(task.X, labels, held_out, execution, class_weight=costs)
+    if method == "auto":
+        views = features_views(task.features, task.X)
+        members = default_members(labels, task.X.shape[1], views)
+    else:
+        members = [named_member(method, labels)]
     with progress_listener(listener):
-        fitted = fit(data, search(data, [named_member(name, labels) for name in names]))
+        fitted = fit(data, search(data, members))
         cut, cut_choice = _graph_cut(data, fitted)
     # The advice on tables also says that no label reaches some rows.
     texts = [w.text for w in fitted.warnings if w.category is not UnreachedWarning]
@@ -243,9 +250,18 @@ def label_rows(
 def _graph_cut(data: TrainingData, fitted: Fitted) -> tuple[WalkDetails, Choice]:
     """Return the graph of the cut and its choice, which reports and explanations show.
 
-    The cut is fitted here if the ensemble left it out, and tried if it is no member.
+    It is the heaviest cut, if the ensemble tried several. The cut is fitted here if the ensemble
+    left it out, and tried if it is no member.
     """
-    by_name = dict(zip(fitted.choice.names, fitted.choice.parts, strict=True))
-    choice = by_name.get("cut") or search(data, named_member("cut", data.labels))
-    member = fitted.members.get("cut") or fit(data, choice).members["cut"]
+    pairs = zip(fitted.choice.weights, fitted.choice.parts, strict=True)
+    cuts = [
+        (weight, part, part.member.name)
+        for weight, part in pairs
+        if part.member is not None and isinstance(part.member.method, Cut)
+    ]
+    if cuts:
+        _, choice, name = max(cuts, key=itemgetter(0))
+    else:
+        choice, name = search(data, named_member("cut", data.labels)), "cut"
+    member = fitted.members.get(name) or fit(data, choice).members[name]
     return member.details, choice

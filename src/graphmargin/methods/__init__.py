@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 from graphmargin._checks import check_choice
@@ -11,7 +13,8 @@ from graphmargin.methods.harmonic import Harmonic
 from graphmargin.methods.low_density import LowDensity
 from graphmargin.methods.manifold import Manifold
 from graphmargin.methods.supervised import Supervised
-from graphmargin.search.member import Member, Method
+from graphmargin.search.held_out import rows_that_can_be_held_out
+from graphmargin.search.member import AS_GIVEN, Member, Method, View
 
 __all__: list[str] = []
 
@@ -27,6 +30,8 @@ DEFAULT_MEMBERS = ("cut", "harmonic", "low-density", "linear-low-density", "line
 """The members that improve an ensemble of the others on the league (docs/league.md)."""
 MAX_GRAPH_ENTRIES = 2**24
 """Largest number of entries of the rows that a model keeps for a harmonic solution."""
+OTHER_VIEW_PRIOR = 0.5
+"""Prior of the cut under another view of the rows, relative to the default members."""
 
 
 def member_names() -> tuple[str, ...]:
@@ -44,20 +49,55 @@ def member_names() -> tuple[str, ...]:
     return tuple(names)
 
 
-def default_members(n_rows: int, n_features: int) -> tuple[str, ...]:
-    """Return the names of the default members for a table of a size.
+def default_members(
+    labels: EncodedLabels,
+    n_features: int,
+    views: Sequence[View] = (AS_GIVEN,),
+    *,
+    has_graph: bool = False,
+) -> list[Member]:
+    """Return the default members for a table of a size.
 
     The harmonic solution is one of them for up to 16 million entries: a model has to keep all rows
-    in order to attach new ones to the graph. In larger tables, only the cut assumes clusters.
+    in order to attach new ones to the graph. In larger tables, and on a given graph, to which new
+    rows cannot be attached, only the cut assumes clusters.
+
+    All of them see the rows under the first view. Where labels can be held out, and up to the same
+    size, the cut is also a member under each other view, with half of the prior: the other members
+    under these views did not lower the error further (docs/design.md).
+
+    Parameters
+    ----------
+    labels : EncodedLabels
+        Labels of all rows.
+    n_features : int
+    views : sequence of View
+    has_graph : bool
+        Whether the graph is given.
 
     Examples
     --------
-    >>> default_members(10**6, 64)
-    ('cut', 'low-density', 'linear-low-density', 'linear-supervised')
+    >>> import numpy as np
+    >>> labels = EncodedLabels(np.array(["a", "b"]), np.array([0, 1, 1, -1]))
+    >>> [member.name for member in default_members(labels, 64)][:2]
+    ['cut', 'harmonic']
+    >>> default_members(labels, 2, [AS_GIVEN, View("standardized", np.array([1.0, 0.1]))])[-1].name
+    'cut-standardized'
     """
-    if n_rows * n_features <= MAX_GRAPH_ENTRIES:
-        return DEFAULT_MEMBERS
-    return tuple(name for name in DEFAULT_MEMBERS if name != "harmonic")
+    is_large = len(labels.codes) * n_features > MAX_GRAPH_ENTRIES
+    names = [n for n in DEFAULT_MEMBERS if n != "harmonic" or not (is_large or has_graph)]
+    members = [replace(named_member(name, labels), view=views[0]) for name in names]
+    if not is_large and len(rows_that_can_be_held_out(labels.codes)):
+        members += [
+            replace(
+                named_member("cut", labels),
+                name=f"cut-{view.name.replace(' ', '-')}",
+                view=view,
+                prior=OTHER_VIEW_PRIOR,
+            )
+            for view in views[1:]
+        ]
+    return members
 
 
 def named_member(name: str, labels: EncodedLabels) -> Member:

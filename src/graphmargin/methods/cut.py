@@ -94,6 +94,10 @@ class Cut(Method):
         """Return the method with chosen parameters."""
         return cls(default_walk(labels), KernelParameters(Kernel(kernel)))
 
+    def on_given_graph(self) -> Self:
+        """Return the cut on the graph that is given to `fit`, in place of a k-NN graph."""
+        return replace(self, walk=replace(self.walk, graph=None))
+
     @property
     def assumption(self) -> str:
         """Classes follow clusters, or a plane separates them."""

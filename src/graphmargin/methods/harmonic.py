@@ -92,6 +92,14 @@ class Harmonic(Method):
         """Return the method with chosen parameters; it has no kernel."""
         return cls(default_walk(labels))
 
+    def on_given_graph(self) -> Self:
+        """Raise ValueError: new rows of features have no weights to the vertices of the graph."""
+        msg = (
+            "`members` has a harmonic solution, which cannot label new rows if W is given; leave "
+            'it out, or use HarmonicClassifier(affinity="precomputed")'
+        )
+        raise ValueError(msg)
+
     @property
     def assumption(self) -> str:
         """Classes follow clusters."""

@@ -63,6 +63,10 @@ class Manifold(Method):
         """Return the method with chosen parameters."""
         return cls(default_walk(labels).graph, KernelParameters(Kernel(kernel)))
 
+    def on_given_graph(self) -> Self:
+        """Return the method on the graph that is given to `fit`, in place of a k-NN graph."""
+        return replace(self, graph=None)
+
     @property
     def assumption(self) -> str:
         """Classes change slowly along the graph, or a plane separates them."""

@@ -52,6 +52,10 @@ class Method(ABC):
         """
         return False
 
+    def on_given_graph(self) -> Self:
+        """Return the method with the graph that is given to `fit`; it may not use any."""
+        return self
+
     @classmethod
     def auto(cls, labels: EncodedLabels, kernel: Literal["rbf", "linear"]) -> Self:  # noqa: ARG003
         """Return the method by its name in `graphmargin.methods.METHODS`: all is chosen.
@@ -125,7 +129,8 @@ class View:
                 f"{X.shape[1]} features, got {len(self.factors)}"
             )
             raise ValueError(msg)
-        return X.multiply(self.factors).tocsr() if sparse.issparse(X) else X * self.factors
+        factors = np.asarray(self.factors, dtype=X.dtype)
+        return X.multiply(factors).tocsr() if sparse.issparse(X) else X * factors
 
 
 AS_GIVEN = View()

@@ -17,17 +17,16 @@ from graphmargin.tables.column_names import (
 )
 from graphmargin.tables.column_parsing import MAX_MAGNITUDE, check_magnitudes
 from graphmargin.tables.column_roles import MAX_CATEGORIES, ColumnReading, read_column
-from graphmargin.tables.encoders import CategoryEncoder, Encoder, fit_encoder
+from graphmargin.tables.encoders import CategoryEncoder, Encoder, NumberEncoder, fit_encoder
+from graphmargin.tables.number_scales import (
+    are_equal_scales,
+    have_one_unit,
+    standardizing_factors,
+)
 from graphmargin.tables.table_errors import TableError
 
 if TYPE_CHECKING:
     from graphmargin._typing import FloatArray
-
-# Largest ratio of the 90th to the 10th percentile of the ranges (max - min) of number columns for
-# which they have a common scale; with up to nine columns, it is that of the largest to the smallest
-# range. The ratio is 1.0 on letter, 2.5 on iris and 2.7 on digits, whose border pixels are mostly
-# empty; it is 75 on wine, 2,975 on image segmentation and 4,229 on breast cancer.
-_MAX_RANGE_RATIO = 10.0
 
 
 @dataclass(frozen=True)
@@ -38,11 +37,11 @@ class TableFeatures:
     periodic parts, and text the coordinates of a latent semantic analysis; vectors are centered and
     scaled as a whole. Constants, IDs and columns that cannot be parsed are left out.
 
-    If the ranges of all number columns are similar (pixels, scores of a survey), they are divided
-    by one number, so that distances are those of the raw table; otherwise each is divided by its
-    standard deviation. Every column of numbers, categories or dates has a total variance of about
-    1; text and vectors, which have many dimensions, have 8. Rare categories and missing indicators
-    have less.
+    If all number columns seem to have one unit (pixels, scores of a survey), they are divided by
+    one number, so that distances are those of the raw table; otherwise each is divided by its
+    standard deviation (`graphmargin.tables.number_scales.have_one_unit`). Every column of numbers,
+    categories or dates has a total variance of about 1; text and vectors, which have many
+    dimensions, have 8. Rare categories and missing indicators have less.
 
     Missing numbers and dates are replaced by the median and have a missing indicator. The features
     of missing categories are zero; missing text is empty, and missing vectors are the mean.
@@ -74,6 +73,39 @@ class TableFeatures:
     def n_features(self) -> int:
         """Number of features."""
         return sum(use.n_features for use in self.columns)
+
+    @property
+    def in_one_unit(self) -> bool:
+        """Whether all number columns are divided by one number."""
+        return len({e.scale for e in self.encoders if isinstance(e, NumberEncoder)}) <= 1
+
+    def other_scales(self, X: FloatArray) -> FloatArray | None:
+        """Return the factors under which numbers in one unit are standardized, or the reverse.
+
+        X has the features of the table to which the encoders were fitted. Features of other kinds
+        of columns have the factor 1. None is returned if the two scales are the same.
+
+        Examples
+        --------
+        >>> table = pd.DataFrame({"bill": [38.0, 49.0, 47.0], "mass": [3700.0, 3750.0, 5100.0]})
+        >>> features, X = fit_transform(table)
+        >>> features.in_one_unit, features.other_scales(X).round(2).tolist()
+        (False, [0.01, 1.41])
+        """
+        sizes = [use.n_features for use in self.columns if use.n_features]
+        starts = np.cumsum([0, *sizes[:-1]])
+        is_number = [isinstance(encoder, NumberEncoder) for encoder in self.encoders]
+        if sum(is_number) < 2:
+            return None
+        places, factors = starts[is_number], np.ones(sum(sizes))
+        if self.in_one_unit:
+            variances = X[:, places].var(axis=0)
+            factors[places] = standardizing_factors(variances)
+        else:
+            scales = [e.scale for e in self.encoders if isinstance(e, NumberEncoder)]
+            variances = np.square(scales)
+            factors[places] = np.sqrt(variances / variances.mean())
+        return None if are_equal_scales(variances) else factors
 
     def transform(self, table: pd.DataFrame) -> FloatArray:
         """Return the features of a table, whose columns may have any order; others are ignored.
@@ -131,16 +163,23 @@ def fit_features(
 
 
 def fit_transform(
-    table: pd.DataFrame, *, ignore: Sequence[str] = (), keep: Sequence[str] = ()
+    table: pd.DataFrame,
+    *,
+    ignore: Sequence[str] = (),
+    keep: Sequence[str] = (),
+    in_one_unit: bool = False,
 ) -> tuple[TableFeatures, FloatArray]:
-    """Return the result of `fit_features`, and the array of features; cells are parsed once."""
-    features, readings = _fit(table, ignore, keep)
+    """Return the result of `fit_features`, and the array of features; cells are parsed once.
+
+    With `in_one_unit`, one number divides all number columns, whatever their scales are.
+    """
+    features, readings = _fit(table, ignore, keep, in_one_unit=in_one_unit)
     parts = [encoder.encode(readings[encoder.name].values) for encoder in features.encoders]
     return features, np.hstack(parts)
 
 
 def _fit(
-    table: pd.DataFrame, ignore: Sequence[str], keep: Sequence[str]
+    table: pd.DataFrame, ignore: Sequence[str], keep: Sequence[str], *, in_one_unit: bool = False
 ) -> tuple[TableFeatures, Mapping[str, ColumnReading]]:
     """Return the features, and the parsed columns."""
     names = [str(name) for name in table.columns]
@@ -162,7 +201,7 @@ def _fit(
     numbers = {name: r.values for name, r in readings.items() if r.role == "number"}
     for name, values in numbers.items():
         check_magnitudes(table[name], values)
-    scale = _common_scale(numbers)
+    scale = _common_scale(numbers, in_one_unit=in_one_unit)
     encoders = {
         name: fit_encoder(name, reading, scale)
         for name, reading in readings.items()
@@ -179,28 +218,24 @@ def _fit(
     return features, readings
 
 
-def _common_scale(numbers: Mapping[str, Any]) -> float | None:
-    """Return the number that divides all number columns; None if their ranges differ."""
+def _common_scale(numbers: Mapping[str, Any], *, in_one_unit: bool) -> float | None:
+    """Return the number that divides all number columns; None if they have no common unit."""
     if not numbers:
         return None
     ranges = np.array([np.nanmax(values) - np.nanmin(values) for values in numbers.values()])
-    if not ranges.any():
-        ranges = np.ones(1)
-    # Without interpolation, as values between two ranges would always have a similar size.
-    low, high = np.quantile(ranges[ranges > 0], [0.1, 0.9], method="inverted_cdf")
-    if high > _MAX_RANGE_RATIO * low:
-        return None
-    return float(np.sqrt(np.mean([np.nanvar(values) for values in numbers.values()])))
+    variances = np.array([np.nanvar(values) for values in numbers.values()])
+    has_scale = in_one_unit or have_one_unit(ranges, variances)
+    return float(np.sqrt(variances.mean())) if has_scale else None
 
 
 def _scaling_text(n_numbers: int, scale: float | None) -> str:
     if not n_numbers:
         return "no numbers"
     if scale is None:
-        return "numbers are standardized column by column, as their ranges differ"
+        return "numbers are standardized column by column, as their scales differ"
     if n_numbers == 1:
         return "the only column of numbers is standardized"
-    return "all numbers are divided by the same scale, as their ranges are similar"
+    return "all numbers are divided by the same scale, as they seem to have one unit"
 
 
 def _column_use(name: str, reading: ColumnReading, encoder: Encoder | None) -> ColumnUse:

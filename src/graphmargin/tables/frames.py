@@ -1,0 +1,72 @@
+"""Data frames of pandas, polars and Arrow, which become frames of pandas."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from graphmargin.tables.column_names import check_unique
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PACKAGES = ("numpy", "openpyxl", "pandas", "pyarrow")
+"""Packages without which tables cannot be used."""
+
+
+def is_frame(X: Any) -> bool:
+    """Tell whether X is a frame of pandas, polars or Arrow: columns with names.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> is_frame(pd.DataFrame({"size": [1.0]})), is_frame([[1.0]])
+    (True, False)
+    """
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and isinstance(X, getattr(pandas, "DataFrame", ())):
+        return True
+    return hasattr(X, "to_pandas") and (hasattr(X, "columns") or hasattr(X, "column_names"))
+
+
+def as_pandas(X: Any, names: Sequence[str] | None = None) -> pd.DataFrame:
+    """Return a frame as one of pandas, whose columns have unique names that are texts.
+
+    An array becomes a frame with the given `names` of its columns.
+
+    Raises
+    ------
+    TableError
+        If two columns have the same name.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> as_pandas(pa.table({"size": [1.5, None]})).columns.tolist()
+    ['size']
+    """
+    with packages_of_tables("data frames"):
+        import pandas as pd
+        import pyarrow as pa  # noqa: F401 - parses cells of text
+
+        if hasattr(X, "to_pandas"):
+            table = X.to_pandas()
+        else:
+            table = X if isinstance(X, pd.DataFrame) else pd.DataFrame(X, columns=names)
+    texts = [str(name) for name in table.columns]
+    check_unique(texts)
+    return table.set_axis(texts, axis=1)
+
+
+@contextmanager
+def packages_of_tables(what: str) -> Iterator[None]:
+    """Name the extra to install in the error of an import that fails in the block."""
+    try:
+        yield
+    except ModuleNotFoundError as missing:
+        if missing.name not in PACKAGES:
+            raise
+        msg = f'{what} need the package {missing.name}; pip install "graphmargin[cli]"'
+        raise ModuleNotFoundError(msg, name=missing.name) from missing
