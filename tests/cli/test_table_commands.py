@@ -84,7 +84,7 @@ def test_quiet_prints_nothing_and_json_prints_the_summary(table_file, capsys):
     result = json.loads(output.out)
     assert result["n_rows"] == 150
     assert result["files"] == {"labeled": str(table_file.with_name("pets-labeled.csv"))}
-    assert result["source_counts"]["given"] == 15
+    assert result["n_labels"] == 15
     assert "inf" in [candidate["gamma_g"] for candidate in result["candidates"]]
     assert result["estimate"]["n_held_out"] == 15
 

@@ -75,15 +75,15 @@ def test_hovering_shows_the_row(visit, report, width):
     tip = page.locator("#tip")
     assert not tip.is_visible()
     for index in (0, 11, 23):
-        row, source = hover(page, index)
+        row, is_given = hover(page, index)
         i = report.map.rows.index(row)
         text = tip.inner_text()
         assert text.startswith(report.summary.classes[report.map.codes[i]])
-        assert report.map.sources[i] == source
+        assert report.map.is_given[i] == is_given
         assert re.search(rf"row\s+{row}\b", text)
-        assert f"{source}: " in text
+        assert re.search("label\\s+" + ("given" if is_given else "predicted"), text)
         assert re.search(rf"size\s+{i} cm", text)
-        assert ("confidence" in text) == (source != "given")
+        assert ("confidence" in text) == (not is_given)
         assert page.locator("#map .here").count() == 1
         box, plane = tip.bounding_box(), page.locator(".plane").bounding_box()
         assert plane["x"] - 1 <= box["x"]
@@ -125,7 +125,7 @@ def test_a_click_or_a_key_in_the_legend_highlights_a_class(visit, report):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_has_enough_contrast(visit, report, scheme):
     page = visit(report, scheme=scheme)
-    for selector in ("h1", ".lead", ".note", ".warning", ".good", "thead th", "td", ".chart text"):
+    for selector in ("h1", ".lead", ".note", ".warning", "thead th", "td", ".chart text"):
         ink, paper = page.locator(selector).first.evaluate(COLORS)
         assert contrast(ink, paper) >= 4.5, selector
         assert (luminance(ink) < luminance(paper)) == (scheme == "light"), selector
@@ -189,14 +189,14 @@ def test_the_policy_blocks_an_injected_script(visit, report):
 
 
 def hover(page, index):
-    """Point at a point of the map; return row and source of it."""
+    """Point at a point of the map; return its row, and whether its label was given."""
     point = page.locator("#map .p").nth(index)
     point.scroll_into_view_if_needed()
     box = point.bounding_box()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     page.locator("#tip").wait_for(state="visible")
-    row, _, _, source, _ = map_data(page)["points"][index]
-    return row, ("given", "induced", "model")[source]
+    row, _, _, is_given, _ = map_data(page)["points"][index]
+    return row, is_given
 
 
 def map_data(page):

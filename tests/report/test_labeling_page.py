@@ -55,8 +55,7 @@ def test_the_head_has_the_main_results(page):
     assert "96.4 %" in text
     assert "53 of 55 held-out labels were right" in text
     assert "interval is 87.5 % to 99.6 %" in text
-    assert "Graph helps" in text
-    assert "1,700 induced" in text
+    assert "75.0 % classes follow clusters" in text
     assert "Class 'eel' has 5 labels." in text
 
 
@@ -109,13 +108,12 @@ def test_map_data_are_in_the_order_of_the_points(page, report):
     data = json.loads(parser.scripts[0])
     points = [attributes for tag, attributes in parser.tags if "p" in _classes(tag, attributes)]
     assert len(points) == len(data["points"]) == 24
-    for attributes, (row, code, _, source, cells) in zip(points, data["points"], strict=True):
+    for attributes, (row, code, _, is_given, cells) in zip(points, data["points"], strict=True):
         i = report.map.rows.index(row)
         assert float(attributes["x"]) == pytest.approx(16 + 768 * report.map.x[i], abs=0.06)
         assert float(attributes["y"]) == pytest.approx(624 - 608 * report.map.y[i], abs=0.06)
         assert f"k{code}" in attributes["class"].split()
-        assert report.map.sources[i] in attributes["class"].split()
-        assert data["sources"][source].startswith(report.map.sources[i])
+        assert ("given" in attributes["class"].split()) == is_given == report.map.is_given[i]
         assert dict(zip(data["columns"], cells, strict=True)) == report.map.cells[i]
     rows = [point[0] for point in data["points"]]
     assert sorted(tuple(sorted((rows[a], rows[b]))) for a, b in data["edges"]) == [
@@ -129,9 +127,9 @@ def test_missing_parts_become_sentences(report):
     empty = change(
         report,
         **dict.fromkeys((*notes, *lists), ()),
-        **{"estimate": None, "verdict": "not compared", "path": {}, "map": None},
+        **{"estimate": None, "path": {}, "map": None},
         **{"surest": None, "coverage": None, "thresholds": ()},
-        histogram={"induced": (0, 0), "model": (0, 0)},
+        histogram=(0, 0),
     )
     page = labeling_page(empty, table_path=None, model_path=None)
     text = Text(page)
@@ -153,18 +151,19 @@ def test_members_of_the_ensemble_have_a_section(report):
     )
     assumptions = {member.assumption: member.weight for member in members}
     shown = change(report, members=members, assumptions=assumptions)
-    text = Text(labeling_page(shown, table_path=None, model_path=None)).section("members")
-    assert "75.0 % classes follow clusters 25.0 % a smooth boundary" in text
+    text = Text(labeling_page(shown, table_path=None, model_path=None))
+    assert "75.0 % classes follow clusters 25.0 % a smooth boundary" in text.section("")
+    text = text.section("members")
     assert "cut 75.0 % 96.0 % supervised 25.0 % 90.0 %" in text
 
 
 def test_rows_that_are_left_empty_are_counted_and_not_labeled(report):
-    less = change(report, min_confidence=0.95, n_left_empty=42)
+    less = change(report, min_confidence=0.95, n_left_empty=42, n_predicted=1700)
     text = Text(labeling_page(less, table_path=None, model_path=None)).section("")
     assert "1,700 rows labeled from 55 labels" in text
-    assert "42 left empty: their confidence is below 0.95" in text
+    assert "42 rows with a confidence below 0.95 got no label." in text
     text = Text(labeling_page(report, table_path=None, model_path=None)).section("")
-    assert "left empty" not in text
+    assert "got no label" not in text
 
 
 def test_if_all_rows_are_sure_no_threshold_is_told(report):
@@ -226,7 +225,7 @@ def test_singular_and_plural_follow_the_numbers(report):
         return Text(labeling_page(change(report, **changes), table_path=None, model_path=None))
 
     first, *_ = report.summary.candidates
-    assert "1 row labeled from 1 label " in shown(n_rows=2, n_labels=1).section("")
+    assert "1 row labeled from 1 label " in shown(n_predicted=1, n_labels=1).section("")
     single = shown(candidates=(first,)).section("choice")
     assert "one has a weight in the blend" in single
     many = shown(candidates=(replace(first, weight=0.05),) * 20).section("choice")

@@ -48,10 +48,9 @@ if TYPE_CHECKING:
 LABEL_HELP = """Predict the missing labels of a table.
 
 A few rows have a label in the column `--target`. The result has a label in every row, and two new
-columns: the confidence of each label, which is the probability that it is right, and its source. A
-*given* label was in the table, an *induced* label was predicted by the graph and by the classifier,
-and a *model* label was predicted by the classifier only. All parameters are chosen on held-out
-labels, among them how much the graph and categories count. The table itself is not changed.
+columns: the confidence of each label, which is the probability that it is right, and its
+source, *given* or *predicted*. All parameters are chosen on held-out labels, among them how much
+the graph and categories count. The table itself is not changed.
 
 With `--min-confidence`, rows that are not sure enough get no label. With `--sets`, a third column
 has all classes that a row may have.

@@ -107,16 +107,10 @@ def print_summary(summary: Summary, files: Mapping[str, str]) -> None:
     left_out = [f"{use.name} ({use.note})" for use in summary.columns if use.role == "left out"]
     if left_out:
         lines.append(("left out", _format_some(left_out)))
-    counts = summary.source_counts
     lines += [
-        (
-            "labels",
-            f"{counts['given']:,} given, {counts['induced']:,} induced by the graph, "
-            f"{counts['model']:,} by the model alone",
-        ),
+        ("labels", f"{summary.n_labels:,} given, {summary.n_predicted:,} predicted"),
         *_empty_lines(summary),
         *_accuracy_lines(summary),
-        ("graph", summary.verdict),
         *_choice_lines(summary),
         *_cluster_lines(summary),
     ]
@@ -230,7 +224,7 @@ def _choice_lines(summary: Summary) -> list[tuple[str, str]]:
 
     weights = {member.name: member.weight for member in summary.members if member.weight > 0}
     lines = [("chosen", weights_text(weights))]
-    if len(summary.members) > 1 and summary.estimate is not None:
+    if len(summary.assumptions) > 1 and summary.estimate is not None:
         supported = [
             f"{assumption} ({weight:.0%})"
             for assumption, weight in summary.assumptions.items()

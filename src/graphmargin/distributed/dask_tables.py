@@ -38,10 +38,10 @@ from graphmargin.labels import UNLABELED_IN_TABLES
 from graphmargin.margin.class_weights import ClassWeight, check_class_weight
 from graphmargin.methods.cut import Cut
 from graphmargin.models.table_model import TableModel
-from graphmargin.report.label_sources import SOURCES
 from graphmargin.report.summary import ClusterUse, Summary
 from graphmargin.reports.advice import evidence_advice, unreached_advice
 from graphmargin.search.choice import Choice
+from graphmargin.search.member import CLUSTERS, LABELS_ALONE
 from graphmargin.search.parameters import (
     N_NEIGHBORS,
     GraphParameters,
@@ -269,6 +269,7 @@ def summarize_table(labeled: LabeledOnCluster) -> Summary:
     request, fitted = labeled.request, labeled.fitted
     table = fitted.table
     choice = cast("Choice", fitted.choice)  # not None, as parameters are "auto"
+    weights = {CLUSTERS: 1 - choice.supervised_weight, LABELS_ALONE: choice.supervised_weight}
     advice = [unreached_advice(fitted.n_unreached)] if fitted.n_unreached else []
     on_labels = evidence_advice(choice.trials.held_out_codes, choice.error)
     advice += [] if on_labels is None else [on_labels]
@@ -280,13 +281,13 @@ def summarize_table(labeled: LabeledOnCluster) -> Summary:
         classes=tuple(map(str, table.classes.tolist())),
         given_counts=tuple(table.label_counts.sum(axis=0).tolist()),
         final_counts=tuple(fitted.class_counts.tolist()),
-        source_counts=dict(zip(SOURCES, fitted.source_counts.tolist(), strict=True)),
+        n_predicted=table.n_rows - table.n_labeled,
         columns=tuple(use for use in labeled.features.columns if use.name != request.label.name),
         scaling=labeled.features.scaling,
+        assumptions=dict(sorted(weights.items(), key=lambda item: -item[1])),
         candidates=candidates_of(choice),
         supervised_share=choice.supervised_weight,
         estimate=None if fitted.held_out is None else estimate_accuracy(fitted.held_out),
-        verdict=choice.verdict,
         warnings=(*labeled.warnings, *(piece.for_tables for piece in advice if piece.for_tables)),
         seconds=labeled.seconds,
         version=__version__,

@@ -24,7 +24,6 @@ from graphmargin.margin.class_weights import ClassWeight, class_weights
 from graphmargin.methods import default_members, named_member
 from graphmargin.methods.harmonic import WalkDetails
 from graphmargin.models.table_model import TableModel
-from graphmargin.report.label_sources import GIVEN, INDUCED, MODEL
 from graphmargin.reports.graph_reports import GraphReport, graph_report
 from graphmargin.search.choice import Choice
 from graphmargin.search.data import TrainingData
@@ -100,11 +99,10 @@ class LabeledTable:
         given = np.eye(len(self.task.target.classes), dtype=np.bool_)[self.codes]
         return np.where(self.task.target.labeled[:, None], given, predicted)
 
-    @cached_property
+    @property
     def sources(self) -> AnyArray:
-        """The source of every label, see `graphmargin.report.label_sources`."""
-        agreed = self.cut.solution.codes == self.codes
-        return np.where(self.task.target.labeled, GIVEN, np.where(agreed, INDUCED, MODEL))
+        """The source of every label: "given" in the table, or "predicted"."""
+        return np.where(self.task.target.labeled, "given", "predicted")
 
     @property
     def table(self) -> pd.DataFrame:
@@ -208,7 +206,7 @@ def label_rows(
     >>> table = pd.DataFrame({"size": [1.0, 1.1, 5.0, 5.2], "kind": ["cat", None, "dog", None]})
     >>> labeled = label_rows(task_of(table, "kind"))
     >>> labeled.table["kind"].tolist(), labeled.sources.tolist()
-    (['cat', 'cat', 'dog', 'dog'], ['given', 'induced', 'given', 'induced'])
+    (['cat', 'cat', 'dog', 'dog'], ['given', 'predicted', 'given', 'predicted'])
     """
     start = time.perf_counter()
     labels, execution = task.target.labels, Execution(n_jobs, seed)

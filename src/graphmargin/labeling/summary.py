@@ -9,7 +9,6 @@ from graphmargin._typing import IntArray
 from graphmargin.confidence.coverage import CoverageCurve, coverage_curve, surest_rows
 from graphmargin.confidence.held_out_predictions import estimate_accuracy
 from graphmargin.labeling.labeled_table import LabeledTable
-from graphmargin.report.label_sources import SOURCES
 from graphmargin.report.summary import CandidateSummary, MemberSummary, Summary
 from graphmargin.reports.graph_reports import GraphReport
 from graphmargin.search.choice import Choice
@@ -39,7 +38,6 @@ def summary_with(
     task, held_out = labeled.task, labeled.fitted.held_out
     target, n_classes = task.target, len(task.target.classes)
     is_answered = labeled.is_answered
-    sources = labeled.sources[is_answered]
     advice = [piece.for_tables for piece in graph_report.advice if piece.for_tables]
     return Summary(
         table=task.name,
@@ -49,7 +47,7 @@ def summary_with(
         classes=tuple(str(name) for name in target.classes),
         given_counts=_class_counts(target.codes[target.labeled], n_classes),
         final_counts=_class_counts(labeled.codes[is_answered], n_classes),
-        source_counts={name: int((sources == name).sum()) for name in SOURCES},
+        n_predicted=int((is_answered & ~target.labeled).sum()),
         min_confidence=labeled.min_confidence,
         n_left_empty=int((~is_answered).sum()),
         columns=task.columns,
@@ -60,7 +58,6 @@ def summary_with(
         supervised_share=labeled.cut_choice.supervised_weight,
         estimate=None if held_out is None else estimate_accuracy(held_out),
         surest=None if curve is None else surest_rows(curve),
-        verdict=graph_report.verdict,
         warnings=(*labeled.warnings, *advice),
         seconds=labeled.seconds,
         version=__version__,

@@ -11,7 +11,6 @@ from graphmargin.labeling.labeled_table import LabeledTable
 from graphmargin.labeling.row_preview import preview_rows, row_notes
 from graphmargin.labeling.summary import coverage_of, summary_with
 from graphmargin.report.content import GraphMap, Report, RowNote
-from graphmargin.report.label_sources import INDUCED, MODEL
 
 N_BINS = 20
 """Number of bins of the histogram of confidences."""
@@ -66,15 +65,10 @@ def _rare_class(labeled: LabeledTable) -> tuple[str, tuple[ThresholdRow, ...]]:
     return str(labeled.task.target.classes[code]), tuple(rows)
 
 
-def _histogram(labeled: LabeledTable) -> dict[str, tuple[int, ...]]:
+def _histogram(labeled: LabeledTable) -> tuple[int, ...]:
     """Return counts of all predicted labels, those that are left empty included."""
-    edges = np.linspace(0, 1, N_BINS + 1)
-    return {
-        source: tuple(
-            np.histogram(labeled.confidence[labeled.sources == source], edges)[0].tolist()
-        )
-        for source in (INDUCED, MODEL)
-    }
+    confidence = labeled.confidence[~labeled.task.target.labeled]
+    return tuple(np.histogram(confidence, N_BINS, (0, 1))[0].tolist())
 
 
 def _least_certain(labeled: LabeledTable) -> tuple[RowNote, ...]:
@@ -102,7 +96,7 @@ def _graph_map(labeled: LabeledTable) -> GraphMap:
         rows=tuple((rows + 1).tolist()),
         codes=tuple(labeled.codes[rows].tolist()),
         confidence=tuple(labeled.confidence[rows].tolist()),
-        sources=tuple(labeled.sources[rows].tolist()),
+        is_given=tuple(task.target.labeled[rows].tolist()),
         cells=tuple(preview_rows(task, rows)),
         edges=tuple((i, j) for i, j in layout.edges.tolist()),
         method=layout.method,

@@ -15,7 +15,6 @@ from typing import Any
 from graphmargin._files import atomic_write
 from graphmargin.report import charts
 from graphmargin.report.content import GraphMap, Report, RowNote
-from graphmargin.report.label_sources import SOURCES
 from graphmargin.report.summary import Summary
 from graphmargin.report.theme import CSS
 from graphmargin.reports.path_texts import PATH_LINES, gamma_text
@@ -23,11 +22,6 @@ from graphmargin.tables.column_names import ColumnUse
 
 MAX_CANDIDATES = 8
 """Largest number of candidates in the table of the blend."""
-SOURCE_TEXTS = {
-    "given": "in the table",
-    "induced": "the graph and the classifier agree",
-    "model": "by the classifier alone",
-}
 
 
 def write_labeling_page(
@@ -58,13 +52,12 @@ def labeling_page(report: Report, *, table_path: str | None, model_path: str | N
     Examples
     --------
     >>> summary = Summary(
-    ...     table="pets.csv", target="kind", n_rows=6, n_labels=2, classes=("cat", "<dog>"),
-    ...     given_counts=(1, 1), final_counts=(3, 3),
-    ...     source_counts={"given": 2, "induced": 4, "model": 0}, columns=(), scaling="",
-    ...     candidates=(), supervised_share=0.5, estimate=None, verdict="not compared",
-    ...     warnings=(), seconds=0.1, version="1.0",
+    ...     table="pets.csv", target="kind", n_rows=6, n_labels=2, n_predicted=4,
+    ...     classes=("cat", "<dog>"), given_counts=(1, 1), final_counts=(3, 3), columns=(),
+    ...     scaling="", candidates=(), supervised_share=0.5, estimate=None, warnings=(),
+    ...     seconds=0.1, version="1.0",
     ... )
-    >>> report = Report(summary=summary, histogram={"induced": (1, 3), "model": (0, 0)})
+    >>> report = Report(summary=summary, histogram=(1, 3))
     >>> page = labeling_page(report, table_path="out.csv", model_path=None)
     >>> "<h1>4 rows labeled from 2 labels</h1>" in page, "&lt;dog&gt;" in page, "<dog>" in page
     (True, True, False)
@@ -91,8 +84,6 @@ def labeling_page(report: Report, *, table_path: str | None, model_path: str | N
         class_rows=_class_rows(summary),
         quality_rows=_quality_rows(summary),
         coverage=None if report.coverage is None else charts.coverage_chart(report.coverage),
-        sources=[(name, summary.source_counts.get(name, 0)) for name in SOURCES],
-        source_texts=SOURCE_TEXTS,
         blended=[candidate for candidate in summary.candidates if candidate.weight > 0],
         max_candidates=MAX_CANDIDATES,
         map=map_chart,
@@ -197,14 +188,13 @@ def _map_data(graph_map: GraphMap, classes: Sequence[str], order: Sequence[int])
     names = _column_names(graph_map.cells)
     return {
         "classes": classes,
-        "sources": [f"{name}: {text}" for name, text in SOURCE_TEXTS.items()],
         "columns": names,
         "points": [
             [
                 graph_map.rows[i],
                 graph_map.codes[i],
                 charts.percent(graph_map.confidence[i]),
-                SOURCES.index(graph_map.sources[i]),
+                graph_map.is_given[i],
                 [graph_map.cells[i].get(name) for name in names],
             ]
             for i in order
