@@ -1,10 +1,14 @@
+import time
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from graphmargin.confidence.held_out_predictions import estimate_accuracy
+from graphmargin.labeling.labeled_table import label_rows
+from graphmargin.labeling.labeling_task import task_of
 from graphmargin.labeling.summary import summarize
+from graphmargin.labeling.table_report import report_on
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +50,14 @@ def test_the_estimate_is_that_of_the_held_out_labels(labeled_pets, summary):
     assert (estimate.accuracy, estimate.interval) == (expected.accuracy, expected.interval)
     assert estimate.majority_accuracy == labeled_pets.fitted.held_out.class_shares.max()
     assert len(estimate.recall) == len(estimate.precision) == 3
+
+
+def test_seconds_are_those_of_the_whole_call(mixed_table):
+    task = task_of(mixed_table()[0], "kind")
+    labeled = label_rows(task, method="supervised", began=time.perf_counter() - 1000)
+    assert 1000 < labeled.seconds < 1500
+    for summary in (summarize(labeled), report_on(labeled).summary):
+        assert labeled.seconds < summary.seconds < 1500
 
 
 def test_rows_that_are_not_sure_are_counted_apart(labeled_pets):

@@ -72,6 +72,7 @@ def report(make_map):
             recall_interval=np.array([[0.9, 1.0], [0.8, 0.99], [0.4, 0.97]]),
             precision=np.array([0.97, 0.96, 0.9]),
             precision_interval=np.array([[0.89, 1.0], [0.82, 0.99], [0.5, 0.99]]),
+            classes=np.array(["cat", "dog", "eel"]),
         ),
         surest=SurestRows(share=0.6, threshold=0.9612, accuracy=0.994, interval=(0.9, 1.0)),
         warnings=("Class 'eel' has 5 labels.",),
@@ -105,7 +106,9 @@ def report(make_map):
         ),
         map=make_map(24, 3),
         least_certain=(RowNote(1234, "dog", "cat", 0.021, {"size": "31 cm"}),),
-        suspicious_labels=(RowNote(7, "eel", "dog", 0.93, {"coat": "long"}),),
+        suspicious_labels=(
+            RowNote(7, "eel", "dog", 0.93, {"coat": "long ..."}, {"coat": "long and smooth"}),
+        ),
         audit_note="1 of 55 held-out labels looks wrong.",
     )
 
@@ -125,7 +128,9 @@ def hostile(report, make_map):
         warnings=(text,),
         map=replace(make_map(12, 3, cells), method=text),
         least_certain=(replace(report.least_certain[0], label=text, cells=cells),),
-        suspicious_labels=(replace(report.suspicious_labels[0], other=text, cells=cells),),
+        suspicious_labels=(
+            replace(report.suspicious_labels[0], other=text, cells=cells, texts=cells),
+        ),
         columns=(replace(report.summary.columns[0], name=text, note=text),),
         rare_class=text,
     ), text

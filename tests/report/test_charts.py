@@ -60,10 +60,15 @@ def test_accuracies_and_intervals_stay_within_the_axes(accuracy, width):
     chart = charts.coverage_chart(curve)
     bottom, top = chart.y_ticks[0].at, chart.y_ticks[-1].at
     assert top == pytest.approx(charts.TOP)
-    assert bottom <= charts.HEIGHT - charts.BOTTOM + 1e-9
+    assert bottom == pytest.approx(charts.HEIGHT - charts.BOTTOM)
+    assert int(chart.y_ticks[0].text.removesuffix(" %")) <= 100 * curve.interval.min()
     assert chart.y_ticks[-1].text == "100 %"
     places = [tuple(map(float, point.split(","))) for point in chart.band.split()]
     assert len(places) == 2 * len(values)
+    lows = [y for _, y in places[len(values) :]][::-1]  # the lower bounds are not cut
+    share = int(chart.y_ticks[0].text.removesuffix(" %")) / 100
+    expected = bottom - (curve.interval[:, 0] - share) / (1 - share) * (bottom - top)
+    np.testing.assert_allclose(lows, expected, atol=0.051)
     for x, y in [*places, *(dot[:2] for dot in chart.lines[0].dots)]:
         assert charts.LEFT <= x <= charts.WIDTH - charts.RIGHT + 0.1
         assert top - 0.1 <= y <= charts.HEIGHT - charts.BOTTOM + 0.1

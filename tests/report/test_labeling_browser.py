@@ -1,11 +1,13 @@
 """The page on a labeled table in a real browser: what a person sees, and what hover does."""
 
+import io
 import re
 import shutil
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from graphmargin.report.labeling_page import labeling_page
 from tests.report.changes import change
@@ -162,6 +164,29 @@ def test_the_page_never_scrolls_sideways(visit, report, width):
     for shown in (report, wide):
         page = visit(shown, width=width)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_long_text_can_be_opened(visit, report):
+    page = visit(report)
+    cell = page.locator("#suspicious td details")
+    assert cell.inner_text() == "long ..."
+    cell.locator("summary").click()
+    assert cell.inner_text().split("\n")[-1] == "long and smooth"
+    assert "long ..." not in cell.inner_text()
+    cell.locator("summary").click()
+    assert cell.inner_text() == "long ..."
+
+
+def test_a_table_that_is_cut_off_has_a_shadow_at_its_edge(visit, report):
+    def edges(width):
+        box = visit(report, width=width).locator("#quality .scroll").first
+        image = Image.open(io.BytesIO(box.screenshot())).convert("L")
+        y = image.height - 30
+        return [image.getpixel((x, y)) for x in (2, image.width - 3)]
+
+    left, right = edges(390)
+    assert left > 250 > right + 10
+    assert min(edges(1200)) > 250
 
 
 def test_hostile_names_run_nothing(visit, hostile):

@@ -7,6 +7,7 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 
 from graphmargin.report.labeling_page import labeling_page
@@ -52,9 +53,9 @@ def page(report):
 def test_the_head_has_the_main_results(page):
     text = Text(page).section("")
     assert "1,742 rows labeled from 55 labels" in text
-    assert "96.4 %" in text
+    assert "about 96 % 88 % to 99.6 %" in text
     assert "53 of 55 held-out labels were right" in text
-    assert "interval is 87.5 % to 99.6 %" in text
+    assert "1,797 rows, 2.8 s." in text
     assert "75.0 % classes follow clusters" in text
     assert "Class 'eel' has 5 labels." in text
 
@@ -71,21 +72,21 @@ def test_sections_show_the_report(page):
     text = Text(page)
     assert "cat 30 1,000 dog 20 700 eel 5 97" in text.section("classes")
     quality = text.section("quality")
-    assert "balanced accuracy, is 91.0 %" in quality
-    assert "eel 92 80.0 % 40.0 % to 97.0 % 90.0 % 50.0 % to 99.0 %" in quality
-    assert "threshold of 0.2 would find about 100 rows of the class, 93.0 % of them all" in quality
-    assert "0.05 0 0 - 0.0 %" in quality
+    assert "balanced accuracy, is 91 %" in quality
+    assert "eel 92 80 % 40 % to 97 % 90 % 50 % to 99 %" in quality
+    assert "threshold of 0.2 would find about 100 rows of the class, 93 % of them all" in quality
+    assert "0.05 0 0 - -" in quality
     coverage = text.section("coverage")
     assert "Of the surest 60 % of the rows, about 99 % are right." in coverage
     assert "--min-confidence 0.961" in coverage
-    assert "60.0 % 0.961 99.4 % 90.0 % to 100.0 % 35" in coverage
+    assert "60.0 % 0.961 99.4 % 90 % to 99.9 % 35" in coverage
     assert "24 of 1,797 rows; on a circle" in text.section("graph")
     assert "supervised 80.0 % - 0.0 % 25.0 %" in text.section("path")
     assert "3 combinations of parameters" in text.section("choice")
     assert "Supervised learning has 25.0 % of the weight" in text.section("choice")
     assert "supervised 1 25.0 % -" in text.section("choice")
-    assert "1,234 dog cat 2.1 % 31 cm" in text.section("uncertain")
-    assert "7 eel dog 93.0 % long" in text.section("suspicious")
+    assert "1,234 dog cat 2 % 31 cm" in text.section("uncertain")
+    assert "7 eel dog 93 % long ... long and smooth" in text.section("suspicious")
     assert "1 of 55 held-out labels looks wrong." in text.section("suspicious")
     assert "Numbers are divided by their spread." in text.section("columns")
     assert "number size, weight 2 category coat 4 left out id 0" in text.section("columns")
@@ -164,6 +165,31 @@ def test_rows_that_are_left_empty_are_counted_and_not_labeled(report):
     assert "42 rows with a confidence below 0.95 got no label." in text
     text = Text(labeling_page(report, table_path=None, model_path=None)).section("")
     assert "got no label" not in text
+
+
+def test_no_estimate_is_a_certainty(report):
+    certain = np.ones(3)
+    estimate = replace(
+        report.summary.estimate,
+        accuracy=1.0,
+        interval=(0.0, 1.0),
+        recall=certain,
+        recall_interval=np.tile([0.0, 1.0], (3, 1)),
+    )
+    text = Text(labeling_page(change(report, estimate=estimate), table_path=None, model_path=None))
+    assert "about 99.9 % 0.1 % to 99.9 %" in text.section("")
+    assert "eel 92 99.9 % 0.1 % to 99.9 % 90 %" in text.section("quality")
+
+
+def test_backticks_become_code(report):
+    warning = "1 row cannot be reached: see `graphmargin suggest`, `a"
+    page = labeling_page(
+        change(report, warnings=(warning,), audit_note="Use `--threshold`."),
+        table_path=None,
+        model_path=None,
+    )
+    assert "reached: see <code>graphmargin suggest</code>, `a</li>" in page
+    assert "Use <code>--threshold</code>." in page
 
 
 def test_if_all_rows_are_sure_no_threshold_is_told(report):

@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from graphmargin._errors import printable
+from graphmargin._texts import format_estimate
 
 if TYPE_CHECKING:
     from graphmargin.confidence.coverage import SurestRows
@@ -133,6 +134,8 @@ def _print_entry(out: Console, name: str, text: str) -> None:
 
 def _accuracy_lines(summary: Summary) -> list[tuple[str, str]]:
     """Return the lines of a summary on the estimated accuracy."""
+    from graphmargin.confidence.held_out_predictions import format_interval
+
     estimate, surest = summary.estimate, summary.surest
     if estimate is None:
         text = "unknown, as no label can be held out; label two or more rows of a class"
@@ -140,9 +143,11 @@ def _accuracy_lines(summary: Summary) -> list[tuple[str, str]]:
     lines = [
         (
             "accuracy",
-            f"about {estimate.accuracy:.0%} ({estimate.n_right} of {estimate.n_held_out} held-out "
-            f"labels were right; 95 % interval: {_range(estimate.interval)}; most frequent class: "
-            f"{estimate.majority_accuracy:.0%}; balanced: {estimate.balanced_accuracy:.0%})",
+            f"about {format_estimate(estimate.accuracy)} (95 % interval: "
+            f"{format_interval(estimate.interval)}; {estimate.n_right:,} of "
+            f"{estimate.n_held_out:,} held-out labels were right; most frequent class: "
+            f"{format_estimate(estimate.majority_accuracy)}; balanced: "
+            f"{format_estimate(estimate.balanced_accuracy)})",
         )
     ]
     if surest is not None:
@@ -195,18 +200,16 @@ def _print_classes(summary: Summary) -> None:
 
 def _class_estimates(estimate: AccuracyEstimate) -> list[list[str]]:
     """Return recall and precision of every class, with their intervals, as texts."""
+    from graphmargin.confidence.held_out_predictions import format_interval
+
     pairs = (
         zip(estimate.recall, estimate.recall_interval, strict=True),
         zip(estimate.precision, estimate.precision_interval, strict=True),
     )
     return [
-        [f"{share:.0%} ({_range(interval)})" for share, interval in of_class]
+        [f"{format_estimate(share)} ({format_interval(interval)})" for share, interval in of_class]
         for of_class in zip(*pairs, strict=True)
     ]
-
-
-def _range(interval: Sequence[float]) -> str:
-    return f"{interval[0]:.0%} to {interval[1]:.0%}"
 
 
 def _choice_lines(summary: Summary) -> list[tuple[str, str]]:

@@ -205,7 +205,12 @@ class LabeledOnCluster:
 
 
 def label_table(
-    cluster: Cluster, request: TableRequest, *, class_weight: ClassWeight = None, seed: int
+    cluster: Cluster,
+    request: TableRequest,
+    *,
+    class_weight: ClassWeight = None,
+    seed: int,
+    began: float | None = None,
 ) -> LabeledOnCluster:
     """Fit the features on a sample, choose the parameters, and label all rows.
 
@@ -217,6 +222,8 @@ def label_table(
         Factors of the losses of each class, as in `MaxMarginGraphCut`.
     seed : int
         Seed of samples and folds.
+    began : float, default=None
+        When the call began that opened the table, by `time.perf_counter`; None is now.
 
     Raises
     ------
@@ -224,7 +231,7 @@ def label_table(
         If no row is unlabeled, there are fewer than two classes, or a cell is of another type than
         those of the sample.
     """
-    began = time.perf_counter()
+    began = time.perf_counter() if began is None else began
     n_neighbors = min(N_NEIGHBORS, request.source.n_rows - 1)
     parameters = Cut(
         WalkParameters(GraphParameters(n_neighbors)),
@@ -273,6 +280,7 @@ def summarize_table(labeled: LabeledOnCluster) -> Summary:
     advice = [unreached_advice(fitted.n_unreached)] if fitted.n_unreached else []
     on_labels = evidence_advice(choice.trials.held_out_codes, choice.error)
     advice += [] if on_labels is None else [on_labels]
+    held_out = fitted.held_out
     return Summary(
         table=request.name,
         target=request.label.name,
@@ -287,7 +295,7 @@ def summarize_table(labeled: LabeledOnCluster) -> Summary:
         assumptions=dict(sorted(weights.items(), key=lambda item: -item[1])),
         candidates=candidates_of(choice),
         supervised_share=choice.supervised_weight,
-        estimate=None if fitted.held_out is None else estimate_accuracy(fitted.held_out),
+        estimate=None if held_out is None else estimate_accuracy(held_out, table.classes),
         warnings=(*labeled.warnings, *(piece.for_tables for piece in advice if piece.for_tables)),
         seconds=labeled.seconds,
         version=__version__,

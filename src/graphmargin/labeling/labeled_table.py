@@ -58,7 +58,7 @@ class LabeledTable:
     warnings : tuple of str
         Warnings of the fit.
     seconds : float
-        Time of the fit.
+        Time from the start of the call to the end of the fit.
     min_confidence : float
         Confidence below which rows get no label.
     coverage : float or None
@@ -172,6 +172,7 @@ def label_rows(
     n_jobs: int | None = None,
     seed: int = 0,
     listener: ProgressListener | None = None,
+    began: float | None = None,
 ) -> LabeledTable:
     """Return the table with all rows labeled by an ensemble, or by one of its members.
 
@@ -193,6 +194,8 @@ def label_rows(
         Seed of folds and samples.
     listener : callable, optional
         Receives the progress of each stage, see `graphmargin._progress.progress_listener`.
+    began : float, optional
+        When the call began that read the table, by `time.perf_counter`; by default, now.
 
     Raises
     ------
@@ -208,7 +211,7 @@ def label_rows(
     >>> labeled.table["kind"].tolist(), labeled.sources.tolist()
     (['cat', 'cat', 'dog', 'dog'], ['given', 'predicted', 'given', 'predicted'])
     """
-    start = time.perf_counter()
+    began = time.perf_counter() if began is None else began
     labels, execution = task.target.labels, Execution(n_jobs, seed)
     held_out = default_held_out(labels, seed)
     if coverage is not None and not held_out.folds:
@@ -232,7 +235,7 @@ def label_rows(
         cut_choice=cut_choice,
         n_jobs=n_jobs,
         warnings=tuple(filter(None, texts)),
-        seconds=time.perf_counter() - start,
+        seconds=time.perf_counter() - began,
         min_confidence=min_confidence,
         coverage=coverage,
     )

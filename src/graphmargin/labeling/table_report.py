@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 
 from graphmargin.confidence.thresholds import ThresholdRow, threshold_table
@@ -33,20 +35,22 @@ def report_on(labeled: LabeledTable) -> Report:
     >>> len(report.map.x), sorted(note.row for note in report.least_certain)
     (4, [2, 4])
     """
+    began = time.perf_counter()
     graph_report, curve = labeled.graph_report(hold_out_labels=True), coverage_of(labeled)
     lines = str(graph_report).splitlines()
     path = labeled.cut.gamma_path or {}
     audit = audit_labels(labeled)
     rare_class, thresholds = _rare_class(labeled)
+    graph_map = _graph_map(labeled)
     return Report(
-        summary=summary_with(labeled, graph_report, curve),
+        summary=summary_with(labeled, graph_report, curve, began),
         graph_lines=tuple(line for line in lines if not line.startswith("!")),
         path={name: tuple(map(float, column)) for name, column in path.items()},
         histogram=_histogram(labeled),
         coverage=curve,
         rare_class=rare_class,
         thresholds=thresholds,
-        map=_graph_map(labeled),
+        map=graph_map,
         least_certain=_least_certain(labeled),
         suspicious_labels=None if audit.notes is None else audit.notes[:MAX_LISTED],
         audit_note=audit.summary,

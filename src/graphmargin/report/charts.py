@@ -6,7 +6,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from graphmargin._texts import format_estimate
 from graphmargin.confidence.coverage import CoverageCurve
+from graphmargin.confidence.held_out_predictions import format_interval
 from graphmargin.report.content import GraphMap
 from graphmargin.reports.path_texts import PATH_LINES, gamma_text
 
@@ -159,9 +161,9 @@ def path_chart(path: Mapping[str, Sequence[float]]) -> Chart:
 
 
 def coverage_chart(curve: CoverageCurve) -> Chart:
-    r"""Return the accuracy among the surest rows as a line over their share, with its interval.
+    """Return the accuracy among the surest rows as a line over their share, with its interval.
 
-    The axis of the accuracy begins at a round number below all of them, where the interval is cut.
+    The axis of the accuracy begins at a round number below the interval.
 
     Examples
     --------
@@ -173,26 +175,27 @@ def coverage_chart(curve: CoverageCurve) -> Chart:
     ... )
     >>> chart = coverage_chart(curve)
     >>> [tick.text for tick in chart.y_ticks], [tick.text for tick in chart.x_ticks]
-    (['70 %', '80 %', '90 %', '100 %'], ['0 %', '25 %', '50 %', '75 %', '100 %'])
+    (['60 %', '70 %', '80 %', '90 %', '100 %'], ['0 %', '25 %', '50 %', '75 %', '100 %'])
     >>> chart.lines[0].dots[0][2]
-    '96.0\xa0% of the surest 50.0\xa0% are right (60.0\xa0% to 100.0\xa0%)'
+    '96% of the surest 50% are right (60% to 99.9%)'
     """
     shares, accuracy = curve.shares.tolist(), curve.accuracy.tolist()
-    lowest = max(0, math.floor(10 * min(accuracy) - 0.5))  # in tenths, with some space below
+    lowest = math.floor(10 * curve.interval.min())  # in tenths
     step = 1 if lowest >= 5 else 2
+    lowest -= lowest % step
 
     def x_of(share: float) -> float:
         return LEFT + share * (WIDTH - LEFT - RIGHT)
 
     def y_of(value: float) -> float:
-        return _y(max(0.0, (value - lowest / 10) / (1 - lowest / 10)))
+        return _y((value - lowest / 10) / (1 - lowest / 10))
 
     dots = tuple(
         (
             x_of(share),
             y_of(value),
-            f"{percent(value)} of the surest {percent(share)} are right "
-            f"({percent(low)} to {percent(high)})",
+            f"{format_estimate(value)} of the surest {share:.0%} are right "
+            f"({format_interval((low, high))})",
         )
         for share, value, (low, high) in zip(shares, accuracy, curve.interval.tolist(), strict=True)
     )

@@ -27,6 +27,8 @@ class RowNote:
         given label is wrong.
     cells : mapping from str to str
         Values of the row in a few columns, shortened.
+    texts : mapping from str to str
+        The whole values of those that were shortened.
     """
 
     row: int
@@ -34,6 +36,7 @@ class RowNote:
     other: str
     score: float
     cells: Mapping[str, str]
+    texts: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

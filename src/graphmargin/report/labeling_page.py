@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import math
+import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from graphmargin._files import atomic_write
+from graphmargin._texts import format_estimate
 from graphmargin.report import charts
 from graphmargin.report.content import GraphMap, Report, RowNote
 from graphmargin.report.summary import Summary
@@ -116,6 +118,8 @@ def _environment() -> Any:
     environment.filters |= {
         "at": lambda position: f"{position:.1f}".removesuffix(".0"),
         "count": lambda number: f"{number:,}",
+        "code": _with_code,
+        "estimate": lambda share: format_estimate(share).replace("%", "\N{NO-BREAK SPACE}%"),
         "gamma": gamma_text,
         "number_of": lambda number, thing: f"{number:,} {thing}{'' if number == 1 else 's'}",
         "percent": charts.percent,
@@ -125,6 +129,19 @@ def _environment() -> Any:
         "width": lambda share: f"{100 * share:.2f}%",
     }
     return environment
+
+
+def _with_code(text: str) -> Any:
+    """Return markup in which what is between backticks is code, and everything else is escaped.
+
+    Examples
+    --------
+    >>> str(_with_code("see `info <b>`, `a"))
+    'see <code>info &lt;b&gt;</code>, `a'
+    """
+    from markupsafe import Markup, escape
+
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 
 def _read_asset(name: str) -> str:
@@ -193,7 +210,7 @@ def _map_data(graph_map: GraphMap, classes: Sequence[str], order: Sequence[int])
             [
                 graph_map.rows[i],
                 graph_map.codes[i],
-                charts.percent(graph_map.confidence[i]),
+                format_estimate(graph_map.confidence[i]),
                 graph_map.is_given[i],
                 [graph_map.cells[i].get(name) for name in names],
             ]

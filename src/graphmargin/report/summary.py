@@ -96,7 +96,7 @@ class Summary:
     cluster : ClusterUse or None
         Set if a cluster labeled the table.
     seconds : float
-        Time of the fit.
+        Time of the whole call: reading, encoding, fit and report.
     version : str
         Version of graphmargin.
     """
