@@ -11,7 +11,9 @@ import pandas as pd
 import pytest
 
 import graphmargin as gm
+from graphmargin._texts import format_estimate
 from graphmargin.cli import main
+from graphmargin.confidence.held_out_predictions import format_interval
 from graphmargin.labeling import labeling_task
 from graphmargin.labeling.labeled_table import label_rows
 from graphmargin.labeling.labeling_task import read_task
@@ -157,9 +159,9 @@ def test_the_summary_tells_the_accuracy_of_all_rows_of_classes_and_of_the_surest
     assert f"about {estimate['accuracy']:.0%} (95 % interval: {low:.0%} to" in output
     assert f"{estimate['n_right']} of 15 held-out" in output
     assert f"balanced: {estimate['balanced_accuracy']:.0%}" in output
-    assert f"about {int(100 * surest['accuracy'])}% are right" in output
-    recall, (low, high) = estimate["recall"][0], estimate["recall_interval"][0]
-    assert f"{recall:.0%} ({low:.0%} to {high:.0%})" in output
+    assert (f"about {int(100 * surest['accuracy'])}% are right" in output) == (surest["share"] < 1)
+    recall, interval = estimate["recall"][0], estimate["recall_interval"][0]
+    assert f"{format_estimate(recall)} ({format_interval(interval)})" in output
 
 
 def test_label_writes_model_and_report(table_file, tmp_path, mixed_table, labeled_pets, capsys):

@@ -196,7 +196,7 @@ def test_if_all_rows_are_sure_no_threshold_is_told(report):
     surest = replace(report.summary.surest, share=1.0)
     page = labeling_page(change(report, surest=surest), table_path=None, model_path=None)
     coverage = Text(page).section("coverage")
-    assert "Of all rows, about 99 % are right." in coverage
+    assert "Of all rows, about 99.4 % are right." in coverage
     assert "--min-confidence" not in coverage
 
 

@@ -388,7 +388,7 @@ def test_the_table_holds_the_rows_in_view_alone(visit, digits):
     page.locator("th[aria-sort=ascending]", has_text="confidence").wait_for()
     shares = page.locator("tbody tr:not(.space) td:nth-child(4)")
     page.locator("tbody tr:not(.waiting) td:nth-child(4)").first.wait_for()
-    sure = [int(text.rstrip("%")) for text in shares.all_inner_texts()]
+    sure = [float(text.rstrip("%")) for text in shares.all_inner_texts()]
     assert sure == sorted(sure)
     page.keyboard.press("t")
     page.keyboard.press("ArrowDown")

@@ -150,7 +150,7 @@ def _accuracy_lines(summary: Summary) -> list[tuple[str, str]]:
             f"{format_estimate(estimate.balanced_accuracy)})",
         )
     ]
-    if surest is not None:
+    if surest is not None and surest.share < 1:
         lines.append(("surest", surest_text(surest)))
     return lines
 
@@ -164,12 +164,10 @@ def surest_text(surest: SurestRows) -> str:
     >>> surest_text(SurestRows(share=0.601, threshold=0.97, accuracy=0.994, interval=(0.9, 0.998)))
     'of the surest 60% of the rows, about 99% are right (those with a confidence from 0.970 on)'
     """
-    accuracy = f"about {math.floor(100 * surest.accuracy)}%"
-    if surest.share == 1:
-        return f"of all rows, {accuracy} are right"
     return (
-        f"of the surest {surest.share:.0%} of the rows, {accuracy} are right (those with a "
-        f"confidence from {surest.threshold:.3f} on)"
+        f"of the surest {math.floor(100 * surest.share)}% of the rows, about "
+        f"{math.floor(100 * surest.accuracy)}% are right (those with a confidence from "
+        f"{surest.threshold:.3f} on)"
     )
 
 

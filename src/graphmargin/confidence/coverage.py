@@ -154,7 +154,7 @@ def surest_rows(curve: CoverageCurve) -> SurestRows:
     ... )
     >>> rows = surest_rows(curve)
     >>> rows.share, rows.accuracy
-    (0.5, 0.95)
+    (0.5, 0.96)
     """
     accuracy = np.minimum(curve.accuracy, curve.mean_confidence)
     chosen = int(np.argmin(np.abs(curve.shares - 0.5)))
@@ -167,6 +167,6 @@ def surest_rows(curve: CoverageCurve) -> SurestRows:
     return SurestRows(
         share=float(curve.shares[chosen]),
         threshold=float(curve.thresholds[chosen]),
-        accuracy=float(accuracy[chosen]),
+        accuracy=float(curve.accuracy[chosen]),
         interval=(low, high),
     )
