@@ -262,6 +262,9 @@ def test_twenty_suggested_labels_are_enough_for_digits(visit, digits, truth):
     assert n_labels(page) >= 30
     assert (predictions(page) == truth.astype(str)).mean() > 0.95
     assert page.locator("#estimate .chart .line").count() == 1
+    figure = page.inner_text("#estimate .figure")
+    assert re.fullmatch(r"about [\d.]+% between [\d.]+% and [\d.]+%", figure)
+    assert "100%" not in figure
     assert page.locator(".queue li .soft").first.inner_text()
 
 
