@@ -17,3 +17,17 @@ def format_count(number: int, noun: str) -> str:
 def format_class(label: object) -> str:
     """Return the name of a class for a text, a string in quotes."""
     return repr(str(label)) if isinstance(label, str) else str(label)
+
+
+def format_estimate(share: float) -> str:
+    """Return an estimated share as a percentage that is never 0 or 100.
+
+    It has one decimal where it is near to one of them.
+
+    Examples
+    --------
+    >>> format_estimate(0.924), format_estimate(0.9932), format_estimate(1.0), format_estimate(0.0)
+    ('92%', '99.3%', '99.9%', '0.1%')
+    """
+    percent = 100 * min(max(share, 0.001), 0.999)
+    return f"{percent:.1f}%" if percent < 1 or percent > 99 else f"{percent:.0f}%"

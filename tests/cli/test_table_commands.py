@@ -4,14 +4,19 @@ import csv
 import json
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import graphmargin as gm
+from graphmargin._texts import format_estimate
 from graphmargin.cli import main
+from graphmargin.confidence.held_out_predictions import format_interval
+from graphmargin.labeling import labeling_task
 from graphmargin.labeling.labeled_table import label_rows
+from graphmargin.labeling.labeling_task import read_task
 from graphmargin.tables.reading import read_table
 
 
@@ -33,7 +38,8 @@ def test_label_writes_the_result_next_to_the_table(table_file, labeled_pets, cap
     output = capsys.readouterr().out
     assert "pets.csv: 150 rows, 15 with a label in kind, 3 classes" in output
     assert "id (an ID: all values differ), country (constant)" in output
-    assert "15 given" in output
+    assert "15 given, 135 predicted" in output
+    assert "graph " not in output, "the verdict on the graph of one member is no summary"
     assert "pets-labeled.csv" in output
 
 
@@ -84,9 +90,24 @@ def test_quiet_prints_nothing_and_json_prints_the_summary(table_file, capsys):
     result = json.loads(output.out)
     assert result["n_rows"] == 150
     assert result["files"] == {"labeled": str(table_file.with_name("pets-labeled.csv"))}
-    assert result["source_counts"]["given"] == 15
+    assert result["n_labels"] == 15
     assert "inf" in [candidate["gamma_g"] for candidate in result["candidates"]]
     assert result["estimate"]["n_held_out"] == 15
+
+
+def test_the_seconds_are_those_of_the_whole_command(table_file, capsys, monkeypatch):
+    late, now = [0.0], time.perf_counter
+
+    def slow(*args, **options):
+        late[0] += 1000
+        return read_task(*args, **options)
+
+    monkeypatch.setattr(time, "perf_counter", lambda: now() + late[0])
+    monkeypatch.setattr(labeling_task, "read_task", slow)
+    began = now()
+    assert run("label", table_file, "-t", "kind", "--method", "supervised", "--json") == 0
+    passed = now() - began
+    assert 1000 < json.loads(capsys.readouterr().out)["seconds"] < 1000 + passed
 
 
 def test_label_and_predict_leave_rows_empty_that_are_not_sure(table_file, tmp_path, capsys):
@@ -135,11 +156,12 @@ def test_the_summary_tells_the_accuracy_of_all_rows_of_classes_and_of_the_surest
     assert len(estimate["recall"]) == len(estimate["precision_interval"]) == 3
     assert run("label", table_file, "-t", "kind") == 0
     output = " ".join(capsys.readouterr().out.split())
-    assert f"about {estimate['accuracy']:.0%} ({estimate['n_right']} of 15 held-out" in output
+    assert f"about {estimate['accuracy']:.0%} (95 % interval: {low:.0%} to" in output
+    assert f"{estimate['n_right']} of 15 held-out" in output
     assert f"balanced: {estimate['balanced_accuracy']:.0%}" in output
-    assert f"about {int(100 * surest['accuracy'])}% are right" in output
-    recall, (low, high) = estimate["recall"][0], estimate["recall_interval"][0]
-    assert f"{recall:.0%} ({low:.0%} to {high:.0%})" in output
+    assert (f"about {int(100 * surest['accuracy'])}% are right" in output) == (surest["share"] < 1)
+    recall, interval = estimate["recall"][0], estimate["recall_interval"][0]
+    assert f"{format_estimate(recall)} ({format_interval(interval)})" in output
 
 
 def test_label_writes_model_and_report(table_file, tmp_path, mixed_table, labeled_pets, capsys):

@@ -1,5 +1,7 @@
 """Held-out predictions and the accuracy that they tell, by hand and by simulation."""
 
+import re
+
 import numpy as np
 import pytest
 from scipy.stats import beta
@@ -46,7 +48,8 @@ def test_accuracy_is_that_computed_by_hand():
         confusion=np.array([[0.9, 0.1], [0.3, 0.7]]),
     )
     estimate = estimate_accuracy(held_out)
-    recall = [(2 + 7.5 * 0.9) / (3 + 7.5), (1 + 2.5 * 0.7) / (2 + 2.5)]
+    # A guess of 1 / 2 for one label, half of which is of each class.
+    recall = [(2 + 7.5 * 0.9 + 0.25) / (3 + 7.5 + 0.5), (1 + 2.5 * 0.7 + 0.25) / (2 + 2.5 + 0.5)]
     accuracy = 0.75 * recall[0] + 0.25 * recall[1]
     assert (estimate.n_held_out, estimate.n_right) == (5, 3)
     np.testing.assert_allclose(estimate.recall, recall)
@@ -63,7 +66,7 @@ def test_accuracy_is_that_computed_by_hand():
 
 
 @pytest.mark.parametrize("n_labels", [5, 30])
-def test_estimate_of_labels_given_class_by_class_is_unbiased_and_its_interval_covers(n_labels):
+def test_estimate_of_labels_given_class_by_class_is_right_and_its_interval_covers(n_labels):
     """Class 0 has most rows and the fewest errors; a third of the labels is of each class."""
     rng = np.random.default_rng(0)
     names = ("accuracy", "balanced_accuracy")
@@ -84,7 +87,7 @@ def test_estimate_of_labels_given_class_by_class_is_unbiased_and_its_interval_co
                 *((low <= recall) & (recall <= high)),
             ]
         )
-    assert np.abs(np.mean(bias, axis=0)).max() < 0.01
+    assert np.abs(np.mean(bias, axis=0)).max() < 0.015
     assert np.mean(naive) < -0.1
     assert np.mean(covered, axis=0).min() > 0.93
 
@@ -107,8 +110,43 @@ def test_classes_without_a_label_or_a_row_have_finite_estimates():
     for values in (estimate.recall, estimate.precision, estimate.recall_interval.ravel()):
         assert np.isfinite(values).all()
         assert ((values >= 0) & (values <= 1)).all()
-    assert estimate.recall[2] == 0
-    np.testing.assert_allclose(estimate.recall_interval[2], [0.0, beta.ppf(0.975, 0.5, 0.5)])
+    assert (estimate.recall[2], estimate.precision[2]) == (0.5, 0.5)
+    of_nothing = beta.ppf([0.025, 0.975], 0.5, 0.5)
+    np.testing.assert_allclose(estimate.recall_interval[2], of_nothing)
+
+
+@pytest.mark.parametrize("n", [1, 10, 1000])
+@pytest.mark.parametrize("is_right", [True, False])
+def test_no_number_of_labels_shows_that_all_or_none_are_right(n, is_right):
+    """The closed form for two classes of n labels, and a classifier that is certain."""
+    codes = np.repeat([0, 1], n)
+    P = np.eye(2)[codes if is_right else 1 - codes]
+    held_out = predictions_for(codes, P, None, doubt=0.0, unlabeled=P)
+    estimate = estimate_accuracy(held_out, np.array(["cat", "dog"]))
+    # 5 of the ten labels of the classifier, and half of the guess, are of each class.
+    expected = (n * is_right + 5 + 0.25) / (n + 5 + 0.5)
+    np.testing.assert_allclose([estimate.accuracy, *estimate.recall, *estimate.precision], expected)
+    intervals = [estimate.interval, *estimate.recall_interval, *estimate.precision_interval]
+    for (low, high), share in zip(intervals, [expected] * 5, strict=True):
+        assert 0 < low < share < high < 1
+    for text in (str(estimate), estimate._repr_html_(), estimate.text):
+        assert not re.search(r"\b(100|0)%", text)
+
+
+def test_the_estimate_is_printed_with_the_names_of_classes():
+    P = np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]])
+    held_out = predictions_for(np.array([0, 1, 1]), P, None, doubt=0.0, unlabeled=P)
+    estimate = estimate_accuracy(held_out, np.array(["cat", "<dog>"]))
+    accuracy, balanced, cat, _ = str(estimate).splitlines()
+    low, high = (f"{bound:.0%}" for bound in estimate.interval)
+    assert accuracy == f"accuracy: about 74% ({low} to {high}), 2 of 3 held-out labels right"
+    assert balanced == "balanced: 72%, most frequent class alone: 57%"
+    assert cat.startswith(f"cat: recall {estimate.recall[0]:.0%} (")
+    page = estimate._repr_html_()
+    assert "<caption" in page
+    assert "about 74%" in page
+    assert "&lt;dog&gt;" in page
+    assert page.count("<tr>") == 3
 
 
 def test_a_label_of_several_folds_counts_once_with_the_mean_of_their_probabilities():
@@ -133,12 +171,12 @@ def test_accuracy_is_that_of_the_predicted_classes_and_not_of_the_most_probable(
         codes, P, None, doubt=0.0, joint=joint, weighted_codes=predicted
     )
     estimate = estimate_accuracy(held_out)
-    assert estimate.recall == pytest.approx([0.0, 1.0])
-    assert estimate.precision[1] == pytest.approx(0.2)
-    assert estimate.accuracy == pytest.approx(0.2)
+    assert estimate.recall == pytest.approx([0.25 / 88.5, 22.25 / 22.5])
+    assert estimate.precision[1] == pytest.approx(0.2, abs=0.01)
+    assert estimate.accuracy == pytest.approx(0.2, abs=0.01)
     assert estimate_accuracy(
         predictions_for(codes, P, None, doubt=0.0, unlabeled=P)
-    ).accuracy == pytest.approx(0.8)
+    ).accuracy == pytest.approx(0.8, abs=0.01)
 
 
 def test_intervals_contain_shares_of_zero_and_one():

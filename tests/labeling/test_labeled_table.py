@@ -9,7 +9,6 @@ from graphmargin.datasets import load_digits, mask_labels
 from graphmargin.harmonic.solution import solve_path
 from graphmargin.labeling.labeled_table import EXPLANATION_GAMMA_G, label_rows
 from graphmargin.labeling.labeling_task import task_of
-from graphmargin.report.label_sources import GIVEN, INDUCED, MODEL
 from graphmargin.tables.table_errors import TableError
 from graphmargin.tables.writing import table_writer
 
@@ -28,22 +27,17 @@ def test_the_result_has_all_labels_and_the_table_is_unchanged(labeled_pets, mixe
 def test_sources_and_confidences_follow_from_the_fit(labeled_pets):
     labeled = labeled_pets
     given = labeled.task.target.labeled
-    assert (labeled.sources[given] == GIVEN).all()
-    assert set(labeled.sources[~given]) <= {INDUCED, MODEL}
+    assert set(labeled.sources[given]) == {"given"}
+    assert set(labeled.sources[~given]) == {"predicted"}
     assert (labeled.confidence[given] == 1).all()
     assert np.array_equal(labeled.confidence[~given], labeled.fitted.confidence[~given])
-    induced = labeled.sources == INDUCED
-    agreed = labeled.cut.solution.codes == labeled.codes
-    assert np.array_equal(agreed[~given], induced[~given])
 
 
-def test_supervised_learning_induces_no_label(mixed_table):
-    """Labels are explained at another gamma_g if supervised learning is chosen."""
+def test_labels_are_explained_at_another_gamma_g_if_supervised_learning_is_chosen(mixed_table):
     labeled = label_rows(task_of(mixed_table()[0], "kind"))
     problem = labeled.cut.solution.problem
     cut = replace(labeled.cut, solution=solve_path(problem, [np.inf])[0])
     labeled = replace(labeled, cut=cut)
-    assert INDUCED not in labeled.sources
     assert labeled.solution.gamma_g == EXPLANATION_GAMMA_G
     assert labeled.solution.classes.tolist() == ["bird", "cat", "dog"]
 

@@ -1,11 +1,14 @@
+import time
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from graphmargin.confidence.held_out_predictions import estimate_accuracy
+from graphmargin.labeling.labeled_table import label_rows
+from graphmargin.labeling.labeling_task import task_of
 from graphmargin.labeling.summary import summarize
-from graphmargin.report.label_sources import SOURCES
+from graphmargin.labeling.table_report import report_on
 
 
 @pytest.fixture(scope="module")
@@ -17,8 +20,7 @@ def test_counts_are_those_of_the_labels(labeled_pets, summary):
     assert (summary.n_rows, summary.n_labels) == (150, 15)
     assert sum(summary.given_counts) == 15
     assert sum(summary.final_counts) == 150
-    assert sum(summary.source_counts.values()) == 150
-    assert tuple(summary.source_counts) == SOURCES
+    assert summary.n_predicted == 135
     filled = labeled_pets.table["kind"].value_counts()
     assert dict(zip(summary.classes, summary.final_counts, strict=True)) == filled.to_dict()
 
@@ -50,6 +52,14 @@ def test_the_estimate_is_that_of_the_held_out_labels(labeled_pets, summary):
     assert len(estimate.recall) == len(estimate.precision) == 3
 
 
+def test_seconds_are_those_of_the_whole_call(mixed_table):
+    task = task_of(mixed_table()[0], "kind")
+    labeled = label_rows(task, method="supervised", began=time.perf_counter() - 1000)
+    assert 1000 < labeled.seconds < 1500
+    for summary in (summarize(labeled), report_on(labeled).summary):
+        assert labeled.seconds < summary.seconds < 1500
+
+
 def test_rows_that_are_not_sure_are_counted_apart(labeled_pets):
     is_given = labeled_pets.task.target.labeled
     threshold = float(np.median(labeled_pets.confidence[~is_given]))
@@ -57,7 +67,7 @@ def test_rows_that_are_not_sure_are_counted_apart(labeled_pets):
     summary, before = summarize(strict), summarize(labeled_pets)
     n_below = int((labeled_pets.confidence < threshold).sum())
     assert summary.n_left_empty == n_below > 0
-    assert sum(summary.final_counts) == sum(summary.source_counts.values()) == 150 - n_below
+    assert sum(summary.final_counts) == 15 + summary.n_predicted == 150 - n_below
     assert summary.min_confidence == threshold
     assert summary.estimate.accuracy == before.estimate.accuracy
     assert before.n_left_empty == 0

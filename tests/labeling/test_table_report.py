@@ -39,8 +39,7 @@ def test_a_rare_class_has_a_table_of_thresholds(mixed_table):
 
 
 def test_the_histogram_counts_every_row_without_a_label(report):
-    counted = {name: sum(bins) for name, bins in report.histogram.items()}
-    assert counted == {name: report.summary.source_counts[name] for name in ("induced", "model")}
+    assert sum(report.histogram) == report.summary.n_predicted == 135
 
 
 def test_the_path_is_that_of_the_estimator(labeled_pets, report):
@@ -54,7 +53,7 @@ def test_the_map_shows_rows_of_the_table(labeled_pets, report):
     shown = report.map
     assert shown.rows == tuple(range(1, 151))
     assert shown.codes == tuple(labeled_pets.codes.tolist())
-    assert shown.sources == tuple(labeled_pets.sources.tolist())
+    assert shown.is_given == tuple(labeled_pets.task.target.labeled.tolist())
     assert all(0 <= value <= 1 for value in (*shown.x, *shown.y))
     assert shown.cells[3]["id"] == "a0003"
     assert all(0 <= i < 150 and 0 <= j < 150 for i, j in shown.edges)

@@ -232,26 +232,17 @@ class TestGammaPathDisplay:
 
 
 class TestConfidenceDisplay:
-    def test_rows_are_counted_by_source(self, digits_cut):
+    def test_unlabeled_rows_are_counted(self, digits_cut):
         model, _ = digits_cut
         display = ConfidenceDisplay.from_estimator(model).plot(axes(), bins=8)
         unlabeled = ~model.harmonic_solution_.problem.labels.labeled
-        agree = model.transduction_ == model.harmonic_solution_.labels
-        for bars, mine in zip(display.bars_, (agree, ~agree), strict=True):
-            counts, _ = np.histogram(model.confidence_[unlabeled & mine], 8, (0, 1))
-            assert [bar.get_height() for bar in bars] == counts.tolist()
+        counts, _ = np.histogram(model.confidence_[unlabeled], 8, (0, 1))
+        assert [bar.get_height() for bar in display.bars_] == counts.tolist()
         assert display.line_ is None
-
-    def test_the_second_source_is_on_top_of_the_first(self):
-        display = ConfidenceDisplay(
-            confidence=np.array([0.1, 0.1, 0.9]), sources=np.array(["induced", "model", "model"])
-        ).plot(axes(), bins=2)
-        assert [bar.get_y() for bar in display.bars_[1]] == [1.0, 0.0]
 
     def test_the_line_is_the_share_that_is_right(self):
         display = ConfidenceDisplay(
             confidence=np.array([0.1, 0.2, 0.9, 1.0]),
-            sources=np.array(["induced"] * 4),
             right=np.array([False, True, True, True]),
         ).plot(axes(), bins=4)
         assert display.line_.get_xdata().tolist() == [0.125, 0.875]
@@ -273,7 +264,7 @@ def test_without_axes_pyplot_makes_them(monkeypatch):
     from matplotlib import pyplot
 
     pyplot.switch_backend("agg")
-    display = ConfidenceDisplay(confidence=np.array([0.5]), sources=np.array(["model"])).plot()
+    display = ConfidenceDisplay(confidence=np.array([0.5])).plot()
     assert display.figure_ is pyplot.gcf()
     assert display.ax_ is display.figure_.axes[0]
     pyplot.close(display.figure_)
@@ -281,6 +272,6 @@ def test_without_axes_pyplot_makes_them(monkeypatch):
 
 def test_a_missing_matplotlib_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    display = ConfidenceDisplay(confidence=np.array([0.5]), sources=np.array(["model"]))
+    display = ConfidenceDisplay(confidence=np.array([0.5]))
     with pytest.raises(ImportError, match=r"graphmargin\[plot\]"):
         display.plot()

@@ -9,7 +9,6 @@ from graphmargin.confidence.coverage import CoverageCurve, SurestRows
 from graphmargin.confidence.held_out_predictions import AccuracyEstimate
 from graphmargin.confidence.thresholds import ThresholdRow
 from graphmargin.report.content import GraphMap, Report, RowNote
-from graphmargin.report.label_sources import SOURCES
 from graphmargin.report.summary import CandidateSummary, Summary
 from graphmargin.tables.column_names import ColumnUse
 from tests.report.changes import change
@@ -27,7 +26,7 @@ def make_map():
             rows=tuple(range(101, 101 + n_points)),
             codes=tuple(i % n_classes for i in range(n_points)),
             confidence=tuple(i / n_points for i in range(n_points)),
-            sources=tuple(SOURCES[i % 3] for i in range(n_points)),
+            is_given=tuple(i % 3 == 0 for i in range(n_points)),
             cells=tuple(cells or {"size": f"{i} cm", "coat": "short"} for i in range(n_points)),
             edges=tuple((i, i + 1) for i in range(n_points - 1)),
             method="on a circle",
@@ -44,10 +43,10 @@ def report(make_map):
         target="kind",
         n_rows=1797,
         n_labels=55,
+        n_predicted=1742,
         classes=("cat", "dog", "eel"),
         given_counts=(30, 20, 5),
         final_counts=(1000, 700, 97),
-        source_counts={"given": 55, "induced": 1700, "model": 42},
         columns=(
             ColumnUse("id", "left out", 0, "a different value in every row"),
             ColumnUse("size", "number", 1),
@@ -60,6 +59,7 @@ def report(make_map):
             CandidateSummary(float("inf"), 1.0, 0.25, None),
             CandidateSummary(0.01, 1.0, 0.0, 0.5),
         ),
+        assumptions={"classes follow clusters": 0.75, "labels alone tell the classes": 0.25},
         supervised_share=0.25,
         estimate=AccuracyEstimate(
             n_held_out=55,
@@ -72,9 +72,9 @@ def report(make_map):
             recall_interval=np.array([[0.9, 1.0], [0.8, 0.99], [0.4, 0.97]]),
             precision=np.array([0.97, 0.96, 0.9]),
             precision_interval=np.array([[0.89, 1.0], [0.82, 0.99], [0.5, 0.99]]),
+            classes=np.array(["cat", "dog", "eel"]),
         ),
         surest=SurestRows(share=0.6, threshold=0.9612, accuracy=0.994, interval=(0.9, 1.0)),
-        verdict="graph helps",
         warnings=("Class 'eel' has 5 labels.",),
         seconds=2.8,
         version="9.9",
@@ -89,7 +89,7 @@ def report(make_map):
             "confidence": (0.8, 0.6, 0.0),
             "weight": (0.0, 0.75, 0.25),
         },
-        histogram={"induced": (100, 600, 1000), "model": (40, 2, 0)},
+        histogram=(140, 602, 1000),
         coverage=CoverageCurve(
             shares=np.array([0.3, 0.6, 1.0]),
             thresholds=np.array([0.99, 0.9612, 0.4]),
@@ -106,7 +106,9 @@ def report(make_map):
         ),
         map=make_map(24, 3),
         least_certain=(RowNote(1234, "dog", "cat", 0.021, {"size": "31 cm"}),),
-        suspicious_labels=(RowNote(7, "eel", "dog", 0.93, {"coat": "long"}),),
+        suspicious_labels=(
+            RowNote(7, "eel", "dog", 0.93, {"coat": "long ..."}, {"coat": "long and smooth"}),
+        ),
         audit_note="1 of 55 held-out labels looks wrong.",
     )
 
@@ -121,12 +123,14 @@ def hostile(report, make_map):
         table=text,
         target=text,
         classes=(text, "dog", "{{ 7 * 7 }}"),
-        verdict=text,
+        assumptions={text: 1.0},
         graph_lines=(text,),
         warnings=(text,),
         map=replace(make_map(12, 3, cells), method=text),
         least_certain=(replace(report.least_certain[0], label=text, cells=cells),),
-        suspicious_labels=(replace(report.suspicious_labels[0], other=text, cells=cells),),
+        suspicious_labels=(
+            replace(report.suspicious_labels[0], other=text, cells=cells, texts=cells),
+        ),
         columns=(replace(report.summary.columns[0], name=text, note=text),),
         rare_class=text,
     ), text

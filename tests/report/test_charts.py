@@ -15,24 +15,21 @@ from graphmargin.plotting._matplotlib import CLASS_COLORS, MARKERS
 from graphmargin.report import charts
 from graphmargin.reports.path_texts import PATH_LINES
 
-counts = st.lists(st.tuples(st.integers(0, 10**7), st.integers(0, 10**7)), min_size=1, max_size=30)
 
-
-@given(counts)
-def test_bars_stack_up_to_the_counts(stacks):
-    induced, model = zip(*stacks, strict=True)
-    chart = charts.histogram_chart({"induced": induced, "model": model})
+@given(st.lists(st.integers(0, 10**7), min_size=1, max_size=30))
+def test_bars_have_the_height_of_counts(counts):
+    chart = charts.histogram_chart(counts)
     floor, top = chart.y_ticks[0].at, chart.y_ticks[-1].at
     end = int(chart.y_ticks[-1].text.replace(",", ""))
     total = sum(bar.height for bar in chart.bars)
-    assert total == pytest.approx((floor - top) * (sum(induced) + sum(model)) / end)
+    assert total == pytest.approx((floor - top) * sum(counts) / end)
     assert all(top - 1e-6 <= bar.y <= floor for bar in chart.bars)
     assert all(bar.x + bar.width <= charts.WIDTH - charts.RIGHT for bar in chart.bars)
 
 
 @given(st.integers(0, 10**9))
 def test_ticks_are_few_round_and_even(largest):
-    chart = charts.histogram_chart({"induced": (largest,), "model": (0,)})
+    chart = charts.histogram_chart((largest,))
     values = [int(tick.text.replace(",", "")) for tick in chart.y_ticks]
     assert values[0] == 0
     assert values[-1] >= largest
@@ -63,10 +60,15 @@ def test_accuracies_and_intervals_stay_within_the_axes(accuracy, width):
     chart = charts.coverage_chart(curve)
     bottom, top = chart.y_ticks[0].at, chart.y_ticks[-1].at
     assert top == pytest.approx(charts.TOP)
-    assert bottom <= charts.HEIGHT - charts.BOTTOM + 1e-9
+    assert bottom == pytest.approx(charts.HEIGHT - charts.BOTTOM)
+    assert int(chart.y_ticks[0].text.removesuffix(" %")) <= 100 * curve.interval.min()
     assert chart.y_ticks[-1].text == "100 %"
     places = [tuple(map(float, point.split(","))) for point in chart.band.split()]
     assert len(places) == 2 * len(values)
+    lows = [y for _, y in places[len(values) :]][::-1]  # the lower bounds are not cut
+    share = int(chart.y_ticks[0].text.removesuffix(" %")) / 100
+    expected = bottom - (curve.interval[:, 0] - share) / (1 - share) * (bottom - top)
+    np.testing.assert_allclose(lows, expected, atol=0.051)
     for x, y in [*places, *(dot[:2] for dot in chart.lines[0].dots)]:
         assert charts.LEFT <= x <= charts.WIDTH - charts.RIGHT + 0.1
         assert top - 0.1 <= y <= charts.HEIGHT - charts.BOTTOM + 0.1
@@ -94,13 +96,12 @@ def test_colors_and_shapes_are_those_of_figures():
 
 def test_given_labels_are_on_top_and_others_fade(make_map):
     marks = charts.map_chart(make_map(30, 3)).marks
-    given_first = [mark.source == "given" for mark in marks]
+    given_first = [mark.is_given for mark in marks]
     assert given_first == sorted(given_first)
-    induced = [mark.opacity for mark in marks if mark.source == "induced"]
-    assert induced == sorted(induced)
-    assert induced[0] >= charts.MIN_OPACITY
-    assert induced[-1] == pytest.approx(charts.MIN_OPACITY + (1 - charts.MIN_OPACITY) * 28 / 29)
-    assert {mark.opacity for mark in marks if mark.source == "model"} == {charts.MODEL_OPACITY}
+    predicted = [mark.opacity for mark in marks if not mark.is_given]
+    assert predicted == sorted(predicted)
+    assert predicted[0] >= charts.MIN_OPACITY
+    assert predicted[-1] == 1
 
 
 def test_a_map_of_given_labels_alone_is_drawn(make_map):

@@ -1,11 +1,13 @@
 """The page on a labeled table in a real browser: what a person sees, and what hover does."""
 
+import io
 import re
 import shutil
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from graphmargin.report.labeling_page import labeling_page
 from tests.report.changes import change
@@ -75,15 +77,15 @@ def test_hovering_shows_the_row(visit, report, width):
     tip = page.locator("#tip")
     assert not tip.is_visible()
     for index in (0, 11, 23):
-        row, source = hover(page, index)
+        row, is_given = hover(page, index)
         i = report.map.rows.index(row)
         text = tip.inner_text()
         assert text.startswith(report.summary.classes[report.map.codes[i]])
-        assert report.map.sources[i] == source
+        assert report.map.is_given[i] == is_given
         assert re.search(rf"row\s+{row}\b", text)
-        assert f"{source}: " in text
+        assert re.search("label\\s+" + ("given" if is_given else "predicted"), text)
         assert re.search(rf"size\s+{i} cm", text)
-        assert ("confidence" in text) == (source != "given")
+        assert ("confidence" in text) == (not is_given)
         assert page.locator("#map .here").count() == 1
         box, plane = tip.bounding_box(), page.locator(".plane").bounding_box()
         assert plane["x"] - 1 <= box["x"]
@@ -125,7 +127,7 @@ def test_a_click_or_a_key_in_the_legend_highlights_a_class(visit, report):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_has_enough_contrast(visit, report, scheme):
     page = visit(report, scheme=scheme)
-    for selector in ("h1", ".lead", ".note", ".warning", ".good", "thead th", "td", ".chart text"):
+    for selector in ("h1", ".lead", ".note", ".warning", "thead th", "td", ".chart text"):
         ink, paper = page.locator(selector).first.evaluate(COLORS)
         assert contrast(ink, paper) >= 4.5, selector
         assert (luminance(ink) < luminance(paper)) == (scheme == "light"), selector
@@ -164,6 +166,29 @@ def test_the_page_never_scrolls_sideways(visit, report, width):
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+def test_a_long_text_can_be_opened(visit, report):
+    page = visit(report)
+    cell = page.locator("#suspicious td details")
+    assert cell.inner_text() == "long ..."
+    cell.locator("summary").click()
+    assert cell.inner_text().split("\n")[-1] == "long and smooth"
+    assert "long ..." not in cell.inner_text()
+    cell.locator("summary").click()
+    assert cell.inner_text() == "long ..."
+
+
+def test_a_table_that_is_cut_off_has_a_shadow_at_its_edge(visit, report):
+    def edges(width):
+        box = visit(report, width=width).locator("#quality .scroll").first
+        image = Image.open(io.BytesIO(box.screenshot())).convert("L")
+        y = image.height - 30
+        return [image.getpixel((x, y)) for x in (2, image.width - 3)]
+
+    left, right = edges(390)
+    assert left > 250 > right + 10
+    assert min(edges(1200)) > 250
+
+
 def test_hostile_names_run_nothing(visit, hostile):
     report, text = hostile
     page = visit(report)
@@ -189,14 +214,14 @@ def test_the_policy_blocks_an_injected_script(visit, report):
 
 
 def hover(page, index):
-    """Point at a point of the map; return row and source of it."""
+    """Point at a point of the map; return its row, and whether its label was given."""
     point = page.locator("#map .p").nth(index)
     point.scroll_into_view_if_needed()
     box = point.bounding_box()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     page.locator("#tip").wait_for(state="visible")
-    row, _, _, source, _ = map_data(page)["points"][index]
-    return row, ("given", "induced", "model")[source]
+    row, _, _, is_given, _ = map_data(page)["points"][index]
+    return row, is_given
 
 
 def map_data(page):

@@ -7,6 +7,7 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 
 from graphmargin.report.labeling_page import labeling_page
@@ -52,11 +53,10 @@ def page(report):
 def test_the_head_has_the_main_results(page):
     text = Text(page).section("")
     assert "1,742 rows labeled from 55 labels" in text
-    assert "96.4 %" in text
+    assert "about 96 % 88 % to 99.6 %" in text
     assert "53 of 55 held-out labels were right" in text
-    assert "interval is 87.5 % to 99.6 %" in text
-    assert "Graph helps" in text
-    assert "1,700 induced" in text
+    assert "1,797 rows, 2.8 s." in text
+    assert "75.0 % classes follow clusters" in text
     assert "Class 'eel' has 5 labels." in text
 
 
@@ -72,21 +72,21 @@ def test_sections_show_the_report(page):
     text = Text(page)
     assert "cat 30 1,000 dog 20 700 eel 5 97" in text.section("classes")
     quality = text.section("quality")
-    assert "balanced accuracy, is 91.0 %" in quality
-    assert "eel 92 80.0 % 40.0 % to 97.0 % 90.0 % 50.0 % to 99.0 %" in quality
-    assert "threshold of 0.2 would find about 100 rows of the class, 93.0 % of them all" in quality
-    assert "0.05 0 0 - 0.0 %" in quality
+    assert "balanced accuracy, is 91 %" in quality
+    assert "eel 92 80 % 40 % to 97 % 90 % 50 % to 99 %" in quality
+    assert "threshold of 0.2 would find about 100 rows of the class, 93 % of them all" in quality
+    assert "0.05 0 0 - -" in quality
     coverage = text.section("coverage")
     assert "Of the surest 60 % of the rows, about 99 % are right." in coverage
     assert "--min-confidence 0.961" in coverage
-    assert "60.0 % 0.961 99.4 % 90.0 % to 100.0 % 35" in coverage
+    assert "60.0 % 0.961 99.4 % 90 % to 99.9 % 35" in coverage
     assert "24 of 1,797 rows; on a circle" in text.section("graph")
     assert "supervised 80.0 % - 0.0 % 25.0 %" in text.section("path")
     assert "3 combinations of parameters" in text.section("choice")
     assert "Supervised learning has 25.0 % of the weight" in text.section("choice")
     assert "supervised 1 25.0 % -" in text.section("choice")
-    assert "1,234 dog cat 2.1 % 31 cm" in text.section("uncertain")
-    assert "7 eel dog 93.0 % long" in text.section("suspicious")
+    assert "1,234 dog cat 2 % 31 cm" in text.section("uncertain")
+    assert "7 eel dog 93 % long ... long and smooth" in text.section("suspicious")
     assert "1 of 55 held-out labels looks wrong." in text.section("suspicious")
     assert "Numbers are divided by their spread." in text.section("columns")
     assert "number size, weight 2 category coat 4 left out id 0" in text.section("columns")
@@ -109,13 +109,12 @@ def test_map_data_are_in_the_order_of_the_points(page, report):
     data = json.loads(parser.scripts[0])
     points = [attributes for tag, attributes in parser.tags if "p" in _classes(tag, attributes)]
     assert len(points) == len(data["points"]) == 24
-    for attributes, (row, code, _, source, cells) in zip(points, data["points"], strict=True):
+    for attributes, (row, code, _, is_given, cells) in zip(points, data["points"], strict=True):
         i = report.map.rows.index(row)
         assert float(attributes["x"]) == pytest.approx(16 + 768 * report.map.x[i], abs=0.06)
         assert float(attributes["y"]) == pytest.approx(624 - 608 * report.map.y[i], abs=0.06)
         assert f"k{code}" in attributes["class"].split()
-        assert report.map.sources[i] in attributes["class"].split()
-        assert data["sources"][source].startswith(report.map.sources[i])
+        assert ("given" in attributes["class"].split()) == is_given == report.map.is_given[i]
         assert dict(zip(data["columns"], cells, strict=True)) == report.map.cells[i]
     rows = [point[0] for point in data["points"]]
     assert sorted(tuple(sorted((rows[a], rows[b]))) for a, b in data["edges"]) == [
@@ -129,9 +128,9 @@ def test_missing_parts_become_sentences(report):
     empty = change(
         report,
         **dict.fromkeys((*notes, *lists), ()),
-        **{"estimate": None, "verdict": "not compared", "path": {}, "map": None},
+        **{"estimate": None, "path": {}, "map": None},
         **{"surest": None, "coverage": None, "thresholds": ()},
-        histogram={"induced": (0, 0), "model": (0, 0)},
+        histogram=(0, 0),
     )
     page = labeling_page(empty, table_path=None, model_path=None)
     text = Text(page)
@@ -153,25 +152,51 @@ def test_members_of_the_ensemble_have_a_section(report):
     )
     assumptions = {member.assumption: member.weight for member in members}
     shown = change(report, members=members, assumptions=assumptions)
-    text = Text(labeling_page(shown, table_path=None, model_path=None)).section("members")
-    assert "75.0 % classes follow clusters 25.0 % a smooth boundary" in text
+    text = Text(labeling_page(shown, table_path=None, model_path=None))
+    assert "75.0 % classes follow clusters 25.0 % a smooth boundary" in text.section("")
+    text = text.section("members")
     assert "cut 75.0 % 96.0 % supervised 25.0 % 90.0 %" in text
 
 
 def test_rows_that_are_left_empty_are_counted_and_not_labeled(report):
-    less = change(report, min_confidence=0.95, n_left_empty=42)
+    less = change(report, min_confidence=0.95, n_left_empty=42, n_predicted=1700)
     text = Text(labeling_page(less, table_path=None, model_path=None)).section("")
     assert "1,700 rows labeled from 55 labels" in text
-    assert "42 left empty: their confidence is below 0.95" in text
+    assert "42 rows with a confidence below 0.95 got no label." in text
     text = Text(labeling_page(report, table_path=None, model_path=None)).section("")
-    assert "left empty" not in text
+    assert "got no label" not in text
+
+
+def test_no_estimate_is_a_certainty(report):
+    certain = np.ones(3)
+    estimate = replace(
+        report.summary.estimate,
+        accuracy=1.0,
+        interval=(0.0, 1.0),
+        recall=certain,
+        recall_interval=np.tile([0.0, 1.0], (3, 1)),
+    )
+    text = Text(labeling_page(change(report, estimate=estimate), table_path=None, model_path=None))
+    assert "about 99.9 % 0.1 % to 99.9 %" in text.section("")
+    assert "eel 92 99.9 % 0.1 % to 99.9 % 90 %" in text.section("quality")
+
+
+def test_backticks_become_code(report):
+    warning = "1 row cannot be reached: see `graphmargin suggest`, `a"
+    page = labeling_page(
+        change(report, warnings=(warning,), audit_note="Use `--threshold`."),
+        table_path=None,
+        model_path=None,
+    )
+    assert "reached: see <code>graphmargin suggest</code>, `a</li>" in page
+    assert "Use <code>--threshold</code>." in page
 
 
 def test_if_all_rows_are_sure_no_threshold_is_told(report):
     surest = replace(report.summary.surest, share=1.0)
     page = labeling_page(change(report, surest=surest), table_path=None, model_path=None)
     coverage = Text(page).section("coverage")
-    assert "Of all rows, about 99 % are right." in coverage
+    assert "Of all rows, about 99.4 % are right." in coverage
     assert "--min-confidence" not in coverage
 
 
@@ -226,7 +251,7 @@ def test_singular_and_plural_follow_the_numbers(report):
         return Text(labeling_page(change(report, **changes), table_path=None, model_path=None))
 
     first, *_ = report.summary.candidates
-    assert "1 row labeled from 1 label " in shown(n_rows=2, n_labels=1).section("")
+    assert "1 row labeled from 1 label " in shown(n_predicted=1, n_labels=1).section("")
     single = shown(candidates=(first,)).section("choice")
     assert "one has a weight in the blend" in single
     many = shown(candidates=(replace(first, weight=0.05),) * 20).section("choice")

@@ -262,6 +262,9 @@ def test_twenty_suggested_labels_are_enough_for_digits(visit, digits, truth):
     assert n_labels(page) >= 30
     assert (predictions(page) == truth.astype(str)).mean() > 0.95
     assert page.locator("#estimate .chart .line").count() == 1
+    figure = page.inner_text("#estimate .figure")
+    assert re.fullmatch(r"about [\d.]+% between [\d.]+% and [\d.]+%", figure)
+    assert "100%" not in figure
     assert page.locator(".queue li .soft").first.inner_text()
 
 
@@ -388,7 +391,7 @@ def test_the_table_holds_the_rows_in_view_alone(visit, digits):
     page.locator("th[aria-sort=ascending]", has_text="confidence").wait_for()
     shares = page.locator("tbody tr:not(.space) td:nth-child(4)")
     page.locator("tbody tr:not(.waiting) td:nth-child(4)").first.wait_for()
-    sure = [int(text.rstrip("%")) for text in shares.all_inner_texts()]
+    sure = [float(text.rstrip("%")) for text in shares.all_inner_texts()]
     assert sure == sorted(sure)
     page.keyboard.press("t")
     page.keyboard.press("ArrowDown")

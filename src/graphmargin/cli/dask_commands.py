@@ -68,6 +68,7 @@ def label_on_dask(
     keep: Sequence[str],
     class_weight: ClassWeight,
     seed: int,
+    began: float,
     quiet: bool,
 ) -> tuple[Summary, dict[str, str]]:
     """Label a table and write all files; return the summary, and the paths of the files."""
@@ -104,7 +105,7 @@ def label_on_dask(
         stack.enter_context(progress_listener(listener))
         cluster = stack.enter_context(cluster_at(dask))
         stack.enter_context(locked(work_folder))
-        labeled = label_table(cluster, request, class_weight=class_weight, seed=seed)
+        labeled = label_table(cluster, request, class_weight=class_weight, seed=seed, began=began)
         summary = summarize_table(labeled)
         content = None if report is None else Report(summary=summary)
         inputs = [Path(file.url) for file in request.source.files]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -48,10 +49,9 @@ if TYPE_CHECKING:
 LABEL_HELP = """Predict the missing labels of a table.
 
 A few rows have a label in the column `--target`. The result has a label in every row, and two new
-columns: the confidence of each label, which is the probability that it is right, and its source. A
-*given* label was in the table, an *induced* label was predicted by the graph and by the classifier,
-and a *model* label was predicted by the classifier only. All parameters are chosen on held-out
-labels, among them how much the graph and categories count. The table itself is not changed.
+columns: the confidence of each label, which is the probability that it is right, and its
+source, *given* or *predicted*. All parameters are chosen on held-out labels, among them how much
+the graph and categories count. The table itself is not changed.
 
 With `--min-confidence`, rows that are not sure enough get no label. With `--sets`, a third column
 has all classes that a row may have.
@@ -128,6 +128,7 @@ def label(
     quiet: Quiet = False,
 ) -> None:
     """Write the labeled table and, if requested, a model and a report."""
+    began = time.perf_counter()
     weights = parse_class_weight(class_weight)
     if dask is not None:
         check_option_conflicts(
@@ -152,6 +153,7 @@ def label(
             keep=keep,
             class_weight=weights,
             seed=seed,
+            began=began,
             quiet=quiet or json,
         )
         _print_result(summary, files, json=json, quiet=quiet)
@@ -184,6 +186,7 @@ def label(
         n_jobs,
         seed,
         report,
+        began=began,
         quiet=quiet or json,
         min_confidence=min_confidence,
         coverage=sets,
@@ -227,13 +230,14 @@ def fit(
     quiet: Quiet = False,
 ) -> None:
     """Write a model and, if requested, a report."""
+    began = time.perf_counter()
     from graphmargin.labeling.labeling_task import read_task
 
     weights = parse_class_weight(class_weight)
     check_files(table, model, report)
     task = read_task(table, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
     labeled, summary, content = _label_task(
-        task, method, weights, n_jobs, seed, report, quiet=quiet or json
+        task, method, weights, n_jobs, seed, report, began=began, quiet=quiet or json
     )
     files = {"model": str(model)} | ({} if report is None else {"report": str(report)})
     with made_from(table), all_or_none():
@@ -249,6 +253,7 @@ def _label_task(
     seed: int,
     report: Path | None,
     *,
+    began: float,
     quiet: bool,
     min_confidence: float = 0.0,
     coverage: float | None = None,
@@ -269,6 +274,7 @@ def _label_task(
             n_jobs=n_jobs,
             seed=seed,
             listener=listener,
+            began=began,
         )
         if report is None:
             return labeled, summarize(labeled), None

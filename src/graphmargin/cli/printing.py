@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from graphmargin._errors import printable
+from graphmargin._texts import format_estimate
 
 if TYPE_CHECKING:
     from graphmargin.confidence.coverage import SurestRows
@@ -107,16 +108,10 @@ def print_summary(summary: Summary, files: Mapping[str, str]) -> None:
     left_out = [f"{use.name} ({use.note})" for use in summary.columns if use.role == "left out"]
     if left_out:
         lines.append(("left out", _format_some(left_out)))
-    counts = summary.source_counts
     lines += [
-        (
-            "labels",
-            f"{counts['given']:,} given, {counts['induced']:,} induced by the graph, "
-            f"{counts['model']:,} by the model alone",
-        ),
+        ("labels", f"{summary.n_labels:,} given, {summary.n_predicted:,} predicted"),
         *_empty_lines(summary),
         *_accuracy_lines(summary),
-        ("graph", summary.verdict),
         *_choice_lines(summary),
         *_cluster_lines(summary),
     ]
@@ -139,6 +134,8 @@ def _print_entry(out: Console, name: str, text: str) -> None:
 
 def _accuracy_lines(summary: Summary) -> list[tuple[str, str]]:
     """Return the lines of a summary on the estimated accuracy."""
+    from graphmargin.confidence.held_out_predictions import format_interval
+
     estimate, surest = summary.estimate, summary.surest
     if estimate is None:
         text = "unknown, as no label can be held out; label two or more rows of a class"
@@ -146,12 +143,14 @@ def _accuracy_lines(summary: Summary) -> list[tuple[str, str]]:
     lines = [
         (
             "accuracy",
-            f"about {estimate.accuracy:.0%} ({estimate.n_right} of {estimate.n_held_out} held-out "
-            f"labels were right; 95 % interval: {_range(estimate.interval)}; most frequent class: "
-            f"{estimate.majority_accuracy:.0%}; balanced: {estimate.balanced_accuracy:.0%})",
+            f"about {format_estimate(estimate.accuracy)} (95 % interval: "
+            f"{format_interval(estimate.interval)}; {estimate.n_right:,} of "
+            f"{estimate.n_held_out:,} held-out labels were right; most frequent class: "
+            f"{format_estimate(estimate.majority_accuracy)}; balanced: "
+            f"{format_estimate(estimate.balanced_accuracy)})",
         )
     ]
-    if surest is not None:
+    if surest is not None and surest.share < 1:
         lines.append(("surest", surest_text(surest)))
     return lines
 
@@ -165,12 +164,10 @@ def surest_text(surest: SurestRows) -> str:
     >>> surest_text(SurestRows(share=0.601, threshold=0.97, accuracy=0.994, interval=(0.9, 0.998)))
     'of the surest 60% of the rows, about 99% are right (those with a confidence from 0.970 on)'
     """
-    accuracy = f"about {math.floor(100 * surest.accuracy)}%"
-    if surest.share == 1:
-        return f"of all rows, {accuracy} are right"
     return (
-        f"of the surest {surest.share:.0%} of the rows, {accuracy} are right (those with a "
-        f"confidence from {surest.threshold:.3f} on)"
+        f"of the surest {math.floor(100 * surest.share)}% of the rows, about "
+        f"{math.floor(100 * surest.accuracy)}% are right (those with a confidence from "
+        f"{surest.threshold:.3f} on)"
     )
 
 
@@ -201,18 +198,16 @@ def _print_classes(summary: Summary) -> None:
 
 def _class_estimates(estimate: AccuracyEstimate) -> list[list[str]]:
     """Return recall and precision of every class, with their intervals, as texts."""
+    from graphmargin.confidence.held_out_predictions import format_interval
+
     pairs = (
         zip(estimate.recall, estimate.recall_interval, strict=True),
         zip(estimate.precision, estimate.precision_interval, strict=True),
     )
     return [
-        [f"{share:.0%} ({_range(interval)})" for share, interval in of_class]
+        [f"{format_estimate(share)} ({format_interval(interval)})" for share, interval in of_class]
         for of_class in zip(*pairs, strict=True)
     ]
-
-
-def _range(interval: Sequence[float]) -> str:
-    return f"{interval[0]:.0%} to {interval[1]:.0%}"
 
 
 def _choice_lines(summary: Summary) -> list[tuple[str, str]]:
@@ -230,7 +225,7 @@ def _choice_lines(summary: Summary) -> list[tuple[str, str]]:
 
     weights = {member.name: member.weight for member in summary.members if member.weight > 0}
     lines = [("chosen", weights_text(weights))]
-    if len(summary.members) > 1 and summary.estimate is not None:
+    if len(summary.assumptions) > 1 and summary.estimate is not None:
         supported = [
             f"{assumption} ({weight:.0%})"
             for assumption, weight in summary.assumptions.items()

@@ -75,8 +75,8 @@ def coverage_curve(
 
     The confidence of a row is the probability of its label. For each share, the accuracy is that
     of `estimate_accuracy`, with the class shares and the confusion of the rows in question, and
-    with the held-out labels whose confidence is as high. For all rows it is thus the estimate of
-    the accuracy itself.
+    with the held-out labels whose confidence is as high; the guess counts for this share of a
+    label. For all rows it is thus the estimate of the accuracy itself.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def coverage_curve(
     >>> cut = MaxMarginGraphCut(random_state=0).fit(X[:500], few)
     >>> curve = coverage_curve(cut.held_out_, cut.label_distributions_[few == -1])
     >>> curve.accuracy[[9, -1]].round(2).tolist(), round(cut.accuracy_.accuracy, 2)
-    ([0.99, 0.9], 0.9)
+    ([0.98, 0.89], 0.89)
     """
     codes = distributions.argmax(axis=1) if predicted is None else predicted
     confidence = distributions[np.arange(len(codes)), codes]
@@ -122,7 +122,7 @@ def coverage_curve(
             joint=joint,
             weighted_codes=None if weighted is None else weighted[is_sure],
         )
-        estimate = estimate_accuracy(among_sure)
+        estimate = estimate_accuracy(among_sure, n_guesses=end / len(order))
         n_held_out.append(estimate.n_held_out)
         accuracy.append(estimate.accuracy)
         interval.append(estimate.interval)
@@ -154,7 +154,7 @@ def surest_rows(curve: CoverageCurve) -> SurestRows:
     ... )
     >>> rows = surest_rows(curve)
     >>> rows.share, rows.accuracy
-    (0.5, 0.95)
+    (0.5, 0.96)
     """
     accuracy = np.minimum(curve.accuracy, curve.mean_confidence)
     chosen = int(np.argmin(np.abs(curve.shares - 0.5)))
@@ -167,6 +167,6 @@ def surest_rows(curve: CoverageCurve) -> SurestRows:
     return SurestRows(
         share=float(curve.shares[chosen]),
         threshold=float(curve.thresholds[chosen]),
-        accuracy=float(accuracy[chosen]),
+        accuracy=float(curve.accuracy[chosen]),
         interval=(low, high),
     )

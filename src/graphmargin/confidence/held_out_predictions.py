@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import betaincinv
 
-from graphmargin._typing import FloatArray, IntArray
+from graphmargin._html import html_table
+from graphmargin._texts import format_estimate
+from graphmargin._typing import AnyArray, FloatArray, IntArray
 
 MODEL_LABELS = 10.0
 """Number of labels that the classifier's own probabilities count for in estimates of accuracy."""
@@ -204,6 +207,7 @@ class AccuracyEstimate:
     n_right : int
         Number of them that were predicted right.
     accuracy : float
+        It is above 0 and below 1, however few or many labels were right.
     interval : tuple of float
     majority_accuracy : float
         Share of the most frequent class, which is the accuracy of predicting it for all rows.
@@ -213,6 +217,8 @@ class AccuracyEstimate:
         Share of the rows of a class that get its label, and of the rows with its label that are of
         the class.
     recall_interval, precision_interval : arrays of shape (c, 2)
+    classes : array of shape (c,)
+        Names of the classes.
 
     Examples
     --------
@@ -221,8 +227,8 @@ class AccuracyEstimate:
     >>> X, y = load_digits()
     >>> few = mask_labels(y[:500], per_class=5, random_state=0)
     >>> estimate = MaxMarginGraphCut(random_state=0).fit(X[:500], few).accuracy_
-    >>> round(estimate.accuracy, 2), [round(bound, 2) for bound in estimate.interval]
-    (0.9, [0.79, 0.96])
+    >>> estimate.text
+    'about 89% (78% to 96%), 45 of 50 held-out labels right'
     """
 
     n_held_out: int
@@ -235,43 +241,114 @@ class AccuracyEstimate:
     recall_interval: FloatArray
     precision: FloatArray
     precision_interval: FloatArray
+    classes: AnyArray
+
+    @property
+    def text(self) -> str:
+        """The accuracy with its interval and the number of held-out labels, as a text."""
+        return (
+            f"about {format_estimate(self.accuracy)} ({format_interval(self.interval)}), "
+            f"{self.n_right:,} of {self.n_held_out:,} held-out labels right"
+        )
+
+    def __str__(self) -> str:
+        """Return a line for the accuracy, and one for each class."""
+        classes = [
+            f"{name}: recall {recall} ({of_recall}), precision {precision} ({of_precision})"
+            for name, recall, of_recall, precision, of_precision in self._rows()
+        ]
+        return "\n".join([f"accuracy: {self.text}", f"balanced: {self._others()}", *classes])
+
+    def _repr_html_(self) -> str:
+        """Return the same content as an HTML table for notebooks."""
+        header = ("class", "recall", "interval", "precision", "interval")
+        caption = f"accuracy: {self.text}; balanced: {self._others()}"
+        return html_table(caption, self._rows(), header=header)
+
+    def _others(self) -> str:
+        return (
+            f"{format_estimate(self.balanced_accuracy)}, most frequent class alone: "
+            f"{format_estimate(self.majority_accuracy)}"
+        )
+
+    def _rows(self) -> list[tuple[str, str, str, str, str]]:
+        columns = (self.recall, self.recall_interval, self.precision, self.precision_interval)
+        return [
+            (
+                str(name),
+                format_estimate(recall),
+                format_interval(of_recall),
+                format_estimate(precision),
+                format_interval(of_precision),
+            )
+            for name, recall, of_recall, precision, of_precision in zip(
+                self.classes.tolist(), *columns, strict=True
+            )
+        ]
 
 
-def estimate_accuracy(held_out: HeldOutPredictions) -> AccuracyEstimate:
+def format_interval(interval: Sequence[float] | FloatArray) -> str:
+    """Return an interval of estimates as a text.
+
+    Examples
+    --------
+    >>> format_interval((0.8, 1.0))
+    '80% to 99.9%'
+    """
+    return f"{format_estimate(interval[0])} to {format_estimate(interval[1])}"
+
+
+def estimate_accuracy(
+    held_out: HeldOutPredictions, classes: AnyArray | None = None, *, n_guesses: float = 1.0
+) -> AccuracyEstimate:
     """Return the estimated accuracy on unlabeled rows, from held-out labels and probabilities.
 
     With C_jk the number of held-out labels of class j that are predicted as k, s_j the share of
-    class j among the rows and Q_jk the confusion by the classifier's own probabilities, the share
-    of rows of class j that are predicted as k is
+    class j among the rows, Q_jk the confusion by the classifier's own probabilities and U_jk that
+    of a guess that is right in half of the cases, the share of rows of class j that are predicted
+    as k is the mean of a Dirichlet distribution,
 
-    ``M_jk = s_j (C_jk + 10 s_j Q_jk) / (n_j + 10 s_j)``:
+    ``M_jk = s_j (C_jk + 10 s_j Q_jk + U_jk / c) / (n_j + 10 s_j + 1 / c)``:
 
     probabilities count for ten labels, so that they decide where labels are few, and labels where
-    they are many. Weighting classes by their shares makes labels that were given class by class
-    count for the rows of their class. Intervals are those of a binomial share with Jeffreys' prior
-    and as many trials as there are held-out labels (by their weights, Kish's effective number).
-    They take labels for a random draw within each class: labels that were suggested for being
-    uncertain make the estimate pessimistic.
+    they are many. The guess counts for one label, spread over the c classes. It keeps estimates
+    from 0 and 1, which no finite number of labels can show. Weighting classes by their shares makes
+    labels that were given class by class count for the rows of their class. Intervals are those of
+    a binomial share with Jeffreys' prior and as many trials as there are held-out labels (by their
+    weights, Kish's effective number). They take labels for a random draw within each class: labels
+    that were suggested for being uncertain make the estimate pessimistic.
+
+    Parameters
+    ----------
+    held_out : HeldOutPredictions
+    classes : array of shape (c,), default=None
+        Names of the classes; None numbers them from 0.
+    n_guesses : float, default=1
+        Number of labels that the guess counts for; for a part of the rows, it is their share.
 
     Examples
     --------
     >>> P = np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]])
     >>> held_out = predictions_for(np.array([0, 1, 1]), P, None, doubt=0.0, unlabeled=P)
     >>> estimate = estimate_accuracy(held_out)
-    >>> estimate.n_right, round(estimate.accuracy, 2)
-    (2, 0.76)
+    >>> print(estimate)
+    accuracy: about 74% (19% to 98%), 2 of 3 held-out labels right
+    balanced: 72%, most frequent class alone: 57%
+    0: recall 87% (10% to 99.8%), precision 73% (15% to 98%)
+    1: recall 57% (8% to 96%), precision 77% (7% to 99.5%)
     """
     n_classes, shares = len(held_out.class_shares), held_out.class_shares
     counts = np.zeros((n_classes, n_classes))
     np.add.at(counts, (held_out.codes, held_out.predicted), 1.0)
-    n_labels, of_model = counts.sum(axis=1), MODEL_LABELS * shares
-    total = np.maximum(n_labels + of_model, 1e-300)
-    conditional = (counts + of_model[:, None] * held_out.confusion) / total[:, None]
+    guess = np.full((n_classes, n_classes), 0.5 / max(n_classes - 1, 1))
+    np.fill_diagonal(guess, 0.5)
+    n_labels, of_model, of_guess = counts.sum(axis=1), MODEL_LABELS * shares, n_guesses / n_classes
+    evidence = counts + of_model[:, None] * held_out.confusion + of_guess * guess
+    conditional = evidence / evidence.sum(axis=1, keepdims=True)
     joint = shares[:, None] * conditional
     recall, predicted_shares = np.diag(conditional), joint.sum(axis=0)
-    precision = np.where(
-        predicted_shares > 0, np.diag(joint) / np.maximum(predicted_shares, 1e-300), 1.0
-    )
+    # A class without rows has no precision; nothing is known about that of its labels.
+    precision = np.where(shares > 0, np.diag(joint) / np.maximum(predicted_shares, 1e-300), 0.5)
     weights = held_out.label_weights
     n_effective = weights.sum() ** 2 / max((weights**2).sum(), 1e-300)
     accuracy = float(np.clip(np.trace(joint), 0.0, 1.0))
@@ -287,6 +364,7 @@ def estimate_accuracy(held_out: HeldOutPredictions) -> AccuracyEstimate:
         recall_interval=binomial_interval(recall, n_labels),
         precision=precision,
         precision_interval=binomial_interval(precision, counts.sum(axis=0)),
+        classes=np.arange(n_classes) if classes is None else classes,
     )
 
 

@@ -38,10 +38,10 @@ from graphmargin.labels import UNLABELED_IN_TABLES
 from graphmargin.margin.class_weights import ClassWeight, check_class_weight
 from graphmargin.methods.cut import Cut
 from graphmargin.models.table_model import TableModel
-from graphmargin.report.label_sources import SOURCES
 from graphmargin.report.summary import ClusterUse, Summary
 from graphmargin.reports.advice import evidence_advice, unreached_advice
 from graphmargin.search.choice import Choice
+from graphmargin.search.member import CLUSTERS, LABELS_ALONE
 from graphmargin.search.parameters import (
     N_NEIGHBORS,
     GraphParameters,
@@ -205,7 +205,12 @@ class LabeledOnCluster:
 
 
 def label_table(
-    cluster: Cluster, request: TableRequest, *, class_weight: ClassWeight = None, seed: int
+    cluster: Cluster,
+    request: TableRequest,
+    *,
+    class_weight: ClassWeight = None,
+    seed: int,
+    began: float | None = None,
 ) -> LabeledOnCluster:
     """Fit the features on a sample, choose the parameters, and label all rows.
 
@@ -217,6 +222,8 @@ def label_table(
         Factors of the losses of each class, as in `MaxMarginGraphCut`.
     seed : int
         Seed of samples and folds.
+    began : float, default=None
+        When the call began that opened the table, by `time.perf_counter`; None is now.
 
     Raises
     ------
@@ -224,7 +231,7 @@ def label_table(
         If no row is unlabeled, there are fewer than two classes, or a cell is of another type than
         those of the sample.
     """
-    began = time.perf_counter()
+    began = time.perf_counter() if began is None else began
     n_neighbors = min(N_NEIGHBORS, request.source.n_rows - 1)
     parameters = Cut(
         WalkParameters(GraphParameters(n_neighbors)),
@@ -269,9 +276,11 @@ def summarize_table(labeled: LabeledOnCluster) -> Summary:
     request, fitted = labeled.request, labeled.fitted
     table = fitted.table
     choice = cast("Choice", fitted.choice)  # not None, as parameters are "auto"
+    weights = {CLUSTERS: 1 - choice.supervised_weight, LABELS_ALONE: choice.supervised_weight}
     advice = [unreached_advice(fitted.n_unreached)] if fitted.n_unreached else []
     on_labels = evidence_advice(choice.trials.held_out_codes, choice.error)
     advice += [] if on_labels is None else [on_labels]
+    held_out = fitted.held_out
     return Summary(
         table=request.name,
         target=request.label.name,
@@ -280,13 +289,13 @@ def summarize_table(labeled: LabeledOnCluster) -> Summary:
         classes=tuple(map(str, table.classes.tolist())),
         given_counts=tuple(table.label_counts.sum(axis=0).tolist()),
         final_counts=tuple(fitted.class_counts.tolist()),
-        source_counts=dict(zip(SOURCES, fitted.source_counts.tolist(), strict=True)),
+        n_predicted=table.n_rows - table.n_labeled,
         columns=tuple(use for use in labeled.features.columns if use.name != request.label.name),
         scaling=labeled.features.scaling,
+        assumptions=dict(sorted(weights.items(), key=lambda item: -item[1])),
         candidates=candidates_of(choice),
         supervised_share=choice.supervised_weight,
-        estimate=None if fitted.held_out is None else estimate_accuracy(fitted.held_out),
-        verdict=choice.verdict,
+        estimate=None if held_out is None else estimate_accuracy(held_out, table.classes),
         warnings=(*labeled.warnings, *(piece.for_tables for piece in advice if piece.for_tables)),
         seconds=labeled.seconds,
         version=__version__,

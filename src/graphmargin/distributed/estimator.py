@@ -283,5 +283,5 @@ class DistributedGraphCut(BaseEstimator):
         self.held_out_: HeldOutPredictions | None = fitted.held_out
         self.accuracy_: AccuracyEstimate | None = None
         if fitted.held_out is not None:
-            self.accuracy_ = estimate_accuracy(fitted.held_out)
+            self.accuracy_ = estimate_accuracy(fitted.held_out, self.classes_)
         self.n_tried_labeled_, self.n_tried_unlabeled_ = fitted.sample

@@ -124,8 +124,8 @@ class FittedOnCluster:
         Predictions for held-out labels of the sample; None if no label was held out.
     sample : SampleSize
         Numbers of rows on which parameters were chosen.
-    class_counts, source_counts : array
-        Rows of each class, and of each of `graphmargin.report.label_sources.SOURCES`.
+    class_counts : array of shape (c,)
+        Rows of each class.
     warnings : tuple of FitWarning
     """
 
@@ -142,7 +142,6 @@ class FittedOnCluster:
     held_out: HeldOutPredictions | None
     sample: SampleSize
     class_counts: IntArray
-    source_counts: IntArray
     warnings: tuple[FitWarning, ...]
 
     def write(self, layout: Layout, out: Folder) -> None:
@@ -202,7 +201,7 @@ def run_fit(cluster: Cluster, request: FitRequest) -> FittedOnCluster:
     else:
         calibration = calibrate(run, n_partitions, machine, plan, gamma_g)
 
-    class_counts, source_counts, joint = label_partitions(
+    class_counts, joint = label_partitions(
         run, n_partitions, table.offsets, gamma_g, calibration, by_machine=choice is not None
     )
     held_out = None
@@ -223,7 +222,6 @@ def run_fit(cluster: Cluster, request: FitRequest) -> FittedOnCluster:
         held_out=held_out,
         sample=sample,
         class_counts=class_counts,
-        source_counts=source_counts,
         warnings=warnings,
     )
 

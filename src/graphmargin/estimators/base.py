@@ -309,7 +309,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         self.held_out_: HeldOutPredictions | None = fitted.held_out
         self.accuracy_: AccuracyEstimate | None = None
         if fitted.held_out is not None:
-            self.accuracy_ = estimate_accuracy(fitted.held_out)
+            self.accuracy_ = estimate_accuracy(fitted.held_out, self.classes_)
         self.transduction_: AnyArray = np.asarray(self.classes_[fitted.codes])
 
     def _keep_details(self, details: Any) -> None:

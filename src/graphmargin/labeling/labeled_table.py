@@ -26,7 +26,6 @@ from graphmargin.methods import default_members, named_member
 from graphmargin.methods.cut import Cut
 from graphmargin.methods.harmonic import WalkDetails
 from graphmargin.models.table_model import TableModel
-from graphmargin.report.label_sources import GIVEN, INDUCED, MODEL
 from graphmargin.reports.graph_reports import GraphReport, graph_report
 from graphmargin.search.choice import Choice
 from graphmargin.search.data import TrainingData
@@ -62,7 +61,7 @@ class LabeledTable:
     warnings : tuple of str
         Warnings of the fit.
     seconds : float
-        Time of the fit.
+        Time from the start of the call to the end of the fit.
     min_confidence : float
         Confidence below which rows get no label.
     coverage : float or None
@@ -103,11 +102,10 @@ class LabeledTable:
         given = np.eye(len(self.task.target.classes), dtype=np.bool_)[self.codes]
         return np.where(self.task.target.labeled[:, None], given, predicted)
 
-    @cached_property
+    @property
     def sources(self) -> AnyArray:
-        """The source of every label, see `graphmargin.report.label_sources`."""
-        agreed = self.cut.solution.codes == self.codes
-        return np.where(self.task.target.labeled, GIVEN, np.where(agreed, INDUCED, MODEL))
+        """The source of every label: "given" in the table, or "predicted"."""
+        return np.where(self.task.target.labeled, "given", "predicted")
 
     @property
     def table(self) -> pd.DataFrame:
@@ -177,6 +175,7 @@ def label_rows(
     n_jobs: int | None = None,
     seed: int = 0,
     listener: ProgressListener | None = None,
+    began: float | None = None,
 ) -> LabeledTable:
     """Return the table with all rows labeled by an ensemble, or by one of its members.
 
@@ -198,6 +197,8 @@ def label_rows(
         Seed of folds and samples.
     listener : callable, optional
         Receives the progress of each stage, see `graphmargin._progress.progress_listener`.
+    began : float, optional
+        When the call began that read the table, by `time.perf_counter`; by default, now.
 
     Raises
     ------
@@ -211,9 +212,9 @@ def label_rows(
     >>> table = pd.DataFrame({"size": [1.0, 1.1, 5.0, 5.2], "kind": ["cat", None, "dog", None]})
     >>> labeled = label_rows(task_of(table, "kind"))
     >>> labeled.table["kind"].tolist(), labeled.sources.tolist()
-    (['cat', 'cat', 'dog', 'dog'], ['given', 'induced', 'given', 'induced'])
+    (['cat', 'cat', 'dog', 'dog'], ['given', 'predicted', 'given', 'predicted'])
     """
-    start = time.perf_counter()
+    began = time.perf_counter() if began is None else began
     labels, execution = task.target.labels, Execution(n_jobs, seed)
     held_out = default_held_out(labels, seed)
     if coverage is not None and not held_out.folds:
@@ -241,7 +242,7 @@ def label_rows(
         cut_choice=cut_choice,
         n_jobs=n_jobs,
         warnings=tuple(filter(None, texts)),
-        seconds=time.perf_counter() - start,
+        seconds=time.perf_counter() - began,
         min_confidence=min_confidence,
         coverage=coverage,
     )

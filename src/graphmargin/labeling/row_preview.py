@@ -12,7 +12,10 @@ from graphmargin.report.content import RowNote
 from graphmargin.tables.column_names import ID_NOTE
 
 MAX_COLUMNS = 4
-MAX_CHARACTERS = 60
+MAX_CHARACTERS, MAX_TEXT = 60, 5000
+"""Largest number of characters of a cell, and of a text that can be opened."""
+CUT = " ..."
+"""End of a text that was shortened."""
 _MANY_DECIMALS = re.compile(r"-?\d{1,4}\.\d{4,}")
 _RANK = {"text": 0, "category": 1, "date": 2, "number": 3}
 
@@ -37,7 +40,13 @@ def preview_columns(task: LabelingTask) -> tuple[str, ...]:
 
 
 def preview_rows(task: LabelingTask, rows: Iterable[int]) -> list[dict[str, str]]:
-    """Return the cells of rows in the columns of a preview; missing cells are empty."""
+    """Return the cells of rows in the columns of a preview, shortened; missing cells are empty."""
+    return [
+        {name: _shorten(text) for name, text in cells.items()} for cells in _whole_cells(task, rows)
+    ]
+
+
+def _whole_cells(task: LabelingTask, rows: Iterable[int]) -> list[dict[str, str]]:
     shown = task.table[list(preview_columns(task))].iloc[list(rows)]
     texts = {
         name: [
@@ -57,15 +66,31 @@ def row_notes(
     scores: Sequence[float],
 ) -> tuple[RowNote, ...]:
     """Return notes on rows, which are counted from 0 here and from 1 in the notes."""
-    columns = (rows, labels, others, scores, preview_rows(task, rows))
+    columns = (rows, labels, others, scores, preview_rows(task, rows), _whole_cells(task, rows))
     return tuple(
-        RowNote(int(row) + 1, str(label), str(other), float(score), cells)
-        for row, label, other, score, cells in zip(*columns, strict=True)
+        RowNote(
+            row=int(row) + 1,
+            label=str(label),
+            other=str(other),
+            score=float(score),
+            cells=cells,
+            texts={
+                name: _shorten(text, MAX_TEXT)
+                for name, text in texts.items()
+                if cells[name] != " ".join(text.split())
+            },
+        )
+        for row, label, other, score, cells, texts in zip(*columns, strict=True)
     )
 
 
 def _text(value: Any) -> str:
     if isinstance(value, str) and _MANY_DECIMALS.fullmatch(value):
         value = float(value)
-    text = f"{value:.4g}" if isinstance(value, float) else str(value).removesuffix(" 00:00:00")
-    return shorten(text, MAX_CHARACTERS, placeholder=" ...")
+    return f"{value:.4g}" if isinstance(value, float) else str(value).removesuffix(" 00:00:00")
+
+
+def _shorten(text: str, width: int = MAX_CHARACTERS) -> str:
+    """Return the first words of a text, or the beginning of its only word."""
+    short = shorten(text, width, placeholder=CUT)
+    return text[: width - len(CUT)] + CUT if short == CUT.strip() != text else short

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 
 from graphmargin import __version__
@@ -9,7 +11,6 @@ from graphmargin._typing import IntArray
 from graphmargin.confidence.coverage import CoverageCurve, coverage_curve, surest_rows
 from graphmargin.confidence.held_out_predictions import estimate_accuracy
 from graphmargin.labeling.labeled_table import LabeledTable
-from graphmargin.report.label_sources import SOURCES
 from graphmargin.report.summary import CandidateSummary, MemberSummary, Summary
 from graphmargin.reports.graph_reports import GraphReport
 from graphmargin.search.choice import Choice
@@ -28,18 +29,21 @@ def summarize(labeled: LabeledTable) -> Summary:
     >>> summary.n_rows, summary.n_labels, summary.final_counts, summary.estimate
     (4, 2, (2, 2), None)
     """
-    graph_report = labeled.graph_report(hold_out_labels=False)
-    return summary_with(labeled, graph_report, coverage_of(labeled))
+    began = time.perf_counter()
+    graph_report, curve = labeled.graph_report(hold_out_labels=False), coverage_of(labeled)
+    return summary_with(labeled, graph_report, curve, began)
 
 
 def summary_with(
-    labeled: LabeledTable, graph_report: GraphReport, curve: CoverageCurve | None
+    labeled: LabeledTable, graph_report: GraphReport, curve: CoverageCurve | None, began: float
 ) -> Summary:
-    """Return the summary with the given report on the graph and coverage curve of the table."""
+    """Return the summary with the given report on the graph and coverage curve of the table.
+
+    The seconds are those of the labeled table, and those since `began`.
+    """
     task, held_out = labeled.task, labeled.fitted.held_out
     target, n_classes = task.target, len(task.target.classes)
     is_answered = labeled.is_answered
-    sources = labeled.sources[is_answered]
     advice = [piece.for_tables for piece in graph_report.advice if piece.for_tables]
     return Summary(
         table=task.name,
@@ -49,7 +53,7 @@ def summary_with(
         classes=tuple(str(name) for name in target.classes),
         given_counts=_class_counts(target.codes[target.labeled], n_classes),
         final_counts=_class_counts(labeled.codes[is_answered], n_classes),
-        source_counts={name: int((sources == name).sum()) for name in SOURCES},
+        n_predicted=int((is_answered & ~target.labeled).sum()),
         min_confidence=labeled.min_confidence,
         n_left_empty=int((~is_answered).sum()),
         columns=task.columns,
@@ -58,11 +62,10 @@ def summary_with(
         assumptions=labeled.fitted.choice.assumption_weights,
         candidates=candidates_of(labeled.cut_choice),
         supervised_share=labeled.cut_choice.supervised_weight,
-        estimate=None if held_out is None else estimate_accuracy(held_out),
+        estimate=None if held_out is None else estimate_accuracy(held_out, target.classes),
         surest=None if curve is None else surest_rows(curve),
-        verdict=graph_report.verdict,
         warnings=(*labeled.warnings, *advice),
-        seconds=labeled.seconds,
+        seconds=labeled.seconds + time.perf_counter() - began,
         version=__version__,
     )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 
 from graphmargin.confidence.thresholds import ThresholdRow, threshold_table
@@ -11,7 +13,6 @@ from graphmargin.labeling.labeled_table import LabeledTable
 from graphmargin.labeling.row_preview import preview_rows, row_notes
 from graphmargin.labeling.summary import coverage_of, summary_with
 from graphmargin.report.content import GraphMap, Report, RowNote
-from graphmargin.report.label_sources import INDUCED, MODEL
 
 N_BINS = 20
 """Number of bins of the histogram of confidences."""
@@ -34,20 +35,22 @@ def report_on(labeled: LabeledTable) -> Report:
     >>> len(report.map.x), sorted(note.row for note in report.least_certain)
     (4, [2, 4])
     """
+    began = time.perf_counter()
     graph_report, curve = labeled.graph_report(hold_out_labels=True), coverage_of(labeled)
     lines = str(graph_report).splitlines()
     path = labeled.cut.gamma_path or {}
     audit = audit_labels(labeled)
     rare_class, thresholds = _rare_class(labeled)
+    graph_map = _graph_map(labeled)
     return Report(
-        summary=summary_with(labeled, graph_report, curve),
+        summary=summary_with(labeled, graph_report, curve, began),
         graph_lines=tuple(line for line in lines if not line.startswith("!")),
         path={name: tuple(map(float, column)) for name, column in path.items()},
         histogram=_histogram(labeled),
         coverage=curve,
         rare_class=rare_class,
         thresholds=thresholds,
-        map=_graph_map(labeled),
+        map=graph_map,
         least_certain=_least_certain(labeled),
         suspicious_labels=None if audit.notes is None else audit.notes[:MAX_LISTED],
         audit_note=audit.summary,
@@ -66,15 +69,10 @@ def _rare_class(labeled: LabeledTable) -> tuple[str, tuple[ThresholdRow, ...]]:
     return str(labeled.task.target.classes[code]), tuple(rows)
 
 
-def _histogram(labeled: LabeledTable) -> dict[str, tuple[int, ...]]:
+def _histogram(labeled: LabeledTable) -> tuple[int, ...]:
     """Return counts of all predicted labels, those that are left empty included."""
-    edges = np.linspace(0, 1, N_BINS + 1)
-    return {
-        source: tuple(
-            np.histogram(labeled.confidence[labeled.sources == source], edges)[0].tolist()
-        )
-        for source in (INDUCED, MODEL)
-    }
+    confidence = labeled.confidence[~labeled.task.target.labeled]
+    return tuple(np.histogram(confidence, N_BINS, (0, 1))[0].tolist())
 
 
 def _least_certain(labeled: LabeledTable) -> tuple[RowNote, ...]:
@@ -102,7 +100,7 @@ def _graph_map(labeled: LabeledTable) -> GraphMap:
         rows=tuple((rows + 1).tolist()),
         codes=tuple(labeled.codes[rows].tolist()),
         confidence=tuple(labeled.confidence[rows].tolist()),
-        sources=tuple(labeled.sources[rows].tolist()),
+        is_given=tuple(task.target.labeled[rows].tolist()),
         cells=tuple(preview_rows(task, rows)),
         edges=tuple((i, j) for i, j in layout.edges.tolist()),
         method=layout.method,

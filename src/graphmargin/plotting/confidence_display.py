@@ -9,19 +9,13 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from graphmargin._typing import AnyArray, BoolArray, FloatArray
+from graphmargin._typing import BoolArray, FloatArray
 from graphmargin.plotting._matplotlib import CLASS_COLORS, LEGEND_SIZE, get_axes
-from graphmargin.report.label_sources import INDUCED, MODEL
-
-SOURCES = {
-    INDUCED: ("induced: the graph and the classifier agree", CLASS_COLORS[0]),
-    MODEL: ("model: the classifier alone", CLASS_COLORS[1]),
-}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ConfidenceDisplay:
-    """Histogram of the confidence of rows that were unlabeled, by the source of their label.
+    """Histogram of the confidence of rows that were unlabeled.
 
     If the true labels are known, a line shows the share that is right in each bin. Create it with
     `from_estimator`.
@@ -30,8 +24,6 @@ class ConfidenceDisplay:
     ----------
     confidence : array of shape (m,)
         Confidence of each row, in [0, 1].
-    sources : array of str of shape (m,)
-        "induced" where the graph gives the same label as the classifier, else "model".
     right : array of bool of shape (m,), default=None
         Whether the label is right, if the true labels are known.
 
@@ -39,8 +31,7 @@ class ConfidenceDisplay:
     ----------
     ax_, figure_
         Axes and figure that it was drawn into.
-    bars_ : list of BarContainer
-        Bars of "induced" and "model", stacked.
+    bars_ : BarContainer
     line_ : Line2D or None
         Share of right labels, on a second axis, at the centers of the bins that are not empty.
 
@@ -54,12 +45,11 @@ class ConfidenceDisplay:
     >>> model = MaxMarginGraphCut(gamma_g=0.1, C=10.0).fit(X[:300], few)
     >>> display = ConfidenceDisplay.from_estimator(model, y[:300])
     >>> display = display.plot(ax=Figure().subplots(), bins=10)
-    >>> int(sum(bar.get_height() for bars in display.bars_ for bar in bars))
+    >>> int(sum(bar.get_height() for bar in display.bars_))
     270
     """
 
     confidence: FloatArray
-    sources: AnyArray
     right: BoolArray | None = None
 
     @classmethod
@@ -75,10 +65,7 @@ class ConfidenceDisplay:
             The true label of every training row.
         """
         check_is_fitted(estimator, "harmonic_solution_")
-        solution = estimator.harmonic_solution_
-        unlabeled = ~solution.problem.labels.labeled
-        labels = estimator.transduction_[unlabeled]
-        sources = np.where(labels == solution.labels[unlabeled], INDUCED, MODEL)
+        unlabeled = ~estimator.harmonic_solution_.problem.labels.labeled
         right = None
         if y_true is not None:
             truth, predicted = np.asarray(y_true), estimator.transduction_
@@ -86,7 +73,7 @@ class ConfidenceDisplay:
                 msg = f"`y_true` must have shape {predicted.shape}, got {truth.shape}"
                 raise ValueError(msg)
             right = (truth == predicted)[unlabeled]
-        return cls(confidence=estimator.confidence_[unlabeled], sources=sources, right=right)
+        return cls(confidence=estimator.confidence_[unlabeled], right=right)
 
     def plot(self, ax: Any = None, *, bins: int = 20) -> ConfidenceDisplay:
         """Draw the histogram.
@@ -100,25 +87,22 @@ class ConfidenceDisplay:
         """
         self.ax_, self.figure_ = get_axes(ax)
         edges = np.linspace(0, 1, bins + 1)
-        middles, below = (edges[1:] + edges[:-1]) / 2, np.zeros(bins)
-        self.bars_ = []
-        for source, (text, color) in SOURCES.items():
-            counts, _ = np.histogram(self.confidence[self.sources == source], edges)
-            self.bars_.append(
-                self.ax_.bar(middles, counts, 0.92 / bins, bottom=below, color=color, label=text)
-            )
-            below += counts
-        top = 1.05 * max(below.max(), 1)
+        middles = (edges[1:] + edges[:-1]) / 2
+        counts, _ = np.histogram(self.confidence, edges)
+        self.bars_ = self.ax_.bar(
+            middles, counts, 0.92 / bins, color=CLASS_COLORS[0], label="predicted labels"
+        )
+        top = 1.05 * max(counts.max(), 1)
         self.ax_.set(xlabel="confidence", ylabel="rows", xlim=(0, 1), ylim=(0, top))
         self.ax_.spines[["top", "right"]].set_visible(False)
-        handles = [*self.bars_]
+        handles = [self.bars_]
         self.line_ = None
         if self.right is not None:
             hits, _ = np.histogram(self.confidence[self.right], edges)
-            used = below > 0
+            used = counts > 0
             shares = self.ax_.twinx()
             (self.line_,) = shares.plot(
-                middles[used], hits[used] / below[used], "o-", color="0.2", label="share right"
+                middles[used], hits[used] / counts[used], "o-", color="0.2", label="share right"
             )
             shares.set(ylim=(0, 1.05))
             shares.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
@@ -128,7 +112,7 @@ class ConfidenceDisplay:
             handles=handles,
             loc="upper center",
             bbox_to_anchor=(0.5, -0.14),
-            ncols=3,
+            ncols=2,
             frameon=False,
             fontsize=LEGEND_SIZE,
         )

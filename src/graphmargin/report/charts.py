@@ -6,9 +6,10 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from graphmargin._texts import format_estimate
 from graphmargin.confidence.coverage import CoverageCurve
+from graphmargin.confidence.held_out_predictions import format_interval
 from graphmargin.report.content import GraphMap
-from graphmargin.report.label_sources import GIVEN, INDUCED, MODEL
 from graphmargin.reports.path_texts import PATH_LINES, gamma_text
 
 WIDTH, HEIGHT = 460.0, 270.0
@@ -21,8 +22,6 @@ N_COLORS = 12
 SHAPES = ("circle", "square", "triangle", "diamond")
 MIN_OPACITY = 0.25
 """Opacity of a point with a confidence of 0."""
-MODEL_OPACITY = 0.12
-"""Opacity of a point whose label is by the classifier alone."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,7 @@ class Tick:
 
 @dataclass(frozen=True)
 class Bar:
-    """A rectangle of a kind, such as "induced", with its text."""
+    """A rectangle of a kind, such as "weight", with its text."""
 
     kind: str
     x: float
@@ -78,7 +77,7 @@ class Mark:
     color: int
     shape: str
     opacity: float
-    source: str
+    is_given: bool
 
 
 @dataclass(frozen=True)
@@ -100,36 +99,24 @@ def class_symbol(code: int) -> tuple[int, str]:
     return code % N_COLORS, SHAPES[code // N_COLORS % len(SHAPES)]
 
 
-def histogram_chart(histogram: Mapping[str, Sequence[int]]) -> Chart:
-    """Return a stacked histogram of confidences.
-
-    Parameters
-    ----------
-    histogram : mapping from {"induced", "model"} to sequence of int
-        Number of rows in equal bins of [0, 1].
+def histogram_chart(counts: Sequence[int]) -> Chart:
+    """Return a histogram of confidences, given the number of rows in equal bins of [0, 1].
 
     Examples
     --------
-    >>> chart = histogram_chart({"induced": (0, 4), "model": (1, 2)})
-    >>> [(bar.kind, bar.text) for bar in chart.bars[:2]]
-    [('model', '1 of 0.00 to 0.50'), ('induced', '4 of 0.50 to 1.00')]
-    >>> [tick.text for tick in chart.y_ticks]
-    ['0', '2', '4', '6']
+    >>> chart = histogram_chart((1, 0, 0, 6))
+    >>> [bar.text for bar in chart.bars], [tick.text for tick in chart.y_ticks]
+    (['1 of 0.00 to 0.25', '6 of 0.75 to 1.00'], ['0', '2', '4', '6'])
     """
-    stacks = list(zip(*(histogram[source] for source in (INDUCED, MODEL)), strict=True))
-    ticks = _count_ticks(max((sum(stack) for stack in stacks), default=0))
-    end, step = ticks[-1], (WIDTH - LEFT - RIGHT) / max(len(stacks), 1)
+    ticks = _count_ticks(max(counts, default=0))
+    end, step = ticks[-1], (WIDTH - LEFT - RIGHT) / max(len(counts), 1)
     bars = []
-    for index, stack in enumerate(stacks):
-        below = 0
-        span = f"{index / len(stacks):.2f} to {(index + 1) / len(stacks):.2f}"
-        for source, count in zip((INDUCED, MODEL), stack, strict=True):
-            top = _y((below + count) / end)
-            height = _y(below / end) - top
-            if count:
-                text = f"{count:,} of {span}"
-                bars.append(Bar(source, LEFT + index * step + 1, top, step - 2, height, text))
-            below += count
+    for index, count in enumerate(counts):
+        if count:
+            top = _y(count / end)
+            text = f"{count:,} of {index / len(counts):.2f} to {(index + 1) / len(counts):.2f}"
+            place = LEFT + index * step + 1, top, step - 2, _y(0) - top
+            bars.append(Bar("predicted", *place, text))
     x_ticks = tuple(Tick(LEFT + at * (WIDTH - LEFT - RIGHT), f"{at:g}") for at in (0, 0.5, 1))
     y_ticks = tuple(Tick(_y(count / end), f"{count:,}") for count in ticks)
     return Chart(tuple(bars), (), x_ticks, y_ticks)
@@ -174,9 +161,9 @@ def path_chart(path: Mapping[str, Sequence[float]]) -> Chart:
 
 
 def coverage_chart(curve: CoverageCurve) -> Chart:
-    r"""Return the accuracy among the surest rows as a line over their share, with its interval.
+    """Return the accuracy among the surest rows as a line over their share, with its interval.
 
-    The axis of the accuracy begins at a round number below all of them, where the interval is cut.
+    The axis of the accuracy begins at a round number below the interval.
 
     Examples
     --------
@@ -188,26 +175,27 @@ def coverage_chart(curve: CoverageCurve) -> Chart:
     ... )
     >>> chart = coverage_chart(curve)
     >>> [tick.text for tick in chart.y_ticks], [tick.text for tick in chart.x_ticks]
-    (['70 %', '80 %', '90 %', '100 %'], ['0 %', '25 %', '50 %', '75 %', '100 %'])
+    (['60 %', '70 %', '80 %', '90 %', '100 %'], ['0 %', '25 %', '50 %', '75 %', '100 %'])
     >>> chart.lines[0].dots[0][2]
-    '96.0\xa0% of the surest 50.0\xa0% are right (60.0\xa0% to 100.0\xa0%)'
+    '96% of the surest 50% are right (60% to 99.9%)'
     """
     shares, accuracy = curve.shares.tolist(), curve.accuracy.tolist()
-    lowest = max(0, math.floor(10 * min(accuracy) - 0.5))  # in tenths, with some space below
+    lowest = math.floor(10 * curve.interval.min())  # in tenths
     step = 1 if lowest >= 5 else 2
+    lowest -= lowest % step
 
     def x_of(share: float) -> float:
         return LEFT + share * (WIDTH - LEFT - RIGHT)
 
     def y_of(value: float) -> float:
-        return _y(max(0.0, (value - lowest / 10) / (1 - lowest / 10)))
+        return _y((value - lowest / 10) / (1 - lowest / 10))
 
     dots = tuple(
         (
             x_of(share),
             y_of(value),
-            f"{percent(value)} of the surest {percent(share)} are right "
-            f"({percent(low)} to {percent(high)})",
+            f"{format_estimate(value)} of the surest {share:.0%} are right "
+            f"({format_interval((low, high))})",
         )
         for share, value, (low, high) in zip(shares, accuracy, curve.interval.tolist(), strict=True)
     )
@@ -228,14 +216,13 @@ def _points(places: Iterable[Sequence[float]]) -> str:
 def map_chart(graph_map: GraphMap) -> MapChart:
     """Return the points and edges of a map; points with given labels come last, on top of others.
 
-    Opacity grows with the confidence, relative to the largest one of predicted labels. Points with
-    a label by the classifier alone are hollow.
+    Opacity grows with the confidence, relative to the largest one of predicted labels.
 
     Examples
     --------
     >>> graph_map = GraphMap(
     ...     x=(0.0, 1.0), y=(0.0, 1.0), rows=(1, 2), codes=(0, 12), confidence=(1.0, 0.5),
-    ...     sources=("given", "induced"), cells=({}, {}), edges=((0, 1),), method="",
+    ...     is_given=(True, False), cells=({}, {}), edges=((0, 1),), method="",
     ... )
     >>> chart = map_chart(graph_map)
     >>> [(mark.index, mark.color, mark.shape, mark.opacity) for mark in chart.marks]
@@ -245,18 +232,14 @@ def map_chart(graph_map: GraphMap) -> MapChart:
     """
     xs = [MAP_MARGIN + x * (MAP_WIDTH - 2 * MAP_MARGIN) for x in graph_map.x]
     ys = [MAP_HEIGHT - MAP_MARGIN - y * (MAP_HEIGHT - 2 * MAP_MARGIN) for y in graph_map.y]
-    sources, confidence = graph_map.sources, graph_map.confidence
-    order = sorted(range(len(xs)), key=lambda i: (sources[i] == GIVEN, confidence[i]))
-    pairs = list(zip(sources, confidence, strict=True))
-    largest = max((value for source, value in pairs if source != GIVEN), default=0.0) or 1.0
-    relative = [1.0 if source == GIVEN else min(value / largest, 1.0) for source, value in pairs]
+    is_given, confidence = graph_map.is_given, graph_map.confidence
+    order = sorted(range(len(xs)), key=lambda i: (is_given[i], confidence[i]))
+    pairs = list(zip(is_given, confidence, strict=True))
+    largest = max((value for given, value in pairs if not given), default=0.0) or 1.0
+    relative = [1.0 if given else min(value / largest, 1.0) for given, value in pairs]
     opacity = [MIN_OPACITY + (1 - MIN_OPACITY) * value for value in relative]
     marks = [
-        Mark(
-            *(i, xs[i], ys[i], *class_symbol(graph_map.codes[i])),
-            MODEL_OPACITY if sources[i] == MODEL else opacity[i],
-            sources[i],
-        )
+        Mark(i, xs[i], ys[i], *class_symbol(graph_map.codes[i]), opacity[i], is_given[i])
         for i in order
     ]
     edges = "".join(f"M{xs[a]:.0f} {ys[a]:.0f}L{xs[b]:.0f} {ys[b]:.0f}" for a, b in graph_map.edges)

@@ -27,6 +27,8 @@ class RowNote:
         given label is wrong.
     cells : mapping from str to str
         Values of the row in a few columns, shortened.
+    texts : mapping from str to str
+        The whole values of those that were shortened.
     """
 
     row: int
@@ -34,6 +36,7 @@ class RowNote:
     other: str
     score: float
     cells: Mapping[str, str]
+    texts: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -49,8 +52,8 @@ class GraphMap:
     codes : tuple of int
         Class of each point.
     confidence : tuple of float
-    sources : tuple of str
-        "given", "induced" or "model".
+    is_given : tuple of bool
+        Whether the label of each point was given in the table.
     cells : tuple of mapping from str to str
         Values of each row in a few columns, shortened.
     edges : tuple of (int, int)
@@ -64,7 +67,7 @@ class GraphMap:
     rows: tuple[int, ...]
     codes: tuple[int, ...]
     confidence: tuple[float, ...]
-    sources: tuple[str, ...]
+    is_given: tuple[bool, ...]
     cells: tuple[Mapping[str, str], ...]
     edges: tuple[tuple[int, int], ...]
     method: str
@@ -84,8 +87,8 @@ class Report:
         Lines of the graph report.
     path : mapping from str to tuple of float
         Columns of ``gamma_g_path_``, a value for each gamma_g; inf and nan are possible.
-    histogram : mapping from str to tuple of int
-        For "induced" and "model", number of rows in equal bins of the confidence in [0, 1].
+    histogram : tuple of int
+        Number of predicted labels in equal bins of the confidence in [0, 1].
     coverage : CoverageCurve or None
         Accuracy among the surest rows, for shares of the rows.
     rare_class : str
@@ -106,7 +109,7 @@ class Report:
     summary: Summary
     graph_lines: tuple[str, ...] = ()
     path: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    histogram: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    histogram: tuple[int, ...] = ()
     coverage: CoverageCurve | None = None
     rare_class: str = ""
     thresholds: tuple[ThresholdRow, ...] = ()

@@ -25,9 +25,9 @@
   }
 
   function show(index) {
-    const [row, code, confidence, source, cells] = data.points[index];
-    const entries = [["row", row.toLocaleString("en")], ["label", data.sources[source]]];
-    if (source > 0) entries.push(["confidence", confidence]);
+    const [row, code, confidence, isGiven, cells] = data.points[index];
+    const entries = [["row", row.toLocaleString("en")], ["label", isGiven ? "given" : "predicted"]];
+    if (!isGiven) entries.push(["confidence", confidence]);
     data.columns.forEach((name, j) => cells[j] === null || entries.push([name, cells[j]]));
     const list = document.createElement("dl");
     for (const [name, value] of entries) list.append(element("dt", name), element("dd", value));

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import math
+import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
@@ -13,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from graphmargin._files import atomic_write
+from graphmargin._texts import format_estimate
 from graphmargin.report import charts
 from graphmargin.report.content import GraphMap, Report, RowNote
-from graphmargin.report.label_sources import SOURCES
 from graphmargin.report.summary import Summary
 from graphmargin.report.theme import CSS
 from graphmargin.reports.path_texts import PATH_LINES, gamma_text
@@ -23,11 +24,6 @@ from graphmargin.tables.column_names import ColumnUse
 
 MAX_CANDIDATES = 8
 """Largest number of candidates in the table of the blend."""
-SOURCE_TEXTS = {
-    "given": "in the table",
-    "induced": "the graph and the classifier agree",
-    "model": "by the classifier alone",
-}
 
 
 def write_labeling_page(
@@ -58,13 +54,12 @@ def labeling_page(report: Report, *, table_path: str | None, model_path: str | N
     Examples
     --------
     >>> summary = Summary(
-    ...     table="pets.csv", target="kind", n_rows=6, n_labels=2, classes=("cat", "<dog>"),
-    ...     given_counts=(1, 1), final_counts=(3, 3),
-    ...     source_counts={"given": 2, "induced": 4, "model": 0}, columns=(), scaling="",
-    ...     candidates=(), supervised_share=0.5, estimate=None, verdict="not compared",
-    ...     warnings=(), seconds=0.1, version="1.0",
+    ...     table="pets.csv", target="kind", n_rows=6, n_labels=2, n_predicted=4,
+    ...     classes=("cat", "<dog>"), given_counts=(1, 1), final_counts=(3, 3), columns=(),
+    ...     scaling="", candidates=(), supervised_share=0.5, estimate=None, warnings=(),
+    ...     seconds=0.1, version="1.0",
     ... )
-    >>> report = Report(summary=summary, histogram={"induced": (1, 3), "model": (0, 0)})
+    >>> report = Report(summary=summary, histogram=(1, 3))
     >>> page = labeling_page(report, table_path="out.csv", model_path=None)
     >>> "<h1>4 rows labeled from 2 labels</h1>" in page, "&lt;dog&gt;" in page, "<dog>" in page
     (True, True, False)
@@ -91,8 +86,6 @@ def labeling_page(report: Report, *, table_path: str | None, model_path: str | N
         class_rows=_class_rows(summary),
         quality_rows=_quality_rows(summary),
         coverage=None if report.coverage is None else charts.coverage_chart(report.coverage),
-        sources=[(name, summary.source_counts.get(name, 0)) for name in SOURCES],
-        source_texts=SOURCE_TEXTS,
         blended=[candidate for candidate in summary.candidates if candidate.weight > 0],
         max_candidates=MAX_CANDIDATES,
         map=map_chart,
@@ -125,6 +118,8 @@ def _environment() -> Any:
     environment.filters |= {
         "at": lambda position: f"{position:.1f}".removesuffix(".0"),
         "count": lambda number: f"{number:,}",
+        "code": _with_code,
+        "estimate": lambda share: format_estimate(share).replace("%", "\N{NO-BREAK SPACE}%"),
         "gamma": gamma_text,
         "number_of": lambda number, thing: f"{number:,} {thing}{'' if number == 1 else 's'}",
         "percent": charts.percent,
@@ -134,6 +129,19 @@ def _environment() -> Any:
         "width": lambda share: f"{100 * share:.2f}%",
     }
     return environment
+
+
+def _with_code(text: str) -> Any:
+    """Return markup in which what is between backticks is code, and everything else is escaped.
+
+    Examples
+    --------
+    >>> str(_with_code("see `info <b>`, `a"))
+    'see <code>info &lt;b&gt;</code>, `a'
+    """
+    from markupsafe import Markup, escape
+
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 
 def _read_asset(name: str) -> str:
@@ -197,14 +205,13 @@ def _map_data(graph_map: GraphMap, classes: Sequence[str], order: Sequence[int])
     names = _column_names(graph_map.cells)
     return {
         "classes": classes,
-        "sources": [f"{name}: {text}" for name, text in SOURCE_TEXTS.items()],
         "columns": names,
         "points": [
             [
                 graph_map.rows[i],
                 graph_map.codes[i],
-                charts.percent(graph_map.confidence[i]),
-                SOURCES.index(graph_map.sources[i]),
+                format_estimate(graph_map.confidence[i]),
+                graph_map.is_given[i],
                 [graph_map.cells[i].get(name) for name in names],
             ]
             for i in order

@@ -65,10 +65,12 @@ class Summary:
     table, target : str
         Name of the file, and of the column.
     n_rows, n_labels : int
+        Number of rows, and of given labels.
+    n_predicted : int
+        Number of rows that got a predicted label.
     classes : tuple of str
     given_counts, final_counts : tuple of int
         Number of rows of each class in the table, and after labeling.
-    source_counts : mapping from {"given", "induced", "model"} to int
     min_confidence : float
         Confidence below which rows get no label.
     n_left_empty : int
@@ -80,7 +82,7 @@ class Summary:
         All members of the ensemble that were tried, the one with the largest weight first; none on
         a cluster.
     assumptions : mapping from str to float
-        Weight of each assumption of the members, the heaviest first.
+        Weight of each assumption about the classes, the heaviest first.
     candidates : tuple of CandidateSummary
         All candidates of the cut, the one with the largest weight first.
     supervised_share : float
@@ -89,14 +91,12 @@ class Summary:
         Estimated accuracy on the unlabeled rows; None if no label could be held out.
     surest : SurestRows or None
         How many of the surest rows are right; None without held-out labels or unlabeled rows.
-    verdict : str
-        "graph helps", "supervised chosen", ..., see `graphmargin.graph_report`.
     warnings : tuple of str
         Problems that a user should do something about.
     cluster : ClusterUse or None
         Set if a cluster labeled the table.
     seconds : float
-        Time of the fit.
+        Time of the whole call: reading, encoding, fit and report.
     version : str
         Version of graphmargin.
     """
@@ -105,10 +105,10 @@ class Summary:
     target: str
     n_rows: int
     n_labels: int
+    n_predicted: int
     classes: tuple[str, ...]
     given_counts: tuple[int, ...]
     final_counts: tuple[int, ...]
-    source_counts: Mapping[str, int]
     min_confidence: float = 0.0
     n_left_empty: int = 0
     columns: tuple[ColumnUse, ...]
@@ -119,7 +119,6 @@ class Summary:
     supervised_share: float
     estimate: AccuracyEstimate | None
     surest: SurestRows | None = None
-    verdict: str
     warnings: tuple[str, ...]
     cluster: ClusterUse | None = None
     seconds: float
@@ -133,7 +132,6 @@ class Summary:
             "table": self.table,
             "rows": self.n_rows,
             "labels": self.n_labels,
-            "verdict": self.verdict,
             "estimated_accuracy": None if estimate is None else round(estimate.accuracy, 4),
             "held_out_labels": 0 if estimate is None else estimate.n_held_out,
         }

@@ -22,7 +22,6 @@ from graphmargin.distributed.io.output import (
     write_range,
 )
 from graphmargin.distributed.io.row_ranges import open_source, read_batches, split_rows
-from graphmargin.report.label_sources import SOURCES
 from graphmargin.tables.table_errors import TableError
 
 N, N_PARTITIONS = 47, 3
@@ -50,7 +49,7 @@ def job(cluster, tmp_path):
         np.arange(N),
         rng.integers(-1, 3, N).astype(np.int32),
         rng.random(N),
-        rng.integers(0, 3, N).astype(np.int8),
+        rng.random(N) < 0.5,
     )
     owner = rng.integers(0, N_PARTITIONS, N)
     for i in range(N_PARTITIONS):
@@ -110,9 +109,11 @@ def test_the_whole_table_has_its_columns_and_the_new_ones(job, tmp_path):
     for name in ("key", "a", "note"):
         assert written[name].to_pylist() == table[name].to_pylist()
     assert written["y"].to_pylist() == labels_of(labels.codes)
-    confidence = np.where(labels.source == SOURCES.index("given"), 1, labels.confidence)
+    confidence = np.where(labels.is_given, 1, labels.confidence)
     np.testing.assert_array_equal(written["y_confidence"], np.round(confidence, 6))
-    assert written["y_source"].to_pylist() == [SOURCES[i] for i in labels.source]
+    assert written["y_source"].to_pylist() == [
+        "given" if is_given else "predicted" for is_given in labels.is_given
+    ]
 
 
 def test_labels_may_have_another_type_in_each_file(job, tmp_path):

@@ -251,14 +251,13 @@ class StoredSolution(StoredRecords):
 class Labels(NamedTuple):
     """The final labels of rows of the input.
 
-    `rows` is sorted, `codes` has -1 for no label, and `source` has indices into
-    `graphmargin.report.label_sources.SOURCES`.
+    `rows` is sorted, `codes` has -1 for no label, and `is_given` is True for labels of the input.
     """
 
     rows: IntArray
     codes: IntArray
     confidence: FloatArray
-    source: IntArray
+    is_given: BoolArray
 
 
 class StoredLabels(StoredRecords):

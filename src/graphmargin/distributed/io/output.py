@@ -20,7 +20,6 @@ from graphmargin.distributed.engine.run import Run
 from graphmargin.distributed.engine.storage import DRAFT, Folder
 from graphmargin.distributed.io.parquet_files import list_paths
 from graphmargin.distributed.io.row_ranges import RowRange, Source, read_batches
-from graphmargin.report.label_sources import GIVEN, SOURCES
 from graphmargin.tables.column_names import check_not_taken, check_unique
 from graphmargin.tables.table_errors import TableError
 
@@ -312,13 +311,13 @@ def _write_labels(
     names = pa.array(classes.tolist())
 
     def label_batch(batch: pa.Table, first: int) -> LabeledBatch:
-        _, codes, confidence, source = take_rows(stored, slice(first, first + batch.num_rows))
+        _, codes, confidence, is_given = take_rows(stored, slice(first, first + batch.num_rows))
         labels = names.take(pa.array(codes, mask=codes < 0))  # null for no label
         if layout.source is None:
             return labels, confidence, None
         # With sources, the confidence of given labels is 1.
-        confidence = np.where(source == SOURCES.index(GIVEN), 1.0, confidence)
-        return labels, confidence, pa.array(SOURCES).take(pa.array(source))
+        confidence = np.where(is_given, 1.0, confidence)
+        return labels, confidence, pa.array(np.where(is_given, "given", "predicted"))
 
     # If no column is copied, any column serves to count the rows.
     columns = layout.passthrough.names or [layout.label]

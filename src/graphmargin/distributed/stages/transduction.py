@@ -26,9 +26,6 @@ from graphmargin.harmonic.solution import spread_sink_mass
 from graphmargin.labels import UNLABELED
 from graphmargin.margin.calibration import Calibration
 from graphmargin.margin.machine import predicted_codes
-from graphmargin.report.label_sources import GIVEN, INDUCED, MODEL, SOURCES
-
-GIVEN_SOURCE, INDUCED_SOURCE, MODEL_SOURCE = map(SOURCES.index, (GIVEN, INDUCED, MODEL))
 
 
 def label_partitions(
@@ -39,8 +36,8 @@ def label_partitions(
     calibration: Calibration,
     *,
     by_machine: bool,
-) -> tuple[IntArray, IntArray, FloatArray]:
-    """Write the label of every row as `StoredLabels`, and return counts of classes and sources.
+) -> tuple[IntArray, FloatArray]:
+    """Write the label of every row as `StoredLabels`, and return the counts of classes.
 
     Parameters
     ----------
@@ -60,19 +57,16 @@ def label_partitions(
     -------
     class_counts : array of shape (c,)
         Rows of each class.
-    source_counts : array of shape (3,)
-        Rows of each of `SOURCES`.
     joint : array of shape (c, c)
         `expected_confusion` of the unlabeled rows.
     """
     results = run.stage(
         StoredLabels.name, _label_partition, n_partitions, offsets, gamma_g, calibration, by_machine
     )
-    classes, sources, joint = (
-        np.sum([result[name] for result in results], axis=0)
-        for name in ("classes", "sources", "joint")
+    classes, joint = (
+        np.sum([result[name] for result in results], axis=0) for name in ("classes", "joint")
     )
-    return classes, sources, joint
+    return classes, joint
 
 
 def _label_partition(
@@ -89,24 +83,20 @@ def _label_partition(
     n, n_classes = len(X), machine.n_classes
     scores = machine.scores(X, calibration.pair_scales)
     codes, distributions = predicted_codes(scores), calibration.probabilities(scores)
-    induced, is_given = given, given != UNLABELED
+    is_given = given != UNLABELED
     if not by_machine:  # a given label is certain, also where there is no solution
         distributions[is_given] = np.eye(n_classes)[given[is_given]]
-    if np.isfinite(gamma_g):
+    if np.isfinite(gamma_g) and not by_machine:
         solution = StoredSolution(folder, gamma_g)
         induced = solution.read(partition, Induced).codes
-        if not by_machine:
-            mass, reached = solution.read(partition, Mass).mass, induced != UNLABELED
-            distributions[reached] = spread_sink_mass(mass)[reached]
-            codes = np.where(reached, induced, codes)
+        reached, mass = induced != UNLABELED, solution.read(partition, Mass).mass
+        distributions[reached] = spread_sink_mass(mass)[reached]
+        codes = np.where(reached, induced, codes)
     codes = np.where(is_given, given, codes).astype(np.int32)
     confidence = distributions[np.arange(n), codes]
-    source = np.where(induced == codes, INDUCED_SOURCE, MODEL_SOURCE)
-    source = np.where(is_given, GIVEN_SOURCE, source).astype(np.int8)
     start = np.searchsorted(rows, offsets)
-    StoredLabels(folder).write(partition, Labels(rows, codes, confidence, source), start=start)
+    StoredLabels(folder).write(partition, Labels(rows, codes, confidence, is_given), start=start)
     return {
         "classes": np.bincount(codes, minlength=machine.n_classes),
-        "sources": np.bincount(source, minlength=len(SOURCES)),
         "joint": expected_confusion(distributions[~is_given], codes[~is_given]),
     }

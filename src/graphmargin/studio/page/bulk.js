@@ -1,7 +1,7 @@
 // Labels for many rows at once, after a look at how many they are and which of them disagree.
 
 import { ApiError, getJson, postJson } from "./api.js";
-import { button, byId, count, make, percent, plural, replace, rowName } from "./dom.js";
+import { button, byId, count, estimated, make, plural, replace, rowName } from "./dom.js";
 import { mark, picture } from "./marks.js";
 import { NO_CLASS, className, decide, isLabeled, say, store } from "./store.js";
 
@@ -85,7 +85,7 @@ function sentences({ rows, labeled, relabeled, disagree }, id) {
 
 function example({ row, label, predicted, confidence, cells }) {
   const [, text] = cells.find(([, cell]) => cell !== "") ?? ["", ""];
-  const how = label !== NO_CLASS ? "labeled" : percent(confidence);
+  const how = label !== NO_CLASS ? "labeled" : estimated(confidence);
   return make(
     "li",
     picture(row, "example") ?? make("span.cell", text),

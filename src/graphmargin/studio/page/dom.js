@@ -44,6 +44,12 @@ export function replace(element, ...children) {
 
 export const count = (number) => number.toLocaleString("en");
 export const percent = (share) => `${Math.round(100 * share)}%`;
+
+/** Return an estimated share as text: it is never 0% or 100%, and has a decimal near to them. */
+export function estimated(share) {
+  const value = 100 * Math.min(Math.max(share, 0.001), 0.999);
+  return `${value.toFixed(value < 1 || value > 99 ? 1 : 0)}%`;
+}
 export const plural = (number, noun) => `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
 
 /** Rows are counted from 0 in the protocol and from 1 for people, as the commands do. */

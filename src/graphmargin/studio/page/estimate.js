@@ -1,6 +1,6 @@
 // How good the labels are: the estimate over time, advice, the model that is shown, and questions.
 
-import { RowName, button, byId, draw, make, percent, plural, replace, rowName } from "./dom.js";
+import { RowName, button, byId, draw, estimated, make, percent, plural, replace, rowName } from "./dom.js";
 import { mark } from "./marks.js";
 import { className, command, decide, on, store, visit } from "./store.js";
 
@@ -32,11 +32,11 @@ function renderEstimate() {
     replace(byId("estimate"), head, make("p.empty", "An estimate needs a few labels of two classes."));
     return;
   }
-  const range = make("span.soft", ` between ${percent(estimate.low)} and ${percent(estimate.high)}`);
+  const range = make("span.soft", ` between ${estimated(estimate.low)} and ${estimated(estimate.high)}`);
   replace(
     byId("estimate"),
     head,
-    make("p.figure", make("b", percent(estimate.accuracy)), range),
+    make("p.figure", make("b", `about ${estimated(estimate.accuracy)}`), range),
     history.length > 1 ? chart(history) : null,
     make("p.soft", SOURCES[estimate.source] ?? ""),
   );
@@ -53,7 +53,7 @@ function chart(history) {
   const levels = [1, (1 + lowest) / 2, lowest];
   const [, before] = history[0];
   const [, now] = history[history.length - 1];
-  const name = `Accuracy from ${percent(before)} with ${first} labels to ${percent(now)} with ${last}`;
+  const name = `Accuracy from ${estimated(before)} with ${first} labels to ${estimated(now)} with ${last}`;
   return draw(
     "svg",
     { class: "chart", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": name },
@@ -77,7 +77,7 @@ function renderQuestions() {
 
 function question({ row, label, expected, probability, reason }) {
   const found = [`${RowName(row)}: `, mark(label), className(label), ", expected "];
-  const name = [...found, mark(expected), className(expected), ` (${percent(probability)})`];
+  const name = [...found, mark(expected), className(expected), ` (${estimated(probability)})`];
   const keep = { action: "keep", rows: [row] };
   const change = { action: "label", rows: [row], class: expected, by: "question", suggested: expected };
   const answer = (text, body, said) =>

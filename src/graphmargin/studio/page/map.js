@@ -2,7 +2,7 @@
 
 import { getBytes, getJson } from "./api.js";
 import { openBulk } from "./bulk.js";
-import { byId, debounce, make, percent, replace, rowName } from "./dom.js";
+import { byId, debounce, estimated, make, replace, rowName } from "./dom.js";
 import { mark, picture, resolveColor } from "./marks.js";
 import { PointPainter, nearestRow, rowsInside } from "./points.js";
 import { NO_CLASS, className, isLabeled, on, say, store, visit } from "./store.js";
@@ -286,7 +286,7 @@ function hover(row) {
   if (row < 0) return;
   const id = store.predicted[row];
   const isKnown = id !== NO_CLASS;
-  const how = isLabeled(row) ? "labeled" : `${percent(store.confidence[row] / 255)} sure`;
+  const how = isLabeled(row) ? "labeled" : `${estimated(store.confidence[row] / 255)} sure`;
   const name = make("b", mark(id), isKnown ? className(id) : "nothing known");
   replace(tip, name, make("span", `${rowName(row)}${isKnown ? `, ${how}` : ""}`), picture(row, "hovered"));
   placeTip(row);

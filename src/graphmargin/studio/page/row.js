@@ -1,6 +1,6 @@
 // The row at hand: its picture and cells, what is predicted and why, the answers, and the queue.
 
-import { RowName, button, byId, make, percent, plural, replace, rowName } from "./dom.js";
+import { RowName, button, byId, estimated, make, percent, plural, replace, rowName } from "./dom.js";
 import { colorClass, mark, picture } from "./marks.js";
 import { NO_CLASS, classOf, className, decide, isLabeled, on, questionOn, step, store, visit } from "./store.js";
 
@@ -72,7 +72,7 @@ function question() {
   if (!asked) return null;
   const [label, expected] = [className(asked.label), className(asked.expected)];
   const said = ["You chose ", make("b", label), ", but ", make("b", expected)];
-  const chance = percent(asked.probability);
+  const chance = estimated(asked.probability);
   return make(
     "div.question",
     make("p", "Is this label right? ", ...said, ` is expected (${chance}).`),
@@ -96,7 +96,7 @@ const DECIDED = { unsure: "You were unsure about this row. ", skipped: "You skip
 
 function prediction({ label, decision, predicted, confidence, reason }) {
   const isKnown = predicted !== NO_CLASS;
-  const how = label !== NO_CLASS ? "the label of this row" : `predicted, ${percent(confidence)} sure`;
+  const how = label !== NO_CLASS ? "the label of this row" : `predicted, ${estimated(confidence)} sure`;
   const why = (DECIDED[decision] ?? "") + (reason ?? "");
   return make(
     "div.prediction",

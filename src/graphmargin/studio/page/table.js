@@ -2,7 +2,7 @@
 
 import { ApiError, getJson } from "./api.js";
 import { openBulk } from "./bulk.js";
-import { button, byId, debounce, make, percent, plural, replace, rowNumber } from "./dom.js";
+import { button, byId, debounce, estimated, make, plural, replace, rowNumber } from "./dom.js";
 import { mark, picture } from "./marks.js";
 import { NO_CLASS, QUESTION, SKIPPED, UNSURE, className, isLabeled, on, show, store, visit } from "./store.js";
 
@@ -147,7 +147,7 @@ function line({ row, cells }, index) {
     make("td.number", picture(row, "small"), rowNumber(row)),
     make("td", name(store.labels[row]), flag && !isLabeled(row) ? make("span.soft", flag) : null),
     make("td", name(predicted)),
-    make("td.number", predicted === NO_CLASS ? "" : percent(store.confidence[row] / 255)),
+    make("td.number", predicted === NO_CLASS ? "" : estimated(store.confidence[row] / 255)),
     cells.map((text) => make("td", { title: text }, text)),
   );
 }
