@@ -9,10 +9,11 @@ from graphmargin.models.archive import TREE
 from graphmargin.models.records import ARRAY_RECORDS, table_records
 
 FIELDS = {
-    "array-model": "predictor n_features feature_names held_out",
+    "array-model": "predictor n_features feature_names held_out scalers",
     "predictor": "classes parts class_weight",
     "weighted-part": "part weight calibration view",
     "view": "name factors",
+    "column-scaler": "center scale",
     "machine-part": "machine calibration walk",
     "machine": "kernel vectors coefficients intercepts n_classes center report",
     "kernel": "kind width degree coef0",

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from graphmargin import HarmonicClassifier, SupervisedSVC
 from graphmargin.models.array_model import array_model_of
@@ -33,6 +35,12 @@ def sparse_rows(index, value=1.0, d=4):
     return {"type": "sparse-rows", "shape": [V, d], **arrays, "indptr": indptr}
 
 
+SCALER = "scalers.0"
+PIPELINE = [  # a scaler of four features before a machine
+    *((f"{SCALER}.center", value) for value in (np.ones(3), np.full(4, np.nan), 1.0, [1.0] * 4)),
+    *((f"{SCALER}.scale", value) for value in (np.ones(3), np.array([1.0, 0.0, 1.0, 1.0]), "1")),
+    *(("scalers", value) for value in (None, [CALIBRATION], [None])),
+]
 MARGIN = [
     *(("n_features", value) for value in (3, 0, "4", None, True)),
     *(("feature_names", value) for value in (["a"], [1, 2, 3, 4], "abcd", CALIBRATION)),
@@ -180,6 +188,7 @@ def models(data, fitted, cut_with_graph, ensemble_with_view, table_model):
         "harmonic": HarmonicClassifier().fit(X, y),
         "held out": SupervisedSVC(C=[1.0, 10.0]).fit(X, y),
         "mixture": ensemble_with_view,
+        "pipeline": make_pipeline(StandardScaler(), SupervisedSVC()).fit(X, y),
     }
     models = {name: array_model_of(classifier) for name, classifier in classifiers.items()}
     for name in ("graph", "held out", "mixture"):  # `save_model` leaves out the numbers of rows
@@ -192,6 +201,7 @@ def models(data, fitted, cut_with_graph, ensemble_with_view, table_model):
     ("name", "place", "value"),
     [
         *(("margin", *case) for case in MARGIN),
+        *(("pipeline", *case) for case in PIPELINE),
         *(("held out", *case) for case in HELD_OUT),
         *(("graph", *case) for case in GRAPH),
         *(("precomputed", *case) for case in PRECOMPUTED),

@@ -12,6 +12,7 @@ from graphmargin._rows import canonical_rows, check_no_mask, errors_name_argumen
 from graphmargin._typing import AnyArray, BoolArray, FloatArray
 from graphmargin.confidence.held_out_predictions import HeldOutPredictions
 from graphmargin.confidence.prediction_sets import sets_with_coverage
+from graphmargin.models.column_scaler import ColumnScaler, scalers_of
 from graphmargin.models.model_errors import check_probabilities
 from graphmargin.search.predictor import Predictor
 from graphmargin.tables.column_names import format_names
@@ -30,6 +31,8 @@ class ArrayModel:
         Names of the columns, if the model was trained on a data frame.
     held_out : HeldOutPredictions or None
         Predictions for held-out labels, from which `predict_set` follows; None if there are none.
+    scalers : tuple of ColumnScaler
+        Scalers of a pipeline, which are applied to new rows in their order.
     kind : str
         Name of the class of the classifier that was fitted.
     parameters : mapping
@@ -47,6 +50,7 @@ class ArrayModel:
     n_features: int
     feature_names: tuple[str, ...] | None
     held_out: HeldOutPredictions | None = None
+    scalers: tuple[ColumnScaler, ...] = ()
     kind: str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
@@ -98,29 +102,43 @@ class ArrayModel:
                 "features as input"
             )
             raise ValueError(msg)
+        for scaler in self.scalers:
+            rows = scaler.of(rows)
         return rows
 
 
-def array_model_of(classifier: Any) -> ArrayModel:
-    """Return the part of a fitted classifier of graphmargin that predicts."""
+def array_model_of(model: Any) -> ArrayModel:
+    """Return the part of a fitted classifier of graphmargin that predicts.
+
+    The classifier may be the last step of a pipeline with scalers.
+    """
     from sklearn.base import BaseEstimator
+    from sklearn.pipeline import Pipeline
     from sklearn.utils.validation import check_is_fitted
 
-    if isinstance(classifier, BaseEstimator):
-        check_is_fitted(classifier)
+    if isinstance(model, BaseEstimator):
+        check_is_fitted(model)
+    classifier = model.steps[-1][1] if isinstance(model, Pipeline) else model
     predictor = getattr(classifier, "predictor_", None)
     if not isinstance(predictor, Predictor):
         msg = (
-            "`model` must be a classifier of graphmargin, an ArrayModel or a TableModel, got a "
-            f"{type(classifier).__name__}; save the last step of a pipeline"
+            "`model` must be a classifier of graphmargin, a pipeline that ends with one, an "
+            f"ArrayModel or a TableModel, got a {type(classifier).__name__}"
         )
         raise TypeError(msg)
-    names = getattr(classifier, "feature_names_in_", None)
+    if getattr(classifier, "features_", None) is not None:
+        msg = (
+            f"`model` is a pipeline whose {type(classifier).__name__} was fitted to data frames of "
+            "the step before it; fit it to the original frame, without a pipeline"
+        )
+        raise TypeError(msg)
+    names = getattr(model, "feature_names_in_", None)
     return ArrayModel(
         predictor,
-        n_features=classifier.n_features_in_,
+        n_features=model.n_features_in_,
         feature_names=None if names is None else tuple(names.tolist()),
         held_out=getattr(classifier, "held_out_", None),
+        scalers=scalers_of(model) if isinstance(model, Pipeline) else (),
         kind=type(classifier).__name__,
         parameters=classifier.get_params(deep=False),
     )

@@ -20,7 +20,7 @@ from graphmargin.models.array_model import ArrayModel, array_model_of
 from graphmargin.models.description import TABLE_KIND, ModelInfo, describe, parse_description
 from graphmargin.models.model_errors import ModelFileError, model_file_errors, require
 from graphmargin.models.records import ARRAY_RECORDS, Records, decode, encode, table_records
-from graphmargin.models.table_model import TableModel
+from graphmargin.models.table_model import TableModel, table_model_of
 from graphmargin.models.validation import check_model
 
 
@@ -34,9 +34,11 @@ def save_model(model: Any, path: str | PathLike[str]) -> None:
 
     Parameters
     ----------
-    model : fitted classifier of graphmargin, ArrayModel or TableModel
+    model : fitted classifier of graphmargin, Pipeline, ArrayModel or TableModel
         Its members must be methods of graphmargin: others could not be loaded without running
-        code.
+        code. A pipeline may have scalers before the classifier (StandardScaler, MinMaxScaler,
+        MaxAbsScaler, RobustScaler). If the classifier was fitted to a data frame, the file has the
+        encoders of its columns, and is loaded as a `TableModel`.
     path : path-like
         Usually named ``*.graphmargin``.
 
@@ -51,7 +53,8 @@ def save_model(model: Any, path: str | PathLike[str]) -> None:
     ['high']
     """
     if not isinstance(model, ArrayModel | TableModel):
-        model = array_model_of(model)
+        has_columns = getattr(model, "features_", None) is not None
+        model = table_model_of(model) if has_columns else array_model_of(model)
     if model.held_out is not None:
         model = replace(model, held_out=replace(model.held_out, rows=None))
     description = describe(model)

@@ -25,6 +25,7 @@ from graphmargin.margin.kernels import Kernel
 from graphmargin.margin.machine import MarginMachine, TrainingReport
 from graphmargin.margin.machine_part import MachinePart
 from graphmargin.models.array_model import ArrayModel
+from graphmargin.models.column_scaler import ColumnScaler
 from graphmargin.models.model_errors import ModelFileError, require
 from graphmargin.models.table_model import TableModel
 from graphmargin.search.member import View
@@ -171,6 +172,7 @@ ARRAY_RECORDS: Records = {
         {
             "predictor": Predictor,
             "view": View,
+            "column-scaler": ColumnScaler,
             "machine-part": MachinePart,
             "machine": MarginMachine,
             "kernel": Kernel,
@@ -209,6 +211,7 @@ ARRAY_RECORDS: Records = {
             "n_features": int,
             "feature_names": tuple[str, ...] | None,
             "held_out": HeldOutPredictions | None,
+            "scalers": tuple[ColumnScaler, ...],
         },
         ArrayModel,
     ),

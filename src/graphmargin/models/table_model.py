@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -100,6 +100,34 @@ class TableModel:
             return self.classes[:0], np.zeros((0, len(self.classes)))
         labels, probabilities = self.predictor.label(X)
         return labels, check_probabilities(probabilities)
+
+
+def table_model_of(classifier: Any) -> TableModel:
+    """Return the model of a classifier that was fitted to a data frame: its `features_` encode it.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from graphmargin import SemiSupervisedEnsemble
+    >>> pets = pd.DataFrame({"grams": [31, 33, 70, 72], "fur": ["red", "red", "black", "black"]})
+    >>> model = table_model_of(SemiSupervisedEnsemble().fit(pets, ["cat", None, "dog", None]))
+    >>> model.target, model.predict(pets).tolist()
+    ('label', ['cat', 'cat', 'dog', 'dog'])
+    """
+    predictor = classifier.predictor_
+    classes = predictor.classes
+    # Classes of tables are texts, integers or booleans; floats are whole numbers.
+    if classes.dtype.kind in "US":
+        classes = classes.astype(str).astype(object)
+    elif classes.dtype.kind in "fu":
+        classes = classes.astype(np.int64)
+    return TableModel(
+        classifier.features_,
+        replace(predictor, classes=classes),
+        classifier.target_,
+        classifier.held_out_,
+        {"rows": len(classifier.transduction_)},
+    )
 
 
 def _as_frame(table: Any) -> pd.DataFrame:

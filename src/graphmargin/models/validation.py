@@ -48,6 +48,10 @@ def check_model(model: ArrayModel | TableModel) -> None:
     else:
         names, d = model.feature_names, model.n_features
         require(d >= 1 and (names is None or len(names) == d), "feature_names")
+        for scaler in model.scalers:
+            center, scale = scaler.center, scaler.scale
+            require(center is None or center.shape == (d,), "center")
+            require(scale is None or (scale.shape == (d,) and bool((scale != 0).all())), "scale")
         _check_predictor(model.predictor, d)
     if model.held_out is not None:
         _check_held_out(model.held_out, len(model.predictor.classes))
