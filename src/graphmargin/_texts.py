@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from graphmargin._typing import FloatArray
+
 
 def format_count(number: int, noun: str) -> str:
     """Return a number and its noun, in the plural unless the number is 1.
@@ -31,3 +37,14 @@ def format_estimate(share: float) -> str:
     """
     percent = 100 * min(max(share, 0.001), 0.999)
     return f"{percent:.1f}%" if percent < 1 or percent > 99 else f"{percent:.0f}%"
+
+
+def format_interval(interval: Sequence[float] | FloatArray) -> str:
+    """Return an interval of estimates as a text.
+
+    Examples
+    --------
+    >>> format_interval((0.8, 1.0))
+    '80% to 99.9%'
+    """
+    return f"{format_estimate(interval[0])} to {format_estimate(interval[1])}"

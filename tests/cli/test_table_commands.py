@@ -11,9 +11,8 @@ import pandas as pd
 import pytest
 
 import graphmargin as gm
-from graphmargin._texts import format_estimate
+from graphmargin._texts import format_estimate, format_interval
 from graphmargin.cli import main
-from graphmargin.confidence.held_out_predictions import format_interval
 from graphmargin.labeling import labeling_task
 from graphmargin.labeling.labeled_table import label_rows
 from graphmargin.labeling.labeling_task import read_task

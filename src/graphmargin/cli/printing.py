@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from graphmargin._errors import printable
-from graphmargin._texts import format_estimate
+from graphmargin._texts import format_estimate, format_interval
 
 if TYPE_CHECKING:
     from graphmargin.confidence.coverage import SurestRows
@@ -134,8 +134,6 @@ def _print_entry(out: Console, name: str, text: str) -> None:
 
 def _accuracy_lines(summary: Summary) -> list[tuple[str, str]]:
     """Return the lines of a summary on the estimated accuracy."""
-    from graphmargin.confidence.held_out_predictions import format_interval
-
     estimate, surest = summary.estimate, summary.surest
     if estimate is None:
         text = "unknown, as no label can be held out; label two or more rows of a class"
@@ -198,8 +196,6 @@ def _print_classes(summary: Summary) -> None:
 
 def _class_estimates(estimate: AccuracyEstimate) -> list[list[str]]:
     """Return recall and precision of every class, with their intervals, as texts."""
-    from graphmargin.confidence.held_out_predictions import format_interval
-
     pairs = (
         zip(estimate.recall, estimate.recall_interval, strict=True),
         zip(estimate.precision, estimate.precision_interval, strict=True),

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import betaincinv
 
 from graphmargin._html import html_table
-from graphmargin._texts import format_estimate
+from graphmargin._texts import format_estimate, format_interval
 from graphmargin._typing import AnyArray, FloatArray, IntArray
 
 MODEL_LABELS = 10.0
@@ -285,17 +284,6 @@ class AccuracyEstimate:
                 self.classes.tolist(), *columns, strict=True
             )
         ]
-
-
-def format_interval(interval: Sequence[float] | FloatArray) -> str:
-    """Return an interval of estimates as a text.
-
-    Examples
-    --------
-    >>> format_interval((0.8, 1.0))
-    '80% to 99.9%'
-    """
-    return f"{format_estimate(interval[0])} to {format_estimate(interval[1])}"
 
 
 def estimate_accuracy(

@@ -6,9 +6,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from graphmargin._texts import format_estimate
+from graphmargin._texts import format_estimate, format_interval
 from graphmargin.confidence.coverage import CoverageCurve
-from graphmargin.confidence.held_out_predictions import format_interval
 from graphmargin.report.content import GraphMap
 from graphmargin.reports.path_texts import PATH_LINES, gamma_text
 
