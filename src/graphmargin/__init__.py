@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         normalize_class_mass,
         suggest_labels,
     )
+    from graphmargin.labeling import LabeledTable, label_table
     from graphmargin.models import load_model, model_info, save_model
     from graphmargin.reports import graph_report
     from graphmargin.search import LabeledKFold, LabeledLeaveOneOut
@@ -42,6 +43,7 @@ __all__ = [
     "HarmonicSolution",
     "LabeledKFold",
     "LabeledLeaveOneOut",
+    "LabeledTable",
     "ManifoldSVC",
     "MaxMarginGraphCut",
     "SemiSupervisedEnsemble",
@@ -54,6 +56,7 @@ __all__ = [
     "harmonic_path",
     "harmonic_solution",
     "knn_graph",
+    "label_table",
     "laplacian",
     "leave_one_out",
     "load_model",
@@ -66,7 +69,9 @@ __all__ = [
 
 __version__ = "0.1.0"
 
-_PUBLIC_PACKAGES = ("estimators", "graph", "harmonic", "search", "reports", "models")
+_PUBLIC_PACKAGES = (
+    *("estimators", "graph", "harmonic", "search", "reports", "models", "labeling"),
+)
 """Packages whose public names are exported here."""
 _PACKAGES = ("datasets", "theory")
 """Packages that are exported as a whole."""

@@ -1,8 +1,9 @@
-"""Checks of rows: canonical if sparse, and of a size whose squares neither overflow nor vanish."""
+"""Checks of rows: frames, canonical if sparse, and of a size whose squares do not overflow."""
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -16,6 +17,21 @@ CENTER_ROWS = 1000
 """Number of rows whose median is the center of many rows."""
 MAGNITUDES = {"float32": (1e-15, 1e15), "float64": (1e-100, 1e100)}
 """Range of the largest number of rows, by their type: all classifiers work at both ends."""
+
+
+def is_frame(X: Any) -> bool:
+    """Tell whether X is a frame of pandas, polars or Arrow: columns with names.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> is_frame(pd.DataFrame({"size": [1.0]})), is_frame([[1.0]])
+    (True, False)
+    """
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and isinstance(X, getattr(pandas, "DataFrame", ())):
+        return True
+    return hasattr(X, "to_pandas") and (hasattr(X, "columns") or hasattr(X, "column_names"))
 
 
 def check_no_mask(X: Any, name: str = "X") -> None:

@@ -37,7 +37,8 @@ def test_wrong_labels_are_found(audited):
 
 def test_scores_are_those_of_the_classifier(audited):
     task = audited[0].task
-    errors = SemiSupervisedEnsemble(random_state=0).fit(task.X, task.target.codes).label_errors()
+    rows = task.table.drop(columns=task.target.name)
+    errors = SemiSupervisedEnsemble(random_state=0).fit(rows, task.target.codes).label_errors()
     notes = audit_labels(audited[0]).notes
     assert [note.row for note in notes] == (errors.rows[errors.listed] + 1).tolist()
     scores = [note.score for note in notes]

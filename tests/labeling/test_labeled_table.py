@@ -160,7 +160,8 @@ def test_sets_need_labels_that_can_be_held_out_and_enough_of_them(mixed_table):
 
 def test_tables_are_labeled_as_their_features_are(labeled_pets):
     task = labeled_pets.task
-    model = SemiSupervisedEnsemble(random_state=0).fit(task.X, task.target.codes)
+    rows = task.table.drop(columns=task.target.name)
+    model = SemiSupervisedEnsemble(random_state=0).fit(rows, task.target.codes)
     distributions = labeled_pets.fitted.label_distributions
     np.testing.assert_array_equal(distributions, model.label_distributions_)
     np.testing.assert_array_equal(labeled_pets.cut_choice.weights, model.choice_.parts[0].weights)

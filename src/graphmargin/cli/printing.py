@@ -16,21 +16,14 @@ from rich.table import Table
 from rich.text import Text
 
 from graphmargin._errors import printable
-from graphmargin._texts import format_estimate, format_interval
 
 if TYPE_CHECKING:
-    from graphmargin.confidence.coverage import SurestRows
-    from graphmargin.confidence.held_out_predictions import AccuracyEstimate
     from graphmargin.report.summary import Summary
 
 MAX_CLASSES = 12
 """Largest number of classes in a summary."""
-MAX_NAMES = 6
-"""Largest number of column names in a line."""
 WRAP_WIDTH, COLUMN_GAP = 24, 3
 """Width from which a column of text may be wrapped, and the space between columns."""
-SHOWN_WEIGHT = 0.05
-"""Smallest weight of an assumption in a summary."""
 NAME_WIDTH = 10
 """Width of the names of lines in a summary."""
 
@@ -91,33 +84,23 @@ def print_table(
 
 def print_summary(summary: Summary, files: Mapping[str, str]) -> None:
     """Print the summary of a labeled table, and the paths of its files."""
+    from graphmargin.report.summary_texts import class_rows, summary_lines  # imports NumPy
+
     out = console()
-    n_classes = len(summary.classes)
     out.print(
         line(
             (summary.table, "bold"),
             f": {summary.n_rows:,} rows, {summary.n_labels:,} with a label in ",
             (summary.target, "bold"),
-            f", {n_classes} classes",
+            f", {len(summary.classes)} classes",
         )
     )
-    used = [use for use in summary.columns if use.role != "left out"]
-    n_features = sum(use.n_features for use in used)
-    columns = _number_of(len(used), "column")
-    lines = [("features", f"{n_features} from {columns}; {summary.scaling}")]
-    left_out = [f"{use.name} ({use.note})" for use in summary.columns if use.role == "left out"]
-    if left_out:
-        lines.append(("left out", _format_some(left_out)))
-    lines += [
-        ("labels", f"{summary.n_labels:,} given, {summary.n_predicted:,} predicted"),
-        *_empty_lines(summary),
-        *_accuracy_lines(summary),
-        *_choice_lines(summary),
-        *_cluster_lines(summary),
-    ]
-    for name, text in lines:
+    for name, text in summary_lines(summary):
         _print_entry(out, name, text)
-    _print_classes(summary)
+    header, rows = class_rows(summary)
+    print_table(header, rows[:MAX_CLASSES], n_needed=4)
+    if len(rows) > MAX_CLASSES:
+        out.print(line(f"and {len(rows) - MAX_CLASSES} more classes", style="dim"))
     for warning in summary.warnings:
         out.print(line(("! ", "bold yellow"), warning))
     for name, path in files.items():
@@ -130,133 +113,6 @@ def _print_entry(out: Console, name: str, text: str) -> None:
     for part in line(text).wrap(out, width):
         out.print(line((f"{name:<{NAME_WIDTH}}", "dim")) + part)
         name = ""
-
-
-def _accuracy_lines(summary: Summary) -> list[tuple[str, str]]:
-    """Return the lines of a summary on the estimated accuracy."""
-    estimate, surest = summary.estimate, summary.surest
-    if estimate is None:
-        text = "unknown, as no label can be held out; label two or more rows of a class"
-        return [("accuracy", text)]
-    lines = [
-        (
-            "accuracy",
-            f"about {format_estimate(estimate.accuracy)} (95 % interval: "
-            f"{format_interval(estimate.interval)}; {estimate.n_right:,} of "
-            f"{estimate.n_held_out:,} held-out labels were right; most frequent class: "
-            f"{format_estimate(estimate.majority_accuracy)}; balanced: "
-            f"{format_estimate(estimate.balanced_accuracy)})",
-        )
-    ]
-    if surest is not None and surest.share < 1:
-        lines.append(("surest", surest_text(surest)))
-    return lines
-
-
-def surest_text(surest: SurestRows) -> str:
-    """Return a sentence on how many of the surest rows are right; shares are rounded down.
-
-    Examples
-    --------
-    >>> from graphmargin.confidence.coverage import SurestRows
-    >>> surest_text(SurestRows(share=0.601, threshold=0.97, accuracy=0.994, interval=(0.9, 0.998)))
-    'of the surest 60% of the rows, about 99% are right (those with a confidence from 0.970 on)'
-    """
-    return (
-        f"of the surest {math.floor(100 * surest.share)}% of the rows, about "
-        f"{math.floor(100 * surest.accuracy)}% are right (those with a confidence from "
-        f"{surest.threshold:.3f} on)"
-    )
-
-
-def _empty_lines(summary: Summary) -> list[tuple[str, str]]:
-    """Return the line that a summary has only if some rows were not sure enough."""
-    if not summary.min_confidence:
-        return []
-    rows = _number_of(summary.n_left_empty, "row")
-    return [("empty", f"{rows} with a confidence below {summary.min_confidence:g}")]
-
-
-def _print_classes(summary: Summary) -> None:
-    names = ["class", "given", "now", "share"]
-    rows = [
-        [name, f"{given:,}", f"{final:,}", f"{final / summary.n_rows:.1%}"]
-        for name, given, final in zip(
-            summary.classes, summary.given_counts, summary.final_counts, strict=True
-        )
-    ]
-    if summary.estimate is not None:
-        names += ["recall (interval)", "precision (interval)"]
-        estimates = _class_estimates(summary.estimate)
-        rows = [[*row, *texts] for row, texts in zip(rows, estimates, strict=True)]
-    print_table(names, rows[:MAX_CLASSES], n_needed=4)
-    if len(rows) > MAX_CLASSES:
-        console().print(line(f"and {len(rows) - MAX_CLASSES} more classes", style="dim"))
-
-
-def _class_estimates(estimate: AccuracyEstimate) -> list[list[str]]:
-    """Return recall and precision of every class, with their intervals, as texts."""
-    pairs = (
-        zip(estimate.recall, estimate.recall_interval, strict=True),
-        zip(estimate.precision, estimate.precision_interval, strict=True),
-    )
-    return [
-        [f"{format_estimate(share)} ({format_interval(interval)})" for share, interval in of_class]
-        for of_class in zip(*pairs, strict=True)
-    ]
-
-
-def _choice_lines(summary: Summary) -> list[tuple[str, str]]:
-    """Return the lines of a summary on what was chosen: members, or candidates of the cut."""
-    if not summary.members:
-        best = summary.candidates[0]
-        blended = sum(candidate.weight > 0 for candidate in summary.candidates)
-        gamma_g = "no graph" if math.isinf(best.gamma_g) else f"gamma_g {best.gamma_g:.3g}"
-        text = (
-            f"a blend of {blended} of {len(summary.candidates)} candidates, supervised learning "
-            f"with {summary.supervised_share:.0%} of the weight; best: {gamma_g}, C {best.C:.3g}"
-        )
-        return [("chosen", text)]
-    from graphmargin.report.summary import weights_text
-
-    weights = {member.name: member.weight for member in summary.members if member.weight > 0}
-    lines = [("chosen", weights_text(weights))]
-    if len(summary.assumptions) > 1 and summary.estimate is not None:
-        supported = [
-            f"{assumption} ({weight:.0%})"
-            for assumption, weight in summary.assumptions.items()
-            if weight >= SHOWN_WEIGHT
-        ]
-        lines.append(("because", "; ".join(supported)))
-    return lines
-
-
-def _cluster_lines(summary: Summary) -> list[tuple[str, str]]:
-    """Return the lines that a summary has only for a cluster."""
-    use = summary.cluster
-    if use is None:
-        return []
-    return [
-        (
-            "samples",
-            f"features learned from {use.sampled_rows:,} rows; parameters chosen on "
-            f"{use.tried_labeled:,} labels and {use.tried_unlabeled:,} other rows",
-        ),
-        (
-            "cluster",
-            f"{_number_of(use.n_partitions, 'partition')} of the graph, with "
-            f"{use.graph_recall:.1%} of the exact neighbors",
-        ),
-    ]
-
-
-def _number_of(n: int, noun: str) -> str:
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
-
-
-def _format_some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
-    return ", ".join(names[:MAX_NAMES]) + more
 
 
 def _json_escape(match: re.Match[str]) -> str:

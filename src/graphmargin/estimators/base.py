@@ -19,7 +19,9 @@ from graphmargin._rows import (
     check_magnitude,
     check_no_mask,
     errors_name_argument,
+    is_frame,
 )
+from graphmargin._scales import have_one_unit, ranges_and_variances
 from graphmargin._typing import AnyArray, BoolArray, FloatArray
 from graphmargin.confidence.held_out_predictions import (
     AccuracyEstimate,
@@ -39,8 +41,6 @@ from graphmargin.search.member import Member
 from graphmargin.search.parameters import is_auto, is_list, is_list_of_shares, is_pairwise
 from graphmargin.search.predictor import Predictor
 from graphmargin.search.search import Fitted, fit, search
-from graphmargin.tables.frames import is_frame
-from graphmargin.tables.number_scales import have_one_unit, ranges_and_variances
 
 if TYPE_CHECKING:
     from graphmargin.confidence.label_errors import LabelErrors

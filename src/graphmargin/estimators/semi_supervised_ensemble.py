@@ -10,13 +10,14 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from graphmargin._checks import check_choice
+from graphmargin._rows import is_frame
 from graphmargin.estimators.base import SemiSupervisedClassifier, refuse_arguments
 from graphmargin.labels import EncodedLabels
 from graphmargin.methods import default_members, member_names, named_member
 from graphmargin.search.member import AS_GIVEN, Member, Method, View
 from graphmargin.search.parameters import is_auto, is_list, is_pairwise
 from graphmargin.search.views import features_views, number_views
-from graphmargin.tables.frames import as_pandas, is_frame
+from graphmargin.tables.frames import as_pandas
 
 if TYPE_CHECKING:
     from graphmargin.tables.table_features import TableFeatures

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from graphmargin._texts import format_count
 from graphmargin.confidence.label_errors import label_errors
-from graphmargin.labeling.labeled_table import LabeledTable
 from graphmargin.labeling.row_preview import row_notes
 from graphmargin.report.content import RowNote
+
+if TYPE_CHECKING:  # which calls these functions
+    from graphmargin.labeling.labeled_table import LabeledTable
 
 
 @dataclass(frozen=True)

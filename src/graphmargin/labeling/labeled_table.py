@@ -1,16 +1,21 @@
-"""Labels of all rows of a table, their confidence and source, and a model for new rows."""
+"""Tables with a few labels become tables with a label for every row, in one call."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import itemgetter
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from graphmargin._checks import check_real
 from graphmargin._progress import progress_listener
+from graphmargin._rows import is_frame
 from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray, ProgressListener
 from graphmargin.confidence.held_out_predictions import HeldOutPredictions
 from graphmargin.confidence.prediction_sets import (
@@ -19,13 +24,26 @@ from graphmargin.confidence.prediction_sets import (
     set_thresholds,
 )
 from graphmargin.harmonic.solution import HarmonicSolution, solve_path
-from graphmargin.labeling.labeling_task import LabelingTask
+from graphmargin.labeling.label_audit import LabelAudit, audit_labels
+from graphmargin.labeling.labeling_task import (
+    LabelingTask,
+    check_new_columns,
+    task_of,
+)
 from graphmargin.labeling.output_cells import label_cells, set_cells
+from graphmargin.labeling.suggestions import SuggestedRow, suggest_rows
+from graphmargin.labeling.summary import summarize
+from graphmargin.labeling.table_report import report_on
 from graphmargin.margin.class_weights import ClassWeight, class_weights
 from graphmargin.methods import default_members, named_member
 from graphmargin.methods.cut import Cut
 from graphmargin.methods.harmonic import WalkDetails
+from graphmargin.models.model_file import save_model
 from graphmargin.models.table_model import TableModel
+from graphmargin.report.content import Report
+from graphmargin.report.labeling_page import check_page_name, write_labeling_page
+from graphmargin.report.summary import Summary
+from graphmargin.report.summary_texts import summary_html
 from graphmargin.reports.graph_reports import GraphReport, graph_report
 from graphmargin.search.choice import Choice
 from graphmargin.search.data import TrainingData
@@ -33,6 +51,8 @@ from graphmargin.search.execution import Execution, UnreachedWarning
 from graphmargin.search.held_out import default_held_out
 from graphmargin.search.search import Fitted, fit, search
 from graphmargin.search.views import features_views
+from graphmargin.tables.frames import as_pandas
+from graphmargin.tables.reading import read_table, table_name
 from graphmargin.tables.table_errors import TableError
 
 if TYPE_CHECKING:
@@ -45,6 +65,8 @@ EXPLANATION_GAMMA_G = 0.01
 @dataclass(frozen=True)
 class LabeledTable:
     """A table with a label for every row, and the fit that predicted the labels.
+
+    In a notebook, it is shown as the summary that ``graphmargin label`` prints.
 
     Attributes
     ----------
@@ -66,6 +88,17 @@ class LabeledTable:
         Confidence below which rows get no label.
     coverage : float or None
         Coverage of the prediction sets; None if there are none.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> size = [center + step / 10 for center in (1, 5) for step in range(8)]
+    >>> pets = pd.DataFrame({"size": size, "kind": ["cat", "cat", *[None] * 6] + ["dog"] * 8})
+    >>> labeled = label_table(pets, "kind")
+    >>> labeled.summary.n_labels, labeled.summary.n_predicted
+    (10, 6)
+    >>> len(labeled.suggest(3)), labeled.label_errors().n_checked
+    (3, 10)
     """
 
     task: LabelingTask
@@ -131,6 +164,54 @@ class LabeledTable:
             filled[f"{target.name}_set"] = set_cells(self.sets, target.classes)
         return filled
 
+    @cached_property
+    def summary(self) -> Summary:
+        """The main results, which ``graphmargin label --json`` prints."""
+        return summarize(self)
+
+    @cached_property
+    def content(self) -> Report:
+        """The content of the report page."""
+        return report_on(self)
+
+    def report(
+        self,
+        path: str | PathLike[str],
+        *,
+        table_path: str | None = None,
+        model_path: str | None = None,
+    ) -> None:
+        """Write the report, an HTML page that needs no other file.
+
+        Parameters
+        ----------
+        path : path-like
+            A name that ends in ``.html``.
+        table_path, model_path : str, optional
+            Paths of the labeled table and of the model, which the page then names.
+        """
+        path = check_page_name(Path(path))
+        write_labeling_page(self.content, path, table_path=table_path, model_path=model_path)
+
+    def suggest(self, n: int = 20) -> tuple[SuggestedRow, ...]:
+        """Return the rows to label next, the one whose label avoids most errors first.
+
+        Rows are counted from 1. ``pandas.DataFrame(labeled.suggest())`` is a table of them.
+        """
+        return suggest_rows(self, n)
+
+    def label_errors(self, threshold: float = 0.5) -> LabelAudit:
+        """Return the given labels that are wrong with a probability above a threshold in [0, 1)."""
+        return audit_labels(self, threshold)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the model for new rows, see `graphmargin.save_model`."""
+        save_model(self.model(**self.summary.details), path)
+
+    def _repr_html_(self) -> str:
+        """Return the summary as tables for a notebook."""
+        return summary_html(self.summary)
+
     def model(self, **details: Any) -> TableModel:
         """Return the model for new rows; its file has `details` and the texts of unlabeled rows."""
         features, target = self.task.features, self.task.target
@@ -163,6 +244,102 @@ class LabeledTable:
             hold_out_labels=hold_out_labels,
             n_jobs=self.n_jobs,
         )
+
+
+def label_table(
+    table: Any,
+    target: str,
+    *,
+    unlabeled: Sequence[Any] = (),
+    ignore: Sequence[str] = (),
+    keep: Sequence[str] = (),
+    method: str = "auto",
+    min_confidence: float = 0.0,
+    coverage: float | None = None,
+    class_weight: ClassWeight = None,
+    n_jobs: int | None = None,
+    random_state: int = 0,
+) -> LabeledTable:
+    """Return a table with a label for every row, as ``graphmargin label`` computes it.
+
+    Columns may be numbers, categories, dates, text or vectors, with missing cells. Each is used as
+    `graphmargin.tables.TableFeatures` says, and `SemiSupervisedEnsemble` predicts the labels.
+
+    Parameters
+    ----------
+    table : DataFrame or path
+        A frame of pandas, polars or Arrow, or a CSV, TSV, Parquet, Excel or JSON lines file.
+    target : str
+        Column with the labels. Empty cells, None and NaN are unlabeled; -1 is a class, unless
+        `unlabeled` has it.
+    unlabeled : sequence
+        Further values that mean unlabeled, such as -1 or "?".
+    ignore, keep : sequence of str
+        Columns that are no features, and features that look like an ID.
+    method : str, default="auto"
+        "auto" is the ensemble; else the name of one of its methods, such as "cut".
+    min_confidence : float in [0, 1], default=0
+        Rows whose label is right with a smaller probability get no label.
+    coverage : float in (0, 1), optional
+        Coverage of prediction sets, a column of the result.
+    class_weight : None, "balanced" or mapping from class to float, optional
+        Costs of errors in each class, as in `SemiSupervisedEnsemble`.
+    n_jobs : int, optional
+        Number of threads.
+    random_state : int, default=0
+        Seed of folds and samples.
+
+    Returns
+    -------
+    LabeledTable
+        ``.table`` is a pandas frame with the labels, their confidence and their source;
+        ``.summary``, ``.report("a.html")``, ``.suggest(20)``, ``.label_errors()`` and
+        ``.save("a.graphmargin")`` are what the other commands show or write.
+
+    Raises
+    ------
+    TableError
+        If the target has fewer than two classes, or no column can be used.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> pets = pd.DataFrame(
+    ...     {
+    ...         "grams": [3100, 3300, 3200, 7000, 7200, 7100],
+    ...         "fur": ["red", "red", "gray", "gray", "black", "black"],
+    ...         "kind": ["cat", None, None, "dog", None, None],
+    ...     }
+    ... )
+    >>> labeled = label_table(pets, "kind")
+    >>> labeled.table["kind"].tolist()
+    ['cat', 'cat', 'cat', 'dog', 'dog', 'dog']
+    """
+    began = time.perf_counter()
+    check_real("min_confidence", min_confidence)
+    if isinstance(table, str | PathLike):
+        frame, name = read_table(Path(table)), table_name(Path(table))
+    elif is_frame(table):
+        frame, name = as_pandas(table), "table"
+    else:
+        msg = (
+            "`table` must be a frame of pandas, polars or Arrow, or the path of a file, got a "
+            f"{type(table).__name__}"
+        )
+        raise TypeError(msg)
+    markers = [str(value) for value in unlabeled]
+    task = task_of(frame, target, name=name, unlabeled=markers, ignore=ignore, keep=keep)
+    check_new_columns(task, coverage)
+    return label_rows(
+        task,
+        method=method,
+        min_confidence=min_confidence,
+        coverage=coverage,
+        class_weight=class_weight,
+        n_jobs=n_jobs,
+        seed=random_state,
+        began=began,
+    )
 
 
 def label_rows(

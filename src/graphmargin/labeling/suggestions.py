@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from graphmargin.harmonic.suggestion import suggest_labels
-from graphmargin.labeling.labeled_table import LabeledTable
 from graphmargin.labeling.row_preview import preview_rows
+
+if TYPE_CHECKING:  # which calls these functions
+    from graphmargin.labeling.labeled_table import LabeledTable
 
 
 @dataclass(frozen=True)

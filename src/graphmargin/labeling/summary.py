@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,10 +11,12 @@ from graphmargin import __version__
 from graphmargin._typing import IntArray
 from graphmargin.confidence.coverage import CoverageCurve, coverage_curve, surest_rows
 from graphmargin.confidence.held_out_predictions import estimate_accuracy
-from graphmargin.labeling.labeled_table import LabeledTable
 from graphmargin.report.summary import CandidateSummary, MemberSummary, Summary
 from graphmargin.reports.graph_reports import GraphReport
 from graphmargin.search.choice import Choice
+
+if TYPE_CHECKING:  # which calls these functions
+    from graphmargin.labeling.labeled_table import LabeledTable
 
 
 def summarize(labeled: LabeledTable) -> Summary:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from graphmargin.confidence.thresholds import ThresholdRow, threshold_table
 from graphmargin.labeling.graph_layout import force_layout, sample_for_map
 from graphmargin.labeling.label_audit import audit_labels
-from graphmargin.labeling.labeled_table import LabeledTable
 from graphmargin.labeling.row_preview import preview_rows, row_notes
 from graphmargin.labeling.summary import coverage_of, summary_with
 from graphmargin.report.content import GraphMap, Report, RowNote
+
+if TYPE_CHECKING:  # which calls these functions
+    from graphmargin.labeling.labeled_table import LabeledTable
 
 N_BINS = 20
 """Number of bins of the histogram of confidences."""

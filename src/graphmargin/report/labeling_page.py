@@ -13,6 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from graphmargin._errors import InputError
 from graphmargin._files import atomic_write
 from graphmargin._texts import format_estimate
 from graphmargin.report import charts
@@ -22,8 +23,25 @@ from graphmargin.report.theme import CSS
 from graphmargin.reports.path_texts import PATH_LINES, gamma_text
 from graphmargin.tables.column_names import ColumnUse
 
+PAGE_ENDINGS = (".html", ".htm")
+"""Endings of the names of pages."""
 MAX_CANDIDATES = 8
 """Largest number of candidates in the table of the blend."""
+
+
+def check_page_name(path: Path) -> Path:
+    """Return the path of a report, which must be the name of a web page.
+
+    Examples
+    --------
+    >>> check_page_name(Path("pets.pdf"))
+    Traceback (most recent call last):
+    graphmargin._errors.InputError: pets.pdf: the report is a web page; choose a name that ends in .html
+    """  # noqa: E501 - an error is one line
+    if path.suffix.lower() not in PAGE_ENDINGS:
+        msg = f"{path}: the report is a web page; choose a name that ends in .html"
+        raise InputError(msg)
+    return path
 
 
 def write_labeling_page(

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from scipy import sparse
 
-from graphmargin._typing import FloatArray
-from graphmargin.search.member import AS_GIVEN, View
-from graphmargin.tables.number_scales import (
+from graphmargin._scales import (
     are_equal_scales,
     have_one_unit,
     ranges_and_variances,
     standardizing_factors,
 )
+from graphmargin._typing import FloatArray
+from graphmargin.search.member import AS_GIVEN, View
 
 if TYPE_CHECKING:
     from graphmargin.tables.table_features import TableFeatures
@@ -26,7 +26,7 @@ def number_views(X: Any) -> tuple[View, ...]:
     """Return the views of rows of numbers that come into question, the more promising one first.
 
     Rows are seen as given if their columns seem to have one unit, else every column is divided by
-    its standard deviation (`graphmargin.tables.number_scales.have_one_unit`). The other view is the
+    its standard deviation (`graphmargin._scales.have_one_unit`). The other view is the
     second one. Standardized rows, sparse rows and a single column have one view.
 
     Examples

@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from graphmargin.tables.frames import packages_of_tables
 from graphmargin.tables.table_errors import TableError
 
 if TYPE_CHECKING:
@@ -12,7 +13,6 @@ if TYPE_CHECKING:
 __all__ = ["TableError", "TableFeatures", "read_table"]
 
 _PUBLIC_MODULES = {"TableFeatures": "table_features", "read_table": "reading"}
-_OPTIONAL_PACKAGES = ("openpyxl", "pandas", "pyarrow")
 
 
 def __getattr__(name: str) -> Any:
@@ -20,13 +20,8 @@ def __getattr__(name: str) -> Any:
     if name not in _PUBLIC_MODULES:
         msg = f"module 'graphmargin.tables' has no attribute {name!r}"
         raise AttributeError(msg)
-    try:
+    with packages_of_tables("tables"):
         return getattr(import_module(f"graphmargin.tables.{_PUBLIC_MODULES[name]}"), name)
-    except ModuleNotFoundError as missing:
-        if missing.name not in _OPTIONAL_PACKAGES:
-            raise
-        msg = f'tables need the package {missing.name}; pip install "graphmargin[cli]"'
-        raise ModuleNotFoundError(msg, name=missing.name) from missing
 
 
 def __dir__() -> list[str]:

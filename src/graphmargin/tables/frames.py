@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -14,21 +13,6 @@ if TYPE_CHECKING:
 
 PACKAGES = ("numpy", "openpyxl", "pandas", "pyarrow")
 """Packages without which tables cannot be used."""
-
-
-def is_frame(X: Any) -> bool:
-    """Tell whether X is a frame of pandas, polars or Arrow: columns with names.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> is_frame(pd.DataFrame({"size": [1.0]})), is_frame([[1.0]])
-    (True, False)
-    """
-    pandas = sys.modules.get("pandas")
-    if pandas is not None and isinstance(X, getattr(pandas, "DataFrame", ())):
-        return True
-    return hasattr(X, "to_pandas") and (hasattr(X, "columns") or hasattr(X, "column_names"))
 
 
 def as_pandas(X: Any, names: Sequence[str] | None = None) -> pd.DataFrame:

@@ -9,6 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from graphmargin._scales import (
+    are_equal_scales,
+    have_one_unit,
+    standardizing_factors,
+)
 from graphmargin.tables.column_names import (
     ColumnUse,
     check_column_exists,
@@ -18,11 +23,6 @@ from graphmargin.tables.column_names import (
 from graphmargin.tables.column_parsing import MAX_MAGNITUDE, check_magnitudes
 from graphmargin.tables.column_roles import MAX_CATEGORIES, ColumnReading, read_column
 from graphmargin.tables.encoders import CategoryEncoder, Encoder, NumberEncoder, fit_encoder
-from graphmargin.tables.number_scales import (
-    are_equal_scales,
-    have_one_unit,
-    standardizing_factors,
-)
 from graphmargin.tables.table_errors import TableError
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class TableFeatures:
 
     If all number columns seem to have one unit (pixels, scores of a survey), they are divided by
     one number, so that distances are those of the raw table; otherwise each is divided by its
-    standard deviation (`graphmargin.tables.number_scales.have_one_unit`). Every column of numbers,
+    standard deviation (`graphmargin._scales.have_one_unit`). Every column of numbers,
     categories or dates has a total variance of about 1; text and vectors, which have many
     dimensions, have 8. Rare categories and missing indicators have less.
 

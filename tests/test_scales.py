@@ -8,14 +8,14 @@ from hypothesis.extra.numpy import arrays
 from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.preprocessing import StandardScaler
 
-from graphmargin.datasets import load_digits, load_letter, load_segmentation
-from graphmargin.tables import number_scales
-from graphmargin.tables.number_scales import (
+from graphmargin import _scales
+from graphmargin._scales import (
     are_equal_scales,
     have_one_unit,
     ranges_and_variances,
     standardizing_factors,
 )
+from graphmargin.datasets import load_digits, load_letter, load_segmentation
 
 TABLES = {
     "digits": (load_digits, True),
@@ -42,7 +42,7 @@ def test_one_column_with_most_of_the_variance_is_another_unit():
 def test_many_small_columns_are_another_unit():
     """The large half has most of the variance, and its effective share alone would be enough."""
     variances = np.repeat([1.0, 1e4], 10)
-    assert (variances.sum() ** 2 / (variances**2).sum() / 20) > number_scales.ONE_UNIT_SHARE
+    assert (variances.sum() ** 2 / (variances**2).sum() / 20) > _scales.ONE_UNIT_SHARE
     assert not have_one_unit(np.sqrt(variances), variances)
 
 
