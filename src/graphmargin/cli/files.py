@@ -2,27 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
+
+from graphmargin._errors import InputError
 
 if TYPE_CHECKING:
     from graphmargin.labeling.summary import Summary
     from graphmargin.labeling.table_report import Report
     from graphmargin.models.table_model import TableModel
 
+PAGE_ENDINGS = (".html", ".htm")
+"""Endings of the names of reports."""
+
 
 class _Labeled(Protocol):
     def model(self, **details: Any) -> TableModel: ...
 
 
-def check_files(*files: Path | None) -> None:
-    """Raise an error before the work begins if a file cannot be written or is named twice."""
+def check_files(files: Mapping[str, Path | None], *, inputs: Sequence[Path] = ()) -> None:
+    """Raise an error before the work begins if a file cannot be written or is named twice.
+
+    Parameters
+    ----------
+    files : mapping from str to Path or None
+        Files by the options that name them.
+    inputs : sequence of Path
+        Files that must not be overwritten.
+    """
     from graphmargin._files import check_writable
 
-    named = [path for path in files if path is not None]
-    for i, path in enumerate(named[1:], start=1):
-        check_writable(path, inputs=named[:i])
+    used = list(inputs)
+    for option, path in files.items():
+        if path is None:
+            continue
+        if not path.parent.exists():
+            msg = f"{option} {path}: the folder {path.parent} does not exist; make it first"
+            raise InputError(msg)
+        if option == "--report" and path.suffix.lower() not in PAGE_ENDINGS:
+            msg = f"{option} {path}: the report is a web page; choose a name that ends in .html"
+            raise InputError(msg)
+        check_writable(path, inputs=used)
+        used.append(path)
 
 
 def write_model_and_page(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,6 +17,7 @@ from graphmargin.cli.dask_commands import (
 )
 from graphmargin.cli.files import check_files, write_model_and_page
 from graphmargin.cli.options import (
+    Category,
     ClassWeights,
     Dask,
     Ignore,
@@ -34,6 +35,7 @@ from graphmargin.cli.options import (
     TargetOption,
     Unlabeled,
     parse_class_weight,
+    with_option_names_in,
 )
 from graphmargin.cli.printing import console, line, print_json, print_summary
 from graphmargin.cli.progress import show_progress
@@ -106,6 +108,7 @@ def label(
     unlabeled: Unlabeled = [],  # noqa: B006 - typer copies it
     ignore: Ignore = [],  # noqa: B006 - typer copies it
     keep: Keep = [],  # noqa: B006 - typer copies it
+    category: Category = [],  # noqa: B006 - typer copies it
     min_confidence: MinConfidence = 0.0,
     sets: Sets = None,
     method: MethodOption = "auto",
@@ -150,6 +153,7 @@ def label(
             unlabeled=unlabeled,
             ignore=ignore,
             keep=keep,
+            category=category,
             class_weight=weights,
             seed=seed,
             quiet=quiet or json,
@@ -158,18 +162,21 @@ def label(
         return
     check_option_conflicts({"--work-dir": work_dir, "--resume": resume}, "needs --dask")
     from graphmargin.labeling.labeling_task import check_has_unlabeled, check_new_columns, read_task
+    from graphmargin.tables.file_formats import format_of
     from graphmargin.tables.format_limits import check_storable
-    from graphmargin.tables.writing import check_output, table_writer
+    from graphmargin.tables.writing import table_writer
 
     source = Path(table)
     labeled_file = default_output(source, "labeled") if out is None else Path(out)
-    check_output(labeled_file, inputs=[source])
-    check_files(source, labeled_file, model, report)
+    for path in (source, labeled_file):
+        format_of(path)
+    check_files({"--out": labeled_file, "--model": model, "--report": report}, inputs=[source])
     task = read_task(
         *(source, target),
         unlabeled=unlabeled,
         ignore=ignore,
         keep=keep,
+        category=category,
         min_classes=2 if journal is None else 0,
     )
     if journal is not None:
@@ -219,6 +226,7 @@ def fit(
     unlabeled: Unlabeled = [],  # noqa: B006 - typer copies it
     ignore: Ignore = [],  # noqa: B006 - typer copies it
     keep: Keep = [],  # noqa: B006 - typer copies it
+    category: Category = [],  # noqa: B006 - typer copies it
     method: MethodOption = "auto",
     class_weight: ClassWeights = None,
     n_jobs: NJobs = None,
@@ -230,8 +238,10 @@ def fit(
     from graphmargin.labeling.labeling_task import read_task
 
     weights = parse_class_weight(class_weight)
-    check_files(table, model, report)
-    task = read_task(table, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
+    check_files({"--model": model, "--report": report}, inputs=[table])
+    task = read_task(
+        table, target, unlabeled=unlabeled, ignore=ignore, keep=keep, category=category
+    )
     labeled, summary, content = _label_task(
         task, method, weights, n_jobs, seed, report, quiet=quiet or json
     )
@@ -271,9 +281,10 @@ def _label_task(
             listener=listener,
         )
         if report is None:
-            return labeled, summarize(labeled), None
+            return labeled, with_option_names_in(summarize(labeled)), None
         with announce(listener, "report"):
             content = report_on(labeled)
+            content = replace(content, summary=with_option_names_in(content.summary))
             return labeled, content.summary, content
 
 

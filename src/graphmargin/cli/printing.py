@@ -104,6 +104,9 @@ def print_summary(summary: Summary, files: Mapping[str, str]) -> None:
     n_features = sum(use.n_features for use in used)
     columns = _number_of(len(used), "column")
     lines = [("features", f"{n_features} from {columns}; {summary.scaling}")]
+    read_as = [f"{use.name} ({use.role}: {use.reading})" for use in used if use.reading]
+    if read_as:
+        lines.append(("read as", _format_some(read_as)))
     left_out = [f"{use.name} ({use.note})" for use in summary.columns if use.role == "left out"]
     if left_out:
         lines.append(("left out", _format_some(left_out)))
@@ -123,10 +126,15 @@ def print_summary(summary: Summary, files: Mapping[str, str]) -> None:
     for name, text in lines:
         _print_entry(out, name, text)
     _print_classes(summary)
-    for warning in summary.warnings:
-        out.print(line(("! ", "bold yellow"), warning))
+    print_warnings(summary.warnings)
     for name, path in files.items():
         out.print(line((f"{name:<{NAME_WIDTH}}", "dim"), (path, "green")))
+
+
+def print_warnings(warnings: Iterable[str]) -> None:
+    """Print sentences that a user should do something about."""
+    for warning in warnings:
+        console().print(line(("! ", "bold yellow"), warning))
 
 
 def _print_entry(out: Console, name: str, text: str) -> None:

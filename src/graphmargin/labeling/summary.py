@@ -209,7 +209,7 @@ def summary_with(
         estimate=None if held_out is None else estimate_accuracy(held_out),
         surest=None if curve is None else surest_rows(curve),
         verdict=graph_report.verdict,
-        warnings=(*labeled.warnings, *advice),
+        warnings=(*task.warnings, *labeled.warnings, *advice),
         seconds=labeled.seconds,
         version=__version__,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -71,12 +72,16 @@ class TableModel:
         return UNLABELED_IN_TABLES.with_texts(self.details.get("unlabeled", ()))
 
     def predict(self, table: Any) -> AnyArray:
-        """Return the label of every row of a pandas or polars frame, or a mapping of columns."""
-        return self.label_with_probabilities(table)[0]
+        """Return the label of every row of a pandas or polars frame, or a mapping of columns.
+
+        Where training took a few cells of a column of numbers or dates as missing, because they are
+        neither, those of the table are missing, too, and a `UserWarning` names them.
+        """
+        return self._label(table)[0]
 
     def predict_proba(self, table: Any) -> FloatArray:
         """Return class probabilities of every row, in the order of `classes`."""
-        return self.label_with_probabilities(table)[1]
+        return self._label(table)[1]
 
     def predict_set(
         self, table: Any, coverage: float = 0.9, *, per_class: bool = False
@@ -90,16 +95,26 @@ class TableModel:
 
     def label(self, table: Any) -> tuple[AnyArray, FloatArray]:
         """Return the label of every row, and the probability that it is right."""
-        labels, probabilities = self.label_with_probabilities(table)
+        labels, probabilities = self._label(table)
         return labels, confidence_of_labels(labels, probabilities, self.classes)
 
     def label_with_probabilities(self, table: Any) -> tuple[AnyArray, FloatArray]:
-        """Return the label of every row, and its class probabilities in the order of `classes`."""
+        """Return the label of every row, and its class probabilities in the order of `classes`.
+
+        There is no warning of strange cells, see `TableFeatures.strange_cells`.
+        """
         X = self.features.transform(_as_frame(table))
         if not len(X):
             return self.classes[:0], np.zeros((0, len(self.classes)))
         labels, probabilities = self.predictor.label(X)
         return labels, check_probabilities(probabilities)
+
+    def _label(self, table: Any) -> tuple[AnyArray, FloatArray]:
+        """Return the result of `label_with_probabilities`, and warn of strange cells."""
+        frame = _as_frame(table)
+        for text in self.features.warnings_on(self.features.strange_cells(frame)):
+            warnings.warn(text, UserWarning, stacklevel=3)
+        return self.label_with_probabilities(frame)
 
 
 def _as_frame(table: Any) -> pd.DataFrame:

@@ -57,6 +57,10 @@ def _check_table_model(model: TableModel) -> None:
     import pandas as pd
 
     features = model.features
+    for use in features.columns:
+        strange = use.strange
+        if strange is not None:
+            require(len(strange.rows) in (0, len(strange.values)), "strange")
     # The features of a row of missing values reveal wrong shapes in all encoders.
     row = pd.DataFrame({use.name: [None] for use in features.columns}, dtype=object)
     X = features.transform(row)

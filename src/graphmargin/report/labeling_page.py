@@ -177,10 +177,10 @@ def _quality_rows(summary: Summary) -> list[dict[str, Any]]:
 
 
 def _column_groups(columns: Sequence[ColumnUse]) -> list[dict[str, Any]]:
-    """Return groups of columns with the same role and note; columns that are left out come last."""
+    """Return groups of columns alike in role and remarks; columns that are left out come last."""
     groups: dict[tuple[str, str], list[ColumnUse]] = {}
     for column in sorted(columns, key=lambda column: column.n_features == 0):
-        groups.setdefault((column.role, column.note), []).append(column)
+        groups.setdefault((column.role, column.remarks), []).append(column)
     return [
         {
             "role": role,

@@ -12,9 +12,9 @@ class TableError(InputError):
     --------
     >>> from pathlib import Path
     >>> from graphmargin.tables import read_table
-    >>> try:
+    >>> try:  # doctest: +ELLIPSIS
     ...     read_table(Path("cats.docx"))
     ... except ValueError as error:
     ...     print(type(error).__name__, "-", str(error).partition(";")[0])
-    TableError - cats.docx: the format is not supported
+    TableError - cats.docx: tables that end in .docx cannot be read or written (formats: ...
     """

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from graphmargin.tables.column_names import (
+    IGNORED_NOTE,
     ColumnUse,
     check_column_exists,
     check_unique,
@@ -17,7 +18,8 @@ from graphmargin.tables.column_names import (
 )
 from graphmargin.tables.column_parsing import MAX_MAGNITUDE, check_magnitudes
 from graphmargin.tables.column_roles import MAX_CATEGORIES, ColumnReading, read_column
-from graphmargin.tables.encoders import CategoryEncoder, Encoder, fit_encoder
+from graphmargin.tables.encoders import Encoder, count_features, fit_encoder
+from graphmargin.tables.strange_cells import StrangeCells
 from graphmargin.tables.table_errors import TableError
 
 if TYPE_CHECKING:
@@ -47,6 +49,11 @@ class TableFeatures:
     Missing numbers and dates are replaced by the median and have a missing indicator. The features
     of missing categories are zero; missing text is empty, and missing vectors are the mean.
 
+    In a column of text of which at least 95 percent of the cells are numbers, or dates, the others
+    are missing, with a warning. Then they are missing in new tables, too; in other columns, a cell
+    that is no number raises an error. Codes such as 007 are no numbers, and make the column one of
+    categories.
+
     Attributes
     ----------
     columns : tuple of ColumnUse
@@ -75,6 +82,11 @@ class TableFeatures:
         """Number of features."""
         return sum(use.n_features for use in self.columns)
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """A sentence on the strange cells of each column to which the features were fitted."""
+        return column_warnings(self.columns)
+
     def transform(self, table: pd.DataFrame) -> FloatArray:
         """Return the features of a table, whose columns may have any order; others are ignored.
 
@@ -83,7 +95,31 @@ class TableFeatures:
         TableError
             If a column is missing or a cell cannot be parsed.
         """
-        names: Mapping[str, Any] = {str(name): name for name in table.columns}
+        names = self._names_in(table)
+        if not len(table):  # scikit-learn's encoders raise without rows
+            return np.empty((0, self.n_features))
+        parts = [encoder.transform(table[names[encoder.name]]) for encoder in self.encoders]
+        X = np.hstack(parts)
+        # A number may be huge in units of those that the encoder was fitted to.
+        return np.clip(X, -MAX_MAGNITUDE, MAX_MAGNITUDE, out=X)
+
+    def strange_cells(self, table: pd.DataFrame) -> dict[str, StrangeCells]:
+        """Return the cells of columns of a table that `transform` takes as missing, by column."""
+        names = self._names_in(table)
+        found = {
+            encoder.name: encoder.strange_cells(table[names[encoder.name]])
+            for encoder in self.encoders
+        }
+        return {name: strange for name, strange in found.items() if strange is not None}
+
+    def warnings_on(self, strange: Mapping[str, StrangeCells]) -> tuple[str, ...]:
+        """Return a sentence on the strange cells of each column of a new table."""
+        roles = {use.name: use.role for use in self.columns}
+        return tuple(cells.sentence(name, roles[name]) for name, cells in strange.items())
+
+    def _names_in(self, table: pd.DataFrame) -> Mapping[str, Any]:
+        """Return the names of columns by their texts; raise `TableError` if one is missing."""
+        names = {str(name): name for name in table.columns}
         absent = [encoder.name for encoder in self.encoders if encoder.name not in names]
         if absent:
             noun, verb = ("column", "is") if len(absent) == 1 else ("columns", "are")
@@ -92,16 +128,15 @@ class TableFeatures:
                 f"{format_names(list(names))}); rename or add the missing columns"
             )
             raise TableError(msg)
-        if not len(table):  # scikit-learn's encoders raise without rows
-            return np.empty((0, self.n_features))
-        parts = [encoder.transform(table[names[encoder.name]]) for encoder in self.encoders]
-        X = np.hstack(parts)
-        # A number may be huge in units of those that the encoder was fitted to.
-        return np.clip(X, -MAX_MAGNITUDE, MAX_MAGNITUDE, out=X)
+        return names
 
 
 def fit_features(
-    table: pd.DataFrame, *, ignore: Sequence[str] = (), keep: Sequence[str] = ()
+    table: pd.DataFrame,
+    *,
+    ignore: Sequence[str] = (),
+    keep: Sequence[str] = (),
+    category: Sequence[str] = (),
 ) -> TableFeatures:
     """Return the features of a table, after deciding on the role of each column.
 
@@ -112,85 +147,152 @@ def fit_features(
         Columns that are left out, such as the target.
     keep : sequence of str
         Columns that are used although they look like an ID, such as consecutive integers.
+    category : sequence of str
+        Columns that are categories whatever their cells are, such as numbers that are codes.
 
     Raises
     ------
     TableError
-        If no column can be used, a number is infinite, or `ignore` or `keep` has a name that no
-        column has.
+        If no column can be used, a number is infinite, or `ignore`, `keep` or `category` has a name
+        that no column has.
 
     Examples
     --------
     >>> table = pd.DataFrame({"number": [7, 8, 9], "size": [1.5, 2.5, 9.0]})
-    >>> fit_features(table).columns[0]
-    ColumnUse(name='number', role='left out', n_features=0, note='an ID: all values differ')
+    >>> fit_features(table).columns[0].note
+    'an ID: all values differ'
     >>> fit_features(table, keep=["number"]).n_features
     2
+    >>> fit_features(table, category=["number"]).columns[0].role
+    'category'
     """
-    return _fit(table, ignore, keep)[0]
+    return _fit(table, ignore, keep, category)[0]
 
 
 def fit_transform(
-    table: pd.DataFrame, *, ignore: Sequence[str] = (), keep: Sequence[str] = ()
+    table: pd.DataFrame,
+    *,
+    ignore: Sequence[str] = (),
+    keep: Sequence[str] = (),
+    category: Sequence[str] = (),
 ) -> tuple[TableFeatures, FloatArray]:
     """Return the result of `fit_features`, and the array of features; cells are parsed once."""
-    features, readings = _fit(table, ignore, keep)
+    features, readings = _fit(table, ignore, keep, category)
     parts = [encoder.encode(readings[encoder.name].values) for encoder in features.encoders]
     return features, np.hstack(parts)
 
 
-def _fit(
-    table: pd.DataFrame, ignore: Sequence[str], keep: Sequence[str]
-) -> tuple[TableFeatures, Mapping[str, ColumnReading]]:
-    """Return the features, and the parsed columns."""
+def describe_columns(
+    table: pd.DataFrame,
+    *,
+    ignore: Sequence[str] = (),
+    keep: Sequence[str] = (),
+    category: Sequence[str] = (),
+) -> tuple[tuple[ColumnUse, ...], str]:
+    """Return the `columns` and `scaling` of `fit_features` without fitting encoders of text.
+
+    The number of features of a text is the largest possible one. All columns may be left out.
+
+    Examples
+    --------
+    >>> columns, scaling = describe_columns(pd.DataFrame({"number": [7, 8, 9]}))
+    >>> columns[0].role, scaling
+    ('left out', 'no numbers')
+    """
+    readings = _read(table, ignore, keep, category)
+    columns = tuple(
+        _column_use(name, reading, count_features(reading)) for name, reading in readings.items()
+    )
+    return columns, _scaling_text(*_scale_of_numbers(readings))
+
+
+def column_warnings(columns: Sequence[ColumnUse]) -> tuple[str, ...]:
+    """Return a sentence with a remedy for each column that has strange cells."""
+    return tuple(
+        f"{use.strange.sentence(use.name, use.role)}; correct {use.strange.pronoun}, or name the "
+        "column in `category` if it has categories"
+        for use in columns
+        if use.strange is not None
+    )
+
+
+def _read(
+    table: pd.DataFrame, ignore: Sequence[str], keep: Sequence[str], category: Sequence[str]
+) -> dict[str, ColumnReading]:
+    """Return the parsed columns."""
     names = [str(name) for name in table.columns]
     table = table.set_axis(names, axis=1)
     check_unique(names)
-    for option, given in (("ignore", ignore), ("keep", keep)):
+    for argument, given in (("ignore", ignore), ("keep", keep), ("category", category)):
         for name in given:
-            check_column_exists(name, names, f"`{option}`: ")
-    both = [name for name in keep if name in ignore]
-    if both:
-        msg = f"column {both[0]!r} is in both `keep` and `ignore`; choose one of them"
-        raise TableError(msg)
+            check_column_exists(name, names, f"`{argument}`: ")
+            if argument != "ignore" and name in ignore:
+                msg = f"column {name!r} is in both `{argument}` and `ignore`; choose one of them"
+                raise TableError(msg)
     readings = {
-        name: ColumnReading("left out", note="ignored")
+        name: ColumnReading("left out", note=IGNORED_NOTE)
         if name in ignore
-        else read_column(table[name], keep=name in keep)
+        else read_column(table[name], keep=name in keep, category=name in category)
         for name in names
     }
-    numbers = {name: r.values for name, r in readings.items() if r.role == "number"}
-    for name, values in numbers.items():
-        check_magnitudes(table[name], values)
-    scale = _common_scale(numbers)
+    for name, reading in readings.items():
+        if reading.role == "number":
+            check_magnitudes(table[name], reading.values)
+    return readings
+
+
+def _fit(
+    table: pd.DataFrame, ignore: Sequence[str], keep: Sequence[str], category: Sequence[str]
+) -> tuple[TableFeatures, Mapping[str, ColumnReading]]:
+    """Return the features, and the parsed columns."""
+    readings = _read(table, ignore, keep, category)
+    n_numbers, scale = _scale_of_numbers(readings)
     encoders = {
         name: fit_encoder(name, reading, scale)
         for name, reading in readings.items()
         if reading.role != "left out"
     }
-    columns = tuple(
-        _column_use(name, reading, encoders.get(name)) for name, reading in readings.items()
-    )
     if not encoders:
-        notes = ", ".join(f"{use.name!r} ({use.note})" for use in columns) or "there are none"
-        msg = f"no column can be used as a feature: {notes}; add columns, or keep an ID with `keep`"
-        raise TableError(msg)
-    features = TableFeatures(columns, tuple(encoders.values()), _scaling_text(len(numbers), scale))
+        raise TableError(_unusable_message(readings))
+    columns = tuple(
+        _column_use(
+            name,
+            reading,
+            encoders[name].encode(reading.values[:1]).shape[1] if name in encoders else 0,
+        )
+        for name, reading in readings.items()
+    )
+    features = TableFeatures(columns, tuple(encoders.values()), _scaling_text(n_numbers, scale))
     return features, readings
 
 
-def _common_scale(numbers: Mapping[str, Any]) -> float | None:
+def _unusable_message(readings: Mapping[str, ColumnReading]) -> str:
+    notes = [f"{name!r} ({r.note})" for name, r in readings.items() if r.note != IGNORED_NOTE]
+    found = ", ".join(notes) or "there are no columns beside the target and those in `ignore`"
+    return (
+        f"no column can be used as a feature: {found}; add columns, or name an ID that is a "
+        "feature in `keep`"
+    )
+
+
+def _scale_of_numbers(readings: Mapping[str, ColumnReading]) -> tuple[int, float | None]:
+    """Return the number of number columns, and their common scale."""
+    numbers = [reading.values for reading in readings.values() if reading.role == "number"]
+    return len(numbers), _common_scale(numbers)
+
+
+def _common_scale(numbers: Sequence[FloatArray]) -> float | None:
     """Return the number that divides all number columns; None if their ranges differ."""
     if not numbers:
         return None
-    ranges = np.array([np.nanmax(values) - np.nanmin(values) for values in numbers.values()])
+    ranges = np.array([np.nanmax(values) - np.nanmin(values) for values in numbers])
     if not ranges.any():
         ranges = np.ones(1)
     # Without interpolation, as values between two ranges would always have a similar size.
     low, high = np.quantile(ranges[ranges > 0], [0.1, 0.9], method="inverted_cdf")
     if high > _MAX_RANGE_RATIO * low:
         return None
-    return float(np.sqrt(np.mean([np.nanvar(values) for values in numbers.values()])))
+    return float(np.sqrt(np.mean([np.nanvar(values) for values in numbers])))
 
 
 def _scaling_text(n_numbers: int, scale: float | None) -> str:
@@ -203,13 +305,12 @@ def _scaling_text(n_numbers: int, scale: float | None) -> str:
     return "all numbers are divided by the same scale, as their ranges are similar"
 
 
-def _column_use(name: str, reading: ColumnReading, encoder: Encoder | None) -> ColumnUse:
-    if encoder is None:
+def _column_use(name: str, reading: ColumnReading, n_features: int) -> ColumnUse:
+    if reading.role == "left out":
         return ColumnUse(name, "left out", 0, reading.note)
-    missing = np.asarray(pd.isna(reading.values))
-    n_missing = int((missing if missing.ndim == 1 else missing.all(axis=1)).sum())
-    notes = [reading.note, f"{n_missing:,} missing" if n_missing else ""]
-    if isinstance(encoder, CategoryEncoder) and encoder.has_others:
-        notes = [f"all but the {MAX_CATEGORIES} most frequent values share a feature"]
-    n_features = encoder.encode(reading.values[:1]).shape[1]
-    return ColumnUse(name, encoder.role, n_features, ", ".join(filter(None, notes)))
+    has_others = reading.role == "category" and n_features > MAX_CATEGORIES
+    others = f"all but the {MAX_CATEGORIES} most frequent values share a feature"
+    note = ", ".join(filter(None, [reading.note, others if has_others else ""]))
+    return ColumnUse(
+        name, reading.role, n_features, note, n_missing=reading.n_missing, strange=reading.strange
+    )
