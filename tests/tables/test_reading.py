@@ -123,7 +123,7 @@ def test_excel_cells_keep_their_types(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.xls", "x", "the format is not supported; the name must end in .csv, .tsv"),
+        ("a.xls", "x", "cannot be read or written; save the workbook as .xlsx (formats: CSV .csv"),
         ("a.csv", "", "the file is empty"),
         ("a.csv", "\n \n", "the file is empty"),
         ("a.csv", b"a,b\n\0\1\2,3\n", "row 1 (line 2) has a NUL byte: this is not a text file"),

@@ -40,10 +40,10 @@ def check_files(files: Mapping[str, Path | None], *, inputs: Sequence[Path] = ()
         if not path.parent.exists():
             msg = f"{option} {path}: the folder {path.parent} does not exist; make it first"
             raise InputError(msg)
+        check_writable(path, inputs=used)
         if option == "--report" and path.suffix.lower() not in PAGE_ENDINGS:
             msg = f"{option} {path}: the report is a web page; choose a name that ends in .html"
             raise InputError(msg)
-        check_writable(path, inputs=used)
         used.append(path)
 
 

@@ -78,11 +78,13 @@ def column_overview(
         counts = dict(zip(map(str, labels.classes), numbers, strict=True))
         ignore = (target, *ignore)
         warnings += labels.warnings
-        if len(counts) < 2:
+        if len(table) and len(counts) < 2:
             found = "only one class" if counts else "no class"
             warnings.append(f"{found} of {target!r} has a label; at least two classes need one")
     columns, scaling = describe_columns(table, ignore=ignore, keep=keep, category=category)
-    if all(use.role == "left out" for use in columns):
+    if not len(table):
+        warnings.append("the table has no rows, only a header")
+    elif all(use.role == "left out" for use in columns):
         warnings.append("no column can be used as a feature; add columns, or name an ID in `keep`")
     return ColumnOverview(
         table=name,

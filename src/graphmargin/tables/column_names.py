@@ -55,7 +55,7 @@ class ColumnUse:
 
     @property
     def reading(self) -> str:
-        """What is special about how the cells were read; empty if nothing is.
+        """The note, and the number of strange cells; empty if nothing is special.
 
         Examples
         --------
