@@ -153,8 +153,9 @@ def test_the_message_suggests_the_value_that_may_mean_unlabeled(refused, table_f
     table.assign(kind=table["kind"].fillna("to do")).to_csv(table_file, index=False)
     line = refused(*command_line("label", table_file))
     assert "if 'to do' (135 rows) means unlabeled, add --unlabeled='to do'" in line
-    table.assign(kind=np.arange(150) % 3).to_csv(table_file, index=False)
-    assert "--unlabeled" not in refused(*command_line("label", table_file))
+    for n_classes in (2, 3):
+        table.assign(kind=np.arange(150) % n_classes).to_csv(table_file, index=False)
+        assert "--unlabeled" not in refused(*command_line("label", table_file))
 
 
 def test_a_table_with_a_column_of_the_result_is_rejected(refused, table_file):
@@ -363,6 +364,11 @@ def test_bad_model_files_are_rejected(model_file, table_file, tmp_path, refused)
         bad.write_bytes(content)
         assert "bad.graphmargin" in refused(*start)
         assert "bad.graphmargin" in refused("info", bad)
+
+
+def test_info_on_a_model_refuses_options_of_tables(model_file, refused):
+    line = refused("info", model_file, "--target", "kind")
+    assert "--target is for tables, and FILE is a model" in line
 
 
 def test_a_model_for_arrays_is_rejected(table_file, tmp_path, refused):

@@ -121,8 +121,13 @@ def test_classes_that_differ_only_in_case_get_a_hint(table_file, capsys):
         ),
         ("x,kind\n3,cat\n3.5,\n", ["x", "number"], "only one class of 'kind' has a label"),
         ("x,kind\n3,\n3.5,\n", ["x", "number"], "no class of 'kind' has a label"),
+        (
+            "x,kind\n3,?\n3.5,?\n4,cat\n",
+            ["x", "number"],
+            "all rows have a label; if '?' (2 rows) means unlabeled, add --unlabeled='?'",
+        ),
     ],
-    ids=["header", "ids", "one-class", "no-label"],
+    ids=["header", "ids", "one-class", "no-label", "marker"],
 )
 def test_info_describes_tables_that_cannot_be_labeled(text, columns, warning, tmp_path, capsys):
     (tmp_path / "a.csv").write_text(text)

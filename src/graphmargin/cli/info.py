@@ -8,6 +8,7 @@ from zipfile import BadZipFile, ZipFile, is_zipfile
 
 import typer
 
+from graphmargin.cli.dask_commands import check_option_conflicts
 from graphmargin.cli.options import (
     Category,
     Ignore,
@@ -46,6 +47,11 @@ def info(
     if path.suffix == ".graphmargin" or _is_model_file(path):
         from graphmargin.models import model_info
 
+        check_option_conflicts(
+            {"--target": target, "--unlabeled": unlabeled, "--ignore": ignore, "--keep": keep}
+            | {"--category": category},
+            "is for tables, and FILE is a model",
+        )
         description = model_info(path)
         if json:
             print_json(description)

@@ -55,10 +55,11 @@ def with_option_names_in(result: _Warned) -> _Warned:
 
 def check_file(context: typer.Context, path: Path) -> Path:
     """Return the path of a file that can be read, or raise an error."""
+    has_dask = any(param.name == "dask" for param in context.command.params)
     url = _URL.fullmatch(str(path))
     if url is not None:
         msg = f"'{url[1]}://{url[2]}' is a URL; download the file, and pass its path."
-        if any(param.name == "dask" for param in context.command.params):
+        if has_dask:
             msg += " With --dask, Parquet files may be on storage, such as s3://bucket/folder."
         raise typer.BadParameter(msg)
     if not path.exists():
@@ -66,6 +67,8 @@ def check_file(context: typer.Context, path: Path) -> Path:
         raise typer.BadParameter(msg)
     if path.is_dir():
         msg = f"{str(path)!r} is a folder; pass one of its files."
+        if has_dask:
+            msg += " With --dask, it may be a folder of Parquet files."
         raise typer.BadParameter(msg)
     if not os.access(path, os.R_OK):
         msg = f"file {str(path)!r} is not readable."

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from graphmargin.labeling.labeling_task import unlabeled_hint
 from graphmargin.tables.column_names import ColumnUse, check_not_target
 from graphmargin.tables.reading import read_table, table_name
 from graphmargin.tables.table_features import column_warnings, describe_columns
@@ -81,6 +82,9 @@ def column_overview(
         if len(table) and len(counts) < 2:
             found = "only one class" if counts else "no class"
             warnings.append(f"{found} of {target!r} has a label; at least two classes need one")
+        if len(table) and labels.labeled.all():
+            hint = unlabeled_hint(labels)
+            warnings.append("; ".join(filter(None, ["all rows have a label", hint])))
     columns, scaling = describe_columns(table, ignore=ignore, keep=keep, category=category)
     if not len(table):
         warnings.append("the table has no rows, only a header")

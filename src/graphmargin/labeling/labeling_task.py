@@ -236,14 +236,27 @@ def check_has_unlabeled(task: LabelingTask) -> None:
     target = task.target
     if not target.labeled.all():
         return
-    counts = np.bincount(target.codes)
-    marker, n_marked = str(target.classes[counts.argmax()]), counts.max()
-    hint = (
-        f"if {marker!r} ({n_marked:,} rows) means unlabeled, add --unlabeled={quote(marker)}; "
-        if 2 * n_marked >= len(task.table)
-        else ""
+    hint = unlabeled_hint(target)
+    message = all_labeled_message(
+        len(task.table), task.name, target.name, f"{hint}; " if hint else ""
     )
-    raise TableError(all_labeled_message(len(task.table), task.name, target.name, hint))
+    raise TableError(message)
+
+
+def unlabeled_hint(target: Target) -> str:
+    """Return a clause on the class of most rows, which may mean unlabeled; empty without one.
+
+    Examples
+    --------
+    >>> unlabeled_hint(Target("kind", np.array(["?", "cat"]), np.array([0, 0, 1])))
+    "if '?' (2 rows) means unlabeled, add --unlabeled='?'"
+    """
+    counts = np.bincount(target.codes[target.labeled], minlength=1)
+    n_marked = int(counts.max())
+    if 2 * n_marked < len(target.codes) or (counts == n_marked).sum() > 1:
+        return ""
+    marker = str(target.classes[counts.argmax()])
+    return f"if {marker!r} ({n_marked:,} rows) means unlabeled, add --unlabeled={quote(marker)}"
 
 
 def all_labeled_message(n_rows: int, table: str, target: str, hint: str = "") -> str:
