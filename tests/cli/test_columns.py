@@ -19,7 +19,7 @@ def run(*argv):
 
 
 @pytest.fixture
-def strange_file(table_file):
+def invalid_file(table_file):
     """Return a table with one cell in a column of numbers that is not a number."""
     table = read_table(table_file)
     table.loc[16, "weight"] = "oops"
@@ -33,36 +33,36 @@ def _one_member(monkeypatch):
     monkeypatch.setattr("graphmargin.labeling.labeled_table.default_members", lambda *_: ("cut",))
 
 
-def test_a_strange_cell_is_missing_and_the_summary_names_it(strange_file, tmp_path, capsys):
+def test_an_invalid_cell_is_missing_and_the_summary_names_it(invalid_file, tmp_path, capsys):
     model, report = tmp_path / "m.graphmargin", tmp_path / "r.html"
-    assert run("label", strange_file, "-t", "kind", "--model", model, "--report", report) == 0
+    assert run("label", invalid_file, "-t", "kind", "--model", model, "--report", report) == 0
     output = capsys.readouterr().out
     assert "read as   weight (number: 1 cell is not a number)\n" in output
     assert f"! {WARNING}; {REMEDY}\n" in output
     page = report.read_text()
     assert "1 cell is not a number" in page
     assert "--category" in page
-    written = read_table(strange_file.with_name("pets-labeled.csv"))
+    written = read_table(invalid_file.with_name("pets-labeled.csv"))
     assert written["weight"][16] == "oops"
-    assert run("label", strange_file, "-t", "kind", "--json") == 0
+    assert run("label", invalid_file, "-t", "kind", "--json") == 0
     result = json.loads(capsys.readouterr().out)
     assert f"{WARNING}; {REMEDY}" in result["warnings"]
-    (strange,) = [column["strange"] for column in result["columns"] if column["strange"]]
-    assert strange == {"n_cells": 1, "values": ["oops"], "rows": [17]}
+    (invalid,) = [column["invalid"] for column in result["columns"] if column["invalid"]]
+    assert invalid == {"n_cells": 1, "values": ["oops"], "rows": [17]}
 
 
 @pytest.mark.parametrize("command", ["info", "suggest", "audit", "explain"])
-def test_every_command_names_strange_cells(command, strange_file, capsys):
+def test_every_command_names_invalid_cells(command, invalid_file, capsys):
     extra = ["--row", "1"] if command == "explain" else []
-    assert run(command, strange_file, "-t", "kind", *extra) == 0
+    assert run(command, invalid_file, "-t", "kind", *extra) == 0
     assert f"! {WARNING}; {REMEDY}\n" in capsys.readouterr().out
 
 
-def test_predict_reads_cells_as_training_did(strange_file, tmp_path, capsys, monkeypatch, refused):
+def test_predict_reads_cells_as_training_did(invalid_file, tmp_path, capsys, monkeypatch, refused):
     monkeypatch.setattr("graphmargin.tables.reading.read_chunks.__defaults__", (10,))
     model, new = tmp_path / "m.graphmargin", tmp_path / "new.csv"
-    assert run("fit", strange_file, "-t", "kind", "--model", model, "-q") == 0
-    table = read_table(strange_file).drop(columns="kind")[:40]
+    assert run("fit", invalid_file, "-t", "kind", "--model", model, "-q") == 0
+    table = read_table(invalid_file).drop(columns="kind")[:40]
     table.loc[[15, 35], "weight"] = [">90", "?!"]
     table.to_csv(new, index=False)
     assert run("predict", model, new) == 0
@@ -72,15 +72,15 @@ def test_predict_reads_cells_as_training_did(strange_file, tmp_path, capsys, mon
         labels = gm.load_model(model).predict(table)
     written = read_table(new.with_name("new-predicted.csv"))
     assert labels.tolist() == written["kind"].tolist()
-    clean = read_table(strange_file)
+    clean = read_table(invalid_file)
     clean.loc[16, "weight"] = "2.5"
-    clean.to_csv(strange_file, index=False)
-    assert run("fit", strange_file, "-t", "kind", "--model", model, "-q") == 0
+    clean.to_csv(invalid_file, index=False)
+    assert run("fit", invalid_file, "-t", "kind", "--model", model, "-q") == 0
     assert "'weight' has '>90' in row 16, which is not a number" in refused("predict", model, new)
 
 
 @pytest.mark.parametrize("command", ["label", "fit", "suggest", "audit", "explain", "info"])
-def test_category_reaches_the_features(command, strange_file, capsys, monkeypatch):
+def test_category_reaches_the_features(command, invalid_file, capsys, monkeypatch):
     from graphmargin.tables import table_features
 
     read, read_column = [], table_features.read_column
@@ -90,9 +90,9 @@ def test_category_reaches_the_features(command, strange_file, capsys, monkeypatc
         return read_column(column, category=category, **options)
 
     monkeypatch.setattr(table_features, "read_column", remember)
-    extra = {"explain": ["--row", "1"], "fit": ["--model", f"{strange_file}.graphmargin"]}
+    extra = {"explain": ["--row", "1"], "fit": ["--model", f"{invalid_file}.graphmargin"]}
     options = ["--category", "weight", "--category", "age", *extra.get(command, [])]
-    assert run(command, strange_file, "-t", "kind", *options) == 0
+    assert run(command, invalid_file, "-t", "kind", *options) == 0
     assert sorted(read) == ["age", "weight"]
     assert WARNING not in capsys.readouterr().out
 
@@ -124,7 +124,7 @@ def test_classes_that_differ_only_in_case_get_a_hint(table_file, capsys):
         (
             "x,kind\n3,?\n3.5,?\n4,cat\n",
             ["x", "number"],
-            "all rows have a label; if '?' (2 rows) means unlabeled, add --unlabeled='?'",
+            "if '?' (2 rows) means unlabeled, add --unlabeled='?'",
         ),
     ],
     ids=["header", "ids", "one-class", "no-label", "marker"],

@@ -110,7 +110,7 @@ def test_a_table_without_features_is_refused(cluster, opened):
         dask_tables.label_table(cluster, opened(ignore=names), seed=0)
 
 
-def test_strange_cells_and_categories_of_the_sample_are_remembered(
+def test_invalid_cells_and_categories_of_the_sample_are_remembered(
     cluster, opened, pets, monkeypatch
 ):
     for path in pets.iterdir():

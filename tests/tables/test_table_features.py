@@ -244,13 +244,13 @@ def test_unknown_categories_are_zero_and_many_are_grouped():
     assert Z[0, -1] > 0
 
 
-def with_a_strange_cell():
+def with_an_invalid_cell():
     size = pd.Series([str(i % 7) for i in range(40)], dtype="str")
     return pd.DataFrame({"size": size.mask(size.index == 16, "oops"), "kind": ["a", "b"] * 20})
 
 
-def test_a_strange_cell_is_missing_and_named():
-    table = with_a_strange_cell()
+def test_an_invalid_cell_is_missing_and_named():
+    table = with_an_invalid_cell()
     features = fit_features(table)
     use = features.columns[0]
     assert (use.role, use.n_features, use.n_missing) == ("number", 2, 0)
@@ -265,16 +265,16 @@ def test_a_strange_cell_is_missing_and_named():
 
 
 def test_new_tables_are_read_as_strictly_as_the_first_one():
-    strange = pd.DataFrame({"size": ["1", "x"], "kind": "a"}, index=pd.RangeIndex(100, 102))
-    lenient = fit_features(with_a_strange_cell())
-    assert np.isfinite(lenient.transform(strange)).all()
-    (text,) = lenient.warnings_on(lenient.strange_cells(strange))
+    invalid = pd.DataFrame({"size": ["1", "x"], "kind": "a"}, index=pd.RangeIndex(100, 102))
+    lenient = fit_features(with_an_invalid_cell())
+    assert np.isfinite(lenient.transform(invalid)).all()
+    (text,) = lenient.warnings_on(lenient.invalid_cells(invalid))
     assert text == "column 'size': 1 cell is not a number and counts as missing ('x' in row 102)"
-    strict = fit_features(with_a_strange_cell().replace({"size": {"oops": "1"}}))
+    strict = fit_features(with_an_invalid_cell().replace({"size": {"oops": "1"}}))
     assert strict.warnings == ()
-    assert strict.strange_cells(strange) == {}
+    assert strict.invalid_cells(invalid) == {}
     with pytest.raises(TableError, match="has 'x' in row 102, which is not a number"):
-        strict.transform(strange)
+        strict.transform(invalid)
 
 
 def test_a_column_is_a_category_if_the_user_says_so(tmp_path):

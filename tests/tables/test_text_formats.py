@@ -74,8 +74,8 @@ def test_nearly_all_cells_give_a_column_its_role(others, role):
     reading = read_column(text(*NUMBERS, *others))
     assert reading.role == role
     if role == "number":
-        strange = [i + 61 for i, cell in enumerate(others) if cell not in ("NA", "-", "?")]
-        assert list(reading.strange.rows) == strange
+        invalid = [i + 61 for i, cell in enumerate(others) if cell not in ("NA", "-", "?")]
+        assert list(reading.invalid.rows) == invalid
         assert np.isnan(reading.values[60:]).all()
 
 
@@ -92,7 +92,7 @@ def test_codes_among_numbers_are_named_in_the_note():
 
 
 @pytest.mark.parametrize("name", ["x", "order_id"])
-def test_an_id_with_a_strange_cell_stays_an_id(name):
+def test_an_id_with_an_invalid_cell_stays_an_id(name):
     step = 1 if name == "x" else 7
     cells = text(*[str(1000 + step * i) for i in range(50)], "1050b").rename(name)
     assert read_column(cells).note == "an ID: all values differ"
@@ -120,10 +120,10 @@ def test_the_format_with_the_fewest_other_cells_is_chosen(cells, number_format):
 
 
 @pytest.mark.parametrize("other", ["unknown", "31.04.2023", "2023-04-01"])
-def test_a_column_with_one_strange_date_stays_a_column_of_dates(other):
+def test_a_column_with_one_invalid_date_stays_a_column_of_dates(other):
     reading = read_column(text(*DAYS, other))
     assert (reading.role, reading.date_format) == ("date", "%d.%m.%Y")
-    assert reading.strange.values == (other,)
+    assert reading.invalid.values == (other,)
     assert reading.values.isna().tolist() == [False] * 60 + [True]
 
 

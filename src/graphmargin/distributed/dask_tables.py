@@ -274,9 +274,9 @@ def label_table(
 
 
 def _without_rows(features: TableFeatures) -> TableFeatures:
-    """Return features whose strange cells have no rows, which would be those of the sample."""
+    """Return features whose invalid cells have no rows, which would be those of the sample."""
     columns = [
-        use if use.strange is None else replace(use, strange=replace(use.strange, rows=()))
+        use if use.invalid is None else replace(use, invalid=replace(use.invalid, rows=()))
         for use in features.columns
     ]
     return replace(features, columns=tuple(columns))

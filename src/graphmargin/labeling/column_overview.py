@@ -83,8 +83,7 @@ def column_overview(
             found = "only one class" if counts else "no class"
             warnings.append(f"{found} of {target!r} has a label; at least two classes need one")
         if len(table) and labels.labeled.all():
-            hint = unlabeled_hint(labels)
-            warnings.append("; ".join(filter(None, ["all rows have a label", hint])))
+            warnings += filter(None, [unlabeled_hint(labels)])
     columns, scaling = describe_columns(table, ignore=ignore, keep=keep, category=category)
     if not len(table):
         warnings.append("the table has no rows, only a header")

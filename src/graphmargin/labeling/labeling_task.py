@@ -62,7 +62,7 @@ class LabelingTask:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Sentences on cells that are missing because they are strange, and on similar classes."""
+        """Sentences on cells that are missing because they are invalid, and on similar classes."""
         return (*self.features.warnings, *self.target.warnings)
 
 

@@ -101,7 +101,7 @@ class TableModel:
     def label_with_probabilities(self, table: Any) -> tuple[AnyArray, FloatArray]:
         """Return the label of every row, and its class probabilities in the order of `classes`.
 
-        There is no warning of strange cells, see `TableFeatures.strange_cells`.
+        There is no warning of invalid cells, see `TableFeatures.invalid_cells`.
         """
         X = self.features.transform(_as_frame(table))
         if not len(X):
@@ -110,9 +110,9 @@ class TableModel:
         return labels, check_probabilities(probabilities)
 
     def _label(self, table: Any) -> tuple[AnyArray, FloatArray]:
-        """Return the result of `label_with_probabilities`, and warn of strange cells."""
+        """Return the result of `label_with_probabilities`, and warn of invalid cells."""
         frame = _as_frame(table)
-        for text in self.features.warnings_on(self.features.strange_cells(frame)):
+        for text in self.features.warnings_on(self.features.invalid_cells(frame)):
             warnings.warn(text, UserWarning, stacklevel=3)
         return self.label_with_probabilities(frame)
 

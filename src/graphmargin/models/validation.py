@@ -58,9 +58,9 @@ def _check_table_model(model: TableModel) -> None:
 
     features = model.features
     for use in features.columns:
-        strange = use.strange
-        if strange is not None:
-            require(len(strange.rows) in (0, len(strange.values)), "strange")
+        invalid = use.invalid
+        if invalid is not None:
+            require(len(invalid.rows) in (0, len(invalid.values)), "invalid")
     # The features of a row of missing values reveal wrong shapes in all encoders.
     row = pd.DataFrame({use.name: [None] for use in features.columns}, dtype=object)
     X = features.transform(row)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from graphmargin.tables.strange_cells import StrangeCells
+from graphmargin.tables.invalid_cells import InvalidCells
 from graphmargin.tables.table_errors import TableError
 
 Role: TypeAlias = Literal["number", "category", "date", "text", "embedding", "left out"]
@@ -37,7 +37,7 @@ class ColumnUse:
         Why it is left out, or what is special about how its cells were read; may be empty.
     n_missing : int
         Number of empty cells in a column that is used.
-    strange : StrangeCells or None
+    invalid : InvalidCells or None
         Cells of a column of numbers or dates that are neither, and count as missing.
 
     Examples
@@ -51,19 +51,19 @@ class ColumnUse:
     n_features: int
     note: str = ""
     n_missing: int = 0
-    strange: StrangeCells | None = None
+    invalid: InvalidCells | None = None
 
     @property
     def reading(self) -> str:
-        """The note, and the number of strange cells; empty if nothing is special.
+        """The note, and the number of invalid cells; empty if nothing is special.
 
         Examples
         --------
         >>> ColumnUse("age", "number", 2, "decimal comma").reading
         'decimal comma'
         """
-        strange = "" if self.strange is None else self.strange.count_of(self.role)
-        return ", ".join(filter(None, [self.note, strange]))
+        invalid = "" if self.invalid is None else self.invalid.count_of(self.role)
+        return ", ".join(filter(None, [self.note, invalid]))
 
     @property
     def remarks(self) -> str:

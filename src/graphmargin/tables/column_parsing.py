@@ -24,7 +24,7 @@ from pandas.api import types
 from graphmargin._rows import MAGNITUDES
 from graphmargin._typing import BoolArray, FloatArray
 from graphmargin.tables.column_names import Role
-from graphmargin.tables.strange_cells import row_number
+from graphmargin.tables.invalid_cells import row_number
 from graphmargin.tables.table_errors import TableError
 
 MIN_MAGNITUDE, MAX_MAGNITUDE = MAGNITUDES["float64"]

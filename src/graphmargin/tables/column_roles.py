@@ -23,7 +23,7 @@ from graphmargin.tables.column_parsing import (
     parse_vectors,
     with_natural_dtype,
 )
-from graphmargin.tables.strange_cells import StrangeCells, strange_cells
+from graphmargin.tables.invalid_cells import InvalidCells, invalid_cells
 from graphmargin.tables.table_errors import TableError
 from graphmargin.tables.text_formats import (
     NearlyNumbers,
@@ -54,7 +54,7 @@ class ColumnReading:
         Why it is left out, or how its text was parsed.
     number_format, date_format : str or None
         Format of numbers or dates that are text.
-    strange : StrangeCells or None
+    invalid : InvalidCells or None
         Cells that are neither numbers nor dates where nearly all others are; they are missing.
     """
 
@@ -63,14 +63,14 @@ class ColumnReading:
     note: str = ""
     number_format: NumberFormat | None = None
     date_format: str | None = None
-    strange: StrangeCells | None = None
+    invalid: InvalidCells | None = None
 
     @property
     def n_missing(self) -> int:
         """Number of empty cells."""
         missing = np.asarray(pd.isna(self.values))
         n = int((missing if missing.ndim == 1 else missing.all(axis=1)).sum())
-        return n if self.strange is None else n - self.strange.n_cells
+        return n if self.invalid is None else n - self.invalid.n_cells
 
 
 def read_column(column: pd.Series, *, keep: bool = False, category: bool = False) -> ColumnReading:
@@ -99,7 +99,7 @@ def read_column(column: pd.Series, *, keep: bool = False, category: bool = False
     >>> read_column(pd.Series([1, 4, 4], name="cylinders"), category=True).role
     'category'
     >>> ages = pd.Series([*["31", "47", "52"] * 10, "oops"], name="age")
-    >>> read_column(ages).role, read_column(ages).strange.rows
+    >>> read_column(ages).role, read_column(ages).invalid.rows
     ('number', (31,))
     """
     column = with_natural_dtype(column)
@@ -211,7 +211,7 @@ def _read_texts(cells: pd.Series, *, keep: bool) -> ColumnReading:
 def _read_nearly_numbers(
     cells: pd.Series, numbers: NearlyNumbers, *, keep: bool
 ) -> ColumnReading | None:
-    """Return the reading of numbers beside strange cells; None for an ID, or a single number."""
+    """Return the reading of numbers beside invalid cells; None for an ID, or a single number."""
     given = cells[~numbers.bad]
     values, _ = parse_numbers(given, numbers.number_format)
     span = np.nanmax(values) - np.nanmin(values)
@@ -220,19 +220,19 @@ def _read_nearly_numbers(
     if span == 0 or (is_id and not keep):
         return None
     reading = _read_numbers(cells, numbers.number_format, keep=keep)
-    return replace(reading, strange=strange_cells(cells, numbers.bad))
+    return replace(reading, invalid=invalid_cells(cells, numbers.bad))
 
 
 def _read_nearly_dates(cells: pd.Series) -> ColumnReading | None:
-    """Return the reading of dates beside strange cells; None if there are not two dates."""
+    """Return the reading of dates beside invalid cells; None if there are not two dates."""
     dates = nearly_dates(cells)
     if dates is None:
         return None
     values, _ = parse_dates(cells, dates.date_format)
     if values.nunique() < 2:
         return None
-    strange = strange_cells(cells, dates.bad)
-    return ColumnReading("date", values, date_format=dates.date_format, strange=strange)
+    invalid = invalid_cells(cells, dates.bad)
+    return ColumnReading("date", values, date_format=dates.date_format, invalid=invalid)
 
 
 def _read_words(cells: pd.Series, note: str, *, keep: bool) -> ColumnReading:

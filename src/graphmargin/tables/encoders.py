@@ -22,7 +22,7 @@ from graphmargin.tables.column_parsing import (
     parse_column,
 )
 from graphmargin.tables.column_roles import MAX_CATEGORIES, ColumnReading
-from graphmargin.tables.strange_cells import StrangeCells, strange_cells
+from graphmargin.tables.invalid_cells import InvalidCells, invalid_cells
 
 if TYPE_CHECKING:
     from sklearn.feature_extraction.text import TfidfVectorizer
@@ -71,11 +71,11 @@ class ColumnEncoder:
         values = parse_column(column, self.role, self.text_format, lenient=self.lenient)
         return self.encode(values)
 
-    def strange_cells(self, column: pd.Series) -> StrangeCells | None:
+    def invalid_cells(self, column: pd.Series) -> InvalidCells | None:
         """Return the cells of a column that `transform` takes as missing, None if there is none."""
         if not self.lenient:
             return None
-        return strange_cells(column, find_bad_cells(column, self.role, self.text_format))
+        return invalid_cells(column, find_bad_cells(column, self.role, self.text_format))
 
     def encode(self, values: Any) -> FloatArray:
         """Return the features of the values of a column, as `parse_column` returns them."""
@@ -343,7 +343,7 @@ Encoder: TypeAlias = NumberEncoder | CategoryEncoder | DateEncoder | TextEncoder
 
 def fit_encoder(name: str, reading: ColumnReading, number_scale: float | None) -> Encoder:
     """Return the fitted encoder of a column; a scale of None is the column's standard deviation."""
-    lenient = reading.strange is not None
+    lenient = reading.invalid is not None
     if reading.role == "number":
         number = fit_number(name, reading.values, number_scale, reading.number_format)
         return replace(number, lenient=lenient)

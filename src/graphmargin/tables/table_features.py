@@ -19,7 +19,7 @@ from graphmargin.tables.column_names import (
 from graphmargin.tables.column_parsing import MAX_MAGNITUDE, check_magnitudes
 from graphmargin.tables.column_roles import MAX_CATEGORIES, ColumnReading, read_column
 from graphmargin.tables.encoders import Encoder, count_features, fit_encoder
-from graphmargin.tables.strange_cells import StrangeCells
+from graphmargin.tables.invalid_cells import InvalidCells
 from graphmargin.tables.table_errors import TableError
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class TableFeatures:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """A sentence on the strange cells of each column to which the features were fitted."""
+        """A sentence on the invalid cells of each column to which the features were fitted."""
         return column_warnings(self.columns)
 
     def transform(self, table: pd.DataFrame) -> FloatArray:
@@ -103,19 +103,19 @@ class TableFeatures:
         # A number may be huge in units of those that the encoder was fitted to.
         return np.clip(X, -MAX_MAGNITUDE, MAX_MAGNITUDE, out=X)
 
-    def strange_cells(self, table: pd.DataFrame) -> dict[str, StrangeCells]:
+    def invalid_cells(self, table: pd.DataFrame) -> dict[str, InvalidCells]:
         """Return the cells of columns of a table that `transform` takes as missing, by column."""
         names = self._names_in(table)
         found = {
-            encoder.name: encoder.strange_cells(table[names[encoder.name]])
+            encoder.name: encoder.invalid_cells(table[names[encoder.name]])
             for encoder in self.encoders
         }
-        return {name: strange for name, strange in found.items() if strange is not None}
+        return {name: invalid for name, invalid in found.items() if invalid is not None}
 
-    def warnings_on(self, strange: Mapping[str, StrangeCells]) -> tuple[str, ...]:
-        """Return a sentence on the strange cells of each column of a new table."""
+    def warnings_on(self, invalid: Mapping[str, InvalidCells]) -> tuple[str, ...]:
+        """Return a sentence on the invalid cells of each column of a new table."""
         roles = {use.name: use.role for use in self.columns}
-        return tuple(cells.sentence(name, roles[name]) for name, cells in strange.items())
+        return tuple(cells.sentence(name, roles[name]) for name, cells in invalid.items())
 
     def _names_in(self, table: pd.DataFrame) -> Mapping[str, Any]:
         """Return the names of columns by their texts; raise `TableError` if one is missing."""
@@ -207,12 +207,12 @@ def describe_columns(
 
 
 def column_warnings(columns: Sequence[ColumnUse]) -> tuple[str, ...]:
-    """Return a sentence with a remedy for each column that has strange cells."""
+    """Return a sentence with a remedy for each column that has invalid cells."""
     return tuple(
-        f"{use.strange.sentence(use.name, use.role)}; correct {use.strange.pronoun}, or name the "
+        f"{use.invalid.sentence(use.name, use.role)}; correct {use.invalid.pronoun}, or name the "
         "column in `category` if it has categories"
         for use in columns
-        if use.strange is not None
+        if use.invalid is not None
     )
 
 
@@ -312,5 +312,5 @@ def _column_use(name: str, reading: ColumnReading, n_features: int) -> ColumnUse
     others = f"all but the {MAX_CATEGORIES} most frequent values share a feature"
     note = ", ".join(filter(None, [reading.note, others if has_others else ""]))
     return ColumnUse(
-        name, reading.role, n_features, note, n_missing=reading.n_missing, strange=reading.strange
+        name, reading.role, n_features, note, n_missing=reading.n_missing, invalid=reading.invalid
     )

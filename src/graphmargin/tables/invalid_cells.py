@@ -12,13 +12,13 @@ import pandas as pd
 from graphmargin._typing import BoolArray
 
 MAX_LISTED = 3
-"""Largest number of strange cells in a message."""
+"""Largest number of invalid cells in a message."""
 MAX_CHARACTERS = 60
 """Largest length of a cell in a message."""
 
 
 @dataclass(frozen=True)
-class StrangeCells:
+class InvalidCells:
     """Cells of a column of numbers or dates that are neither, and count as missing.
 
     Attributes
@@ -31,10 +31,10 @@ class StrangeCells:
 
     Examples
     --------
-    >>> strange = StrangeCells(2, ("oops", ">90"), (17, 20))
-    >>> strange.count_of("number")
+    >>> invalid = InvalidCells(2, ("oops", ">90"), (17, 20))
+    >>> invalid.count_of("number")
     '2 cells are not numbers'
-    >>> strange.sentence("age", "number")
+    >>> invalid.sentence("age", "number")
     "column 'age': 2 cells are not numbers and count as missing ('oops' in row 17, '>90' in row 20)"
     """
 
@@ -61,27 +61,27 @@ class StrangeCells:
         verb = "counts" if self.n_cells == 1 else "count"
         return f"column {name!r}: {self.count_of(role)} and {verb} as missing ({shown}{more})"
 
-    def joined(self, later: StrangeCells) -> StrangeCells:
+    def joined(self, later: InvalidCells) -> InvalidCells:
         """Return these cells and those of a later part of the column."""
-        return StrangeCells(
+        return InvalidCells(
             self.n_cells + later.n_cells,
             (self.values + later.values)[:MAX_LISTED],
             (self.rows + later.rows)[:MAX_LISTED],
         )
 
 
-def strange_cells(column: pd.Series, bad: BoolArray) -> StrangeCells | None:
+def invalid_cells(column: pd.Series, bad: BoolArray) -> InvalidCells | None:
     """Return the cells of a column in the mask `bad`, None if there is none.
 
     Examples
     --------
-    >>> strange_cells(pd.Series(["1", "x"]), np.array([False, True]))
-    StrangeCells(n_cells=1, values=('x',), rows=(2,))
+    >>> invalid_cells(pd.Series(["1", "x"]), np.array([False, True]))
+    InvalidCells(n_cells=1, values=('x',), rows=(2,))
     """
     if not bad.any():
         return None
     first = np.flatnonzero(bad)[:MAX_LISTED].tolist()
-    return StrangeCells(
+    return InvalidCells(
         n_cells=int(bad.sum()),
         values=tuple(
             shorten(str(column.iloc[i]), MAX_CHARACTERS, placeholder="...") for i in first
@@ -90,13 +90,13 @@ def strange_cells(column: pd.Series, bad: BoolArray) -> StrangeCells | None:
     )
 
 
-def join_strange_cells(found: dict[str, StrangeCells], later: Mapping[str, StrangeCells]) -> None:
-    """Add the strange cells of a later part of a table, by column, to those that were found.
+def join_invalid_cells(found: dict[str, InvalidCells], later: Mapping[str, InvalidCells]) -> None:
+    """Add the invalid cells of a later part of a table, by column, to those that were found.
 
     Examples
     --------
-    >>> found = {"age": StrangeCells(1, ("a",), (7,))}
-    >>> join_strange_cells(found, {"age": StrangeCells(1, ("b",), (9,))})
+    >>> found = {"age": InvalidCells(1, ("a",), (7,))}
+    >>> join_invalid_cells(found, {"age": InvalidCells(1, ("b",), (9,))})
     >>> found["age"].rows
     (7, 9)
     """
