@@ -97,7 +97,7 @@ UNLABELED_IN_PYTHON = UnlabeledRule("-1, None, NaN or ''", values=(UNLABELED, ""
 """The rule for arrays, lists and Series, and for tables that Python code passes to an estimator."""
 
 UNLABELED_IN_TABLES = UnlabeledRule(
-    "an empty cell, NaN, None, <NA> or a value of --unlabeled",
+    "an empty cell, NaN, None, <NA> or a value of `unlabeled`",
     texts=("", "<NA>", "NaN", "None", "nan"),
 )
 """The rule for tables that commands read, where -1 is a class."""

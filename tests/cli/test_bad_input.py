@@ -1,6 +1,7 @@
 """Whatever is wrong with what a user names: exit code 2, one line, nothing half written."""
 
 import errno
+import inspect
 import os
 import signal
 import subprocess
@@ -15,6 +16,7 @@ import pytest
 
 import graphmargin as gm
 from graphmargin.cli import app, main
+from graphmargin.cli.options import OPTIONS
 
 COMMANDS = ("label", "suggest", "audit", "explain", "fit", "info")
 
@@ -49,6 +51,8 @@ def test_every_command_rejects_a_bad_table(command, refused, table_file, tmp_pat
     line = refused(*command_line(command, table_file, "kindd"))
     assert "'kindd'" in line
     assert "weight" in line
+    if command == "info":  # which describes every table
+        return
     table = pd.read_csv(table_file)
     table.assign(kind=None).to_csv(table_file, index=False)
     assert "no label" in refused(*command_line(command, table_file))
@@ -59,9 +63,13 @@ def test_every_command_rejects_a_bad_table(command, refused, table_file, tmp_pat
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("a.sav", "x", ".parquet"),
+        (
+            "a.sav",
+            "x",
+            "a.sav: tables that end in .sav cannot be read or written (formats: CSV .csv",
+        ),
         ("a.csv", "", "a.csv"),
-        ("a.csv", "a,kind\n", "kind"),
+        ("a.csv", "a,kind\n", "a.csv has no rows, only a header (columns: 'a', 'kind'); add rows"),
         ("a.csv", "a,a,kind\n1,2,cat\n3,4,dog\n5,6,\n", "'a'"),
         ("a.csv", "id,same,kind\n1,x,cat\n2,x,dog\n3,x,\n", "same"),
     ],
@@ -76,7 +84,11 @@ def test_files_that_are_no_tables_are_rejected(name, text, message, refused, tmp
     ("options", "message"),
     [
         (["--target", "weight"], "weight"),
-        (["--ignore", "nothing"], "'nothing'"),
+        (["--ignore", "nothing"], "--ignore: there is no column 'nothing'"),
+        (["--keep", "kind"], "--keep: 'kind' is the target, which is no feature"),
+        (["--category", "kind"], "--category: 'kind' is the target, which is no feature"),
+        (["--category", "nothing"], "--category: there is no column 'nothing'"),
+        (["--category", "age", "--ignore", "age"], "'age' is in both --category and --ignore"),
         (["--out", "a.doc"], ".parquet"),
         (["--out", "same.csv", "--report", "same.csv"], "same.csv"),
         (["--method", "forest"], "'forest' is not one of auto, cut, linear-cut, harmonic"),
@@ -112,7 +124,7 @@ def test_the_message_about_an_excel_file_says_which_sheet_is_read(refused, table
         pd.read_csv(table_file).to_excel(book, sheet_name="pets", index=False)
     for command in ("label", "info"):
         line = refused(*command_line(command, path))
-        assert "pets.xlsx (first sheet): `target`: there is no column 'kind'" in line
+        assert "pets.xlsx (first sheet): --target: there is no column 'kind'" in line
 
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet", "xlsx", "jsonl", "csv.gz"])
@@ -141,8 +153,9 @@ def test_the_message_suggests_the_value_that_may_mean_unlabeled(refused, table_f
     table.assign(kind=table["kind"].fillna("to do")).to_csv(table_file, index=False)
     line = refused(*command_line("label", table_file))
     assert "if 'to do' (135 rows) means unlabeled, add --unlabeled='to do'" in line
-    table.assign(kind=np.arange(150) % 3).to_csv(table_file, index=False)
-    assert "--unlabeled" not in refused(*command_line("label", table_file))
+    for n_classes in (2, 3):
+        table.assign(kind=np.arange(150) % n_classes).to_csv(table_file, index=False)
+        assert "--unlabeled" not in refused(*command_line("label", table_file))
 
 
 def test_a_table_with_a_column_of_the_result_is_rejected(refused, table_file):
@@ -171,6 +184,98 @@ def test_an_output_that_cannot_be_written_is_rejected(option, refused, table_fil
     assert "file" in refused(*start, option, tmp_path / "file" / "a.csv")
     assert "folder.csv" in refused(*start, option, tmp_path / "folder.csv")
     assert "pets.csv" in refused(*start, option, table_file)
+
+
+@pytest.mark.parametrize("option", ["--out", "--model", "--report"])
+def test_a_folder_that_does_not_exist_is_refused_before_any_work(
+    option, refused, table_file, tmp_path, monkeypatch
+):
+    from graphmargin.labeling import labeling_task
+
+    monkeypatch.setattr(labeling_task, "read_task", None)
+    path = tmp_path / "new" / "pets.csv"
+    line = refused(*command_line("label", table_file), option, path)
+    assert f"{option} {path}: the folder {path.parent} does not exist; make it first" in line
+    for command in ("suggest", "audit"):
+        assert "make it first" in refused(*command_line(command, table_file), "--out", path)
+
+
+@pytest.mark.parametrize("command", ["label", "fit"])
+@pytest.mark.parametrize("name", ["r.pdf", "r"])
+def test_a_report_that_is_no_web_page_is_refused_before_any_work(
+    command, name, refused, table_file, tmp_path, monkeypatch
+):
+    from graphmargin.labeling import labeling_task
+
+    monkeypatch.setattr(labeling_task, "read_task", None)
+    line = refused(*command_line(command, table_file), "--report", tmp_path / name)
+    assert f"--report {tmp_path / name}: the report is a web page; choose a name that" in line
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("x.docx", "x.docx: tables that end in .docx cannot be read or written (formats: CSV .csv"),
+        ("x.json", "x.json: tables that end in .json cannot be read or written; JSON lines, which"),
+        ("x", "x: names without an ending cannot be read or written (formats: CSV .csv"),
+    ],
+)
+def test_an_input_that_cannot_be_read_is_named_and_not_its_output(
+    name, hint, model_file, refused, tmp_path
+):
+    (tmp_path / name).write_text("x")
+    for argv in (command_line("label", tmp_path / name), ("predict", model_file, tmp_path / name)):
+        line = refused(*argv)
+        assert hint in line
+        assert "-labeled" not in line
+        assert "-predicted" not in line
+
+
+@pytest.mark.parametrize("command", ["label", "fit", "audit", "suggest", "explain", "studio"])
+def test_the_columns_are_listed_if_the_target_is_missing(command, refused, table_file):
+    argv = command_line(command, table_file)
+    del argv[2:4]
+    line = refused(*argv)
+    assert "Missing option '--target'" in line
+    assert "pets.csv has: 'id', 'weight', 'age'" in line
+
+
+def test_a_missing_target_of_a_bad_table_gives_the_error_of_the_table(refused, tmp_path):
+    (tmp_path / "a.csv").write_text("")
+    assert "a.csv: the file is empty" in refused("label", tmp_path / "a.csv")
+    assert "Missing argument 'TABLE'" in refused("label")
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("size#kind\n1#cat\n", "the header has no separator that is known: a comma, a semicolon"),
+        ("1.5,cat\n2.5,dog\n", "the first line of the file must have the names of the columns"),
+        ("size,Kinds\n1,cat\n", "did you mean 'Kinds'?"),
+    ],
+    ids=["separator", "header", "case"],
+)
+def test_a_target_that_does_not_exist_gets_a_hint(text, hint, refused, tmp_path):
+    (tmp_path / "a.csv").write_text(text)
+    assert f"--target: there is no column 'kind'; {hint}" in refused(
+        *command_line("label", tmp_path / "a.csv")
+    )
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, "predict", "studio"])
+def test_a_url_is_no_file(command, model_file, refused):
+    url = "https://example.org/pets.csv"
+    argv = ("predict", model_file, url) if command == "predict" else command_line(command, url)
+    line = refused(*argv)
+    assert f"'{url}' is a URL; download the file, and pass its path" in line
+    assert ("With --dask" in line) == (command in ("label", "predict"))
+
+
+def test_messages_name_options_that_exist():
+    (command,) = (c for c in app.app.registered_commands if c.name == "label")
+    parameters = inspect.signature(command.callback).parameters
+    assert set(OPTIONS) - {"coverage"} <= set(parameters)
+    assert OPTIONS["coverage"] == "--sets"
 
 
 @pytest.mark.parametrize("option", ["--out", "--model", "--report"])
@@ -235,8 +340,9 @@ def test_a_full_disk_is_an_error_of_one_line(option, table_file, tmp_path, monke
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self))
 
     monkeypatch.setattr(Path, "write_bytes", full)
-    line = refused(*command_line("label", table_file), option, tmp_path / "file", "--quiet")
-    assert f"{tmp_path / 'file'}: No space left on device; nothing was written: free" in line
+    path = tmp_path / "file.html"
+    line = refused(*command_line("label", table_file), option, path, "--quiet")
+    assert f"{path}: No space left on device; nothing was written: free" in line
 
 
 @pytest.fixture
@@ -258,6 +364,11 @@ def test_bad_model_files_are_rejected(model_file, table_file, tmp_path, refused)
         bad.write_bytes(content)
         assert "bad.graphmargin" in refused(*start)
         assert "bad.graphmargin" in refused("info", bad)
+
+
+def test_info_on_a_model_refuses_options_of_tables(model_file, refused):
+    line = refused("info", model_file, "--target", "kind")
+    assert "--target is for tables, and FILE is a model" in line
 
 
 def test_a_model_for_arrays_is_rejected(table_file, tmp_path, refused):

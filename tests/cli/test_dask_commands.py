@@ -297,8 +297,21 @@ def test_options_of_clusters_need_dask(refused, pets):
         assert line == f"graphmargin: {option} needs --dask"
     # Without a cluster, a table is a file, as ever.
     line = refused("label", pets / "pets", "-t", "kind")
-    assert line.startswith("graphmargin label: Invalid value for 'TABLE': file ")
-    assert line.endswith("is a directory.")
+    assert "is a folder; pass one of its files. With --dask, it may be a folder of Parquet" in line
+
+
+def test_options_of_columns_reach_the_cluster(refused, pets, monkeypatch):
+    from graphmargin._errors import InputError
+    from graphmargin.distributed import dask_tables
+
+    def refuse(*_, ignore, keep, category, **__):
+        msg = f"{ignore} {keep} {category}"
+        raise InputError(msg)
+
+    monkeypatch.setattr(dask_tables, "open_table", refuse)
+    columns = ("--ignore", "a", "--keep", "b", "--category", "c", "--category", "d")
+    line = refused("label", pets / "pets", "-t", "kind", "--dask", "local", *columns)
+    assert "['a'] ['b'] ['c', 'd']" in line
 
 
 @pytest.mark.usefixtures("summary")

@@ -165,6 +165,8 @@ def test_the_summary_tells_the_accuracy_of_all_rows_of_classes_and_of_the_surest
 
 def test_label_writes_model_and_report(table_file, tmp_path, mixed_table, labeled_pets, capsys):
     model, report = tmp_path / "m" / "pets.graphmargin", tmp_path / "r" / "pets.html"
+    model.parent.mkdir()
+    report.parent.mkdir()
     argv = ("label", table_file, "-t", "kind", "--model", model, "--report", report)
     assert run(*argv) == 0
     new, _ = mixed_table(60, seed=1)

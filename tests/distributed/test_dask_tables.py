@@ -106,8 +106,28 @@ def test_cells_of_another_type_outside_of_the_sample_are_refused(
 
 def test_a_table_without_features_is_refused(cluster, opened):
     names = ["id", "weight", "age", "color", "seen", "note", "country"]
-    with pytest.raises(TableError, match=r"no column can be used as a feature: 'id' \(ignored\)"):
+    with pytest.raises(TableError, match=r"no columns beside the target and those in `ignore`"):
         dask_tables.label_table(cluster, opened(ignore=names), seed=0)
+
+
+def test_invalid_cells_and_categories_of_the_sample_are_remembered(
+    cluster, opened, pets, monkeypatch
+):
+    for path in pets.iterdir():
+        table = read_table(path)
+        weight = table["weight"].astype(str)
+        table["weight"] = weight.mask(table["id"].isin(["a0007", "a0050"]), "oops")
+        table.to_parquet(path, index=False)
+    monkeypatch.setattr(dask_tables, "run_fit", lambda *_, **__: SimpleNamespace(warnings=()))
+    features = dask_tables.label_table(cluster, opened(category=["age"]), seed=0).features
+    roles = {use.name: use.role for use in features.columns}
+    assert (roles["weight"], roles["age"]) == ("number", "category")
+    # Rows would be those of the sample.
+    assert features.warnings[0].startswith(
+        "column 'weight': 2 cells are not numbers and count as missing ('oops', 'oops'); correct"
+    )
+    with pytest.raises(TableError, match="`category`: 'kind' is the target"):
+        opened(category=["kind"])
 
 
 def test_warnings_that_name_parameters_are_left_to_the_summary(cluster, opened, monkeypatch):

@@ -150,7 +150,7 @@ def test_sets_have_the_given_label_or_those_of_the_model(labeled_pets):
 
 def test_sets_need_labels_that_can_be_held_out_and_enough_of_them(mixed_table):
     few = pd.DataFrame({"x": [0.0, 0.1, 5.0, 5.1], "kind": ["a", None, "b", None]})
-    with pytest.raises(TableError, match=r"--sets needs labels .* two or more rows of a class"):
+    with pytest.raises(TableError, match=r"`coverage` needs labels .* two or more rows of a class"):
         label_rows(task_of(few, "kind"), coverage=0.9)
     task = task_of(mixed_table()[0], "kind")
     (warning,) = label_rows(task, coverage=0.99).warnings

@@ -117,7 +117,7 @@ def test_sets_need_held_out_labels_and_a_free_column(model, mixed_table, tmp_pat
     arguments = tmp_path / "a.csv", tmp_path / "b.csv"
     summary = predict_file(model, *arguments, coverage=0.99)
     assert summary.warnings[0].startswith("15 labels can promise a coverage of at most 0.938")
-    with pytest.raises(TableError, match="--sets needs held-out labels"):
+    with pytest.raises(TableError, match="`coverage` needs held-out labels"):
         predict_file(replace(model, held_out=None), *arguments, coverage=0.9)
     new.assign(kind_set=1).to_csv(tmp_path / "a.csv", index=False)
     with pytest.raises(TableError, match="'kind_set'"):

@@ -28,12 +28,13 @@ FIELDS = {
     "sparse-rows": "shape data indices indptr",
     "table-model": "features predictor target held_out",
     "table-features": "columns encoders scaling",
-    "column": "name role n_features note",
-    "number-encoder": "name text_format median center scale missing_indicator",
-    "category-encoder": "name text_format values has_others one_hot_value",
-    "date-encoder": "name text_format median has_times center scale missing_indicator",
-    "text-encoder": "name text_format vocabulary idf components center scale",
-    "embedding-encoder": "name text_format center scale",
+    "column": "name role n_features note n_missing invalid",
+    "invalid-cells": "n_cells values rows",
+    "number-encoder": "name text_format lenient median center scale missing_indicator",
+    "category-encoder": "name text_format lenient values has_others one_hot_value",
+    "date-encoder": "name text_format lenient median has_times center scale missing_indicator",
+    "text-encoder": "name text_format lenient vocabulary idf components center scale",
+    "embedding-encoder": "name text_format lenient center scale",
 }
 """The format of schema 2; once there was a release, a change here is another schema."""
 

@@ -155,6 +155,11 @@ TABLE = [
     (f"{ENCODERS}.4.center", np.full(3, np.nan)),
     (ENCODERS, []),
     ("features.columns.0.role", "code"),
+    (
+        "features.columns.0.invalid",
+        {"type": "invalid-cells", "n_cells": 1, "values": ["x"], "rows": [1, 2]},
+    ),
+    *((f"{ENCODERS}.0.lenient", value) for value in (1, None)),
     ("features.columns", []),
     ("features", None),
     ("predictor.classes", np.array(["cat"])),

@@ -352,7 +352,7 @@ def test_a_replaced_journal_is_announced_on_the_page_and_in_the_terminal(table_f
 
 def test_the_command_names_what_is_missing(table_file, capsys, monkeypatch):
     assert main(["studio", str(table_file)]) == 2
-    assert "--target COLUMN" in capsys.readouterr().err
+    assert "Missing option '--target'" in capsys.readouterr().err
     with socket.create_server(("127.0.0.1", 0)) as taken:
         words = ["--target", "kind", "--ignore", "note", "--port", str(taken.getsockname()[1])]
         assert main(["studio", str(table_file), *words]) == 2

@@ -5,17 +5,15 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pandas.tseries.api import guess_datetime_format
 
-from graphmargin.tables import column_parsing
 from graphmargin.tables.column_parsing import (
     MISSING_TEXTS,
-    find_number_format,
     parse_dates,
     parse_numbers,
     parse_texts,
 )
 from graphmargin.tables.table_features import fit_features
+from graphmargin.tables.text_formats import find_number_format
 
 # What a number is, in other words than those of the library.
 PLAIN = re.compile(r"[+-]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?")
@@ -60,31 +58,6 @@ def test_the_format_of_numbers_is_detected(cells, number_format, numbers):
     assert ("" if number_format in ("plain", "boolean") else number_format) in use.note
 
 
-@pytest.mark.parametrize(
-    "cells",
-    [
-        ["007", "1"],
-        ["-00", "1"],
-        ["1234567890123456789"],
-        ["1 234"],
-        ["1,5", "1.5e3"],
-        ["x"],
-        ["NA"],
-    ],
-)
-def test_text_with_other_cells_has_no_number_format(cells):
-    assert find_number_format(pd.Series(cells, dtype="str")) is None
-
-
-def test_an_ambiguous_comma_is_decimal_between_semicolons(tmp_path):
-    from graphmargin.tables import read_table
-
-    for separator, number_format in ((";", "decimal comma"), ("|", "thousands commas")):
-        path = tmp_path / "a.csv"
-        path.write_text(f"x{separator}y\n1,234{separator}1\n")
-        assert find_number_format(read_table(path)["x"]) == number_format
-
-
 def test_the_text_of_a_cell_does_not_depend_on_its_column():
     whole, mixed = pd.Series([1.0, 2.0], dtype=object), pd.Series([1.0, "n.a."], dtype=object)
     assert parse_texts(whole)[0][0] == parse_texts(mixed)[0][0] == parse_texts(pd.Series([1]))[0][0]
@@ -94,18 +67,3 @@ def test_texts_that_mean_missing_are_missing_dates():
     values, bad = parse_dates(pd.Series(["2024-05-01", "NA", ""]), None)
     assert not bad.any()
     assert values.isna().tolist() == [False, True, True]
-
-
-def test_only_short_texts_are_tried_as_dates(monkeypatch):
-    """pandas takes minutes to find out that a word of a megabyte is no date."""
-    lengths = []
-
-    def guess(cell, **options):
-        lengths.append(len(cell))
-        return guess_datetime_format(cell, **options)
-
-    monkeypatch.setattr(column_parsing, "guess_datetime_format", guess)
-    words = pd.Series(["ACGT" * 500_000, "2024-05-01"])
-    assert column_parsing.find_date_format(words) is None
-    assert column_parsing.find_date_format(words[1:]) == "%Y-%m-%d"
-    assert max(lengths) <= 100

@@ -123,7 +123,7 @@ def test_excel_cells_keep_their_types(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.xls", "x", "the format is not supported; the name must end in .csv, .tsv"),
+        ("a.xls", "x", "cannot be read or written; save the workbook as .xlsx (formats: CSV .csv"),
         ("a.csv", "", "the file is empty"),
         ("a.csv", "\n \n", "the file is empty"),
         ("a.csv", b"a,b\n\0\1\2,3\n", "row 1 (line 2) has a NUL byte: this is not a text file"),
@@ -145,7 +145,8 @@ def test_excel_cells_keep_their_types(tmp_path):
         ("a.csv", "x,y,x\n1,2,3\n", "two columns are named 'x'; rename one of them"),
         ("a.csv", ",column 1\n1,2\n", "two columns are named 'column 1'; rename one of them"),
         ("a.jsonl", '{"a": 1}\n{"a": 1', "line 2 is not JSON"),
-        ("a.jsonl", '{"a": 1}\n[1]\n', "line 2 is not a JSON object"),
+        ("a.jsonl", '{"a": 1}\n1\n', "line 2 is not a JSON object"),
+        ("a.jsonl", '[{"a": 1},\n{"a": 2}]\n', "line 1 begins with a JSON array; JSON lines have"),
         ("a.jsonl", '{"a": 1, "a": 2}\n', "line 1 is not JSON: the key 'a' occurs twice"),
         ("a.jsonl", '{"a": 1}\n{"a": ["x\\ud800"]}', "line 2 has half of a surrogate pair"),
         ("a.jsonl", '{"\\udc00": 1}\n', "line 1 has half of a surrogate pair"),

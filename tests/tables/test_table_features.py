@@ -11,7 +11,7 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
 from graphmargin.datasets import load_digits, load_letter, load_segmentation
 from graphmargin.tables import TableError, read_table
-from graphmargin.tables.table_features import fit_features
+from graphmargin.tables.table_features import describe_columns, fit_features
 from graphmargin.tables.writing import table_writer
 
 N = 120
@@ -139,7 +139,7 @@ def test_a_table_without_usable_columns_raises_an_error():
     table = pd.DataFrame({"id": [3, 1, 9], "c": [1, 1, 1]})
     with pytest.raises(TableError, match=r"'id' \(an ID: all values differ\), 'c' \(constant\)"):
         fit_features(table)
-    with pytest.raises(TableError, match="no column can be used as a feature: there are none"):
+    with pytest.raises(TableError, match="no column can be used as a feature: there are no col"):
         fit_features(pd.DataFrame(index=[0, 1]))
 
 
@@ -215,7 +215,7 @@ def test_missing_values_have_indicators():
     features = fit_features(table)
     Z = features.transform(table)
     assert [use.n_features for use in features.columns] == [2, 2, 2]
-    assert [use.note for use in features.columns] == ["1 missing"] * 3
+    assert [(use.n_missing, use.remarks) for use in features.columns] == [(1, "1 missing")] * 3
     assert Z[2, 0] == pytest.approx((2.0 - 3.5) / np.std([1, 2, 9]))
     np.testing.assert_array_equal(Z[:, 1] > 0, [False, False, True, False])
     np.testing.assert_array_equal(Z[1, 2:4], [0, 0])
@@ -242,6 +242,72 @@ def test_unknown_categories_are_zero_and_many_are_grouped():
     Z = many.transform(pd.DataFrame({"kind": ["never seen", None, "k1"]}))
     assert (Z != 0).sum(axis=1).tolist() == [1, 0, 1]
     assert Z[0, -1] > 0
+
+
+def with_an_invalid_cell():
+    size = pd.Series([str(i % 7) for i in range(40)], dtype="str")
+    return pd.DataFrame({"size": size.mask(size.index == 16, "oops"), "kind": ["a", "b"] * 20})
+
+
+def test_an_invalid_cell_is_missing_and_named():
+    table = with_an_invalid_cell()
+    features = fit_features(table)
+    use = features.columns[0]
+    assert (use.role, use.n_features, use.n_missing) == ("number", 2, 0)
+    assert use.remarks == "1 cell is not a number"
+    assert features.warnings == (
+        "column 'size': 1 cell is not a number and counts as missing ('oops' in row 17); correct "
+        "it, or name the column in `category` if it has categories",
+    )
+    Z = features.transform(table)
+    empty = features.transform(table.assign(size=table["size"].mask(table["size"] == "oops")))
+    np.testing.assert_array_equal(Z, empty)
+
+
+def test_new_tables_are_read_as_strictly_as_the_first_one():
+    invalid = pd.DataFrame({"size": ["1", "x"], "kind": "a"}, index=pd.RangeIndex(100, 102))
+    lenient = fit_features(with_an_invalid_cell())
+    assert np.isfinite(lenient.transform(invalid)).all()
+    (text,) = lenient.warnings_on(lenient.invalid_cells(invalid))
+    assert text == "column 'size': 1 cell is not a number and counts as missing ('x' in row 102)"
+    strict = fit_features(with_an_invalid_cell().replace({"size": {"oops": "1"}}))
+    assert strict.warnings == ()
+    assert strict.invalid_cells(invalid) == {}
+    with pytest.raises(TableError, match="has 'x' in row 102, which is not a number"):
+        strict.transform(invalid)
+
+
+def test_a_column_is_a_category_if_the_user_says_so(tmp_path):
+    table = pd.DataFrame({"id": range(8), "size": [1.0, 2.0, 2.0, None] * 2, "same": 1})
+    features = fit_features(table, category=["id", "size", "same"])
+    assert [use.role for use in features.columns] == ["category", "category", "left out"]
+    assert features.encoders[1].values == ("1", "2")
+    with table_writer(tmp_path / "a.csv") as write:
+        write(table.assign(size=table["size"].astype("Int64")))
+    np.testing.assert_array_equal(
+        features.transform(read_table(tmp_path / "a.csv")), features.transform(table)
+    )
+
+
+def test_options_of_a_column_must_agree():
+    table = pd.DataFrame({"x": [1.0, 2.0], "v": [[1.0], [2.0]]})
+    with pytest.raises(TableError, match="'x' is in both `category` and `ignore`; choose one"):
+        fit_features(table, ignore=["x"], category=["x"])
+    with pytest.raises(TableError, match="`category`: there is no column 'y'"):
+        fit_features(table, category=["y"])
+    with pytest.raises(TableError, match="`category`: column 'v' has cells of type list"):
+        fit_features(table, category=["v"])
+
+
+def test_columns_are_described_without_fitting_encoders(monkeypatch):
+    from graphmargin.tables import encoders
+
+    table = mixed().assign(many=[f"k{i % 60}" for i in range(N)], left=1)
+    expected = fit_features(table)
+    monkeypatch.setattr(encoders, "fit_text", None)
+    columns, scaling = describe_columns(table)
+    assert columns == expected.columns
+    assert scaling == expected.scaling
 
 
 def test_order_of_columns_and_other_columns_do_not_matter(features):

@@ -16,6 +16,7 @@ import typer
 from graphmargin import __version__
 from graphmargin._errors import InputError, printable
 from graphmargin.cli import audit, demo, explain, info, label, predict, studio, suggest
+from graphmargin.cli.options import columns_to_choose, with_option_names
 
 REQUIRED_PACKAGES = ("jinja2", "openpyxl", "pandas", "pyarrow")
 """Packages that commands import."""
@@ -61,9 +62,12 @@ def run(argv: Sequence[str] | None = None) -> int:
     except typer.TyperException as error:
         context = getattr(error, "ctx", None)
         command = context.command_path if context else "graphmargin"
-        return _print_error(error.format_message() + _rejected_value(error), command)
+        text = error.format_message() + _rejected_value(error)
+        if context and getattr(getattr(error, "param", None), "name", None) == "target":
+            text = f"{text} {columns_to_choose(context)}"
+        return _print_error(text, command)
     except InputError as error:
-        return _print_error(str(error))
+        return _print_error(with_option_names(str(error)))
     except OSError as error:
         # The user can correct a system error: it is about a path on the command line, or the disk.
         if error.filename is None and error.errno == errno.ENOSPC:  # no file, hence stdout

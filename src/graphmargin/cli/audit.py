@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from graphmargin.cli.options import (
+    Category,
     ClassWeights,
     Ignore,
     Json,
@@ -19,8 +20,9 @@ from graphmargin.cli.options import (
     TargetOption,
     Unlabeled,
     parse_class_weight,
+    with_option_names,
 )
-from graphmargin.cli.printing import console, line, print_json
+from graphmargin.cli.printing import console, line, print_json, print_warnings
 from graphmargin.cli.progress import show_progress
 from graphmargin.cli.row_lists import Out, check_list, list_row, print_list, write_list
 
@@ -56,6 +58,7 @@ def audit(
     unlabeled: Unlabeled = [],  # noqa: B006 - typer copies it
     ignore: Ignore = [],  # noqa: B006 - typer copies it
     keep: Keep = [],  # noqa: B006 - typer copies it
+    category: Category = [],  # noqa: B006 - typer copies it
     method: MethodOption = "auto",
     class_weight: ClassWeights = None,
     n_jobs: NJobs = None,
@@ -64,13 +67,14 @@ def audit(
     quiet: Quiet = False,
 ) -> None:
     """Print the rows whose labels look wrong."""
-    from graphmargin.labeling.label_audit import audit_labels
     from graphmargin.labeling.labeled_table import label_rows
     from graphmargin.labeling.labeling_task import read_task
 
     weights = parse_class_weight(class_weight)
     check_list(out, table)
-    task = read_task(table, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
+    task = read_task(
+        table, target, unlabeled=unlabeled, ignore=ignore, keep=keep, category=category
+    )
     with show_progress(quiet=quiet or json) as listener:
         labeled = label_rows(
             task,
@@ -80,7 +84,7 @@ def audit(
             seed=seed,
             listener=listener,
         )
-    audited = audit_labels(labeled, threshold)
+    audited = labeled.label_errors(threshold)
     notes = audited.notes or ()
     rows = [
         list_row(HEADER, (note.row, note.label, note.other, round(note.score, 3)), note.cells)
@@ -88,6 +92,7 @@ def audit(
     ]
     if out is not None:
         write_list(out, table, HEADER, rows)
+    warnings = [with_option_names(text) for text in task.warnings]
     if json:
         print_json(
             {
@@ -98,9 +103,11 @@ def audit(
                 "expected_false_alarms": audited.expected_false_alarms,
                 "summary": audited.summary,
                 "suspicious_labels": notes[:n],
+                "warnings": warnings,
             }
         )
     elif not quiet:
+        print_warnings(warnings)
         if rows:
             console().print(line(audited.summary))
         print_list(HEADER, rows, audited.summary)

@@ -13,7 +13,7 @@ import typer
 
 from graphmargin._errors import InputError
 from graphmargin.cli.files import check_files, write_model_and_page
-from graphmargin.cli.options import default_output_folder
+from graphmargin.cli.options import default_output_folder, with_option_names_in
 from graphmargin.cli.progress import show_progress
 
 if TYPE_CHECKING:
@@ -66,6 +66,7 @@ def label_on_dask(
     unlabeled: Sequence[str],
     ignore: Sequence[str],
     keep: Sequence[str],
+    category: Sequence[str],
     class_weight: ClassWeight,
     seed: int,
     began: float,
@@ -96,17 +97,18 @@ def label_on_dask(
             unlabeled=unlabeled,
             ignore=ignore,
             keep=keep,
+            category=category,
         )
         for path in (model, report):
             if path is not None:
                 _check_file(path, request)
-        check_files(model, report)
+        check_files({"--model": model, "--report": report})
         listener = stack.enter_context(show_progress(quiet=quiet))
         stack.enter_context(progress_listener(listener))
         cluster = stack.enter_context(cluster_at(dask))
         stack.enter_context(locked(work_folder))
         labeled = label_table(cluster, request, class_weight=class_weight, seed=seed, began=began)
-        summary = summarize_table(labeled)
+        summary = with_option_names_in(summarize_table(labeled))
         content = None if report is None else Report(summary=summary)
         inputs = [Path(file.url) for file in request.source.files]
         # The model and the report appear together with the table.

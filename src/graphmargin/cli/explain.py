@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from graphmargin.cli.options import (
+    Category,
     ClassWeights,
     Ignore,
     Json,
@@ -19,8 +20,9 @@ from graphmargin.cli.options import (
     TargetOption,
     Unlabeled,
     parse_class_weight,
+    with_option_names,
 )
-from graphmargin.cli.printing import console, line, print_json, print_table
+from graphmargin.cli.printing import console, line, print_json, print_table, print_warnings
 from graphmargin.cli.progress import show_progress
 
 if TYPE_CHECKING:
@@ -53,6 +55,7 @@ def explain(
     unlabeled: Unlabeled = [],  # noqa: B006 - typer copies it
     ignore: Ignore = [],  # noqa: B006 - typer copies it
     keep: Keep = [],  # noqa: B006 - typer copies it
+    category: Category = [],  # noqa: B006 - typer copies it
     method: MethodOption = "auto",
     class_weight: ClassWeights = None,
     n_jobs: NJobs = None,
@@ -65,7 +68,9 @@ def explain(
     from graphmargin.labeling.labeling_task import read_task
 
     weights = parse_class_weight(class_weight)
-    task = read_task(table, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
+    task = read_task(
+        table, target, unlabeled=unlabeled, ignore=ignore, keep=keep, category=category
+    )
     position = find_row(task, row, id_column)
     with show_progress(quiet=json) as listener:
         labeled = label_rows(
@@ -80,6 +85,7 @@ def explain(
     if json:
         print_json(explanation)
     else:
+        print_warnings(map(with_option_names, task.warnings))
         _print_explanation(explanation, target)
 
 

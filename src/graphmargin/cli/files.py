@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
+
+from graphmargin._errors import InputError
 
 if TYPE_CHECKING:
     from graphmargin.models.table_model import TableModel
@@ -16,13 +18,30 @@ class _Labeled(Protocol):
     def model(self, **details: Any) -> TableModel: ...
 
 
-def check_files(*files: Path | None) -> None:
-    """Raise an error before the work begins if a file cannot be written or is named twice."""
-    from graphmargin._files import check_writable
+def check_files(files: Mapping[str, Path | None], *, inputs: Sequence[Path] = ()) -> None:
+    """Raise an error before the work begins if a file cannot be written or is named twice.
 
-    named = [path for path in files if path is not None]
-    for i, path in enumerate(named[1:], start=1):
-        check_writable(path, inputs=named[:i])
+    Parameters
+    ----------
+    files : mapping from str to Path or None
+        Files by the options that name them.
+    inputs : sequence of Path
+        Files that must not be overwritten.
+    """
+    from graphmargin._files import PAGE_ENDINGS, check_writable
+
+    used = list(inputs)
+    for option, path in files.items():
+        if path is None:
+            continue
+        if not path.parent.exists():
+            msg = f"{option} {path}: the folder {path.parent} does not exist; make it first"
+            raise InputError(msg)
+        check_writable(path, inputs=used)
+        if option == "--report" and path.suffix.lower() not in PAGE_ENDINGS:
+            msg = f"{option} {path}: the report is a web page; choose a name that ends in .html"
+            raise InputError(msg)
+        used.append(path)
 
 
 def write_model_and_page(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,6 +18,7 @@ from graphmargin.cli.dask_commands import (
 )
 from graphmargin.cli.files import check_files, write_model_and_page
 from graphmargin.cli.options import (
+    Category,
     ClassWeights,
     Dask,
     Ignore,
@@ -35,6 +36,7 @@ from graphmargin.cli.options import (
     TargetOption,
     Unlabeled,
     parse_class_weight,
+    with_option_names_in,
 )
 from graphmargin.cli.printing import console, line, print_json, print_summary
 from graphmargin.cli.progress import show_progress
@@ -106,6 +108,7 @@ def label(
     unlabeled: Unlabeled = [],  # noqa: B006 - typer copies it
     ignore: Ignore = [],  # noqa: B006 - typer copies it
     keep: Keep = [],  # noqa: B006 - typer copies it
+    category: Category = [],  # noqa: B006 - typer copies it
     min_confidence: MinConfidence = 0.0,
     sets: Sets = None,
     method: MethodOption = "auto",
@@ -151,6 +154,7 @@ def label(
             unlabeled=unlabeled,
             ignore=ignore,
             keep=keep,
+            category=category,
             class_weight=weights,
             seed=seed,
             began=began,
@@ -160,18 +164,21 @@ def label(
         return
     check_option_conflicts({"--work-dir": work_dir, "--resume": resume}, "needs --dask")
     from graphmargin.labeling.labeling_task import check_has_unlabeled, check_new_columns, read_task
+    from graphmargin.tables.file_formats import format_of
     from graphmargin.tables.format_limits import check_storable
-    from graphmargin.tables.writing import check_output, table_writer
+    from graphmargin.tables.writing import table_writer
 
     source = Path(table)
     labeled_file = default_output(source, "labeled") if out is None else Path(out)
-    check_output(labeled_file, inputs=[source])
-    check_files(source, labeled_file, model, report)
+    for path in (source, labeled_file):
+        format_of(path)
+    check_files({"--out": labeled_file, "--model": model, "--report": report}, inputs=[source])
     task = read_task(
         *(source, target),
         unlabeled=unlabeled,
         ignore=ignore,
         keep=keep,
+        category=category,
         min_classes=2 if journal is None else 0,
     )
     if journal is not None:
@@ -222,6 +229,7 @@ def fit(
     unlabeled: Unlabeled = [],  # noqa: B006 - typer copies it
     ignore: Ignore = [],  # noqa: B006 - typer copies it
     keep: Keep = [],  # noqa: B006 - typer copies it
+    category: Category = [],  # noqa: B006 - typer copies it
     method: MethodOption = "auto",
     class_weight: ClassWeights = None,
     n_jobs: NJobs = None,
@@ -234,8 +242,10 @@ def fit(
     from graphmargin.labeling.labeling_task import read_task
 
     weights = parse_class_weight(class_weight)
-    check_files(table, model, report)
-    task = read_task(table, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
+    check_files({"--model": model, "--report": report}, inputs=[table])
+    task = read_task(
+        table, target, unlabeled=unlabeled, ignore=ignore, keep=keep, category=category
+    )
     labeled, summary, content = _label_task(
         task, method, weights, n_jobs, seed, report, began=began, quiet=quiet or json
     )
@@ -261,8 +271,6 @@ def _label_task(
     """Return the labeled table, its summary and, if a file for it is named, its report."""
     from graphmargin._progress import announce
     from graphmargin.labeling.labeled_table import label_rows
-    from graphmargin.labeling.summary import summarize
-    from graphmargin.labeling.table_report import report_on
 
     with show_progress(quiet=quiet) as listener:
         labeled = label_rows(
@@ -277,10 +285,11 @@ def _label_task(
             began=began,
         )
         if report is None:
-            return labeled, summarize(labeled), None
+            return labeled, with_option_names_in(labeled.summary), None
         with announce(listener, "report"):
-            content = report_on(labeled)
-            return labeled, content.summary, content
+            content = labeled.content
+        summary = with_option_names_in(content.summary)
+        return labeled, summary, replace(content, summary=summary)
 
 
 def _print_result(summary: Summary, files: dict[str, str], *, json: bool, quiet: bool) -> None:

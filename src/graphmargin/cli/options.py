@@ -4,19 +4,76 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 import typer
 
 from graphmargin._files import file_stem
 
+if TYPE_CHECKING:
+    from graphmargin.labeling.column_overview import ColumnOverview
+    from graphmargin.report.summary import Summary
+
+_Warned = TypeVar("_Warned", "Summary", "ColumnOverview")
+
 FORMATS = "CSV, TSV, Parquet, Excel or JSON lines"
 
 
-def check_regular(path: Path) -> Path:
-    """Raise an error for an input that is no regular file, because reading a FIFO would block."""
-    if path.exists() and not path.is_file():
+OPTIONS = {
+    "category": "--category",
+    "class_weight": "--class-weight",
+    "coverage": "--sets",
+    "ignore": "--ignore",
+    "keep": "--keep",
+    "method": "--method",
+    "min_confidence": "--min-confidence",
+    "n_jobs": "--jobs",
+    "target": "--target",
+    "unlabeled": "--unlabeled",
+}
+"""Options by the arguments of functions that messages name."""
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+(.*)")
+
+
+def with_option_names(text: str) -> str:
+    """Return a message in which arguments of functions are called by their options.
+
+    Examples
+    --------
+    >>> with_option_names("`keep`: there is no column 'x'; see `graphmargin info`")
+    "--keep: there is no column 'x'; see `graphmargin info`"
+    """
+    return re.sub(r"`(\w+)`", lambda match: OPTIONS.get(match[1], match[0]), text)
+
+
+def with_option_names_in(result: _Warned) -> _Warned:
+    """Return a summary or an overview whose warnings call arguments by their options."""
+    return replace(result, warnings=tuple(map(with_option_names, result.warnings)))
+
+
+def check_file(context: typer.Context, path: Path) -> Path:
+    """Return the path of a file that can be read, or raise an error."""
+    has_dask = any(param.name == "dask" for param in context.command.params)
+    url = _URL.fullmatch(str(path))
+    if url is not None:
+        msg = f"'{url[1]}://{url[2]}' is a URL; download the file, and pass its path."
+        if has_dask:
+            msg += " With --dask, Parquet files may be on storage, such as s3://bucket/folder."
+        raise typer.BadParameter(msg)
+    if not path.exists():
+        msg = f"file {str(path)!r} does not exist."
+        raise typer.BadParameter(msg)
+    if path.is_dir():
+        msg = f"{str(path)!r} is a folder; pass one of its files."
+        if has_dask:
+            msg += " With --dask, it may be a folder of Parquet files."
+        raise typer.BadParameter(msg)
+    if not os.access(path, os.R_OK):
+        msg = f"file {str(path)!r} is not readable."
+        raise typer.BadParameter(msg)
+    if not path.is_file():  # reading a FIFO would block
         msg = f"file {str(path)!r} is not a regular file."
         raise typer.BadParameter(msg)
     return path
@@ -24,9 +81,27 @@ def check_regular(path: Path) -> Path:
 
 def file_argument(metavar: str, help_text: str) -> Any:
     """Return an argument that must be an existing regular file."""
-    return typer.Argument(
-        metavar=metavar, exists=True, dir_okay=False, callback=check_regular, help=help_text
-    )
+    return typer.Argument(metavar=metavar, callback=check_file, help=help_text)
+
+
+def columns_to_choose(context: typer.Context) -> str:
+    """Return a sentence with the columns of TABLE, one of which `--target` has to name.
+
+    Without a table that can be read, it says why.
+    """
+    from graphmargin._errors import InputError
+    from graphmargin.tables.column_names import format_names
+    from graphmargin.tables.reading import read_chunks, table_name
+
+    table = context.params.get("table")
+    if table is None or context.params.get("dask") is not None:
+        return "Name the column with the labels."
+    try:
+        columns = next(read_chunks(Path(table), 1)).columns
+    except (InputError, OSError) as error:
+        return str(error)
+    names = format_names([str(name) for name in columns])
+    return f"Name the column with the labels; {table_name(Path(table))} has: {names}"
 
 
 Table: TypeAlias = Annotated[Path, file_argument("TABLE", f"A {FORMATS} file.")]
@@ -41,20 +116,10 @@ Dask: TypeAlias = Annotated[
 ]
 
 
-def _check_file(context: typer.Context, table: str) -> str:
+def _check_file_unless_dask(context: typer.Context, table: str) -> str:
     """Raise an error if TABLE is no file; with --dask, it may also be a folder or a URL."""
     if context.params.get("dask") is None:
-        path = Path(table)
-        if not path.exists():
-            msg = f"file {table!r} does not exist."
-            raise typer.BadParameter(msg)
-        if path.is_dir():
-            msg = f"file {table!r} is a directory."
-            raise typer.BadParameter(msg)
-        if not os.access(path, os.R_OK):
-            msg = f"file {table!r} is not readable."
-            raise typer.BadParameter(msg)
-        check_regular(path)
+        check_file(context, Path(table))
     return table
 
 
@@ -62,7 +127,7 @@ TableOrUrl: TypeAlias = Annotated[
     str,
     typer.Argument(
         metavar="TABLE",
-        callback=_check_file,
+        callback=_check_file_unless_dask,
         help=f"A {FORMATS} file; with --dask, a file, folder, pattern or URL of Parquet files.",
     ),
 ]
@@ -91,6 +156,13 @@ Keep: TypeAlias = Annotated[
     typer.Option(
         metavar="COLUMN",
         help="Column that is a feature although it looks like an ID; can be repeated.",
+    ),
+]
+Category: TypeAlias = Annotated[
+    list[str],
+    typer.Option(
+        metavar="COLUMN",
+        help="Column that is a category, whatever its cells look like; can be repeated.",
     ),
 ]
 

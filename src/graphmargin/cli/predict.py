@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from graphmargin._files import default_output
 from graphmargin._permissions import made_from
 from graphmargin.cli.dask_commands import check_unsupported, predict_on_dask
+from graphmargin.cli.files import check_files
 from graphmargin.cli.options import (
     Dask,
     Json,
@@ -91,9 +92,11 @@ def _predict_file(
 ) -> PredictionSummary:
     from graphmargin._progress import announce
     from graphmargin.labeling.prediction import load_table_model, predict_file
-    from graphmargin.tables.writing import check_output
+    from graphmargin.tables.file_formats import format_of
 
-    check_output(out, inputs=[table, model])
+    for path in (table, out):
+        format_of(path)
+    check_files({"--out": out}, inputs=[table, model])
     loaded = load_table_model(model)
     with (
         made_from(table, model),

@@ -101,10 +101,15 @@ def print_summary(summary: Summary, files: Mapping[str, str]) -> None:
     print_table(header, rows[:MAX_CLASSES], n_needed=4)
     if len(rows) > MAX_CLASSES:
         out.print(line(f"and {len(rows) - MAX_CLASSES} more classes", style="dim"))
-    for warning in summary.warnings:
-        out.print(line(("! ", "bold yellow"), warning))
+    print_warnings(summary.warnings)
     for name, path in files.items():
         out.print(line((f"{name:<{NAME_WIDTH}}", "dim"), (path, "green")))
+
+
+def print_warnings(warnings: Iterable[str]) -> None:
+    """Print sentences that a user should do something about."""
+    for warning in warnings:
+        console().print(line(("! ", "bold yellow"), warning))
 
 
 def _print_entry(out: Console, name: str, text: str) -> None:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 
+from graphmargin.cli.files import check_files
 from graphmargin.cli.printing import console, line, print_table
 
 Out: TypeAlias = Annotated[
@@ -17,10 +18,11 @@ Out: TypeAlias = Annotated[
 
 def check_list(out: Path | None, table: Path) -> None:
     """Raise an error before the work begins if the file cannot be written."""
-    from graphmargin.tables.writing import check_output
+    from graphmargin.tables.file_formats import format_of
 
     if out is not None:
-        check_output(out, inputs=[table])
+        format_of(out)
+        check_files({"--out": out}, inputs=[table])
 
 
 def list_row(

@@ -14,8 +14,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from graphmargin.cli.options import Ignore, Keep, Unlabeled, check_regular
-from graphmargin.cli.printing import console, line
+from graphmargin.cli.options import (
+    Category,
+    Ignore,
+    Keep,
+    Unlabeled,
+    check_file,
+    columns_to_choose,
+    with_option_names,
+)
+from graphmargin.cli.printing import console, line, print_warnings
 
 if TYPE_CHECKING:
     from graphmargin.studio.service import Studio
@@ -41,14 +49,17 @@ Examples:
 """
 
 
+def _check_table(context: typer.Context, path: Path | None) -> Path | None:
+    return None if path is None else check_file(context, path)
+
+
 def studio(
+    context: typer.Context,
     table: Annotated[
         Path | None,
         typer.Argument(
             metavar="[TABLE]",
-            exists=True,
-            dir_okay=False,
-            callback=lambda path: None if path is None else check_regular(path),
+            callback=_check_table,
             help="A CSV, TSV, Parquet, Excel or JSON lines file; by default, digits.",
         ),
     ] = None,
@@ -64,6 +75,7 @@ def studio(
     unlabeled: Unlabeled = [],  # noqa: B006 - typer copies it
     ignore: Ignore = [],  # noqa: B006 - typer copies it
     keep: Keep = [],  # noqa: B006 - typer copies it
+    category: Category = [],  # noqa: B006 - typer copies it
     host: Annotated[
         str,
         typer.Option(
@@ -87,17 +99,26 @@ def studio(
     if table is None:
         table, target = _write_digits(), "digit"
     elif target is None:
-        msg = "the column of labels is missing; name it with --target COLUMN"
-        raise typer.BadParameter(msg, param_hint="--target")
+        msg = f"Missing option '--target' / '-t'. {columns_to_choose(context)}, or a new name"
+        raise typer.TyperException(msg)
     from graphmargin.labeling.labeling_task import read_task
     from graphmargin.studio.server import make_server
     from graphmargin.studio.service import Studio
 
     console().print(line(f"reading {table} and building its graph"))
-    task = read_task(table, target, unlabeled=unlabeled, ignore=ignore, keep=keep, min_classes=0)
+    task = read_task(
+        table,
+        target,
+        unlabeled=unlabeled,
+        ignore=ignore,
+        keep=keep,
+        category=category,
+        min_classes=0,
+    )
     session = Studio(task, table)
     try:
         server = make_server(session, host=host, port=port, announce=_print_address)
+        print_warnings(map(with_option_names, task.warnings))
         for note in session.notes:
             console().print(line(note, style="yellow"))
         if host != LOCAL_HOST:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from graphmargin.cli.options import (
+    Category,
     ClassWeights,
     Ignore,
     Json,
@@ -19,8 +20,9 @@ from graphmargin.cli.options import (
     TargetOption,
     Unlabeled,
     parse_class_weight,
+    with_option_names,
 )
-from graphmargin.cli.printing import print_json
+from graphmargin.cli.printing import print_json, print_warnings
 from graphmargin.cli.progress import show_progress
 from graphmargin.cli.row_lists import Out, check_list, list_row, print_list, write_list
 
@@ -46,6 +48,7 @@ def suggest(
     unlabeled: Unlabeled = [],  # noqa: B006 - typer copies it
     ignore: Ignore = [],  # noqa: B006 - typer copies it
     keep: Keep = [],  # noqa: B006 - typer copies it
+    category: Category = [],  # noqa: B006 - typer copies it
     method: MethodOption = "auto",
     class_weight: ClassWeights = None,
     n_jobs: NJobs = None,
@@ -57,11 +60,12 @@ def suggest(
     from graphmargin._progress import announce
     from graphmargin.labeling.labeled_table import label_rows
     from graphmargin.labeling.labeling_task import check_has_unlabeled, read_task
-    from graphmargin.labeling.suggestions import suggest_rows
 
     weights = parse_class_weight(class_weight)
     check_list(out, table)
-    task = read_task(table, target, unlabeled=unlabeled, ignore=ignore, keep=keep)
+    task = read_task(
+        table, target, unlabeled=unlabeled, ignore=ignore, keep=keep, category=category
+    )
     check_has_unlabeled(task)
     with show_progress(quiet=quiet or json) as listener:
         labeled = label_rows(
@@ -73,7 +77,7 @@ def suggest(
             listener=listener,
         )
         with announce(listener, "suggestions"):
-            suggestions = suggest_rows(labeled, n)
+            suggestions = labeled.suggest(n)
     rows = [
         list_row(
             HEADER,
@@ -84,7 +88,9 @@ def suggest(
     ]
     if out is not None:
         write_list(out, table, HEADER, rows)
+    warnings = [with_option_names(text) for text in task.warnings]
     if json:
-        print_json({"suggestions": suggestions})
+        print_json({"suggestions": suggestions, "warnings": warnings})
     elif not quiet:
+        print_warnings(warnings)
         print_list(HEADER, rows, "There are no rows to suggest.")

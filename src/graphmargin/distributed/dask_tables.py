@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -48,9 +48,11 @@ from graphmargin.search.parameters import (
     KernelParameters,
     WalkParameters,
 )
+from graphmargin.tables.column_names import check_not_target
 from graphmargin.tables.reading import to_frame
 from graphmargin.tables.table_errors import TableError
 from graphmargin.tables.table_features import TableFeatures, fit_features
+from graphmargin.tables.target import similar_class_warnings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,7 +73,7 @@ class TableRequest:
         Name of the table in summaries.
     source : Source
     label : LabelColumn
-    ignore, keep : tuple of str
+    ignore, keep, category : tuple of str
     layout : Layout
         The columns of the result.
     out, work_dir : Folder
@@ -83,6 +85,7 @@ class TableRequest:
     label: LabelColumn
     ignore: tuple[str, ...]
     keep: tuple[str, ...]
+    category: tuple[str, ...]
     layout: Layout
     out: Folder
     work_dir: Folder
@@ -99,6 +102,7 @@ def open_table(
     unlabeled: Sequence[str] = (),
     ignore: Sequence[str] = (),
     keep: Sequence[str] = (),
+    category: Sequence[str] = (),
 ) -> TableRequest:
     """Return the request for a table, after checks that read only the footers of its files.
 
@@ -120,6 +124,8 @@ def open_table(
         Columns that are not features.
     keep : sequence of str
         Columns that are features although they look like an ID.
+    category : sequence of str
+        Columns that are categories whatever their cells are.
 
     Raises
     ------
@@ -151,8 +157,9 @@ def open_table(
             "folder"
         )
         raise WorkDirError(msg)
+    check_not_target(target, keep=keep, category=category)
     source = open_source(table, ROWS_PER_RANGE)
-    check_columns(source.schema, [target, *ignore, *keep], source.files[0].url)
+    check_columns(source.schema, [target, *ignore, *keep, *category], source.files[0].url)
     check_types(source.files, source.schema.names, any_type=[target])
     return TableRequest(
         name=posixpath.basename(table.rstrip("/")) or table,
@@ -160,6 +167,7 @@ def open_table(
         label=LabelColumn(target, UNLABELED_IN_TABLES.with_texts(unlabeled)),
         ignore=tuple(ignore),
         keep=tuple(keep),
+        category=tuple(category),
         layout=table_layout(source, target),
         out=out_folder,
         work_dir=work_folder,
@@ -240,7 +248,9 @@ def label_table(
     )
     sample = sample_table(cluster, request, seed)
     ignore = (request.label.name, *request.ignore)
-    features = fit_features(sample, ignore=ignore, keep=request.keep)
+    features = _without_rows(
+        fit_features(sample, ignore=ignore, keep=request.keep, category=request.category)
+    )
     fitted = run_fit(
         cluster,
         FitRequest(
@@ -271,6 +281,15 @@ def label_table(
     )
 
 
+def _without_rows(features: TableFeatures) -> TableFeatures:
+    """Return features whose invalid cells have no rows, which would be those of the sample."""
+    columns = [
+        use if use.invalid is None else replace(use, invalid=replace(use.invalid, rows=()))
+        for use in features.columns
+    ]
+    return replace(features, columns=tuple(columns))
+
+
 def summarize_table(labeled: LabeledOnCluster) -> Summary:
     """Return the summary of a table that a cluster labeled."""
     request, fitted = labeled.request, labeled.fitted
@@ -296,7 +315,12 @@ def summarize_table(labeled: LabeledOnCluster) -> Summary:
         candidates=candidates_of(choice),
         supervised_share=choice.supervised_weight,
         estimate=None if held_out is None else estimate_accuracy(held_out, table.classes),
-        warnings=(*labeled.warnings, *(piece.for_tables for piece in advice if piece.for_tables)),
+        warnings=(
+            *labeled.features.warnings,
+            *similar_class_warnings(table.classes),
+            *labeled.warnings,
+            *(piece.for_tables for piece in advice if piece.for_tables),
+        ),
         seconds=labeled.seconds,
         version=__version__,
         cluster=ClusterUse(

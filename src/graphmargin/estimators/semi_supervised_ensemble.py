@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
@@ -176,14 +177,22 @@ class SemiSupervisedEnsemble(SemiSupervisedClassifier):
             if len(table) < 2:
                 msg = f"`X` must have at least 2 rows, got {len(table)}"
                 raise ValueError(msg)
-            from graphmargin.tables.table_features import fit_transform  # imports pandas
+            from graphmargin.tables.table_features import (  # imports pandas
+                column_warnings,
+                fit_transform,
+            )
 
             self.features_, rows = fit_transform(table, in_one_unit=self.scale == "none")
+            for text in column_warnings(self.features_.columns, "give it the type 'category'"):
+                warnings.warn(text, UserWarning, stacklevel=5)
             return rows
         if self.features_ is None:
             return super()._validate_rows(X, reset=False, **options)
         validate_data(self, X, reset=False, skip_check_array=True)
-        return self.features_.transform(as_pandas(X, [use.name for use in self.features_.columns]))
+        table = as_pandas(X, [use.name for use in self.features_.columns])
+        for text in self.features_.warnings_on(self.features_.invalid_cells(table)):
+            warnings.warn(text, UserWarning, stacklevel=4)
+        return self.features_.transform(table)
 
     def _members(self, X: Any, labels: EncodedLabels, *, has_graph: bool) -> list[Member]:
         views: tuple[View, ...] = (AS_GIVEN,)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from graphmargin._checks import check_real
 from graphmargin._progress import progress_listener
 from graphmargin._rows import is_frame
 from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray, ProgressListener
@@ -253,6 +252,7 @@ def label_table(
     unlabeled: Sequence[Any] = (),
     ignore: Sequence[str] = (),
     keep: Sequence[str] = (),
+    category: Sequence[str] = (),
     method: str = "auto",
     min_confidence: float = 0.0,
     coverage: float | None = None,
@@ -274,8 +274,9 @@ def label_table(
         `unlabeled` has it.
     unlabeled : sequence
         Further values that mean unlabeled, such as -1 or "?".
-    ignore, keep : sequence of str
-        Columns that are no features, and features that look like an ID.
+    ignore, keep, category : sequence of str
+        Columns that are no features, that are features although they look like an ID, and that are
+        categories whatever their cells are.
     method : str, default="auto"
         "auto" is the ensemble; else the name of one of its methods, such as "cut".
     min_confidence : float in [0, 1], default=0
@@ -316,7 +317,12 @@ def label_table(
     ['cat', 'cat', 'cat', 'dog', 'dog', 'dog']
     """
     began = time.perf_counter()
-    check_real("min_confidence", min_confidence)
+    if not 0 <= min_confidence <= 1:  # which nan is not, either
+        msg = f"`min_confidence` must be a number from 0 to 1, got {min_confidence!r}"
+        raise ValueError(msg)
+    if coverage is not None and not 0 < coverage < 1:
+        msg = f"`coverage` must be a number between 0 and 1, got {coverage!r}"
+        raise ValueError(msg)
     if isinstance(table, str | PathLike):
         frame, name = read_table(Path(table)), table_name(Path(table))
     elif is_frame(table):
@@ -328,7 +334,15 @@ def label_table(
         )
         raise TypeError(msg)
     markers = [str(value) for value in unlabeled]
-    task = task_of(frame, target, name=name, unlabeled=markers, ignore=ignore, keep=keep)
+    task = task_of(
+        frame,
+        target,
+        name=name,
+        unlabeled=markers,
+        ignore=ignore,
+        keep=keep,
+        category=category,
+    )
     check_new_columns(task, coverage)
     return label_rows(
         task,
@@ -395,7 +409,7 @@ def label_rows(
     labels, execution = task.target.labels, Execution(n_jobs, seed)
     held_out = default_held_out(labels, seed)
     if coverage is not None and not held_out.folds:
-        msg = "--sets needs labels that can be held out; label two or more rows of a class"
+        msg = "`coverage` needs labels that can be held out; label two or more rows of a class"
         raise TableError(msg)
     counts = np.bincount(labels.codes[labels.labeled])
     costs = class_weights(class_weight, labels.classes, counts)

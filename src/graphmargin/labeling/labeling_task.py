@@ -12,7 +12,12 @@ import numpy as np
 
 from graphmargin._typing import AnyArray, FloatArray
 from graphmargin.labeling.output_cells import label_cells
-from graphmargin.tables.column_names import ColumnUse, check_not_taken
+from graphmargin.tables.column_names import (
+    ColumnUse,
+    check_not_taken,
+    check_not_target,
+    format_names,
+)
 from graphmargin.tables.reading import read_table, table_name
 from graphmargin.tables.table_errors import TableError
 from graphmargin.tables.table_features import TableFeatures, fit_transform
@@ -55,6 +60,11 @@ class LabelingTask:
         """The use of all columns except for the target."""
         return tuple(use for use in self.features.columns if use.name != self.target.name)
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Sentences on cells that are missing because they are invalid, and on similar classes."""
+        return (*self.features.warnings, *self.target.warnings)
+
 
 def read_task(
     path: Path,
@@ -63,6 +73,7 @@ def read_task(
     unlabeled: Sequence[str] = (),
     ignore: Sequence[str] = (),
     keep: Sequence[str] = (),
+    category: Sequence[str] = (),
     min_classes: int = 2,
 ) -> LabelingTask:
     """Return the labeling task of a table in a file, see `task_of`."""
@@ -73,6 +84,7 @@ def read_task(
         unlabeled=unlabeled,
         ignore=ignore,
         keep=keep,
+        category=category,
         min_classes=min_classes,
     )
 
@@ -85,6 +97,7 @@ def task_of(
     unlabeled: Sequence[str] = (),
     ignore: Sequence[str] = (),
     keep: Sequence[str] = (),
+    category: Sequence[str] = (),
     min_classes: int = 2,
 ) -> LabelingTask:
     """Return the labeling task of a table, with its features and classes.
@@ -102,9 +115,16 @@ def task_of(
         Columns that are not features.
     keep : sequence of str
         Columns that are features although they look like an ID.
+    category : sequence of str
+        Columns that are categories whatever their cells are.
     min_classes : {0, 2}, default=2
         Smallest number of classes with a label. With 0, a column that the table does not have is
         added, without any label.
+
+    Raises
+    ------
+    TableError
+        If the table has no rows, the target has too few classes, or no column can be used.
 
     Examples
     --------
@@ -116,9 +136,19 @@ def task_of(
     """
     if min_classes == 0 and target not in map(str, table.columns):
         table = _with_empty_column(table, target)
+    check_not_target(target, keep=keep, category=category)
+    check_has_rows(table, name)
     labels = read_target(table, target, unlabeled=unlabeled, source=name, min_classes=min_classes)
-    features, X = fit_transform(table, ignore=(target, *ignore), keep=keep)
+    features, X = fit_transform(table, ignore=(target, *ignore), keep=keep, category=category)
     return LabelingTask(name, table, labels, features, X)
+
+
+def check_has_rows(table: pd.DataFrame, name: str) -> None:
+    """Raise `TableError` if a table has a header only."""
+    if not len(table):
+        columns = format_names([str(column) for column in table.columns])
+        msg = f"{name} has no rows, only a header (columns: {columns}); add rows"
+        raise TableError(msg)
 
 
 def _with_empty_column(table: pd.DataFrame, name: str) -> pd.DataFrame:
@@ -206,14 +236,27 @@ def check_has_unlabeled(task: LabelingTask) -> None:
     target = task.target
     if not target.labeled.all():
         return
-    counts = np.bincount(target.codes)
-    marker, n_marked = str(target.classes[counts.argmax()]), counts.max()
-    hint = (
-        f"if {marker!r} ({n_marked:,} rows) means unlabeled, add --unlabeled={quote(marker)}; "
-        if 2 * n_marked >= len(task.table)
-        else ""
+    hint = unlabeled_hint(target)
+    message = all_labeled_message(
+        len(task.table), task.name, target.name, f"{hint}; " if hint else ""
     )
-    raise TableError(all_labeled_message(len(task.table), task.name, target.name, hint))
+    raise TableError(message)
+
+
+def unlabeled_hint(target: Target) -> str:
+    """Return a clause on the class of most rows, which may mean unlabeled; empty without one.
+
+    Examples
+    --------
+    >>> unlabeled_hint(Target("kind", np.array(["?", "cat"]), np.array([0, 0, 1])))
+    "if '?' (2 rows) means unlabeled, add --unlabeled='?'"
+    """
+    counts = np.bincount(target.codes[target.labeled], minlength=1)
+    n_marked = int(counts.max())
+    if 2 * n_marked < len(target.codes) or (counts == n_marked).sum() > 1:
+        return ""
+    marker = str(target.classes[counts.argmax()])
+    return f"if {marker!r} ({n_marked:,} rows) means unlabeled, add --unlabeled={quote(marker)}"
 
 
 def all_labeled_message(n_rows: int, table: str, target: str, hint: str = "") -> str:

@@ -23,6 +23,7 @@ from graphmargin.models.table_model import TableModel
 from graphmargin.tables.column_names import check_not_taken
 from graphmargin.tables.column_parsing import parse_texts, with_natural_dtype
 from graphmargin.tables.format_limits import check_texts
+from graphmargin.tables.invalid_cells import InvalidCells, join_invalid_cells
 from graphmargin.tables.reading import read_chunks
 from graphmargin.tables.table_errors import TableError
 from graphmargin.tables.writing import table_writer
@@ -106,11 +107,12 @@ def predict_file(
     n_rows = n_checked = n_right = n_left_empty = 0
     total, counts = 0.0, np.zeros(len(model.classes), dtype=np.int64)
     column, warning, thresholds = model.target, "", None
+    invalid: dict[str, InvalidCells] = {}
     if coverage is not None:
         if model.held_out is None:
             msg = (
-                "--sets needs held-out labels, which the model does not have; label two or more "
-                "rows of a class, and fit it again"
+                "`coverage` needs held-out labels, which the model does not have; label two or "
+                "more rows of a class, and fit it again"
             )
             raise TableError(msg)
         thresholds = set_thresholds(model.held_out, coverage)
@@ -122,6 +124,7 @@ def predict_file(
             column, confidence = prediction_columns(chunk.columns, model.target, source.name)
             try:
                 labels, probabilities = model.label_with_probabilities(chunk)
+                join_invalid_cells(invalid, model.features.invalid_cells(chunk))
             except TableError as wrong:
                 msg = f"{source.name}: {wrong}"
                 raise TableError(msg) from wrong
@@ -152,7 +155,7 @@ def predict_file(
         n_checked=n_checked,
         n_right=n_right,
         n_left_empty=n_left_empty,
-        warnings=(warning,) if warning else (),
+        warnings=(*model.features.warnings_on(invalid), *([warning] if warning else [])),
     )
 
 

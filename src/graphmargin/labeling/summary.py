@@ -67,7 +67,7 @@ def summary_with(
         supervised_share=labeled.cut_choice.supervised_weight,
         estimate=None if held_out is None else estimate_accuracy(held_out, target.classes),
         surest=None if curve is None else surest_rows(curve),
-        warnings=(*labeled.warnings, *advice),
+        warnings=(*task.warnings, *labeled.warnings, *advice),
         seconds=labeled.seconds + time.perf_counter() - began,
         version=__version__,
     )

@@ -223,6 +223,7 @@ def table_records() -> Records:
     """Return the records of models for tables, by the names of their types; imports pandas."""
     from graphmargin.tables import encoders
     from graphmargin.tables.column_names import ColumnUse
+    from graphmargin.tables.invalid_cells import InvalidCells
     from graphmargin.tables.table_features import TableFeatures
 
     model = {
@@ -236,6 +237,7 @@ def table_records() -> Records:
         **_records_of(
             {
                 "column": ColumnUse,
+                "invalid-cells": InvalidCells,
                 "number-encoder": encoders.NumberEncoder,
                 "category-encoder": encoders.CategoryEncoder,
                 "date-encoder": encoders.DateEncoder,

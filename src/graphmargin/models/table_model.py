@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from graphmargin._rows import is_frame
 from graphmargin._typing import AnyArray, BoolArray, FloatArray
 from graphmargin.confidence.held_out_predictions import HeldOutPredictions
 from graphmargin.confidence.prediction_sets import sets_with_coverage
 from graphmargin.labels import UNLABELED_IN_TABLES, UnlabeledRule, confidence_of_labels
 from graphmargin.models.model_errors import check_probabilities
 from graphmargin.search.predictor import Predictor
+from graphmargin.tables.frames import as_pandas
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,12 +74,16 @@ class TableModel:
         return UNLABELED_IN_TABLES.with_texts(self.details.get("unlabeled", ()))
 
     def predict(self, table: Any) -> AnyArray:
-        """Return the label of every row of a pandas or polars frame, or a mapping of columns."""
-        return self.label_with_probabilities(table)[0]
+        """Return the label of every row of a pandas or polars frame, or a mapping of columns.
+
+        Where training took a few cells of a column of numbers or dates as missing, because they are
+        neither, those of the table are missing, too, and a `UserWarning` names them.
+        """
+        return self._label(table)[0]
 
     def predict_proba(self, table: Any) -> FloatArray:
         """Return class probabilities of every row, in the order of `classes`."""
-        return self.label_with_probabilities(table)[1]
+        return self._label(table)[1]
 
     def predict_set(
         self, table: Any, coverage: float = 0.9, *, per_class: bool = False
@@ -90,16 +97,26 @@ class TableModel:
 
     def label(self, table: Any) -> tuple[AnyArray, FloatArray]:
         """Return the label of every row, and the probability that it is right."""
-        labels, probabilities = self.label_with_probabilities(table)
+        labels, probabilities = self._label(table)
         return labels, confidence_of_labels(labels, probabilities, self.classes)
 
     def label_with_probabilities(self, table: Any) -> tuple[AnyArray, FloatArray]:
-        """Return the label of every row, and its class probabilities in the order of `classes`."""
+        """Return the label of every row, and its class probabilities in the order of `classes`.
+
+        There is no warning of invalid cells, see `TableFeatures.invalid_cells`.
+        """
         X = self.features.transform(_as_frame(table))
         if not len(X):
             return self.classes[:0], np.zeros((0, len(self.classes)))
         labels, probabilities = self.predictor.label(X)
         return labels, check_probabilities(probabilities)
+
+    def _label(self, table: Any) -> tuple[AnyArray, FloatArray]:
+        """Return the result of `label_with_probabilities`, and warn of invalid cells."""
+        frame = _as_frame(table)
+        for text in self.features.warnings_on(self.features.invalid_cells(frame)):
+            warnings.warn(text, UserWarning, stacklevel=3)
+        return self.label_with_probabilities(frame)
 
 
 def table_model_of(classifier: Any) -> TableModel:
@@ -134,17 +151,12 @@ def _as_frame(table: Any) -> pd.DataFrame:
     """Return a table as a pandas frame whose columns have unique names."""
     import pandas as pd
 
-    from graphmargin.tables.column_names import check_unique
-
-    if hasattr(table, "to_pandas"):  # polars, pyarrow
-        table = table.to_pandas()
-    elif isinstance(table, Mapping):
+    if isinstance(table, Mapping):
         table = pd.DataFrame(table)
-    if not isinstance(table, pd.DataFrame):
+    if not is_frame(table):
         msg = (
             "`table` must be a pandas or polars frame, or a mapping from names to columns, got a "
             f"{type(table).__name__}; the model finds columns by their names"
         )
         raise TypeError(msg)
-    check_unique([str(name) for name in table.columns])
-    return table
+    return as_pandas(table)

@@ -61,6 +61,10 @@ def _check_table_model(model: TableModel) -> None:
     import pandas as pd
 
     features = model.features
+    for use in features.columns:
+        invalid = use.invalid
+        if invalid is not None:
+            require(len(invalid.rows) in (0, len(invalid.values)), "invalid")
     # The features of a row of missing values reveal wrong shapes in all encoders.
     row = pd.DataFrame({use.name: [None] for use in features.columns}, dtype=object)
     X = features.transform(row)

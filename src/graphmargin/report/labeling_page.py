@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from graphmargin._errors import InputError
-from graphmargin._files import atomic_write
+from graphmargin._files import PAGE_ENDINGS, atomic_write
 from graphmargin._texts import format_estimate
 from graphmargin.report import charts
 from graphmargin.report.content import GraphMap, Report, RowNote
@@ -23,8 +23,6 @@ from graphmargin.report.theme import CSS
 from graphmargin.reports.path_texts import PATH_LINES, gamma_text
 from graphmargin.tables.column_names import ColumnUse
 
-PAGE_ENDINGS = (".html", ".htm")
-"""Endings of the names of pages."""
 MAX_CANDIDATES = 8
 """Largest number of candidates in the table of the blend."""
 
@@ -202,10 +200,10 @@ def _quality_rows(summary: Summary) -> list[dict[str, Any]]:
 
 
 def _column_groups(columns: Sequence[ColumnUse]) -> list[dict[str, Any]]:
-    """Return groups of columns with the same role and note; columns that are left out come last."""
+    """Return groups of columns alike in role and remarks; columns that are left out come last."""
     groups: dict[tuple[str, str], list[ColumnUse]] = {}
     for column in sorted(columns, key=lambda column: column.n_features == 0):
-        groups.setdefault((column.role, column.note), []).append(column)
+        groups.setdefault((column.role, column.remarks), []).append(column)
     return [
         {
             "role": role,

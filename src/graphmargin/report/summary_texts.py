@@ -36,6 +36,9 @@ def summary_lines(summary: Summary) -> list[tuple[str, str]]:
     n_features = sum(use.n_features for use in used)
     columns = format_count(len(used), "column")
     lines = [("features", f"{n_features} from {columns}; {summary.scaling}")]
+    read_as = [f"{use.name} ({use.role}: {use.reading})" for use in used if use.reading]
+    if read_as:
+        lines.append(("read as", _format_some(read_as)))
     left_out = [f"{use.name} ({use.note})" for use in summary.columns if use.role == "left out"]
     if left_out:
         lines.append(("left out", _format_some(left_out)))

@@ -9,10 +9,6 @@ from graphmargin._files import check_writable, default_output
 from graphmargin._permissions import made_from
 from graphmargin.labeling.labeled_table import LabeledTable
 from graphmargin.labeling.labeling_task import check_new_columns
-from graphmargin.labeling.summary import summarize
-from graphmargin.labeling.table_report import report_on
-from graphmargin.models import save_model
-from graphmargin.report.labeling_page import write_labeling_page
 from graphmargin.studio.journal import journal_path
 from graphmargin.studio.service import Studio
 from graphmargin.studio.session import DecisionError, label_names
@@ -61,9 +57,9 @@ class Exports:
                 with table_writer(path, like=self._studio.path) as write:
                     write(labeled.table)
             elif what == "model":
-                save_model(labeled.model(**summarize(labeled).details), path)
+                labeled.save(path)
             else:
-                write_labeling_page(report_on(labeled), path)
+                labeled.report(path)
         self._written[what] = path, path.stat()
         return path
 

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from graphmargin.tables.invalid_cells import InvalidCells
 from graphmargin.tables.table_errors import TableError
 
 Role: TypeAlias = Literal["number", "category", "date", "text", "embedding", "left out"]
 
 ID_NOTE = "an ID: all values differ"
 """Note on a column that is left out because it only identifies the rows."""
+IGNORED_NOTE = "ignored"
+"""Note on a column that is left out because the user says so."""
 _MAX_SHOWN = 20
+_DECIMAL = re.compile(r"-?\d*\.\d+$")
 
 
 @dataclass(frozen=True)
@@ -29,7 +34,11 @@ class ColumnUse:
     n_features : int
         Number of features that are made from it; 0 if it is left out.
     note : str
-        Why it is left out, or what is special about it; may be empty.
+        Why it is left out, or what is special about how its cells were read; may be empty.
+    n_missing : int
+        Number of empty cells in a column that is used.
+    invalid : InvalidCells or None
+        Cells of a column of numbers or dates that are neither, and count as missing.
 
     Examples
     --------
@@ -41,6 +50,26 @@ class ColumnUse:
     role: Role
     n_features: int
     note: str = ""
+    n_missing: int = 0
+    invalid: InvalidCells | None = None
+
+    @property
+    def reading(self) -> str:
+        """The note, and the number of invalid cells; empty if nothing is special.
+
+        Examples
+        --------
+        >>> ColumnUse("age", "number", 2, "decimal comma").reading
+        'decimal comma'
+        """
+        invalid = "" if self.invalid is None else self.invalid.count_of(self.role)
+        return ", ".join(filter(None, [self.note, invalid]))
+
+    @property
+    def remarks(self) -> str:
+        """The reading, and the number of missing cells; may be empty."""
+        missing = f"{self.n_missing:,} missing" if self.n_missing else ""
+        return ", ".join(filter(None, [self.reading, missing]))
 
 
 def column_names(header: Iterable[object], path: Path) -> list[str]:
@@ -92,10 +121,37 @@ def check_column_exists(name: str, names: Sequence[str], where: str = "") -> Non
     """  # noqa: E501 - an error is one line
     if name in names:
         return
-    close = difflib.get_close_matches(name, names, n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
-    msg = f"{where}there is no column {name!r}{hint} (columns: {format_names(names)})"
+    msg = f"{where}there is no column {name!r}{_hint(name, names)} (columns: {format_names(names)})"
     raise TableError(msg)
+
+
+def _hint(name: str, names: Sequence[str]) -> str:
+    """Return what a user may have meant by the name of a column that does not exist."""
+    if len(names) == 1 and name in names[0]:
+        return (
+            "; the header has no separator that is known: a comma, a semicolon, a tab or a "
+            "vertical bar in .csv files, a tab in .tsv files"
+        )
+    if any(_DECIMAL.match(other) for other in names):
+        return "; the first line of the file must have the names of the columns"
+    folded = {other.casefold(): other for other in reversed(names)}
+    close = difflib.get_close_matches(name.casefold(), folded, n=1)
+    return f"; did you mean {folded[close[0]]!r}?" if close else ""
+
+
+def check_not_target(target: str, **options: Iterable[str]) -> None:
+    """Raise `TableError` if an option names the target as a feature.
+
+    Examples
+    --------
+    >>> check_not_target("kind", keep=["id", "kind"])
+    Traceback (most recent call last):
+    graphmargin.tables.table_errors.TableError: `keep`: 'kind' is the target, which is no feature; name another column
+    """  # noqa: E501 - an error is one line
+    for option, names in options.items():
+        if target in names:
+            msg = f"`{option}`: {target!r} is the target, which is no feature; name another column"
+            raise TableError(msg)
 
 
 def check_not_taken(new: Iterable[str], names: Iterable[str], table: str) -> None:

@@ -2,8 +2,8 @@
 
 Each function returns the values and a mask of the cells that it cannot parse; missing cells are
 never among these. The value of a cell depends on the cell and on the format of its column only.
-The format is determined once, where features are learned, and the encoder of the column keeps it.
-So a new table is parsed like the first one, whatever else it contains.
+The format is determined once, where features are learned (see `text_formats`), and the encoder of
+the column keeps it. So a new table is parsed like the first one, whatever else it contains.
 
 An empty or blank cell is missing. In a column of numbers or dates, so is one of `MISSING_TEXTS`; in
 a column of text, "NA" is text.
@@ -13,8 +13,6 @@ from __future__ import annotations
 
 import datetime
 import json
-import warnings
-from collections.abc import Iterable
 from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
@@ -22,11 +20,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 from pandas.api import types
-from pandas.tseries.api import guess_datetime_format
 
 from graphmargin._rows import MAGNITUDES
 from graphmargin._typing import BoolArray, FloatArray
 from graphmargin.tables.column_names import Role
+from graphmargin.tables.invalid_cells import row_number
 from graphmargin.tables.table_errors import TableError
 
 MIN_MAGNITUDE, MAX_MAGNITUDE = MAGNITUDES["float64"]
@@ -53,7 +51,7 @@ _NUMBER = (
     r"|[+-]?(?:[iI]nf(?:inity)?)"
 )
 _COMMA_NUMBER = rf"[+-]?(?:{_INTEGER}|[1-9]\d{{0,2}}(?:\.\d{{3}})+)(?:,\d+)?"
-_NUMBER_PATTERNS: dict[NumberFormat, str] = {
+NUMBER_PATTERNS: dict[NumberFormat, str] = {
     "plain": rf"^(?:{_NUMBER})$",
     "boolean": r"^(?i:true|false)$",
     DECIMAL_COMMA: rf"^{_COMMA_NUMBER}$",
@@ -61,8 +59,7 @@ _NUMBER_PATTERNS: dict[NumberFormat, str] = {
     "percent": rf"^(?:{_NUMBER})\s?%$",
     "percent, decimal comma": rf"^{_COMMA_NUMBER}\s?%$",
 }
-_DATE_SAMPLE = 1000
-_LONGEST_DATE = 100
+"""Patterns of numbers in text, by their format."""
 
 
 def with_natural_dtype(column: pd.Series) -> pd.Series:
@@ -117,34 +114,6 @@ def parse_texts(column: pd.Series) -> tuple[pd.Series, BoolArray]:
     return stripped.mask(stripped == ""), bad
 
 
-def find_number_format(column: pd.Series) -> NumberFormat | None:
-    """Return the number format that all cells of a text column have, None if there is none.
-
-    A comma is the decimal point or separates thousands, whichever fits all cells. If both fit, as
-    in 1,234, it separates thousands, unless semicolons separate the cells of the table.
-
-    Examples
-    --------
-    >>> find_number_format(pd.Series(["1,5", "NA", "2"]))
-    'decimal comma'
-    >>> find_number_format(pd.Series(["007", "1"])) is None
-    True
-    """
-    cells = _without_missing_texts(_arrow_strings(column.dropna()))
-    cells = cells.drop_null()
-    if not len(cells):
-        return None
-    order = list(_NUMBER_PATTERNS)
-    if not column.attrs.get(DECIMAL_COMMA):
-        order.sort(key=lambda number_format: number_format == DECIMAL_COMMA)
-    for number_format in order:
-        # Most formats fail in the first cells, so that the others need not be parsed.
-        parts = (_parse_text_numbers(part, number_format) for part in (cells[:100], cells))
-        if not any(bad.any() for _, bad in parts):
-            return number_format
-    return None
-
-
 def parse_numbers(
     column: pd.Series, number_format: NumberFormat | None = None
 ) -> tuple[FloatArray, BoolArray]:
@@ -166,43 +135,8 @@ def parse_numbers(
     bad = np.zeros(len(column), bool)
     if column.dtype == object:
         column, bad = parse_texts(column)
-    values, unparsed = _parse_text_numbers(_arrow_strings(column), number_format or "plain")
+    values, unparsed = parse_text_numbers(arrow_strings(column), number_format or "plain")
     return values, bad | unparsed
-
-
-def find_date_format(cells: pd.Series) -> str | None:
-    """Return the format of dates in text, None if they are not dates.
-
-    The month comes first if both orders of day and month fit.
-
-    Examples
-    --------
-    >>> find_date_format(pd.Series(["13.2.2024", "01.03.2024"]))
-    '%d.%m.%Y'
-    """
-    given = cells[~cells.isin(MISSING_TEXTS)].dropna()
-    sample = given.sample(min(_DATE_SAMPLE, len(given)), random_state=0).unique()
-    for day_first in (False, True):
-        date_format = _common_date_format(sample, day_first=day_first)
-        if date_format is not None and not parse_dates(cells, date_format)[1].any():
-            return date_format
-    return None
-
-
-def _common_date_format(cells: Iterable[str], *, day_first: bool) -> str | None:
-    """Return the date format that all cells seem to have, None if there is none."""
-    common = None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # raised if a cell fits one order only
-        for cell in cells:
-            # pandas splits a text into all of its parts, which takes minutes for a long word.
-            is_short = len(cell) <= _LONGEST_DATE
-            date_format = guess_datetime_format(cell, dayfirst=day_first) if is_short else None
-            # A column of other texts fails at its first cell, so that the others are not parsed.
-            if date_format is None or (common is not None and date_format != common):
-                return None
-            common = date_format
-    return common
 
 
 def parse_dates(column: pd.Series, date_format: str | None) -> tuple[pd.Series, BoolArray]:
@@ -264,9 +198,25 @@ def parse_vectors(column: pd.Series, width: int | None = None) -> tuple[FloatArr
 
 
 def parse_column(
-    column: pd.Series, role: Role, text_format: str | None = None, *, width: int | None = None
+    column: pd.Series,
+    role: Role,
+    text_format: str | None = None,
+    *,
+    width: int | None = None,
+    lenient: bool = False,
 ) -> Any:
     """Return the values of a column with a given role, as encoders take them.
+
+    Parameters
+    ----------
+    column : Series
+    role : Role
+    text_format : str, optional
+        Format of numbers or dates that are text.
+    width : int, optional
+        Length of vectors.
+    lenient : bool, default=False
+        Whether cells that cannot be parsed are missing, as `find_bad_cells` tells.
 
     Raises
     ------
@@ -280,24 +230,47 @@ def parse_column(
     Traceback (most recent call last):
     graphmargin.tables.table_errors.TableError: column 'age' has 'x' in row 2, which is not a number
     """
-    values: Any
-    match role:
-        case "number":
-            values, bad = parse_numbers(column, cast("NumberFormat | None", text_format))
-            wanted = "a number"
-        case "date":
-            values, bad = parse_dates(column, text_format)
-            wanted = "a date" if text_format is None else f"a date such as {text_format}"
-        case "embedding":
-            values, bad = parse_vectors(column, width)
-            wanted = f"a list of {width} numbers up to {MAX_MAGNITUDE:g}"
-        case _:
-            values, bad = parse_texts(column)
-            wanted = "text"
-    raise_bad_cell(column, bad, wanted)
+    values, bad = _parse(column, role, text_format, width)
+    if not lenient:
+        raise_bad_cell(column, bad, _wanted(role, text_format, width))
     if role == "number":
         check_magnitudes(column, values)
     return values
+
+
+def find_bad_cells(column: pd.Series, role: Role, text_format: str | None = None) -> BoolArray:
+    """Return the mask of the cells of a column that cannot be parsed.
+
+    Examples
+    --------
+    >>> find_bad_cells(pd.Series(["1", "x"]), "number").tolist()
+    [False, True]
+    """
+    return _parse(column, role, text_format, None)[1]
+
+
+def _parse(
+    column: pd.Series, role: Role, text_format: str | None, width: int | None
+) -> tuple[Any, BoolArray]:
+    match role:
+        case "number":
+            return parse_numbers(column, cast("NumberFormat | None", text_format))
+        case "date":
+            return parse_dates(column, text_format)
+        case "embedding":
+            return parse_vectors(column, width)
+    return parse_texts(column)
+
+
+def _wanted(role: Role, text_format: str | None, width: int | None) -> str:
+    match role:
+        case "number":
+            return "a number"
+        case "date":
+            return "a date" if text_format is None else f"a date such as {text_format}"
+        case "embedding":
+            return f"a list of {width} numbers up to {MAX_MAGNITUDE:g}"
+    return "text"
 
 
 def check_magnitudes(column: pd.Series, values: FloatArray) -> None:
@@ -310,12 +283,11 @@ def raise_bad_cell(column: pd.Series, bad: BoolArray, wanted: str) -> None:
     if not bad.any():
         return
     position = int(np.argmax(bad))
-    index = column.index
-    row = index[position] if isinstance(index, pd.RangeIndex) and index.step == 1 else position
     value = column.iloc[position]
     shown = repr(value.item() if isinstance(value, np.generic) else value)
     shown = shown if len(shown) <= 60 else f"{shown[:57]}..."
-    msg = f"column {column.name!r} has {shown} in row {row + 1}, which is not {wanted}"
+    row = row_number(column, position)
+    msg = f"column {column.name!r} has {shown} in row {row}, which is not {wanted}"
     raise TableError(msg)
 
 
@@ -328,19 +300,20 @@ def _cell_text(cell: object) -> str:
     return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
 
 
-def _arrow_strings(column: pd.Series) -> pa.ChunkedArray:
+def arrow_strings(column: pd.Series) -> pa.ChunkedArray:
+    """Return a column of text as strings of Arrow, null where missing."""
     cells = pa.array(column, type=pa.large_string(), from_pandas=True)
     return cells if isinstance(cells, pa.ChunkedArray) else pa.chunked_array([cells])
 
 
-def _without_missing_texts(cells: pa.ChunkedArray) -> pa.ChunkedArray:
+def without_missing_texts(cells: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return cells without blanks at their ends, null where the text means missing."""
     cells = pc.ascii_trim_whitespace(cells)
     missing = pc.is_in(cells, value_set=pa.array(MISSING_TEXTS, type=cells.type))
     return pc.if_else(missing, None, cells)
 
 
-def _parse_text_numbers(
+def parse_text_numbers(
     cells: pa.ChunkedArray, number_format: NumberFormat
 ) -> tuple[FloatArray, BoolArray]:
     """Return the numbers in text, NaN where there is none, and a mask of text without a number."""
@@ -348,8 +321,8 @@ def _parse_text_numbers(
         plain = [_cast_plain_numbers(chunk) for chunk in cells.chunks]
         if all(values is not None for values in plain):
             return np.concatenate([*plain, np.empty(0)]), np.zeros(len(cells), dtype=bool)
-    cells = _without_missing_texts(cells)
-    is_number = pc.match_substring_regex(cells, _NUMBER_PATTERNS[number_format])
+    cells = without_missing_texts(cells)
+    is_number = pc.match_substring_regex(cells, NUMBER_PATTERNS[number_format])
     bad = pc.fill_null(pc.invert(is_number), False)
     cells = pc.if_else(bad, None, cells)
     if number_format == "boolean":

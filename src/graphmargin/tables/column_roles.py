@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,6 @@ from graphmargin.tables.column_parsing import (
     INTEGER_PATTERN,
     MIN_MAGNITUDE,
     NumberFormat,
-    find_date_format,
-    find_number_format,
     is_date_type,
     is_number_type,
     parse_dates,
@@ -24,6 +22,15 @@ from graphmargin.tables.column_parsing import (
     parse_texts,
     parse_vectors,
     with_natural_dtype,
+)
+from graphmargin.tables.invalid_cells import InvalidCells, invalid_cells
+from graphmargin.tables.table_errors import TableError
+from graphmargin.tables.text_formats import (
+    NearlyNumbers,
+    find_date_format,
+    find_number_format,
+    nearly_dates,
+    nearly_numbers,
 )
 
 MAX_CATEGORIES = 40
@@ -47,6 +54,8 @@ class ColumnReading:
         Why it is left out, or how its text was parsed.
     number_format, date_format : str or None
         Format of numbers or dates that are text.
+    invalid : InvalidCells or None
+        Cells that are neither numbers nor dates where nearly all others are; they are missing.
     """
 
     role: Role
@@ -54,14 +63,31 @@ class ColumnReading:
     note: str = ""
     number_format: NumberFormat | None = None
     date_format: str | None = None
+    invalid: InvalidCells | None = None
+
+    @property
+    def n_missing(self) -> int:
+        """Number of empty cells."""
+        missing = np.asarray(pd.isna(self.values))
+        n = int((missing if missing.ndim == 1 else missing.all(axis=1)).sum())
+        return n if self.invalid is None else n - self.invalid.n_cells
 
 
-def read_column(column: pd.Series, *, keep: bool = False) -> ColumnReading:
+def read_column(column: pd.Series, *, keep: bool = False, category: bool = False) -> ColumnReading:
     """Return the role of a column, and its values.
 
     Constants, columns without values and IDs are left out. IDs are integers that all differ and
     are consecutive or have a name like that of an ID, and single words that all differ. With
     `keep`, a column that looks like an ID is used.
+
+    A column of text of which nearly all cells are numbers, or dates, has that role; the other cells
+    are missing. With `category`, the column is a category whatever its cells are, and so is a
+    column of numbers that has pandas' type for categories.
+
+    Raises
+    ------
+    TableError
+        If a column with `category` has lists or other objects.
 
     Examples
     --------
@@ -71,10 +97,19 @@ def read_column(column: pd.Series, *, keep: bool = False) -> ColumnReading:
     'an ID: all values differ'
     >>> read_column(pd.Series([17, 4, 9], name="user_id"), keep=True).role
     'number'
+    >>> read_column(pd.Series([1, 4, 4], name="cylinders"), category=True).role
+    'category'
+    >>> ages = pd.Series([*["31", "47", "52"] * 10, "oops"], name="age")
+    >>> read_column(ages).role, read_column(ages).invalid.rows
+    ('number', (31,))
     """
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        category |= not pd.api.types.is_string_dtype(column.cat.categories.dtype)
     column = with_natural_dtype(column)
     if column.isna().all():
         return _left_out("no values")
+    if category:
+        return _read_category(column)
     if is_number_type(column):
         is_bool = pd.api.types.is_bool_dtype(column.dtype)
         return _read_numbers(column, "boolean" if is_bool else "plain", keep=keep)
@@ -95,6 +130,21 @@ def read_column(column: pd.Series, *, keep: bool = False) -> ColumnReading:
 
 def _left_out(note: str) -> ColumnReading:
     return ColumnReading("left out", note=note)
+
+
+def _read_category(column: pd.Series) -> ColumnReading:
+    """Return the reading of a column that the user calls a category."""
+    cells, bad = parse_texts(column)
+    if bad.any():
+        kind = type(column[bad].iloc[0]).__name__
+        msg = (
+            f"`category`: column {column.name!r} has cells of type {kind}, which cannot be "
+            "categories; name another column"
+        )
+        raise TableError(msg)
+    if cells.nunique(dropna=False) == 1:
+        return _left_out("no values" if cells.isna().all() else "constant")
+    return ColumnReading("category", cells)
 
 
 def _read_numbers(column: pd.Series, number_format: NumberFormat, *, keep: bool) -> ColumnReading:
@@ -153,6 +203,43 @@ def _read_texts(cells: pd.Series, *, keep: bool) -> ColumnReading:
         return _read_vectors(cells)
     if (date_format := find_date_format(cells)) is not None:
         return _read_dates(cells, date_format)
+    numbers = nearly_numbers(cells)
+    if numbers is None:
+        return _read_nearly_dates(cells) or _read_words(cells, "", keep=keep)
+    if numbers.code:
+        return _read_words(cells, f"codes such as {numbers.code!r}", keep=keep)
+    return _read_nearly_numbers(cells, numbers, keep=keep) or _read_words(cells, "", keep=keep)
+
+
+def _read_nearly_numbers(
+    cells: pd.Series, numbers: NearlyNumbers, *, keep: bool
+) -> ColumnReading | None:
+    """Return the reading of numbers beside invalid cells; None for an ID, or a single number."""
+    given = cells[~numbers.bad]
+    values, _ = parse_numbers(given, numbers.number_format)
+    span = np.nanmax(values) - np.nanmin(values)
+    is_whole = given.dropna().str.contains(INTEGER_PATTERN).all()
+    is_id = is_whole and cells.is_unique and (span < len(cells) or _is_id_name(cells.name))
+    if span == 0 or (is_id and not keep):
+        return None
+    reading = _read_numbers(cells, numbers.number_format, keep=keep)
+    return replace(reading, invalid=invalid_cells(cells, numbers.bad))
+
+
+def _read_nearly_dates(cells: pd.Series) -> ColumnReading | None:
+    """Return the reading of dates beside invalid cells; None if there are not two dates."""
+    dates = nearly_dates(cells)
+    if dates is None:
+        return None
+    values, _ = parse_dates(cells, dates.date_format)
+    if values.nunique() < 2:
+        return None
+    invalid = invalid_cells(cells, dates.bad)
+    return ColumnReading("date", values, date_format=dates.date_format, invalid=invalid)
+
+
+def _read_words(cells: pd.Series, note: str, *, keep: bool) -> ColumnReading:
+    """Return the reading of a column of neither numbers nor dates; `note` is that of a category."""
     n_distinct = cells.nunique()
     n_missing = int(cells.isna().sum())
     if n_distinct == 1 and not n_missing:
@@ -163,4 +250,4 @@ def _read_texts(cells: pd.Series, *, keep: bool) -> ColumnReading:
         return _left_out(ID_NOTE)
     if has_words and n_distinct > min(MAX_CATEGORIES, len(cells) / 2):
         return ColumnReading("text", cells)
-    return ColumnReading("category", cells)
+    return ColumnReading("category", cells, note)

@@ -15,8 +15,14 @@ import pandas as pd
 
 from graphmargin._typing import BoolArray, FloatArray
 from graphmargin.tables.column_names import Role
-from graphmargin.tables.column_parsing import MIN_MAGNITUDE, NumberFormat, parse_column
+from graphmargin.tables.column_parsing import (
+    MIN_MAGNITUDE,
+    NumberFormat,
+    find_bad_cells,
+    parse_column,
+)
 from graphmargin.tables.column_roles import MAX_CATEGORIES, ColumnReading
+from graphmargin.tables.invalid_cells import InvalidCells, invalid_cells
 
 if TYPE_CHECKING:
     from sklearn.feature_extraction.text import TfidfVectorizer
@@ -50,15 +56,26 @@ class ColumnEncoder:
         Name of the column.
     text_format : str or None
         Format of numbers or dates in text, as in the column to which the encoder was fitted.
+    lenient : bool
+        Whether cells that are neither numbers nor dates are missing, because some cells of the
+        column to which the encoder was fitted were; otherwise, they raise an error.
     """
 
     role: ClassVar[Role]
     name: str
     text_format: str | None = None
+    lenient: bool = False
 
     def transform(self, column: pd.Series) -> FloatArray:
         """Return the features of a column."""
-        return self.encode(parse_column(column, self.role, self.text_format))
+        values = parse_column(column, self.role, self.text_format, lenient=self.lenient)
+        return self.encode(values)
+
+    def invalid_cells(self, column: pd.Series) -> InvalidCells | None:
+        """Return the cells of a column that `transform` takes as missing, None if there is none."""
+        if not self.lenient:
+            return None
+        return invalid_cells(column, find_bad_cells(column, self.role, self.text_format))
 
     def encode(self, values: Any) -> FloatArray:
         """Return the features of the values of a column, as `parse_column` returns them."""
@@ -326,13 +343,40 @@ Encoder: TypeAlias = NumberEncoder | CategoryEncoder | DateEncoder | TextEncoder
 
 def fit_encoder(name: str, reading: ColumnReading, number_scale: float | None) -> Encoder:
     """Return the fitted encoder of a column; a scale of None is the column's standard deviation."""
+    lenient = reading.invalid is not None
     if reading.role == "number":
-        return fit_number(name, reading.values, number_scale, reading.number_format)
+        number = fit_number(name, reading.values, number_scale, reading.number_format)
+        return replace(number, lenient=lenient)
     if reading.role == "date":
-        return fit_date(name, reading.values, reading.date_format)
+        return replace(fit_date(name, reading.values, reading.date_format), lenient=lenient)
     others: dict[str, Callable[[str, Any], Encoder]]
     others = {"text": fit_text, "embedding": fit_embedding, "category": fit_category}
     return others[reading.role](name, reading.values)
+
+
+def count_features(reading: ColumnReading) -> int:
+    """Return the number of features that the encoder of a column has, for text at most.
+
+    Encoders of text take long to fit, and have fewer features only if there are few texts.
+
+    Examples
+    --------
+    >>> count_features(ColumnReading("number", np.array([1.5, np.nan])))
+    2
+    """
+    match reading.role:
+        case "number":
+            return 1 + bool(np.isnan(reading.values).any())
+        case "category":
+            return min(int(reading.values.nunique()), MAX_CATEGORIES + 1)
+        case "date":
+            dates = fit_date("", reading.values, None)
+            return int((dates.scale > 0).sum()) + (dates.missing_indicator is not None)
+        case "text":
+            return _TEXT_COMPONENTS
+        case "embedding":
+            return int(reading.values.shape[1])
+    return 0
 
 
 def _with_indicator(features: FloatArray, missing: BoolArray, value: float | None) -> FloatArray:

@@ -32,6 +32,20 @@ FORMATS: dict[str, Format] = {
     ".zip": "csv",
 }
 """Formats by the endings of file names; a plain .zip archive has a CSV file."""
+FORMAT_LIST = (
+    "CSV .csv, TSV .tsv or .tab, JSON lines .jsonl or .ndjson, all of them also with .gz or .zip; "
+    "Parquet .parquet or .pq; Excel .xlsx"
+)
+"""The formats with their endings, for messages."""
+_HINTS = {
+    ".json": "JSON lines, which have an object in each line, end in .jsonl",
+    ".xls": "save the workbook as .xlsx",
+    ".xlsm": "save the workbook as .xlsx",
+    ".xlsb": "save the workbook as .xlsx",
+    ".ods": "save the workbook as .xlsx",
+    ".txt": "if it is text with separated columns, name it .csv or .tsv",
+    ".dat": "if it is text with separated columns, name it .csv or .tsv",
+}
 
 
 def format_of(path: Path) -> Format:
@@ -46,7 +60,10 @@ def format_of(path: Path) -> Format:
     for ending, file_format in FORMATS.items():
         if name.endswith(ending):
             return file_format
-    msg = f"{path}: the format is not supported; the name must end in {', '.join(FORMATS)}"
+    ending = path.suffix.lower()
+    what = f"tables that end in {ending}" if ending else "names without an ending"
+    hint = f"; {_HINTS[ending]}" if ending in _HINTS else ""
+    msg = f"{path}: {what} cannot be read or written{hint} (formats: {FORMAT_LIST})"
     raise TableError(msg)
 
 

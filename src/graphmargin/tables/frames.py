@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from graphmargin.tables.column_names import check_unique
+from graphmargin.tables.table_errors import packages_of_tables
 
 if TYPE_CHECKING:
     import pandas as pd
-
-PACKAGES = ("numpy", "openpyxl", "pandas", "pyarrow")
-"""Packages without which tables cannot be used."""
 
 
 def as_pandas(X: Any, names: Sequence[str] | None = None) -> pd.DataFrame:
@@ -42,15 +39,3 @@ def as_pandas(X: Any, names: Sequence[str] | None = None) -> pd.DataFrame:
     texts = [str(name) for name in table.columns]
     check_unique(texts)
     return table.set_axis(texts, axis=1)
-
-
-@contextmanager
-def packages_of_tables(what: str) -> Iterator[None]:
-    """Name the extra to install in the error of an import that fails in the block."""
-    try:
-        yield
-    except ModuleNotFoundError as missing:
-        if missing.name not in PACKAGES:
-            raise
-        msg = f'{what} need the package {missing.name}; pip install "graphmargin[cli]"'
-        raise ModuleNotFoundError(msg, name=missing.name) from missing

@@ -190,6 +190,12 @@ def _json_objects(path: Path) -> Iterator[dict[str, object]]:
                 raise TableError(msg)
             if line.isspace():
                 continue
+            if line.lstrip(b"\xef\xbb\xbf \t").startswith(b"["):
+                msg = (
+                    f"{path}: line {i} begins with a JSON array; JSON lines have an object in each "
+                    'line, such as {"x": 1.5}'
+                )
+                raise TableError(msg)
             try:
                 row = json.loads(line.decode("utf-8-sig"), object_pairs_hook=_unique_keys)
             except (ValueError, RecursionError) as error:  # also of bytes that are not UTF-8

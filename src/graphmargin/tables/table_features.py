@@ -15,6 +15,7 @@ from graphmargin._scales import (
     standardizing_factors,
 )
 from graphmargin.tables.column_names import (
+    IGNORED_NOTE,
     ColumnUse,
     check_column_exists,
     check_unique,
@@ -22,7 +23,8 @@ from graphmargin.tables.column_names import (
 )
 from graphmargin.tables.column_parsing import MAX_MAGNITUDE, check_magnitudes
 from graphmargin.tables.column_roles import MAX_CATEGORIES, ColumnReading, read_column
-from graphmargin.tables.encoders import CategoryEncoder, Encoder, NumberEncoder, fit_encoder
+from graphmargin.tables.encoders import Encoder, NumberEncoder, count_features, fit_encoder
+from graphmargin.tables.invalid_cells import InvalidCells
 from graphmargin.tables.table_errors import TableError
 
 if TYPE_CHECKING:
@@ -45,6 +47,11 @@ class TableFeatures:
 
     Missing numbers and dates are replaced by the median and have a missing indicator. The features
     of missing categories are zero; missing text is empty, and missing vectors are the mean.
+
+    In a column of text of which at least 95 percent of the cells are numbers, or dates, the others
+    are missing, with a warning. Then they are missing in new tables, too; in other columns, a cell
+    that is no number raises an error. Codes such as 007 are no numbers, and make the column one of
+    categories.
 
     Attributes
     ----------
@@ -73,6 +80,11 @@ class TableFeatures:
     def n_features(self) -> int:
         """Number of features."""
         return sum(use.n_features for use in self.columns)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """A sentence on the invalid cells of each column to which the features were fitted."""
+        return column_warnings(self.columns)
 
     @property
     def in_one_unit(self) -> bool:
@@ -115,7 +127,31 @@ class TableFeatures:
         TableError
             If a column is missing or a cell cannot be parsed.
         """
-        names: Mapping[str, Any] = {str(name): name for name in table.columns}
+        names = self._names_in(table)
+        if not len(table):  # scikit-learn's encoders raise without rows
+            return np.empty((0, self.n_features))
+        parts = [encoder.transform(table[names[encoder.name]]) for encoder in self.encoders]
+        X = np.hstack(parts)
+        # A number may be huge in units of those that the encoder was fitted to.
+        return np.clip(X, -MAX_MAGNITUDE, MAX_MAGNITUDE, out=X)
+
+    def invalid_cells(self, table: pd.DataFrame) -> dict[str, InvalidCells]:
+        """Return the cells of columns of a table that `transform` takes as missing, by column."""
+        names = self._names_in(table)
+        found = {
+            encoder.name: encoder.invalid_cells(table[names[encoder.name]])
+            for encoder in self.encoders
+        }
+        return {name: invalid for name, invalid in found.items() if invalid is not None}
+
+    def warnings_on(self, invalid: Mapping[str, InvalidCells]) -> tuple[str, ...]:
+        """Return a sentence on the invalid cells of each column of a new table."""
+        roles = {use.name: use.role for use in self.columns}
+        return tuple(cells.sentence(name, roles[name]) for name, cells in invalid.items())
+
+    def _names_in(self, table: pd.DataFrame) -> Mapping[str, Any]:
+        """Return the names of columns by their texts; raise `TableError` if one is missing."""
+        names = {str(name): name for name in table.columns}
         absent = [encoder.name for encoder in self.encoders if encoder.name not in names]
         if absent:
             noun, verb = ("column", "is") if len(absent) == 1 else ("columns", "are")
@@ -124,16 +160,15 @@ class TableFeatures:
                 f"{format_names(list(names))}); rename or add the missing columns"
             )
             raise TableError(msg)
-        if not len(table):  # scikit-learn's encoders raise without rows
-            return np.empty((0, self.n_features))
-        parts = [encoder.transform(table[names[encoder.name]]) for encoder in self.encoders]
-        X = np.hstack(parts)
-        # A number may be huge in units of those that the encoder was fitted to.
-        return np.clip(X, -MAX_MAGNITUDE, MAX_MAGNITUDE, out=X)
+        return names
 
 
 def fit_features(
-    table: pd.DataFrame, *, ignore: Sequence[str] = (), keep: Sequence[str] = ()
+    table: pd.DataFrame,
+    *,
+    ignore: Sequence[str] = (),
+    keep: Sequence[str] = (),
+    category: Sequence[str] = (),
 ) -> TableFeatures:
     """Return the features of a table, after deciding on the role of each column.
 
@@ -144,22 +179,26 @@ def fit_features(
         Columns that are left out, such as the target.
     keep : sequence of str
         Columns that are used although they look like an ID, such as consecutive integers.
+    category : sequence of str
+        Columns that are categories whatever their cells are, such as numbers that are codes.
 
     Raises
     ------
     TableError
-        If no column can be used, a number is infinite, or `ignore` or `keep` has a name that no
-        column has.
+        If no column can be used, a number is infinite, or `ignore`, `keep` or `category` has a name
+        that no column has.
 
     Examples
     --------
     >>> table = pd.DataFrame({"number": [7, 8, 9], "size": [1.5, 2.5, 9.0]})
-    >>> fit_features(table).columns[0]
-    ColumnUse(name='number', role='left out', n_features=0, note='an ID: all values differ')
+    >>> fit_features(table).columns[0].note
+    'an ID: all values differ'
     >>> fit_features(table, keep=["number"]).n_features
     2
+    >>> fit_features(table, category=["number"]).columns[0].role
+    'category'
     """
-    return _fit(table, ignore, keep)[0]
+    return _fit(_read(table, ignore, keep, category))
 
 
 def fit_transform(
@@ -167,65 +206,124 @@ def fit_transform(
     *,
     ignore: Sequence[str] = (),
     keep: Sequence[str] = (),
+    category: Sequence[str] = (),
     in_one_unit: bool = False,
 ) -> tuple[TableFeatures, FloatArray]:
     """Return the result of `fit_features`, and the array of features; cells are parsed once.
 
     With `in_one_unit`, one number divides all number columns, whatever their scales are.
     """
-    features, readings = _fit(table, ignore, keep, in_one_unit=in_one_unit)
+    readings = _read(table, ignore, keep, category)
+    features = _fit(readings, in_one_unit=in_one_unit)
     parts = [encoder.encode(readings[encoder.name].values) for encoder in features.encoders]
     return features, np.hstack(parts)
 
 
-def _fit(
-    table: pd.DataFrame, ignore: Sequence[str], keep: Sequence[str], *, in_one_unit: bool = False
-) -> tuple[TableFeatures, Mapping[str, ColumnReading]]:
-    """Return the features, and the parsed columns."""
+def describe_columns(
+    table: pd.DataFrame,
+    *,
+    ignore: Sequence[str] = (),
+    keep: Sequence[str] = (),
+    category: Sequence[str] = (),
+) -> tuple[tuple[ColumnUse, ...], str]:
+    """Return the `columns` and `scaling` of `fit_features` without fitting encoders of text.
+
+    The number of features of a text is the largest possible one. All columns may be left out.
+
+    Examples
+    --------
+    >>> columns, scaling = describe_columns(pd.DataFrame({"number": [7, 8, 9]}))
+    >>> columns[0].role, scaling
+    ('left out', 'no numbers')
+    """
+    readings = _read(table, ignore, keep, category)
+    columns = tuple(
+        _column_use(name, reading, count_features(reading)) for name, reading in readings.items()
+    )
+    return columns, _scaling_text(*_scale_of_numbers(readings))
+
+
+def column_warnings(
+    columns: Sequence[ColumnUse], remedy: str = "name the column in `category`"
+) -> tuple[str, ...]:
+    """Return a sentence with a remedy for each column that has invalid cells."""
+    return tuple(
+        f"{use.invalid.sentence(use.name, use.role)}; correct {use.invalid.pronoun}, or {remedy} "
+        "if it has categories"
+        for use in columns
+        if use.invalid is not None
+    )
+
+
+def _read(
+    table: pd.DataFrame, ignore: Sequence[str], keep: Sequence[str], category: Sequence[str]
+) -> dict[str, ColumnReading]:
+    """Return the parsed columns."""
     names = [str(name) for name in table.columns]
     table = table.set_axis(names, axis=1)
     check_unique(names)
-    for option, given in (("ignore", ignore), ("keep", keep)):
+    for argument, given in (("ignore", ignore), ("keep", keep), ("category", category)):
         for name in given:
-            check_column_exists(name, names, f"`{option}`: ")
-    both = [name for name in keep if name in ignore]
-    if both:
-        msg = f"column {both[0]!r} is in both `keep` and `ignore`; choose one of them"
-        raise TableError(msg)
+            check_column_exists(name, names, f"`{argument}`: ")
+            if argument != "ignore" and name in ignore:
+                msg = f"column {name!r} is in both `{argument}` and `ignore`; choose one of them"
+                raise TableError(msg)
     readings = {
-        name: ColumnReading("left out", note="ignored")
+        name: ColumnReading("left out", note=IGNORED_NOTE)
         if name in ignore
-        else read_column(table[name], keep=name in keep)
+        else read_column(table[name], keep=name in keep, category=name in category)
         for name in names
     }
-    numbers = {name: r.values for name, r in readings.items() if r.role == "number"}
-    for name, values in numbers.items():
-        check_magnitudes(table[name], values)
-    scale = _common_scale(numbers, in_one_unit=in_one_unit)
+    for name, reading in readings.items():
+        if reading.role == "number":
+            check_magnitudes(table[name], reading.values)
+    return readings
+
+
+def _fit(readings: Mapping[str, ColumnReading], *, in_one_unit: bool = False) -> TableFeatures:
+    """Return the features of parsed columns."""
+    n_numbers, scale = _scale_of_numbers(readings, in_one_unit=in_one_unit)
     encoders = {
         name: fit_encoder(name, reading, scale)
         for name, reading in readings.items()
         if reading.role != "left out"
     }
-    columns = tuple(
-        _column_use(name, reading, encoders.get(name)) for name, reading in readings.items()
-    )
     if not encoders:
-        notes = ", ".join(f"{use.name!r} ({use.note})" for use in columns) or "there are none"
-        msg = f"no column can be used as a feature: {notes}; add columns, or keep an ID with `keep`"
-        raise TableError(msg)
-    features = TableFeatures(columns, tuple(encoders.values()), _scaling_text(len(numbers), scale))
-    return features, readings
+        raise TableError(_unusable_message(readings))
+    columns = tuple(
+        _column_use(
+            name,
+            reading,
+            encoders[name].encode(reading.values[:1]).shape[1] if name in encoders else 0,
+        )
+        for name, reading in readings.items()
+    )
+    return TableFeatures(columns, tuple(encoders.values()), _scaling_text(n_numbers, scale))
 
 
-def _common_scale(numbers: Mapping[str, Any], *, in_one_unit: bool) -> float | None:
-    """Return the number that divides all number columns; None if they have no common unit."""
+def _unusable_message(readings: Mapping[str, ColumnReading]) -> str:
+    notes = [f"{name!r} ({r.note})" for name, r in readings.items() if r.note != IGNORED_NOTE]
+    found = ", ".join(notes) or "there are no columns beside the target and those in `ignore`"
+    return (
+        f"no column can be used as a feature: {found}; add columns, or name an ID that is a "
+        "feature in `keep`"
+    )
+
+
+def _scale_of_numbers(
+    readings: Mapping[str, ColumnReading], *, in_one_unit: bool = False
+) -> tuple[int, float | None]:
+    """Return the number of number columns, and the number that divides all of them.
+
+    It is None if they have no common unit.
+    """
+    numbers = [reading.values for reading in readings.values() if reading.role == "number"]
     if not numbers:
-        return None
-    ranges = np.array([np.nanmax(values) - np.nanmin(values) for values in numbers.values()])
-    variances = np.array([np.nanvar(values) for values in numbers.values()])
+        return 0, None
+    ranges = np.array([np.nanmax(values) - np.nanmin(values) for values in numbers])
+    variances = np.array([np.nanvar(values) for values in numbers])
     has_scale = in_one_unit or have_one_unit(ranges, variances)
-    return float(np.sqrt(variances.mean())) if has_scale else None
+    return len(numbers), float(np.sqrt(variances.mean())) if has_scale else None
 
 
 def _scaling_text(n_numbers: int, scale: float | None) -> str:
@@ -238,13 +336,12 @@ def _scaling_text(n_numbers: int, scale: float | None) -> str:
     return "all numbers are divided by the same scale, as they seem to have one unit"
 
 
-def _column_use(name: str, reading: ColumnReading, encoder: Encoder | None) -> ColumnUse:
-    if encoder is None:
+def _column_use(name: str, reading: ColumnReading, n_features: int) -> ColumnUse:
+    if reading.role == "left out":
         return ColumnUse(name, "left out", 0, reading.note)
-    missing = np.asarray(pd.isna(reading.values))
-    n_missing = int((missing if missing.ndim == 1 else missing.all(axis=1)).sum())
-    notes = [reading.note, f"{n_missing:,} missing" if n_missing else ""]
-    if isinstance(encoder, CategoryEncoder) and encoder.has_others:
-        notes = [f"all but the {MAX_CATEGORIES} most frequent values share a feature"]
-    n_features = encoder.encode(reading.values[:1]).shape[1]
-    return ColumnUse(name, encoder.role, n_features, ", ".join(filter(None, notes)))
+    has_others = reading.role == "category" and n_features > MAX_CATEGORIES
+    others = f"all but the {MAX_CATEGORIES} most frequent values share a feature"
+    note = ", ".join(filter(None, [reading.note, others if has_others else ""]))
+    return ColumnUse(
+        name, reading.role, n_features, note, n_missing=reading.n_missing, invalid=reading.invalid
+    )

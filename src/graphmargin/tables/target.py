@@ -18,13 +18,13 @@ from graphmargin.labels import (
 from graphmargin.tables.column_names import check_column_exists
 from graphmargin.tables.column_parsing import (
     MISSING_TEXTS,
-    find_number_format,
     is_date_type,
     parse_numbers,
     parse_texts,
     with_natural_dtype,
 )
 from graphmargin.tables.table_errors import TableError
+from graphmargin.tables.text_formats import find_number_format
 
 _MANY_CLASSES = 100
 
@@ -59,6 +59,11 @@ class Target:
     def labeled(self) -> BoolArray:
         """A mask of the rows that have a label."""
         return self.codes >= 0
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Sentences on classes whose names differ only in case or blanks."""
+        return similar_class_warnings(self.classes)
 
     @property
     def labels(self) -> EncodedLabels:
@@ -145,6 +150,25 @@ def read_target(
     codes = np.full(len(column), UNLABELED)
     codes[labeled] = codes_of_labeled
     return Target(name, classes, codes, rule)
+
+
+def similar_class_warnings(classes: AnyArray) -> tuple[str, ...]:
+    """Return sentences on classes whose names differ only in case or blanks.
+
+    Examples
+    --------
+    >>> similar_class_warnings(np.array(["Cat", "cat", "dog"]))[0].partition(";")[0]
+    "the classes 'Cat' and 'cat' differ only in case or blanks"
+    """
+    similar: dict[str, list[str]] = {}
+    for name in map(str, classes.tolist()):
+        similar.setdefault(" ".join(name.casefold().split()), []).append(name)
+    return tuple(
+        f"the classes {' and '.join(map(repr, names))} differ only in case or blanks; if they are "
+        "one class, give it one name"
+        for names in similar.values()
+        if len(names) > 1
+    )
 
 
 def target_from_labels(name: str, labels: AnyArray, rule: UnlabeledRule) -> Target:

@@ -7,7 +7,7 @@ import io
 import json
 import re
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TextIO, TypeAlias
@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet
 
 from graphmargin._errors import one_line
-from graphmargin._files import atomic_path, check_writable
+from graphmargin._files import atomic_path
 from graphmargin._permissions import made_from
 from graphmargin.tables.cell_values import excel_value, json_value, nested_as_json, python_cells
 from graphmargin.tables.column_names import column_names
@@ -86,22 +86,6 @@ def table_writer(path: Path, *, like: Path | None = None) -> Iterator[Write]:
                 check_storable(table, path)
                 draft.write_bytes(_excel_bytes(table))
         files.close()
-
-
-def check_output(path: Path, *, inputs: Sequence[Path]) -> None:
-    """Raise an error before any work begins if a table cannot be written.
-
-    It is a `TableError` if the format is not supported, an `InputError` if `path` is a folder or
-    one of `inputs`, and an `OSError` if its folder cannot be created or written to.
-
-    Examples
-    --------
-    >>> check_output(Path("a.csv"), inputs=[Path("./a.csv")])
-    Traceback (most recent call last):
-    graphmargin._errors.InputError: a.csv is in use by this command already; choose another name
-    """
-    format_of(path)
-    check_writable(path, inputs=inputs)
 
 
 def _with_checks(path: Path, write: Write) -> Write:

@@ -150,6 +150,21 @@ def test_bad_tables_are_refused_and_leave_no_files(
     assert [path.name for path in tmp_path.iterdir()] == ["data"]
 
 
+def test_invalid_cells_are_missing_as_in_training_and_counted(cluster, tmp_path, table):
+    invalid = table.assign(size=table["size"].astype(str).mask(table["key"].eq("k77"), "oops"))
+    model = label_rows(task_of(invalid, "kind", ignore=["key"])).model()
+    source = tmp_path / "new.parquet"
+    invalid.to_parquet(source, index=False, row_group_size=50)
+    expected = predict_file(model, source, tmp_path / "one.parquet")
+    out = Folder(str(tmp_path / "out"))
+    predicted = predict_parquet(cluster, RowPredictor.of_table(model), source, out)
+    text = "column 'size': 1 cell is not a number and counts as missing ('oops'"
+    assert predicted.warnings == (f"{text})",)
+    assert expected.warnings == (f"{text} in row 78)",)
+    alone = pd.read_parquet(tmp_path / "one.parquet")
+    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "out"), alone)
+
+
 @pytest.mark.parametrize(
     ("size", "message"),
     [

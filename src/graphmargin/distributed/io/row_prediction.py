@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,8 +29,10 @@ from graphmargin.labeling.prediction import PredictionSummary, compare_labels, p
 from graphmargin.labels import UNLABELED_IN_PYTHON, UnlabeledRule, confidence_of_labels
 from graphmargin.models.table_model import TableModel
 from graphmargin.search.predictor import Predictor
+from graphmargin.tables.invalid_cells import InvalidCells, join_invalid_cells
 from graphmargin.tables.reading import to_frame
 from graphmargin.tables.table_errors import TableError
+from graphmargin.tables.table_features import TableFeatures
 
 ROWS_PER_FILE = 1 << 20
 """Largest number of rows of a file of predictions."""
@@ -72,6 +74,16 @@ class RowPredictor:
     def of_table(cls, model: TableModel) -> RowPredictor:
         """Return the predictor of a table model."""
         return cls(EncodedColumns(model.features), model.predictor, model.target, model.rule)
+
+    @property
+    def features(self) -> TableFeatures | None:
+        """Features of columns of any kind; None if columns of numbers are taken as they are."""
+        return self.encoder.features if isinstance(self.encoder, EncodedColumns) else None
+
+    def invalid_cells(self, table: pa.Table) -> dict[str, InvalidCells]:
+        """Return the cells that `label` takes as missing, by column, without their rows."""
+        found = {} if self.features is None else self.features.invalid_cells(to_frame(table))
+        return {name: replace(cells, rows=()) for name, cells in found.items()}
 
     def label(self, table: pa.Table, first_row: int) -> tuple[AnyArray, FloatArray]:
         """Return the label of each row, and the probability that it is right.
@@ -146,6 +158,9 @@ def predict_parquet(
         results = cluster.run(
             "predicting", _predict_range, items, shared, needed, layout, folder, progress=progress
         )
+    invalid: dict[str, InvalidCells] = {}
+    for result in results:
+        join_invalid_cells(invalid, result["invalid"])
     n_rows = source.n_rows
     counts = np.sum([result["counts"] for result in results], axis=0)
     return PredictionSummary(
@@ -157,6 +172,7 @@ def predict_parquet(
         mean_confidence=sum(result["confidence"] for result in results) / n_rows,
         n_checked=sum(result["n_checked"] for result in results),
         n_right=sum(result["n_right"] for result in results),
+        warnings=() if model.features is None else model.features.warnings_on(invalid),
     )
 
 
@@ -172,6 +188,7 @@ def _predict_range(
     classes = model.predictor.classes
     counts = np.zeros(len(classes), dtype=np.int64)
     total, n_checked, n_right = 0.0, 0, 0
+    invalid: dict[str, InvalidCells] = {}
 
     def label_batch(batch: pa.Table, first: int) -> LabeledBatch:
         nonlocal total, n_checked, n_right
@@ -180,6 +197,7 @@ def _predict_range(
         except TableError as error:
             msg = f"{row_range.url}: {error}"
             raise TableError(msg) from error
+        join_invalid_cells(invalid, model.invalid_cells(batch))
         counts[:] += (labels[:, None] == classes).sum(axis=0)
         total += float(confidence.sum())
         if model.target in batch.column_names:
@@ -189,4 +207,10 @@ def _predict_range(
         return pa.array(labels.tolist()), confidence, None
 
     write_range(out, number, (row_range, first_row), layout, columns, label_batch)
-    return {"counts": counts, "confidence": total, "n_checked": n_checked, "n_right": n_right}
+    return {
+        "counts": counts,
+        "confidence": total,
+        "n_checked": n_checked,
+        "n_right": n_right,
+        "invalid": invalid,
+    }
