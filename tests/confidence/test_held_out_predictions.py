@@ -94,7 +94,7 @@ def test_estimate_of_labels_given_class_by_class_is_right_and_its_interval_cover
 
 def test_many_labels_correct_a_classifier_that_is_too_sure():
     rng = np.random.default_rng(0)
-    codes, P = population(20_000, rng, sharpness=5.0)
+    codes, P = population(20_000, rng, inverse_temperature=5.0)
     right = (P.argmax(axis=1) == codes).mean()
     few, many = (
         estimate_accuracy(held_out_at(codes, P, labeled_per_class(codes, n, rng))).accuracy

@@ -27,7 +27,7 @@ def test_labels_of_classes_that_no_row_has_leave_no_class_out():
 @pytest.mark.parametrize("coverage", [0.52, 0.83, 0.97])
 def test_sets_are_those_of_crepes(coverage, per_class):
     rng = np.random.default_rng(3)
-    codes, P = population(120, rng, sharpness=0.7)
+    codes, P = population(120, rng, inverse_temperature=0.7)
     new = population(300, rng)[1]
     shares = np.bincount(codes, minlength=3) / len(codes)  # all labels have the weight 1
     held_out = HeldOutPredictions(codes, P, None, 0.0, shares, np.eye(3))
@@ -55,7 +55,7 @@ def test_sets_cover_as_promised(by_class):
     rng = np.random.default_rng(0)
     marginal, of_classes, sizes = [], [], []
     for _ in range(200):
-        codes, P = population(1500, rng, sharpness=3.0)
+        codes, P = population(1500, rng, inverse_temperature=3.0)
         rows = labeled_per_class(codes, 17, rng) if by_class else rng.permutation(1500)[:50]
         held_out = held_out_at(codes, P, rows)
         # The shares of the classes are known here; else, they are those of the probabilities.

@@ -18,7 +18,7 @@ FIELDS = {
     "machine": "kernel vectors coefficients intercepts n_classes center report",
     "kernel": "kind width degree coef0",
     "training-report": "solver C n_rows form n_landmarks approximation_error gap failure",
-    "calibration": "sharpness doubt graph_weight pair_scales offsets",
+    "calibration": "inverse_temperature doubt graph_weight pair_scales offsets",
     "held-out-predictions": (
         "codes probabilities rows doubt class_shares confusion weighted_codes"
     ),

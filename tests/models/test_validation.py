@@ -16,7 +16,7 @@ from graphmargin.models.validation import check_model
 
 CALIBRATION = {
     "type": "calibration",
-    "sharpness": 1.0,
+    "inverse_temperature": 1.0,
     "doubt": 0.5,
     "graph_weight": 0.0,
     "pair_scales": np.ones(3),
@@ -55,7 +55,7 @@ MARGIN = [
     *((PART, value) for value in (None, CALIBRATION, [])),
     (f"{WEIGHTED}.calibration", CALIBRATION),
     *((f"{WEIGHTED}.view", value) for value in (None, "light", CALIBRATION)),
-    *((f"{PART}.calibration.sharpness", value) for value in (0.0, np.nan, np.inf, "1")),
+    *((f"{PART}.calibration.inverse_temperature", value) for value in (0.0, np.nan, np.inf, "1")),
     *((f"{PART}.calibration.doubt", value) for value in (1.5, -0.5, np.nan)),
     (f"{PART}.calibration", [1.0, 0.5]),
     *((f"{PART}.calibration.graph_weight", value) for value in (1.0, -1.0, np.nan, None)),
@@ -174,7 +174,7 @@ MIXTURE = [  # a machine under a view of four features, and a harmonic solution
     *((f"{VIEW}.factors", value) for value in (1.0, [1.0] * 4, "light", CALIBRATION)),
     *((f"{VIEW}.name", value) for value in (None, 1)),
     *((f"{MIXED}.weight", value) for value in (0.0, -0.5, 0.9, np.nan, None)),
-    *((f"{MIXED}.calibration.sharpness", value) for value in (0.0, np.inf)),
+    *((f"{MIXED}.calibration.inverse_temperature", value) for value in (0.0, np.inf)),
     *((f"{MIXED}.calibration.doubt", value) for value in (1.5, -0.5)),
     (f"{MIXED}.part.codes", np.full(60, 3)),
     *(("predictor.class_weight", value) for value in (None, np.ones(2), -np.ones(1), 1.0)),

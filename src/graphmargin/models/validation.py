@@ -108,7 +108,10 @@ def _check_machine_part(part: MachinePart, d: int, n_classes: int) -> None:
 
 def _check_calibration(calibration: Calibration, n_classes: int) -> None:
     scales, weight = calibration.pair_scales, calibration.graph_weight
-    require(0 < calibration.sharpness < math.inf and 0 <= calibration.doubt <= 1, "calibration")
+    require(
+        0 < calibration.inverse_temperature < math.inf and 0 <= calibration.doubt <= 1,
+        "calibration",
+    )
     require(0 <= weight < math.inf and (weight == 0 or n_classes > 2), "graph_weight")
     require(scales.shape == (n_classes * (n_classes - 1) // 2,), "pair_scales")
     require(bool((scales > 0).all()), "pair_scales")

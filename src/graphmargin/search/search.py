@@ -19,7 +19,7 @@ from graphmargin.confidence.held_out_predictions import (
     expected_confusion,
     predictions_by_confusion,
 )
-from graphmargin.margin.calibration import Calibration, sharpness_at_confidence
+from graphmargin.margin.calibration import Calibration, inverse_temperature_at_confidence
 from graphmargin.search.choice import Choice
 from graphmargin.search.data import TrainingData
 from graphmargin.search.execution import FitWarning
@@ -209,7 +209,7 @@ def untested_calibration(distributions: FloatArray, confidence: float) -> Calibr
     target = mean + (1 - 2 / distributions.shape[1]) * (confidence - mean)
     if not target > mean:
         return None
-    return Calibration(sharpness_at_confidence(as_scores(distributions), target), 0.0)
+    return Calibration(inverse_temperature_at_confidence(as_scores(distributions), target), 0.0)
 
 
 def _margin_confidence(choice: Choice, fitted: dict[int, FittedMember]) -> float:
@@ -225,4 +225,6 @@ def _margin_confidence(choice: Choice, fitted: dict[int, FittedMember]) -> float
 def _mass_calibration(choice: Choice) -> Calibration:
     """Return the calibration of the class masses of a blend, not of their multiples in trials."""
     total = float((choice.weights / choice.trials.scales).sum())
-    return replace(choice.calibration, sharpness=choice.calibration.sharpness * total)
+    return replace(
+        choice.calibration, inverse_temperature=choice.calibration.inverse_temperature * total
+    )

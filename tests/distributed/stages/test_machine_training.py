@@ -315,7 +315,7 @@ def test_calibration_is_that_of_a_sample_of_the_rows_learned_from(run, monkeypat
     targets = calibration_targets(solution.mass.astype(np.float64), given)[rows]
     expected = calibrate_machine(machine, X[rows], targets)
     np.testing.assert_allclose(calibration.pair_scales, expected.pair_scales)
-    assert calibration.sharpness == pytest.approx(expected.sharpness)
+    assert calibration.inverse_temperature == pytest.approx(expected.inverse_temperature)
     assert calibration.doubt == pytest.approx(expected.doubt)
 
 
