@@ -29,4 +29,4 @@ def labeled_per_class(codes, n_labels, rng):
 def held_out_at(codes, P, rows):
     """Return held-out predictions at some rows of a population, whose other rows are unlabeled."""
     rest = np.delete(P, rows, axis=0)
-    return predictions_for(codes[rows], P[rows], rows, doubt=0.0, unlabeled=rest)
+    return predictions_for(codes[rows], P[rows], rows, uniform_share=0.0, unlabeled=rest)

@@ -28,10 +28,10 @@ def typical_inverse_temperature(scores):
     return 2 / (best[:, -1] - best[:, -2]).mean()
 
 
-def penalized_loss(scores, targets, a, doubt=0.0):
+def penalized_loss(scores, targets, a, uniform_share=0.0):
     """Return minus the logarithm of the posterior density, up to a constant."""
-    prior = (np.log(a / typical_inverse_temperature(scores)) / 0.5) ** 2 / 2 + doubt / 0.1
-    return prior - float((targets * np.log(probabilities(scores, a, doubt))).sum())
+    prior = (np.log(a / typical_inverse_temperature(scores)) / 0.5) ** 2 / 2 + uniform_share / 0.1
+    return prior - float((targets * np.log(probabilities(scores, a, uniform_share))).sum())
 
 
 def slope(a, scores, targets):
@@ -120,13 +120,17 @@ def test_targets_are_those_computed_by_hand():
     )
 
 
-@pytest.mark.parametrize(("inverse_temperature", "doubt"), [(0.5, 0.0), (2.0, 0.2), (5.0, 0.5)])
-def test_calibration_recovers_inverse_temperature_and_doubt(inverse_temperature, doubt):
+@pytest.mark.parametrize(
+    ("inverse_temperature", "uniform_share"), [(0.5, 0.0), (2.0, 0.2), (5.0, 0.5)]
+)
+def test_calibration_recovers_inverse_temperature_and_uniform_share(
+    inverse_temperature, uniform_share
+):
     scores = random_problem(0, 4, n=3000)[0]
-    fitted = fit_calibration(scores, probabilities(scores, inverse_temperature, doubt))
+    fitted = fit_calibration(scores, probabilities(scores, inverse_temperature, uniform_share))
     # Neighbors among the tried values of a differ by a factor of 1.17.
     assert fitted.inverse_temperature == pytest.approx(inverse_temperature, rel=0.3)
-    assert fitted.doubt == pytest.approx(doubt, abs=0.05)
+    assert fitted.uniform_share == pytest.approx(uniform_share, abs=0.05)
 
 
 @given(seed=seeds, n_classes=st.integers(2, 4), n=st.integers(1, 30))
@@ -136,23 +140,26 @@ def test_no_other_calibration_is_likelier(seed, n_classes, n):
     scores = rng.normal(size=(n, n_classes))
     targets = np.eye(n_classes)[rng.integers(n_classes, size=n)]
     fitted = fit_calibration(scores, targets)
-    least = penalized_loss(scores, targets, fitted.inverse_temperature, fitted.doubt)
+    least = penalized_loss(scores, targets, fitted.inverse_temperature, fitted.uniform_share)
     for a in typical_inverse_temperature(scores) * np.geomspace(0.05, 5, 20):
-        for doubt in np.linspace(1e-6, 0.99, 15):
-            assert least <= penalized_loss(scores, targets, a, doubt) + 0.1  # a is on a grid
-    for doubt in fitted.doubt * np.array([0.99, 1.01]):
-        other = penalized_loss(scores, targets, fitted.inverse_temperature, np.clip(doubt, 1e-6, 1))
-        assert least <= other + 2e-6  # the doubt is found to 1e-7
+        for uniform_share in np.linspace(1e-6, 0.99, 15):
+            other = penalized_loss(scores, targets, a, uniform_share)
+            assert least <= other + 0.1  # a is on a grid
+    for uniform_share in fitted.uniform_share * np.array([0.99, 1.01]):
+        other = penalized_loss(
+            scores, targets, fitted.inverse_temperature, np.clip(uniform_share, 1e-6, 1)
+        )
+        assert least <= other + 2e-6  # the uniform share is found to 1e-7
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.3])
-def test_doubt_is_the_share_of_labels_that_are_random(share):
+def test_uniform_share_is_the_share_of_labels_that_are_random(share):
     rng = np.random.default_rng(0)
     n, c = 3000, 4
     scores = rng.normal(size=(n, c)) * 3
     codes = (probabilities(scores, 2.0).cumsum(axis=1) < rng.random((n, 1))).sum(axis=1)
     codes = np.where(rng.random(n) < share, rng.integers(c, size=n), codes)
-    assert fit_calibration(scores, np.eye(c)[codes]).doubt == pytest.approx(share, abs=0.03)
+    assert fit_calibration(scores, np.eye(c)[codes]).uniform_share == pytest.approx(share, abs=0.03)
 
 
 @pytest.mark.parametrize("factor", [1e-9, 1e9])
@@ -198,7 +205,7 @@ def test_scores_that_say_nothing_have_even_probabilities(size):
 def test_without_rows_the_calibration_is_that_of_the_prior():
     fitted = fit_calibration(np.zeros((0, 3)), np.zeros((0, 3)))
     assert fitted.inverse_temperature == pytest.approx(2.0)
-    assert fitted.doubt == pytest.approx(0.0, abs=2e-6)
+    assert fitted.uniform_share == pytest.approx(0.0, abs=2e-6)
 
 
 def test_pairs_are_calibrated_in_their_own_units():
@@ -210,20 +217,20 @@ def test_pairs_are_calibrated_in_their_own_units():
     fitted = calibrate_machine(machine, f, np.eye(3)[codes])
     np.testing.assert_allclose(fitted.pair_scales, np.abs(f).mean(axis=0))
     expected = fit_calibration(class_scores(f, 3, fitted.pair_scales), np.eye(3)[codes])
-    assert (fitted.inverse_temperature, fitted.doubt) == (
+    assert (fitted.inverse_temperature, fitted.uniform_share) == (
         expected.inverse_temperature,
-        expected.doubt,
+        expected.uniform_share,
     )
 
 
-def test_doubt_mixes_with_the_uniform_distribution():
+def test_uniform_share_mixes_with_the_uniform_distribution():
     P = Calibration(1.0, 0.3).probabilities(np.array([[0.0, 1.0, 2.0]]))
     plain = probabilities(np.array([[0.0, 1.0, 2.0]]), 1.0)
     assert pytest.approx(1.0) == P.sum()
     assert pytest.approx(0.7 * plain + 0.1) == P
 
 
-def test_doubt_of_a_sample_is_that_of_all_labels():
+def test_uniform_share_of_a_sample_is_that_of_all_labels():
     codes = np.array([0, 1, 1, 0, 1, -1])
     mass = np.random.default_rng(0).dirichlet(np.ones(2), 6)
     whole, sample = calibration_targets(mass, codes), [0, 2, 5]

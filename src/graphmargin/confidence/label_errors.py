@@ -12,7 +12,7 @@ from graphmargin._html import html_table
 from graphmargin._texts import format_count
 from graphmargin._typing import AnyArray, BoolArray, FloatArray, IntArray
 from graphmargin.confidence.held_out_predictions import HeldOutPredictions
-from graphmargin.margin.calibration import TYPICAL_DOUBT, typical_inverse_temperature
+from graphmargin.margin.calibration import TYPICAL_UNIFORM_SHARE, typical_inverse_temperature
 
 N_PRINTED = 5
 """Number of labels that a printed result lists."""
@@ -161,17 +161,17 @@ def label_error_probabilities(held_out: HeldOutPredictions) -> FloatArray:
     >>> codes = np.repeat([0, 1, 2], 30)
     >>> P = np.where(np.eye(3)[codes] == 1, 0.98, 0.01)
     >>> codes[0], codes[31] = 1, 2
-    >>> held_out = predictions_for(codes, P, None, doubt=0.0, unlabeled=P)
+    >>> held_out = predictions_for(codes, P, None, uniform_share=0.0, unlabeled=P)
     >>> label_error_probabilities(held_out)[[0, 1]].round(2).tolist()
     [0.53, 0.0]
     """
     n_classes, n = len(held_out.class_shares), len(held_out.codes)
-    # Calibrated probabilities contain a share of the uniform distribution, which d replaces.
-    doubt, ignorance = held_out.doubt, 1 / (n + 2)
-    clean = (held_out.probabilities - doubt / n_classes) / max(1 - doubt, MIN_PROBABILITY)
+    # d replaces the share of the uniform distribution that calibrated probabilities contain.
+    uniform, ignorance = held_out.uniform_share, 1 / (n + 2)
+    clean = (held_out.probabilities - uniform / n_classes) / max(1 - uniform, MIN_PROBABILITY)
     scores = np.log(np.clip(clean, MIN_PROBABILITY, 1.0))
     spread = np.exp(INVERSE_TEMPERATURE_SPREAD * ndtri(_quantile_levels(N_INVERSE_TEMPERATURES)))
-    shares = np.minimum(-TYPICAL_DOUBT * np.log(1 - _quantile_levels(N_SHARES)), 1.0)
+    shares = np.minimum(-TYPICAL_UNIFORM_SHARE * np.log(1 - _quantile_levels(N_SHARES)), 1.0)
     P = np.empty((N_INVERSE_TEMPERATURES, n))
     for i, inverse_temperature in enumerate(typical_inverse_temperature(scores) * spread):
         informed = np.exp(
@@ -223,7 +223,7 @@ def label_errors(
     >>> codes = np.repeat([0, 1, 2], 30)
     >>> P = np.where(np.eye(3)[codes] == 1, 0.98, 0.01)
     >>> codes[0], codes[31] = 1, 2
-    >>> held_out = predictions_for(codes, P, None, doubt=0.0, unlabeled=P)
+    >>> held_out = predictions_for(codes, P, None, uniform_share=0.0, unlabeled=P)
     >>> print(label_errors(held_out, np.array(["cat", "dog", "eel"])))
     2 of 90 held-out labels look wrong (probability above 0.5; 0.9 false alarms expected)
     row 0: given 'dog', suggested 'cat', probability 0.533

@@ -22,10 +22,10 @@ INVERSE_TEMPERATURE_SPREAD = 0.5
 """Standard deviation of the logarithm of the inverse temperature, by its prior."""
 INVERSE_TEMPERATURES = np.geomspace(1e-3, 1e3, 91)
 """Inverse temperatures that `fit_calibration` tries, in units of the center of their prior."""
-TYPICAL_DOUBT = 0.1
-"""Mean of the doubt by its prior, an exponential distribution."""
-MIN_DOUBT = 1e-6
-"""Lower bound on the doubt, so that no class has probability zero."""
+TYPICAL_UNIFORM_SHARE = 0.1
+"""Mean of the uniform share by its prior, an exponential distribution."""
+MIN_UNIFORM_SHARE = 1e-6
+"""Lower bound on the uniform share, so that no class has probability zero."""
 WEIGHT_SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Shares of the logarithms of class weights that `fit_calibration` tries to subtract."""
 GRAPH_WEIGHTS = (0.0, 0.25, 0.5, 1.0, 2.0)
@@ -40,8 +40,9 @@ class Calibration:
     ----------
     inverse_temperature : float
         Factor of the class scores before the softmax.
-    doubt : float
-        Weight of the uniform distribution: with this probability, scores carry no information.
+    uniform_share : float
+        Share of the uniform distribution that is mixed in, as by label smoothing: with this
+        probability, a label is random.
     graph_weight : float
         Factor of the log-probabilities of the graph that are added to the class scores.
     pair_scales : array of shape (n_pairs,)
@@ -52,20 +53,20 @@ class Calibration:
 
     Examples
     --------
-    >>> calibration = Calibration(inverse_temperature=1.0, doubt=0.1)
+    >>> calibration = Calibration(inverse_temperature=1.0, uniform_share=0.1)
     >>> calibration.probabilities(np.array([0.0, 2.0])).round(2).tolist()
     [[0.5, 0.5], [0.16, 0.84]]
     """
 
     inverse_temperature: float
-    doubt: float
+    uniform_share: float
     graph_weight: float = 0.0
     pair_scales: FloatArray = field(default_factory=lambda: np.ones(1))
     offsets: FloatArray = field(default_factory=lambda: np.zeros(1))
 
     def probabilities(self, scores: FloatArray) -> FloatArray:
         """Return the class probabilities of shape (n, c) of some class scores."""
-        return probabilities(scores, self.inverse_temperature, self.doubt, self.offsets)
+        return probabilities(scores, self.inverse_temperature, self.uniform_share, self.offsets)
 
 
 def calibration_targets(
@@ -97,9 +98,9 @@ def calibration_targets(
     given = np.flatnonzero(codes >= 0)
     if counts is None:
         counts = np.bincount(codes[given], minlength=n_classes)
-    doubt = 1 / (counts[codes[given]] + 2)
-    targets[given] = doubt[:, None] / (n_classes - 1)
-    targets[given, codes[given]] = 1 - doubt
+    rest = 1 / (counts[codes[given]] + 2)
+    targets[given] = rest[:, None] / (n_classes - 1)
+    targets[given, codes[given]] = 1 - rest
     return targets
 
 
@@ -145,11 +146,11 @@ def fit_calibration(
     log_graph: FloatArray | None = None,
     class_weight: Sequence[float] | None = None,
 ) -> Calibration:
-    """Return the likeliest inverse temperature, doubt and graph weight, given targets.
+    """Return the likeliest inverse temperature, uniform share and graph weight, given targets.
 
-    ``p = (1 - d) softmax(a (scores + g log_graph) - t log w) + d / c``. The doubt d, with an
-    exponential prior of mean 0.1, allows for labels that are wrong; the inverse temperature a has
-    the prior of `fit_inverse_temperature`, and the graph weight g an exponential one of mean 1.
+    ``p = (1 - d) softmax(a (scores + g log_graph) - t log w) + d / c``. The uniform share d, with
+    an exponential prior of mean 0.1, allows for labels that are wrong; the inverse temperature a
+    has the prior of `fit_inverse_temperature`, and the graph weight g an exponential one of mean 1.
     Class weights w shift scores towards their classes, by as much as a classifier of the weighted
     losses needs them; the share t, of those in [0, 1], takes it back.
 
@@ -176,7 +177,7 @@ def fit_calibration(
     """
     columns, center = class_columns(scores), typical_inverse_temperature(scores)
     n_classes, entries = columns.shape[1], targets.nonzero()  # one a row, if rows have a label
-    best, least = Calibration(center, MIN_DOUBT), np.inf
+    best, least = Calibration(center, MIN_UNIFORM_SHARE), np.inf
     graph_weights = GRAPH_WEIGHTS if log_graph is not None else GRAPH_WEIGHTS[:1]
     for weight, offsets in product(graph_weights, _offsets(class_weight)):
         shifted = columns if log_graph is None else columns + weight * log_graph
@@ -187,14 +188,16 @@ def fit_calibration(
                 center * INVERSE_TEMPERATURES[block, None, None] * shifted + offsets, axis=2
             )
             P = np.exp(log_P[:, *entries])
-            doubts = _best_doubts(P, targets[entries], n_classes)
-            Q = _mixed_with_uniform(P, doubts[:, None], n_classes)
-            losses = -np.log(Q) @ targets[entries] + doubts / TYPICAL_DOUBT + weight
+            uniform_shares = _likeliest_uniform_shares(P, targets[entries], n_classes)
+            Q = _mixed_with_uniform(P, uniform_shares[:, None], n_classes)
+            losses = -np.log(Q) @ targets[entries] + uniform_shares / TYPICAL_UNIFORM_SHARE + weight
             losses += _inverse_temperature_penalty(INVERSE_TEMPERATURES[block])
             i = int(losses.argmin())
             if losses[i] < least:
                 inverse_temperature = float(center * INVERSE_TEMPERATURES[block][i])
-                best = Calibration(inverse_temperature, float(doubts[i]), weight, offsets=offsets)
+                best = Calibration(
+                    inverse_temperature, float(uniform_shares[i]), weight, offsets=offsets
+                )
                 least = losses[i]
     return best
 
@@ -288,33 +291,34 @@ def _inverse_temperature_penalty(relative: FloatArray | float) -> FloatArray:
     return np.asarray((np.log(relative) / INVERSE_TEMPERATURE_SPREAD) ** 2 / 2)
 
 
-def _best_doubts(P: FloatArray, targets: FloatArray, n_classes: int) -> FloatArray:
-    """Return the likeliest doubt for each row of probabilities of the targets.
+def _likeliest_uniform_shares(P: FloatArray, targets: FloatArray, n_classes: int) -> FloatArray:
+    """Return the likeliest uniform share for each row of probabilities of the targets.
 
-    The cross-entropy is convex in the doubt, and its prior adds a constant slope. We take Newton
-    steps, and bisect where a step leaves the bracket.
+    The cross-entropy is convex in the uniform share, and its prior adds a constant slope. We take
+    Newton steps, and bisect where a step leaves the bracket.
     """
-    low, high = np.full(len(P), MIN_DOUBT), np.ones(len(P))
-    doubts = np.full(len(P), TYPICAL_DOUBT)
+    low, high = np.full(len(P), MIN_UNIFORM_SHARE), np.ones(len(P))
+    uniform_shares = np.full(len(P), TYPICAL_UNIFORM_SHARE)
     for _ in range(50):
-        ratio = (1 / n_classes - P) / _mixed_with_uniform(P, doubts[:, None], n_classes)
-        slope, curvature = 1 / TYPICAL_DOUBT - ratio @ targets, ratio**2 @ targets
-        low, high = np.where(slope < 0, doubts, low), np.where(slope > 0, doubts, high)
+        ratio = (1 / n_classes - P) / _mixed_with_uniform(P, uniform_shares[:, None], n_classes)
+        slope, curvature = 1 / TYPICAL_UNIFORM_SHARE - ratio @ targets, ratio**2 @ targets
+        low = np.where(slope < 0, uniform_shares, low)
+        high = np.where(slope > 0, uniform_shares, high)
         # A step of two leaves every bracket; without the bound, it overflows for even P.
         least = np.maximum(np.abs(slope) / 2, np.finfo(np.float64).tiny)
-        step = doubts - slope / np.maximum(curvature, least)
+        step = uniform_shares - slope / np.maximum(curvature, least)
         step = np.where((step > low) & (step < high), step, (low + high) / 2)
-        moved = np.abs(step - doubts).max()
-        doubts = step
+        moved = np.abs(step - uniform_shares).max()
+        uniform_shares = step
         if moved < 1e-7:
             break
-    return doubts
+    return uniform_shares
 
 
 def probabilities(
     scores: FloatArray,
     inverse_temperature: float,
-    doubt: float = 0.0,
+    uniform_share: float = 0.0,
     offsets: FloatArray | float = 0.0,
 ) -> FloatArray:
     """Return class probabilities of shape (n, c) for decision values.
@@ -326,11 +330,13 @@ def probabilities(
     [[0.88, 0.12], [0.5, 0.5], [0.12, 0.88]]
     """
     P = softmax(inverse_temperature * class_columns(scores) + offsets, axis=1)
-    return _mixed_with_uniform(P, doubt, P.shape[1])
+    return _mixed_with_uniform(P, uniform_share, P.shape[1])
 
 
-def _mixed_with_uniform(P: FloatArray, doubt: float | FloatArray, n_classes: int) -> FloatArray:
-    return np.asarray((1 - doubt) * P + doubt / n_classes)
+def _mixed_with_uniform(
+    P: FloatArray, uniform_share: float | FloatArray, n_classes: int
+) -> FloatArray:
+    return np.asarray((1 - uniform_share) * P + uniform_share / n_classes)
 
 
 def class_columns(scores: FloatArray) -> FloatArray:

@@ -164,7 +164,7 @@ def held_out_predictions(choice: Choice, joint: FloatArray) -> HeldOutPrediction
         choice.trials.held_out_codes,
         choice.held_out_probabilities,
         choice.trials.held_out_rows,
-        doubt=choice.doubt,
+        uniform_share=choice.uniform_share,
         joint=joint,
         weighted_codes=choice.weighted_codes,
     )
@@ -199,10 +199,11 @@ def untested_calibration(distributions: FloatArray, confidence: float) -> Calibr
 
     Examples
     --------
-    >>> modest = np.array([[0.4, 0.3, 0.3], [0.2, 0.2, 0.6]])
-    >>> untested_calibration(modest, 0.8).probabilities(modest).max(axis=1).mean().round(2)
+    >>> underconfident = np.array([[0.4, 0.3, 0.3], [0.2, 0.2, 0.6]])
+    >>> P = untested_calibration(underconfident, 0.8).probabilities(underconfident)
+    >>> P.max(axis=1).mean().round(2)
     np.float64(0.6)
-    >>> untested_calibration(modest, 0.4) is None
+    >>> untested_calibration(underconfident, 0.4) is None
     True
     """
     mean = float(distributions.max(axis=1).mean())
